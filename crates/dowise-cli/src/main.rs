@@ -1,0 +1,3 @@
+//! The program `dowise`.
+
+fn main() {}

@@ -1,0 +1,7 @@
+//! Learn good interventions when there are too many to try: causal Markov decision processes.
+
+mod space;
+pub mod world;
+
+pub use space::Space;
+pub use world::{Action, World, WorldError};

@@ -1,0 +1,220 @@
+//! Interventions: which levers may be set to what, in which states, and what it costs; never as a list.
+
+use serde::{Deserialize, Serialize};
+
+/// An intervention do(some levers = values), as one number.
+///
+/// The number has one digit per lever, the first lever slowest: 0 leaves the lever alone,
+/// d > 0 sets it to its value d − 1. So numerical order is "left alone first, then values in order".
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Action(pub u64);
+
+/// How many levers an intervention sets.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Setting {
+    /// Every lever.
+    All,
+    /// At most this many (any subset if it is the number of levers).
+    AtMost(usize),
+    /// Exactly these interventions, in increasing order.
+    List(Vec<Action>),
+}
+
+/// In states that match, an intervention that matches is not allowed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Forbid {
+    /// (position of a state factor, which of its values match); all must match.
+    pub when: Vec<(usize, Vec<bool>)>,
+    /// (position of a lever, which of its values match); all must be set so.
+    pub levers: Vec<(usize, Vec<bool>)>,
+}
+
+/// The allowed interventions of a world.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Interventions {
+    sizes: Vec<usize>,
+    places: Vec<u64>,
+    setting: Setting,
+    forbid: Vec<Forbid>,
+    costs: Vec<Vec<f64>>,
+    /// `ways[i][k]`: number of ways to treat the levers from i on when at most k more may be set.
+    ways: Vec<Vec<u64>>,
+}
+
+impl Interventions {
+    /// Interventions on levers with these numbers of values; `None` if there are too many to number.
+    ///
+    /// `costs` has one list per lever with one cost per value.
+    pub fn new(sizes: Vec<usize>, setting: Setting, forbid: Vec<Forbid>, costs: Vec<Vec<f64>>) -> Option<Self> {
+        let n = sizes.len();
+        let mut places = vec![1u64; n];
+        let mut place = 1u64;
+        for i in (0..n).rev() {
+            places[i] = place;
+            place = place.checked_mul(sizes[i] as u64 + 1)?;
+        }
+        let most = match setting {
+            Setting::AtMost(k) => k.min(n),
+            _ => n,
+        };
+        let mut ways = vec![vec![1u64; most + 1]; n + 1];
+        for i in (0..n).rev() {
+            for k in 0..=most {
+                let alone = if setting == Setting::All { 0 } else { ways[i + 1][k] };
+                let set = if k > 0 { (sizes[i] as u64).checked_mul(ways[i + 1][k - 1])? } else { 0 };
+                ways[i][k] = alone.checked_add(set)?;
+            }
+        }
+        Some(Interventions { sizes, places, setting, forbid, costs, ways })
+    }
+
+    /// Number of levers.
+    pub fn n_levers(&self) -> usize {
+        self.sizes.len()
+    }
+
+    /// Number of values of each lever.
+    pub fn sizes(&self) -> &[usize] {
+        &self.sizes
+    }
+
+    /// How many levers an intervention sets.
+    pub fn setting(&self) -> &Setting {
+        &self.setting
+    }
+
+    /// Combinations that are not allowed.
+    pub fn forbid(&self) -> &[Forbid] {
+        &self.forbid
+    }
+
+    /// Cost of each lever's values.
+    pub fn costs(&self) -> &[Vec<f64>] {
+        &self.costs
+    }
+
+    /// Whether any lever costs anything.
+    pub fn has_costs(&self) -> bool {
+        self.costs.iter().flatten().any(|&c| c != 0.0)
+    }
+
+    /// Number of interventions, forbidden combinations not taken off (A in the paper).
+    pub fn count(&self) -> u64 {
+        match &self.setting {
+            Setting::List(list) => list.len() as u64,
+            _ => self.ways[0][self.ways[0].len() - 1],
+        }
+    }
+
+    /// The `rank`-th intervention in increasing order, forbidden combinations not left out.
+    pub fn nth(&self, mut rank: u64) -> Action {
+        if let Setting::List(list) = &self.setting {
+            return list[rank as usize];
+        }
+        let mut left = self.ways[0].len() - 1;
+        let mut code = 0;
+        for i in 0..self.sizes.len() {
+            let alone = if self.setting == Setting::All { 0 } else { self.ways[i + 1][left] };
+            if rank < alone {
+                continue;
+            }
+            rank -= alone;
+            left -= 1;
+            let block = self.ways[i + 1][left];
+            code += (rank / block + 1) * self.places[i];
+            rank %= block;
+        }
+        Action(code)
+    }
+
+    /// What an intervention does to one lever: `None` leaves it alone.
+    pub fn lever(&self, action: Action, lever: usize) -> Option<usize> {
+        let digit = action.0 / self.places[lever] % (self.sizes[lever] as u64 + 1);
+        (digit as usize).checked_sub(1)
+    }
+
+    /// What an intervention does to every lever.
+    pub fn levers(&self, action: Action) -> Vec<Option<usize>> {
+        (0..self.sizes.len()).map(|i| self.lever(action, i)).collect()
+    }
+
+    /// The intervention that does this to the levers.
+    pub fn action(&self, levers: &[Option<usize>]) -> Action {
+        Action(levers.iter().enumerate().map(|(i, &v)| self.part(i, v)).sum())
+    }
+
+    /// One lever's share of an intervention's number; an intervention is the sum of its shares.
+    pub fn part(&self, lever: usize, value: Option<usize>) -> u64 {
+        value.map_or(0, |v| (v as u64 + 1) * self.places[lever])
+    }
+
+    /// Cost of an intervention.
+    pub fn cost(&self, action: Action) -> f64 {
+        if !self.has_costs() {
+            return 0.0;
+        }
+        (0..self.sizes.len()).filter_map(|i| self.lever(action, i).map(|v| self.costs[i][v])).sum()
+    }
+
+    /// Least and greatest cost that an intervention can have, forbidden combinations not left out.
+    pub fn cost_range(&self) -> [f64; 2] {
+        if !self.has_costs() {
+            return [0.0, 0.0];
+        }
+        if let Setting::List(list) = &self.setting {
+            let costs = list.iter().map(|&a| self.cost(a));
+            return costs.fold([f64::INFINITY, f64::NEG_INFINITY], |[lo, hi], c| [lo.min(c), hi.max(c)]);
+        }
+        let alone = self.setting != Setting::All;
+        let mut range = [0.0, 0.0];
+        for costs in &self.costs {
+            let lo = costs.iter().copied().fold(f64::INFINITY, f64::min);
+            let hi = costs.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+            range[0] += if alone { lo.min(0.0) } else { lo };
+            range[1] += if alone { hi.max(0.0) } else { hi };
+        }
+        range
+    }
+
+    /// Whether an intervention is allowed in a state with these factor values.
+    pub fn allows(&self, state: &[usize], action: Action) -> bool {
+        let in_setting = match &self.setting {
+            Setting::All => (0..self.sizes.len()).all(|i| self.lever(action, i).is_some()),
+            Setting::AtMost(k) => (0..self.sizes.len()).filter(|&i| self.lever(action, i).is_some()).count() <= *k,
+            Setting::List(list) => list.binary_search(&action).is_ok(),
+        };
+        in_setting && !self.is_forbidden(state, action)
+    }
+
+    /// Whether a forbidden combination matches in a state.
+    pub fn is_forbidden(&self, state: &[usize], action: Action) -> bool {
+        self.forbid.iter().any(|rule| {
+            rule.when.iter().all(|(i, values)| values[state[*i]])
+                && rule.levers.iter().all(|(j, values)| self.lever(action, *j).is_some_and(|v| values[v]))
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nth_runs_through_all_interventions_in_increasing_order() {
+        for (setting, count) in
+            [(Setting::All, 24), (Setting::AtMost(3), 60), (Setting::AtMost(1), 10), (Setting::AtMost(0), 1)]
+        {
+            let all = Interventions::new(vec![2, 3, 4], setting, vec![], vec![]).unwrap();
+            assert_eq!(all.count(), count);
+            let codes: Vec<Action> = (0..count).map(|i| all.nth(i)).collect();
+            assert!(codes.windows(2).all(|w| w[0] < w[1]));
+            assert!(codes.iter().all(|&a| all.allows(&[], a) && all.action(&all.levers(a)) == a));
+        }
+    }
+
+    #[test]
+    fn more_interventions_than_can_be_numbered_are_refused() {
+        assert!(Interventions::new(vec![9; 20], Setting::All, vec![], vec![]).is_none());
+    }
+}

@@ -1,0 +1,193 @@
+//! A world: a whole problem, checked when it is made and immutable afterwards.
+
+mod interventions;
+mod problem;
+mod spec;
+mod variable;
+
+use std::sync::Arc;
+
+pub use interventions::{Action, Forbid, Interventions, Setting};
+pub use problem::{At, Located, Problem, Severity, Source, WorldError};
+pub use spec::*;
+pub use variable::{Kind, VarId, Variable};
+
+use crate::Space;
+
+/// P(children | parents), as a table or still to be learned.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Mechanism {
+    /// The variables it decides (for a transition: the state factor whose next value it decides).
+    pub children: Vec<VarId>,
+    /// What it depends on.
+    pub parents: Vec<VarId>,
+    /// Rows over the parents (first slowest), in each row the children's values (first slowest); `None`: to be learned.
+    pub table: Option<Arc<[f64]>>,
+}
+
+/// One term of the reward: a number for every combination of its scope.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RewardTerm {
+    /// Its name.
+    pub name: String,
+    /// What it depends on: state factors, key variables, levers.
+    pub scope: Vec<VarId>,
+    /// Expected reward for every combination (first of the scope slowest); `None`: to be learned.
+    pub table: Option<Arc<[f64]>>,
+    /// Least and greatest reward of this term that one may receive.
+    pub range: [f64; 2],
+    /// Whether what one receives is random: one end of `range`, with the table's mean.
+    pub random: bool,
+}
+
+/// Where episodes start.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Start {
+    /// Independently for each state factor: one distribution each.
+    Product(Vec<Vec<f64>>),
+    /// These states with these probabilities.
+    States(Vec<(usize, f64)>),
+}
+
+/// A whole problem: variables, mechanisms, rewards, horizon, interventions and start.
+///
+/// Everything is checked by [`World::new`]; after that code may index freely.
+#[derive(Clone, Debug)]
+pub struct World {
+    pub(crate) name: String,
+    pub(crate) about: String,
+    pub(crate) horizon: usize,
+    pub(crate) variables: Vec<Variable>,
+    pub(crate) state: Vec<VarId>,
+    pub(crate) levers: Vec<VarId>,
+    pub(crate) keys: Vec<VarId>,
+    pub(crate) hidden: Vec<VarId>,
+    /// One for each state factor, in the order of `state`.
+    pub(crate) transitions: Vec<Mechanism>,
+    /// Parents before children. Every key and hidden variable is the child of exactly one, a lever of at most one.
+    pub(crate) mechanisms: Vec<Mechanism>,
+    pub(crate) rewards: Vec<RewardTerm>,
+    pub(crate) reward_range: [f64; 2],
+    pub(crate) interventions: Interventions,
+    pub(crate) start: Start,
+    pub(crate) state_space: Space,
+    pub(crate) findings: Vec<Problem>,
+}
+
+impl World {
+    /// Title.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// A sentence or two for people.
+    pub fn about(&self) -> &str {
+        &self.about
+    }
+
+    /// Number of steps in an episode (H).
+    pub fn horizon(&self) -> usize {
+        self.horizon
+    }
+
+    /// All variables.
+    pub fn variables(&self) -> &[Variable] {
+        &self.variables
+    }
+
+    /// One variable.
+    pub fn variable(&self, id: VarId) -> &Variable {
+        &self.variables[id.ix()]
+    }
+
+    /// The variable with this name.
+    pub fn find(&self, name: &str) -> Option<VarId> {
+        self.variables.iter().position(|v| v.name == name).map(|i| VarId(i as u16))
+    }
+
+    /// State factors, in order.
+    pub fn state(&self) -> &[VarId] {
+        &self.state
+    }
+
+    /// Levers, in order.
+    pub fn levers(&self) -> &[VarId] {
+        &self.levers
+    }
+
+    /// Key variables, in order.
+    pub fn keys(&self) -> &[VarId] {
+        &self.keys
+    }
+
+    /// Hidden variables, in order.
+    pub fn hidden(&self) -> &[VarId] {
+        &self.hidden
+    }
+
+    /// P(next value | scope), one for each state factor.
+    pub fn transitions(&self) -> &[Mechanism] {
+        &self.transitions
+    }
+
+    /// P(children | parents) within a step, parents before children.
+    pub fn mechanisms(&self) -> &[Mechanism] {
+        &self.mechanisms
+    }
+
+    /// Reward terms.
+    pub fn rewards(&self) -> &[RewardTerm] {
+        &self.rewards
+    }
+
+    /// Least and greatest reward of one step, costs not counted.
+    pub fn reward_range(&self) -> [f64; 2] {
+        self.reward_range
+    }
+
+    /// Which interventions are allowed, and what they cost.
+    pub fn interventions(&self) -> &Interventions {
+        &self.interventions
+    }
+
+    /// Where episodes start.
+    pub fn start(&self) -> &Start {
+        &self.start
+    }
+
+    /// The state as a product of its factors; its length is S.
+    pub fn state_space(&self) -> &Space {
+        &self.state_space
+    }
+
+    /// Number of states (S).
+    pub fn n_states(&self) -> usize {
+        self.state_space.len()
+    }
+
+    /// Warnings and notes found while the world was checked.
+    pub fn findings(&self) -> &[Problem] {
+        &self.findings
+    }
+
+    /// The variables that the next state or the reward depends on besides the state: key variables that act,
+    /// in order, then levers that act directly (hybrid worlds). Their joint values are the causes (Z).
+    pub fn cause_variables(&self) -> Vec<VarId> {
+        let acts = |id: &VarId| {
+            self.transitions.iter().any(|m| m.parents.contains(id)) || self.rewards.iter().any(|r| r.scope.contains(id))
+        };
+        self.keys.iter().chain(&self.levers).filter(|id| acts(id)).copied().collect()
+    }
+
+    /// Sizes of these variables' domains.
+    pub fn sizes(&self, ids: &[VarId]) -> Vec<usize> {
+        ids.iter().map(|&id| self.variable(id).size()).collect()
+    }
+
+    /// Whether every mechanism and reward is known, so that the world can be simulated and planned in.
+    pub fn is_fully_known(&self) -> bool {
+        self.transitions.iter().all(|m| m.table.is_some())
+            && self.mechanisms.iter().all(|m| m.table.is_some())
+            && self.rewards.iter().all(|r| r.table.is_some())
+    }
+}

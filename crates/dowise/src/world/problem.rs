@@ -1,0 +1,147 @@
+//! What can be wrong with a world, where, and what to do about it.
+
+use std::fmt;
+
+/// A stretch of bytes in one of the sources that a world was read from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct At {
+    /// Which source: 0 is the world file, others are the tables beside it, in reading order.
+    pub source: usize,
+    /// First byte.
+    pub start: usize,
+    /// One past the last byte.
+    pub end: usize,
+}
+
+/// A value together with the place where it was written, if it was written in a file.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Located<T> {
+    /// The value.
+    pub value: T,
+    /// Where it stands.
+    pub at: Option<At>,
+}
+
+impl<T> Located<T> {
+    /// A value with its place.
+    pub fn new(value: T, at: Option<At>) -> Self {
+        Located { value, at }
+    }
+}
+
+impl<T> From<T> for Located<T> {
+    fn from(value: T) -> Self {
+        Located { value, at: None }
+    }
+}
+
+impl From<&str> for Located<String> {
+    fn from(value: &str) -> Self {
+        Located { value: value.to_owned(), at: None }
+    }
+}
+
+/// How bad a [`Problem`] is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Severity {
+    /// The world cannot be used.
+    Error,
+    /// The world can be used, but is probably not what its author meant.
+    Warning,
+    /// Something that was mended in passing, such as a row off by rounding.
+    Note,
+}
+
+/// One finding about a world.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Problem {
+    /// How bad it is.
+    pub severity: Severity,
+    /// A stable, short code such as `row-sum`, for tests and for searching.
+    pub code: &'static str,
+    /// What is wrong, with the names as the user wrote them.
+    pub message: String,
+    /// What to do.
+    pub help: Option<String>,
+    /// Where.
+    pub at: Option<At>,
+}
+
+impl Problem {
+    /// An error.
+    pub fn error(code: &'static str, message: impl Into<String>) -> Problem {
+        Problem { severity: Severity::Error, code, message: message.into(), help: None, at: None }
+    }
+
+    /// A warning.
+    pub fn warning(code: &'static str, message: impl Into<String>) -> Problem {
+        Problem { severity: Severity::Warning, ..Problem::error(code, message) }
+    }
+
+    /// A note.
+    pub fn note(code: &'static str, message: impl Into<String>) -> Problem {
+        Problem { severity: Severity::Note, ..Problem::error(code, message) }
+    }
+
+    /// Adds what to do.
+    pub fn help(mut self, help: impl Into<String>) -> Problem {
+        self.help = Some(help.into());
+        self
+    }
+
+    /// Adds where.
+    pub fn at(mut self, at: Option<At>) -> Problem {
+        self.at = at;
+        self
+    }
+}
+
+/// A text that a world was read from: a name to show and the text itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Source {
+    /// File name as given, or something like `<text>`.
+    pub name: String,
+    /// The whole text.
+    pub text: String,
+}
+
+/// Why a world could not be made: every problem found, with the sources they point into.
+#[derive(Clone, Debug)]
+pub struct WorldError {
+    /// All problems, in the order found; at least one is an error.
+    pub problems: Vec<Problem>,
+    /// The sources that [`At::source`] counts.
+    pub sources: Vec<Source>,
+}
+
+impl WorldError {
+    /// Line and column (both from 1) of a place, with the name of its source.
+    pub fn line_column(&self, at: At) -> Option<(&str, usize, usize)> {
+        let source = self.sources.get(at.source)?;
+        let before = source.text.get(..at.start)?;
+        let line = before.matches('\n').count() + 1;
+        let column = before.chars().rev().take_while(|&c| c != '\n').count() + 1;
+        Some((&source.name, line, column))
+    }
+}
+
+impl fmt::Display for WorldError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let errors: Vec<&Problem> = self.problems.iter().filter(|p| p.severity == Severity::Error).collect();
+        for (i, problem) in errors.iter().enumerate() {
+            if i > 0 {
+                writeln!(f)?;
+            }
+            match problem.at.and_then(|at| self.line_column(at)) {
+                Some((name, line, column)) => write!(f, "{name}:{line}:{column}: {}", problem.message)?,
+                None => write!(f, "{}", problem.message)?,
+            }
+            if let Some(help) = &problem.help {
+                write!(f, "; {help}")?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for WorldError {}

@@ -1,0 +1,234 @@
+//! A world as a person states it: names, forms and places, nothing checked yet.
+//!
+//! A world file is read into a [`WorldSpec`]; programs may also fill one in by hand.
+//! [`World::new`](crate::World::new) checks it whole and compiles it.
+
+use super::problem::{At, Located};
+use super::variable::Kind;
+
+/// Everything that a world file can say.
+#[derive(Clone, Debug)]
+pub struct WorldSpec {
+    /// Title.
+    pub name: String,
+    /// A sentence or two for people.
+    pub about: String,
+    /// Number of steps in an episode (H).
+    pub horizon: Located<u64>,
+    /// All variables; their order within a kind is the order used everywhere.
+    pub variables: Vec<VariableSpec>,
+    /// P(next value | scope) for state factors; a state factor without one is to be learned with full scope.
+    pub transitions: Vec<MechanismSpec>,
+    /// P(children | parents) within a step, for key variables, hidden variables and levers left alone.
+    /// Several children make a joint table.
+    pub mechanisms: Vec<MechanismSpec>,
+    /// Reward terms; the reward is their sum less the costs of the levers that were set.
+    pub rewards: Vec<RewardSpec>,
+    /// Declared range of the sum of all reward terms, costs not counted.
+    pub reward_range: Option<Located<[f64; 2]>>,
+    /// Which interventions are allowed.
+    pub interventions: InterventionSpec,
+    /// Where episodes start.
+    pub start: StartSpec,
+}
+
+/// One variable.
+#[derive(Clone, Debug)]
+pub struct VariableSpec {
+    /// Its name.
+    pub name: Located<String>,
+    /// Its part.
+    pub kind: Kind,
+    /// Names of its values, in order.
+    pub values: Vec<Located<String>>,
+    /// Where the list of values stands.
+    pub values_at: Option<At>,
+    /// Levers only: cost of setting it to a value, taken off the reward. Values not named cost nothing.
+    pub costs: Vec<(Located<String>, Located<f64>)>,
+}
+
+/// P(children | parents).
+#[derive(Clone, Debug)]
+pub struct MechanismSpec {
+    /// The variables it decides: one, or several for a joint table.
+    pub children: Vec<Located<String>>,
+    /// What it depends on; the table's rows run over these, the first slowest.
+    pub parents: Vec<Located<String>>,
+    /// The numbers, or that they are to be learned.
+    pub form: Form,
+    /// Where it stands.
+    pub at: Option<At>,
+}
+
+/// How a mechanism is written.
+#[derive(Clone, Debug)]
+pub enum Form {
+    /// Left out: to be learned.
+    Unknown,
+    /// One probability per combination of parents and value, parents' first slowest, value fastest.
+    Table(Vec<f64>),
+    /// Rows with patterns; for a combination of parents the first row that matches counts.
+    Rows(Vec<RowSpec>),
+    /// Binary variables: P(second value) = 1 − (1 − leak) Π (1 − amount of each parent's value).
+    NoisyOr {
+        /// Probability of the second value when no parent pushes.
+        leak: Located<f64>,
+        /// Push of each parent's value, each in [0, 1].
+        effects: Vec<Effect>,
+    },
+    /// P(value) ∝ exp(base + Σ effects). For a binary variable one number is enough: the log-odds of the second value.
+    Logit {
+        /// One number per value, or one for binary variables.
+        base: Vec<f64>,
+        /// Added for each parent's value; as many numbers as `base`.
+        effects: Vec<Effect>,
+    },
+}
+
+/// What one value of one parent adds.
+#[derive(Clone, Debug)]
+pub struct Effect {
+    /// The parent.
+    pub parent: Located<String>,
+    /// Its value.
+    pub value: Located<String>,
+    /// The amount(s).
+    pub amounts: Vec<f64>,
+    /// Where the amount stands.
+    pub at: Option<At>,
+}
+
+/// Which values of which variables a row is for: variables not named match anything.
+pub type Pattern = Vec<(Located<String>, Vec<Located<String>>)>;
+
+/// One row of a mechanism.
+#[derive(Clone, Debug)]
+pub struct RowSpec {
+    /// The combinations of parents it covers.
+    pub when: Pattern,
+    /// What happens then.
+    pub outcome: Outcome,
+    /// Where the row stands.
+    pub at: Option<At>,
+}
+
+/// What a row says about the variable.
+#[derive(Clone, Debug)]
+pub enum Outcome {
+    /// A probability for every value, in order (for a joint table: last child fastest).
+    Probabilities(Vec<f64>),
+    /// Certainly this value.
+    Is(Located<String>),
+    /// The same value as this parent has (by name).
+    SameAs(Located<String>),
+    /// Moves by so many places along the ordered values, with these probabilities, stopping at the ends.
+    Shift {
+        /// Moves relative to this parent; a state factor moves relative to itself if none is named.
+        of: Option<Located<String>>,
+        /// (places, probability)
+        by: Vec<(i64, f64)>,
+    },
+}
+
+/// One term of the reward.
+#[derive(Clone, Debug)]
+pub struct RewardSpec {
+    /// Its name.
+    pub name: Located<String>,
+    /// State factors, key variables and (hybrid worlds) levers that it depends on.
+    pub scope: Vec<Located<String>>,
+    /// The expected reward for every combination, or that it is to be learned.
+    pub form: RewardForm,
+    /// Range of one observed reward of this term; needed if it is to be learned or random.
+    pub range: Option<Located<[f64; 2]>>,
+    /// Whether what one receives is random: then it is one of the ends of `range`, with the right mean.
+    pub random: bool,
+    /// Where it stands.
+    pub at: Option<At>,
+}
+
+/// How a reward term is written.
+#[derive(Clone, Debug)]
+pub enum RewardForm {
+    /// Left out: to be learned.
+    Unknown,
+    /// One number per combination of the scope, first slowest.
+    Table(Vec<f64>),
+    /// Rows with patterns, first match counts.
+    Rows(Vec<RewardRow>),
+    /// base + Σ effects.
+    Sum {
+        /// Constant part.
+        base: f64,
+        /// One amount each.
+        effects: Vec<Effect>,
+    },
+}
+
+/// One row of a reward term.
+#[derive(Clone, Debug)]
+pub struct RewardRow {
+    /// The combinations it covers.
+    pub when: Pattern,
+    /// The expected reward there.
+    pub value: Located<f64>,
+    /// Where the row stands.
+    pub at: Option<At>,
+}
+
+/// Which interventions are allowed.
+#[derive(Clone, Debug, Default)]
+pub struct InterventionSpec {
+    /// How many levers an intervention sets.
+    pub set: SetSpec,
+    /// Combinations that are not allowed, everywhere or in some states.
+    pub forbid: Vec<ForbidSpec>,
+    /// Where it stands.
+    pub at: Option<At>,
+}
+
+/// How many levers an intervention sets.
+#[derive(Clone, Debug, Default)]
+pub enum SetSpec {
+    /// Every lever, always (the paper's experiments).
+    #[default]
+    All,
+    /// Any subset, the empty one included.
+    Any,
+    /// Any subset of at most this many.
+    AtMost(Located<u64>),
+    /// Exactly these: each a list of (lever, value); an empty one leaves all alone.
+    List(Vec<Vec<(Located<String>, Located<String>)>>),
+}
+
+/// In states that match `when`, no intervention may set every lever in `levers` to one of the values listed for it.
+#[derive(Clone, Debug)]
+pub struct ForbidSpec {
+    /// State factors and values; empty: in every state.
+    pub when: Pattern,
+    /// Levers and values.
+    pub levers: Pattern,
+    /// Where it stands.
+    pub at: Option<At>,
+}
+
+/// Where episodes start.
+#[derive(Clone, Debug, Default)]
+pub enum StartSpec {
+    /// Every state equally likely.
+    #[default]
+    Uniform,
+    /// Independently for each state factor named; others are uniform.
+    PerFactor(Vec<(Located<String>, Outcome)>),
+    /// These states with these weights (normalised); every state factor must be given in each.
+    States(Vec<StartRow>),
+}
+
+/// One starting state and its weight.
+#[derive(Clone, Debug)]
+pub struct StartRow {
+    /// (state factor, value)
+    pub state: Vec<(Located<String>, Located<String>)>,
+    /// Relative weight.
+    pub weight: Located<f64>,
+}
