@@ -36,10 +36,53 @@ pub enum KernelError {
     },
 }
 
+/// The causes of a world: joint values of the key variables that act, and of levers that act directly.
+///
+/// They are numbered group by group, so their order can differ from the file's.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CauseSpace {
+    variables: Vec<VarId>,
+    space: Space,
+}
+
+impl CauseSpace {
+    /// The causes of a world.
+    pub fn new(world: &World) -> CauseSpace {
+        CauseSpace::of_groups(world, &groups::groups(world))
+    }
+
+    fn of_groups(world: &World, shapes: &[groups::GroupShape]) -> CauseSpace {
+        let variables: Vec<VarId> = shapes.iter().flat_map(|g| g.causes.iter().copied()).collect();
+        let space = Space::new(&world.sizes(&variables)).expect("a world's causes were counted when it was made");
+        CauseSpace { variables, space }
+    }
+
+    /// The variables whose joint values are the causes.
+    pub fn variables(&self) -> &[VarId] {
+        &self.variables
+    }
+
+    /// Number of causes (Z).
+    #[allow(clippy::len_without_is_empty)] // there is always at least one
+    pub fn len(&self) -> usize {
+        self.space.len()
+    }
+
+    /// Value of the variable at a position of [`CauseSpace::variables`].
+    pub fn digit(&self, cause: usize, position: usize) -> usize {
+        self.space.digit(cause, position)
+    }
+
+    /// The cause that the values of all variables (by [`VarId`]) amount to.
+    pub fn of_values(&self, values: &[u16]) -> usize {
+        let digits = self.variables.iter().map(|id| usize::from(values[id.ix()]));
+        digits.zip(self.space.strides()).map(|(d, stride)| d * stride).sum()
+    }
+}
+
 /// How likely each intervention sets off each cause in each state, and which interventions are allowed there.
 ///
-/// Causes are joint values of the key variables that act (and of levers that act directly). They are numbered group by
-/// group: a *group* holds key variables tied to each other by a lever, hidden variable or edge, and
+/// Causes are numbered as in [`CauseSpace`]. A *group* holds key variables tied to each other by a lever, hidden variable or edge, and
 /// P(c | s, do(a)) = Π_g P(c_g | s, do(a_g)).
 ///
 /// # Cost
@@ -48,8 +91,7 @@ pub enum KernelError {
 pub struct Kernel {
     interventions: Interventions,
     state_space: Space,
-    causes: Vec<VarId>,
-    cause_space: Space,
+    causes: CauseSpace,
     groups: Vec<Group>,
     /// Forbidden combinations that involve levers of more than one group.
     cross: Vec<Forbid>,
@@ -77,8 +119,7 @@ impl Kernel {
             return Err(KernelError::Unknown { names: unknown });
         }
         let interventions = world.interventions().clone();
-        let causes: Vec<VarId> = shapes.iter().flat_map(|g| g.causes.iter().copied()).collect();
-        let cause_space = Space::new(&world.sizes(&causes)).expect("a world's causes were counted when it was made");
+        let causes = CauseSpace::of_groups(world, &shapes);
         let cross: Vec<Forbid> = interventions
             .forbid()
             .iter()
@@ -95,28 +136,21 @@ impl Kernel {
             .collect::<Result<Vec<Group>, KernelError>>()?;
         Ok(Kernel {
             interventions,
-            state_space: world.state_space().clone(),
-            causes,
-            cause_space,
+            state_space: world.state_space().clone(), causes,
             groups,
             cross,
             limit,
         })
     }
 
-    /// Cause variables, in the order in which causes are numbered (group by group).
-    pub fn causes(&self) -> &[VarId] {
+    /// The causes.
+    pub fn causes(&self) -> &CauseSpace {
         &self.causes
     }
 
     /// Number of causes (Z).
     pub fn n_causes(&self) -> usize {
-        self.cause_space.len()
-    }
-
-    /// The causes as joint values of [`Kernel::causes`].
-    pub fn cause_space(&self) -> &Space {
-        &self.cause_space
+        self.causes.len()
     }
 
     /// Number of states (S).

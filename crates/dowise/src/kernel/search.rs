@@ -15,7 +15,7 @@ pub(crate) enum Tie {
 /// Buffers for [`Kernel::best`], to be reused from state to state.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Scratch {
-    values: Vec<f64>,
+    pub(crate) values: Vec<f64>,
     /// Lower bounds: `relaxed[g]` is over the causes of the first g groups.
     relaxed: Vec<Vec<f64>>,
     /// `partial[g][j]`: `relaxed[j]` summed over the causes of the first g groups, for the settings chosen so far.

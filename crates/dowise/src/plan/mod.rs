@@ -3,7 +3,8 @@
 mod contract;
 mod truth;
 
-pub(crate) use contract::{Contraction, Mean};
+pub(crate) use contract::{Contraction, Mean, Mix};
+pub(crate) use truth::{Evaluator, rows_by_cause, scope_strides, state_scope};
 pub use truth::{PlanError, Planner};
 
 use rayon::prelude::*;
@@ -25,6 +26,25 @@ pub(crate) trait Lookahead {
     fn cap(&self, stage: usize) -> f64;
 }
 
+/// Picks the best intervention from a loss for every cause.
+pub(crate) trait Chooser: Sync {
+    /// Number of causes.
+    fn n_causes(&self) -> usize;
+
+    /// Minimises Σ_c P(c | state, a) · loss(c) + cost(a) over the interventions a that are allowed in the state.
+    fn best(&self, state: usize, loss: &[f64], tolerance: f64, tie: Tie, scratch: &mut Scratch) -> (f64, Action);
+}
+
+impl Chooser for Kernel {
+    fn n_causes(&self) -> usize {
+        Kernel::n_causes(self)
+    }
+
+    fn best(&self, state: usize, loss: &[f64], tolerance: f64, tie: Tie, scratch: &mut Scratch) -> (f64, Action) {
+        Kernel::best(self, state, loss, tolerance, tie, scratch)
+    }
+}
+
 /// How interventions of equal value are told apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ties {
@@ -35,7 +55,7 @@ pub enum Ties {
 }
 
 impl Ties {
-    fn at(self, stage: usize, state: usize) -> Tie {
+    pub(crate) fn at(self, stage: usize, state: usize) -> Tie {
         match self {
             Ties::First => Tie::First,
             Ties::Seeded(seed) => Tie::Random(mix(mix(seed ^ ((stage as u64) << 48)) ^ state as u64)),
@@ -89,14 +109,14 @@ const PARALLEL_STATES: usize = 1 << 10;
 /// H times one lookahead and S searches ([`Kernel`]); large stages are shared between threads, with the same results.
 pub(crate) fn backward_induction(
     lookahead: &mut impl Lookahead,
-    kernel: &Kernel,
+    chooser: &impl Chooser,
     tolerance: f64,
     ties: Ties,
     buffers: &mut Buffers,
     plan: &mut Plan,
 ) {
     let n = plan.n_states;
-    let n_causes = kernel.n_causes();
+    let n_causes = chooser.n_causes();
     for stage in (0..plan.horizon).rev() {
         let (now, next) = plan.value_hs.split_at_mut((stage + 1) * n);
         lookahead.look(stage, &next[..n], &mut buffers.q_sc);
@@ -104,7 +124,7 @@ pub(crate) fn backward_induction(
         let (value, policy) = (&mut now[stage * n..], &mut plan.policy_hs[stage * n..(stage + 1) * n]);
         let solve = |s: usize, q: &mut [f64], v: &mut f64, a: &mut Action, scratch: &mut Scratch| {
             q.iter_mut().for_each(|q| *q = cap - *q);
-            let (loss, action) = kernel.best(s, q, tolerance, ties.at(stage, s), scratch);
+            let (loss, action) = chooser.best(s, q, tolerance, ties.at(stage, s), scratch);
             (*v, *a) = (cap - loss, action);
         };
         if n < PARALLEL_STATES {

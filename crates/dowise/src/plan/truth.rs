@@ -2,7 +2,7 @@
 
 use super::{Buffers, Contraction, Lookahead, Mean, Plan, TIE_TOLERANCE, Ties, backward_induction};
 use crate::Space;
-use crate::kernel::{Kernel, KernelError};
+use crate::kernel::{CauseSpace, Kernel, KernelError};
 use crate::world::{Action, Start, VarId, World};
 
 /// Why a world cannot be planned in.
@@ -112,7 +112,7 @@ impl Planner {
             .map(|(m, scope)| {
                 let table = m.table.as_deref().expect("checked above");
                 let n_values = world.variable(m.children[0]).size();
-                let rows = rows_by_cause(world, &m.parents, scope, &kernel);
+                let rows = rows_by_cause(world, &m.parents, scope, kernel.causes());
                 let n_rows = rows.len() / n_causes;
                 let mut prob = vec![0.0; rows.len() * n_values];
                 for row in 0..n_rows {
@@ -129,7 +129,7 @@ impl Planner {
         for term in world.rewards() {
             let table = term.table.as_deref().expect("checked above");
             let scope = state_scope(world, &term.scope);
-            let rows = rows_by_cause(world, &term.scope, &scope, &kernel);
+            let rows = rows_by_cause(world, &term.scope, &scope, kernel.causes());
             let strides = scope_strides(world.state_space(), &scope);
             for (s, rewards) in reward_sc.chunks_exact_mut(n_causes).enumerate() {
                 let row = strides.iter().map(|&(f, stride)| world.state_space().digit(s, f) * stride).sum::<usize>();
@@ -293,11 +293,11 @@ pub(crate) fn scope_strides(states: &Space, scope: &[usize]) -> Vec<(usize, usiz
 }
 
 /// For every row over the state factors in `scope` and every cause: the row of a table over `parents` (first slowest).
-pub(crate) fn rows_by_cause(world: &World, parents: &[VarId], scope: &[usize], kernel: &Kernel) -> Vec<usize> {
+pub(crate) fn rows_by_cause(world: &World, parents: &[VarId], scope: &[usize], causes: &CauseSpace) -> Vec<usize> {
     let table = Space::new(&world.sizes(parents)).expect("counted when the world was made");
     let sizes: Vec<usize> = scope.iter().map(|&f| world.state_space().sizes()[f]).collect();
     let rows = Space::new(&sizes).expect("no larger than the state space");
-    let n_causes = kernel.n_causes();
+    let n_causes = causes.len();
     let mut out = Vec::with_capacity(rows.len() * n_causes);
     for row in 0..rows.len() {
         for c in 0..n_causes {
@@ -305,12 +305,8 @@ pub(crate) fn rows_by_cause(world: &World, parents: &[VarId], scope: &[usize], k
                 let digit = match scope.iter().position(|&f| world.state()[f] == *id) {
                     Some(p) => rows.digit(row, p),
                     None => {
-                        let p = kernel
-                            .causes()
-                            .iter()
-                            .position(|k| k == id)
-                            .expect("a parent is a state factor or a cause");
-                        kernel.cause_space().digit(c, p)
+                        let place = causes.variables().iter().position(|k| k == id);
+                        causes.digit(c, place.expect("a parent is a state factor or a cause"))
                     }
                 };
                 digit * stride
