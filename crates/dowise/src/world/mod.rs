@@ -1,12 +1,15 @@
 //! A world: a whole problem, checked when it is made and immutable afterwards.
 
+mod build;
 mod interventions;
 mod problem;
 mod spec;
 mod variable;
+mod write;
 
 use std::sync::Arc;
 
+pub(crate) use build::{MOST_VALUES, nearest};
 pub use interventions::{Action, Forbid, Interventions, Setting};
 pub use problem::{At, Located, Problem, Severity, Source, WorldError};
 pub use spec::*;
@@ -72,6 +75,8 @@ pub struct World {
     pub(crate) start: Start,
     pub(crate) state_space: Space,
     pub(crate) findings: Vec<Problem>,
+    /// The texts that it was read from, for the places of `findings`.
+    pub(crate) sources: Vec<Source>,
 }
 
 impl World {
@@ -168,6 +173,11 @@ impl World {
     /// Warnings and notes found while the world was checked.
     pub fn findings(&self) -> &[Problem] {
         &self.findings
+    }
+
+    /// The texts that the world was read from: what the places of [`World::findings`] point into.
+    pub fn sources(&self) -> &[Source] {
+        &self.sources
     }
 
     /// The variables that the next state or the reward depends on besides the state: key variables that act,
