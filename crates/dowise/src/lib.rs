@@ -2,6 +2,7 @@
 
 mod space;
 pub mod world;
+pub mod worlds;
 
 pub use space::Space;
 pub use world::{Action, World, WorldError};
