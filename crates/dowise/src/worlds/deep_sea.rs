@@ -57,12 +57,11 @@ impl DeepSea {
         spec.variables.push(variable(Kind::Key, "step", &words(&["left", "right"])));
 
         let mut rng = ChaCha8Rng::seed_from_u64(self.seed);
-        let n_cells = self.size * self.size;
-        let n_actions = if n_cells == 0 { 0 } else { n_rows / n_cells };
+        let n_actions = n_rows.checked_div(self.size * self.size).unwrap_or(0);
         let mut table = [1.0 - self.slip, self.slip].repeat(n_rows);
-        for cell in 0..if n_actions == 0 { 0 } else { n_cells } {
-            let right = cell * n_actions + rng.random_range(0..n_actions as u64) as usize;
-            table[2 * right..2 * right + 2].copy_from_slice(&[self.slip, 1.0 - self.slip]);
+        for cell in table.chunks_exact_mut(2 * n_actions.max(1)) {
+            let right = 2 * rng.random_range(0..n_actions as u64) as usize;
+            cell[right..right + 2].copy_from_slice(&[self.slip, 1.0 - self.slip]);
         }
         let parents: Vec<&str> = ["row", "column"].into_iter().chain(levers.iter().map(String::as_str)).collect();
         spec.mechanisms.push(mechanism(&["step"], &parents, Form::Table(table)));
