@@ -5,6 +5,7 @@ pub mod kernel;
 pub mod plan;
 mod space;
 pub mod world;
+pub mod worlds;
 
 pub use kernel::{Kernel, KernelError};
 pub use plan::{Plan, PlanError, Planner};

@@ -1,0 +1,118 @@
+//! A causal deep sea: the treasure is found only by going right at every single step.
+
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+
+use super::TooLarge;
+use super::build::{mechanism, numbered, reward, reward_row, shift_row, table_len, variable, when, words, world};
+use crate::world::{Form, Kind, Outcome, RewardForm, StartSpec, WorldSpec};
+
+/// A diver sinks one row per step and drifts one column left or right; the treasure lies in the far right corner.
+///
+/// Which combination of the levers makes the key variable `step` right differs from cell to cell, scrambled by the
+/// seed; all the others go left, and left pays a little. Undirected exploration finds the treasure about once in
+/// A^size episodes, and once in 2^size when the effect of the levers on `step` is known.
+///
+/// ```
+/// let spec = dowise::worlds::DeepSea { size: 10, ..Default::default() }.spec().unwrap();
+/// assert_eq!(spec.horizon.value, 10);
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct DeepSea {
+    /// Number of rows, of columns, and of steps in an episode (N).
+    pub size: usize,
+    /// Number of levers.
+    pub levers: usize,
+    /// Number of values of each lever; there are levels^levers interventions.
+    pub levels: usize,
+    /// Chance that `step` comes out the other way, whatever is done.
+    pub slip: f64,
+    /// Which combination goes right in which cell.
+    pub seed: u64,
+}
+
+impl Default for DeepSea {
+    fn default() -> Self {
+        DeepSea { size: 8, levers: 2, levels: 4, slip: 0.0, seed: 0 }
+    }
+}
+
+impl DeepSea {
+    /// The world as a specification.
+    pub fn spec(&self) -> Result<WorldSpec, TooLarge> {
+        let (size, levels) = (self.size as u64, self.levels as u64);
+        let mut axes = vec![size, size];
+        axes.extend(std::iter::repeat_n(levels, self.levers));
+        let n_rows = table_len("P(step | row, column, levers)", &[&axes[..], &[2]].concat())? / 2;
+        let about = format!(
+            "The treasure is in the far right corner of a {0} by {0} grid; which levers go right differs from cell to \
+             cell (seed {1}).",
+            self.size, self.seed
+        );
+        let mut spec = world("Causal deep sea".into(), about, size);
+        let levers: Vec<String> = (1..=self.levers).map(|i| format!("fin{i}")).collect();
+        spec.variables.push(variable(Kind::State, "row", &numbered(self.size)));
+        spec.variables.push(variable(Kind::State, "column", &numbered(self.size)));
+        spec.variables.extend(levers.iter().map(|l| variable(Kind::Lever, l, &numbered(self.levels))));
+        spec.variables.push(variable(Kind::Key, "step", &words(&["left", "right"])));
+
+        let mut rng = ChaCha8Rng::seed_from_u64(self.seed);
+        let n_actions = n_rows.checked_div(self.size * self.size).unwrap_or(0);
+        let mut table = [1.0 - self.slip, self.slip].repeat(n_rows);
+        for cell in table.chunks_exact_mut(2 * n_actions.max(1)) {
+            let right = 2 * rng.random_range(0..n_actions as u64) as usize;
+            cell[right..right + 2].copy_from_slice(&[self.slip, 1.0 - self.slip]);
+        }
+        let parents: Vec<&str> = ["row", "column"].into_iter().chain(levers.iter().map(String::as_str)).collect();
+        spec.mechanisms.push(mechanism(&["step"], &parents, Form::Table(table)));
+
+        let sink = vec![shift_row(vec![], &[(1, 1.0)])];
+        spec.transitions.push(mechanism(&["row"], &["row"], Form::Rows(sink)));
+        let drift = vec![
+            shift_row(when(&[("step", "right")]), &[(1, 1.0)]),
+            shift_row(when(&[("step", "left")]), &[(-1, 1.0)]),
+        ];
+        spec.transitions.push(mechanism(&["column"], &["column", "step"], Form::Rows(drift)));
+
+        let last = self.size.saturating_sub(1).to_string();
+        let corner = when(&[("row", &last), ("column", &last), ("step", "right")]);
+        let treasure = vec![reward_row(corner, 1.0), reward_row(vec![], 0.0)];
+        spec.rewards.push(reward("treasure", &["row", "column", "step"], RewardForm::Rows(treasure)));
+        // The usual cost of 0.01 / N for going right, paid out for going left instead, so that no reward is negative.
+        let rest = vec![reward_row(when(&[("step", "left")]), 0.01 / self.size.max(1) as f64), reward_row(vec![], 0.0)];
+        spec.rewards.push(reward("rest", &["step"], RewardForm::Rows(rest)));
+        let start = ["row", "column"].map(|factor| (factor.into(), Outcome::Is("0".into())));
+        spec.start = StartSpec::PerFactor(start.into());
+        Ok(spec)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn right_in_each_cell(seed: u64) -> Vec<usize> {
+        let Form::Table(table) = DeepSea { seed, ..DeepSea::default() }.spec().unwrap().mechanisms.remove(0).form
+        else {
+            panic!("not a table");
+        };
+        assert_eq!(table.len(), 64 * 16 * 2);
+        let cells = table.chunks_exact(32).map(|cell| {
+            assert_eq!(cell.chunks_exact(2).filter(|row| row[1] == 1.0).count(), 1);
+            cell.chunks_exact(2).position(|row| row[1] == 1.0).unwrap()
+        });
+        cells.collect()
+    }
+
+    #[test]
+    fn value_stability() {
+        let right = right_in_each_cell(0);
+        assert_eq!(&right[..8], &[11, 7, 11, 0, 14, 8, 13, 14]);
+        assert_ne!(right, right_in_each_cell(1));
+    }
+
+    #[test]
+    fn a_sea_too_deep_is_refused() {
+        assert!(DeepSea { levers: 40, ..DeepSea::default() }.spec().is_err());
+    }
+}

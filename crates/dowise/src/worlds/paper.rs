@@ -1,0 +1,143 @@
+//! The random environment of the paper's experiments.
+
+use rand::{RngExt, SeedableRng, distr::Distribution};
+use rand_chacha::ChaCha8Rng;
+use rand_distr::Exp1;
+
+use super::TooLarge;
+use super::build::{mechanism, numbered, reward, table_len, variable, world};
+use crate::world::{Form, Kind, RewardForm, WorldSpec};
+
+/// Binary state factors, levers that act on binary key variables, everything drawn at random.
+///
+/// P(z | s, a) is uniform on the simplex for every state and intervention, one joint table; so is P(s_i' | s_i, z);
+/// R_i(s_i, z) is uniform on [0, 1]. A factor's next value and its reward depend on itself and all key variables.
+/// The start is uniform. It needs hardly any exploration: a greedy learner does well here.
+///
+/// ```
+/// let world = dowise::worlds::Paper { levels: 3, seed: 1, ..Default::default() };
+/// assert_eq!(world.spec().unwrap().variables.len(), 3 + 3 + 3);
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct Paper {
+    /// Number of values of each lever (m).
+    pub levels: usize,
+    /// Number of levers, and of key variables (n).
+    pub levers: usize,
+    /// Number of state factors (d_s).
+    pub factors: usize,
+    /// Steps in an episode (H).
+    pub horizon: u64,
+    /// The environment drawn.
+    pub seed: u64,
+    /// Whether each reward term is divided by the number of state factors, so that a step pays at most 1.
+    /// The raw sums of the paper's text contradict its cap on values; see the value range that `check` prints.
+    pub normalise: bool,
+}
+
+impl Default for Paper {
+    fn default() -> Self {
+        Paper { levels: 4, levers: 3, factors: 3, horizon: 5, seed: 0, normalise: true }
+    }
+}
+
+impl Paper {
+    /// The world as a specification, drawn in the order in which its tables are written:
+    /// P(z | s, a), then each factor's transitions, then each factor's rewards.
+    pub fn spec(&self) -> Result<WorldSpec, TooLarge> {
+        let axes: Vec<u64> = std::iter::repeat_n(2, self.factors)
+            .chain(std::iter::repeat_n(self.levels as u64, self.levers))
+            .chain(std::iter::repeat_n(2, self.levers))
+            .collect();
+        let joint_len = table_len("P(z | s, a)", &axes)?;
+        let n_z = 1usize << self.levers;
+        let mut rng = ChaCha8Rng::seed_from_u64(self.seed);
+
+        let about = format!(
+            "The random environment of the paper's experiments: m = {}, n = {}, d_s = {}, seed {}{}.",
+            self.levels,
+            self.levers,
+            self.factors,
+            self.seed,
+            if self.normalise { "" } else { ", rewards not normalised" }
+        );
+        let mut spec = world("Random causal factored MDP".into(), about, self.horizon);
+        let name = |letter: &str, n: usize| -> Vec<String> { (1..=n).map(|i| format!("{letter}{i}")).collect() };
+        let (state, levers, keys) = (name("s", self.factors), name("x", self.levers), name("z", self.levers));
+        for (kind, names, size) in
+            [(Kind::State, &state, 2), (Kind::Lever, &levers, self.levels), (Kind::Key, &keys, 2)]
+        {
+            spec.variables.extend(names.iter().map(|n| variable(kind, n, &numbered(size))));
+        }
+
+        let parents: Vec<&String> = state.iter().chain(&levers).collect();
+        spec.mechanisms.push(mechanism(&keys, &parents, Form::Table(simplex_rows(joint_len / n_z, n_z, &mut rng))));
+        let scopes: Vec<Vec<&String>> = state.iter().map(|s| std::iter::once(s).chain(&keys).collect()).collect();
+        for (factor, scope) in state.iter().zip(&scopes) {
+            let table = simplex_rows(2 * n_z, 2, &mut rng);
+            spec.transitions.push(mechanism(&[factor], scope, Form::Table(table)));
+        }
+        let share = if self.normalise { self.factors.max(1) as f64 } else { 1.0 };
+        for (i, scope) in scopes.iter().enumerate() {
+            let table = (0..2 * n_z).map(|_| rng.random::<f64>() / share).collect();
+            spec.rewards.push(reward(&format!("r{}", i + 1), scope, RewardForm::Table(table)));
+        }
+        spec.reward_range = Some([0.0, self.factors as f64 / share].into());
+        Ok(spec)
+    }
+}
+
+/// Rows drawn uniformly from the simplex: independent exponentials divided by their sum, that is Dirichlet(1, …, 1).
+fn simplex_rows(n_rows: usize, n_values: usize, rng: &mut ChaCha8Rng) -> Vec<f64> {
+    let mut table: Vec<f64> = (0..n_rows * n_values).map(|_| Exp1.sample(rng)).collect();
+    for row in table.chunks_exact_mut(n_values) {
+        let sum: f64 = row.iter().sum();
+        row.iter_mut().for_each(|p| *p /= sum);
+    }
+    table
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn joint(paper: &Paper) -> Vec<f64> {
+        match paper.spec().unwrap().mechanisms.remove(0).form {
+            Form::Table(table) => table,
+            other => panic!("not a table: {other:?}"),
+        }
+    }
+
+    #[test]
+    fn rows_sum_to_one_and_rewards_stay_in_their_range() {
+        let paper = Paper { seed: 7, ..Paper::default() };
+        let table = joint(&paper);
+        assert_eq!(table.len(), 8 * 64 * 8);
+        assert!(table.chunks_exact(8).all(|row| (row.iter().sum::<f64>() - 1.0).abs() < 1e-12));
+        let largest = |normalise| -> f64 {
+            let spec = Paper { normalise, ..paper.clone() }.spec().unwrap();
+            let tables = spec.rewards.iter().map(|r| match &r.form {
+                RewardForm::Table(t) => t.iter().copied().fold(0.0, f64::max),
+                _ => f64::NAN,
+            });
+            tables.sum()
+        };
+        assert!(largest(true) <= 1.0);
+        assert!((largest(false) - 3.0 * largest(true)).abs() < 1e-12);
+    }
+
+    #[test]
+    fn value_stability() {
+        let table = joint(&Paper { seed: 1, ..Paper::default() });
+        assert_eq!(joint(&Paper { seed: 1, ..Paper::default() }), table);
+        assert_ne!(joint(&Paper { seed: 2, ..Paper::default() }), table);
+        assert_eq!(&table[..4], &[0.0717555467321648, 0.0251601854878901, 0.1950500824945335, 0.09319578488456176]);
+    }
+
+    #[test]
+    fn sizes_that_do_not_fit_are_refused_before_anything_is_drawn() {
+        let error = Paper { levers: 60, ..Paper::default() }.spec().unwrap_err();
+        assert_eq!(error.what, "P(z | s, a)");
+        assert!(error.numbers > 1 << 60);
+    }
+}

@@ -1,0 +1,127 @@
+//! A causal river-swim: the reward is upstream, and what carries one upstream is rare.
+
+use rand::{SeedableRng, seq::SliceRandom};
+use rand_chacha::ChaCha8Rng;
+
+use super::TooLarge;
+use super::build::{mechanism, numbered, reward, reward_row, shift_row, table_len, variable, when, words, world};
+use crate::world::{Form, Kind, Outcome, RewardForm, StartSpec, WorldSpec};
+
+/// A swimmer in a river that flows to the left; a little food lies on the left bank, a feast waits at the right end.
+///
+/// Two levers, effort and stroke, decide the key variable `push`: back, still or forward. Few of their combinations
+/// make "forward" more than a rarity, and one has to swim forward all the way before it pays. A learner that follows
+/// what it has seen so far stays on the left.
+///
+/// ```
+/// let spec = dowise::worlds::RiverSwim::default().spec().unwrap();
+/// assert_eq!(spec.variables[0].values.len(), 6);
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct RiverSwim {
+    /// Number of positions along the river (S).
+    pub positions: usize,
+    /// Number of values of each of the two levers; there are levels² interventions.
+    pub levels: usize,
+    /// How many combinations of the levers carry the swimmer forward.
+    pub good: usize,
+    /// P(push = forward) under those.
+    pub forward: f64,
+    /// P(push = forward) under all others.
+    pub rare: f64,
+    /// Steps in an episode (H).
+    pub horizon: u64,
+    /// Which combinations are the good ones.
+    pub seed: u64,
+}
+
+impl Default for RiverSwim {
+    fn default() -> Self {
+        RiverSwim { positions: 6, levels: 4, good: 2, forward: 0.4, rare: 0.02, horizon: 20, seed: 0 }
+    }
+}
+
+/// What lying on the left bank pays per step.
+const CRUMB: f64 = 0.005;
+
+impl RiverSwim {
+    /// The world as a specification.
+    pub fn spec(&self) -> Result<WorldSpec, TooLarge> {
+        let n_rows = table_len("P(push | effort, stroke)", &[self.levels as u64, self.levels as u64, 3])? / 3;
+        table_len("the rewards", &[self.positions as u64, 3])?;
+        let about = format!(
+            "The food on the left bank is near, the feast at the right end far, and only {} of {} combinations of the \
+             levers carry the swimmer forward (seed {}).",
+            self.good.min(n_rows),
+            n_rows,
+            self.seed
+        );
+        let mut spec = world("Causal river-swim".into(), about, self.horizon);
+        spec.variables = vec![
+            variable(Kind::State, "position", &numbered(self.positions)),
+            variable(Kind::Lever, "effort", &numbered(self.levels)),
+            variable(Kind::Lever, "stroke", &numbered(self.levels)),
+            variable(Kind::Key, "push", &words(&["back", "still", "forward"])),
+        ];
+
+        let mut order: Vec<usize> = (0..n_rows).collect();
+        order.shuffle(&mut ChaCha8Rng::seed_from_u64(self.seed));
+        // Good combinations hold the current (still); the others are mostly carried back by it.
+        let row = |forward: f64, back: f64| [back * (1.0 - forward), (1.0 - back) * (1.0 - forward), forward];
+        let mut table = row(self.rare, 0.7).repeat(n_rows);
+        for &good in order.iter().take(self.good) {
+            table[3 * good..3 * good + 3].copy_from_slice(&row(self.forward, 0.1));
+        }
+        spec.mechanisms.push(mechanism(&["push"], &["effort", "stroke"], Form::Table(table)));
+
+        let rows = vec![
+            shift_row(when(&[("push", "forward")]), &[(1, 0.95), (0, 0.05)]),
+            shift_row(when(&[("push", "still")]), &[(0, 0.95), (-1, 0.05)]),
+            shift_row(when(&[("push", "back")]), &[(-1, 1.0)]),
+        ];
+        spec.transitions.push(mechanism(&["position"], &["position", "push"], Form::Rows(rows)));
+
+        let last = self.positions.saturating_sub(1).to_string();
+        let rows = vec![
+            reward_row(when(&[("position", &last), ("push", "forward")]), 1.0),
+            reward_row(when(&[("position", "0"), ("push", "back")]), CRUMB),
+            reward_row(vec![], 0.0),
+        ];
+        spec.rewards.push(reward("food", &["position", "push"], RewardForm::Rows(rows)));
+        spec.reward_range = Some([0.0, 1.0].into());
+        spec.start = StartSpec::PerFactor(vec![("position".into(), Outcome::Is("0".into()))]);
+        Ok(spec)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn table(river: &RiverSwim) -> Vec<f64> {
+        match river.spec().unwrap().mechanisms.remove(0).form {
+            Form::Table(table) => table,
+            other => panic!("not a table: {other:?}"),
+        }
+    }
+
+    #[test]
+    fn forward_is_rare_except_under_the_good_combinations() {
+        let river = RiverSwim::default();
+        let table = table(&river);
+        assert_eq!(table.len(), 16 * 3);
+        assert!(table.chunks_exact(3).all(|row| (row.iter().sum::<f64>() - 1.0).abs() < 1e-12));
+        assert_eq!(table.chunks_exact(3).filter(|row| row[2] == river.forward).count(), 2);
+        assert_eq!(table.chunks_exact(3).filter(|row| row[2] == river.rare).count(), 14);
+    }
+
+    #[test]
+    fn value_stability() {
+        let good = |seed| -> Vec<usize> {
+            let table = table(&RiverSwim { seed, ..RiverSwim::default() });
+            (0..16).filter(|i| table[3 * i + 2] > 0.1).collect()
+        };
+        assert_eq!(good(0), [8, 14]);
+        assert_eq!(good(1), [8, 15]);
+    }
+}
