@@ -1,5 +1,7 @@
 //! A world: a whole problem, checked when it is made and immutable afterwards.
 
+mod analysis;
+mod factored_view;
 mod interventions;
 mod problem;
 mod spec;
@@ -7,6 +9,8 @@ mod variable;
 
 use std::sync::Arc;
 
+pub use analysis::{Analysis, Bound, Cells, Unknown, VariableSize};
+pub use factored_view::{Dependent, FactoredView, Outside};
 pub use interventions::{Action, Forbid, Interventions, Setting};
 pub use problem::{At, Located, Problem, Severity, Source, WorldError};
 pub use spec::*;

@@ -1,0 +1,100 @@
+//! `dowise check`: is a world sound, how large is it, what is its structure worth?
+
+mod json;
+mod report;
+
+use std::path::{Path, PathBuf};
+
+use dowise::world::Source;
+use dowise::{World, draw};
+
+use crate::output::{Failure, Output, Status};
+use crate::{render, worldfile};
+
+/// Check a world file; print its sizes and what its structure is worth
+///
+/// Finds every mistake at once and shows where it is. For a sound world it prints the sizes, the number of cells that
+/// each learner has to learn, regret bounds side by side, and whether forgetting the causes would be an error.
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// The world file, `-` for standard input.
+    file: PathBuf,
+    /// Number of episodes that the regret bounds are for.
+    #[arg(long, value_name = "K", default_value_t = 5000)]
+    episodes: u64,
+    /// Draw the causal graph into this file, .svg or .dot.
+    #[arg(long, value_name = "FILE")]
+    draw: Option<PathBuf>,
+    /// Print the result as JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  dowise check campaign.toml
+  dowise check campaign.toml --draw campaign.svg
+  dowise check campaign.toml --json | jq .analysis.cells
+  dowise new paper -o - | dowise check -
+
+Exit status: 0 sound, 1 mistakes found, 2 wrong usage, 3 could not read or write.";
+
+pub(crate) fn run(args: Args, output: &Output) -> Result<Status, Failure> {
+    let picture = args.draw.as_deref().map(Picture::from_name).transpose()?;
+    let name = args.file.display().to_string();
+    let world = match worldfile::read(&args.file)? {
+        Ok(world) => world,
+        Err(error) if args.json => {
+            output.json(&json::Report::of_error(name, &error))?;
+            return Ok(Status::No);
+        }
+        Err(error) => {
+            render::problems(&error, output);
+            return Ok(Status::No);
+        }
+    };
+    if let (Some(picture), Some(file)) = (picture, &args.draw) {
+        std::fs::write(file, picture.draw(&world))
+            .map_err(|e| Failure::Io(format!("cannot write {}: {e}", file.display())))?;
+        output.talk(format_args!("drew {}", file.display()));
+    }
+    let analysis = world.analyse(args.episodes);
+    if args.json {
+        output.json(&json::Report::of_world(name, world.findings(), analysis))?;
+        return Ok(Status::Fine);
+    }
+    let sources: Vec<Source> =
+        std::fs::read_to_string(&args.file).map(|text| Source { name, text }).into_iter().collect();
+    for finding in world.findings() {
+        render::show(finding, &sources, output);
+    }
+    output.data(report::report(&world, &analysis, output))?;
+    Ok(Status::Fine)
+}
+
+/// A kind of picture.
+enum Picture {
+    Svg,
+    Dot,
+}
+
+impl Picture {
+    fn from_name(file: &Path) -> Result<Picture, Failure> {
+        match file.extension().and_then(|e| e.to_str()) {
+            Some("svg") => Ok(Picture::Svg),
+            Some("dot" | "gv") => Ok(Picture::Dot),
+            _ => Err(Failure::Usage(format!(
+                "--draw {}: the name must end in .svg or .dot; other formats can be made from those",
+                file.display()
+            ))),
+        }
+    }
+
+    fn draw(&self, world: &World) -> String {
+        match self {
+            Picture::Svg => draw::svg(world),
+            Picture::Dot => draw::dot(world),
+        }
+    }
+}
