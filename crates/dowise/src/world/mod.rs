@@ -1,15 +1,18 @@
 //! A world: a whole problem, checked when it is made and immutable afterwards.
 
 mod analysis;
+mod build;
 mod factored_view;
 mod interventions;
 mod problem;
 mod spec;
 mod variable;
+mod write;
 
 use std::sync::Arc;
 
 pub use analysis::{Analysis, Bound, Cells, Unknown, VariableSize};
+pub(crate) use build::{MOST_VALUES, nearest};
 pub use factored_view::{Dependent, FactoredView, Outside};
 pub use interventions::{Action, Forbid, Interventions, Setting};
 pub use problem::{At, Located, Problem, Severity, Source, WorldError};
@@ -76,6 +79,8 @@ pub struct World {
     pub(crate) start: Start,
     pub(crate) state_space: Space,
     pub(crate) findings: Vec<Problem>,
+    /// The texts that it was read from, for the places of `findings`.
+    pub(crate) sources: Vec<Source>,
 }
 
 impl World {
@@ -172,6 +177,11 @@ impl World {
     /// Warnings and notes found while the world was checked.
     pub fn findings(&self) -> &[Problem] {
         &self.findings
+    }
+
+    /// The texts that the world was read from: what the places of [`World::findings`] point into.
+    pub fn sources(&self) -> &[Source] {
+        &self.sources
     }
 
     /// The variables that the next state or the reward depends on besides the state: key variables that act,

@@ -114,31 +114,54 @@ pub struct WorldError {
     pub sources: Vec<Source>,
 }
 
+impl Source {
+    /// Line and column (both from 1) of a byte; an offset inside a letter counts as that letter's.
+    pub fn line_column(&self, byte: usize) -> (usize, usize) {
+        let mut end = byte.min(self.text.len());
+        while !self.text.is_char_boundary(end) {
+            end -= 1;
+        }
+        let before = &self.text[..end];
+        let line = before.matches('\n').count() + 1;
+        let column = before.chars().rev().take_while(|&c| c != '\n').count() + 1;
+        (line, column)
+    }
+}
+
+impl Problem {
+    /// The finding on one line: `file:line:column: message; help`.
+    pub fn render(&self, sources: &[Source]) -> String {
+        let mut out = String::new();
+        if let Some((source, at)) = self.at.and_then(|at| Some((sources.get(at.source)?, at))) {
+            let (line, column) = source.line_column(at.start);
+            out.push_str(&format!("{}:{line}:{column}: ", source.name));
+        }
+        out.push_str(&self.message);
+        if let Some(help) = &self.help {
+            out.push_str("; ");
+            out.push_str(help);
+        }
+        out
+    }
+}
+
 impl WorldError {
     /// Line and column (both from 1) of a place, with the name of its source.
     pub fn line_column(&self, at: At) -> Option<(&str, usize, usize)> {
         let source = self.sources.get(at.source)?;
-        let before = source.text.get(..at.start)?;
-        let line = before.matches('\n').count() + 1;
-        let column = before.chars().rev().take_while(|&c| c != '\n').count() + 1;
+        let (line, column) = source.line_column(at.start);
         Some((&source.name, line, column))
     }
 }
 
 impl fmt::Display for WorldError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let errors: Vec<&Problem> = self.problems.iter().filter(|p| p.severity == Severity::Error).collect();
-        for (i, problem) in errors.iter().enumerate() {
+        let errors = self.problems.iter().filter(|p| p.severity == Severity::Error);
+        for (i, problem) in errors.enumerate() {
             if i > 0 {
                 writeln!(f)?;
             }
-            match problem.at.and_then(|at| self.line_column(at)) {
-                Some((name, line, column)) => write!(f, "{name}:{line}:{column}: {}", problem.message)?,
-                None => write!(f, "{}", problem.message)?,
-            }
-            if let Some(help) = &problem.help {
-                write!(f, "; {help}")?;
-            }
+            f.write_str(&problem.render(&self.sources))?;
         }
         Ok(())
     }

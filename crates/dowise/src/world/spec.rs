@@ -17,10 +17,11 @@ pub struct WorldSpec {
     pub horizon: Located<u64>,
     /// All variables; their order within a kind is the order used everywhere.
     pub variables: Vec<VariableSpec>,
-    /// P(next value | scope) for state factors; a state factor without one is to be learned with full scope.
+    /// P(next value | scope) for state factors; a state factor without one is to be learned with full scope
+    /// (all state factors and key variables; in a world without key variables the levers instead).
     pub transitions: Vec<MechanismSpec>,
     /// P(children | parents) within a step, for key variables, hidden variables and levers left alone.
-    /// Several children make a joint table.
+    /// Several children (key variables) make a joint table. A variable without one is to be learned, without parents.
     pub mechanisms: Vec<MechanismSpec>,
     /// Reward terms; the reward is their sum less the costs of the levers that were set.
     pub rewards: Vec<RewardSpec>,
@@ -67,6 +68,10 @@ pub enum Form {
     Unknown,
     /// One probability per combination of parents and value, parents' first slowest, value fastest.
     Table(Vec<f64>),
+    /// The same numbers as lists in lists, as in a file: outermost the first parent, innermost the values.
+    Nested(Located<Nested>),
+    /// A table with named columns: one for each parent, one for each value.
+    Grid(Grid),
     /// Rows with patterns; for a combination of parents the first row that matches counts.
     Rows(Vec<RowSpec>),
     /// Binary variables: P(second value) = 1 − (1 − leak) Π (1 − amount of each parent's value).
@@ -83,6 +88,35 @@ pub enum Form {
         /// Added for each parent's value; as many numbers as `base`.
         effects: Vec<Effect>,
     },
+}
+
+/// Numbers as lists in lists.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Nested {
+    /// A number.
+    Number(f64),
+    /// A list of lists or of numbers.
+    List(Vec<Located<Nested>>),
+}
+
+/// A table with named columns, such as a CSV file; every combination of parents stands in it exactly once.
+#[derive(Clone, Debug)]
+pub struct Grid {
+    /// Names of the columns, in any order.
+    pub header: Vec<String>,
+    /// Where the names of the columns stand.
+    pub header_at: Option<At>,
+    /// The rows.
+    pub rows: Vec<GridRow>,
+}
+
+/// One row of a [`Grid`].
+#[derive(Clone, Debug)]
+pub struct GridRow {
+    /// One cell for each column.
+    pub cells: Vec<String>,
+    /// Where the row stands.
+    pub at: Option<At>,
 }
 
 /// What one value of one parent adds.
@@ -117,6 +151,8 @@ pub struct RowSpec {
 pub enum Outcome {
     /// A probability for every value, in order (for a joint table: last child fastest).
     Probabilities(Vec<f64>),
+    /// Probabilities by value; values not named have none. For a joint table a value is written `a|b|c`.
+    Named(Vec<(Located<String>, Located<f64>)>),
     /// Certainly this value.
     Is(Located<String>),
     /// The same value as this parent has (by name).
@@ -154,6 +190,10 @@ pub enum RewardForm {
     Unknown,
     /// One number per combination of the scope, first slowest.
     Table(Vec<f64>),
+    /// The same numbers as lists in lists, as in a file: outermost the first of the scope.
+    Nested(Located<Nested>),
+    /// A table with named columns: one for each variable of the scope, and `value`.
+    Grid(Grid),
     /// Rows with patterns, first match counts.
     Rows(Vec<RewardRow>),
     /// base + Σ effects.

@@ -1,0 +1,174 @@
+//! World files: from bytes to a checked [`World`], with the place of everything that is wrong.
+//!
+//! The form of the file is described in `docs/world-file.md`.
+
+mod csv_table;
+mod interventions;
+mod mechanisms;
+mod node;
+mod rewards;
+mod variables;
+
+use std::path::Path;
+
+use toml::de::DeTable;
+
+use self::node::Reader;
+use crate::world::{At, Located, Problem, Source, StartSpec, World, WorldError, WorldSpec};
+
+impl World {
+    /// Reads a world from the text of a world file; `name` is shown in messages.
+    ///
+    /// A world that refers to CSV files needs [`World::from_toml_in`] or [`World::from_file`].
+    pub fn from_toml(text: &str, name: &str) -> Result<World, WorldError> {
+        read(text, name, None)
+    }
+
+    /// Reads a world from the text of a world file, with CSV files relative to the directory `dir`.
+    pub fn from_toml_in(text: &str, name: &str, dir: &Path) -> Result<World, WorldError> {
+        read(text, name, Some(dir))
+    }
+
+    /// Reads a world file, with CSV files relative to it.
+    pub fn from_file(path: impl AsRef<Path>) -> Result<World, WorldError> {
+        let path = path.as_ref();
+        let name = path.display().to_string();
+        match text_of(path) {
+            Ok(text) => read(&text, &name, Some(path.parent().unwrap_or(Path::new("")))),
+            Err(problem) => Err(WorldError { problems: vec![*problem], sources: Vec::new() }),
+        }
+    }
+}
+
+/// The text of a file, or what is wrong with it.
+fn text_of(path: &Path) -> Result<String, Box<Problem>> {
+    let name = path.display();
+    let bytes = std::fs::read(path).map_err(|error| {
+        Box::new(match error.kind() {
+            std::io::ErrorKind::NotFound => {
+                Problem::error("no-file", format!("there is no file {name}")).help("check the path")
+            }
+            std::io::ErrorKind::IsADirectory => {
+                Problem::error("no-file", format!("{name} is a directory")).help("name a file in it")
+            }
+            _ => Problem::error("no-file", format!("cannot read {name}: {error}")),
+        })
+    })?;
+    let text = String::from_utf8(bytes).map_err(|error| {
+        let bytes = error.as_bytes();
+        let message = if bytes.starts_with(&[0xFF, 0xFE]) || bytes.starts_with(&[0xFE, 0xFF]) {
+            format!("{name} is written in UTF-16, not in UTF-8")
+        } else {
+            let good = error.utf8_error().valid_up_to();
+            let line = bytes[..good].iter().filter(|&&b| b == b'\n').count() + 1;
+            format!("{name} is not written in UTF-8: byte {good}, on line {line}, belongs to no letter")
+        };
+        Box::new(Problem::error("encoding", message).help("save it again with the encoding UTF-8"))
+    })?;
+    Ok(text)
+}
+
+fn read(text: &str, name: &str, dir: Option<&Path>) -> Result<World, WorldError> {
+    // Some editors put a byte order mark in front; it means nothing in UTF-8.
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let mut reader = Reader::new(Source { name: name.to_owned(), text: text.to_owned() }, dir);
+    let (document, errors) = DeTable::parse_recoverable(text);
+    for error in errors {
+        let at = error.span().map(|span| At { source: 0, start: span.start, end: span.end });
+        reader.push(Problem::error("syntax", format!("not TOML: {}", error.message())).at(at));
+    }
+    if reader.failed() {
+        return Err(reader.fail());
+    }
+    let spec = reader.world(document.get_ref());
+    if reader.failed() {
+        return Err(reader.fail());
+    }
+    let (findings, sources) = reader.done();
+    match World::new(spec) {
+        Ok(mut world) => {
+            world.findings.splice(0..0, findings);
+            world.sources = sources;
+            Ok(world)
+        }
+        Err(mut error) => {
+            error.problems.splice(0..0, findings);
+            error.sources = sources;
+            Err(error)
+        }
+    }
+}
+
+impl Reader<'_> {
+    fn world(&mut self, top: &DeTable<'_>) -> WorldSpec {
+        const KEYS: [&str; 13] = [
+            "dowise",
+            "name",
+            "about",
+            "horizon",
+            "state",
+            "lever",
+            "key",
+            "hidden",
+            "reward",
+            "rewards",
+            "interventions",
+            "joint",
+            "start",
+        ];
+        self.known_keys(top, "a world", &KEYS);
+        self.version(top);
+        let mut spec = WorldSpec {
+            name: top.get("name").and_then(|n| self.text(n, "`name`")).unwrap_or_default(),
+            about: top.get("about").and_then(|n| self.text(n, "`about`")).unwrap_or_default(),
+            horizon: self.horizon(top),
+            variables: Vec::new(),
+            transitions: Vec::new(),
+            mechanisms: Vec::new(),
+            rewards: Vec::new(),
+            reward_range: None,
+            interventions: top.get("interventions").map(|n| self.interventions(n)).unwrap_or_default(),
+            start: StartSpec::Uniform,
+        };
+        self.variables(top, &mut spec);
+        self.rewards(top, &mut spec);
+        self.start(top, &mut spec);
+        spec
+    }
+
+    fn version(&mut self, top: &DeTable<'_>) {
+        match top.get("dowise") {
+            None => {
+                let problem = Problem::error("version", "the first line does not say which form this file has");
+                self.push(problem.help("begin it with `dowise = 1`").at(self.place(0..0)));
+            }
+            Some(node) => match self.whole(node, "`dowise`") {
+                None | Some(1) => {}
+                Some(other) => {
+                    let message = format!("this file has form {other}; this version of dowise reads form 1");
+                    self.push(
+                        Problem::error("version", message).help("write `dowise = 1`").at(self.place(node.span())),
+                    );
+                }
+            },
+        }
+    }
+
+    fn horizon(&mut self, top: &DeTable<'_>) -> Located<u64> {
+        let Some(node) = top.get("horizon") else {
+            let problem = Problem::error("missing-key", "`horizon` is missing");
+            self.push(
+                problem.help("add the number of steps of an episode, such as `horizon = 10`").at(self.place(0..0)),
+            );
+            return 1.into();
+        };
+        let steps = self.whole(node, "`horizon`");
+        if let Some(steps) = steps.filter(|&steps| steps < 0) {
+            let message = format!("the horizon is {steps}");
+            self.push(
+                Problem::error("horizon", message).help("an episode has at least one step").at(self.place(node.span())),
+            );
+        }
+        Located::new(steps.and_then(|s| u64::try_from(s).ok()).unwrap_or(1), self.place(node.span()))
+    }
+}

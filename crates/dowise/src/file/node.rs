@@ -1,0 +1,197 @@
+//! Walking a parsed TOML document: every expectation that is not met becomes a problem with its place.
+
+use std::ops::Range;
+use std::path::Path;
+
+use toml::Spanned;
+use toml::de::{DeInteger, DeString, DeTable, DeValue};
+
+use crate::world::{At, Located, Problem, Severity, Source, WorldError, nearest};
+
+/// A value with its place.
+pub(super) type Node<'i> = Spanned<DeValue<'i>>;
+
+/// More problems than anybody reads.
+const MOST_PROBLEMS: usize = 100;
+
+/// What has been read and found so far.
+pub(super) struct Reader<'d> {
+    problems: Vec<Problem>,
+    pub(super) sources: Vec<Source>,
+    pub(super) dir: Option<&'d Path>,
+}
+
+impl<'d> Reader<'d> {
+    pub(super) fn new(source: Source, dir: Option<&'d Path>) -> Self {
+        Reader { problems: Vec::new(), sources: vec![source], dir }
+    }
+
+    pub(super) fn push(&mut self, problem: Problem) {
+        if self.problems.len() < MOST_PROBLEMS {
+            self.problems.push(problem);
+        }
+    }
+
+    pub(super) fn failed(&self) -> bool {
+        self.problems.iter().any(|p| p.severity == Severity::Error)
+    }
+
+    /// All problems, in the order of the file.
+    pub(super) fn fail(mut self) -> WorldError {
+        self.problems.sort_by_key(|p| p.at.map_or((0, 0), |at| (at.source, at.start)));
+        WorldError { problems: self.problems, sources: self.sources }
+    }
+
+    pub(super) fn done(self) -> (Vec<Problem>, Vec<Source>) {
+        (self.problems, self.sources)
+    }
+
+    /// A place in the world file.
+    pub(super) fn place(&self, span: Range<usize>) -> Option<At> {
+        Some(At { source: 0, start: span.start, end: span.end })
+    }
+
+    /// Says that something else was expected here.
+    pub(super) fn wrong(&mut self, node: &Node<'_>, what: &str, expected: &str) {
+        let message = format!("{what}: expected {expected}, found {}", describe(node.get_ref()));
+        self.push(Problem::error("wrong-type", message).at(self.place(node.span())));
+    }
+
+    /// Says that a key is needed.
+    pub(super) fn missing(&mut self, what: &str, key: &str, help: &str, span: Range<usize>) {
+        let message = format!("{what} has no `{key}`");
+        self.push(Problem::error("missing-key", message).help(help).at(self.place(span)));
+    }
+
+    /// Every key is one of `known`.
+    pub(super) fn known_keys(&mut self, table: &DeTable<'_>, what: &str, known: &[&str]) {
+        for (key, _) in entries(table) {
+            let name = key.get_ref().as_ref();
+            if known.contains(&name) {
+                continue;
+            }
+            let help = match nearest(name, known.iter().copied()) {
+                Some(near) => format!("did you mean `{near}`?"),
+                None => {
+                    let known: Vec<String> = known.iter().map(|k| format!("`{k}`")).collect();
+                    format!("the keys here are {}", known.join(", "))
+                }
+            };
+            let message = format!("{what} has no key `{name}`");
+            self.push(Problem::error("unknown-key", message).help(help).at(self.place(key.span())));
+        }
+    }
+
+    pub(super) fn table<'a, 'i>(&mut self, node: &'a Node<'i>, what: &str) -> Option<&'a DeTable<'i>> {
+        let table = node.get_ref().as_table();
+        if table.is_none() {
+            self.wrong(node, what, "a table");
+        }
+        table
+    }
+
+    pub(super) fn list<'a, 'i>(&mut self, node: &'a Node<'i>, what: &str, of: &str) -> Option<&'a [Node<'i>]> {
+        match node.get_ref() {
+            DeValue::Array(items) => Some(items),
+            _ => {
+                self.wrong(node, what, &format!("a list of {of}"));
+                None
+            }
+        }
+    }
+
+    pub(super) fn text(&mut self, node: &Node<'_>, what: &str) -> Option<String> {
+        let text = node.get_ref().as_str().map(str::to_owned);
+        if text.is_none() {
+            self.wrong(node, what, "a text");
+        }
+        text
+    }
+
+    pub(super) fn boolean(&mut self, node: &Node<'_>, what: &str) -> Option<bool> {
+        let flag = node.get_ref().as_bool();
+        if flag.is_none() {
+            self.wrong(node, what, "true or false");
+        }
+        flag
+    }
+
+    pub(super) fn number(&mut self, node: &Node<'_>, what: &str) -> Option<f64> {
+        let number = number_of(node.get_ref());
+        if number.is_none() {
+            self.wrong(node, what, "a number");
+        }
+        number
+    }
+
+    pub(super) fn whole(&mut self, node: &Node<'_>, what: &str) -> Option<i64> {
+        let number = node.get_ref().as_integer().and_then(whole_of);
+        if number.is_none() {
+            self.wrong(node, what, "a whole number");
+        }
+        number
+    }
+
+    /// The name of a variable or of a value; whole numbers and true and false stand for their text.
+    pub(super) fn name(&mut self, node: &Node<'_>, what: &str) -> Option<Located<String>> {
+        let name = match node.get_ref() {
+            DeValue::String(text) => Some(text.as_ref().to_owned()),
+            DeValue::Integer(number) => whole_of(number).map(|n| n.to_string()),
+            DeValue::Boolean(flag) => Some(flag.to_string()),
+            _ => None,
+        };
+        if name.is_none() {
+            self.wrong(node, what, "a name");
+        }
+        Some(Located::new(name?, self.place(node.span())))
+    }
+
+    pub(super) fn names(&mut self, node: &Node<'_>, what: &str) -> Option<Vec<Located<String>>> {
+        let items = self.list(node, what, "names")?;
+        Some(items.iter().filter_map(|item| self.name(item, what)).collect())
+    }
+
+    pub(super) fn numbers(&mut self, node: &Node<'_>, what: &str) -> Option<Vec<f64>> {
+        let items = self.list(node, what, "numbers")?;
+        let numbers: Vec<f64> = items.iter().filter_map(|item| self.number(item, what)).collect();
+        (numbers.len() == items.len()).then_some(numbers)
+    }
+
+    /// A key as a name with its place.
+    pub(super) fn key(&self, key: &Spanned<DeString<'_>>) -> Located<String> {
+        Located::new(key.get_ref().as_ref().to_owned(), self.place(key.span()))
+    }
+}
+
+/// The entries of a table in the order of the file.
+pub(super) fn entries<'a, 'i>(table: &'a DeTable<'i>) -> Vec<(&'a Spanned<DeString<'i>>, &'a Node<'i>)> {
+    let mut entries: Vec<_> = table.iter().collect();
+    entries.sort_by_key(|(key, _)| key.span().start);
+    entries
+}
+
+pub(super) fn number_of(value: &DeValue<'_>) -> Option<f64> {
+    match value {
+        DeValue::Integer(number) => i128::from_str_radix(number.as_str(), number.radix()).ok().map(|n| n as f64),
+        DeValue::Float(number) => number.as_str().parse().ok(),
+        _ => None,
+    }
+}
+
+pub(super) fn whole_of(number: &DeInteger<'_>) -> Option<i64> {
+    i64::from_str_radix(number.as_str(), number.radix()).ok()
+}
+
+fn describe(value: &DeValue<'_>) -> &'static str {
+    match value {
+        DeValue::String(_) => "a text",
+        DeValue::Integer(number) if whole_of(number).is_none() => "a number that is too large",
+        DeValue::Integer(_) => "a whole number",
+        DeValue::Float(_) => "a number with a fraction",
+        DeValue::Boolean(true) => "true",
+        DeValue::Boolean(false) => "false",
+        DeValue::Datetime(_) => "a date",
+        DeValue::Array(_) => "a list",
+        DeValue::Table(_) => "a table",
+    }
+}

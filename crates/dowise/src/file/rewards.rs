@@ -1,0 +1,84 @@
+//! Reading reward terms.
+
+use toml::de::DeTable;
+
+use super::node::{Node, Reader, entries};
+use crate::world::{Located, RewardForm, RewardRow, RewardSpec, WorldSpec};
+
+const FORMS: [&str; 4] = ["value", "rows", "csv", "sum"];
+
+impl Reader<'_> {
+    pub(super) fn rewards(&mut self, top: &DeTable<'_>, spec: &mut WorldSpec) {
+        let terms = top.get("reward").and_then(|node| self.table(node, "`reward`"));
+        for (key, node) in terms.map(entries).unwrap_or_default() {
+            let what = format!("reward \"{}\"", key.get_ref());
+            let Some(table) = self.table(node, &what) else { continue };
+            let name = self.key(key);
+            spec.rewards.push(self.reward(table, name, &what));
+        }
+        let Some(table) = top.get("rewards").and_then(|node| self.table(node, "[rewards]")) else { return };
+        self.known_keys(table, "[rewards]", &["range"]);
+        spec.reward_range = table.get("range").and_then(|node| self.range(node, "`range` of [rewards]"));
+    }
+
+    fn reward(&mut self, table: &DeTable<'_>, name: Located<String>, what: &str) -> RewardSpec {
+        self.known_keys(table, what, &["scope", "value", "rows", "csv", "sum", "range", "random"]);
+        self.at_most_one(table, what, &FORMS);
+        let found = FORMS.iter().find_map(|k| Some((*k, table.get(*k)?)));
+        let form = found.and_then(|(key, node)| self.reward_form(key, node, &format!("`{key}` of {what}")));
+        let scope = table.get("scope").and_then(|n| self.names(n, &format!("`scope` of {what}")));
+        let random = table.get("random").and_then(|n| self.boolean(n, &format!("`random` of {what}")));
+        let at = found.and_then(|(_, node)| self.place(node.span())).or(name.at);
+        RewardSpec {
+            name,
+            scope: scope.unwrap_or_default(),
+            form: form.unwrap_or(RewardForm::Unknown),
+            range: table.get("range").and_then(|node| self.range(node, &format!("`range` of {what}"))),
+            random: random.unwrap_or(false),
+            at,
+        }
+    }
+
+    fn reward_form(&mut self, key: &str, node: &Node<'_>, what: &str) -> Option<RewardForm> {
+        match key {
+            "value" => self.nested(node, what).map(RewardForm::Nested),
+            "csv" => self.csv(node, what).map(RewardForm::Grid),
+            "rows" => {
+                let items = self.list(node, what, "rows")?;
+                Some(RewardForm::Rows(items.iter().filter_map(|item| self.reward_row(item, what)).collect()))
+            }
+            _ => {
+                let table = self.table(node, what)?;
+                self.known_keys(table, what, &["base", "effects"]);
+                let base = table.get("base").map_or(Some(0.0), |n| self.number(n, &format!("`base` in {what}")))?;
+                Some(RewardForm::Sum { base, effects: self.effects(table, what)? })
+            }
+        }
+    }
+
+    fn reward_row(&mut self, node: &Node<'_>, what: &str) -> Option<RewardRow> {
+        let what = format!("a row in {what}");
+        let row = self.table(node, &what)?;
+        self.known_keys(row, &what, &["when", "value"]);
+        let when = row.get("when").map_or(Some(Vec::new()), |n| self.pattern(n, &format!("`when` of {what}")));
+        let Some(value) = row.get("value") else {
+            self.missing(&what, "value", "add the reward, such as `value = 1.0`", node.span());
+            return None;
+        };
+        let number = self.number(value, &format!("`value` in {what}"))?;
+        Some(RewardRow {
+            when: when?,
+            value: Located::new(number, self.place(value.span())),
+            at: self.place(node.span()),
+        })
+    }
+
+    fn range(&mut self, node: &Node<'_>, what: &str) -> Option<Located<[f64; 2]>> {
+        let numbers = self.numbers(node, what)?;
+        let &[lo, hi] = numbers.as_slice() else {
+            self.wrong(node, what, "two numbers, the least and the greatest reward");
+            return None;
+        };
+        Some(Located::new([lo, hi], self.place(node.span())))
+    }
+}

@@ -1,0 +1,222 @@
+//! P(c | s, do(a)): how likely an intervention sets off each cause, exact, with interventions never listed whole.
+
+mod elimination;
+mod group;
+mod groups;
+mod prune;
+mod search;
+
+use crate::Space;
+use crate::world::{Action, Forbid, Interventions, Setting, VarId, World};
+
+pub use elimination::TooLarge;
+pub(crate) use group::Group;
+pub(crate) use search::{Scratch, Tie};
+
+/// Why P(c | s, do(a)) cannot be computed.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum KernelError {
+    /// A mechanism that it needs is not known.
+    #[error("the mechanism of {} is not given, so what an intervention does is not known; give it, or learn it", .names.join(", "))]
+    Unknown {
+        /// The variables without a mechanism.
+        names: Vec<String>,
+    },
+    /// One group of levers that act together is too large to tabulate.
+    #[error(
+        "the levers {} act on the same key variables: a table of their joint effect would have {} entries, the limit is {}; \
+         split them by key variables that share no lever, or allow fewer at once",
+        .levers.join(", "), .entries.map_or("more than 2^64".to_owned(), |n| n.to_string()), elimination::MAX_ENTRIES
+    )]
+    TooLarge {
+        /// The levers of the group.
+        levers: Vec<String>,
+        /// Entries needed; `None` if that number overflows.
+        entries: Option<usize>,
+    },
+}
+
+/// The causes of a world: joint values of the key variables that act, and of levers that act directly.
+///
+/// They are numbered group by group, so their order can differ from the file's.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CauseSpace {
+    variables: Vec<VarId>,
+    space: Space,
+}
+
+impl CauseSpace {
+    /// The causes of a world.
+    pub fn new(world: &World) -> CauseSpace {
+        CauseSpace::of_groups(world, &groups::groups(world))
+    }
+
+    fn of_groups(world: &World, shapes: &[groups::GroupShape]) -> CauseSpace {
+        let variables: Vec<VarId> = shapes.iter().flat_map(|g| g.causes.iter().copied()).collect();
+        let space = Space::new(&world.sizes(&variables)).expect("a world's causes were counted when it was made");
+        CauseSpace { variables, space }
+    }
+
+    /// The variables whose joint values are the causes.
+    pub fn variables(&self) -> &[VarId] {
+        &self.variables
+    }
+
+    /// Number of causes (Z).
+    #[allow(clippy::len_without_is_empty)] // there is always at least one
+    pub fn len(&self) -> usize {
+        self.space.len()
+    }
+
+    /// Value of the variable at a position of [`CauseSpace::variables`].
+    pub fn digit(&self, cause: usize, position: usize) -> usize {
+        self.space.digit(cause, position)
+    }
+
+    /// The cause that the values of all variables (by [`VarId`]) amount to.
+    pub fn of_values(&self, values: &[u16]) -> usize {
+        let digits = self.variables.iter().map(|id| usize::from(values[id.ix()]));
+        digits.zip(self.space.strides()).map(|(d, stride)| d * stride).sum()
+    }
+}
+
+/// How likely each intervention sets off each cause in each state, and which interventions are allowed there.
+///
+/// Causes are numbered as in [`CauseSpace`]. A *group* holds key variables tied to each other by a lever, hidden variable or edge, and
+/// P(c | s, do(a)) = Π_g P(c_g | s, do(a_g)).
+///
+/// # Cost
+/// Memory: for each group, (values of its state factors) × (settings of its levers) × (values of its causes).
+#[derive(Clone, Debug)]
+pub struct Kernel {
+    interventions: Interventions,
+    state_space: Space,
+    causes: CauseSpace,
+    groups: Vec<Group>,
+    /// Forbidden combinations that involve levers of more than one group.
+    cross: Vec<Forbid>,
+    /// At most so many levers may be set, if that binds across groups.
+    limit: Option<usize>,
+}
+
+impl Kernel {
+    /// The kernel of a world whose mechanisms are known.
+    pub fn new(world: &World) -> Result<Kernel, KernelError> {
+        let tables: Vec<Option<&[f64]>> = world.mechanisms().iter().map(|m| m.table.as_deref()).collect();
+        Kernel::with_tables(world, &tables)
+    }
+
+    /// The kernel with these numbers in place of the world's mechanisms.
+    pub(crate) fn with_tables(world: &World, tables: &[Option<&[f64]>]) -> Result<Kernel, KernelError> {
+        let shapes = groups::groups(world);
+        let unknown: Vec<String> = shapes
+            .iter()
+            .flat_map(|g| &g.mechanisms)
+            .filter(|&&m| tables[m].is_none())
+            .flat_map(|&m| world.mechanisms()[m].children.iter().map(|&id| world.variable(id).name.clone()))
+            .collect();
+        if !unknown.is_empty() {
+            return Err(KernelError::Unknown { names: unknown });
+        }
+        let interventions = world.interventions().clone();
+        let causes = CauseSpace::of_groups(world, &shapes);
+        let cross: Vec<Forbid> = interventions
+            .forbid()
+            .iter()
+            .filter(|rule| shapes.iter().all(|g| rule.levers.iter().any(|(lever, _)| !g.levers.contains(lever))))
+            .cloned()
+            .collect();
+        let limit = match interventions.setting() {
+            Setting::AtMost(k) if *k < interventions.n_levers() && shapes.len() > 1 => Some(*k),
+            _ => None,
+        };
+        let groups = shapes
+            .into_iter()
+            .map(|shape| Group::new(world, shape, tables, &cross, limit.is_some()))
+            .collect::<Result<Vec<Group>, KernelError>>()?;
+        Ok(Kernel { interventions, state_space: world.state_space().clone(), causes, groups, cross, limit })
+    }
+
+    /// The causes.
+    pub fn causes(&self) -> &CauseSpace {
+        &self.causes
+    }
+
+    /// Number of causes (Z).
+    pub fn n_causes(&self) -> usize {
+        self.causes.len()
+    }
+
+    /// Number of states (S).
+    pub fn n_states(&self) -> usize {
+        self.state_space.len()
+    }
+
+    /// The allowed interventions.
+    pub fn interventions(&self) -> &Interventions {
+        &self.interventions
+    }
+
+    /// Number of groups of key variables that can be treated alone (levers that act on nothing count too).
+    pub fn n_groups(&self) -> usize {
+        self.groups.len()
+    }
+
+    /// How many settings the best-intervention search has to look at in a state, group by group, after pruning.
+    pub fn candidates(&self, state: usize) -> Vec<usize> {
+        self.groups.iter().map(|g| g.row(g.row_of(state)).n).collect()
+    }
+
+    /// The distribution over causes that an intervention sets off in a state, written into `out` (one entry per cause).
+    pub fn distribution(&self, state: usize, action: Action, out: &mut [f64]) {
+        let mut filled = 1;
+        out[0] = 1.0;
+        for group in &self.groups {
+            let row = group.row_of(state);
+            let setting = group.setting_of(&self.interventions, action);
+            let n = group.n_causes();
+            // From the back, so that entries still to be read are not overwritten.
+            for done in (0..filled).rev() {
+                let p = out[done];
+                for c in (0..n).rev() {
+                    out[done * n + c] = p * group.prob(row, c, setting);
+                }
+            }
+            filled *= n;
+        }
+    }
+
+    /// Whether an intervention is allowed in a state.
+    pub fn allows(&self, state: usize, action: Action) -> bool {
+        self.interventions.allows(&self.state_space.digits(state), action)
+    }
+
+    /// An allowed intervention of a state, every one with the same probability as `random` runs over its range.
+    ///
+    /// Draws by rank; where combinations are forbidden, ranks are redrawn until an allowed one comes up.
+    pub(crate) fn any_allowed(&self, state: usize, random: u64) -> Action {
+        let n = self.interventions.count();
+        let digits = if self.interventions.forbid().is_empty() { Vec::new() } else { self.state_space.digits(state) };
+        let mut random = random;
+        loop {
+            let action = self.interventions.nth(scale(random, n));
+            if digits.is_empty() || !self.interventions.is_forbidden(&digits, action) {
+                return action;
+            }
+            random = mix(random);
+        }
+    }
+}
+
+/// Scales a random number to 0..n.
+pub(crate) fn scale(random: u64, n: u64) -> u64 {
+    ((u128::from(random) * u128::from(n)) >> 64) as u64
+}
+
+/// A well-mixed function of a number (the finaliser of SplitMix64): random numbers without a state to carry along.
+pub(crate) fn mix(x: u64) -> u64 {
+    let mut z = x.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}

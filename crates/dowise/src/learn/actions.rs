@@ -1,0 +1,101 @@
+//! Interventions as causes themselves: the view of learners that know nothing of key variables.
+
+use crate::kernel::{Kernel, Scratch, Tie, scale};
+use crate::plan::Chooser;
+use crate::world::{Action, World};
+
+/// All interventions of a world as a list, with what each costs and where it is allowed.
+#[derive(Clone, Debug)]
+pub(crate) struct ActionList {
+    /// In increasing order.
+    pub(crate) actions: Vec<Action>,
+    costs: Vec<f64>,
+    /// `[state][action]`; empty if nothing is forbidden.
+    forbidden: Vec<bool>,
+    has_costs: bool,
+}
+
+impl ActionList {
+    /// Lists the interventions, unless there are more than `most`.
+    pub(crate) fn new(world: &World, most: u64) -> Option<ActionList> {
+        let all = world.interventions();
+        if all.count() > most {
+            return None;
+        }
+        let actions: Vec<Action> = (0..all.count()).map(|i| all.nth(i)).collect();
+        let forbidden = if all.forbid().is_empty() {
+            Vec::new()
+        } else {
+            (0..world.n_states())
+                .flat_map(|s| {
+                    let digits = world.state_space().digits(s);
+                    actions.iter().map(move |&a| all.is_forbidden(&digits, a))
+                })
+                .collect()
+        };
+        let costs = actions.iter().map(|&a| all.cost(a)).collect();
+        Some(ActionList { actions, costs, forbidden, has_costs: all.has_costs() })
+    }
+
+    /// Position of an intervention in the list.
+    pub(crate) fn rank(&self, action: Action) -> usize {
+        self.actions.binary_search(&action).expect("an intervention of this world")
+    }
+
+    fn allowed(&self, state: usize, rank: usize) -> bool {
+        self.forbidden.is_empty() || !self.forbidden[state * self.actions.len() + rank]
+    }
+
+    /// Expected value of something that depends on the cause, `[state][cause]`, for every state and intervention.
+    pub(crate) fn average(&self, kernel: &Kernel, of_sc: &[f64]) -> Vec<f64> {
+        let n_causes = kernel.n_causes();
+        let mut prob = vec![0.0; n_causes];
+        let mut out = Vec::with_capacity(kernel.n_states() * self.actions.len());
+        for (s, of) in of_sc.chunks_exact(n_causes).enumerate() {
+            for &action in &self.actions {
+                kernel.distribution(s, action, &mut prob);
+                out.push(prob.iter().zip(of).map(|(p, x)| p * x).sum());
+            }
+        }
+        out
+    }
+}
+
+impl Chooser for ActionList {
+    fn n_causes(&self) -> usize {
+        self.actions.len()
+    }
+
+    fn best(&self, state: usize, loss: &[f64], tolerance: f64, tie: Tie, scratch: &mut Scratch) -> (f64, Action) {
+        let values = &mut scratch.values;
+        values.clear();
+        values.extend_from_slice(loss);
+        if self.has_costs {
+            values.iter_mut().zip(&self.costs).for_each(|(v, cost)| *v += cost);
+        }
+        if !self.forbidden.is_empty() {
+            for (rank, v) in values.iter_mut().enumerate() {
+                if !self.allowed(state, rank) {
+                    *v = f64::INFINITY;
+                }
+            }
+        }
+        let (best, rank) = pick(values, tolerance, tie);
+        (best, self.actions[rank])
+    }
+}
+
+/// The least value and the position chosen among those within the tolerance of it.
+pub(crate) fn pick(values: &[f64], tolerance: f64, tie: Tie) -> (f64, usize) {
+    let best = values.iter().copied().fold(f64::INFINITY, f64::min);
+    let limit = best + tolerance;
+    let ties = || values.iter().enumerate().filter(move |(_, v)| **v <= limit).map(|(i, _)| i);
+    let chosen = match tie {
+        Tie::First => ties().next(),
+        Tie::Random(random) => {
+            let n = values.iter().filter(|v| **v <= limit).count();
+            ties().nth(scale(random, n as u64) as usize)
+        }
+    };
+    (best, chosen.expect("every state has an allowed intervention"))
+}

@@ -1,0 +1,133 @@
+//! Which row of which factor's counts a state and a cause belong to, for every way of seeing a world.
+
+use super::options::{Causes, States};
+use crate::Space;
+use crate::kernel::CauseSpace;
+use crate::plan::{rows_by_cause, scope_strides, state_scope};
+use crate::world::World;
+
+/// Sizes and rows of everything that is counted.
+#[derive(Clone, Debug)]
+pub(crate) struct Layout {
+    pub(crate) horizon: usize,
+    pub(crate) state_space: Space,
+    pub(crate) n_causes: usize,
+    pub(crate) factors: Vec<FactorLayout>,
+    /// Whether there is one factor that sees the whole state and every cause.
+    pub(crate) flat: bool,
+}
+
+/// Rows of one factor.
+#[derive(Clone, Debug)]
+pub(crate) struct FactorLayout {
+    /// Position of the state factor; `None` for the whole state.
+    pub(crate) factor: Option<usize>,
+    /// Number of values of what is counted (S_i, or S).
+    pub(crate) n_values: usize,
+    /// (position of a state factor, stride): the state row is the sum of value times stride (s\[I_i\]).
+    pub(crate) scope: Vec<(usize, usize)>,
+    /// Number of state rows (S\[I_i\]).
+    pub(crate) n_state_rows: usize,
+    /// Count row of `[state row][cause]`; without it, their own numbering.
+    count_row: Option<Vec<u32>>,
+    /// Number of count rows.
+    pub(crate) n_rows: usize,
+}
+
+impl FactorLayout {
+    pub(crate) fn state_row(&self, states: &Space, state: usize) -> usize {
+        match self.factor {
+            None => state,
+            Some(_) => self.scope.iter().map(|&(f, stride)| states.digit(state, f) * stride).sum(),
+        }
+    }
+
+    pub(crate) fn row(&self, state_row: usize, cause: usize, n_causes: usize) -> usize {
+        let cell = state_row * n_causes + cause;
+        self.count_row.as_ref().map_or(cell, |rows| rows[cell] as usize)
+    }
+
+    /// Whether every state row and cause has a count row of its own.
+    pub(crate) fn is_plain(&self) -> bool {
+        self.count_row.is_none()
+    }
+
+    /// The value that is counted, for a next state.
+    pub(crate) fn value(&self, states: &Space, next_state: usize) -> usize {
+        self.factor.map_or(next_state, |f| states.digit(next_state, f))
+    }
+}
+
+impl Layout {
+    /// `key_causes` numbers the causes unless they are the interventions, of which there are `n_actions`.
+    pub(crate) fn new(world: &World, key_causes: &CauseSpace, states: States, causes: Causes, n_actions: usize) -> Layout {
+        let space = world.state_space().clone();
+        let n_causes = if causes == Causes::Actions { n_actions } else { key_causes.len() };
+        let factors: Vec<FactorLayout> = match states {
+            States::Flat => {
+                let scope = (0..space.n_axes()).zip(space.strides().iter().copied()).collect();
+                let n = space.len();
+                vec![FactorLayout { factor: None, n_values: n, scope, n_state_rows: n, count_row: None, n_rows: n * n_causes }]
+            }
+            States::Factored => (0..space.n_axes())
+                .map(|i| {
+                    let parents = &world.transitions()[i].parents;
+                    let positions = state_scope(world, parents);
+                    let scope = scope_strides(&space, &positions);
+                    let n_state_rows = scope.first().map_or(1, |&(f, stride)| stride * space.sizes()[f]);
+                    let (count_row, n_rows) = if causes == Causes::OwnKeys {
+                        let rows = rows_by_cause(world, parents, &positions, key_causes);
+                        let n_rows = rows.iter().max().map_or(0, |m| m + 1);
+                        (Some(rows.into_iter().map(|r| r as u32).collect()), n_rows)
+                    } else {
+                        (None, n_state_rows * n_causes)
+                    };
+                    FactorLayout { factor: Some(i), n_values: space.sizes()[i], scope, n_state_rows, count_row, n_rows }
+                })
+                .collect(),
+        };
+        Layout { horizon: world.horizon(), state_space: space, n_causes, factors, flat: states == States::Flat }
+    }
+
+    pub(crate) fn n_states(&self) -> usize {
+        self.state_space.len()
+    }
+
+    /// Number of cells to learn: count rows of all factors.
+    pub(crate) fn cells(&self) -> usize {
+        self.factors.iter().map(|f| f.n_rows).sum()
+    }
+
+    /// Calls `visit(state, state rows of all factors)` for every state in order, updating rows digit by digit.
+    pub(crate) fn for_each_state(&self, mut visit: impl FnMut(usize, &[usize])) {
+        let mut rows = vec![0usize; self.factors.len()];
+        if self.flat {
+            for s in 0..self.n_states() {
+                rows[0] = s;
+                visit(s, &rows);
+            }
+            return;
+        }
+        let sizes = self.state_space.sizes();
+        // For each state factor: whose rows it moves, and how far.
+        let moves: Vec<Vec<(usize, usize)>> = (0..sizes.len())
+            .map(|digit| {
+                let scopes = self.factors.iter().enumerate();
+                scopes.flat_map(|(i, f)| f.scope.iter().filter(|(d, _)| *d == digit).map(move |(_, stride)| (i, *stride))).collect()
+            })
+            .collect();
+        let mut digits = vec![0usize; sizes.len()];
+        for s in 0..self.n_states() {
+            visit(s, &rows);
+            for d in (0..sizes.len()).rev() {
+                digits[d] += 1;
+                if digits[d] < sizes[d] {
+                    moves[d].iter().for_each(|&(i, stride)| rows[i] += stride);
+                    break;
+                }
+                moves[d].iter().for_each(|&(i, stride)| rows[i] -= stride * (sizes[d] - 1));
+                digits[d] = 0;
+            }
+        }
+    }
+}

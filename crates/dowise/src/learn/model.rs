@@ -1,0 +1,329 @@
+//! Counts become a look ahead: means, widths, confidence sets or posterior samples. The only place where optimism enters.
+
+use rand::Rng;
+
+use super::counts::Counts;
+use super::layout::{FactorLayout, Layout};
+use super::posterior::dirichlet;
+use super::sets::{Balls, Confidence, Intervals};
+use super::width::{Parts, Widths};
+use crate::plan::{Contraction, Lookahead, Mean, Mix};
+
+/// How rows of counts are turned into rows of a model.
+#[derive(Clone, Debug)]
+pub(crate) enum Rule {
+    /// Frequencies, with a width added later.
+    Mean,
+    /// Confidence sets.
+    Sets(Confidence),
+    /// Samples of Dirichlet(prior + counts).
+    Posterior { prior: f64 },
+}
+
+/// One factor's rows, ready for a look ahead.
+#[derive(Clone, Debug)]
+pub(crate) enum Table {
+    Mean(Mean),
+    Intervals(Intervals),
+    Balls(Balls),
+}
+
+impl Mix for Table {
+    fn mix<'a>(&self, row: usize, at: impl Fn(usize) -> &'a [f64], out: &mut [f64]) {
+        match self {
+            Table::Mean(t) => t.mix(row, at, out),
+            Table::Intervals(t) => t.mix(row, at, out),
+            Table::Balls(t) => t.mix(row, at, out),
+        }
+    }
+}
+
+impl Table {
+    fn new(rule: &Rule, factor: &FactorLayout, n_causes: usize) -> Table {
+        let cells = factor.n_state_rows * n_causes;
+        let n_values = factor.n_values;
+        match rule {
+            Rule::Sets(_) if n_values == 2 => Table::Intervals(Intervals { lo: vec![0.0; cells], hi: vec![1.0; cells] }),
+            Rule::Sets(_) => {
+                Table::Balls(Balls { prob: vec![0.0; cells * n_values], movable: vec![1.0; cells], n_values })
+            }
+            _ => Table::Mean(Mean { prob: vec![0.0; cells * n_values], n_values, n_causes }),
+        }
+    }
+
+    /// Sets the entries of one state row and cause.
+    fn set(&mut self, rule: &Rule, state_row: usize, cause: usize, n_causes: usize, counts: &[u32], n: u32) {
+        let cell = state_row * n_causes + cause;
+        let frequency = |count: u32| if n == 0 { 0.0 } else { f64::from(count) / f64::from(n) };
+        match (self, rule) {
+            (Table::Intervals(t), Rule::Sets(confidence)) => (t.lo[cell], t.hi[cell]) = confidence.interval(counts[1], n),
+            (Table::Balls(t), Rule::Sets(confidence)) => {
+                t.movable[cell] = confidence.movable(counts.len(), n);
+                for (v, &count) in counts.iter().enumerate() {
+                    t.prob[(state_row * counts.len() + v) * n_causes + cause] = frequency(count);
+                }
+            }
+            (Table::Mean(t), _) => {
+                for (v, &count) in counts.iter().enumerate() {
+                    t.prob[(state_row * counts.len() + v) * n_causes + cause] = frequency(count);
+                }
+            }
+            _ => unreachable!("a table is made for its rule"),
+        }
+    }
+}
+
+/// What a learner believes, laid out for backward induction.
+#[derive(Clone, Debug)]
+pub(crate) struct Model {
+    rule: Rule,
+    contraction: Contraction,
+    n_causes: usize,
+    horizon: usize,
+    /// `[block][factor]`; a block is all stages, or one.
+    tables: Vec<Vec<Table>>,
+    widths: Option<Widths>,
+    /// Stage-free parts of the width, `[block][state][cause]`.
+    parts: Vec<Vec<Parts>>,
+    /// Expected rewards (with whatever optimism they need), `[state][cause]`.
+    pub(crate) reward_sc: Vec<f64>,
+    /// Ceiling of q at each stage.
+    pub(crate) caps: Vec<f64>,
+    /// Earlier q, never to be exceeded, `[stage][state][cause]`; empty if not wanted.
+    pub(crate) ceiling: Vec<f64>,
+    /// Visits of states, `[stage][state]`, for widths that use them.
+    pub(crate) visits_hs: Vec<u32>,
+    spare: Vec<f64>,
+    moments: [Vec<f64>; 3],
+    touched: Vec<u32>,
+}
+
+impl Model {
+    pub(crate) fn new(rule: Rule, widths: Option<Widths>, layout: &Layout, n_blocks: usize, caps: Vec<f64>, monotone: bool) -> Model {
+        let n_causes = layout.n_causes;
+        let cells = layout.n_states() * n_causes;
+        let scopes: Vec<Vec<usize>> = layout.factors.iter().map(|f| f.scope.iter().map(|(d, _)| *d).collect()).collect();
+        let contraction = if layout.flat {
+            Contraction::new(&[layout.n_states()], &[vec![0]], n_causes)
+        } else {
+            Contraction::new(layout.state_space.sizes(), &scopes, n_causes)
+        };
+        let unseen = Parts { first: f64::INFINITY, second: 0.0 };
+        let ceiling = if monotone { caps.iter().flat_map(|&cap| std::iter::repeat_n(cap, cells)).collect() } else { vec![] };
+        Model {
+            tables: (0..n_blocks)
+                .map(|_| layout.factors.iter().map(|f| Table::new(&rule, f, n_causes)).collect())
+                .collect(),
+            parts: if widths.is_some() { vec![vec![unseen; cells]; n_blocks] } else { Vec::new() },
+            rule,
+            contraction,
+            n_causes,
+            horizon: layout.horizon,
+            widths,
+            reward_sc: vec![0.0; cells],
+            caps,
+            ceiling,
+            visits_hs: vec![0; (layout.horizon + 1) * layout.n_states()],
+            spare: Vec::new(),
+            moments: Default::default(),
+            touched: Vec::new(),
+        }
+    }
+
+    pub(crate) fn needs_visits(&self) -> bool {
+        self.widths.as_ref().is_some_and(|w| w.needs_visits())
+    }
+
+    /// Brings the model up to date with the counts (`[block][factor]`); rows not seen since the last call are not touched.
+    pub(crate) fn refresh(&mut self, layout: &Layout, counts: &mut [Vec<Counts>]) {
+        for (block, counts) in counts.iter_mut().enumerate() {
+            let mut changed = false;
+            for (i, (factor, counts)) in layout.factors.iter().zip(counts.iter_mut()).enumerate() {
+                counts.take_touched(&mut self.touched);
+                if self.touched.is_empty() {
+                    continue;
+                }
+                changed = true;
+                let table = &mut self.tables[block][i];
+                if factor.is_plain() {
+                    for &row in &self.touched {
+                        let row = row as usize;
+                        let (state_row, cause) = (row / self.n_causes, row % self.n_causes);
+                        table.set(&self.rule, state_row, cause, self.n_causes, counts.values(row), counts.n_r[row]);
+                        if let (true, Some(widths)) = (layout.flat, &self.widths) {
+                            self.parts[block][row] = widths.join(std::iter::once(widths.of_count(0, counts.n_r[row])));
+                        }
+                    }
+                } else {
+                    for state_row in 0..factor.n_state_rows {
+                        for cause in 0..self.n_causes {
+                            let row = factor.row(state_row, cause, self.n_causes);
+                            table.set(&self.rule, state_row, cause, self.n_causes, counts.values(row), counts.n_r[row]);
+                        }
+                    }
+                }
+            }
+            if changed && !layout.flat && self.widths.is_some() {
+                self.refresh_parts(layout, block, counts);
+            }
+        }
+    }
+
+    /// Adds the factors' widths up for every state and cause.
+    fn refresh_parts(&mut self, layout: &Layout, block: usize, counts: &[Counts]) {
+        let widths = self.widths.as_ref().expect("asked for by the caller");
+        let n_causes = self.n_causes;
+        let of_rows: Vec<Vec<(Parts, f64)>> = layout
+            .factors
+            .iter()
+            .zip(counts)
+            .enumerate()
+            .map(|(i, (factor, counts))| {
+                let cells = (0..factor.n_state_rows).flat_map(|row| (0..n_causes).map(move |c| (row, c)));
+                cells.map(|(row, c)| widths.of_count(i, counts.n_r[factor.row(row, c, n_causes)])).collect()
+            })
+            .collect();
+        let parts = &mut self.parts[block];
+        layout.for_each_state(|s, rows| {
+            for c in 0..n_causes {
+                let of_factors = rows.iter().zip(&of_rows).map(|(&row, of)| of[row * n_causes + c]);
+                parts[s * n_causes + c] = widths.join(of_factors);
+            }
+        });
+    }
+
+    /// Draws every row anew from its posterior.
+    pub(crate) fn sample(&mut self, layout: &Layout, counts: &[Vec<Counts>], rng: &mut impl Rng) {
+        let Rule::Posterior { prior } = self.rule else { unreachable!("only posterior models are sampled") };
+        let n_causes = self.n_causes;
+        let mut drawn = Vec::new();
+        for (tables, counts) in self.tables.iter_mut().zip(counts) {
+            for ((table, factor), counts) in tables.iter_mut().zip(&layout.factors).zip(counts) {
+                let Table::Mean(table) = table else { unreachable!("a table is made for its rule") };
+                let n = factor.n_values;
+                drawn.resize(factor.n_rows * n, 0.0);
+                for (row, out) in drawn.chunks_exact_mut(n).enumerate() {
+                    dirichlet(counts.values(row), prior, rng, out);
+                }
+                for state_row in 0..factor.n_state_rows {
+                    for cause in 0..n_causes {
+                        let row = factor.row(state_row, cause, n_causes);
+                        for v in 0..n {
+                            table.prob[(state_row * n + v) * n_causes + cause] = drawn[row * n + v];
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    fn block(&self, stage: usize) -> usize {
+        if self.tables.len() == 1 { 0 } else { stage }
+    }
+
+    /// q(s, ·) of one state, for real-time dynamic programming.
+    ///
+    /// # Cost
+    /// O(S · causes), a share of 1/S of a whole stage.
+    pub(crate) fn look_at(&mut self, layout: &Layout, stage: usize, state: usize, next_value: &[f64], q: &mut Vec<f64>) {
+        let block = self.block(stage);
+        let [mean, square, _] = &mut self.moments;
+        expect_at(layout, &self.tables[block], self.n_causes, state, next_value, mean);
+        let needs_variance = self.widths.as_ref().is_some_and(|w| w.needs_variance());
+        let center = next_value[0];
+        if needs_variance {
+            let squared: Vec<f64> = next_value.iter().map(|v| (v - center) * (v - center)).collect();
+            expect_at(layout, &self.tables[block], self.n_causes, state, &squared, square);
+        }
+        let mut visits = Vec::new();
+        if self.needs_visits() {
+            let terms = self.visit_terms(stage, next_value.len());
+            expect_at(layout, &self.tables[block], self.n_causes, state, &terms, &mut visits);
+        }
+        q.clear();
+        for c in 0..self.n_causes {
+            let mean = self.moments[0][c];
+            let variance =
+                if needs_variance { (self.moments[1][c] - (mean - center) * (mean - center)).max(0.0) } else { 0.0 };
+            let cell = state * self.n_causes + c;
+            q.push(self.value(stage, block, cell, mean, variance, visits.get(c).copied().unwrap_or(0.0)));
+        }
+    }
+
+    fn visit_terms(&self, stage: usize, n_states: usize) -> Vec<f64> {
+        let widths = self.widths.as_ref().expect("asked for by a width");
+        self.visits_hs[(stage + 1) * n_states..(stage + 2) * n_states].iter().map(|&n| widths.visit_term(n)).collect()
+    }
+
+    /// min(cap, reward + mean + width), and no more than in earlier plans where that is wanted.
+    fn value(&self, stage: usize, block: usize, cell: usize, mean: f64, variance: f64, visits: f64) -> f64 {
+        let width = match &self.widths {
+            Some(widths) => widths.at(stage, self.parts[block][cell], variance, visits),
+            None => 0.0,
+        };
+        let q = (self.reward_sc[cell] + mean + width).min(self.caps[stage]);
+        match self.ceiling.get(stage * self.reward_sc.len() + cell) {
+            Some(&earlier) => q.min(earlier),
+            None => q,
+        }
+    }
+}
+
+impl Lookahead for Model {
+    fn look(&mut self, stage: usize, next_value: &[f64], q: &mut Vec<f64>) {
+        let block = self.block(stage);
+        self.contraction.apply(&self.tables[block], next_value, q, &mut self.spare);
+        let (needs_variance, needs_visits) =
+            self.widths.as_ref().map_or((false, false), |w| (w.needs_variance(), w.needs_visits()));
+        let center = next_value[0];
+        let [_, square, visits] = &mut self.moments;
+        if needs_variance {
+            // Centred, so that the difference of moments keeps its digits.
+            let squared: Vec<f64> = next_value.iter().map(|v| (v - center) * (v - center)).collect();
+            self.contraction.apply(&self.tables[block], &squared, square, &mut self.spare);
+        }
+        if needs_visits {
+            let widths = self.widths.as_ref().expect("asked for by a width");
+            let n = next_value.len();
+            let terms: Vec<f64> =
+                self.visits_hs[(stage + 1) * n..(stage + 2) * n].iter().map(|&n| widths.visit_term(n)).collect();
+            self.contraction.apply(&self.tables[block], &terms, visits, &mut self.spare);
+        }
+        for cell in 0..q.len() {
+            let mean = q[cell];
+            let variance = if needs_variance { (self.moments[1][cell] - (mean - center) * (mean - center)).max(0.0) } else { 0.0 };
+            let visits = if needs_visits { self.moments[2][cell] } else { 0.0 };
+            q[cell] = self.value(stage, block, cell, mean, variance, visits);
+        }
+        if !self.ceiling.is_empty() {
+            self.ceiling[stage * q.len()..][..q.len()].copy_from_slice(q);
+        }
+    }
+
+    fn cap(&self, stage: usize) -> f64 {
+        debug_assert!(stage < self.horizon);
+        self.caps[stage]
+    }
+}
+
+/// E[V(s') | s, ·] for one state, factor by factor.
+fn expect_at(layout: &Layout, tables: &[Table], n_causes: usize, state: usize, next_value: &[f64], out: &mut Vec<f64>) {
+    let mut input = next_value.to_vec();
+    let mut width = 1;
+    for (table, factor) in tables.iter().zip(&layout.factors) {
+        let row = factor.state_row(&layout.state_space, state);
+        let rest = input.len() / width / factor.n_values;
+        out.clear();
+        out.resize(rest * n_causes, 0.0);
+        for (i, out) in out.chunks_exact_mut(n_causes).enumerate() {
+            table.mix(row, |v| &input[(v * rest + i) * width..][..width], out);
+        }
+        std::mem::swap(&mut input, out);
+        width = n_causes;
+    }
+    std::mem::swap(&mut input, out);
+    if width == 1 {
+        // No state factors at all: the next value is the only one.
+        out.resize(n_causes, next_value[0]);
+    }
+}

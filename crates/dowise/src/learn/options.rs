@@ -1,0 +1,155 @@
+//! Every choice that makes one learner different from another, by name.
+
+use serde::{Deserialize, Serialize};
+
+/// How the learner sees the state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum States {
+    /// As one factor with S values.
+    Flat,
+    /// As the world's factors with their scopes.
+    Factored,
+}
+
+/// What the learner takes for the causes of what happens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Causes {
+    /// The interventions themselves.
+    Actions,
+    /// The joint value of all key variables (and of levers that act directly), for every factor.
+    Keys,
+    /// For each factor only its own parents among them.
+    OwnKeys,
+}
+
+/// How counts become values.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Estimate {
+    /// Empirical mean plus a width.
+    Width(Width),
+    /// The best member of a confidence set for every row; no scale to tune.
+    Sets(Sets),
+    /// One sample from the Dirichlet posterior with this prior weight for every value.
+    Posterior {
+        /// Pseudo-count of each value.
+        prior: f64,
+    },
+    /// Empirical mean; unseen rows get the cap.
+    Greedy,
+    /// As greedy, but with this probability an intervention drawn from all.
+    EpsilonGreedy {
+        /// Probability of exploring at a step.
+        epsilon: f64,
+    },
+    /// Interventions drawn from all, always.
+    Uniform,
+}
+
+/// The widths of the literature: what is added to the empirical mean. N: visits of the row; L, l: logarithms given at each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Width {
+    /// The paper's: C 7HL√(S/N), CF Σ 7HL√(S_i/N_i), UCBVI as published by Azar et al., F as CF with actions.
+    Paper,
+    /// The paper's without the √S and √S_i, which fits its figures; one rule for all four learners.
+    PaperPlain,
+    /// Azar et al. 2017, Chernoff–Hoeffding: 7HL/√N.
+    AzarHoeffding,
+    /// Azar et al. 2017, Bernstein–Freedman; flat states only.
+    AzarBernstein,
+    /// ρ_h/2 times the L1 radius √(2(S ln 2 + ln(S C T/δ))/N), ρ_h the range of the values ahead.
+    Weissman,
+    /// Hoeffding on the optimal values: ρ_h √(ln(2 S C H T/δ)/(2N)); for factors with cross terms.
+    HoeffdingV,
+    /// Empirical Bernstein on the optimal values, valid by monotonicity; flat states only.
+    Bernstein,
+    /// Quasi-optimism: 1/N.
+    Quasi,
+    /// rlberry's simplified Bernstein: 1/√N + ρ/N, at most ρ.
+    Rlberry,
+}
+
+/// Confidence sets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Sets {
+    /// Hoeffding interval for binary factors, L1 ball (Weissman) for others.
+    L1,
+    /// Kullback–Leibler interval for binary factors, L1 ball for others.
+    Kl,
+}
+
+/// The ceiling of optimistic values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Cap {
+    /// H at every stage and every world, as printed in the paper: optimism breaks if rewards sum to more than 1 a step.
+    Literal,
+    /// H times the greatest reward of a step, at every stage.
+    Horizon,
+    /// The stages left times the greatest reward of a step.
+    Stage,
+}
+
+/// When the learner plans again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Schedule {
+    /// Before each episode (the paper). Exact.
+    Episode,
+    /// When some row has been seen twice as often as at the last plan: a logarithmic number of plans, same order of regret.
+    Doubling,
+    /// Never whole: at each visited state one look ahead (real-time dynamic programming). S times cheaper, same order of regret.
+    Visited,
+}
+
+/// All choices of a learner.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Options {
+    /// How the state is seen.
+    pub states: States,
+    /// What causes are.
+    pub causes: Causes,
+    /// How counts become values.
+    pub estimate: Estimate,
+    /// Multiplies every width; 1 is the formula as published. No effect on sets and posteriors.
+    pub scale: f64,
+    /// Probability with which the guarantee may fail (δ).
+    pub delta: f64,
+    /// Number of episodes that the logarithms count on (K).
+    pub episodes: u64,
+    /// Ceiling of the values.
+    pub cap: Cap,
+    /// Whether a value may never rise above what it was in an earlier plan (Azar et al.).
+    pub monotone: bool,
+    /// Whether each stage has counts of its own.
+    pub stage_dependent: bool,
+    /// When to plan.
+    pub schedule: Schedule,
+    /// Whether to test the causal model during the run and fall back to plain UCBVI when it fails.
+    pub guard: bool,
+    /// Seed of ties, posterior samples and exploration.
+    pub seed: u64,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Options {
+            states: States::Factored,
+            causes: Causes::OwnKeys,
+            estimate: Estimate::Posterior { prior: 1.0 },
+            scale: 1.0,
+            delta: 0.1,
+            episodes: 5000,
+            cap: Cap::Stage,
+            monotone: false,
+            stage_dependent: false,
+            schedule: Schedule::Episode,
+            guard: false,
+            seed: 0,
+        }
+    }
+}

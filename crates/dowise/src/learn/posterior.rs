@@ -1,0 +1,34 @@
+//! Samples from Dirichlet and Beta posteriors.
+
+use rand::Rng;
+use rand_distr::{Distribution, Gamma};
+
+/// Writes a sample of Dirichlet(prior + counts) into `out`.
+///
+/// # Cost
+/// One gamma variate per value.
+pub(crate) fn dirichlet(counts: &[u32], prior: f64, rng: &mut impl Rng, out: &mut [f64]) {
+    let mut sum = 0.0;
+    for (o, &n) in out.iter_mut().zip(counts) {
+        *o = gamma(prior + f64::from(n), rng);
+        sum += *o;
+    }
+    if sum > 0.0 {
+        out.iter_mut().for_each(|o| *o /= sum);
+    } else {
+        // Every variate was below the smallest number: with a tiny prior the sample is a corner of the simplex.
+        let n = out.len() as u64;
+        let corner = crate::kernel::scale(rng.next_u64(), n) as usize;
+        out.iter_mut().enumerate().for_each(|(v, o)| *o = f64::from(u8::from(v == corner)));
+    }
+}
+
+/// A sample of Beta(a, b).
+pub(crate) fn beta(a: f64, b: f64, rng: &mut impl Rng) -> f64 {
+    let (x, y) = (gamma(a, rng), gamma(b, rng));
+    if x + y > 0.0 { x / (x + y) } else { 0.5 }
+}
+
+fn gamma(shape: f64, rng: &mut impl Rng) -> f64 {
+    Gamma::new(shape, 1.0).expect("a positive shape").sample(rng)
+}

@@ -1,0 +1,149 @@
+//! A count becomes a width: the formulas of the literature, with their constants and logarithms.
+
+use super::layout::Layout;
+use super::options::{Causes, Width};
+
+/// Numbers that the formulas share.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Sizes {
+    /// H
+    pub(crate) horizon: f64,
+    /// K
+    pub(crate) episodes: f64,
+    /// δ
+    pub(crate) delta: f64,
+    /// Greatest less least reward of a step, costs included.
+    pub(crate) range: f64,
+}
+
+/// A width prepared for one learner: coefficients per factor, and how stages and variances enter.
+#[derive(Clone, Debug)]
+pub(crate) struct Widths {
+    kind: Width,
+    sizes: Sizes,
+    scale: f64,
+    /// First-order coefficient of each factor.
+    first: Vec<f64>,
+    /// Coefficient of the L1 radius of each factor, for cross terms; empty if there are none.
+    cross: Vec<f64>,
+    /// The logarithm, for widths that use a variance.
+    log: f64,
+    n_states: f64,
+    n_causes: f64,
+}
+
+/// The stage-free parts of a width at a state and cause; infinite where some factor was never seen.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Parts {
+    pub(crate) first: f64,
+    pub(crate) second: f64,
+}
+
+impl Widths {
+    pub(crate) fn new(kind: Width, causes: Causes, layout: &Layout, sizes: Sizes, scale: f64) -> Widths {
+        let Sizes { horizon: h, episodes: k, delta, .. } = sizes;
+        let t = k * h;
+        let (s, c) = (layout.n_states() as f64, layout.n_causes as f64);
+        let m = layout.factors.len() as f64;
+        let n_values: Vec<f64> = layout.factors.iter().map(|f| f.n_values as f64).collect();
+        let state_rows: f64 = layout.factors.iter().map(|f| f.n_state_rows as f64).sum();
+        let cells = layout.cells() as f64;
+        let plain_ucbvi = causes == Causes::Actions && layout.flat;
+        // UCBVI's logarithm ln(5SAT/δ); the paper's for C- and CF-UCBVI ln(5 S H K Z T/δ) with Σ S[I_i] for S.
+        let paper_log = if plain_ucbvi { (5.0 * s * c * t / delta).ln() } else { (5.0 * state_rows * h * k * c * t / delta).ln() };
+        let azar_log = (5.0 * state_rows * c * t / delta).ln();
+        let radius = |n: f64| (2.0 * (n * 2f64.ln() + (2.0 * cells * t / delta).ln())).sqrt();
+        let root_size = |n: &f64| if plain_ucbvi { 1.0 } else { n.sqrt() };
+        let mut cross = Vec::new();
+        let (first, log): (Vec<f64>, f64) = match kind {
+            Width::Paper => (n_values.iter().map(|n| 7.0 * h * paper_log * root_size(n)).collect(), paper_log),
+            Width::PaperPlain => (vec![7.0 * h * paper_log; n_values.len()], paper_log),
+            Width::AzarHoeffding => (vec![7.0 * h * azar_log; n_values.len()], azar_log),
+            Width::AzarBernstein => (vec![1.0], azar_log),
+            Width::Weissman => (n_values.iter().map(|&n| radius(n) / 2.0).collect(), 0.0),
+            Width::HoeffdingV if layout.flat => (vec![((2.0 * s * c * h * t / delta).ln() / 2.0).sqrt()], 0.0),
+            Width::HoeffdingV => {
+                cross = n_values.iter().map(|&n| radius(n)).collect();
+                (vec![((4.0 * m * s * c * h * t / delta).ln() / 2.0).sqrt(); n_values.len()], 0.0)
+            }
+            Width::Bernstein => (vec![1.0], (4.0 * s * c * h * t / delta).ln()),
+            Width::Quasi | Width::Rlberry => (vec![1.0; n_values.len()], 0.0),
+        };
+        Widths { kind, sizes, scale, first, cross, log, n_states: s, n_causes: c }
+    }
+
+    /// Whether the variance of the next value is needed.
+    pub(crate) fn needs_variance(&self) -> bool {
+        matches!(self.kind, Width::Bernstein | Width::AzarBernstein)
+    }
+
+    /// Whether visits of next states are needed.
+    pub(crate) fn needs_visits(&self) -> bool {
+        self.kind == Width::AzarBernstein
+    }
+
+    /// What a factor's count contributes: the parts, and the L1 radius for cross terms.
+    pub(crate) fn of_count(&self, factor: usize, n: u32) -> (Parts, f64) {
+        if n == 0 {
+            return (Parts { first: f64::INFINITY, second: 0.0 }, 0.0);
+        }
+        let k = self.first[factor];
+        let n = f64::from(n);
+        let (first, second) = match self.kind {
+            Width::Quasi => (k / n, 0.0),
+            Width::Rlberry => (k / n.sqrt(), 1.0 / n),
+            Width::AzarBernstein => (1.0 / n, 0.0),
+            // One visit has no empirical variance, so it says nothing.
+            Width::Bernstein => (if n > 1.0 { self.log / (n - 1.0) } else { f64::INFINITY }, 0.0),
+            _ => (k / n.sqrt(), 0.0),
+        };
+        (Parts { first, second }, self.cross.get(factor).map_or(0.0, |c| (c / n.sqrt()).min(2.0)))
+    }
+
+    /// Adds the factors' contributions up.
+    pub(crate) fn join(&self, of_factors: impl Iterator<Item = (Parts, f64)>) -> Parts {
+        let (mut first, mut second, mut sum, mut squares) = (0.0, 0.0, 0.0, 0.0);
+        for (parts, eps) in of_factors {
+            first += parts.first;
+            second += parts.second;
+            sum += eps;
+            squares += eps * eps;
+        }
+        // Σ_{j<i} ε_i ε_j = ((Σ ε)² − Σ ε²) / 2, entering with weight 1/2.
+        Parts { first: first + (sum * sum - squares) / 4.0, second }
+    }
+
+    /// The width at a stage (from 0), given the variance of the next value and, for Azar's, the mean of
+    /// [`Widths::visit_term`] over next states.
+    pub(crate) fn at(&self, stage: usize, parts: Parts, variance: f64, visits: f64) -> f64 {
+        let Sizes { horizon, range, .. } = self.sizes;
+        let after = (horizon - 1.0 - stage as f64) * range;
+        let width = match self.kind {
+            Width::Paper | Width::PaperPlain | Width::AzarHoeffding | Width::Quasi => range * parts.first,
+            Width::Weissman | Width::HoeffdingV if after == 0.0 && parts.first.is_infinite() => f64::INFINITY,
+            Width::Weissman | Width::HoeffdingV => after * parts.first,
+            Width::Rlberry => {
+                let most = after + range;
+                (range * parts.first + most * parts.second).min(if parts.first.is_infinite() { f64::INFINITY } else { most })
+            }
+            Width::Bernstein if parts.first.is_infinite() => f64::INFINITY,
+            Width::Bernstein => (8.0 * variance * parts.first).sqrt().max(8.0 * after * parts.first),
+            Width::AzarBernstein => {
+                let (l, u) = (self.log, parts.first);
+                (8.0 * l * variance * u).sqrt() + 14.0 * horizon * range * l * u / 3.0 + (8.0 * u * visits).sqrt()
+            }
+        };
+        if parts.first.is_infinite() { f64::INFINITY } else { self.scale * width }
+    }
+
+    /// min(100² H³ S² A L² / N'_{h+1}(y), H²) of Azar's Bernstein width, for a next state visited so often at that stage.
+    pub(crate) fn visit_term(&self, visits: u32) -> f64 {
+        let Sizes { horizon: h, range, .. } = self.sizes;
+        let most = h * h * range * range;
+        if visits == 0 {
+            return most;
+        }
+        let (s, a, l) = (self.n_states, self.n_causes, self.log);
+        (1e4 * h.powi(3) * s * s * a * l * l * range * range / f64::from(visits)).min(most)
+    }
+}

@@ -1,0 +1,153 @@
+//! Backward induction: the one recursion behind exact plans, evaluation of policies, and every learner.
+
+mod contract;
+mod truth;
+
+pub(crate) use contract::{Contraction, Mean, Mix};
+pub(crate) use truth::{Evaluator, rows_by_cause, scope_strides, state_scope};
+pub use truth::{PlanError, Planner};
+
+use rayon::prelude::*;
+
+use crate::kernel::{Kernel, Scratch, Tie, mix};
+use crate::world::Action;
+
+/// Relative tolerance within which two interventions count as equally good.
+///
+/// Times the largest value an episode can have. Far above rounding, far below anything that matters.
+pub const TIE_TOLERANCE: f64 = 1e-9;
+
+/// Values one stage ahead become a value for every state and cause.
+pub(crate) trait Lookahead {
+    /// Fills `q[state][cause]` for a stage (from 0) from the values of the next stage.
+    fn look(&mut self, stage: usize, next_value: &[f64], q: &mut Vec<f64>);
+
+    /// An upper bound of every q and of the value at a stage.
+    fn cap(&self, stage: usize) -> f64;
+}
+
+/// Picks the best intervention from a loss for every cause.
+pub(crate) trait Chooser: Sync {
+    /// Number of causes.
+    fn n_causes(&self) -> usize;
+
+    /// Minimises Σ_c P(c | state, a) · loss(c) + cost(a) over the interventions a that are allowed in the state.
+    fn best(&self, state: usize, loss: &[f64], tolerance: f64, tie: Tie, scratch: &mut Scratch) -> (f64, Action);
+}
+
+impl Chooser for Kernel {
+    fn n_causes(&self) -> usize {
+        Kernel::n_causes(self)
+    }
+
+    fn best(&self, state: usize, loss: &[f64], tolerance: f64, tie: Tie, scratch: &mut Scratch) -> (f64, Action) {
+        Kernel::best(self, state, loss, tolerance, tie, scratch)
+    }
+}
+
+/// How interventions of equal value are told apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ties {
+    /// The smallest intervention: levers left alone first, then values in the order of the file.
+    First,
+    /// At random, all alike, as a function of this number, the stage and the state.
+    Seeded(u64),
+}
+
+impl Ties {
+    pub(crate) fn at(self, stage: usize, state: usize) -> Tie {
+        match self {
+            Ties::First => Tie::First,
+            Ties::Seeded(seed) => Tie::Random(mix(mix(seed ^ ((stage as u64) << 48)) ^ state as u64)),
+        }
+    }
+}
+
+/// A policy and its values: what to do, and what is to be expected, at every stage and state.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Plan {
+    /// Number of stages (H).
+    pub horizon: usize,
+    /// Number of states (S).
+    pub n_states: usize,
+    /// `[stage][state]`, with one further stage of zeros.
+    pub value_hs: Vec<f64>,
+    /// `[stage][state]`
+    pub policy_hs: Vec<Action>,
+}
+
+impl Plan {
+    /// An empty plan of the right size.
+    pub fn new(horizon: usize, n_states: usize) -> Plan {
+        Plan {
+            horizon,
+            n_states,
+            value_hs: vec![0.0; (horizon + 1) * n_states],
+            policy_hs: vec![Action(0); horizon * n_states],
+        }
+    }
+
+    /// Expected sum of rewards from a stage (from 0) and state on.
+    pub fn value(&self, stage: usize, state: usize) -> f64 {
+        self.value_hs[stage * self.n_states + state]
+    }
+
+    /// What to do.
+    pub fn action(&self, stage: usize, state: usize) -> Action {
+        self.policy_hs[stage * self.n_states + state]
+    }
+}
+
+/// States below which a stage is not worth sharing between threads.
+const PARALLEL_STATES: usize = 1 << 10;
+
+/// Fills `plan` backwards: q from the lookahead, then for every state the best intervention.
+///
+/// V_h(s) = max_a { Σ_c P(c | s, a) q_h(s, c) − cost(a) }, computed as cap − min_a { Σ_c P(c | s, a) (cap − q) + cost(a) }.
+///
+/// # Cost
+/// H times one lookahead and S searches ([`Kernel`]); large stages are shared between threads, with the same results.
+pub(crate) fn backward_induction(
+    lookahead: &mut impl Lookahead,
+    chooser: &impl Chooser,
+    tolerance: f64,
+    ties: Ties,
+    buffers: &mut Buffers,
+    plan: &mut Plan,
+) {
+    let n = plan.n_states;
+    let n_causes = chooser.n_causes();
+    for stage in (0..plan.horizon).rev() {
+        let (now, next) = plan.value_hs.split_at_mut((stage + 1) * n);
+        lookahead.look(stage, &next[..n], &mut buffers.q_sc);
+        let cap = lookahead.cap(stage);
+        let (value, policy) = (&mut now[stage * n..], &mut plan.policy_hs[stage * n..(stage + 1) * n]);
+        let solve = |s: usize, q: &mut [f64], v: &mut f64, a: &mut Action, scratch: &mut Scratch| {
+            q.iter_mut().for_each(|q| *q = cap - *q);
+            let (loss, action) = chooser.best(s, q, tolerance, ties.at(stage, s), scratch);
+            (*v, *a) = (cap - loss, action);
+        };
+        if n < PARALLEL_STATES {
+            let rows = buffers.q_sc.chunks_exact_mut(n_causes);
+            for (s, ((q, v), a)) in rows.zip(value).zip(policy).enumerate() {
+                solve(s, q, v, a, &mut buffers.scratch);
+            }
+        } else {
+            buffers
+                .q_sc
+                .par_chunks_exact_mut(n_causes)
+                .zip(value.par_iter_mut())
+                .zip(policy.par_iter_mut())
+                .enumerate()
+                .with_min_len(PARALLEL_STATES / 4)
+                .for_each_init(Scratch::default, |scratch, (s, ((q, v), a))| solve(s, q, v, a, scratch));
+        }
+    }
+}
+
+/// Buffers of a backward induction, kept between calls.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Buffers {
+    pub(crate) q_sc: Vec<f64>,
+    pub(crate) scratch: Scratch,
+}

@@ -1,0 +1,318 @@
+//! Exact planning and evaluation where every mechanism and reward is known.
+
+use super::{Buffers, Contraction, Lookahead, Mean, Plan, TIE_TOLERANCE, Ties, backward_induction};
+use crate::Space;
+use crate::kernel::{CauseSpace, Kernel, KernelError};
+use crate::world::{Action, Start, VarId, World};
+
+/// Why a world cannot be planned in.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PlanError {
+    /// P(c | s, do(a)) cannot be computed.
+    #[error(transparent)]
+    Kernel(#[from] KernelError),
+    /// Something that a plan needs is to be learned.
+    #[error("{what} of {} not given, so there is nothing to plan with; give it, or let a learner find out", .names.join(", "))]
+    Unknown {
+        /// "the next value" or "the reward".
+        what: &'static str,
+        /// Names as in the file.
+        names: Vec<String>,
+    },
+    /// The tables of a plan would not fit into memory.
+    #[error(
+        "a plan needs {bytes} bytes for {n_states} states and {n_causes} causes, the limit is {limit}; reduce state factors or key variables"
+    )]
+    TooLarge {
+        /// Bytes needed.
+        bytes: u128,
+        /// Number of states.
+        n_states: usize,
+        /// Number of causes.
+        n_causes: usize,
+        /// Bytes allowed.
+        limit: u128,
+    },
+    /// A policy for another world.
+    #[error("the policy has {found} entries, this world needs {expected} (one per stage and state)")]
+    PolicySize {
+        /// Entries given.
+        found: usize,
+        /// Entries needed.
+        expected: usize,
+    },
+    /// A policy that does what is not allowed.
+    #[error("at stage {stage} in state {state} the policy's intervention is not allowed there")]
+    PolicyNotAllowed {
+        /// Stage, from 1.
+        stage: usize,
+        /// State index.
+        state: usize,
+    },
+}
+
+/// Bytes that one plan may take.
+const MEMORY_LIMIT: u128 = 16 << 30;
+
+/// Everything that is known about a world, laid out for planning: exact plans and values of policies.
+///
+/// ```
+/// # use dowise::{Planner, worlds};
+/// let world = worlds::paper(&worlds::Paper::default());
+/// let planner = Planner::new(&world)?;
+/// let plan = planner.plan();
+/// assert_eq!(planner.evaluate(&plan.policy_hs)?[0], plan.value(0, 0));
+/// # Ok::<(), dowise::PlanError>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Planner {
+    horizon: usize,
+    kernel: Kernel,
+    contraction: Contraction,
+    factors: Vec<Mean>,
+    reward_sc: Vec<f64>,
+    /// Greatest reward of one step, least cost taken off.
+    best_step: f64,
+    /// Greatest less least reward of one step, costs included.
+    spread: f64,
+    start: Start,
+    state_space: Space,
+}
+
+impl Planner {
+    /// Lays a world out for planning.
+    pub fn new(world: &World) -> Result<Planner, PlanError> {
+        let names = |ids: &[VarId]| ids.iter().map(|&id| world.variable(id).name.clone()).collect::<Vec<_>>();
+        let unknown: Vec<VarId> =
+            world.transitions().iter().filter(|m| m.table.is_none()).map(|m| m.children[0]).collect();
+        if !unknown.is_empty() {
+            return Err(PlanError::Unknown { what: "the next value", names: names(&unknown) });
+        }
+        let unknown: Vec<String> =
+            world.rewards().iter().filter(|r| r.table.is_none()).map(|r| r.name.clone()).collect();
+        if !unknown.is_empty() {
+            return Err(PlanError::Unknown { what: "the reward", names: unknown });
+        }
+        let kernel = Kernel::new(world)?;
+        let (n_states, n_causes) = (world.n_states(), kernel.n_causes());
+        let scopes: Vec<Vec<usize>> = world.transitions().iter().map(|m| state_scope(world, &m.parents)).collect();
+        let contraction = Contraction::new(world.state_space().sizes(), &scopes, n_causes);
+        // Rewards, q, two intermediate arrays; values and policy for every stage.
+        let bytes = 8
+            * (2 * n_states as u128 * n_causes as u128
+                + 2 * contraction.largest() as u128
+                + 2 * (world.horizon() as u128 + 1) * n_states as u128);
+        if bytes > MEMORY_LIMIT {
+            return Err(PlanError::TooLarge { bytes, n_states, n_causes, limit: MEMORY_LIMIT });
+        }
+        let factors = world
+            .transitions()
+            .iter()
+            .zip(&scopes)
+            .map(|(m, scope)| {
+                let table = m.table.as_deref().expect("checked above");
+                let n_values = world.variable(m.children[0]).size();
+                let rows = rows_by_cause(world, &m.parents, scope, kernel.causes());
+                let n_rows = rows.len() / n_causes;
+                let mut prob = vec![0.0; rows.len() * n_values];
+                for row in 0..n_rows {
+                    for v in 0..n_values {
+                        for c in 0..n_causes {
+                            prob[(row * n_values + v) * n_causes + c] = table[rows[row * n_causes + c] * n_values + v];
+                        }
+                    }
+                }
+                Mean { prob, n_values, n_causes }
+            })
+            .collect();
+        let mut reward_sc = vec![0.0; n_states * n_causes];
+        for term in world.rewards() {
+            let table = term.table.as_deref().expect("checked above");
+            let scope = state_scope(world, &term.scope);
+            let rows = rows_by_cause(world, &term.scope, &scope, kernel.causes());
+            let strides = scope_strides(world.state_space(), &scope);
+            for (s, rewards) in reward_sc.chunks_exact_mut(n_causes).enumerate() {
+                let row = strides.iter().map(|&(f, stride)| world.state_space().digit(s, f) * stride).sum::<usize>();
+                for (c, r) in rewards.iter_mut().enumerate() {
+                    *r += table[rows[row * n_causes + c]];
+                }
+            }
+        }
+        let cost = world.interventions().cost_range();
+        let [lo, hi] = world.reward_range();
+        Ok(Planner {
+            horizon: world.horizon(),
+            kernel,
+            contraction,
+            factors,
+            reward_sc,
+            best_step: hi - cost[0],
+            spread: (hi - cost[0]) - (lo - cost[1]),
+            start: world.start().clone(),
+            state_space: world.state_space().clone(),
+        })
+    }
+
+    /// The kernel P(c | s, do(a)).
+    pub fn kernel(&self) -> &Kernel {
+        &self.kernel
+    }
+
+    /// Number of stages.
+    pub fn horizon(&self) -> usize {
+        self.horizon
+    }
+
+    /// Expected reward of each cause in each state, `[state][cause]`.
+    pub fn rewards(&self) -> &[f64] {
+        &self.reward_sc
+    }
+
+    /// The best policy and its values; of equally good interventions the first.
+    pub fn plan(&self) -> Plan {
+        self.plan_with(Ties::First)
+    }
+
+    /// The best policy and its values.
+    pub fn plan_with(&self, ties: Ties) -> Plan {
+        let mut plan = Plan::new(self.horizon, self.kernel.n_states());
+        let mut lookahead = TrueLookahead { planner: self, spare: Vec::new() };
+        let tolerance = TIE_TOLERANCE * self.spread.max(f64::MIN_POSITIVE) * self.horizon as f64;
+        backward_induction(&mut lookahead, &self.kernel, tolerance, ties, &mut Buffers::default(), &mut plan);
+        plan
+    }
+
+    /// Values of a policy (`[stage][state]`), as `[stage][state]` with one further stage of zeros.
+    pub fn evaluate(&self, policy_hs: &[Action]) -> Result<Vec<f64>, PlanError> {
+        let n = self.kernel.n_states();
+        if policy_hs.len() != self.horizon * n {
+            return Err(PlanError::PolicySize { found: policy_hs.len(), expected: self.horizon * n });
+        }
+        if let Some(i) = (0..policy_hs.len()).find(|&i| !self.kernel.allows(i % n, policy_hs[i])) {
+            return Err(PlanError::PolicyNotAllowed { stage: i / n + 1, state: i % n });
+        }
+        let mut evaluator = Evaluator::new(self);
+        evaluator.evaluate(policy_hs);
+        Ok(evaluator.value_hs)
+    }
+
+    /// q(s, c) for a stage, from the values of the next one: `r(s, c) + E[V(s') | s, c]`.
+    pub(crate) fn look(&self, next_value: &[f64], q: &mut Vec<f64>, spare: &mut Vec<f64>) {
+        self.contraction.apply(&self.factors, next_value, q, spare);
+        q.iter_mut().zip(&self.reward_sc).for_each(|(q, r)| *q += r);
+    }
+
+    /// Expected value over starting states of something that has one number per state.
+    pub fn from_start(&self, value_s: &[f64]) -> f64 {
+        match &self.start {
+            Start::States(states) => states.iter().map(|&(s, p)| p * value_s[s]).sum(),
+            Start::Product(factors) => {
+                let mut value = value_s.to_vec();
+                for factor in factors {
+                    let rest = value.len() / factor.len();
+                    value = (0..rest)
+                        .map(|i| factor.iter().enumerate().map(|(v, p)| p * value[v * rest + i]).sum())
+                        .collect();
+                }
+                value[0]
+            }
+        }
+    }
+
+    /// The state as a product of its factors.
+    pub fn state_space(&self) -> &Space {
+        &self.state_space
+    }
+}
+
+struct TrueLookahead<'a> {
+    planner: &'a Planner,
+    spare: Vec<f64>,
+}
+
+impl Lookahead for TrueLookahead<'_> {
+    fn look(&mut self, _stage: usize, next_value: &[f64], q: &mut Vec<f64>) {
+        self.planner.look(next_value, q, &mut self.spare);
+    }
+
+    fn cap(&self, stage: usize) -> f64 {
+        (self.planner.horizon - stage) as f64 * self.planner.best_step
+    }
+}
+
+/// Evaluates one policy after another, keeping its buffers.
+#[derive(Clone, Debug)]
+pub(crate) struct Evaluator<'a> {
+    planner: &'a Planner,
+    q_sc: Vec<f64>,
+    spare: Vec<f64>,
+    cause: Vec<f64>,
+    pub(crate) value_hs: Vec<f64>,
+}
+
+impl<'a> Evaluator<'a> {
+    pub(crate) fn new(planner: &'a Planner) -> Evaluator<'a> {
+        let n = planner.kernel.n_states();
+        Evaluator {
+            planner,
+            q_sc: Vec::new(),
+            spare: Vec::new(),
+            cause: vec![0.0; planner.kernel.n_causes()],
+            value_hs: vec![0.0; (planner.horizon + 1) * n],
+        }
+    }
+
+    /// V_h(s) = Σ_c P(c | s, π) q_h(s, c) − cost(π), for an allowed policy. Fills `value_hs`.
+    pub(crate) fn evaluate(&mut self, policy_hs: &[Action]) {
+        let kernel = &self.planner.kernel;
+        let (n, n_causes) = (kernel.n_states(), kernel.n_causes());
+        for stage in (0..self.planner.horizon).rev() {
+            let (now, next) = self.value_hs.split_at_mut((stage + 1) * n);
+            self.planner.look(&next[..n], &mut self.q_sc, &mut self.spare);
+            for s in 0..n {
+                let action = policy_hs[stage * n + s];
+                kernel.distribution(s, action, &mut self.cause);
+                let q = &self.q_sc[s * n_causes..][..n_causes];
+                let expected: f64 = self.cause.iter().zip(q).map(|(p, q)| p * q).sum();
+                now[stage * n + s] = expected - kernel.interventions().cost(action);
+            }
+        }
+    }
+}
+
+/// Positions of the state factors among these variables, in the order of the state.
+pub(crate) fn state_scope(world: &World, ids: &[VarId]) -> Vec<usize> {
+    (0..world.state().len()).filter(|&i| ids.contains(&world.state()[i])).collect()
+}
+
+/// (factor, stride) pairs that turn a state's digits into a row over some of its factors.
+pub(crate) fn scope_strides(states: &Space, scope: &[usize]) -> Vec<(usize, usize)> {
+    let sizes: Vec<usize> = scope.iter().map(|&f| states.sizes()[f]).collect();
+    let space = Space::new(&sizes).expect("no larger than the state space");
+    scope.iter().copied().zip(space.strides().iter().copied()).collect()
+}
+
+/// For every row over the state factors in `scope` and every cause: the row of a table over `parents` (first slowest).
+pub(crate) fn rows_by_cause(world: &World, parents: &[VarId], scope: &[usize], causes: &CauseSpace) -> Vec<usize> {
+    let table = Space::new(&world.sizes(parents)).expect("counted when the world was made");
+    let sizes: Vec<usize> = scope.iter().map(|&f| world.state_space().sizes()[f]).collect();
+    let rows = Space::new(&sizes).expect("no larger than the state space");
+    let n_causes = causes.len();
+    let mut out = Vec::with_capacity(rows.len() * n_causes);
+    for row in 0..rows.len() {
+        for c in 0..n_causes {
+            let index = parents.iter().zip(table.strides()).map(|(id, stride)| {
+                let digit = match scope.iter().position(|&f| world.state()[f] == *id) {
+                    Some(p) => rows.digit(row, p),
+                    None => {
+                        let place = causes.variables().iter().position(|k| k == id);
+                        causes.digit(c, place.expect("a parent is a state factor or a cause"))
+                    }
+                };
+                digit * stride
+            });
+            out.push(index.sum());
+        }
+    }
+    out
+}

@@ -1,0 +1,295 @@
+//! From a statement to a checked world: the one place where everything about a world is validated.
+
+mod allowed;
+mod check;
+mod distribution;
+mod forms;
+mod graph;
+mod grid;
+mod range;
+mod reach;
+mod review;
+mod rewards;
+mod rows;
+mod starts;
+
+use std::collections::HashSet;
+
+pub(crate) use check::{bare, nearest, quoted};
+
+use self::check::Check;
+use super::{Kind, Mechanism, MechanismSpec, Problem, VarId, Variable, VariableSpec, World, WorldError, WorldSpec};
+use crate::Space;
+
+/// Most entries of one table, and most states: 2 GiB of numbers.
+pub(crate) const MOST_ENTRIES: usize = 1 << 28;
+/// Most values of one variable.
+pub(crate) const MOST_VALUES: usize = 1 << 20;
+/// Longest episode.
+const LONGEST_HORIZON: u64 = 1_000_000;
+
+impl World {
+    /// Checks a statement whole and compiles it; on failure every problem found is reported, not just the first.
+    ///
+    /// ```
+    /// use dowise::World;
+    /// let text = r#"
+    ///     dowise = 1
+    ///     horizon = 3
+    ///     [state.mood]
+    ///     values = ["low", "high"]
+    ///     scope = ["mood", "walk"]
+    ///     next = [[[0.9, 0.1], [0.4, 0.6]], [[0.5, 0.5], [0.1, 0.9]]]
+    ///     [lever.walk]
+    ///     values = ["no", "yes"]
+    ///     [reward.well]
+    ///     scope = ["mood"]
+    ///     value = [0, 1]
+    /// "#;
+    /// let world = World::from_toml(text, "mood.toml").unwrap();
+    /// assert_eq!(world.n_states(), 2);
+    /// let error = World::from_toml(&text.replace("0.6]", "0.5]"), "mood.toml").unwrap_err();
+    /// assert_eq!(error.problems[0].code, "row-sum");
+    /// ```
+    pub fn new(spec: WorldSpec) -> Result<World, WorldError> {
+        let mut check = Check::default();
+        let built = build(&spec, &mut check);
+        match (check.finish(), built) {
+            (Ok(findings), Some(world)) => Ok(World { findings, ..world }),
+            (Ok(problems) | Err(problems), _) => Err(WorldError { problems, sources: Vec::new() }),
+        }
+    }
+}
+
+/// The world if nothing is wrong; `None` always comes with an error in `check`.
+fn build(spec: &WorldSpec, check: &mut Check) -> Option<World> {
+    let horizon = check_horizon(spec, check);
+    let unique = declare(&spec.variables, check);
+    if !unique {
+        return None; // names would mean the wrong variables below
+    }
+    let [state, levers, keys, hidden] =
+        [Kind::State, Kind::Lever, Kind::Key, Kind::Hidden].map(|kind| check.of_kind(kind));
+    let state_space = count_states(check, &state, horizon);
+
+    let transitions = transitions(spec, check, &state);
+    let mechanisms = mechanisms(spec, check);
+    let rewards = check.rewards(&spec.rewards);
+    let reward_range = rewards.as_ref().and_then(|r| check.reward_range(r, spec.reward_range.as_ref()));
+    let interventions = check.interventions(spec, &state, &levers);
+    let start = match &state_space {
+        Some(space) => check.start(&spec.start, &state, space),
+        None => None,
+    };
+
+    let (transitions, mechanisms, rewards) = (transitions?, mechanisms?, rewards?);
+    let (interventions, start, state_space) = (interventions?, start?, state_space?);
+    let mechanisms = graph::settle(check, mechanisms, &interventions, &levers, &keys, &hidden);
+    let mechanisms = graph::parents_first(check, mechanisms, &spec.mechanisms)?;
+    let world = World {
+        name: spec.name.clone(),
+        about: spec.about.clone(),
+        horizon: horizon?,
+        variables: check.variables.clone(),
+        state,
+        levers,
+        keys,
+        hidden,
+        transitions,
+        mechanisms,
+        rewards,
+        reward_range: reward_range?,
+        interventions,
+        start,
+        state_space,
+        findings: Vec::new(),
+        sources: Vec::new(),
+    };
+    if check.errors() == 0 {
+        review::review(check, &world, spec);
+    }
+    Some(world)
+}
+
+fn check_horizon(spec: &WorldSpec, check: &mut Check) -> Option<usize> {
+    let horizon = spec.horizon.value;
+    let problem = if horizon == 0 {
+        Problem::error("horizon", "the horizon is 0").help("an episode has at least one step")
+    } else if horizon > LONGEST_HORIZON {
+        Problem::error("horizon", format!("a horizon of {} is too long", count_text(Some(u128::from(horizon)))))
+            .help(format!("at most {} steps", count_text(Some(u128::from(LONGEST_HORIZON)))))
+    } else {
+        return usize::try_from(horizon).ok();
+    };
+    check.push(problem.at(spec.horizon.at));
+    None
+}
+
+/// Enters all variables; `false` if a name stands for two of them.
+fn declare(specs: &[VariableSpec], check: &mut Check) -> bool {
+    if specs.len() > usize::from(u16::MAX) {
+        let message = format!("{} variables are too many", count_text(Some(specs.len() as u128)));
+        check.push(Problem::error("too-large", message).help("at most 65 535 fit"));
+        return false;
+    }
+    let mut unique = true;
+    for (i, spec) in specs.iter().enumerate() {
+        let name = &spec.name.value;
+        let kind = spec.kind.describe();
+        if name.is_empty() {
+            check.push(Problem::error("empty-name", format!("a {kind} has an empty name")).at(spec.name.at));
+        }
+        if let Some(other) = check.index.get(name) {
+            let other = check.variables[other.ix()].kind;
+            let message = if other == spec.kind {
+                format!("two {kind}s are called \"{name}\"")
+            } else {
+                format!("both a {} and a {kind} are called \"{name}\"", other.describe())
+            };
+            check.push(Problem::error("duplicate-name", message).help("rename one of them").at(spec.name.at));
+            unique = false;
+        } else {
+            check.index.insert(name.clone(), VarId(i as u16));
+        }
+        check_values(spec, check);
+        let values = spec.values.iter().map(|v| v.value.clone()).collect();
+        check.variables.push(Variable { name: name.clone(), kind: spec.kind, values });
+    }
+    unique
+}
+
+fn check_values(spec: &VariableSpec, check: &mut Check) {
+    let name = &spec.name.value;
+    let at = spec.values_at.or(spec.name.at);
+    if spec.values.is_empty() {
+        let message = format!("{} \"{name}\" has no values", spec.kind.describe());
+        check.push(Problem::error("empty-domain", message).help("list at least one").at(at));
+    }
+    if spec.values.len() > MOST_VALUES {
+        let message = format!("\"{name}\" has {} values", count_text(Some(spec.values.len() as u128)));
+        let help = format!("at most {} fit", count_text(Some(MOST_VALUES as u128)));
+        check.push(Problem::error("too-large", message).help(help).at(at));
+    }
+    let mut seen = HashSet::new();
+    for value in &spec.values {
+        let at = value.at.or(at);
+        if value.value == "*" {
+            let message = format!("a value of \"{name}\" is called \"*\", which means any value in rows");
+            check.push(Problem::error("reserved", message).help("give it another name").at(at));
+        } else if !seen.insert(&value.value) {
+            let message = format!("\"{name}\" has two values called \"{}\"", value.value);
+            check.push(Problem::error("duplicate-value", message).help("rename or remove one of them").at(at));
+        }
+    }
+}
+
+fn count_states(check: &mut Check, state: &[VarId], horizon: Option<usize>) -> Option<Space> {
+    let help = "fewer state factors or fewer values of each";
+    let space = check.table_space("the list of all states", state, 1, help, None)?;
+    let plan = product([space.len(), horizon.unwrap_or(1)].into_iter());
+    if plan.is_none_or(|n| n > MOST_ENTRIES as u128) {
+        let message = format!(
+            "a plan would have {} entries, one for each of {} states at each of {} stages; at most {} fit",
+            count_text(plan),
+            count_text(Some(space.len() as u128)),
+            count_text(horizon.map(|h| h as u128)),
+            count_text(Some(MOST_ENTRIES as u128))
+        );
+        check.push(Problem::error("too-large", message).help("a shorter horizon or fewer states"));
+        return None;
+    }
+    Some(space)
+}
+
+/// One transition for each state factor, in their order.
+fn transitions(spec: &WorldSpec, check: &mut Check, state: &[VarId]) -> Option<Vec<Mechanism>> {
+    let mut found: Vec<Option<Mechanism>> = vec![None; state.len()];
+    let mut named = vec![false; state.len()];
+    let before = check.errors();
+    for mechanism in &spec.transitions {
+        let Some(children) = check.list(&mechanism.children, &[Kind::State], "a transition") else { continue };
+        let &[child] = children.as_slice() else {
+            let message = format!("a transition decides {} state factors", children.len());
+            check.push(Problem::error("one-child", message).help("write one for each state factor").at(mechanism.at));
+            continue;
+        };
+        let Some(position) = state.iter().position(|&id| id == child) else { continue };
+        if named[position] {
+            two_mechanisms(check, child, mechanism);
+            continue;
+        }
+        named[position] = true;
+        let role = format!("the scope of \"{}\"", check.name(child));
+        let Some(parents) = check.list(&mechanism.parents, &Check::SCOPE, &role) else { continue };
+        found[position] = check.mechanism(children, parents, mechanism, true);
+    }
+    for (position, &id) in state.iter().enumerate() {
+        if !named[position] {
+            found[position] = full_scope(check, id);
+        }
+    }
+    if check.errors() > before { None } else { found.into_iter().collect() }
+}
+
+/// To be learned, and nothing is said about what it depends on.
+fn full_scope(check: &mut Check, child: VarId) -> Option<Mechanism> {
+    let mut parents = check.of_kind(Kind::State);
+    let keys = check.of_kind(Kind::Key);
+    parents.extend(if keys.is_empty() { check.of_kind(Kind::Lever) } else { keys });
+    let what = format!("the table of \"{}\", which is to be learned and may depend on everything,", check.name(child));
+    let columns = check.size(child);
+    check.table_space(&what, &parents, columns, "give it a `scope`", None)?;
+    Some(Mechanism { children: vec![child], parents, table: None })
+}
+
+/// What is said about key variables, hidden variables and levers, each at most once.
+fn mechanisms(spec: &WorldSpec, check: &mut Check) -> Option<Vec<Mechanism>> {
+    let before = check.errors();
+    let mut decided = HashSet::new();
+    let mut found = Vec::new();
+    for mechanism in &spec.mechanisms {
+        let kinds: &[Kind] =
+            if mechanism.children.len() == 1 { &[Kind::Key, Kind::Hidden, Kind::Lever] } else { &[Kind::Key] };
+        let role = if mechanism.children.len() == 1 { "a mechanism" } else { "a joint table" };
+        let Some(children) = check.list(&mechanism.children, kinds, role) else { continue };
+        if children.is_empty() {
+            let problem = Problem::error("one-child", "a mechanism decides no variable");
+            check.push(problem.help("name its variables").at(mechanism.at));
+            continue;
+        }
+        for &child in &children {
+            if !decided.insert(child) {
+                two_mechanisms(check, child, mechanism);
+            }
+        }
+        let role = format!("the parents of {}", check.names(&children));
+        let Some(parents) = check.list(&mechanism.parents, &Check::WITHIN_STEP, &role) else { continue };
+        found.extend(check.mechanism(children, parents, mechanism, false));
+    }
+    (check.errors() == before).then_some(found)
+}
+
+fn two_mechanisms(check: &mut Check, child: VarId, mechanism: &MechanismSpec) {
+    let message = format!("\"{}\" has more than one mechanism", check.name(child));
+    let help = "keep its own or the joint table, not both";
+    check.push(Problem::error("two-mechanisms", message).help(help).at(mechanism.at));
+}
+
+/// A product that may be astronomically large.
+pub(crate) fn product(mut factors: impl Iterator<Item = usize>) -> Option<u128> {
+    factors.try_fold(1u128, |n, f| n.checked_mul(f as u128))
+}
+
+/// A count for people, digits in threes.
+pub(crate) fn count_text(count: Option<u128>) -> String {
+    let Some(count) = count else { return "more than 10^38".to_owned() };
+    let digits = count.to_string();
+    let mut out = String::new();
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i) % 3 == 0 {
+            out.push(' ');
+        }
+        out.push(digit);
+    }
+    out
+}

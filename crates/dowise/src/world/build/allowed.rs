@@ -1,0 +1,243 @@
+//! Which interventions are allowed, and that every state has one.
+
+use std::collections::HashMap;
+
+use super::check::{Check, some_of};
+use super::rows::Masks;
+use crate::Space;
+use crate::world::{
+    Action, At, Forbid, ForbidSpec, Interventions, Kind, Located, Problem, SetSpec, Setting, VarId, WorldSpec,
+};
+
+/// Most steps of the search for an allowed intervention before it is given up.
+const MOST_STEPS: usize = 1_000_000;
+/// Most kinds of states to look at.
+const MOST_CLASSES: u128 = 1 << 16;
+
+impl Check {
+    /// Compiles interventions, rules and costs.
+    pub(crate) fn interventions(
+        &mut self,
+        spec: &WorldSpec,
+        state: &[VarId],
+        levers: &[VarId],
+    ) -> Option<Interventions> {
+        let before = self.errors();
+        let at = spec.interventions.at;
+        let sizes: Vec<usize> = levers.iter().map(|&id| self.size(id)).collect();
+        let costs = self.costs(spec, levers);
+        let forbid: Vec<Forbid> =
+            spec.interventions.forbid.iter().filter_map(|rule| self.forbid(rule, state, levers)).collect();
+        let listed = match &spec.interventions.set {
+            SetSpec::List(entries) => self.entries(entries, levers, at),
+            _ => Vec::new(),
+        };
+        let setting = match &spec.interventions.set {
+            SetSpec::All => Setting::All,
+            SetSpec::Any => Setting::AtMost(levers.len()),
+            SetSpec::AtMost(k) => Setting::AtMost(self.at_most(k, levers.len())),
+            SetSpec::List(_) => Setting::List(Vec::new()),
+        };
+        if self.errors() > before || sizes.contains(&0) {
+            return None;
+        }
+        // A list is numbered by the digits of its entries, which the empty one already knows how to do.
+        let made = match Interventions::new(sizes.clone(), setting, forbid.clone(), costs.clone()) {
+            Some(empty) if matches!(empty.setting(), Setting::List(_)) => {
+                let mut list: Vec<Action> = listed.iter().map(|entry| empty.action(entry)).collect();
+                list.sort_unstable();
+                let all = list.len();
+                list.dedup();
+                if list.len() < all {
+                    let message = format!("{} of the listed interventions stand there twice", all - list.len());
+                    self.push(Problem::warning("listed-twice", message).help("take them out").at(at));
+                }
+                Interventions::new(sizes.clone(), Setting::List(list), forbid, costs)
+            }
+            made => made,
+        };
+        let Some(made) = made else {
+            let count = super::product(sizes.iter().map(|&n| n + 1));
+            let message = format!("{} interventions are too many to number", super::count_text(count));
+            let help = "at most 2^64 − 1 combinations of lever values, each lever possibly left alone";
+            self.push(Problem::error("too-large", message).help(help).at(at));
+            return None;
+        };
+        if made.n_levers() == 0 {
+            let problem = Problem::warning("no-levers", "there are no levers, so there is nothing to decide");
+            self.push(problem.help("add one with [lever.name]"));
+        }
+        self.nowhere_stuck(&made, spec, state);
+        (self.errors() == before).then_some(made)
+    }
+
+    fn costs(&mut self, spec: &WorldSpec, levers: &[VarId]) -> Vec<Vec<f64>> {
+        let mut costs: Vec<Vec<f64>> = levers.iter().map(|&id| vec![0.0; self.size(id)]).collect();
+        for variable in spec.variables.iter().filter(|v| !v.costs.is_empty()) {
+            let Some(id) = self.index.get(&variable.name.value).copied() else { continue };
+            let Some(position) = levers.iter().position(|&l| l == id) else {
+                let message = format!("\"{}\" is a {} and has a cost", variable.name.value, variable.kind.describe());
+                let at = variable.costs[0].0.at.or(variable.name.at);
+                self.push(Problem::error("wrong-kind", message).help("only setting a lever can cost something").at(at));
+                continue;
+            };
+            for (value, cost) in &variable.costs {
+                let what = format!("the cost of {} = \"{}\"", variable.name.value, value.value);
+                let finite = self.finite(cost.value, &what, cost.at);
+                if let Some(v) = self.value(id, value).filter(|_| finite) {
+                    costs[position][v] = cost.value;
+                }
+            }
+        }
+        costs
+    }
+
+    fn at_most(&mut self, most: &Located<u64>, n_levers: usize) -> usize {
+        if most.value > n_levers as u64 {
+            let message = format!("at_most is {}, but there are only {n_levers} levers", most.value);
+            self.push(Problem::warning("at-most", message).help("`set = \"any\"` says the same").at(most.at));
+            return n_levers;
+        }
+        most.value as usize
+    }
+
+    fn entries(
+        &mut self,
+        entries: &[Vec<(Located<String>, Located<String>)>],
+        levers: &[VarId],
+        at: Option<At>,
+    ) -> Vec<Vec<Option<usize>>> {
+        if entries.is_empty() {
+            let problem = Problem::error("no-interventions", "the list of interventions is empty");
+            self.push(problem.help("list at least one; {} leaves all levers alone").at(at));
+        }
+        let mut out = Vec::with_capacity(entries.len());
+        for entry in entries {
+            let mut set = vec![None; levers.len()];
+            for (name, value) in entry {
+                let Some(position) = self.lever(name, levers) else { continue };
+                let Some(value) = self.value(levers[position], value) else { continue };
+                if set[position].replace(value).is_some() {
+                    let message = format!("\"{}\" stands twice in one intervention", name.value);
+                    self.push(Problem::error("duplicate-name", message).help("take one out").at(name.at));
+                }
+            }
+            out.push(set);
+        }
+        out
+    }
+
+    /// Position of a lever; says so if the name is something that cannot be set.
+    fn lever(&mut self, name: &Located<String>, levers: &[VarId]) -> Option<usize> {
+        if let Some(&id) = self.index.get(&name.value)
+            && !levers.contains(&id)
+        {
+            let kind = self.variables[id.ix()].kind.describe();
+            let names: Vec<String> = levers.iter().map(|&l| self.name(l).to_owned()).collect();
+            let message = format!("an intervention sets \"{}\", which is a {kind}", name.value);
+            let help = match names.as_slice() {
+                [] => "only levers can be set, and there are none".to_owned(),
+                [one] => format!("only levers can be set: \"{one}\""),
+                _ => format!("only levers can be set: {}", some_of(&names)),
+            };
+            self.push(Problem::error("not-a-lever", message).help(help).at(name.at));
+            return None;
+        }
+        let id = self.variable(name, &[Kind::Lever], "an intervention")?;
+        levers.iter().position(|&l| l == id)
+    }
+
+    fn forbid(&mut self, rule: &ForbidSpec, state: &[VarId], levers: &[VarId]) -> Option<Forbid> {
+        let before = self.errors();
+        if rule.levers.is_empty() {
+            let problem = Problem::error("no-levers", "a rule forbids something without naming a lever");
+            self.push(problem.help("add `levers = { … }`").at(rule.at));
+        }
+        let mut out = Forbid { when: Vec::new(), levers: Vec::new() };
+        for (name, values) in &rule.when {
+            let Some(id) = self.variable(name, &[Kind::State], "`when` in a forbidden combination") else { continue };
+            let position = state.iter().position(|&s| s == id);
+            out.when.extend(position.zip(self.mask(id, name, values)));
+        }
+        for (name, values) in &rule.levers {
+            let Some(position) = self.lever(name, levers) else { continue };
+            out.levers.extend(self.mask(levers[position], name, values).map(|mask| (position, mask)));
+        }
+        (self.errors() == before).then_some(out)
+    }
+
+    /// Every state allows some intervention. Only rules' own factors matter, so states that agree on them are one.
+    fn nowhere_stuck(&mut self, interventions: &Interventions, spec: &WorldSpec, state: &[VarId]) {
+        let rules = interventions.forbid();
+        if rules.is_empty() || matches!(interventions.setting(), Setting::AtMost(_)) {
+            return; // leaving all levers alone matches no rule
+        }
+        let mut factors: Vec<usize> = rules.iter().flat_map(|r| r.when.iter().map(|(f, _)| *f)).collect();
+        factors.sort_unstable();
+        factors.dedup();
+        let ids: Vec<VarId> = factors.iter().map(|&f| state[f]).collect();
+        let sizes: Vec<usize> = ids.iter().map(|&id| self.size(id)).collect();
+        if super::product(sizes.iter().copied()).is_none_or(|n| n > MOST_CLASSES) {
+            return;
+        }
+        let Some(space) = Space::new(&sizes) else { return };
+        let mut known: HashMap<Vec<usize>, bool> = HashMap::new();
+        for class in 0..space.len() {
+            let digits = space.digits(class);
+            let value = |f: usize| factors.binary_search(&f).map_or(0, |axis| digits[axis]);
+            let active: Vec<usize> =
+                (0..rules.len()).filter(|&r| rules[r].when.iter().all(|(f, mask)| mask[value(*f)])).collect();
+            let possible = *known.entry(active).or_insert_with_key(|active| some_allowed(interventions, active));
+            if !possible {
+                let given = self.combination(&ids, &digits);
+                let place = if given.is_empty() { "any state".to_owned() } else { format!("states with {given}") };
+                let message = format!("the forbidden combinations leave no intervention in {place}");
+                let at = spec.interventions.forbid.first().and_then(|f| f.at).or(spec.interventions.at);
+                self.push(Problem::error("stuck", message).help("forbid less there").at(at));
+                return;
+            }
+        }
+    }
+}
+
+/// Whether some intervention matches none of these rules; `true` if that is too much work to find out.
+fn some_allowed(interventions: &Interventions, active: &[usize]) -> bool {
+    let rules: Vec<&Vec<(usize, Vec<bool>)>> = active.iter().map(|&r| &interventions.forbid()[r].levers).collect();
+    match interventions.setting() {
+        Setting::AtMost(_) => true,
+        Setting::List(list) => list.iter().any(|&action| {
+            let set = interventions.levers(action);
+            !rules.iter().any(|rule| rule.iter().all(|(lever, mask)| set[*lever].is_some_and(|v| mask[v])))
+        }),
+        Setting::All => {
+            let mut levers: Vec<usize> = rules.iter().flat_map(|rule| rule.iter().map(|(l, _)| *l)).collect();
+            levers.sort_unstable();
+            levers.dedup();
+            let masks: Vec<Masks> = rules
+                .iter()
+                .map(|rule| {
+                    let mask = |l: usize| rule.iter().find(|(lever, _)| *lever == l).map(|(_, m)| m.clone());
+                    levers.iter().map(|&l| mask(l).unwrap_or_else(|| vec![true; interventions.sizes()[l]])).collect()
+                })
+                .collect();
+            let live: Vec<usize> = (0..masks.len()).collect();
+            let sizes: Vec<usize> = levers.iter().map(|&l| interventions.sizes()[l]).collect();
+            search(&sizes, &masks, 0, &live, &mut MOST_STEPS.clone())
+        }
+    }
+}
+
+/// Sets lever by lever; `live` are the rules that still match. Found as soon as no rule does.
+fn search(sizes: &[usize], rules: &[Masks], lever: usize, live: &[usize], steps: &mut usize) -> bool {
+    if live.is_empty() || *steps == 0 {
+        return true;
+    }
+    if lever == sizes.len() {
+        return false;
+    }
+    *steps -= 1;
+    (0..sizes[lever]).any(|value| {
+        let still: Vec<usize> = live.iter().copied().filter(|&r| rules[r][lever][value]).collect();
+        search(sizes, rules, lever + 1, &still, steps)
+    })
+}

@@ -1,0 +1,202 @@
+//! The state of a check: the variables by name and the problems found so far.
+
+use std::collections::HashMap;
+
+use crate::world::{At, Kind, Located, Problem, Severity, VarId, Variable};
+
+/// More problems than anybody reads; the rest is counted.
+const MOST_PROBLEMS: usize = 100;
+
+/// Variables by name, and the problems found so far.
+#[derive(Default)]
+pub(crate) struct Check {
+    pub(crate) variables: Vec<Variable>,
+    pub(crate) index: HashMap<String, VarId>,
+    problems: Vec<Problem>,
+    errors: usize,
+    left_out: usize,
+}
+
+impl Check {
+    /// Adds a finding.
+    pub(crate) fn push(&mut self, problem: Problem) {
+        if problem.severity == Severity::Error {
+            self.errors += 1;
+        }
+        if self.problems.len() < MOST_PROBLEMS {
+            self.problems.push(problem);
+        } else {
+            self.left_out += usize::from(problem.severity == Severity::Error);
+        }
+    }
+
+    /// Number of errors so far.
+    pub(crate) fn errors(&self) -> usize {
+        self.errors
+    }
+
+    /// All findings; `Err` if there is an error among them.
+    pub(crate) fn finish(mut self) -> Result<Vec<Problem>, Vec<Problem>> {
+        if self.left_out > 0 {
+            self.problems.push(Problem::error("more", format!("and {} more problems", self.left_out)));
+        }
+        if self.errors > 0 { Err(self.problems) } else { Ok(self.problems) }
+    }
+
+    /// Number of values of a variable.
+    pub(crate) fn size(&self, id: VarId) -> usize {
+        self.variables[id.ix()].size()
+    }
+
+    /// A variable's name.
+    pub(crate) fn name(&self, id: VarId) -> &str {
+        &self.variables[id.ix()].name
+    }
+
+    /// All variables of a kind, in order.
+    pub(crate) fn of_kind(&self, kind: Kind) -> Vec<VarId> {
+        let ids = (0..self.variables.len()).filter(|&i| self.variables[i].kind == kind);
+        ids.map(|i| VarId(i as u16)).collect()
+    }
+
+    /// The variable of this name if it is of one of these kinds; `role` says what names it, for messages.
+    pub(crate) fn variable(&mut self, name: &Located<String>, kinds: &[Kind], role: &str) -> Option<VarId> {
+        let Some(&id) = self.index.get(&name.value) else {
+            let known = self.variables.iter().filter(|v| kinds.contains(&v.kind)).map(|v| v.name.as_str());
+            let any = self.variables.iter().map(|v| v.name.as_str());
+            let near = nearest(&name.value, known).or_else(|| nearest(&name.value, any)).map(str::to_owned);
+            let help = match near {
+                Some(near) => format!("did you mean \"{near}\"?"),
+                None => format!("declare it, for example as [{}.{}]", kinds[0].word(), bare(&name.value)),
+            };
+            let message = format!("{role} names \"{}\", which is not a variable of this world", name.value);
+            self.push(Problem::error("unknown-name", message).help(help).at(name.at));
+            return None;
+        };
+        let kind = self.variables[id.ix()].kind;
+        if kinds.contains(&kind) {
+            return Some(id);
+        }
+        let allowed: Vec<String> = kinds.iter().map(|k| format!("{}s", k.describe())).collect();
+        let message = format!("{role} names the {} \"{}\"", kind.describe(), name.value);
+        let help = format!("only {} may stand here", and(&allowed));
+        self.push(Problem::error("wrong-kind", message).help(help).at(name.at));
+        None
+    }
+
+    /// A list of variables without repetitions; `None` if any name is wrong.
+    pub(crate) fn list(&mut self, names: &[Located<String>], kinds: &[Kind], role: &str) -> Option<Vec<VarId>> {
+        let before = self.errors;
+        let mut ids = Vec::with_capacity(names.len());
+        for name in names {
+            if let Some(id) = self.variable(name, kinds, role) {
+                if ids.contains(&id) {
+                    let message = format!("{role} names \"{}\" twice", name.value);
+                    self.push(Problem::error("duplicate-name", message).help("take one out").at(name.at));
+                }
+                ids.push(id);
+            }
+        }
+        (self.errors == before).then_some(ids)
+    }
+
+    /// The position of a value among those of a variable.
+    pub(crate) fn value(&mut self, id: VarId, value: &Located<String>) -> Option<usize> {
+        let variable = &self.variables[id.ix()];
+        if let Some(position) = variable.values.iter().position(|v| *v == value.value) {
+            return Some(position);
+        }
+        let help = match nearest(&value.value, variable.values.iter().map(String::as_str)) {
+            Some(near) => format!("did you mean \"{near}\"?"),
+            None => format!("its values are {}", some_of(&variable.values)),
+        };
+        let message = format!("\"{}\" is not a value of \"{}\"", value.value, variable.name);
+        self.push(Problem::error("unknown-value", message).help(help).at(value.at));
+        None
+    }
+
+    /// A finite number, or a problem.
+    pub(crate) fn finite(&mut self, number: f64, what: &str, at: Option<At>) -> bool {
+        if number.is_finite() {
+            return true;
+        }
+        let message = format!("{what} is {}, not a finite number", number_text(number));
+        self.push(Problem::error("not-a-number", message).help("write an ordinary number").at(at));
+        false
+    }
+
+    /// `loyalty = "new", opened = "yes"` for a combination of values.
+    pub(crate) fn combination(&self, ids: &[VarId], values: &[usize]) -> String {
+        let part = |(&id, &v): (&VarId, &usize)| {
+            let variable = &self.variables[id.ix()];
+            format!("{} = \"{}\"", variable.name, variable.values[v])
+        };
+        ids.iter().zip(values).map(part).collect::<Vec<_>>().join(", ")
+    }
+}
+
+/// The candidate that a misspelt word probably means.
+pub(crate) fn nearest<'a>(word: &str, candidates: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    // Edit distance is quadratic, and nobody misspells a whole paragraph.
+    if word.chars().count() > 100 {
+        return None;
+    }
+    let lower = word.to_lowercase();
+    let most = (lower.chars().count() / 3).max(1);
+    candidates
+        .filter(|c| c.len() <= 400)
+        .map(|c| (strsim::damerau_levenshtein(&lower, &c.to_lowercase()), c))
+        .filter(|&(distance, c)| distance <= most && distance < c.chars().count().max(2))
+        .min_by_key(|&(distance, _)| distance)
+        .map(|(_, c)| c)
+}
+
+/// `"a", "b" and "c"`-like joining of words that are already quoted or plain.
+pub(crate) fn and(words: &[String]) -> String {
+    match words {
+        [] => String::new(),
+        [one] => one.clone(),
+        [first @ .., last] => format!("{} and {last}", first.join(", ")),
+    }
+}
+
+/// Quoted values, the first few only.
+pub(crate) fn some_of(values: &[String]) -> String {
+    let quoted: Vec<String> = values.iter().take(8).map(|v| format!("\"{v}\"")).collect();
+    if values.len() > 8 { format!("{}, … ({} in all)", quoted.join(", "), values.len()) } else { and(&quoted) }
+}
+
+/// A number for people: no trailing zeros, at most nine places.
+pub(crate) fn number_text(number: f64) -> String {
+    if !number.is_finite() {
+        return if number.is_nan() { "nan".to_owned() } else { format!("{number}") };
+    }
+    if number != 0.0 && (number.abs() >= 1e9 || number.abs() < 1e-4) {
+        return format!("{number:e}");
+    }
+    let text = format!("{number:.9}");
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+/// A name as it would be written as a key.
+pub(crate) fn bare(name: &str) -> String {
+    let plain = !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-');
+    if plain { name.to_owned() } else { quoted(name) }
+}
+
+/// A TOML basic string.
+pub(crate) fn quoted(text: &str) -> String {
+    let mut out = String::from("\"");
+    for c in text.chars() {
+        match c {
+            '"' => out.push_str("\\\""),
+            '\\' => out.push_str("\\\\"),
+            '\n' => out.push_str("\\n"),
+            '\t' => out.push_str("\\t"),
+            c if c.is_control() => out.push_str(&format!("\\u{:04X}", c as u32)),
+            c => out.push(c),
+        }
+    }
+    out.push('"');
+    out
+}

@@ -1,0 +1,63 @@
+//! Rows of probabilities: each is a number from 0 to 1, and together they make 1.
+
+use super::check::{Check, number_text};
+use crate::world::{At, Problem};
+
+/// How far a row's sum may be from 1 and still count as rounding.
+const ROUNDING: f64 = 1e-6;
+
+/// Rows of one table that were mended, for one note about all of them.
+#[derive(Default)]
+pub(crate) struct Mended {
+    rows: usize,
+    worst: f64,
+    first: Option<At>,
+}
+
+impl Check {
+    /// Checks one row and mends it if it is off by rounding; `what` is `probabilities of "x" given …`.
+    pub(crate) fn distribution(&mut self, row: &mut [f64], what: &str, at: Option<At>, mended: &mut Mended) -> bool {
+        for &p in row.iter() {
+            if !p.is_finite() {
+                let message = format!("one of the {what} is {}, not a number from 0 to 1", number_text(p));
+                self.push(Problem::error("not-a-number", message).help("write a number from 0 to 1").at(at));
+                return false;
+            }
+            if p < 0.0 {
+                let message = format!("one of the {what} is {}, less than 0", number_text(p));
+                self.push(Problem::error("negative", message).help("write a number from 0 to 1").at(at));
+                return false;
+            }
+        }
+        let sum: f64 = row.iter().sum();
+        let off = (sum - 1.0).abs();
+        if off.is_nan() || off > ROUNDING {
+            let message = format!("the {what} sum to {}, not 1", number_text(sum));
+            let help = if sum < 1.0 {
+                format!("add the missing {} or rescale", number_text(1.0 - sum))
+            } else {
+                format!("take {} off or rescale", number_text(sum - 1.0))
+            };
+            self.push(Problem::error("row-sum", message).help(help).at(at));
+            return false;
+        }
+        // Sums of exact decimals differ from 1 by a few ulps: those rows are right as they are.
+        if off > 1e-12 + row.len() as f64 * f64::EPSILON {
+            row.iter_mut().for_each(|p| *p /= sum);
+            mended.rows += 1;
+            mended.worst = mended.worst.max(off);
+            mended.first = mended.first.or(at);
+        }
+        true
+    }
+
+    /// Says once for a whole table how many rows were mended.
+    pub(crate) fn note_mended(&mut self, what: &str, mended: &Mended) {
+        if mended.rows == 0 {
+            return;
+        }
+        let rows = if mended.rows == 1 { "1 row".to_owned() } else { format!("{} rows", mended.rows) };
+        let message = format!("{rows} of {what} summed to 1 only up to {:.0e} and were rescaled", mended.worst);
+        self.push(Problem::note("rounded", message).at(mended.first));
+    }
+}

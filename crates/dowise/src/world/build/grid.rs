@@ -1,0 +1,147 @@
+//! Tables with named columns (CSV files): every combination of parents exactly once, in any order.
+
+use super::check::{Check, nearest, some_of};
+use super::distribution::Mended;
+use super::forms::Target;
+use crate::Space;
+use crate::world::{At, Grid, Located, Problem, VarId};
+
+const NOBODY: u32 = u32::MAX;
+
+impl Check {
+    /// A mechanism's table: one column for each parent, one for each value (combination) of the children.
+    pub(crate) fn grid(&mut self, grid: &Grid, target: &Target<'_>) -> Option<Vec<f64>> {
+        let names = self.column_names(target.children);
+        let what = format!("the table of {}", target.names);
+        let columns = self.columns(grid, target.parents, &names, &what)?;
+        let before = self.errors();
+        let mut table = vec![0.0; target.space.len() * target.columns];
+        let mut mended = Mended::default();
+        self.fill(grid, &columns, target.parents, &target.space, &what, |check, index, numbers, at| {
+            let given = check.combination(target.parents, &target.space.digits(index));
+            check.distribution(numbers, &target.row_name(&given), at, &mut mended);
+            table[index * target.columns..][..target.columns].copy_from_slice(numbers);
+        });
+        self.note_mended(&what, &mended);
+        (self.errors() == before).then_some(table)
+    }
+
+    /// A reward term's table: one column for each variable of its scope, and `value`.
+    pub(crate) fn reward_grid(&mut self, grid: &Grid, scope: &[VarId], space: &Space, what: &str) -> Option<Vec<f64>> {
+        let columns = self.columns(grid, scope, &["value".to_owned()], what)?;
+        let before = self.errors();
+        let mut table = vec![0.0; space.len()];
+        self.fill(grid, &columns, scope, space, what, |check, index, numbers, at| {
+            check.finite(numbers[0], &format!("a value of {what}"), at);
+            table[index] = numbers[0];
+        });
+        (self.errors() == before).then_some(table)
+    }
+
+    /// `no`, `yes` for one child; `a|b`, `a|c`, … for a joint table.
+    fn column_names(&self, children: &[VarId]) -> Vec<String> {
+        let mut names = vec![String::new()];
+        for (i, &child) in children.iter().enumerate() {
+            let bar = if i > 0 { "|" } else { "" };
+            let values = &self.variables[child.ix()].values;
+            names = names.iter().flat_map(|n| values.iter().map(move |v| format!("{n}{bar}{v}"))).collect();
+        }
+        names
+    }
+
+    /// Where in the header each parent and each number stands.
+    fn columns(&mut self, grid: &Grid, parents: &[VarId], numbers: &[String], what: &str) -> Option<Vec<usize>> {
+        let mut wanted: Vec<String> = parents.iter().map(|&id| self.name(id).to_owned()).collect();
+        wanted.extend_from_slice(numbers);
+        let before = self.errors();
+        for (i, name) in grid.header.iter().enumerate() {
+            let problem = if !wanted.contains(name) {
+                let help = match nearest(name, wanted.iter().map(String::as_str)) {
+                    Some(near) => format!("did you mean \"{near}\"?"),
+                    None => format!("the columns are {}", some_of(&wanted)),
+                };
+                Problem::error("unknown-column", format!("{what} has no column \"{name}\"")).help(help)
+            } else if grid.header[..i].contains(name) {
+                Problem::error("duplicate-name", format!("two columns are called \"{name}\"")).help("take one out")
+            } else {
+                continue;
+            };
+            self.push(problem.at(grid.header_at));
+        }
+        let mut places = Vec::with_capacity(wanted.len());
+        for (i, name) in wanted.iter().enumerate() {
+            if wanted[..i].contains(name) {
+                let message = format!("in {what} two columns would be called \"{name}\"");
+                self.push(
+                    Problem::error("ambiguous", message).help("rename the variable or the value").at(grid.header_at),
+                );
+            } else if let Some(place) = grid.header.iter().position(|h| h == name) {
+                places.push(place);
+            } else {
+                let message = format!("the column \"{name}\" of {what} is missing");
+                self.push(
+                    Problem::error("missing-column", message).help("add it to the first line").at(grid.header_at),
+                );
+            }
+        }
+        (self.errors() == before).then_some(places)
+    }
+
+    /// Reads every row: which combination it is for, and its numbers.
+    fn fill(
+        &mut self,
+        grid: &Grid,
+        columns: &[usize],
+        parents: &[VarId],
+        space: &Space,
+        what: &str,
+        mut take: impl FnMut(&mut Check, usize, &mut [f64], Option<At>),
+    ) {
+        let before = self.errors();
+        let (keys, numbers) = columns.split_at(parents.len());
+        let mut owners = vec![NOBODY; space.len()];
+        for (r, row) in grid.rows.iter().enumerate() {
+            if row.cells.len() != grid.header.len() {
+                let message = format!("this row of {what} has {} cells, not {}", row.cells.len(), grid.header.len());
+                self.push(Problem::error("shape", message).help("write one for each column").at(row.at));
+                continue;
+            }
+            let mut digits = Vec::with_capacity(parents.len());
+            for (&id, &column) in parents.iter().zip(keys) {
+                digits.extend(self.value(id, &Located::new(row.cells[column].clone(), row.at)));
+            }
+            let mut found = Vec::with_capacity(numbers.len());
+            for &column in numbers {
+                found.extend(self.cell(&row.cells[column], &grid.header[column], row.at));
+            }
+            if digits.len() != parents.len() || found.len() != numbers.len() {
+                continue;
+            }
+            let index = space.index(&digits);
+            if owners[index] == NOBODY {
+                owners[index] = r as u32;
+                take(self, index, &mut found, row.at);
+            } else {
+                let given = self.combination(parents, &digits);
+                let message = if given.is_empty() {
+                    format!("{what} has more than one row")
+                } else {
+                    format!("{what} has two rows for {given}")
+                };
+                self.push(Problem::error("duplicate-row", message).help("take one out").at(row.at));
+            }
+        }
+        if self.errors() == before {
+            self.nothing_missing(what, parents, space, &owners, NOBODY, grid.header_at);
+        }
+    }
+
+    fn cell(&mut self, text: &str, column: &str, at: Option<At>) -> Option<f64> {
+        if let Ok(number) = text.trim().parse() {
+            return Some(number);
+        }
+        let message = format!("\"{text}\" in column \"{column}\" is not a number");
+        self.push(Problem::error("not-a-number", message).help("write a number such as 0.25").at(at));
+        None
+    }
+}

@@ -1,0 +1,62 @@
+//! Warnings about worlds that are valid but probably not what their author meant.
+
+use super::check::Check;
+use super::reach;
+use crate::world::{At, Problem, VarId, World, WorldSpec};
+
+/// Adds a warning for everything that plays no part, and for states that nothing reaches.
+pub(crate) fn review(check: &mut Check, world: &World, spec: &WorldSpec) {
+    let place = |id: VarId| -> Option<At> { spec.variables.get(id.ix()).and_then(|v| v.name.at) };
+    let causes = world.cause_variables();
+    for &id in &world.keys {
+        if !causes.contains(&id) {
+            let message = format!("key variable \"{}\" acts on no state factor and no reward", check.name(id));
+            let help = "name it in a `scope`, or make it hidden; as it is, it is observed and otherwise ignored";
+            check.push(Problem::warning("acts-on-nothing", message).help(help).at(place(id)));
+        }
+    }
+    for &id in &world.levers {
+        let parent = world.mechanisms.iter().any(|m| m.parents.contains(&id));
+        if !parent && !causes.contains(&id) {
+            let message = format!("lever \"{}\" acts on nothing", check.name(id));
+            let help = "name it among the parents of a key variable, or take it out";
+            check.push(Problem::warning("acts-on-nothing", message).help(help).at(place(id)));
+        }
+    }
+    let above = ancestors(world, &causes);
+    for &id in &world.hidden {
+        if !above[id.ix()] {
+            let message = format!("hidden variable \"{}\" acts on no key variable", check.name(id));
+            let help = "name it among the parents of one, or take it out; it changes nothing";
+            check.push(Problem::warning("acts-on-nothing", message).help(help).at(place(id)));
+        }
+    }
+    if world.rewards.is_empty() && !world.interventions.has_costs() {
+        let problem = Problem::warning("no-reward", "there is no reward, so every plan is as good as any other");
+        check.push(problem.help("add one with [reward.name]"));
+    }
+    if let Some((count, example)) = reach::unreached(world) {
+        let given = check.combination(&world.state, &world.state_space.digits(example));
+        let (others, verb) = match count {
+            1 => (String::new(), "is"),
+            2 => (" and 1 other".to_owned(), "are"),
+            n => (format!(" and {} others", n - 1), "are"),
+        };
+        let message = format!("the state {given}{others} {verb} never reached");
+        let help = "start there, or let something lead there, or take the values out";
+        check.push(Problem::warning("never-reached", message).help(help));
+    }
+}
+
+/// Which variables act, directly or through others within a step, on one of `on`.
+fn ancestors(world: &World, on: &[VarId]) -> Vec<bool> {
+    let mut marked = vec![false; world.variables.len()];
+    on.iter().for_each(|id| marked[id.ix()] = true);
+    // Parents come before children, so one pass from the end sees every child before its parents.
+    for mechanism in world.mechanisms.iter().rev() {
+        if mechanism.children.iter().any(|id| marked[id.ix()]) {
+            mechanism.parents.iter().for_each(|id| marked[id.ix()] = true);
+        }
+    }
+    marked
+}

@@ -1,0 +1,169 @@
+//! The forms in which a reward term may be written, each compiled to a table.
+
+use super::check::{Check, number_text};
+use super::rows::each_point;
+use crate::Space;
+use crate::world::{Effect, Problem, RewardForm, RewardRow, RewardSpec, RewardTerm, VarId};
+
+impl Check {
+    /// Compiles all reward terms.
+    pub(crate) fn rewards(&mut self, specs: &[RewardSpec]) -> Option<Vec<RewardTerm>> {
+        let before = self.errors();
+        let mut terms: Vec<RewardTerm> = Vec::new();
+        for (i, spec) in specs.iter().enumerate() {
+            if specs[..i].iter().any(|s| s.name.value == spec.name.value) {
+                let message = format!("two rewards are called \"{}\"", spec.name.value);
+                self.push(Problem::error("duplicate-name", message).help("rename one of them").at(spec.name.at));
+            }
+            terms.extend(self.reward(spec));
+        }
+        (self.errors() == before).then_some(terms)
+    }
+
+    fn reward(&mut self, spec: &RewardSpec) -> Option<RewardTerm> {
+        let name = format!("reward \"{}\"", spec.name.value);
+        let declared = spec.range.as_ref().map(|range| (self.range(range, &format!("the range of {name}")), range.at));
+        let scope = self.list(&spec.scope, &Check::SCOPE, &format!("the scope of {name}"))?;
+        let space = self.table_space(&format!("the table of {name}"), &scope, 1, "shorten its `scope`", spec.at)?;
+        let table = match &spec.form {
+            RewardForm::Unknown => None,
+            form => Some(self.reward_table(form, spec, &scope, &space, &name)?),
+        };
+        let (range, table) = match (declared, table) {
+            (Some((None, _)), _) => return None,
+            (None, Some(table)) if !spec.random => (super::range::extremes(&table), Some(table)),
+            (None, table) => {
+                let why = if table.is_some() { "is random" } else { "is to be learned" };
+                let help = "add `range = [least, greatest]` of what it can pay";
+                self.push(
+                    Problem::error("range-needed", format!("{name} {why} and has no range")).help(help).at(spec.at),
+                );
+                return None;
+            }
+            (Some((Some(range), at)), Some(table)) => {
+                let table = self.within(table, range, &name, &scope, &space, spec.at.or(at))?;
+                (range, Some(table))
+            }
+            (Some((Some(range), _)), None) => (range, None),
+        };
+        let table = table.map(Into::into);
+        Some(RewardTerm { name: spec.name.value.clone(), scope, table, range, random: spec.random })
+    }
+
+    fn reward_table(
+        &mut self,
+        form: &RewardForm,
+        spec: &RewardSpec,
+        scope: &[VarId],
+        space: &Space,
+        name: &str,
+    ) -> Option<Vec<f64>> {
+        let table = match form {
+            RewardForm::Unknown => return None,
+            RewardForm::Table(table) if table.len() == space.len() => table.clone(),
+            RewardForm::Table(table) => {
+                let message = format!("the table of {name} has {} entries, not {}", table.len(), space.len());
+                let help = "one for each combination of its scope";
+                self.push(Problem::error("shape", message).help(help).at(spec.at));
+                return None;
+            }
+            RewardForm::Nested(nested) => {
+                let level = |&id: &VarId| (format!("one for each value of \"{}\"", self.name(id)), self.size(id));
+                let levels: Vec<(String, usize)> = scope.iter().map(level).collect();
+                let mut table = Vec::new();
+                if !self.flatten(nested, &levels, &mut table, &mut Vec::new()) {
+                    return None;
+                }
+                table
+            }
+            RewardForm::Grid(grid) => self.reward_grid(grid, scope, space, &format!("the table of {name}"))?,
+            RewardForm::Rows(rows) => self.reward_rows(rows, spec, scope, space, name)?,
+            RewardForm::Sum { base, effects } => self.reward_sum(*base, effects, scope, space, name)?,
+        };
+        for (index, &value) in table.iter().enumerate() {
+            if !value.is_finite() {
+                let given = self.combination(scope, &space.digits(index));
+                let given = if given.is_empty() { String::new() } else { format!(" for {given}") };
+                self.finite(value, &format!("{name}{given}"), spec.at);
+                return None;
+            }
+        }
+        Some(table)
+    }
+
+    fn reward_rows(
+        &mut self,
+        rows: &[RewardRow],
+        spec: &RewardSpec,
+        scope: &[VarId],
+        space: &Space,
+        name: &str,
+    ) -> Option<Vec<f64>> {
+        let before = self.errors();
+        let mut masks = Vec::with_capacity(rows.len());
+        for row in rows {
+            self.finite(row.value.value, &format!("a value of {name}"), row.value.at.or(row.at));
+            if let Some(mask) = self.masks(&row.when, scope, &format!("scope of {name}")) {
+                masks.push((mask, row.at));
+            }
+        }
+        if self.errors() > before {
+            return None;
+        }
+        let owners = self.owners(&format!("the table of {name}"), scope, space, &masks, spec.at)?;
+        let mut table = vec![0.0; space.len()];
+        for (r, (row, (masks, _))) in rows.iter().zip(&masks).enumerate() {
+            each_point(space, masks, |index| {
+                if owners[index] == r as u32 {
+                    table[index] = row.value.value;
+                }
+            });
+        }
+        Some(table)
+    }
+
+    fn reward_sum(
+        &mut self,
+        base: f64,
+        effects: &[Effect],
+        scope: &[VarId],
+        space: &Space,
+        name: &str,
+    ) -> Option<Vec<f64>> {
+        let added = self.effects(effects, scope, &format!("scope of {name}"), 1)?;
+        let value = |index| {
+            let effect = |(axis, amounts): (usize, &Vec<Vec<f64>>)| amounts[space.digit(index, axis)][0];
+            base + added.iter().enumerate().map(effect).sum::<f64>()
+        };
+        Some((0..space.len()).map(value).collect())
+    }
+
+    /// Every mean lies in the declared range; a mean outside by rounding is put on its end.
+    fn within(
+        &mut self,
+        mut table: Vec<f64>,
+        [lo, hi]: [f64; 2],
+        name: &str,
+        scope: &[VarId],
+        space: &Space,
+        at: Option<crate::world::At>,
+    ) -> Option<Vec<f64>> {
+        let slack = super::range::slack([lo, hi]);
+        for (index, value) in table.iter_mut().enumerate() {
+            if *value < lo - slack || *value > hi + slack {
+                let given = self.combination(scope, &space.digits(index));
+                let given = if given.is_empty() { String::new() } else { format!(" for {given}") };
+                let message = format!(
+                    "{name} is {}{given}, outside its range from {} to {}",
+                    number_text(*value),
+                    number_text(lo),
+                    number_text(hi)
+                );
+                self.push(Problem::error("outside-range", message).help("widen the range or change the value").at(at));
+                return None;
+            }
+            *value = value.clamp(lo, hi);
+        }
+        Some(table)
+    }
+}

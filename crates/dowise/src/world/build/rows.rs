@@ -1,0 +1,196 @@
+//! Patterns over parents, and which combination each row of a table covers.
+
+use super::check::{Check, some_of};
+use crate::Space;
+use crate::world::{At, Kind, Located, Pattern, Problem, VarId};
+
+/// Which values of each axis a pattern admits, axis by axis.
+pub(crate) type Masks = Vec<Vec<bool>>;
+
+impl Check {
+    /// The values that a pattern admits for each of `ids`; `None` if it names anything wrong.
+    ///
+    /// `role` says what `ids` are: `parents of "opened"`.
+    pub(crate) fn masks(&mut self, when: &Pattern, ids: &[VarId], role: &str) -> Option<Masks> {
+        let mut masks: Masks = ids.iter().map(|&id| vec![true; self.size(id)]).collect();
+        let before = self.errors();
+        let mut seen = Vec::new();
+        for (name, values) in when {
+            let Some(axis) = self.axis(name, ids, role) else { continue };
+            if seen.contains(&axis) {
+                let message = format!("\"{}\" stands twice in `when`", name.value);
+                self.push(Problem::error("duplicate-name", message).help("put its values into one list").at(name.at));
+            }
+            seen.push(axis);
+            if let Some(mask) = self.mask(ids[axis], name, values) {
+                masks[axis] = mask;
+            }
+        }
+        (self.errors() == before).then_some(masks)
+    }
+
+    /// Which of `ids` a name means; a problem if none.
+    pub(crate) fn axis(&mut self, name: &Located<String>, ids: &[VarId], role: &str) -> Option<usize> {
+        if let Some(axis) = ids.iter().position(|&id| self.name(id) == name.value) {
+            return Some(axis);
+        }
+        let names: Vec<String> = ids.iter().map(|&id| self.name(id).to_owned()).collect();
+        let help = if self.index.contains_key(&name.value) {
+            format!("add it to the {}", role.split(" of ").next().unwrap_or(role))
+        } else if let Some(near) = super::check::nearest(&name.value, names.iter().map(String::as_str)) {
+            format!("did you mean \"{near}\"?")
+        } else if names.is_empty() {
+            format!("there are no {role}")
+        } else {
+            format!("the {role} are {}", some_of(&names))
+        };
+        let message = format!("\"{}\" is not among the {role}", name.value);
+        self.push(Problem::error("not-a-parent", message).help(help).at(name.at));
+        None
+    }
+
+    /// Which values of a variable a list of names means; `*` means all.
+    pub(crate) fn mask(&mut self, id: VarId, name: &Located<String>, values: &[Located<String>]) -> Option<Vec<bool>> {
+        let before = self.errors();
+        let mut mask = vec![false; self.size(id)];
+        if values.is_empty() {
+            let message = format!("no values are listed for \"{}\"", name.value);
+            self.push(Problem::error("empty-list", message).help("list some, or leave it out for all").at(name.at));
+        }
+        for value in values {
+            if value.value == "*" {
+                mask.fill(true);
+            } else if let Some(v) = self.value(id, value) {
+                mask[v] = true;
+            }
+        }
+        (self.errors() == before).then_some(mask)
+    }
+
+    /// For messages: the combinations that masks leave, ` given loyalty = "new" or "fan"`; empty if all.
+    pub(crate) fn given(&self, ids: &[VarId], masks: &Masks) -> String {
+        let mut parts = Vec::new();
+        for (&id, mask) in ids.iter().zip(masks) {
+            if mask.iter().all(|&m| m) {
+                continue;
+            }
+            let values = &self.variables[id.ix()].values;
+            let names: Vec<String> =
+                values.iter().zip(mask).filter(|(_, m)| **m).map(|(v, _)| format!("\"{v}\"")).collect();
+            parts.push(format!("{} = {}", self.name(id), names.join(" or ")));
+        }
+        if parts.is_empty() { String::new() } else { format!(" given {}", parts.join(", ")) }
+    }
+
+    /// For each combination, the first row that covers it. Rows that cover nothing new get a warning;
+    /// a combination that no row covers is an error.
+    pub(crate) fn owners(
+        &mut self,
+        what: &str,
+        ids: &[VarId],
+        space: &Space,
+        rows: &[(Masks, Option<At>)],
+        at: Option<At>,
+    ) -> Option<Vec<u32>> {
+        const NOBODY: u32 = u32::MAX;
+        let mut owners = vec![NOBODY; space.len()];
+        for (r, (masks, row_at)) in rows.iter().enumerate() {
+            let mut fresh = false;
+            each_point(space, masks, |index| {
+                if owners[index] == NOBODY {
+                    owners[index] = r as u32;
+                    fresh = true;
+                }
+            });
+            if !fresh {
+                let message =
+                    format!("this row of {what} never counts: earlier rows cover every combination it matches");
+                self.push(Problem::warning("dead-row", message).help("move it up or take it out").at(*row_at));
+            }
+        }
+        self.nothing_missing(what, ids, space, &owners, NOBODY, at).then_some(owners)
+    }
+
+    /// Whether every combination is covered; the first that is not is named.
+    pub(crate) fn nothing_missing(
+        &mut self,
+        what: &str,
+        ids: &[VarId],
+        space: &Space,
+        owners: &[u32],
+        nobody: u32,
+        at: Option<At>,
+    ) -> bool {
+        let Some(first) = owners.iter().position(|&o| o == nobody) else { return true };
+        let missing = owners.iter().filter(|&&o| o == nobody).count();
+        let message = if ids.is_empty() {
+            format!("{what} has no row")
+        } else {
+            let more = if missing > 1 { format!(" and {} more", missing - 1) } else { String::new() };
+            format!("{what} has no row for {}{more}", self.combination(ids, &space.digits(first)))
+        };
+        let help = "add the missing rows, or a last row without `when`";
+        self.push(Problem::error("missing-row", message).help(help).at(at));
+        false
+    }
+
+    /// The product of the sizes of these variables times `columns`, if it is small enough to allocate.
+    pub(crate) fn table_space(
+        &mut self,
+        what: &str,
+        ids: &[VarId],
+        columns: usize,
+        help: &str,
+        at: Option<At>,
+    ) -> Option<Space> {
+        let sizes: Vec<usize> = ids.iter().map(|&id| self.size(id)).collect();
+        if columns == 0 || sizes.contains(&0) {
+            return None; // an empty domain, which has been reported
+        }
+        let entries = super::product(sizes.iter().copied().chain([columns]));
+        if entries.is_none_or(|n| n > super::MOST_ENTRIES as u128) {
+            let message = format!(
+                "{what} would have {} entries, more than the {} that fit",
+                super::count_text(entries),
+                super::count_text(Some(super::MOST_ENTRIES as u128))
+            );
+            self.push(Problem::error("too-large", message).help(help).at(at));
+            return None;
+        }
+        Space::new(&sizes)
+    }
+
+    /// Parents of a mechanism within a step.
+    pub(crate) const WITHIN_STEP: [Kind; 4] = [Kind::State, Kind::Lever, Kind::Key, Kind::Hidden];
+    /// What the next state and the reward may depend on.
+    pub(crate) const SCOPE: [Kind; 3] = [Kind::State, Kind::Key, Kind::Lever];
+}
+
+/// Calls `visit` with the index of each point that the masks admit, in increasing order.
+pub(crate) fn each_point(space: &Space, masks: &Masks, mut visit: impl FnMut(usize)) {
+    let chosen: Vec<Vec<usize>> = masks.iter().map(|m| (0..m.len()).filter(|&v| m[v]).collect()).collect();
+    if chosen.iter().any(Vec::is_empty) {
+        return;
+    }
+    let strides = space.strides();
+    let mut at = vec![0usize; chosen.len()];
+    let mut index: usize = chosen.iter().zip(strides).map(|(c, s)| c[0] * s).sum();
+    loop {
+        visit(index);
+        let mut axis = chosen.len();
+        loop {
+            if axis == 0 {
+                return;
+            }
+            axis -= 1;
+            index -= chosen[axis][at[axis]] * strides[axis];
+            at[axis] += 1;
+            if at[axis] < chosen[axis].len() {
+                index += chosen[axis][at[axis]] * strides[axis];
+                break;
+            }
+            at[axis] = 0;
+            index += chosen[axis][0] * strides[axis];
+        }
+    }
+}

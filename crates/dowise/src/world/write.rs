@@ -1,0 +1,164 @@
+//! A world as the text of a world file, from which exactly the same world can be read.
+
+use super::build::{bare, quoted};
+use super::{Kind, Mechanism, Setting, Start, VarId, World};
+
+impl World {
+    /// The world as a world file: [`World::from_toml`] reads it back with the same tables, bit by bit.
+    pub fn to_toml(&self) -> String {
+        let mut out = String::from("dowise = 1\n");
+        if !self.name.is_empty() {
+            line(&mut out, "name", &quoted(&self.name));
+        }
+        if !self.about.is_empty() {
+            line(&mut out, "about", &quoted(&self.about));
+        }
+        line(&mut out, "horizon", &self.horizon.to_string());
+        for ids in [&self.state, &self.levers, &self.keys, &self.hidden] {
+            ids.iter().enumerate().for_each(|(i, &id)| self.write_variable(&mut out, i, id));
+        }
+        for joint in self.mechanisms.iter().filter(|m| m.children.len() > 1) {
+            out.push_str("\n[[joint]]\n");
+            line(&mut out, "keys", &self.names(&joint.children));
+            self.write_mechanism(&mut out, joint, "parents");
+        }
+        self.write_rewards(&mut out);
+        self.write_interventions(&mut out);
+        if let Start::States(states) = &self.start {
+            for &(s, weight) in states {
+                out.push_str("\n[[start]]\n");
+                let digits = self.state_space.digits(s);
+                let pairs = self.state.iter().zip(digits).map(|(&id, v)| self.pair(id, v));
+                line(&mut out, "state", &table(pairs));
+                line(&mut out, "weight", &number(weight));
+            }
+        }
+        out
+    }
+
+    fn write_variable(&self, out: &mut String, position: usize, id: VarId) {
+        let variable = self.variable(id);
+        out.push_str(&format!("\n[{}.{}]\n", variable.kind.word(), bare(&variable.name)));
+        line(out, "values", &list(variable.values.iter().map(|v| quoted(v))));
+        match variable.kind {
+            Kind::State => {
+                let transition = &self.transitions[position];
+                line(out, "scope", &self.names(&transition.parents));
+                self.write_table(out, transition, "next");
+                if let Start::Product(factors) = &self.start {
+                    line(out, "start", &list(factors[position].iter().map(|&p| number(p))));
+                }
+                return;
+            }
+            Kind::Lever => {
+                let costs = self.interventions.costs();
+                let costs = costs.get(position).map_or(&[][..], Vec::as_slice);
+                let named = variable.values.iter().zip(costs).filter(|(_, c)| **c != 0.0);
+                let named: Vec<String> = named.map(|(v, &c)| format!("{} = {}", bare(v), number(c))).collect();
+                if !named.is_empty() {
+                    line(out, "cost", &table(named.into_iter()));
+                }
+            }
+            Kind::Key | Kind::Hidden => {}
+        }
+        if let Some(own) = self.mechanisms.iter().find(|m| m.children == [id]) {
+            self.write_mechanism(out, own, "parents");
+        }
+    }
+
+    fn write_mechanism(&self, out: &mut String, mechanism: &Mechanism, parents: &str) {
+        line(out, parents, &self.names(&mechanism.parents));
+        self.write_table(out, mechanism, "p");
+    }
+
+    fn write_table(&self, out: &mut String, mechanism: &Mechanism, key: &str) {
+        let Some(table) = &mechanism.table else { return };
+        let mut sizes = self.sizes(&mechanism.parents);
+        sizes.push(self.sizes(&mechanism.children).iter().product());
+        line(out, key, &nested(table, &sizes, 0));
+    }
+
+    fn write_rewards(&self, out: &mut String) {
+        for term in &self.rewards {
+            out.push_str(&format!("\n[reward.{}]\n", bare(&term.name)));
+            line(out, "scope", &self.names(&term.scope));
+            if let Some(table) = &term.table {
+                line(out, "value", &nested(table, &self.sizes(&term.scope), 0));
+            }
+            line(out, "range", &list(term.range.iter().map(|&x| number(x))));
+            if term.random {
+                line(out, "random", "true");
+            }
+        }
+        out.push_str("\n[rewards]\n");
+        line(out, "range", &list(self.reward_range.iter().map(|&x| number(x))));
+    }
+
+    fn write_interventions(&self, out: &mut String) {
+        out.push_str("\n[interventions]\n");
+        match self.interventions.setting() {
+            Setting::All => line(out, "set", "\"all\""),
+            Setting::AtMost(k) if *k == self.levers.len() => line(out, "set", "\"any\""),
+            Setting::AtMost(k) => line(out, "set", &format!("{{ at_most = {k} }}")),
+            Setting::List(entries) => {
+                let entry = |action| {
+                    let set = self.interventions.levers(action).into_iter().zip(&self.levers);
+                    table(set.filter_map(|(v, &id)| Some(self.pair(id, v?))))
+                };
+                line(out, "set", &list(entries.iter().map(|&a| entry(a))));
+            }
+        }
+        for rule in self.interventions.forbid() {
+            out.push_str("\n[[interventions.forbid]]\n");
+            for (key, ids, parts) in [("when", &self.state, &rule.when), ("levers", &self.levers, &rule.levers)] {
+                let named = parts.iter().map(|(position, mask)| {
+                    let variable = self.variable(ids[*position]);
+                    let values = variable.values.iter().zip(mask).filter(|(_, m)| **m).map(|(v, _)| quoted(v));
+                    format!("{} = {}", bare(&variable.name), list(values))
+                });
+                line(out, key, &table(named));
+            }
+        }
+    }
+
+    fn names(&self, ids: &[VarId]) -> String {
+        list(ids.iter().map(|&id| quoted(&self.variable(id).name)))
+    }
+
+    fn pair(&self, id: VarId, value: usize) -> String {
+        let variable = self.variable(id);
+        format!("{} = {}", bare(&variable.name), quoted(&variable.values[value]))
+    }
+}
+
+fn line(out: &mut String, key: &str, value: &str) {
+    out.push_str(&format!("{key} = {value}\n"));
+}
+
+fn list(items: impl Iterator<Item = String>) -> String {
+    format!("[{}]", items.collect::<Vec<_>>().join(", "))
+}
+
+fn table(items: impl Iterator<Item = String>) -> String {
+    let items: Vec<String> = items.collect();
+    if items.is_empty() { "{}".to_owned() } else { format!("{{ {} }}", items.join(", ")) }
+}
+
+/// The shortest text that is read back as the same number.
+fn number(x: f64) -> String {
+    format!("{x:?}")
+}
+
+/// Lists in lists; the innermost on one line each.
+fn nested(table: &[f64], sizes: &[usize], depth: usize) -> String {
+    match sizes {
+        [] => number(table[0]),
+        [_] => list(table.iter().map(|&x| number(x))),
+        [n, deeper @ ..] => {
+            let indent = "  ".repeat(depth + 1);
+            let block = table.len() / n;
+            let parts = table.chunks(block).map(|part| format!("{indent}{},\n", nested(part, deeper, depth + 1)));
+            format!("[\n{}{}]", parts.collect::<String>(), "  ".repeat(depth))
+        }
+    }
+}
