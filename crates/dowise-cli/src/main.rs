@@ -32,7 +32,7 @@ struct Cli {
 
 const EXAMPLES: &str = "\
 Examples:
-  dowise new campaign              write campaign.toml, an e-mail campaign with a million possible mails
+  dowise new campaign              write campaign.toml, an e-mail campaign to start from
   dowise check campaign.toml       is it sound, how large is it, and what is its structure worth?
   dowise check campaign.toml --draw campaign.svg
 

@@ -34,7 +34,7 @@ pub(crate) fn show(problem: &Problem, sources: &[Source], output: &Output) {
         // The place could not be shown; the message still can.
         text = format!("{}\n", problem.message);
     }
-    let _ = write!(io::stderr(), "{text}");
+    let _ = writeln!(io::stderr(), "{text}");
 }
 
 /// A problem with the text that it points into.
@@ -62,10 +62,6 @@ impl Diagnostic for Shown<'_> {
         })
     }
 
-    fn code(&self) -> Option<Box<dyn fmt::Display + '_>> {
-        Some(Box::new(self.problem.code))
-    }
-
     fn help(&self) -> Option<Box<dyn fmt::Display + '_>> {
         self.problem.help.as_ref().map(|h| Box::new(h) as Box<dyn fmt::Display>)
     }
@@ -79,6 +75,6 @@ impl Diagnostic for Shown<'_> {
         let at = self.problem.at?;
         let start = at.start.min(self.length);
         let end = at.end.clamp(start, self.length);
-        Some(Box::new(std::iter::once(LabeledSpan::new(Some("here".into()), start, end - start))))
+        Some(Box::new(std::iter::once(LabeledSpan::new(None, start, end - start))))
     }
 }

@@ -69,15 +69,14 @@ pub(crate) fn short(x: f64) -> String {
     if rounded == 0.0 { "0".into() } else { rounded.to_string() }
 }
 
-/// How one number compares with another: 1/43,691 or 2.1 times.
+/// How one number compares with another: the same, 1/43,691 of it, or 2.1 times it.
 pub(crate) fn ratio(r: f64) -> String {
-    if r > 0.0 && r < 0.1 {
-        return format!("1/{}", count((1.0 / r).round() as u64));
+    let times = |x: f64| if x < 9.95 { format!("{x:.1}") } else { count(x.round() as u64) };
+    match r {
+        1.0 => "1".into(),
+        r if r > 0.0 && r < 1.0 => format!("1/{}", times(1.0 / r)),
+        r => format!("{} times", times(r)),
     }
-    if r >= 10.0 {
-        return format!("{} times", count(r.round() as u64));
-    }
-    format!("{r:.2}")
 }
 
 #[cfg(test)]
@@ -93,7 +92,9 @@ mod tests {
         assert_eq!(count(u64::MAX), "more than 10^19");
         assert_eq!(short(0.30000000000000004), "0.3");
         assert_eq!(ratio(1.0 / 43_690.7), "1/43,691");
-        assert_eq!(ratio(0.53), "0.53");
+        assert_eq!(ratio(1.0), "1");
+        assert_eq!(ratio(0.25), "1/4.0");
+        assert_eq!(ratio(1.15), "1.1 times");
         assert_eq!(ratio(27.1), "27 times");
     }
 }

@@ -26,7 +26,7 @@ pub fn svg(world: &World) -> String {
     // A narrow graph stands in the middle of the picture.
     let left = LABELS + MARGIN + (picture_width - LABELS - 2.0 * MARGIN - layout.width) / 2.0;
     let n_layers = graph.n_layers();
-    let height = TITLE + n_layers as f64 * LAYER_STEP + LEGEND;
+    let height = TITLE + n_layers.saturating_sub(1) as f64 * LAYER_STEP + BOX_HEIGHT + 2.0 * TAG_HEIGHT + LEGEND;
     // Middle of the boxes of a layer, counted from the bottom.
     let y_of = |layer: usize| TITLE + (n_layers - 1 - layer) as f64 * LAYER_STEP + BOX_HEIGHT / 2.0 + 8.0;
     let x: Vec<f64> = layout.x.iter().map(|x| x + left).collect();

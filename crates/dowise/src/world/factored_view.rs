@@ -146,23 +146,23 @@ fn explain(world: &World, dependent: &[Dependent], outside: &[Outside]) -> Strin
         let [a, b] = &first.factors;
         let more = match dependent.len() - 1 {
             0 => String::new(),
-            1 => " (and one more pair)".into(),
-            n => format!(" (and {n} more pairs)"),
+            1 => " (one more pair is alike)".into(),
+            n => format!(" ({n} more pairs are alike)"),
         };
         sentences.push(format!(
-            "The next {a} and the next {b} come from the same random {}{more}: once that is forgotten they are \
-             dependent, and a product of factors cannot say so.",
+            "The next {a} and the next {b} share a random cause, {}{more}: once it is forgotten they are dependent, \
+             and a product of factors cannot say so.",
             listed(&first.causes)
         ));
     }
     if let Some(first) = outside.first() {
         let more = match outside.len() - 1 {
             0 => String::new(),
-            1 => " (and one more factor like it)".into(),
-            n => format!(" (and {n} more factors like it)"),
+            1 => " (one more factor is alike)".into(),
+            n => format!(" ({n} more factors are alike)"),
         };
         sentences.push(format!(
-            "The next {} depends on {} through the causes, which is outside its scope{more}.",
+            "Through the causes, the next {} depends on {} as well, outside its scope{more}.",
             first.factor,
             listed(&first.depends_on)
         ));

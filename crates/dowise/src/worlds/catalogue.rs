@@ -68,7 +68,7 @@ pub fn text(name: &str, choices: &[(&str, &str)]) -> Result<String, TemplateErro
 #[derive(Debug, thiserror::Error)]
 pub enum TemplateError {
     /// There is none of that name.
-    #[error("there is no ready-made world \"{name}\"{}", did_you_mean(.nearest))]
+    #[error("there is no ready-made world \"{name}\"{}; there are {}", did_you_mean(.nearest), names().join(", "))]
     UnknownName {
         /// As asked for.
         name: String,
@@ -198,7 +198,7 @@ fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<Strin
 }
 
 fn did_you_mean(nearest: &Option<String>) -> String {
-    nearest.as_ref().map_or(String::new(), |n| format!("; did you mean \"{n}\"?"))
+    nearest.as_ref().map_or(String::new(), |n| format!(" (did you mean \"{n}\"?)"))
 }
 
 fn known(world: &str) -> String {
@@ -238,9 +238,12 @@ mod tests {
     #[test]
     fn names_settings_and_values_that_do_not_exist_are_named_in_the_error() {
         let says = |name, choices: &[(&str, &str)]| text(name, choices).unwrap_err().to_string();
-        assert_eq!(says("campain", &[]), "there is no ready-made world \"campain\"; did you mean \"campaign\"?");
+        assert!(says("campain", &[]).starts_with(
+            "there is no ready-made world \"campain\" (did you mean \"campaign\"?); there are campaign, treatment"
+        ));
         assert!(
-            says("paper", &[("lever", "3")]).starts_with("paper has no setting \"lever\"; did you mean \"levers\"?")
+            says("paper", &[("lever", "3")])
+                .starts_with("paper has no setting \"lever\" (did you mean \"levers\"?); there are")
         );
         assert_eq!(says("paper", &[("levers", "few")]), "paper: levers = \"few\" is not a whole number");
         assert_eq!(says("deep-sea", &[("slip", "2")]), "deep-sea: slip is 2, and must be between 0 and 1");

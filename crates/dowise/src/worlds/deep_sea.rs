@@ -51,8 +51,8 @@ impl DeepSea {
         axes.extend(std::iter::repeat_n(levels, self.levers));
         let n_rows = table_len("P(step | row, column, levers)", &[&axes[..], &[2]].concat())? / 2;
         let about = format!(
-            "The treasure is in the far right corner of a {0} by {0} grid; which levers go right differs from cell to \
-             cell (seed {1}).",
+            "The treasure is in the far right corner of a grid of {0} by {0}; which levers go right differs from cell \
+             to cell (seed {1}).",
             self.size, self.seed
         );
         let mut spec = world("Causal deep sea".into(), about, size);
@@ -87,6 +87,7 @@ impl DeepSea {
         // The usual cost of 0.01 / N for going right, paid out for going left instead, so that no reward is negative.
         let rest = vec![reward_row(when(&[("step", "left")]), 0.01 / self.size as f64), reward_row(vec![], 0.0)];
         spec.rewards.push(reward("rest", &["step"], RewardForm::Rows(rest)));
+        spec.reward_range = Some([0.0, 1.0].into());
         let start = ["row", "column"].map(|factor| (factor.into(), Outcome::Is("0".into())));
         spec.start = StartSpec::PerFactor(start.into());
         Ok(spec)

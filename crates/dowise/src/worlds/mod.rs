@@ -15,7 +15,7 @@ pub use river_swim::RiverSwim;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum GeneratorError {
     /// A table would not fit.
-    #[error("{what} would have {numbers} numbers, and at most {most} are written; choose smaller sizes")]
+    #[error("{what} would have {:.1e} numbers, and at most {most} are written; choose smaller sizes", *.numbers as f64)]
     TooLarge {
         /// The table.
         what: &'static str,

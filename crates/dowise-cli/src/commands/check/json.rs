@@ -37,17 +37,13 @@ struct Place {
 const SCHEMA: &str = "dowise-check/1";
 
 impl Report {
-    pub(super) fn of_error(file: String, error: &WorldError) -> Report {
-        let findings = error.problems.iter().map(|p| {
-            let place = p.at.and_then(|at| error.line_column(at));
+    /// Without an analysis the world is not sound.
+    pub(super) fn new(file: String, found: &WorldError, analysis: Option<Analysis>) -> Report {
+        let findings = found.problems.iter().map(|p| {
+            let place = p.at.and_then(|at| found.line_column(at));
             finding(p, place.map(|(file, line, column)| Place { file: file.to_owned(), line, column }))
         });
-        Report { schema: SCHEMA, file, ok: false, findings: findings.collect(), analysis: None }
-    }
-
-    pub(super) fn of_world(file: String, findings: &[Problem], analysis: Analysis) -> Report {
-        let findings = findings.iter().map(|p| finding(p, None)).collect();
-        Report { schema: SCHEMA, file, ok: true, findings, analysis: Some(analysis) }
+        Report { schema: SCHEMA, file, ok: analysis.is_some(), findings: findings.collect(), analysis }
     }
 }
 

@@ -5,11 +5,11 @@ mod report;
 
 use std::path::{Path, PathBuf};
 
-use dowise::world::Source;
-use dowise::{World, draw};
+use dowise::{World, WorldError, draw};
 
 use crate::output::{Failure, Output, Status};
-use crate::{render, worldfile};
+use crate::render;
+use crate::worldfile::{self, WorldFile};
 
 /// Check a world file; print its sizes and what its structure is worth
 ///
@@ -43,14 +43,15 @@ Exit status: 0 sound, 1 mistakes found, 2 wrong usage, 3 could not read or write
 pub(crate) fn run(args: Args, output: &Output) -> Result<Status, Failure> {
     let picture = args.draw.as_deref().map(Picture::from_name).transpose()?;
     let name = args.file.display().to_string();
-    let world = match worldfile::read(&args.file)? {
+    let WorldFile { world, source } = worldfile::read(&args.file)?;
+    let world = match world {
         Ok(world) => world,
-        Err(error) if args.json => {
-            output.json(&json::Report::of_error(name, &error))?;
-            return Ok(Status::No);
-        }
         Err(error) => {
-            render::problems(&error, output);
+            if args.json {
+                output.json(&json::Report::new(name, &error, None))?;
+            } else {
+                render::problems(&error, output);
+            }
             return Ok(Status::No);
         }
     };
@@ -60,14 +61,13 @@ pub(crate) fn run(args: Args, output: &Output) -> Result<Status, Failure> {
         output.talk(format_args!("drew {}", file.display()));
     }
     let analysis = world.analyse(args.episodes);
+    let findings = WorldError { problems: world.findings().to_vec(), sources: vec![source] };
     if args.json {
-        output.json(&json::Report::of_world(name, world.findings(), analysis))?;
+        output.json(&json::Report::new(name, &findings, Some(analysis)))?;
         return Ok(Status::Fine);
     }
-    let sources: Vec<Source> =
-        std::fs::read_to_string(&args.file).map(|text| Source { name, text }).into_iter().collect();
-    for finding in world.findings() {
-        render::show(finding, &sources, output);
+    for finding in &findings.problems {
+        render::show(finding, &findings.sources, output);
     }
     output.data(report::report(&world, &analysis, output))?;
     Ok(Status::Fine)

@@ -16,7 +16,7 @@ pub(super) fn report(world: &World, analysis: &Analysis, output: &Output) -> Str
     text += &format!("\n{}\n{}", output.heading("What each learner has to learn"), cells(analysis));
     let title = format!("Regret bounds for {} episodes", table::count(analysis.episodes));
     text += &format!("\n{}\n{}", output.heading(&title), bounds(analysis));
-    let verdict = if analysis.factored_view.right { "right here." } else { "wrong here, however much data there is." };
+    let verdict = if analysis.factored_view.right { "Right here." } else { "Wrong here, however much data there is." };
     text += &format!(
         "\n{}\n{}\n",
         output.heading("Factors without causes (F-UCBVI)"),
@@ -41,7 +41,7 @@ fn sizes(world: &World, analysis: &Analysis) -> String {
         (Kind::Hidden, "hidden variables"),
     ] {
         let of_kind = analysis.variables.iter().filter(|v| v.kind == kind);
-        let names: Vec<String> = of_kind.map(|v| format!("{} ({})", v.name, v.size)).collect();
+        let names: Vec<String> = of_kind.map(|v| format!("{}({})", v.name, v.size)).collect();
         if !names.is_empty() {
             rows.push(vec![word.to_owned(), names.len().to_string(), names.join(", "), product(kind)]);
         }
@@ -54,7 +54,7 @@ fn sizes(world: &World, analysis: &Analysis) -> String {
         names.join(", "),
         format!("{} to {} a step", table::short(lo), table::short(hi)),
     ]);
-    let header = ["", "", "(number of values)", "together"];
+    let header = ["", "", "name(number of values)", "together"];
     let mut text = table::table(&header, &rows, &[Align::Left, Align::Right, Align::Left, Align::Left]);
     text += &format!("{}\n", table::wrapped(&interventions(world, analysis)));
     text
@@ -105,8 +105,8 @@ fn bounds(analysis: &Analysis) -> String {
     let [lo, hi] = analysis.reward_range;
     let most = (hi - lo) * analysis.horizon as f64 * analysis.episodes as f64;
     let note = format!(
-        "Without constants and logarithms, for rewards in [0, 1]: good for comparing, not for predicting. Nobody can \
-         lose more than {} here, costs aside.",
+        "Without constants and logarithms, for rewards in [0, 1]: good for comparing, not for predicting. No \
+         learner can lose more than {} here, costs aside.",
         table::count(most.round() as u64)
     );
     text += &format!("{}\n", table::wrapped(&note));
@@ -115,7 +115,7 @@ fn bounds(analysis: &Analysis) -> String {
 
 fn unknown(analysis: &Analysis) -> String {
     if analysis.unknown.is_empty() {
-        return "nothing: the world can be simulated and planned in.\n".into();
+        return "Nothing: the world can be simulated and planned in.\n".into();
     }
     let rows: Vec<Vec<String>> = analysis.unknown.iter().map(|u| vec![u.what.clone(), table::count(u.cells)]).collect();
     let mut text = table::table(&["to be learned", "combinations"], &rows, &[Align::Left, Align::Right]);
