@@ -1,5 +1,6 @@
 //! Learn good interventions when there are too many to try: causal Markov decision processes.
 
+pub mod draw;
 pub mod file;
 pub mod kernel;
 pub mod learn;
