@@ -192,7 +192,7 @@ impl<'a> Run<'a> {
     }
 
     /// Plays one episode.
-    pub fn episode(&mut self, agent: &mut impl Agent) -> Episode {
+    pub fn episode(&mut self, agent: &mut (impl Agent + ?Sized)) -> Episode {
         self.episode += 1;
         let start = self.simulator.start(&mut self.starts);
         agent.begin_episode();
@@ -218,7 +218,12 @@ impl<'a> Run<'a> {
     }
 
     /// Plays so many episodes, telling `after` about each; it may stop the run.
-    pub fn episodes(&mut self, n: u64, agent: &mut impl Agent, mut after: impl FnMut(&Episode) -> ControlFlow<()>) {
+    pub fn episodes(
+        &mut self,
+        n: u64,
+        agent: &mut (impl Agent + ?Sized),
+        mut after: impl FnMut(&Episode) -> ControlFlow<()>,
+    ) {
         for _ in 0..n {
             if after(&self.episode(agent)).is_break() {
                 break;

@@ -11,6 +11,7 @@ mod posterior;
 mod preset;
 mod rewards;
 mod sets;
+mod spec;
 mod width;
 
 use rand::SeedableRng;
@@ -31,6 +32,7 @@ use crate::world::{Action, VarId};
 pub use knowledge::Knowledge;
 pub use options::{Cap, Causes, Estimate, Options, Schedule, Sets, States, Width};
 pub use preset::{Preset, UnknownPreset};
+pub use spec::{LearnerSpec, SpecError};
 
 /// Counters that a learner may have; above that it refuses (4 GiB).
 pub(crate) const MOST_CELLS: usize = 1 << 30;

@@ -57,10 +57,20 @@ pub fn text(name: &str, choices: &[(&str, &str)]) -> Result<String, TemplateErro
     match name {
         "campaign" => fixed(include_str!("../../worlds/campaign.toml")),
         "treatment" => fixed(include_str!("../../worlds/treatment.toml")),
+        "river-swim" => Ok(generated::<RiverSwim>(name, choices)?.to_toml()),
+        "deep-sea" => Ok(generated::<DeepSea>(name, choices)?.to_toml()),
+        "paper" => Ok(generated::<Paper>(name, choices)?.to_toml()),
+        _ => Err(TemplateError::UnknownName { name: name.into(), nearest: nearest(name, names().iter().copied()) }),
+    }
+}
+
+/// A ready-made world itself: what [`text`] describes, without the detour over a text.
+pub fn world(name: &str, choices: &[(&str, &str)]) -> Result<World, TemplateError> {
+    match name {
         "river-swim" => generated::<RiverSwim>(name, choices),
         "deep-sea" => generated::<DeepSea>(name, choices),
         "paper" => generated::<Paper>(name, choices),
-        _ => Err(TemplateError::UnknownName { name: name.into(), nearest: nearest(name, names().iter().copied()) }),
+        _ => Ok(World::from_toml(&text(name, choices)?, name)?),
     }
 }
 
@@ -151,6 +161,7 @@ generator! { Paper,
     horizon: "a whole number", "steps in an episode (H)";
     seed: "a whole number", "which environment is drawn";
     normalise: "true or false", "whether a step pays at most 1";
+    joint: "true or false", "one table for all key variables, or each with its own lever";
 }
 
 generator! { RiverSwim,
@@ -171,7 +182,7 @@ generator! { DeepSea,
     seed: "a whole number", "which levers go right in which cell";
 }
 
-fn generated<G: Generator>(name: &str, choices: &[(&str, &str)]) -> Result<String, TemplateError> {
+fn generated<G: Generator>(name: &str, choices: &[(&str, &str)]) -> Result<World, TemplateError> {
     let mut generator = G::default();
     for &(key, value) in choices {
         match generator.set(key, value) {
@@ -184,7 +195,7 @@ fn generated<G: Generator>(name: &str, choices: &[(&str, &str)]) -> Result<Strin
         }
     }
     let spec = generator.make().map_err(|error| TemplateError::Generator { world: name.into(), error })?;
-    Ok(World::new(spec)?.to_toml())
+    Ok(World::new(spec)?)
 }
 
 fn unknown_setting(world: &str, key: &str) -> TemplateError {

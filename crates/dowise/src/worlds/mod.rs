@@ -6,7 +6,7 @@ mod deep_sea;
 mod paper;
 mod river_swim;
 
-pub use catalogue::{Setting, TemplateError, describe, names, settings, text};
+pub use catalogue::{Setting, TemplateError, describe, names, settings, text, world};
 pub use deep_sea::DeepSea;
 pub use paper::Paper;
 pub use river_swim::RiverSwim;
