@@ -118,6 +118,25 @@ impl Simulator {
             .sum();
     }
 
+    /// Plays so many episodes of a policy (`[stage][state]`) and gives the position of each decision made in it.
+    pub fn visits(&self, policy_hs: &[Action], episodes: usize, seed: u64) -> Vec<usize> {
+        let mut rng = ChaCha8Rng::seed_from_u64(seed);
+        // Streams 1 and 2 of a seed belong to runs.
+        rng.set_stream(3);
+        let n = self.world.n_states();
+        let mut outcome = Outcome::default();
+        let mut visits = Vec::with_capacity(episodes * self.world.horizon());
+        for _ in 0..episodes {
+            let mut state = self.start(&mut rng);
+            for stage in 0..self.world.horizon() {
+                visits.push(stage * n + state);
+                self.step(state, policy_hs[stage * n + state], &mut rng, &mut outcome);
+                state = outcome.next_state;
+            }
+        }
+        visits
+    }
+
     fn index(&self, ids: &[VarId], values: &[u16]) -> usize {
         ids.iter().fold(0, |i, id| i * self.world.variable(*id).size() + usize::from(values[id.ix()]))
     }
