@@ -30,7 +30,7 @@ impl Check {
             let what = format!("probabilities of \"{}\" at the start", name.value);
             let Some(mut row) = self.plain_outcome(outcome, &[id], &what, name.at) else { continue };
             let mut mended = Mended::default();
-            self.distribution(&mut row, &what, name.at, &mut mended);
+            self.distribution(&mut row, |_| what.clone(), name.at, &mut mended);
             self.note_mended(&format!("the start of \"{}\"", name.value), &mended);
             if product[position].replace(row).is_some() {
                 let message = format!("the start of \"{}\" is given twice", name.value);
