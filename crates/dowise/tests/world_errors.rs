@@ -101,7 +101,7 @@ fn every_mistake_gets_its_message() {
             writeln!(wrong, "### {}\nexpected:\n{}\nfound:\n{}\n", case.name, case.said.join("\n"), said.join("\n"))
                 .expect("a string");
         }
-        write!(written, "{}### {}\n", if written.is_empty() { "" } else { "\n" }, case.name).expect("a string");
+        writeln!(written, "{}### {}", if written.is_empty() { "" } else { "\n" }, case.name).expect("a string");
         let none = Vec::new();
         let edits = case.edits.iter().flat_map(|(old, new)| [('-', old), ('+', new)]);
         for (mark, lines) in edits.chain([('|', case.csv.as_ref().unwrap_or(&none)), ('>', &said)]) {

@@ -170,11 +170,15 @@ fn same(a: &World, b: &World) {
 }
 
 const BASE: &str = include_str!("world_errors/base.toml");
+/// Everything that the other file does not use.
+const OTHER: &str = include_str!("world_errors/other.toml");
 
 #[test]
-fn the_example_survives_a_round_trip() {
-    let world = World::from_toml(BASE, "w.toml").unwrap();
-    same(&world, &World::from_toml(&world.to_toml(), "again.toml").unwrap_or_else(|e| panic!("{e}")));
+fn the_examples_survive_a_round_trip() {
+    for text in [BASE, OTHER] {
+        let world = World::from_toml(text, "w.toml").unwrap_or_else(|e| panic!("{e}"));
+        same(&world, &World::from_toml(&world.to_toml(), "again.toml").unwrap_or_else(|e| panic!("{e}")));
+    }
 }
 
 proptest! {
@@ -200,10 +204,11 @@ proptest! {
 
     #[test]
     fn no_change_of_a_good_file_makes_the_reader_panic(
+        other in any::<bool>(),
         edits in prop::collection::vec((any::<prop::sample::Index>(), any::<prop::sample::Index>(), 0..8usize), 1..6),
     ) {
         let pieces = ["", "\"", "]", "{ ", " = ", "-1", "nan", "\n[state.x]\n"];
-        let mut text = BASE.to_owned();
+        let mut text = if other { OTHER } else { BASE }.to_owned();
         for (from, length, piece) in edits {
             let mut start = from.index(text.len() + 1);
             let mut end = (start + length.index(30)).min(text.len());
@@ -216,15 +221,34 @@ proptest! {
 
     #[test]
     fn no_exchange_of_words_makes_the_reader_panic(
+        other in any::<bool>(),
         swaps in prop::collection::vec((any::<prop::sample::Index>(), any::<prop::sample::Index>()), 1..5),
     ) {
         // Words keep the file TOML most of the time, so that the checks behind the parser are reached.
-        let mut words: Vec<&str> = BASE.split_inclusive([' ', '\n', ',']).collect();
+        let mut words: Vec<&str> = if other { OTHER } else { BASE }.split_inclusive([' ', '\n', ',']).collect();
         for (a, b) in swaps {
             let (a, b) = (a.index(words.len()), b.index(words.len()));
             words.swap(a, b);
         }
         check(&words.concat());
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 100, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn no_table_makes_the_reader_panic(
+        bytes in prop::collection::vec(any::<u8>(), 0..60),
+        cells in prop::collection::vec("loyalty|plain|question|emoji|new|fan|0.5|1|,|,|\n|\"", 0..40),
+    ) {
+        let dir = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("random_tables");
+        std::fs::create_dir_all(&dir).unwrap();
+        let text = BASE.replace("p = [[0.5, 0.3, 0.2], [0.4, 0.4, 0.2], [0.6, 0.2, 0.2]]", "csv = \"table.csv\"");
+        for table in [bytes, cells.concat().into_bytes()] {
+            std::fs::write(dir.join("table.csv"), table).unwrap();
+            let _ = World::from_toml_in(&text, "w.toml", &dir).map_err(|e| e.to_string());
+        }
     }
 }
 

@@ -76,8 +76,11 @@ impl Check {
                 continue;
             }
             let values = &self.variables[id.ix()].values;
-            let names: Vec<String> =
-                values.iter().zip(mask).filter(|(_, m)| **m).map(|(v, _)| format!("\"{v}\"")).collect();
+            let admitted = values.iter().zip(mask).filter(|(_, m)| **m).map(|(v, _)| format!("\"{v}\""));
+            let mut names: Vec<String> = admitted.take(9).collect();
+            if names.len() > 8 {
+                names[8] = "…".to_owned();
+            }
             parts.push(format!("{} = {}", self.name(id), names.join(" or ")));
         }
         parts.join(", ")
