@@ -119,6 +119,9 @@ fn every_mistake_gets_its_message() {
 fn a_missing_file_is_named() {
     let error = World::from_file("no/such/world.toml").unwrap_err();
     assert_eq!(error.to_string(), "there is no file no/such/world.toml; check the path");
+    let dir = env!("CARGO_TARGET_TMPDIR");
+    let error = World::from_file(dir).unwrap_err();
+    assert_eq!(error.to_string(), format!("{dir} is a directory; name a file in it"));
 }
 
 #[test]

@@ -179,6 +179,17 @@ fn csv_rows_may_stand_in_any_order_and_joint_tables_have_a_column_for_each_combi
 }
 
 #[test]
+fn rows_of_a_joint_table_may_name_combinations() {
+    let world = around(
+        "[key.k]\nvalues = [\"no\", \"yes\"]\n[key.l]\nvalues = [\"x\", \"y\", \"z\"]\n\
+         [[joint]]\nkeys = [\"l\", \"k\"]\nparents = [\"d\"]\n\
+         rows = [{ when = { d = \"a\" }, is = \"y|no\" }, { p = { \"x|yes\" = 0.25, \"z|no\" = 0.75 } }]",
+    );
+    let other = [0.0, 0.25, 0.0, 0.0, 0.75, 0.0];
+    assert_eq!(mechanism(&world, "l"), [[0.0, 0.0, 1.0, 0.0, 0.0, 0.0], other, other].concat());
+}
+
+#[test]
 fn what_is_left_out_is_to_be_learned() {
     let world = world(
         "dowise = 1\nhorizon = 2\n\

@@ -1,5 +1,7 @@
 //! Tables with named columns (CSV files): every combination of parents exactly once, in any order.
 
+use std::collections::HashMap;
+
 use super::check::{Check, nearest, some_of};
 use super::distribution::Mended;
 use super::forms::Target;
@@ -102,6 +104,11 @@ impl Check {
         let before = self.errors();
         let (keys, numbers) = columns.split_at(parents.len());
         let mut owners = vec![NOBODY; space.len()];
+        // Large tables look every value up many times.
+        let position = |&id: &VarId| -> HashMap<String, usize> {
+            self.variables[id.ix()].values.iter().cloned().enumerate().map(|(v, name)| (name, v)).collect()
+        };
+        let positions: Vec<HashMap<String, usize>> = parents.iter().map(position).collect();
         for (r, row) in grid.rows.iter().enumerate() {
             if row.cells.len() != grid.header.len() {
                 let message = format!("this row of {what} has {} cells, not {}", row.cells.len(), grid.header.len());
@@ -109,8 +116,10 @@ impl Check {
                 continue;
             }
             let mut digits = Vec::with_capacity(parents.len());
-            for (&id, &column) in parents.iter().zip(keys) {
-                digits.extend(self.value(id, &Located::new(row.cells[column].clone(), row.at)));
+            for ((&id, &column), positions) in parents.iter().zip(keys).zip(&positions) {
+                let cell = &row.cells[column];
+                let known = positions.get(cell).copied();
+                digits.extend(known.or_else(|| self.value(id, &Located::new(cell.clone(), row.at))));
             }
             let mut found = Vec::with_capacity(numbers.len());
             for &column in numbers {
