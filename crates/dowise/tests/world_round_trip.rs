@@ -191,6 +191,11 @@ proptest! {
                 let text = world.to_toml();
                 let again = World::from_toml(&text, "again.toml").unwrap_or_else(|e| panic!("{e}\n{text}"));
                 same(&world, &again);
+                let all = world.interventions();
+                for s in 0..world.n_states() {
+                    let state = world.state_space().digits(s);
+                    prop_assert!((0..all.count()).any(|i| all.allows(&state, all.nth(i))), "stuck in {:?}", state);
+                }
             }
             // The generator does not look whether the rules leave an intervention everywhere.
             Err(error) => prop_assert!(error.problems.iter().any(|p| p.code == "stuck"), "{}", error),
