@@ -2,7 +2,7 @@
 
 mod elimination;
 mod group;
-mod groups;
+pub(crate) mod groups;
 mod prune;
 mod search;
 
@@ -103,11 +103,16 @@ impl Kernel {
     /// The kernel of a world whose mechanisms are known.
     pub fn new(world: &World) -> Result<Kernel, KernelError> {
         let tables: Vec<Option<&[f64]>> = world.mechanisms().iter().map(|m| m.table.as_deref()).collect();
-        Kernel::with_tables(world, &tables)
+        Kernel::with_tables(world, &tables, None)
     }
 
-    /// The kernel with these numbers in place of the world's mechanisms.
-    pub(crate) fn with_tables(world: &World, tables: &[Option<&[f64]>]) -> Result<Kernel, KernelError> {
+    /// The kernel with these numbers in place of the world's mechanisms, and how far each row of each mechanism may be off
+    /// (in total variation; an empty list: exact), if that is to be taken optimistically.
+    pub(crate) fn with_tables(
+        world: &World,
+        tables: &[Option<&[f64]>],
+        radii: Option<&[Vec<f64>]>,
+    ) -> Result<Kernel, KernelError> {
         let shapes = groups::groups(world);
         let unknown: Vec<String> = shapes
             .iter()
@@ -132,7 +137,7 @@ impl Kernel {
         };
         let groups = shapes
             .into_iter()
-            .map(|shape| Group::new(world, shape, tables, &cross, limit.is_some()))
+            .map(|shape| Group::new(world, shape, tables, radii, &cross, limit.is_some()))
             .collect::<Result<Vec<Group>, KernelError>>()?;
         Ok(Kernel { interventions, state_space: world.state_space().clone(), causes, groups, cross, limit })
     }
@@ -190,21 +195,20 @@ impl Kernel {
     pub fn allows(&self, state: usize, action: Action) -> bool {
         self.interventions.allows(&self.state_space.digits(state), action)
     }
+}
 
-    /// An allowed intervention of a state, every one with the same probability as `random` runs over its range.
-    ///
-    /// Draws by rank; where combinations are forbidden, ranks are redrawn until an allowed one comes up.
-    pub(crate) fn any_allowed(&self, state: usize, random: u64) -> Action {
-        let n = self.interventions.count();
-        let digits = if self.interventions.forbid().is_empty() { Vec::new() } else { self.state_space.digits(state) };
-        let mut random = random;
-        loop {
-            let action = self.interventions.nth(scale(random, n));
-            if digits.is_empty() || !self.interventions.is_forbidden(&digits, action) {
-                return action;
-            }
-            random = mix(random);
+/// An allowed intervention of a state, every one with the same probability as `random` runs over its range.
+///
+/// Draws by rank; where combinations are forbidden, ranks are redrawn until an allowed one comes up.
+pub(crate) fn any_allowed(all: &Interventions, states: &Space, state: usize, random: u64) -> Action {
+    let digits = if all.forbid().is_empty() { Vec::new() } else { states.digits(state) };
+    let mut random = random;
+    loop {
+        let action = all.nth(scale(random, all.count()));
+        if digits.is_empty() || !all.is_forbidden(&digits, action) {
+            return action;
         }
+        random = mix(random);
     }
 }
 

@@ -26,6 +26,8 @@ pub(crate) struct Scratch {
 
 /// What stays fixed during one search.
 struct Goal<'a> {
+    /// Greatest less least loss, for kernels that may be off.
+    spread: f64,
     state: usize,
     digits: Vec<usize>,
     tolerance: f64,
@@ -52,7 +54,7 @@ impl Kernel {
         if !self.interventions.has_costs() {
             let (lo, hi) = loss.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(lo, hi), &x| (lo.min(x), hi.max(x)));
             if let (true, Tie::Random(random)) = (hi - lo <= tolerance, tie) {
-                return (lo, self.any_allowed(state, random));
+                return (lo, super::any_allowed(&self.interventions, &self.state_space, state, random));
             }
         }
         match &self.groups[..] {
@@ -74,6 +76,13 @@ impl Kernel {
         let row = group.row(group.row_of(state));
         scratch.values.resize(row.n, 0.0);
         weigh(row.prob, loss, &mut scratch.values);
+        if !group.is_exact() {
+            let spread = spread(loss);
+            for i in 0..row.n {
+                let gain = spread * group.radius(group.row_of(state), row.setting(i));
+                scratch.values[i] = (scratch.values[i] - gain).max(0.0);
+            }
+        }
         if self.interventions.has_costs() {
             for i in 0..row.n {
                 scratch.values[i] += group.settings[row.setting(i)].cost;
@@ -105,15 +114,16 @@ impl Kernel {
         scratch.leaves.clear();
         scratch.relaxed[n].clear();
         scratch.relaxed[n].extend_from_slice(loss);
+        let spread = if self.groups.iter().all(|g| g.is_exact()) { 0.0 } else { spread(loss) };
         for g in (0..n).rev() {
             let (before, after) = scratch.relaxed.split_at_mut(g + 1);
-            self.relax(g, state, &after[0], &mut before[g], &mut scratch.values);
+            self.relax(g, state, spread, &after[0], &mut before[g], &mut scratch.values);
         }
         for j in 1..=n {
             scratch.partial[0][j].clone_from(&scratch.relaxed[j]);
         }
         let digits = if self.cross.is_empty() { Vec::new() } else { self.state_space.digits(state) };
-        let goal = Goal { state, digits, tolerance, kernel: self };
+        let goal = Goal { spread, state, digits, tolerance, kernel: self };
         let mut best = f64::INFINITY;
         goal.descend(0, 0.0, 0, 0, &mut best, scratch);
         let leaves = &mut scratch.leaves;
@@ -129,15 +139,15 @@ impl Kernel {
     }
 
     /// For each joint cause of the first g groups the least that group g can make of `after`.
-    fn relax(&self, g: usize, state: usize, after: &[f64], out: &mut Vec<f64>, values: &mut Vec<f64>) {
+    fn relax(&self, g: usize, state: usize, spread: f64, after: &[f64], out: &mut Vec<f64>, values: &mut Vec<f64>) {
         let group = &self.groups[g];
         let row = group.row(group.row_of(state));
         values.resize(row.n.max(values.len()), 0.0);
         out.clear();
         for block in after.chunks_exact(group.n_causes()) {
             weigh(row.prob, block, &mut values[..row.n]);
-            let least =
-                (0..row.n).map(|i| values[i] + group.settings[row.setting(i)].cost).fold(f64::INFINITY, f64::min);
+            let own = |i: usize| group.own(group.row_of(state), row.setting(i), spread);
+            let least = (0..row.n).map(|i| values[i] + own(i)).fold(f64::INFINITY, f64::min);
             out.push(least);
         }
     }
@@ -157,7 +167,8 @@ impl Goal<'_> {
         for i in 0..row.n {
             let setting = &group.settings[row.setting(i)];
             if kernel.limit.is_none_or(|limit| n_set + setting.n_set <= limit) {
-                order.push((cost + setting.cost + scratch.values[i], i as u32));
+                let own = group.own(group.row_of(self.state), row.setting(i), self.spread);
+                order.push((cost + own + scratch.values[i], i as u32));
             }
         }
         order.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
@@ -169,8 +180,11 @@ impl Goal<'_> {
             let whole = part + setting.part;
             if last {
                 if kernel.cross.is_empty() || !kernel.interventions.is_forbidden(&self.digits, Action(whole)) {
-                    *best = best.min(bound);
-                    scratch.leaves.push((bound, whole));
+                    // However far a kernel may be off, no cause is worth more than the best of them.
+                    let value =
+                        if self.spread > 0.0 { bound.max(kernel.interventions.cost(Action(whole))) } else { bound };
+                    *best = best.min(value);
+                    scratch.leaves.push((value, whole));
                 }
                 continue;
             }
@@ -178,10 +192,17 @@ impl Goal<'_> {
                 let (now, next) = scratch.partial.split_at_mut(g + 1);
                 condition(&now[g][j], row.prob, i as usize, row.n, group.n_causes(), &mut next[0][j]);
             }
-            self.descend(g + 1, cost + setting.cost, n_set + setting.n_set, whole, best, scratch);
+            let own = group.own(group.row_of(self.state), row.setting(i as usize), self.spread);
+            self.descend(g + 1, cost + own, n_set + setting.n_set, whole, best, scratch);
         }
         scratch.orders[g] = order;
     }
+}
+
+/// Greatest less least.
+fn spread(loss: &[f64]) -> f64 {
+    let (lo, hi) = loss.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(lo, hi), &x| (lo.min(x), hi.max(x)));
+    hi - lo
 }
 
 /// values(i) = Σ_c prob\[c\]\[i\] · loss(c), eight settings at a time.

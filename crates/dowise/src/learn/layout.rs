@@ -60,14 +60,27 @@ impl FactorLayout {
 
 impl Layout {
     /// `key_causes` numbers the causes unless they are the interventions, of which there are `n_actions`.
-    pub(crate) fn new(world: &World, key_causes: &CauseSpace, states: States, causes: Causes, n_actions: usize) -> Layout {
+    pub(crate) fn new(
+        world: &World,
+        key_causes: &CauseSpace,
+        states: States,
+        causes: Causes,
+        n_actions: usize,
+    ) -> Layout {
         let space = world.state_space().clone();
         let n_causes = if causes == Causes::Actions { n_actions } else { key_causes.len() };
         let factors: Vec<FactorLayout> = match states {
             States::Flat => {
                 let scope = (0..space.n_axes()).zip(space.strides().iter().copied()).collect();
                 let n = space.len();
-                vec![FactorLayout { factor: None, n_values: n, scope, n_state_rows: n, count_row: None, n_rows: n * n_causes }]
+                vec![FactorLayout {
+                    factor: None,
+                    n_values: n,
+                    scope,
+                    n_state_rows: n,
+                    count_row: None,
+                    n_rows: n * n_causes,
+                }]
             }
             States::Factored => (0..space.n_axes())
                 .map(|i| {
@@ -113,7 +126,9 @@ impl Layout {
         let moves: Vec<Vec<(usize, usize)>> = (0..sizes.len())
             .map(|digit| {
                 let scopes = self.factors.iter().enumerate();
-                scopes.flat_map(|(i, f)| f.scope.iter().filter(|(d, _)| *d == digit).map(move |(_, stride)| (i, *stride))).collect()
+                scopes
+                    .flat_map(|(i, f)| f.scope.iter().filter(|(d, _)| *d == digit).map(move |(_, stride)| (i, *stride)))
+                    .collect()
             })
             .collect();
         let mut digits = vec![0usize; sizes.len()];

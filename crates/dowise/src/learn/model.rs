@@ -43,7 +43,9 @@ impl Table {
         let cells = factor.n_state_rows * n_causes;
         let n_values = factor.n_values;
         match rule {
-            Rule::Sets(_) if n_values == 2 => Table::Intervals(Intervals { lo: vec![0.0; cells], hi: vec![1.0; cells] }),
+            Rule::Sets(_) if n_values == 2 => {
+                Table::Intervals(Intervals { lo: vec![0.0; cells], hi: vec![1.0; cells] })
+            }
             Rule::Sets(_) => {
                 Table::Balls(Balls { prob: vec![0.0; cells * n_values], movable: vec![1.0; cells], n_values })
             }
@@ -56,7 +58,9 @@ impl Table {
         let cell = state_row * n_causes + cause;
         let frequency = |count: u32| if n == 0 { 0.0 } else { f64::from(count) / f64::from(n) };
         match (self, rule) {
-            (Table::Intervals(t), Rule::Sets(confidence)) => (t.lo[cell], t.hi[cell]) = confidence.interval(counts[1], n),
+            (Table::Intervals(t), Rule::Sets(confidence)) => {
+                (t.lo[cell], t.hi[cell]) = confidence.interval(counts[1], n)
+            }
             (Table::Balls(t), Rule::Sets(confidence)) => {
                 t.movable[cell] = confidence.movable(counts.len(), n);
                 for (v, &count) in counts.iter().enumerate() {
@@ -99,17 +103,26 @@ pub(crate) struct Model {
 }
 
 impl Model {
-    pub(crate) fn new(rule: Rule, widths: Option<Widths>, layout: &Layout, n_blocks: usize, caps: Vec<f64>, monotone: bool) -> Model {
+    pub(crate) fn new(
+        rule: Rule,
+        widths: Option<Widths>,
+        layout: &Layout,
+        n_blocks: usize,
+        caps: Vec<f64>,
+        monotone: bool,
+    ) -> Model {
         let n_causes = layout.n_causes;
         let cells = layout.n_states() * n_causes;
-        let scopes: Vec<Vec<usize>> = layout.factors.iter().map(|f| f.scope.iter().map(|(d, _)| *d).collect()).collect();
+        let scopes: Vec<Vec<usize>> =
+            layout.factors.iter().map(|f| f.scope.iter().map(|(d, _)| *d).collect()).collect();
         let contraction = if layout.flat {
             Contraction::new(&[layout.n_states()], &[vec![0]], n_causes)
         } else {
             Contraction::new(layout.state_space.sizes(), &scopes, n_causes)
         };
         let unseen = Parts { first: f64::INFINITY, second: 0.0 };
-        let ceiling = if monotone { caps.iter().flat_map(|&cap| std::iter::repeat_n(cap, cells)).collect() } else { vec![] };
+        let ceiling =
+            if monotone { caps.iter().flat_map(|&cap| std::iter::repeat_n(cap, cells)).collect() } else { vec![] };
         Model {
             tables: (0..n_blocks)
                 .map(|_| layout.factors.iter().map(|f| Table::new(&rule, f, n_causes)).collect())
@@ -128,6 +141,10 @@ impl Model {
             moments: Default::default(),
             touched: Vec::new(),
         }
+    }
+
+    pub(crate) fn rule(&self) -> &Rule {
+        &self.rule
     }
 
     pub(crate) fn needs_visits(&self) -> bool {
@@ -225,7 +242,14 @@ impl Model {
     ///
     /// # Cost
     /// O(S · causes), a share of 1/S of a whole stage.
-    pub(crate) fn look_at(&mut self, layout: &Layout, stage: usize, state: usize, next_value: &[f64], q: &mut Vec<f64>) {
+    pub(crate) fn look_at(
+        &mut self,
+        layout: &Layout,
+        stage: usize,
+        state: usize,
+        next_value: &[f64],
+        q: &mut Vec<f64>,
+    ) {
         let block = self.block(stage);
         let [mean, square, _] = &mut self.moments;
         expect_at(layout, &self.tables[block], self.n_causes, state, next_value, mean);
@@ -291,7 +315,8 @@ impl Lookahead for Model {
         }
         for cell in 0..q.len() {
             let mean = q[cell];
-            let variance = if needs_variance { (self.moments[1][cell] - (mean - center) * (mean - center)).max(0.0) } else { 0.0 };
+            let variance =
+                if needs_variance { (self.moments[1][cell] - (mean - center) * (mean - center)).max(0.0) } else { 0.0 };
             let visits = if needs_visits { self.moments[2][cell] } else { 0.0 };
             q[cell] = self.value(stage, block, cell, mean, variance, visits);
         }

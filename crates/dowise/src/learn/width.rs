@@ -50,7 +50,8 @@ impl Widths {
         let cells = layout.cells() as f64;
         let plain_ucbvi = causes == Causes::Actions && layout.flat;
         // UCBVI's logarithm ln(5SAT/δ); the paper's for C- and CF-UCBVI ln(5 S H K Z T/δ) with Σ S[I_i] for S.
-        let paper_log = if plain_ucbvi { (5.0 * s * c * t / delta).ln() } else { (5.0 * state_rows * h * k * c * t / delta).ln() };
+        let paper_log =
+            if plain_ucbvi { (5.0 * s * c * t / delta).ln() } else { (5.0 * state_rows * h * k * c * t / delta).ln() };
         let azar_log = (5.0 * state_rows * c * t / delta).ln();
         let radius = |n: f64| (2.0 * (n * 2f64.ln() + (2.0 * cells * t / delta).ln())).sqrt();
         let root_size = |n: &f64| if plain_ucbvi { 1.0 } else { n.sqrt() };
@@ -124,7 +125,11 @@ impl Widths {
             Width::Weissman | Width::HoeffdingV => after * parts.first,
             Width::Rlberry => {
                 let most = after + range;
-                (range * parts.first + most * parts.second).min(if parts.first.is_infinite() { f64::INFINITY } else { most })
+                (range * parts.first + most * parts.second).min(if parts.first.is_infinite() {
+                    f64::INFINITY
+                } else {
+                    most
+                })
             }
             Width::Bernstein if parts.first.is_infinite() => f64::INFINITY,
             Width::Bernstein => (8.0 * variance * parts.first).sqrt().max(8.0 * after * parts.first),
