@@ -40,7 +40,7 @@ impl Reader<'_> {
         let values = match section.get("values") {
             Some(node) => self.values(node, &format!("`values` of {what}")).unwrap_or_default(),
             None => {
-                if let Some(at) = name.at {
+                if let Some(at) = name.at.filter(|_| !self.misspelt(section, "values")) {
                     self.missing(what, "values", "add them, such as `values = [\"no\", \"yes\"]`", at.start..at.end);
                 }
                 Vec::new()

@@ -49,8 +49,11 @@ impl Check {
                 let all = list.len();
                 list.dedup();
                 if list.len() < all {
-                    let message = format!("{} of the listed interventions stand there twice", all - list.len());
-                    self.push(Problem::warning("listed-twice", message).help("take them out").at(at));
+                    let message = match all - list.len() {
+                        1 => "one of the listed interventions repeats an earlier one".to_owned(),
+                        n => format!("{n} of the listed interventions repeat earlier ones"),
+                    };
+                    self.push(Problem::warning("listed-twice", message).help("list each once").at(at));
                 }
                 Interventions::new(sizes.clone(), Setting::List(list), forbid, costs)
             }

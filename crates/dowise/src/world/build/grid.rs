@@ -18,8 +18,7 @@ impl Check {
         let mut table = vec![0.0; target.space.len() * target.columns];
         let mut mended = Mended::default();
         self.fill(grid, &columns, target.parents, &target.space, &what, |check, index, numbers, at| {
-            let given = check.combination(target.parents, &target.space.digits(index));
-            check.distribution(numbers, &target.row_name(&given), at, &mut mended);
+            check.distribution(numbers, |check| target.row_at(check, index), at, &mut mended);
             table[index * target.columns..][..target.columns].copy_from_slice(numbers);
         });
         self.note_mended(&what, &mended);
@@ -67,6 +66,9 @@ impl Check {
                 continue;
             };
             self.push(problem.at(grid.header_at));
+        }
+        if self.errors() > before {
+            return None; // a misspelt column would be reported as missing too
         }
         let mut places = Vec::with_capacity(wanted.len());
         for (i, name) in wanted.iter().enumerate() {
@@ -132,7 +134,7 @@ impl Check {
             }
         }
         if self.errors() == before {
-            self.nothing_missing(what, parents, space, &owners, NOBODY, grid.header_at);
+            self.nothing_missing(what, parents, space, &owners, NOBODY, "add the missing rows", grid.header_at);
         }
     }
 
