@@ -16,7 +16,7 @@ pub(crate) enum Rule {
     Mean,
     /// Confidence sets.
     Sets(Confidence),
-    /// Samples of Dirichlet(prior + counts).
+    /// Samples of the Dirichlet posterior with this prior weight.
     Posterior { prior: f64 },
 }
 
