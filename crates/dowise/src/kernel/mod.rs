@@ -134,13 +134,7 @@ impl Kernel {
             .into_iter()
             .map(|shape| Group::new(world, shape, tables, &cross, limit.is_some()))
             .collect::<Result<Vec<Group>, KernelError>>()?;
-        Ok(Kernel {
-            interventions,
-            state_space: world.state_space().clone(), causes,
-            groups,
-            cross,
-            limit,
-        })
+        Ok(Kernel { interventions, state_space: world.state_space().clone(), causes, groups, cross, limit })
     }
 
     /// The causes.
