@@ -126,6 +126,35 @@ fn any_policy_is_worth_what_the_plain_loop_says() {
 }
 
 #[test]
+fn of_interventions_that_do_the_same_the_one_with_the_smallest_number_is_planned() {
+    // Without costs, and without a limit that binds, nothing but the number tells them apart.
+    let sizes = Sizes { levers: [1, 4], cost: 0.0, coarse: true, values: [1, 2], ..Sizes::default() };
+    let mut compared = 0;
+    for seed in 0..200 {
+        let world = random_world(seed, &sizes).1;
+        if matches!(world.interventions().setting(), dowise::world::Setting::AtMost(k) if *k < world.levers().len()) {
+            continue;
+        }
+        let planner = Planner::new(&world).unwrap();
+        let plan = planner.plan();
+        let n_causes = planner.kernel().n_causes();
+        let (mut chosen, mut other) = (vec![0.0; n_causes], vec![0.0; n_causes]);
+        for s in 0..world.n_states() {
+            for h in 0..world.horizon() {
+                planner.kernel().distribution(s, plan.action(h, s), &mut chosen);
+                for a in common::dense::allowed(&world, s) {
+                    planner.kernel().distribution(s, a, &mut other);
+                    let same = chosen.iter().zip(&other).all(|(x, y)| (x - y).abs() < 1e-14);
+                    assert!(!same || plan.action(h, s) <= a, "{:?} {a:?}", plan.action(h, s));
+                    compared += usize::from(same && a != plan.action(h, s));
+                }
+            }
+        }
+    }
+    assert!(compared > 1000, "only {compared} pairs");
+}
+
+#[test]
 fn a_policy_of_the_wrong_size_or_with_a_forbidden_intervention_is_refused() {
     let world = random_world(3, &Sizes { levers: [2, 2], ..Sizes::default() }).1;
     let planner = Planner::new(&world).unwrap();
