@@ -97,6 +97,7 @@ pub struct Kernel {
     cross: Vec<Forbid>,
     /// At most so many levers may be set, if that binds across groups.
     limit: Option<usize>,
+    has_costs: bool,
 }
 
 impl Kernel {
@@ -134,7 +135,8 @@ impl Kernel {
             .into_iter()
             .map(|shape| Group::new(world, shape, tables, &cross, limit.is_some()))
             .collect::<Result<Vec<Group>, KernelError>>()?;
-        Ok(Kernel { interventions, state_space: world.state_space().clone(), causes, groups, cross, limit })
+        let has_costs = interventions.has_costs();
+        Ok(Kernel { interventions, state_space: world.state_space().clone(), causes, groups, cross, limit, has_costs })
     }
 
     /// The causes.
@@ -193,20 +195,26 @@ impl Kernel {
 
     /// An allowed intervention of a state, every one with the same probability as `random` runs over its range.
     ///
-    /// Draws by rank; where combinations are forbidden, ranks are redrawn until an allowed one comes up.
+    /// Draws by rank; where combinations are forbidden, ranks are redrawn until an allowed one comes up. Where hardly any is
+    /// allowed, one of those that pruning keeps is taken instead.
     pub(crate) fn any_allowed(&self, state: usize, random: u64) -> Action {
         let n = self.interventions.count();
-        let digits = if self.interventions.forbid().is_empty() { Vec::new() } else { self.state_space.digits(state) };
-        let mut random = random;
-        loop {
-            let action = self.interventions.nth(scale(random, n));
-            if digits.is_empty() || !self.interventions.is_forbidden(&digits, action) {
+        let digits = (!self.interventions.forbid().is_empty()).then(|| self.state_space.digits(state));
+        let mut drawn = random;
+        for _ in 0..MOST_DRAWS {
+            let action = self.interventions.nth(scale(drawn, n));
+            if digits.as_ref().is_none_or(|digits| !self.interventions.is_forbidden(digits, action)) {
                 return action;
             }
-            random = mix(random);
+            drawn = mix(drawn);
         }
+        let indifferent = vec![0.0; self.n_causes()];
+        self.search(state, &indifferent, f64::MAX, Tie::Random(random), &mut Scratch::default()).1
     }
 }
+
+/// Draws before [`Kernel::any_allowed`] stops hoping for an intervention that is not forbidden.
+const MOST_DRAWS: usize = 256;
 
 /// Scales a random number to 0..n.
 pub(crate) fn scale(random: u64, n: u64) -> u64 {

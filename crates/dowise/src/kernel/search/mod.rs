@@ -1,0 +1,129 @@
+//! The best intervention in a state without listing interventions.
+
+mod branch;
+mod few;
+#[cfg(test)]
+mod tests;
+
+use super::{Kernel, scale};
+use crate::world::Action;
+
+/// How ties are settled between interventions whose values differ by no more than the tolerance.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Tie {
+    /// The intervention with the smallest number, among those that pruning keeps.
+    First,
+    /// The one that this random number points to, all with the same probability (but see [`branch::MOST_TIES`]).
+    Random(u64),
+}
+
+/// Buffers for [`Kernel::best`], to be reused from state to state.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Scratch {
+    pub(crate) values: Vec<f64>,
+    few: few::Buffers,
+    branch: branch::Buffers,
+}
+
+/// Most combinations of settings, one from each group, that are simply all computed.
+const FEW: usize = 256;
+
+impl Kernel {
+    /// Minimises Σ_c P(c | state, a) · loss(c) + cost(a) over the allowed interventions a.
+    ///
+    /// With loss = cap − q this is cap − max_a Q, and where every q equals the cap it is exactly 0: ties are ties, not rounding.
+    ///
+    /// # Cost
+    /// One group: (causes) × (settings kept). Several groups with few combinations of kept settings: all of them, each group
+    /// summed out once. Otherwise branch and bound; usually one path is followed to its end.
+    pub(crate) fn best(
+        &self,
+        state: usize,
+        loss: &[f64],
+        tolerance: f64,
+        tie: Tie,
+        scratch: &mut Scratch,
+    ) -> (f64, Action) {
+        debug_assert_eq!(loss.len(), self.n_causes());
+        let Tie::Random(random) = tie else { return self.search(state, loss, tolerance, tie, scratch) };
+        // Where no cause is worse than another, every allowed intervention ties, not only those that pruning keeps.
+        let spread = if self.has_costs { f64::INFINITY } else { spread(loss) };
+        let least = if spread > 0.0 { self.search(state, loss, tolerance, tie, scratch) } else { (loss[0], Action(0)) };
+        if spread <= tolerance { (least.0, self.any_allowed(state, random)) } else { least }
+    }
+
+    /// As [`Kernel::best`], but only settings that pruning keeps are ever chosen.
+    pub(super) fn search(
+        &self,
+        state: usize,
+        loss: &[f64],
+        tolerance: f64,
+        tie: Tie,
+        scratch: &mut Scratch,
+    ) -> (f64, Action) {
+        match &self.groups[..] {
+            [] => (loss[0], Action(0)),
+            [_] => self.best_of_one(state, loss, tolerance, tie, scratch),
+            _ if self.n_combinations(state) <= FEW => self.best_of_few(state, loss, tolerance, tie, &mut scratch.few),
+            _ => self.best_of_many(state, loss, tolerance, tie, &mut scratch.branch),
+        }
+    }
+
+    fn n_combinations(&self, state: usize) -> usize {
+        self.groups.iter().fold(1, |n, group| n.saturating_mul(group.row(group.row_of(state)).n))
+    }
+
+    fn best_of_one(
+        &self,
+        state: usize,
+        loss: &[f64],
+        tolerance: f64,
+        tie: Tie,
+        scratch: &mut Scratch,
+    ) -> (f64, Action) {
+        let group = &self.groups[0];
+        let row = group.row(group.row_of(state));
+        scratch.values.resize(row.n, 0.0);
+        weigh(row.prob, loss, &mut scratch.values);
+        if self.has_costs {
+            for i in 0..row.n {
+                scratch.values[i] += group.settings[row.setting(i)].cost;
+            }
+        }
+        let values = &scratch.values[..row.n];
+        let best = values.iter().copied().fold(f64::INFINITY, f64::min);
+        let ties = || (0..row.n).filter(|&i| values[i] <= best + tolerance);
+        let chosen = match tie {
+            Tie::First => ties().next(),
+            Tie::Random(random) => ties().nth(scale(random, ties().count() as u64) as usize),
+        };
+        let chosen = chosen.expect("every state has an allowed intervention");
+        (best, Action(group.settings[row.setting(chosen)].part))
+    }
+}
+
+/// Greatest less least.
+fn spread(loss: &[f64]) -> f64 {
+    let (lo, hi) = loss.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(lo, hi), &x| (lo.min(x), hi.max(x)));
+    hi - lo
+}
+
+/// values(i) = Σ_c prob\[c\]\[i\] · loss(c), eight settings at a time.
+fn weigh(prob: &[f64], loss: &[f64], values: &mut [f64]) {
+    let n = values.len();
+    let (blocks, rest) = values.as_chunks_mut::<8>();
+    for (b, block) in blocks.iter_mut().enumerate() {
+        let mut sum = [0.0; 8];
+        for (c, x) in loss.iter().enumerate() {
+            let p: &[f64; 8] = prob[c * n + b * 8..][..8].try_into().expect("eight");
+            for lane in 0..8 {
+                sum[lane] += p[lane] * x;
+            }
+        }
+        *block = sum;
+    }
+    let done = n - rest.len();
+    for (i, value) in rest.iter_mut().enumerate() {
+        *value = loss.iter().enumerate().map(|(c, x)| prob[c * n + done + i] * x).sum();
+    }
+}
