@@ -51,6 +51,7 @@ impl Group {
         tables: &[Option<&[f64]>],
         cross: &[Forbid],
         limited: bool,
+        work: &mut i64,
     ) -> Result<Group, KernelError> {
         let too_large = |e: TooLarge| KernelError::TooLarge {
             levers: shape.levers.iter().map(|&l| world.variable(world.levers()[l]).name.clone()).collect(),
@@ -85,8 +86,9 @@ impl Group {
             .collect();
         let row_of_state = rows_of_states(world.state_space(), &shape.state, &state_space);
         let mut group = Group { shape, cause_space, settings, row_of_state, prob, kept: Vec::new() };
-        group.kept =
-            (0..state_space.len()).map(|row| group.prune_row(world, &state_space, row, &choices, limited)).collect();
+        group.kept = (0..state_space.len())
+            .map(|row| group.prune_row(world, &state_space, row, &choices, limited, work))
+            .collect();
         Ok(group)
     }
 
@@ -127,6 +129,7 @@ impl Group {
         row: usize,
         choices: &[Vec<Option<usize>>],
         limited: bool,
+        work: &mut i64,
     ) -> Option<Kept> {
         let digits = state_space.digits(row);
         let forbidden = |choice: &Vec<Option<usize>>| {
@@ -143,7 +146,7 @@ impl Group {
         let allowed: Vec<u32> = (0..choices.len()).filter(|&i| !forbidden(&choices[i])).map(|i| i as u32).collect();
         let n = self.settings.len();
         let block = &self.prob[row * self.n_causes() * n..(row + 1) * self.n_causes() * n];
-        let settings = prune(&allowed, &self.settings, block, self.n_causes(), limited);
+        let settings = prune(&allowed, &self.settings, block, self.n_causes(), limited, work);
         if settings.len() == n {
             return None;
         }

@@ -100,15 +100,25 @@ pub struct Kernel {
     has_costs: bool,
 }
 
+/// Multiplications that finding the corners of what groups can do may take: about a tenth of a second.
+const PRUNING: i64 = 200_000_000;
+
 impl Kernel {
     /// The kernel of a world whose mechanisms are known.
     pub fn new(world: &World) -> Result<Kernel, KernelError> {
         let tables: Vec<Option<&[f64]>> = world.mechanisms().iter().map(|m| m.table.as_deref()).collect();
-        Kernel::with_tables(world, &tables)
+        Kernel::pruned(world, &tables, PRUNING)
     }
 
     /// The kernel with these numbers in place of the world's mechanisms.
+    ///
+    /// Such kernels are used for an episode or two, so only what is found by sorting is pruned.
     pub(crate) fn with_tables(world: &World, tables: &[Option<&[f64]>]) -> Result<Kernel, KernelError> {
+        Kernel::pruned(world, tables, 0)
+    }
+
+    /// The kernel, with so many multiplications spent on finding out which settings are ever needed.
+    fn pruned(world: &World, tables: &[Option<&[f64]>], mut work: i64) -> Result<Kernel, KernelError> {
         let shapes = groups::groups(world);
         let unknown: Vec<String> = shapes
             .iter()
@@ -133,7 +143,7 @@ impl Kernel {
         };
         let groups = shapes
             .into_iter()
-            .map(|shape| Group::new(world, shape, tables, &cross, limit.is_some()))
+            .map(|shape| Group::new(world, shape, tables, &cross, limit.is_some(), &mut work))
             .collect::<Result<Vec<Group>, KernelError>>()?;
         let has_costs = interventions.has_costs();
         Ok(Kernel { interventions, state_space: world.state_space().clone(), causes, groups, cross, limit, has_costs })

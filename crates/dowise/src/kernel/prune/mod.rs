@@ -1,7 +1,11 @@
 //! Which settings of a group can ever be best: the corners of the set of distributions that the group can reach.
 
 mod equal;
+mod hull;
 mod line;
+mod nnls;
+#[cfg(test)]
+mod tests;
 
 /// One setting of a group's levers.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -45,8 +49,16 @@ impl Points<'_> {
 /// kept. With a limit on how many levers may be set, only settings that set no more levers can make another one
 /// unnecessary, and of those that do the same the one that sets fewest is kept.
 ///
-/// For one or two causes the hull is found by sorting, O(n log n); for more, only equal distributions are merged.
-pub(crate) fn prune(allowed: &[u32], settings: &[Setting], prob: &[f64], n_causes: usize, limited: bool) -> Vec<u32> {
+/// For one or two causes the hull is found by sorting, O(n log n); for more, by least squares as long as `work`, a number of
+/// multiplications, lasts: what is left of it is for the next call, and without any only equal distributions are merged.
+pub(crate) fn prune(
+    allowed: &[u32],
+    settings: &[Setting],
+    prob: &[f64],
+    n_causes: usize,
+    limited: bool,
+    work: &mut i64,
+) -> Vec<u32> {
     let points = Points { settings, prob, n_causes };
     let mut classes: Vec<u64> = allowed.iter().map(|&i| settings[i as usize].signature).collect();
     classes.sort_unstable();
@@ -58,7 +70,10 @@ pub(crate) fn prune(allowed: &[u32], settings: &[Setting], prob: &[f64], n_cause
         for level in 0..=levels {
             let within: Vec<u32> = members.iter().copied().filter(|&i| !limited || points.n_set(i) <= level).collect();
             let distinct = equal::representatives(&within, &points, |i| (if limited { points.n_set(i) } else { 0 }, i));
-            let corners = if n_causes <= 2 { line::lower_hull(&distinct, &points) } else { distinct };
+            let corners = match n_causes {
+                0..=2 => line::lower_hull(&distinct, &points),
+                _ => hull::corners(&distinct, &points, work),
+            };
             kept.extend(corners.into_iter().filter(|&i| !limited || points.n_set(i) == level));
         }
     }
