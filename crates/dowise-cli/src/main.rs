@@ -1,3 +1,48 @@
-//! The program `dowise`.
+//! The program `dowise`: worlds in a file, what their structure is worth, and what to do in them.
 
-fn main() {}
+mod commands;
+mod output;
+mod render;
+mod table;
+mod worldfile;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use commands::Command;
+use output::{ColorChoice, Output};
+
+/// Learn good interventions when there are too many to try: causal Markov decision processes.
+///
+/// A world is a whole problem in one file: what is known of the situation (state factors), what can be set (levers),
+/// what that sets off (key variables), and what it is worth (rewards).
+#[derive(Parser)]
+#[command(name = "dowise", version, after_help = EXAMPLES, arg_required_else_help = true)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+    /// When to colour what is printed; NO_COLOR is honoured.
+    #[arg(long, global = true, value_enum, default_value_t, value_name = "WHEN")]
+    color: ColorChoice,
+    /// Say nothing that is not the answer.
+    #[arg(short, long, global = true)]
+    quiet: bool,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  dowise new campaign              write campaign.toml, an e-mail campaign to start from
+  dowise check campaign.toml       is it sound, how large is it, and what is its structure worth?
+  dowise check campaign.toml --draw campaign.svg
+
+Exit status: 0 fine, 1 the answer is no, 2 wrong usage, 3 could not read or write.";
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let output = Output::new(cli.color, cli.quiet);
+    match cli.command.run(&output) {
+        Ok(status) => status.into(),
+        Err(failure) => failure.report(&output),
+    }
+}

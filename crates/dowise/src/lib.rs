@@ -1,13 +1,18 @@
 //! Learn good interventions when there are too many to try: causal Markov decision processes.
 
+pub mod draw;
 pub mod file;
 pub mod kernel;
+pub mod learn;
 pub mod plan;
+pub mod simulate;
 mod space;
 pub mod world;
 pub mod worlds;
 
 pub use kernel::{Kernel, KernelError};
+pub use learn::{Agent, Knowledge, LearnError, Learner, Options, Preset};
 pub use plan::{Plan, PlanError, Planner};
+pub use simulate::{Run, Simulator};
 pub use space::Space;
 pub use world::{Action, World, WorldError};

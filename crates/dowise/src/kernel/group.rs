@@ -22,6 +22,8 @@ pub(crate) struct Group {
     prob: Vec<f64>,
     /// For each row the settings worth looking at, or all of them.
     kept: Vec<Option<Kept>>,
+    /// How far `prob` may be off, `[row][setting]`; empty if it is exact.
+    radius: Vec<f64>,
 }
 
 #[derive(Clone, Debug)]
@@ -49,6 +51,7 @@ impl Group {
         world: &World,
         shape: GroupShape,
         tables: &[Option<&[f64]>],
+        radii: Option<&[Vec<f64>]>,
         cross: &[Forbid],
         limited: bool,
         work: &mut i64,
@@ -66,7 +69,6 @@ impl Group {
             return Err(too_large(TooLarge { entries }));
         }
         let prob = tabulate(world, &shape, tables, &state_space, &cause_space, &choices).map_err(too_large)?;
-        let crossing: Vec<usize> = cross.iter().flat_map(|rule| rule.levers.iter().map(|(lever, _)| *lever)).collect();
         let settings: Vec<Setting> = choices
             .iter()
             .map(|choice| {
@@ -76,16 +78,13 @@ impl Group {
                     part: shape.levers.iter().zip(choice).map(|(&lever, &value)| all.part(lever, value)).sum(),
                     cost: set.clone().map(|(lever, v)| all.costs().get(lever).map_or(0.0, |c| c[v])).sum(),
                     n_set: set.clone().count(),
-                    // Settings that differ in a lever which a combination across groups forbids cannot stand in for each other.
-                    signature: set
-                        .filter(|(lever, _)| crossing.contains(lever))
-                        .map(|(lever, v)| all.part(lever, Some(v)))
-                        .sum(),
+                    signature: signature(all, cross, &shape.levers, set),
                 }
             })
             .collect();
+        let radius = radii.map_or(Vec::new(), |r| total_radius(world, &shape, r, &state_space, &choices));
         let row_of_state = rows_of_states(world.state_space(), &shape.state, &state_space);
-        let mut group = Group { shape, cause_space, settings, row_of_state, prob, kept: Vec::new() };
+        let mut group = Group { shape, cause_space, settings, row_of_state, prob, kept: Vec::new(), radius };
         group.kept = (0..state_space.len())
             .map(|row| group.prune_row(world, &state_space, row, &choices, limited, work))
             .collect();
@@ -102,6 +101,20 @@ impl Group {
 
     pub(crate) fn prob(&self, row: usize, cause: usize, setting: usize) -> f64 {
         self.prob[(row * self.n_causes() + cause) * self.settings.len() + setting]
+    }
+
+    /// How far the distribution of a setting may be off (total variation).
+    pub(crate) fn radius(&self, row: usize, setting: usize) -> f64 {
+        self.radius.get(row * self.settings.len() + setting).copied().unwrap_or(0.0)
+    }
+
+    /// What a setting adds by itself: its cost, less what being off by its radius could gain where losses differ by `spread`.
+    pub(crate) fn own(&self, row: usize, setting: usize, spread: f64) -> f64 {
+        self.settings[setting].cost - spread * self.radius(row, setting)
+    }
+
+    pub(crate) fn is_exact(&self) -> bool {
+        self.radius.is_empty()
     }
 
     pub(crate) fn row(&self, row: usize) -> Row<'_> {
@@ -146,7 +159,12 @@ impl Group {
         let allowed: Vec<u32> = (0..choices.len()).filter(|&i| !forbidden(&choices[i])).map(|i| i as u32).collect();
         let n = self.settings.len();
         let block = &self.prob[row * self.n_causes() * n..(row + 1) * self.n_causes() * n];
-        let settings = prune(&allowed, &self.settings, block, self.n_causes(), limited, work);
+        // What may be off cannot be compared by its middle alone, so nothing is dropped then.
+        let settings = if self.is_exact() {
+            prune(&allowed, &self.settings, block, self.n_causes(), limited, work)
+        } else {
+            allowed
+        };
         if settings.len() == n {
             return None;
         }
@@ -154,6 +172,28 @@ impl Group {
             (0..self.n_causes()).flat_map(|c| settings.iter().map(move |&i| block[c * n + i as usize])).collect();
         Some(Kept { settings, prob })
     }
+}
+
+/// What combinations forbidden across groups make of a setting; settings in which these agree can stand in for each other.
+///
+/// One bit for each rule whose levers in this group are all set as it forbids; for very many rules the levers themselves.
+fn signature(
+    all: &Interventions,
+    cross: &[Forbid],
+    levers: &[usize],
+    set: impl Iterator<Item = (usize, usize)>,
+) -> u64 {
+    let set: Vec<(usize, usize)> = set.collect();
+    let value = |lever: usize| set.iter().find(|(l, _)| *l == lever).map(|(_, v)| *v);
+    if cross.len() > 64 {
+        let named = |lever: &usize| cross.iter().any(|rule| rule.levers.iter().any(|(l, _)| l == lever));
+        return set.iter().filter(|(lever, _)| named(lever)).map(|&(lever, v)| all.part(lever, Some(v))).sum();
+    }
+    let matches = |rule: &Forbid| {
+        let mut mine = rule.levers.iter().filter(|(l, _)| levers.contains(l));
+        mine.all(|(l, values)| value(*l).is_some_and(|v| values[v]))
+    };
+    (0..cross.len()).filter(|&r| matches(&cross[r])).map(|r| 1 << r).sum()
 }
 
 /// Row of every state: the joint value of some of its factors. Empty if there is one row only.
@@ -250,4 +290,46 @@ fn tabulate(
         }
     }
     Ok(prob)
+}
+
+/// Sum over a group's mechanisms of how far each may be off, `[row][setting]`. Parents that a setting leaves open (key and
+/// hidden variables, levers left alone) are taken at their worst.
+fn total_radius(
+    world: &World,
+    shape: &GroupShape,
+    radii: &[Vec<f64>],
+    state_space: &Space,
+    choices: &[Vec<Option<usize>>],
+) -> Vec<f64> {
+    let mut total = vec![0.0; state_space.len() * choices.len()];
+    for &m in shape.mechanisms.iter().filter(|&&m| !radii[m].is_empty()) {
+        let mechanism = &world.mechanisms()[m];
+        let parents = Space::new(&world.sizes(&mechanism.parents)).expect("counted when the world was made");
+        let place = |id: &VarId| shape.levers.iter().position(|&l| world.levers()[l] == *id);
+        for row in 0..state_space.len() {
+            for (i, choice) in choices.iter().enumerate() {
+                if mechanism.children.iter().any(|id| place(id).is_some_and(|p| choice[p].is_some())) {
+                    continue;
+                }
+                let fixed: Vec<Option<usize>> = mechanism
+                    .parents
+                    .iter()
+                    .map(|id| match shape.state.iter().position(|&f| world.state()[f] == *id) {
+                        Some(p) => Some(state_space.digit(row, p)),
+                        None => place(id).and_then(|p| choice[p]),
+                    })
+                    .collect();
+                let fits =
+                    |r: &usize| fixed.iter().enumerate().all(|(p, v)| v.is_none_or(|v| parents.digit(*r, p) == v));
+                let open = fixed.iter().any(|v| v.is_none());
+                let worst = if open {
+                    (0..parents.len()).filter(fits).map(|r| radii[m][r]).fold(0.0, f64::max)
+                } else {
+                    radii[m][parents.index(&fixed.iter().flatten().copied().collect::<Vec<_>>())]
+                };
+                total[row * choices.len() + i] += worst;
+            }
+        }
+    }
+    total
 }

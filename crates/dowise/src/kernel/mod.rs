@@ -1,14 +1,16 @@
 //! P(c | s, do(a)): how likely an intervention sets off each cause, exact, with interventions never listed whole.
 
+mod allowed;
 mod elimination;
 mod group;
-mod groups;
+pub(crate) mod groups;
 mod prune;
 mod search;
 
 use crate::Space;
 use crate::world::{Action, Forbid, Interventions, Setting, VarId, World};
 
+pub(crate) use allowed::any_allowed;
 pub use elimination::TooLarge;
 pub(crate) use group::Group;
 pub(crate) use search::{Scratch, Tie};
@@ -107,18 +109,28 @@ impl Kernel {
     /// The kernel of a world whose mechanisms are known.
     pub fn new(world: &World) -> Result<Kernel, KernelError> {
         let tables: Vec<Option<&[f64]>> = world.mechanisms().iter().map(|m| m.table.as_deref()).collect();
-        Kernel::pruned(world, &tables, PRUNING)
+        Kernel::pruned(world, &tables, None, PRUNING)
     }
 
-    /// The kernel with these numbers in place of the world's mechanisms.
+    /// The kernel with these numbers in place of the world's mechanisms, and how far each row of each mechanism may be off
+    /// (in total variation; an empty list: exact), if that is to be taken optimistically.
     ///
     /// Such kernels are used for an episode or two, so only what is found by sorting is pruned.
-    pub(crate) fn with_tables(world: &World, tables: &[Option<&[f64]>]) -> Result<Kernel, KernelError> {
-        Kernel::pruned(world, tables, 0)
+    pub(crate) fn with_tables(
+        world: &World,
+        tables: &[Option<&[f64]>],
+        radii: Option<&[Vec<f64>]>,
+    ) -> Result<Kernel, KernelError> {
+        Kernel::pruned(world, tables, radii, 0)
     }
 
     /// The kernel, with so many multiplications spent on finding out which settings are ever needed.
-    fn pruned(world: &World, tables: &[Option<&[f64]>], mut work: i64) -> Result<Kernel, KernelError> {
+    fn pruned(
+        world: &World,
+        tables: &[Option<&[f64]>],
+        radii: Option<&[Vec<f64>]>,
+        mut work: i64,
+    ) -> Result<Kernel, KernelError> {
         let shapes = groups::groups(world);
         let unknown: Vec<String> = shapes
             .iter()
@@ -143,7 +155,7 @@ impl Kernel {
         };
         let groups = shapes
             .into_iter()
-            .map(|shape| Group::new(world, shape, tables, &cross, limit.is_some(), &mut work))
+            .map(|shape| Group::new(world, shape, tables, radii, &cross, limit.is_some(), &mut work))
             .collect::<Result<Vec<Group>, KernelError>>()?;
         let has_costs = interventions.has_costs();
         Ok(Kernel { interventions, state_space: world.state_space().clone(), causes, groups, cross, limit, has_costs })
@@ -202,29 +214,7 @@ impl Kernel {
     pub fn allows(&self, state: usize, action: Action) -> bool {
         self.interventions.allows(&self.state_space.digits(state), action)
     }
-
-    /// An allowed intervention of a state, every one with the same probability as `random` runs over its range.
-    ///
-    /// Draws by rank; where combinations are forbidden, ranks are redrawn until an allowed one comes up. Where hardly any is
-    /// allowed, one of those that pruning keeps is taken instead.
-    pub(crate) fn any_allowed(&self, state: usize, random: u64) -> Action {
-        let n = self.interventions.count();
-        let digits = (!self.interventions.forbid().is_empty()).then(|| self.state_space.digits(state));
-        let mut drawn = random;
-        for _ in 0..MOST_DRAWS {
-            let action = self.interventions.nth(scale(drawn, n));
-            if digits.as_ref().is_none_or(|digits| !self.interventions.is_forbidden(digits, action)) {
-                return action;
-            }
-            drawn = mix(drawn);
-        }
-        let indifferent = vec![0.0; self.n_causes()];
-        self.search(state, &indifferent, f64::MAX, Tie::Random(random), &mut Scratch::default()).1
-    }
 }
-
-/// Draws before [`Kernel::any_allowed`] stops hoping for an intervention that is not forbidden.
-const MOST_DRAWS: usize = 256;
 
 /// Scales a random number to 0..n.
 pub(crate) fn scale(random: u64, n: u64) -> u64 {

@@ -96,7 +96,7 @@ impl Contraction {
         }
         for (i, step) in self.steps.iter().enumerate() {
             // The last step must land in `out`, so the buffers alternate backwards from it.
-            let into_out = (self.steps.len() - 1 - i) % 2 == 0;
+            let into_out = (self.steps.len() - 1 - i).is_multiple_of(2);
             let (input, output): (&[f64], &mut Vec<f64>) = match (i, into_out) {
                 (0, true) => (value, &mut *out),
                 (0, false) => (value, &mut *spare),

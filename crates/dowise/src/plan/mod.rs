@@ -4,7 +4,7 @@ mod contract;
 mod truth;
 
 pub(crate) use contract::{Contraction, Mean, Mix};
-pub(crate) use truth::{Evaluator, rows_by_cause, scope_strides, state_scope};
+pub(crate) use truth::{Evaluator, rewards_by_cause, rows_by_cause, scope_strides, state_scope};
 pub use truth::{PlanError, Planner};
 
 use rayon::prelude::*;

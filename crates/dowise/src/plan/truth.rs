@@ -58,12 +58,12 @@ const MEMORY_LIMIT: u128 = 16 << 30;
 ///
 /// ```
 /// use dowise::{Planner, World, worlds};
-/// let world = World::new(worlds::Paper::default().spec().unwrap()).unwrap();
+/// let world = World::new(worlds::Paper::default().spec()?)?;
 /// let planner = Planner::new(&world)?;
 /// let plan = planner.plan();
 /// let value = planner.evaluate(&plan.policy_hs)?;
 /// assert!((value[0] - plan.value(0, 0)).abs() < 1e-12);
-/// # Ok::<(), dowise::PlanError>(())
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug)]
 pub struct Planner {
@@ -126,19 +126,7 @@ impl Planner {
                 Mean { prob, n_values, n_causes }
             })
             .collect();
-        let mut reward_sc = vec![0.0; n_states * n_causes];
-        for term in world.rewards() {
-            let table = term.table.as_deref().expect("checked above");
-            let scope = state_scope(world, &term.scope);
-            let rows = rows_by_cause(world, &term.scope, &scope, kernel.causes());
-            let strides = scope_strides(world.state_space(), &scope);
-            for (s, rewards) in reward_sc.chunks_exact_mut(n_causes).enumerate() {
-                let row = strides.iter().map(|&(f, stride)| world.state_space().digit(s, f) * stride).sum::<usize>();
-                for (c, r) in rewards.iter_mut().enumerate() {
-                    *r += table[rows[row * n_causes + c]];
-                }
-            }
-        }
+        let reward_sc = rewards_by_cause(world, kernel.causes());
         let cost = world.interventions().cost_range();
         let [lo, hi] = world.reward_range();
         Ok(Planner {
@@ -279,6 +267,25 @@ impl<'a> Evaluator<'a> {
             }
         }
     }
+}
+
+/// Sum of the reward terms that are known, `[state][cause]`.
+pub(crate) fn rewards_by_cause(world: &World, causes: &CauseSpace) -> Vec<f64> {
+    let n_causes = causes.len();
+    let mut reward_sc = vec![0.0; world.n_states() * n_causes];
+    for term in world.rewards() {
+        let Some(table) = term.table.as_deref() else { continue };
+        let scope = state_scope(world, &term.scope);
+        let rows = rows_by_cause(world, &term.scope, &scope, causes);
+        let strides = scope_strides(world.state_space(), &scope);
+        for (s, rewards) in reward_sc.chunks_exact_mut(n_causes).enumerate() {
+            let row = strides.iter().map(|&(f, stride)| world.state_space().digit(s, f) * stride).sum::<usize>();
+            for (c, r) in rewards.iter_mut().enumerate() {
+                *r += table[rows[row * n_causes + c]];
+            }
+        }
+    }
+    reward_sc
 }
 
 /// Positions of the state factors among these variables, in the order of the state.

@@ -166,15 +166,17 @@ impl Interventions {
             let costs = list.iter().map(|&a| self.cost(a));
             return costs.fold([f64::INFINITY, f64::NEG_INFINITY], |[lo, hi], c| [lo.min(c), hi.max(c)]);
         }
-        let alone = self.setting != Setting::All;
-        let mut range = [0.0, 0.0];
-        for costs in &self.costs {
-            let lo = costs.iter().copied().fold(f64::INFINITY, f64::min);
-            let hi = costs.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-            range[0] += if alone { lo.min(0.0) } else { lo };
-            range[1] += if alone { hi.max(0.0) } else { hi };
+        let mut lows: Vec<f64> = self.costs.iter().map(|c| c.iter().copied().fold(f64::INFINITY, f64::min)).collect();
+        let mut highs: Vec<f64> =
+            self.costs.iter().map(|c| c.iter().copied().fold(f64::NEG_INFINITY, f64::max)).collect();
+        if let Setting::AtMost(most) = self.setting {
+            // The cheapest and the dearest few; a lever is left alone rather than set at a loss or at a gain.
+            lows.sort_by(f64::total_cmp);
+            lows = lows.into_iter().take(most).map(|c| c.min(0.0)).collect();
+            highs.sort_by(|a, b| b.total_cmp(a));
+            highs = highs.into_iter().take(most).map(|c| c.max(0.0)).collect();
         }
-        range
+        [lows.iter().sum(), highs.iter().sum()]
     }
 
     /// Whether an intervention is allowed in a state with these factor values.
@@ -210,6 +212,18 @@ mod tests {
             let codes: Vec<Action> = (0..count).map(|i| all.nth(i)).collect();
             assert!(codes.windows(2).all(|w| w[0] < w[1]));
             assert!(codes.iter().all(|&a| all.allows(&[], a) && all.action(&all.levers(a)) == a));
+        }
+    }
+
+    #[test]
+    fn the_range_of_costs_is_that_of_all_interventions() {
+        let costs = vec![vec![0.5, -0.1], vec![0.2, 0.3, 0.1], vec![0.0, 0.7, 0.4, 0.2]];
+        for setting in [Setting::All, Setting::AtMost(3), Setting::AtMost(2), Setting::AtMost(1), Setting::AtMost(0)] {
+            let all = Interventions::new(vec![2, 3, 4], setting, vec![], costs.clone()).unwrap();
+            let each = (0..all.count()).map(|i| all.cost(all.nth(i)));
+            let [lo, hi] = each.fold([f64::INFINITY, f64::NEG_INFINITY], |[lo, hi], c| [lo.min(c), hi.max(c)]);
+            let [low, high] = all.cost_range();
+            assert!((lo - low).abs() < 1e-12 && (hi - high).abs() < 1e-12, "{:?}", all.setting());
         }
     }
 

@@ -1,6 +1,8 @@
 //! A world: a whole problem, checked when it is made and immutable afterwards.
 
+mod analysis;
 mod build;
+mod factored_view;
 mod interventions;
 mod problem;
 mod spec;
@@ -9,7 +11,9 @@ mod write;
 
 use std::sync::Arc;
 
+pub use analysis::{Analysis, Bound, Cells, Unknown, VariableSize};
 pub(crate) use build::{MOST_VALUES, nearest};
+pub use factored_view::{Dependent, FactoredView, Outside};
 pub use interventions::{Action, Forbid, Interventions, Setting};
 pub use problem::{At, Located, Problem, Severity, Source, WorldError};
 pub use spec::*;

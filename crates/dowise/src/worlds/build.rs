@@ -1,6 +1,6 @@
 //! Short ways to fill in a [`WorldSpec`] from code, shared by the generators.
 
-use super::TooLarge;
+use super::GeneratorError;
 use crate::world::{
     Form, InterventionSpec, Kind, Located, MechanismSpec, Outcome, Pattern, RewardForm, RewardRow, RewardSpec, RowSpec,
     StartSpec, VariableSpec, WorldSpec,
@@ -67,10 +67,20 @@ pub(super) fn reward_row(pattern: Pattern, value: f64) -> RewardRow {
 const MOST_NUMBERS: u128 = 1 << 26;
 
 /// Number of entries of a table with these axes, or why it is not made.
-pub(super) fn table_len(what: &'static str, sizes: &[u64]) -> Result<usize, TooLarge> {
-    let mut n = 1u128;
-    for &size in sizes {
-        n = n.saturating_mul(u128::from(size));
+pub(super) fn table_len(what: &'static str, sizes: &[u64]) -> Result<usize, GeneratorError> {
+    let numbers = sizes.iter().fold(1u128, |n, &size| n.saturating_mul(u128::from(size)));
+    if numbers > MOST_NUMBERS {
+        return Err(GeneratorError::TooLarge { what, numbers, most: MOST_NUMBERS });
     }
-    if n > MOST_NUMBERS { Err(TooLarge { what, numbers: n, most: MOST_NUMBERS }) } else { Ok(n as usize) }
+    Ok(numbers as usize)
+}
+
+pub(super) fn at_least(setting: &'static str, least: usize, value: usize) -> Result<(), GeneratorError> {
+    let error = GeneratorError::OutOfRange { setting, value: value.to_string(), must: format!("at least {least}") };
+    if value < least { Err(error) } else { Ok(()) }
+}
+
+pub(super) fn probability(setting: &'static str, value: f64) -> Result<(), GeneratorError> {
+    let error = GeneratorError::OutOfRange { setting, value: value.to_string(), must: "between 0 and 1".into() };
+    if (0.0..=1.0).contains(&value) { Ok(()) } else { Err(error) }
 }

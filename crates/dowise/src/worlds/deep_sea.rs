@@ -3,8 +3,10 @@
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-use super::TooLarge;
-use super::build::{mechanism, numbered, reward, reward_row, shift_row, table_len, variable, when, words, world};
+use super::GeneratorError;
+use super::build::{
+    at_least, mechanism, numbered, probability, reward, reward_row, shift_row, table_len, variable, when, words, world,
+};
 use crate::world::{Form, Kind, Outcome, RewardForm, StartSpec, WorldSpec};
 
 /// A diver sinks one row per step and drifts one column left or right; the treasure lies in the far right corner.
@@ -39,14 +41,18 @@ impl Default for DeepSea {
 
 impl DeepSea {
     /// The world as a specification.
-    pub fn spec(&self) -> Result<WorldSpec, TooLarge> {
+    pub fn spec(&self) -> Result<WorldSpec, GeneratorError> {
+        at_least("size", 2, self.size)?;
+        at_least("levers", 1, self.levers)?;
+        at_least("levels", 1, self.levels)?;
+        probability("slip", self.slip)?;
         let (size, levels) = (self.size as u64, self.levels as u64);
         let mut axes = vec![size, size];
         axes.extend(std::iter::repeat_n(levels, self.levers));
         let n_rows = table_len("P(step | row, column, levers)", &[&axes[..], &[2]].concat())? / 2;
         let about = format!(
-            "The treasure is in the far right corner of a {0} by {0} grid; which levers go right differs from cell to \
-             cell (seed {1}).",
+            "The treasure is in the far right corner of a grid of {0} by {0}; which levers go right differs from cell \
+             to cell (seed {1}).",
             self.size, self.seed
         );
         let mut spec = world("Causal deep sea".into(), about, size);
@@ -57,9 +63,9 @@ impl DeepSea {
         spec.variables.push(variable(Kind::Key, "step", &words(&["left", "right"])));
 
         let mut rng = ChaCha8Rng::seed_from_u64(self.seed);
-        let n_actions = n_rows.checked_div(self.size * self.size).unwrap_or(0);
+        let n_actions = n_rows / (self.size * self.size);
         let mut table = [1.0 - self.slip, self.slip].repeat(n_rows);
-        for cell in table.chunks_exact_mut(2 * n_actions.max(1)) {
+        for cell in table.chunks_exact_mut(2 * n_actions) {
             let right = 2 * rng.random_range(0..n_actions as u64) as usize;
             cell[right..right + 2].copy_from_slice(&[self.slip, 1.0 - self.slip]);
         }
@@ -74,13 +80,14 @@ impl DeepSea {
         ];
         spec.transitions.push(mechanism(&["column"], &["column", "step"], Form::Rows(drift)));
 
-        let last = self.size.saturating_sub(1).to_string();
+        let last = (self.size - 1).to_string();
         let corner = when(&[("row", &last), ("column", &last), ("step", "right")]);
         let treasure = vec![reward_row(corner, 1.0), reward_row(vec![], 0.0)];
         spec.rewards.push(reward("treasure", &["row", "column", "step"], RewardForm::Rows(treasure)));
         // The usual cost of 0.01 / N for going right, paid out for going left instead, so that no reward is negative.
-        let rest = vec![reward_row(when(&[("step", "left")]), 0.01 / self.size.max(1) as f64), reward_row(vec![], 0.0)];
+        let rest = vec![reward_row(when(&[("step", "left")]), 0.01 / self.size as f64), reward_row(vec![], 0.0)];
         spec.rewards.push(reward("rest", &["step"], RewardForm::Rows(rest)));
+        spec.reward_range = Some([0.0, 1.0].into());
         let start = ["row", "column"].map(|factor| (factor.into(), Outcome::Is("0".into())));
         spec.start = StartSpec::PerFactor(start.into());
         Ok(spec)

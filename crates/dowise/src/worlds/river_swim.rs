@@ -3,8 +3,10 @@
 use rand::{SeedableRng, seq::SliceRandom};
 use rand_chacha::ChaCha8Rng;
 
-use super::TooLarge;
-use super::build::{mechanism, numbered, reward, reward_row, shift_row, table_len, variable, when, words, world};
+use super::GeneratorError;
+use super::build::{
+    at_least, mechanism, numbered, probability, reward, reward_row, shift_row, table_len, variable, when, words, world,
+};
 use crate::world::{Form, Kind, Outcome, RewardForm, StartSpec, WorldSpec};
 
 /// A swimmer in a river that flows to the left; a little food lies on the left bank, a feast waits at the right end.
@@ -46,7 +48,11 @@ const CRUMB: f64 = 0.005;
 
 impl RiverSwim {
     /// The world as a specification.
-    pub fn spec(&self) -> Result<WorldSpec, TooLarge> {
+    pub fn spec(&self) -> Result<WorldSpec, GeneratorError> {
+        at_least("positions", 2, self.positions)?;
+        at_least("levels", 1, self.levels)?;
+        probability("forward", self.forward)?;
+        probability("rare", self.rare)?;
         let n_rows = table_len("P(push | effort, stroke)", &[self.levels as u64, self.levels as u64, 3])? / 3;
         table_len("the rewards", &[self.positions as u64, 3])?;
         let about = format!(
@@ -81,7 +87,7 @@ impl RiverSwim {
         ];
         spec.transitions.push(mechanism(&["position"], &["position", "push"], Form::Rows(rows)));
 
-        let last = self.positions.saturating_sub(1).to_string();
+        let last = (self.positions - 1).to_string();
         let rows = vec![
             reward_row(when(&[("position", &last), ("push", "forward")]), 1.0),
             reward_row(when(&[("position", "0"), ("push", "back")]), CRUMB),

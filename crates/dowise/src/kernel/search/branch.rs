@@ -1,15 +1,11 @@
 //! Several groups, many settings: branch and bound, group by group.
 
-use super::{Tie, weigh};
+use super::{ROUNDING, Tie, weigh};
 use crate::kernel::{Kernel, mix, scale};
 use crate::world::Action;
 
 /// Most tied interventions that are listed to draw one of them; of more, one is drawn group by group.
 pub(crate) const MOST_TIES: usize = 1024;
-
-/// Share of the tolerance by which the least value found may miss the least there is, so that rounding between ties does
-/// not have to be searched through.
-const ROUNDING: f64 = 1e-4;
 
 /// Kept from state to state.
 #[derive(Clone, Debug, Default)]
@@ -48,6 +44,8 @@ struct Walk<'a> {
     limit: f64,
     /// How much better a value must be to count as better.
     slack: f64,
+    /// Greatest less least loss if the kernel may be off, else 0.
+    doubt: f64,
     best: f64,
     /// The least bound of anything passed over or beaten while looking for the least value.
     rival: f64,
@@ -58,7 +56,8 @@ struct Walk<'a> {
 /// What the settings chosen so far amount to.
 #[derive(Clone, Copy, Default)]
 struct Chosen {
-    cost: f64,
+    /// Costs, less what being off may gain.
+    own: f64,
     n_set: usize,
     part: u64,
 }
@@ -81,12 +80,13 @@ impl Kernel {
         buffers.least_part.resize(n + 1, 0);
         buffers.relaxed[n].clear();
         buffers.relaxed[n].extend_from_slice(loss);
+        let doubt = self.doubt(loss);
         for g in (0..n).rev() {
             let group = &self.groups[g];
             let row = group.row(group.row_of(state));
             buffers.least_part[g] = buffers.least_part[g + 1] + group.settings[row.setting(0)].part;
             let (before, after) = buffers.relaxed.split_at_mut(g + 1);
-            self.relax(g, state, &after[0], &mut before[g], &mut buffers.values);
+            self.relax(g, state, doubt, &after[0], &mut before[g], &mut buffers.values);
         }
         for j in 1..=n {
             buffers.partial[0][j].clone_from(&buffers.relaxed[j]);
@@ -99,6 +99,7 @@ impl Kernel {
             aim: Aim::Least,
             limit: f64::INFINITY,
             slack: tolerance * ROUNDING,
+            doubt,
             best: f64::INFINITY,
             rival: f64::INFINITY,
             part: None,
@@ -114,16 +115,15 @@ impl Kernel {
     }
 
     /// For each joint cause of the first g groups the least that group g can make of `after`.
-    fn relax(&self, g: usize, state: usize, after: &[f64], out: &mut Vec<f64>, values: &mut Vec<f64>) {
+    fn relax(&self, g: usize, state: usize, doubt: f64, after: &[f64], out: &mut Vec<f64>, values: &mut Vec<f64>) {
         let group = &self.groups[g];
         let row = group.row(group.row_of(state));
         values.resize(row.n.max(values.len()), 0.0);
         out.clear();
         for block in after.chunks_exact(group.n_causes()) {
             weigh(row.prob, block, &mut values[..row.n]);
-            let least =
-                (0..row.n).map(|i| values[i] + group.settings[row.setting(i)].cost).fold(f64::INFINITY, f64::min);
-            out.push(least);
+            let own = |i: usize| group.own(group.row_of(state), row.setting(i), doubt);
+            out.push((0..row.n).map(|i| values[i] + own(i)).fold(f64::INFINITY, f64::min));
         }
     }
 }
@@ -163,7 +163,8 @@ impl Walk<'_> {
         order.clear();
         for i in 0..row.n {
             let setting = &group.settings[row.setting(i)];
-            let bound = chosen.cost + setting.cost + buffers.values[i];
+            let bound =
+                chosen.own + group.own(group.row_of(self.state), row.setting(i), self.doubt) + buffers.values[i];
             if bound <= self.limit && kernel.limit.is_none_or(|limit| chosen.n_set + setting.n_set <= limit) {
                 order.push((bound, i as u32));
             }
@@ -179,7 +180,7 @@ impl Walk<'_> {
         for &(bound, i) in &order {
             let setting = &group.settings[row.setting(i as usize)];
             let next = Chosen {
-                cost: chosen.cost + setting.cost,
+                own: chosen.own + group.own(group.row_of(self.state), row.setting(i as usize), self.doubt),
                 n_set: chosen.n_set + setting.n_set,
                 part: chosen.part + setting.part,
             };
@@ -217,15 +218,20 @@ impl Walk<'_> {
         }
     }
 
-    fn leaf(&mut self, value: f64, part: u64, buffers: &mut Buffers) {
-        if !self.kernel.cross.is_empty() && self.kernel.interventions.is_forbidden(&self.digits, Action(part)) {
+    fn leaf(&mut self, bound: f64, part: u64, buffers: &mut Buffers) {
+        let kernel = self.kernel;
+        if !kernel.cross.is_empty() && kernel.interventions.is_forbidden(&self.digits, Action(part)) {
             return;
         }
+        // However far a kernel may be off, no cause is worth more than the best of them.
+        let value = if self.doubt > 0.0 { bound.max(kernel.interventions.cost(Action(part))) } else { bound };
         match self.aim {
+            Aim::Least if value >= self.best - self.slack => self.rival = self.rival.min(value),
             Aim::Least => {
                 self.rival = self.rival.min(self.best);
                 (self.best, self.part) = (value, Some(part));
             }
+            _ if value > self.limit => {}
             Aim::First => self.part = Some(self.part.map_or(part, |p| p.min(part))),
             Aim::List => {
                 buffers.leaves.push(part);

@@ -58,13 +58,14 @@ impl Kernel {
     /// Σ_c P(c | combination) · loss(c) + cost for all combinations of kept settings, the first group's slowest.
     fn all_combinations<'a>(&self, state: usize, loss: &[f64], buffers: &'a mut Buffers) -> &'a mut [f64] {
         let Buffers { values, spare } = buffers;
+        let doubt = self.doubt(loss);
         values.clear();
         values.extend_from_slice(loss);
         let mut tail = 1;
         for group in self.groups.iter().rev() {
             let row = group.row(group.row_of(state));
             let n_causes = group.n_causes();
-            if row.n == 1 && n_causes == 1 && !self.has_costs {
+            if row.n == 1 && n_causes == 1 && !self.has_costs && doubt == 0.0 {
                 continue;
             }
             std::mem::swap(values, spare);
@@ -77,13 +78,20 @@ impl Kernel {
                         let p = row.prob[c * row.n + i];
                         out.iter_mut().zip(x).for_each(|(o, x)| *o += p * x);
                     }
-                    if self.has_costs {
-                        let cost = group.settings[row.setting(i)].cost;
-                        out.iter_mut().for_each(|o| *o += cost);
+                    if self.has_costs || doubt > 0.0 {
+                        let own = group.own(group.row_of(state), row.setting(i), doubt);
+                        out.iter_mut().for_each(|o| *o += own);
                     }
                 }
             }
             tail *= row.n;
+        }
+        if doubt > 0.0 {
+            // However far a kernel may be off, no cause is worth more than the best of them.
+            for combination in 0..values.len() {
+                let costs = self.settings_of(state, combination).map(|(g, i)| self.groups[g].settings[i].cost);
+                values[combination] = values[combination].max(costs.sum());
+            }
         }
         values
     }

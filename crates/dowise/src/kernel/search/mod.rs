@@ -25,6 +25,10 @@ pub(crate) struct Scratch {
     branch: branch::Buffers,
 }
 
+/// Share of the tolerance for ties that is rounding: as much as the least value found may miss the least there is, so that
+/// rounding between ties does not have to be searched through.
+const ROUNDING: f64 = 1e-4;
+
 /// Most combinations of settings, one from each group, that are simply all computed.
 const FEW: usize = 256;
 
@@ -45,22 +49,23 @@ impl Kernel {
         scratch: &mut Scratch,
     ) -> (f64, Action) {
         debug_assert_eq!(loss.len(), self.n_causes());
-        let Tie::Random(random) = tie else { return self.search(state, loss, tolerance, tie, scratch) };
-        // Where no cause is worse than another, every allowed intervention ties, not only those that pruning keeps.
-        let spread = if self.has_costs { f64::INFINITY } else { spread(loss) };
-        let least = if spread > 0.0 { self.search(state, loss, tolerance, tie, scratch) } else { (loss[0], Action(0)) };
-        if spread <= tolerance { (least.0, self.any_allowed(state, random)) } else { least }
+        let tied = self.all_tied(state, loss, tolerance, tie);
+        tied.unwrap_or_else(|| self.search(state, loss, tolerance, tie, scratch))
+    }
+
+    /// Where every cause is worth the same up to rounding and nothing costs anything: any allowed intervention, if ties are
+    /// drawn, not only those that pruning keeps.
+    pub(crate) fn all_tied(&self, state: usize, loss: &[f64], tolerance: f64, tie: Tie) -> Option<(f64, Action)> {
+        let Tie::Random(random) = tie else { return None };
+        if self.has_costs || spread(loss) > ROUNDING * tolerance {
+            return None;
+        }
+        let least = loss.iter().copied().fold(f64::INFINITY, f64::min);
+        Some((least, super::any_allowed(&self.interventions, &self.state_space, state, random)))
     }
 
     /// As [`Kernel::best`], but only settings that pruning keeps are ever chosen.
-    pub(super) fn search(
-        &self,
-        state: usize,
-        loss: &[f64],
-        tolerance: f64,
-        tie: Tie,
-        scratch: &mut Scratch,
-    ) -> (f64, Action) {
+    fn search(&self, state: usize, loss: &[f64], tolerance: f64, tie: Tie, scratch: &mut Scratch) -> (f64, Action) {
         match &self.groups[..] {
             [] => (loss[0], Action(0)),
             [_] => self.best_of_one(state, loss, tolerance, tie, scratch),
@@ -85,21 +90,38 @@ impl Kernel {
         let row = group.row(group.row_of(state));
         scratch.values.resize(row.n, 0.0);
         weigh(row.prob, loss, &mut scratch.values);
+        if !group.is_exact() {
+            let spread = spread(loss);
+            for i in 0..row.n {
+                let gain = spread * group.radius(group.row_of(state), row.setting(i));
+                scratch.values[i] = (scratch.values[i] - gain).max(0.0);
+            }
+        }
         if self.has_costs {
             for i in 0..row.n {
                 scratch.values[i] += group.settings[row.setting(i)].cost;
             }
         }
-        let values = &scratch.values[..row.n];
-        let best = values.iter().copied().fold(f64::INFINITY, f64::min);
-        let ties = || (0..row.n).filter(|&i| values[i] <= best + tolerance);
-        let chosen = match tie {
-            Tie::First => ties().next(),
-            Tie::Random(random) => ties().nth(scale(random, ties().count() as u64) as usize),
-        };
-        let chosen = chosen.expect("every state has an allowed intervention");
+        let (best, chosen) = pick(&scratch.values[..row.n], tolerance, tie);
         (best, Action(group.settings[row.setting(chosen)].part))
     }
+
+    /// Greatest less least loss if the kernel may be off, else 0: times a radius it is what that may gain.
+    fn doubt(&self, loss: &[f64]) -> f64 {
+        if self.groups.iter().all(|g| g.is_exact()) { 0.0 } else { spread(loss) }
+    }
+}
+
+/// The least value and the position chosen among those within the tolerance of it.
+pub(crate) fn pick(values: &[f64], tolerance: f64, tie: Tie) -> (f64, usize) {
+    let best = values.iter().copied().fold(f64::INFINITY, f64::min);
+    let limit = best + tolerance;
+    let ties = || values.iter().enumerate().filter(move |(_, v)| **v <= limit).map(|(i, _)| i);
+    let chosen = match tie {
+        Tie::First => ties().next(),
+        Tie::Random(random) => ties().nth(scale(random, ties().count() as u64) as usize),
+    };
+    (best, chosen.expect("every state has an allowed intervention"))
 }
 
 /// Greatest less least.
@@ -109,7 +131,7 @@ fn spread(loss: &[f64]) -> f64 {
 }
 
 /// values(i) = Σ_c prob\[c\]\[i\] · loss(c), eight settings at a time.
-fn weigh(prob: &[f64], loss: &[f64], values: &mut [f64]) {
+pub(crate) fn weigh(prob: &[f64], loss: &[f64], values: &mut [f64]) {
     let n = values.len();
     let (blocks, rest) = values.as_chunks_mut::<8>();
     for (b, block) in blocks.iter_mut().enumerate() {

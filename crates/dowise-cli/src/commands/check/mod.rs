@@ -1,0 +1,100 @@
+//! `dowise check`: is a world sound, how large is it, what is its structure worth?
+
+mod json;
+mod report;
+
+use std::path::{Path, PathBuf};
+
+use dowise::{World, WorldError, draw};
+
+use crate::output::{Failure, Output, Status};
+use crate::render;
+use crate::worldfile::{self, WorldFile};
+
+/// Check a world file; print its sizes and what its structure is worth
+///
+/// Finds every mistake at once and shows where it is. For a sound world it prints the sizes, the number of cells that
+/// each learner has to learn, regret bounds side by side, and whether forgetting the causes would be an error.
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// The world file, `-` for standard input.
+    file: PathBuf,
+    /// Number of episodes that the regret bounds are for.
+    #[arg(long, value_name = "K", default_value_t = 5000)]
+    episodes: u64,
+    /// Draw the causal graph into this file, .svg or .dot.
+    #[arg(long, value_name = "FILE")]
+    draw: Option<PathBuf>,
+    /// Print the result as JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  dowise check campaign.toml
+  dowise check campaign.toml --draw campaign.svg
+  dowise check campaign.toml --json | jq .analysis.cells
+  dowise new paper -o - | dowise check -
+
+Exit status: 0 sound, 1 mistakes found, 2 wrong usage, 3 could not read or write.";
+
+pub(crate) fn run(args: Args, output: &Output) -> Result<Status, Failure> {
+    let picture = args.draw.as_deref().map(Picture::from_name).transpose()?;
+    let name = args.file.display().to_string();
+    let WorldFile { world, source } = worldfile::read(&args.file)?;
+    let world = match world {
+        Ok(world) => world,
+        Err(error) => {
+            if args.json {
+                output.json(&json::Report::new(name, &error, None))?;
+            } else {
+                render::problems(&error, output);
+            }
+            return Ok(Status::No);
+        }
+    };
+    if let (Some(picture), Some(file)) = (picture, &args.draw) {
+        std::fs::write(file, picture.draw(&world))
+            .map_err(|e| Failure::Io(format!("cannot write {}: {e}", file.display())))?;
+        output.talk(format_args!("drew {}", file.display()));
+    }
+    let analysis = world.analyse(args.episodes);
+    let findings = WorldError { problems: world.findings().to_vec(), sources: vec![source] };
+    if args.json {
+        output.json(&json::Report::new(name, &findings, Some(analysis)))?;
+        return Ok(Status::Fine);
+    }
+    for finding in &findings.problems {
+        render::show(finding, &findings.sources, output);
+    }
+    output.data(report::report(&world, &analysis, output))?;
+    Ok(Status::Fine)
+}
+
+/// A kind of picture.
+enum Picture {
+    Svg,
+    Dot,
+}
+
+impl Picture {
+    fn from_name(file: &Path) -> Result<Picture, Failure> {
+        match file.extension().and_then(|e| e.to_str()) {
+            Some("svg") => Ok(Picture::Svg),
+            Some("dot" | "gv") => Ok(Picture::Dot),
+            _ => Err(Failure::Usage(format!(
+                "--draw {}: the name must end in .svg or .dot; other formats can be made from those",
+                file.display()
+            ))),
+        }
+    }
+
+    fn draw(&self, world: &World) -> String {
+        match self {
+            Picture::Svg => draw::svg(world),
+            Picture::Dot => draw::dot(world),
+        }
+    }
+}

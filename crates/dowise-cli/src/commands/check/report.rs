@@ -1,0 +1,124 @@
+//! What `dowise check` prints for people.
+
+use dowise::World;
+use dowise::world::{Analysis, Kind, Setting};
+
+use crate::output::Output;
+use crate::table::{self, Align};
+
+/// The whole report.
+pub(super) fn report(world: &World, analysis: &Analysis, output: &Output) -> String {
+    let mut text = format!("{}: a {}, {} steps an episode.\n", world.name(), analysis.kind, analysis.horizon);
+    if !world.about().is_empty() {
+        text += &format!("{}\n", table::wrapped(world.about()));
+    }
+    text += &format!("\n{}\n{}", output.heading("Sizes"), sizes(world, analysis));
+    text += &format!("\n{}\n{}", output.heading("What each learner has to learn"), cells(analysis));
+    let title = format!("Regret bounds for {} episodes", table::count(analysis.episodes));
+    text += &format!("\n{}\n{}", output.heading(&title), bounds(analysis));
+    let verdict = if analysis.factored_view.right { "Right here." } else { "Wrong here, however much data there is." };
+    text += &format!(
+        "\n{}\n{}\n",
+        output.heading("Factors without causes (F-UCBVI)"),
+        table::wrapped(&format!("{verdict} {}", analysis.factored_view.why))
+    );
+    text += &format!("\n{}\n{}", output.heading("Not known yet"), unknown(analysis));
+    text
+}
+
+fn sizes(world: &World, analysis: &Analysis) -> String {
+    let mut rows = vec![];
+    let product = |kind| match kind {
+        Kind::State => format!("S = {}", table::count(analysis.states)),
+        Kind::Lever => format!("A = {}", table::count(analysis.interventions)),
+        Kind::Key => format!("Z = {}", table::count(analysis.causes)),
+        Kind::Hidden => String::new(),
+    };
+    for (kind, word) in [
+        (Kind::State, "state factors"),
+        (Kind::Lever, "levers"),
+        (Kind::Key, "key variables"),
+        (Kind::Hidden, "hidden variables"),
+    ] {
+        let of_kind = analysis.variables.iter().filter(|v| v.kind == kind);
+        let names: Vec<String> = of_kind.map(|v| format!("{}({})", v.name, v.size)).collect();
+        if !names.is_empty() {
+            rows.push(vec![word.to_owned(), names.len().to_string(), names.join(", "), product(kind)]);
+        }
+    }
+    let names: Vec<&str> = world.rewards().iter().map(|r| r.name.as_str()).collect();
+    let [lo, hi] = analysis.reward_range;
+    rows.push(vec![
+        "reward terms".into(),
+        names.len().to_string(),
+        names.join(", "),
+        format!("{} to {} a step", table::short(lo), table::short(hi)),
+    ]);
+    let header = ["", "", "name(number of values)", "together"];
+    let mut text = table::table(&header, &rows, &[Align::Left, Align::Right, Align::Left, Align::Left]);
+    text += &format!("{}\n", table::wrapped(&interventions(world, analysis)));
+    text
+}
+
+fn interventions(world: &World, analysis: &Analysis) -> String {
+    let mut text = match world.interventions().setting() {
+        Setting::All => "An intervention sets every lever".to_owned(),
+        Setting::AtMost(k) if *k >= world.levers().len() => "An intervention sets any of the levers, or none".into(),
+        Setting::AtMost(k) => format!("An intervention sets at most {k} levers, or none"),
+        Setting::List(list) => format!("{} interventions are listed", table::count(list.len() as u64)),
+    };
+    if analysis.restricted {
+        text += "; some combinations are forbidden (still counted in A)";
+    }
+    let [lo, hi] = analysis.cost_range;
+    if hi != 0.0 || lo != 0.0 {
+        text += &format!("; it costs {} to {}", table::short(lo), table::short(hi));
+    }
+    text + "."
+}
+
+fn cells(analysis: &Analysis) -> String {
+    let ucbvi = analysis.cells.first().map_or(1.0, |c| c.cells as f64);
+    let rows: Vec<Vec<String>> = analysis
+        .cells
+        .iter()
+        .map(|c| {
+            let ratio = table::ratio(c.cells as f64 / ucbvi);
+            vec![c.learner.into(), c.formula.into(), table::count(c.cells), ratio]
+        })
+        .collect();
+    let header = ["learner", "distributions", "number", "of UCBVI's"];
+    table::table(&header, &rows, &[Align::Left, Align::Left, Align::Right, Align::Right])
+}
+
+fn bounds(analysis: &Analysis) -> String {
+    let rows: Vec<Vec<String>> = analysis
+        .bounds
+        .iter()
+        .map(|b| {
+            let value = table::count(b.value.round() as u64);
+            vec![b.learner.into(), b.formula.into(), b.source.into(), value, table::ratio(b.relative)]
+        })
+        .collect();
+    let header = ["learner", "order of the bound", "source", "value", "of UCBVI's"];
+    let mut text = table::table(&header, &rows, &[Align::Left, Align::Left, Align::Left, Align::Right, Align::Right]);
+    let [lo, hi] = analysis.reward_range;
+    let most = (hi - lo) * analysis.horizon as f64 * analysis.episodes as f64;
+    let note = format!(
+        "Without constants and logarithms, for rewards in [0, 1]: good for comparing, not for predicting. No \
+         learner can lose more than {} here, costs aside.",
+        table::count(most.round() as u64)
+    );
+    text += &format!("{}\n", table::wrapped(&note));
+    text
+}
+
+fn unknown(analysis: &Analysis) -> String {
+    if analysis.unknown.is_empty() {
+        return "Nothing: the world can be simulated and planned in.\n".into();
+    }
+    let rows: Vec<Vec<String>> = analysis.unknown.iter().map(|u| vec![u.what.clone(), table::count(u.cells)]).collect();
+    let mut text = table::table(&["to be learned", "combinations"], &rows, &[Align::Left, Align::Right]);
+    text += "The world can be learned in; it cannot be simulated or planned in before that.\n";
+    text
+}

@@ -1,0 +1,124 @@
+//! Names from the papers, and what each stands for. Nothing else in the library knows these names.
+
+use std::fmt;
+use std::str::FromStr;
+
+use super::options::{Cap, Causes, Estimate, Options, Sets, States, Width};
+use crate::world::nearest;
+
+/// A published (or our own) learner by name: its way of seeing a world and of being optimistic.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Preset {
+    name: &'static str,
+    about: &'static str,
+    states: States,
+    causes: Causes,
+    kind: PresetKind,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum PresetKind {
+    Ucbvi,
+    Psrl,
+    Greedy,
+    EpsilonGreedy,
+    Uniform,
+}
+
+/// A name that stands for no learner.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("there is no learner called `{name}`{}; the names are {}", .nearest.as_ref().map_or(String::new(), |n| format!(", did you mean `{n}`?")), Preset::all().iter().map(|p| p.name).collect::<Vec<_>>().join(", "))]
+pub struct UnknownPreset {
+    /// As given.
+    pub name: String,
+    /// The nearest name, if one is near.
+    pub nearest: Option<String>,
+}
+
+const ALL: [Preset; 13] = {
+    use Causes::*;
+    use PresetKind::*;
+    use States::*;
+    const fn p(name: &'static str, states: States, causes: Causes, kind: PresetKind, about: &'static str) -> Preset {
+        Preset { name, about, states, causes, kind }
+    }
+    [
+        p("ucbvi", Flat, Actions, Ucbvi, "every state and intervention on its own (Azar et al. 2017)"),
+        p("f-ucbvi", Factored, Actions, Ucbvi, "factored states, every intervention on its own (Tian et al. 2020)"),
+        p("c-ucbvi", Flat, Keys, Ucbvi, "every state, key variables instead of interventions (the paper)"),
+        p("cf-ucbvi", Factored, Keys, Ucbvi, "factored states, all key variables for each factor (the paper)"),
+        p("graph-ucbvi", Factored, OwnKeys, Ucbvi, "factored states, each factor with its own key variables (ours)"),
+        p("psrl", Flat, Actions, Psrl, "posterior sampling, every state and intervention on its own"),
+        p("f-psrl", Factored, Actions, Psrl, "posterior sampling, factored states"),
+        p("c-psrl", Flat, Keys, Psrl, "posterior sampling, key variables"),
+        p("cf-psrl", Factored, Keys, Psrl, "posterior sampling, factored states, all key variables"),
+        p(
+            "graph-psrl",
+            Factored,
+            OwnKeys,
+            Psrl,
+            "posterior sampling, factored states, each factor's own key variables",
+        ),
+        p("greedy", Factored, OwnKeys, Greedy, "no exploration beyond what was never seen"),
+        p("epsilon-greedy", Factored, OwnKeys, EpsilonGreedy, "greedy, but one step in twenty at random"),
+        p("uniform", Factored, OwnKeys, Uniform, "interventions at random"),
+    ]
+};
+
+impl Preset {
+    /// All presets.
+    pub fn all() -> &'static [Preset] {
+        &ALL
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &'static str {
+        self.name
+    }
+
+    /// One line about it.
+    pub fn about(&self) -> &'static str {
+        self.about
+    }
+
+    /// Its options, for so many episodes and a seed.
+    ///
+    /// The UCBVI family is optimistic over confidence sets, which need no scale; set [`Options::estimate`] for the widths of
+    /// the literature, or use [`Preset::paper_options`] for the paper's own.
+    pub fn options(&self, episodes: u64, seed: u64) -> Options {
+        let estimate = match self.kind {
+            PresetKind::Ucbvi => Estimate::Sets(Sets::Kl),
+            PresetKind::Psrl => Estimate::Posterior { prior: 2.0 },
+            PresetKind::Greedy => Estimate::Greedy,
+            PresetKind::EpsilonGreedy => Estimate::EpsilonGreedy { epsilon: 0.05 },
+            PresetKind::Uniform => Estimate::Uniform,
+        };
+        Options { states: self.states, causes: self.causes, estimate, episodes, seed, ..Options::default() }
+    }
+
+    /// As printed in the paper: its widths with all constants, values capped at H at every stage.
+    pub fn paper_options(&self, episodes: u64, seed: u64) -> Options {
+        let options = self.options(episodes, seed);
+        match self.kind {
+            PresetKind::Ucbvi => Options { estimate: Estimate::Width(Width::Paper), cap: Cap::Horizon, ..options },
+            _ => options,
+        }
+    }
+}
+
+impl FromStr for Preset {
+    type Err = UnknownPreset;
+
+    fn from_str(name: &str) -> Result<Preset, UnknownPreset> {
+        ALL.iter().find(|p| p.name == name).copied().ok_or_else(|| UnknownPreset {
+            name: name.to_owned(),
+            nearest: nearest(name, ALL.iter().map(|p| p.name)).map(str::to_owned),
+        })
+    }
+}
+
+impl fmt::Display for Preset {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name)
+    }
+}

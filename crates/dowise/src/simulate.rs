@@ -1,0 +1,228 @@
+//! Plays a world: draws what happens, lets an agent decide, and judges its policies exactly.
+
+use std::ops::ControlFlow;
+
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+
+use crate::learn::{Agent, Step};
+use crate::plan::{Evaluator, Planner};
+use crate::world::{Action, Mechanism, Start, VarId, World};
+
+/// A world cannot be played because something in it is to be learned.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the world leaves out the mechanism or reward of {}, so it can be learned from data but not simulated; give it", .names.join(", "))]
+pub struct NotSimulable {
+    /// Variables and reward terms without numbers.
+    pub names: Vec<String>,
+}
+
+/// Draws starting states and steps of a world.
+#[derive(Clone, Debug)]
+pub struct Simulator {
+    world: World,
+}
+
+/// What one step brought.
+#[derive(Clone, Debug, Default)]
+pub struct Outcome {
+    /// Values of all variables by [`VarId`] (state factors: before the step).
+    pub values: Vec<u16>,
+    /// What each reward term paid.
+    pub rewards: Vec<f64>,
+    /// Their sum less the cost of the intervention.
+    pub reward: f64,
+    /// State after.
+    pub next_state: usize,
+}
+
+impl Simulator {
+    /// A simulator of a world in which everything is known.
+    pub fn new(world: &World) -> Result<Simulator, NotSimulable> {
+        let name = |m: &Mechanism| m.children.iter().map(|&id| world.variable(id).name.clone()).collect::<Vec<_>>();
+        let mechanisms =
+            world.transitions().iter().chain(world.mechanisms()).filter(|m| m.table.is_none()).flat_map(name);
+        let rewards = world.rewards().iter().filter(|r| r.table.is_none()).map(|r| r.name.clone());
+        let names: Vec<String> = mechanisms.chain(rewards).collect();
+        if names.is_empty() { Ok(Simulator { world: world.clone() }) } else { Err(NotSimulable { names }) }
+    }
+
+    /// The world.
+    pub fn world(&self) -> &World {
+        &self.world
+    }
+
+    /// Draws where an episode starts.
+    pub fn start(&self, rng: &mut ChaCha8Rng) -> usize {
+        match self.world.start() {
+            Start::States(states) => {
+                let weights: Vec<f64> = states.iter().map(|(_, p)| *p).collect();
+                states[draw(&weights, rng)].0
+            }
+            Start::Product(factors) => {
+                let strides = self.world.state_space().strides();
+                factors.iter().zip(strides).map(|(p, stride)| draw(p, rng) * stride).sum()
+            }
+        }
+    }
+
+    /// Draws what an intervention brings: levers that were set are cut off from their parents, all else follows its mechanism.
+    pub fn step(&self, state: usize, action: Action, rng: &mut ChaCha8Rng, out: &mut Outcome) {
+        let world = &self.world;
+        out.values.clear();
+        out.values.resize(world.variables().len(), 0);
+        for (i, id) in world.state().iter().enumerate() {
+            out.values[id.ix()] = world.state_space().digit(state, i) as u16;
+        }
+        let all = world.interventions();
+        let mut set = 0u64;
+        for (i, id) in world.levers().iter().enumerate() {
+            if let Some(v) = all.lever(action, i) {
+                out.values[id.ix()] = v as u16;
+                set |= 1 << i;
+            }
+        }
+        let was_set = |id: VarId| world.levers().iter().position(|l| *l == id).is_some_and(|i| set >> i & 1 == 1);
+        for m in world.mechanisms() {
+            if m.children.iter().any(|&id| was_set(id)) {
+                continue;
+            }
+            let mut value = draw(self.row(m, &out.values), rng);
+            for &id in m.children.iter().rev() {
+                let size = world.variable(id).size();
+                out.values[id.ix()] = (value % size) as u16;
+                value /= size;
+            }
+        }
+        out.rewards.clear();
+        for term in world.rewards() {
+            let table = term.table.as_deref().expect("checked when the simulator was made");
+            let mean = table[self.index(&term.scope, &out.values)];
+            let [lo, hi] = term.range;
+            let paid = if !term.random || hi <= lo {
+                mean
+            } else if rng.random::<f64>() < (mean - lo) / (hi - lo) {
+                hi
+            } else {
+                lo
+            };
+            out.rewards.push(paid);
+        }
+        out.reward = out.rewards.iter().sum::<f64>() - all.cost(action);
+        let strides = world.state_space().strides();
+        out.next_state = world
+            .transitions()
+            .iter()
+            .zip(strides)
+            .map(|(m, stride)| draw(self.row(m, &out.values), rng) * stride)
+            .sum();
+    }
+
+    fn index(&self, ids: &[VarId], values: &[u16]) -> usize {
+        ids.iter().fold(0, |i, id| i * self.world.variable(*id).size() + usize::from(values[id.ix()]))
+    }
+
+    fn row<'m>(&self, m: &'m Mechanism, values: &[u16]) -> &'m [f64] {
+        let n: usize = m.children.iter().map(|&id| self.world.variable(id).size()).product();
+        let row = self.index(&m.parents, values);
+        &m.table.as_deref().expect("checked when the simulator was made")[row * n..(row + 1) * n]
+    }
+}
+
+/// Draws a position with these probabilities.
+fn draw(probabilities: &[f64], rng: &mut ChaCha8Rng) -> usize {
+    let mut left: f64 = rng.random();
+    for (i, p) in probabilities.iter().enumerate() {
+        left -= p;
+        if left < 0.0 {
+            return i;
+        }
+    }
+    // Rounding left a sliver above the last one; give it to the last value that can happen.
+    probabilities.iter().rposition(|&p| p > 0.0).unwrap_or(0)
+}
+
+/// One finished episode.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Episode {
+    /// Its number, from 1.
+    pub number: u64,
+    /// Where it started.
+    pub start: usize,
+    /// V*(start) − V^π(start) of the policy that was followed, exactly.
+    pub regret: f64,
+    /// Rewards received less costs paid.
+    pub reward: f64,
+}
+
+/// Plays episodes one after another; everything is a function of the seed.
+///
+/// Starting states and what happens at each step come from two streams of their own, so that learners compared with one
+/// seed start every episode alike.
+#[derive(Clone, Debug)]
+pub struct Run<'a> {
+    simulator: &'a Simulator,
+    optimal_s: &'a [f64],
+    evaluator: Evaluator<'a>,
+    judged: Vec<Action>,
+    starts: ChaCha8Rng,
+    steps: ChaCha8Rng,
+    outcome: Outcome,
+    episode: u64,
+}
+
+impl<'a> Run<'a> {
+    /// `planner` and `optimal_s` (its values at the first stage) belong to the same world as `simulator`.
+    pub fn new(simulator: &'a Simulator, planner: &'a Planner, optimal_s: &'a [f64], seed: u64) -> Run<'a> {
+        let stream = |n: u64| {
+            let mut rng = ChaCha8Rng::seed_from_u64(seed);
+            rng.set_stream(n);
+            rng
+        };
+        Run {
+            simulator,
+            optimal_s,
+            evaluator: Evaluator::new(planner),
+            judged: Vec::new(),
+            starts: stream(1),
+            steps: stream(2),
+            outcome: Outcome::default(),
+            episode: 0,
+        }
+    }
+
+    /// Plays one episode.
+    pub fn episode(&mut self, agent: &mut impl Agent) -> Episode {
+        self.episode += 1;
+        let start = self.simulator.start(&mut self.starts);
+        agent.begin_episode();
+        let policy = agent.policy();
+        if self.judged != policy {
+            self.evaluator.evaluate(policy);
+            self.judged.clear();
+            self.judged.extend_from_slice(policy);
+        }
+        let regret = self.optimal_s[start] - self.evaluator.value_hs[start];
+        let mut state = start;
+        let mut reward = 0.0;
+        for stage in 0..self.simulator.world.horizon() {
+            let action = agent.act(stage, state);
+            self.simulator.step(state, action, &mut self.steps, &mut self.outcome);
+            let Outcome { values, rewards, next_state, .. } = &self.outcome;
+            agent.observe(&Step { stage, state, action, values, rewards, next_state: *next_state });
+            reward += self.outcome.reward;
+            state = *next_state;
+        }
+        agent.end_episode();
+        Episode { number: self.episode, start, regret, reward }
+    }
+
+    /// Plays so many episodes, telling `after` about each; it may stop the run.
+    pub fn episodes(&mut self, n: u64, agent: &mut impl Agent, mut after: impl FnMut(&Episode) -> ControlFlow<()>) {
+        for _ in 0..n {
+            if after(&self.episode(agent)).is_break() {
+                break;
+            }
+        }
+    }
+}

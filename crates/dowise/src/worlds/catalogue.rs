@@ -1,0 +1,252 @@
+//! The ready-made worlds by name, as texts of world files.
+
+use super::{DeepSea, GeneratorError, Paper, RiverSwim};
+use crate::world::{World, WorldError, WorldSpec};
+
+/// Names of the ready-made worlds.
+pub fn names() -> &'static [&'static str] {
+    &["campaign", "treatment", "river-swim", "deep-sea", "paper"]
+}
+
+/// One line about a ready-made world.
+pub fn describe(name: &str) -> Option<&'static str> {
+    Some(match name {
+        "campaign" => "an e-mail campaign: ten levers, a million mails, four key variables",
+        "treatment" => "a treatment plan: at most three changes a month, some of them forbidden to some patients",
+        "river-swim" => "hard to explore: the feast is far upstream, and forward is rare",
+        "deep-sea" => "hard to explore: one treasure, found only by going right at every step",
+        "paper" => "the random environment of the paper's experiments",
+        _ => return None,
+    })
+}
+
+/// Something that can be chosen about a generated world.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Setting {
+    /// Its name.
+    pub key: &'static str,
+    /// What it is if nothing is said.
+    pub default: String,
+    /// What it means.
+    pub about: &'static str,
+}
+
+/// What can be chosen about a ready-made world; nothing for the hand-written ones.
+pub fn settings(name: &str) -> Vec<Setting> {
+    match name {
+        "river-swim" => RiverSwim::settings(),
+        "deep-sea" => DeepSea::settings(),
+        "paper" => Paper::settings(),
+        _ => vec![],
+    }
+}
+
+/// The text of a ready-made world's file.
+///
+/// `choices` are (setting, value); those not named keep their defaults.
+///
+/// ```
+/// let text = dowise::worlds::text("deep-sea", &[("size", "5"), ("seed", "3")]).unwrap();
+/// assert_eq!(dowise::World::from_toml(&text, "deep-sea.toml").unwrap().horizon(), 5);
+/// ```
+pub fn text(name: &str, choices: &[(&str, &str)]) -> Result<String, TemplateError> {
+    let fixed = |text: &str| match choices.first() {
+        Some((key, _)) => Err(unknown_setting(name, key)),
+        None => Ok(text.to_owned()),
+    };
+    match name {
+        "campaign" => fixed(include_str!("../../worlds/campaign.toml")),
+        "treatment" => fixed(include_str!("../../worlds/treatment.toml")),
+        "river-swim" => generated::<RiverSwim>(name, choices),
+        "deep-sea" => generated::<DeepSea>(name, choices),
+        "paper" => generated::<Paper>(name, choices),
+        _ => Err(TemplateError::UnknownName { name: name.into(), nearest: nearest(name, names().iter().copied()) }),
+    }
+}
+
+/// Why there is no such ready-made world.
+#[derive(Debug, thiserror::Error)]
+pub enum TemplateError {
+    /// There is none of that name.
+    #[error("there is no ready-made world \"{name}\"{}; there are {}", did_you_mean(.nearest), names().join(", "))]
+    UnknownName {
+        /// As asked for.
+        name: String,
+        /// The most similar name.
+        nearest: Option<String>,
+    },
+    /// The world has no such setting.
+    #[error("{world} has no setting \"{key}\"{}; {}", did_you_mean(.nearest), known(.world))]
+    UnknownSetting {
+        /// The world.
+        world: String,
+        /// As asked for.
+        key: String,
+        /// The most similar setting.
+        nearest: Option<String>,
+    },
+    /// A setting's value cannot be read.
+    #[error("{world}: {key} = \"{value}\" is not {expected}")]
+    BadValue {
+        /// The world.
+        world: String,
+        /// The setting.
+        key: String,
+        /// As given.
+        value: String,
+        /// What it should be.
+        expected: &'static str,
+    },
+    /// The generator refused.
+    #[error("{world}: {error}")]
+    Generator {
+        /// The world.
+        world: String,
+        /// Why.
+        error: GeneratorError,
+    },
+    /// The world made is not valid.
+    #[error(transparent)]
+    World(#[from] WorldError),
+}
+
+/// A world made from settings.
+trait Generator: Default {
+    fn settings() -> Vec<Setting>;
+    /// Sets one setting from its text; `None` if there is no such setting, otherwise what was expected if it fails.
+    fn set(&mut self, key: &str, value: &str) -> Option<Result<(), &'static str>>;
+    fn make(&self) -> Result<WorldSpec, GeneratorError>;
+}
+
+macro_rules! generator {
+    ($type:ident, $($field:ident: $kind:literal, $about:literal;)*) => {
+        impl Generator for $type {
+            fn settings() -> Vec<Setting> {
+                let default = $type::default();
+                vec![$(Setting { key: stringify!($field), default: default.$field.to_string(), about: $about }),*]
+            }
+            fn set(&mut self, key: &str, value: &str) -> Option<Result<(), &'static str>> {
+                match key {
+                    $(stringify!($field) => Some(match value.parse() {
+                        Ok(parsed) => {
+                            self.$field = parsed;
+                            Ok(())
+                        }
+                        Err(_) => Err($kind),
+                    }),)*
+                    _ => None,
+                }
+            }
+            fn make(&self) -> Result<WorldSpec, GeneratorError> {
+                self.spec()
+            }
+        }
+    };
+}
+
+generator! { Paper,
+    levels: "a whole number", "values of each lever (m)";
+    levers: "a whole number", "levers, and key variables (n)";
+    factors: "a whole number", "state factors (d_s)";
+    horizon: "a whole number", "steps in an episode (H)";
+    seed: "a whole number", "which environment is drawn";
+    normalise: "true or false", "whether a step pays at most 1";
+}
+
+generator! { RiverSwim,
+    positions: "a whole number", "places along the river";
+    levels: "a whole number", "values of each of the two levers";
+    good: "a whole number", "combinations of the levers that carry one forward";
+    forward: "a number", "P(forward) under those";
+    rare: "a number", "P(forward) under all others";
+    horizon: "a whole number", "steps in an episode (H)";
+    seed: "a whole number", "which combinations are the good ones";
+}
+
+generator! { DeepSea,
+    size: "a whole number", "rows, columns and steps in an episode";
+    levers: "a whole number", "number of levers";
+    levels: "a whole number", "values of each lever";
+    slip: "a number", "chance that a step goes the other way";
+    seed: "a whole number", "which levers go right in which cell";
+}
+
+fn generated<G: Generator>(name: &str, choices: &[(&str, &str)]) -> Result<String, TemplateError> {
+    let mut generator = G::default();
+    for &(key, value) in choices {
+        match generator.set(key, value) {
+            None => return Err(unknown_setting(name, key)),
+            Some(Err(expected)) => {
+                let (world, key, value) = (name.into(), key.into(), value.into());
+                return Err(TemplateError::BadValue { world, key, value, expected });
+            }
+            Some(Ok(())) => {}
+        }
+    }
+    let spec = generator.make().map_err(|error| TemplateError::Generator { world: name.into(), error })?;
+    Ok(World::new(spec)?.to_toml())
+}
+
+fn unknown_setting(world: &str, key: &str) -> TemplateError {
+    let nearest = nearest(key, settings(world).iter().map(|s| s.key));
+    TemplateError::UnknownSetting { world: world.into(), key: key.into(), nearest }
+}
+
+fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<String> {
+    let scored = known.map(|k| (strsim::jaro_winkler(name, k), k));
+    scored.filter(|&(score, _)| score > 0.7).max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, k)| k.to_owned())
+}
+
+fn did_you_mean(nearest: &Option<String>) -> String {
+    nearest.as_ref().map_or(String::new(), |n| format!(" (did you mean \"{n}\"?)"))
+}
+
+fn known(world: &str) -> String {
+    let keys: Vec<&str> = settings(world).iter().map(|s| s.key).collect();
+    if keys.is_empty() {
+        return "it is written by hand and has none: edit the file instead".into();
+    }
+    format!("there are {}", keys.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_ready_made_world_is_described_and_checks_without_a_warning() {
+        for &name in names() {
+            assert!(describe(name).is_some());
+            let world = World::from_toml(&text(name, &[]).unwrap(), name).unwrap_or_else(|e| panic!("{name}: {e}"));
+            assert!(world.is_fully_known(), "{name}");
+            // Half of the sea lies to the right of where one can be: rows times columns is how it is usually counted.
+            let surplus = |code| name == "deep-sea" && code == "never-reached";
+            let findings: Vec<_> = world.findings().iter().filter(|p| !surplus(p.code)).collect();
+            assert!(findings.is_empty(), "{name}: {findings:?}");
+            let [lo, hi] = world.reward_range();
+            assert!(lo >= 0.0 && hi <= 1.0, "{name} pays {lo} to {hi}");
+        }
+    }
+
+    #[test]
+    fn the_campaign_has_a_million_mails_and_few_causes() {
+        let world = World::from_toml(&text("campaign", &[]).unwrap(), "campaign").unwrap();
+        assert_eq!(world.interventions().count(), 1 << 20);
+        assert_eq!((world.n_states(), world.sizes(&world.cause_variables()).iter().product()), (18, 24usize));
+    }
+
+    #[test]
+    fn names_settings_and_values_that_do_not_exist_are_named_in_the_error() {
+        let says = |name, choices: &[(&str, &str)]| text(name, choices).unwrap_err().to_string();
+        assert!(says("campain", &[]).starts_with(
+            "there is no ready-made world \"campain\" (did you mean \"campaign\"?); there are campaign, treatment"
+        ));
+        assert!(
+            says("paper", &[("lever", "3")])
+                .starts_with("paper has no setting \"lever\" (did you mean \"levers\"?); there are")
+        );
+        assert_eq!(says("paper", &[("levers", "few")]), "paper: levers = \"few\" is not a whole number");
+        assert_eq!(says("deep-sea", &[("slip", "2")]), "deep-sea: slip is 2, and must be between 0 and 1");
+        assert!(says("campaign", &[("seed", "1")]).contains("edit the file instead"));
+    }
+}
