@@ -1,22 +1,39 @@
-//! Ready-made worlds: hand-written ones to copy and change, and generators with parameters and a seed.
+//! Ready-made worlds: hand-written ones to copy and change, and generators with settings and a seed.
 
 mod build;
+mod catalogue;
 mod deep_sea;
+mod many_levers;
 mod paper;
 mod river_swim;
 
+pub use catalogue::{Setting, TemplateError, describe, names, settings, text};
 pub use deep_sea::DeepSea;
+pub use many_levers::ManyLevers;
 pub use paper::Paper;
 pub use river_swim::RiverSwim;
 
-/// A generator was asked for a table that would not fit.
+/// Why a generator did not make a world.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{what} would have {numbers} numbers, and at most {most} are written; choose smaller sizes")]
-pub struct TooLarge {
-    /// The table.
-    pub what: &'static str,
-    /// How many numbers it would have.
-    pub numbers: u128,
-    /// The most that is written.
-    pub most: u128,
+pub enum GeneratorError {
+    /// A table would not fit.
+    #[error("{what} would have {:.1e} numbers, and at most {most} are written; choose smaller sizes", *.numbers as f64)]
+    TooLarge {
+        /// The table.
+        what: &'static str,
+        /// How many numbers it would have.
+        numbers: u128,
+        /// The most that is written.
+        most: u128,
+    },
+    /// A setting has a value that makes no sense.
+    #[error("{setting} is {value}, and must be {must}")]
+    OutOfRange {
+        /// The setting.
+        setting: &'static str,
+        /// Its value.
+        value: String,
+        /// What it must be.
+        must: String,
+    },
 }
