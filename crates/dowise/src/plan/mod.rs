@@ -74,6 +74,10 @@ impl Chooser for Kernel {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ties {
     /// The smallest intervention: levers left alone first, then values in the order of the file.
+    ///
+    /// Only corners of what a group of levers can do are compared: an intervention that amounts to a mixture of others may
+    /// tie with them and is passed over. Of interventions that do the same the smallest counts (where the number of levers
+    /// is limited, of those that set the fewest levers).
     First,
     /// At random, all alike, as a function of this number, the stage and the state.
     Seeded(u64),
