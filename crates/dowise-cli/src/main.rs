@@ -2,6 +2,7 @@
 
 mod commands;
 mod interrupt;
+mod naming;
 mod output;
 mod progress;
 mod render;
@@ -38,6 +39,7 @@ Examples:
   dowise new campaign              write campaign.toml, an e-mail campaign to start from
   dowise check campaign.toml       is it sound, how large is it, and what is its structure worth?
   dowise check campaign.toml --draw campaign.svg
+  dowise plan campaign.toml        the best mail for every customer at every stage
   dowise learn campaign.toml --learner graph-psrl
   dowise compare river-swim deep-sea --learners c-ucbvi,c-psrl,greedy
   dowise reproduce                 the paper's three experiments: data, figures, claims

@@ -54,6 +54,7 @@ impl Group {
         radii: Option<&[Vec<f64>]>,
         cross: &[Forbid],
         limited: bool,
+        work: &mut i64,
     ) -> Result<Group, KernelError> {
         let too_large = |e: TooLarge| KernelError::TooLarge {
             levers: shape.levers.iter().map(|&l| world.variable(world.levers()[l]).name.clone()).collect(),
@@ -68,7 +69,6 @@ impl Group {
             return Err(too_large(TooLarge { entries }));
         }
         let prob = tabulate(world, &shape, tables, &state_space, &cause_space, &choices).map_err(too_large)?;
-        let crossing: Vec<usize> = cross.iter().flat_map(|rule| rule.levers.iter().map(|(lever, _)| *lever)).collect();
         let settings: Vec<Setting> = choices
             .iter()
             .map(|choice| {
@@ -78,19 +78,16 @@ impl Group {
                     part: shape.levers.iter().zip(choice).map(|(&lever, &value)| all.part(lever, value)).sum(),
                     cost: set.clone().map(|(lever, v)| all.costs().get(lever).map_or(0.0, |c| c[v])).sum(),
                     n_set: set.clone().count(),
-                    // Settings that differ in a lever which a combination across groups forbids cannot stand in for each other.
-                    signature: set
-                        .filter(|(lever, _)| crossing.contains(lever))
-                        .map(|(lever, v)| all.part(lever, Some(v)))
-                        .sum(),
+                    signature: signature(all, cross, &shape.levers, set),
                 }
             })
             .collect();
         let radius = radii.map_or(Vec::new(), |r| total_radius(world, &shape, r, &state_space, &choices));
         let row_of_state = rows_of_states(world.state_space(), &shape.state, &state_space);
         let mut group = Group { shape, cause_space, settings, row_of_state, prob, kept: Vec::new(), radius };
-        group.kept =
-            (0..state_space.len()).map(|row| group.prune_row(world, &state_space, row, &choices, limited)).collect();
+        group.kept = (0..state_space.len())
+            .map(|row| group.prune_row(world, &state_space, row, &choices, limited, work))
+            .collect();
         Ok(group)
     }
 
@@ -145,6 +142,7 @@ impl Group {
         row: usize,
         choices: &[Vec<Option<usize>>],
         limited: bool,
+        work: &mut i64,
     ) -> Option<Kept> {
         let digits = state_space.digits(row);
         let forbidden = |choice: &Vec<Option<usize>>| {
@@ -162,8 +160,11 @@ impl Group {
         let n = self.settings.len();
         let block = &self.prob[row * self.n_causes() * n..(row + 1) * self.n_causes() * n];
         // What may be off cannot be compared by its middle alone, so nothing is dropped then.
-        let settings =
-            if self.is_exact() { prune(&allowed, &self.settings, block, self.n_causes(), limited) } else { allowed };
+        let settings = if self.is_exact() {
+            prune(&allowed, &self.settings, block, self.n_causes(), limited, work)
+        } else {
+            allowed
+        };
         if settings.len() == n {
             return None;
         }
@@ -171,6 +172,28 @@ impl Group {
             (0..self.n_causes()).flat_map(|c| settings.iter().map(move |&i| block[c * n + i as usize])).collect();
         Some(Kept { settings, prob })
     }
+}
+
+/// What combinations forbidden across groups make of a setting; settings in which these agree can stand in for each other.
+///
+/// One bit for each rule whose levers in this group are all set as it forbids; for very many rules the levers themselves.
+fn signature(
+    all: &Interventions,
+    cross: &[Forbid],
+    levers: &[usize],
+    set: impl Iterator<Item = (usize, usize)>,
+) -> u64 {
+    let set: Vec<(usize, usize)> = set.collect();
+    let value = |lever: usize| set.iter().find(|(l, _)| *l == lever).map(|(_, v)| *v);
+    if cross.len() > 64 {
+        let named = |lever: &usize| cross.iter().any(|rule| rule.levers.iter().any(|(l, _)| l == lever));
+        return set.iter().filter(|(lever, _)| named(lever)).map(|&(lever, v)| all.part(lever, Some(v))).sum();
+    }
+    let matches = |rule: &Forbid| {
+        let mut mine = rule.levers.iter().filter(|(l, _)| levers.contains(l));
+        mine.all(|(l, values)| value(*l).is_some_and(|v| values[v]))
+    };
+    (0..cross.len()).filter(|&r| matches(&cross[r])).map(|r| 1 << r).sum()
 }
 
 /// Row of every state: the joint value of some of its factors. Empty if there is one row only.

@@ -2,6 +2,8 @@
 
 mod actions;
 mod counts;
+mod explain;
+mod guard;
 mod knowledge;
 mod layout;
 mod mechanisms;
@@ -10,6 +12,7 @@ mod options;
 mod posterior;
 mod preset;
 mod rewards;
+mod save;
 mod sets;
 mod spec;
 mod width;
@@ -19,19 +22,22 @@ use rand_chacha::ChaCha8Rng;
 
 use self::actions::ActionList;
 use self::counts::Counts;
+use self::guard::Guard;
 use self::layout::Layout;
 use self::mechanisms::Mechanisms;
 use self::model::{Model, Rule};
 use self::rewards::Rewards;
 use self::sets::Confidence;
 use self::width::{Sizes, Widths};
-use crate::kernel::{CauseSpace, Kernel, KernelError, Scratch, Tie, mix};
+use crate::kernel::{Anchor, CauseSpace, Kernel, KernelError, Scratch, Tie, mix};
 use crate::plan::{Buffers, Chooser, Plan, TIE_TOLERANCE, Ties, backward_induction, rewards_by_cause};
 use crate::world::{Action, VarId};
 
+pub use explain::{Explanation, Preferred};
 pub use knowledge::Knowledge;
 pub use options::{Cap, Causes, Estimate, Options, Schedule, Sets, States, Width};
 pub use preset::{Preset, UnknownPreset};
+pub use save::RestoreError;
 pub use spec::{LearnerSpec, SpecError};
 
 /// Counters that a learner may have; above that it refuses (4 GiB).
@@ -83,6 +89,11 @@ pub enum LearnError {
         /// How many.
         count: u64,
     },
+    /// A guard cannot watch this learner.
+    #[error(
+        "a guard compares key variables with interventions: it needs a learner with key variables and counts shared by all stages"
+    )]
+    NothingToGuard,
     /// A hidden variable acts on a lever left alone and on a key variable.
     #[error(
         "the lever {lever} is moved by something unobserved when left alone, so what is seen then says nothing about setting it; \
@@ -152,6 +163,21 @@ impl Chooser for Choice {
             Choice::Keys(kernel) => kernel.best(state, loss, tolerance, tie, scratch),
         }
     }
+
+    fn best_anchored(
+        &self,
+        state: usize,
+        loss: &[f64],
+        tolerance: f64,
+        tie: Tie,
+        anchor: &mut Anchor,
+        scratch: &mut Scratch,
+    ) -> (f64, Action) {
+        match self {
+            Choice::Actions(list) => list.best(state, loss, tolerance, tie, scratch),
+            Choice::Keys(kernel) => kernel.best_anchored(state, loss, tolerance, tie, anchor, scratch),
+        }
+    }
 }
 
 /// A learner: options, what it was told, what it has seen, and its present plan.
@@ -176,6 +202,11 @@ pub struct Learner {
     due: bool,
     /// For real-time dynamic programming: whether `plan.policy_hs` is this episode's.
     policy_ready: bool,
+    /// Whether this episode's policy was decided by the guard.
+    guarded: bool,
+    /// What the plan says where this episode explores instead, to be put back when it ends.
+    planned: Vec<(usize, Action)>,
+    guard: Option<Box<Guard>>,
 }
 
 impl Learner {
@@ -250,7 +281,9 @@ impl Learner {
                 Cap::Stage => hi + (horizon - 1 - stage) as f64 * (hi - cost[0]),
             })
             .collect();
-        let mut model = Model::new(rule, widths, &layout, n_blocks, caps, options.monotone);
+        // Real-time dynamic programming never lets a value rise by itself.
+        let monotone = options.monotone && options.schedule != Schedule::Visited;
+        let mut model = Model::new(rule, widths, &layout, n_blocks, caps, monotone);
         rewards.read(&layout.state_space, rewards::Reading::<ChaCha8Rng>::Mean, &mut model.reward_sc);
         let counts =
             (0..n_blocks).map(|_| layout.factors.iter().map(|f| Counts::new(f.n_rows, f.n_values)).collect()).collect();
@@ -260,7 +293,10 @@ impl Learner {
             plan.value_hs.iter_mut().take(horizon * n).enumerate().for_each(|(i, v)| *v = model.caps[i / n]);
         }
         let tolerance = TIE_TOLERANCE * horizon as f64 * range.max(f64::MIN_POSITIVE);
-        Ok(Learner {
+        // What is learned about P(c | s, a) changes from plan to plan; then there is nothing to hold on to.
+        let remembers = !by_action && mechanisms.is_none();
+        let anchors = if remembers { vec![Anchor::default(); horizon * layout.n_states()] } else { Vec::new() };
+        let mut learner = Learner {
             knowledge: knowledge.clone(),
             key_causes,
             layout,
@@ -270,13 +306,23 @@ impl Learner {
             counts,
             model,
             plan,
-            buffers: Buffers::default(),
+            buffers: Buffers { anchors, ..Buffers::default() },
             tolerance,
             episode: 0,
             due: true,
             policy_ready: false,
+            guarded: false,
+            planned: Vec::new(),
+            guard: None,
             options,
-        })
+        };
+        if learner.options.guard {
+            if by_action || learner.options.stage_dependent {
+                return Err(LearnError::NothingToGuard);
+            }
+            learner.guard = Some(Box::new(Guard::new(&learner)?));
+        }
+        Ok(learner)
     }
 
     /// Its options.
@@ -302,6 +348,11 @@ impl Learner {
     /// The present plan: policy of this episode, and values as the learner believes them.
     pub fn plan(&self) -> &Plan {
         &self.plan
+    }
+
+    /// With a guard: the episode after which the causal model was given up, if it was.
+    pub fn gave_up_causes(&self) -> Option<u64> {
+        self.guard.as_ref().and_then(|g| g.ledger.tripped)
     }
 
     fn ties(&self) -> Ties {
@@ -361,15 +412,35 @@ impl Learner {
     }
 
     /// With some probability, or always, an intervention drawn from all.
+    fn explored(&self, stage: usize, state: usize, probability: f64) -> Option<Action> {
+        let Tie::Random(random) = self.ties().at(stage, state) else { return None };
+        let coin = (mix(random ^ 0x636f_696e) >> 11) as f64 / (1u64 << 53) as f64;
+        (coin < probability).then(|| self.any_allowed(state, random))
+    }
+
+    /// How likely a step explores, apart from what is optimistic.
+    fn exploring(&self) -> f64 {
+        match self.options.estimate {
+            Estimate::EpsilonGreedy { epsilon } => epsilon,
+            Estimate::Uniform => 1.0,
+            _ => 0.0,
+        }
+    }
+
     fn explore(&mut self, probability: f64) {
-        let ties = self.ties();
         let n = self.layout.n_states();
         for i in 0..self.plan.policy_hs.len() {
-            let Tie::Random(random) = ties.at(i / n, i % n) else { continue };
-            let coin = (mix(random ^ 0x636f_696e) >> 11) as f64 / (1u64 << 53) as f64;
-            if coin < probability {
-                self.plan.policy_hs[i] = self.any_allowed(i % n, random);
+            if let Some(action) = self.explored(i / n, i % n, probability) {
+                self.planned.push((i, self.plan.policy_hs[i]));
+                self.plan.policy_hs[i] = action;
             }
+        }
+    }
+
+    /// Puts the plan back; otherwise one that is kept for many episodes would explore more and more.
+    fn stop_exploring(&mut self) {
+        while let Some((i, action)) = self.planned.pop() {
+            self.plan.policy_hs[i] = action;
         }
     }
 
@@ -393,12 +464,32 @@ impl Learner {
             }
         }
         self.policy_ready = true;
+        self.explore(self.exploring());
+    }
+
+    /// Whether this episode's policy stands in the plan, and is not worked out state by state.
+    fn follows_plan(&self) -> bool {
+        self.options.schedule != Schedule::Visited || self.guarded || self.options.estimate == Estimate::Uniform
     }
 }
 
 impl Agent for Learner {
     fn begin_episode(&mut self) {
+        self.stop_exploring();
         self.policy_ready = false;
+        self.guarded = false;
+        if let Some(guard) = &mut self.guard {
+            if guard.ledger.tripped.is_some() {
+                self.plan.policy_hs.copy_from_slice(guard.begin_episode());
+                self.guarded = true;
+                return;
+            }
+            if guard.explores(self.options.seed, self.episode) {
+                self.explore(1.0);
+                self.guarded = true;
+                return;
+            }
+        }
         if self.options.estimate == Estimate::Uniform {
             self.explore(1.0);
             return;
@@ -422,13 +513,13 @@ impl Agent for Learner {
                 );
             }
         }
-        if let Estimate::EpsilonGreedy { epsilon } = self.options.estimate {
-            self.explore(epsilon);
+        if self.options.schedule != Schedule::Visited && self.exploring() > 0.0 {
+            self.explore(self.exploring());
         }
     }
 
     fn act(&mut self, stage: usize, state: usize) -> Action {
-        if self.options.schedule != Schedule::Visited {
+        if self.follows_plan() {
             return self.plan.action(stage, state);
         }
         let n = self.layout.n_states();
@@ -442,7 +533,7 @@ impl Agent for Learner {
             self.choice.best(state, q, self.tolerance, ties.at(stage, state), &mut self.buffers.scratch);
         let value = &mut self.plan.value_hs[stage * n + state];
         *value = value.min(cap - loss);
-        action
+        self.explored(stage, state, self.exploring()).unwrap_or(action)
     }
 
     fn observe(&mut self, step: &Step<'_>) {
@@ -461,6 +552,9 @@ impl Agent for Learner {
             self.model.visits_hs[step.stage * self.layout.n_states() + step.state] += 1;
         }
         self.rewards.observe(&self.layout.state_space, step.state, cause, step.rewards);
+        if let Some(guard) = &mut self.guard {
+            guard.observe(cause, self.layout.n_causes, step);
+        }
         if let Some(mechanisms) = &mut self.mechanisms {
             let all = self.knowledge.interventions();
             let levers = self.knowledge.levers();
@@ -471,11 +565,16 @@ impl Agent for Learner {
     }
 
     fn end_episode(&mut self) {
+        if let Some(mut guard) = self.guard.take() {
+            guard.end_episode(self);
+            self.guard = Some(guard);
+        }
         self.episode += 1;
+        self.stop_exploring();
     }
 
     fn policy(&mut self) -> &[Action] {
-        if self.options.schedule == Schedule::Visited && !self.policy_ready {
+        if !self.follows_plan() && !self.policy_ready {
             self.policy_from_values();
         }
         &self.plan.policy_hs

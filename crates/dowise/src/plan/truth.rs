@@ -57,11 +57,12 @@ const MEMORY_LIMIT: u128 = 16 << 30;
 /// Everything that is known about a world, laid out for planning: exact plans and values of policies.
 ///
 /// ```
-/// # use dowise::{Planner, World, worlds};
+/// use dowise::{Planner, World, worlds};
 /// let world = World::new(worlds::Paper::default().spec()?)?;
 /// let planner = Planner::new(&world)?;
 /// let plan = planner.plan();
-/// assert_eq!(planner.evaluate(&plan.policy_hs)?[0], plan.value(0, 0));
+/// let value = planner.evaluate(&plan.policy_hs)?;
+/// assert!((value[0] - plan.value(0, 0)).abs() < 1e-12);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug)]
