@@ -21,6 +21,7 @@ mod tables;
 mod threads;
 mod world;
 
+pub use atomic::write_file;
 pub use checkpoints::Checkpoints;
 pub use directory::Directory;
 pub use environment::Environment;

@@ -31,7 +31,10 @@ pub struct Finals {
 }
 
 const NAMES: [&str; 4] = ["UCBVI", "F-UCBVI", "C-UCBVI", "CF-UCBVI"];
-const [PLAIN, F, C, CF]: [usize; 4] = [0, 1, 2, 3];
+const PLAIN: usize = 0;
+const F: usize = 1;
+const C: usize = 2;
+const CF: usize = 3;
 
 /// A regret counts as flat if its largest mean is at most so many times its smallest.
 const FLAT: f64 = 2.0;
@@ -94,11 +97,7 @@ fn experiment_3(finals: &Finals) -> Vec<Check> {
         ("the regret of F-UCBVI varies little with d_s", flat(finals, F), row(finals, F)),
         ("the regret of CF-UCBVI varies little with d_s", flat(finals, CF), row(finals, CF)),
         ("the regret of C-UCBVI grows with d_s", growing(finals, C), row(finals, C)),
-        (
-            "F-UCBVI stays above C-UCBVI and CF-UCBVI",
-            above,
-            format!("at least {least:.1} times the larger of the two"),
-        ),
+        ("F-UCBVI stays above C-UCBVI and CF-UCBVI", above, format!("at least {least:.1} times the larger of the two")),
     ]
 }
 

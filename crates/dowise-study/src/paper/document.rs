@@ -59,7 +59,9 @@ fn final_regrets(results: &Results) -> String {
 
 /// The published values, ours under the rule of the figures, and their ratio.
 fn beside_published(results: &Results) -> String {
-    let mut page = String::from("\n## Beside the published curves\n\nRead off the published figures (within about 1.5 % of an axis), ours under the rule `figures`.\n\n");
+    let mut page = String::from(
+        "\n## Beside the published curves\n\nRead off the published figures (within about 1.5 % of an axis), ours under the rule `figures`.\n\n",
+    );
     page += "| figure | learner | at | published | ours | ours / published |\n|---|---|---|---:|---:|---:|\n";
     for p in published() {
         let Some(ours) = ours(results, p.figure, p.learner, p.x) else { continue };

@@ -21,7 +21,10 @@ pub(super) fn study(part: Part, base: StudyFile, plan: Plan) -> StudyFile {
                 .collect(),
             repetitions: few,
             sweep: Sweep {
-                learner: vec![("scale".into(), texts(&["0.0001", "0.0003", "0.001", "0.003", "0.01", "0.03", "0.1", "1"]))],
+                learner: vec![(
+                    "scale".into(),
+                    texts(&["0.0001", "0.0003", "0.001", "0.003", "0.01", "0.03", "0.1", "1"]),
+                )],
                 ..Sweep::default()
             },
             ..base

@@ -34,7 +34,9 @@ pub fn figures(results: &Results) -> Vec<(String, Figure)> {
     }
     add("many-interventions", many(results));
     if let Some((study, tables)) = results.part(Part::Unknown) {
-        for (name, world) in [("joint", "paper:levels=4,horizon=2"), ("own-levers", "paper:levels=4,horizon=2,joint=false")] {
+        for (name, world) in
+            [("joint", "paper:levels=4,horizon=2"), ("own-levers", "paper:levels=4,horizon=2,joint=false")]
+        {
             add(&format!("unknown-kernel-{name}"), Some(unknown(study, tables, world)));
         }
     }
@@ -80,7 +82,10 @@ fn published_points(figure: u8) -> Vec<Series> {
 }
 
 fn runs(study: &Study) -> String {
-    format!("Mean and one standard deviation of {} fresh environments, K = {}.", study.repetitions, study.settings[0].episodes)
+    format!(
+        "Mean and one standard deviation of {} fresh environments, K = {}.",
+        study.repetitions, study.settings[0].episodes
+    )
 }
 
 fn episodes_axis(scale: Scale) -> (Axis, Axis) {
@@ -154,7 +159,12 @@ fn swept(results: &Results, part: Part, x: &str, rule: &Rule, marks: Option<u8>)
         .collect();
     series.insert(
         0,
-        Series { label: "at random".into(), style: Style::of_learner("uniform", 0), shape: Shape::Band, points: random },
+        Series {
+            label: "at random".into(),
+            style: Style::of_learner("uniform", 0),
+            shape: Shape::Band,
+            points: random,
+        },
     );
     let hollow = marks.map_or("", |_| " Hollow marks: the paper's Figure 4.");
     series.extend(marks.map(published_points).unwrap_or_default());

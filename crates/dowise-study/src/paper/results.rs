@@ -89,7 +89,9 @@ impl Results {
         Some(Claim {
             experiment: 1,
             rule: LITERAL.key.into(),
-            claim: "(a finding, not a claim of the paper) with all printed constants no learner leaves the uniform policy".into(),
+            claim:
+                "(a finding, not a claim of the paper) with all printed constants no learner leaves the uniform policy"
+                    .into(),
             held: s.iter().all(near),
             numbers: format!("UCBVI, F, C, CF: {means}; interventions at random: {:.1}", uniform.mean),
         })
