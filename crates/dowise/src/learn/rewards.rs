@@ -152,8 +152,10 @@ impl Rewards {
 
     /// Puts back what was saved; `false` if it does not fit.
     pub(crate) fn restore(&mut self, seen: Vec<Seen>) -> bool {
+        let possible = |s: &Seen| s.sum.iter().zip(&s.n).all(|(&sum, &n)| (0.0..=f64::from(n)).contains(&sum));
         let fits = seen.len() == self.terms.len()
-            && seen.iter().zip(&self.terms).all(|(s, t)| s.n.len() == t.seen.n.len() && s.sum.len() == s.n.len());
+            && seen.iter().zip(&self.terms).all(|(s, t)| s.n.len() == t.seen.n.len() && s.sum.len() == s.n.len())
+            && seen.iter().all(possible);
         if fits {
             self.terms.iter_mut().zip(seen).for_each(|(t, s)| t.seen = s);
         }
