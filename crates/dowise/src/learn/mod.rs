@@ -16,7 +16,7 @@ mod width;
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
-use self::actions::ActionList;
+pub(crate) use self::actions::ActionList;
 use self::counts::Counts;
 use self::layout::Layout;
 use self::mechanisms::Mechanisms;
@@ -36,7 +36,7 @@ pub use preset::{Preset, UnknownPreset};
 pub(crate) const MOST_CELLS: usize = 1 << 30;
 
 /// Interventions that a learner without key variables may list.
-const MOST_ACTIONS: u64 = 1 << 24;
+pub(crate) const MOST_ACTIONS: u64 = 1 << 24;
 
 /// Why a learner cannot be made.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -131,7 +131,7 @@ pub trait Agent {
 
 /// Picks interventions from what causes are worth.
 #[derive(Clone, Debug)]
-enum Choice {
+pub(crate) enum Choice {
     Actions(ActionList),
     Keys(Box<Kernel>),
 }

@@ -102,6 +102,7 @@ fn build(spec: &WorldSpec, check: &mut Check) -> Option<World> {
         interventions,
         start,
         state_space,
+        features: None,
         findings: Vec::new(),
         sources: Vec::new(),
     };
