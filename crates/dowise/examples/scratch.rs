@@ -13,7 +13,12 @@ fn main() {
         let mut finals = vec![];
         let t = Instant::now();
         for rep in 0..reps {
-            let world = World::new(worlds::Paper { seed: rep, ..Default::default() }.spec().unwrap()).unwrap();
+            let world = match std::env::var("W").as_deref() {
+                Ok("river") => World::new(worlds::RiverSwim::default().spec().unwrap()).unwrap(),
+                Ok("sea") => World::new(worlds::DeepSea::default().spec().unwrap()).unwrap(),
+                Ok(f) => World::from_file(f).unwrap(),
+                _ => World::new(worlds::Paper { seed: rep, ..Default::default() }.spec().unwrap()).unwrap(),
+            };
             let planner = Planner::new(&world).unwrap();
             let plan = planner.plan();
             let sim = Simulator::new(&world).unwrap();

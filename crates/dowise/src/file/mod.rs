@@ -156,6 +156,9 @@ impl Reader<'_> {
 
     fn horizon(&mut self, top: &DeTable<'_>) -> Located<u64> {
         let Some(node) = top.get("horizon") else {
+            if self.misspelt(top, "horizon") {
+                return 1.into();
+            }
             let problem = Problem::error("missing-key", "`horizon` is missing");
             self.push(
                 problem.help("add the number of steps of an episode, such as `horizon = 10`").at(self.place(0..0)),

@@ -63,6 +63,11 @@ impl<'d> Reader<'d> {
         self.push(Problem::error("missing-key", message).help(help).at(self.place(span)));
     }
 
+    /// Whether a missing key is there under another spelling, which is reported by itself.
+    pub(super) fn misspelt(&self, table: &DeTable<'_>, key: &str) -> bool {
+        table.keys().any(|k| nearest(k.get_ref(), [key].into_iter()).is_some())
+    }
+
     /// Every key is one of `known`.
     pub(super) fn known_keys(&mut self, table: &DeTable<'_>, what: &str, known: &[&str]) {
         for (key, _) in entries(table) {

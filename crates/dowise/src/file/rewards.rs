@@ -3,7 +3,7 @@
 use toml::de::DeTable;
 
 use super::node::{Node, Reader, entries};
-use crate::world::{Located, RewardForm, RewardRow, RewardSpec, WorldSpec};
+use crate::world::{Located, Problem, RewardForm, RewardRow, RewardSpec, WorldSpec};
 
 const FORMS: [&str; 4] = ["value", "rows", "csv", "sum"];
 
@@ -76,7 +76,8 @@ impl Reader<'_> {
     fn range(&mut self, node: &Node<'_>, what: &str) -> Option<Located<[f64; 2]>> {
         let numbers = self.numbers(node, what)?;
         let &[lo, hi] = numbers.as_slice() else {
-            self.wrong(node, what, "two numbers, the least and the greatest reward");
+            let message = format!("{what}: expected two numbers, the least and the greatest, found {}", numbers.len());
+            self.push(Problem::error("wrong-type", message).at(self.place(node.span())));
             return None;
         };
         Some(Located::new([lo, hi], self.place(node.span())))

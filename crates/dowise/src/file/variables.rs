@@ -40,7 +40,7 @@ impl Reader<'_> {
         let values = match section.get("values") {
             Some(node) => self.values(node, &format!("`values` of {what}")).unwrap_or_default(),
             None => {
-                if let Some(at) = name.at {
+                if let Some(at) = name.at.filter(|_| !self.misspelt(section, "values")) {
                     self.missing(what, "values", "add them, such as `values = [\"no\", \"yes\"]`", at.start..at.end);
                 }
                 Vec::new()
@@ -94,7 +94,7 @@ impl Reader<'_> {
     fn joint(&mut self, node: &Node<'_>, spec: &mut WorldSpec) {
         let what = "a joint table";
         let Some(table) = self.table(node, what) else { return };
-        self.known_keys(table, what, &["keys", "parents", "p", "rows", "csv", "noisy_or", "logit"]);
+        self.known_keys(table, what, &["keys", "parents", "p", "rows", "csv"]);
         let Some(keys) = table.get("keys") else {
             self.missing(what, "keys", "list the key variables that it decides together", node.span());
             return;

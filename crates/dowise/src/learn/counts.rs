@@ -1,9 +1,7 @@
 //! What was seen: how often each row of each factor, and what came of it. Only counts are stored; all else is derived.
 
-use serde::{Deserialize, Serialize};
-
 /// Visits of the rows of one factor, for one block of stages.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Counts {
     pub(crate) n_values: usize,
     /// N(row)
@@ -11,7 +9,6 @@ pub(crate) struct Counts {
     /// N(row, value), `[row][value]`
     pub(crate) n_rv: Vec<u32>,
     /// Rows seen since [`Counts::take_touched`], each once or more.
-    #[serde(skip)]
     touched: Vec<u32>,
 }
 
@@ -29,6 +26,28 @@ impl Counts {
     /// Counts of the values of a row.
     pub(crate) fn values(&self, row: usize) -> &[u32] {
         &self.n_rv[row * self.n_values..(row + 1) * self.n_values]
+    }
+
+    /// Everything that was seen, as (row, value, how often), in order.
+    pub(crate) fn entries(&self) -> Vec<(u32, u32, u32)> {
+        let cells = self.n_rv.iter().enumerate().filter(|(_, n)| **n > 0);
+        cells.map(|(i, &n)| ((i / self.n_values) as u32, (i % self.n_values) as u32, n)).collect()
+    }
+
+    /// Replaces everything by saved entries; `false` if one does not fit.
+    pub(crate) fn restore(&mut self, entries: &[(u32, u32, u32)]) -> bool {
+        *self = Counts::new(self.n_r.len(), self.n_values);
+        for &(row, value, n) in entries {
+            let (row, value) = (row as usize, value as usize);
+            if row >= self.n_r.len() || value >= self.n_values {
+                return false;
+            }
+            let Some(total) = self.n_r[row].checked_add(n) else { return false };
+            self.n_r[row] = total;
+            self.n_rv[row * self.n_values + value] = n;
+            self.touched.push(row as u32);
+        }
+        true
     }
 
     /// Rows seen since the last call, moved into `out`, each once.

@@ -31,6 +31,17 @@ impl Knowledge {
         self
     }
 
+    /// A short name for exactly this knowledge: equal knowledge has equal fingerprints, other knowledge almost surely not.
+    pub fn fingerprint(&self) -> String {
+        // FNV-1a over the text of the world: stable across versions, which the standard library's hashes are not.
+        let hash = self
+            .0
+            .to_toml()
+            .bytes()
+            .fold(0xcbf2_9ce4_8422_2325u64, |h, b| (h ^ u64::from(b)).wrapping_mul(0x0100_0000_01b3));
+        format!("{hash:016x}")
+    }
+
     /// Whether every mechanism within a step is known.
     pub fn knows_mechanisms(&self) -> bool {
         self.0.mechanisms.iter().all(|m| m.table.is_some())

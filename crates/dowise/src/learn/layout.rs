@@ -30,6 +30,8 @@ pub(crate) struct FactorLayout {
     pub(crate) n_state_rows: usize,
     /// Count row of `[state row][cause]`; without it, their own numbering.
     count_row: Option<Vec<u32>>,
+    /// Where several state rows and causes share a count row: the cells of each row, one after another, and where each starts.
+    shared: Option<(Vec<u32>, Vec<u32>)>,
     /// Number of count rows.
     pub(crate) n_rows: usize,
 }
@@ -47,9 +49,14 @@ impl FactorLayout {
         self.count_row.as_ref().map_or(cell, |rows| rows[cell] as usize)
     }
 
-    /// Whether every state row and cause has a count row of its own.
-    pub(crate) fn is_plain(&self) -> bool {
-        self.count_row.is_none()
+    /// Calls `visit(cell)` for every cell (state row times causes plus cause) that a count row stands for.
+    pub(crate) fn for_each_cell(&self, row: usize, mut visit: impl FnMut(usize)) {
+        match &self.shared {
+            None => visit(row),
+            Some((cells, first)) => {
+                cells[first[row] as usize..first[row + 1] as usize].iter().for_each(|&cell| visit(cell as usize));
+            }
+        }
     }
 
     /// The value that is counted, for a next state.
@@ -79,6 +86,7 @@ impl Layout {
                     scope,
                     n_state_rows: n,
                     count_row: None,
+                    shared: None,
                     n_rows: n * n_causes,
                 }]
             }
@@ -95,7 +103,16 @@ impl Layout {
                     } else {
                         (None, n_state_rows * n_causes)
                     };
-                    FactorLayout { factor: Some(i), n_values: space.sizes()[i], scope, n_state_rows, count_row, n_rows }
+                    let shared = count_row.as_ref().map(|rows: &Vec<u32>| invert(rows, n_rows));
+                    FactorLayout {
+                        shared,
+                        factor: Some(i),
+                        n_values: space.sizes()[i],
+                        scope,
+                        n_state_rows,
+                        count_row,
+                        n_rows,
+                    }
                 })
                 .collect(),
         };
@@ -145,4 +162,16 @@ impl Layout {
             }
         }
     }
+}
+
+/// For each row the cells that point to it: all cells by row, and where each row's cells start.
+fn invert(rows: &[u32], n_rows: usize) -> (Vec<u32>, Vec<u32>) {
+    let mut cells: Vec<u32> = (0..rows.len() as u32).collect();
+    cells.sort_by_key(|&cell| rows[cell as usize]);
+    let mut first = vec![0u32; n_rows + 1];
+    rows.iter().for_each(|&row| first[row as usize + 1] += 1);
+    for row in 0..n_rows {
+        first[row + 1] += first[row];
+    }
+    (cells, first)
 }

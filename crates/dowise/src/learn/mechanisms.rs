@@ -111,21 +111,14 @@ impl Mechanisms {
         radii
     }
 
-    /// Counts, for saving.
-    pub(crate) fn counts(&self) -> Vec<Counts> {
-        self.unknown.iter().map(|(_, _, c)| c.clone()).collect()
+    /// What was counted, for saving and restoring.
+    pub(crate) fn counts_mut(&mut self) -> impl Iterator<Item = &mut Counts> {
+        self.unknown.iter_mut().map(|(_, _, counts)| counts)
     }
 
-    /// Puts back what was saved; `false` if it does not fit.
-    pub(crate) fn restore(&mut self, counts: Vec<Counts>) -> bool {
-        let fits = counts.len() == self.unknown.len()
-            && counts.iter().zip(&self.unknown).all(|(c, (_, _, old))| {
-                c.n_values == old.n_values && c.n_r.len() == old.n_r.len() && c.n_rv.len() == old.n_rv.len()
-            });
-        if fits {
-            self.unknown.iter_mut().zip(counts).for_each(|((_, _, old), c)| *old = c);
-        }
-        fits
+    /// What was counted.
+    pub(crate) fn counts(&self) -> impl Iterator<Item = &Counts> {
+        self.unknown.iter().map(|(_, _, counts)| counts)
     }
 }
 

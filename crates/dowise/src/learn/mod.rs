@@ -2,6 +2,8 @@
 
 mod actions;
 mod counts;
+mod explain;
+mod guard;
 mod knowledge;
 mod layout;
 mod mechanisms;
@@ -10,6 +12,7 @@ mod options;
 mod posterior;
 mod preset;
 mod rewards;
+mod save;
 mod sets;
 mod width;
 
@@ -18,6 +21,7 @@ use rand_chacha::ChaCha8Rng;
 
 pub(crate) use self::actions::ActionList;
 use self::counts::Counts;
+use self::guard::Guard;
 use self::layout::Layout;
 use self::mechanisms::Mechanisms;
 use self::model::{Model, Rule};
@@ -28,9 +32,11 @@ use crate::kernel::{CauseSpace, Kernel, KernelError, Scratch, Tie, mix};
 use crate::plan::{Buffers, Chooser, Plan, TIE_TOLERANCE, Ties, backward_induction, rewards_by_cause};
 use crate::world::{Action, VarId};
 
+pub use explain::{Explanation, Preferred};
 pub use knowledge::Knowledge;
 pub use options::{Cap, Causes, Estimate, Options, Schedule, Sets, States, Width};
 pub use preset::{Preset, UnknownPreset};
+pub use save::RestoreError;
 
 /// Counters that a learner may have; above that it refuses (4 GiB).
 pub(crate) const MOST_CELLS: usize = 1 << 30;
@@ -81,6 +87,11 @@ pub enum LearnError {
         /// How many.
         count: u64,
     },
+    /// A guard cannot watch this learner.
+    #[error(
+        "a guard compares key variables with interventions: it needs a learner with key variables and counts shared by all stages"
+    )]
+    NothingToGuard,
     /// A hidden variable acts on a lever left alone and on a key variable.
     #[error(
         "the lever {lever} is moved by something unobserved when left alone, so what is seen then says nothing about setting it; \
@@ -174,6 +185,9 @@ pub struct Learner {
     due: bool,
     /// For real-time dynamic programming: whether `plan.policy_hs` is this episode's.
     policy_ready: bool,
+    /// Whether this episode's policy was decided by the guard.
+    guarded: bool,
+    guard: Option<Box<Guard>>,
 }
 
 impl Learner {
@@ -248,7 +262,9 @@ impl Learner {
                 Cap::Stage => hi + (horizon - 1 - stage) as f64 * (hi - cost[0]),
             })
             .collect();
-        let mut model = Model::new(rule, widths, &layout, n_blocks, caps, options.monotone);
+        // Real-time dynamic programming never lets a value rise by itself.
+        let monotone = options.monotone && options.schedule != Schedule::Visited;
+        let mut model = Model::new(rule, widths, &layout, n_blocks, caps, monotone);
         rewards.read(&layout.state_space, rewards::Reading::<ChaCha8Rng>::Mean, &mut model.reward_sc);
         let counts =
             (0..n_blocks).map(|_| layout.factors.iter().map(|f| Counts::new(f.n_rows, f.n_values)).collect()).collect();
@@ -258,7 +274,7 @@ impl Learner {
             plan.value_hs.iter_mut().take(horizon * n).enumerate().for_each(|(i, v)| *v = model.caps[i / n]);
         }
         let tolerance = TIE_TOLERANCE * horizon as f64 * range.max(f64::MIN_POSITIVE);
-        Ok(Learner {
+        let mut learner = Learner {
             knowledge: knowledge.clone(),
             key_causes,
             layout,
@@ -273,8 +289,17 @@ impl Learner {
             episode: 0,
             due: true,
             policy_ready: false,
+            guarded: false,
+            guard: None,
             options,
-        })
+        };
+        if learner.options.guard {
+            if by_action || learner.options.stage_dependent {
+                return Err(LearnError::NothingToGuard);
+            }
+            learner.guard = Some(Box::new(Guard::new(&learner)?));
+        }
+        Ok(learner)
     }
 
     /// Its options.
@@ -300,6 +325,11 @@ impl Learner {
     /// The present plan: policy of this episode, and values as the learner believes them.
     pub fn plan(&self) -> &Plan {
         &self.plan
+    }
+
+    /// With a guard: the episode after which the causal model was given up, if it was.
+    pub fn gave_up_causes(&self) -> Option<u64> {
+        self.guard.as_ref().and_then(|g| g.ledger.tripped)
     }
 
     fn ties(&self) -> Ties {
@@ -397,6 +427,20 @@ impl Learner {
 impl Agent for Learner {
     fn begin_episode(&mut self) {
         self.policy_ready = false;
+        self.guarded = false;
+        if let Some(guard) = &mut self.guard {
+            if guard.ledger.tripped.is_some() {
+                self.plan.policy_hs.copy_from_slice(guard.begin_episode());
+                self.guarded = true;
+                return;
+            }
+            if guard.explores(self.options.seed, self.episode) {
+                self.explore(1.0);
+                self.due = true;
+                self.guarded = true;
+                return;
+            }
+        }
         if self.options.estimate == Estimate::Uniform {
             self.explore(1.0);
             return;
@@ -426,7 +470,7 @@ impl Agent for Learner {
     }
 
     fn act(&mut self, stage: usize, state: usize) -> Action {
-        if self.options.schedule != Schedule::Visited {
+        if self.options.schedule != Schedule::Visited || self.guarded {
             return self.plan.action(stage, state);
         }
         let n = self.layout.n_states();
@@ -459,6 +503,9 @@ impl Agent for Learner {
             self.model.visits_hs[step.stage * self.layout.n_states() + step.state] += 1;
         }
         self.rewards.observe(&self.layout.state_space, step.state, cause, step.rewards);
+        if let Some(guard) = &mut self.guard {
+            guard.observe(cause, self.layout.n_causes, step);
+        }
         if let Some(mechanisms) = &mut self.mechanisms {
             let all = self.knowledge.interventions();
             let levers = self.knowledge.levers();
@@ -469,11 +516,15 @@ impl Agent for Learner {
     }
 
     fn end_episode(&mut self) {
+        if let Some(mut guard) = self.guard.take() {
+            guard.end_episode(self);
+            self.guard = Some(guard);
+        }
         self.episode += 1;
     }
 
     fn policy(&mut self) -> &[Action] {
-        if self.options.schedule == Schedule::Visited && !self.policy_ready {
+        if self.options.schedule == Schedule::Visited && !self.policy_ready && !self.guarded {
             self.policy_from_values();
         }
         &self.plan.policy_hs

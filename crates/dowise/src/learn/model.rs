@@ -16,7 +16,7 @@ pub(crate) enum Rule {
     Mean,
     /// Confidence sets.
     Sets(Confidence),
-    /// Samples of Dirichlet(prior + counts).
+    /// Samples of the Dirichlet posterior with this prior weight.
     Posterior { prior: f64 },
 }
 
@@ -53,28 +53,44 @@ impl Table {
         }
     }
 
-    /// Sets the entries of one state row and cause.
-    fn set(&mut self, rule: &Rule, state_row: usize, cause: usize, n_causes: usize, counts: &[u32], n: u32) {
-        let cell = state_row * n_causes + cause;
-        let frequency = |count: u32| if n == 0 { 0.0 } else { f64::from(count) / f64::from(n) };
+    /// What a row of counts amounts to besides its frequencies: an interval, or how much mass may be moved.
+    fn cell(&self, rule: &Rule, counts: &[u32], n: u32) -> (f64, f64) {
         match (self, rule) {
-            (Table::Intervals(t), Rule::Sets(confidence)) => {
-                (t.lo[cell], t.hi[cell]) = confidence.interval(counts[1], n)
-            }
-            (Table::Balls(t), Rule::Sets(confidence)) => {
-                t.movable[cell] = confidence.movable(counts.len(), n);
-                for (v, &count) in counts.iter().enumerate() {
-                    t.prob[(state_row * counts.len() + v) * n_causes + cause] = frequency(count);
-                }
-            }
-            (Table::Mean(t), _) => {
-                for (v, &count) in counts.iter().enumerate() {
-                    t.prob[(state_row * counts.len() + v) * n_causes + cause] = frequency(count);
-                }
-            }
-            _ => unreachable!("a table is made for its rule"),
+            (Table::Intervals(_), Rule::Sets(confidence)) => confidence.interval(counts[1], n),
+            (Table::Balls(_), Rule::Sets(confidence)) => (confidence.movable(counts.len(), n), 0.0),
+            _ => (0.0, 0.0),
         }
     }
+
+    /// Sets the entries of one cell (state row times causes plus cause).
+    fn set(&mut self, cell: usize, n_causes: usize, counts: &[u32], n: u32, of: (f64, f64)) {
+        let prob = match self {
+            Table::Intervals(t) => {
+                (t.lo[cell], t.hi[cell]) = of;
+                return;
+            }
+            Table::Balls(t) => {
+                t.movable[cell] = of.0;
+                &mut t.prob
+            }
+            Table::Mean(t) => &mut t.prob,
+        };
+        let (state_row, cause) = (cell / n_causes, cell % n_causes);
+        for (v, &count) in counts.iter().enumerate() {
+            let frequency = if n == 0 { 0.0 } else { f64::from(count) / f64::from(n) };
+            prob[(state_row * counts.len() + v) * n_causes + cause] = frequency;
+        }
+    }
+}
+
+/// Stage-free parts of the widths of one block.
+#[derive(Clone, Debug)]
+struct WidthParts {
+    /// What each row of each factor contributes, `[factor][row]`.
+    of_rows: Vec<Vec<(Parts, f64)>>,
+    /// `[state][cause]`; infinite where some factor was never seen.
+    first: Vec<f64>,
+    second: Vec<f64>,
 }
 
 /// What a learner believes, laid out for backward induction.
@@ -87,8 +103,8 @@ pub(crate) struct Model {
     /// `[block][factor]`; a block is all stages, or one.
     tables: Vec<Vec<Table>>,
     widths: Option<Widths>,
-    /// Stage-free parts of the width, `[block][state][cause]`.
-    parts: Vec<Vec<Parts>>,
+    /// Stage-free parts of the width.
+    parts: Vec<WidthParts>,
     /// Expected rewards (with whatever optimism they need), `[state][cause]`.
     pub(crate) reward_sc: Vec<f64>,
     /// Ceiling of q at each stage.
@@ -120,14 +136,20 @@ impl Model {
         } else {
             Contraction::new(layout.state_space.sizes(), &scopes, n_causes)
         };
-        let unseen = Parts { first: f64::INFINITY, second: 0.0 };
         let ceiling =
             if monotone { caps.iter().flat_map(|&cap| std::iter::repeat_n(cap, cells)).collect() } else { vec![] };
         Model {
             tables: (0..n_blocks)
                 .map(|_| layout.factors.iter().map(|f| Table::new(&rule, f, n_causes)).collect())
                 .collect(),
-            parts: if widths.is_some() { vec![vec![unseen; cells]; n_blocks] } else { Vec::new() },
+            parts: match &widths {
+                None => Vec::new(),
+                Some(widths) => {
+                    let unseen = |(i, f): (usize, &FactorLayout)| vec![widths.of_count(i, 0); f.n_rows];
+                    let of_rows = layout.factors.iter().enumerate().map(unseen).collect();
+                    vec![WidthParts { of_rows, first: vec![f64::INFINITY; cells], second: vec![0.0; cells] }; n_blocks]
+                }
+            },
             rule,
             contraction,
             n_causes,
@@ -153,58 +175,44 @@ impl Model {
 
     /// Brings the model up to date with the counts (`[block][factor]`); rows not seen since the last call are not touched.
     pub(crate) fn refresh(&mut self, layout: &Layout, counts: &mut [Vec<Counts>]) {
+        let n_causes = self.n_causes;
         for (block, counts) in counts.iter_mut().enumerate() {
             let mut changed = false;
             for (i, (factor, counts)) in layout.factors.iter().zip(counts.iter_mut()).enumerate() {
                 counts.take_touched(&mut self.touched);
-                if self.touched.is_empty() {
-                    continue;
-                }
-                changed = true;
+                changed |= !self.touched.is_empty();
                 let table = &mut self.tables[block][i];
-                if factor.is_plain() {
-                    for &row in &self.touched {
-                        let row = row as usize;
-                        let (state_row, cause) = (row / self.n_causes, row % self.n_causes);
-                        table.set(&self.rule, state_row, cause, self.n_causes, counts.values(row), counts.n_r[row]);
-                        if let (true, Some(widths)) = (layout.flat, &self.widths) {
-                            self.parts[block][row] = widths.join(std::iter::once(widths.of_count(0, counts.n_r[row])));
-                        }
-                    }
-                } else {
-                    for state_row in 0..factor.n_state_rows {
-                        for cause in 0..self.n_causes {
-                            let row = factor.row(state_row, cause, self.n_causes);
-                            table.set(&self.rule, state_row, cause, self.n_causes, counts.values(row), counts.n_r[row]);
+                for &row in &self.touched {
+                    let row = row as usize;
+                    let n = counts.n_r[row];
+                    let cell_of = table.cell(&self.rule, counts.values(row), n);
+                    factor.for_each_cell(row, |cell| table.set(cell, n_causes, counts.values(row), n, cell_of));
+                    if let Some(widths) = &self.widths {
+                        let parts = &mut self.parts[block];
+                        parts.of_rows[i][row] = widths.of_count(i, n);
+                        if layout.flat {
+                            let joined = widths.join(std::iter::once(parts.of_rows[0][row]));
+                            (parts.first[row], parts.second[row]) = (joined.first, joined.second);
                         }
                     }
                 }
             }
             if changed && !layout.flat && self.widths.is_some() {
-                self.refresh_parts(layout, block, counts);
+                self.refresh_parts(layout, block);
             }
         }
     }
 
     /// Adds the factors' widths up for every state and cause.
-    fn refresh_parts(&mut self, layout: &Layout, block: usize, counts: &[Counts]) {
+    fn refresh_parts(&mut self, layout: &Layout, block: usize) {
         let widths = self.widths.as_ref().expect("asked for by the caller");
         let n_causes = self.n_causes;
-        let of_rows: Vec<Vec<(Parts, f64)>> = layout
-            .factors
-            .iter()
-            .zip(counts)
-            .enumerate()
-            .map(|(i, (factor, counts))| {
-                let cells = (0..factor.n_state_rows).flat_map(|row| (0..n_causes).map(move |c| (row, c)));
-                cells.map(|(row, c)| widths.of_count(i, counts.n_r[factor.row(row, c, n_causes)])).collect()
-            })
-            .collect();
-        let parts = &mut self.parts[block];
+        let WidthParts { of_rows, first, second } = &mut self.parts[block];
         layout.for_each_state(|s, rows| {
             for c in 0..n_causes {
-                let of_factors = rows.iter().zip(&of_rows).map(|(&row, of)| of[row * n_causes + c]);
-                parts[s * n_causes + c] = widths.join(of_factors);
+                let of_factors = layout.factors.iter().zip(rows).zip(&*of_rows);
+                let joined = widths.join(of_factors.map(|((factor, &row), of)| of[factor.row(row, c, n_causes)]));
+                (first[s * n_causes + c], second[s * n_causes + c]) = (joined.first, joined.second);
             }
         });
     }
@@ -279,10 +287,34 @@ impl Model {
         self.visits_hs[(stage + 1) * n_states..(stage + 2) * n_states].iter().map(|&n| widths.visit_term(n)).collect()
     }
 
+    /// Where the width is a stage's factor times a stage-free part: min(cap, reward + mean + width) for all cells in one loop.
+    fn finish_plainly(&self, stage: usize, block: usize, q: &mut [f64]) -> bool {
+        let cap = self.caps[stage];
+        if !self.ceiling.is_empty() {
+            return false;
+        }
+        let rewards = self.reward_sc.iter();
+        match self.widths.as_ref().map(|w| w.factor(stage)) {
+            None => q.iter_mut().zip(rewards).for_each(|(q, r)| *q = (r + *q).min(cap)),
+            Some(Some(factor)) => {
+                for ((q, r), part) in q.iter_mut().zip(rewards).zip(&self.parts[block].first) {
+                    // Never seen: infinite, whatever the factor.
+                    let width = if *part == f64::INFINITY { *part } else { factor * part };
+                    *q = (r + *q + width).min(cap);
+                }
+            }
+            Some(None) => return false,
+        }
+        true
+    }
+
     /// min(cap, reward + mean + width), and no more than in earlier plans where that is wanted.
     fn value(&self, stage: usize, block: usize, cell: usize, mean: f64, variance: f64, visits: f64) -> f64 {
         let width = match &self.widths {
-            Some(widths) => widths.at(stage, self.parts[block][cell], variance, visits),
+            Some(widths) => {
+                let parts = &self.parts[block];
+                widths.at(stage, Parts { first: parts.first[cell], second: parts.second[cell] }, variance, visits)
+            }
             None => 0.0,
         };
         let q = (self.reward_sc[cell] + mean + width).min(self.caps[stage]);
@@ -312,6 +344,9 @@ impl Lookahead for Model {
             let terms: Vec<f64> =
                 self.visits_hs[(stage + 1) * n..(stage + 2) * n].iter().map(|&n| widths.visit_term(n)).collect();
             self.contraction.apply(&self.tables[block], &terms, visits, &mut self.spare);
+        }
+        if self.finish_plainly(stage, block, q) {
+            return;
         }
         for cell in 0..q.len() {
             let mean = q[cell];

@@ -32,9 +32,9 @@ pub enum Estimate {
     Width(Width),
     /// The best member of a confidence set for every row; no scale to tune.
     Sets(Sets),
-    /// One sample from the Dirichlet posterior with this prior weight for every value.
+    /// One sample from the Dirichlet posterior of every row.
     Posterior {
-        /// Pseudo-count of each value.
+        /// Weight of the prior in visits, shared equally by the values of a row.
         prior: f64,
     },
     /// Empirical mean; unseen rows get the cap.
@@ -140,7 +140,7 @@ impl Default for Options {
         Options {
             states: States::Factored,
             causes: Causes::OwnKeys,
-            estimate: Estimate::Posterior { prior: 1.0 },
+            estimate: Estimate::Posterior { prior: 2.0 },
             scale: 1.0,
             delta: 0.1,
             episodes: 5000,

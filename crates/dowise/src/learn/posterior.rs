@@ -3,11 +3,14 @@
 use rand::Rng;
 use rand_distr::{Distribution, Gamma};
 
-/// Writes a sample of Dirichlet(prior + counts) into `out`.
+/// Writes a sample of Dirichlet(counts + prior / number of values) into `out`.
+///
+/// A prior weight of 2 is uniform for two values, and for many values expects few of them to occur.
 ///
 /// # Cost
 /// One gamma variate per value.
 pub(crate) fn dirichlet(counts: &[u32], prior: f64, rng: &mut impl Rng, out: &mut [f64]) {
+    let prior = prior / counts.len() as f64;
     let mut sum = 0.0;
     for (o, &n) in out.iter_mut().zip(counts) {
         *o = gamma(prior + f64::from(n), rng);

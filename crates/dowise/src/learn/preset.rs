@@ -88,7 +88,7 @@ impl Preset {
     pub fn options(&self, episodes: u64, seed: u64) -> Options {
         let estimate = match self.kind {
             PresetKind::Ucbvi => Estimate::Sets(Sets::Kl),
-            PresetKind::Psrl => Estimate::Posterior { prior: 1.0 },
+            PresetKind::Psrl => Estimate::Posterior { prior: 2.0 },
             PresetKind::Greedy => Estimate::Greedy,
             PresetKind::EpsilonGreedy => Estimate::EpsilonGreedy { epsilon: 0.05 },
             PresetKind::Uniform => Estimate::Uniform,

@@ -42,24 +42,30 @@ impl Confidence {
     }
 }
 
-/// The greatest q ≥ p with KL(p ‖ q) ≤ bound, from above: by Newton's method with bisection as a safeguard.
+/// The greatest q ≥ p with KL(p ‖ q) ≤ bound, up to rounding from above.
+///
+/// KL(p ‖ ·) is convex and increasing on [p, 1), so Newton's method started above the solution stays above it: stopping early
+/// can only widen the interval. Two starting points that are surely above: Pinsker's inequality, and dropping p ln(1/q) ≥ 0.
 fn kl_upper(p: f64, bound: f64) -> f64 {
-    let entropy = |p: f64| if p > 0.0 { p * p.ln() } else { 0.0 };
-    let kl = |q: f64| {
-        let on = if p > 0.0 { -p * q.ln() } else { 0.0 };
-        let off = if p < 1.0 { -(1.0 - p) * (1.0 - q).ln() } else { 0.0 };
-        entropy(p) + entropy(1.0 - p) + on + off
-    };
-    // Pinsker's inequality gives a point outside.
-    let (mut lo, mut hi) = (p, (p + (bound / 2.0).sqrt()).min(1.0));
-    for _ in 0..60 {
-        let middle = 0.5 * (lo + hi);
-        if middle <= lo || middle >= hi {
+    if p >= 1.0 {
+        return 1.0;
+    }
+    if p <= 0.0 {
+        return 1.0 - (-bound).exp();
+    }
+    let negative_entropy = p * p.ln() + (1.0 - p) * (1.0 - p).ln();
+    let mut q = (p + (bound / 2.0).sqrt()).min(1.0 - (-(bound - negative_entropy) / (1.0 - p)).exp());
+    for _ in 0..30 {
+        let excess = negative_entropy - p * q.ln() - (1.0 - p) * (1.0 - q).ln() - bound;
+        let slope = (q - p) / (q * (1.0 - q));
+        let step = excess / slope;
+        // Not a number or not downwards: rounding has the last word.
+        if !(step > 1e-15) {
             break;
         }
-        if kl(middle) > bound { hi = middle } else { lo = middle }
+        q -= step;
     }
-    hi
+    q.clamp(p, 1.0)
 }
 
 /// An interval for the second of two values, for every row and cause; the better end is taken.

@@ -118,11 +118,14 @@ impl Widths {
     /// [`Widths::visit_term`] over next states.
     pub(crate) fn at(&self, stage: usize, parts: Parts, variance: f64, visits: f64) -> f64 {
         let Sizes { horizon, range, .. } = self.sizes;
+        if parts.first.is_infinite() {
+            return f64::INFINITY;
+        }
+        if let Some(factor) = self.factor(stage) {
+            return factor * parts.first;
+        }
         let after = (horizon - 1.0 - stage as f64) * range;
         let width = match self.kind {
-            Width::Paper | Width::PaperPlain | Width::AzarHoeffding | Width::Quasi => range * parts.first,
-            Width::Weissman | Width::HoeffdingV if after == 0.0 && parts.first.is_infinite() => f64::INFINITY,
-            Width::Weissman | Width::HoeffdingV => after * parts.first,
             Width::Rlberry => {
                 let most = after + range;
                 (range * parts.first + most * parts.second).min(if parts.first.is_infinite() {
@@ -131,14 +134,24 @@ impl Widths {
                     most
                 })
             }
-            Width::Bernstein if parts.first.is_infinite() => f64::INFINITY,
             Width::Bernstein => (8.0 * variance * parts.first).sqrt().max(8.0 * after * parts.first),
             Width::AzarBernstein => {
                 let (l, u) = (self.log, parts.first);
                 (8.0 * l * variance * u).sqrt() + 14.0 * horizon * range * l * u / 3.0 + (8.0 * u * visits).sqrt()
             }
+            _ => unreachable!("a plain product"),
         };
-        if parts.first.is_infinite() { f64::INFINITY } else { self.scale * width }
+        self.scale * width
+    }
+
+    /// The number that a stage-free part is multiplied with, for widths that are nothing but that product.
+    pub(crate) fn factor(&self, stage: usize) -> Option<f64> {
+        let Sizes { horizon, range, .. } = self.sizes;
+        match self.kind {
+            Width::Paper | Width::PaperPlain | Width::AzarHoeffding | Width::Quasi => Some(self.scale * range),
+            Width::Weissman | Width::HoeffdingV => Some(self.scale * ((horizon - 1.0 - stage as f64) * range)),
+            Width::Rlberry | Width::Bernstein | Width::AzarBernstein => None,
+        }
     }
 
     /// min(100² H³ S² A L² / N'_{h+1}(y), H²) of Azar's Bernstein width, for a next state visited so often at that stage.

@@ -3,9 +3,11 @@
 mod allowed;
 mod check;
 mod distribution;
+mod effects;
 mod forms;
 mod graph;
 mod grid;
+mod outcomes;
 mod range;
 mod reach;
 mod review;
@@ -107,7 +109,7 @@ fn build(spec: &WorldSpec, check: &mut Check) -> Option<World> {
         sources: Vec::new(),
     };
     if check.errors() == 0 {
-        review::review(check, &world, spec);
+        review::review(check, &world);
     }
     Some(world)
 }
@@ -138,7 +140,11 @@ fn declare(specs: &[VariableSpec], check: &mut Check) -> bool {
         let name = &spec.name.value;
         let kind = spec.kind.describe();
         if name.is_empty() {
-            check.push(Problem::error("empty-name", format!("a {kind} has an empty name")).at(spec.name.at));
+            check.push(
+                Problem::error("empty-name", format!("a {kind} has an empty name"))
+                    .help("give it one")
+                    .at(spec.name.at),
+            );
         }
         if let Some(other) = check.index.get(name) {
             let other = check.variables[other.ix()].kind;
@@ -152,6 +158,7 @@ fn declare(specs: &[VariableSpec], check: &mut Check) -> bool {
         } else {
             check.index.insert(name.clone(), VarId(i as u16));
         }
+        check.places.push(spec.name.at);
         check_values(spec, check);
         let values = spec.values.iter().map(|v| v.value.clone()).collect();
         check.variables.push(Variable { name: name.clone(), kind: spec.kind, values });
@@ -239,7 +246,7 @@ fn full_scope(check: &mut Check, child: VarId) -> Option<Mechanism> {
     parents.extend(if keys.is_empty() { check.of_kind(Kind::Lever) } else { keys });
     let what = format!("the table of \"{}\", which is to be learned and may depend on everything,", check.name(child));
     let columns = check.size(child);
-    check.table_space(&what, &parents, columns, "give it a `scope`", None)?;
+    check.table_space(&what, &parents, columns, "give it a `scope`", check.places[child.ix()])?;
     Some(Mechanism { children: vec![child], parents, table: None })
 }
 

@@ -135,6 +135,8 @@ impl Problem {
         if let Some((source, at)) = self.at.and_then(|at| Some((sources.get(at.source)?, at))) {
             let (line, column) = source.line_column(at.start);
             out.push_str(&format!("{}:{line}:{column}: ", source.name));
+        } else if let Some(source) = sources.first() {
+            out.push_str(&format!("{}: ", source.name));
         }
         out.push_str(&self.message);
         if let Some(help) = &self.help {

@@ -49,8 +49,11 @@ impl Check {
                 let all = list.len();
                 list.dedup();
                 if list.len() < all {
-                    let message = format!("{} of the listed interventions stand there twice", all - list.len());
-                    self.push(Problem::warning("listed-twice", message).help("take them out").at(at));
+                    let message = match all - list.len() {
+                        1 => "one of the listed interventions repeats an earlier one".to_owned(),
+                        n => format!("{n} of the listed interventions repeat earlier ones"),
+                    };
+                    self.push(Problem::warning("listed-twice", message).help("list each once").at(at));
                 }
                 Interventions::new(sizes.clone(), Setting::List(list), forbid, costs)
             }
@@ -240,4 +243,26 @@ fn search(sizes: &[usize], rules: &[Masks], lever: usize, live: &[usize], steps:
         let still: Vec<usize> = live.iter().copied().filter(|&r| rules[r][lever][value]).collect();
         search(sizes, rules, lever + 1, &still, steps)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_search_agrees_with_trying_every_intervention() {
+        // Every set of up to three rules over two levers of two values, each rule any pair of value sets.
+        let sets = [vec![true, false], vec![false, true], vec![true, true]];
+        let rules: Vec<Vec<(usize, Vec<bool>)>> = (0..9)
+            .map(|i| vec![(0, sets[i / 3].clone()), (1, sets[i % 3].clone())])
+            .chain((0..6).map(|i| vec![(i / 3, sets[i % 3].clone())]))
+            .collect();
+        for code in 0..rules.len().pow(3) {
+            let chosen = [code % 15, code / 15 % 15, code / 225];
+            let forbid = chosen.map(|r| Forbid { when: Vec::new(), levers: rules[r].clone() }).to_vec();
+            let all = Interventions::new(vec![2, 2], Setting::All, forbid, vec![]).expect("few");
+            let tried = (0..all.count()).any(|i| all.allows(&[], all.nth(i)));
+            assert_eq!(some_allowed(&all, &[0, 1, 2]), tried, "{chosen:?}");
+        }
+    }
 }

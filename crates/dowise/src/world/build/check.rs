@@ -12,6 +12,8 @@ const MOST_PROBLEMS: usize = 100;
 pub(crate) struct Check {
     pub(crate) variables: Vec<Variable>,
     pub(crate) index: HashMap<String, VarId>,
+    /// Where each variable is declared.
+    pub(crate) places: Vec<Option<At>>,
     problems: Vec<Problem>,
     errors: usize,
     left_out: usize,
@@ -35,8 +37,9 @@ impl Check {
         self.errors
     }
 
-    /// All findings; `Err` if there is an error among them.
+    /// All findings in the order of the file; `Err` if there is an error among them.
     pub(crate) fn finish(mut self) -> Result<Vec<Problem>, Vec<Problem>> {
+        self.problems.sort_by_key(|p| p.at.map_or((usize::MAX, 0), |at| (at.source, at.start)));
         if self.left_out > 0 {
             self.problems.push(Problem::error("more", format!("and {} more problems", self.left_out)));
         }
@@ -69,7 +72,7 @@ impl Check {
                 Some(near) => format!("did you mean \"{near}\"?"),
                 None => format!("declare it, for example as [{}.{}]", kinds[0].word(), bare(&name.value)),
             };
-            let message = format!("{role} names \"{}\", which is not a variable of this world", name.value);
+            let message = format!("\"{}\" in {role} is not a variable of this world", name.value);
             self.push(Problem::error("unknown-name", message).help(help).at(name.at));
             return None;
         };
@@ -78,7 +81,7 @@ impl Check {
             return Some(id);
         }
         let allowed: Vec<String> = kinds.iter().map(|k| format!("{}s", k.describe())).collect();
-        let message = format!("{role} names the {} \"{}\"", kind.describe(), name.value);
+        let message = format!("\"{}\" in {role} is a {}", name.value, kind.describe());
         let help = format!("only {} may stand here", and(&allowed));
         self.push(Problem::error("wrong-kind", message).help(help).at(name.at));
         None
@@ -91,7 +94,7 @@ impl Check {
         for name in names {
             if let Some(id) = self.variable(name, kinds, role) {
                 if ids.contains(&id) {
-                    let message = format!("{role} names \"{}\" twice", name.value);
+                    let message = format!("\"{}\" stands twice in {role}", name.value);
                     self.push(Problem::error("duplicate-name", message).help("take one out").at(name.at));
                 }
                 ids.push(id);
@@ -120,7 +123,7 @@ impl Check {
         if number.is_finite() {
             return true;
         }
-        let message = format!("{what} is {}, not a finite number", number_text(number));
+        let message = format!("{what} is {}", number_text(number));
         self.push(Problem::error("not-a-number", message).help("write an ordinary number").at(at));
         false
     }
@@ -143,12 +146,14 @@ pub(crate) fn nearest<'a>(word: &str, candidates: impl Iterator<Item = &'a str>)
     }
     let lower = word.to_lowercase();
     let most = (lower.chars().count() / 3).max(1);
-    candidates
-        .filter(|c| c.len() <= 400)
-        .map(|c| (strsim::damerau_levenshtein(&lower, &c.to_lowercase()), c))
-        .filter(|&(distance, c)| distance <= most && distance < c.chars().count().max(2))
-        .min_by_key(|&(distance, _)| distance)
-        .map(|(_, c)| c)
+    let near = |c: &'a str| {
+        let other = c.to_lowercase();
+        let begins = lower.len() > 2 && other.len() > 2 && (other.starts_with(&lower) || lower.starts_with(&other));
+        let distance = strsim::damerau_levenshtein(&lower, &other);
+        let close = distance <= most && (distance == 0 || distance < lower.chars().count().min(c.chars().count()));
+        (close || begins).then_some((distance, c))
+    };
+    candidates.filter(|c| c.len() <= 400).filter_map(near).min_by_key(|&(distance, _)| distance).map(|(_, c)| c)
 }
 
 /// `"a", "b" and "c"`-like joining of words that are already quoted or plain.

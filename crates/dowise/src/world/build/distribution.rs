@@ -15,16 +15,24 @@ pub(crate) struct Mended {
 }
 
 impl Check {
-    /// Checks one row and mends it if it is off by rounding; `what` is `probabilities of "x" given …`.
-    pub(crate) fn distribution(&mut self, row: &mut [f64], what: &str, at: Option<At>, mended: &mut Mended) -> bool {
+    /// Checks one row and mends it if it is off by rounding.
+    ///
+    /// `what` gives `probabilities of "x" given …` and is only asked when something is wrong.
+    pub(crate) fn distribution(
+        &mut self,
+        row: &mut [f64],
+        what: impl Fn(&Check) -> String,
+        at: Option<At>,
+        mended: &mut Mended,
+    ) -> bool {
         for &p in row.iter() {
             if !p.is_finite() {
-                let message = format!("one of the {what} is {}, not a number from 0 to 1", number_text(p));
+                let message = format!("one of the {} is {}", what(self), number_text(p));
                 self.push(Problem::error("not-a-number", message).help("write a number from 0 to 1").at(at));
                 return false;
             }
             if p < 0.0 {
-                let message = format!("one of the {what} is {}, less than 0", number_text(p));
+                let message = format!("one of the {} is {}, less than 0", what(self), number_text(p));
                 self.push(Problem::error("negative", message).help("write a number from 0 to 1").at(at));
                 return false;
             }
@@ -32,7 +40,7 @@ impl Check {
         let sum: f64 = row.iter().sum();
         let off = (sum - 1.0).abs();
         if off.is_nan() || off > ROUNDING {
-            let message = format!("the {what} sum to {}, not 1", number_text(sum));
+            let message = format!("the {} sum to {}, not 1", what(self), number_text(sum));
             let help = if sum < 1.0 {
                 format!("add the missing {} or rescale", number_text(1.0 - sum))
             } else {
@@ -56,8 +64,11 @@ impl Check {
         if mended.rows == 0 {
             return;
         }
-        let rows = if mended.rows == 1 { "1 row".to_owned() } else { format!("{} rows", mended.rows) };
-        let message = format!("{rows} of {what} summed to 1 only up to {:.0e} and were rescaled", mended.worst);
+        let (rows, were) = match mended.rows {
+            1 => ("1 row".to_owned(), "was"),
+            n => (format!("{n} rows"), "were"),
+        };
+        let message = format!("{rows} of {what} summed to 1 only up to {:.0e} and {were} rescaled", mended.worst);
         self.push(Problem::note("rounded", message).at(mended.first));
     }
 }

@@ -17,7 +17,8 @@ pub(crate) fn settle(
         if !mechanisms.iter().any(|m| m.children.contains(&id)) {
             let message = format!("nothing is said about what acts on \"{}\"", check.name(id));
             let help = "it is to be learned as if nothing did; add `parents` if something does";
-            check.push(Problem::warning("no-parents", message).help(help));
+            let at = check.places[id.ix()];
+            check.push(Problem::warning("no-parents", message).help(help).at(at));
             mechanisms.push(learned(id));
         }
     }
@@ -29,7 +30,8 @@ pub(crate) fn settle(
                 mechanisms.remove(m);
                 let message =
                     format!("every intervention sets \"{}\", so its own mechanism is never used", check.name(id));
-                check.push(Problem::note("always-set", message));
+                let at = check.places[id.ix()];
+                check.push(Problem::note("always-set", message).at(at));
             }
             _ => {}
         }

@@ -1,5 +1,7 @@
 //! Tables with named columns (CSV files): every combination of parents exactly once, in any order.
 
+use std::collections::HashMap;
+
 use super::check::{Check, nearest, some_of};
 use super::distribution::Mended;
 use super::forms::Target;
@@ -18,8 +20,7 @@ impl Check {
         let mut table = vec![0.0; target.space.len() * target.columns];
         let mut mended = Mended::default();
         self.fill(grid, &columns, target.parents, &target.space, &what, |check, index, numbers, at| {
-            let given = check.combination(target.parents, &target.space.digits(index));
-            check.distribution(numbers, &target.row_name(&given), at, &mut mended);
+            check.distribution(numbers, |check| target.row_at(check, index), at, &mut mended);
             table[index * target.columns..][..target.columns].copy_from_slice(numbers);
         });
         self.note_mended(&what, &mended);
@@ -68,6 +69,9 @@ impl Check {
             };
             self.push(problem.at(grid.header_at));
         }
+        if self.errors() > before {
+            return None; // a misspelt column would be reported as missing too
+        }
         let mut places = Vec::with_capacity(wanted.len());
         for (i, name) in wanted.iter().enumerate() {
             if wanted[..i].contains(name) {
@@ -100,6 +104,11 @@ impl Check {
         let before = self.errors();
         let (keys, numbers) = columns.split_at(parents.len());
         let mut owners = vec![NOBODY; space.len()];
+        // Large tables look every value up many times.
+        let position = |&id: &VarId| -> HashMap<String, usize> {
+            self.variables[id.ix()].values.iter().cloned().enumerate().map(|(v, name)| (name, v)).collect()
+        };
+        let positions: Vec<HashMap<String, usize>> = parents.iter().map(position).collect();
         for (r, row) in grid.rows.iter().enumerate() {
             if row.cells.len() != grid.header.len() {
                 let message = format!("this row of {what} has {} cells, not {}", row.cells.len(), grid.header.len());
@@ -107,8 +116,10 @@ impl Check {
                 continue;
             }
             let mut digits = Vec::with_capacity(parents.len());
-            for (&id, &column) in parents.iter().zip(keys) {
-                digits.extend(self.value(id, &Located::new(row.cells[column].clone(), row.at)));
+            for ((&id, &column), positions) in parents.iter().zip(keys).zip(&positions) {
+                let cell = &row.cells[column];
+                let known = positions.get(cell).copied();
+                digits.extend(known.or_else(|| self.value(id, &Located::new(cell.clone(), row.at))));
             }
             let mut found = Vec::with_capacity(numbers.len());
             for &column in numbers {
@@ -132,7 +143,7 @@ impl Check {
             }
         }
         if self.errors() == before {
-            self.nothing_missing(what, parents, space, &owners, NOBODY, grid.header_at);
+            self.nothing_missing(what, parents, space, &owners, NOBODY, "add the missing rows", grid.header_at);
         }
     }
 

@@ -11,11 +11,17 @@ use crate::world::{Mechanism, Setting, Start, VarId, World};
 /// Most states, and most (state, cause) pairs, for which the walk is made.
 const MOST_STATES: usize = 4096;
 const MOST_PAIRS: usize = 1 << 18;
+/// Most table entries to look at, over all states.
+const MOST_LOOKS: usize = 1 << 26;
 
 /// Number of states out of reach and the first of them; `None` if there are none or the world is too large to walk.
 pub(crate) fn unreached(world: &World) -> Option<(usize, usize)> {
     let n = world.n_states();
     if n > MOST_STATES || !world.is_fully_known() {
+        return None;
+    }
+    let entries: usize = world.mechanisms.iter().filter_map(|m| m.table.as_ref()).map(|t| t.len()).sum();
+    if entries > MOST_LOOKS / n {
         return None;
     }
     let mut causes: Vec<VarId> = world.transitions.iter().flat_map(|m| m.parents.iter().copied()).collect();

@@ -2,11 +2,12 @@
 
 use super::check::Check;
 use super::reach;
-use crate::world::{At, Problem, VarId, World, WorldSpec};
+use crate::world::{At, Problem, VarId, World};
 
 /// Adds a warning for everything that plays no part, and for states that nothing reaches.
-pub(crate) fn review(check: &mut Check, world: &World, spec: &WorldSpec) {
-    let place = |id: VarId| -> Option<At> { spec.variables.get(id.ix()).and_then(|v| v.name.at) };
+pub(crate) fn review(check: &mut Check, world: &World) {
+    let places = check.places.clone();
+    let place = |id: VarId| -> Option<At> { places[id.ix()] };
     let causes = world.cause_variables();
     for &id in &world.keys {
         if !causes.contains(&id) {

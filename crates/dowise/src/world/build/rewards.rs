@@ -71,7 +71,8 @@ impl Check {
                 let level = |&id: &VarId| (format!("one for each value of \"{}\"", self.name(id)), self.size(id));
                 let levels: Vec<(String, usize)> = scope.iter().map(level).collect();
                 let mut table = Vec::new();
-                if !self.flatten(nested, &levels, &mut table, &mut Vec::new()) {
+                let help = "the lists run over the scope in order";
+                if !self.flatten(nested, &levels, help, &mut table, &mut Vec::new()) {
                     return None;
                 }
                 table

@@ -42,9 +42,10 @@ impl Check {
         } else if names.is_empty() {
             format!("there are no {role}")
         } else {
-            format!("the {role} are {}", some_of(&names))
+            format!("the {role}: {}", some_of(&names))
         };
-        let message = format!("\"{}\" is not among the {role}", name.value);
+        let among = if role.starts_with("scope") { "in" } else { "among" };
+        let message = format!("\"{}\" is not {among} the {role}", name.value);
         self.push(Problem::error("not-a-parent", message).help(help).at(name.at));
         None
     }
@@ -67,7 +68,7 @@ impl Check {
         (self.errors() == before).then_some(mask)
     }
 
-    /// For messages: the combinations that masks leave, ` given loyalty = "new" or "fan"`; empty if all.
+    /// For messages: the combinations that masks leave, `loyalty = "new" or "fan"`; empty if all.
     pub(crate) fn given(&self, ids: &[VarId], masks: &Masks) -> String {
         let mut parts = Vec::new();
         for (&id, mask) in ids.iter().zip(masks) {
@@ -75,11 +76,14 @@ impl Check {
                 continue;
             }
             let values = &self.variables[id.ix()].values;
-            let names: Vec<String> =
-                values.iter().zip(mask).filter(|(_, m)| **m).map(|(v, _)| format!("\"{v}\"")).collect();
+            let admitted = values.iter().zip(mask).filter(|(_, m)| **m).map(|(v, _)| format!("\"{v}\""));
+            let mut names: Vec<String> = admitted.take(9).collect();
+            if names.len() > 8 {
+                names[8] = "…".to_owned();
+            }
             parts.push(format!("{} = {}", self.name(id), names.join(" or ")));
         }
-        if parts.is_empty() { String::new() } else { format!(" given {}", parts.join(", ")) }
+        parts.join(", ")
     }
 
     /// For each combination, the first row that covers it. Rows that cover nothing new get a warning;
@@ -108,7 +112,8 @@ impl Check {
                 self.push(Problem::warning("dead-row", message).help("move it up or take it out").at(*row_at));
             }
         }
-        self.nothing_missing(what, ids, space, &owners, NOBODY, at).then_some(owners)
+        let help = "add the missing rows, or a last row without `when`";
+        self.nothing_missing(what, ids, space, &owners, NOBODY, help, at).then_some(owners)
     }
 
     /// Whether every combination is covered; the first that is not is named.
@@ -119,6 +124,7 @@ impl Check {
         space: &Space,
         owners: &[u32],
         nobody: u32,
+        help: &str,
         at: Option<At>,
     ) -> bool {
         let Some(first) = owners.iter().position(|&o| o == nobody) else { return true };
@@ -129,7 +135,6 @@ impl Check {
             let more = if missing > 1 { format!(" and {} more", missing - 1) } else { String::new() };
             format!("{what} has no row for {}{more}", self.combination(ids, &space.digits(first)))
         };
-        let help = "add the missing rows, or a last row without `when`";
         self.push(Problem::error("missing-row", message).help(help).at(at));
         false
     }

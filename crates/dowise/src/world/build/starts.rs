@@ -30,7 +30,7 @@ impl Check {
             let what = format!("probabilities of \"{}\" at the start", name.value);
             let Some(mut row) = self.plain_outcome(outcome, &[id], &what, name.at) else { continue };
             let mut mended = Mended::default();
-            self.distribution(&mut row, &what, name.at, &mut mended);
+            self.distribution(&mut row, |_| what.clone(), name.at, &mut mended);
             self.note_mended(&format!("the start of \"{}\"", name.value), &mended);
             if product[position].replace(row).is_some() {
                 let message = format!("the start of \"{}\" is given twice", name.value);
@@ -50,11 +50,10 @@ impl Check {
             for (name, value) in &row.state {
                 let Some(id) = self.variable(name, &[Kind::State], "the start") else { continue };
                 let Some(value) = self.value(id, value) else { continue };
-                if let Some(position) = state.iter().position(|&s| s == id) {
-                    if digits[position].replace(value).is_some() {
-                        let message = format!("\"{}\" stands twice in one starting state", name.value);
-                        self.push(Problem::error("duplicate-name", message).help("take one out").at(name.at));
-                    }
+                let Some(position) = state.iter().position(|&s| s == id) else { continue };
+                if digits[position].replace(value).is_some() {
+                    let message = format!("\"{}\" stands twice in one starting state", name.value);
+                    self.push(Problem::error("duplicate-name", message).help("take one out").at(name.at));
                 }
             }
             let weight = row.weight.value;
@@ -68,7 +67,7 @@ impl Check {
             match given {
                 Some(digits) => *weights.entry(space.index(&digits)).or_insert(0.0) += weight,
                 None if self.errors() == before => {
-                    let missing = digits.iter().position(Option::is_none).map_or(0, |i| i);
+                    let missing = digits.iter().position(Option::is_none).unwrap_or(0);
                     let message = format!("a starting state does not say \"{}\"", self.name(state[missing]));
                     let at = row.state.first().and_then(|(name, _)| name.at).or(row.weight.at);
                     self.push(Problem::error("incomplete", message).help("give every state factor a value").at(at));

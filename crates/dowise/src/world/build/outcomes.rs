@@ -1,0 +1,209 @@
+//! Mechanisms written as rows: what each row says, compiled to a table.
+
+use super::check::Check;
+use super::distribution::Mended;
+use super::forms::Target;
+use super::rows::{Masks, each_point};
+use crate::Space;
+use crate::world::{At, Located, Outcome, Problem, RowSpec, VarId};
+
+impl Check {
+    pub(crate) fn rows(&mut self, rows: &[RowSpec], target: &Target<'_>) -> Option<Vec<f64>> {
+        let before = self.errors();
+        let what = format!("the table of {}", target.names);
+        let mut masks = Vec::with_capacity(rows.len());
+        for row in rows {
+            if let Some(mask) = self.masks(&row.when, target.parents, &target.role) {
+                masks.push((mask, row.at));
+            }
+        }
+        if self.errors() > before {
+            return None;
+        }
+        let owners = self.owners(&what, target.parents, &target.space, &masks, target.at);
+        let mut mended = Mended::default();
+        let mut table = vec![0.0; target.space.len() * target.columns];
+        for (r, (row, (masks, _))) in rows.iter().zip(&masks).enumerate() {
+            let name = target.row_name(&self.given(target.parents, masks));
+            let met = match (&row.outcome, &owners) {
+                (Outcome::SameAs(_) | Outcome::Shift { .. }, Some(owners)) => {
+                    met(&target.space, masks, owners, r as u32)
+                }
+                _ => masks.clone(),
+            };
+            let Some(filler) = self.outcome(row, &met, &name, target, &mut mended) else { continue };
+            let Some(owners) = &owners else { continue };
+            each_point(&target.space, masks, |index| {
+                if owners[index] == r as u32 {
+                    filler.fill(index, &target.space, &mut table[index * target.columns..][..target.columns]);
+                }
+            });
+        }
+        self.note_mended(&what, &mended);
+        (self.errors() == before).then_some(table)
+    }
+
+    /// What a row writes into the combinations it covers.
+    fn outcome(
+        &mut self,
+        row: &RowSpec,
+        masks: &[Vec<bool>],
+        name: &str,
+        target: &Target<'_>,
+        mended: &mut Mended,
+    ) -> Option<Filler> {
+        match &row.outcome {
+            Outcome::Probabilities(_) | Outcome::Named(_) | Outcome::Is(_) => {
+                let mut fixed = self.plain_outcome(&row.outcome, target.children, name, row.at)?;
+                self.distribution(&mut fixed, |_| name.to_owned(), row.at, mended).then_some(Filler::Fixed(fixed))
+            }
+            Outcome::SameAs(parent) => {
+                let (axis, places) = self.follow(parent, masks, target, row.at)?;
+                Some(Filler::Moved { axis, places, by: vec![(0, 1.0)] })
+            }
+            Outcome::Shift { of, by } => {
+                let own = target.children.first().filter(|_| target.next).map(|&id| self.name(id).to_owned());
+                let parent = match (of, own) {
+                    (Some(of), _) => of.clone(),
+                    (None, Some(own)) => Located::new(own, row.at),
+                    (None, None) => {
+                        let message = format!("this row of {} shifts, but does not say relative to what", target.names);
+                        let help = "add `of = \"…\"` with one of its parents";
+                        self.push(Problem::error("shift-of", message).help(help).at(row.at));
+                        return None;
+                    }
+                };
+                let mut probabilities: Vec<f64> = by.iter().map(|&(_, p)| p).collect();
+                let good = self.distribution(&mut probabilities, |_| name.to_owned(), row.at, mended);
+                let (axis, places) = self.follow(&parent, masks, target, row.at)?;
+                let by = by.iter().zip(probabilities).map(|(&(step, _), p)| (step, p)).collect();
+                good.then_some(Filler::Moved { axis, places, by })
+            }
+        }
+    }
+
+    /// The probabilities of an outcome that does not look at the parents, not yet checked to sum to 1.
+    pub(crate) fn plain_outcome(
+        &mut self,
+        outcome: &Outcome,
+        children: &[VarId],
+        name: &str,
+        at: Option<At>,
+    ) -> Option<Vec<f64>> {
+        let columns = super::product(children.iter().map(|&id| self.size(id)))? as usize;
+        match outcome {
+            Outcome::Probabilities(p) if p.len() == columns => Some(p.clone()),
+            Outcome::Probabilities(p) => {
+                let s = if columns == 1 { "" } else { "s" };
+                let message = format!("expected {columns} number{s} for the {name}, found {}", p.len());
+                self.push(Problem::error("shape", message).help("write one for each value, in order").at(at));
+                None
+            }
+            Outcome::Named(named) => {
+                let before = self.errors();
+                let mut fixed = vec![0.0; columns];
+                for (value, p) in named {
+                    if let Some(column) = self.column(children, value) {
+                        fixed[column] = p.value;
+                    }
+                }
+                (self.errors() == before).then_some(fixed)
+            }
+            Outcome::Is(value) => {
+                let mut fixed = vec![0.0; columns];
+                fixed[self.column(children, value)?] = 1.0;
+                Some(fixed)
+            }
+            Outcome::SameAs(_) | Outcome::Shift { .. } => {
+                let message = format!("the {name} cannot follow another variable");
+                self.push(Problem::error("shift-of", message).help("write probabilities or a value").at(at));
+                None
+            }
+        }
+    }
+
+    /// Which column a value (`a`, or `a|b` for joint tables) means.
+    pub(crate) fn column(&mut self, children: &[VarId], value: &Located<String>) -> Option<usize> {
+        if let [child] = children {
+            return self.value(*child, value);
+        }
+        let parts: Vec<&str> = value.value.split('|').collect();
+        if parts.len() != children.len() {
+            let names = self.names(children);
+            let message = format!("\"{}\" does not give one value for each of {names}", value.value);
+            self.push(Problem::error("unknown-value", message).help("join them by `|`").at(value.at));
+            return None;
+        }
+        let mut column = 0;
+        for (&child, part) in children.iter().zip(parts) {
+            column = column * self.size(child) + self.value(child, &Located::new(part.to_owned(), value.at))?;
+        }
+        Some(column)
+    }
+
+    /// For `same_as` and `shift`: the parent's axis, and for each of its values the place among the child's values.
+    fn follow(
+        &mut self,
+        parent: &Located<String>,
+        masks: &[Vec<bool>],
+        target: &Target<'_>,
+        at: Option<At>,
+    ) -> Option<(usize, Vec<usize>)> {
+        let &[child] = target.children else {
+            let message = "a row of a joint table cannot follow a parent";
+            self.push(Problem::error("shift-of", message).help("write probabilities").at(at));
+            return None;
+        };
+        let axis = self.axis(parent, target.parents, &target.role)?;
+        let from = &self.variables[target.parents[axis].ix()];
+        let to = &self.variables[child.ix()];
+        let mut places = vec![0; from.size()];
+        for (v, value) in from.values.iter().enumerate().filter(|&(v, _)| masks[axis][v]) {
+            match to.values.iter().position(|w| w == value) {
+                Some(place) => places[v] = place,
+                None => {
+                    let message = format!(
+                        "\"{}\" cannot follow \"{}\": \"{value}\" is not a value of \"{}\"",
+                        to.name, from.name, to.name
+                    );
+                    let help = "use it only where their values have the same names";
+                    self.push(Problem::error("unknown-value", message).help(help).at(at));
+                    return None;
+                }
+            }
+        }
+        Some((axis, places))
+    }
+}
+
+/// The values of each parent that a row really meets: those in combinations that no earlier row covers.
+fn met(space: &Space, masks: &Masks, owners: &[u32], row: u32) -> Masks {
+    let mut met: Masks = masks.iter().map(|m| vec![false; m.len()]).collect();
+    each_point(space, masks, |index| {
+        if owners[index] == row {
+            met.iter_mut().enumerate().for_each(|(axis, m)| m[space.digit(index, axis)] = true);
+        }
+    });
+    met
+}
+
+/// What a row writes into the combinations it covers.
+enum Filler {
+    Fixed(Vec<f64>),
+    Moved { axis: usize, places: Vec<usize>, by: Vec<(i64, f64)> },
+}
+
+impl Filler {
+    fn fill(&self, index: usize, space: &Space, out: &mut [f64]) {
+        match self {
+            Filler::Fixed(row) => out.copy_from_slice(row),
+            Filler::Moved { axis, places, by } => {
+                let from = places[space.digit(index, *axis)] as i64;
+                for &(step, p) in by {
+                    let to = from.saturating_add(step).clamp(0, out.len() as i64 - 1);
+                    out[to as usize] += p;
+                }
+            }
+        }
+    }
+}
