@@ -197,6 +197,13 @@ impl LinearLearner {
         self.model.beta(stage)
     }
 
+    /// What a step is regressed on: φ(s, c), or ψ(s, a) for the intervention of rank `cause`.
+    pub fn regressor(&self, state: usize, cause: usize) -> &[f64] {
+        let d = self.features.dimension();
+        let n_causes = self.model.columns.ncols() / self.plan.n_states;
+        &self.model.columns.as_slice()[(state * n_causes + cause) * d..][..d]
+    }
+
     /// Least-squares weights of a stage for targets r + V(s'), V being any value of the next state.
     pub fn weights(&self, stage: usize, next_value: &[f64]) -> Vec<f64> {
         self.model.weights(stage, next_value).as_slice().to_vec()
@@ -288,8 +295,8 @@ fn fits(
 ) -> Result<(), LinearError> {
     let designs = if options.stage_dependent { horizon } else { 1 };
     let [wide, states, all] = [d, n_states, cells].map(|n| n as u128);
-    // Features; for each design Λ, its factor and a copy while it is refreshed, M, and widths.
-    let bytes = 8 * (all * wide + designs as u128 * (3 * wide * wide + wide * states + 3 * all));
+    // Features as given and as regressed on; for each design Λ, its factor and a copy while it is refreshed, M, and widths.
+    let bytes = 8 * (2 * all * wide + designs as u128 * (3 * wide * wide + wide * states + 3 * all));
     if bytes > MOST_BYTES {
         return Err(LinearError::TooLarge { dimension: d, designs, cells, bytes, limit: MOST_BYTES });
     }

@@ -3,6 +3,7 @@
 mod allowed;
 mod check;
 mod distribution;
+mod features;
 mod effects;
 mod forms;
 mod graph;

@@ -3,11 +3,13 @@
 mod build;
 mod catalogue;
 mod deep_sea;
+mod linear;
 mod paper;
 mod river_swim;
 
 pub use catalogue::{Setting, TemplateError, describe, names, settings, text};
 pub use deep_sea::DeepSea;
+pub use linear::{Linear, LinearWorldError};
 pub use paper::Paper;
 pub use river_swim::RiverSwim;
 
