@@ -1,6 +1,7 @@
 //! The program `dowise`: worlds in a file, what their structure is worth, and what to do in them.
 
 mod commands;
+mod naming;
 mod output;
 mod render;
 mod table;
@@ -35,6 +36,7 @@ Examples:
   dowise new campaign              write campaign.toml, an e-mail campaign to start from
   dowise check campaign.toml       is it sound, how large is it, and what is its structure worth?
   dowise check campaign.toml --draw campaign.svg
+  dowise plan campaign.toml        the best mail for every customer at every stage
 
 Exit status: 0 fine, 1 the answer is no, 2 wrong usage, 3 could not read or write.";
 

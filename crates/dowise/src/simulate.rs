@@ -191,18 +191,17 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Plays one episode.
+    /// Plays one episode and judges the policy that was followed.
     pub fn episode(&mut self, agent: &mut impl Agent) -> Episode {
+        self.play(agent, true)
+    }
+
+    /// Plays one episode; the regret is exact, or zero if the policy is not to be judged.
+    pub fn play(&mut self, agent: &mut impl Agent, judge: bool) -> Episode {
         self.episode += 1;
         let start = self.simulator.start(&mut self.starts);
         agent.begin_episode();
-        let policy = agent.policy();
-        if self.judged != policy {
-            self.evaluator.evaluate(policy);
-            self.judged.clear();
-            self.judged.extend_from_slice(policy);
-        }
-        let regret = self.optimal_s[start] - self.evaluator.value_hs[start];
+        let regret = if judge { self.judge(agent.policy(), start) } else { 0.0 };
         let mut state = start;
         let mut reward = 0.0;
         for stage in 0..self.simulator.world.horizon() {
@@ -215,6 +214,16 @@ impl<'a> Run<'a> {
         }
         agent.end_episode();
         Episode { number: self.episode, start, regret, reward }
+    }
+
+    /// V*(start) − V^π(start); a policy that was judged last time is not judged again.
+    fn judge(&mut self, policy: &[Action], start: usize) -> f64 {
+        if self.judged != policy {
+            self.evaluator.evaluate(policy);
+            self.judged.clear();
+            self.judged.extend_from_slice(policy);
+        }
+        self.optimal_s[start] - self.evaluator.value_hs[start]
     }
 
     /// Plays so many episodes, telling `after` about each; it may stop the run.

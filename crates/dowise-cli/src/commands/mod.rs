@@ -3,6 +3,7 @@
 mod check;
 mod completions;
 mod new;
+mod plan;
 
 use crate::output::{Failure, Output, Status};
 
@@ -10,6 +11,7 @@ use crate::output::{Failure, Output, Status};
 pub(crate) enum Command {
     New(new::Args),
     Check(check::Args),
+    Plan(plan::Args),
     Completions(completions::Args),
 }
 
@@ -18,6 +20,7 @@ impl Command {
         match self {
             Command::New(args) => new::run(args, output),
             Command::Check(args) => check::run(args, output),
+            Command::Plan(args) => plan::run(args, output),
             Command::Completions(args) => completions::run(args, output),
         }
     }

@@ -1,5 +1,6 @@
 //! P(c | s, do(a)): how likely an intervention sets off each cause, exact, with interventions never listed whole.
 
+mod anchor;
 mod elimination;
 mod group;
 pub(crate) mod groups;
@@ -9,9 +10,10 @@ mod search;
 use crate::Space;
 use crate::world::{Action, Forbid, Interventions, Setting, VarId, World};
 
+pub(crate) use anchor::Anchor;
 pub use elimination::TooLarge;
 pub(crate) use group::Group;
-pub(crate) use search::{Scratch, Tie};
+pub(crate) use search::{Scratch, Tie, pick};
 
 /// Why P(c | s, do(a)) cannot be computed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -95,6 +97,8 @@ pub struct Kernel {
     groups: Vec<Group>,
     /// Forbidden combinations that involve levers of more than one group.
     cross: Vec<Forbid>,
+    /// Whether any lever costs anything.
+    has_costs: bool,
     /// At most so many levers may be set, if that binds across groups.
     limit: Option<usize>,
 }
@@ -139,7 +143,15 @@ impl Kernel {
             .into_iter()
             .map(|shape| Group::new(world, shape, tables, radii, &cross, limit.is_some()))
             .collect::<Result<Vec<Group>, KernelError>>()?;
-        Ok(Kernel { interventions, state_space: world.state_space().clone(), causes, groups, cross, limit })
+        Ok(Kernel {
+            has_costs: interventions.has_costs(),
+            interventions,
+            state_space: world.state_space().clone(),
+            causes,
+            groups,
+            cross,
+            limit,
+        })
     }
 
     /// The causes.

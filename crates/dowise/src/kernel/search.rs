@@ -22,6 +22,8 @@ pub(crate) struct Scratch {
     partial: Vec<Vec<Vec<f64>>>,
     orders: Vec<Vec<(f64, u32)>>,
     leaves: Vec<(f64, u64)>,
+    /// Values and positions looked at in a search with a memory.
+    pub(crate) seen: Vec<(f64, usize)>,
 }
 
 /// What stays fixed during one search.
@@ -51,17 +53,24 @@ impl Kernel {
         scratch: &mut Scratch,
     ) -> (f64, Action) {
         debug_assert_eq!(loss.len(), self.n_causes());
-        if !self.interventions.has_costs() {
-            let (lo, hi) = loss.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(lo, hi), &x| (lo.min(x), hi.max(x)));
-            if let (true, Tie::Random(random)) = (hi - lo <= tolerance, tie) {
-                return (lo, super::any_allowed(&self.interventions, &self.state_space, state, random));
-            }
+        if let Some(tied) = self.all_tied(state, loss, tolerance, tie) {
+            return tied;
         }
         match &self.groups[..] {
             [] => (loss[0], Action(0)),
             [_] => self.best_of_one(state, loss, tolerance, tie, scratch),
             _ => self.best_of_many(state, loss, tolerance, tie, scratch),
         }
+    }
+
+    /// Where every cause is worth the same and nothing costs anything: any allowed intervention, if ties are drawn.
+    pub(crate) fn all_tied(&self, state: usize, loss: &[f64], tolerance: f64, tie: Tie) -> Option<(f64, Action)> {
+        let Tie::Random(random) = tie else { return None };
+        if self.has_costs || spread(loss) > tolerance {
+            return None;
+        }
+        let least = loss.iter().copied().fold(f64::INFINITY, f64::min);
+        Some((least, super::any_allowed(&self.interventions, &self.state_space, state, random)))
     }
 
     fn best_of_one(
@@ -83,19 +92,12 @@ impl Kernel {
                 scratch.values[i] = (scratch.values[i] - gain).max(0.0);
             }
         }
-        if self.interventions.has_costs() {
+        if self.has_costs {
             for i in 0..row.n {
                 scratch.values[i] += group.settings[row.setting(i)].cost;
             }
         }
-        let values = &scratch.values[..row.n];
-        let best = values.iter().copied().fold(f64::INFINITY, f64::min);
-        let ties = || (0..row.n).filter(|&i| values[i] <= best + tolerance);
-        let chosen = match tie {
-            Tie::First => ties().next(),
-            Tie::Random(random) => ties().nth(scale(random, ties().count() as u64) as usize),
-        };
-        let chosen = chosen.expect("every state has an allowed intervention");
+        let (best, chosen) = pick(&scratch.values[..row.n], tolerance, tie);
         (best, Action(group.settings[row.setting(chosen)].part))
     }
 
@@ -206,7 +208,7 @@ fn spread(loss: &[f64]) -> f64 {
 }
 
 /// values(i) = Σ_c prob\[c\]\[i\] · loss(c), eight settings at a time.
-fn weigh(prob: &[f64], loss: &[f64], values: &mut [f64]) {
+pub(crate) fn weigh(prob: &[f64], loss: &[f64], values: &mut [f64]) {
     let n = values.len();
     let (blocks, rest) = values.as_chunks_mut::<8>();
     for (b, block) in blocks.iter_mut().enumerate() {
@@ -236,4 +238,29 @@ fn condition(tensor: &[f64], prob: &[f64], i: usize, n: usize, n_causes: usize, 
             *o += p * x;
         }
     }
+}
+
+/// The least value and the position chosen among those within the tolerance of it.
+pub(crate) fn pick(values: &[f64], tolerance: f64, tie: Tie) -> (f64, usize) {
+    let best = least(values);
+    let limit = best + tolerance;
+    let mut ties = values.iter().enumerate().filter(|(_, v)| **v <= limit).map(|(i, _)| i);
+    let chosen = match tie {
+        Tie::First => ties.next(),
+        Tie::Random(random) => {
+            let n = values.iter().map(|v| u64::from(*v <= limit)).sum();
+            ties.nth(scale(random, n) as usize)
+        }
+    };
+    (best, chosen.expect("every state has an allowed intervention"))
+}
+
+/// The least of some numbers, eight lanes at a time.
+fn least(values: &[f64]) -> f64 {
+    let (eights, rest) = values.as_chunks::<8>();
+    let mut least = [f64::INFINITY; 8];
+    for eight in eights {
+        (0..8).for_each(|lane| least[lane] = if eight[lane] < least[lane] { eight[lane] } else { least[lane] });
+    }
+    rest.iter().chain(&least).copied().fold(f64::INFINITY, f64::min)
 }

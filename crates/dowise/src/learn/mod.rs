@@ -28,7 +28,7 @@ use self::model::{Model, Rule};
 use self::rewards::Rewards;
 use self::sets::Confidence;
 use self::width::{Sizes, Widths};
-use crate::kernel::{CauseSpace, Kernel, KernelError, Scratch, Tie, mix};
+use crate::kernel::{Anchor, CauseSpace, Kernel, KernelError, Scratch, Tie, mix};
 use crate::plan::{Buffers, Chooser, Plan, TIE_TOLERANCE, Ties, backward_induction, rewards_by_cause};
 use crate::world::{Action, VarId};
 
@@ -161,6 +161,21 @@ impl Chooser for Choice {
             Choice::Keys(kernel) => kernel.best(state, loss, tolerance, tie, scratch),
         }
     }
+
+    fn best_anchored(
+        &self,
+        state: usize,
+        loss: &[f64],
+        tolerance: f64,
+        tie: Tie,
+        anchor: &mut Anchor,
+        scratch: &mut Scratch,
+    ) -> (f64, Action) {
+        match self {
+            Choice::Actions(list) => list.best(state, loss, tolerance, tie, scratch),
+            Choice::Keys(kernel) => kernel.best_anchored(state, loss, tolerance, tie, anchor, scratch),
+        }
+    }
 }
 
 /// A learner: options, what it was told, what it has seen, and its present plan.
@@ -274,6 +289,9 @@ impl Learner {
             plan.value_hs.iter_mut().take(horizon * n).enumerate().for_each(|(i, v)| *v = model.caps[i / n]);
         }
         let tolerance = TIE_TOLERANCE * horizon as f64 * range.max(f64::MIN_POSITIVE);
+        // What is learned about P(c | s, a) changes from plan to plan; then there is nothing to hold on to.
+        let remembers = !by_action && mechanisms.is_none();
+        let anchors = if remembers { vec![Anchor::default(); horizon * layout.n_states()] } else { Vec::new() };
         let mut learner = Learner {
             knowledge: knowledge.clone(),
             key_causes,
@@ -284,7 +302,7 @@ impl Learner {
             counts,
             model,
             plan,
-            buffers: Buffers::default(),
+            buffers: Buffers { anchors, ..Buffers::default() },
             tolerance,
             episode: 0,
             due: true,

@@ -96,7 +96,7 @@ impl Contraction {
         }
         for (i, step) in self.steps.iter().enumerate() {
             // The last step must land in `out`, so the buffers alternate backwards from it.
-            let into_out = (self.steps.len() - 1 - i) % 2 == 0;
+            let into_out = (self.steps.len() - 1 - i).is_multiple_of(2);
             let (input, output): (&[f64], &mut Vec<f64>) = match (i, into_out) {
                 (0, true) => (value, &mut *out),
                 (0, false) => (value, &mut *spare),
@@ -201,14 +201,30 @@ pub(crate) struct Mean {
 
 impl Mix for Mean {
     fn mix<'a>(&self, row: usize, at: impl Fn(usize) -> &'a [f64], out: &mut [f64]) {
-        let block = &self.prob[row * self.n_values * self.n_causes..][..self.n_values * self.n_causes];
-        for (v, p) in block.chunks_exact(self.n_causes).enumerate() {
-            match at(v) {
-                [x] if v == 0 => out.iter_mut().zip(p).for_each(|(o, p)| *o = p * x),
-                [x] => out.iter_mut().zip(p).for_each(|(o, p)| *o += p * x),
-                x if v == 0 => out.iter_mut().zip(p).zip(x).for_each(|((o, p), x)| *o = p * x),
-                x => out.iter_mut().zip(p).zip(x).for_each(|((o, p), x)| *o += p * x),
+        let n = self.n_causes;
+        let block = &self.prob[row * self.n_values * n..][..self.n_values * n];
+        let shared = at(0).len() == 1;
+        // Eight causes at a time, so that sums stay in registers while the values pass.
+        let (eights, rest) = out.as_chunks_mut::<8>();
+        let done = n - rest.len();
+        for (e, out) in eights.iter_mut().enumerate() {
+            let mut sum = [0.0; 8];
+            for (v, p) in block.chunks_exact(n).enumerate() {
+                let p: &[f64; 8] = p[e * 8..][..8].try_into().expect("eight");
+                if shared {
+                    let x = at(v)[0];
+                    (0..8).for_each(|lane| sum[lane] += p[lane] * x);
+                } else {
+                    let x: &[f64; 8] = at(v)[e * 8..][..8].try_into().expect("eight");
+                    (0..8).for_each(|lane| sum[lane] += p[lane] * x[lane]);
+                }
             }
+            *out = sum;
+        }
+        for (i, out) in rest.iter_mut().enumerate() {
+            let c = done + i;
+            let x = |v: usize| at(v)[if shared { 0 } else { c }];
+            *out = block.chunks_exact(n).enumerate().fold(0.0, |sum, (v, p)| sum + p[c] * x(v));
         }
     }
 }

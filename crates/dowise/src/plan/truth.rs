@@ -61,7 +61,7 @@ const MEMORY_LIMIT: u128 = 16 << 30;
 /// let world = World::new(worlds::Paper::default().spec()?)?;
 /// let planner = Planner::new(&world)?;
 /// let plan = planner.plan();
-/// assert_eq!(planner.evaluate(&plan.policy_hs)?[0], plan.value(0, 0));
+/// assert!((planner.evaluate(&plan.policy_hs)?[0] - plan.value(0, 0)).abs() < 1e-9);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug)]
