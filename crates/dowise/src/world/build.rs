@@ -3,6 +3,7 @@
 mod allowed;
 mod check;
 mod distribution;
+mod features;
 mod effects;
 mod forms;
 mod graph;
@@ -104,6 +105,7 @@ fn build(spec: &WorldSpec, check: &mut Check) -> Option<World> {
         interventions,
         start,
         state_space,
+        features: None,
         findings: Vec::new(),
         sources: Vec::new(),
     };
