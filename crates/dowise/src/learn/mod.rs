@@ -14,6 +14,7 @@ mod preset;
 mod rewards;
 mod save;
 mod sets;
+mod spec;
 mod width;
 
 use rand::SeedableRng;
@@ -37,6 +38,7 @@ pub use knowledge::Knowledge;
 pub use options::{Cap, Causes, Estimate, Options, Schedule, Sets, States, Width};
 pub use preset::{Preset, UnknownPreset};
 pub use save::RestoreError;
+pub use spec::{LearnerSpec, SpecError};
 
 /// Counters that a learner may have; above that it refuses (4 GiB).
 pub(crate) const MOST_CELLS: usize = 1 << 30;

@@ -215,6 +215,9 @@ mod tests {
         let says = |linear: Linear| linear.world().unwrap_err().to_string();
         assert_eq!(says(Linear { dimension: 0, ..Linear::default() }), "dimension is 0, and must be at least 1");
         assert_eq!(says(Linear { distance: 2.0, ..Linear::default() }), "distance is 2, and must be between 0 and 1");
-        assert!(says(Linear { dimension: 1 << 40, ..Linear::default() }).starts_with("the table of the features would have"));
+        assert!(
+            says(Linear { dimension: 1 << 40, ..Linear::default() })
+                .starts_with("the table of the features would have")
+        );
     }
 }
