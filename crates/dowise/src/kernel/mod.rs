@@ -191,6 +191,12 @@ impl Kernel {
         }
     }
 
+    /// How far the distribution of an intervention may be off in a state (total variation); nothing where it is known.
+    pub(crate) fn radius(&self, state: usize, action: Action) -> f64 {
+        let of = |g: &Group| g.radius(g.row_of(state), g.setting_of(&self.interventions, action));
+        self.groups.iter().map(of).sum()
+    }
+
     /// Whether an intervention is allowed in a state.
     pub fn allows(&self, state: usize, action: Action) -> bool {
         self.interventions.allows(&self.state_space.digits(state), action)

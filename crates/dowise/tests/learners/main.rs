@@ -7,5 +7,7 @@ mod small_worlds;
 
 mod agreement;
 mod equalities;
+mod explain;
 mod guard;
+mod invariants;
 mod save;
