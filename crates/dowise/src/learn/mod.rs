@@ -531,7 +531,7 @@ impl Agent for Learner {
         if self.model.needs_visits() {
             self.model.visits_hs[step.stage * self.layout.n_states() + step.state] += 1;
         }
-        self.rewards.observe(&self.layout.state_space, step.state, cause, step.rewards);
+        self.due |= self.rewards.observe(&self.layout.state_space, step.state, cause, step.rewards);
         if let Some(guard) = &mut self.guard {
             guard.observe(cause, self.layout.n_causes, step);
         }
@@ -540,7 +540,7 @@ impl Agent for Learner {
             let levers = self.knowledge.levers();
             let was_set =
                 |id: VarId| levers.iter().position(|l| *l == id).is_some_and(|l| all.lever(step.action, l).is_some());
-            mechanisms.observe(was_set, step.values);
+            self.due |= mechanisms.observe(was_set, step.values);
         }
     }
 
