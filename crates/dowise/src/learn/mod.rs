@@ -68,6 +68,11 @@ pub enum LearnError {
         /// Its name.
         width: &'static str,
     },
+    /// Posterior samples under a rule that only ever lowers values.
+    #[error(
+        "values that never rise rest on optimism, and samples are not optimistic; use a width or sets, or another schedule without `monotone`"
+    )]
+    NotOptimistic,
     /// Too many counters.
     #[error(
         "{what} would have {} counters, the limit is {MOST_CELLS}; use a learner that knows more structure (factors, key variables)",
@@ -581,6 +586,10 @@ fn check(options: &Options) -> LearnResult<()> {
     match options.estimate {
         Estimate::Posterior { prior } if !(prior.is_finite() && prior > 0.0) => {
             bad("prior", prior, "a prior weight is a number above 0")
+        }
+        // The least of many samples is far too low, and nothing would ever correct it.
+        Estimate::Posterior { .. } if options.monotone || options.schedule == Schedule::Visited => {
+            Err(LearnError::NotOptimistic)
         }
         Estimate::EpsilonGreedy { epsilon } if !(0.0..=1.0).contains(&epsilon) => {
             bad("epsilon", epsilon, "epsilon is a probability between 0 and 1")
