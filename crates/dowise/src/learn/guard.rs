@@ -70,7 +70,7 @@ impl Guard {
 
     /// Whether this episode is for exploring: with probability 1/√k, so about 2√K episodes in all.
     pub(crate) fn explores(&self, seed: u64, episode: u64) -> bool {
-        let coin = (mix(seed ^ mix(episode ^ 0x6775_6172_64)) >> 11) as f64 / (1u64 << 53) as f64;
+        let coin = (mix(seed ^ mix(episode ^ 0x67_7561_7264)) >> 11) as f64 / (1u64 << 53) as f64;
         coin < 1.0 / ((episode + 1) as f64).sqrt()
     }
 

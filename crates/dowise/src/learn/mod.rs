@@ -15,12 +15,13 @@ mod preset;
 mod rewards;
 mod save;
 mod sets;
+mod spec;
 mod width;
 
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
-use self::actions::ActionList;
+pub(crate) use self::actions::ActionList;
 use self::counts::Counts;
 use self::guard::Guard;
 use self::layout::Layout;
@@ -29,7 +30,7 @@ use self::model::{Model, Rule};
 use self::rewards::Rewards;
 use self::sets::Confidence;
 use self::width::{Sizes, Widths};
-use crate::kernel::{CauseSpace, Kernel, KernelError, Scratch, Tie, mix};
+use crate::kernel::{Anchor, CauseSpace, Kernel, KernelError, Scratch, Tie, mix};
 use crate::plan::{Buffers, Chooser, Plan, TIE_TOLERANCE, Ties, backward_induction, rewards_by_cause};
 use crate::world::{Action, VarId};
 
@@ -38,12 +39,13 @@ pub use knowledge::Knowledge;
 pub use options::{Cap, Causes, Estimate, Options, Schedule, Sets, States, Width};
 pub use preset::{Preset, UnknownPreset};
 pub use save::RestoreError;
+pub use spec::{LearnerSpec, SpecError};
 
 /// Counters that a learner may have; above that it refuses (4 GiB).
 pub(crate) const MOST_CELLS: usize = 1 << 30;
 
 /// Interventions that a learner without key variables may list.
-const MOST_ACTIONS: u64 = 1 << 24;
+pub(crate) const MOST_ACTIONS: u64 = 1 << 24;
 
 /// Why a learner cannot be made.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -148,7 +150,7 @@ pub trait Agent {
 
 /// Picks interventions from what causes are worth.
 #[derive(Clone, Debug)]
-enum Choice {
+pub(crate) enum Choice {
     Actions(ActionList),
     Keys(Box<Kernel>),
 }
@@ -165,6 +167,21 @@ impl Chooser for Choice {
         match self {
             Choice::Actions(list) => list.best(state, loss, tolerance, tie, scratch),
             Choice::Keys(kernel) => kernel.best(state, loss, tolerance, tie, scratch),
+        }
+    }
+
+    fn best_anchored(
+        &self,
+        state: usize,
+        loss: &[f64],
+        tolerance: f64,
+        tie: Tie,
+        anchor: &mut Anchor,
+        scratch: &mut Scratch,
+    ) -> (f64, Action) {
+        match self {
+            Choice::Actions(list) => list.best(state, loss, tolerance, tie, scratch),
+            Choice::Keys(kernel) => kernel.best_anchored(state, loss, tolerance, tie, anchor, scratch),
         }
     }
 }
@@ -282,6 +299,9 @@ impl Learner {
             plan.value_hs.iter_mut().take(horizon * n).enumerate().for_each(|(i, v)| *v = model.caps[i / n]);
         }
         let tolerance = TIE_TOLERANCE * horizon as f64 * range.max(f64::MIN_POSITIVE);
+        // What is learned about P(c | s, a) changes from plan to plan; then there is nothing to hold on to.
+        let remembers = !by_action && mechanisms.is_none();
+        let anchors = if remembers { vec![Anchor::default(); horizon * layout.n_states()] } else { Vec::new() };
         let mut learner = Learner {
             knowledge: knowledge.clone(),
             key_causes,
@@ -292,7 +312,7 @@ impl Learner {
             counts,
             model,
             plan,
-            buffers: Buffers::default(),
+            buffers: Buffers { anchors, ..Buffers::default() },
             tolerance,
             episode: 0,
             due: true,

@@ -1,15 +1,17 @@
 //! Backward induction: the one recursion behind exact plans, evaluation of policies, and every learner.
 
 mod contract;
+mod evaluate;
 mod truth;
 
 pub(crate) use contract::{Contraction, Mean, Mix};
-pub(crate) use truth::{Evaluator, rewards_by_cause, rows_by_cause, scope_strides, state_scope};
+pub(crate) use evaluate::Evaluator;
 pub use truth::{PlanError, Planner};
+pub(crate) use truth::{rewards_by_cause, rows_by_cause, scope_strides, state_scope};
 
 use rayon::prelude::*;
 
-use crate::kernel::{Kernel, Scratch, Tie, mix};
+use crate::kernel::{Anchor, Kernel, Scratch, Tie, mix};
 use crate::world::Action;
 
 /// Relative tolerance within which two interventions count as equally good.
@@ -33,6 +35,19 @@ pub(crate) trait Chooser: Sync {
 
     /// Minimises Σ_c P(c | state, a) · loss(c) + cost(a) over the interventions a that are allowed in the state.
     fn best(&self, state: usize, loss: &[f64], tolerance: f64, tie: Tie, scratch: &mut Scratch) -> (f64, Action);
+
+    /// As [`Chooser::best`], with a memory of the last call for the same stage and state; the same results.
+    fn best_anchored(
+        &self,
+        state: usize,
+        loss: &[f64],
+        tolerance: f64,
+        tie: Tie,
+        _anchor: &mut Anchor,
+        scratch: &mut Scratch,
+    ) -> (f64, Action) {
+        self.best(state, loss, tolerance, tie, scratch)
+    }
 }
 
 impl Chooser for Kernel {
@@ -43,12 +58,28 @@ impl Chooser for Kernel {
     fn best(&self, state: usize, loss: &[f64], tolerance: f64, tie: Tie, scratch: &mut Scratch) -> (f64, Action) {
         Kernel::best(self, state, loss, tolerance, tie, scratch)
     }
+
+    fn best_anchored(
+        &self,
+        state: usize,
+        loss: &[f64],
+        tolerance: f64,
+        tie: Tie,
+        anchor: &mut Anchor,
+        scratch: &mut Scratch,
+    ) -> (f64, Action) {
+        Kernel::best_anchored(self, state, loss, tolerance, tie, anchor, scratch)
+    }
 }
 
 /// How interventions of equal value are told apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ties {
     /// The smallest intervention: levers left alone first, then values in the order of the file.
+    ///
+    /// Only corners of what a group of levers can do are compared: an intervention that amounts to a mixture of others may
+    /// tie with them and is passed over. Of interventions that do the same the smallest counts (where the number of levers
+    /// is limited, of those that set the fewest levers).
     First,
     /// At random, all alike, as a function of this number, the stage and the state.
     Seeded(u64),
@@ -130,7 +161,15 @@ pub(crate) fn backward_induction(
         if n < PARALLEL_STATES {
             let rows = buffers.q_sc.chunks_exact_mut(n_causes);
             for (s, ((q, v), a)) in rows.zip(value).zip(policy).enumerate() {
-                solve(s, q, v, a, &mut buffers.scratch);
+                match buffers.anchors.get_mut(stage * n + s) {
+                    None => solve(s, q, v, a, &mut buffers.scratch),
+                    Some(anchor) => {
+                        q.iter_mut().for_each(|q| *q = cap - *q);
+                        let tie = ties.at(stage, s);
+                        let (loss, action) = chooser.best_anchored(s, q, tolerance, tie, anchor, &mut buffers.scratch);
+                        (*v, *a) = (cap - loss, action);
+                    }
+                }
             }
         } else {
             buffers
@@ -150,4 +189,6 @@ pub(crate) fn backward_induction(
 pub(crate) struct Buffers {
     pub(crate) q_sc: Vec<f64>,
     pub(crate) scratch: Scratch,
+    /// A memory for every stage and state, `[stage][state]`; empty for a single plan, which has nothing to remember.
+    pub(crate) anchors: Vec<Anchor>,
 }
