@@ -15,11 +15,20 @@ const WIDTH: u16 = 100;
 /// A line under the header, nothing else; the presets of the library draw more.
 const LOOK: &str = "     ──            ";
 
-/// A table with a header; ends with a newline.
+/// A table with a header, its cells broken where lines get too long; ends with a newline.
 pub(crate) fn table(header: &[&str], rows: &[Vec<String>], align: &[Align]) -> String {
     let mut table = Table::new();
-    table.load_preset(LOOK).set_content_arrangement(ContentArrangement::Dynamic).set_width(WIDTH);
-    table.set_header(header).add_rows(rows);
+    table.set_content_arrangement(ContentArrangement::Dynamic).set_width(WIDTH);
+    filled(table, header, rows, align)
+}
+
+/// A table as wide as it needs to be.
+pub(crate) fn wide_table(header: &[&str], rows: &[Vec<String>], align: &[Align]) -> String {
+    filled(Table::new(), header, rows, align)
+}
+
+fn filled(mut table: Table, header: &[&str], rows: &[Vec<String>], align: &[Align]) -> String {
+    table.load_preset(LOOK).set_header(header).add_rows(rows);
     for (column, align) in table.column_iter_mut().zip(align) {
         column.set_cell_alignment(match align {
             Align::Left => CellAlignment::Left,

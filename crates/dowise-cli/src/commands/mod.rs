@@ -1,8 +1,12 @@
 //! The subcommands, one file each.
 
 mod check;
+mod compare;
 mod completions;
+mod learn;
 mod new;
+mod plan;
+mod plot;
 
 use crate::output::{Failure, Output, Status};
 
@@ -10,6 +14,10 @@ use crate::output::{Failure, Output, Status};
 pub(crate) enum Command {
     New(new::Args),
     Check(check::Args),
+    Plan(plan::Args),
+    Learn(learn::Args),
+    Compare(compare::Args),
+    Plot(plot::Args),
     Completions(completions::Args),
 }
 
@@ -18,6 +26,10 @@ impl Command {
         match self {
             Command::New(args) => new::run(args, output),
             Command::Check(args) => check::run(args, output),
+            Command::Plan(args) => plan::run(args, output),
+            Command::Learn(args) => learn::run(args, output),
+            Command::Compare(args) => compare::run(args, output),
+            Command::Plot(args) => plot::run(args, output),
             Command::Completions(args) => completions::run(args, output),
         }
     }

@@ -3,6 +3,7 @@
 //! The form of the file is described in `docs/world-file.md`.
 
 mod csv_table;
+mod features;
 mod interventions;
 mod mechanisms;
 mod node;
@@ -81,11 +82,16 @@ fn read(text: &str, name: &str, dir: Option<&Path>) -> Result<World, WorldError>
         return Err(reader.fail());
     }
     let spec = reader.world(document.get_ref());
+    let features = reader.features(document.get_ref());
     if reader.failed() {
         return Err(reader.fail());
     }
     let (findings, sources) = reader.done();
-    match World::new(spec) {
+    let made = World::new(spec).and_then(|world| match &features {
+        Some(features) => world.with_features(features),
+        None => Ok(world),
+    });
+    match made {
         Ok(mut world) => {
             world.findings.splice(0..0, findings);
             world.sources = sources;
@@ -101,7 +107,7 @@ fn read(text: &str, name: &str, dir: Option<&Path>) -> Result<World, WorldError>
 
 impl Reader<'_> {
     fn world(&mut self, top: &DeTable<'_>) -> WorldSpec {
-        const KEYS: [&str; 13] = [
+        const KEYS: [&str; 14] = [
             "dowise",
             "name",
             "about",
@@ -115,6 +121,7 @@ impl Reader<'_> {
             "interventions",
             "joint",
             "start",
+            "features",
         ];
         self.known_keys(top, "a world", &KEYS);
         self.version(top);

@@ -16,7 +16,7 @@ pub(crate) struct Potential {
     pub(crate) data: Vec<f64>,
 }
 
-/// A table would have more entries than [`MAX_ENTRIES`].
+/// A table would have more entries than are ever made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TooLarge {
     /// How many entries it would have; `None` if that number overflows.

@@ -1,6 +1,7 @@
 //! P(c | s, do(a)): how likely an intervention sets off each cause, exact, with interventions never listed whole.
 
 mod allowed;
+mod anchor;
 mod choices;
 mod elimination;
 mod group;
@@ -13,9 +14,10 @@ use crate::Space;
 use crate::world::{Action, Forbid, Interventions, Setting, VarId, World};
 
 pub(crate) use allowed::any_allowed;
+pub(crate) use anchor::Anchor;
 pub use elimination::TooLarge;
 pub(crate) use group::Group;
-pub(crate) use search::{Scratch, Tie};
+pub(crate) use search::{Scratch, Tie, pick};
 
 /// Why P(c | s, do(a)) cannot be computed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -101,6 +103,7 @@ pub struct Kernel {
     cross: Vec<Forbid>,
     /// At most so many levers may be set, if that binds across groups.
     limit: Option<usize>,
+    /// Whether any lever costs anything.
     has_costs: bool,
 }
 

@@ -1,6 +1,6 @@
 //! Interventions as causes themselves: the view of learners that know nothing of key variables.
 
-use crate::kernel::{Kernel, Scratch, Tie, scale};
+use crate::kernel::{Kernel, Scratch, Tie, pick};
 use crate::plan::Chooser;
 use crate::world::{Action, World};
 
@@ -67,6 +67,10 @@ impl Chooser for ActionList {
     }
 
     fn best(&self, state: usize, loss: &[f64], tolerance: f64, tie: Tie, scratch: &mut Scratch) -> (f64, Action) {
+        if !self.has_costs && self.forbidden.is_empty() {
+            let (best, rank) = pick(loss, tolerance, tie);
+            return (best, self.actions[rank]);
+        }
         let values = &mut scratch.values;
         values.clear();
         values.extend_from_slice(loss);
@@ -83,19 +87,4 @@ impl Chooser for ActionList {
         let (best, rank) = pick(values, tolerance, tie);
         (best, self.actions[rank])
     }
-}
-
-/// The least value and the position chosen among those within the tolerance of it.
-pub(crate) fn pick(values: &[f64], tolerance: f64, tie: Tie) -> (f64, usize) {
-    let best = values.iter().copied().fold(f64::INFINITY, f64::min);
-    let limit = best + tolerance;
-    let ties = || values.iter().enumerate().filter(move |(_, v)| **v <= limit).map(|(i, _)| i);
-    let chosen = match tie {
-        Tie::First => ties().next(),
-        Tie::Random(random) => {
-            let n = values.iter().filter(|v| **v <= limit).count();
-            ties().nth(scale(random, n as u64) as usize)
-        }
-    };
-    (best, chosen.expect("every state has an allowed intervention"))
 }

@@ -14,12 +14,13 @@ mod preset;
 mod rewards;
 mod save;
 mod sets;
+mod spec;
 mod width;
 
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
-use self::actions::ActionList;
+pub(crate) use self::actions::ActionList;
 use self::counts::Counts;
 use self::guard::Guard;
 use self::layout::Layout;
@@ -28,7 +29,7 @@ use self::model::{Model, Rule};
 use self::rewards::Rewards;
 use self::sets::Confidence;
 use self::width::{Sizes, Widths};
-use crate::kernel::{CauseSpace, Kernel, KernelError, Scratch, Tie, mix};
+use crate::kernel::{Anchor, CauseSpace, Kernel, KernelError, Scratch, Tie, mix};
 use crate::plan::{Buffers, Chooser, Plan, TIE_TOLERANCE, Ties, backward_induction, rewards_by_cause};
 use crate::world::{Action, VarId};
 
@@ -37,12 +38,13 @@ pub use knowledge::Knowledge;
 pub use options::{Cap, Causes, Estimate, Options, Schedule, Sets, States, Width};
 pub use preset::{Preset, UnknownPreset};
 pub use save::RestoreError;
+pub use spec::{LearnerSpec, SpecError};
 
 /// Counters that a learner may have; above that it refuses (4 GiB).
 pub(crate) const MOST_CELLS: usize = 1 << 30;
 
 /// Interventions that a learner without key variables may list.
-const MOST_ACTIONS: u64 = 1 << 24;
+pub(crate) const MOST_ACTIONS: u64 = 1 << 24;
 
 /// Why a learner cannot be made.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -142,7 +144,7 @@ pub trait Agent {
 
 /// Picks interventions from what causes are worth.
 #[derive(Clone, Debug)]
-enum Choice {
+pub(crate) enum Choice {
     Actions(ActionList),
     Keys(Box<Kernel>),
 }
@@ -159,6 +161,21 @@ impl Chooser for Choice {
         match self {
             Choice::Actions(list) => list.best(state, loss, tolerance, tie, scratch),
             Choice::Keys(kernel) => kernel.best(state, loss, tolerance, tie, scratch),
+        }
+    }
+
+    fn best_anchored(
+        &self,
+        state: usize,
+        loss: &[f64],
+        tolerance: f64,
+        tie: Tie,
+        anchor: &mut Anchor,
+        scratch: &mut Scratch,
+    ) -> (f64, Action) {
+        match self {
+            Choice::Actions(list) => list.best(state, loss, tolerance, tie, scratch),
+            Choice::Keys(kernel) => kernel.best_anchored(state, loss, tolerance, tie, anchor, scratch),
         }
     }
 }
@@ -187,6 +204,8 @@ pub struct Learner {
     policy_ready: bool,
     /// Whether this episode's policy was decided by the guard.
     guarded: bool,
+    /// What the plan says where this episode explores instead, to be put back when it ends.
+    planned: Vec<(usize, Action)>,
     guard: Option<Box<Guard>>,
 }
 
@@ -274,6 +293,9 @@ impl Learner {
             plan.value_hs.iter_mut().take(horizon * n).enumerate().for_each(|(i, v)| *v = model.caps[i / n]);
         }
         let tolerance = TIE_TOLERANCE * horizon as f64 * range.max(f64::MIN_POSITIVE);
+        // What is learned about P(c | s, a) changes from plan to plan; then there is nothing to hold on to.
+        let remembers = !by_action && mechanisms.is_none();
+        let anchors = if remembers { vec![Anchor::default(); horizon * layout.n_states()] } else { Vec::new() };
         let mut learner = Learner {
             knowledge: knowledge.clone(),
             key_causes,
@@ -284,12 +306,13 @@ impl Learner {
             counts,
             model,
             plan,
-            buffers: Buffers::default(),
+            buffers: Buffers { anchors, ..Buffers::default() },
             tolerance,
             episode: 0,
             due: true,
             policy_ready: false,
             guarded: false,
+            planned: Vec::new(),
             guard: None,
             options,
         };
@@ -389,15 +412,35 @@ impl Learner {
     }
 
     /// With some probability, or always, an intervention drawn from all.
+    fn explored(&self, stage: usize, state: usize, probability: f64) -> Option<Action> {
+        let Tie::Random(random) = self.ties().at(stage, state) else { return None };
+        let coin = (mix(random ^ 0x636f_696e) >> 11) as f64 / (1u64 << 53) as f64;
+        (coin < probability).then(|| self.any_allowed(state, random))
+    }
+
+    /// How likely a step explores, apart from what is optimistic.
+    fn exploring(&self) -> f64 {
+        match self.options.estimate {
+            Estimate::EpsilonGreedy { epsilon } => epsilon,
+            Estimate::Uniform => 1.0,
+            _ => 0.0,
+        }
+    }
+
     fn explore(&mut self, probability: f64) {
-        let ties = self.ties();
         let n = self.layout.n_states();
         for i in 0..self.plan.policy_hs.len() {
-            let Tie::Random(random) = ties.at(i / n, i % n) else { continue };
-            let coin = (mix(random ^ 0x636f_696e) >> 11) as f64 / (1u64 << 53) as f64;
-            if coin < probability {
-                self.plan.policy_hs[i] = self.any_allowed(i % n, random);
+            if let Some(action) = self.explored(i / n, i % n, probability) {
+                self.planned.push((i, self.plan.policy_hs[i]));
+                self.plan.policy_hs[i] = action;
             }
+        }
+    }
+
+    /// Puts the plan back; otherwise one that is kept for many episodes would explore more and more.
+    fn stop_exploring(&mut self) {
+        while let Some((i, action)) = self.planned.pop() {
+            self.plan.policy_hs[i] = action;
         }
     }
 
@@ -421,11 +464,18 @@ impl Learner {
             }
         }
         self.policy_ready = true;
+        self.explore(self.exploring());
+    }
+
+    /// Whether this episode's policy stands in the plan, and is not worked out state by state.
+    fn follows_plan(&self) -> bool {
+        self.options.schedule != Schedule::Visited || self.guarded || self.options.estimate == Estimate::Uniform
     }
 }
 
 impl Agent for Learner {
     fn begin_episode(&mut self) {
+        self.stop_exploring();
         self.policy_ready = false;
         self.guarded = false;
         if let Some(guard) = &mut self.guard {
@@ -436,7 +486,6 @@ impl Agent for Learner {
             }
             if guard.explores(self.options.seed, self.episode) {
                 self.explore(1.0);
-                self.due = true;
                 self.guarded = true;
                 return;
             }
@@ -464,13 +513,13 @@ impl Agent for Learner {
                 );
             }
         }
-        if let Estimate::EpsilonGreedy { epsilon } = self.options.estimate {
-            self.explore(epsilon);
+        if self.options.schedule != Schedule::Visited && self.exploring() > 0.0 {
+            self.explore(self.exploring());
         }
     }
 
     fn act(&mut self, stage: usize, state: usize) -> Action {
-        if self.options.schedule != Schedule::Visited || self.guarded {
+        if self.follows_plan() {
             return self.plan.action(stage, state);
         }
         let n = self.layout.n_states();
@@ -484,7 +533,7 @@ impl Agent for Learner {
             self.choice.best(state, q, self.tolerance, ties.at(stage, state), &mut self.buffers.scratch);
         let value = &mut self.plan.value_hs[stage * n + state];
         *value = value.min(cap - loss);
-        action
+        self.explored(stage, state, self.exploring()).unwrap_or(action)
     }
 
     fn observe(&mut self, step: &Step<'_>) {
@@ -521,10 +570,11 @@ impl Agent for Learner {
             self.guard = Some(guard);
         }
         self.episode += 1;
+        self.stop_exploring();
     }
 
     fn policy(&mut self) -> &[Action] {
-        if self.options.schedule == Schedule::Visited && !self.policy_ready && !self.guarded {
+        if !self.follows_plan() && !self.policy_ready {
             self.policy_from_values();
         }
         &self.plan.policy_hs

@@ -11,7 +11,7 @@ pub(crate) use truth::{rewards_by_cause, rows_by_cause, scope_strides, state_sco
 
 use rayon::prelude::*;
 
-use crate::kernel::{Kernel, Scratch, Tie, mix};
+use crate::kernel::{Anchor, Kernel, Scratch, Tie, mix};
 use crate::world::Action;
 
 /// Relative tolerance within which two interventions count as equally good.
@@ -35,6 +35,19 @@ pub(crate) trait Chooser: Sync {
 
     /// Minimises Σ_c P(c | state, a) · loss(c) + cost(a) over the interventions a that are allowed in the state.
     fn best(&self, state: usize, loss: &[f64], tolerance: f64, tie: Tie, scratch: &mut Scratch) -> (f64, Action);
+
+    /// As [`Chooser::best`], with a memory of the last call for the same stage and state; the same results.
+    fn best_anchored(
+        &self,
+        state: usize,
+        loss: &[f64],
+        tolerance: f64,
+        tie: Tie,
+        _anchor: &mut Anchor,
+        scratch: &mut Scratch,
+    ) -> (f64, Action) {
+        self.best(state, loss, tolerance, tie, scratch)
+    }
 }
 
 impl Chooser for Kernel {
@@ -44,6 +57,18 @@ impl Chooser for Kernel {
 
     fn best(&self, state: usize, loss: &[f64], tolerance: f64, tie: Tie, scratch: &mut Scratch) -> (f64, Action) {
         Kernel::best(self, state, loss, tolerance, tie, scratch)
+    }
+
+    fn best_anchored(
+        &self,
+        state: usize,
+        loss: &[f64],
+        tolerance: f64,
+        tie: Tie,
+        anchor: &mut Anchor,
+        scratch: &mut Scratch,
+    ) -> (f64, Action) {
+        Kernel::best_anchored(self, state, loss, tolerance, tie, anchor, scratch)
     }
 }
 
@@ -136,7 +161,15 @@ pub(crate) fn backward_induction(
         if n < PARALLEL_STATES {
             let rows = buffers.q_sc.chunks_exact_mut(n_causes);
             for (s, ((q, v), a)) in rows.zip(value).zip(policy).enumerate() {
-                solve(s, q, v, a, &mut buffers.scratch);
+                match buffers.anchors.get_mut(stage * n + s) {
+                    None => solve(s, q, v, a, &mut buffers.scratch),
+                    Some(anchor) => {
+                        q.iter_mut().for_each(|q| *q = cap - *q);
+                        let tie = ties.at(stage, s);
+                        let (loss, action) = chooser.best_anchored(s, q, tolerance, tie, anchor, &mut buffers.scratch);
+                        (*v, *a) = (cap - loss, action);
+                    }
+                }
             }
         } else {
             buffers
@@ -156,4 +189,6 @@ pub(crate) fn backward_induction(
 pub(crate) struct Buffers {
     pub(crate) q_sc: Vec<f64>,
     pub(crate) scratch: Scratch,
+    /// A memory for every stage and state, `[stage][state]`; empty for a single plan, which has nothing to remember.
+    pub(crate) anchors: Vec<Anchor>,
 }

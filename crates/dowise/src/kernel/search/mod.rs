@@ -21,6 +21,8 @@ pub(crate) enum Tie {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Scratch {
     pub(crate) values: Vec<f64>,
+    /// Values and positions looked at in a search with a memory.
+    pub(crate) seen: Vec<(f64, usize)>,
     few: few::Buffers,
     branch: branch::Buffers,
 }
@@ -114,14 +116,27 @@ impl Kernel {
 
 /// The least value and the position chosen among those within the tolerance of it.
 pub(crate) fn pick(values: &[f64], tolerance: f64, tie: Tie) -> (f64, usize) {
-    let best = values.iter().copied().fold(f64::INFINITY, f64::min);
+    let best = least(values);
     let limit = best + tolerance;
-    let ties = || values.iter().enumerate().filter(move |(_, v)| **v <= limit).map(|(i, _)| i);
+    let mut ties = values.iter().enumerate().filter(|(_, v)| **v <= limit).map(|(i, _)| i);
     let chosen = match tie {
-        Tie::First => ties().next(),
-        Tie::Random(random) => ties().nth(scale(random, ties().count() as u64) as usize),
+        Tie::First => ties.next(),
+        Tie::Random(random) => {
+            let n = values.iter().map(|v| u64::from(*v <= limit)).sum();
+            ties.nth(scale(random, n) as usize)
+        }
     };
     (best, chosen.expect("every state has an allowed intervention"))
+}
+
+/// The least of some numbers, eight lanes at a time.
+fn least(values: &[f64]) -> f64 {
+    let (eights, rest) = values.as_chunks::<8>();
+    let mut least = [f64::INFINITY; 8];
+    for eight in eights {
+        (0..8).for_each(|lane| least[lane] = if eight[lane] < least[lane] { eight[lane] } else { least[lane] });
+    }
+    rest.iter().chain(&least).copied().fold(f64::INFINITY, f64::min)
 }
 
 /// Greatest less least.

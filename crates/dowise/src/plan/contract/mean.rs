@@ -27,29 +27,34 @@ impl Mix for Mean {
             (8, false) => blend::<8>(block, at, out),
             (16, false) => blend::<16>(block, at, out),
             (_, false) => {
-                for (v, p) in block.chunks_exact(n).enumerate() {
-                    for (out, x) in out.chunks_exact_mut(n).zip(at(v).chunks_exact(n)) {
-                        let terms = out.iter_mut().zip(p).zip(x);
-                        if v == 0 {
-                            terms.for_each(|((o, p), x)| *o = p * x);
-                        } else {
-                            terms.for_each(|((o, p), x)| *o += p * x);
-                        }
-                    }
+                for (b, out) in out.chunks_exact_mut(n).enumerate() {
+                    sum_up(block, out, |v, c| at(v)[b * n + c]);
                 }
             }
             (_, true) => {
-                for (v, p) in block.chunks_exact(n).enumerate() {
-                    for (out, x) in out.chunks_exact_mut(n).zip(at(v)) {
-                        if v == 0 {
-                            out.iter_mut().zip(p).for_each(|(o, p)| *o = p * x);
-                        } else {
-                            out.iter_mut().zip(p).for_each(|(o, p)| *o += p * x);
-                        }
-                    }
+                for (b, out) in out.chunks_exact_mut(n).enumerate() {
+                    sum_up(block, out, |v, _| at(v)[b]);
                 }
             }
         }
+    }
+}
+
+/// out(c) = Σ_v p(v, c) x(v, c), eight causes at a time, so that sums stay in registers while the values pass.
+fn sum_up(prob: &[f64], out: &mut [f64], x: impl Fn(usize, usize) -> f64) {
+    let n = out.len();
+    let (eights, rest) = out.as_chunks_mut::<8>();
+    let done = n - rest.len();
+    for (e, out) in eights.iter_mut().enumerate() {
+        let mut sum = [0.0; 8];
+        for (v, p) in prob.chunks_exact(n).enumerate() {
+            let p: &[f64; 8] = p[e * 8..][..8].try_into().expect("eight");
+            (0..8).for_each(|lane| sum[lane] += p[lane] * x(v, e * 8 + lane));
+        }
+        *out = sum;
+    }
+    for (i, out) in rest.iter_mut().enumerate() {
+        *out = prob.chunks_exact(n).enumerate().fold(0.0, |sum, (v, p)| sum + p[done + i] * x(v, done + i));
     }
 }
 

@@ -87,6 +87,11 @@ impl Contraction {
         Contraction { n_causes, steps, slabs }
     }
 
+    /// The factors in the order in which they are summed out.
+    pub(crate) fn order(&self) -> impl Iterator<Item = usize> {
+        self.steps.iter().map(|step| step.factor)
+    }
+
     /// Largest number of entries of any intermediate array.
     pub(crate) fn largest(&self) -> usize {
         self.steps.iter().map(|s| s.n_blocks.saturating_mul(self.n_causes)).max().unwrap_or(self.n_causes)

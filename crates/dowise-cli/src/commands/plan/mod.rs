@@ -1,0 +1,81 @@
+//! `dowise plan`: the best policy of a world in which all is known, or the value of a given one.
+
+mod json;
+mod policy;
+mod report;
+
+use std::path::PathBuf;
+
+use dowise::Planner;
+
+use crate::output::{Failure, Output, Status};
+use crate::render;
+use crate::worldfile::{self, WorldFile};
+
+/// Plan exactly: the best intervention for every stage and state, and what it is worth
+///
+/// Needs a world in which every mechanism and reward is known. Of equally good interventions the first counts: levers
+/// left alone before levers set, values in the order of the file.
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// The world file, `-` for standard input.
+    file: PathBuf,
+    /// Instead of planning, say what the policy in this file is worth.
+    #[arg(long, value_name = "POLICY.json")]
+    evaluate: Option<PathBuf>,
+    /// Print every state, however many there are.
+    #[arg(long)]
+    all: bool,
+    /// Print the result as JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  dowise plan campaign.toml
+  dowise plan campaign.toml --json > policy.json
+  dowise plan campaign.toml --evaluate policy.json
+
+A policy is JSON with a list of rules; for every stage and state the first that fits counts:
+  { \"policy\": [ { \"stage\": 1, \"state\": { \"loyalty\": \"fan\" }, \"do\": { \"discount\": \"0%\" } }, ... ] }
+A rule without \"stage\" is for all stages, state factors that are not named may have any value.";
+
+pub(crate) fn run(args: Args, output: &Output) -> Result<Status, Failure> {
+    let WorldFile { world, .. } = worldfile::read(&args.file)?;
+    let world = match world {
+        Ok(world) => world,
+        Err(error) => {
+            render::problems(&error, output);
+            return Ok(Status::No);
+        }
+    };
+    let planner = match Planner::new(&world) {
+        Ok(planner) => planner,
+        Err(error) => {
+            output.error(error);
+            return Ok(Status::No);
+        }
+    };
+    let best = planner.plan();
+    let best_value = planner.from_start(&best.value_hs[..best.n_states]);
+    let name = args.file.display().to_string();
+    let Some(file) = &args.evaluate else {
+        if args.json {
+            output.json(&json::planned(name, &world, &best, best_value))?;
+        } else {
+            output.data(report::planned(&world, &best, best_value, args.all, output))?;
+        }
+        return Ok(Status::Fine);
+    };
+    let policy = policy::read(file, &world)?;
+    let value_hs = planner.evaluate(&policy).map_err(|e| Failure::Usage(format!("{}: {e}", file.display())))?;
+    let value = planner.from_start(&value_hs[..best.n_states]);
+    if args.json {
+        output.json(&json::Evaluated::new(name, file, value, best_value))?;
+    } else {
+        output.data(report::evaluated(value, best_value))?;
+    }
+    Ok(Status::Fine)
+}
