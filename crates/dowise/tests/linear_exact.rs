@@ -10,9 +10,18 @@ use dowise::{Knowledge, Learner, Planner, Preset, Run, Simulator, World, worlds}
 use resweep::{Recorder, Resweep};
 
 fn small() -> World {
-    worlds::Linear { states: 4, causes: 5, levers: 2, levels: 3, dimension: 6, horizon: 3, seed: 4, ..Default::default() }
-        .world()
-        .unwrap()
+    worlds::Linear {
+        states: 4,
+        causes: 5,
+        levers: 2,
+        levels: 3,
+        dimension: 6,
+        horizon: 3,
+        seed: 4,
+        ..Default::default()
+    }
+    .world()
+    .unwrap()
 }
 
 fn options(name: &str, episodes: u64) -> LinearOptions {
@@ -52,7 +61,8 @@ fn greatest_difference(options: LinearOptions, episodes: u64) -> f64 {
 
 #[test]
 fn aggregated_values_equal_a_sweep_over_the_whole_history() {
-    let fixed = |name: &str, beta: f64| LinearOptions { beta: Beta::Fixed(beta), cap: Cap::Horizon, ..options(name, 600) };
+    let fixed =
+        |name: &str, beta: f64| LinearOptions { beta: Beta::Fixed(beta), cap: Cap::Horizon, ..options(name, 600) };
     let published = fixed("lsvi-ucb", 0.1);
     let ours = fixed("c-lsvi-ucb", 0.1);
     let cases = [
@@ -137,8 +147,7 @@ fn features_of_interventions_are_averages_over_key_variables() {
         phi.copy_from_slice(&[1.0, (state[0] + 2 * state[1]) as f64, (z[0] + 3 * z[1]) as f64]);
     })
     .unwrap();
-    let learner =
-        LinearLearner::with_features(&Knowledge::of(&world), &features, options("lsvi-ucb", 10)).unwrap();
+    let learner = LinearLearner::with_features(&Knowledge::of(&world), &features, options("lsvi-ucb", 10)).unwrap();
     // P(z1, z2 | s1, s2, x1, x2) as the world states it; interventions are numbered with x1 slowest.
     let joint = world.mechanisms()[0].table.as_deref().unwrap();
     let scale = features.row(0, 0)[0];

@@ -136,11 +136,7 @@ fn closed_form_features_have_length_at_most_one_and_the_dimension_that_was_count
 #[test]
 fn bases_that_span_everything_fit_any_world() {
     let world = World::new(worlds::Paper { seed: 3, ..Default::default() }.spec().unwrap()).unwrap();
-    for map in [
-        FeatureMap::one_hot(&world),
-        FeatureMap::polynomial(&world, 6),
-        FeatureMap::radial(&world, 2, 0.5),
-    ] {
+    for map in [FeatureMap::one_hot(&world), FeatureMap::polynomial(&world, 6), FeatureMap::radial(&world, 2, 0.5)] {
         let fit = Features::new(&world, &map).unwrap().misspecification(&world).unwrap();
         assert_eq!(fit.rank, 64, "{map:?}");
         assert!(fit.transition_max < 1e-10 && fit.reward_max < 1e-10, "{map:?}: {fit:?}");

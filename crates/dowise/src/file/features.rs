@@ -56,7 +56,8 @@ impl Reader<'_> {
                 (scopes.len() == items.len()).then_some(FeatureForm::Factors { scopes: Some(scopes) })
             }
             "polynomial" => {
-                let degree = self.natural(table, "degree", "add the greatest total degree, such as `degree = 2`", node)?;
+                let degree =
+                    self.natural(table, "degree", "add the greatest total degree, such as `degree = 2`", node)?;
                 Some(FeatureForm::Polynomial { scope, degree })
             }
             "radial" => {

@@ -286,13 +286,7 @@ fn by_intervention(features: &Features, kernel: &Kernel, list: &ActionList) -> D
     psi
 }
 
-fn fits(
-    d: usize,
-    n_states: usize,
-    cells: usize,
-    horizon: usize,
-    options: &LinearOptions,
-) -> Result<(), LinearError> {
+fn fits(d: usize, n_states: usize, cells: usize, horizon: usize, options: &LinearOptions) -> Result<(), LinearError> {
     let designs = if options.stage_dependent { horizon } else { 1 };
     let [wide, states, all] = [d, n_states, cells].map(|n| n as u128);
     // Features as given and as regressed on; for each design Λ, its factor and a copy while it is refreshed, M, and widths.

@@ -3,8 +3,8 @@
 mod allowed;
 mod check;
 mod distribution;
-mod features;
 mod effects;
+mod features;
 mod forms;
 mod graph;
 mod grid;

@@ -57,7 +57,9 @@ impl Resweep {
             (Rewards::Told, true) => of_keys
                 .iter()
                 .enumerate()
-                .flat_map(|(s, rows)| rows.iter().map(|p| dot(p, &rewards[s * p.len()..][..p.len()])).collect::<Vec<_>>())
+                .flat_map(|(s, rows)| {
+                    rows.iter().map(|p| dot(p, &rewards[s * p.len()..][..p.len()])).collect::<Vec<_>>()
+                })
                 .collect(),
         };
         let cells = (0..world.n_states()).flat_map(|s| (0..n_causes).map(move |c| (s, c)));

@@ -4,7 +4,9 @@ use super::check::{Check, number_text};
 use super::{MOST_ENTRIES, count_text};
 use crate::Space;
 use crate::world::features::everything;
-use crate::world::{At, FeatureForm, FeatureMap, FeatureSpec, Kind, Located, Nested, Problem, VarId, World, WorldError};
+use crate::world::{
+    At, FeatureForm, FeatureMap, FeatureSpec, Kind, Located, Nested, Problem, VarId, World, WorldError,
+};
 
 /// Rounding that a length of 1 may be off by.
 const LENGTH_TOLERANCE: f64 = 1e-9;
@@ -67,11 +69,13 @@ impl Check {
             }
             FeatureForm::Table { scope, dimension, values } => {
                 let scope = self.feature_scope(scope, world)?;
-                let space = self.table_space("the table of the features", &scope, *dimension, "a smaller scope", spec.at)?;
+                let space =
+                    self.table_space("the table of the features", &scope, *dimension, "a smaller scope", spec.at)?;
                 if *dimension == 0 || values.len() != space.len() * dimension {
                     let expected = space.len() * dimension;
                     let message = format!("the table of the features has {} numbers, not {expected}", values.len());
-                    let help = format!("{dimension} for each of {} combinations", count_text(Some(space.len() as u128)));
+                    let help =
+                        format!("{dimension} for each of {} combinations", count_text(Some(space.len() as u128)));
                     self.push(Problem::error("shape", message).help(help).at(spec.at));
                     return None;
                 }
@@ -108,7 +112,8 @@ impl Check {
                 let what = "the table of the features";
                 let space = self.table_space(what, &scope, columns.len().max(1), "a smaller scope", spec.at)?;
                 if columns.is_empty() {
-                    let problem = Problem::error("missing-column", "the table of the features has no column of numbers");
+                    let problem =
+                        Problem::error("missing-column", "the table of the features has no column of numbers");
                     self.push(problem.help("add one for each feature").at(grid.header_at));
                     return None;
                 }
@@ -126,7 +131,8 @@ impl Check {
         let ids = self.list(names, &KINDS, "[features]")?;
         let before = self.errors();
         for (id, name) in ids.iter().zip(names).filter(|(id, _)| !allowed.contains(id)) {
-            let message = format!("[features] names \"{}\", on which neither next state nor reward depend", self.name(*id));
+            let message =
+                format!("[features] names \"{}\", on which neither next state nor reward depend", self.name(*id));
             self.push(Problem::error("acts-on-nothing", message).help("take it out").at(name.at));
         }
         (self.errors() == before).then_some(ids)
@@ -179,7 +185,8 @@ impl Check {
             count_text(map.dimension(world)),
             count_text(Some(cells))
         );
-        let help = format!("at most {} numbers fit: smaller scopes or a lower degree", count_text(Some(MOST_ENTRIES as u128)));
+        let help =
+            format!("at most {} numbers fit: smaller scopes or a lower degree", count_text(Some(MOST_ENTRIES as u128)));
         self.push(Problem::error("too-large", message).help(help).at(at));
         false
     }
