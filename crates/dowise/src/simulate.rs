@@ -118,6 +118,25 @@ impl Simulator {
             .sum();
     }
 
+    /// Plays so many episodes of a policy (`[stage][state]`) and gives the position of each decision made in it.
+    pub fn visits(&self, policy_hs: &[Action], episodes: usize, seed: u64) -> Vec<usize> {
+        let mut rng = ChaCha8Rng::seed_from_u64(seed);
+        // Streams 1 and 2 of a seed belong to runs.
+        rng.set_stream(3);
+        let n = self.world.n_states();
+        let mut outcome = Outcome::default();
+        let mut visits = Vec::with_capacity(episodes * self.world.horizon());
+        for _ in 0..episodes {
+            let mut state = self.start(&mut rng);
+            for stage in 0..self.world.horizon() {
+                visits.push(stage * n + state);
+                self.step(state, policy_hs[stage * n + state], &mut rng, &mut outcome);
+                state = outcome.next_state;
+            }
+        }
+        visits
+    }
+
     fn index(&self, ids: &[VarId], values: &[u16]) -> usize {
         ids.iter().fold(0, |i, id| i * self.world.variable(*id).size() + usize::from(values[id.ix()]))
     }
@@ -192,12 +211,12 @@ impl<'a> Run<'a> {
     }
 
     /// Plays one episode and judges the policy that was followed.
-    pub fn episode(&mut self, agent: &mut impl Agent) -> Episode {
+    pub fn episode(&mut self, agent: &mut (impl Agent + ?Sized)) -> Episode {
         self.play(agent, true)
     }
 
     /// Plays one episode; the regret is exact, or zero if the policy is not to be judged.
-    pub fn play(&mut self, agent: &mut impl Agent, judge: bool) -> Episode {
+    pub fn play(&mut self, agent: &mut (impl Agent + ?Sized), judge: bool) -> Episode {
         self.episode += 1;
         let start = self.simulator.start(&mut self.starts);
         agent.begin_episode();
@@ -227,7 +246,12 @@ impl<'a> Run<'a> {
     }
 
     /// Plays so many episodes, telling `after` about each; it may stop the run.
-    pub fn episodes(&mut self, n: u64, agent: &mut impl Agent, mut after: impl FnMut(&Episode) -> ControlFlow<()>) {
+    pub fn episodes(
+        &mut self,
+        n: u64,
+        agent: &mut (impl Agent + ?Sized),
+        mut after: impl FnMut(&Episode) -> ControlFlow<()>,
+    ) {
         for _ in 0..n {
             if after(&self.episode(agent)).is_break() {
                 break;

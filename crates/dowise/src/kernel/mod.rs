@@ -1,15 +1,19 @@
 //! P(c | s, do(a)): how likely an intervention sets off each cause, exact, with interventions never listed whole.
 
+mod allowed;
 mod anchor;
+mod choices;
 mod elimination;
 mod group;
 pub(crate) mod groups;
 mod prune;
 mod search;
+mod tabulate;
 
 use crate::Space;
 use crate::world::{Action, Forbid, Interventions, Setting, VarId, World};
 
+pub(crate) use allowed::any_allowed;
 pub(crate) use anchor::Anchor;
 pub use elimination::TooLarge;
 pub(crate) use group::Group;
@@ -97,25 +101,40 @@ pub struct Kernel {
     groups: Vec<Group>,
     /// Forbidden combinations that involve levers of more than one group.
     cross: Vec<Forbid>,
-    /// Whether any lever costs anything.
-    has_costs: bool,
     /// At most so many levers may be set, if that binds across groups.
     limit: Option<usize>,
+    /// Whether any lever costs anything.
+    has_costs: bool,
 }
+
+/// Multiplications that finding the corners of what groups can do may take: about a tenth of a second.
+const PRUNING: i64 = 200_000_000;
 
 impl Kernel {
     /// The kernel of a world whose mechanisms are known.
     pub fn new(world: &World) -> Result<Kernel, KernelError> {
         let tables: Vec<Option<&[f64]>> = world.mechanisms().iter().map(|m| m.table.as_deref()).collect();
-        Kernel::with_tables(world, &tables, None)
+        Kernel::pruned(world, &tables, None, PRUNING)
     }
 
     /// The kernel with these numbers in place of the world's mechanisms, and how far each row of each mechanism may be off
     /// (in total variation; an empty list: exact), if that is to be taken optimistically.
+    ///
+    /// Such kernels are used for an episode or two, so only what is found by sorting is pruned.
     pub(crate) fn with_tables(
         world: &World,
         tables: &[Option<&[f64]>],
         radii: Option<&[Vec<f64>]>,
+    ) -> Result<Kernel, KernelError> {
+        Kernel::pruned(world, tables, radii, 0)
+    }
+
+    /// The kernel, with so many multiplications spent on finding out which settings are ever needed.
+    fn pruned(
+        world: &World,
+        tables: &[Option<&[f64]>],
+        radii: Option<&[Vec<f64>]>,
+        mut work: i64,
     ) -> Result<Kernel, KernelError> {
         let shapes = groups::groups(world);
         let unknown: Vec<String> = shapes
@@ -141,17 +160,15 @@ impl Kernel {
         };
         let groups = shapes
             .into_iter()
-            .map(|shape| Group::new(world, shape, tables, radii, &cross, limit.is_some()))
+            .map(|shape| Group::new(world, shape, tables, radii, &cross, limit.is_some(), &mut work))
             .collect::<Result<Vec<Group>, KernelError>>()?;
-        Ok(Kernel {
-            has_costs: interventions.has_costs(),
-            interventions,
-            state_space: world.state_space().clone(),
-            causes,
-            groups,
-            cross,
-            limit,
-        })
+        let has_costs = interventions.has_costs();
+        Ok(Kernel { interventions, state_space: world.state_space().clone(), causes, groups, cross, limit, has_costs })
+    }
+
+    /// Bytes that the kernel of a world takes at most, known before anything is computed.
+    pub fn bytes(world: &World) -> u128 {
+        choices::total_bytes(world, &groups::groups(world))
     }
 
     /// The causes.
@@ -203,24 +220,29 @@ impl Kernel {
         }
     }
 
+    /// Each group's part of an intervention, added to `out`.
+    pub(crate) fn decode(&self, action: Action, out: &mut Vec<u32>) {
+        out.extend(self.groups.iter().map(|g| g.setting_of(&self.interventions, action) as u32));
+    }
+
+    /// Σ_c P(c | state, settings) · q(c) for a decoded intervention; group by group, so the joint distribution is never made.
+    pub(crate) fn expect(&self, state: usize, settings: &[u32], q: &[f64], buffer: &mut Vec<f64>) -> f64 {
+        buffer.clear();
+        buffer.extend_from_slice(q);
+        for (group, &setting) in self.groups.iter().zip(settings).rev() {
+            let (row, n) = (group.row_of(state), group.n_causes());
+            let left = buffer.len() / n;
+            for i in 0..left {
+                buffer[i] = (0..n).map(|c| group.prob(row, c, setting as usize) * buffer[i * n + c]).sum();
+            }
+            buffer.truncate(left);
+        }
+        buffer[0]
+    }
+
     /// Whether an intervention is allowed in a state.
     pub fn allows(&self, state: usize, action: Action) -> bool {
         self.interventions.allows(&self.state_space.digits(state), action)
-    }
-}
-
-/// An allowed intervention of a state, every one with the same probability as `random` runs over its range.
-///
-/// Draws by rank; where combinations are forbidden, ranks are redrawn until an allowed one comes up.
-pub(crate) fn any_allowed(all: &Interventions, states: &Space, state: usize, random: u64) -> Action {
-    let digits = if all.forbid().is_empty() { Vec::new() } else { states.digits(state) };
-    let mut random = random;
-    loop {
-        let action = all.nth(scale(random, all.count()));
-        if digits.is_empty() || !all.is_forbidden(&digits, action) {
-            return action;
-        }
-        random = mix(random);
     }
 }
 

@@ -14,6 +14,7 @@ mod preset;
 mod rewards;
 mod save;
 mod sets;
+mod spec;
 mod width;
 
 use rand::SeedableRng;
@@ -37,6 +38,7 @@ pub use knowledge::Knowledge;
 pub use options::{Cap, Causes, Estimate, Options, Schedule, Sets, States, Width};
 pub use preset::{Preset, UnknownPreset};
 pub use save::RestoreError;
+pub use spec::{LearnerSpec, SpecError};
 
 /// Counters that a learner may have; above that it refuses (4 GiB).
 pub(crate) const MOST_CELLS: usize = 1 << 30;
@@ -202,6 +204,8 @@ pub struct Learner {
     policy_ready: bool,
     /// Whether this episode's policy was decided by the guard.
     guarded: bool,
+    /// What the plan says where this episode explores instead, to be put back when it ends.
+    planned: Vec<(usize, Action)>,
     guard: Option<Box<Guard>>,
 }
 
@@ -308,6 +312,7 @@ impl Learner {
             due: true,
             policy_ready: false,
             guarded: false,
+            planned: Vec::new(),
             guard: None,
             options,
         };
@@ -407,15 +412,35 @@ impl Learner {
     }
 
     /// With some probability, or always, an intervention drawn from all.
+    fn explored(&self, stage: usize, state: usize, probability: f64) -> Option<Action> {
+        let Tie::Random(random) = self.ties().at(stage, state) else { return None };
+        let coin = (mix(random ^ 0x636f_696e) >> 11) as f64 / (1u64 << 53) as f64;
+        (coin < probability).then(|| self.any_allowed(state, random))
+    }
+
+    /// How likely a step explores, apart from what is optimistic.
+    fn exploring(&self) -> f64 {
+        match self.options.estimate {
+            Estimate::EpsilonGreedy { epsilon } => epsilon,
+            Estimate::Uniform => 1.0,
+            _ => 0.0,
+        }
+    }
+
     fn explore(&mut self, probability: f64) {
-        let ties = self.ties();
         let n = self.layout.n_states();
         for i in 0..self.plan.policy_hs.len() {
-            let Tie::Random(random) = ties.at(i / n, i % n) else { continue };
-            let coin = (mix(random ^ 0x636f_696e) >> 11) as f64 / (1u64 << 53) as f64;
-            if coin < probability {
-                self.plan.policy_hs[i] = self.any_allowed(i % n, random);
+            if let Some(action) = self.explored(i / n, i % n, probability) {
+                self.planned.push((i, self.plan.policy_hs[i]));
+                self.plan.policy_hs[i] = action;
             }
+        }
+    }
+
+    /// Puts the plan back; otherwise one that is kept for many episodes would explore more and more.
+    fn stop_exploring(&mut self) {
+        while let Some((i, action)) = self.planned.pop() {
+            self.plan.policy_hs[i] = action;
         }
     }
 
@@ -439,11 +464,18 @@ impl Learner {
             }
         }
         self.policy_ready = true;
+        self.explore(self.exploring());
+    }
+
+    /// Whether this episode's policy stands in the plan, and is not worked out state by state.
+    fn follows_plan(&self) -> bool {
+        self.options.schedule != Schedule::Visited || self.guarded || self.options.estimate == Estimate::Uniform
     }
 }
 
 impl Agent for Learner {
     fn begin_episode(&mut self) {
+        self.stop_exploring();
         self.policy_ready = false;
         self.guarded = false;
         if let Some(guard) = &mut self.guard {
@@ -454,7 +486,6 @@ impl Agent for Learner {
             }
             if guard.explores(self.options.seed, self.episode) {
                 self.explore(1.0);
-                self.due = true;
                 self.guarded = true;
                 return;
             }
@@ -482,13 +513,13 @@ impl Agent for Learner {
                 );
             }
         }
-        if let Estimate::EpsilonGreedy { epsilon } = self.options.estimate {
-            self.explore(epsilon);
+        if self.options.schedule != Schedule::Visited && self.exploring() > 0.0 {
+            self.explore(self.exploring());
         }
     }
 
     fn act(&mut self, stage: usize, state: usize) -> Action {
-        if self.options.schedule != Schedule::Visited || self.guarded {
+        if self.follows_plan() {
             return self.plan.action(stage, state);
         }
         let n = self.layout.n_states();
@@ -502,7 +533,7 @@ impl Agent for Learner {
             self.choice.best(state, q, self.tolerance, ties.at(stage, state), &mut self.buffers.scratch);
         let value = &mut self.plan.value_hs[stage * n + state];
         *value = value.min(cap - loss);
-        action
+        self.explored(stage, state, self.exploring()).unwrap_or(action)
     }
 
     fn observe(&mut self, step: &Step<'_>) {
@@ -539,10 +570,11 @@ impl Agent for Learner {
             self.guard = Some(guard);
         }
         self.episode += 1;
+        self.stop_exploring();
     }
 
     fn policy(&mut self) -> &[Action] {
-        if self.options.schedule == Schedule::Visited && !self.policy_ready && !self.guarded {
+        if !self.follows_plan() && !self.policy_ready {
             self.policy_from_values();
         }
         &self.plan.policy_hs

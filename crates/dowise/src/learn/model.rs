@@ -260,17 +260,19 @@ impl Model {
     ) {
         let block = self.block(stage);
         let [mean, square, _] = &mut self.moments;
-        expect_at(layout, &self.tables[block], self.n_causes, state, next_value, mean);
+        let order = || self.contraction.order();
+        expect_at(layout, order(), &self.tables[block], self.n_causes, state, next_value, mean);
         let needs_variance = self.widths.as_ref().is_some_and(|w| w.needs_variance());
         let center = next_value[0];
         if needs_variance {
             let squared: Vec<f64> = next_value.iter().map(|v| (v - center) * (v - center)).collect();
-            expect_at(layout, &self.tables[block], self.n_causes, state, &squared, square);
+            expect_at(layout, order(), &self.tables[block], self.n_causes, state, &squared, square);
         }
         let mut visits = Vec::new();
         if self.needs_visits() {
             let terms = self.visit_terms(stage, next_value.len());
-            expect_at(layout, &self.tables[block], self.n_causes, state, &terms, &mut visits);
+            let order = self.contraction.order();
+            expect_at(layout, order, &self.tables[block], self.n_causes, state, &terms, &mut visits);
         }
         q.clear();
         for c in 0..self.n_causes {
@@ -366,17 +368,32 @@ impl Lookahead for Model {
     }
 }
 
-/// E[V(s') | s, ·] for one state, factor by factor.
-fn expect_at(layout: &Layout, tables: &[Table], n_causes: usize, state: usize, next_value: &[f64], out: &mut Vec<f64>) {
+/// E[V(s') | s, ·] for one state, factor by factor, in the order of a whole stage: where a factor's row is chosen from a set,
+/// the choice may depend on the factors that are still open, so another order would give another value.
+fn expect_at(
+    layout: &Layout,
+    order: impl Iterator<Item = usize>,
+    tables: &[Table],
+    n_causes: usize,
+    state: usize,
+    next_value: &[f64],
+    out: &mut Vec<f64>,
+) {
     let mut input = next_value.to_vec();
+    let mut open: Vec<usize> = (0..layout.factors.len()).collect();
     let mut width = 1;
-    for (table, factor) in tables.iter().zip(&layout.factors) {
+    for f in order {
+        let (table, factor) = (&tables[f], &layout.factors[f]);
         let row = factor.state_row(&layout.state_space, state);
-        let rest = input.len() / width / factor.n_values;
+        let n_values = factor.n_values;
+        let place = open.iter().position(|&o| o == f).expect("summed out once");
+        let inner: usize = open[place + 1..].iter().map(|&o| layout.factors[o].n_values).product();
+        open.remove(place);
         out.clear();
-        out.resize(rest * n_causes, 0.0);
+        out.resize(input.len() / width / n_values * n_causes, 0.0);
         for (i, out) in out.chunks_exact_mut(n_causes).enumerate() {
-            table.mix(row, |v| &input[(v * rest + i) * width..][..width], out);
+            let first = i / inner * n_values * inner + i % inner;
+            table.mix(row, |v| &input[(first + v * inner) * width..][..width], out);
         }
         std::mem::swap(&mut input, out);
         width = n_causes;

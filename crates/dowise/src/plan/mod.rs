@@ -1,11 +1,13 @@
 //! Backward induction: the one recursion behind exact plans, evaluation of policies, and every learner.
 
 mod contract;
+mod evaluate;
 mod truth;
 
 pub(crate) use contract::{Contraction, Mean, Mix};
-pub(crate) use truth::{Evaluator, rewards_by_cause, rows_by_cause, scope_strides, state_scope};
+pub(crate) use evaluate::Evaluator;
 pub use truth::{PlanError, Planner};
+pub(crate) use truth::{rewards_by_cause, rows_by_cause, scope_strides, state_scope};
 
 use rayon::prelude::*;
 
@@ -74,6 +76,10 @@ impl Chooser for Kernel {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ties {
     /// The smallest intervention: levers left alone first, then values in the order of the file.
+    ///
+    /// Only corners of what a group of levers can do are compared: an intervention that amounts to a mixture of others may
+    /// tie with them and is passed over. Of interventions that do the same the smallest counts (where the number of levers
+    /// is limited, of those that set the fewest levers).
     First,
     /// At random, all alike, as a function of this number, the stage and the state.
     Seeded(u64),

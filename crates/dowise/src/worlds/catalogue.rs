@@ -59,11 +59,22 @@ pub fn text(name: &str, choices: &[(&str, &str)]) -> Result<String, TemplateErro
     match name {
         "campaign" => fixed(include_str!("../../worlds/campaign.toml")),
         "treatment" => fixed(include_str!("../../worlds/treatment.toml")),
+        "river-swim" => Ok(generated::<RiverSwim>(name, choices)?.to_toml()),
+        "deep-sea" => Ok(generated::<DeepSea>(name, choices)?.to_toml()),
+        "paper" => Ok(generated::<Paper>(name, choices)?.to_toml()),
+        "linear" => Ok(linear(name, choices)?.to_toml()),
+        _ => Err(TemplateError::UnknownName { name: name.into(), nearest: nearest(name, names().iter().copied()) }),
+    }
+}
+
+/// A ready-made world itself: what [`text`] describes, without the detour over a text.
+pub fn world(name: &str, choices: &[(&str, &str)]) -> Result<World, TemplateError> {
+    match name {
         "river-swim" => generated::<RiverSwim>(name, choices),
         "deep-sea" => generated::<DeepSea>(name, choices),
         "paper" => generated::<Paper>(name, choices),
         "linear" => linear(name, choices),
-        _ => Err(TemplateError::UnknownName { name: name.into(), nearest: nearest(name, names().iter().copied()) }),
+        _ => Ok(World::from_toml(&text(name, choices)?, name)?),
     }
 }
 
@@ -154,6 +165,7 @@ generator! { Paper,
     horizon: "a whole number", "steps in an episode (H)";
     seed: "a whole number", "which environment is drawn";
     normalise: "true or false", "whether a step pays at most 1";
+    joint: "true or false", "one table for all key variables, or each with its own lever";
 }
 
 generator! { RiverSwim,
@@ -185,16 +197,16 @@ generator! { Linear,
     seed: "a whole number", "which environment is drawn";
 }
 
-fn generated<G: Generator>(name: &str, choices: &[(&str, &str)]) -> Result<String, TemplateError> {
+fn generated<G: Generator>(name: &str, choices: &[(&str, &str)]) -> Result<World, TemplateError> {
     let generator: G = chosen(name, choices)?;
     let spec = generator.make().map_err(|error| TemplateError::Generator { world: name.into(), error })?;
-    Ok(World::new(spec)?.to_toml())
+    Ok(World::new(spec)?)
 }
 
 /// The one generator whose worlds carry features.
-fn linear(name: &str, choices: &[(&str, &str)]) -> Result<String, TemplateError> {
+fn linear(name: &str, choices: &[(&str, &str)]) -> Result<World, TemplateError> {
     match chosen::<Linear>(name, choices)?.world() {
-        Ok(world) => Ok(world.to_toml()),
+        Ok(world) => Ok(world),
         Err(LinearWorldError::Setting(error)) => Err(TemplateError::Generator { world: name.into(), error }),
         Err(LinearWorldError::World(error)) => Err(error.into()),
     }

@@ -1,0 +1,120 @@
+//! The hull for three or more causes: corners found by looking in many directions, the rest proven unnecessary one by one.
+
+use super::Points;
+use super::nnls::{Place, place};
+use crate::kernel::mix;
+
+/// The settings of `within` that are corners of the lower hull, as far as `work` (multiplications) lasts; when it runs out
+/// everything that is not proven unnecessary stays.
+///
+/// A setting is dropped only if a mixture of others with the same distribution, up to 1e-14, costs no more. Each test is
+/// against the corners known so far; if it fails, the direction in which it fails leads to a new corner, so the effort grows
+/// with the number of corners rather than of settings (Clarkson 1994).
+pub(super) fn corners(within: &[u32], points: &Points, work: &mut i64) -> Vec<u32> {
+    if within.len() <= points.n_causes || *work <= 0 {
+        return within.to_vec();
+    }
+    let mut hull = Hull::new(within, points);
+    hull.look_around(work);
+    hull.test_the_rest(work);
+    hull.test_the_corners(work);
+    (0..within.len()).filter(|&i| hull.status[i] != Status::Dropped).map(|i| within[i]).collect()
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Status {
+    Unknown,
+    Corner,
+    Dropped,
+}
+
+struct Hull {
+    /// One column for each setting: its probabilities and, if any costs anything, its cost between 0 and 1.
+    columns: Vec<Vec<f64>>,
+    status: Vec<Status>,
+    has_costs: bool,
+}
+
+impl Hull {
+    fn new(within: &[u32], points: &Points) -> Hull {
+        let costs = within.iter().map(|&i| points.cost(i));
+        let (lo, hi) = costs.fold((f64::INFINITY, f64::NEG_INFINITY), |(lo, hi), c| (lo.min(c), hi.max(c)));
+        let has_costs = hi > lo;
+        let column = |&i: &u32| {
+            let mut column: Vec<f64> = (0..points.n_causes).map(|c| points.prob(c, i)).collect();
+            if has_costs {
+                column.push((points.cost(i) - lo) / (hi - lo));
+            }
+            column
+        };
+        Hull { columns: within.iter().map(column).collect(), status: vec![Status::Unknown; within.len()], has_costs }
+    }
+
+    /// The setting that is not dropped and lies farthest in a direction, the first on ties.
+    fn farthest(&self, direction: &[f64], work: &mut i64) -> usize {
+        *work -= (self.columns.len() * direction.len()) as i64;
+        let along = |i: &usize| self.columns[*i].iter().zip(direction).map(|(x, d)| x * d).sum::<f64>();
+        let open = (0..self.columns.len()).filter(|&i| self.status[i] != Status::Dropped);
+        let farthest = open.map(|i| (along(&i), i)).max_by(|a, b| a.0.total_cmp(&b.0).then(b.1.cmp(&a.1)));
+        farthest.expect("a setting is dropped only for the sake of others").1
+    }
+
+    /// Marks corners in directions that have nothing to do with the settings.
+    fn look_around(&mut self, work: &mut i64) {
+        let m = self.columns[0].len();
+        let number = |seed: usize| 2.0 * (mix(seed as u64) as f64 / u64::MAX as f64) - 1.0;
+        for look in 0..(6 * m).min(self.columns.len()) {
+            let mut direction: Vec<f64> = (0..m).map(|c| number(look * m + c)).collect();
+            if look < 2 * m {
+                // Nearly along an axis; exactly along one whole sides of the hull would tie.
+                direction.iter_mut().for_each(|d| *d *= 1e-3);
+                direction[look / 2] += if look % 2 == 0 { 1.0 } else { -1.0 };
+            }
+            if self.has_costs {
+                direction[m - 1] = -direction[m - 1].abs();
+            }
+            let farthest = self.farthest(&direction, work);
+            self.status[farthest] = Status::Corner;
+        }
+    }
+
+    /// Every setting that is not known to be a corner is dropped, or leads to a corner.
+    fn test_the_rest(&mut self, work: &mut i64) {
+        for i in 0..self.columns.len() {
+            while self.status[i] == Status::Unknown && *work > 0 {
+                match self.place_of(i, work) {
+                    Place::Inside => self.status[i] = Status::Dropped,
+                    Place::Apart(direction) => {
+                        let farthest = self.farthest(&direction, work);
+                        // If rounding leads to a corner that is known already, the setting counts as one.
+                        let new = if self.status[farthest] == Status::Unknown { farthest } else { i };
+                        self.status[new] = Status::Corner;
+                    }
+                }
+            }
+        }
+    }
+
+    /// Settings found first in some direction may still lie between others that tie with them there.
+    fn test_the_corners(&mut self, work: &mut i64) {
+        for i in (0..self.columns.len()).rev() {
+            if self.status[i] == Status::Corner && *work > 0 && self.place_of(i, work) == Place::Inside {
+                self.status[i] = Status::Dropped;
+            }
+        }
+    }
+
+    /// Where a setting lies with respect to the corners known so far, itself left out.
+    fn place_of(&self, i: usize, work: &mut i64) -> Place {
+        let m = self.columns[i].len();
+        let mut slack = vec![0.0; m];
+        slack[m - 1] = 1.0;
+        let corners = (0..self.columns.len()).filter(|&j| j != i && self.status[j] == Status::Corner);
+        let mut columns: Vec<&[f64]> = corners.map(|j| &self.columns[j][..]).collect();
+        if self.has_costs {
+            // Whatever a mixture saves in cost may be thrown away.
+            columns.push(&slack);
+        }
+        place(&columns, &self.columns[i], work)
+    }
+}

@@ -1,0 +1,82 @@
+//! Which settings of a group can ever be best: the corners of the set of distributions that the group can reach.
+
+mod equal;
+mod hull;
+mod line;
+mod nnls;
+#[cfg(test)]
+mod tests;
+
+/// One setting of a group's levers.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Setting {
+    /// Its share of the intervention's number.
+    pub(crate) part: u64,
+    /// What it costs.
+    pub(crate) cost: f64,
+    /// How many levers it sets.
+    pub(crate) n_set: usize,
+    /// Settings may stand in for each other only if these agree.
+    pub(crate) signature: u64,
+}
+
+/// The settings of a group as points: a distribution over causes and a cost.
+struct Points<'a> {
+    settings: &'a [Setting],
+    /// `[cause][setting]`
+    prob: &'a [f64],
+    n_causes: usize,
+}
+
+impl Points<'_> {
+    fn prob(&self, cause: usize, i: u32) -> f64 {
+        self.prob[cause * self.settings.len() + i as usize]
+    }
+
+    fn cost(&self, i: u32) -> f64 {
+        self.settings[i as usize].cost
+    }
+
+    fn n_set(&self, i: u32) -> usize {
+        self.settings[i as usize].n_set
+    }
+}
+
+/// The settings among `allowed` that can be best for some values of the causes, in their old order.
+///
+/// `prob` is `[cause][setting]`. For fixed values x the group contributes cost + Σ_c P(c) x(c), linear in (P, cost), so a
+/// setting inside the convex hull of others (or above it in cost) is never needed. Of settings that do the same the first is
+/// kept. With a limit on how many levers may be set, only settings that set no more levers can make another one
+/// unnecessary, and of those that do the same the one that sets fewest is kept.
+///
+/// For one or two causes the hull is found by sorting, O(n log n); for more, by least squares as long as `work`, a number of
+/// multiplications, lasts: what is left of it is for the next call, and without any only equal distributions are merged.
+pub(crate) fn prune(
+    allowed: &[u32],
+    settings: &[Setting],
+    prob: &[f64],
+    n_causes: usize,
+    limited: bool,
+    work: &mut i64,
+) -> Vec<u32> {
+    let points = Points { settings, prob, n_causes };
+    let mut classes: Vec<u64> = allowed.iter().map(|&i| settings[i as usize].signature).collect();
+    classes.sort_unstable();
+    classes.dedup();
+    let mut kept = Vec::new();
+    for class in classes {
+        let members: Vec<u32> = allowed.iter().copied().filter(|&i| settings[i as usize].signature == class).collect();
+        let levels = if limited { members.iter().map(|&i| points.n_set(i)).max().unwrap_or(0) } else { 0 };
+        for level in 0..=levels {
+            let within: Vec<u32> = members.iter().copied().filter(|&i| !limited || points.n_set(i) <= level).collect();
+            let distinct = equal::representatives(&within, &points, |i| (if limited { points.n_set(i) } else { 0 }, i));
+            let corners = match n_causes {
+                0..=2 => line::lower_hull(&distinct, &points),
+                _ => hull::corners(&distinct, &points, work),
+            };
+            kept.extend(corners.into_iter().filter(|&i| !limited || points.n_set(i) == level));
+        }
+    }
+    kept.sort_unstable();
+    kept
+}

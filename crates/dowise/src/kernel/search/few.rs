@@ -1,0 +1,121 @@
+//! Several groups, few settings each: the values of all combinations, one group summed out at a time.
+
+use super::Tie;
+use crate::kernel::{Kernel, scale};
+use crate::world::Action;
+
+/// Kept from state to state.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Buffers {
+    values: Vec<f64>,
+    spare: Vec<f64>,
+}
+
+impl Kernel {
+    pub(super) fn best_of_few(
+        &self,
+        state: usize,
+        loss: &[f64],
+        tolerance: f64,
+        tie: Tie,
+        buffers: &mut Buffers,
+    ) -> (f64, Action) {
+        let values = self.all_combinations(state, loss, buffers);
+        let restricted = self.limit.is_some() || !self.cross.is_empty();
+        let mut best = values.iter().copied().fold(f64::INFINITY, f64::min);
+        if restricted {
+            let digits = self.state_space.digits(state);
+            // Only combinations that might win are looked up; the others need not be known to be allowed.
+            while best < f64::INFINITY {
+                let mut found = false;
+                for combination in 0..values.len() {
+                    if values[combination] <= best + tolerance {
+                        if self.combines(state, &digits, combination) {
+                            found |= values[combination] == best;
+                        } else {
+                            values[combination] = f64::INFINITY;
+                        }
+                    }
+                }
+                if found {
+                    break;
+                }
+                best = values.iter().copied().fold(f64::INFINITY, f64::min);
+            }
+        }
+        let ties = || (0..values.len()).filter(|&i| values[i] <= best + tolerance);
+        let part = match tie {
+            Tie::First => ties().map(|i| self.part(state, i)).min(),
+            Tie::Random(random) => {
+                let chosen = ties().nth(scale(random, ties().count() as u64) as usize);
+                chosen.map(|i| self.part(state, i))
+            }
+        };
+        assert!(best < f64::INFINITY, "every state has an allowed intervention");
+        (best, Action(part.expect("the best ties with itself")))
+    }
+
+    /// Σ_c P(c | combination) · loss(c) + cost for all combinations of kept settings, the first group's slowest.
+    fn all_combinations<'a>(&self, state: usize, loss: &[f64], buffers: &'a mut Buffers) -> &'a mut [f64] {
+        let Buffers { values, spare } = buffers;
+        let doubt = self.doubt(loss);
+        values.clear();
+        values.extend_from_slice(loss);
+        let mut tail = 1;
+        for group in self.groups.iter().rev() {
+            let row = group.row(group.row_of(state));
+            let n_causes = group.n_causes();
+            if row.n == 1 && n_causes == 1 && !self.has_costs && doubt == 0.0 {
+                continue;
+            }
+            std::mem::swap(values, spare);
+            values.clear();
+            values.resize(spare.len() / n_causes * row.n, 0.0);
+            let blocks = spare.chunks_exact(n_causes * tail).zip(values.chunks_exact_mut(row.n * tail));
+            for (input, output) in blocks {
+                for (i, out) in output.chunks_exact_mut(tail).enumerate() {
+                    for (c, x) in input.chunks_exact(tail).enumerate() {
+                        let p = row.prob[c * row.n + i];
+                        out.iter_mut().zip(x).for_each(|(o, x)| *o += p * x);
+                    }
+                    if self.has_costs || doubt > 0.0 {
+                        let own = group.own(group.row_of(state), row.setting(i), doubt);
+                        out.iter_mut().for_each(|o| *o += own);
+                    }
+                }
+            }
+            tail *= row.n;
+        }
+        if doubt > 0.0 {
+            // However far a kernel may be off, no cause is worth more than the best of them.
+            for combination in 0..values.len() {
+                let costs = self.settings_of(state, combination).map(|(g, i)| self.groups[g].settings[i].cost);
+                values[combination] = values[combination].max(costs.sum());
+            }
+        }
+        values
+    }
+
+    /// The settings of a combination, last group first: (group, setting).
+    fn settings_of(&self, state: usize, mut combination: usize) -> impl Iterator<Item = (usize, usize)> {
+        (0..self.groups.len()).rev().map(move |g| {
+            let row = self.groups[g].row(self.groups[g].row_of(state));
+            let i = combination % row.n;
+            combination /= row.n;
+            (g, row.setting(i))
+        })
+    }
+
+    /// Number of the intervention that a combination amounts to.
+    fn part(&self, state: usize, combination: usize) -> u64 {
+        self.settings_of(state, combination).map(|(g, i)| self.groups[g].settings[i].part).sum()
+    }
+
+    /// Whether the settings of a combination may be used together.
+    fn combines(&self, state: usize, digits: &[usize], combination: usize) -> bool {
+        let n_set: usize = self.settings_of(state, combination).map(|(g, i)| self.groups[g].settings[i].n_set).sum();
+        self.limit.is_none_or(|limit| n_set <= limit)
+            && (self.cross.is_empty()
+                || !self.interventions.is_forbidden(digits, Action(self.part(state, combination))))
+    }
+}

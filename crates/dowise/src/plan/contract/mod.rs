@@ -1,0 +1,254 @@
+//! E[V(s') | s, c] for a product of factors, one factor at a time: never a table over pairs of states.
+//!
+//! All arrays have the cause as their innermost axis, so that the inner loops run over neighbouring numbers.
+
+mod mean;
+mod step;
+
+pub(crate) use mean::Mean;
+
+use rayon::prelude::*;
+use step::{Label, Part, Step, step};
+
+/// How one factor is summed out. `row` counts joint values of the factor's state scope, `n` is its number of values.
+pub(crate) trait Mix: Sync {
+    /// For every cause: the value of the factor's distribution (or the best of a set of them) at `row`.
+    ///
+    /// `at(v)` is the slice of next values for the factor's value v: one number per cause, or one for all of them.
+    fn mix<'a>(&self, row: usize, at: impl Fn(usize) -> &'a [f64], out: &mut [f64]);
+
+    /// The same for neighbouring blocks that share a row: `at(v)` and `out` have `n_blocks` times as many numbers.
+    fn mix_run<'a>(&self, row: usize, n_blocks: usize, at: impl Fn(usize) -> &'a [f64], out: &mut [f64]) {
+        let (width, n_causes) = (at(0).len() / n_blocks, out.len() / n_blocks);
+        for (b, out) in out.chunks_exact_mut(n_causes).enumerate() {
+            self.mix(row, |v| &at(v)[b * width..][..width], out);
+        }
+    }
+}
+
+/// The order and index arithmetic of a contraction; depends on scopes and sizes alone.
+#[derive(Clone, Debug)]
+pub(crate) struct Contraction {
+    n_causes: usize,
+    steps: Vec<Step>,
+    /// The steps from `slabs.from` on leave the outermost axes alone, so they can be taken slab by slab.
+    slabs: Slabs,
+}
+
+/// Steps that are taken one after the other for each of so many slabs of an array, while the slab is in the cache.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Slabs {
+    from: usize,
+    n: usize,
+}
+
+/// Work below which a contraction is not worth sharing between threads (in blocks).
+const PARALLEL_BLOCKS: usize = 1 << 13;
+
+/// Most numbers of a slab: two of them fit into a core's own cache.
+const SLAB: usize = 1 << 15;
+
+impl Contraction {
+    /// For state factors with these numbers of values and these scopes (positions of state factors, in order).
+    ///
+    /// The next factor to be summed out is always the one that leaves the smallest array; the first one on ties.
+    pub(crate) fn new(sizes: &[usize], scopes: &[Vec<usize>], n_causes: usize) -> Contraction {
+        Contraction::with_slabs(sizes, scopes, n_causes, SLAB)
+    }
+
+    fn with_slabs(sizes: &[usize], scopes: &[Vec<usize>], n_causes: usize, most: usize) -> Contraction {
+        // The axes before the first step and after each one.
+        let mut labels: Vec<Vec<Label>> = vec![(0..sizes.len()).map(|factor| Label { factor, next: true }).collect()];
+        let mut left: Vec<usize> = (0..sizes.len()).collect();
+        let mut steps = Vec::new();
+        while !left.is_empty() {
+            let input = labels.last().expect("not empty");
+            let after = |factor: usize| -> Vec<Label> {
+                let now: Vec<usize> = if left.len() == 1 { (0..sizes.len()).collect() } else { scopes[factor].clone() };
+                let mut out: Vec<Label> =
+                    input.iter().copied().filter(|l| *l != Label { factor, next: true }).collect();
+                out.extend(now.into_iter().map(|factor| Label { factor, next: false }));
+                out.sort_unstable();
+                out.dedup();
+                out
+            };
+            let size = |labels: &[Label]| labels.iter().map(|l| sizes[l.factor] as f64).product::<f64>();
+            let factor = *left
+                .iter()
+                .min_by(|&&a, &&b| size(&after(a)).total_cmp(&size(&after(b))).then(a.cmp(&b)))
+                .expect("not empty");
+            let output = after(factor);
+            let causes = (!steps.is_empty()).then_some(n_causes);
+            steps.push(step(sizes, &scopes[factor], factor, input, &output, causes));
+            left.retain(|&f| f != factor);
+            labels.push(output);
+        }
+        let slabs = slabs(sizes, &labels, n_causes, most);
+        Contraction { n_causes, steps, slabs }
+    }
+
+    /// The factors in the order in which they are summed out.
+    pub(crate) fn order(&self) -> impl Iterator<Item = usize> {
+        self.steps.iter().map(|step| step.factor)
+    }
+
+    /// Largest number of entries of any intermediate array.
+    pub(crate) fn largest(&self) -> usize {
+        self.steps.iter().map(|s| s.n_blocks.saturating_mul(self.n_causes)).max().unwrap_or(self.n_causes)
+    }
+
+    /// Writes E[V(s') | s, c] into `out[s][c]`; `spare` is a buffer that is kept between calls.
+    pub(crate) fn apply<M: Mix>(&self, factors: &[M], value: &[f64], out: &mut Vec<f64>, spare: &mut Vec<f64>) {
+        let Some(last) = self.steps.last() else {
+            out.clear();
+            out.resize(self.n_causes, value[0]);
+            return;
+        };
+        let whole = self.slabs.from;
+        for (i, step) in self.steps[..whole].iter().enumerate() {
+            // All that follows, slab by slab, is one more step; it must land in `out`, so the buffers alternate backwards.
+            let into_out = (self.steps.len().min(whole + 1) - 1 - i).is_multiple_of(2);
+            let (input, output): (&[f64], &mut Vec<f64>) = match (i, into_out) {
+                (0, true) => (value, &mut *out),
+                (0, false) => (value, &mut *spare),
+                (_, true) => (&*spare, &mut *out),
+                (_, false) => (&*out, &mut *spare),
+            };
+            output.resize(step.n_blocks * self.n_causes, 0.0);
+            self.run(step, &factors[step.factor], input, output);
+        }
+        if whole < self.steps.len() {
+            out.resize(last.n_blocks * self.n_causes, 0.0);
+            self.run_slabs(factors, if whole == 0 { value } else { spare }, out);
+        }
+    }
+
+    fn run<M: Mix>(&self, step: &Step, factor: &M, input: &[f64], output: &mut [f64]) {
+        let input = Part { first: 0, numbers: input };
+        if step.n_blocks < PARALLEL_BLOCKS {
+            step.run_blocks(factor, self.n_causes, 0, input, output);
+        } else {
+            let per_task = PARALLEL_BLOCKS / 2;
+            output
+                .par_chunks_mut(per_task * self.n_causes)
+                .enumerate()
+                .for_each(|(task, chunk)| step.run_blocks(factor, self.n_causes, task * per_task, input, chunk));
+        }
+    }
+
+    /// The remaining steps, all of them for one slab after the other.
+    fn run_slabs<M: Mix>(&self, factors: &[M], input: &[f64], output: &mut [f64]) {
+        let n_slabs = self.slabs.n;
+        let steps = &self.steps[self.slabs.from..];
+        let slab_len = output.len() / n_slabs;
+        output.par_chunks_mut(slab_len).enumerate().for_each_init(
+            || (Vec::new(), Vec::new()),
+            |(here, there), (slab, output)| {
+                for (i, step) in steps.iter().enumerate() {
+                    let n_blocks = step.n_blocks / n_slabs;
+                    let part = match i {
+                        0 => Part { first: 0, numbers: input },
+                        _ => Part { first: slab * here.len(), numbers: here },
+                    };
+                    let factor = &factors[step.factor];
+                    if i + 1 == steps.len() {
+                        step.run_blocks(factor, self.n_causes, slab * n_blocks, part, output);
+                    } else {
+                        there.resize(n_blocks * self.n_causes, 0.0);
+                        step.run_blocks(factor, self.n_causes, slab * n_blocks, part, there);
+                        std::mem::swap(here, there);
+                    }
+                }
+            },
+        );
+    }
+}
+
+/// From which step on to go slab by slab, for slabs of at most so many numbers: `labels` are the axes before and after steps.
+fn slabs(sizes: &[usize], labels: &[Vec<Label>], n_causes: usize, most: usize) -> Slabs {
+    let n_steps = labels.len() - 1;
+    let len = |labels: &[Label]| labels.iter().fold(1usize, |n, l| n.saturating_mul(sizes[l.factor]));
+    for from in 0..n_steps.saturating_sub(1) {
+        // Outermost axes that are there before and after all of these steps.
+        let last = &labels[n_steps];
+        let shared = |other: &Vec<Label>| last.iter().zip(other).take_while(|(a, b)| a == b).count();
+        let n_shared = labels[from..].iter().map(shared).min().unwrap_or(0);
+        let largest = labels[from..].iter().map(|l| len(l)).max().unwrap_or(1).saturating_mul(n_causes);
+        for n_axes in 1..=n_shared {
+            let n = len(&last[..n_axes]);
+            if largest > most && largest / n <= most {
+                return Slabs { from, n };
+            }
+        }
+    }
+    Slabs { from: n_steps, n: 1 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Space;
+    use proptest::prelude::*;
+
+    /// Σ over all next states of the product of the factors' probabilities times the value.
+    fn dense(sizes: &[usize], scopes: &[Vec<usize>], factors: &[Mean], n_causes: usize, value: &[f64]) -> Vec<f64> {
+        let space = Space::new(sizes).unwrap();
+        let mut out = vec![0.0; space.len() * n_causes];
+        for s in 0..space.len() {
+            for c in 0..n_causes {
+                for next in 0..space.len() {
+                    let p: f64 = (0..sizes.len())
+                        .map(|i| {
+                            let scope = Space::new(&scopes[i].iter().map(|&f| sizes[f]).collect::<Vec<_>>()).unwrap();
+                            let row = scope.index(&scopes[i].iter().map(|&f| space.digit(s, f)).collect::<Vec<_>>());
+                            factors[i].prob[(row * sizes[i] + space.digit(next, i)) * n_causes + c]
+                        })
+                        .product();
+                    out[s * n_causes + c] += p * value[next];
+                }
+            }
+        }
+        out
+    }
+
+    prop_compose! {
+        fn problem()(sizes in prop::collection::vec(1usize..4, 1..5), n_causes in prop::sample::select(vec![1usize, 2, 3, 4, 8, 16]))(
+            scopes in prop::collection::vec(prop::sample::subsequence((0..sizes.len()).collect::<Vec<_>>(), 0..=sizes.len()), sizes.len()),
+            numbers in prop::collection::vec(-1.0..1.0f64, 64),
+            sizes in Just(sizes), n_causes in Just(n_causes),
+        ) -> (Vec<usize>, Vec<Vec<usize>>, usize, Vec<f64>) {
+            (sizes, scopes, n_causes, numbers)
+        }
+    }
+
+    #[test]
+    fn scopes_of_one_factor_each_are_taken_slab_by_slab() {
+        let (sizes, scopes) = (vec![2; 16], (0..16).map(|i| vec![i]).collect::<Vec<_>>());
+        assert_eq!(Contraction::new(&sizes, &scopes, 8).slabs, Slabs { from: 4, n: 16 });
+        assert_eq!(Contraction::new(&sizes[..8], &scopes[..8], 8).slabs, Slabs { from: 8, n: 1 });
+    }
+
+    proptest! {
+        #[test]
+        fn factor_by_factor_equals_the_sum_over_all_next_states((sizes, scopes, n_causes, numbers) in problem()) {
+            let mut numbers = numbers.into_iter().cycle();
+            let n_states: usize = sizes.iter().product();
+            let factors: Vec<Mean> = (0..sizes.len()).map(|i| {
+                let rows: usize = scopes[i].iter().map(|&f| sizes[f]).product();
+                Mean { prob: (&mut numbers).take(rows * sizes[i] * n_causes).collect(), n_values: sizes[i], n_causes }
+            }).collect();
+            let value: Vec<f64> = numbers.take(n_states).collect();
+            let expected = dense(&sizes, &scopes, &factors, n_causes, &value);
+            let (mut out, mut spare) = (Vec::new(), Vec::new());
+            // Small slabs, so that even small arrays are cut up; results must not depend on it.
+            for most in [1, 4, 16, 64, SLAB] {
+                let contraction = Contraction::with_slabs(&sizes, &scopes, n_causes, most);
+                contraction.apply(&factors, &value, &mut out, &mut spare);
+                for (a, b) in out.iter().zip(&expected) {
+                    prop_assert!((a - b).abs() <= 1e-12, "{a} {b}");
+                }
+                prop_assert_eq!(out.len(), expected.len());
+            }
+        }
+    }
+}

@@ -1,0 +1,120 @@
+//! Worlds of any size with any number of interventions, to see how computing grows.
+
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+
+use super::GeneratorError;
+use super::build::{mechanism, numbered, reward, table_len, variable, world};
+use crate::world::{Effect, Form, Kind, RewardForm, WorldSpec};
+
+/// Binary state factors and binary key variables; every key variable has levers of its own.
+///
+/// A key variable's log-odds are a sum of random effects of its levers and of one state factor. A factor's next value and
+/// its reward depend on itself and all key variables, with numbers drawn uniformly; a step pays at most 1. All levers are
+/// set at every step, so there are levels^(keys · levers) interventions, but each key variable can be treated alone.
+///
+/// ```
+/// let world = dowise::worlds::ManyLevers::default();
+/// assert_eq!(world.spec().unwrap().variables.len(), 4 + 3 + 15);
+/// assert_eq!(world.n_interventions(), 4f64.powi(15)); // 1 073 741 824
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct ManyLevers {
+    /// Number of state factors (d_s); there are 2^factors states.
+    pub factors: usize,
+    /// Number of key variables; there are 2^keys causes (Z).
+    pub keys: usize,
+    /// Number of levers of each key variable.
+    pub levers: usize,
+    /// Number of values of each lever.
+    pub levels: usize,
+    /// Steps in an episode (H).
+    pub horizon: u64,
+    /// The world drawn.
+    pub seed: u64,
+}
+
+impl Default for ManyLevers {
+    fn default() -> Self {
+        ManyLevers { factors: 4, keys: 3, levers: 5, levels: 4, horizon: 5, seed: 0 }
+    }
+}
+
+impl ManyLevers {
+    /// How many interventions there are (A), as a number that cannot overflow.
+    pub fn n_interventions(&self) -> f64 {
+        (self.levels as f64).powi((self.keys * self.levers) as i32)
+    }
+
+    /// The world as a specification, drawn in the order in which it is written: key variables, transitions, rewards.
+    pub fn spec(&self) -> Result<WorldSpec, GeneratorError> {
+        let levels = vec![self.levels as u64; self.levers];
+        table_len("P(key variable | its levers)", &[&levels[..], &[2, 2]].concat())?;
+        table_len("the states", &vec![2; self.factors])?;
+        let rows = table_len("P(next value | scope)", &vec![2; self.keys + 2])? / 2;
+        let about = format!(
+            "{} binary state factors, {} binary key variables with {} levers of {} values each, seed {}.",
+            self.factors, self.keys, self.levers, self.levels, self.seed
+        );
+        let mut spec = world("Many levers".into(), about, self.horizon);
+        let mut rng = ChaCha8Rng::seed_from_u64(self.seed);
+        let state: Vec<String> = (1..=self.factors).map(|i| format!("s{i}")).collect();
+        let keys: Vec<String> = (1..=self.keys).map(|i| format!("z{i}")).collect();
+        spec.variables.extend(state.iter().map(|s| variable(Kind::State, s, &numbered(2))));
+        for (j, key) in keys.iter().enumerate() {
+            let levers: Vec<String> = (1..=self.levers).map(|i| format!("x{}_{i}", j + 1)).collect();
+            spec.variables.push(variable(Kind::Key, key, &numbered(2)));
+            spec.variables.extend(levers.iter().map(|x| variable(Kind::Lever, x, &numbered(self.levels))));
+            let mut parents: Vec<(&String, usize)> = levers.iter().map(|x| (x, self.levels)).collect();
+            if self.factors > 0 {
+                parents.push((&state[j % self.factors], 2));
+            }
+            let mut effects = Vec::new();
+            for &(parent, n) in &parents {
+                for v in 0..n {
+                    let amounts = vec![rng.random_range(-1.0..1.0)];
+                    effects.push(Effect {
+                        parent: parent.as_str().into(),
+                        value: v.to_string().as_str().into(),
+                        amounts,
+                        at: None,
+                    });
+                }
+            }
+            let names: Vec<&String> = parents.iter().map(|(name, _)| *name).collect();
+            spec.mechanisms.push(mechanism(&[key], &names, Form::Logit { base: vec![0.0], effects }));
+        }
+        let scopes: Vec<Vec<&String>> = state.iter().map(|s| std::iter::once(s).chain(&keys).collect()).collect();
+        for (factor, scope) in state.iter().zip(&scopes) {
+            let row = |p: f64| [1.0 - p, p];
+            let table = (0..rows).flat_map(|_| row(rng.random())).collect();
+            spec.transitions.push(mechanism(&[factor], scope, Form::Table(table)));
+        }
+        for (i, scope) in scopes.iter().enumerate() {
+            let table = (0..rows).map(|_| rng.random::<f64>() / self.factors as f64).collect();
+            spec.rewards.push(reward(&format!("r{}", i + 1), scope, RewardForm::Table(table)));
+        }
+        spec.reward_range = Some([0.0, 1.0].into());
+        Ok(spec)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Kernel, World};
+
+    #[test]
+    fn a_billion_interventions_come_down_to_two_for_each_key_variable() {
+        let world = World::new(ManyLevers::default().spec().unwrap()).unwrap();
+        assert_eq!(world.interventions().count() as f64, ManyLevers::default().n_interventions());
+        let kernel = Kernel::new(&world).unwrap();
+        assert!((0..world.n_states()).all(|s| kernel.candidates(s) == [2, 2, 2]));
+    }
+
+    #[test]
+    fn sizes_that_do_not_fit_are_refused() {
+        assert!(ManyLevers { factors: 70, ..ManyLevers::default() }.spec().is_err());
+        assert!(ManyLevers { levers: 40, ..ManyLevers::default() }.spec().is_err());
+    }
+}

@@ -1,0 +1,104 @@
+//! Playing a world with a learner, step by step or all at once.
+
+use dowise::learn::{Agent, Step};
+use dowise::simulate::Episode;
+use dowise::world::Action;
+use dowise::{Knowledge, Learner, Options, Plan, Planner, Run, Simulator, World};
+
+/// A world with everything that playing it needs.
+pub(crate) struct Arena {
+    pub(crate) world: World,
+    pub(crate) planner: Planner,
+    pub(crate) optimal: Plan,
+    simulator: Simulator,
+}
+
+impl Arena {
+    pub(crate) fn new(world: World) -> Arena {
+        let planner = Planner::new(&world).expect("a known world");
+        let optimal = planner.plan();
+        let simulator = Simulator::new(&world).expect("a known world");
+        Arena { world, planner, optimal, simulator }
+    }
+
+    pub(crate) fn knowledge(&self) -> Knowledge {
+        Knowledge::of(&self.world)
+    }
+
+    pub(crate) fn run(&self, seed: u64) -> Run<'_> {
+        Run::new(&self.simulator, &self.planner, &self.optimal.value_hs, seed)
+    }
+
+    /// Regret of each episode of a learner that is told everything but the transitions.
+    pub(crate) fn regrets(&self, options: Options, seed: u64) -> Vec<f64> {
+        let episodes = options.episodes;
+        let mut learner = Learner::new(&self.knowledge(), options).expect("a learner");
+        self.regrets_of(&mut learner, episodes, seed)
+    }
+
+    /// Regret of each of so many episodes.
+    pub(crate) fn regrets_of(&self, agent: &mut impl Agent, episodes: u64, seed: u64) -> Vec<f64> {
+        let mut run = self.run(seed);
+        (0..episodes).map(|_| run.episode(agent).regret).collect()
+    }
+}
+
+/// What a step was, kept.
+#[derive(Clone, Debug)]
+pub(crate) struct Seen {
+    pub(crate) stage: usize,
+    pub(crate) state: usize,
+    pub(crate) action: Action,
+    pub(crate) values: Vec<u16>,
+    pub(crate) rewards: Vec<f64>,
+    pub(crate) next_state: usize,
+}
+
+/// Plays with one agent and keeps every step.
+pub(crate) struct Watched<'a, A> {
+    pub(crate) agent: &'a mut A,
+    pub(crate) seen: Vec<Seen>,
+}
+
+impl<'a, A: Agent> Watched<'a, A> {
+    pub(crate) fn new(agent: &'a mut A) -> Self {
+        Watched { agent, seen: vec![] }
+    }
+}
+
+impl<A: Agent> Agent for Watched<'_, A> {
+    fn begin_episode(&mut self) {
+        self.agent.begin_episode();
+    }
+
+    fn act(&mut self, stage: usize, state: usize) -> Action {
+        self.agent.act(stage, state)
+    }
+
+    fn observe(&mut self, step: &Step<'_>) {
+        self.seen.push(Seen {
+            stage: step.stage,
+            state: step.state,
+            action: step.action,
+            values: step.values.to_vec(),
+            rewards: step.rewards.to_vec(),
+            next_state: step.next_state,
+        });
+        self.agent.observe(step);
+    }
+
+    fn end_episode(&mut self) {
+        self.agent.end_episode();
+    }
+
+    fn policy(&mut self) -> &[Action] {
+        self.agent.policy()
+    }
+}
+
+/// One episode, and what was seen in it.
+pub(crate) fn watch(run: &mut Run<'_>, agent: &mut impl Agent) -> (Episode, Vec<Seen>) {
+    let mut watched = Watched::new(agent);
+    let episode = run.episode(&mut watched);
+    (episode, watched.seen)
+}

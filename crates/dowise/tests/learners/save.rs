@@ -1,0 +1,191 @@
+//! Saved and restored learners go on as if nothing had happened; files that do not fit are refused.
+
+use dowise::learn::{Agent, Causes, Estimate, RestoreError, Schedule, Sets, States, Width};
+use dowise::{Knowledge, Learner, Options, Preset, Run};
+use proptest::prelude::*;
+
+use crate::play::Arena;
+use crate::small_worlds;
+
+const EPISODES: u64 = 24;
+
+/// Regret of every episode, and the text at the end.
+fn play(run: &mut Run<'_>, learner: &mut Learner, episodes: u64) -> Vec<u64> {
+    (0..episodes).map(|_| run.episode(learner).regret.to_bits()).collect()
+}
+
+fn stopping_changes_nothing(arena: &Arena, knowledge: &Knowledge, options: &Options) {
+    let mut whole = Learner::new(knowledge, options.clone()).expect("a learner");
+    let mut run = arena.run(4);
+    let regrets = play(&mut run, &mut whole, EPISODES);
+    let text = whole.save();
+    for stop in 0..EPISODES {
+        let mut first = Learner::new(knowledge, options.clone()).expect("a learner");
+        let mut run = arena.run(4);
+        let mut all = play(&mut run, &mut first, stop);
+        let saved = first.save();
+        let mut second = Learner::restore(knowledge, &saved).unwrap_or_else(|e| panic!("{options:?} at {stop}: {e}"));
+        assert_eq!(second.save(), saved, "{options:?} at {stop}");
+        all.extend(play(&mut run, &mut second, EPISODES - stop));
+        assert_eq!(all, regrets, "{options:?} at {stop}");
+        assert_eq!(second.save(), text, "{options:?} at {stop}");
+    }
+}
+
+#[test]
+fn every_preset_goes_on_after_any_episode() {
+    let arena = Arena::new(small_worlds::factored(1));
+    for preset in Preset::all() {
+        stopping_changes_nothing(&arena, &arena.knowledge(), &preset.options(EPISODES, 3));
+    }
+}
+
+fn settings() -> Vec<Options> {
+    let base = "graph-ucbvi".parse::<Preset>().unwrap().options(EPISODES, 3);
+    let flat = Options { states: States::Flat, causes: Causes::Keys, ..base.clone() };
+    let psrl = Options { estimate: Estimate::Posterior { prior: 1.0 }, ..base.clone() };
+    let mut all = vec![
+        Options { estimate: Estimate::Width(Width::HoeffdingV), scale: 0.2, monotone: true, ..base.clone() },
+        Options { estimate: Estimate::Width(Width::AzarBernstein), scale: 0.01, monotone: true, ..flat.clone() },
+        Options { stage_dependent: true, ..base.clone() },
+        Options { estimate: Estimate::Sets(Sets::L1), schedule: Schedule::Visited, ..base.clone() },
+        Options { schedule: Schedule::Doubling, ..base.clone() },
+        Options { schedule: Schedule::Doubling, ..psrl.clone() },
+        Options { schedule: Schedule::Doubling, estimate: Estimate::EpsilonGreedy { epsilon: 0.3 }, ..base.clone() },
+        Options { schedule: Schedule::Visited, estimate: Estimate::EpsilonGreedy { epsilon: 0.3 }, ..base.clone() },
+        Options { schedule: Schedule::Visited, estimate: Estimate::Uniform, ..base.clone() },
+        Options { guard: true, ..base.clone() },
+        Options { guard: true, schedule: Schedule::Doubling, ..flat },
+        Options { guard: true, schedule: Schedule::Visited, ..base },
+        Options { guard: true, ..psrl },
+    ];
+    all.iter_mut().for_each(|o| o.seed = 9);
+    all
+}
+
+#[test]
+fn every_schedule_and_guard_goes_on_after_any_episode() {
+    for world in [small_worlds::factored(2), small_worlds::crooked(2)] {
+        let arena = Arena::new(world);
+        for options in settings() {
+            stopping_changes_nothing(&arena, &arena.knowledge(), &options);
+        }
+    }
+}
+
+#[test]
+fn what_is_learned_of_rewards_and_mechanisms_goes_on_too() {
+    for world in [small_worlds::factored(3), small_worlds::crooked(3)] {
+        let arena = Arena::new(world);
+        for options in settings() {
+            let told = arena.knowledge().without_mechanisms().without_rewards();
+            stopping_changes_nothing(&arena, &told, &options);
+        }
+    }
+}
+
+#[test]
+fn a_learner_that_was_never_asked_for_its_policy_can_be_restored() {
+    let arena = Arena::new(small_worlds::one_factor(1));
+    let options = Options { schedule: Schedule::Visited, ..Preset::all()[2].options(10, 1) };
+    let mut learner = Learner::new(&arena.knowledge(), options).unwrap();
+    learner.begin_episode();
+    learner.act(0, 0);
+    learner.end_episode();
+    let text = learner.save();
+    assert_eq!(Learner::restore(&arena.knowledge(), &text).unwrap().save(), text);
+}
+
+fn saved(arena: &Arena) -> String {
+    let options = Options { guard: true, .."cf-ucbvi".parse::<Preset>().unwrap().options(10, 1) };
+    let mut learner = Learner::new(&arena.knowledge().without_rewards(), options).unwrap();
+    arena.regrets_of(&mut learner, 10, 1);
+    learner.save()
+}
+
+fn refused(knowledge: &Knowledge, text: &str) -> String {
+    Learner::restore(knowledge, text).err().expect("refused").to_string()
+}
+
+#[test]
+fn another_world_another_version_and_damage_are_told_apart() {
+    let arena = Arena::new(small_worlds::one_factor(1));
+    let told = arena.knowledge().without_rewards();
+    let text = saved(&arena);
+    assert!(Learner::restore(&told, &text).is_ok());
+
+    for other in [arena.knowledge(), Arena::new(small_worlds::one_factor(2)).knowledge().without_rewards()] {
+        let message = refused(&other, &text);
+        let expected = format!(
+            "the learner was saved for another world (or knew other things about it): fingerprint {}, here {}",
+            told.fingerprint(),
+            other.fingerprint()
+        );
+        assert_eq!(message, expected);
+    }
+    assert_eq!(
+        refused(&told, &text.replacen("\"version\":1", "\"version\":7", 1)),
+        "this is `dowise learner` version 7, and this dowise reads `dowise learner` version 1"
+    );
+    assert_eq!(
+        refused(&told, &text.replacen("dowise learner", "dowise plan", 1)),
+        "this is `dowise plan` version 1, and this dowise reads `dowise learner` version 1"
+    );
+    assert!(refused(&told, "").starts_with("this is not a saved learner: "));
+    assert!(refused(&told, &text[..text.len() / 2]).starts_with("this is not a saved learner: "));
+    assert_eq!(
+        refused(&told, &text.replacen("\"delta\":0.1", "\"delta\":1.5", 1)),
+        "delta = 1.5: delta is a probability between 0 and 1, neither included"
+    );
+}
+
+fn damaged(told: &Knowledge, text: &str, change: impl Fn(&mut serde_json::Value)) {
+    let mut file: serde_json::Value = serde_json::from_str(text).unwrap();
+    change(&mut file);
+    let result = Learner::restore(told, &file.to_string());
+    assert!(matches!(result, Err(RestoreError::Damaged)), "{file}");
+}
+
+#[test]
+fn numbers_that_cannot_be_are_damage() {
+    let arena = Arena::new(small_worlds::one_factor(1));
+    let told = arena.knowledge().without_rewards();
+    let text = saved(&arena);
+    damaged(&told, &text, |f| f["counts"][0][0][0][0] = 999.into());
+    damaged(&told, &text, |f| f["counts"][0][0][0][1] = 9.into());
+    damaged(&told, &text, |f| f["counts"][0][0][0][2] = 0.into());
+    // The same cell twice.
+    damaged(&told, &text, |f| {
+        let twice = f["counts"][0][0][0].clone();
+        f["counts"][0][0].as_array_mut().unwrap().push(twice);
+    });
+    damaged(&told, &text, |f| f["counts"] = serde_json::json!([]));
+    damaged(&told, &text, |f| f["policy"][0] = 12345.into());
+    damaged(&told, &text, |f| f["value"] = serde_json::json!([0.0]));
+    damaged(&told, &text, |f| f["value"][0] = 1e300.into());
+    damaged(&told, &text, |f| f["rewards"][0]["sum"][0] = 1e9.into());
+    damaged(&told, &text, |f| f["rewards"][0]["sum"] = serde_json::json!([]));
+    damaged(&told, &text, |f| f["guard"] = serde_json::Value::Null);
+    damaged(&told, &text, |f| f["guard"]["ledger"]["causes"] = serde_json::json!([1]));
+    damaged(&told, &text, |f| f["guard"]["direct"]["counts"][0][0][0][0] = 999.into());
+    damaged(&told, &text, |f| f["episode"] = u64::MAX.into());
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(400) })]
+
+    #[test]
+    fn no_damage_to_a_file_makes_a_learner_panic(at in any::<prop::sample::Index>(), with in "[0-9a-z\\[\\]{},:.\"-]{0,3}", cut in 0usize..4) {
+        let arena = Arena::new(small_worlds::one_factor(1));
+        let told = arena.knowledge().without_rewards();
+        let text = saved(&arena);
+        let start = at.index(text.len());
+        let end = (start + cut).min(text.len());
+        let mutated = format!("{}{with}{}", &text[..start], &text[end..]);
+        // Either it is refused, or it goes on.
+        if let Ok(mut learner) = Learner::restore(&told, &mutated) {
+            arena.regrets_of(&mut learner, 2, 1);
+            learner.explain(0, 0, 3);
+        }
+    }
+}
