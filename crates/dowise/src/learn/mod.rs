@@ -14,6 +14,7 @@ mod preset;
 mod rewards;
 mod save;
 mod sets;
+mod sparse;
 mod spec;
 mod width;
 
@@ -387,6 +388,7 @@ impl Learner {
             let reading =
                 if sampled { rewards::Reading::Sampled(&mut rng) } else { rewards::Reading::Optimistic { log, scale } };
             self.rewards.read(&self.layout.state_space, reading, &mut self.model.reward_sc);
+            self.model.rewards_changed();
         }
         if let Some(mechanisms) = &self.mechanisms {
             let reading = match self.options.estimate {
