@@ -4,6 +4,8 @@ use dowise::WorldError;
 use dowise::world::{Analysis, Problem, Severity};
 use serde::Serialize;
 
+use super::features::FeatureReport;
+
 /// The whole answer.
 #[derive(Serialize)]
 pub(super) struct Report {
@@ -14,6 +16,9 @@ pub(super) struct Report {
     findings: Vec<Finding>,
     #[serde(skip_serializing_if = "Option::is_none")]
     analysis: Option<Analysis>,
+    /// Only if the world carries features.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    features: Option<FeatureReport>,
 }
 
 #[derive(Serialize)]
@@ -38,12 +43,17 @@ const SCHEMA: &str = "dowise-check/1";
 
 impl Report {
     /// Without an analysis the world is not sound.
-    pub(super) fn new(file: String, found: &WorldError, analysis: Option<Analysis>) -> Report {
+    pub(super) fn new(
+        file: String,
+        found: &WorldError,
+        analysis: Option<Analysis>,
+        features: Option<FeatureReport>,
+    ) -> Report {
         let findings = found.problems.iter().map(|p| {
             let place = p.at.and_then(|at| found.line_column(at));
             finding(p, place.map(|(file, line, column)| Place { file: file.to_owned(), line, column }))
         });
-        Report { schema: SCHEMA, file, ok: analysis.is_some(), findings: findings.collect(), analysis }
+        Report { schema: SCHEMA, file, ok: analysis.is_some(), findings: findings.collect(), analysis, features }
     }
 }
 
