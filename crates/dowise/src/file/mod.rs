@@ -68,7 +68,29 @@ fn text_of(path: &Path) -> Result<String, Box<Problem>> {
     Ok(text)
 }
 
+/// What the text of a world file states, without building the world.
+pub(crate) fn spec(text: &str, name: &str) -> Result<WorldSpec, WorldError> {
+    parse(text, name, None).map(|(spec, _, _)| spec)
+}
+
 fn read(text: &str, name: &str, dir: Option<&Path>) -> Result<World, WorldError> {
+    let (spec, findings, sources) = parse(text, name, dir)?;
+    match World::new(spec) {
+        Ok(mut world) => {
+            world.findings.splice(0..0, findings);
+            world.sources = sources;
+            Ok(world)
+        }
+        Err(mut error) => {
+            error.problems.splice(0..0, findings);
+            error.sources = sources;
+            Err(error)
+        }
+    }
+}
+
+/// What the text states, what was found in passing, and the texts that were read.
+fn parse(text: &str, name: &str, dir: Option<&Path>) -> Result<(WorldSpec, Vec<Problem>, Vec<Source>), WorldError> {
     // Some editors put a byte order mark in front; it means nothing in UTF-8.
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let mut reader = Reader::new(Source { name: name.to_owned(), text: text.to_owned() }, dir);
@@ -85,18 +107,7 @@ fn read(text: &str, name: &str, dir: Option<&Path>) -> Result<World, WorldError>
         return Err(reader.fail());
     }
     let (findings, sources) = reader.done();
-    match World::new(spec) {
-        Ok(mut world) => {
-            world.findings.splice(0..0, findings);
-            world.sources = sources;
-            Ok(world)
-        }
-        Err(mut error) => {
-            error.problems.splice(0..0, findings);
-            error.sources = sources;
-            Err(error)
-        }
-    }
+    Ok((spec, findings, sources))
 }
 
 impl Reader<'_> {

@@ -1,7 +1,7 @@
 //! P(c | s, do(a)): how likely an intervention sets off each cause, exact, with interventions never listed whole.
 
-mod anchor;
 mod allowed;
+mod anchor;
 mod elimination;
 mod group;
 pub(crate) mod groups;
@@ -11,8 +11,8 @@ mod search;
 use crate::Space;
 use crate::world::{Action, Forbid, Interventions, Setting, VarId, World};
 
-pub(crate) use anchor::Anchor;
 pub(crate) use allowed::any_allowed;
+pub(crate) use anchor::Anchor;
 pub use elimination::TooLarge;
 pub(crate) use group::Group;
 pub(crate) use search::{Scratch, Tie, pick};

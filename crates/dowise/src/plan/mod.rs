@@ -1,6 +1,7 @@
 //! Backward induction: the one recursion behind exact plans, evaluation of policies, and every learner.
 
 mod contract;
+mod mixed;
 mod truth;
 
 pub(crate) use contract::{Contraction, Mean, Mix};

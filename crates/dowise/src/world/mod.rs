@@ -4,6 +4,7 @@ mod analysis;
 mod build;
 mod factored_view;
 mod interventions;
+mod parts;
 mod problem;
 mod spec;
 mod variable;
@@ -15,7 +16,8 @@ pub use analysis::{Analysis, Bound, Cells, Unknown, VariableSize};
 pub(crate) use build::{MOST_VALUES, nearest};
 pub use factored_view::{Dependent, FactoredView, Outside};
 pub use interventions::{Action, Forbid, Interventions, Setting};
-pub use problem::{At, Located, Problem, Severity, Source, WorldError};
+pub use parts::{MechanismPart, Parts};
+pub use problem::{At, Finding, Located, Place, Problem, Severity, Source, WorldError};
 pub use spec::*;
 pub use variable::{Kind, VarId, Variable};
 
