@@ -1,9 +1,12 @@
 //! The program `dowise`: worlds in a file, what their structure is worth, and what to do in them.
 
 mod commands;
+mod interrupt;
 mod naming;
 mod output;
+mod progress;
 mod render;
+mod study;
 mod table;
 mod worldfile;
 
@@ -37,8 +40,11 @@ Examples:
   dowise check campaign.toml       is it sound, how large is it, and what is its structure worth?
   dowise check campaign.toml --draw campaign.svg
   dowise plan campaign.toml        the best mail for every customer at every stage
+  dowise learn campaign.toml --learner graph-psrl
+  dowise compare river-swim deep-sea --learners c-ucbvi,c-psrl,greedy
+  dowise reproduce                 the paper's three experiments: data, figures, claims
 
-Exit status: 0 fine, 1 the answer is no, 2 wrong usage, 3 could not read or write.";
+Exit status: 0 fine, 1 the answer is no, 2 wrong usage, 3 could not read or write, 130 interrupted.";
 
 fn main() -> ExitCode {
     let cli = Cli::parse();

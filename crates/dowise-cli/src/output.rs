@@ -43,6 +43,10 @@ pub(crate) enum Failure {
     Usage(String),
     /// Something could not be read or written.
     Io(String),
+    /// Stopped by the user; what is done is kept.
+    Interrupted(String),
+    /// What is wrong has been shown already.
+    Shown,
     /// Nobody reads what is printed any more; not worth a word.
     ClosedPipe,
 }
@@ -59,6 +63,11 @@ impl Failure {
                 output.error(message);
                 ExitCode::from(3)
             }
+            Failure::Interrupted(message) => {
+                output.talk(message);
+                ExitCode::from(130)
+            }
+            Failure::Shown => ExitCode::from(2),
             Failure::ClosedPipe => ExitCode::SUCCESS,
         }
     }
@@ -79,6 +88,11 @@ impl Output {
             ColorChoice::Auto => terminal && std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty()),
         };
         Output { colour_out: wanted(io::stdout().is_terminal()), colour_err: wanted(io::stderr().is_terminal()), quiet }
+    }
+
+    /// Whether to say nothing that is not the answer.
+    pub(crate) fn quiet(&self) -> bool {
+        self.quiet
     }
 
     pub(crate) fn colour_err(&self) -> bool {

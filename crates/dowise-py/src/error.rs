@@ -1,10 +1,11 @@
 //! One exception class for each kind of mistake, with the same text as on the command line.
 
-use dowise::learn::{RestoreError, UnknownPreset};
+use dowise::learn::{RestoreError, SpecError};
 use dowise::simulate::NotSimulable;
 use dowise::world::Finding;
 use dowise::worlds::TemplateError;
 use dowise::{KernelError, LearnError, PlanError};
+use dowise_study::StudyError;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
@@ -57,6 +58,20 @@ impl Raise for TemplateError {
     }
 }
 
+impl Raise for StudyError {
+    fn raise(self) -> PyErr {
+        match self {
+            StudyError::World(error) => error.raise(),
+            StudyError::Template(error) => error.raise(),
+            StudyError::Learner(error) => error.raise(),
+            StudyError::Learn { .. } => LearnError_::new_err(self.to_string()),
+            StudyError::Plan { .. } | StudyError::NotSimulable { .. } => PlanError_::new_err(self.to_string()),
+            StudyError::Read { .. } => WorldError::new_err(self.to_string()),
+            other => Error::new_err(other.to_string()),
+        }
+    }
+}
+
 macro_rules! raises {
     ($($from:ty => $to:ident),* $(,)?) => {
         $(impl Raise for $from {
@@ -72,7 +87,7 @@ raises! {
     KernelError => PlanError_,
     NotSimulable => PlanError_,
     LearnError => LearnError_,
-    UnknownPreset => LearnError_,
+    SpecError => LearnError_,
     RestoreError => RestoreError_,
 }
 

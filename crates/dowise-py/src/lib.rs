@@ -3,6 +3,7 @@
 mod arrays;
 mod causal;
 mod error;
+mod figure;
 mod given;
 mod learner;
 mod mdp;
@@ -11,6 +12,7 @@ mod plan;
 mod run;
 mod simulation;
 mod view;
+mod watch;
 mod world;
 
 use pyo3::prelude::*;
@@ -27,5 +29,7 @@ fn _lib(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(run::play, module)?)?;
     module.add_function(wrap_pyfunction!(run::play_all, module)?)?;
     module.add_function(wrap_pyfunction!(options::learners, module)?)?;
+    module.add_function(wrap_pyfunction!(figure::draw, module)?)?;
+    module.add_function(wrap_pyfunction!(figure::checkpoints, module)?)?;
     Ok(())
 }

@@ -4,6 +4,7 @@ use std::sync::{Arc, OnceLock};
 
 use dowise::world::{Kind, MechanismPart, Parts, WorldSpec};
 use dowise::{Planner, draw, worlds};
+use dowise_study::Environment;
 use numpy::{PyArray1, PyArray2, PyArrayDyn, PyArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
@@ -19,12 +20,12 @@ use crate::{given, plan, view};
 #[pyclass(frozen, module = "dowise")]
 pub(crate) struct World {
     pub(crate) inner: dowise::World,
-    planner: OnceLock<Arc<Planner>>,
+    environment: OnceLock<Arc<Environment>>,
 }
 
 impl From<dowise::World> for World {
     fn from(inner: dowise::World) -> World {
-        World { inner, planner: OnceLock::new() }
+        World { inner, environment: OnceLock::new() }
     }
 }
 
@@ -33,13 +34,16 @@ impl World {
         py.detach(|| dowise::World::new(spec)).map(World::from).map_err(Raise::raise)
     }
 
-    /// The planner, laid out once.
-    pub(crate) fn planner(&self) -> PyResult<Arc<Planner>> {
-        if let Some(planner) = self.planner.get() {
-            return Ok(planner.clone());
+    /// Simulator, planner and best plan, made once.
+    pub(crate) fn environment(&self) -> PyResult<Arc<Environment>> {
+        if let Some(made) = self.environment.get() {
+            return Ok(made.clone());
         }
-        let made = Arc::new(Planner::new(&self.inner).map_err(Raise::raise)?);
-        Ok(self.planner.get_or_init(|| made).clone())
+        let made = Environment::of(&self.inner, self.inner.name()).map_err(|error| match Planner::new(&self.inner) {
+            Err(plain) => plain.raise(),
+            Ok(_) => error.raise(),
+        })?;
+        Ok(self.environment.get_or_init(|| Arc::new(made)).clone())
     }
 
     fn names(&self, kind: Kind) -> Vec<String> {
@@ -205,18 +209,16 @@ impl World {
     /// The best policy and its values.
     fn plan(slf: &Bound<'_, Self>, py: Python<'_>) -> PyResult<plan::Plan> {
         let (best, value) = py.detach(|| -> PyResult<_> {
-            let planner = slf.get().planner()?;
-            let best = planner.plan();
-            let value = planner.from_start(&best.value_hs[..best.n_states]);
-            Ok((best, value))
+            let environment = slf.get().environment()?;
+            Ok((environment.best.clone(), environment.optimal()))
         })?;
         plan::Plan::new(py, slf.clone().unbind(), best, value)
     }
 
     /// Values `[stage, state]` of a policy: numbers of interventions `[stage, state]` or `[state]`, or probabilities.
     fn evaluate<'py>(&self, py: Python<'py>, policy: &Bound<'_, PyAny>) -> PyResult<Bound<'py, PyArray2<f64>>> {
-        let planner = py.detach(|| self.planner())?;
-        let values = plan::evaluate(py, &self.inner, &planner, policy)?;
+        let environment = py.detach(|| self.environment())?;
+        let values = plan::evaluate(py, &self.inner, &environment.planner, policy)?;
         plan::by_stage(py, values, self.inner.n_states())
     }
 
@@ -224,7 +226,7 @@ impl World {
     fn from_start(&self, values: &Bound<'_, PyAny>) -> PyResult<f64> {
         let numbers = crate::arrays::Numbers::read("values", values)?;
         numbers.expect(&[&[self.inner.n_states()]], "state")?;
-        Ok(self.planner()?.from_start(&numbers.values))
+        Ok(self.environment()?.planner.from_start(&numbers.values))
     }
 
     #[pyo3(signature = (episodes))]

@@ -4,6 +4,7 @@ pub mod draw;
 pub mod file;
 pub mod kernel;
 pub mod learn;
+pub mod linear;
 pub mod plan;
 pub mod simulate;
 mod space;
@@ -11,7 +12,7 @@ pub mod world;
 pub mod worlds;
 
 pub use kernel::{Kernel, KernelError};
-pub use learn::{Agent, Knowledge, LearnError, Learner, Options, Preset};
+pub use learn::{Agent, Knowledge, LearnError, Learner, LearnerSpec, Options, Preset};
 pub use plan::{Plan, PlanError, Planner};
 pub use simulate::{Run, Simulator};
 pub use space::Space;

@@ -52,6 +52,20 @@ impl Simulator {
         &self.world
     }
 
+    /// The streams of a seed that a run draws starting states and steps from.
+    pub fn streams(seed: u64) -> [ChaCha8Rng; 2] {
+        [1, 2].map(|stream| {
+            let mut rng = ChaCha8Rng::seed_from_u64(seed);
+            rng.set_stream(stream);
+            rng
+        })
+    }
+
+    /// Draws an intervention that is allowed in a state, all alike.
+    pub fn any_allowed(&self, state: usize, rng: &mut ChaCha8Rng) -> Action {
+        crate::kernel::any_allowed(self.world.interventions(), self.world.state_space(), state, rng.random())
+    }
+
     /// Draws where an episode starts.
     pub fn start(&self, rng: &mut ChaCha8Rng) -> usize {
         match self.world.start() {
@@ -118,6 +132,25 @@ impl Simulator {
             .sum();
     }
 
+    /// Plays so many episodes of a policy (`[stage][state]`) and gives the position of each decision made in it.
+    pub fn visits(&self, policy_hs: &[Action], episodes: usize, seed: u64) -> Vec<usize> {
+        let mut rng = ChaCha8Rng::seed_from_u64(seed);
+        // Streams 1 and 2 of a seed belong to runs.
+        rng.set_stream(3);
+        let n = self.world.n_states();
+        let mut outcome = Outcome::default();
+        let mut visits = Vec::with_capacity(episodes * self.world.horizon());
+        for _ in 0..episodes {
+            let mut state = self.start(&mut rng);
+            for stage in 0..self.world.horizon() {
+                visits.push(stage * n + state);
+                self.step(state, policy_hs[stage * n + state], &mut rng, &mut outcome);
+                state = outcome.next_state;
+            }
+        }
+        visits
+    }
+
     fn index(&self, ids: &[VarId], values: &[u16]) -> usize {
         ids.iter().fold(0, |i, id| i * self.world.variable(*id).size() + usize::from(values[id.ix()]))
     }
@@ -174,30 +207,26 @@ pub struct Run<'a> {
 impl<'a> Run<'a> {
     /// `planner` and `optimal_s` (its values at the first stage) belong to the same world as `simulator`.
     pub fn new(simulator: &'a Simulator, planner: &'a Planner, optimal_s: &'a [f64], seed: u64) -> Run<'a> {
-        let stream = |n: u64| {
-            let mut rng = ChaCha8Rng::seed_from_u64(seed);
-            rng.set_stream(n);
-            rng
-        };
+        let [starts, steps] = Simulator::streams(seed);
         Run {
             simulator,
             optimal_s,
             evaluator: Evaluator::new(planner),
             judged: Vec::new(),
-            starts: stream(1),
-            steps: stream(2),
+            starts,
+            steps,
             outcome: Outcome::default(),
             episode: 0,
         }
     }
 
     /// Plays one episode and judges the policy that was followed.
-    pub fn episode(&mut self, agent: &mut impl Agent) -> Episode {
+    pub fn episode(&mut self, agent: &mut (impl Agent + ?Sized)) -> Episode {
         self.play(agent, true)
     }
 
     /// Plays one episode; the regret is exact, or zero if the policy is not to be judged.
-    pub fn play(&mut self, agent: &mut impl Agent, judge: bool) -> Episode {
+    pub fn play(&mut self, agent: &mut (impl Agent + ?Sized), judge: bool) -> Episode {
         self.episode += 1;
         let start = self.simulator.start(&mut self.starts);
         agent.begin_episode();
@@ -227,7 +256,12 @@ impl<'a> Run<'a> {
     }
 
     /// Plays so many episodes, telling `after` about each; it may stop the run.
-    pub fn episodes(&mut self, n: u64, agent: &mut impl Agent, mut after: impl FnMut(&Episode) -> ControlFlow<()>) {
+    pub fn episodes(
+        &mut self,
+        n: u64,
+        agent: &mut (impl Agent + ?Sized),
+        mut after: impl FnMut(&Episode) -> ControlFlow<()>,
+    ) {
         for _ in 0..n {
             if after(&self.episode(agent)).is_break() {
                 break;

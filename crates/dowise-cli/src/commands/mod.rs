@@ -1,9 +1,12 @@
 //! The subcommands, one file each.
 
 mod check;
+mod compare;
 mod completions;
+mod learn;
 mod new;
 mod plan;
+mod plot;
 
 use crate::output::{Failure, Output, Status};
 
@@ -12,6 +15,9 @@ pub(crate) enum Command {
     New(new::Args),
     Check(check::Args),
     Plan(plan::Args),
+    Learn(learn::Args),
+    Compare(compare::Args),
+    Plot(plot::Args),
     Completions(completions::Args),
 }
 
@@ -21,6 +27,9 @@ impl Command {
             Command::New(args) => new::run(args, output),
             Command::Check(args) => check::run(args, output),
             Command::Plan(args) => plan::run(args, output),
+            Command::Learn(args) => learn::run(args, output),
+            Command::Compare(args) => compare::run(args, output),
+            Command::Plot(args) => plot::run(args, output),
             Command::Completions(args) => completions::run(args, output),
         }
     }

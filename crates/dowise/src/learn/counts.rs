@@ -34,12 +34,17 @@ impl Counts {
         cells.map(|(i, &n)| ((i / self.n_values) as u32, (i % self.n_values) as u32, n)).collect()
     }
 
-    /// Replaces everything by saved entries; `false` if one does not fit.
+    /// Visits of all rows.
+    pub(crate) fn total(&self) -> u128 {
+        self.n_r.iter().map(|&n| u128::from(n)).sum()
+    }
+
+    /// Replaces everything by saved entries; `false` if one does not fit, is empty or comes twice.
     pub(crate) fn restore(&mut self, entries: &[(u32, u32, u32)]) -> bool {
         *self = Counts::new(self.n_r.len(), self.n_values);
         for &(row, value, n) in entries {
             let (row, value) = (row as usize, value as usize);
-            if row >= self.n_r.len() || value >= self.n_values {
+            if row >= self.n_r.len() || value >= self.n_values || n == 0 || self.values(row)[value] > 0 {
                 return false;
             }
             let Some(total) = self.n_r[row].checked_add(n) else { return false };

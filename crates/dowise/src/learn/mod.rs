@@ -14,12 +14,13 @@ mod preset;
 mod rewards;
 mod save;
 mod sets;
+mod spec;
 mod width;
 
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
-use self::actions::ActionList;
+pub(crate) use self::actions::ActionList;
 use self::counts::Counts;
 use self::guard::Guard;
 use self::layout::Layout;
@@ -37,12 +38,13 @@ pub use knowledge::Knowledge;
 pub use options::{Cap, Causes, Estimate, Options, Schedule, Sets, States, Width};
 pub use preset::{Preset, UnknownPreset};
 pub use save::RestoreError;
+pub use spec::{LearnerSpec, SpecError};
 
 /// Counters that a learner may have; above that it refuses (4 GiB).
 pub(crate) const MOST_CELLS: usize = 1 << 30;
 
 /// Interventions that a learner without key variables may list.
-const MOST_ACTIONS: u64 = 1 << 24;
+pub(crate) const MOST_ACTIONS: u64 = 1 << 24;
 
 /// Why a learner cannot be made.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -142,7 +144,7 @@ pub trait Agent {
 
 /// Picks interventions from what causes are worth.
 #[derive(Clone, Debug)]
-enum Choice {
+pub(crate) enum Choice {
     Actions(ActionList),
     Keys(Box<Kernel>),
 }

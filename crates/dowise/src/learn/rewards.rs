@@ -145,6 +145,25 @@ impl Rewards {
         }
     }
 
+    /// Mean reward of a state and cause, and by how much it may be off if the mean of n payments in \[0, 1\] may be off by
+    /// `width(n)`.
+    pub(crate) fn estimate(
+        &self,
+        states: &Space,
+        state: usize,
+        cause: usize,
+        width: impl Fn(u32) -> f64,
+    ) -> (f64, f64) {
+        let (mut mean, mut off) = (self.known[state * self.n_causes + cause], 0.0);
+        for term in &self.terms {
+            let row = term.rows[term.state_row(states, state) * self.n_causes + cause] as usize;
+            let ([lo, hi], n) = (term.range, term.seen.n[row]);
+            mean += lo + (hi - lo) * if n == 0 { 0.5 } else { term.seen.sum[row] / f64::from(n) };
+            off += (hi - lo) * width(n);
+        }
+        (mean, off)
+    }
+
     /// What was seen, for saving.
     pub(crate) fn seen(&self) -> Vec<Seen> {
         self.terms.iter().map(|t| t.seen.clone()).collect()
@@ -152,8 +171,10 @@ impl Rewards {
 
     /// Puts back what was saved; `false` if it does not fit.
     pub(crate) fn restore(&mut self, seen: Vec<Seen>) -> bool {
+        let possible = |s: &Seen| s.sum.iter().zip(&s.n).all(|(&sum, &n)| (0.0..=f64::from(n)).contains(&sum));
         let fits = seen.len() == self.terms.len()
-            && seen.iter().zip(&self.terms).all(|(s, t)| s.n.len() == t.seen.n.len() && s.sum.len() == s.n.len());
+            && seen.iter().zip(&self.terms).all(|(s, t)| s.n.len() == t.seen.n.len() && s.sum.len() == s.n.len())
+            && seen.iter().all(possible);
         if fits {
             self.terms.iter_mut().zip(seen).for_each(|(t, s)| t.seen = s);
         }

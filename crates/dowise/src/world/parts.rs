@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::{Form, Mechanism, MechanismSpec, RewardForm, VarId, World, WorldError};
+use crate::file::Stated;
 
 /// What a world is made of; [`World::from_parts`] makes the same world again, bit by bit.
 #[derive(Clone, Debug, PartialEq)]
@@ -47,7 +48,8 @@ impl World {
 
     /// The world of these parts, checked like any other.
     pub fn from_parts(parts: Parts) -> Result<World, WorldError> {
-        let mut spec = crate::file::spec(&parts.text, "<parts>")?;
+        let mut stated = Stated::read(&parts.text, "<parts>", None)?;
+        let spec = &mut stated.spec;
         let n_state = spec.transitions.len().min(parts.mechanisms.len());
         let mut made = parts.mechanisms.into_iter().map(|part| MechanismSpec {
             children: part.children.into_iter().map(Into::into).collect(),
@@ -60,7 +62,7 @@ impl World {
         for (term, table) in spec.rewards.iter_mut().zip(parts.rewards) {
             term.form = table.map_or(RewardForm::Unknown, |t| RewardForm::Table(t.to_vec()));
         }
-        World::new(spec)
+        stated.build()
     }
 }
 

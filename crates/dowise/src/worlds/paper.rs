@@ -33,11 +33,14 @@ pub struct Paper {
     /// Whether each reward term is divided by the number of state factors, so that a step pays at most 1.
     /// The raw sums of the paper's text contradict its cap on values; see the value range that `check` prints.
     pub normalise: bool,
+    /// Whether P(z | s, a) is one table for all key variables, as in the paper. Otherwise each key variable depends on
+    /// the state and on a lever of its own, so that there can be a million interventions and no table of that size.
+    pub joint: bool,
 }
 
 impl Default for Paper {
     fn default() -> Self {
-        Paper { levels: 4, levers: 3, factors: 3, horizon: 5, seed: 0, normalise: true }
+        Paper { levels: 4, levers: 3, factors: 3, horizon: 5, seed: 0, normalise: true, joint: true }
     }
 }
 
@@ -52,17 +55,20 @@ impl Paper {
             .chain(std::iter::repeat_n(self.levels as u64, self.levers))
             .chain(std::iter::repeat_n(2, self.levers))
             .collect();
-        let joint_len = table_len("P(z | s, a)", &axes)?;
+        let one_lever: Vec<u64> = std::iter::repeat_n(2, self.factors).chain([self.levels as u64, 2]).collect();
+        let table_len =
+            if self.joint { table_len("P(z | s, a)", &axes)? } else { table_len("P(z_j | s, x_j)", &one_lever)? };
         let n_z = 1usize << self.levers;
         let mut rng = ChaCha8Rng::seed_from_u64(self.seed);
 
         let about = format!(
-            "The random environment of the paper's experiments: m = {}, n = {}, d_s = {}, seed {}{}.",
+            "The random environment of the paper's experiments: m = {}, n = {}, d_s = {}, seed {}{}{}.",
             self.levels,
             self.levers,
             self.factors,
             self.seed,
-            if self.normalise { "" } else { ", rewards not normalised" }
+            if self.normalise { "" } else { ", rewards not normalised" },
+            if self.joint { "" } else { ", each key variable with a lever of its own" }
         );
         let mut spec = world("Random causal factored MDP".into(), about, self.horizon);
         let name = |letter: &str, n: usize| -> Vec<String> { (1..=n).map(|i| format!("{letter}{i}")).collect() };
@@ -73,8 +79,17 @@ impl Paper {
             spec.variables.extend(names.iter().map(|n| variable(kind, n, &numbered(size))));
         }
 
-        let parents: Vec<&String> = state.iter().chain(&levers).collect();
-        spec.mechanisms.push(mechanism(&keys, &parents, Form::Table(simplex_rows(joint_len / n_z, n_z, &mut rng))));
+        if self.joint {
+            let parents: Vec<&String> = state.iter().chain(&levers).collect();
+            let table = simplex_rows(table_len / n_z, n_z, &mut rng);
+            spec.mechanisms.push(mechanism(&keys, &parents, Form::Table(table)));
+        } else {
+            for (key, lever) in keys.iter().zip(&levers) {
+                let parents: Vec<&String> = state.iter().chain([lever]).collect();
+                let table = simplex_rows(table_len / 2, 2, &mut rng);
+                spec.mechanisms.push(mechanism(&[key], &parents, Form::Table(table)));
+            }
+        }
         let scopes: Vec<Vec<&String>> = state.iter().map(|s| std::iter::once(s).chain(&keys).collect()).collect();
         for (factor, scope) in state.iter().zip(&scopes) {
             let table = simplex_rows(2 * n_z, 2, &mut rng);
@@ -135,6 +150,14 @@ mod tests {
         assert_eq!(joint(&Paper { seed: 1, ..Paper::default() }), table);
         assert_ne!(joint(&Paper { seed: 2, ..Paper::default() }), table);
         assert_eq!(&table[..4], &[0.0717555467321648, 0.0251601854878901, 0.1950500824945335, 0.09319578488456176]);
+    }
+
+    #[test]
+    fn a_million_interventions_need_no_large_table() {
+        let paper = Paper { levels: 100, joint: false, ..Paper::default() };
+        let world = crate::World::new(paper.spec().unwrap()).unwrap();
+        assert_eq!(world.interventions().count(), 1_000_000);
+        assert_eq!(world.cause_variables().len(), 3);
     }
 
     #[test]

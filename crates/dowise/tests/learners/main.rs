@@ -7,4 +7,5 @@ mod small_worlds;
 
 mod agreement;
 mod equalities;
+mod guard;
 mod save;

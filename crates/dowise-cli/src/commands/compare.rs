@@ -1,0 +1,218 @@
+//! `dowise compare`: several learners in several worlds, from the command line or a study file.
+
+use std::path::{Path, PathBuf};
+
+use dowise::learn::LearnerSpec;
+use dowise_study::{Checkpoints, Directory, Study, StudyFile, Tables, threads};
+use serde::Serialize;
+
+use crate::output::{Failure, Output, Status};
+use crate::study;
+use crate::table::{self, Align};
+
+/// Compare learners on one or more worlds; write tables and figures
+///
+/// Every learner plays every world several times. Generated worlds without a seed are drawn afresh for each repetition,
+/// the same ones for every learner. An interrupted comparison goes on when the same command is given again.
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// World files, or ready-made worlds such as paper:levels=4.
+    #[arg(required_unless_present = "study", conflicts_with = "study")]
+    worlds: Vec<String>,
+    /// Learners, separated by commas; options behind a colon, as in c-ucbvi:width=paper-plain,scale=0.002.
+    #[arg(long, value_name = "LIST", required_unless_present = "study", conflicts_with = "study")]
+    learners: Option<String>,
+    /// Read everything from a study file instead.
+    #[arg(long, value_name = "FILE")]
+    study: Option<PathBuf>,
+    /// Try several values, as in world.levels=3,4,5 or learner.scale=0.1,1; may be given several times.
+    #[arg(long, value_name = "WHAT=VALUES", conflicts_with = "study")]
+    sweep: Vec<String>,
+    /// Episodes of a run [default: 1000].
+    #[arg(long, value_name = "K")]
+    episodes: Option<u64>,
+    /// Runs of each combination [default: 10].
+    #[arg(long, value_name = "N")]
+    repetitions: Option<u64>,
+    /// Seed of the first repetition [default: 0].
+    #[arg(long, value_name = "N")]
+    seed: Option<u64>,
+    /// Where results go [default: dowise-compare, or the study file's name with -results].
+    #[arg(short, long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// Number of threads; results do not depend on it.
+    #[arg(long, value_name = "N")]
+    threads: Option<usize>,
+    /// Print what would be run, and run nothing.
+    #[arg(long)]
+    dry_run: bool,
+    /// Print the result as JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  dowise compare river-swim deep-sea --learners c-ucbvi,c-psrl,greedy
+  dowise compare campaign.toml --learners graph-psrl,cf-psrl --episodes 2000
+  dowise compare paper --learners ucbvi,c-ucbvi --sweep world.levels=3,5,7
+  dowise compare paper --learners c-ucbvi:width=rlberry --sweep learner.scale=0.1,1,10
+  dowise compare --study study.toml";
+
+pub(crate) fn run(args: Args, output: &Output) -> Result<Status, Failure> {
+    let (file, base) = study_file(&args, output)?;
+    let resolved = file.resolve(&base).map_err(|e| study::failure(e, output))?;
+    if args.dry_run {
+        output.data(listing(&resolved))?;
+        return Ok(Status::Fine);
+    }
+    let out = args.out.clone().unwrap_or_else(|| match &args.study {
+        Some(file) => PathBuf::from(format!("{}-results", file.file_stem().unwrap_or_default().to_string_lossy())),
+        None => PathBuf::from("dowise-compare"),
+    });
+    let threads = threads(args.threads);
+    output.talk(format_args!(
+        "{} runs on {threads} threads, seed {}, results in {}",
+        table::count(resolved.n_runs() as u64),
+        resolved.seed,
+        out.display()
+    ));
+    let (directory, tables) = study::run(&resolved, &out, threads, output)?;
+    let names = study::draw(&resolved, &tables, &directory, output)?;
+    if args.json {
+        output.json(&Report::new(&resolved, &tables, &directory))?;
+    } else {
+        output.data(text(&resolved, &tables))?;
+        output.talk(format_args!("wrote tables and {} figures into {}", names.len(), out.display()));
+    }
+    Ok(Status::Fine)
+}
+
+/// The study as the file or the command line gives it, and the directory that its files are relative to.
+fn study_file(args: &Args, output: &Output) -> Result<(StudyFile, PathBuf), Failure> {
+    let (mut file, base) = match &args.study {
+        Some(path) => {
+            let base = path.parent().map(Path::to_owned).unwrap_or_default();
+            (StudyFile::read(path).map_err(|e| study::failure(e, output))?, base)
+        }
+        None => {
+            let learners = LearnerSpec::list(args.learners.as_deref().unwrap_or_default());
+            let learners = learners.map_err(|e| Failure::Usage(e.to_string()))?;
+            let file = StudyFile {
+                name: "Learners compared".into(),
+                worlds: args.worlds.clone(),
+                learners: learners.iter().map(ToString::to_string).collect(),
+                checkpoints: Checkpoints::default(),
+                ..StudyFile::default()
+            };
+            (file, PathBuf::new())
+        }
+    };
+    for sweep in &args.sweep {
+        add_sweep(&mut file, sweep)?;
+    }
+    file.episodes = args.episodes.unwrap_or(file.episodes);
+    file.repetitions = args.repetitions.unwrap_or(file.repetitions);
+    file.seed = args.seed.unwrap_or(file.seed);
+    Ok((file, base))
+}
+
+fn add_sweep(file: &mut StudyFile, text: &str) -> Result<(), Failure> {
+    let usage = || {
+        Failure::Usage(format!(
+            "--sweep takes world.SETTING=VALUES, learner.OPTION=VALUES or episodes=VALUES, not \"{text}\""
+        ))
+    };
+    let (what, values) = text.split_once('=').ok_or_else(usage)?;
+    let values: Vec<String> = values.split(',').map(|v| v.trim().to_owned()).filter(|v| !v.is_empty()).collect();
+    if values.is_empty() {
+        return Err(usage());
+    }
+    match what.trim().split_once('.') {
+        Some(("world", setting)) => file.sweep.world.push((setting.to_owned(), values)),
+        Some(("learner", option)) => file.sweep.learner.push((option.to_owned(), values)),
+        None if what == "episodes" => {
+            file.sweep.episodes = values.iter().map(|v| v.parse()).collect::<Result<_, _>>().map_err(|_| usage())?;
+        }
+        _ => return Err(usage()),
+    }
+    Ok(())
+}
+
+fn listing(study: &Study) -> String {
+    let rows: Vec<Vec<String>> = study
+        .settings
+        .iter()
+        .map(|s| {
+            vec![s.world.to_string(), s.learner.to_string(), table::count(s.episodes), study.repetitions.to_string()]
+        })
+        .collect();
+    let align = [Align::Left, Align::Left, Align::Right, Align::Right];
+    table::table(&["world", "learner", "episodes", "runs"], &rows, &align)
+}
+
+fn text(study: &Study, tables: &Tables) -> String {
+    let rows: Vec<Vec<String>> = study
+        .settings
+        .iter()
+        .enumerate()
+        .map(|(i, s)| {
+            let regret = tables.summary(i);
+            let runs = tables.runs.iter().filter(|r| r.setting == i);
+            let reached = dowise_study::Summary::of(runs.map(|r| r.value / r.optimal)).mean;
+            vec![
+                s.world.to_string(),
+                s.learner.to_string(),
+                format!("{:.1}", regret.mean),
+                format!("{:.1}", regret.sd),
+                format!("{:.1}", regret.median),
+                format!("{:.1} %", 100.0 * reached),
+            ]
+        })
+        .collect();
+    let header = ["world", "learner", "regret", "sd", "median", "last policy, of best"];
+    let align = [Align::Left, Align::Left, Align::Right, Align::Right, Align::Right, Align::Right];
+    table::table(&header, &rows, &align)
+}
+
+/// What `--json` prints.
+#[derive(Serialize)]
+struct Report {
+    schema: &'static str,
+    directory: String,
+    seed: u64,
+    settings: Vec<Entry>,
+}
+
+#[derive(Serialize)]
+struct Entry {
+    world: String,
+    learner: String,
+    estimate: String,
+    episodes: u64,
+    runs: usize,
+    mean: f64,
+    sd: f64,
+    median: f64,
+}
+
+impl Report {
+    fn new(study: &Study, tables: &Tables, directory: &Directory) -> Report {
+        let settings = study.settings.iter().enumerate().map(|(i, s)| {
+            let regret = tables.summary(i);
+            Entry {
+                world: s.world.to_string(),
+                learner: s.learner.to_string(),
+                estimate: s.learner.estimate(),
+                episodes: s.episodes,
+                runs: regret.n,
+                mean: regret.mean,
+                sd: regret.sd,
+                median: regret.median,
+            }
+        });
+        let directory = directory.path().display().to_string();
+        Report { schema: "dowise-compare/1", directory, seed: study.seed, settings: settings.collect() }
+    }
+}

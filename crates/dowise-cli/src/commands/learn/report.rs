@@ -1,0 +1,171 @@
+//! What `dowise learn` found out, for people and as JSON.
+
+use std::collections::BTreeMap;
+
+use dowise::learn::LearnerSpec;
+use dowise::{Action, Agent, Preset, World};
+use dowise_study::Environment;
+use serde::Serialize;
+
+use crate::output::Output;
+use crate::table::{self, Align};
+
+/// The whole answer.
+#[derive(Serialize)]
+pub(super) struct Report {
+    schema: &'static str,
+    world: String,
+    learner: String,
+    estimate: String,
+    episodes: usize,
+    seed: u64,
+    /// Sum over episodes of what was lost against the best policy.
+    regret: f64,
+    /// The same over the last tenth of the episodes, for one episode.
+    regret_at_the_end: f64,
+    /// Sum of rewards received.
+    reward: f64,
+    /// Expected reward of an episode: best policy, last policy, at random.
+    best: f64,
+    learned: f64,
+    uniform: f64,
+    policy: Vec<Row>,
+}
+
+/// What the last policy does in one situation.
+#[derive(Serialize)]
+struct Row {
+    stage: usize,
+    state: String,
+    /// Share of episodes that come here under the last policy.
+    share: f64,
+    intervention: String,
+    /// What the best policy would gain from here on.
+    loses: f64,
+}
+
+/// Random policies over which the value of doing things at random is averaged.
+const RANDOM_POLICIES: usize = 200;
+
+/// Episodes played to see which situations the last policy leads to.
+const SAMPLE: usize = 2000;
+
+impl Report {
+    pub(super) fn new(
+        environment: &Environment,
+        spec: &LearnerSpec,
+        agent: &mut (dyn Agent + Send),
+        regrets: &[f64],
+        reward: f64,
+        seed: u64,
+        rows: usize,
+    ) -> Report {
+        let tail = &regrets[regrets.len() - regrets.len().div_ceil(10)..];
+        Report {
+            schema: "dowise-learn/1",
+            world: environment.world().name().to_owned(),
+            learner: spec.to_string(),
+            estimate: spec.estimate(),
+            episodes: regrets.len(),
+            seed,
+            regret: regrets.iter().sum(),
+            regret_at_the_end: tail.iter().sum::<f64>() / tail.len().max(1) as f64,
+            reward,
+            best: environment.optimal(),
+            learned: environment.value_of(agent),
+            uniform: environment.uniform(RANDOM_POLICIES, seed),
+            policy: policy(environment, agent.policy(), seed, rows),
+        }
+    }
+
+    pub(super) fn text(&self, output: &Output) -> String {
+        let share = |value: f64| {
+            let of = (value - self.uniform) / (self.best - self.uniform);
+            if of.is_finite() { format!("{:.1} %", 100.0 * of) } else { "-".into() }
+        };
+        let value = |name: &str, v: f64| vec![name.to_owned(), format!("{v:.4}"), share(v)];
+        let rows =
+            [value("best policy", self.best), value("last policy", self.learned), value("at random", self.uniform)];
+        let header = ["", "reward of an episode", "from random to best"];
+        let mut text = format!(
+            "{} in {}: {} episodes, {}.\n\n",
+            self.learner,
+            self.world,
+            table::count(self.episodes as u64),
+            self.estimate
+        );
+        text += &table::table(&header, &rows, &[Align::Left, Align::Right, Align::Right]);
+        text += &format!(
+            "\nRegret {:.2} in all, {:.4} an episode over the last tenth.\n\n",
+            self.regret, self.regret_at_the_end
+        );
+        text += &format!("{}\n", output.heading("What the last policy does where it most often comes"));
+        let rows: Vec<Vec<String>> = self
+            .policy
+            .iter()
+            .map(|r| {
+                let share = format!("{:.0} %", 100.0 * r.share);
+                vec![r.stage.to_string(), r.state.clone(), share, r.intervention.clone(), format!("{:.4}", r.loses)]
+            })
+            .collect();
+        let header = ["stage", "state", "episodes", "intervention", "loses"];
+        text += &table::table(&header, &rows, &[Align::Right, Align::Left, Align::Right, Align::Left, Align::Right]);
+        text
+    }
+}
+
+/// The situations that a policy most often leads to, in order of stages.
+fn policy(environment: &Environment, policy_hs: &[Action], seed: u64, rows: usize) -> Vec<Row> {
+    let world = environment.world();
+    let n = world.n_states();
+    let values = environment.planner.evaluate(policy_hs).expect("an agent's policy is one of this world");
+    let mut visits: BTreeMap<usize, usize> = BTreeMap::new();
+    for i in environment.simulator.visits(policy_hs, SAMPLE, seed) {
+        *visits.entry(i).or_default() += 1;
+    }
+    let mut order: Vec<(usize, usize)> = visits.into_iter().collect();
+    order.sort_by_key(|&(i, count)| (std::cmp::Reverse(count), i));
+    order.truncate(rows);
+    order.sort_by_key(|&(i, count)| (i / n, std::cmp::Reverse(count), i));
+    let row = |(i, count): (usize, usize)| Row {
+        stage: i / n + 1,
+        state: state(world, i % n),
+        share: count as f64 / SAMPLE as f64,
+        intervention: intervention(world, policy_hs[i]),
+        loses: (environment.best.value_hs[i] - values[i]).max(0.0),
+    };
+    order.into_iter().map(row).collect()
+}
+
+fn state(world: &World, state: usize) -> String {
+    let digits = world.state_space().digits(state);
+    let pairs = world.state().iter().zip(digits).map(|(&id, v)| {
+        let variable = world.variable(id);
+        format!("{}={}", variable.name, variable.values[v])
+    });
+    pairs.collect::<Vec<_>>().join(" ")
+}
+
+fn intervention(world: &World, action: Action) -> String {
+    let set = world.levers().iter().enumerate().filter_map(|(i, &id)| {
+        let variable = world.variable(id);
+        let v = world.interventions().lever(action, i)?;
+        Some(format!("{}={}", variable.name, variable.values[v]))
+    });
+    let set: Vec<String> = set.collect();
+    if set.is_empty() { "nothing".into() } else { set.join(" ") }
+}
+
+/// The learners and their options.
+pub(super) fn learners(output: &Output) -> String {
+    let rows: Vec<Vec<String>> =
+        Preset::all().iter().map(|p| vec![p.name().to_owned(), p.about().to_owned()]).collect();
+    let mut text = table::table(&["learner", ""], &rows, &[Align::Left, Align::Left]);
+    let rows: Vec<Vec<String>> = LearnerSpec::describe_options()
+        .into_iter()
+        .map(|(name, values, about)| vec![name.to_owned(), values, about.to_owned()])
+        .collect();
+    text += &format!("\n{}\n", output.heading("Options, as in c-ucbvi:width=paper-plain,scale=0.002"));
+    text += &table::table(&["option", "values", ""], &rows, &[Align::Left, Align::Left, Align::Left]);
+    text
+}

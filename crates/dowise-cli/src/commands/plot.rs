@@ -1,0 +1,31 @@
+//! `dowise plot`: makes the figures of a study again from its tables.
+
+use std::path::PathBuf;
+
+use dowise_study::{Directory, Tables};
+
+use crate::output::{Failure, Output, Status};
+use crate::study;
+
+/// Draw the figures of a finished study again from its tables, without running anything
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// The results directory.
+    directory: PathBuf,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  dowise plot dowise-compare
+  dowise plot reproduction";
+
+pub(crate) fn run(args: Args, output: &Output) -> Result<Status, Failure> {
+    let fail = |e| study::failure(e, output);
+    let (directory, settings) = Directory::open(&args.directory).map_err(fail)?;
+    let tables = Tables::read(&settings, &directory).map_err(fail)?;
+    for name in study::draw(&settings, &tables, &directory, output)? {
+        output.talk(format_args!("drew {0}.svg and {0}.png", directory.file("figures").join(name).display()));
+    }
+    Ok(Status::Fine)
+}

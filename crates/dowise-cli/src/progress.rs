@@ -1,0 +1,61 @@
+//! Shows how far long work is: a bar on a terminal, a line now and then otherwise, nothing when quiet.
+
+use std::io::{IsTerminal, Write};
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+use crate::output::Output;
+
+/// Progress through a known number of things.
+pub(crate) struct Progress {
+    bar: ProgressBar,
+    /// Without a terminal: when something was last said.
+    lines: Option<Mutex<Instant>>,
+    what: &'static str,
+    begun: Instant,
+}
+
+/// How often a line is printed where there is no terminal.
+const LINES_EVERY: Duration = Duration::from_secs(10);
+
+impl Progress {
+    /// `what` is counted: "runs", "episodes".
+    pub(crate) fn new(output: &Output, total: u64, what: &'static str) -> Progress {
+        let terminal = std::io::stderr().is_terminal();
+        let target =
+            if terminal && !output.quiet() { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
+        let bar = ProgressBar::with_draw_target(Some(total), target);
+        let template = "{bar:24} {human_pos}/{human_len} {prefix}, {eta} left  {msg}";
+        bar.set_style(ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar()));
+        bar.set_prefix(what);
+        let lines = (!terminal && !output.quiet()).then(|| Mutex::new(Instant::now()));
+        Progress { bar, lines, what, begun: Instant::now() }
+    }
+
+    /// So many are done; `message` says what came of the last.
+    pub(crate) fn set(&self, done: u64, message: impl FnOnce() -> String) {
+        let Some(lines) = &self.lines else {
+            self.bar.set_position(done);
+            if !self.bar.is_hidden() {
+                self.bar.set_message(message());
+            }
+            return;
+        };
+        // Another thread is saying something already: enough.
+        let Ok(mut last) = lines.try_lock() else { return };
+        if last.elapsed() >= LINES_EVERY {
+            *last = Instant::now();
+            let total = self.bar.length().unwrap_or(0);
+            let left = self.begun.elapsed().as_secs_f64() / done.max(1) as f64 * total.saturating_sub(done) as f64;
+            let _ =
+                writeln!(std::io::stderr(), "{done} of {total} {}, about {left:.0} s left; {}", self.what, message());
+        }
+    }
+
+    /// Goes away.
+    pub(crate) fn finish(&self) {
+        self.bar.finish_and_clear();
+    }
+}

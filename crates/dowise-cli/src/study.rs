@@ -1,0 +1,78 @@
+//! Runs a study for a command: progress, interruption, tables, figures.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Mutex;
+
+use dowise_study::{Directory, Ending, Event, Study, StudyError, Tables, execute, figures};
+
+use crate::interrupt;
+use crate::output::{Failure, Output};
+use crate::progress::Progress;
+use crate::render;
+
+/// Says what is wrong with a study and chooses the exit status.
+pub(crate) fn failure(error: StudyError, output: &Output) -> Failure {
+    match error {
+        StudyError::World(problems) => {
+            render::problems(&problems, output);
+            Failure::Shown
+        }
+        e if e.is_io() => Failure::Io(e.to_string()),
+        e => Failure::Usage(e.to_string()),
+    }
+}
+
+/// Runs what is not done yet; the tables are written when this returns.
+pub(crate) fn run(study: &Study, out: &Path, threads: usize, output: &Output) -> Result<(Directory, Tables), Failure> {
+    let directory = Directory::claim(out, study).map_err(|e| failure(e, output))?;
+    let progress = Progress::new(output, study.n_runs() as u64, "runs");
+    // Mean regret of each learner so far, for the message.
+    let so_far: Mutex<BTreeMap<String, (f64, u32)>> = Mutex::default();
+    let tell = |event: Event<'_>| match event {
+        Event::Begun { done, total } => {
+            if done > 0 && done < total {
+                output.talk(format_args!("going on in {}: {done} of {total} runs are done", out.display()));
+            }
+            progress.set(done as u64, String::new);
+        }
+        Event::Done { done, setting, record, .. } => {
+            let mean = {
+                let mut so_far = so_far.lock().expect("nothing panics while it holds this");
+                let (sum, n) = so_far.entry(setting.learner.to_string()).or_default();
+                *sum += record.total_regret();
+                *n += 1;
+                *sum / f64::from(*n)
+            };
+            progress.set(done as u64, || format!("{}: mean regret {mean:.1}", setting.learner));
+        }
+    };
+    let ending = execute(study, &directory, threads, interrupt::flag(), &tell);
+    progress.finish();
+    match ending.map_err(|e| failure(e, output))? {
+        Ending::Finished(tables) => Ok((directory, *tables)),
+        Ending::Interrupted { done, total } => Err(Failure::Interrupted(format!(
+            "interrupted; {done} of {total} runs are kept in {}, the same command goes on from there",
+            out.display()
+        ))),
+    }
+}
+
+/// Draws all figures of a study into its directory; returns their names.
+pub(crate) fn draw(
+    study: &Study,
+    tables: &Tables,
+    directory: &Directory,
+    output: &Output,
+) -> Result<Vec<String>, Failure> {
+    let mut names = vec![];
+    for (name, figure) in figures(study, tables) {
+        let drawn = figure.draw().and_then(|drawing| {
+            directory.write(&format!("figures/{name}.svg"), drawing.svg.as_bytes())?;
+            directory.write(&format!("figures/{name}.png"), &drawing.png)
+        });
+        drawn.map_err(|e| failure(e, output))?;
+        names.push(name);
+    }
+    Ok(names)
+}

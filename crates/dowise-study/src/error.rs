@@ -1,0 +1,106 @@
+//! Why a study cannot be made, run, or read.
+
+use std::io;
+use std::path::PathBuf;
+
+use dowise::learn::SpecError;
+use dowise::worlds::TemplateError;
+use dowise::{LearnError, PlanError, WorldError};
+
+/// Why a study cannot be made, run, or read.
+#[derive(Debug, thiserror::Error)]
+pub enum StudyError {
+    /// The study file is not what it should be.
+    #[error("{file}: {message}")]
+    File {
+        /// The file.
+        file: String,
+        /// What is wrong, and where.
+        message: String,
+    },
+    /// The settings make no sense together.
+    #[error("{0}")]
+    Settings(String),
+    /// No such learner, or it has no such option.
+    #[error(transparent)]
+    Learner(#[from] SpecError),
+    /// No such ready-made world, or it has no such setting.
+    #[error(transparent)]
+    Template(#[from] TemplateError),
+    /// A world file that is wrong.
+    #[error("{0}")]
+    World(WorldError),
+    /// A world that cannot be simulated.
+    #[error("{world}: {message}")]
+    NotSimulable {
+        /// The world.
+        world: String,
+        /// Why not.
+        message: String,
+    },
+    /// A world that cannot be planned in.
+    #[error("{world}: {source}")]
+    Plan {
+        /// The world.
+        world: String,
+        /// Why not.
+        source: PlanError,
+    },
+    /// A learner that cannot be made for a world.
+    #[error("{learner} on {world}: {source}")]
+    Learn {
+        /// The learner.
+        learner: String,
+        /// The world.
+        world: String,
+        /// Why not.
+        source: LearnError,
+    },
+    /// The directory holds something else.
+    #[error("{} {why}", .directory.display())]
+    OtherStudy {
+        /// The directory.
+        directory: PathBuf,
+        /// What it holds, and what to do.
+        why: String,
+    },
+    /// Something could not be read.
+    #[error("cannot read {}: {source}", .path.display())]
+    Read {
+        /// What.
+        path: PathBuf,
+        /// Why not.
+        source: io::Error,
+    },
+    /// Something could not be written.
+    #[error("cannot write {}: {source}; what was finished before is kept, and the same command goes on from there", .path.display())]
+    Write {
+        /// What.
+        path: PathBuf,
+        /// Why not.
+        source: io::Error,
+    },
+    /// A table that was not written by a study.
+    #[error("{}: {message}", .path.display())]
+    Table {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        message: String,
+    },
+    /// A figure that could not be drawn.
+    #[error("cannot draw {name}: {message}")]
+    Draw {
+        /// The figure.
+        name: String,
+        /// Why not.
+        message: String,
+    },
+}
+
+impl StudyError {
+    /// Whether reading or writing failed, as opposed to the settings being wrong.
+    pub fn is_io(&self) -> bool {
+        matches!(self, StudyError::Read { .. } | StudyError::Write { .. } | StudyError::Draw { .. })
+    }
+}

@@ -1,0 +1,167 @@
+//! Which figures a study has: regret curves for each world, and final regret against what was swept.
+
+use std::collections::BTreeMap;
+
+use dowise::learn::LearnerSpec;
+
+use crate::{Axis, Figure, Point, Scale, Series, Setting, Shape, Study, Style, Summary, Tables};
+
+/// The figures of a study, each with the name of its file.
+pub fn figures(study: &Study, tables: &Tables) -> Vec<(String, Figure)> {
+    let mut out = Vec::new();
+    let groups = groups(study);
+    for (i, group) in groups.iter().enumerate() {
+        // With many groups the sweep figures say more than dozens of curves.
+        if groups.len() > 12 {
+            break;
+        }
+        let name = if groups.len() == 1 { "regret".to_owned() } else { format!("regret-{}", i + 1) };
+        out.push((name.clone(), curves(study, tables, group, Scale::Linear)));
+        out.push((format!("{name}-log"), curves(study, tables, group, Scale::Log)));
+    }
+    for swept in &study.swept {
+        for (i, group) in sweep_groups(study, swept).iter().enumerate() {
+            let name = format!("regret-by-{}-{}", swept.replace('.', "-"), i + 1);
+            if let Some(figure) = against(study, tables, swept, group) {
+                out.push((name, figure));
+            }
+        }
+    }
+    out
+}
+
+/// Settings that share a world, episodes and options that were swept: the lines of one figure of curves.
+fn groups(study: &Study) -> Vec<Vec<usize>> {
+    gather(study, |s| {
+        let swept: Vec<_> = s.sweep.iter().filter(|(k, _)| k.starts_with("learner.")).collect();
+        format!("{} {} {swept:?}", s.world, s.episodes)
+    })
+}
+
+/// Settings that agree in all that was swept but this.
+fn sweep_groups(study: &Study, swept: &str) -> Vec<Vec<usize>> {
+    gather(study, |s| {
+        let others: Vec<_> = s.sweep.iter().filter(|(k, _)| *k != swept && !k.starts_with("learner.")).collect();
+        format!("{} {others:?}", s.world.name())
+    })
+}
+
+fn gather(study: &Study, key: impl Fn(&Setting) -> String) -> Vec<Vec<usize>> {
+    let mut order: Vec<String> = vec![];
+    let mut groups: BTreeMap<String, Vec<usize>> = BTreeMap::new();
+    for (i, setting) in study.settings.iter().enumerate() {
+        let key = key(setting);
+        if !order.contains(&key) {
+            order.push(key.clone());
+        }
+        groups.entry(key).or_default().push(i);
+    }
+    order.iter().map(|k| groups[k].clone()).collect()
+}
+
+fn curves(study: &Study, tables: &Tables, group: &[usize], scale: Scale) -> Figure {
+    let specs: Vec<&LearnerSpec> = group.iter().map(|&i| &study.settings[i].learner).collect();
+    let labels = labels(&specs);
+    let series = group.iter().zip(labels).enumerate().map(|(position, (&i, label))| {
+        let spec = &study.settings[i].learner;
+        let points = tables.curve(i).into_iter().map(|(k, s)| point(k as f64, &s)).collect();
+        Series { label, style: style(&specs, spec, position), shape: Shape::Band, points }
+    });
+    let setting = &study.settings[group[0]];
+    Figure {
+        title: study.name.clone(),
+        subtitle: format!("{}. {}", setting.world, caption(study, &specs)),
+        x: Axis { label: "episode".into(), scale, ticks: None },
+        y: Axis { label: "cumulative regret".into(), scale, ticks: None },
+        series: series.collect(),
+    }
+}
+
+fn against(study: &Study, tables: &Tables, swept: &str, group: &[usize]) -> Option<Figure> {
+    let value = |i: usize| study.settings[i].sweep.get(swept)?.parse::<f64>().ok();
+    // A line is a learner apart from what is swept.
+    let mut lines: Vec<(String, LearnerSpec, Vec<usize>)> = vec![];
+    for &i in group.iter().filter(|&&i| value(i).is_some()) {
+        let spec = &study.settings[i].learner;
+        let option = swept.strip_prefix("learner.");
+        let changes: Vec<String> =
+            spec.changes().filter(|(k, _)| Some(*k) != option).map(|(k, v)| format!("{k}={v}")).collect();
+        let key = format!("{} {}", spec.preset(), changes.join(","));
+        match lines.iter_mut().find(|(k, ..)| *k == key) {
+            Some((.., members)) => members.push(i),
+            None => lines.push((key, spec.clone(), vec![i])),
+        }
+    }
+    let mut ticks: Vec<f64> = group.iter().filter_map(|&i| value(i)).collect();
+    ticks.sort_by(f64::total_cmp);
+    ticks.dedup();
+    if ticks.len() < 2 {
+        return None;
+    }
+    let wide = ticks[0] > 0.0 && ticks[ticks.len() - 1] / ticks[0] > 20.0;
+    let specs: Vec<&LearnerSpec> = lines.iter().map(|(_, spec, _)| spec).collect();
+    let labels = labels(&specs);
+    let series: Vec<Series> = lines
+        .iter()
+        .zip(labels)
+        .enumerate()
+        .map(|(position, ((_, spec, members), label))| {
+            let mut points: Vec<Point> =
+                members.iter().filter_map(|&i| Some(point(value(i)?, &tables.summary(i)))).collect();
+            points.sort_by(|a, b| a.x.total_cmp(&b.x));
+            Series { label, style: style(&specs, spec, position), shape: Shape::Bars, points }
+        })
+        .collect();
+    let name = swept.split('.').next_back().unwrap_or(swept).to_owned();
+    let scale = if wide { Scale::Log } else { Scale::Linear };
+    let world = &study.settings[group[0]].world;
+    Some(Figure {
+        title: study.name.clone(),
+        subtitle: format!("{}. {}", world.name(), caption(study, &specs)),
+        x: Axis { label: name, scale, ticks: (!wide).then_some(ticks) },
+        y: Axis { label: "regret after the last episode".into(), scale: Scale::Log, ticks: None },
+        series,
+    })
+}
+
+fn point(x: f64, s: &Summary) -> Point {
+    Point { x, y: s.mean, low: s.mean - s.sd, high: s.mean + s.sd }
+}
+
+/// How learners with these specs were made optimistic, and how many runs there were.
+fn caption(study: &Study, specs: &[&LearnerSpec]) -> String {
+    let mut estimates: Vec<String> = specs.iter().map(|s| s.estimate()).collect();
+    estimates.sort();
+    estimates.dedup();
+    let runs = study.repetitions;
+    format!("Estimates: {}. Mean of {runs} runs, one standard deviation.", estimates.join("; "))
+}
+
+/// Names for the lines: presets, with options where presets alone do not tell them apart.
+pub(crate) fn labels(specs: &[&LearnerSpec]) -> Vec<String> {
+    let name = |s: &LearnerSpec| display_name(s.preset().name());
+    specs
+        .iter()
+        .map(|s| {
+            let alike = specs.iter().filter(|o| o.preset() == s.preset()).count();
+            if alike == 1 { name(s) } else { format!("{} {}", name(s), s.estimate()) }
+        })
+        .collect()
+}
+
+/// A learner's name as papers write it: `cf-ucbvi` is CF-UCBVI, `graph-psrl` graph-PSRL, `greedy` greedy.
+pub(crate) fn display_name(name: &str) -> String {
+    match name.rsplit_once('-') {
+        Some((first, last @ ("ucbvi" | "psrl"))) if first.len() <= 2 => {
+            format!("{}-{}", first.to_uppercase(), last.to_uppercase())
+        }
+        Some((first, last @ ("ucbvi" | "psrl"))) => format!("{first}-{}", last.to_uppercase()),
+        None if ["ucbvi", "psrl"].contains(&name) => name.to_uppercase(),
+        _ => name.to_owned(),
+    }
+}
+
+fn style(specs: &[&LearnerSpec], spec: &LearnerSpec, position: usize) -> Style {
+    let alike = specs.iter().filter(|o| o.preset() == spec.preset()).count();
+    if alike == 1 { Style::of_learner(spec.preset().name(), position) } else { Style::at(position) }
+}

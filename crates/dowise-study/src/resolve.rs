@@ -1,0 +1,247 @@
+//! From a study as it is written to the exact list of what is run, everything checked.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use dowise::learn::LearnerSpec;
+use serde::{Deserialize, Serialize};
+
+use crate::{Checkpoints, Environment, StudyError, StudyFile, WorldChoice};
+
+/// One combination that is run `repetitions` times.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Setting {
+    /// The world.
+    pub world: WorldChoice,
+    /// A number that changes when the world of the first repetition changes, in hexadecimal.
+    pub fingerprint: String,
+    /// The learner.
+    pub learner: LearnerSpec,
+    /// Episodes of a run.
+    pub episodes: u64,
+    /// What was swept here, and its value: `world.levels` → 4.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub sweep: BTreeMap<String, String>,
+}
+
+/// A study resolved: what `study.toml` in a results directory says.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Study {
+    /// Changes when a field changes its meaning or goes away.
+    pub schema: String,
+    /// Version of dowise that runs it.
+    pub dowise: String,
+    /// Versions of the random streams; others give other numbers.
+    pub streams: String,
+    /// Title.
+    pub name: String,
+    /// Runs of each setting.
+    pub repetitions: u64,
+    /// Seed of the first repetition; repetition r has seed + r, for fresh worlds and for runs.
+    pub seed: u64,
+    /// Where regret is written down.
+    pub checkpoints: Checkpoints,
+    /// What was swept, in order.
+    pub swept: Vec<String>,
+    /// All combinations.
+    #[serde(rename = "setting")]
+    pub settings: Vec<Setting>,
+}
+
+const SCHEMA: &str = "dowise-study/1";
+
+/// As pinned in the workspace, since a seed must keep its bytes.
+const STREAMS: &str = "rand 0.10.3, rand_chacha 0.10.0, rand_distr 0.6.0";
+
+impl StudyFile {
+    /// Crosses worlds, learners and sweeps, and checks every combination; files are relative to `base`.
+    pub fn resolve(&self, base: &Path) -> Result<Study, StudyError> {
+        self.check()?;
+        let mut settings = Vec::new();
+        for (world, world_sweep) in self.worlds(base)? {
+            let environment = Environment::new(&world, self.seed)?;
+            let fingerprint = format!("{:016x}", fnv1a(environment.world().to_toml().as_bytes()));
+            for (episodes, episode_sweep) in self.episode_counts() {
+                for (learner, learner_sweep) in self.learners()? {
+                    // What cannot be learned here is said before anything runs.
+                    learner.agent(environment.world(), episodes, self.seed).map_err(|source| StudyError::Learn {
+                        learner: learner.to_string(),
+                        world: world.to_string(),
+                        source,
+                    })?;
+                    let sweep: BTreeMap<_, _> =
+                        [&world_sweep, &episode_sweep, &learner_sweep].into_iter().flatten().cloned().collect();
+                    let setting =
+                        Setting { world: world.clone(), fingerprint: fingerprint.clone(), learner, episodes, sweep };
+                    if !settings.contains(&setting) {
+                        settings.push(setting);
+                    }
+                }
+            }
+        }
+        Ok(Study {
+            schema: SCHEMA.into(),
+            dowise: env!("CARGO_PKG_VERSION").into(),
+            streams: STREAMS.into(),
+            name: self.name.clone(),
+            repetitions: self.repetitions,
+            seed: self.seed,
+            checkpoints: self.checkpoints.clone(),
+            swept: self.swept(),
+            settings,
+        })
+    }
+
+    fn check(&self) -> Result<(), StudyError> {
+        let wrong = |message: &str| Err(StudyError::Settings(message.to_owned()));
+        if self.worlds.is_empty() || self.learners.is_empty() {
+            return wrong("a study needs at least one world and one learner");
+        }
+        if self.episodes == 0 || self.sweep.episodes.contains(&0) {
+            return wrong("episodes is 0; a run needs at least one episode");
+        }
+        if self.repetitions == 0 {
+            return wrong("repetitions is 0; each setting is run at least once");
+        }
+        Ok(())
+    }
+
+    fn swept(&self) -> Vec<String> {
+        let of = |kind: &str, list: &[(String, Vec<String>)]| -> Vec<String> {
+            list.iter().map(|(k, _)| format!("{kind}.{k}")).collect()
+        };
+        let episodes = if self.sweep.episodes.is_empty() { vec![] } else { vec!["episodes".to_owned()] };
+        [of("world", &self.sweep.world), episodes, of("learner", &self.sweep.learner)].concat()
+    }
+
+    fn worlds(&self, base: &Path) -> Result<Vec<(WorldChoice, Pairs)>, StudyError> {
+        let given: Vec<WorldChoice> = self.worlds.iter().map(|w| WorldChoice::read(w).relative_to(base)).collect();
+        for (setting, _) in &self.sweep.world {
+            if given.iter().any(|w| w.takes(setting)) {
+                continue;
+            }
+            // A ready-made world says what settings it has; a file has none.
+            given[0].with(setting, "0").make(self.seed)?;
+            let world = &given[0];
+            return Err(StudyError::Settings(format!("{world} is a file and has no setting `{setting}` to sweep")));
+        }
+        let mut out: Vec<(WorldChoice, Pairs)> = given.into_iter().map(|w| (w, vec![])).collect();
+        for (setting, values) in &self.sweep.world {
+            out = cross(out, values, |world, value| {
+                Ok(world.takes(setting).then(|| (world.with(setting, value), format!("world.{setting}"))))
+            })?;
+        }
+        Ok(out)
+    }
+
+    fn episode_counts(&self) -> Vec<(u64, Pairs)> {
+        if self.sweep.episodes.is_empty() {
+            return vec![(self.episodes, vec![])];
+        }
+        self.sweep.episodes.iter().map(|&n| (n, vec![("episodes".to_owned(), n.to_string())])).collect()
+    }
+
+    fn learners(&self) -> Result<Vec<(LearnerSpec, Pairs)>, StudyError> {
+        let mut out: Vec<(LearnerSpec, Pairs)> = Vec::new();
+        for text in &self.learners {
+            let mut spec: LearnerSpec = text.parse()?;
+            for (option, value) in &self.options {
+                if spec.takes(option)? {
+                    spec = spec.with(option, value)?;
+                }
+            }
+            out.push((spec, vec![]));
+        }
+        for (option, values) in &self.sweep.learner {
+            out = cross(out, values, |spec, value| {
+                if !spec.takes(option)? {
+                    return Ok(None);
+                }
+                Ok(Some((spec.with(option, value)?, format!("learner.{option}"))))
+            })?;
+        }
+        Ok(out)
+    }
+}
+
+type Pairs = Vec<(String, String)>;
+
+/// Crosses what there is with values; what does not take the value stays as it is.
+fn cross<T: Clone>(
+    given: Vec<(T, Pairs)>,
+    values: &[String],
+    change: impl Fn(&T, &str) -> Result<Option<(T, String)>, StudyError>,
+) -> Result<Vec<(T, Pairs)>, StudyError> {
+    let mut out = Vec::with_capacity(given.len() * values.len());
+    for (thing, pairs) in given {
+        for (i, value) in values.iter().enumerate() {
+            match change(&thing, value)? {
+                Some((changed, key)) => {
+                    let mut pairs = pairs.clone();
+                    pairs.push((key, value.clone()));
+                    out.push((changed, pairs));
+                }
+                None if i == 0 => out.push((thing.clone(), pairs.clone())),
+                None => {}
+            }
+        }
+    }
+    Ok(out)
+}
+
+/// Fowler–Noll–Vo: tells changed worlds apart, no more.
+fn fnv1a(bytes: &[u8]) -> u64 {
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |h, &b| (h ^ u64::from(b)).wrapping_mul(0x0100_0000_01b3))
+}
+
+impl Study {
+    /// Number of runs.
+    pub fn n_runs(&self) -> usize {
+        self.settings.len() * self.repetitions as usize
+    }
+
+    /// The study as the text of `study.toml`.
+    pub fn to_toml(&self) -> String {
+        toml::to_string(self).expect("plain data always serialises")
+    }
+
+    /// Reads what [`Study::to_toml`] wrote.
+    pub fn from_toml(text: &str) -> Result<Study, String> {
+        let study: Study = toml::from_str(text).map_err(|e| e.to_string())?;
+        if study.schema == SCHEMA { Ok(study) } else { Err(format!("its schema is {}, not {SCHEMA}", study.schema)) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_streams_named_are_those_that_are_pinned() {
+        let manifest = include_str!("../../../Cargo.toml");
+        for stream in STREAMS.split(", ") {
+            let (name, version) = stream.split_once(' ').unwrap();
+            let line = manifest.lines().find(|l| l.starts_with(&format!("{name} ="))).unwrap();
+            assert!(line.contains(&format!("\"={version}\"")), "{line}");
+        }
+    }
+
+    #[test]
+    fn a_resolved_study_survives_its_file() {
+        let file = StudyFile {
+            worlds: vec!["paper:factors=1,levers=1".into()],
+            learners: vec!["c-ucbvi:width=paper".into(), "c-psrl".into()],
+            sweep: crate::Sweep {
+                world: vec![("levels".into(), vec!["2".into(), "3".into()])],
+                learner: vec![("scale".into(), vec!["0.1".into(), "1".into()])],
+                episodes: vec![],
+            },
+            ..StudyFile::default()
+        };
+        let study = file.resolve(Path::new("")).unwrap();
+        // The scale is swept for the learner that has one only.
+        assert_eq!(study.settings.len(), 2 * 3);
+        assert_eq!(study.swept, ["world.levels", "learner.scale"]);
+        assert_eq!(Study::from_toml(&study.to_toml()).unwrap(), study);
+    }
+}

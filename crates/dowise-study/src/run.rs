@@ -1,0 +1,73 @@
+//! Plays one learner in one world and writes down what came of it.
+
+use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+
+use dowise::Run;
+use dowise::learn::LearnerSpec;
+use serde::{Deserialize, Serialize};
+
+use crate::{Environment, StudyError};
+
+/// What came of one run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RunRecord {
+    /// Sum of regrets up to each checkpoint.
+    pub regret: Vec<f64>,
+    /// Sum of rewards received over all episodes.
+    pub reward: f64,
+    /// Value of the best policy.
+    pub optimal: f64,
+    /// Value of the policy followed last.
+    pub value: f64,
+    /// Seconds that the run took; the only field that differs between machines.
+    pub seconds: f64,
+}
+
+impl RunRecord {
+    /// Sum of regrets over all episodes.
+    pub fn total_regret(&self) -> f64 {
+        self.regret.last().copied().unwrap_or(0.0)
+    }
+}
+
+/// Plays so many episodes; `None` if it was told to stop before the end.
+///
+/// The run's draws and the learner's own come from separate streams of the seed, so learners that share a seed start every
+/// episode alike. `after` is told the episode, its regret and the sum so far.
+pub fn play(
+    environment: &Environment,
+    learner: &LearnerSpec,
+    seed: u64,
+    checkpoints: &[u64],
+    stop: &AtomicBool,
+    mut after: impl FnMut(u64, f64, f64),
+) -> Result<Option<RunRecord>, StudyError> {
+    let begun = Instant::now();
+    let episodes = checkpoints.last().copied().unwrap_or(0);
+    let mut agent = learner.agent(environment.world(), episodes, seed).map_err(|source| StudyError::Learn {
+        learner: learner.to_string(),
+        world: environment.world().name().to_owned(),
+        source,
+    })?;
+    let mut run = Run::new(&environment.simulator, &environment.planner, &environment.best.value_hs, seed);
+    let (mut total, mut reward, mut regret) = (0.0, 0.0, Vec::with_capacity(checkpoints.len()));
+    let mut stopped = false;
+    run.episodes(episodes, agent.as_mut(), |episode| {
+        total += episode.regret;
+        reward += episode.reward;
+        if checkpoints.get(regret.len()) == Some(&episode.number) {
+            regret.push(total);
+        }
+        after(episode.number, episode.regret, total);
+        stopped = stop.load(Ordering::Relaxed);
+        if stopped { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    });
+    if stopped {
+        return Ok(None);
+    }
+    let value = environment.value_of(agent.as_mut());
+    let optimal = environment.optimal();
+    Ok(Some(RunRecord { regret, reward, optimal, value, seconds: begun.elapsed().as_secs_f64() }))
+}

@@ -1,0 +1,97 @@
+//! Learners as text.
+
+use super::*;
+use crate::learn::{Cap, Schedule, Sets, Width};
+
+fn read(text: &str) -> LearnerSpec {
+    text.parse().unwrap_or_else(|e| panic!("{text}: {e}"))
+}
+
+fn says(text: &str) -> String {
+    text.parse::<LearnerSpec>().unwrap_err().to_string()
+}
+
+#[test]
+fn every_word_of_every_option_is_understood_and_written_back() {
+    for choice in &CHOICES {
+        let learner = match choice.name {
+            "prior" => "psrl:",
+            "epsilon" => "epsilon-greedy:",
+            "scale" => "c-ucbvi:width=paper,",
+            _ => "c-ucbvi:",
+        };
+        let values = if choice.values().is_empty() { vec!["0.25".to_owned()] } else { choice.values() };
+        for value in values {
+            let text = format!("{learner}{}={value}", choice.name);
+            let spec = read(&text);
+            assert_eq!(spec.to_string(), text);
+            let json = serde_json::to_string(&spec).unwrap();
+            assert_eq!(serde_json::from_str::<LearnerSpec>(&json).unwrap(), spec);
+            spec.options(10, 0);
+        }
+    }
+}
+
+#[test]
+fn options_change_what_they_say() {
+    let o = read("c-ucbvi:width=paper-plain,scale=0.002,cap=horizon,delta=0.05,schedule=doubling").options(50, 3);
+    assert_eq!((o.estimate, o.scale), (Estimate::Width(Width::PaperPlain), 0.002));
+    assert_eq!((o.cap, o.delta, o.schedule), (Cap::Horizon, 0.05, Schedule::Doubling));
+    assert_eq!((o.episodes, o.seed), (50, 3));
+    assert_eq!(read("ucbvi:sets=l1").options(1, 0).estimate, Estimate::Sets(Sets::L1));
+    assert_eq!(read("psrl:prior=0.5").options(1, 0).estimate, Estimate::Posterior { prior: 0.5 });
+    let o = read("cf-ucbvi:monotone=true,stage-dependent=true").options(1, 0);
+    assert!(o.monotone && o.stage_dependent);
+}
+
+#[test]
+fn what_is_unknown_is_not_told() {
+    let world = World::new(crate::worlds::Paper::default().spec().unwrap()).unwrap();
+    let told = |text| {
+        let k = read(text).knowledge(&world);
+        (k.knows_mechanisms(), k.knows_rewards())
+    };
+    assert_eq!(told("c-ucbvi"), (true, true));
+    assert_eq!(told("c-ucbvi:unknown=kernel"), (false, true));
+    assert_eq!(told("c-ucbvi:unknown=rewards+kernel"), (false, false));
+}
+
+#[test]
+fn mistakes_are_named_with_what_was_probably_meant() {
+    assert!(says("c-ucbvy").contains("did you mean `c-ucbvi`?"));
+    assert!(says("c-ucbvi:widht=paper").contains("no option `widht`, did you mean `width`?"));
+    assert!(says("c-ucbvi:width=papper").starts_with("width = `papper`, did you mean `paper`?; it must be paper, "));
+    assert!(says("c-ucbvi:width").contains("not option=value"));
+    assert!(says("c-ucbvi:cap=stage,cap=stage").contains("given twice"));
+    assert!(says("psrl:prior=0").ends_with("it must be a number above 0"));
+    assert!(says("ucbvi:scale=2").contains("it multiplies a width"));
+    assert!(says("psrl:width=paper").contains("not optimistic"));
+    assert!(says("ucbvi:width=paper,sets=l1").contains("take the place of widths"));
+    assert!(says("uniform:schedule=doubling").contains("learns nothing"));
+}
+
+#[test]
+fn lists_keep_options_with_their_learner() {
+    let list = LearnerSpec::list("ucbvi, c-ucbvi:width=paper,scale=0.1,psrl").unwrap();
+    let texts: Vec<String> = list.iter().map(ToString::to_string).collect();
+    assert_eq!(texts, ["ucbvi", "c-ucbvi:width=paper,scale=0.1", "psrl"]);
+}
+
+#[test]
+fn sweeps_know_which_learners_an_option_concerns() {
+    assert!(read("c-ucbvi:width=paper").takes("scale").unwrap());
+    assert!(!read("psrl").takes("scale").unwrap());
+    assert!(read("psrl").takes("skale").is_err());
+    assert_eq!(
+        read("c-ucbvi:width=paper,scale=1").with("scale", "0.5").unwrap().to_string(),
+        "c-ucbvi:width=paper,scale=0.5"
+    );
+}
+
+#[test]
+fn the_estimate_is_said_in_words() {
+    assert_eq!(read("c-ucbvi:width=paper-plain,scale=0.002").estimate(), "paper-plain × 0.002");
+    assert_eq!(read("c-ucbvi:width=rlberry").estimate(), "rlberry");
+    assert_eq!(read("c-ucbvi").estimate(), "kl sets");
+    assert_eq!(read("psrl").estimate(), "posterior, prior 1");
+}
