@@ -4,6 +4,7 @@ pub mod draw;
 pub mod file;
 pub mod kernel;
 pub mod learn;
+pub mod linear;
 pub mod plan;
 pub mod simulate;
 mod space;

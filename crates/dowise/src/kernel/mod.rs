@@ -2,11 +2,13 @@
 
 mod allowed;
 mod anchor;
+mod choices;
 mod elimination;
 mod group;
 pub(crate) mod groups;
 mod prune;
 mod search;
+mod tabulate;
 
 use crate::Space;
 use crate::world::{Action, Forbid, Interventions, Setting, VarId, World};
@@ -164,6 +166,11 @@ impl Kernel {
         Ok(Kernel { interventions, state_space: world.state_space().clone(), causes, groups, cross, limit, has_costs })
     }
 
+    /// Bytes that the kernel of a world takes at most, known before anything is computed.
+    pub fn bytes(world: &World) -> u128 {
+        choices::total_bytes(world, &groups::groups(world))
+    }
+
     /// The causes.
     pub fn causes(&self) -> &CauseSpace {
         &self.causes
@@ -211,6 +218,32 @@ impl Kernel {
             }
             filled *= n;
         }
+    }
+
+    /// How far the distribution of an intervention may be off in a state (total variation); nothing where it is known.
+    pub(crate) fn radius(&self, state: usize, action: Action) -> f64 {
+        let of = |g: &Group| g.radius(g.row_of(state), g.setting_of(&self.interventions, action));
+        self.groups.iter().map(of).sum()
+    }
+
+    /// Each group's part of an intervention, added to `out`.
+    pub(crate) fn decode(&self, action: Action, out: &mut Vec<u32>) {
+        out.extend(self.groups.iter().map(|g| g.setting_of(&self.interventions, action) as u32));
+    }
+
+    /// Σ_c P(c | state, settings) · q(c) for a decoded intervention; group by group, so the joint distribution is never made.
+    pub(crate) fn expect(&self, state: usize, settings: &[u32], q: &[f64], buffer: &mut Vec<f64>) -> f64 {
+        buffer.clear();
+        buffer.extend_from_slice(q);
+        for (group, &setting) in self.groups.iter().zip(settings).rev() {
+            let (row, n) = (group.row_of(state), group.n_causes());
+            let left = buffer.len() / n;
+            for i in 0..left {
+                buffer[i] = (0..n).map(|c| group.prob(row, c, setting as usize) * buffer[i * n + c]).sum();
+            }
+            buffer.truncate(left);
+        }
+        buffer[0]
     }
 
     /// Whether an intervention is allowed in a state.

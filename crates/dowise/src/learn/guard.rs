@@ -6,7 +6,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Agent, Choice, LearnResult, Learner, Options, Step};
+use super::{Agent, Choice, LearnError, LearnResult, Learner, MOST_CELLS, Options, Step};
 use crate::kernel::mix;
 use crate::learn::options::{Causes, Estimate, Schedule, Sets, States};
 use crate::world::Action;
@@ -51,11 +51,19 @@ impl Guard {
             guard: false,
             ..causal.options.clone()
         };
-        let direct = Learner::new(&causal.knowledge, options)?;
+        // If the graph is wrong, so may be the rewards that it implies: the one that takes over finds out for itself.
+        let direct = Learner::new(&causal.knowledge.clone().without_rewards(), options)?;
         let (n, n_causes) = (direct.layout.n_states() * direct.layout.n_causes, causal.key_causes.len());
-        let per_pair: usize = n_causes + 1 + causal.layout.factors.iter().map(|f| f.n_values).sum::<usize>();
+        let cells = n as u128 * n_causes as u128;
+        if cells > MOST_CELLS as u128 {
+            return Err(LearnError::TooManyCells { what: "what a guard counts".to_owned(), cells: Some(cells) });
+        }
+        // Everything that is compared: causes, reward and factors of each pair, and what the causal model learned itself.
+        let factors = &causal.layout.factors;
+        let per_pair: usize = n_causes + 1 + factors.iter().map(|f| f.n_values).sum::<usize>();
+        let learned = factors.iter().map(|f| f.n_rows * f.n_values).sum::<usize>() + causal.rewards.cells();
         let steps = causal.options.episodes as f64 * causal.layout.horizon as f64;
-        let log = (2.0 * (n * per_pair) as f64 * steps / causal.options.delta).ln();
+        let log = (2.0 * (n * per_pair + learned) as f64 * steps / causal.options.delta).ln();
         let ledger = Ledger { tripped: None, causes: vec![0; n * n_causes], rewards: vec![0.0; n] };
         Ok(Guard { direct, ledger, log, visited: Vec::new() })
     }
@@ -98,41 +106,46 @@ impl Guard {
             return false;
         }
         let n_causes = learner.layout.n_causes;
-        let mut prob = vec![0.0; n_causes];
-        kernel.distribution(state, list.actions[rank], &mut prob);
         let width = |n: u32| if n == 0 { 1.0 } else { (self.log / (2.0 * f64::from(n))).sqrt().min(1.0) };
         let own = width(n);
         // Is P(c | s, a) what was declared? Asked only where it was given.
         let seen = &self.ledger.causes[pair * n_causes..][..n_causes];
-        if learner.mechanisms.is_none()
-            && seen.iter().zip(&prob).any(|(&k, p)| (f64::from(k) / f64::from(n) - p).abs() > own)
-        {
-            return true;
-        }
-        // Do the rewards, where they are known, agree?
-        if learner.rewards.is_known() {
-            let [lo, hi] = learner.knowledge.reward_range();
-            let expected: f64 = prob.iter().zip(&learner.model.reward_sc[state * n_causes..]).map(|(p, r)| p * r).sum();
-            if (self.ledger.rewards[pair] / f64::from(n) - expected).abs() > own * (hi - lo) {
+        if learner.mechanisms.is_none() {
+            let mut prob = vec![0.0; n_causes];
+            kernel.distribution(state, list.actions[rank], &mut prob);
+            if seen.iter().zip(&prob).any(|(&k, p)| (f64::from(k) / f64::from(n) - p).abs() > own) {
                 return true;
             }
         }
+        // From here on given the causes that were seen, so that what is known or believed of P(c | s, a) plays no part.
+        let share: Vec<f64> = seen.iter().map(|&k| f64::from(k) / f64::from(n)).collect();
+        let states = &learner.layout.state_space;
+        // Do the rewards agree?
+        let [lo, hi] = learner.knowledge.reward_range();
+        let (mut expected, mut allowance) = (0.0, own * (hi - lo));
+        for (c, p) in share.iter().enumerate().filter(|(_, p)| **p > 0.0) {
+            let (mean, off) = learner.rewards.estimate(states, state, c, width);
+            expected += p * mean;
+            allowance += p * off;
+        }
+        if (self.ledger.rewards[pair] / f64::from(n) - expected).abs() > allowance {
+            return true;
+        }
         // Does each factor go where its causes say it should?
         learner.layout.factors.iter().zip(&learner.counts[0]).any(|(factor, counts)| {
-            let state_row = factor.state_row(&learner.layout.state_space, state);
-            let rows: Vec<usize> = (0..n_causes).map(|c| factor.row(state_row, c, n_causes)).collect();
-            let allowance = own + rows.iter().zip(&prob).map(|(&row, p)| p * width(counts.n_r[row])).sum::<f64>();
+            let state_row = factor.state_row(states, state);
+            let rows: Vec<(usize, f64)> = (0..n_causes)
+                .filter(|&c| share[c] > 0.0)
+                .map(|c| (factor.row(state_row, c, n_causes), share[c]))
+                .collect();
+            let allowance = own + rows.iter().map(|&(row, p)| p * width(counts.n_r[row])).sum::<f64>();
             let mut frequency = vec![0.0; factor.n_values];
             for (next, &k) in direct.values(pair).iter().enumerate() {
-                frequency[factor.value(&learner.layout.state_space, next)] += f64::from(k) / f64::from(n);
+                frequency[factor.value(states, next)] += f64::from(k) / f64::from(n);
             }
             (0..factor.n_values).any(|v| {
-                let expected: f64 = rows
-                    .iter()
-                    .zip(&prob)
-                    .filter(|(row, _)| counts.n_r[**row] > 0)
-                    .map(|(&row, p)| p * f64::from(counts.values(row)[v]) / f64::from(counts.n_r[row]))
-                    .sum();
+                let share = |row: usize| f64::from(counts.values(row)[v]) / f64::from(counts.n_r[row]);
+                let expected: f64 = rows.iter().map(|&(row, p)| p * share(row)).sum();
                 (frequency[v] - expected).abs() > allowance
             })
         })

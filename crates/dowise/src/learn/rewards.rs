@@ -106,14 +106,18 @@ impl Rewards {
         self.terms.iter().map(|t| t.seen.n.len()).sum()
     }
 
-    pub(crate) fn observe(&mut self, states: &Space, state: usize, cause: usize, rewards: &[f64]) {
+    /// Takes in what was paid; whether some row has now been seen 1, 2, 4, 8, … times.
+    pub(crate) fn observe(&mut self, states: &Space, state: usize, cause: usize, rewards: &[f64]) -> bool {
+        let mut doubled = false;
         for term in &mut self.terms {
             let row = term.rows[term.state_row(states, state) * self.n_causes + cause] as usize;
             let [lo, hi] = term.range;
             let reward: f64 = term.of.iter().map(|&i| rewards[i]).sum();
             term.seen.sum[row] += if hi > lo { ((reward - lo) / (hi - lo)).clamp(0.0, 1.0) } else { 0.0 };
             term.seen.n[row] += 1;
+            doubled |= term.seen.n[row].is_power_of_two();
         }
+        doubled
     }
 
     /// Writes expected rewards into `out[state][cause]`.
@@ -145,6 +149,25 @@ impl Rewards {
         }
     }
 
+    /// Mean reward of a state and cause, and by how much it may be off if the mean of n payments in \[0, 1\] may be off by
+    /// `width(n)`.
+    pub(crate) fn estimate(
+        &self,
+        states: &Space,
+        state: usize,
+        cause: usize,
+        width: impl Fn(u32) -> f64,
+    ) -> (f64, f64) {
+        let (mut mean, mut off) = (self.known[state * self.n_causes + cause], 0.0);
+        for term in &self.terms {
+            let row = term.rows[term.state_row(states, state) * self.n_causes + cause] as usize;
+            let ([lo, hi], n) = (term.range, term.seen.n[row]);
+            mean += lo + (hi - lo) * if n == 0 { 0.5 } else { term.seen.sum[row] / f64::from(n) };
+            off += (hi - lo) * width(n);
+        }
+        (mean, off)
+    }
+
     /// What was seen, for saving.
     pub(crate) fn seen(&self) -> Vec<Seen> {
         self.terms.iter().map(|t| t.seen.clone()).collect()
@@ -152,8 +175,10 @@ impl Rewards {
 
     /// Puts back what was saved; `false` if it does not fit.
     pub(crate) fn restore(&mut self, seen: Vec<Seen>) -> bool {
+        let possible = |s: &Seen| s.sum.iter().zip(&s.n).all(|(&sum, &n)| (0.0..=f64::from(n)).contains(&sum));
         let fits = seen.len() == self.terms.len()
-            && seen.iter().zip(&self.terms).all(|(s, t)| s.n.len() == t.seen.n.len() && s.sum.len() == s.n.len());
+            && seen.iter().zip(&self.terms).all(|(s, t)| s.n.len() == t.seen.n.len() && s.sum.len() == s.n.len())
+            && seen.iter().all(possible);
         if fits {
             self.terms.iter_mut().zip(seen).for_each(|(t, s)| t.seen = s);
         }

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::guard::Ledger;
 use super::rewards::Seen;
-use super::{Knowledge, LearnError, Learner, Options};
+use super::{Knowledge, LearnError, Learner, Options, Schedule};
 use crate::world::Action;
 
 const FORMAT: &str = "dowise learner";
@@ -134,12 +134,7 @@ impl Learner {
         if !same_len {
             return false;
         }
-        let allowed = |i: usize, a: &Action| {
-            let digits = self.knowledge.state_space().digits(i % self.plan.n_states);
-            // Before the first plan nothing was decided yet.
-            saved.episode == 0 || self.knowledge.interventions().allows(&digits, *a)
-        };
-        if !saved.policy.iter().enumerate().all(|(i, a)| allowed(i, a)) {
+        if !self.could_have_planned(&saved) || saved.episode > u64::MAX / 2 {
             return false;
         }
         let transitions = self.counts.iter_mut().zip(&saved.counts).all(|(counts, entries)| {
@@ -152,7 +147,13 @@ impl Learner {
             }
             None => saved.mechanisms.is_empty(),
         };
-        if !transitions || !mechanisms || !self.rewards.restore(saved.rewards) {
+        // Every step was counted once by every factor.
+        let most = u128::from(saved.episode) * self.layout.horizon as u128;
+        let steps: Vec<u128> = (0..self.layout.factors.len())
+            .map(|f| self.counts.iter().map(|block| block[f].total()).sum::<u128>())
+            .collect();
+        let conserved = steps.iter().all(|&n| n == steps[0] && n <= most);
+        if !transitions || !mechanisms || !conserved || !self.rewards.restore(saved.rewards) {
             return false;
         }
         self.episode = saved.episode;
@@ -163,11 +164,26 @@ impl Learner {
         self.plan.policy_hs = saved.policy;
         match (&mut self.guard, saved.guard) {
             (Some(guard), Some(saved)) => {
-                let fits = guard.ledger.fits(&saved.ledger);
+                let fits = guard.ledger.fits(&saved.ledger) && saved.direct.episode == self.episode;
                 guard.ledger = saved.ledger;
                 fits && guard.direct.take(*saved.direct)
             }
             _ => true,
         }
+    }
+
+    /// Whether the policy and the values are such as this learner can have.
+    fn could_have_planned(&self, saved: &Saved) -> bool {
+        let all = self.knowledge.interventions();
+        let allowed =
+            |i: usize, a: &Action| all.allows(&self.knowledge.state_space().digits(i % self.plan.n_states), *a);
+        // Where nothing was planned yet, as in a learner that was only watching, the policy is all zeros.
+        let undecided =
+            saved.policy.iter().all(|&a| a == Action(0)) && (saved.due || self.options.schedule != Schedule::Doubling);
+        let policy = undecided || saved.policy.iter().enumerate().all(|(i, a)| allowed(i, a));
+        let (reward, cost) = (self.knowledge.reward_range(), all.cost_range());
+        let step = 1.0 + reward.iter().chain(&cost).map(|x| x.abs()).sum::<f64>();
+        let most = step * (self.layout.horizon as f64 + 1.0);
+        policy && saved.value.iter().chain(&saved.ceiling).all(|v| v.abs() <= most)
     }
 }

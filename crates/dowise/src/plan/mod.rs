@@ -1,11 +1,14 @@
 //! Backward induction: the one recursion behind exact plans, evaluation of policies, and every learner.
 
 mod contract;
+mod evaluate;
+mod mixed;
 mod truth;
 
 pub(crate) use contract::{Contraction, Mean, Mix};
-pub(crate) use truth::{Evaluator, rewards_by_cause, rows_by_cause, scope_strides, state_scope};
+pub(crate) use evaluate::Evaluator;
 pub use truth::{PlanError, Planner};
+pub(crate) use truth::{rewards_by_cause, rows_by_cause, scope_strides, state_scope};
 
 use rayon::prelude::*;
 

@@ -1,12 +1,14 @@
 //! Exact planning and evaluation where every mechanism and reward is known.
 
-use super::{Buffers, Contraction, Lookahead, Mean, Plan, TIE_TOLERANCE, Ties, backward_induction};
+use std::collections::HashSet;
+
+use super::{Buffers, Contraction, Evaluator, Lookahead, Mean, Plan, TIE_TOLERANCE, Ties, backward_induction};
 use crate::Space;
 use crate::kernel::{CauseSpace, Kernel, KernelError};
 use crate::world::{Action, Start, VarId, World};
 
 /// Why a world cannot be planned in.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum PlanError {
     /// P(c | s, do(a)) cannot be computed.
     #[error(transparent)]
@@ -40,6 +42,18 @@ pub enum PlanError {
         found: usize,
         /// Entries needed.
         expected: usize,
+    },
+    /// A policy that draws with numbers that are no probabilities.
+    #[error(
+        "at stage {stage} in state {state} the policy's probabilities are not numbers from 0 on that sum to 1 (sum {sum})"
+    )]
+    PolicyNotRandom {
+        /// Stage, from 1.
+        stage: usize,
+        /// State index.
+        state: usize,
+        /// What they sum to.
+        sum: f64,
     },
     /// A policy that does what is not allowed.
     #[error("at stage {stage} in state {state} the policy's intervention is not allowed there")]
@@ -94,18 +108,13 @@ impl Planner {
         if !unknown.is_empty() {
             return Err(PlanError::Unknown { what: "the reward", names: unknown });
         }
-        let kernel = Kernel::new(world)?;
-        let (n_states, n_causes) = (world.n_states(), kernel.n_causes());
-        let scopes: Vec<Vec<usize>> = world.transitions().iter().map(|m| state_scope(world, &m.parents)).collect();
-        let contraction = Contraction::new(world.state_space().sizes(), &scopes, n_causes);
-        // Rewards, q, two intermediate arrays; values and policy for every stage.
-        let bytes = 8
-            * (2 * n_states as u128 * n_causes as u128
-                + 2 * contraction.largest() as u128
-                + 2 * (world.horizon() as u128 + 1) * n_states as u128);
+        let (n_states, n_causes) = (world.n_states(), CauseSpace::new(world).len());
+        let bytes = Planner::bytes(world);
         if bytes > MEMORY_LIMIT {
             return Err(PlanError::TooLarge { bytes, n_states, n_causes, limit: MEMORY_LIMIT });
         }
+        let kernel = Kernel::new(world)?;
+        let (contraction, scopes) = contraction(world, n_causes);
         let factors = world
             .transitions()
             .iter()
@@ -140,6 +149,23 @@ impl Planner {
             start: world.start().clone(),
             state_space: world.state_space().clone(),
         })
+    }
+
+    /// Bytes that planning in a world takes at most, known before anything is computed: kernel, tables by cause, one plan.
+    pub fn bytes(world: &World) -> u128 {
+        let (n_states, n_causes) = (world.n_states() as u128, CauseSpace::new(world).len() as u128);
+        let (contraction, scopes) = contraction(world, n_causes as usize);
+        let tables = world.transitions().iter().zip(&scopes).fold(0u128, |sum, (m, scope)| {
+            let rows = scope.iter().map(|&f| world.state_space().sizes()[f] as u128).product::<u128>();
+            sum.saturating_add(rows.saturating_mul(n_causes) * world.variable(m.children[0]).size() as u128)
+        });
+        // Rewards and q, two intermediate arrays, tables; values and policy for every stage.
+        let numbers = (2 * n_states)
+            .saturating_mul(n_causes)
+            .saturating_add(2 * contraction.largest() as u128)
+            .saturating_add(tables)
+            .saturating_add(2 * (world.horizon() as u128 + 1) * n_states);
+        numbers.saturating_mul(8).saturating_add(Kernel::bytes(world))
     }
 
     /// The kernel P(c | s, do(a)).
@@ -177,12 +203,30 @@ impl Planner {
         if policy_hs.len() != self.horizon * n {
             return Err(PlanError::PolicySize { found: policy_hs.len(), expected: self.horizon * n });
         }
-        if let Some(i) = (0..policy_hs.len()).find(|&i| !self.kernel.allows(i % n, policy_hs[i])) {
+        if let Some(i) = self.first_not_allowed(policy_hs) {
             return Err(PlanError::PolicyNotAllowed { stage: i / n + 1, state: i % n });
         }
         let mut evaluator = Evaluator::new(self);
         evaluator.evaluate(policy_hs);
         Ok(evaluator.value_hs)
+    }
+
+    /// Position of the first entry of a policy that is not allowed.
+    fn first_not_allowed(&self, policy_hs: &[Action]) -> Option<usize> {
+        let n = self.kernel.n_states();
+        let anywhere = self.kernel.interventions().forbid().is_empty();
+        // Without rules what is allowed in one state is allowed in all, and policies repeat themselves.
+        let mut known = HashSet::new();
+        let mut last = None;
+        (0..policy_hs.len()).find(|&i| {
+            let action = policy_hs[i];
+            if anywhere && (last == Some(action) || known.contains(&action)) {
+                last = Some(action);
+                return false;
+            }
+            known.insert(action);
+            !self.kernel.allows(i % n, action)
+        })
     }
 
     /// q(s, c) for a stage, from the values of the next one: `r(s, c) + E[V(s') | s, c]`.
@@ -229,44 +273,10 @@ impl Lookahead for TrueLookahead<'_> {
     }
 }
 
-/// Evaluates one policy after another, keeping its buffers.
-#[derive(Clone, Debug)]
-pub(crate) struct Evaluator<'a> {
-    planner: &'a Planner,
-    q_sc: Vec<f64>,
-    spare: Vec<f64>,
-    cause: Vec<f64>,
-    pub(crate) value_hs: Vec<f64>,
-}
-
-impl<'a> Evaluator<'a> {
-    pub(crate) fn new(planner: &'a Planner) -> Evaluator<'a> {
-        let n = planner.kernel.n_states();
-        Evaluator {
-            planner,
-            q_sc: Vec::new(),
-            spare: Vec::new(),
-            cause: vec![0.0; planner.kernel.n_causes()],
-            value_hs: vec![0.0; (planner.horizon + 1) * n],
-        }
-    }
-
-    /// V_h(s) = Σ_c P(c | s, π) q_h(s, c) − cost(π), for an allowed policy. Fills `value_hs`.
-    pub(crate) fn evaluate(&mut self, policy_hs: &[Action]) {
-        let kernel = &self.planner.kernel;
-        let (n, n_causes) = (kernel.n_states(), kernel.n_causes());
-        for stage in (0..self.planner.horizon).rev() {
-            let (now, next) = self.value_hs.split_at_mut((stage + 1) * n);
-            self.planner.look(&next[..n], &mut self.q_sc, &mut self.spare);
-            for s in 0..n {
-                let action = policy_hs[stage * n + s];
-                kernel.distribution(s, action, &mut self.cause);
-                let q = &self.q_sc[s * n_causes..][..n_causes];
-                let expected: f64 = self.cause.iter().zip(q).map(|(p, q)| p * q).sum();
-                now[stage * n + s] = expected - kernel.interventions().cost(action);
-            }
-        }
-    }
+/// How the transitions of a world are summed out, and the state scope of each.
+fn contraction(world: &World, n_causes: usize) -> (Contraction, Vec<Vec<usize>>) {
+    let scopes: Vec<Vec<usize>> = world.transitions().iter().map(|m| state_scope(world, &m.parents)).collect();
+    (Contraction::new(world.state_space().sizes(), &scopes, n_causes), scopes)
 }
 
 /// Sum of the reward terms that are known, `[state][cause]`.

@@ -4,6 +4,7 @@ mod allowed;
 mod check;
 mod distribution;
 mod effects;
+mod features;
 mod forms;
 mod graph;
 mod grid;
@@ -104,6 +105,7 @@ fn build(spec: &WorldSpec, check: &mut Check) -> Option<World> {
         interventions,
         start,
         state_space,
+        features: None,
         findings: Vec::new(),
         sources: Vec::new(),
     };

@@ -3,7 +3,9 @@
 mod analysis;
 mod build;
 mod factored_view;
+mod features;
 mod interventions;
+mod parts;
 mod problem;
 mod spec;
 mod variable;
@@ -14,8 +16,10 @@ use std::sync::Arc;
 pub use analysis::{Analysis, Bound, Cells, Unknown, VariableSize};
 pub(crate) use build::{MOST_VALUES, nearest};
 pub use factored_view::{Dependent, FactoredView, Outside};
+pub use features::FeatureMap;
 pub use interventions::{Action, Forbid, Interventions, Setting};
-pub use problem::{At, Located, Problem, Severity, Source, WorldError};
+pub use parts::{MechanismPart, Parts};
+pub use problem::{At, Finding, Located, Place, Problem, Severity, Source, WorldError};
 pub use spec::*;
 pub use variable::{Kind, VarId, Variable};
 
@@ -78,6 +82,7 @@ pub struct World {
     pub(crate) interventions: Interventions,
     pub(crate) start: Start,
     pub(crate) state_space: Space,
+    pub(crate) features: Option<FeatureMap>,
     pub(crate) findings: Vec<Problem>,
     /// The texts that it was read from, for the places of `findings`.
     pub(crate) sources: Vec<Source>,
@@ -172,6 +177,11 @@ impl World {
     /// Number of states (S).
     pub fn n_states(&self) -> usize {
         self.state_space.len()
+    }
+
+    /// The features φ(s, z) that the world carries for linear learners, if any.
+    pub fn features(&self) -> Option<&FeatureMap> {
+        self.features.as_ref()
     }
 
     /// Warnings and notes found while the world was checked.

@@ -272,3 +272,67 @@ pub struct StartRow {
     /// Relative weight.
     pub weight: Located<f64>,
 }
+
+/// Features φ(s, z) for linear learners as a person states them; [`World::with_features`](crate::World::with_features)
+/// checks them.
+#[derive(Clone, Debug)]
+pub struct FeatureSpec {
+    /// Which features.
+    pub form: FeatureForm,
+    /// Whether features longer than 1 are all divided by the greatest length; otherwise they are an error.
+    pub scale: bool,
+    /// Where they stand.
+    pub at: Option<At>,
+}
+
+/// How features are written. A scope left out means all state factors, key variables and levers that act.
+#[derive(Clone, Debug)]
+pub enum FeatureForm {
+    /// One for every state and cause.
+    OneHot,
+    /// One for every combination of each of these scopes; without them the scopes of transitions and rewards.
+    Factors {
+        /// The scopes.
+        scopes: Option<Vec<Vec<Located<String>>>>,
+    },
+    /// Chebyshev polynomials of the places of values.
+    Polynomial {
+        /// Variables whose values are ordered.
+        scope: Option<Vec<Located<String>>>,
+        /// Greatest total degree.
+        degree: Located<u64>,
+    },
+    /// Gaussian bumps over the places of values.
+    Radial {
+        /// Variables whose values are ordered.
+        scope: Option<Vec<Located<String>>>,
+        /// Bumps for each variable.
+        centres: Located<u64>,
+        /// Their width, in distances between neighbours.
+        width: Located<f64>,
+    },
+    /// Rows of so many numbers, one for each combination of the scope (first slowest).
+    Table {
+        /// What the rows run over.
+        scope: Option<Vec<Located<String>>>,
+        /// Numbers in a row (d).
+        dimension: usize,
+        /// The rows.
+        values: Vec<f64>,
+    },
+    /// The same numbers as lists in lists, as in a file: outermost the first of the scope, innermost the features.
+    Nested {
+        /// What the lists run over.
+        scope: Option<Vec<Located<String>>>,
+        /// The lists.
+        value: Located<Nested>,
+    },
+    /// A table with named columns: one for each variable of the scope, every other column a feature. Without a scope,
+    /// the columns that are called like a variable are the scope.
+    Grid {
+        /// Variables that have a column.
+        scope: Option<Vec<Located<String>>>,
+        /// The table.
+        grid: Grid,
+    },
+}

@@ -1,7 +1,7 @@
 //! A world as the text of a world file, from which exactly the same world can be read.
 
 use super::build::{bare, quoted};
-use super::{Kind, Mechanism, Setting, Start, VarId, World};
+use super::{FeatureMap, Kind, Mechanism, Setting, Start, VarId, World};
 
 impl World {
     /// The world as a world file: [`World::from_toml`] reads it back with the same tables, bit by bit.
@@ -24,6 +24,7 @@ impl World {
         }
         self.write_rewards(&mut out);
         self.write_interventions(&mut out);
+        self.write_features(&mut out);
         if let Start::States(states) = &self.start {
             for &(s, weight) in states {
                 out.push_str("\n[[start]]\n");
@@ -117,6 +118,36 @@ impl World {
                     format!("{} = {}", bare(&variable.name), list(values))
                 });
                 line(out, key, &table(named));
+            }
+        }
+    }
+
+    fn write_features(&self, out: &mut String) {
+        let Some(map) = &self.features else { return };
+        out.push_str("\n[features]\n");
+        match map {
+            FeatureMap::Indicators { .. } if *map == FeatureMap::one_hot(self) => line(out, "kind", "\"one-hot\""),
+            FeatureMap::Indicators { scopes } => {
+                line(out, "kind", "\"factors\"");
+                line(out, "scopes", &list(scopes.iter().map(|scope| self.names(scope))));
+            }
+            FeatureMap::Polynomial { scope, degree } => {
+                line(out, "kind", "\"polynomial\"");
+                line(out, "scope", &self.names(scope));
+                line(out, "degree", &degree.to_string());
+            }
+            FeatureMap::Radial { scope, centres, width } => {
+                line(out, "kind", "\"radial\"");
+                line(out, "scope", &self.names(scope));
+                line(out, "centres", &centres.to_string());
+                line(out, "width", &number(*width));
+            }
+            FeatureMap::Table { scope, dimension, values } => {
+                line(out, "kind", "\"table\"");
+                line(out, "scope", &self.names(scope));
+                let mut sizes = self.sizes(scope);
+                sizes.push(*dimension);
+                line(out, "value", &nested(values, &sizes, 0));
             }
         }
     }

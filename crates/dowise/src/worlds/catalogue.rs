@@ -1,11 +1,11 @@
 //! The ready-made worlds by name, as texts of world files.
 
-use super::{DeepSea, GeneratorError, Paper, RiverSwim};
+use super::{DeepSea, GeneratorError, Linear, LinearWorldError, Paper, RiverSwim};
 use crate::world::{World, WorldError, WorldSpec};
 
 /// Names of the ready-made worlds.
 pub fn names() -> &'static [&'static str] {
-    &["campaign", "treatment", "river-swim", "deep-sea", "paper"]
+    &["campaign", "treatment", "river-swim", "deep-sea", "paper", "linear"]
 }
 
 /// One line about a ready-made world.
@@ -16,6 +16,7 @@ pub fn describe(name: &str) -> Option<&'static str> {
         "river-swim" => "hard to explore: the feast is far upstream, and forward is rare",
         "deep-sea" => "hard to explore: one treasure, found only by going right at every step",
         "paper" => "the random environment of the paper's experiments",
+        "linear" => "a random world whose transitions and rewards are linear in features, exactly or nearly",
         _ => return None,
     })
 }
@@ -37,6 +38,7 @@ pub fn settings(name: &str) -> Vec<Setting> {
         "river-swim" => RiverSwim::settings(),
         "deep-sea" => DeepSea::settings(),
         "paper" => Paper::settings(),
+        "linear" => Linear::settings(),
         _ => vec![],
     }
 }
@@ -60,6 +62,7 @@ pub fn text(name: &str, choices: &[(&str, &str)]) -> Result<String, TemplateErro
         "river-swim" => Ok(generated::<RiverSwim>(name, choices)?.to_toml()),
         "deep-sea" => Ok(generated::<DeepSea>(name, choices)?.to_toml()),
         "paper" => Ok(generated::<Paper>(name, choices)?.to_toml()),
+        "linear" => Ok(linear(name, choices)?.to_toml()),
         _ => Err(TemplateError::UnknownName { name: name.into(), nearest: nearest(name, names().iter().copied()) }),
     }
 }
@@ -70,6 +73,7 @@ pub fn world(name: &str, choices: &[(&str, &str)]) -> Result<World, TemplateErro
         "river-swim" => generated::<RiverSwim>(name, choices),
         "deep-sea" => generated::<DeepSea>(name, choices),
         "paper" => generated::<Paper>(name, choices),
+        "linear" => linear(name, choices),
         _ => Ok(World::from_toml(&text(name, choices)?, name)?),
     }
 }
@@ -182,7 +186,33 @@ generator! { DeepSea,
     seed: "a whole number", "which levers go right in which cell";
 }
 
+generator! { Linear,
+    states: "a whole number", "number of states (S)";
+    causes: "a whole number", "values of the key variable (Z)";
+    levers: "a whole number", "number of levers";
+    levels: "a whole number", "values of each lever";
+    dimension: "a whole number", "number of features (d)";
+    horizon: "a whole number", "steps in an episode (H)";
+    distance: "a number", "how far from linear, 0 to 1";
+    seed: "a whole number", "which environment is drawn";
+}
+
 fn generated<G: Generator>(name: &str, choices: &[(&str, &str)]) -> Result<World, TemplateError> {
+    let generator: G = chosen(name, choices)?;
+    let spec = generator.make().map_err(|error| TemplateError::Generator { world: name.into(), error })?;
+    Ok(World::new(spec)?)
+}
+
+/// The one generator whose worlds carry features.
+fn linear(name: &str, choices: &[(&str, &str)]) -> Result<World, TemplateError> {
+    match chosen::<Linear>(name, choices)?.world() {
+        Ok(world) => Ok(world),
+        Err(LinearWorldError::Setting(error)) => Err(TemplateError::Generator { world: name.into(), error }),
+        Err(LinearWorldError::World(error)) => Err(error.into()),
+    }
+}
+
+fn chosen<G: Generator>(name: &str, choices: &[(&str, &str)]) -> Result<G, TemplateError> {
     let mut generator = G::default();
     for &(key, value) in choices {
         match generator.set(key, value) {
@@ -194,8 +224,7 @@ fn generated<G: Generator>(name: &str, choices: &[(&str, &str)]) -> Result<World
             Some(Ok(())) => {}
         }
     }
-    let spec = generator.make().map_err(|error| TemplateError::Generator { world: name.into(), error })?;
-    Ok(World::new(spec)?)
+    Ok(generator)
 }
 
 fn unknown_setting(world: &str, key: &str) -> TemplateError {

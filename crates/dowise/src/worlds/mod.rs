@@ -3,12 +3,14 @@
 mod build;
 mod catalogue;
 mod deep_sea;
+mod linear;
 mod many_levers;
 mod paper;
 mod river_swim;
 
 pub use catalogue::{Setting, TemplateError, describe, names, settings, text, world};
 pub use deep_sea::DeepSea;
+pub use linear::{Linear, LinearWorldError};
 pub use many_levers::ManyLevers;
 pub use paper::Paper;
 pub use river_swim::RiverSwim;

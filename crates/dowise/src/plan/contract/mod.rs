@@ -94,7 +94,7 @@ impl Contraction {
 
     /// Largest number of entries of any intermediate array.
     pub(crate) fn largest(&self) -> usize {
-        self.steps.iter().map(|s| s.n_blocks * self.n_causes).max().unwrap_or(self.n_causes)
+        self.steps.iter().map(|s| s.n_blocks.saturating_mul(self.n_causes)).max().unwrap_or(self.n_causes)
     }
 
     /// Writes E[V(s') | s, c] into `out[s][c]`; `spare` is a buffer that is kept between calls.
@@ -167,13 +167,13 @@ impl Contraction {
 /// From which step on to go slab by slab, for slabs of at most so many numbers: `labels` are the axes before and after steps.
 fn slabs(sizes: &[usize], labels: &[Vec<Label>], n_causes: usize, most: usize) -> Slabs {
     let n_steps = labels.len() - 1;
-    let len = |labels: &[Label]| labels.iter().map(|l| sizes[l.factor]).product::<usize>();
+    let len = |labels: &[Label]| labels.iter().fold(1usize, |n, l| n.saturating_mul(sizes[l.factor]));
     for from in 0..n_steps.saturating_sub(1) {
         // Outermost axes that are there before and after all of these steps.
         let last = &labels[n_steps];
         let shared = |other: &Vec<Label>| last.iter().zip(other).take_while(|(a, b)| a == b).count();
         let n_shared = labels[from..].iter().map(shared).min().unwrap_or(0);
-        let largest = labels[from..].iter().map(|l| len(l)).max().unwrap_or(1) * n_causes;
+        let largest = labels[from..].iter().map(|l| len(l)).max().unwrap_or(1).saturating_mul(n_causes);
         for n_axes in 1..=n_shared {
             let n = len(&last[..n_axes]);
             if largest > most && largest / n <= most {

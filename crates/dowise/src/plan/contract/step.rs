@@ -2,6 +2,7 @@
 
 use super::Mix;
 
+/// How to walk through one sum.
 #[derive(Clone, Debug)]
 pub(super) struct Step {
     pub(super) factor: usize,
@@ -30,6 +31,8 @@ pub(super) struct Label {
 }
 
 /// The step that sums `factor` out of an array with the axes `input` (and causes, if it has them yet).
+///
+/// Sizes that overflow saturate: such a contraction is refused by its size before it is run.
 pub(super) fn step(
     sizes: &[usize],
     scope: &[usize],
@@ -41,7 +44,7 @@ pub(super) fn step(
     let inner = causes.unwrap_or(1);
     let stride_in = |label: Label| -> usize {
         let place = input.iter().position(|l| *l == label);
-        place.map_or(0, |p| input[p + 1..].iter().map(|l| sizes[l.factor]).product::<usize>() * inner)
+        place.map_or(0, |p| input[p + 1..].iter().fold(inner, |n, l| n.saturating_mul(sizes[l.factor])))
     };
     let row_stride = |label: Label| -> usize {
         let place = scope.iter().position(|&f| !label.next && f == label.factor);
@@ -53,10 +56,10 @@ pub(super) fn step(
         match axes.last_mut() {
             // Two neighbouring axes that are walked alike are one longer axis.
             Some(outer)
-                if outer.input_stride == axis.input_stride * axis.size
+                if outer.input_stride == axis.input_stride.saturating_mul(axis.size)
                     && outer.row_stride == axis.row_stride * axis.size =>
             {
-                *outer = Axis { size: outer.size * axis.size, ..axis };
+                *outer = Axis { size: outer.size.saturating_mul(axis.size), ..axis };
             }
             _ => axes.push(axis),
         }
@@ -65,7 +68,7 @@ pub(super) fn step(
         factor,
         value_stride: stride_in(Label { factor, next: true }),
         has_causes: causes.is_some(),
-        n_blocks: axes.iter().map(|a| a.size).product(),
+        n_blocks: axes.iter().fold(1, |n, a| n.saturating_mul(a.size)),
         axes,
     }
 }

@@ -39,6 +39,26 @@ impl Check {
         (self.errors() == before).then_some(table)
     }
 
+    /// A table of numbers: one column for each variable of the scope, and these columns. With the place of each row.
+    pub(crate) fn number_grid(
+        &mut self,
+        grid: &Grid,
+        scope: &[VarId],
+        numbers: &[String],
+        space: &Space,
+        what: &str,
+    ) -> Option<(Vec<f64>, Vec<Option<At>>)> {
+        let columns = self.columns(grid, scope, numbers, what)?;
+        let before = self.errors();
+        let mut table = vec![0.0; space.len() * numbers.len()];
+        let mut places = vec![None; space.len()];
+        self.fill(grid, &columns, scope, space, what, |_, index, found, at| {
+            table[index * numbers.len()..][..numbers.len()].copy_from_slice(found);
+            places[index] = at;
+        });
+        (self.errors() == before).then_some((table, places))
+    }
+
     /// `no`, `yes` for one child; `a|b`, `a|c`, … for a joint table.
     fn column_names(&self, children: &[VarId]) -> Vec<String> {
         let mut names = vec![String::new()];

@@ -1,0 +1,96 @@
+//! What interventions can do to the levers of one group: all combinations, as flat digits.
+
+use super::elimination::{MAX_ENTRIES, TooLarge};
+use super::groups::GroupShape;
+use crate::Space;
+use crate::world::{Interventions, Setting, World};
+
+/// For every setting of some levers what it does to each of them, in increasing order of the setting.
+#[derive(Clone, Debug)]
+pub(super) struct Choices {
+    n_levers: usize,
+    len: usize,
+    /// `[setting][lever]`: 0 leaves it alone, d > 0 sets it to its value d − 1.
+    digits: Vec<u32>,
+}
+
+impl Choices {
+    /// Everything that interventions can do to these levers.
+    pub(super) fn new(all: &Interventions, levers: &[usize]) -> Result<Choices, TooLarge> {
+        let entries = count(all, levers);
+        let too_large = TooLarge { entries: entries.and_then(|n| usize::try_from(n).ok()) };
+        let Some(len) = too_large.entries.filter(|&n| n <= MAX_ENTRIES) else { return Err(too_large) };
+        let n_levers = levers.len();
+        let mut digits = Vec::with_capacity(len.saturating_mul(n_levers));
+        if let Setting::List(list) = all.setting() {
+            let digit = |a, lever| all.lever(a, lever).map_or(0, |v| v as u32 + 1);
+            digits.extend(list.iter().flat_map(|&a| levers.iter().map(move |&lever| digit(a, lever))));
+            return Ok(Choices { n_levers, len, digits });
+        }
+        let least = u32::from(matches!(all.setting(), Setting::All));
+        let most_set = match all.setting() {
+            Setting::AtMost(k) => *k,
+            _ => n_levers,
+        };
+        let mut now = vec![least; n_levers];
+        loop {
+            if now.iter().filter(|&&d| d > 0).count() <= most_set {
+                digits.extend_from_slice(&now);
+            }
+            let Some(lever) = (0..n_levers).rev().find(|&l| (now[l] as usize) < all.sizes()[levers[l]]) else { break };
+            now[lever] += 1;
+            now[lever + 1..].fill(least);
+        }
+        debug_assert_eq!(digits.len(), len * n_levers);
+        Ok(Choices { n_levers, len, digits })
+    }
+
+    /// Number of settings.
+    pub(super) fn len(&self) -> usize {
+        self.len
+    }
+
+    /// What a setting does to the lever at a position: `None` leaves it alone.
+    pub(super) fn value(&self, setting: usize, position: usize) -> Option<usize> {
+        (self.digits[setting * self.n_levers + position] as usize).checked_sub(1)
+    }
+
+    /// One bit for each lever: whether the setting sets it. An intervention's number leaves room for 64 levers.
+    pub(super) fn is_set(&self, setting: usize) -> u64 {
+        (0..self.n_levers).filter(|&p| self.value(setting, p).is_some()).map(|p| 1 << p).sum()
+    }
+}
+
+/// Number of settings of these levers; `None` if it overflows.
+fn count(all: &Interventions, levers: &[usize]) -> Option<u64> {
+    if let Setting::List(list) = all.setting() {
+        return Some(list.len() as u64);
+    }
+    let sizes = levers.iter().map(|&lever| all.sizes()[lever]).collect();
+    Some(Interventions::new(sizes, all.setting().clone(), vec![], vec![])?.count())
+}
+
+/// Bytes that a group's tables take at most, once made and while they are made.
+pub(super) fn bytes(world: &World, shape: &GroupShape) -> u128 {
+    let size = |ids: &mut dyn Iterator<Item = usize>| ids.fold(1u128, |n, size| n.saturating_mul(size as u128));
+    let rows = size(&mut shape.state.iter().map(|&f| world.state_space().sizes()[f]));
+    let causes = size(&mut world.sizes(&shape.causes).into_iter());
+    let Some(settings) = count(world.interventions(), &shape.levers) else { return u128::MAX };
+    let settings = u128::from(settings);
+    // Twice the probabilities: all of them, and those that pruning keeps; or, while eliminating, the last table.
+    let probabilities = rows.saturating_mul(causes).saturating_mul(settings).saturating_mul(2 * 8);
+    let own = settings.saturating_mul(size_of::<super::prune::Setting>() as u128 + 4 * shape.levers.len() as u128);
+    let row_of_state = if shape.state.is_empty() { 0 } else { 4 * world.n_states() as u128 };
+    probabilities.saturating_add(own).saturating_add(row_of_state)
+}
+
+/// Bytes of the tables of all groups.
+pub(super) fn total_bytes(world: &World, shapes: &[GroupShape]) -> u128 {
+    shapes.iter().fold(0u128, |sum, shape| sum.saturating_add(bytes(world, shape)))
+}
+
+/// The joint values of some of a state's factors.
+pub(super) fn row_space(world: &World, shape: &GroupShape) -> Space {
+    let sizes: Vec<usize> = shape.state.iter().map(|&f| world.state_space().sizes()[f]).collect();
+    Space::new(&sizes).expect("no larger than the state space")
+}

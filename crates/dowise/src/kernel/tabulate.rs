@@ -1,0 +1,113 @@
+//! P(causes | state factors, settings) of one group, by elimination, and how far it may be off.
+
+use std::collections::BTreeMap;
+
+use super::choices::Choices;
+use super::elimination::{Node, Potential, TooLarge, eliminate};
+use super::groups::GroupShape;
+use crate::Space;
+use crate::world::{VarId, World};
+
+/// P(causes | state factors, settings) as `[row][cause][setting]`, by elimination: one pass for each set of levers left alone.
+///
+/// Setting a lever cuts it off from its own parents: its mechanism is left out and its value is an axis of the result.
+/// A lever left alone keeps its mechanism and is summed out.
+pub(super) fn tabulate(
+    world: &World,
+    shape: &GroupShape,
+    tables: &[Option<&[f64]>],
+    state_space: &Space,
+    cause_space: &Space,
+    choices: &Choices,
+) -> Result<Vec<f64>, TooLarge> {
+    let mut by_pattern: BTreeMap<u64, Vec<usize>> = BTreeMap::new();
+    for i in 0..choices.len() {
+        by_pattern.entry(choices.is_set(i)).or_default().push(i);
+    }
+    let n_variables = world.variables().len();
+    let mut prob = vec![0.0; state_space.len() * cause_space.len() * choices.len()];
+    for (is_set, members) in by_pattern {
+        let set: Vec<usize> = (0..shape.levers.len()).filter(|p| is_set >> p & 1 == 1).collect();
+        let set_ids: Vec<VarId> = set.iter().map(|&p| world.levers()[shape.levers[p]]).collect();
+        let mut potentials: Vec<Potential> = shape
+            .mechanisms
+            .iter()
+            .filter(|&&m| !world.mechanisms()[m].children.iter().any(|id| set_ids.contains(id)))
+            .map(|&m| {
+                let mechanism = &world.mechanisms()[m];
+                let nodes = mechanism.parents.iter().chain(&mechanism.children).copied().collect::<Vec<VarId>>();
+                Potential {
+                    sizes: world.sizes(&nodes),
+                    nodes: nodes.iter().map(|id| id.ix()).collect(),
+                    data: tables[m].expect("checked by the caller").to_vec(),
+                }
+            })
+            .collect();
+        // A lever that is itself a cause appears twice: as what was set (or decided itself) and as what was set off.
+        let cause_node =
+            |id: &VarId| -> Node { if world.levers().contains(id) { n_variables + id.ix() } else { id.ix() } };
+        for id in shape.causes.iter().filter(|id| world.levers().contains(id)) {
+            let n = world.variable(*id).size();
+            let data = (0..n * n).map(|i| f64::from(u8::from(i / n == i % n))).collect();
+            potentials.push(Potential { nodes: vec![id.ix(), cause_node(id)], sizes: vec![n, n], data });
+        }
+        let axis = |node: Node, id: VarId| (node, world.variable(id).size());
+        let mut keep: Vec<(Node, usize)> =
+            shape.state.iter().map(|&i| world.state()[i]).map(|id| axis(id.ix(), id)).collect();
+        keep.extend(shape.causes.iter().map(|id| axis(cause_node(id), *id)));
+        keep.extend(set_ids.iter().map(|&id| axis(id.ix(), id)));
+        let result = eliminate(potentials, &keep)?;
+        let combos = Space::new(&world.sizes(&set_ids)).expect("part of the result");
+        let combo = |i: usize| -> usize {
+            set.iter().zip(combos.strides()).map(|(&p, s)| choices.value(i, p).expect("set") * s).sum()
+        };
+        let places: Vec<(usize, usize)> = members.iter().map(|&i| (i, combo(i))).collect();
+        let blocks = prob.chunks_exact_mut(choices.len()).zip(result.data.chunks_exact(combos.len()));
+        for (settings, combos) in blocks {
+            places.iter().for_each(|&(i, combo)| settings[i] = combos[combo]);
+        }
+    }
+    Ok(prob)
+}
+
+/// Sum over a group's mechanisms of how far each may be off, `[row][setting]`. Parents that a setting leaves open (key and
+/// hidden variables, levers left alone) are taken at their worst.
+pub(super) fn total_radius(
+    world: &World,
+    shape: &GroupShape,
+    radii: &[Vec<f64>],
+    state_space: &Space,
+    choices: &Choices,
+) -> Vec<f64> {
+    let mut total = vec![0.0; state_space.len() * choices.len()];
+    for &m in shape.mechanisms.iter().filter(|&&m| !radii[m].is_empty()) {
+        let mechanism = &world.mechanisms()[m];
+        let parents = Space::new(&world.sizes(&mechanism.parents)).expect("counted when the world was made");
+        let place = |id: &VarId| shape.levers.iter().position(|&l| world.levers()[l] == *id);
+        for row in 0..state_space.len() {
+            for i in 0..choices.len() {
+                if mechanism.children.iter().any(|id| place(id).is_some_and(|p| choices.value(i, p).is_some())) {
+                    continue;
+                }
+                let fixed: Vec<Option<usize>> = mechanism
+                    .parents
+                    .iter()
+                    .map(|id| match shape.state.iter().position(|&f| world.state()[f] == *id) {
+                        Some(p) => Some(state_space.digit(row, p)),
+                        None => place(id).and_then(|p| choices.value(i, p)),
+                    })
+                    .collect();
+                let fits =
+                    |r: &usize| fixed.iter().enumerate().all(|(p, v)| v.is_none_or(|v| parents.digit(*r, p) == v));
+                let open = fixed.iter().any(|v| v.is_none());
+                let worst = if open {
+                    (0..parents.len()).filter(fits).map(|r| radii[m][r]).fold(0.0, f64::max)
+                } else {
+                    radii[m][parents.index(&fixed.iter().flatten().copied().collect::<Vec<_>>())]
+                };
+                total[row * choices.len() + i] += worst;
+            }
+        }
+    }
+    total
+}

@@ -1,0 +1,112 @@
+//! Closed-form bases at a state and cause: indicators, Chebyshev polynomials, normalised Gaussian bumps, tables.
+
+use crate::Space;
+use crate::world::{FeatureMap, VarId, World};
+
+/// A feature map laid out for evaluation.
+pub(super) enum Basis<'a> {
+    /// For each scope: its variables with strides, and where its block starts; the value of the one that is on.
+    Indicators { blocks: Vec<(Vec<(VarId, usize)>, usize)>, value: f64 },
+    /// Values of one-variable functions, `[variable][value][function]`, and which of them each feature multiplies.
+    Products { scope: Vec<VarId>, one: Vec<Vec<Vec<f64>>>, terms: Vec<Vec<usize>>, scale: f64 },
+    /// Rows of a table.
+    Table { strides: Vec<(VarId, usize)>, dimension: usize, values: &'a [f64] },
+}
+
+impl<'a> Basis<'a> {
+    /// The dimension was found small enough by the caller.
+    pub(super) fn new(world: &World, map: &'a FeatureMap) -> Basis<'a> {
+        let strides = |scope: &[VarId]| {
+            let space = Space::new(&world.sizes(scope)).expect("counted by the caller");
+            (scope.iter().copied().zip(space.strides().iter().copied()).collect::<Vec<_>>(), space.len())
+        };
+        match map {
+            FeatureMap::Indicators { scopes } => {
+                let mut start = 0;
+                let blocks = scopes.iter().map(|scope| {
+                    let (strides, len) = strides(scope);
+                    start += len;
+                    (strides, start - len)
+                });
+                Basis::Indicators { blocks: blocks.collect(), value: 1.0 / (scopes.len() as f64).sqrt() }
+            }
+            FeatureMap::Polynomial { scope, degree } => {
+                let sizes = world.sizes(scope);
+                let one = sizes.iter().map(|&n| (0..n).map(|v| chebyshev(v, n, *degree)).collect()).collect();
+                let mut terms = Vec::new();
+                up_to(&sizes, *degree, &mut Vec::new(), &mut terms);
+                let scale = 1.0 / (terms.len() as f64).sqrt();
+                Basis::Products { scope: scope.clone(), one, terms, scale }
+            }
+            FeatureMap::Radial { scope, centres, width } => {
+                let sizes = world.sizes(scope);
+                let one = sizes.iter().map(|&n| (0..n).map(|v| bumps(v, n, *centres, *width)).collect()).collect();
+                let grid: Vec<usize> = sizes.iter().map(|n| *n.min(centres)).collect();
+                let grid = Space::new(&grid).expect("counted by the caller");
+                let terms = (0..grid.len()).map(|i| grid.digits(i)).collect();
+                Basis::Products { scope: scope.clone(), one, terms, scale: 1.0 }
+            }
+            FeatureMap::Table { scope, dimension, values } => {
+                Basis::Table { strides: strides(scope).0, dimension: *dimension, values }
+            }
+        }
+    }
+
+    /// Writes φ at the values of all variables (by [`VarId`]) into `out`, which is zero.
+    pub(super) fn fill(&self, values: &[usize], out: &mut [f64]) {
+        let index = |strides: &[(VarId, usize)]| strides.iter().map(|(id, s)| values[id.ix()] * s).sum::<usize>();
+        match self {
+            Basis::Indicators { blocks, value } => {
+                blocks.iter().for_each(|(strides, start)| out[start + index(strides)] = *value);
+            }
+            Basis::Products { scope, one, terms, scale } => {
+                for (out, term) in out.iter_mut().zip(terms) {
+                    let factors = scope.iter().zip(one).zip(term).map(|((id, one), &k)| one[values[id.ix()]][k]);
+                    *out = scale * factors.product::<f64>();
+                }
+            }
+            Basis::Table { strides, dimension, values: table } => {
+                out.copy_from_slice(&table[index(strides) * dimension..][..*dimension]);
+            }
+        }
+    }
+}
+
+/// T_0, …, T_k at the place of a value on [−1, 1], k at most one less than the number of values.
+fn chebyshev(value: usize, n_values: usize, degree: usize) -> Vec<f64> {
+    let x = if n_values > 1 { 2.0 * value as f64 / (n_values - 1) as f64 - 1.0 } else { 0.0 };
+    let mut t = vec![1.0, x];
+    for k in 2..=degree.min(n_values - 1) {
+        t.push(2.0 * x * t[k - 1] - t[k - 2]);
+    }
+    t
+}
+
+/// Gaussian bumps at a value's place on [0, 1], divided by their sum.
+fn bumps(value: usize, n_values: usize, centres: usize, width: f64) -> Vec<f64> {
+    let m = centres.min(n_values);
+    if m == 1 {
+        return vec![1.0];
+    }
+    // In distances between neighbouring bumps.
+    let x = value as f64 / (n_values - 1) as f64 * (m - 1) as f64;
+    let exponents: Vec<f64> = (0..m).map(|j| -0.5 * ((x - j as f64) / width).powi(2)).collect();
+    // Relative to the nearest bump, so that narrow ones do not all vanish.
+    let nearest = exponents.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let raw: Vec<f64> = exponents.iter().map(|e| (e - nearest).exp()).collect();
+    let sum: f64 = raw.iter().sum();
+    raw.into_iter().map(|b| b / sum).collect()
+}
+
+/// All combinations of degrees (each below the variable's size) whose sum is at most `left`.
+fn up_to(sizes: &[usize], left: usize, chosen: &mut Vec<usize>, out: &mut Vec<Vec<usize>>) {
+    let Some((&size, rest)) = sizes.split_first() else {
+        out.push(chosen.clone());
+        return;
+    };
+    for k in 0..size.min(left + 1) {
+        chosen.push(k);
+        up_to(rest, left - k, chosen, out);
+        chosen.pop();
+    }
+}

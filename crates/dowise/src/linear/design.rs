@@ -1,0 +1,160 @@
+//! The regression of one stage: Λ = λI + Σ φφᵀ, kept factorised by rank-one updates, and sums over next states.
+
+use nalgebra::{Cholesky, DMatrix, DMatrixView, DVector, Dyn};
+
+/// Updates after which factor and widths are computed afresh from Λ, or d if that is more.
+///
+/// Between refreshes a rank-one update adds a relative rounding error of a few 1e-16, and a width is also recomputed once
+/// it has lost three digits, so values stay within about 1e-12 of an exact computation: `tests/linear_exact.rs` holds
+/// them to 1e-9 and prints what it finds.
+const REFRESH_EVERY: usize = 512;
+
+/// A width is recomputed when it has fallen below this share of what it was when last computed: subtracting from it
+/// has then cost three digits.
+const LOST_DIGITS: f64 = 1e-3;
+
+/// Gram matrix with its Cholesky factor, right-hand sides and squared widths φᵀΛ⁻¹φ of all state-cause pairs.
+///
+/// Targets are never stored one by one: Σ_τ φ_τ V(s'_τ) = M V with M = Σ_τ φ_τ e(s'_τ)ᵀ, a d × S matrix, so nothing here
+/// grows with the number of steps.
+#[derive(Clone, Debug)]
+pub(super) struct Design {
+    /// Λ, summed exactly as seen; lower triangle and diagonal.
+    gram: DMatrix<f64>,
+    /// Λ = LLᵀ.
+    factor: Cholesky<f64, Dyn>,
+    /// M, one column for each next state.
+    next: DMatrix<f64>,
+    /// Σ φ r over what is regressed of the rewards.
+    reward: DVector<f64>,
+    /// φᵀΛ⁻¹φ for every column of the features.
+    squares: Vec<f64>,
+    /// What `squares` was when last computed from the factor.
+    computed: Vec<f64>,
+    /// ln det(Λ) − d ln λ.
+    gained: f64,
+    /// `gained` at the last plan.
+    planned: f64,
+    since_refresh: usize,
+    /// Λ⁻¹φ of the latest update, and its products with all features.
+    direction: DVector<f64>,
+    overlap: DVector<f64>,
+}
+
+impl Design {
+    /// Nothing seen: Λ = λI.
+    pub(super) fn new(columns: DMatrixView<'_, f64>, n_states: usize, lambda: f64) -> Design {
+        let (d, cells) = columns.shape();
+        let gram = DMatrix::from_diagonal_element(d, d, lambda);
+        let squares: Vec<f64> = columns.column_iter().map(|phi| phi.norm_squared() / lambda).collect();
+        Design {
+            factor: Cholesky::new(gram.clone()).expect("λ is above 0"),
+            gram,
+            next: DMatrix::zeros(d, n_states),
+            reward: DVector::zeros(d),
+            computed: squares.clone(),
+            squares,
+            gained: 0.0,
+            planned: 0.0,
+            since_refresh: 0,
+            direction: DVector::zeros(d),
+            overlap: DVector::zeros(cells),
+        }
+    }
+
+    /// Takes in one step: the features of what was seen, what is regressed of its reward, and where it led.
+    ///
+    /// With g = Λ⁻¹φ every squared width falls by (φ'ᵀg)² / (1 + φᵀg) (Sherman and Morrison), and ln det Λ rises by
+    /// ln(1 + φᵀg).
+    ///
+    /// # Cost
+    /// O(d² + cells · d), and O(d³ + cells · d²) once in [`REFRESH_EVERY`] calls.
+    pub(super) fn add(&mut self, columns: DMatrixView<'_, f64>, cell: usize, reward: f64, next_state: usize) {
+        let phi = columns.column(cell);
+        self.direction.copy_from(&phi);
+        self.factor.solve_mut(&mut self.direction);
+        let own = phi.dot(&self.direction);
+        self.gained += own.ln_1p();
+        self.gram.syger(1.0, &phi, &phi, 1.0);
+        self.factor.rank_one_update(&phi, 1.0);
+        self.next.column_mut(next_state).axpy(1.0, &phi, 1.0);
+        if reward != 0.0 {
+            self.reward.axpy(reward, &phi, 1.0);
+        }
+        self.since_refresh += 1;
+        if self.since_refresh >= REFRESH_EVERY.max(phi.len()) {
+            self.refresh(columns);
+            return;
+        }
+        self.overlap.gemv_tr(1.0, &columns, &self.direction, 0.0);
+        for (i, phi) in columns.column_iter().enumerate() {
+            let less = self.squares[i] - self.overlap[i] * self.overlap[i] / (1.0 + own);
+            self.squares[i] = if less < LOST_DIGITS * self.computed[i] {
+                self.computed[i] = square(&self.factor, phi.clone_owned());
+                self.computed[i]
+            } else {
+                less
+            };
+        }
+    }
+
+    /// Factor and widths from Λ itself.
+    fn refresh(&mut self, columns: DMatrixView<'_, f64>) {
+        self.factor = Cholesky::new(self.gram.clone()).expect("λI plus a sum of φφᵀ is positive definite");
+        for (i, phi) in columns.column_iter().enumerate() {
+            self.computed[i] = square(&self.factor, phi.clone_owned());
+        }
+        self.squares.copy_from_slice(&self.computed);
+        self.since_refresh = 0;
+    }
+
+    /// Λ⁻¹(Σ φ r + M V): the least-squares weights for targets r + V(s').
+    ///
+    /// # Cost
+    /// O(d · S + d²).
+    pub(super) fn weights(&self, next_value: &[f64], out: &mut DVector<f64>) {
+        let value = nalgebra::DVectorView::from_slice(next_value, next_value.len());
+        out.copy_from(&self.reward);
+        out.gemv(1.0, &self.next, &value, 1.0);
+        self.factor.solve_mut(out);
+    }
+
+    /// Adds deviation · L⁻ᵀξ, so that standard normal ξ make a sample of N(w, deviation² Λ⁻¹). `noise` is used up.
+    pub(super) fn perturb(&self, deviation: f64, noise: &mut DVector<f64>, weights: &mut DVector<f64>) {
+        self.factor.l_dirty().tr_solve_lower_triangular_mut(noise);
+        weights.axpy(deviation, noise, 1.0);
+    }
+
+    /// φᵀΛ⁻¹φ for every state-cause pair.
+    pub(super) fn squares(&self) -> &[f64] {
+        &self.squares
+    }
+
+    /// ln(det Λ / λ^d).
+    pub(super) fn gained(&self) -> f64 {
+        self.gained
+    }
+
+    /// Whether det Λ has doubled since the last plan.
+    pub(super) fn doubled(&self) -> bool {
+        self.gained - self.planned > std::f64::consts::LN_2
+    }
+
+    /// Notes that a plan was made.
+    pub(super) fn mark_planned(&mut self) {
+        self.planned = self.gained;
+    }
+
+    /// Estimated P(· | s, c) of one state-cause pair: φᵀΛ⁻¹M. Need not be a distribution.
+    pub(super) fn transition(&self, columns: DMatrixView<'_, f64>, cell: usize) -> Vec<f64> {
+        let mut direction = columns.column(cell).clone_owned();
+        self.factor.solve_mut(&mut direction);
+        self.next.tr_mul(&direction).as_slice().to_vec()
+    }
+}
+
+/// φᵀΛ⁻¹φ = ‖L⁻¹φ‖².
+fn square(factor: &Cholesky<f64, Dyn>, mut phi: DVector<f64>) -> f64 {
+    factor.l_dirty().solve_lower_triangular_mut(&mut phi);
+    phi.norm_squared()
+}

@@ -1,0 +1,124 @@
+//! What can be wrong with features, and why a linear learner cannot be made.
+
+use crate::kernel::KernelError;
+
+/// Why features cannot be used.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum FeatureError {
+    /// No features at all.
+    #[error("there are no features: the dimension is 0; give at least one (a constant 1 is the smallest choice)")]
+    Empty,
+    /// Too many to hold.
+    #[error(
+        "{} features for each of {cells} combinations of state and cause need {} bytes, the limit is {limit}; \
+         choose fewer (factors, a lower degree, fewer centres)",
+        .dimension.map_or("more than 2^128".to_owned(), |d| d.to_string()),
+        .bytes.map_or("more than 2^128".to_owned(), |b| b.to_string())
+    )]
+    TooLarge {
+        /// Number of features (d).
+        dimension: Option<u128>,
+        /// States times causes.
+        cells: u128,
+        /// Bytes they would take.
+        bytes: Option<u128>,
+        /// Bytes allowed.
+        limit: u128,
+    },
+    /// A feature that is not a number.
+    #[error("feature {feature} at {place} is {value}, not a finite number")]
+    NotFinite {
+        /// The combination of state and cause.
+        place: String,
+        /// Position of the feature, from 1.
+        feature: usize,
+        /// What it is.
+        value: f64,
+    },
+    /// A vector longer than the definition allows.
+    #[error(
+        "the features at {place} have length {norm}, and the definition of a linear MDP allows 1; \
+         divide all features by {longest}, or ask for them to be scaled"
+    )]
+    TooLong {
+        /// The combination of state and cause.
+        place: String,
+        /// Length there.
+        norm: f64,
+        /// Greatest length anywhere.
+        longest: f64,
+    },
+    /// A setting of a basis that makes no sense.
+    #[error("{name} = {value}: {expected}")]
+    Setting {
+        /// The setting.
+        name: &'static str,
+        /// What was given.
+        value: f64,
+        /// What is allowed.
+        expected: &'static str,
+    },
+}
+
+/// Why a linear learner cannot be made.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum LinearError {
+    /// P(c | s, do(a)) cannot be computed from what is known.
+    #[error(transparent)]
+    Kernel(#[from] KernelError),
+    /// The features cannot be used.
+    #[error(transparent)]
+    Features(#[from] FeatureError),
+    /// An option outside its range.
+    #[error("{name} = {value}: {expected}")]
+    Option {
+        /// The option.
+        name: &'static str,
+        /// What was given.
+        value: f64,
+        /// What is allowed.
+        expected: &'static str,
+    },
+    /// A regression without regularisation, whose design is singular before anything was seen.
+    #[error(
+        "lambda = 0: with nothing seen yet the design Σ φφᵀ is singular and has no inverse; \
+         use a lambda above 0 (the published learner uses 1)"
+    )]
+    Singular,
+    /// Features that were made for another world.
+    #[error("the features are for {found} states and causes, this world has {expected}")]
+    OtherWorld {
+        /// States times causes of the features.
+        found: usize,
+        /// States times causes of the world.
+        expected: usize,
+    },
+    /// Too many interventions to list.
+    #[error(
+        "there are {count} interventions and regression on interventions lists each of them (limit {most}); \
+         regress on causes instead"
+    )]
+    TooManyActions {
+        /// How many.
+        count: u64,
+        /// The limit.
+        most: u64,
+    },
+    /// Designs that do not fit.
+    #[error(
+        "with {dimension} features, {designs} designs and {cells} state-cause pairs this learner needs {bytes} bytes, \
+         the limit is {limit}; choose fewer features, or share the design between stages"
+    )]
+    TooLarge {
+        /// Number of features (d).
+        dimension: usize,
+        /// One, or one for each stage.
+        designs: usize,
+        /// States times causes (or interventions).
+        cells: usize,
+        /// Bytes needed.
+        bytes: u128,
+        /// Bytes allowed.
+        limit: u128,
+    },
+}

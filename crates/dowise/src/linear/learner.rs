@@ -1,0 +1,323 @@
+//! Least-squares value iteration as an agent: regress, plan optimistically (or from a sample), act, and regress again.
+
+use nalgebra::DMatrix;
+use rand::SeedableRng;
+use rand_chacha::ChaCha8Rng;
+
+use super::error::LinearError;
+use super::features::Features;
+use super::model::{LinearModel, Sizes};
+use super::options::{Beta, FeatureChoice, LinearOptions, Regression, Rewards, Switching};
+use super::{MOST_BYTES, options::LinearEstimate};
+use crate::kernel::{CauseSpace, Kernel, mix};
+use crate::learn::{ActionList, Agent, Cap, Choice, Knowledge, MOST_ACTIONS, Step};
+use crate::plan::{Buffers, Plan, TIE_TOLERANCE, Ties, backward_induction, rewards_by_cause};
+use crate::world::{Action, FeatureMap};
+
+/// A linear learner: options, what it was told, its regressions, and its present plan.
+///
+/// For h = H, …, 1, with Λ_h = λI + Σ φφᵀ over the steps seen at stage h (at all stages, if they share a design):
+///
+///   w_h       = Λ_h⁻¹ Σ φ \[r + V_{h+1}(s')\]
+///   q_h(s, c) = clip(⟨w_h, φ(s, c)⟩ + β √(φ(s, c)ᵀ Λ_h⁻¹ φ(s, c)))
+///   V_h(s)    = max_a { Σ_c P(c | s, a) q_h(s, c) − cost(a) }
+///
+/// On causes φ(s, c) is that of the observed key variables; on interventions the causes are the interventions and
+/// φ = ψ(s, a), which is LSVI-UCB (Jin et al. 2019, algorithm 1) applied as the paper does.
+///
+/// # Cost
+/// For one episode O(H (d² + d S + cells · d)) and H · S searches for the best intervention, cells being S times the
+/// number of causes (or interventions); nothing depends on how many episodes there were. Memory
+/// O(cells · d + designs · (d² + d S + cells)).
+///
+/// ```
+/// use dowise::linear::{LinearLearner, LinearPreset};
+/// use dowise::{Knowledge, Planner, Run, Simulator, World, worlds};
+/// # use std::ops::ControlFlow::Continue;
+/// let world = World::new(worlds::Paper::default().spec()?)?;
+/// let preset: LinearPreset = "c-lsvi-ucb".parse()?;
+/// let mut learner = LinearLearner::new(&Knowledge::of(&world), preset.options(20, 1))?;
+/// let (planner, simulator) = (Planner::new(&world)?, Simulator::new(&world)?);
+/// let best = planner.plan();
+/// let mut regret = 0.0;
+/// Run::new(&simulator, &planner, &best.value_hs, 1).episodes(20, &mut learner, |e| {
+///     regret += e.regret;
+///     Continue(())
+/// });
+/// assert!(regret >= 0.0 && learner.episodes() == 20);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct LinearLearner {
+    knowledge: Knowledge,
+    features: Features,
+    key_causes: CauseSpace,
+    choice: Choice,
+    model: LinearModel,
+    /// Reward terms that are regressed.
+    regressed: Vec<usize>,
+    plan: Plan,
+    buffers: Buffers,
+    tolerance: f64,
+    /// Episodes finished.
+    episode: u64,
+    /// Plans made.
+    plans: u64,
+    /// Whether to plan before the next episode.
+    due: bool,
+}
+
+impl LinearLearner {
+    /// A learner that has seen nothing, with the features that its options choose.
+    pub fn new(knowledge: &Knowledge, options: LinearOptions) -> Result<LinearLearner, LinearError> {
+        let map = match options.features {
+            FeatureChoice::World => None,
+            FeatureChoice::OneHot => Some(FeatureMap::one_hot(knowledge)),
+            FeatureChoice::Factors => Some(FeatureMap::factors(knowledge)),
+            FeatureChoice::Polynomial { degree } => Some(FeatureMap::polynomial(knowledge, degree)),
+            FeatureChoice::Radial { centres, width } => Some(FeatureMap::radial(knowledge, centres, width)),
+        };
+        let features = match map {
+            None => Features::of(knowledge)?,
+            Some(map) => Features::new(knowledge, &map)?,
+        };
+        LinearLearner::with_features(knowledge, &features, options)
+    }
+
+    /// A learner that has seen nothing, with these features of the same world.
+    pub fn with_features(
+        knowledge: &Knowledge,
+        features: &Features,
+        options: LinearOptions,
+    ) -> Result<LinearLearner, LinearError> {
+        check(&options)?;
+        let kernel = Kernel::new(knowledge)?;
+        let (n_states, n_keys) = (knowledge.n_states(), kernel.n_causes());
+        if features.n_cells() != n_states * n_keys {
+            return Err(LinearError::OtherWorld { found: features.n_cells(), expected: n_states * n_keys });
+        }
+        let list = match options.regression {
+            Regression::Causes => None,
+            Regression::Interventions => {
+                let count = knowledge.interventions().count();
+                let list = ActionList::new(knowledge, MOST_ACTIONS);
+                Some(list.ok_or(LinearError::TooManyActions { count, most: MOST_ACTIONS })?)
+            }
+        };
+        let n_causes = list.as_ref().map_or(n_keys, |l| l.actions.len());
+        fits(features.dimension(), n_states, n_states * n_causes, knowledge.horizon(), &options)?;
+
+        let all: Vec<usize> = (0..knowledge.rewards().len()).collect();
+        let (regressed, told) = match options.rewards {
+            Rewards::Regressed => (all, vec![0.0; n_states * n_keys]),
+            Rewards::Told => {
+                let unknown = all.into_iter().filter(|&i| knowledge.rewards()[i].table.is_none()).collect();
+                (unknown, rewards_by_cause(knowledge, kernel.causes()))
+            }
+        };
+        let (columns, reward) = match &list {
+            None => (features.columns().clone_owned(), told),
+            Some(list) => (by_intervention(features, &kernel, list), list.average(&kernel, &told)),
+        };
+        let [lo, hi] = knowledge.reward_range();
+        let cost = knowledge.interventions().cost_range();
+        let range = if options.cap == Cap::Literal { 1.0 } else { (hi - cost[0]) - (lo - cost[1]) };
+        let own = match options.rewards {
+            Rewards::Regressed => hi - lo,
+            Rewards::Told => regressed.iter().map(|&i| knowledge.rewards()[i].range).map(|[lo, hi]| hi - lo).sum(),
+        };
+        let horizon = knowledge.horizon();
+        let clip = (0..horizon).map(|stage| {
+            let ahead = match options.cap {
+                Cap::Literal => return [0.0, horizon as f64],
+                Cap::Horizon => horizon - 1,
+                Cap::Stage => horizon - 1 - stage,
+            } as f64;
+            [lo + ahead * (lo - cost[1]), hi + ahead * (hi - cost[0])]
+        });
+        let sizes = Sizes { horizon, range, regressed: own };
+        let tolerance = TIE_TOLERANCE * horizon as f64 * range.max(f64::MIN_POSITIVE);
+        let rng = ChaCha8Rng::seed_from_u64(0);
+        Ok(LinearLearner {
+            knowledge: knowledge.clone(),
+            features: features.clone(),
+            key_causes: kernel.causes().clone(),
+            choice: match list {
+                Some(list) => Choice::Actions(list),
+                None => Choice::Keys(Box::new(kernel)),
+            },
+            model: LinearModel::new(columns, n_states, reward, clip.collect(), sizes, options, rng),
+            regressed,
+            plan: Plan::new(horizon, n_states),
+            buffers: Buffers::default(),
+            tolerance,
+            episode: 0,
+            plans: 0,
+            due: true,
+        })
+    }
+
+    /// Its options.
+    pub fn options(&self) -> &LinearOptions {
+        &self.model.options
+    }
+
+    /// What it was told.
+    pub fn knowledge(&self) -> &Knowledge {
+        &self.knowledge
+    }
+
+    /// Features of every state and cause.
+    pub fn features(&self) -> &Features {
+        &self.features
+    }
+
+    /// Episodes finished.
+    pub fn episodes(&self) -> u64 {
+        self.episode
+    }
+
+    /// Plans made so far: one for each episode, or fewer with rare switching.
+    pub fn plans(&self) -> u64 {
+        self.plans
+    }
+
+    /// The present plan: policy of this episode, and values as the learner believes them.
+    pub fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    /// Number of weights that it learns: d, or d for each stage.
+    pub fn cells(&self) -> usize {
+        self.features.dimension() * self.model.designs.len()
+    }
+
+    /// β at a stage (from 0), as it is now.
+    pub fn beta(&self, stage: usize) -> f64 {
+        self.model.beta(stage)
+    }
+
+    /// What a step is regressed on: φ(s, c), or ψ(s, a) for the intervention of rank `cause`.
+    pub fn regressor(&self, state: usize, cause: usize) -> &[f64] {
+        let d = self.features.dimension();
+        let n_causes = self.model.columns.ncols() / self.plan.n_states;
+        &self.model.columns.as_slice()[(state * n_causes + cause) * d..][..d]
+    }
+
+    /// Least-squares weights of a stage for targets r + V(s'), V being any value of the next state.
+    pub fn weights(&self, stage: usize, next_value: &[f64]) -> Vec<f64> {
+        self.model.weights(stage, next_value).as_slice().to_vec()
+    }
+
+    /// φᵀΛ⁻¹φ of a stage, `[state][cause]` (or `[state][intervention]`, in the order of their numbers).
+    pub fn squared_widths(&self, stage: usize) -> &[f64] {
+        self.model.designs[self.model.design(stage)].squares()
+    }
+
+    /// Estimated P(s' | s, c) at a stage (c an intervention's rank for regression on interventions).
+    ///
+    /// A least-squares estimate: it need not be a distribution, but tends to one if the world is linear.
+    pub fn transition(&self, stage: usize, state: usize, cause: usize) -> Vec<f64> {
+        let n_causes = self.model.columns.ncols() / self.plan.n_states;
+        let design = &self.model.designs[self.model.design(stage)];
+        design.transition(self.model.columns.as_view(), state * n_causes + cause)
+    }
+}
+
+impl Agent for LinearLearner {
+    fn begin_episode(&mut self) {
+        if !self.due {
+            return;
+        }
+        let seed = self.model.options.seed;
+        if self.model.options.estimate == LinearEstimate::Sampled {
+            self.model.rng = ChaCha8Rng::seed_from_u64(mix(seed ^ 0x6c69_6e65));
+            self.model.rng.set_stream(self.episode);
+        }
+        let ties = Ties::Seeded(mix(seed ^ mix(self.episode)));
+        let (model, choice) = (&mut self.model, &self.choice);
+        backward_induction(model, choice, self.tolerance, ties, &mut self.buffers, &mut self.plan);
+        self.model.designs.iter_mut().for_each(|d| d.mark_planned());
+        self.plans += 1;
+        self.due = false;
+    }
+
+    fn act(&mut self, stage: usize, state: usize) -> Action {
+        self.plan.action(stage, state)
+    }
+
+    fn observe(&mut self, step: &Step<'_>) {
+        let (cause, n_causes) = match &self.choice {
+            Choice::Actions(list) => (list.rank(step.action), list.actions.len()),
+            Choice::Keys(_) => (self.key_causes.of_values(step.values), self.key_causes.len()),
+        };
+        let reward = self.regressed.iter().map(|&i| step.rewards[i]).sum();
+        let design = self.model.design(step.stage);
+        let LinearModel { columns, designs, options, .. } = &mut self.model;
+        designs[design].add(columns.as_view(), step.state * n_causes + cause, reward, step.next_state);
+        self.due |= options.switching == Switching::Episode || designs[design].doubled();
+    }
+
+    fn end_episode(&mut self) {
+        self.episode += 1;
+    }
+
+    fn policy(&mut self) -> &[Action] {
+        &self.plan.policy_hs
+    }
+}
+
+/// ψ(s, a) = Σ_z P(z | s, a) φ(s, z), one column for each state and intervention.
+fn by_intervention(features: &Features, kernel: &Kernel, list: &ActionList) -> DMatrix<f64> {
+    let (n_states, n_causes) = (kernel.n_states(), kernel.n_causes());
+    let phi = features.columns();
+    let mut psi = DMatrix::zeros(features.dimension(), n_states * list.actions.len());
+    let mut prob = vec![0.0; n_causes];
+    let mut column = 0;
+    for s in 0..n_states {
+        for &action in &list.actions {
+            kernel.distribution(s, action, &mut prob);
+            for (c, &p) in prob.iter().enumerate() {
+                psi.column_mut(column).axpy(p, &phi.column(s * n_causes + c), 1.0);
+            }
+            column += 1;
+        }
+    }
+    psi
+}
+
+fn fits(d: usize, n_states: usize, cells: usize, horizon: usize, options: &LinearOptions) -> Result<(), LinearError> {
+    let designs = if options.stage_dependent { horizon } else { 1 };
+    let [wide, states, all] = [d, n_states, cells].map(|n| n as u128);
+    // Features as given and as regressed on; for each design Λ, its factor and a copy while it is refreshed, M, and widths.
+    let bytes = 8 * (2 * all * wide + designs as u128 * (3 * wide * wide + wide * states + 3 * all));
+    if bytes > MOST_BYTES {
+        return Err(LinearError::TooLarge { dimension: d, designs, cells, bytes, limit: MOST_BYTES });
+    }
+    Ok(())
+}
+
+/// The least λ: below it Λ⁻¹ of what was never seen has no digits left.
+const LEAST_LAMBDA: f64 = 1e-12;
+
+fn check(options: &LinearOptions) -> Result<(), LinearError> {
+    let bad = |name, value, expected| Err(LinearError::Option { name, value, expected });
+    let LinearOptions { lambda, beta_scale, delta, episodes, beta, .. } = *options;
+    if lambda == 0.0 {
+        return Err(LinearError::Singular);
+    }
+    if !(lambda.is_finite() && lambda >= LEAST_LAMBDA) {
+        return bad("lambda", lambda, "lambda is a number from 1e-12 on");
+    }
+    if !(beta_scale.is_finite() && beta_scale >= 0.0) {
+        return bad("beta-scale", beta_scale, "the scale of a width is a number from 0 on");
+    }
+    if !(delta > 0.0 && delta < 1.0) {
+        return bad("delta", delta, "delta is a probability between 0 and 1, neither included");
+    }
+    match beta {
+        Beta::Fixed(beta) if !(beta.is_finite() && beta >= 0.0) => bad("beta", beta, "beta is a number from 0 on"),
+        _ if episodes == 0 => bad("episodes", 0.0, "at least one episode"),
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,26 @@
+//! Causal linear MDPs: least-squares value iteration on features φ(s, z), at a cost that does not grow with the run.
+//!
+//! In a causal linear MDP P(s' | s, z) = ⟨φ(s, z), μ(s')⟩ and R(s, z) = ⟨φ(s, z), ω⟩ with ‖φ‖ ≤ 1. Averaging over what
+//! an intervention sets off, ψ(s, a) = Σ_z P(z | s, a) φ(s, z), makes it a linear MDP in (s, a), so that LSVI-UCB (Jin et
+//! al. 2019) applies. [`LinearLearner`] does that as published, and does better: it regresses on the φ(s, z) that was
+//! observed, puts the width there, and averages over z afterwards, so the observation is not thrown away.
+
+mod basis;
+mod design;
+mod error;
+mod features;
+mod fit;
+mod learner;
+mod model;
+mod options;
+mod preset;
+
+pub use error::{FeatureError, LinearError};
+pub use features::{Features, Norms};
+pub use fit::Misspecification;
+pub use learner::LinearLearner;
+pub use options::{Beta, FeatureChoice, LinearEstimate, LinearOptions, Regression, Rewards, Switching};
+pub use preset::{LinearPreset, UnknownLinearPreset, agent};
+
+/// Bytes that features and designs of one learner may take.
+pub(crate) const MOST_BYTES: u128 = 4 << 30;

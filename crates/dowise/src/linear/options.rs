@@ -1,0 +1,137 @@
+//! Every choice that makes one linear learner different from another, by name.
+
+use serde::{Deserialize, Serialize};
+
+use crate::learn::Cap;
+
+/// What is regressed on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Regression {
+    /// ψ(s, a) = Σ_z P(z | s, a) φ(s, z) of every intervention (the paper); lists all interventions.
+    Interventions,
+    /// φ(s, z) of the causes that were observed (ours); interventions are never listed.
+    Causes,
+}
+
+/// Which features.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum FeatureChoice {
+    /// The world's own; one-hot if it has none.
+    World,
+    /// One for every state and cause.
+    OneHot,
+    /// One for every combination of each factor's and reward term's scope.
+    Factors,
+    /// Chebyshev polynomials.
+    Polynomial {
+        /// Greatest total degree.
+        degree: usize,
+    },
+    /// Gaussian bumps.
+    Radial {
+        /// Bumps for each variable.
+        centres: usize,
+        /// Their width in distances between neighbours.
+        width: f64,
+    },
+}
+
+/// How weights become values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum LinearEstimate {
+    /// Least squares plus β √(φᵀΛ⁻¹φ).
+    Width,
+    /// A sample of N(w, β² Λ⁻¹) for each stage, no width (randomised least-squares value iteration).
+    Sampled,
+}
+
+/// How β is chosen; every choice is multiplied by [`LinearOptions::beta_scale`].
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Beta {
+    /// d H √ι with ι = ln(2 d T / δ), times the range of a step's reward: Jin et al. 2019 with c = 1.
+    Published,
+    /// ρ_h (½ √(2 ln(H/δ) + ln(det Λ / λ^d)) + √(λ d)), ρ_h the range of the targets of a stage: the self-normalised
+    /// bound of Abbasi-Yadkori et al. 2011 for one fixed value function. It leaves out the union over value functions
+    /// that the proof for general features needs; with one-hot features optimism follows by monotonicity.
+    SelfNormalised,
+    /// ρ_h / 2: no target has a greater standard deviation. The natural choice for samples.
+    Deviation,
+    /// This number.
+    Fixed(f64),
+}
+
+/// Which rewards are regressed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Rewards {
+    /// Known terms are added as they are; those to be learned are regressed.
+    Told,
+    /// All of them, as published.
+    Regressed,
+}
+
+/// When the learner plans again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Switching {
+    /// Before each episode (published).
+    Episode,
+    /// When det Λ of some design has doubled since the last plan (Wang, Zhou and Gu 2021): O(d H ln K) plans.
+    Doubling,
+}
+
+/// All choices of a linear learner.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LinearOptions {
+    /// What is regressed on.
+    pub regression: Regression,
+    /// Which features, unless they are given.
+    pub features: FeatureChoice,
+    /// How weights become values.
+    pub estimate: LinearEstimate,
+    /// How wide.
+    pub beta: Beta,
+    /// Multiplies β; 1 is the formula as it stands.
+    pub beta_scale: f64,
+    /// Regularisation (λ).
+    pub lambda: f64,
+    /// Probability with which the guarantee may fail (δ; p in Jin et al.).
+    pub delta: f64,
+    /// Number of episodes that the logarithm counts on (K).
+    pub episodes: u64,
+    /// Ceiling of the values; they are clipped from below as well, at the least that can be received.
+    pub cap: Cap,
+    /// Whether each stage has a design of its own (published), or all stages share one.
+    pub stage_dependent: bool,
+    /// Which rewards are regressed.
+    pub rewards: Rewards,
+    /// When to plan.
+    pub switching: Switching,
+    /// Seed of ties and samples.
+    pub seed: u64,
+}
+
+impl Default for LinearOptions {
+    /// LSVI-UCB as published.
+    fn default() -> Self {
+        LinearOptions {
+            regression: Regression::Interventions,
+            features: FeatureChoice::World,
+            estimate: LinearEstimate::Width,
+            beta: Beta::Published,
+            beta_scale: 1.0,
+            lambda: 1.0,
+            delta: 0.1,
+            episodes: 5000,
+            cap: Cap::Horizon,
+            stage_dependent: true,
+            rewards: Rewards::Regressed,
+            switching: Switching::Episode,
+            seed: 0,
+        }
+    }
+}

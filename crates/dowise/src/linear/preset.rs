@@ -1,0 +1,104 @@
+//! Names of linear learners, and what each stands for.
+
+use std::fmt;
+use std::str::FromStr;
+
+use super::error::LinearError;
+use super::features::Features;
+use super::learner::LinearLearner;
+use super::options::{Beta, LinearEstimate, LinearOptions, Regression, Rewards};
+use crate::learn::{Agent, Cap, Knowledge};
+use crate::world::nearest;
+
+/// A linear learner by name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LinearPreset {
+    name: &'static str,
+    about: &'static str,
+}
+
+/// A name that stands for no linear learner.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("there is no linear learner called `{name}`{}; the names are {}", .nearest.map_or(String::new(), |n| format!(", did you mean `{n}`?")), ALL.map(|p| p.name).join(", "))]
+pub struct UnknownLinearPreset {
+    /// As given.
+    pub name: String,
+    /// The nearest name, if one is near.
+    pub nearest: Option<&'static str>,
+}
+
+const ALL: [LinearPreset; 3] = [
+    LinearPreset {
+        name: "lsvi-ucb",
+        about: "ridge regression on the features of interventions, as published (Jin et al. 2019)",
+    },
+    LinearPreset { name: "c-lsvi-ucb", about: "ridge regression on the features of the key variables observed (ours)" },
+    LinearPreset { name: "c-rlsvi", about: "the same with a random sample of the weights instead of a width" },
+];
+
+impl LinearPreset {
+    /// All presets.
+    pub fn all() -> &'static [LinearPreset] {
+        &ALL
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &'static str {
+        self.name
+    }
+
+    /// One line about it.
+    pub fn about(&self) -> &'static str {
+        self.about
+    }
+
+    /// Its options, for so many episodes and a seed.
+    ///
+    /// `lsvi-ucb` is the published algorithm with λ = 1, c = 1, rewards regressed, and a design for each stage. Ours share
+    /// one design between the stages, since the world does not change with them, and add rewards that are known.
+    pub fn options(&self, episodes: u64, seed: u64) -> LinearOptions {
+        let published = LinearOptions { episodes, seed, ..LinearOptions::default() };
+        let ours = LinearOptions {
+            regression: Regression::Causes,
+            beta: Beta::SelfNormalised,
+            cap: Cap::Stage,
+            stage_dependent: false,
+            rewards: Rewards::Told,
+            ..published.clone()
+        };
+        match self.name {
+            "lsvi-ucb" => published,
+            "c-lsvi-ucb" => ours,
+            _ => LinearOptions { estimate: LinearEstimate::Sampled, beta: Beta::Deviation, ..ours },
+        }
+    }
+}
+
+impl FromStr for LinearPreset {
+    type Err = UnknownLinearPreset;
+
+    fn from_str(name: &str) -> Result<LinearPreset, UnknownLinearPreset> {
+        ALL.iter().find(|p| p.name == name).copied().ok_or_else(|| UnknownLinearPreset {
+            name: name.to_owned(),
+            nearest: nearest(name, ALL.iter().map(|p| p.name)),
+        })
+    }
+}
+
+impl fmt::Display for LinearPreset {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name)
+    }
+}
+
+/// An agent from options; with these features, or else with those that the options choose.
+pub fn agent(
+    knowledge: &Knowledge,
+    features: Option<&Features>,
+    options: LinearOptions,
+) -> Result<Box<dyn Agent + Send>, LinearError> {
+    Ok(Box::new(match features {
+        Some(features) => LinearLearner::with_features(knowledge, features, options)?,
+        None => LinearLearner::new(knowledge, options)?,
+    }))
+}

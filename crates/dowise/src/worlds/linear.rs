@@ -1,0 +1,223 @@
+//! Random causal linear MDPs: transitions and rewards exactly linear in features, or at a chosen distance from that.
+
+use rand::{RngExt, SeedableRng, distr::Distribution};
+use rand_chacha::ChaCha8Rng;
+use rand_distr::{Exp1, Gamma};
+
+use super::GeneratorError;
+use super::build::{at_least, mechanism, numbered, probability, reward, table_len, variable, world};
+use crate::world::{FeatureForm, FeatureSpec, Form, Kind, RewardForm, World, WorldError, WorldSpec};
+
+/// Weight of each anchor in the Dirichlet distribution of φ: below 1, so that a pair leans on a few anchors.
+const ANCHOR_WEIGHT: f64 = 0.3;
+
+/// One state factor, one key variable, features in the simplex of d anchors.
+///
+/// φ(s, z) is a point of the simplex, drawn from Dirichlet(0.3, …, 0.3); each anchor j has a distribution μ_j over next
+/// states, uniform on the simplex, and a reward ω_j uniform on [0, 1]. Then
+///
+///   P(s' | s, z) = (1 − ε) Σ_j φ_j(s, z) μ_j(s') + ε P°(s' | s, z)
+///   R(s, z)      = (1 − ε) Σ_j φ_j(s, z) ω_j + ε R°(s, z)
+///
+/// with P° and R° drawn for each pair on their own. With ε = `distance` = 0 that is a causal linear MDP as the paper
+/// defines it: ‖φ‖ ≤ 1, ‖μ(S)‖ = √d, ‖ω‖ ≤ √d. Otherwise the distance from it is at most ε, in total variation and in
+/// rewards. P(z | s, a) is uniform on the simplex for every state and intervention.
+///
+/// ```
+/// let linear = dowise::worlds::Linear { dimension: 5, ..Default::default() };
+/// let world = linear.world().unwrap();
+/// let features = dowise::linear::Features::of(&world).unwrap();
+/// assert!(features.misspecification(&world).unwrap().variation_max < 1e-12);
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct Linear {
+    /// Number of states (S).
+    pub states: usize,
+    /// Number of values of the key variable (Z).
+    pub causes: usize,
+    /// Number of levers.
+    pub levers: usize,
+    /// Number of values of each lever.
+    pub levels: usize,
+    /// Number of anchors (d).
+    pub dimension: usize,
+    /// Steps in an episode (H).
+    pub horizon: u64,
+    /// How far from linear (ε), from 0 to 1.
+    pub distance: f64,
+    /// The environment drawn.
+    pub seed: u64,
+}
+
+impl Default for Linear {
+    fn default() -> Self {
+        Linear { states: 8, causes: 16, levers: 3, levels: 4, dimension: 8, horizon: 5, distance: 0.0, seed: 0 }
+    }
+}
+
+/// All tables of a draw.
+struct Draw {
+    kernel: Vec<f64>,
+    /// `[state][cause][anchor]`
+    phi: Vec<f64>,
+    next: Vec<f64>,
+    reward: Vec<f64>,
+}
+
+impl Linear {
+    /// The world as a specification, without its features.
+    pub fn spec(&self) -> Result<WorldSpec, GeneratorError> {
+        let draw = self.draw()?;
+        let Linear { states, causes, levers, levels, dimension, distance, seed, .. } = self;
+        let about = format!(
+            "A random causal linear MDP with {dimension} features, at distance {distance} from linear, seed {seed}."
+        );
+        let mut spec = world("Random causal linear MDP".into(), about, self.horizon);
+        let names: Vec<String> = (1..=*levers).map(|i| format!("x{i}")).collect();
+        spec.variables.push(variable(Kind::State, "s", &numbered(*states)));
+        spec.variables.extend(names.iter().map(|n| variable(Kind::Lever, n, &numbered(*levels))));
+        spec.variables.push(variable(Kind::Key, "z", &numbered(*causes)));
+        let parents: Vec<&str> = std::iter::once("s").chain(names.iter().map(String::as_str)).collect();
+        spec.mechanisms.push(mechanism(&["z"], &parents, Form::Table(draw.kernel)));
+        spec.transitions.push(mechanism(&["s"], &["s", "z"], Form::Table(draw.next)));
+        spec.rewards.push(reward("r", &["s", "z"], RewardForm::Table(draw.reward)));
+        spec.reward_range = Some([0.0, 1.0].into());
+        Ok(spec)
+    }
+
+    /// φ(s, z) of the world.
+    pub fn features(&self) -> Result<FeatureSpec, GeneratorError> {
+        let scope = Some(vec!["s".into(), "z".into()]);
+        let form = FeatureForm::Table { scope, dimension: self.dimension, values: self.draw()?.phi };
+        Ok(FeatureSpec { form, scale: false, at: None })
+    }
+
+    /// The world, with its features.
+    pub fn world(&self) -> Result<World, LinearWorldError> {
+        Ok(World::new(self.spec()?)?.with_features(&self.features()?)?)
+    }
+
+    /// Everything that is random, in the order: P(z | s, a), φ, μ, ω, P°, R°.
+    fn draw(&self) -> Result<Draw, GeneratorError> {
+        for (setting, value) in [
+            ("states", self.states),
+            ("causes", self.causes),
+            ("levers", self.levers),
+            ("levels", self.levels),
+            ("dimension", self.dimension),
+        ] {
+            at_least(setting, 1, value)?;
+        }
+        probability("distance", self.distance)?;
+        let axes = |axes: &[usize]| axes.iter().map(|&n| n as u64).collect::<Vec<u64>>();
+        let mut levers = axes(&[self.states, self.causes]);
+        levers.extend(std::iter::repeat_n(self.levels as u64, self.levers));
+        let kernel = table_len("P(z | s, a)", &levers)?;
+        table_len("the table of the features", &axes(&[self.states, self.causes, self.dimension]))?;
+        table_len("P(s' | s, z)", &axes(&[self.states, self.causes, self.states]))?;
+        let (n, d, pairs) = (self.states, self.dimension, self.states * self.causes);
+
+        let mut rng = ChaCha8Rng::seed_from_u64(self.seed);
+        let gamma = Gamma::new(ANCHOR_WEIGHT, 1.0).expect("a positive shape");
+        let kernel = rows(kernel, self.causes, &mut rng, |rng| Exp1.sample(rng));
+        let phi = rows(pairs * d, d, &mut rng, |rng| gamma.sample(rng));
+        let mu = rows(d * n, n, &mut rng, |rng| Exp1.sample(rng));
+        let omega: Vec<f64> = (0..d).map(|_| rng.random()).collect();
+        let mut next = rows(pairs * n, n, &mut rng, |rng| Exp1.sample(rng));
+        let mut reward: Vec<f64> = (0..pairs).map(|_| rng.random()).collect();
+        let far = self.distance;
+        for (pair, phi) in phi.chunks_exact(d).enumerate() {
+            let row = &mut next[pair * n..][..n];
+            row.iter_mut().for_each(|p| *p *= far);
+            for (weight, mu) in phi.iter().zip(mu.chunks_exact(n)) {
+                row.iter_mut().zip(mu).for_each(|(p, mu)| *p += (1.0 - far) * weight * mu);
+            }
+            let linear: f64 = phi.iter().zip(&omega).map(|(weight, w)| weight * w).sum();
+            reward[pair] = (far * reward[pair] + (1.0 - far) * linear).min(1.0);
+        }
+        Ok(Draw { kernel, phi, next, reward })
+    }
+}
+
+/// Why a random linear world was not made.
+#[derive(Debug, thiserror::Error)]
+pub enum LinearWorldError {
+    /// A setting.
+    #[error(transparent)]
+    Setting(#[from] GeneratorError),
+    /// The world.
+    #[error(transparent)]
+    World(#[from] WorldError),
+}
+
+/// Rows of positive numbers divided by their sums.
+fn rows(len: usize, n: usize, rng: &mut ChaCha8Rng, mut draw: impl FnMut(&mut ChaCha8Rng) -> f64) -> Vec<f64> {
+    let mut table: Vec<f64> = (0..len).map(|_| draw(rng)).collect();
+    for row in table.chunks_exact_mut(n) {
+        let sum: f64 = row.iter().sum();
+        if sum > 0.0 {
+            row.iter_mut().for_each(|p| *p /= sum);
+        } else {
+            // Every draw underflowed: one anchor has it all.
+            row[rng.random_range(0..n)] = 1.0;
+        }
+    }
+    table
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::linear::Features;
+
+    #[test]
+    fn a_world_at_distance_zero_satisfies_the_definition() {
+        let world = Linear { seed: 3, ..Linear::default() }.world().unwrap();
+        let features = Features::of(&world).unwrap();
+        let fit = features.misspecification(&world).unwrap();
+        assert_eq!((fit.dimension, fit.rank), (8, 8));
+        assert!(features.longest() <= 1.0);
+        assert!(fit.variation_max < 1e-12 && fit.reward_max < 1e-12, "{fit:?}");
+        // ‖μ(S)‖ = √d is what the definition allows, no more.
+        assert!((fit.transition_norm - fit.norm_limit()).abs() < 1e-9, "{fit:?}");
+        assert!(fit.reward_norm <= fit.norm_limit());
+    }
+
+    #[test]
+    fn the_distance_is_at_most_what_was_asked_for_and_grows_with_it() {
+        let fit = |distance| {
+            let world = Linear { distance, seed: 3, ..Linear::default() }.world().unwrap();
+            Features::of(&world).unwrap().misspecification(&world).unwrap()
+        };
+        let (near, far) = (fit(0.05), fit(0.4));
+        assert!(near.variation_max > 0.005 && near.variation_max <= 0.05, "{near:?}");
+        assert!(far.variation_max > 4.0 * near.variation_max && far.variation_max <= 0.4, "{far:?}");
+        assert!(near.reward_max <= 0.05 && near.transition_mean < near.transition_max);
+    }
+
+    #[test]
+    fn value_stability() {
+        let draw = Linear { seed: 1, ..Linear::default() }.draw().unwrap();
+        let expected = (&[0.21015330439342064, 0.1908835353369655, 0.00854827367164696][..], &[0.18541421224348137, 0.03934651267768738][..]);
+        assert_eq!((&draw.phi[..3], &draw.next[..2]), expected);
+    }
+
+    #[test]
+    fn a_written_world_keeps_its_features_bit_by_bit() {
+        let world = Linear { seed: 2, ..Linear::default() }.world().unwrap();
+        let again = World::from_toml(&world.to_toml(), "linear.toml").unwrap();
+        assert_eq!(again.features(), world.features());
+        assert_eq!(again.to_toml(), world.to_toml());
+    }
+
+    #[test]
+    fn settings_out_of_range_are_named() {
+        let says = |linear: Linear| linear.world().unwrap_err().to_string();
+        assert_eq!(says(Linear { dimension: 0, ..Linear::default() }), "dimension is 0, and must be at least 1");
+        assert_eq!(says(Linear { distance: 2.0, ..Linear::default() }), "distance is 2, and must be between 0 and 1");
+        assert!(
+            says(Linear { dimension: 1 << 40, ..Linear::default() })
+                .starts_with("the table of the features would have")
+        );
+    }
+}
