@@ -1,7 +1,7 @@
 //! One world played step by step from Python, with the same draws as a run of the same seed.
 
-use dowise::simulate::Outcome;
 use dowise::Simulator;
+use dowise::simulate::Outcome;
 use pyo3::prelude::*;
 use rand_chacha::ChaCha8Rng;
 

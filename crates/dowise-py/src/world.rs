@@ -39,10 +39,11 @@ impl World {
         if let Some(made) = self.environment.get() {
             return Ok(made.clone());
         }
-        let made = Environment::of(&self.inner, self.inner.name()).map_err(|error| match Planner::new(&self.inner) {
-            Err(plain) => plain.raise(),
-            Ok(_) => error.raise(),
-        })?;
+        let made =
+            Environment::of(&self.inner, self.inner.name()).map_err(|error| match Planner::new(&self.inner) {
+                Err(plain) => plain.raise(),
+                Ok(_) => error.raise(),
+            })?;
         Ok(self.environment.get_or_init(|| Arc::new(made)).clone())
     }
 
