@@ -1,6 +1,6 @@
 # `make check` is what has to pass before a change goes in.
 
-.PHONY: check format lint test doc examples
+.PHONY: check format lint test doc examples figures
 
 check: format lint test doc examples
 
@@ -26,3 +26,7 @@ examples:
 		"$$program" --quiet new $$world -o $$directory/$$world.toml; \
 		"$$program" --quiet check $$directory/$$world.toml --draw $$directory/$$world.svg > /dev/null 2>&1; \
 	done
+
+# Runs the paper's experiments and what goes beyond them, and writes docs/reproduction.md with its figures.
+figures:
+	cargo run --release --locked -p dowise-cli -- reproduce --extras --out target/reproduction --docs docs
