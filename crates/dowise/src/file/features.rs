@@ -90,9 +90,10 @@ impl Reader<'_> {
             self.missing("[features]", key, help, node.span());
             return None;
         };
-        let what = format!("`{key}` of [features]");
-        let Ok(number) = u64::try_from(self.whole(found, &what)?) else {
-            self.wrong(found, &what, "a whole number from 0 on");
+        let whole = self.whole(found, &format!("`{key}` of [features]"))?;
+        let Ok(number) = u64::try_from(whole) else {
+            let problem = Problem::error("features", format!("`{key}` of [features] is {whole}"));
+            self.push(problem.help("a whole number from 0 on").at(self.place(found.span())));
             return None;
         };
         Some(Located::new(number, self.place(found.span())))

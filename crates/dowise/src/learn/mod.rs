@@ -3,6 +3,7 @@
 mod actions;
 mod counts;
 mod explain;
+mod explore;
 mod guard;
 mod knowledge;
 mod layout;
@@ -14,6 +15,7 @@ mod preset;
 mod rewards;
 mod save;
 mod sets;
+mod sparse;
 mod spec;
 mod width;
 
@@ -70,6 +72,11 @@ pub enum LearnError {
         /// Its name.
         width: &'static str,
     },
+    /// Posterior samples under a rule that only ever lowers values.
+    #[error(
+        "values that never rise rest on optimism, and samples are not optimistic; use a width or sets, or another schedule without `monotone`"
+    )]
+    NotOptimistic,
     /// Too many counters.
     #[error(
         "{what} would have {} counters, the limit is {MOST_CELLS}; use a learner that knows more structure (factors, key variables)",
@@ -387,6 +394,7 @@ impl Learner {
             let reading =
                 if sampled { rewards::Reading::Sampled(&mut rng) } else { rewards::Reading::Optimistic { log, scale } };
             self.rewards.read(&self.layout.state_space, reading, &mut self.model.reward_sc);
+            self.model.rewards_changed();
         }
         if let Some(mechanisms) = &self.mechanisms {
             let reading = match self.options.estimate {
@@ -409,43 +417,6 @@ impl Learner {
             delta: self.options.delta,
             range: 1.0,
         }
-    }
-
-    /// With some probability, or always, an intervention drawn from all.
-    fn explored(&self, stage: usize, state: usize, probability: f64) -> Option<Action> {
-        let Tie::Random(random) = self.ties().at(stage, state) else { return None };
-        let coin = (mix(random ^ 0x636f_696e) >> 11) as f64 / (1u64 << 53) as f64;
-        (coin < probability).then(|| self.any_allowed(state, random))
-    }
-
-    /// How likely a step explores, apart from what is optimistic.
-    fn exploring(&self) -> f64 {
-        match self.options.estimate {
-            Estimate::EpsilonGreedy { epsilon } => epsilon,
-            Estimate::Uniform => 1.0,
-            _ => 0.0,
-        }
-    }
-
-    fn explore(&mut self, probability: f64) {
-        let n = self.layout.n_states();
-        for i in 0..self.plan.policy_hs.len() {
-            if let Some(action) = self.explored(i / n, i % n, probability) {
-                self.planned.push((i, self.plan.policy_hs[i]));
-                self.plan.policy_hs[i] = action;
-            }
-        }
-    }
-
-    /// Puts the plan back; otherwise one that is kept for many episodes would explore more and more.
-    fn stop_exploring(&mut self) {
-        while let Some((i, action)) = self.planned.pop() {
-            self.plan.policy_hs[i] = action;
-        }
-    }
-
-    fn any_allowed(&self, state: usize, random: u64) -> Action {
-        crate::kernel::any_allowed(self.knowledge.interventions(), self.knowledge.state_space(), state, random)
     }
 
     /// One look ahead from every state, without storing values: the policy that real-time dynamic programming follows.
@@ -551,7 +522,7 @@ impl Agent for Learner {
         if self.model.needs_visits() {
             self.model.visits_hs[step.stage * self.layout.n_states() + step.state] += 1;
         }
-        self.rewards.observe(&self.layout.state_space, step.state, cause, step.rewards);
+        self.due |= self.rewards.observe(&self.layout.state_space, step.state, cause, step.rewards);
         if let Some(guard) = &mut self.guard {
             guard.observe(cause, self.layout.n_causes, step);
         }
@@ -560,7 +531,7 @@ impl Agent for Learner {
             let levers = self.knowledge.levers();
             let was_set =
                 |id: VarId| levers.iter().position(|l| *l == id).is_some_and(|l| all.lever(step.action, l).is_some());
-            mechanisms.observe(was_set, step.values);
+            self.due |= mechanisms.observe(was_set, step.values);
         }
     }
 
@@ -601,6 +572,10 @@ fn check(options: &Options) -> LearnResult<()> {
     match options.estimate {
         Estimate::Posterior { prior } if !(prior.is_finite() && prior > 0.0) => {
             bad("prior", prior, "a prior weight is a number above 0")
+        }
+        // The least of many samples is far too low, and nothing would ever correct it.
+        Estimate::Posterior { .. } if options.monotone || options.schedule == Schedule::Visited => {
+            Err(LearnError::NotOptimistic)
         }
         Estimate::EpsilonGreedy { epsilon } if !(0.0..=1.0).contains(&epsilon) => {
             bad("epsilon", epsilon, "epsilon is a probability between 0 and 1")

@@ -6,6 +6,7 @@ use super::counts::Counts;
 use super::layout::{FactorLayout, Layout};
 use super::posterior::dirichlet;
 use super::sets::{Balls, Confidence, Intervals};
+use super::sparse::Sparse;
 use super::width::{Parts, Widths};
 use crate::plan::{Contraction, Lookahead, Mean, Mix};
 
@@ -100,8 +101,11 @@ pub(crate) struct Model {
     contraction: Contraction,
     n_causes: usize,
     horizon: usize,
+    n_blocks: usize,
     /// `[block][factor]`; a block is all stages, or one.
     tables: Vec<Vec<Table>>,
+    /// In place of `tables` where rows are better kept by their nonzero entries.
+    sparse: Option<Sparse>,
     widths: Option<Widths>,
     /// Stage-free parts of the width.
     parts: Vec<WidthParts>,
@@ -138,8 +142,16 @@ impl Model {
         };
         let ceiling =
             if monotone { caps.iter().flat_map(|&cap| std::iter::repeat_n(cap, cells)).collect() } else { vec![] };
+        // Only where q is a function of its row and the mean next value alone.
+        let plain = matches!(rule, Rule::Mean)
+            && layout.flat
+            && !monotone
+            && widths.as_ref().is_some_and(|w| !w.needs_variance() && !w.needs_visits());
+        let sparse = if plain { Sparse::new(layout.n_states(), cells, n_blocks, &caps) } else { None };
+        let n_tables = if sparse.is_some() { 0 } else { n_blocks };
         Model {
-            tables: (0..n_blocks)
+            sparse,
+            tables: (0..n_tables)
                 .map(|_| layout.factors.iter().map(|f| Table::new(&rule, f, n_causes)).collect())
                 .collect(),
             parts: match &widths {
@@ -154,6 +166,7 @@ impl Model {
             contraction,
             n_causes,
             horizon: layout.horizon,
+            n_blocks,
             widths,
             reward_sc: vec![0.0; cells],
             caps,
@@ -181,12 +194,13 @@ impl Model {
             for (i, (factor, counts)) in layout.factors.iter().zip(counts.iter_mut()).enumerate() {
                 counts.take_touched(&mut self.touched);
                 changed |= !self.touched.is_empty();
-                let table = &mut self.tables[block][i];
                 for &row in &self.touched {
                     let row = row as usize;
                     let n = counts.n_r[row];
-                    let cell_of = table.cell(&self.rule, counts.values(row), n);
-                    factor.for_each_cell(row, |cell| table.set(cell, n_causes, counts.values(row), n, cell_of));
+                    if let Some(table) = self.tables.get_mut(block).map(|tables| &mut tables[i]) {
+                        let cell_of = table.cell(&self.rule, counts.values(row), n);
+                        factor.for_each_cell(row, |cell| table.set(cell, n_causes, counts.values(row), n, cell_of));
+                    }
                     if let Some(widths) = &self.widths {
                         let parts = &mut self.parts[block];
                         parts.of_rows[i][row] = widths.of_count(i, n);
@@ -200,6 +214,30 @@ impl Model {
             if changed && !layout.flat && self.widths.is_some() {
                 self.refresh_parts(layout, block);
             }
+            if let Some(mut sparse) = self.sparse.take() {
+                let stages = if self.n_blocks == 1 { 0..self.horizon } else { block..block + 1 };
+                for &row in &self.touched {
+                    let row = row as usize;
+                    let finish = |stage, mean| self.value(stage, block, row, mean, 0.0, 0.0);
+                    sparse.set(block, row, &counts[0], stages.clone(), finish);
+                }
+                self.sparse = Some(sparse);
+            }
+        }
+    }
+
+    /// Goes back to dense tables, to compare with.
+    #[cfg(test)]
+    pub(super) fn use_tables(&mut self, layout: &Layout) {
+        assert!(self.sparse.take().is_some());
+        let tables = || layout.factors.iter().map(|f| Table::new(&self.rule, f, self.n_causes)).collect();
+        self.tables = (0..self.n_blocks).map(|_| tables()).collect();
+    }
+
+    /// Tells the model that `reward_sc` was changed.
+    pub(crate) fn rewards_changed(&mut self) {
+        if let Some(sparse) = &mut self.sparse {
+            sparse.forget();
         }
     }
 
@@ -243,7 +281,7 @@ impl Model {
     }
 
     fn block(&self, stage: usize) -> usize {
-        if self.tables.len() == 1 { 0 } else { stage }
+        if self.n_blocks == 1 { 0 } else { stage }
     }
 
     /// q(s, ·) of one state, for real-time dynamic programming.
@@ -259,6 +297,13 @@ impl Model {
         q: &mut Vec<f64>,
     ) {
         let block = self.block(stage);
+        if let Some(sparse) = &self.sparse {
+            q.clear();
+            for row in state * self.n_causes..(state + 1) * self.n_causes {
+                q.push(self.value(stage, block, row, sparse.expected(block, row, next_value), 0.0, 0.0));
+            }
+            return;
+        }
         let [mean, square, _] = &mut self.moments;
         let order = || self.contraction.order();
         expect_at(layout, order(), &self.tables[block], self.n_causes, state, next_value, mean);
@@ -330,6 +375,11 @@ impl Model {
 impl Lookahead for Model {
     fn look(&mut self, stage: usize, next_value: &[f64], q: &mut Vec<f64>) {
         let block = self.block(stage);
+        if let Some(mut sparse) = self.sparse.take() {
+            sparse.look(stage, block, next_value, |row, mean| self.value(stage, block, row, mean, 0.0, 0.0), q);
+            self.sparse = Some(sparse);
+            return;
+        }
         self.contraction.apply(&self.tables[block], next_value, q, &mut self.spare);
         let (needs_variance, needs_visits) =
             self.widths.as_ref().map_or((false, false), |w| (w.needs_variance(), w.needs_visits()));

@@ -4,6 +4,8 @@ use dowise::WorldError;
 use dowise::world::{Analysis, Finding};
 use serde::Serialize;
 
+use super::features::FeatureReport;
+
 /// The whole answer.
 #[derive(Serialize)]
 pub(super) struct Report {
@@ -14,14 +16,22 @@ pub(super) struct Report {
     findings: Vec<Finding>,
     #[serde(skip_serializing_if = "Option::is_none")]
     analysis: Option<Analysis>,
+    /// Only if the world carries features.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    features: Option<FeatureReport>,
 }
 
 const SCHEMA: &str = "dowise-check/1";
 
 impl Report {
     /// Without an analysis the world is not sound.
-    pub(super) fn new(file: String, found: &WorldError, analysis: Option<Analysis>) -> Report {
+    pub(super) fn new(
+        file: String,
+        found: &WorldError,
+        analysis: Option<Analysis>,
+        features: Option<FeatureReport>,
+    ) -> Report {
         let findings = found.problems.iter().map(|p| p.finding(&found.sources));
-        Report { schema: SCHEMA, file, ok: analysis.is_some(), findings: findings.collect(), analysis }
+        Report { schema: SCHEMA, file, ok: analysis.is_some(), findings: findings.collect(), analysis, features }
     }
 }

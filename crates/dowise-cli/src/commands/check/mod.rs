@@ -1,5 +1,6 @@
 //! `dowise check`: is a world sound, how large is it, what is its structure worth?
 
+mod features;
 mod json;
 mod report;
 
@@ -7,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use dowise::{World, WorldError, draw};
 
+use self::features::FeatureReport;
 use crate::output::{Failure, Output, Status};
 use crate::render;
 use crate::worldfile::{self, WorldFile};
@@ -48,7 +50,7 @@ pub(crate) fn run(args: Args, output: &Output) -> Result<Status, Failure> {
         Ok(world) => world,
         Err(error) => {
             if args.json {
-                output.json(&json::Report::new(name, &error, None))?;
+                output.json(&json::Report::new(name, &error, None, None))?;
             } else {
                 render::problems(&error, output);
             }
@@ -61,15 +63,16 @@ pub(crate) fn run(args: Args, output: &Output) -> Result<Status, Failure> {
         output.talk(format_args!("drew {}", file.display()));
     }
     let analysis = world.analyse(args.episodes);
+    let features = FeatureReport::of(&world);
     let findings = WorldError { problems: world.findings().to_vec(), sources: vec![source] };
     if args.json {
-        output.json(&json::Report::new(name, &findings, Some(analysis)))?;
+        output.json(&json::Report::new(name, &findings, Some(analysis), features))?;
         return Ok(Status::Fine);
     }
     for finding in &findings.problems {
         render::show(finding, &findings.sources, output);
     }
-    output.data(report::report(&world, &analysis, output))?;
+    output.data(report::report(&world, &analysis, features.as_ref(), output))?;
     Ok(Status::Fine)
 }
 

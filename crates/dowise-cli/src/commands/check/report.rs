@@ -3,11 +3,12 @@
 use dowise::World;
 use dowise::world::{Analysis, Kind, Setting};
 
+use super::features::FeatureReport;
 use crate::output::Output;
 use crate::table::{self, Align};
 
 /// The whole report.
-pub(super) fn report(world: &World, analysis: &Analysis, output: &Output) -> String {
+pub(super) fn report(world: &World, analysis: &Analysis, features: Option<&FeatureReport>, output: &Output) -> String {
     let mut text = format!("{}: a {}, {} steps an episode.\n", world.name(), analysis.kind, analysis.horizon);
     if !world.about().is_empty() {
         text += &format!("{}\n", table::wrapped(world.about()));
@@ -22,6 +23,9 @@ pub(super) fn report(world: &World, analysis: &Analysis, output: &Output) -> Str
         output.heading("Factors without causes (F-UCBVI)"),
         table::wrapped(&format!("{verdict} {}", analysis.factored_view.why))
     );
+    if let Some(features) = features {
+        text += &format!("\n{}\n{}", output.heading("Features for linear learners"), features.text());
+    }
     text += &format!("\n{}\n{}", output.heading("Not known yet"), unknown(analysis));
     text
 }
