@@ -132,9 +132,7 @@ def test_messages_say_which_array_which_index_and_what_was_expected():
         "P has shape (3, 3, 2), expected (2, 3, 2) for [state, action, next state]"
     )
     assert wrong(P=np.eye(2)) == "P has 2 axes, expected 3: [state, action, next state]"
-    assert wrong(R=np.zeros(3)) == (
-        "R has shape (3,), expected (2, 3) or (2,) or (2, 3, 2) for [state, action]"
-    )
+    assert wrong(R=np.zeros(3)) == ("R has shape (3,), expected (2, 3) or (2,) or (2, 3, 2) for [state, action]")
     assert wrong(P=np.full(p, "a")).startswith("P holds <U1, expected real numbers")
     assert wrong(P=np.full(p, 0.5j)).startswith("P holds complex128, expected real numbers")
     assert wrong(P=None, R="rewards").startswith("R is not an array of real numbers")

@@ -15,7 +15,11 @@ def test_a_world_survives_its_text_its_pickle_and_a_file(name, tmp_path):
     world = dowise.World.named(name)
     path = tmp_path / "world.toml"
     path.write_text(world.to_text())
-    for again in (dowise.World.from_text(world.to_text()), pickle.loads(pickle.dumps(world)), dowise.World.from_file(path)):
+    for again in (
+        dowise.World.from_text(world.to_text()),
+        pickle.loads(pickle.dumps(world)),
+        dowise.World.from_file(path),
+    ):
         assert again == world and again.to_text() == world.to_text()
 
 

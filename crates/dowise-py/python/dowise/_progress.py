@@ -39,7 +39,9 @@ class Progress:
             self.bar.refresh()
             return
         left = (time.monotonic() - self.begun) * (total - done) / max(done, 1)
-        print(f"\r{self.what}: {done:,} of {total:,} {self.unit}, {left:.0f} s left ", end="", file=sys.stderr, flush=True)
+        print(
+            f"\r{self.what}: {done:,} of {total:,} {self.unit}, {left:.0f} s left ", end="", file=sys.stderr, flush=True
+        )
 
     def close(self) -> None:
         if self.bar:

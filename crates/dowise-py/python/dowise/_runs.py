@@ -84,9 +84,7 @@ def compare(
     shape = (len(places), len(names), repetitions)
     reward, optimal, value, seconds = np.moveaxis(numbers.reshape(*shape, 4), -1, 0)
     titles = [w if isinstance(w, str) else w.name for w in places]
-    result = Comparison(
-        titles, names, seed, regret.reshape(*shape, episodes), reward, optimal, value, seconds
-    )
+    result = Comparison(titles, names, seed, regret.reshape(*shape, episodes), reward, optimal, value, seconds)
     if interrupted:
         done = int(np.isfinite(reward).sum())
         raise Interrupted(f"interrupted after {done} of {reward.size} runs", result)

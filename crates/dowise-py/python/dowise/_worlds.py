@@ -55,10 +55,10 @@ def from_arrays(
 ) -> World:
     """A causal MDP: `P_z[s, a, z]`, how each state factor moves, and rewards.
 
-    `states`, `levers` and `keys` name the variables with their numbers of values (or the values' names); left out, there
-    is one of each, called "state", "action" and "z". `transitions` is `P[s, z, s']` for a single state factor, or
-    `{factor: (scope, table)}`; `rewards` is `R[s, z]`, `R[s]`, or `{term: (scope, table)}`. The first of a scope is the
-    table's first axis.
+    `states`, `levers` and `keys` name the variables with their numbers of values (or the values' names); left out,
+    there is one of each, called "state", "action" and "z". `transitions` is `P[s, z, s']` for a single state factor,
+    or `{factor: (scope, table)}`; `rewards` is `R[s, z]`, `R[s]`, or `{term: (scope, table)}`. The first of a scope is
+    the table's first axis.
 
     >>> import dowise, numpy as np
     >>> P_z = np.full((2, 50, 3), 1 / 3)
@@ -80,7 +80,9 @@ def from_gym(env: Any, horizon: int, *, name: str | None = None) -> World:
     inner = getattr(env, "unwrapped", env)
     table = getattr(inner, "P", inner)
     if not isinstance(table, Mapping):
-        raise ArrayError(f"{type(inner).__name__} has no table P[s][a] = [(probability, next state, reward, done), ...]")
+        raise ArrayError(
+            f"{type(inner).__name__} has no table P[s][a] = [(probability, next state, reward, done), ...]"
+        )
     n_states, n_actions = len(table), len(table[0])
     P = np.zeros((n_states + 1, n_actions, n_states + 1))
     R = np.zeros((n_states + 1, n_actions))
@@ -110,7 +112,10 @@ def check(world: World, episodes: int = 1000) -> Check:
 def scoped(given: Any) -> Any:
     """The tables of `{name: (scope, table)}` as dense arrays."""
     if isinstance(given, Mapping):
-        return {k: (list(v[0]), dense(v[1])) if isinstance(v, (tuple, list)) and len(v) == 2 else v for k, v in given.items()}
+        return {
+            k: (list(v[0]), dense(v[1])) if isinstance(v, (tuple, list)) and len(v) == 2 else v
+            for k, v in given.items()
+        }
     return dense(given)
 
 
