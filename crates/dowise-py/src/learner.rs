@@ -83,7 +83,10 @@ impl Learner {
             Ok(reward) if n == 1 => self.rewards[0] = reward + knowledge.interventions().cost(action),
             Ok(_) => {
                 let names: Vec<&str> = knowledge.rewards().iter().map(|r| r.name.as_str()).collect();
-                let message = format!("this learner does not know the rewards; pass reward=, one number for each of {}", names.join(", "));
+                let message = format!(
+                    "this learner does not know the rewards; pass reward=, one number for each of {}",
+                    names.join(", ")
+                );
                 return Err(learn(message));
             }
             Err(_) => {

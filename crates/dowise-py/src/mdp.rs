@@ -36,7 +36,9 @@ impl Mdp<'_> {
         let wanted = if swapped { [n_actions, n_states, n_states] } else { [n_states, n_actions, n_states] };
         p.expect(&[&wanted], axes)?;
         if n_states == 0 || n_actions == 0 {
-            return Err(array(format!("P has {n_states} states and {n_actions} actions, expected at least one of each")));
+            return Err(array(format!(
+                "P has {n_states} states and {n_actions} actions, expected at least one of each"
+            )));
         }
         p.rows(n_states)?;
         let rewards = self.rewards(&p, swapped, n_states, n_actions)?;

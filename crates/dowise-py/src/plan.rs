@@ -16,11 +16,7 @@ pub(crate) fn to_python<'py>(py: Python<'py>, data: &impl Serialize) -> PyResult
 }
 
 /// Values `[stage][state]` as an array, moved.
-pub(crate) fn by_stage<'py>(
-    py: Python<'py>,
-    values: Vec<f64>,
-    n_states: usize,
-) -> PyResult<Bound<'py, PyArray2<f64>>> {
+pub(crate) fn by_stage<'py>(py: Python<'py>, values: Vec<f64>, n_states: usize) -> PyResult<Bound<'py, PyArray2<f64>>> {
     let stages = values.len() / n_states;
     values.into_pyarray(py).reshape([stages, n_states])
 }
@@ -78,7 +74,10 @@ impl Plan {
         let state = given::state(&world.inner, state)?;
         let policy = self.policy.bind(py);
         let rank = policy.get_owned([stage, state]).ok_or_else(|| {
-            PlanError_::new_err(format!("there is no stage {stage}; stages run from 0 to {}", world.inner.horizon() - 1))
+            PlanError_::new_err(format!(
+                "there is no stage {stage}; stages run from 0 to {}",
+                world.inner.horizon() - 1
+            ))
         })?;
         world.intervention(py, &rank.into_pyobject(py)?.into_any())
     }

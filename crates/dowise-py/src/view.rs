@@ -18,8 +18,9 @@ pub(crate) fn shown<'py, T: pyo3::PyClass>(
     // or written to; the array is made read-only before anybody else sees it.
     #[allow(unsafe_code)]
     let array = unsafe { PyArrayDyn::borrow_from_array(&view, owner.clone().into_any()) };
-    array.try_readwrite().map(numpy::PyReadwriteArray::make_nonwriteable).map_err(|e| {
-        crate::error::array(format!("a table that nobody else has seen is in use: {e}"))
-    })?;
+    array
+        .try_readwrite()
+        .map(numpy::PyReadwriteArray::make_nonwriteable)
+        .map_err(|e| crate::error::array(format!("a table that nobody else has seen is in use: {e}")))?;
     Ok(array)
 }
