@@ -45,14 +45,15 @@ impl Simulation {
     }
 
     /// Plays an intervention; one that is not allowed is an error, or replaced by an allowed one drawn at random.
+    /// `None` is always replaced.
     #[pyo3(signature = (action, replace = false))]
-    fn step(&mut self, action: &Bound<'_, PyAny>, replace: bool) -> PyResult<Stepped> {
+    fn step(&mut self, action: Option<&Bound<'_, PyAny>>, replace: bool) -> PyResult<Stepped> {
         let world = &self.world.get().inner;
-        let action = given::action(world, action)?;
-        let action = match given::allowed(world, self.state, action) {
-            Ok(action) => action,
-            Err(_) if replace => self.simulator.any_allowed(self.state, &mut self.steps),
-            Err(error) => return Err(error),
+        let wanted = action.map(|action| given::action(world, action)).transpose()?;
+        let action = match wanted.map(|action| given::allowed(world, self.state, action)) {
+            Some(Ok(action)) => action,
+            Some(Err(error)) if !replace => return Err(error),
+            _ => self.simulator.any_allowed(self.state, &mut self.steps),
         };
         self.simulator.step(self.state, action, &mut self.steps, &mut self.outcome);
         let Outcome { values, rewards, reward, next_state } = &self.outcome;

@@ -4,7 +4,7 @@ use std::sync::{Arc, OnceLock};
 
 use dowise::world::{Kind, MechanismPart, Parts, WorldSpec};
 use dowise::{Planner, draw, worlds};
-use dowise_study::Environment;
+use dowise_study::{Environment, WorldChoice};
 use numpy::{PyArray1, PyArray2, PyArrayDyn, PyArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
@@ -75,6 +75,12 @@ impl World {
         let choices: Vec<(&str, &str)> = choices.iter().map(|(k, v)| (k.as_str(), v.as_str())).collect();
         let text = worlds::text(name, &choices).map_err(Raise::raise)?;
         World::from_text(py, &text, name)
+    }
+
+    /// A world file or a ready-made world with settings, as the command line takes them; `seed` draws those without one.
+    #[staticmethod]
+    fn _chosen(py: Python<'_>, text: &str, seed: u64) -> PyResult<World> {
+        py.detach(|| WorldChoice::read(text).make(seed)).map(World::from).map_err(Raise::raise)
     }
 
     #[staticmethod]
@@ -209,8 +215,9 @@ impl World {
 
     /// The best policy and its values.
     fn plan(slf: &Bound<'_, Self>, py: Python<'_>) -> PyResult<plan::Plan> {
+        let world = slf.get();
         let (best, value) = py.detach(|| -> PyResult<_> {
-            let environment = slf.get().environment()?;
+            let environment = world.environment()?;
             Ok((environment.best.clone(), environment.optimal()))
         })?;
         plan::Plan::new(py, slf.clone().unbind(), best, value)
@@ -247,6 +254,11 @@ impl World {
             }
         }
         Ok(out.into_any())
+    }
+
+    /// What an intervention does to each lever: the position of its value, `None` where it is left alone.
+    fn settings(&self, action: &Bound<'_, PyAny>) -> PyResult<Vec<Option<usize>>> {
+        Ok(self.inner.interventions().levers(given::action(&self.inner, action)?))
     }
 
     /// Number of the intervention that sets these levers: `{lever: value}` or a list, `None` leaves a lever alone.

@@ -32,6 +32,7 @@ use self::rewards::Rewards;
 use self::sets::Confidence;
 use self::width::{Sizes, Widths};
 use crate::kernel::{Anchor, CauseSpace, Kernel, KernelError, Scratch, Tie, mix};
+use crate::linear::LinearError;
 use crate::plan::{Buffers, Chooser, Plan, TIE_TOLERANCE, Ties, backward_induction, rewards_by_cause};
 use crate::world::{Action, VarId};
 
@@ -101,6 +102,12 @@ pub enum LearnError {
         "a guard compares key variables with interventions: it needs a learner with key variables and counts shared by all stages"
     )]
     NothingToGuard,
+    /// A learner that regresses on features cannot be made.
+    #[error(transparent)]
+    Linear(#[from] LinearError),
+    /// Options for a learner that regresses on features.
+    #[error("a learner that counts cannot regress on features; make it by name, or as a LinearLearner")]
+    NotLinear,
     /// A hidden variable acts on a lever left alone and on a key variable.
     #[error(
         "the lever {lever} is moved by something unobserved when left alone, so what is seen then says nothing about setting it; \
@@ -570,6 +577,7 @@ fn check(options: &Options) -> LearnResult<()> {
         return bad("episodes", 0.0, "at least one episode");
     }
     match options.estimate {
+        Estimate::Linear => Err(LearnError::NotLinear),
         Estimate::Posterior { prior } if !(prior.is_finite() && prior > 0.0) => {
             bad("prior", prior, "a prior weight is a number above 0")
         }
