@@ -1,8 +1,8 @@
 # `make check` is what has to pass before a change goes in.
 
-.PHONY: check format lint test doc examples
+.PHONY: check format lint test doc examples python figures benchmarks
 
-check: format lint test doc examples
+check: format lint test doc examples python
 
 format:
 	cargo fmt --all --check
@@ -26,3 +26,31 @@ examples:
 		"$$program" --quiet new $$world -o $$directory/$$world.toml; \
 		"$$program" --quiet check $$directory/$$world.toml --draw $$directory/$$world.svg > /dev/null 2>&1; \
 	done
+
+# Runs the paper's experiments and what goes beyond them, and writes docs/reproduction.md with its figures.
+figures:
+	cargo run --release --locked -p dowise-cli -- reproduce --extras --out target/reproduction --docs docs
+
+# The Python package: made as a wheel, installed into .venv and into an empty environment, checked and tested.
+# Built with the profile of the other tests, so that they share what is compiled.
+python:
+	cargo build --locked -p dowise-cli
+	python3 -m venv .venv
+	.venv/bin/pip install --quiet --disable-pip-version-check -r crates/dowise-py/requirements-dev.txt
+	.venv/bin/pip install --quiet --disable-pip-version-check --no-deps -r crates/dowise-py/requirements-tables.txt
+	rm -rf .venv/wheel .venv/empty
+	MATURIN_PEP517_ARGS="--profile dev" .venv/bin/pip wheel --quiet --disable-pip-version-check --no-deps -w .venv/wheel .
+	.venv/bin/pip install --quiet --disable-pip-version-check --no-deps --force-reinstall .venv/wheel/dowise-*.whl
+	.venv/bin/ruff check crates/dowise-py
+	.venv/bin/ruff format --check crates/dowise-py
+	.venv/bin/mypy -p dowise
+	.venv/bin/python -m mypy.stubtest dowise --ignore-unused-allowlist --allowlist crates/dowise-py/stubtest-allow.txt
+	.venv/bin/pytest
+	python3 -m venv .venv/empty
+	.venv/empty/bin/pip install --quiet --disable-pip-version-check .venv/wheel/dowise-*.whl
+	cd .venv/empty && bin/python -c "import dowise; print(dowise.compare('river-swim', ['graph-psrl'], 50, 2))"
+
+# Times beside a peer (installed into target/peer-venv), and how a plan grows with states and interventions.
+benchmarks:
+	python3 benchmarks/peers.py
+	cargo run --release --locked -p dowise --example plan_growth

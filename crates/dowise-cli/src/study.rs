@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Mutex;
 
-use dowise_study::{Directory, Ending, Event, Study, StudyError, Tables, execute, figures};
+use dowise_study::{Directory, Ending, Event, Study, StudyError, Tables, execute, figures, report};
 
 use crate::interrupt;
 use crate::output::{Failure, Output};
@@ -58,7 +58,7 @@ pub(crate) fn run(study: &Study, out: &Path, threads: usize, output: &Output) ->
     }
 }
 
-/// Draws all figures of a study into its directory; returns their names.
+/// Draws all figures of a study into its directory and writes its report; returns the figures' names.
 pub(crate) fn draw(
     study: &Study,
     tables: &Tables,
@@ -74,5 +74,7 @@ pub(crate) fn draw(
         drawn.map_err(|e| failure(e, output))?;
         names.push(name);
     }
+    let page = report(study, tables).and_then(|page| directory.write("report.html", page.as_bytes()));
+    page.map_err(|e| failure(e, output))?;
     Ok(names)
 }

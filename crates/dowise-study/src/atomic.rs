@@ -18,6 +18,14 @@ pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<(), StudyError> {
     })
 }
 
+/// Writes a file whole or not at all, making its directory if need be.
+pub fn write_file(path: &Path, bytes: &[u8]) -> Result<(), StudyError> {
+    if let Some(parent) = path.parent().filter(|p| !p.as_os_str().is_empty()) {
+        std::fs::create_dir_all(parent).map_err(|source| StudyError::Write { path: parent.to_owned(), source })?;
+    }
+    write(path, bytes)
+}
+
 fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let mut file = File::create(path)?;
     file.write_all(bytes)?;

@@ -53,11 +53,7 @@ impl Directory {
 
     /// Writes a file whole or not at all, making its directory if need be.
     pub fn write(&self, name: &str, bytes: &[u8]) -> Result<(), StudyError> {
-        let file = self.file(name);
-        if let Some(parent) = file.parent() {
-            create(parent)?;
-        }
-        atomic::write(&file, bytes)
+        atomic::write_file(&self.file(name), bytes)
     }
 
     /// What came of a run, if it is done. A file that cannot be understood counts as not done.

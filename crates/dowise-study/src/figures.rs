@@ -124,7 +124,8 @@ fn against(study: &Study, tables: &Tables, swept: &str, group: &[usize]) -> Opti
     })
 }
 
-fn point(x: f64, s: &Summary) -> Point {
+/// Mean with one standard deviation on both sides.
+pub(crate) fn point(x: f64, s: &Summary) -> Point {
     Point { x, y: s.mean, low: s.mean - s.sd, high: s.mean + s.sd }
 }
 

@@ -52,6 +52,20 @@ impl Simulator {
         &self.world
     }
 
+    /// The streams of a seed that a run draws starting states and steps from.
+    pub fn streams(seed: u64) -> [ChaCha8Rng; 2] {
+        [1, 2].map(|stream| {
+            let mut rng = ChaCha8Rng::seed_from_u64(seed);
+            rng.set_stream(stream);
+            rng
+        })
+    }
+
+    /// Draws an intervention that is allowed in a state, all alike.
+    pub fn any_allowed(&self, state: usize, rng: &mut ChaCha8Rng) -> Action {
+        crate::kernel::any_allowed(self.world.interventions(), self.world.state_space(), state, rng.random())
+    }
+
     /// Draws where an episode starts.
     pub fn start(&self, rng: &mut ChaCha8Rng) -> usize {
         match self.world.start() {
@@ -193,18 +207,14 @@ pub struct Run<'a> {
 impl<'a> Run<'a> {
     /// `planner` and `optimal_s` (its values at the first stage) belong to the same world as `simulator`.
     pub fn new(simulator: &'a Simulator, planner: &'a Planner, optimal_s: &'a [f64], seed: u64) -> Run<'a> {
-        let stream = |n: u64| {
-            let mut rng = ChaCha8Rng::seed_from_u64(seed);
-            rng.set_stream(n);
-            rng
-        };
+        let [starts, steps] = Simulator::streams(seed);
         Run {
             simulator,
             optimal_s,
             evaluator: Evaluator::new(planner),
             judged: Vec::new(),
-            starts: stream(1),
-            steps: stream(2),
+            starts,
+            steps,
             outcome: Outcome::default(),
             episode: 0,
         }

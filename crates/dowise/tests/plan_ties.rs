@@ -94,6 +94,15 @@ fn tied_interventions_are_not_walked_through_one_by_one() {
 }
 
 #[test]
+fn the_first_of_tied_interventions_is_planned_whatever_the_number_of_groups() {
+    for n in 1..=3 {
+        let world = build(&switches(n, &[0.0; 3]));
+        let first = Action((0..n).map(|i| world.interventions().part(i, Some(0))).sum());
+        assert!(Planner::new(&world).unwrap().plan().policy_hs.iter().all(|&a| a == first));
+    }
+}
+
+#[test]
 fn values_are_exact_even_where_differences_are_within_the_tolerance_for_ties() {
     let mut spec = switches(3, &[1.0, 0.0, 0.0]);
     if let RewardForm::Table(table) = &mut spec.rewards[1].form {

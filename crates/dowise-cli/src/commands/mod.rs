@@ -7,6 +7,7 @@ mod learn;
 mod new;
 mod plan;
 mod plot;
+mod reproduce;
 
 use crate::output::{Failure, Output, Status};
 
@@ -18,6 +19,7 @@ pub(crate) enum Command {
     Learn(learn::Args),
     Compare(compare::Args),
     Plot(plot::Args),
+    Reproduce(reproduce::Args),
     Completions(completions::Args),
 }
 
@@ -30,6 +32,7 @@ impl Command {
             Command::Learn(args) => learn::run(args, output),
             Command::Compare(args) => compare::run(args, output),
             Command::Plot(args) => plot::run(args, output),
+            Command::Reproduce(args) => reproduce::run(args, output),
             Command::Completions(args) => completions::run(args, output),
         }
     }

@@ -2,8 +2,10 @@
 
 use std::path::PathBuf;
 
+use dowise_study::paper::Results;
 use dowise_study::{Directory, Tables};
 
+use super::reproduce;
 use crate::output::{Failure, Output, Status};
 use crate::study;
 
@@ -22,6 +24,16 @@ Examples:
 
 pub(crate) fn run(args: Args, output: &Output) -> Result<Status, Failure> {
     let fail = |e| study::failure(e, output);
+    if !args.directory.join("study.toml").exists() {
+        let results = Results::load(&args.directory).map_err(fail)?;
+        if results.parts.is_empty() {
+            let directory = args.directory.display();
+            return Err(Failure::Usage(format!("{directory} holds no finished study: there is no study.toml in it")));
+        }
+        reproduce::write(&results, &args.directory).map_err(fail)?;
+        output.talk(format_args!("drew the figures in {}", args.directory.join("figures").display()));
+        return Ok(Status::Fine);
+    }
     let (directory, settings) = Directory::open(&args.directory).map_err(fail)?;
     let tables = Tables::read(&settings, &directory).map_err(fail)?;
     for name in study::draw(&settings, &tables, &directory, output)? {

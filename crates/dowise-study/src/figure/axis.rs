@@ -23,7 +23,7 @@ impl Range {
         }
         let mut ticks = match axis.scale {
             Scale::Linear => {
-                if from_zero && low >= 0.0 {
+                if from_zero && low >= 0.0 && axis.ticks.is_none() {
                     low = 0.0;
                 }
                 if low == high {

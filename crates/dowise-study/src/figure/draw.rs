@@ -36,7 +36,7 @@ impl Frame {
 
 pub(super) fn draw(figure: &Figure) -> Canvas {
     let subtitle = wrap(&figure.subtitle, WIDTH - 24.0);
-    let top = 38.0 + 15.0 * subtitle.len() as f64;
+    let top = 46.0 + 15.0 * subtitle.len() as f64;
     let points = || figure.series.iter().flat_map(|s| &s.points);
     let x = Range::new(&figure.x, points().map(|p| p.x), true);
     // Bands may reach below zero; on a logarithmic axis they must not stretch it.

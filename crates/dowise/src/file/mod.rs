@@ -15,7 +15,7 @@ use std::path::Path;
 use toml::de::DeTable;
 
 use self::node::Reader;
-use crate::world::{At, Located, Problem, Source, StartSpec, World, WorldError, WorldSpec};
+use crate::world::{At, FeatureSpec, Located, Problem, Source, StartSpec, World, WorldError, WorldSpec};
 
 impl World {
     /// Reads a world from the text of a world file; `name` is shown in messages.
@@ -69,40 +69,60 @@ fn text_of(path: &Path) -> Result<String, Box<Problem>> {
     Ok(text)
 }
 
+/// What the text of a world file states.
+pub(crate) struct Stated {
+    pub(crate) spec: WorldSpec,
+    pub(crate) features: Option<FeatureSpec>,
+    findings: Vec<Problem>,
+    sources: Vec<Source>,
+}
+
+impl Stated {
+    /// Reads the text, with CSV files relative to the directory, if there is one.
+    pub(crate) fn read(text: &str, name: &str, dir: Option<&Path>) -> Result<Stated, WorldError> {
+        // Some editors put a byte order mark in front; it means nothing in UTF-8.
+        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+        let mut reader = Reader::new(Source { name: name.to_owned(), text: text.to_owned() }, dir);
+        let (document, errors) = DeTable::parse_recoverable(text);
+        for error in errors {
+            let at = error.span().map(|span| At { source: 0, start: span.start, end: span.end });
+            reader.push(Problem::error("syntax", format!("not TOML: {}", error.message())).at(at));
+        }
+        if reader.failed() {
+            return Err(reader.fail());
+        }
+        let spec = reader.world(document.get_ref());
+        let features = reader.features(document.get_ref());
+        if reader.failed() {
+            return Err(reader.fail());
+        }
+        let (findings, sources) = reader.done();
+        Ok(Stated { spec, features, findings, sources })
+    }
+
+    /// Checks what is stated and compiles it.
+    pub(crate) fn build(self) -> Result<World, WorldError> {
+        let made = World::new(self.spec).and_then(|world| match &self.features {
+            Some(features) => world.with_features(features),
+            None => Ok(world),
+        });
+        match made {
+            Ok(mut world) => {
+                world.findings.splice(0..0, self.findings);
+                world.sources = self.sources;
+                Ok(world)
+            }
+            Err(mut error) => {
+                error.problems.splice(0..0, self.findings);
+                error.sources = self.sources;
+                Err(error)
+            }
+        }
+    }
+}
+
 fn read(text: &str, name: &str, dir: Option<&Path>) -> Result<World, WorldError> {
-    // Some editors put a byte order mark in front; it means nothing in UTF-8.
-    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    let mut reader = Reader::new(Source { name: name.to_owned(), text: text.to_owned() }, dir);
-    let (document, errors) = DeTable::parse_recoverable(text);
-    for error in errors {
-        let at = error.span().map(|span| At { source: 0, start: span.start, end: span.end });
-        reader.push(Problem::error("syntax", format!("not TOML: {}", error.message())).at(at));
-    }
-    if reader.failed() {
-        return Err(reader.fail());
-    }
-    let spec = reader.world(document.get_ref());
-    let features = reader.features(document.get_ref());
-    if reader.failed() {
-        return Err(reader.fail());
-    }
-    let (findings, sources) = reader.done();
-    let made = World::new(spec).and_then(|world| match &features {
-        Some(features) => world.with_features(features),
-        None => Ok(world),
-    });
-    match made {
-        Ok(mut world) => {
-            world.findings.splice(0..0, findings);
-            world.sources = sources;
-            Ok(world)
-        }
-        Err(mut error) => {
-            error.problems.splice(0..0, findings);
-            error.sources = sources;
-            Err(error)
-        }
-    }
+    Stated::read(text, name, dir)?.build()
 }
 
 impl Reader<'_> {

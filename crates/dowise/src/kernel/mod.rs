@@ -220,6 +220,12 @@ impl Kernel {
         }
     }
 
+    /// How far the distribution of an intervention may be off in a state (total variation); nothing where it is known.
+    pub(crate) fn radius(&self, state: usize, action: Action) -> f64 {
+        let of = |g: &Group| g.radius(g.row_of(state), g.setting_of(&self.interventions, action));
+        self.groups.iter().map(of).sum()
+    }
+
     /// Each group's part of an intervention, added to `out`.
     pub(crate) fn decode(&self, action: Action, out: &mut Vec<u32>) {
         out.extend(self.groups.iter().map(|g| g.setting_of(&self.interventions, action) as u32));

@@ -8,19 +8,27 @@ pub(crate) struct Counts {
     pub(crate) n_r: Vec<u32>,
     /// N(row, value), `[row][value]`
     pub(crate) n_rv: Vec<u32>,
-    /// Rows seen since [`Counts::take_touched`], each once or more.
+    /// Rows seen since [`Counts::take_touched`], each once: some learners never ask, so the list must not outgrow the rows.
     touched: Vec<u32>,
+    is_touched: Vec<bool>,
 }
 
 impl Counts {
     pub(crate) fn new(n_rows: usize, n_values: usize) -> Counts {
-        Counts { n_values, n_r: vec![0; n_rows], n_rv: vec![0; n_rows * n_values], touched: Vec::new() }
+        let (touched, is_touched) = (Vec::new(), vec![false; n_rows]);
+        Counts { n_values, n_r: vec![0; n_rows], n_rv: vec![0; n_rows * n_values], touched, is_touched }
     }
 
     pub(crate) fn add(&mut self, row: usize, value: usize) {
         self.n_r[row] += 1;
         self.n_rv[row * self.n_values + value] += 1;
-        self.touched.push(row as u32);
+        self.touch(row);
+    }
+
+    fn touch(&mut self, row: usize) {
+        if !std::mem::replace(&mut self.is_touched[row], true) {
+            self.touched.push(row as u32);
+        }
     }
 
     /// Counts of the values of a row.
@@ -50,7 +58,7 @@ impl Counts {
             let Some(total) = self.n_r[row].checked_add(n) else { return false };
             self.n_r[row] = total;
             self.n_rv[row * self.n_values + value] = n;
-            self.touched.push(row as u32);
+            self.touch(row);
         }
         true
     }
@@ -60,6 +68,27 @@ impl Counts {
         out.clear();
         out.append(&mut self.touched);
         out.sort_unstable();
-        out.dedup();
+        out.iter().for_each(|&row| self.is_touched[row as usize] = false);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_never_asked_for_does_not_pile_up() {
+        let mut counts = Counts::new(3, 2);
+        (0..1000).for_each(|i| counts.add(i % 2, i % 2));
+        assert!(counts.touched.len() <= 3);
+        let mut rows = Vec::new();
+        counts.take_touched(&mut rows);
+        assert_eq!(rows, [0, 1]);
+        counts.take_touched(&mut rows);
+        assert!(rows.is_empty());
+        counts.add(2, 1);
+        counts.take_touched(&mut rows);
+        assert_eq!(rows, [2]);
+        assert_eq!((counts.total(), counts.values(0)), (1001, &[500, 0][..]));
     }
 }

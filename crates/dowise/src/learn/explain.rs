@@ -39,14 +39,23 @@ impl Learner {
     /// # Cost
     /// Two plans and a look at every intervention (or, beyond 65,536, at those that differ from the best in one lever).
     pub fn explain(&self, stage: usize, state: usize, n: usize) -> Explanation {
+        if let Some(guard) = self.guard.as_ref().filter(|g| g.ledger.tripped.is_some()) {
+            return guard.direct.explain(stage, state, n);
+        }
         let mut now = self.clone();
         now.guard = None;
+        now.due = true;
+        if matches!(self.options.estimate, Estimate::EpsilonGreedy { .. } | Estimate::Uniform) {
+            // What is drawn at random has no reasons; what it has seen does.
+            now.options.estimate = Estimate::Greedy;
+        }
         now.begin_episode();
         let best = now.policy()[stage * self.layout.n_states() + state];
         let value_next = |plan: &Plan| plan.value_hs[(stage + 1) * plan.n_states..(stage + 2) * plan.n_states].to_vec();
         let mut hoped_q = Vec::new();
         now.model.look_at(&self.layout, stage, state, &value_next(&now.plan), &mut hoped_q);
-        let (mut mean_model, mean_plan) = now.mean_plan();
+        let mean_choice = now.mean_choice();
+        let (mut mean_model, mean_plan) = now.mean_plan(&mean_choice);
         let mut mean_q = Vec::new();
         mean_model.look_at(&self.layout, stage, state, &value_next(&mean_plan), &mut mean_q);
         let visits: Vec<f64> = (0..self.layout.n_causes).map(|c| f64::from(self.visits(stage, state, c))).collect();
@@ -59,17 +68,17 @@ impl Learner {
             .filter(|&a| all.allows(&digits, a))
             .map(|action| {
                 let cost = all.cost(action);
-                let average = |of: &[f64]| now.average(state, action, of);
                 Preferred {
                     action,
-                    hoped: average(&hoped_q) - cost,
-                    mean: average(&mean_q) - cost,
-                    visits: average(&visits),
+                    hoped: now.choice.hope(state, action, &hoped_q).min(now.model.caps[stage]) - cost,
+                    mean: mean_choice.average(state, action, &mean_q) - cost,
+                    visits: mean_choice.average(state, action, &visits),
                 }
             })
             .collect();
+        // Among equals (up to rounding) the one that it takes comes first.
         preferred.sort_by(|a, b| {
-            b.hoped.total_cmp(&a.hoped).then((b.action == best).cmp(&(a.action == best))).then(a.action.cmp(&b.action))
+            (b.action == best).cmp(&(a.action == best)).then(b.hoped.total_cmp(&a.hoped)).then(a.action.cmp(&b.action))
         });
         preferred.truncate(n);
         Explanation { stage, state, preferred }
@@ -93,15 +102,17 @@ impl Learner {
         out
     }
 
-    /// Σ_c P(c | s, a) of(c), with what the learner believes P(c | s, a) to be.
-    fn average(&self, state: usize, action: Action, of: &[f64]) -> f64 {
-        match &self.choice {
-            Choice::Actions(list) => of[list.rank(action)],
-            Choice::Keys(kernel) => {
-                let mut prob = vec![0.0; of.len()];
-                kernel.distribution(state, action, &mut prob);
-                prob.iter().zip(of).map(|(p, x)| p * x).sum()
+    /// What interventions are believed to set off, by plain averages of what was seen.
+    fn mean_choice(&self) -> Choice {
+        match &self.mechanisms {
+            Some(mechanisms) => {
+                let reading = super::mechanisms::Reading::<rand_chacha::ChaCha8Rng>::Mean;
+                let kernel = mechanisms.kernel(reading);
+                Choice::Keys(Box::new(
+                    kernel.expect("what was learned has the same shape as when the learner was made"),
+                ))
             }
+            None => self.choice.clone(),
         }
     }
 
@@ -115,7 +126,7 @@ impl Learner {
     }
 
     /// A plan by plain averages: no width, no sample. Rows never seen lead nowhere.
-    fn mean_plan(&self) -> (Model, Plan) {
+    fn mean_plan(&self, choice: &Choice) -> (Model, Plan) {
         let mut counts = self.counts.clone();
         counts.iter_mut().flatten().for_each(|c| {
             let entries = c.entries();
@@ -126,16 +137,31 @@ impl Learner {
         let reading = super::rewards::Reading::<rand_chacha::ChaCha8Rng>::Mean;
         self.rewards.read(&self.layout.state_space, reading, &mut model.reward_sc);
         let mut plan = Plan::new(self.layout.horizon, self.layout.n_states());
-        if self.options.estimate != Estimate::Uniform {
-            backward_induction(
-                &mut model,
-                &self.choice,
-                self.tolerance,
-                Ties::First,
-                &mut Buffers::default(),
-                &mut plan,
-            );
-        }
+        backward_induction(&mut model, choice, self.tolerance, Ties::First, &mut Buffers::default(), &mut plan);
         (model, plan)
+    }
+}
+
+impl Choice {
+    /// Σ_c P(c | s, a) of(c).
+    fn average(&self, state: usize, action: Action, of: &[f64]) -> f64 {
+        match self {
+            Choice::Actions(list) => of[list.rank(action)],
+            Choice::Keys(kernel) => {
+                let mut prob = vec![0.0; of.len()];
+                kernel.distribution(state, action, &mut prob);
+                prob.iter().zip(of).map(|(p, x)| p * x).sum()
+            }
+        }
+    }
+
+    /// The same, with what is not known of P(c | s, a) taken at its best.
+    fn hope(&self, state: usize, action: Action, of: &[f64]) -> f64 {
+        let off = match self {
+            Choice::Actions(_) => 0.0,
+            Choice::Keys(kernel) => kernel.radius(state, action),
+        };
+        let (lo, hi) = of.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(lo, hi), &x| (lo.min(x), hi.max(x)));
+        self.average(state, action, of) + off * (hi - lo)
     }
 }

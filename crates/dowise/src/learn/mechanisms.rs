@@ -32,11 +32,13 @@ impl Mechanisms {
     /// `None` if everything is known.
     pub(crate) fn new(world: &World) -> LearnResult<Option<Mechanisms>> {
         let world = observed_only(world)?;
+        // What no cause depends on is nobody's business; nor is how a lever behaves that is never left alone.
+        let needed: Vec<usize> = groups::groups(&world).into_iter().flat_map(|g| g.mechanisms).collect();
         let unknown: Vec<(usize, Space, Counts)> = world
             .mechanisms()
             .iter()
             .enumerate()
-            .filter(|(_, m)| m.table.is_none())
+            .filter(|(i, m)| m.table.is_none() && needed.contains(i))
             .map(|(i, m)| {
                 let rows = Space::new(&world.sizes(&m.parents)).expect("counted when the world was made");
                 let n_values = world.sizes(&m.children).iter().product();
@@ -52,7 +54,9 @@ impl Mechanisms {
     }
 
     /// Counts one step: `values` of all variables by [`VarId`]; a lever that was set says nothing about its own mechanism.
-    pub(crate) fn observe(&mut self, was_set: impl Fn(VarId) -> bool, values: &[u16]) {
+    /// Whether some row has now been seen 1, 2, 4, 8, … times.
+    pub(crate) fn observe(&mut self, was_set: impl Fn(VarId) -> bool, values: &[u16]) -> bool {
+        let mut doubled = false;
         for (i, rows, counts) in &mut self.unknown {
             let m = &self.world.mechanisms()[*i];
             if m.children.iter().any(|&id| was_set(id)) {
@@ -63,7 +67,9 @@ impl Mechanisms {
             let value =
                 m.children.iter().fold(0, |v, id| v * self.world.variable(*id).size() + usize::from(values[id.ix()]));
             counts.add(row, value);
+            doubled |= counts.n_r[row].is_power_of_two();
         }
+        doubled
     }
 
     /// The kernel that the counts amount to.

@@ -106,14 +106,18 @@ impl Rewards {
         self.terms.iter().map(|t| t.seen.n.len()).sum()
     }
 
-    pub(crate) fn observe(&mut self, states: &Space, state: usize, cause: usize, rewards: &[f64]) {
+    /// Takes in what was paid; whether some row has now been seen 1, 2, 4, 8, … times.
+    pub(crate) fn observe(&mut self, states: &Space, state: usize, cause: usize, rewards: &[f64]) -> bool {
+        let mut doubled = false;
         for term in &mut self.terms {
             let row = term.rows[term.state_row(states, state) * self.n_causes + cause] as usize;
             let [lo, hi] = term.range;
             let reward: f64 = term.of.iter().map(|&i| rewards[i]).sum();
             term.seen.sum[row] += if hi > lo { ((reward - lo) / (hi - lo)).clamp(0.0, 1.0) } else { 0.0 };
             term.seen.n[row] += 1;
+            doubled |= term.seen.n[row].is_power_of_two();
         }
+        doubled
     }
 
     /// Writes expected rewards into `out[state][cause]`.

@@ -2,6 +2,7 @@
 
 mod contract;
 mod evaluate;
+mod mixed;
 mod truth;
 
 pub(crate) use contract::{Contraction, Mean, Mix};

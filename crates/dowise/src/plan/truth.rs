@@ -8,7 +8,7 @@ use crate::kernel::{CauseSpace, Kernel, KernelError};
 use crate::world::{Action, Start, VarId, World};
 
 /// Why a world cannot be planned in.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum PlanError {
     /// P(c | s, do(a)) cannot be computed.
     #[error(transparent)]
@@ -42,6 +42,18 @@ pub enum PlanError {
         found: usize,
         /// Entries needed.
         expected: usize,
+    },
+    /// A policy that draws with numbers that are no probabilities.
+    #[error(
+        "at stage {stage} in state {state} the policy's probabilities are not numbers from 0 on that sum to 1 (sum {sum})"
+    )]
+    PolicyNotRandom {
+        /// Stage, from 1.
+        stage: usize,
+        /// State index.
+        state: usize,
+        /// What they sum to.
+        sum: f64,
     },
     /// A policy that does what is not allowed.
     #[error("at stage {stage} in state {state} the policy's intervention is not allowed there")]

@@ -128,6 +128,31 @@ impl Interventions {
         Action(code)
     }
 
+    /// Position of an intervention in increasing order, the inverse of [`Interventions::nth`]; `None` if it is not one.
+    pub fn rank(&self, action: Action) -> Option<u64> {
+        if let Setting::List(list) = &self.setting {
+            return list.binary_search(&action).ok().map(|i| i as u64);
+        }
+        let most = self.sizes.first().map_or(1, |&n| u128::from(self.places[0]) * (n as u128 + 1));
+        if u128::from(action.0) >= most {
+            return None;
+        }
+        let mut left = self.ways[0].len() - 1;
+        let mut rank = 0;
+        for i in 0..self.sizes.len() {
+            match self.lever(action, i) {
+                None if self.setting == Setting::All => return None,
+                None => {}
+                Some(value) => {
+                    let alone = if self.setting == Setting::All { 0 } else { self.ways[i + 1][left] };
+                    left = left.checked_sub(1)?;
+                    rank += alone + value as u64 * self.ways[i + 1][left];
+                }
+            }
+        }
+        Some(rank)
+    }
+
     /// What an intervention does to one lever: `None` leaves it alone.
     pub fn lever(&self, action: Action, lever: usize) -> Option<usize> {
         let digit = action.0 / self.places[lever] % (self.sizes[lever] as u64 + 1);
@@ -181,6 +206,11 @@ impl Interventions {
 
     /// Whether an intervention is allowed in a state with these factor values.
     pub fn allows(&self, state: &[usize], action: Action) -> bool {
+        // A number beyond the last one would be read as a smaller one.
+        let end = self.places.first().map_or(1, |place| place * (self.sizes[0] as u64 + 1));
+        if action.0 >= end {
+            return false;
+        }
         let in_setting = match &self.setting {
             Setting::All => (0..self.sizes.len()).all(|i| self.lever(action, i).is_some()),
             Setting::AtMost(k) => (0..self.sizes.len()).filter(|&i| self.lever(action, i).is_some()).count() <= *k,
@@ -212,6 +242,12 @@ mod tests {
             let codes: Vec<Action> = (0..count).map(|i| all.nth(i)).collect();
             assert!(codes.windows(2).all(|w| w[0] < w[1]));
             assert!(codes.iter().all(|&a| all.allows(&[], a) && all.action(&all.levers(a)) == a));
+            assert!(
+                codes.iter().all(|&a| !all.allows(&[], Action(a.0 + 3 * 4 * 5))),
+                "no intervention has two numbers"
+            );
+            let ranks: Vec<u64> = (0..99).filter_map(|code| all.rank(Action(code))).collect();
+            assert_eq!(ranks, (0..count).collect::<Vec<_>>(), "rank is the inverse of nth, and knows no others");
         }
     }
 

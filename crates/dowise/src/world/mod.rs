@@ -5,6 +5,7 @@ mod build;
 mod factored_view;
 mod features;
 mod interventions;
+mod parts;
 mod problem;
 mod spec;
 mod variable;
@@ -17,7 +18,8 @@ pub(crate) use build::{MOST_VALUES, nearest};
 pub use factored_view::{Dependent, FactoredView, Outside};
 pub use features::FeatureMap;
 pub use interventions::{Action, Forbid, Interventions, Setting};
-pub use problem::{At, Located, Problem, Severity, Source, WorldError};
+pub use parts::{MechanismPart, Parts};
+pub use problem::{At, Finding, Located, Place, Problem, Severity, Source, WorldError};
 pub use spec::*;
 pub use variable::{Kind, VarId, Variable};
 

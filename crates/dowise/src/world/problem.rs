@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use serde::Serialize;
+
 /// A stretch of bytes in one of the sources that a world was read from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct At {
@@ -128,7 +130,49 @@ impl Source {
     }
 }
 
+/// A [`Problem`] as plain data, with its place in lines and columns.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Finding {
+    /// `error`, `warning` or `note`.
+    pub severity: &'static str,
+    /// Its code.
+    pub code: &'static str,
+    /// What is wrong.
+    pub message: String,
+    /// What to do.
+    pub help: Option<String>,
+    /// Where, if that is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub place: Option<Place>,
+}
+
+/// A place in a file.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Place {
+    /// The file as it was named.
+    pub file: String,
+    /// Line, from 1.
+    pub line: usize,
+    /// Column, from 1.
+    pub column: usize,
+}
+
 impl Problem {
+    /// The finding as plain data.
+    pub fn finding(&self, sources: &[Source]) -> Finding {
+        let severity = match self.severity {
+            Severity::Error => "error",
+            Severity::Warning => "warning",
+            Severity::Note => "note",
+        };
+        let place = self.at.and_then(|at| Some((sources.get(at.source)?, at))).map(|(source, at)| {
+            let (line, column) = source.line_column(at.start);
+            Place { file: source.name.clone(), line, column }
+        });
+        let Problem { code, message, help, .. } = self.clone();
+        Finding { severity, code, message, help, place }
+    }
+
     /// The finding on one line: `file:line:column: message; help`.
     pub fn render(&self, sources: &[Source]) -> String {
         let mut out = String::new();

@@ -6,6 +6,13 @@ mod reference;
 mod small_worlds;
 
 mod agreement;
+mod bad_options;
+mod coverage;
 mod equalities;
+mod explain;
 mod guard;
+mod invariants;
+mod optimism;
 mod save;
+mod stability;
+mod unknown;

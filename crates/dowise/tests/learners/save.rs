@@ -104,7 +104,7 @@ fn saved(arena: &Arena) -> String {
 }
 
 fn refused(knowledge: &Knowledge, text: &str) -> String {
-    Learner::restore(knowledge, text).err().expect("refused").to_string()
+    Learner::restore(knowledge, text).expect_err("refused").to_string()
 }
 
 #[test]

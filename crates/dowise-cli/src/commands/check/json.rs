@@ -1,7 +1,7 @@
 //! What `dowise check --json` prints.
 
 use dowise::WorldError;
-use dowise::world::{Analysis, Problem, Severity};
+use dowise::world::{Analysis, Finding};
 use serde::Serialize;
 
 use super::features::FeatureReport;
@@ -21,24 +21,6 @@ pub(super) struct Report {
     features: Option<FeatureReport>,
 }
 
-#[derive(Serialize)]
-struct Finding {
-    severity: &'static str,
-    code: &'static str,
-    message: String,
-    help: Option<String>,
-    /// Line and column from 1, where the place is known.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    place: Option<Place>,
-}
-
-#[derive(Serialize)]
-struct Place {
-    file: String,
-    line: usize,
-    column: usize,
-}
-
 const SCHEMA: &str = "dowise-check/1";
 
 impl Report {
@@ -49,20 +31,7 @@ impl Report {
         analysis: Option<Analysis>,
         features: Option<FeatureReport>,
     ) -> Report {
-        let findings = found.problems.iter().map(|p| {
-            let place = p.at.and_then(|at| found.line_column(at));
-            finding(p, place.map(|(file, line, column)| Place { file: file.to_owned(), line, column }))
-        });
+        let findings = found.problems.iter().map(|p| p.finding(&found.sources));
         Report { schema: SCHEMA, file, ok: analysis.is_some(), findings: findings.collect(), analysis, features }
     }
-}
-
-fn finding(problem: &Problem, place: Option<Place>) -> Finding {
-    let severity = match problem.severity {
-        Severity::Error => "error",
-        Severity::Warning => "warning",
-        Severity::Note => "note",
-    };
-    let Problem { code, message, help, .. } = problem.clone();
-    Finding { severity, code, message, help, place }
 }

@@ -125,3 +125,29 @@ fn exactly_the_corners_are_left_of_corners_and_mixtures() {
         assert_eq!(kept, expected);
     }
 }
+
+#[test]
+fn points_that_barely_stick_out_are_kept() {
+    // On a sphere every point is a corner, by a little: for the loss that points to it no other is as good.
+    let mut rng = ChaCha8Rng::seed_from_u64(2);
+    for n_causes in 3..=6 {
+        let n = 60;
+        let directions: Vec<Vec<f64>> = (0..n)
+            .map(|_| {
+                let free: Vec<f64> = (0..n_causes).map(|_| rng.random_range(-1.0..1.0)).collect();
+                let mean = free.iter().sum::<f64>() / n_causes as f64;
+                let length = free.iter().map(|x| (x - mean).powi(2)).sum::<f64>().sqrt();
+                free.iter().map(|x| (x - mean) / length).collect()
+            })
+            .collect();
+        for radius in [0.1, 1e-3, 1e-6] {
+            let row = |d: &Vec<f64>| d.iter().map(|x| 1.0 / n_causes as f64 + radius * x).collect::<Vec<f64>>();
+            let rows: Vec<Vec<f64>> = directions.iter().map(row).collect();
+            let settings: Vec<Setting> =
+                (0..n).map(|i| Setting { part: i as u64, cost: 0.0, n_set: 1, signature: 0 }).collect();
+            let prob: Vec<f64> = (0..n_causes).flat_map(|c| rows.iter().map(move |row| row[c])).collect();
+            let all: Vec<u32> = (0..n as u32).collect();
+            assert_eq!(prune(&all, &settings, &prob, n_causes, false, &mut PLENTY.clone()), all);
+        }
+    }
+}

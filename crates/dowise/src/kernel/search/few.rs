@@ -70,18 +70,14 @@ impl Kernel {
             }
             std::mem::swap(values, spare);
             values.clear();
-            values.resize(spare.len() / n_causes * row.n, 0.0);
-            let blocks = spare.chunks_exact(n_causes * tail).zip(values.chunks_exact_mut(row.n * tail));
-            for (input, output) in blocks {
-                for (i, out) in output.chunks_exact_mut(tail).enumerate() {
-                    for (c, x) in input.chunks_exact(tail).enumerate() {
-                        let p = row.prob[c * row.n + i];
-                        out.iter_mut().zip(x).for_each(|(o, x)| *o += p * x);
-                    }
-                    if self.has_costs || doubt > 0.0 {
-                        let own = group.own(group.row_of(state), row.setting(i), doubt);
-                        out.iter_mut().for_each(|o| *o += own);
-                    }
+            match row.prob {
+                &[p, q, r, t] if n_causes == 2 && row.n == 2 => sum_out_pair([[p, q], [r, t]], spare, tail, values),
+                prob => sum_out(prob, n_causes, row.n, spare, tail, values),
+            }
+            if self.has_costs || doubt > 0.0 {
+                for (i, out) in values.chunks_exact_mut(tail).enumerate() {
+                    let own = group.own(group.row_of(state), row.setting(i % row.n), doubt);
+                    out.iter_mut().for_each(|o| *o += own);
                 }
             }
             tail *= row.n;
@@ -117,5 +113,33 @@ impl Kernel {
         self.limit.is_none_or(|limit| n_set <= limit)
             && (self.cross.is_empty()
                 || !self.interventions.is_forbidden(digits, Action(self.part(state, combination))))
+    }
+}
+
+/// Replaces an axis of causes by one of settings: `prob` is `[cause][setting]`, and `tail` numbers lie inside the axis.
+fn sum_out(prob: &[f64], n_causes: usize, n: usize, input: &[f64], tail: usize, output: &mut Vec<f64>) {
+    output.resize(input.len() / n_causes * n, 0.0);
+    for (input, output) in input.chunks_exact(n_causes * tail).zip(output.chunks_exact_mut(n * tail)) {
+        for (i, out) in output.chunks_exact_mut(tail).enumerate() {
+            for (c, x) in input.chunks_exact(tail).enumerate() {
+                let p = prob[c * n + i];
+                out.iter_mut().zip(x).for_each(|(o, x)| *o += p * x);
+            }
+        }
+    }
+}
+
+/// The same for two causes and two settings: what a binary key variable comes down to.
+fn sum_out_pair(prob: [[f64; 2]; 2], input: &[f64], tail: usize, output: &mut Vec<f64>) {
+    if tail == 1 {
+        let pairs = input.as_chunks::<2>().0.iter();
+        output.extend(pairs.flat_map(|[x, y]| [0, 1].map(|i| prob[0][i] * x + prob[1][i] * y)));
+        return;
+    }
+    for block in input.chunks_exact(2 * tail) {
+        let (x, y) = block.split_at(tail);
+        for i in 0..2 {
+            output.extend(x.iter().zip(y).map(|(x, y)| prob[0][i] * x + prob[1][i] * y));
+        }
     }
 }

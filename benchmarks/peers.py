@@ -1,0 +1,96 @@
+"""Time per episode of dowise and of rlberry 0.6.0 on the paper's environment, measured in one run.
+
+    python3 benchmarks/peers.py            # makes a virtual environment, installs the peer, measures both
+
+rlberry learns an ordinary MDP of the same size drawn in the same way (it has no key variables), with numba compiled
+before the clock starts. Times are the best of three, on one core. The ratios are what counts: both sides ran on the same
+machine at the same time of day. Writes benchmarks/peers.json and a table in Markdown to standard output.
+"""
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import time
+import venv
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parent
+PEER = ["rlberry==0.6.0", "gymnasium==0.29.1", "numba", "setuptools<81"]
+SIZES = {"S 8, A 64": (3, 4, 200), "S 64, A 343": (6, 7, 20)}  # factors, levels, episodes timed
+
+
+def measure_peer():
+    """Runs inside the virtual environment: microseconds per episode of rlberry's UCBVI and PSRL."""
+    import logging
+
+    import numpy as np
+    from rlberry.agents import PSRLAgent, UCBVIAgent
+    from rlberry.envs.finite import FiniteMDP
+
+    logging.disable(logging.CRITICAL)
+    horizon, n_keys = 5, 3
+    for size, (factors, levels, episodes) in SIZES.items():
+        rng = np.random.default_rng(1)
+        n_states, n_actions, n_causes = 2**factors, levels**n_keys, 2**n_keys
+        cause = rng.dirichlet(np.ones(n_causes), size=(n_states, n_actions))
+        one = rng.dirichlet(np.ones(2), size=(factors, 2, n_causes))
+        bits = (np.arange(n_states)[:, None] >> np.arange(factors)) & 1
+        step = np.ones((n_states, n_causes, n_states))
+        for i in range(factors):
+            step *= one[i][bits[:, i]][:, :, bits[:, i]]
+        transitions = np.einsum("sac,scn->san", cause, step)
+        transitions /= transitions.sum(axis=2, keepdims=True)
+        # rlberry asks for rows that sum to one to the last digit.
+        transitions[..., -1] += 1.0 - transitions.sum(axis=2)
+        rewards = np.einsum("sac,sc->sa", cause, rng.random((n_states, n_causes)))
+        for name, agent_class, options in [
+            ("UCBVI", UCBVIAgent, dict(bonus_scale_factor=1.0, stage_dependent=False, real_time_dp=False)),
+            ("PSRL", PSRLAgent, dict()),
+        ]:
+            best = float("inf")
+            for attempt in range(4):
+                env = FiniteMDP(rewards, transitions, initial_state_distribution=0)
+                agent = agent_class(env, gamma=1.0, horizon=horizon, **options)
+                start = time.perf_counter()
+                agent.fit(budget=episodes)
+                elapsed = (time.perf_counter() - start) * 1e6 / episodes
+                if attempt > 0:  # the first one compiles
+                    best = min(best, elapsed)
+            print(json.dumps({"size": size, "learner": f"rlberry {name}", "us_per_episode": round(best, 2)}), flush=True)
+
+
+def lines(command, **options):
+    out = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, **options).stdout
+    return [json.loads(line) for line in out.splitlines() if line.startswith("{")]
+
+
+def main():
+    environment = ROOT / "target" / "peer-venv"
+    python = environment / "bin" / "python"
+    if not python.exists():
+        venv.create(environment, with_pip=True)
+        subprocess.run([python, "-m", "pip", "install", "--quiet", *PEER], check=True)
+    subprocess.run(["cargo", "build", "--release", "--quiet", "-p", "dowise", "--example", "episode_times"], cwd=ROOT, check=True)
+    one_core = dict(os.environ, NUMBA_NUM_THREADS="1", OMP_NUM_THREADS="1", RAYON_NUM_THREADS="1")
+    peer = lines([python, __file__, "--peer"], env=one_core)
+    metadata = json.loads(subprocess.run(
+        ["cargo", "metadata", "--format-version", "1", "--no-deps"], cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True
+    ).stdout)
+    program = pathlib.Path(metadata["target_directory"]) / "release" / "examples" / "episode_times"
+    ours = lines([program], env=one_core)
+    (HERE / "peers.json").write_text(json.dumps({"peer": peer, "dowise": ours}, indent=1) + "\n")
+    print("| size | learner | µs per episode | judging, apart | rlberry's | µs | ratio |\n|---|---|--:|--:|---|--:|--:|")
+    for row in ours:
+        family = "PSRL" if "psrl" in row["learner"] else "UCBVI"
+        other = next(p for p in peer if p["size"] == row["size"] and p["learner"].endswith(family))
+        ratio = other["us_per_episode"] / row["us_per_episode"]
+        print(
+            f"| {row['size']} | {row['learner']} | {row['us_per_episode']:.1f} | {row['us_judging']:.1f} "
+            f"| {family} | {other['us_per_episode']:.0f} | {ratio:.0f} |"
+        )
+
+
+if __name__ == "__main__":
+    measure_peer() if "--peer" in sys.argv else main()

@@ -1,0 +1,50 @@
+"""Learn good interventions when there are too many to try: causal Markov decision processes.
+
+>>> import dowise
+>>> world = dowise.World.named("river-swim", seed=1)
+>>> world.plan()
+<Plan of Causal river-swim: 1.8774 expected over 20 steps>
+>>> result = dowise.run(world, "graph-psrl", episodes=50, seed=0)
+>>> result.regret.shape
+(50,)
+"""
+
+from dowise._lib import (
+    ArrayError,
+    Error,
+    Learner,
+    LearnError,
+    Plan,
+    PlanError,
+    RestoreError,
+    World,
+    WorldError,
+    __version__,
+    learners,
+)
+from dowise._results import Check, Comparison, Interrupted, Picture, Run
+from dowise._runs import compare, run
+from dowise._worlds import attach as _attach
+
+_attach(World)
+
+__all__ = [
+    "ArrayError",
+    "Check",
+    "Comparison",
+    "Error",
+    "Interrupted",
+    "LearnError",
+    "Learner",
+    "Picture",
+    "Plan",
+    "PlanError",
+    "RestoreError",
+    "Run",
+    "World",
+    "WorldError",
+    "__version__",
+    "compare",
+    "learners",
+    "run",
+]

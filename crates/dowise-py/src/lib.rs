@@ -1,0 +1,35 @@
+//! dowise for Python: thin wrappers around the library, built as the module `dowise._lib`.
+
+mod arrays;
+mod causal;
+mod error;
+mod figure;
+mod given;
+mod learner;
+mod mdp;
+mod options;
+mod plan;
+mod run;
+mod simulation;
+mod view;
+mod watch;
+mod world;
+
+use pyo3::prelude::*;
+
+/// What `import dowise._lib` gives; users import `dowise`.
+#[pymodule]
+fn _lib(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    error::register(module)?;
+    module.add_class::<world::World>()?;
+    module.add_class::<plan::Plan>()?;
+    module.add_class::<learner::Learner>()?;
+    module.add_class::<simulation::Simulation>()?;
+    module.add_function(wrap_pyfunction!(run::play, module)?)?;
+    module.add_function(wrap_pyfunction!(run::play_all, module)?)?;
+    module.add_function(wrap_pyfunction!(options::learners, module)?)?;
+    module.add_function(wrap_pyfunction!(figure::draw, module)?)?;
+    module.add_function(wrap_pyfunction!(figure::checkpoints, module)?)?;
+    Ok(())
+}

@@ -1,0 +1,139 @@
+//! Plans as arrays, and policies as users give them.
+
+use dowise::{Action, Planner};
+use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods};
+use pyo3::prelude::*;
+use serde::Serialize;
+
+use crate::arrays::{Numbers, tuple};
+use crate::error::{PlanError_, Raise};
+use crate::given;
+
+/// Plain data as Python objects.
+pub(crate) fn to_python<'py>(py: Python<'py>, data: &impl Serialize) -> PyResult<Bound<'py, PyAny>> {
+    let text = serde_json::to_string(data).map_err(|e| crate::error::Error::new_err(e.to_string()))?;
+    py.import("json")?.call_method1("loads", (text,))
+}
+
+/// Values `[stage][state]` as an array, moved.
+pub(crate) fn by_stage<'py>(py: Python<'py>, values: Vec<f64>, n_states: usize) -> PyResult<Bound<'py, PyArray2<f64>>> {
+    let stages = values.len() / n_states;
+    values.into_pyarray(py).reshape([stages, n_states])
+}
+
+/// The best policy of a world and what it is worth.
+///
+/// `values[h, s]` is expected from stage h (from 0) and state s on, with one further stage of zeros;
+/// `policy[h, s]` is the number of the intervention; `value` is expected over an episode.
+#[pyclass(frozen, module = "dowise")]
+pub(crate) struct Plan {
+    values: Py<PyArray2<f64>>,
+    policy: Py<PyArray2<i64>>,
+    value: f64,
+    world: Py<crate::world::World>,
+}
+
+impl Plan {
+    pub(crate) fn new(
+        py: Python<'_>,
+        world: Py<crate::world::World>,
+        plan: dowise::Plan,
+        value: f64,
+    ) -> PyResult<Plan> {
+        let inner = &world.get().inner;
+        let ranks: Vec<i64> = plan.policy_hs.iter().map(|&a| given::rank(inner, a)).collect();
+        let policy = ranks.into_pyarray(py).reshape([plan.horizon, plan.n_states])?.unbind();
+        let values = by_stage(py, plan.value_hs, plan.n_states)?.unbind();
+        Ok(Plan { values, policy, value, world })
+    }
+}
+
+#[pymethods]
+impl Plan {
+    /// Expected sum of rewards from a stage and state on, `[stage, state]`, with one further stage of zeros.
+    #[getter]
+    fn values<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray2<f64>> {
+        self.values.bind(py).clone()
+    }
+
+    /// Number of the intervention at a stage and state, `[stage, state]`.
+    #[getter]
+    fn policy<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray2<i64>> {
+        self.policy.bind(py).clone()
+    }
+
+    /// Expected sum of rewards over an episode.
+    #[getter]
+    fn value(&self) -> f64 {
+        self.value
+    }
+
+    /// What to do at a stage (from 0) and state, as `{lever: value}`.
+    fn action<'py>(&self, py: Python<'py>, stage: usize, state: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        let world = self.world.get();
+        let state = given::state(&world.inner, state)?;
+        let policy = self.policy.bind(py);
+        let rank = policy.get_owned([stage, state]).ok_or_else(|| {
+            PlanError_::new_err(format!(
+                "there is no stage {stage}; stages run from 0 to {}",
+                world.inner.horizon() - 1
+            ))
+        })?;
+        world.intervention(py, &rank.into_pyobject(py)?.into_any())
+    }
+
+    fn __repr__(&self) -> String {
+        let world = &self.world.get().inner;
+        format!("<Plan of {}: {:.4} expected over {} steps>", world.name(), self.value, world.horizon())
+    }
+}
+
+/// Values of a policy: intervention numbers `[stage, state]` or `[state]`, or probabilities `[(stage,) state, action]`.
+pub(crate) fn evaluate(
+    py: Python<'_>,
+    world: &dowise::World,
+    planner: &Planner,
+    policy: &Bound<'_, PyAny>,
+) -> PyResult<Vec<f64>> {
+    let (horizon, n, count) = (world.horizon(), world.n_states(), world.interventions().count() as usize);
+    let given = Numbers::read("policy", policy)?;
+    match given.shape.as_slice() {
+        shape if shape == [n, count] && shape != [horizon, n] || shape == [horizon, n, count] => {
+            given.rows(count)?;
+            py.detach(|| planner.evaluate_mixed(&given.values)).map_err(Raise::raise)
+        }
+        shape if shape == [horizon, n] || shape == [n] => {
+            let action = |(i, &x): (usize, &f64)| -> PyResult<Action> {
+                if x.fract() != 0.0 || x < 0.0 || x >= world.interventions().count() as f64 {
+                    let most = world.interventions().count() - 1;
+                    let message =
+                        format!("policy{} is {x}, expected the number of an intervention, 0 to {most}", given.at(i));
+                    return Err(PlanError_::new_err(message));
+                }
+                Ok(world.interventions().nth(x as u64))
+            };
+            let mut actions: Vec<Action> = given.values.iter().enumerate().map(action).collect::<PyResult<_>>()?;
+            if given.shape.len() == 1 {
+                actions = actions.repeat(horizon);
+            }
+            py.detach(|| planner.evaluate(&actions)).map_err(Raise::raise)
+        }
+        shape => {
+            let shapes = [vec![horizon, n], vec![n], vec![n, count], vec![horizon, n, count]].map(|s| tuple(&s));
+            let message = format!(
+                "policy has shape {}, expected {} or {} (numbers of interventions) or {} or {} (probabilities)",
+                tuple(shape),
+                shapes[0],
+                shapes[1],
+                shapes[2],
+                shapes[3]
+            );
+            Err(PlanError_::new_err(message))
+        }
+    }
+}
+
+/// Numbers as an array, moved.
+pub(crate) fn vector<'py, T: numpy::Element>(py: Python<'py>, values: Vec<T>) -> Bound<'py, PyArray1<T>> {
+    values.into_pyarray(py)
+}

@@ -1,0 +1,167 @@
+"""Worlds as Gymnasium environments: checked by Gymnasium, played by others' loops, and others' tables as worlds."""
+
+import warnings
+
+import numpy as np
+import pytest
+from conftest import value_iteration
+
+import dowise
+
+gymnasium = pytest.importorskip("gymnasium")
+from gymnasium.utils.env_checker import check_env  # noqa: E402
+
+import dowise.gym  # noqa: E402
+
+IDS = ["Campaign", "Treatment", "RiverSwim", "DeepSea", "Paper"]
+
+
+@pytest.mark.parametrize("name", IDS)
+@pytest.mark.parametrize("actions", ["levers", "number"])
+@pytest.mark.parametrize("observations", ["factors", "state"])
+def test_gymnasium_finds_nothing_wrong(name, actions, observations):
+    env = gymnasium.make(f"dowise/{name}-v0", actions=actions, observations=observations).unwrapped
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        check_env(env, skip_render_check=True)
+
+
+def test_an_environment_draws_what_a_run_draws(paper):
+    env = dowise.gym.make(paper, observations="state", actions="number")
+    result = dowise.run(paper, "c-psrl", episodes=10, seed=4)
+    learner = dowise.Learner(paper, "c-psrl", episodes=10, seed=4)
+    totals, seed = [], 4
+    for _ in range(10):
+        state, _ = env.reset(seed=seed)
+        seed, total, truncated = None, 0.0, False
+        while not truncated:
+            action = learner.act(state)
+            next_state, reward, terminated, truncated, info = env.step(action)
+            learner.observe(state, action, next_state, info["rewards"], info["keys"], info["levers"])
+            state, total = next_state, total + reward
+            assert not terminated
+        learner.end_episode()
+        totals.append(total)
+    assert totals == result.reward.tolist()
+
+
+def test_a_seed_fixes_everything():
+    def play(seed):
+        env = gymnasium.make("dowise/Treatment-v0")
+        env.action_space.seed(1)
+        out = [env.reset(seed=seed)[0].tolist()]
+        for _ in range(5):
+            observation, reward, *_ = env.step(env.action_space.sample())
+            out.append((observation.tolist(), reward))
+        return out
+
+    assert play(3) == play(3) != play(4)
+
+
+def test_forbidden_interventions_are_masked_replaced_or_refused():
+    world = dowise.World.named("treatment")
+    env = dowise.gym.make(world, actions="number")
+    _, info = env.reset(seed=0)
+    mask = info["action_mask"]
+    np.testing.assert_array_equal(mask.astype(bool), world.allowed(info["state"]))
+    for seed in range(30):
+        _, info = env.reset(seed=seed)
+        forbidden = np.flatnonzero(info["action_mask"] == 0)
+        if len(forbidden):
+            break
+    else:
+        pytest.fail("no starting state forbids anything")
+    before = info["state"]
+    _, _, _, _, info = env.step(int(forbidden[0]))
+    assert info["replaced"] and world.allowed(before)[info["action"]]
+    strict = dowise.gym.make(world, actions="number", forbidden="raise")
+    strict.reset(seed=seed)
+    with pytest.raises(dowise.LearnError, match="is not allowed in state"):
+        strict.step(int(forbidden[0]))
+    levers = dowise.gym.make(world)
+    _, info = levers.reset(seed=seed)
+    _, _, _, _, info = levers.step(levers.action_space.sample(mask=info["action_mask"]))
+    assert set(info["keys"]) == set(world.keys)
+
+
+def test_the_episode_ends_with_the_horizon(river):
+    env = dowise.gym.make(river)
+    env.reset(seed=0)
+    ends = [env.step(env.action_space.sample())[2:4] for _ in range(river.horizon)]
+    assert ends == [(False, False)] * (river.horizon - 1) + [(False, True)]
+    with pytest.raises(gymnasium.error.ResetNeeded):
+        env.step(env.action_space.sample())
+    assert "position" in dowise.gym.make(river, render_mode="ansi").unwrapped.world.states
+
+
+def test_an_agent_of_another_kind_learns_in_it():
+    """Plain tabular Q-learning, which knows nothing of dowise, gets near the exact plan."""
+    world = dowise.World.named("river-swim", positions=3, levels=2, good=2, seed=1, horizon=8)
+    env = dowise.gym.make(world, observations="state", actions="number")
+    rng = np.random.default_rng(0)
+    q = np.full((world.horizon + 1, world.n_states, world.n_actions), 1.0)
+    q[-1] = 0
+    seen = np.zeros_like(q)
+    state, _ = env.reset(seed=0)
+    for _ in range(4000):
+        for h in range(world.horizon):
+            best = int(q[h, state].argmax())
+            action = best if rng.random() > 0.1 else int(rng.integers(world.n_actions))
+            next_state, reward, _, _, _ = env.step(action)
+            seen[h, state, action] += 1
+            rate = (world.horizon + 1) / (world.horizon + seen[h, state, action])
+            q[h, state, action] += rate * (reward + q[h + 1, next_state].max() - q[h, state, action])
+            state = next_state
+        state, _ = env.reset()
+    reached = world.from_start(world.evaluate(q[:-1].argmax(axis=2))[0])
+    assert reached > 0.8 * world.plan().value
+
+
+@pytest.mark.parametrize(("id", "horizon"), [("FrozenLake-v1", 100), ("Taxi", 25), ("CliffWalking", 40)])
+def test_toy_text_worlds_have_the_values_of_plain_value_iteration(id, horizon):
+    try:
+        env = gymnasium.make(id)
+    except gymnasium.error.Error:
+        env = gymnasium.make(next(k for k in gymnasium.registry if k.startswith(id)))
+    world = dowise.World.from_gym(env, horizon)
+    table = env.unwrapped.P
+    values = np.zeros(len(table))
+    for _ in range(horizon):
+        q = [[sum(p * (r + (0 if d else values[t])) for p, t, r, d in table[s][a]) for a in table[s]] for s in table]
+        values = np.max(q, axis=1)
+    np.testing.assert_allclose(world.plan().values[0, :-1], values, atol=1e-9)
+    assert world.plan().values[0, -1] == 0
+
+
+def test_a_learner_learns_in_an_environment_that_is_not_ours():
+    env = gymnasium.make("FrozenLake-v1", is_slippery=False)
+    world = dowise.World.from_gym(env, horizon=20)
+    learner = dowise.Learner(world, "psrl", episodes=300, seed=1)
+    last, won = world.n_states - 1, []
+    for episode in range(300):
+        state, _ = env.reset(seed=episode)
+        done = False
+        for _ in range(world.horizon):
+            action = learner.act(last if done else state)
+            if done:
+                learner.observe(last, action, last)
+                continue
+            next_state, reward, done, _, _ = env.step(action)
+            learner.observe(state, action, last if done else next_state)
+            state = next_state
+        learner.end_episode()
+        won.append(reward)
+    assert np.mean(won[-50:]) > 0.9
+
+
+def test_what_has_no_table_is_refused():
+    with pytest.raises(dowise.ArrayError, match="has no table P"):
+        dowise.World.from_gym(gymnasium.make("Blackjack-v1"), 10)
+    with pytest.raises(dowise.Error, match='actions is "all", expected "levers" or "number"'):
+        dowise.gym.make("paper", actions="all")
+
+
+def test_value_iteration_itself():
+    P = np.array([[[1.0, 0.0], [0.0, 1.0]], [[0.0, 1.0], [0.0, 1.0]]])
+    values, _ = value_iteration(P, np.array([[0.0, 0.0], [1.0, 1.0]]), 3)
+    assert values[0].tolist() == [2, 3]

@@ -1,0 +1,121 @@
+"""Learners driven from Python: the same decisions as in a run, saved, restored, and told impossible things."""
+
+import pickle
+
+import numpy as np
+import pytest
+
+import dowise
+from dowise._lib import Simulation
+
+
+def drive(world, learner, episodes, seed):
+    """The loop of a run, in Python."""
+    simulation = Simulation(world, seed)
+    rewards = []
+    for _ in range(episodes):
+        state, total = simulation.reset(), 0.0
+        for _ in range(world.horizon):
+            action = learner.act(state)
+            next_state, reward, keys, levers, terms, _ = simulation.step(action)
+            learner.observe(state, action, next_state, terms, keys, levers)
+            state, total = next_state, total + reward
+        learner.end_episode()
+        rewards.append(total)
+    return np.array(rewards)
+
+
+@pytest.mark.parametrize("name", list(dowise.learners()["learners"]))
+def test_a_loop_in_python_does_what_a_run_does(paper, name):
+    result = dowise.run(paper, name, episodes=15, seed=3)
+    learner = dowise.Learner(paper, name, episodes=15, seed=3)
+    np.testing.assert_array_equal(drive(paper, learner, 15, 3), result.reward)
+    assert learner.save() == result.learner.save()
+
+
+@pytest.mark.parametrize("unknown", ["kernel", "rewards", "kernel+rewards"])
+def test_learners_that_know_less_learn_from_what_they_see(river, unknown):
+    result = dowise.run(river, "graph-psrl", episodes=8, seed=1, unknown=unknown)
+    learner = dowise.Learner(river, "graph-psrl", episodes=8, seed=1, unknown=unknown)
+    np.testing.assert_array_equal(drive(river, learner, 8, 1), result.reward)
+
+
+def test_a_saved_learner_goes_on_as_if_nothing_had_happened(paper):
+    whole = dowise.Learner(paper, "cf-ucbvi", episodes=20, seed=5)
+    drive(paper, whole, 20, 2)
+    half = dowise.Learner(paper, "cf-ucbvi", episodes=20, seed=5)
+    simulation_seed = 2
+    first = drive(paper, half, 10, simulation_seed)
+    for again in (dowise.Learner.restore(paper, half.save()), pickle.loads(pickle.dumps(half))):
+        assert again.save() == half.save() and again.episodes == 10
+        assert again.name == "cf-ucbvi"
+    assert len(first) == 10
+    less = dowise.Learner(paper, "c-psrl", unknown="kernel+rewards")
+    drive(paper, less, 3, 0)
+    assert dowise.Learner.restore(paper, less.save()).save() == less.save()
+
+
+def test_what_was_saved_for_another_world_is_refused(paper, river):
+    with pytest.raises(dowise.RestoreError, match="another world"):
+        dowise.Learner.restore(river, dowise.Learner(paper).save())
+    with pytest.raises(dowise.RestoreError, match="not a saved learner"):
+        dowise.Learner.restore(river, "{")
+
+
+def test_a_learner_can_be_handed_on_to_a_run(paper):
+    learner = dowise.Learner(paper, "c-psrl", seed=1)
+    first = dowise.run(paper, learner, episodes=20, seed=1)
+    second = dowise.run(paper, learner, episodes=20, seed=2)
+    assert first.learner is learner and second.learner is learner and learner.episodes == 40
+    with pytest.raises(dowise.LearnError, match="takes no options"):
+        dowise.run(paper, learner, episodes=1, prior=2)
+
+
+def test_what_cannot_be_is_refused(paper, river):
+    learner = dowise.Learner(paper, "c-ucbvi")
+    with pytest.raises(dowise.LearnError, match="there is no state 8; states run from 0 to 7"):
+        learner.act(8)
+    with pytest.raises(dowise.LearnError, match="there is no state -1"):
+        learner.act(-1)
+    with pytest.raises(dowise.LearnError, match="there is no intervention 27; they run from 0 to 26"):
+        learner.observe(0, 27, 0, keys=[0, 0, 0])
+    with pytest.raises(dowise.LearnError, match="keys is missing; pass the values of z1, z2, z3"):
+        learner.observe(0, 0, 0)
+    with pytest.raises(dowise.LearnError, match="2 values given for key variables of sizes"):
+        learner.observe(0, 0, 0, keys=[0, 0])
+    with pytest.raises(dowise.LearnError, match='"z1" has no value 2'):
+        learner.observe(0, 0, 0, keys=[2, 0, 0])
+    with pytest.raises(dowise.LearnError, match="there is no episode to end"):
+        learner.end_episode()
+    learner.act(0)
+    with pytest.raises(dowise.LearnError, match="between episodes"):
+        learner.save()
+    for _ in range(paper.horizon):
+        learner.observe(0, 0, 0, keys={"z1": 0, "z2": "1", "z3": 0})
+    with pytest.raises(dowise.LearnError, match="has had its 5 steps"):
+        learner.act(0)
+    with pytest.raises(dowise.LearnError, match="no learner called `ucbiv`, did you mean `ucbvi`"):
+        dowise.Learner(paper, "ucbiv")
+    with pytest.raises(dowise.LearnError, match="no option `widht`, did you mean `width`"):
+        dowise.Learner(paper, "ucbvi", widht="paper")
+    with pytest.raises(dowise.LearnError, match="takes no `prior`"):
+        dowise.Learner(paper, "ucbvi", prior=1)
+    unsure = dowise.Learner(river, unknown="rewards")
+    with pytest.raises(dowise.LearnError, match="does not know the rewards"):
+        unsure.observe(0, 0, 0, keys=[0])
+    with pytest.raises(dowise.LearnError, match="expected a finite number"):
+        unsure.observe(0, 0, 0, keys=[0], reward=float("nan"))
+
+
+def test_states_and_interventions_have_several_spellings(paper):
+    learner = dowise.Learner(paper, "c-ucbvi", seed=1)
+    action = learner.act([0, 1, 0])
+    assert learner.act(np.array([0, 1, 0])) == learner.act(2) == learner.act({"s1": 0, "s2": "1", "s3": 0}) == action
+    learner.observe([0, 1, 0], paper.settings(action), np.int64(3), keys=(0, 0, 1))
+    assert learner.stage == 1
+
+
+def test_policy_and_values_are_arrays(paper):
+    learner = dowise.run(paper, "graph-ucbvi", episodes=5).learner
+    assert learner.policy().shape == (5, 8) and learner.values().shape == (6, 8)
+    np.testing.assert_array_less(-1e-9, paper.plan().values[0] - paper.evaluate(learner.policy())[0])

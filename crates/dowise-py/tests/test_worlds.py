@@ -1,0 +1,98 @@
+"""Worlds from files and names: checks, plans, pictures, pickles, and the command line's messages."""
+
+import pickle
+
+import numpy as np
+import pytest
+
+import dowise
+
+NAMES = ["campaign", "treatment", "river-swim", "deep-sea", "paper"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_world_survives_its_text_its_pickle_and_a_file(name, tmp_path):
+    world = dowise.World.named(name)
+    path = tmp_path / "world.toml"
+    path.write_text(world.to_text())
+    for again in (
+        dowise.World.from_text(world.to_text()),
+        pickle.loads(pickle.dumps(world)),
+        dowise.World.from_file(path),
+    ):
+        assert again == world and again.to_text() == world.to_text()
+
+
+def test_a_plan_is_worth_what_evaluating_it_says(paper):
+    plan = paper.plan()
+    np.testing.assert_allclose(paper.evaluate(plan.policy), plan.values, atol=1e-12)
+    assert paper.from_start(plan.values[0]) == pytest.approx(plan.value)
+    assert plan.values.shape == (6, 8) and plan.policy.shape == (5, 8)
+    assert (plan.values[-1] == 0).all()
+
+
+def test_policies_may_draw_their_interventions(paper):
+    plan = paper.plan()
+    certain = np.eye(paper.n_actions)[plan.policy]
+    np.testing.assert_allclose(paper.evaluate(certain), plan.values, atol=1e-12)
+    uniform = np.full((paper.n_states, paper.n_actions), 1 / paper.n_actions)
+    assert paper.evaluate(uniform)[0].max() < plan.values[0].min() + 1
+    with pytest.raises(dowise.ArrayError, match=r"policy\[0, :\] sums to 2"):
+        paper.evaluate(uniform * 2)
+
+
+def test_policies_that_do_not_fit_are_refused(paper, river):
+    with pytest.raises(dowise.PlanError, match=r"policy has shape \(3,\), expected \(5, 8\) or \(8,\)"):
+        paper.evaluate(np.zeros(3))
+    with pytest.raises(dowise.PlanError, match=r"policy\[2\] is 99, expected the number of an intervention, 0 to 26"):
+        paper.evaluate([0, 0, 99, 0, 0, 0, 0, 0])
+
+
+def test_interventions_have_names_and_numbers():
+    campaign = dowise.World.named("campaign")
+    levers = campaign.intervention(campaign.plan().policy[0, 0])
+    assert levers["subject"] == "first name" and set(levers) == set(campaign.levers)
+    assert campaign.intervention(campaign.action(levers)) == levers
+    treatment = dowise.World.named("treatment")
+    assert treatment.intervention(0) == {} and treatment.action({}) == 0
+    for action in range(0, treatment.n_actions, 7):
+        assert treatment.action(treatment.settings(action)) == action
+    with pytest.raises(dowise.LearnError, match='there is no lever "subjekt"; there are subject'):
+        campaign.action({"subjekt": 0})
+    with pytest.raises(dowise.LearnError, match='"subject" has no value 9; it has 0 to 3'):
+        campaign.action({"subject": 9})
+
+
+def test_a_world_file_with_mistakes_gives_all_of_them():
+    text = dowise.World.named("river-swim").to_text().replace("horizon = 20", "horizon = 0", 1)
+    with pytest.raises(dowise.WorldError, match="horizon") as caught:
+        dowise.World.from_text(text, "river.toml")
+    assert caught.value.problems[0]["place"]["file"] == "river.toml"
+    assert caught.value.problems[0]["severity"] == "error"
+    assert str(caught.value).startswith("river.toml:")
+    with pytest.raises(dowise.WorldError, match='no ready-made world "papper", did you mean "paper"'):
+        dowise.World.named("papper")
+    with pytest.raises(dowise.WorldError, match='no setting "level", did you mean "levels"'):
+        dowise.World.named("paper", level=3)
+    with pytest.raises(dowise.WorldError, match="there is no file nowhere.toml"):
+        dowise.World.from_file("nowhere.toml")
+
+
+def test_what_is_not_known_cannot_be_planned_with():
+    world = dowise.World.from_text(
+        'dowise = 1\nhorizon = 2\n[state.s]\nvalues = ["a", "b"]\nscope = ["s", "x"]\n'
+        '[lever.x]\nvalues = ["0", "1"]\n[reward.r]\nscope = ["s"]\nvalue = [0, 1]\n'
+    )
+    with pytest.raises(dowise.PlanError, match="the next value of s not given"):
+        world.plan()
+    dowise.Learner(world, "psrl").act(0)
+
+
+def test_the_graph_is_drawn_in_notebooks(paper):
+    assert "<svg" in paper._repr_html_() and paper.to_dot().startswith("digraph")
+
+
+def test_a_check_has_findings_and_an_analysis(paper):
+    check = paper.check(episodes=500)
+    assert check.analysis["episodes"] == 500 and check.findings == []
+    assert "graph-UCBVI" in repr(check)

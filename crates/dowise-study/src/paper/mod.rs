@@ -1,0 +1,20 @@
+//! The paper's three experiments and what a careful reader asks beyond them: studies, claims, figures, documents.
+
+mod claims;
+mod document;
+mod extras;
+mod figures;
+mod html;
+mod parts;
+mod published;
+mod results;
+mod rules;
+
+pub use claims::{Claim, Finals, check};
+pub use document::markdown;
+pub use figures::figures;
+pub use html::html;
+pub use parts::{Part, Plan};
+pub use published::{Published, published};
+pub use results::Results;
+pub use rules::{Rule, rules};

@@ -1,0 +1,116 @@
+//! The parts of a reproduction, each a study of its own.
+
+use crate::{Checkpoints, StudyFile, Sweep};
+
+use super::extras;
+use super::rules::{FIGURES, LITERAL, SAMPLING, SETS};
+
+/// A part: one of the paper's experiments, or one that it does not show.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Part {
+    /// Four learners, m = 4, d_s = 3, H = 5.
+    Experiment1,
+    /// m = 3 … 7, d_s = 3, H = 2.
+    Experiment2,
+    /// d_s = 2 … 5, m = 3, H = 2.
+    Experiment3,
+    /// Regret against the scale of the width.
+    Scales,
+    /// Worlds in which exploration is hard.
+    Hard,
+    /// Up to a million interventions, learners that know the key variables.
+    Many,
+    /// As many interventions as learners that count each of them can bear.
+    ManyPlain,
+    /// P(z | s, a) unknown.
+    Unknown,
+}
+
+/// How large a reproduction is; the paper's setting unless said otherwise.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Plan {
+    /// Episodes of a run (K).
+    pub episodes: u64,
+    /// Fresh environments, the same for every learner.
+    pub repetitions: u64,
+    /// Seed of the first.
+    pub seed: u64,
+}
+
+impl Default for Plan {
+    fn default() -> Self {
+        Plan { episodes: 5000, repetitions: 10, seed: 0 }
+    }
+}
+
+impl Part {
+    /// The paper's experiments.
+    pub const EXPERIMENTS: [Part; 3] = [Part::Experiment1, Part::Experiment2, Part::Experiment3];
+
+    /// What the paper does not show.
+    pub const EXTRAS: [Part; 5] = [Part::Scales, Part::Hard, Part::Many, Part::ManyPlain, Part::Unknown];
+
+    /// Name of its directory.
+    pub fn folder(self) -> &'static str {
+        match self {
+            Part::Experiment1 => "experiment-1",
+            Part::Experiment2 => "experiment-2",
+            Part::Experiment3 => "experiment-3",
+            Part::Scales => "scales",
+            Part::Hard => "hard-exploration",
+            Part::Many => "many-interventions",
+            Part::ManyPlain => "many-interventions-plain",
+            Part::Unknown => "unknown-kernel",
+        }
+    }
+
+    /// Its title.
+    pub fn title(self) -> &'static str {
+        match self {
+            Part::Experiment1 => "Experiment 1: four learners (m = 4, n = 3, d_s = 3, H = 5)",
+            Part::Experiment2 => "Experiment 2: more interventions (A = m³, d_s = 3, H = 2)",
+            Part::Experiment3 => "Experiment 3: more state factors (m = 3, H = 2)",
+            Part::Scales => "Sensitivity to the scale of the width",
+            Part::Hard => "Hard exploration",
+            Part::Many => "Up to a million interventions, Z = 8",
+            Part::ManyPlain => "As many interventions as plain learners bear",
+            Part::Unknown => "P(z | s, a) unknown",
+        }
+    }
+
+    /// The study of this part.
+    pub fn study(self, plan: Plan) -> StudyFile {
+        let file = |worlds: &[&str], learners: Vec<Vec<String>>, sweep: Sweep| StudyFile {
+            name: self.title().into(),
+            worlds: worlds.iter().map(|w| (*w).to_owned()).collect(),
+            learners: learners.concat(),
+            episodes: plan.episodes,
+            repetitions: plan.repetitions,
+            seed: plan.seed,
+            checkpoints: Checkpoints::Count(50),
+            sweep,
+            ..StudyFile::default()
+        };
+        let uniform = || vec!["uniform".to_owned()];
+        let world = |key: &str, values: std::ops::RangeInclusive<u32>| Sweep {
+            world: vec![(key.to_owned(), values.map(|v| v.to_string()).collect())],
+            ..Sweep::default()
+        };
+        match self {
+            Part::Experiment1 => {
+                let rules = [FIGURES, SETS, SAMPLING, LITERAL].map(|r| r.texts());
+                let learners = rules.into_iter().chain([uniform()]).collect();
+                file(&["paper:levels=4,levers=3,factors=3,horizon=5"], learners, Sweep::default())
+            }
+            Part::Experiment2 => {
+                let learners = vec![FIGURES.texts(), SETS.texts(), uniform()];
+                file(&["paper:levers=3,factors=3,horizon=2"], learners, world("levels", 3..=7))
+            }
+            Part::Experiment3 => {
+                let learners = vec![FIGURES.texts(), SETS.texts(), uniform()];
+                file(&["paper:levels=3,levers=3,horizon=2"], learners, world("factors", 2..=5))
+            }
+            _ => extras::study(self, file(&[], vec![], Sweep::default()), plan),
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! What the parts of a reproduction came to, read from their directories.
+
+use std::path::Path;
+
+use super::claims::{self, Claim, Finals};
+use super::parts::Part;
+use super::rules::{FIGURES, LITERAL, Rule, SAMPLING, SETS};
+use crate::{Directory, Study, StudyError, Summary, Tables};
+
+/// The parts that are done.
+#[derive(Debug, Default)]
+pub struct Results {
+    /// In the order of [`Part`].
+    pub parts: Vec<(Part, Study, Tables)>,
+}
+
+impl Results {
+    /// Reads every finished part under a directory; parts that are not finished are left out.
+    pub fn load(directory: &Path) -> Result<Results, StudyError> {
+        let mut results = Results::default();
+        for part in Part::EXPERIMENTS.into_iter().chain(Part::EXTRAS) {
+            let folder = directory.join(part.folder());
+            // The summary is the last of the data tables to be written.
+            if folder.join("summary.csv").exists() {
+                let (folder, study) = Directory::open(&folder)?;
+                let tables = Tables::read(&study, &folder)?;
+                results.parts.push((part, study, tables));
+            }
+        }
+        Ok(results)
+    }
+
+    /// A part, if it is done.
+    pub fn part(&self, part: Part) -> Option<(&Study, &Tables)> {
+        self.parts.iter().find(|p| p.0 == part).map(|(_, study, tables)| (study, tables))
+    }
+
+    /// Seconds of all runs of a part together, on however many threads.
+    pub fn seconds(&self, part: Part) -> f64 {
+        self.part(part).map_or(0.0, |(_, tables)| tables.seconds.iter().sum())
+    }
+
+    /// Final regrets of an experiment under a rule; empty if it was not run.
+    pub fn finals(&self, part: Part, rule: &Rule) -> Finals {
+        let mut finals = Finals { rule: rule.key.into(), at: vec![] };
+        let Some((study, tables)) = self.part(part) else { return finals };
+        for x in sweep_values(study) {
+            let find = |learner: usize| {
+                let spec = rule.learner(learner);
+                let setting =
+                    study.settings.iter().position(|s| s.learner == spec && s.sweep.values().next() == x.as_ref());
+                setting.map(|i| tables.summary(i))
+            };
+            if let [Some(plain), Some(f), Some(c), Some(cf)] = [0, 1, 2, 3].map(find) {
+                let x = x.and_then(|x| x.parse().ok()).unwrap_or(0.0);
+                finals.at.push((x, [plain, f, c, cf]));
+            }
+        }
+        finals
+    }
+
+    /// What doing things at random loses in an experiment.
+    pub fn uniform(&self, part: Part) -> Option<Summary> {
+        let (study, tables) = self.part(part)?;
+        let setting = study.settings.iter().position(|s| s.learner.preset().name() == "uniform")?;
+        Some(tables.summary(setting))
+    }
+
+    /// The paper's claims under each rule, and what its printed constants come to.
+    pub fn claims(&self) -> Vec<Claim> {
+        let mut out = vec![];
+        for part in Part::EXPERIMENTS {
+            for rule in [FIGURES, SETS, SAMPLING] {
+                out.extend(claims::check(part, &self.finals(part, &rule)));
+            }
+        }
+        out.extend(self.literal());
+        out
+    }
+
+    /// That the printed constants never leave the uniform policy: a finding, not a claim of the paper.
+    fn literal(&self) -> Option<Claim> {
+        let finals = self.finals(Part::Experiment1, &LITERAL);
+        let (_, s) = finals.at.first()?;
+        let uniform = self.uniform(Part::Experiment1)?;
+        // Random policies of different learners are different draws of the same thing.
+        let near = |m: &Summary| (m.mean - uniform.mean).abs() <= 0.01 * uniform.mean;
+        let means = s.map(|m| format!("{:.1}", m.mean)).join(", ");
+        Some(Claim {
+            experiment: 1,
+            rule: LITERAL.key.into(),
+            claim:
+                "(a finding, not a claim of the paper) with all printed constants no learner leaves the uniform policy"
+                    .into(),
+            held: s.iter().all(near),
+            numbers: format!("UCBVI, F, C, CF: {means}; interventions at random: {:.1}", uniform.mean),
+        })
+    }
+}
+
+/// The values of the one thing that was swept, in order; one `None` if nothing was.
+fn sweep_values(study: &Study) -> Vec<Option<String>> {
+    let mut values: Vec<Option<String>> = vec![];
+    for setting in &study.settings {
+        let value = setting.sweep.values().next().cloned();
+        if !values.contains(&value) {
+            values.push(value);
+        }
+    }
+    values
+}

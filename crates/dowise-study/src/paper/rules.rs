@@ -1,0 +1,66 @@
+//! The rules by which learners of an experiment are made optimistic: one rule at a time, the same for every learner.
+
+use dowise::learn::LearnerSpec;
+
+/// One rule for all learners of a figure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rule {
+    /// Short, for file names and JSON.
+    pub key: &'static str,
+    /// In words, for figures and tables.
+    pub about: &'static str,
+    /// Which learners.
+    pub learners: [&'static str; 4],
+    /// Their options.
+    pub options: &'static str,
+}
+
+const UCBVI: [&str; 4] = ["ucbvi", "f-ucbvi", "c-ucbvi", "cf-ucbvi"];
+const PSRL: [&str; 4] = ["psrl", "f-psrl", "c-psrl", "cf-psrl"];
+
+/// The rule of the figures.
+///
+/// Of the rules tried with one scale for all learners and all experiments it is the one that comes nearest to the
+/// published curves: the paper's width without √S and √S_i, times 0.002.
+pub(super) const FIGURES: Rule = Rule {
+    key: "figures",
+    about: "the paper's width without √S, times 0.002 for every learner, values capped at H",
+    learners: UCBVI,
+    options: "width=paper-plain,scale=0.002,cap=horizon",
+};
+
+pub(super) const LITERAL: Rule = Rule {
+    key: "literal",
+    about: "the paper's widths with all printed constants, values capped at H",
+    learners: UCBVI,
+    options: "width=paper,cap=horizon",
+};
+
+pub(super) const SETS: Rule = Rule {
+    key: "sets",
+    about: "dowise's default: the best member of a confidence set, nothing to tune",
+    learners: UCBVI,
+    options: "",
+};
+
+pub(super) const SAMPLING: Rule =
+    Rule { key: "sampling", about: "posterior sampling, nothing to tune", learners: PSRL, options: "" };
+
+/// The rules, the one of the figures first.
+pub fn rules() -> [Rule; 4] {
+    [FIGURES, SETS, SAMPLING, LITERAL]
+}
+
+impl Rule {
+    /// A learner under this rule, by its position: plain, F, C, CF.
+    pub fn learner(&self, position: usize) -> LearnerSpec {
+        let name = self.learners[position];
+        let text = if self.options.is_empty() { name.to_owned() } else { format!("{name}:{}", self.options) };
+        text.parse().expect("rules are written rightly")
+    }
+
+    /// All its learners as text.
+    pub(super) fn texts(&self) -> Vec<String> {
+        (0..4).map(|i| self.learner(i).to_string()).collect()
+    }
+}

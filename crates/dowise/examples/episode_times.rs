@@ -1,0 +1,62 @@
+//! Time per episode of learner and simulator together, and of exact judging apart, for two sizes of the paper's environment.
+//!
+//! `cargo run --release -p dowise --example episode_times` prints one line of JSON per learner and size;
+//! `benchmarks/peers.py` runs it beside rlberry.
+#![allow(clippy::print_stdout)] // a benchmark prints its result
+
+use std::time::Instant;
+
+use dowise::learn::LearnerSpec;
+use dowise::worlds::Paper;
+use dowise::{Knowledge, Learner, Planner, Run, Simulator, World};
+
+const LEARNERS: [&str; 12] = [
+    "ucbvi:width=rlberry",
+    "f-ucbvi:width=rlberry",
+    "c-ucbvi:width=rlberry",
+    "cf-ucbvi:width=rlberry",
+    "ucbvi",
+    "f-ucbvi",
+    "c-ucbvi",
+    "cf-ucbvi",
+    "psrl",
+    "c-psrl",
+    "cf-psrl",
+    "uniform",
+];
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    for (size, world, episodes) in [
+        ("S 8, A 64", Paper::default(), 5000),
+        ("S 64, A 343", Paper { factors: 6, levels: 7, ..Paper::default() }, 1000),
+    ] {
+        let world = World::new(world.spec()?)?;
+        let planner = Planner::new(&world)?;
+        let optimal = planner.plan().value_hs;
+        let simulator = Simulator::new(&world)?;
+        for name in LEARNERS {
+            let spec: LearnerSpec = name.parse()?;
+            // Posterior samples of every state and intervention are many; a few hundred episodes tell as much.
+            let episodes = if name == "psrl" { episodes / 10 } else { episodes };
+            let time = |judge: bool| -> Result<f64, Box<dyn std::error::Error>> {
+                let mut best = f64::INFINITY;
+                for _ in 0..3 {
+                    let mut learner = Learner::new(&Knowledge::of(&world), spec.options(episodes, 1))?;
+                    let mut run = Run::new(&simulator, &planner, &optimal, 1);
+                    let start = Instant::now();
+                    for _ in 0..episodes {
+                        run.play(&mut learner, judge);
+                    }
+                    best = best.min(start.elapsed().as_secs_f64() * 1e6 / episodes as f64);
+                }
+                Ok(best)
+            };
+            let (alone, judged) = (time(false)?, time(true)?);
+            let judging = (judged - alone).max(0.0);
+            println!(
+                r#"{{"size": "{size}", "learner": "{name}", "episodes": {episodes}, "us_per_episode": {alone:.2}, "us_judging": {judging:.2}}}"#
+            );
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,88 @@
+//! Exact values of policies that draw their interventions at random.
+
+use super::{PlanError, Planner};
+
+/// How far probabilities of a row may sum to something else than 1.
+const ROUNDING: f64 = 1e-6;
+
+impl Planner {
+    /// Values of a policy that draws interventions, as `[stage][state]` with one further stage of zeros.
+    ///
+    /// `policy` has a probability for each intervention by rank, `[state][rank]` for the same at all stages or
+    /// `[stage][state][rank]`. Rows that sum to 1 up to rounding are rescaled.
+    pub fn evaluate_mixed(&self, policy: &[f64]) -> Result<Vec<f64>, PlanError> {
+        let kernel = self.kernel();
+        let (horizon, n, n_causes) = (self.horizon(), kernel.n_states(), kernel.n_causes());
+        let all = kernel.interventions();
+        let block = (all.count() as usize).saturating_mul(n);
+        let stages = if policy.len() == block { 1 } else { horizon };
+        if policy.len() != stages.saturating_mul(block) {
+            return Err(PlanError::PolicySize { found: policy.len(), expected: block });
+        }
+        // What the policy sets off, and what it pays for that: one row for each stage and state.
+        let mut mixture = vec![0.0; stages * n * n_causes];
+        let mut cost = vec![0.0; stages * n];
+        let mut set_off = vec![0.0; n_causes];
+        let rows = policy.chunks_exact(all.count() as usize);
+        for (i, (row, out)) in rows.zip(mixture.chunks_exact_mut(n_causes)).enumerate() {
+            let (stage, state) = (i / n + 1, i % n);
+            let sum: f64 = row.iter().sum();
+            if row.iter().any(|p| !p.is_finite() || *p < 0.0) || (sum - 1.0).abs() > ROUNDING {
+                return Err(PlanError::PolicyNotRandom { stage, state, sum });
+            }
+            for (rank, p) in row.iter().enumerate().filter(|(_, p)| **p > 0.0) {
+                let action = all.nth(rank as u64);
+                if !kernel.allows(state, action) {
+                    return Err(PlanError::PolicyNotAllowed { stage, state });
+                }
+                kernel.distribution(state, action, &mut set_off);
+                out.iter_mut().zip(&set_off).for_each(|(o, c)| *o += p / sum * c);
+                cost[i] += p / sum * all.cost(action);
+            }
+        }
+        let mut value_hs = vec![0.0; (horizon + 1) * n];
+        let (mut q_sc, mut spare) = (Vec::new(), Vec::new());
+        for stage in (0..horizon).rev() {
+            let (now, next) = value_hs.split_at_mut((stage + 1) * n);
+            self.look(&next[..n], &mut q_sc, &mut spare);
+            for s in 0..n {
+                let row = if stages == 1 { s } else { stage * n + s };
+                let weights = &mixture[row * n_causes..][..n_causes];
+                let q = &q_sc[s * n_causes..][..n_causes];
+                now[stage * n + s] = weights.iter().zip(q).map(|(p, q)| p * q).sum::<f64>() - cost[row];
+            }
+        }
+        Ok(value_hs)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Planner, World, worlds};
+
+    #[test]
+    fn a_policy_that_is_certain_is_worth_what_it_is_worth_without_dice() {
+        for name in ["river-swim", "paper", "treatment"] {
+            let world = World::from_toml(&worlds::text(name, &[]).unwrap(), name).unwrap();
+            let planner = Planner::new(&world).unwrap();
+            let plan = planner.plan();
+            let all = world.interventions();
+            let mut certain = vec![0.0; plan.policy_hs.len() * all.count() as usize];
+            for (row, &action) in certain.chunks_exact_mut(all.count() as usize).zip(&plan.policy_hs) {
+                row[all.rank(action).unwrap() as usize] = 1.0;
+            }
+            let value = planner.evaluate_mixed(&certain).unwrap();
+            let expected = planner.evaluate(&plan.policy_hs).unwrap();
+            assert!(value.iter().zip(&expected).all(|(x, y)| (x - y).abs() < 1e-9), "{name}");
+        }
+    }
+
+    #[test]
+    fn rows_that_are_no_probabilities_are_refused() {
+        let world = World::from_toml(&worlds::text("river-swim", &[]).unwrap(), "river").unwrap();
+        let planner = Planner::new(&world).unwrap();
+        let error = planner.evaluate_mixed(&vec![0.5; 6 * 16]).unwrap_err();
+        assert!(error.to_string().starts_with("at stage 1 in state 0"), "{error}");
+        assert!(planner.evaluate_mixed(&[1.0]).is_err());
+    }
+}

@@ -1,0 +1,89 @@
+//! A world in parts: its statement as text and its tables as numbers, for stores where large tables are no text.
+
+use std::sync::Arc;
+
+use super::{Form, Mechanism, MechanismSpec, RewardForm, VarId, World, WorldError};
+use crate::file::Stated;
+
+/// What a world is made of; [`World::from_parts`] makes the same world again, bit by bit.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Parts {
+    /// The world file without its tables.
+    pub text: String,
+    /// One for each state factor, then one for each mechanism within a step.
+    pub mechanisms: Vec<MechanismPart>,
+    /// One for each reward term; `None`: to be learned.
+    pub rewards: Vec<Option<Arc<[f64]>>>,
+}
+
+/// One mechanism by names.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MechanismPart {
+    /// The variables it decides.
+    pub children: Vec<String>,
+    /// What it depends on.
+    pub parents: Vec<String>,
+    /// Its numbers; `None`: to be learned.
+    pub table: Option<Arc<[f64]>>,
+}
+
+impl World {
+    /// The world in parts.
+    pub fn to_parts(&self) -> Parts {
+        let mut bare = self.clone();
+        bare.transitions.iter_mut().chain(&mut bare.mechanisms).for_each(|m| m.table = None);
+        bare.rewards.iter_mut().for_each(|r| r.table = None);
+        let names = |ids: &[VarId]| ids.iter().map(|&id| self.variable(id).name.clone()).collect();
+        let part = |m: &Mechanism| MechanismPart {
+            children: names(&m.children),
+            parents: names(&m.parents),
+            table: m.table.clone(),
+        };
+        Parts {
+            text: bare.to_toml(),
+            mechanisms: self.transitions.iter().chain(&self.mechanisms).map(part).collect(),
+            rewards: self.rewards.iter().map(|r| r.table.clone()).collect(),
+        }
+    }
+
+    /// The world of these parts, checked like any other.
+    pub fn from_parts(parts: Parts) -> Result<World, WorldError> {
+        let mut stated = Stated::read(&parts.text, "<parts>", None)?;
+        let spec = &mut stated.spec;
+        let n_state = spec.transitions.len().min(parts.mechanisms.len());
+        let mut made = parts.mechanisms.into_iter().map(|part| MechanismSpec {
+            children: part.children.into_iter().map(Into::into).collect(),
+            parents: part.parents.into_iter().map(Into::into).collect(),
+            form: part.table.map_or(Form::Unknown, |t| Form::Table(t.to_vec())),
+            at: None,
+        });
+        spec.transitions = made.by_ref().take(n_state).collect();
+        spec.mechanisms = made.collect();
+        for (term, table) in spec.rewards.iter_mut().zip(parts.rewards) {
+            term.form = table.map_or(RewardForm::Unknown, |t| RewardForm::Table(t.to_vec()));
+        }
+        stated.build()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_world_survives_being_taken_apart() {
+        for name in crate::worlds::names() {
+            let world = World::from_toml(&crate::worlds::text(name, &[]).unwrap(), name).unwrap();
+            let again = World::from_parts(world.to_parts()).unwrap();
+            assert_eq!(again.to_toml(), world.to_toml(), "{name}");
+        }
+    }
+
+    #[test]
+    fn damaged_parts_are_refused() {
+        let world = World::from_toml(&crate::worlds::text("river-swim", &[]).unwrap(), "river").unwrap();
+        let mut parts = world.to_parts();
+        parts.mechanisms[0].table = Some(vec![0.5; 3].into());
+        assert!(World::from_parts(parts).is_err());
+    }
+}

@@ -1,0 +1,135 @@
+//! How often confidence sets miss, exactly: every possible outcome of n visits, weighted by its probability.
+
+use dowise::learn::{Agent, Causes, Estimate, Sets, States, Step};
+use dowise::world::Action;
+use dowise::{Knowledge, Learner, Options, World};
+
+use crate::draft::Draft;
+use crate::reference::{best_in_l1_ball, kl_end};
+
+/// One cause, two steps; state 0 goes anywhere; only the state reached pays.
+fn world(pays: &[f64]) -> World {
+    let n = pays.len();
+    let uniform = vec![1.0 / n as f64; n * n];
+    Draft::new(2, 0)
+        .state("s", n)
+        .lever("x", 2)
+        .key("z", 1)
+        .given(&["z"], &["x"], vec![1.0, 1.0])
+        .next_given("s", &["s", "z"], uniform)
+        .pays("r", &["s"], pays.to_vec())
+        .world()
+}
+
+const DELTA: f64 = 0.9;
+
+/// The best expected payment of a state after these visits of state 0, by the learner's sets.
+fn best_member(world: &World, kind: Sets, counts: &[u32]) -> f64 {
+    let (states, causes, estimate) = (States::Flat, Causes::Keys, Estimate::Sets(kind));
+    let options = Options { states, causes, estimate, delta: DELTA, episodes: 1, ..Options::default() };
+    let mut learner = Learner::new(&Knowledge::of(world), options).expect("a learner");
+    for (next_state, &n) in counts.iter().enumerate() {
+        for _ in 0..n {
+            let (action, values, rewards) = (Action(1), &[0, 0, 0], &[0.0]);
+            learner.observe(&Step { stage: 0, state: 0, action, values, rewards, next_state });
+        }
+    }
+    learner.begin_episode();
+    learner.plan().value(0, 0)
+}
+
+/// All ways to share n visits between so many states.
+fn outcomes(n: u32, values: usize) -> Vec<Vec<u32>> {
+    if values == 1 {
+        return vec![vec![n]];
+    }
+    let rest = |k: u32| {
+        outcomes(n - k, values - 1).into_iter().map(move |mut o| {
+            o.insert(0, k);
+            o
+        })
+    };
+    (0..=n).flat_map(rest).collect()
+}
+
+fn probability(counts: &[u32], p: &[f64]) -> f64 {
+    let ln_factorial = |n: u32| (1..=n).map(|i| f64::from(i).ln()).sum::<f64>();
+    let total: u32 = counts.iter().sum();
+    let each = counts.iter().zip(p).map(|(&k, p)| if k == 0 { 0.0 } else { f64::from(k) * p.ln() - ln_factorial(k) });
+    (ln_factorial(total) + each.sum::<f64>()).exp()
+}
+
+/// Probability that the truth is worth more than the best member of the set.
+fn miss(world: &World, kind: Sets, n: u32, p: &[f64], pays: &[f64]) -> f64 {
+    let truth: f64 = p.iter().zip(pays).map(|(p, x)| p * x).sum();
+    let missed = |counts: &Vec<u32>| best_member(world, kind, counts) < truth - 1e-12;
+    outcomes(n, p.len()).iter().filter(|o| missed(o)).map(|o| probability(o, p)).sum()
+}
+
+#[test]
+fn intervals_miss_no_more_often_than_promised_on_either_side() {
+    for kind in [Sets::L1, Sets::Kl] {
+        // Two rows, two steps, two sides.
+        let promised = DELTA / (2.0 * 2.0 * 2.0);
+        let mut most: f64 = 0.0;
+        for pays in [[0.0, 1.0], [1.0, 0.0]] {
+            let world = world(&pays);
+            for n in [1, 4, 15] {
+                for p in [0.02, 0.1, 0.3, 0.5, 0.8, 0.97] {
+                    let missed = miss(&world, kind, n, &[1.0 - p, p], &pays);
+                    assert!(missed <= promised, "{kind:?} n {n} p {p}: {missed} > {promised}");
+                    most = most.max(missed);
+                }
+            }
+        }
+        assert!(most > 0.005, "{kind:?} never misses ({most}): this test would see nothing");
+    }
+}
+
+#[test]
+fn balls_miss_no_more_often_than_promised() {
+    let promised = DELTA / (3.0 * 2.0);
+    for pays in [[0.0, 0.5, 1.0], [1.0, 0.0, 0.2]] {
+        let world = world(&pays);
+        for n in [1, 3, 10] {
+            for p in [[0.3, 0.3, 0.4], [0.05, 0.05, 0.9], [0.9, 0.08, 0.02], [0.5, 0.0, 0.5]] {
+                let missed = miss(&world, Sets::L1, n, &p, &pays);
+                assert!(missed <= promised, "n {n} p {p:?}: {missed} > {promised}");
+            }
+        }
+    }
+}
+
+#[test]
+fn ends_of_intervals_and_corners_of_balls_are_those_of_brute_force() {
+    for (pays, n) in
+        [(vec![0.0, 1.0], 12), (vec![1.0, 0.0], 12), (vec![0.3, 0.0, 1.0], 9), (vec![0.9, 0.1, 0.4, 0.2], 6)]
+    {
+        let world = world(&pays);
+        let values = pays.len();
+        // Number of rows times number of steps.
+        let log = (2.0 * values as f64 * 2.0 / DELTA).ln();
+        for counts in outcomes(n, values) {
+            let p: Vec<f64> = counts.iter().map(|&k| f64::from(k) / f64::from(n)).collect();
+            for kind in [Sets::L1, Sets::Kl] {
+                let expected = match (values, kind) {
+                    (2, Sets::Kl) => {
+                        let at = |q: f64| (1.0 - q) * pays[0] + q * pays[1];
+                        at(kl_end(p[1], log / f64::from(n), 0.0)).max(at(kl_end(p[1], log / f64::from(n), 1.0)))
+                    }
+                    (2, Sets::L1) => {
+                        let e = (log / (2.0 * f64::from(n))).sqrt();
+                        let gain = if pays[1] > pays[0] { p[1] + e } else { p[0] + e };
+                        gain.min(1.0)
+                    }
+                    _ => {
+                        let eps = (2.0 * (log + (values as f64 - 1.0) * 2f64.ln()) / f64::from(n)).sqrt();
+                        best_in_l1_ball(&p, &pays, eps)
+                    }
+                };
+                let found = best_member(&world, kind, &counts) - pays[0];
+                assert!((found - expected).abs() < 1e-12, "{kind:?} {counts:?}: {found} {expected}");
+            }
+        }
+    }
+}

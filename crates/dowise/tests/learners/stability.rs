@@ -1,0 +1,43 @@
+//! Values pinned for a seed: when one changes, the changelog says so.
+
+use dowise::{Learner, Preset};
+
+use crate::play::{Arena, watch};
+use crate::small_worlds;
+
+/// Name, the first ten interventions, and the regret of 100 episodes.
+const PINNED: [(&str, [u64; 10], f64); 13] = [
+    ("ucbvi", [4, 10, 5, 5, 5, 5, 11, 10, 5, 5], 9.7434892198223),
+    ("f-ucbvi", [4, 10, 5, 5, 5, 5, 11, 10, 5, 5], 8.953160559029172),
+    ("c-ucbvi", [4, 10, 5, 5, 5, 5, 11, 10, 5, 5], 4.232706037487331),
+    ("cf-ucbvi", [4, 10, 5, 5, 5, 5, 11, 10, 5, 5], 3.9250441899763944),
+    ("graph-ucbvi", [4, 10, 5, 5, 5, 5, 11, 10, 5, 5], 3.688581713073135),
+    ("psrl", [10, 5, 11, 7, 10, 4, 11, 11, 4, 5], 9.776522988058046),
+    ("f-psrl", [7, 10, 5, 5, 5, 5, 8, 4, 11, 7], 6.7214391897547525),
+    ("c-psrl", [4, 10, 5, 4, 4, 4, 11, 10, 5, 5], 3.4331003671275226),
+    ("cf-psrl", [4, 10, 5, 5, 5, 5, 11, 11, 4, 11], 3.6786703313517677),
+    ("graph-psrl", [4, 4, 11, 5, 4, 5, 11, 4, 11, 5], 1.7159440088634295),
+    ("greedy", [4, 5, 10, 7, 11, 11, 8, 10, 11, 8], 4.892109751802868),
+    ("epsilon-greedy", [4, 5, 10, 7, 11, 11, 8, 10, 4, 8], 6.401089440470519),
+    ("uniform", [4, 5, 10, 7, 7, 11, 8, 4, 8, 8], 20.980617907819656),
+];
+
+#[test]
+fn a_seed_keeps_its_actions_and_its_regret() {
+    let arena = Arena::new(small_worlds::factored(1));
+    let found: Vec<(&str, [u64; 10], f64)> = Preset::all()
+        .iter()
+        .map(|preset| {
+            let mut learner = Learner::new(&arena.knowledge(), preset.options(100, 7)).expect("a learner");
+            let mut run = arena.run(7);
+            let (mut actions, mut regret) = (vec![], 0.0);
+            for _ in 0..100 {
+                let (episode, seen) = watch(&mut run, &mut learner);
+                actions.extend(seen.iter().map(|s| s.action.0));
+                regret += episode.regret;
+            }
+            (preset.name(), actions[..10].try_into().expect("ten"), regret)
+        })
+        .collect();
+    assert_eq!(found, PINNED);
+}

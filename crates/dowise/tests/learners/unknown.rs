@@ -1,0 +1,150 @@
+//! Rewards and P(z | s, a) not given: learned at the same time, and how much the graph is worth then.
+
+use dowise::learn::{Causes, Estimate, Sets, States};
+use dowise::world::{Form, SetSpec};
+use dowise::{Knowledge, Learner, Options, Preset, World};
+
+use crate::draft::Draft;
+use crate::play::Arena;
+
+/// Everything that makes learning harder: a hidden variable, payments at random and, if wanted, levers left alone.
+fn hidden(seed: u64, set: SetSpec) -> World {
+    Draft::new(3, seed)
+        .state("s", 2)
+        .lever("x1", 2)
+        .lever("x2", 2)
+        .key("z1", 2)
+        .key("z2", 2)
+        .hidden("u", 3)
+        .drawn(&["x1"], &["s"])
+        .drawn(&["x2"], &[])
+        .drawn(&["u"], &["x1"])
+        .drawn(&["z1"], &["u", "s"])
+        .given(&["z2"], &["x2", "z1"], vec![0.9, 0.1, 0.8, 0.2, 0.2, 0.8, 0.05, 0.95])
+        .next("s", &["s", "z1"])
+        .pays_between("r1", &["s", "z1"], [0.0, 0.4], true)
+        .pays("r2", &["z2"], vec![0.0, 0.6])
+        .set(set)
+        .world()
+}
+
+/// Six binary levers, each with a key variable of its own: 64 interventions, but a mechanism has four rows at most.
+fn sparse(seed: u64) -> World {
+    let names: Vec<[String; 2]> = (1..=6).map(|i| [format!("x{i}"), format!("z{i}")]).collect();
+    let mut draft = Draft::new(2, seed).state("s", 2);
+    for [x, z] in &names {
+        draft = draft.lever(x, 2).key(z, 2);
+    }
+    for (i, [x, z]) in names.iter().enumerate() {
+        // Which value is the good one differs from lever to lever.
+        let good = if i % 2 == 0 { [0.2, 0.8] } else { [0.8, 0.2] };
+        draft = draft.given(&[z], &[x], vec![1.0 - good[0], good[0], 1.0 - good[1], good[1]]);
+        draft = draft.pays(&format!("r{i}"), &[z], vec![0.0, 1.0 / 6.0]);
+    }
+    draft.next("s", &["s", "z1"]).world()
+}
+
+/// Regret of the first and of the last fifth.
+fn ends(arena: &Arena, told: &Knowledge, options: Options) -> [f64; 2] {
+    let (episodes, seed) = (options.episodes, options.seed);
+    let mut learner = Learner::new(told, options).expect("a learner");
+    let regrets = arena.regrets_of(&mut learner, episodes, seed);
+    let fifth = regrets.len() / 5;
+    [regrets[..fifth].iter().sum(), regrets[4 * fifth..].iter().sum()]
+}
+
+fn options(causes: Causes, estimate: Estimate, episodes: u64) -> Options {
+    let states = if causes == Causes::Keys { States::Flat } else { States::Factored };
+    Options { states, causes, estimate, episodes, seed: 5, ..Options::default() }
+}
+
+fn converges(set: SetSpec, estimate: Estimate, share: f64) {
+    let arena = Arena::new(hidden(2, set));
+    let known = arena.knowledge();
+    let told = [
+        known.clone().without_rewards(),
+        known.clone().without_mechanisms(),
+        known.without_mechanisms().without_rewards(),
+    ];
+    for (i, told) in told.iter().enumerate() {
+        for causes in [Causes::Keys, Causes::OwnKeys] {
+            let [first, last] = ends(&arena, told, options(causes, estimate, 6000));
+            assert!(last < share * first + 0.5, "{i} {estimate:?} {causes:?}: {first} then {last}");
+        }
+    }
+}
+
+#[test]
+fn samplers_converge_on_what_they_were_not_told() {
+    converges(SetSpec::All, Estimate::Posterior { prior: 2.0 }, 0.25);
+    converges(SetSpec::Any, Estimate::Posterior { prior: 2.0 }, 0.25);
+}
+
+#[test]
+fn optimists_converge_on_what_they_were_not_told() {
+    converges(SetSpec::All, Estimate::Sets(Sets::Kl), 0.35);
+}
+
+#[test]
+fn a_sparse_graph_beats_learning_without_it_at_least_fivefold() {
+    let arena = Arena::new(sparse(1));
+    let told = arena.knowledge().without_mechanisms().without_rewards();
+    let total = |name: &str| -> f64 {
+        let preset: Preset = name.parse().unwrap();
+        let mut learner = Learner::new(&told, preset.options(1500, 1)).expect("a learner");
+        arena.regrets_of(&mut learner, 1500, 1).iter().sum()
+    };
+    let (graph, plain) = (total("graph-psrl"), total("psrl"));
+    assert!(graph > 0.0 && 5.0 * graph < plain, "samplers: {graph} with the graph, {plain} without");
+    let (graph, plain) = (total("graph-ucbvi"), total("ucbvi"));
+    assert!(graph < 0.9 * plain, "optimists: {graph} with the graph, {plain} without");
+}
+
+#[test]
+fn a_mechanism_that_is_given_need_not_be_learned() {
+    let cells = |world: &World, told: &Knowledge| {
+        let options = options(Causes::OwnKeys, Estimate::Posterior { prior: 2.0 }, 100);
+        let learner = Learner::new(told, options).expect("a learner");
+        let transitions = world.transitions().iter().map(|m| world.sizes(&m.parents).iter().product::<usize>());
+        learner.cells() - transitions.sum::<usize>()
+    };
+    // The mechanism of z2 is left out of the file, those of z1 and the hidden variable are given.
+    let mut draft = Draft::new(2, 3)
+        .state("s", 2)
+        .lever("x", 3)
+        .key("z1", 2)
+        .key("z2", 2)
+        .hidden("u", 2)
+        .drawn(&["u"], &["x"])
+        .drawn(&["z1"], &["u"])
+        .drawn(&["z2"], &["x", "z1"])
+        .next("s", &["s", "z1"])
+        .pays_between("r", &["z2"], [0.0, 1.0], false);
+    let whole = draft.clone().world();
+    assert_eq!(cells(&whole, &Knowledge::of(&whole)), 0);
+    draft.spec.mechanisms[2].form = Form::Unknown;
+    let partly = draft.world();
+    // With a hidden variable in between, z1 and z2 are learned together from x: three rows.
+    assert_eq!(cells(&partly, &Knowledge::of(&partly)), 3);
+    let arena = Arena::new(whole);
+    let [first, last] =
+        ends(&arena, &Knowledge::of(&partly), options(Causes::OwnKeys, Estimate::Posterior { prior: 2.0 }, 1500));
+    assert!(last < 0.2 * first + 0.5, "{first} then {last}");
+}
+
+#[test]
+fn how_levers_behave_that_are_always_set_is_not_learned() {
+    let world = Draft::new(2, 4)
+        .state("s", 2)
+        .lever("x", 3)
+        .key("z", 2)
+        .drawn(&["x"], &["s"])
+        .drawn(&["z"], &["x"])
+        .next("s", &["s", "z"])
+        .pays_between("r", &["z"], [0.0, 1.0], false)
+        .world();
+    let told = Knowledge::of(&world).without_mechanisms();
+    let learner = Learner::new(&told, options(Causes::OwnKeys, Estimate::Sets(Sets::Kl), 10)).expect("a learner");
+    // Four rows of transitions, three of z; none of x.
+    assert_eq!(learner.cells(), 4 + 3);
+}
