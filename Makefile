@@ -1,6 +1,6 @@
 # `make check` is what has to pass before a change goes in.
 
-.PHONY: check format lint test doc examples python
+.PHONY: check format lint test doc examples python figures benchmarks
 
 check: format lint test doc examples python
 
@@ -27,6 +27,10 @@ examples:
 		"$$program" --quiet check $$directory/$$world.toml --draw $$directory/$$world.svg > /dev/null 2>&1; \
 	done
 
+# Runs the paper's experiments and what goes beyond them, and writes docs/reproduction.md with its figures.
+figures:
+	cargo run --release --locked -p dowise-cli -- reproduce --extras --out target/reproduction --docs docs
+
 # The Python package: made as a wheel, installed into .venv and into an empty environment, checked and tested.
 # Built with the profile of the other tests, so that they share what is compiled.
 python:
@@ -45,3 +49,8 @@ python:
 	python3 -m venv .venv/empty
 	.venv/empty/bin/pip install --quiet --disable-pip-version-check .venv/wheel/dowise-*.whl
 	cd .venv/empty && bin/python -c "import dowise; print(dowise.compare('river-swim', ['graph-psrl'], 50, 2))"
+
+# Times beside a peer (installed into target/peer-venv), and how a plan grows with states and interventions.
+benchmarks:
+	python3 benchmarks/peers.py
+	cargo run --release --locked -p dowise --example plan_growth

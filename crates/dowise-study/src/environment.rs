@@ -40,7 +40,7 @@ impl Environment {
         self.planner.from_start(&self.best.value_hs[..self.world().n_states()])
     }
 
-    /// Expected sum of rewards of an episode under the policy that an agent follows now.
+    /// Expected sum of rewards of an episode under the policy of an agent that has begun an episode.
     pub fn value_of(&self, agent: &mut (dyn Agent + Send)) -> f64 {
         let values = self.planner.evaluate(agent.policy()).expect("an agent's policy is one of this world");
         self.planner.from_start(&values[..self.world().n_states()])

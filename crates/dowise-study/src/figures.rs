@@ -150,9 +150,10 @@ pub(crate) fn labels(specs: &[&LearnerSpec]) -> Vec<String> {
         .collect()
 }
 
-/// A learner's name as papers write it: `cf-ucbvi` is CF-UCBVI, `graph-psrl` graph-PSRL, `greedy` greedy.
+/// A learner's name as papers write it: `cf-ucbvi` is CF-UCBVI, `graph-psrl` graph-PSRL, `lsvi-ucb` LSVI-UCB, `greedy` greedy.
 pub(crate) fn display_name(name: &str) -> String {
     match name.rsplit_once('-') {
+        _ if name.contains("lsvi") => name.to_uppercase(),
         Some((first, last @ ("ucbvi" | "psrl"))) if first.len() <= 2 => {
             format!("{}-{}", first.to_uppercase(), last.to_uppercase())
         }

@@ -22,11 +22,11 @@ impl Page {
     }
 
     pub(crate) fn heading(&mut self, text: &str) {
-        let _ = write!(self.body, "<h2>{}</h2>\n", escape(text));
+        let _ = writeln!(self.body, "<h2>{}</h2>", escape(text));
     }
 
     pub(crate) fn paragraph(&mut self, text: &str) {
-        let _ = write!(self.body, "<p>{}</p>\n", escape(text));
+        let _ = writeln!(self.body, "<p>{}</p>", escape(text));
     }
 
     /// Something that is HTML already.
@@ -36,7 +36,7 @@ impl Page {
 
     pub(crate) fn table(&mut self, header: &[&str], rows: impl Iterator<Item = Vec<String>>) {
         let head: String = header.iter().map(|h| format!("<th>{}</th>", escape(h))).collect();
-        let _ = write!(self.body, "<table><thead><tr>{head}</tr></thead><tbody>\n");
+        let _ = writeln!(self.body, "<table><thead><tr>{head}</tr></thead><tbody>");
         for row in rows {
             let cell = |c: &String| {
                 let class = match c.as_str() {
@@ -55,7 +55,7 @@ impl Page {
         let svg = figure.draw()?.svg;
         // A view box lets the figure shrink with the page.
         let svg = svg.replacen("<svg ", "<svg viewBox=\"0 0 560 360\" role=\"img\" ", 1);
-        let _ = write!(self.body, "<figure>{svg}</figure>\n");
+        let _ = writeln!(self.body, "<figure>{svg}</figure>");
         Ok(())
     }
 

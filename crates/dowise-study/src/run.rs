@@ -19,7 +19,7 @@ pub struct RunRecord {
     pub reward: f64,
     /// Value of the best policy.
     pub optimal: f64,
-    /// Value of the policy followed last.
+    /// Value of the policy that would be followed next.
     pub value: f64,
     /// Seconds that the run took; the only field that differs between machines.
     pub seconds: f64,
@@ -67,6 +67,8 @@ pub fn play(
     if stopped {
         return Ok(None);
     }
+    // A policy is one of an episode: the one that would be followed next has learned from all of them.
+    agent.begin_episode();
     let value = environment.value_of(agent.as_mut());
     let optimal = environment.optimal();
     Ok(Some(RunRecord { regret, reward, optimal, value, seconds: begun.elapsed().as_secs_f64() }))

@@ -19,7 +19,7 @@ pub struct RunRow {
     pub reward: f64,
     /// Value of the best policy.
     pub optimal: f64,
-    /// Value of the policy followed last.
+    /// Value of the policy that would be followed next.
     pub value: f64,
 }
 

@@ -171,7 +171,7 @@ fn text(study: &Study, tables: &Tables) -> String {
             ]
         })
         .collect();
-    let header = ["world", "learner", "regret", "sd", "median", "last policy, of best"];
+    let header = ["world", "learner", "regret", "sd", "median", "learned, of best"];
     let align = [Align::Left, Align::Left, Align::Right, Align::Right, Align::Right, Align::Right];
     table::table(&header, &rows, &align)
 }

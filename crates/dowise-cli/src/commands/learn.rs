@@ -16,7 +16,7 @@ use crate::{interrupt, study};
 /// Let one learner learn in a world, and show what it learned
 ///
 /// Plays episode after episode in the simulated world and judges every policy exactly. At the end: regret, what the
-/// last policy is worth beside the best one and doing things at random, and what it does where it matters most.
+/// learned policy is worth beside the best one and doing things at random, and what it does where it matters most.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
@@ -83,6 +83,8 @@ pub(crate) fn run(args: Args, output: &Output) -> Result<Status, Failure> {
         }
     });
     progress.finish();
+    // A policy is one of an episode: the one that would be followed next has learned from all of them.
+    agent.begin_episode();
     let report = Report::new(&environment, &spec, agent.as_mut(), &regrets, reward, args.seed, args.rows);
     if args.json {
         output.json(&report)?;

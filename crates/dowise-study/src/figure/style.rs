@@ -51,7 +51,7 @@ impl Style {
     /// The style of a learner, the same in every figure: colour by what it knows, dashes by how it explores.
     /// `position` tells learners apart that have no style of their own.
     pub fn of_learner(name: &str, position: usize) -> Style {
-        let dash = if name.ends_with("psrl") { Dash::Dashed } else { Dash::Solid };
+        let dash = if name.ends_with("psrl") || name.ends_with("rlsvi") { Dash::Dashed } else { Dash::Solid };
         let style = |colour, marker| Style { colour, dash, marker };
         match name {
             "ucbvi" | "psrl" => style(BLACK, Marker::Square),
@@ -59,6 +59,8 @@ impl Style {
             "c-ucbvi" | "c-psrl" => style(BLUE, Marker::Circle),
             "cf-ucbvi" | "cf-psrl" => style(GREEN, Marker::Diamond),
             "graph-ucbvi" | "graph-psrl" => style(VERMILION, Marker::Circle),
+            "lsvi-ucb" => style(ORANGE, Marker::Diamond),
+            "c-lsvi-ucb" | "c-rlsvi" => style(PURPLE, Marker::Diamond),
             "greedy" => style(PURPLE, Marker::Triangle),
             "epsilon-greedy" => style(SKY, Marker::Square),
             "uniform" => Style { colour: GREY, dash: Dash::Dotted, marker: Marker::Circle },

@@ -46,6 +46,8 @@ pub enum Estimate {
     },
     /// Interventions drawn from all, always.
     Uniform,
+    /// Ridge regression on features instead of counts; such a learner is a [`LinearLearner`](crate::linear::LinearLearner).
+    Linear,
 }
 
 /// The widths of the literature: what is added to the empirical mean. N: visits of the row; L, l: logarithms given at each.

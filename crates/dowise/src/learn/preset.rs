@@ -4,6 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use super::options::{Cap, Causes, Estimate, Options, Sets, States, Width};
+use crate::linear::{LINEAR, LinearPreset};
 use crate::world::nearest;
 
 /// A published (or our own) learner by name: its way of seeing a world and of being optimistic.
@@ -23,6 +24,7 @@ enum PresetKind {
     Greedy,
     EpsilonGreedy,
     Uniform,
+    Linear,
 }
 
 /// A name that stands for no learner.
@@ -35,7 +37,7 @@ pub struct UnknownPreset {
     pub nearest: Option<String>,
 }
 
-const ALL: [Preset; 13] = {
+const ALL: [Preset; 16] = {
     use Causes::*;
     use PresetKind::*;
     use States::*;
@@ -62,6 +64,9 @@ const ALL: [Preset; 13] = {
         p("greedy", Factored, OwnKeys, Greedy, "no exploration beyond what was never seen"),
         p("epsilon-greedy", Factored, OwnKeys, EpsilonGreedy, "greedy, but one step in twenty at random"),
         p("uniform", Factored, OwnKeys, Uniform, "interventions at random"),
+        p(LINEAR[0].name(), Flat, Actions, Linear, LINEAR[0].about()),
+        p(LINEAR[1].name(), Flat, Keys, Linear, LINEAR[1].about()),
+        p(LINEAR[2].name(), Flat, Keys, Linear, LINEAR[2].about()),
     ]
 };
 
@@ -92,8 +97,14 @@ impl Preset {
             PresetKind::Greedy => Estimate::Greedy,
             PresetKind::EpsilonGreedy => Estimate::EpsilonGreedy { epsilon: 0.05 },
             PresetKind::Uniform => Estimate::Uniform,
+            PresetKind::Linear => Estimate::Linear,
         };
         Options { states: self.states, causes: self.causes, estimate, episodes, seed, ..Options::default() }
+    }
+
+    /// The same among the learners that regress on features; `None` for those that count.
+    pub fn linear(&self) -> Option<LinearPreset> {
+        LINEAR.into_iter().find(|p| p.name() == self.name)
     }
 
     /// As printed in the paper: its widths with all constants, values capped at H at every stage.

@@ -60,7 +60,7 @@ fn kl_upper(p: f64, bound: f64) -> f64 {
         let slope = (q - p) / (q * (1.0 - q));
         let step = excess / slope;
         // Not a number or not downwards: rounding has the last word.
-        if !(step > 1e-15) {
+        if step.is_nan() || step <= 1e-15 {
             break;
         }
         q -= step;

@@ -1,6 +1,7 @@
 //! A learner as text: a name and what is changed about it, such as `c-ucbvi:width=paper-plain,scale=0.002`.
 
 mod choice;
+mod linear;
 
 use std::fmt;
 use std::str::FromStr;
@@ -167,11 +168,18 @@ impl LearnerSpec {
 
     /// The learner itself. Everything that runs learners by name makes them here.
     pub fn agent(&self, world: &World, episodes: u64, seed: u64) -> Result<Box<dyn Agent + Send>, LearnError> {
-        Ok(Box::new(Learner::new(&self.knowledge(world), self.options(episodes, seed))?))
+        let knowledge = self.knowledge(world);
+        match self.linear_options(episodes, seed) {
+            Some(options) => Ok(crate::linear::agent(&knowledge, None, options)?),
+            None => Ok(Box::new(Learner::new(&knowledge, self.options(episodes, seed))?)),
+        }
     }
 
     /// How it gets from counts to values, in words for tables and figures, such as `paper-plain × 0.002`.
     pub fn estimate(&self) -> String {
+        if let Some(options) = self.linear_options(1, 0) {
+            return LearnerSpec::linear_estimate(&options);
+        }
         let options = self.options(1, 0);
         match options.estimate {
             Estimate::Width(_) if options.scale != 1.0 => {
@@ -204,7 +212,20 @@ impl LearnerSpec {
     fn refusal(&self, choice: &Choice) -> Option<&'static str> {
         let family = Family::of(&self.preset.options(1, 0).estimate);
         let has = |name: &str| self.changes().any(|(k, _)| k == name);
+        if family == Family::Linear {
+            let visited = self.changes().any(|change| change == ("schedule", "visited"));
+            return match choice.name {
+                "schedule" if visited => Some("it plans for all states at once; choose episode or doubling"),
+                "width" | "sets" | "scale" | "prior" | "epsilon" | "monotone" | "guard" => {
+                    Some("it regresses on features instead of counting; see beta and beta-scale")
+                }
+                _ => None,
+            };
+        }
         match choice.name {
+            "features" | "beta" | "beta-scale" | "lambda" | "regress-rewards" => {
+                Some("it counts; only lsvi-ucb, c-lsvi-ucb and c-rlsvi regress on features")
+            }
             "width" | "sets" if family != Family::Optimistic => {
                 Some("it is not optimistic, so it has neither widths nor sets")
             }

@@ -20,6 +20,7 @@ pub use features::{Features, Norms};
 pub use fit::Misspecification;
 pub use learner::LinearLearner;
 pub use options::{Beta, FeatureChoice, LinearEstimate, LinearOptions, Regression, Rewards, Switching};
+pub(crate) use preset::LINEAR;
 pub use preset::{LinearPreset, UnknownLinearPreset, agent};
 
 /// Bytes that features and designs of one learner may take.

@@ -19,7 +19,7 @@ pub struct LinearPreset {
 
 /// A name that stands for no linear learner.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("there is no linear learner called `{name}`{}; the names are {}", .nearest.map_or(String::new(), |n| format!(", did you mean `{n}`?")), ALL.map(|p| p.name).join(", "))]
+#[error("there is no linear learner called `{name}`{}; the names are {}", .nearest.map_or(String::new(), |n| format!(", did you mean `{n}`?")), LINEAR.map(|p| p.name).join(", "))]
 pub struct UnknownLinearPreset {
     /// As given.
     pub name: String,
@@ -27,7 +27,7 @@ pub struct UnknownLinearPreset {
     pub nearest: Option<&'static str>,
 }
 
-const ALL: [LinearPreset; 3] = [
+pub(crate) const LINEAR: [LinearPreset; 3] = [
     LinearPreset {
         name: "lsvi-ucb",
         about: "ridge regression on the features of interventions, as published (Jin et al. 2019)",
@@ -39,16 +39,16 @@ const ALL: [LinearPreset; 3] = [
 impl LinearPreset {
     /// All presets.
     pub fn all() -> &'static [LinearPreset] {
-        &ALL
+        &LINEAR
     }
 
     /// Its name.
-    pub fn name(&self) -> &'static str {
+    pub const fn name(&self) -> &'static str {
         self.name
     }
 
     /// One line about it.
-    pub fn about(&self) -> &'static str {
+    pub const fn about(&self) -> &'static str {
         self.about
     }
 
@@ -78,9 +78,9 @@ impl FromStr for LinearPreset {
     type Err = UnknownLinearPreset;
 
     fn from_str(name: &str) -> Result<LinearPreset, UnknownLinearPreset> {
-        ALL.iter().find(|p| p.name == name).copied().ok_or_else(|| UnknownLinearPreset {
+        LINEAR.iter().find(|p| p.name == name).copied().ok_or_else(|| UnknownLinearPreset {
             name: name.to_owned(),
-            nearest: nearest(name, ALL.iter().map(|p| p.name)),
+            nearest: nearest(name, LINEAR.iter().map(|p| p.name)),
         })
     }
 }

@@ -12,7 +12,7 @@ fn refused(world: &World, options: Options) -> String {
 }
 
 fn refused_told(told: &Knowledge, options: Options) -> String {
-    Learner::new(told, options).err().expect("refused").to_string()
+    Learner::new(told, options).expect_err("refused").to_string()
 }
 
 #[test]

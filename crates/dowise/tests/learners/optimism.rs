@@ -67,7 +67,7 @@ fn valid_widths_and_sets_are_optimistic() {
             }
             for monotone in [false, true] {
                 let options = Options { monotone, ..options(view, estimate) };
-                assert_eq!(failures(&WORLDS, 4, |told| told, &options), (0, 12), "{options:?}");
+                assert_eq!(failures(&WORLDS, 3, |told| told, &options), (0, 9), "{options:?}");
             }
         }
     }
@@ -79,11 +79,11 @@ fn what_is_learned_of_rewards_and_mechanisms_is_learned_optimistically() {
         for view in [FLAT, CAUSAL, GRAPH] {
             let options = options(view, estimate);
             let all = [
-                failures(&WORLDS, 4, |told| told.without_rewards(), &options),
-                failures(&WORLDS, 4, |told| told.without_mechanisms(), &options),
-                failures(&WORLDS, 4, |told| told.without_mechanisms().without_rewards(), &options),
+                failures(&WORLDS, 3, |told| told.without_rewards(), &options),
+                failures(&WORLDS, 3, |told| told.without_mechanisms(), &options),
+                failures(&WORLDS, 3, |told| told.without_mechanisms().without_rewards(), &options),
             ];
-            assert_eq!(all, [(0, 12); 3], "{options:?}");
+            assert_eq!(all, [(0, 9); 3], "{options:?}");
         }
     }
 }
@@ -91,7 +91,7 @@ fn what_is_learned_of_rewards_and_mechanisms_is_learned_optimistically() {
 #[test]
 fn a_hundredth_of_a_valid_width_is_not_optimistic_so_these_tests_can_fail() {
     let options = Options { scale: 0.01, ..options(CAUSAL, Estimate::Width(Width::HoeffdingV)) };
-    let (failed, runs) = failures(&WORLDS, 4, |told| told, &options);
+    let (failed, runs) = failures(&WORLDS, 3, |told| told, &options);
     assert!(failed > runs / 2, "{failed} of {runs}");
 }
 

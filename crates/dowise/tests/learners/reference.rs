@@ -40,6 +40,9 @@ pub(crate) struct Reference {
     pub(crate) order: Vec<usize>,
 }
 
+/// The mean over next states of something that depends on how often they were visited.
+type MeanOver<'a> = &'a dyn Fn(&dyn Fn(f64) -> f64) -> f64;
+
 /// Values and action values, by stage and state.
 pub(crate) struct Dense {
     pub(crate) v_hs: Vec<Vec<f64>>,
@@ -192,14 +195,7 @@ impl Reference {
         self.r_sc[s][c] + mean + self.options.scale * self.width(width, h, &n, variance, &visits)
     }
 
-    fn width(
-        &self,
-        width: Width,
-        h: usize,
-        n: &[f64],
-        variance: f64,
-        visits: &dyn Fn(&dyn Fn(f64) -> f64) -> f64,
-    ) -> f64 {
+    fn width(&self, width: Width, h: usize, n: &[f64], variance: f64, visits: MeanOver<'_>) -> f64 {
         let (hor, k, delta) = (self.horizon(), self.options.episodes as f64, self.options.delta);
         let t = k * hor;
         let (s, w) = (self.world.n_states() as f64, self.r_sc[0].len() as f64);

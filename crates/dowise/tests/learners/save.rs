@@ -35,7 +35,7 @@ fn stopping_changes_nothing(arena: &Arena, knowledge: &Knowledge, options: &Opti
 #[test]
 fn every_preset_goes_on_after_any_episode() {
     let arena = Arena::new(small_worlds::factored(1));
-    for preset in Preset::all() {
+    for preset in Preset::all().iter().filter(|p| p.linear().is_none()) {
         stopping_changes_nothing(&arena, &arena.knowledge(), &preset.options(EPISODES, 3));
     }
 }
@@ -104,7 +104,7 @@ fn saved(arena: &Arena) -> String {
 }
 
 fn refused(knowledge: &Knowledge, text: &str) -> String {
-    Learner::restore(knowledge, text).err().expect("refused").to_string()
+    Learner::restore(knowledge, text).expect_err("refused").to_string()
 }
 
 #[test]

@@ -25,19 +25,19 @@ pub(super) struct Report {
     regret_at_the_end: f64,
     /// Sum of rewards received.
     reward: f64,
-    /// Expected reward of an episode: best policy, last policy, at random.
+    /// Expected reward of an episode: best policy, learned policy, at random.
     best: f64,
     learned: f64,
     uniform: f64,
     policy: Vec<Row>,
 }
 
-/// What the last policy does in one situation.
+/// What the learned policy does in one situation.
 #[derive(Serialize)]
 struct Row {
     stage: usize,
     state: String,
-    /// Share of episodes that come here under the last policy.
+    /// Share of episodes that come here under the learned policy.
     share: f64,
     intervention: String,
     /// What the best policy would gain from here on.
@@ -47,7 +47,7 @@ struct Row {
 /// Random policies over which the value of doing things at random is averaged.
 const RANDOM_POLICIES: usize = 200;
 
-/// Episodes played to see which situations the last policy leads to.
+/// Episodes played to see which situations the learned policy leads to.
 const SAMPLE: usize = 2000;
 
 impl Report {
@@ -85,7 +85,7 @@ impl Report {
         };
         let value = |name: &str, v: f64| vec![name.to_owned(), format!("{v:.4}"), share(v)];
         let rows =
-            [value("best policy", self.best), value("last policy", self.learned), value("at random", self.uniform)];
+            [value("best policy", self.best), value("learned policy", self.learned), value("at random", self.uniform)];
         let header = ["", "reward of an episode", "from random to best"];
         let mut text = format!(
             "{} in {}: {} episodes, {}.\n\n",
@@ -99,7 +99,7 @@ impl Report {
             "\nRegret {:.2} in all, {:.4} an episode over the last tenth.\n\n",
             self.regret, self.regret_at_the_end
         );
-        text += &format!("{}\n", output.heading("What the last policy does where it most often comes"));
+        text += &format!("{}\n", output.heading("What the learned policy does where it most often comes"));
         let rows: Vec<Vec<String>> = self
             .policy
             .iter()

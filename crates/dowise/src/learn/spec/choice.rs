@@ -3,6 +3,7 @@
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use super::linear::{BETAS, FEATURES};
 use crate::learn::options::{Cap, Estimate, Options, Schedule, Sets, Width};
 
 /// One option.
@@ -32,6 +33,7 @@ pub(super) enum Family {
     EpsilonGreedy,
     Greedy,
     Uniform,
+    Linear,
 }
 
 impl Family {
@@ -42,6 +44,7 @@ impl Family {
             Estimate::EpsilonGreedy { .. } => Family::EpsilonGreedy,
             Estimate::Uniform => Family::Uniform,
             Estimate::Greedy => Family::Greedy,
+            Estimate::Linear => Family::Linear,
         }
     }
 }
@@ -59,7 +62,7 @@ const WIDTHS: &[&str] = &[
 ];
 
 /// All options, in the order in which they are written.
-pub(super) const CHOICES: [Choice; 12] = [
+pub(super) const CHOICES: [Choice; 17] = [
     Choice {
         name: "width",
         about: "add a width of the literature to the empirical mean",
@@ -125,6 +128,37 @@ pub(super) const CHOICES: [Choice; 12] = [
         about: "test the causal model and fall back when it fails",
         kind: Kind::Flag,
         apply: |v, o| o.guard = v == "true",
+    },
+    // Options of learners that regress on features: the spec's `linear_options` reads them.
+    Choice {
+        name: "features",
+        about: "linear learners: features of state and causes; world: those of the world file, else one-hot",
+        kind: Kind::Words(FEATURES),
+        apply: |_, _| {},
+    },
+    Choice {
+        name: "beta",
+        about: "linear learners: formula for the width or deviation",
+        kind: Kind::Words(BETAS),
+        apply: |_, _| {},
+    },
+    Choice {
+        name: "beta-scale",
+        about: "linear learners: multiplies beta; 1 is the formula as published",
+        kind: Kind::Number(|x| x >= 0.0, "a number from 0 on"),
+        apply: |_, _| {},
+    },
+    Choice {
+        name: "lambda",
+        about: "linear learners: regularisation of the regression",
+        kind: Kind::Number(|x| x >= 1e-12, "a number from 1e-12 on"),
+        apply: |_, _| {},
+    },
+    Choice {
+        name: "regress-rewards",
+        about: "linear learners: regress rewards even if they are known",
+        kind: Kind::Flag,
+        apply: |_, _| {},
     },
     Choice {
         name: "unknown",
@@ -194,13 +228,14 @@ pub(super) fn name_of(options: &Options) -> String {
         Estimate::Greedy => "greedy".into(),
         Estimate::EpsilonGreedy { .. } => "epsilon-greedy".into(),
         Estimate::Uniform => "uniform".into(),
+        Estimate::Linear => "linear".into(),
     }
 }
 
-fn word<T: DeserializeOwned>(canonical: &str) -> T {
+pub(super) fn word<T: DeserializeOwned>(canonical: &str) -> T {
     serde_json::from_value(serde_json::Value::String(canonical.to_owned())).expect("the words are those of the type")
 }
 
-fn number(canonical: &str) -> f64 {
+pub(super) fn number(canonical: &str) -> f64 {
     canonical.parse().expect("checked when it was read")
 }

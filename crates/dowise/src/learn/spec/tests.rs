@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::learn::{Cap, Schedule, Sets, Width};
+use crate::linear::{Beta, FeatureChoice, Rewards, Switching};
 
 fn read(text: &str) -> LearnerSpec {
     text.parse().unwrap_or_else(|e| panic!("{text}: {e}"))
@@ -18,6 +19,7 @@ fn every_word_of_every_option_is_understood_and_written_back() {
             "prior" => "psrl:",
             "epsilon" => "epsilon-greedy:",
             "scale" => "c-ucbvi:width=paper,",
+            "features" | "beta" | "beta-scale" | "lambda" | "regress-rewards" => "c-lsvi-ucb:",
             _ => "c-ucbvi:",
         };
         let values = if choice.values().is_empty() { vec!["0.25".to_owned()] } else { choice.values() };
@@ -28,6 +30,7 @@ fn every_word_of_every_option_is_understood_and_written_back() {
             let json = serde_json::to_string(&spec).unwrap();
             assert_eq!(serde_json::from_str::<LearnerSpec>(&json).unwrap(), spec);
             spec.options(10, 0);
+            assert_eq!(spec.linear_options(10, 0).is_some(), learner == "c-lsvi-ucb:");
         }
     }
 }
@@ -42,6 +45,23 @@ fn options_change_what_they_say() {
     assert_eq!(read("psrl:prior=0.5").options(1, 0).estimate, Estimate::Posterior { prior: 0.5 });
     let o = read("cf-ucbvi:monotone=true,stage-dependent=true").options(1, 0);
     assert!(o.monotone && o.stage_dependent);
+}
+
+#[test]
+fn options_of_linear_learners_change_what_they_say() {
+    let text = "c-lsvi-ucb:cap=horizon,schedule=doubling,features=radial-3,beta=published,beta-scale=0.01,lambda=0.5";
+    let o = read(text).linear_options(50, 3).unwrap();
+    assert_eq!((o.cap, o.switching), (Cap::Horizon, Switching::Doubling));
+    assert_eq!((o.beta, o.beta_scale, o.lambda), (Beta::Published, 0.01, 0.5));
+    assert_eq!(o.features, FeatureChoice::Radial { centres: 3, width: 1.0 });
+    assert_eq!((o.episodes, o.seed, o.rewards), (50, 3, Rewards::Told));
+    assert_eq!(read(text).estimate(), "published β × 0.01");
+    assert_eq!(read("c-rlsvi").estimate(), "sampled, deviation");
+    let o = read("lsvi-ucb:regress-rewards=false,stage-dependent=false,features=one-hot").linear_options(1, 0).unwrap();
+    assert_eq!((o.rewards, o.stage_dependent, o.features), (Rewards::Told, false, FeatureChoice::OneHot));
+    assert!(says("lsvi-ucb:width=paper").contains("it regresses on features instead of counting"));
+    assert!(says("lsvi-ucb:schedule=visited").contains("choose episode or doubling"));
+    assert!(says("c-ucbvi:lambda=1").contains("it counts; only lsvi-ucb, c-lsvi-ucb and c-rlsvi"));
 }
 
 #[test]
@@ -93,5 +113,5 @@ fn the_estimate_is_said_in_words() {
     assert_eq!(read("c-ucbvi:width=paper-plain,scale=0.002").estimate(), "paper-plain × 0.002");
     assert_eq!(read("c-ucbvi:width=rlberry").estimate(), "rlberry");
     assert_eq!(read("c-ucbvi").estimate(), "kl sets");
-    assert_eq!(read("psrl").estimate(), "posterior, prior 1");
+    assert_eq!(read("psrl").estimate(), "posterior, prior 2");
 }
