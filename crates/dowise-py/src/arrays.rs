@@ -73,6 +73,7 @@ impl Numbers {
             let sum: f64 = row.iter().sum();
             if (sum - 1.0).abs() > ROUNDING {
                 let at = self.row_at(r * columns, columns);
+                let sum = (sum * 1e9).round() / 1e9;
                 return Err(array(format!("{}{at} sums to {sum}, expected 1 (up to {ROUNDING:e})", self.name)));
             }
         }
