@@ -269,7 +269,7 @@ impl Learner {
         Ok(Learner { name, ..Learner::restore(py, world, text)? })
     }
 
-    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, (Py<World>, String, String))> {
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Pickled<'py>> {
         let this = slf.borrow();
         let text = this.save()?;
         Ok((slf.get_type().getattr("_restored")?, (this.world.clone_ref(slf.py()), text, this.name.clone())))
@@ -279,6 +279,9 @@ impl Learner {
         format!("<Learner {}: {} episodes, {} cells>", self.name, self.inner.episodes(), self.inner.cells())
     }
 }
+
+/// How to restore it, from its world, its text and its name.
+type Pickled<'py> = (Bound<'py, PyAny>, (Py<World>, String, String));
 
 /// The preset that sees the world and estimates in the same way.
 fn preset_of(options: &Options) -> &'static str {
