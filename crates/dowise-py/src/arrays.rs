@@ -40,7 +40,7 @@ impl Numbers {
 
     /// Fails unless the shape is one of these; `axes` says what the first one means.
     pub(crate) fn expect(&self, shapes: &[&[usize]], axes: &str) -> PyResult<()> {
-        if shapes.iter().any(|s| *s == self.shape.as_slice()) {
+        if shapes.contains(&self.shape.as_slice()) {
             return Ok(());
         }
         let mut wanted: Vec<String> = shapes.iter().map(|s| tuple(s)).collect();
