@@ -37,6 +37,14 @@ impl Mix for Table {
             Table::Balls(t) => t.mix(row, at, out),
         }
     }
+
+    fn mix_run<'a>(&self, row: usize, n_blocks: usize, at: impl Fn(usize) -> &'a [f64], out: &mut [f64]) {
+        match self {
+            Table::Mean(t) => t.mix_run(row, n_blocks, at, out),
+            Table::Intervals(t) => t.mix_run(row, n_blocks, at, out),
+            Table::Balls(t) => t.mix_run(row, n_blocks, at, out),
+        }
+    }
 }
 
 impl Table {

@@ -33,7 +33,7 @@ pub enum Norms {
 ///     phi[0] = 1.0;
 ///     phi[1] = (state[0] + causes[2]) as f64;
 /// })?;
-/// assert_eq!(line.longest(), 1.0);
+/// assert!((line.longest() - 1.0).abs() < 1e-12);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]

@@ -206,6 +206,11 @@ impl Interventions {
 
     /// Whether an intervention is allowed in a state with these factor values.
     pub fn allows(&self, state: &[usize], action: Action) -> bool {
+        // A number beyond the last one would be read as a smaller one.
+        let end = self.places.first().map_or(1, |place| place * (self.sizes[0] as u64 + 1));
+        if action.0 >= end {
+            return false;
+        }
         let in_setting = match &self.setting {
             Setting::All => (0..self.sizes.len()).all(|i| self.lever(action, i).is_some()),
             Setting::AtMost(k) => (0..self.sizes.len()).filter(|&i| self.lever(action, i).is_some()).count() <= *k,
@@ -237,6 +242,10 @@ mod tests {
             let codes: Vec<Action> = (0..count).map(|i| all.nth(i)).collect();
             assert!(codes.windows(2).all(|w| w[0] < w[1]));
             assert!(codes.iter().all(|&a| all.allows(&[], a) && all.action(&all.levers(a)) == a));
+            assert!(
+                codes.iter().all(|&a| !all.allows(&[], Action(a.0 + 3 * 4 * 5))),
+                "no intervention has two numbers"
+            );
             let ranks: Vec<u64> = (0..99).filter_map(|code| all.rank(Action(code))).collect();
             assert_eq!(ranks, (0..count).collect::<Vec<_>>(), "rank is the inverse of nth, and knows no others");
         }

@@ -1,0 +1,117 @@
+//! Why a learner cannot be made, and the checks of its options.
+
+use super::options::{Estimate, Options, Schedule, States, Width};
+use crate::kernel::KernelError;
+use crate::linear::LinearError;
+
+/// Counters that a learner may have; above that it refuses (4 GiB).
+pub(crate) const MOST_CELLS: usize = 1 << 30;
+
+/// Interventions that a learner without key variables may list.
+pub(crate) const MOST_ACTIONS: u64 = 1 << 24;
+
+/// Why a learner cannot be made.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum LearnError {
+    /// P(c | s, do(a)) cannot be computed from what is known.
+    #[error(transparent)]
+    Kernel(#[from] KernelError),
+    /// An option outside its range.
+    #[error("{name} = {value}: {expected}")]
+    Option {
+        /// The option.
+        name: &'static str,
+        /// What was given.
+        value: f64,
+        /// What is allowed.
+        expected: &'static str,
+    },
+    /// A width that does not exist for factored states.
+    #[error(
+        "the width `{width}` is defined for flat states only; use hoeffding-v, weissman or sets with factored states"
+    )]
+    FlatOnly {
+        /// Its name.
+        width: &'static str,
+    },
+    /// Posterior samples under a rule that only ever lowers values.
+    #[error(
+        "values that never rise rest on optimism, and samples are not optimistic; use a width or sets, or another schedule without `monotone`"
+    )]
+    NotOptimistic,
+    /// Too many counters.
+    #[error(
+        "{what} would have {} counters, the limit is {MOST_CELLS}; use a learner that knows more structure (factors, key variables)",
+        .cells.map_or("more than 2^64".to_owned(), |n| n.to_string())
+    )]
+    TooManyCells {
+        /// What is counted.
+        what: String,
+        /// How many; `None` if that number overflows.
+        cells: Option<u128>,
+    },
+    /// Too many interventions to list.
+    #[error(
+        "there are {count} interventions and this learner counts each of them (limit {MOST_ACTIONS}); use one that knows the key variables"
+    )]
+    TooManyActions {
+        /// How many.
+        count: u64,
+    },
+    /// A guard cannot watch this learner.
+    #[error(
+        "a guard compares key variables with interventions: it needs a learner with key variables and counts shared by all stages"
+    )]
+    NothingToGuard,
+    /// A learner that regresses on features cannot be made.
+    #[error(transparent)]
+    Linear(#[from] LinearError),
+    /// Options for a learner that regresses on features.
+    #[error("a learner that counts cannot regress on features; make it by name, or as a LinearLearner")]
+    NotLinear,
+    /// A hidden variable acts on a lever left alone and on a key variable.
+    #[error(
+        "the lever {lever} is moved by something unobserved when left alone, so what is seen then says nothing about setting it; \
+         give the mechanisms, or allow only interventions that set it"
+    )]
+    Confounded {
+        /// The lever.
+        lever: String,
+    },
+}
+
+pub(crate) type LearnResult<T> = Result<T, LearnError>;
+
+/// Whether every option is in its range and fits the others.
+pub(super) fn check(options: &Options) -> LearnResult<()> {
+    let bad = |name, value, expected| Err(LearnError::Option { name, value, expected });
+    if !(options.scale.is_finite() && options.scale >= 0.0) {
+        return bad("scale", options.scale, "a width's scale is a number from 0 on");
+    }
+    if !(options.delta > 0.0 && options.delta < 1.0) {
+        return bad("delta", options.delta, "delta is a probability between 0 and 1, neither included");
+    }
+    if options.episodes == 0 {
+        return bad("episodes", 0.0, "at least one episode");
+    }
+    match options.estimate {
+        Estimate::Linear => Err(LearnError::NotLinear),
+        Estimate::Posterior { prior } if !(prior.is_finite() && prior > 0.0) => {
+            bad("prior", prior, "a prior weight is a number above 0")
+        }
+        // The least of many samples is far too low, and nothing would ever correct it.
+        Estimate::Posterior { .. } if options.monotone || options.schedule == Schedule::Visited => {
+            Err(LearnError::NotOptimistic)
+        }
+        Estimate::EpsilonGreedy { epsilon } if !(0.0..=1.0).contains(&epsilon) => {
+            bad("epsilon", epsilon, "epsilon is a probability between 0 and 1")
+        }
+        Estimate::Width(Width::Bernstein) if options.states == States::Factored => {
+            Err(LearnError::FlatOnly { width: "bernstein" })
+        }
+        Estimate::Width(Width::AzarBernstein) if options.states == States::Factored => {
+            Err(LearnError::FlatOnly { width: "azar-bernstein" })
+        }
+        _ => Ok(()),
+    }
+}
