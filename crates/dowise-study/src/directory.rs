@@ -102,6 +102,9 @@ fn difference(found: &str, wanted: &Study) -> String {
             Some((a, b)) if a.learner != b.learner => format!("with {} where there is now {}", a.learner, b.learner),
             Some((a, b)) if a.world != b.world => format!("in {} where there is now {}", a.world, b.world),
             Some((a, _)) => format!("in {}, which has changed since", a.world),
+            None if found.settings.len() != wanted.settings.len() => {
+                format!("of {} combinations instead of {}", found.settings.len(), wanted.settings.len())
+            }
             None => "with other settings".into(),
         }
     };

@@ -110,7 +110,7 @@ pub(crate) fn write(results: &Results, out: &Path) -> Result<(), StudyError> {
 }
 
 /// Figures whose PNG goes into the documents; the others are there as SVG only, which is smaller.
-const PNG_IN_DOCS: [&str; 4] = ["experiment-1", "experiment-1-ours", "experiment-2", "experiment-3"];
+const PNG_IN_DOCS: [&str; 3] = ["experiment-1", "experiment-2", "experiment-3"];
 
 fn write_docs(results: &Results, docs: &Path) -> Result<(), StudyError> {
     for (name, figure) in paper::figures(results) {
