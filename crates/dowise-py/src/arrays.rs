@@ -40,7 +40,7 @@ impl Numbers {
 
     /// Fails unless the shape is one of these; `axes` says what the first one means.
     pub(crate) fn expect(&self, shapes: &[&[usize]], axes: &str) -> PyResult<()> {
-        if shapes.iter().any(|s| *s == self.shape.as_slice()) {
+        if shapes.contains(&self.shape.as_slice()) {
             return Ok(());
         }
         let mut wanted: Vec<String> = shapes.iter().map(|s| tuple(s)).collect();
@@ -73,6 +73,7 @@ impl Numbers {
             let sum: f64 = row.iter().sum();
             if (sum - 1.0).abs() > ROUNDING {
                 let at = self.row_at(r * columns, columns);
+                let sum = (sum * 1e9).round() / 1e9;
                 return Err(array(format!("{}{at} sums to {sum}, expected 1 (up to {ROUNDING:e})", self.name)));
             }
         }

@@ -1,13 +1,14 @@
 //! `dowise.Learner`: decisions and learning in Rust, the loop wherever the user wants it.
 
 use dowise::learn::{LearnerSpec, RestoreError, Step};
-use dowise::{Agent, Knowledge, Options, Preset};
+use dowise::{Knowledge, Options, Preset};
 use numpy::PyArray2;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::error::{Raise, learn};
 use crate::given;
+use crate::mind::Mind;
 use crate::options::spec;
 use crate::world::World;
 
@@ -16,7 +17,7 @@ use crate::world::World;
 /// `Learner(world, name, episodes=5000, seed=0, **options)`; `dowise.learners()` lists names and options.
 #[pyclass(module = "dowise")]
 pub(crate) struct Learner {
-    pub(crate) inner: dowise::Learner,
+    pub(crate) inner: Mind,
     /// Its text, as far as that is known.
     name: String,
     world: Py<World>,
@@ -27,7 +28,7 @@ pub(crate) struct Learner {
 }
 
 impl Learner {
-    pub(crate) fn made(world: Py<World>, name: String, inner: dowise::Learner) -> Learner {
+    pub(crate) fn made(world: Py<World>, name: String, inner: Mind) -> Learner {
         Learner { inner, name, world, stage: None, values: Vec::new(), rewards: Vec::new() }
     }
 
@@ -38,10 +39,8 @@ impl Learner {
         episodes: u64,
         seed: u64,
     ) -> PyResult<Learner> {
-        let inner = py.detach(|| {
-            let knowledge = spec.knowledge(&world.get().inner);
-            dowise::Learner::new(&knowledge, spec.options(episodes, seed)).map_err(Raise::raise)
-        })?;
+        let made = py.detach(|| Mind::new(&spec, &world.get().inner, episodes, seed));
+        let inner = made.map_err(Raise::raise)?;
         Ok(Learner::made(world, spec.to_string(), inner))
     }
 
@@ -53,7 +52,7 @@ impl Learner {
             Some(_) => Err(learn(format!("the episode has had its {horizon} steps; call end_episode() first"))),
             None => {
                 let inner = &mut self.inner;
-                py.detach(|| inner.begin_episode());
+                py.detach(|| inner.agent().begin_episode());
                 self.stage = Some(0);
                 Ok(0)
             }
@@ -159,7 +158,7 @@ impl Learner {
     fn act(&mut self, py: Python<'_>, state: &Bound<'_, PyAny>) -> PyResult<i64> {
         let state = given::state(self.inner.knowledge(), state)?;
         let stage = self.begin(py)?;
-        let action = self.inner.act(stage, state);
+        let action = self.inner.agent().act(stage, state);
         Ok(given::rank(self.inner.knowledge(), action))
     }
 
@@ -210,7 +209,7 @@ impl Learner {
         let stage = self.begin(py)?;
         self.take_rewards(action, reward)?;
         let Learner { inner, values, rewards, .. } = self;
-        inner.observe(&Step { stage, state, action, values, rewards, next_state });
+        inner.agent().observe(&Step { stage, state, action, values, rewards, next_state });
         self.stage = Some(stage + 1);
         Ok(())
     }
@@ -220,14 +219,14 @@ impl Learner {
         if self.stage.take().is_none() {
             return Err(learn("there is no episode to end; act() begins one"));
         }
-        self.inner.end_episode();
+        self.inner.agent().end_episode();
         Ok(())
     }
 
     /// Numbers of the interventions of the present policy, `[stage, state]`.
     fn policy<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<i64>>> {
         use numpy::PyArrayMethods;
-        let policy = self.inner.policy().to_vec();
+        let policy = self.inner.agent().policy().to_vec();
         let knowledge = self.inner.knowledge();
         let ranks: Vec<i64> = policy.iter().map(|&a| given::rank(knowledge, a)).collect();
         crate::plan::vector(py, ranks).reshape([knowledge.horizon(), knowledge.n_states()])
@@ -242,7 +241,7 @@ impl Learner {
     /// The learner as text, between episodes: options, counts and plan. The same learner gives the same bytes.
     fn save(&self) -> PyResult<String> {
         self.between_episodes("save()")?;
-        Ok(self.inner.save())
+        self.inner.save()
     }
 
     /// A learner that goes on where a saved one stopped, in the same world.
@@ -261,7 +260,8 @@ impl Learner {
             })
         });
         let inner = inner.map_err(Raise::raise)?;
-        Ok(Learner::made(world, preset_of(inner.options()).to_owned(), inner))
+        let name = preset_of(inner.options()).to_owned();
+        Ok(Learner::made(world, name, Mind::Counts(Box::new(inner))))
     }
 
     #[staticmethod]
@@ -269,7 +269,7 @@ impl Learner {
         Ok(Learner { name, ..Learner::restore(py, world, text)? })
     }
 
-    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, (Py<World>, String, String))> {
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Pickled<'py>> {
         let this = slf.borrow();
         let text = this.save()?;
         Ok((slf.get_type().getattr("_restored")?, (this.world.clone_ref(slf.py()), text, this.name.clone())))
@@ -279,6 +279,9 @@ impl Learner {
         format!("<Learner {}: {} episodes, {} cells>", self.name, self.inner.episodes(), self.inner.cells())
     }
 }
+
+/// How to restore it, from its world, its text and its name.
+type Pickled<'py> = (Bound<'py, PyAny>, (Py<World>, String, String));
 
 /// The preset that sees the world and estimates in the same way.
 fn preset_of(options: &Options) -> &'static str {

@@ -7,6 +7,7 @@ mod figure;
 mod given;
 mod learner;
 mod mdp;
+mod mind;
 mod options;
 mod plan;
 mod run;

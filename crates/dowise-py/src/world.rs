@@ -231,6 +231,7 @@ impl World {
     }
 
     /// Expected value over starting states of something with one number per state, such as `evaluate(policy)[0]`.
+    #[allow(clippy::wrong_self_convention)] // the planner's own word
     fn from_start(&self, values: &Bound<'_, PyAny>) -> PyResult<f64> {
         let numbers = crate::arrays::Numbers::read("values", values)?;
         numbers.expect(&[&[self.inner.n_states()]], "state")?;

@@ -117,12 +117,9 @@ def test_an_agent_of_another_kind_learns_in_it():
     assert reached > 0.8 * world.plan().value
 
 
-@pytest.mark.parametrize(("id", "horizon"), [("FrozenLake-v1", 100), ("Taxi", 25), ("CliffWalking", 40)])
+@pytest.mark.parametrize(("id", "horizon"), [("FrozenLake-v", 100), ("Taxi-v", 25), ("CliffWalking-v", 40)])
 def test_toy_text_worlds_have_the_values_of_plain_value_iteration(id, horizon):
-    try:
-        env = gymnasium.make(id)
-    except gymnasium.error.Error:
-        env = gymnasium.make(next(k for k in gymnasium.registry if k.startswith(id)))
+    env = gymnasium.make(next(k for k in gymnasium.registry if k.startswith(id)))
     world = dowise.World.from_gym(env, horizon)
     table = env.unwrapped.P
     values = np.zeros(len(table))

@@ -25,7 +25,20 @@ def drive(world, learner, episodes, seed):
     return np.array(rewards)
 
 
-@pytest.mark.parametrize("name", list(dowise.learners()["learners"]))
+LINEAR = ["lsvi-ucb", "c-lsvi-ucb", "c-rlsvi"]
+
+
+@pytest.mark.parametrize("name", LINEAR)
+def test_learners_that_regress_on_features_are_driven_alike(name):
+    world = dowise.World.named("linear")
+    result = dowise.run(world, name, episodes=6, seed=3)
+    learner = dowise.Learner(world, name, episodes=6, seed=3)
+    np.testing.assert_array_equal(drive(world, learner, 6, 3), result.reward)
+    with pytest.raises(dowise.LearnError, match="cannot be saved"):
+        learner.save()
+
+
+@pytest.mark.parametrize("name", [n for n in dowise.learners()["learners"] if n not in LINEAR])
 def test_a_loop_in_python_does_what_a_run_does(paper, name):
     result = dowise.run(paper, name, episodes=15, seed=3)
     learner = dowise.Learner(paper, name, episodes=15, seed=3)

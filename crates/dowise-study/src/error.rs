@@ -54,7 +54,7 @@ pub enum StudyError {
         /// The world.
         world: String,
         /// Why not.
-        source: LearnError,
+        source: Box<LearnError>,
     },
     /// The directory holds something else.
     #[error("{} {why}", .directory.display())]

@@ -67,7 +67,7 @@ impl StudyFile {
                     learner.agent(environment.world(), episodes, self.seed).map_err(|source| StudyError::Learn {
                         learner: learner.to_string(),
                         world: world.to_string(),
-                        source,
+                        source: source.into(),
                     })?;
                     let sweep: BTreeMap<_, _> =
                         [&world_sweep, &episode_sweep, &learner_sweep].into_iter().flatten().cloned().collect();

@@ -49,7 +49,7 @@ pub fn play(
     let mut agent = learner.agent(environment.world(), episodes, seed).map_err(|source| StudyError::Learn {
         learner: learner.to_string(),
         world: environment.world().name().to_owned(),
-        source,
+        source: source.into(),
     })?;
     let mut run = Run::new(&environment.simulator, &environment.planner, &environment.best.value_hs, seed);
     let (mut total, mut reward, mut regret) = (0.0, 0.0, Vec::with_capacity(checkpoints.len()));

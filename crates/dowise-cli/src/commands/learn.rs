@@ -60,8 +60,9 @@ pub(crate) fn run(args: Args, output: &Output) -> Result<Status, Failure> {
     let choice = WorldChoice::read(&args.world);
     let environment = Environment::new(&choice, args.seed).map_err(fail)?;
     let made = spec.agent(environment.world(), args.episodes, args.seed);
-    let mut agent = made
-        .map_err(|source| fail(StudyError::Learn { learner: spec.to_string(), world: choice.to_string(), source }))?;
+    let mut agent = made.map_err(|source| {
+        fail(StudyError::Learn { learner: spec.to_string(), world: choice.to_string(), source: source.into() })
+    })?;
 
     output.talk(format_args!("{spec} in {choice}, seed {}", args.seed));
     let stop = interrupt::flag();

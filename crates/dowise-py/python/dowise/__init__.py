@@ -3,7 +3,7 @@
 >>> import dowise
 >>> world = dowise.World.named("river-swim", seed=1)
 >>> world.plan()
-<Plan of Causal river-swim: 1.8774 expected over 20 steps>
+<Plan of Causal river-swim: 1.9056 expected over 20 steps>
 >>> result = dowise.run(world, "graph-psrl", episodes=50, seed=0)
 >>> result.regret.shape
 (50,)

@@ -31,7 +31,7 @@ def from_mdp(
     >>> P = np.array([[[0.9, 0.1], [0.2, 0.8]], [[0.5, 0.5], [0.0, 1.0]]])
     >>> world = dowise.World.from_mdp(P, R=[[0, 0], [1, 0.5]], horizon=10)
     >>> world.plan().policy[0]
-    array([1, 1])
+    array([1, 0])
     >>> dowise.World.from_mdp(P * 0.9, R=[[0, 0], [1, 0.5]], horizon=10)
     Traceback (most recent call last):
     dowise.ArrayError: P[0, 0, :] sums to 0.9, expected 1 (up to 1e-6)

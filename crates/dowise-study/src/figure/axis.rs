@@ -13,8 +13,9 @@ pub(super) struct Range {
 }
 
 impl Range {
-    /// Covers the values; a linear axis of non-negative values starts at zero if `from_zero`.
-    pub(super) fn new(axis: &Axis, values: impl Iterator<Item = f64>, from_zero: bool) -> Range {
+    /// Covers the values; a linear axis of non-negative values starts at zero if `from_zero`. With `room` a little is left
+    /// free on both sides, so that error bars at the ends stand clear of the frame.
+    pub(super) fn new(axis: &Axis, values: impl Iterator<Item = f64>, from_zero: bool, room: bool) -> Range {
         let usable = |v: &f64| v.is_finite() && (axis.scale == Scale::Linear || *v > 0.0);
         let (mut low, mut high) =
             values.filter(usable).fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), v| (l.min(v), h.max(v)));
@@ -40,7 +41,8 @@ impl Range {
         };
         if let Some(given) = &axis.ticks {
             ticks = given.iter().copied().filter(usable).collect();
-            // Room on both sides, so that error bars at the ends stand free.
+        }
+        if room {
             let pad = 0.06 * (high - low);
             match axis.scale {
                 Scale::Linear => (low, high) = (low - pad, high + pad),
@@ -124,7 +126,7 @@ mod tests {
 
     fn texts(scale: Scale, values: &[f64]) -> Vec<String> {
         let axis = Axis { scale, ..Axis::default() };
-        Range::new(&axis, values.iter().copied(), true).ticks.into_iter().map(|t| t.1).collect()
+        Range::new(&axis, values.iter().copied(), true, false).ticks.into_iter().map(|t| t.1).collect()
     }
 
     #[test]

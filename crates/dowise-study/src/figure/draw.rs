@@ -38,12 +38,13 @@ pub(super) fn draw(figure: &Figure) -> Canvas {
     let subtitle = wrap(&figure.subtitle, WIDTH - 24.0);
     let top = 46.0 + 15.0 * subtitle.len() as f64;
     let points = || figure.series.iter().flat_map(|s| &s.points);
-    let x = Range::new(&figure.x, points().map(|p| p.x), true);
+    let bars = figure.series.iter().any(|s| s.shape == Shape::Bars);
+    let x = Range::new(&figure.x, points().map(|p| p.x), true, bars);
     // Bands may reach below zero; on a logarithmic axis they must not stretch it.
     let floor = points().map(|p| p.y).filter(|y| *y > 0.0).fold(f64::INFINITY, f64::min) / 2.0;
     let log = figure.y.scale == Scale::Log;
     let heights = points().flat_map(|p| [p.y, if log { p.low.max(floor) } else { p.low.max(0.0) }, p.high]);
-    let y = Range::new(&figure.y, heights, true);
+    let y = Range::new(&figure.y, heights, true, false);
     let widest = figure.series.iter().map(|s| text_width(&s.label, TEXT)).fold(0.0, f64::max);
     let widest_tick = y.ticks.iter().map(|t| text_width(&t.1, TEXT)).fold(0.0, f64::max);
     let frame =

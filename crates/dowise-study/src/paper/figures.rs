@@ -65,7 +65,8 @@ fn uniform_curve(study: &Study, tables: &Tables, label: &str) -> Option<Series> 
     Some(curve(tables, setting, label, Style::of_learner("uniform", 0)))
 }
 
-fn published_points(figure: u8) -> Vec<Series> {
+/// The published values as far as our axis goes.
+fn published_points(figure: u8, most: f64) -> Vec<Series> {
     let all = published();
     (0..4)
         .map(|i| Series {
@@ -74,7 +75,7 @@ fn published_points(figure: u8) -> Vec<Series> {
             shape: Shape::Published,
             points: all
                 .iter()
-                .filter(|p| p.figure == figure && p.learner == i)
+                .filter(|p| p.figure == figure && p.learner == i && p.x as f64 <= most)
                 .map(|p| Point { x: p.x as f64, y: p.regret, low: p.regret, high: p.regret })
                 .collect(),
         })
@@ -97,7 +98,7 @@ fn experiment_1(study: &Study, tables: &Tables) -> Figure {
     let (x, y) = episodes_axis(Scale::Linear);
     let mut series: Vec<Series> = uniform_curve(study, tables, "").into_iter().collect();
     series.extend(rule_curves(study, tables, &FIGURES));
-    series.extend(published_points(2));
+    series.extend(published_points(2, study.settings[0].episodes as f64));
     Figure {
         title: Part::Experiment1.title().into(),
         subtitle: format!(
@@ -167,7 +168,7 @@ fn swept(results: &Results, part: Part, x: &str, rule: &Rule, marks: Option<u8>)
         },
     );
     let hollow = marks.map_or("", |_| " Hollow marks: the paper's Figure 4.");
-    series.extend(marks.map(published_points).unwrap_or_default());
+    series.extend(marks.map(|figure| published_points(figure, f64::INFINITY)).unwrap_or_default());
     let ticks = finals.at.iter().map(|(x, _)| *x).collect();
     Some(Figure {
         title: part.title().into(),
@@ -265,7 +266,7 @@ fn unknown(study: &Study, tables: &Tables, world: &str) -> Figure {
         let (label, style) = if told {
             (display_name(name), style)
         } else {
-            (format!("{}, P(z|s,a) unknown", display_name(name)), Style { dash: Dash::Dotted, ..style })
+            (format!("{}, learns it", display_name(name)), Style { dash: Dash::Dotted, ..style })
         };
         curve(tables, i, &label, style)
     };
