@@ -10,22 +10,22 @@ from numpy.typing import NDArray
 from dowise._results import Check
 
 __all__ = [
-    "__version__",
-    "Error",
-    "WorldError",
     "ArrayError",
-    "PlanError",
+    "Error",
     "LearnError",
-    "RestoreError",
-    "World",
-    "Plan",
     "Learner",
+    "Plan",
+    "PlanError",
+    "RestoreError",
     "Simulation",
+    "World",
+    "WorldError",
+    "__version__",
+    "checkpoints",
+    "draw",
+    "learners",
     "play",
     "play_all",
-    "learners",
-    "draw",
-    "checkpoints",
 ]
 
 __version__: str
