@@ -12,6 +12,7 @@ mod knowledge;
 mod layout;
 mod learner;
 mod mechanisms;
+mod memory;
 mod model;
 mod options;
 mod posterior;

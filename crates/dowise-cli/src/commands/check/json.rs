@@ -4,6 +4,7 @@ use dowise::WorldError;
 use dowise::world::{Analysis, Finding};
 use serde::Serialize;
 
+use super::effort::Effort;
 use super::features::FeatureReport;
 
 /// The whole answer.
@@ -19,6 +20,9 @@ pub(super) struct Report {
     /// Only if the world carries features.
     #[serde(skip_serializing_if = "Option::is_none")]
     features: Option<FeatureReport>,
+    /// What planning and learning take.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    effort: Option<Effort>,
 }
 
 const SCHEMA: &str = "dowise-check/1";
@@ -30,8 +34,17 @@ impl Report {
         found: &WorldError,
         analysis: Option<Analysis>,
         features: Option<FeatureReport>,
+        effort: Option<Effort>,
     ) -> Report {
         let findings = found.problems.iter().map(|p| p.finding(&found.sources));
-        Report { schema: SCHEMA, file, ok: analysis.is_some(), findings: findings.collect(), analysis, features }
+        Report {
+            schema: SCHEMA,
+            file,
+            ok: analysis.is_some(),
+            findings: findings.collect(),
+            analysis,
+            features,
+            effort,
+        }
     }
 }

@@ -1,5 +1,6 @@
 //! `dowise check`: is a world sound, how large is it, what is its structure worth?
 
+mod effort;
 mod features;
 mod json;
 mod report;
@@ -8,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 use dowise::{World, WorldError, draw};
 
+use self::effort::Effort;
 use self::features::FeatureReport;
 use crate::output::{Failure, Output, Status};
 use crate::render;
@@ -50,7 +52,7 @@ pub(crate) fn run(args: Args, output: &Output) -> Result<Status, Failure> {
         Ok(world) => world,
         Err(error) => {
             if args.json {
-                output.json(&json::Report::new(name, &error, None, None))?;
+                output.json(&json::Report::new(name, &error, None, None, None))?;
             } else {
                 render::problems(&error, output);
             }
@@ -64,15 +66,16 @@ pub(crate) fn run(args: Args, output: &Output) -> Result<Status, Failure> {
     }
     let analysis = world.analyse(args.episodes);
     let features = FeatureReport::of(&world);
+    let effort = Effort::of(&world);
     let findings = WorldError { problems: world.findings().to_vec(), sources: vec![source] };
     if args.json {
-        output.json(&json::Report::new(name, &findings, Some(analysis), features))?;
+        output.json(&json::Report::new(name, &findings, Some(analysis), features, Some(effort)))?;
         return Ok(Status::Fine);
     }
     for finding in &findings.problems {
         render::show(finding, &findings.sources, output);
     }
-    output.data(report::report(&world, &analysis, features.as_ref(), output))?;
+    output.data(report::report(&world, &analysis, features.as_ref(), &effort, output))?;
     Ok(Status::Fine)
 }
 

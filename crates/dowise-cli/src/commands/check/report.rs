@@ -3,12 +3,19 @@
 use dowise::World;
 use dowise::world::{Analysis, Kind, Setting};
 
+use super::effort::Effort;
 use super::features::FeatureReport;
 use crate::output::Output;
 use crate::table::{self, Align};
 
 /// The whole report.
-pub(super) fn report(world: &World, analysis: &Analysis, features: Option<&FeatureReport>, output: &Output) -> String {
+pub(super) fn report(
+    world: &World,
+    analysis: &Analysis,
+    features: Option<&FeatureReport>,
+    effort: &Effort,
+    output: &Output,
+) -> String {
     let mut text = format!("{}: a {}, {} steps an episode.\n", world.name(), analysis.kind, analysis.horizon);
     if !world.about().is_empty() {
         text += &format!("{}\n", table::wrapped(world.about()));
@@ -26,6 +33,7 @@ pub(super) fn report(world: &World, analysis: &Analysis, features: Option<&Featu
     if let Some(features) = features {
         text += &format!("\n{}\n{}", output.heading("Features for linear learners"), features.text());
     }
+    text += &format!("\n{}\n{}", output.heading("What it takes"), effort.text(analysis.interventions));
     text += &format!("\n{}\n{}", output.heading("Not known yet"), unknown(analysis));
     text
 }

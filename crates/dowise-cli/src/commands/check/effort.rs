@@ -1,0 +1,77 @@
+//! What planning and learning in a world take: interventions looked at, and memory, before anything is run.
+
+use dowise::{Kernel, Knowledge, Learner, Planner, Preset, World};
+use serde::Serialize;
+
+use crate::table::{self, Align};
+
+/// What it takes.
+#[derive(Serialize)]
+pub(super) struct Effort {
+    /// Bytes of one exact plan, at most.
+    plan_bytes: u128,
+    /// Of all interventions, how many combinations of kept settings are left after pruning, in the state with most;
+    /// `None` if a mechanism is not known.
+    left: Option<u64>,
+    /// Groups of levers and key variables that can be treated alone.
+    groups: Option<usize>,
+    learners: Vec<LearnerBytes>,
+}
+
+#[derive(Serialize)]
+struct LearnerBytes {
+    learner: &'static str,
+    bytes: u128,
+}
+
+impl Effort {
+    pub(super) fn of(world: &World) -> Effort {
+        let kernel = Kernel::new(world).ok();
+        let left = kernel.as_ref().map(|kernel| {
+            let of_state = |s| kernel.candidates(s).iter().fold(1u64, |n, &k| n.saturating_mul(k as u64));
+            (0..world.n_states()).map(of_state).max().unwrap_or(0)
+        });
+        let told = Knowledge::of(world);
+        let families = ["ucbvi", "f-ucbvi", "c-ucbvi", "cf-ucbvi", "graph-ucbvi"];
+        let presets = Preset::all().iter().filter(|p| families.contains(&p.name()));
+        Effort {
+            plan_bytes: Planner::bytes(world),
+            left,
+            groups: kernel.as_ref().map(|k| k.n_groups()),
+            learners: presets
+                .map(|p| LearnerBytes { learner: p.name(), bytes: Learner::bytes(&told, &p.options(1, 0)) })
+                .collect(),
+        }
+    }
+
+    pub(super) fn text(&self, interventions: u64) -> String {
+        let mut text = format!("An exact plan takes at most {}.", bytes(self.plan_bytes));
+        if let (Some(left), Some(groups)) = (self.left, self.groups) {
+            text += &format!(
+                " Of {} interventions {} are left to choose from in any state: the levers fall into {} that can be \
+                 treated alone, and of each only settings that can be best for some values are kept.",
+                table::count(interventions),
+                table::count(left),
+                if groups == 1 { "1 group".to_owned() } else { format!("{groups} groups") }
+            );
+        }
+        let rows: Vec<Vec<String>> = self.learners.iter().map(|l| vec![l.learner.to_owned(), bytes(l.bytes)]).collect();
+        format!(
+            "{}\n{}",
+            table::wrapped(&text),
+            table::table(&["learner", "memory, at most"], &rows, &[Align::Left, Align::Right])
+        )
+    }
+}
+
+/// A number of bytes for people.
+fn bytes(n: u128) -> String {
+    let units = ["bytes", "kB", "MB", "GB", "TB", "PB"];
+    let mut size = n as f64;
+    let mut unit = 0;
+    while size >= 999.5 && unit + 1 < units.len() {
+        size /= 1000.0;
+        unit += 1;
+    }
+    if unit == 0 || size >= 99.5 { format!("{size:.0} {}", units[unit]) } else { format!("{size:.1} {}", units[unit]) }
+}

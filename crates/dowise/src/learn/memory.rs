@@ -1,0 +1,42 @@
+//! What a learner takes in memory, known before anything is allocated.
+
+use super::{Causes, Knowledge, Learner, Options, States};
+use crate::kernel::{CauseSpace, Kernel};
+use crate::plan::state_scope;
+
+impl Learner {
+    /// Bytes that a learner takes at most: counts, tables, arrays over states and causes, one plan, and its kernel.
+    ///
+    /// A memory of good interventions for the next search, at most a quarter of the kernel for every stage, is not counted.
+    pub fn bytes(knowledge: &Knowledge, options: &Options) -> u128 {
+        let by_action = options.causes == Causes::Actions;
+        let n_states = knowledge.n_states() as u128;
+        let n_causes = if by_action {
+            u128::from(knowledge.interventions().count())
+        } else {
+            CauseSpace::new(knowledge).len() as u128
+        };
+        let blocks = if options.stage_dependent { knowledge.horizon() as u128 } else { 1 };
+        // (rows that are counted, cells of the table, values) of each factor
+        let factors: Vec<(u128, u128, u128)> = match options.states {
+            States::Flat => vec![(n_states * n_causes, n_states * n_causes, n_states)],
+            States::Factored => (0..knowledge.state().len())
+                .map(|i| {
+                    let parents = &knowledge.transitions()[i].parents;
+                    let sizes = knowledge.state_space().sizes();
+                    let rows: u128 = state_scope(knowledge, parents).iter().map(|&f| sizes[f] as u128).product();
+                    let own: u128 = knowledge.sizes(parents).iter().map(|&n| n as u128).product();
+                    let counted = if options.causes == Causes::OwnKeys { own } else { rows * n_causes };
+                    (counted, rows * n_causes, sizes[i] as u128)
+                })
+                .collect(),
+        };
+        let counts: u128 = factors.iter().map(|(rows, _, values)| 4 * rows * (values + 1)).sum();
+        let tables: u128 = factors.iter().map(|(_, cells, values)| 8 * cells * values).sum();
+        // Rewards, q, two arrays in between, and the two parts of a width.
+        let arrays = 8 * 6 * n_states * n_causes;
+        let plan = 16 * (knowledge.horizon() as u128 + 1) * n_states;
+        let kernel = if by_action { 0 } else { Kernel::bytes(knowledge) };
+        blocks * (counts + tables) + arrays + plan + kernel
+    }
+}
