@@ -44,7 +44,7 @@ python:
 	.venv/bin/ruff check crates/dowise-py
 	.venv/bin/ruff format --check crates/dowise-py
 	.venv/bin/mypy -p dowise
-	.venv/bin/python -m mypy.stubtest dowise --ignore-unused-allowlist --allowlist crates/dowise-py/stubtest-allow.txt
+	.venv/bin/python -m mypy.stubtest dowise --mypy-config-file crates/dowise-py/stubtest.ini
 	.venv/bin/pytest
 	python3 -m venv .venv/empty
 	.venv/empty/bin/pip install --quiet --disable-pip-version-check .venv/wheel/dowise-*.whl

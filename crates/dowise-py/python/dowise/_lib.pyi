@@ -9,6 +9,25 @@ from numpy.typing import NDArray
 
 from dowise._results import Check
 
+__all__ = [
+    "ArrayError",
+    "Error",
+    "LearnError",
+    "Learner",
+    "Plan",
+    "PlanError",
+    "RestoreError",
+    "Simulation",
+    "World",
+    "WorldError",
+    "__version__",
+    "checkpoints",
+    "draw",
+    "learners",
+    "play",
+    "play_all",
+]
+
 __version__: str
 
 _State = int | Sequence[int | str] | Mapping[str, int | str] | NDArray[np.integer[Any]] | np.integer[Any]
@@ -103,7 +122,7 @@ class World:
     def tables(self) -> dict[str, dict[str, tuple[list[str], NDArray[np.float64] | None]]]: ...
     def to_svg(self) -> str: ...
     def to_dot(self) -> str: ...
-    def __eq__(self, other: object) -> bool: ...
+    def __eq__(self, other: object, /) -> bool: ...
     def _repr_html_(self) -> str: ...
     def _check(self, episodes: int) -> tuple[list[dict[str, Any]], dict[str, Any]]: ...
     @staticmethod

@@ -98,14 +98,14 @@ def from_gym(env: Any, horizon: int, *, name: str | None = None) -> World:
     return from_mdp(P, R, horizon, start=start, name=title)
 
 
-def check(world: World, episodes: int = 1000) -> Check:
+def check(self: World, episodes: int = 1000) -> Check:
     """What `dowise check` finds: warnings and notes, sizes, cells to learn and regret bounds.
 
     >>> import dowise
     >>> dowise.World.named("campaign").check().analysis["interventions"]
     1048576
     """
-    findings, analysis = world._check(episodes)
+    findings, analysis = self._check(episodes)
     return Check(findings, analysis)
 
 
