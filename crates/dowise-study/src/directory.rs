@@ -37,7 +37,11 @@ impl Directory {
         let settings = path.join("study.toml");
         let text =
             std::fs::read_to_string(&settings).map_err(|source| StudyError::Read { path: settings.clone(), source })?;
-        let study = Study::from_toml(&text).map_err(|message| StudyError::Table { path: settings, message })?;
+        let study = Study::from_toml(&text).map_err(|_| StudyError::Table {
+            path: settings,
+            message: "this is not the record of a results directory; give the directory that `dowise compare` wrote"
+                .into(),
+        })?;
         Ok((Directory { path: path.to_owned() }, study))
     }
 

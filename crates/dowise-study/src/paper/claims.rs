@@ -21,7 +21,7 @@ pub struct Claim {
 }
 
 /// Final regrets of an experiment under one rule: for each x (one only in Experiment 1) and each learner (plain, F, C,
-/// CF) what the runs came to.
+/// CF) what the runs came to; a learner that was left out has no runs.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Finals {
     /// The rule.

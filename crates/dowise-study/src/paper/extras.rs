@@ -32,7 +32,7 @@ pub(super) fn study(part: Part, base: StudyFile, plan: Plan) -> StudyFile {
         Part::Hard => StudyFile {
             worlds: texts(&["river-swim", "deep-sea"]),
             learners: dowise::Preset::all().iter().map(|p| p.name().to_owned()).filter(|n| tabular(n)).collect(),
-            episodes: plan.episodes.min(2000),
+            episodes: plan.episodes.min(1000),
             repetitions: few,
             ..base
         },
@@ -42,7 +42,7 @@ pub(super) fn study(part: Part, base: StudyFile, plan: Plan) -> StudyFile {
             ..many(base, plan, few)
         },
         Part::ManyPlain => StudyFile {
-            learners: texts(&["ucbvi", "f-ucbvi", "psrl"]),
+            learners: texts(&["ucbvi", "f-ucbvi"]),
             sweep: levels(&["3", "5", "10"]),
             ..many(base, plan, few)
         },

@@ -5,7 +5,7 @@ use dowise::learn::LearnerSpec;
 use super::parts::Part;
 use super::published::published;
 use super::results::Results;
-use super::rules::{FIGURES, LITERAL, Rule, SAMPLING, SETS};
+use super::rules::{FIGURES, FITTED, LITERAL, Rule, SAMPLING, SETS};
 use crate::figures::{display_name, point};
 use crate::{Axis, Dash, Figure, Point, Scale, Series, Shape, Study, Style, Tables};
 
@@ -14,7 +14,8 @@ pub fn figures(results: &Results) -> Vec<(String, Figure)> {
     let mut out: Vec<(String, Figure)> = vec![];
     let mut add = |name: &str, figure: Option<Figure>| out.extend(figure.map(|f| (name.to_owned(), f)));
     if let Some((study, tables)) = results.part(Part::Experiment1) {
-        add("experiment-1", Some(experiment_1(study, tables)));
+        add("experiment-1", Some(experiment_1(study, tables, &FIGURES)));
+        add("experiment-1-fitted", Some(experiment_1(study, tables, &FITTED)));
         add("experiment-1-ours", Some(experiment_1_ours(study, tables)));
     }
     for (part, x, marks) in [
@@ -22,6 +23,7 @@ pub fn figures(results: &Results) -> Vec<(String, Figure)> {
         (Part::Experiment3, "state factors (d_s)", Some(4)),
     ] {
         add(part.folder(), swept(results, part, x, &FIGURES, marks));
+        add(&format!("{}-fitted", part.folder()), swept(results, part, x, &FITTED, marks));
         add(&format!("{}-sets", part.folder()), swept(results, part, x, &SETS, None));
     }
     if let Some((study, tables)) = results.part(Part::Scales) {
@@ -94,16 +96,16 @@ fn episodes_axis(scale: Scale) -> (Axis, Axis) {
     (axis("episode"), axis("cumulative regret"))
 }
 
-fn experiment_1(study: &Study, tables: &Tables) -> Figure {
+fn experiment_1(study: &Study, tables: &Tables, rule: &Rule) -> Figure {
     let (x, y) = episodes_axis(Scale::Linear);
     let mut series: Vec<Series> = uniform_curve(study, tables, "").into_iter().collect();
-    series.extend(rule_curves(study, tables, &FIGURES));
+    series.extend(rule_curves(study, tables, rule));
     series.extend(published_points(2, study.settings[0].episodes as f64));
     Figure {
         title: Part::Experiment1.title().into(),
         subtitle: format!(
-            "Width: {}. {} Hollow marks: the paper's Figure 2. Dotted: interventions at random.",
-            FIGURES.about,
+            "Rule: {}. {} Hollow marks: the paper's Figure 2. Dotted: interventions at random.",
+            rule.about,
             runs(study)
         ),
         x,
@@ -147,7 +149,7 @@ fn swept(results: &Results, part: Part, x: &str, rule: &Rule, marks: Option<u8>)
             label: display_name(rule.learners[i]),
             style: Style::of_learner(rule.learners[i], i),
             shape: Shape::Bars,
-            points: finals.at.iter().map(|(x, s)| point(*x, &s[i])).collect(),
+            points: finals.at.iter().filter(|(_, s)| s[i].n > 0).map(|(x, s)| point(*x, &s[i])).collect(),
         })
         .collect();
     let random: Vec<Point> = study

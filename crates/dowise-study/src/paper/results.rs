@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::claims::{self, Claim, Finals};
 use super::parts::Part;
-use super::rules::{FIGURES, LITERAL, Rule, SAMPLING, SETS};
+use super::rules::{LITERAL, Rule, rules};
 use crate::{Directory, Study, StudyError, Summary, Tables};
 
 /// The parts that are done.
@@ -51,9 +51,11 @@ impl Results {
                     study.settings.iter().position(|s| s.learner == spec && s.sweep.values().next() == x.as_ref());
                 setting.map(|i| tables.summary(i))
             };
-            if let [Some(plain), Some(f), Some(c), Some(cf)] = [0, 1, 2, 3].map(find) {
-                let x = x.and_then(|x| x.parse().ok()).unwrap_or(0.0);
-                finals.at.push((x, [plain, f, c, cf]));
+            let found = [0, 1, 2, 3].map(find);
+            if found.iter().any(Option::is_some) {
+                let x = x.as_ref().and_then(|x| x.parse().ok()).unwrap_or(0.0);
+                // A learner that was left out has no runs.
+                finals.at.push((x, found.map(Option::unwrap_or_default)));
             }
         }
         finals
@@ -70,8 +72,8 @@ impl Results {
     pub fn claims(&self) -> Vec<Claim> {
         let mut out = vec![];
         for part in Part::EXPERIMENTS {
-            for rule in [FIGURES, SETS, SAMPLING] {
-                out.extend(claims::check(part, &self.finals(part, &rule)));
+            for rule in rules().iter().filter(|r| **r != LITERAL) {
+                out.extend(claims::check(part, &self.finals(part, rule)));
             }
         }
         out.extend(self.literal());

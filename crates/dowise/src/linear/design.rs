@@ -158,3 +158,42 @@ fn square(factor: &Cholesky<f64, Dyn>, mut phi: DVector<f64>) -> f64 {
     factor.l_dirty().solve_lower_triangular_mut(&mut phi);
     phi.norm_squared()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn samples_have_the_covariance_of_the_weights() {
+        let columns = DMatrix::from_column_slice(3, 4, &[1.0, 0.0, 0.0, 0.6, 0.8, 0.0, 0.0, 0.6, 0.8, 0.5, 0.5, 0.5]);
+        let mut design = Design::new(columns.as_view(), 2, 0.5);
+        (0..40).for_each(|i| design.add(columns.as_view(), i % 4, 1.0, i % 2));
+        // Σ_i (L⁻ᵀe_i)(L⁻ᵀe_i)ᵀ = Λ⁻¹, so standard normal ξ give N(0, Λ⁻¹).
+        let mut covariance = DMatrix::zeros(3, 3);
+        for i in 0..3 {
+            let mut noise = DVector::zeros(3);
+            noise[i] = 1.0;
+            let mut weights = DVector::zeros(3);
+            design.perturb(2.0, &mut noise, &mut weights);
+            covariance += &weights * weights.transpose();
+        }
+        let mut gram = DMatrix::from_diagonal_element(3, 3, 0.5);
+        columns.column_iter().for_each(|phi| gram += 10.0 * phi * phi.transpose());
+        let inverse = gram.try_inverse().unwrap();
+        assert!((covariance - 4.0 * inverse).abs().max() < 1e-14);
+    }
+
+    #[test]
+    fn the_determinant_is_that_of_the_design() {
+        let columns = DMatrix::from_column_slice(2, 2, &[1.0, 0.0, 0.6, 0.8]);
+        let mut design = Design::new(columns.as_view(), 1, 0.25);
+        (0..1000).for_each(|i| design.add(columns.as_view(), i % 2, 0.0, 0));
+        // Λ = 0.25 I + 500 (e₁e₁ᵀ + vvᵀ), v = (0.6, 0.8).
+        let [a, b, c] = [500.0 * 1.36 + 0.25, 500.0 * 0.48, 500.0 * 0.64 + 0.25f64];
+        let exact = (a * c - b * b).ln() - 2.0 * 0.25f64.ln();
+        assert!((design.gained() - exact).abs() < 1e-11, "{} {exact}", design.gained());
+        assert!(design.doubled());
+        design.mark_planned();
+        assert!(!design.doubled());
+    }
+}

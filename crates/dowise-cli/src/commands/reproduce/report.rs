@@ -70,7 +70,7 @@ pub(super) fn text(results: &Results, output: &Output) -> String {
         for rule in rules() {
             for (x, s) in results.finals(part, &rule).at {
                 let x = if part == Part::Experiment1 { String::new() } else { x.to_string() };
-                let cells = s.map(|s| format!("{:.1} ± {:.1}", s.mean, s.sd));
+                let cells = s.map(|s| if s.n == 0 { "–".to_owned() } else { format!("{:.1} ± {:.1}", s.mean, s.sd) });
                 rows.push([vec![rule.key.to_owned(), x], cells.to_vec()].concat());
             }
         }
