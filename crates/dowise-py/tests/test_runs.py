@@ -53,9 +53,9 @@ def test_a_comparison_has_the_bytes_and_the_picture_of_the_command_line(tmp_path
         runs = list(csv.DictReader(file))
     assert [float(r["reward"]) for r in runs] == result.reward.ravel().tolist()
     assert [float(r["final_value"]) for r in runs] == result.value.ravel().tolist()
-    drawn = (tmp_path / "out" / "regret-1.svg").read_text()
+    drawn = (tmp_path / "out" / "figures" / "regret-1.svg").read_text()
     assert result.plot(0).svg == drawn
-    assert result.plot(1, log=True).svg == (tmp_path / "out" / "regret-2-log.svg").read_text()
+    assert result.plot(1, log=True).svg == (tmp_path / "out" / "figures" / "regret-2-log.svg").read_text()
 
 
 def test_the_number_of_threads_changes_nothing(paper):
