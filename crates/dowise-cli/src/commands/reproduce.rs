@@ -22,7 +22,7 @@ pub(crate) struct Args {
     /// Which of the experiments; all of them if none is named.
     #[arg(value_name = "EXPERIMENT", value_parser = clap::value_parser!(u8).range(1..=3))]
     experiments: Vec<u8>,
-    /// Also what the paper does not show: confidence sets in all experiments, scales, hard exploration, a million
+    /// Also what the paper does not show: the other rules in all experiments, scales, hard exploration, a million
     /// interventions, P(z | s, a) unknown.
     #[arg(long)]
     extras: bool,

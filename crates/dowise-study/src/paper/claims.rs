@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use super::parts::Part;
+use super::rules::SAMPLING;
 use crate::Summary;
 
 /// A claim, checked.
@@ -52,9 +53,11 @@ pub fn check(part: Part, finals: &Finals) -> Vec<Claim> {
         _ => vec![],
     };
     let experiment = part as u8 + 1;
+    // The claims are about the UCBVI family; under posterior sampling the same is asked of the PSRL family.
+    let named = |text: &str| if finals.rule == SAMPLING.key { text.replace("UCBVI", "PSRL") } else { text.to_owned() };
     let claim = |(claim, held, numbers): Check| {
         let rule = finals.rule.clone();
-        Claim { experiment, rule, claim: claim.into(), held, numbers }
+        Claim { experiment, rule, claim: named(claim), held, numbers: named(&numbers) }
     };
     if finals.at.is_empty() { vec![] } else { made.into_iter().map(claim).collect() }
 }

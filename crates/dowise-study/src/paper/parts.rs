@@ -14,10 +14,10 @@ pub enum Part {
     Experiment2,
     /// d_s = 2 … 5, m = 3, H = 2.
     Experiment3,
-    /// Experiment 2 with confidence sets.
-    Sets2,
+    /// Experiment 2 under the other rules.
+    Others2,
     /// Experiment 3 with confidence sets.
-    Sets3,
+    Others3,
     /// Regret against the scale of the width.
     Scales,
     /// Worlds in which exploration is hard.
@@ -53,7 +53,7 @@ impl Part {
 
     /// What the paper does not show.
     pub const EXTRAS: [Part; 7] =
-        [Part::Sets2, Part::Sets3, Part::Scales, Part::Hard, Part::Many, Part::ManyPlain, Part::Unknown];
+        [Part::Others2, Part::Others3, Part::Scales, Part::Hard, Part::Many, Part::ManyPlain, Part::Unknown];
 
     /// Name of its directory.
     pub fn folder(self) -> &'static str {
@@ -61,8 +61,8 @@ impl Part {
             Part::Experiment1 => "experiment-1",
             Part::Experiment2 => "experiment-2",
             Part::Experiment3 => "experiment-3",
-            Part::Sets2 => "experiment-2-sets",
-            Part::Sets3 => "experiment-3-sets",
+            Part::Others2 => "experiment-2-others",
+            Part::Others3 => "experiment-3-others",
             Part::Scales => "scales",
             Part::Hard => "hard-exploration",
             Part::Many => "many-interventions",
@@ -77,8 +77,8 @@ impl Part {
             Part::Experiment1 => "Experiment 1: four learners (m = 4, n = 3, d_s = 3, H = 5)",
             Part::Experiment2 => "Experiment 2: more interventions (A = m³, d_s = 3, H = 2)",
             Part::Experiment3 => "Experiment 3: more state factors (m = 3, H = 2)",
-            Part::Sets2 => "Experiment 2 with confidence sets",
-            Part::Sets3 => "Experiment 3 with confidence sets",
+            Part::Others2 => "Experiment 2 under the other rules",
+            Part::Others3 => "Experiment 3 under the other rules",
             Part::Scales => "Sensitivity to the scale of the width",
             Part::Hard => "Hard exploration",
             Part::Many => "Up to a million interventions, Z = 8",
@@ -110,15 +110,18 @@ impl Part {
                 let learners = rules().iter().map(Rule::texts).chain([uniform()]).collect();
                 file(&["paper:levels=4,levers=3,factors=3,horizon=5"], learners, Sweep::default())
             }
-            Part::Experiment2 | Part::Sets2 => {
-                // There are no published values to fit here: Figure 3 could not be read off.
-                let learners = if self == Part::Sets2 { vec![SETS.texts()] } else { vec![FIGURES.texts(), uniform()] };
+            Part::Experiment2 | Part::Others2 => {
+                let learners = if self == Part::Others2 {
+                    vec![SETS.texts(), FITTED.texts()]
+                } else {
+                    vec![FIGURES.texts(), uniform()]
+                };
                 file(&["paper:levers=3,factors=3,horizon=2"], learners, world("levels", 3..=7))
             }
-            Part::Experiment3 | Part::Sets3 => {
+            Part::Experiment3 | Part::Others3 => {
                 // The paper leaves UCBVI out here, since it learns nothing in K episodes.
                 let three = |rule: Rule| rule.texts()[1..].to_vec();
-                let learners = if self == Part::Sets3 {
+                let learners = if self == Part::Others3 {
                     vec![three(SETS)]
                 } else {
                     vec![three(FIGURES), three(FITTED), uniform()]
