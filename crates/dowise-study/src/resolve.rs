@@ -54,21 +54,35 @@ const SCHEMA: &str = "dowise-study/1";
 const STREAMS: &str = "rand 0.10.3, rand_chacha 0.10.0, rand_distr 0.6.0";
 
 impl StudyFile {
-    /// Crosses worlds, learners and sweeps, and checks every combination; files are relative to `base`.
+    /// Crosses worlds, learners and sweeps, and tries every combination; files are relative to `base`.
     pub fn resolve(&self, base: &Path) -> Result<Study, StudyError> {
+        self.resolve_with(base, true)
+    }
+
+    /// The same, for studies that are known to be sound: no learner is tried in advance, which takes a while in large worlds.
+    pub fn resolve_untried(&self, base: &Path) -> Result<Study, StudyError> {
+        self.resolve_with(base, false)
+    }
+
+    fn resolve_with(&self, base: &Path, try_learners: bool) -> Result<Study, StudyError> {
         self.check()?;
         let mut settings = Vec::new();
         for (world, world_sweep) in self.worlds(base)? {
-            let environment = Environment::new(&world, self.seed)?;
-            let fingerprint = format!("{:016x}", fnv1a(environment.world().to_toml().as_bytes()));
+            let made = world.make(self.seed)?;
+            let fingerprint = format!("{:016x}", fnv1a(made.to_toml().as_bytes()));
+            if try_learners {
+                Environment::of(&made, &world.to_string())?;
+            }
             for (episodes, episode_sweep) in self.episode_counts() {
                 for (learner, learner_sweep) in self.learners()? {
                     // What cannot be learned here is said before anything runs.
-                    learner.agent(environment.world(), episodes, self.seed).map_err(|source| StudyError::Learn {
-                        learner: learner.to_string(),
-                        world: world.to_string(),
-                        source: source.into(),
-                    })?;
+                    if try_learners {
+                        learner.agent(&made, episodes, self.seed).map_err(|source| StudyError::Learn {
+                            learner: learner.to_string(),
+                            world: world.to_string(),
+                            source: source.into(),
+                        })?;
+                    }
                     let sweep: BTreeMap<_, _> =
                         [&world_sweep, &episode_sweep, &learner_sweep].into_iter().flatten().cloned().collect();
                     let setting =

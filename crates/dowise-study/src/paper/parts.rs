@@ -14,6 +14,10 @@ pub enum Part {
     Experiment2,
     /// d_s = 2 … 5, m = 3, H = 2.
     Experiment3,
+    /// Experiment 2 with confidence sets.
+    Sets2,
+    /// Experiment 3 with confidence sets.
+    Sets3,
     /// Regret against the scale of the width.
     Scales,
     /// Worlds in which exploration is hard.
@@ -48,7 +52,8 @@ impl Part {
     pub const EXPERIMENTS: [Part; 3] = [Part::Experiment1, Part::Experiment2, Part::Experiment3];
 
     /// What the paper does not show.
-    pub const EXTRAS: [Part; 5] = [Part::Scales, Part::Hard, Part::Many, Part::ManyPlain, Part::Unknown];
+    pub const EXTRAS: [Part; 7] =
+        [Part::Sets2, Part::Sets3, Part::Scales, Part::Hard, Part::Many, Part::ManyPlain, Part::Unknown];
 
     /// Name of its directory.
     pub fn folder(self) -> &'static str {
@@ -56,6 +61,8 @@ impl Part {
             Part::Experiment1 => "experiment-1",
             Part::Experiment2 => "experiment-2",
             Part::Experiment3 => "experiment-3",
+            Part::Sets2 => "experiment-2-sets",
+            Part::Sets3 => "experiment-3-sets",
             Part::Scales => "scales",
             Part::Hard => "hard-exploration",
             Part::Many => "many-interventions",
@@ -70,6 +77,8 @@ impl Part {
             Part::Experiment1 => "Experiment 1: four learners (m = 4, n = 3, d_s = 3, H = 5)",
             Part::Experiment2 => "Experiment 2: more interventions (A = m³, d_s = 3, H = 2)",
             Part::Experiment3 => "Experiment 3: more state factors (m = 3, H = 2)",
+            Part::Sets2 => "Experiment 2 with confidence sets",
+            Part::Sets3 => "Experiment 3 with confidence sets",
             Part::Scales => "Sensitivity to the scale of the width",
             Part::Hard => "Hard exploration",
             Part::Many => "Up to a million interventions, Z = 8",
@@ -101,15 +110,19 @@ impl Part {
                 let learners = rules().iter().map(Rule::texts).chain([uniform()]).collect();
                 file(&["paper:levels=4,levers=3,factors=3,horizon=5"], learners, Sweep::default())
             }
-            Part::Experiment2 => {
+            Part::Experiment2 | Part::Sets2 => {
                 // There are no published values to fit here: Figure 3 could not be read off.
-                let learners = vec![FIGURES.texts(), SETS.texts(), uniform()];
+                let learners = if self == Part::Sets2 { vec![SETS.texts()] } else { vec![FIGURES.texts(), uniform()] };
                 file(&["paper:levers=3,factors=3,horizon=2"], learners, world("levels", 3..=7))
             }
-            Part::Experiment3 => {
+            Part::Experiment3 | Part::Sets3 => {
                 // The paper leaves UCBVI out here, since it learns nothing in K episodes.
                 let three = |rule: Rule| rule.texts()[1..].to_vec();
-                let learners = vec![three(FIGURES), three(FITTED), three(SETS), uniform()];
+                let learners = if self == Part::Sets3 {
+                    vec![three(SETS)]
+                } else {
+                    vec![three(FIGURES), three(FITTED), uniform()]
+                };
                 file(&["paper:levels=3,levers=3,horizon=2"], learners, world("factors", 2..=5))
             }
             _ => extras::study(self, file(&[], vec![], Sweep::default()), plan),

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::claims::{self, Claim, Finals};
 use super::parts::Part;
-use super::rules::{LITERAL, Rule, rules};
+use super::rules::{LITERAL, Rule, SETS, rules};
 use crate::{Directory, Study, StudyError, Summary, Tables};
 
 /// The parts that are done.
@@ -43,6 +43,12 @@ impl Results {
     /// Final regrets of an experiment under a rule; empty if it was not run.
     pub fn finals(&self, part: Part, rule: &Rule) -> Finals {
         let mut finals = Finals { rule: rule.key.into(), at: vec![] };
+        // Confidence sets have studies of their own, so that the paper's setting alone takes little time.
+        let part = match part {
+            Part::Experiment2 if *rule == SETS => Part::Sets2,
+            Part::Experiment3 if *rule == SETS => Part::Sets3,
+            other => other,
+        };
         let Some((study, tables)) = self.part(part) else { return finals };
         for x in sweep_values(study) {
             let find = |learner: usize| {
