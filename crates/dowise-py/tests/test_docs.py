@@ -27,6 +27,13 @@ def test_the_quick_start_and_the_loop_run(tmp_path, monkeypatch):
     assert (tmp_path / "regret.svg").read_text().count("<svg") == 1
 
 
+def test_the_lines_of_the_readme_run(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for block in re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), re.DOTALL):
+        exec(block, {})
+    assert (tmp_path / "regret.svg").exists()
+
+
 def test_every_class_and_function_says_what_it_is():
     import dowise
 

@@ -11,7 +11,7 @@ pub struct Step<'a> {
     pub state: usize,
     /// What was done.
     pub action: Action,
-    /// Values of all variables by [`VarId`]: levers as they were, key variables as observed; others are ignored.
+    /// Values of all variables by [`VarId`](crate::world::VarId): levers as they were, key variables as observed; others are ignored.
     pub values: &'a [u16],
     /// What each reward term paid.
     pub rewards: &'a [f64],
