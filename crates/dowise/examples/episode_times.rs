@@ -1,6 +1,6 @@
 //! Time per episode of learner and simulator together, and of exact judging apart, for two sizes of the paper's environment.
 //!
-//! `cargo run --release -p dowise --example episode_times` prints one line of JSON per learner and size;
+//! `cargo run --release -p dowise --example episode_times [STATES [LEARNER]]` prints one line of JSON per learner and size;
 //! `benchmarks/peers.py` runs it beside rlberry.
 #![allow(clippy::print_stdout)] // a benchmark prints its result
 
@@ -26,21 +26,28 @@ const LEARNERS: [&str; 12] = [
 ];
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let [states, only] = [1, 2].map(|i| std::env::args().nth(i));
     for (size, world, episodes) in [
         ("S 8, A 64", Paper::default(), 5000),
         ("S 64, A 343", Paper { factors: 6, levels: 7, ..Paper::default() }, 1000),
     ] {
         let world = World::new(world.spec()?)?;
+        if states.as_deref().is_some_and(|states| states != world.n_states().to_string()) {
+            continue;
+        }
         let planner = Planner::new(&world)?;
         let optimal = planner.plan().value_hs;
         let simulator = Simulator::new(&world)?;
-        for name in LEARNERS {
+        for name in LEARNERS.into_iter().filter(|name| only.as_deref().is_none_or(|only| only == *name)) {
             let spec: LearnerSpec = name.parse()?;
-            // Posterior samples of every state and intervention are many; a few hundred episodes tell as much.
-            let episodes = if name == "psrl" { episodes / 10 } else { episodes };
             let time = |judge: bool| -> Result<f64, Box<dyn std::error::Error>> {
                 let mut best = f64::INFINITY;
-                for _ in 0..3 {
+                let began = Instant::now();
+                // The best of many runs: what other programs take from the machine is not ours.
+                for attempt in 0.. {
+                    if attempt >= 3 && began.elapsed().as_secs_f64() > 2.0 {
+                        break;
+                    }
                     let mut learner = Learner::new(&Knowledge::of(&world), spec.options(episodes, 1))?;
                     let mut run = Run::new(&simulator, &planner, &optimal, 1);
                     let start = Instant::now();

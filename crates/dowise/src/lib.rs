@@ -6,6 +6,7 @@ pub mod kernel;
 pub mod learn;
 pub mod linear;
 pub mod plan;
+mod simd;
 pub mod simulate;
 mod space;
 pub mod world;

@@ -69,13 +69,10 @@ impl Simulator {
     /// Draws where an episode starts.
     pub fn start(&self, rng: &mut ChaCha8Rng) -> usize {
         match self.world.start() {
-            Start::States(states) => {
-                let weights: Vec<f64> = states.iter().map(|(_, p)| *p).collect();
-                states[draw(&weights, rng)].0
-            }
+            Start::States(states) => states[draw(states.iter().map(|(_, p)| *p), rng)].0,
             Start::Product(factors) => {
                 let strides = self.world.state_space().strides();
-                factors.iter().zip(strides).map(|(p, stride)| draw(p, rng) * stride).sum()
+                factors.iter().zip(strides).map(|(p, stride)| draw_from(p, rng) * stride).sum()
             }
         }
     }
@@ -101,7 +98,7 @@ impl Simulator {
             if m.children.iter().any(|&id| was_set(id)) {
                 continue;
             }
-            let mut value = draw(self.row(m, &out.values), rng);
+            let mut value = draw_from(self.row(m, &out.values), rng);
             for &id in m.children.iter().rev() {
                 let size = world.variable(id).size();
                 out.values[id.ix()] = (value % size) as u16;
@@ -128,7 +125,7 @@ impl Simulator {
             .transitions()
             .iter()
             .zip(strides)
-            .map(|(m, stride)| draw(self.row(m, &out.values), rng) * stride)
+            .map(|(m, stride)| draw_from(self.row(m, &out.values), rng) * stride)
             .sum();
     }
 
@@ -163,16 +160,24 @@ impl Simulator {
 }
 
 /// Draws a position with these probabilities.
-fn draw(probabilities: &[f64], rng: &mut ChaCha8Rng) -> usize {
+fn draw(probabilities: impl Iterator<Item = f64>, rng: &mut ChaCha8Rng) -> usize {
     let mut left: f64 = rng.random();
-    for (i, p) in probabilities.iter().enumerate() {
+    let mut possible = 0;
+    for (i, p) in probabilities.enumerate() {
         left -= p;
         if left < 0.0 {
             return i;
         }
+        if p > 0.0 {
+            possible = i;
+        }
     }
     // Rounding left a sliver above the last one; give it to the last value that can happen.
-    probabilities.iter().rposition(|&p| p > 0.0).unwrap_or(0)
+    possible
+}
+
+fn draw_from(probabilities: &[f64], rng: &mut ChaCha8Rng) -> usize {
+    draw(probabilities.iter().copied(), rng)
 }
 
 /// One finished episode.

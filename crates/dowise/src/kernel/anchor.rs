@@ -1,29 +1,97 @@
 //! Remembers, for one stage and state, which settings were nearly best, so that the next search looks at few of them.
 //!
-//! Between two plans the losses move little. If every loss moved by at least `lo` since they were last weighed in full, so did
-//! every setting's weighted loss, for the weights sum to one. So settings are tried in the old order, and once even the
-//! smallest possible new value of the next one is too large, the rest need no look. Same results, to the bit.
+//! Between two plans the losses move little. If every loss moved by at least `moved` since they were last weighed in full, so
+//! did every setting's weighted loss, for the weights sum to one. So only the few that were best then are weighed; if even
+//! the smallest possible new value of the others is too large, they need no look. Same results, to the bit.
 
 use super::Kernel;
 use super::group::Row;
-use super::search::{Scratch, Tie, pick, weigh};
+use super::search::{Scratch, Tie, pick, pick_here, weigh, weigh_here};
+use crate::simd;
 use crate::world::Action;
 
-/// Settings kept in order: one in so many, but at least [`LEAST_KEPT`].
-const KEEP_ONE_IN: usize = 8;
-const LEAST_KEPT: usize = 16;
+/// Settings up to which all of them are weighed every time.
+const FEW: usize = 16;
 
-/// Settings looked at in one search above which a full weighing is due: it is about as fast, and it sharpens the memory.
-const LOOK_AT_MOST: usize = 12;
+/// How many of so many settings are kept: an eighth, in whole registers.
+fn n_kept(n: usize) -> usize {
+    (n / 8).clamp(FEW, 64).next_multiple_of(8)
+}
 
-/// The last full weighing at one stage and state.
+/// The settings that were best at the last full weighing at one stage and state.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Anchor {
+    /// The losses then.
     loss: Vec<f64>,
-    /// (value then, position in the row), best first; only the best of all.
-    best: Vec<(f64, u32)>,
+    /// Positions of the settings in their row, in increasing order.
+    kept: Vec<u32>,
+    /// What they set off, `[cause][kept]`, and what each costs, if anything does.
+    prob: Vec<f64>,
+    cost: Vec<f64>,
     /// The least value then of those not kept.
     rest: f64,
+}
+
+impl Anchor {
+    /// Bytes that a memory of so many settings and causes takes.
+    pub(crate) fn bytes(n_settings: usize, n_causes: usize) -> usize {
+        let numbers = if n_settings <= FEW { 0 } else { n_kept(n_settings) * (n_causes + 2) + n_causes };
+        size_of::<Anchor>() + numbers * size_of::<f64>()
+    }
+
+    fn remember(
+        &mut self,
+        row: &Row<'_>,
+        loss: &[f64],
+        has_costs: bool,
+        cost: impl Fn(usize) -> f64,
+        scratch: &mut Scratch,
+    ) {
+        let keep = n_kept(row.n);
+        let order = &mut scratch.order;
+        order.clear();
+        order.extend(scratch.values.iter().zip(0..).map(|(&v, i)| (v, i)));
+        let (_, next, _) = order.select_nth_unstable_by(keep, |a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+        self.rest = next.0;
+        self.loss.clear();
+        self.loss.extend_from_slice(loss);
+        self.kept.clear();
+        self.kept.extend(order[..keep].iter().map(|(_, i)| *i));
+        self.kept.sort_unstable();
+        self.prob.clear();
+        for of_cause in row.prob.chunks_exact(row.n) {
+            self.prob.extend(self.kept.iter().map(|&i| of_cause[i as usize]));
+        }
+        self.cost.clear();
+        if has_costs {
+            self.cost.extend(self.kept.iter().map(|&i| cost(i as usize)));
+        }
+    }
+
+    /// The least value and the chosen position in the row, or `None` if the memory does not settle it.
+    fn search(&self, loss: &[f64], tolerance: f64, tie: Tie, scratch: &mut Scratch) -> Option<(f64, usize)> {
+        if self.loss.len() != loss.len() {
+            return None;
+        }
+        let values = &mut scratch.values;
+        values.resize(self.kept.len(), 0.0);
+        let (moved, (best, chosen)) = simd::wide(
+            #[inline(always)]
+            || {
+                let mut moved = f64::INFINITY;
+                for (now, then) in loss.iter().zip(&self.loss) {
+                    moved = if now - then < moved { now - then } else { moved };
+                }
+                weigh_here(&self.prob, loss, values);
+                for (v, cost) in values.iter_mut().zip(&self.cost) {
+                    *v += cost;
+                }
+                (moved, pick_here(values, tolerance, tie))
+            },
+        );
+        // Rounding is far below the tolerance; doubling it keeps every tie in view.
+        (self.rest + moved > best + 2.0 * tolerance).then(|| (best, self.kept[chosen] as usize))
+    }
 }
 
 impl Kernel {
@@ -39,87 +107,77 @@ impl Kernel {
     ) -> (f64, Action) {
         let [group] = &self.groups[..] else { return self.best(state, loss, tolerance, tie, scratch) };
         let row = group.row(group.row_of(state));
-        if !group.is_exact() || row.n <= LEAST_KEPT {
+        if !group.is_exact() || row.n <= FEW {
             return self.best(state, loss, tolerance, tie, scratch);
         }
         if let Some(tied) = self.all_tied(state, loss, tolerance, tie) {
             return tied;
         }
         let cost = |i: usize| group.settings[row.setting(i)].cost;
-        let (best, chosen) = match anchor.search(&row, loss, tolerance, tie, cost, scratch) {
+        let (best, chosen) = match anchor.search(loss, tolerance, tie, scratch) {
             Some(found) => found,
             None => {
                 scratch.values.resize(row.n, 0.0);
                 weigh(row.prob, loss, &mut scratch.values);
-                scratch.values.iter_mut().enumerate().for_each(|(i, v)| *v += cost(i));
-                anchor.remember(loss, &scratch.values);
+                if self.has_costs {
+                    scratch.values.iter_mut().enumerate().for_each(|(i, v)| *v += cost(i));
+                }
+                anchor.remember(&row, loss, self.has_costs, cost, scratch);
                 pick(&scratch.values, tolerance, tie)
             }
         };
         (best, Action(group.settings[row.setting(chosen)].part))
     }
+
+    /// Bytes that memories for so many stages take at most.
+    pub(crate) fn anchor_bytes(&self, horizon: usize) -> usize {
+        match &self.groups[..] {
+            [group] => horizon * self.n_states() * Anchor::bytes(group.settings.len(), self.n_causes()),
+            _ => 0,
+        }
+    }
 }
 
-impl Anchor {
-    fn remember(&mut self, loss: &[f64], values: &[f64]) {
-        self.loss.clear();
-        self.loss.extend_from_slice(loss);
-        self.best.clear();
-        self.best.extend(values.iter().zip(0..).map(|(&v, i)| (v, i)));
-        let keep = (values.len() / KEEP_ONE_IN).max(LEAST_KEPT);
-        let order = |a: &(f64, u32), b: &(f64, u32)| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1));
-        self.rest = f64::INFINITY;
-        if keep < self.best.len() {
-            self.rest = self.best.select_nth_unstable_by(keep, order).1.0;
-            self.best.truncate(keep);
-        }
-        self.best.sort_unstable_by(order);
-    }
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::World;
+    use crate::worlds::Paper;
+    use rand::{RngExt, SeedableRng};
+    use rand_chacha::ChaCha8Rng;
 
-    /// The least value and the chosen position, or `None` if the memory does not settle it.
-    fn search(
-        &self,
-        row: &Row<'_>,
-        loss: &[f64],
-        tolerance: f64,
-        tie: Tie,
-        cost: impl Fn(usize) -> f64,
-        scratch: &mut Scratch,
-    ) -> Option<(f64, usize)> {
-        if self.loss.len() != loss.len() {
-            return None;
-        }
-        let moved = loss.iter().zip(&self.loss).map(|(now, then)| now - then).fold(f64::INFINITY, f64::min);
-        // Rounding is far below the tolerance; doubling it keeps every tie in view.
-        let reach = |best: f64| best + 2.0 * tolerance - moved;
-        let mut best = f64::INFINITY;
-        let seen = &mut scratch.seen;
-        seen.clear();
-        for &(then, i) in &self.best {
-            if then > reach(best) {
-                break;
+    #[test]
+    fn a_search_with_a_memory_gives_the_same_bits_as_one_without() {
+        let mut rng = ChaCha8Rng::seed_from_u64(1);
+        let mut settled = 0;
+        for levels in [3, 5, 7] {
+            let mut spec = Paper { levels, ..Paper::default() }.spec().unwrap();
+            if levels == 5 {
+                spec.variables.iter_mut().filter(|v| v.kind == crate::world::Kind::Lever).for_each(|lever| {
+                    lever.costs = vec![(lever.values[0].clone(), 0.01.into())];
+                });
             }
-            let i = i as usize;
-            let weighed: f64 = loss.iter().enumerate().fold(0.0, |sum, (c, x)| sum + row.prob[c * row.n + i] * x);
-            let value = weighed + cost(i);
-            best = best.min(value);
-            seen.push((value, i));
-            if seen.len() > LOOK_AT_MOST.max(self.best.len() / 4) {
-                return None;
+            let kernel = Kernel::new(&World::new(spec).unwrap()).unwrap();
+            for state in 0..kernel.n_states() {
+                let mut loss: Vec<f64> = (0..kernel.n_causes()).map(|_| rng.random()).collect();
+                let (mut anchor, mut scratch) = (Anchor::default(), Scratch::default());
+                for round in 0..200 {
+                    // Mostly small steps; now and then a jump, equal losses, or no change at all.
+                    match rng.random_range(0..20) {
+                        0 => loss.iter_mut().for_each(|x| *x = rng.random()),
+                        1 => loss.fill(0.5),
+                        2 => {}
+                        _ => loss.iter_mut().for_each(|x| *x += 0.02 * (rng.random::<f64>() - 0.5)),
+                    }
+                    let tie = if round % 3 == 0 { Tie::First } else { Tie::Random(rng.random()) };
+                    // Large enough for ties to be common.
+                    let tolerance = if round % 2 == 0 { 1e-9 } else { 1e-2 };
+                    settled += usize::from(anchor.search(&loss, tolerance, tie, &mut scratch).is_some());
+                    let found = kernel.best_anchored(state, &loss, tolerance, tie, &mut anchor, &mut scratch);
+                    assert_eq!(found, kernel.best(state, &loss, tolerance, tie, &mut scratch), "{levels} {round}");
+                }
             }
         }
-        if seen.len() == self.best.len() && self.rest <= reach(best) {
-            return None;
-        }
-        seen.retain(|(value, _)| *value <= best + tolerance);
-        let chosen = match tie {
-            Tie::First => seen.iter().map(|(_, i)| *i).min(),
-            Tie::Random(_) if seen.len() == 1 => Some(seen[0].1),
-            Tie::Random(random) => {
-                seen.sort_unstable_by_key(|(_, i)| *i);
-                seen.get(super::scale(random, seen.len() as u64) as usize).map(|(_, i)| *i)
-            }
-        };
-        chosen.map(|chosen| (best, chosen))
+        assert!(settled > 1000, "the memory settled {settled} searches");
     }
 }

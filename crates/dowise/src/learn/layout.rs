@@ -49,6 +49,11 @@ impl FactorLayout {
         self.count_row.as_ref().map_or(cell, |rows| rows[cell] as usize)
     }
 
+    /// Whether several state rows and causes share a count row.
+    pub(crate) fn is_shared(&self) -> bool {
+        self.shared.is_some()
+    }
+
     /// Calls `visit(cell)` for every cell (state row times causes plus cause) that a count row stands for.
     pub(crate) fn for_each_cell(&self, row: usize, mut visit: impl FnMut(usize)) {
         match &self.shared {
@@ -99,7 +104,8 @@ impl Layout {
                     let (count_row, n_rows) = if causes == Causes::OwnKeys {
                         let rows = rows_by_cause(world, parents, &positions, key_causes);
                         let n_rows = rows.iter().max().map_or(0, |m| m + 1);
-                        (Some(rows.into_iter().map(|r| r as u32).collect()), n_rows)
+                        let own = rows.iter().enumerate().any(|(cell, &row)| row != cell);
+                        (own.then(|| rows.into_iter().map(|r| r as u32).collect()), n_rows)
                     } else {
                         (None, n_state_rows * n_causes)
                     };

@@ -50,6 +50,9 @@ pub struct Learner {
     pub(super) guard: Option<Box<Guard>>,
 }
 
+/// Bytes up to which nearly best settings are remembered from plan to plan: what a core's caches hold.
+const MOST_MEMORY: usize = 16 << 20;
+
 impl Learner {
     /// A learner that has seen nothing.
     pub fn new(knowledge: &Knowledge, options: Options) -> LearnResult<Learner> {
@@ -135,7 +138,10 @@ impl Learner {
         }
         let tolerance = TIE_TOLERANCE * horizon as f64 * range.max(f64::MIN_POSITIVE);
         // What is learned about P(c | s, a) changes from plan to plan; then there is nothing to hold on to.
-        let remembers = !by_action && mechanisms.is_none();
+        let remembers = match &choice {
+            Choice::Keys(kernel) => mechanisms.is_none() && (1..=MOST_MEMORY).contains(&kernel.anchor_bytes(horizon)),
+            Choice::Actions(_) => false,
+        };
         let anchors = if remembers { vec![Anchor::default(); horizon * layout.n_states()] } else { Vec::new() };
         let mut learner = Learner {
             knowledge: knowledge.clone(),
@@ -220,7 +226,8 @@ impl Learner {
             _ => 0.0,
         };
         if sampled {
-            self.model.sample(&self.layout, &self.counts, &mut rng);
+            let seed = mix(self.options.seed ^ mix(self.episode ^ 0x726f_7773));
+            self.model.sample(&self.layout, &mut self.counts, seed);
         } else {
             self.model.refresh(&self.layout, &mut self.counts);
         }

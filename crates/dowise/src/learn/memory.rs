@@ -7,7 +7,7 @@ use crate::plan::state_scope;
 impl Learner {
     /// Bytes that a learner takes at most: counts, tables, arrays over states and causes, one plan, and its kernel.
     ///
-    /// A memory of good interventions for the next search, at most a quarter of the kernel for every stage, is not counted.
+    /// A memory of good interventions for the next search, 16 MB at most, is not counted.
     pub fn bytes(knowledge: &Knowledge, options: &Options) -> u128 {
         let by_action = options.causes == Causes::Actions;
         let n_states = knowledge.n_states() as u128;

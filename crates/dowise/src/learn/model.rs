@@ -1,14 +1,14 @@
 //! Counts become a look ahead: means, widths, confidence sets or posterior samples. The only place where optimism enters.
 
-use rand::Rng;
-
 use super::counts::Counts;
 use super::layout::{FactorLayout, Layout};
-use super::posterior::dirichlet;
+use super::posterior::Posterior;
 use super::sets::{Balls, Confidence, Intervals};
 use super::sparse::Sparse;
 use super::width::{Parts, Widths};
+use crate::kernel::mix;
 use crate::plan::{Contraction, Lookahead, Mean, Mix};
+use crate::simd;
 
 /// How rows of counts are turned into rows of a model.
 #[derive(Clone, Debug)]
@@ -30,6 +30,7 @@ pub(crate) enum Table {
 }
 
 impl Mix for Table {
+    #[inline(always)]
     fn mix<'a>(&self, row: usize, at: impl Fn(usize) -> &'a [f64], out: &mut [f64]) {
         match self {
             Table::Mean(t) => t.mix(row, at, out),
@@ -38,6 +39,7 @@ impl Mix for Table {
         }
     }
 
+    #[inline(always)]
     fn mix_run<'a>(&self, row: usize, n_blocks: usize, at: impl Fn(usize) -> &'a [f64], out: &mut [f64]) {
         match self {
             Table::Mean(t) => t.mix_run(row, n_blocks, at, out),
@@ -112,6 +114,8 @@ pub(crate) struct Model {
     n_blocks: usize,
     /// `[block][factor]`; a block is all stages, or one.
     tables: Vec<Vec<Table>>,
+    /// What is known of the rows of `tables`, where they are sampled, `[block][factor]`.
+    posteriors: Vec<Vec<Posterior>>,
     /// In place of `tables` where rows are better kept by their nonzero entries.
     sparse: Option<Sparse>,
     widths: Option<Widths>,
@@ -157,8 +161,19 @@ impl Model {
             && widths.as_ref().is_some_and(|w| !w.needs_variance() && !w.needs_visits());
         let sparse = if plain { Sparse::new(layout.n_states(), cells, n_blocks, &caps) } else { None };
         let n_tables = if sparse.is_some() { 0 } else { n_blocks };
+        let posterior = |f: &FactorLayout, prior: f64| match f.is_shared() {
+            false => Posterior::new(f.n_state_rows, f.n_values, n_causes, prior),
+            true => Posterior::new(1, f.n_values, f.n_rows, prior),
+        };
+        let posteriors = match rule {
+            Rule::Posterior { prior } => {
+                vec![layout.factors.iter().map(|f| posterior(f, prior)).collect(); n_blocks]
+            }
+            _ => Vec::new(),
+        };
         Model {
             sparse,
+            posteriors,
             tables: (0..n_tables)
                 .map(|_| layout.factors.iter().map(|f| Table::new(&rule, f, n_causes)).collect())
                 .collect(),
@@ -263,24 +278,28 @@ impl Model {
         });
     }
 
-    /// Draws every row anew from its posterior.
-    pub(crate) fn sample(&mut self, layout: &Layout, counts: &[Vec<Counts>], rng: &mut impl Rng) {
-        let Rule::Posterior { prior } = self.rule else { unreachable!("only posterior models are sampled") };
+    /// Draws every row anew from its posterior; a function of the counts and the seed.
+    pub(crate) fn sample(&mut self, layout: &Layout, counts: &mut [Vec<Counts>], mut seed: u64) {
         let n_causes = self.n_causes;
-        let mut drawn = Vec::new();
-        for (tables, counts) in self.tables.iter_mut().zip(counts) {
-            for ((table, factor), counts) in tables.iter_mut().zip(&layout.factors).zip(counts) {
+        for ((tables, posteriors), counts) in self.tables.iter_mut().zip(&mut self.posteriors).zip(counts) {
+            let factors = layout.factors.iter().zip(counts).zip(tables).zip(posteriors);
+            for (((factor, counts), table), posterior) in factors {
                 let Table::Mean(table) = table else { unreachable!("a table is made for its rule") };
-                let n = factor.n_values;
-                drawn.resize(factor.n_rows * n, 0.0);
-                for (row, out) in drawn.chunks_exact_mut(n).enumerate() {
-                    dirichlet(counts.values(row), prior, rng, out);
+                counts.take_touched(&mut self.touched);
+                self.touched.iter().for_each(|&row| posterior.set(row as usize, counts.values(row as usize)));
+                seed = mix(seed);
+                if !factor.is_shared() {
+                    posterior.sample(seed, &mut table.prob);
+                    continue;
                 }
+                let (n, n_rows) = (factor.n_values, factor.n_rows);
+                self.spare.resize(n * n_rows, 0.0);
+                posterior.sample(seed, &mut self.spare);
                 for state_row in 0..factor.n_state_rows {
                     for cause in 0..n_causes {
                         let row = factor.row(state_row, cause, n_causes);
                         for v in 0..n {
-                            table.prob[(state_row * n + v) * n_causes + cause] = drawn[row * n + v];
+                            table.prob[(state_row * n + v) * n_causes + cause] = self.spare[v * n_rows + row];
                         }
                     }
                 }
@@ -342,22 +361,32 @@ impl Model {
         self.visits_hs[(stage + 1) * n_states..(stage + 2) * n_states].iter().map(|&n| widths.visit_term(n)).collect()
     }
 
-    /// Where the width is a stage's factor times a stage-free part: min(cap, reward + mean + width) for all cells in one loop.
+    /// Where the width needs no variance: min(cap, reward + mean + width) for all cells in one loop.
     fn finish_plainly(&self, stage: usize, block: usize, q: &mut [f64]) -> bool {
         let cap = self.caps[stage];
         if !self.ceiling.is_empty() {
             return false;
         }
-        let rewards = self.reward_sc.iter();
-        match self.widths.as_ref().map(|w| w.factor(stage)) {
-            None => q.iter_mut().zip(rewards).for_each(|(q, r)| *q = (r + *q).min(cap)),
-            Some(Some(factor)) => {
-                for ((q, r), part) in q.iter_mut().zip(rewards).zip(&self.parts[block].first) {
-                    // Never seen: infinite, whatever the factor.
-                    let width = if *part == f64::INFINITY { *part } else { factor * part };
-                    *q = (r + *q + width).min(cap);
-                }
-            }
+        let rewards = &self.reward_sc[..q.len()];
+        match self.widths.as_ref().map(|w| w.plain(stage)) {
+            None => simd::wide(
+                #[inline(always)]
+                || {
+                    for (q, r) in q.iter_mut().zip(rewards) {
+                        *q = capped(r + *q, cap);
+                    }
+                },
+            ),
+            Some(Some(plain)) => simd::wide(
+                #[inline(always)]
+                || {
+                    let WidthParts { first, second, .. } = &self.parts[block];
+                    let (first, second) = (&first[..q.len()], &second[..q.len()]);
+                    for (((q, r), first), second) in q.iter_mut().zip(rewards).zip(first).zip(second) {
+                        *q = capped(r + *q + plain.of(*first, *second), cap);
+                    }
+                },
+            ),
             Some(None) => return false,
         }
         true
@@ -424,6 +453,12 @@ impl Lookahead for Model {
         debug_assert!(stage < self.horizon);
         self.caps[stage]
     }
+}
+
+/// The lesser of two numbers, neither of which is NaN: one instruction, unlike [`f64::min`].
+#[inline(always)]
+fn capped(q: f64, cap: f64) -> f64 {
+    if q < cap { q } else { cap }
 }
 
 /// E[V(s') | s, ·] for one state, factor by factor, in the order of a whole stage: where a factor's row is chosen from a set,

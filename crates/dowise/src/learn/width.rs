@@ -39,6 +39,25 @@ pub(crate) struct Parts {
     pub(crate) second: f64,
 }
 
+/// A width that is scale · min(most, first · part + second · other part), and infinite where something was never seen.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Plain {
+    first: f64,
+    second: f64,
+    most: f64,
+    scale: f64,
+}
+
+impl Plain {
+    #[inline(always)]
+    pub(crate) fn of(self, first: f64, second: f64) -> f64 {
+        let width = self.first * first + self.second * second;
+        let width = self.scale * if width < self.most { width } else { self.most };
+        // Infinite, whatever the scale.
+        if first == f64::INFINITY { first } else { width }
+    }
+}
+
 impl Widths {
     pub(crate) fn new(kind: Width, causes: Causes, layout: &Layout, sizes: Sizes, scale: f64) -> Widths {
         let Sizes { horizon: h, episodes: k, delta, .. } = sizes;
@@ -121,19 +140,11 @@ impl Widths {
         if parts.first.is_infinite() {
             return f64::INFINITY;
         }
-        if let Some(factor) = self.factor(stage) {
-            return factor * parts.first;
+        if let Some(plain) = self.plain(stage) {
+            return plain.of(parts.first, parts.second);
         }
         let after = (horizon - 1.0 - stage as f64) * range;
         let width = match self.kind {
-            Width::Rlberry => {
-                let most = after + range;
-                (range * parts.first + most * parts.second).min(if parts.first.is_infinite() {
-                    f64::INFINITY
-                } else {
-                    most
-                })
-            }
             Width::Bernstein => (8.0 * variance * parts.first).sqrt().max(8.0 * after * parts.first),
             Width::AzarBernstein => {
                 let (l, u) = (self.log, parts.first);
@@ -144,13 +155,19 @@ impl Widths {
         self.scale * width
     }
 
-    /// The number that a stage-free part is multiplied with, for widths that are nothing but that product.
-    pub(crate) fn factor(&self, stage: usize) -> Option<f64> {
+    /// How the stage-free parts make up the width of a stage, for widths that need nothing else.
+    pub(crate) fn plain(&self, stage: usize) -> Option<Plain> {
         let Sizes { horizon, range, .. } = self.sizes;
+        let after = (horizon - 1.0 - stage as f64) * range;
+        let product = |first: f64| Plain { first, second: 0.0, most: f64::INFINITY, scale: 1.0 };
         match self.kind {
-            Width::Paper | Width::PaperPlain | Width::AzarHoeffding | Width::Quasi => Some(self.scale * range),
-            Width::Weissman | Width::HoeffdingV => Some(self.scale * ((horizon - 1.0 - stage as f64) * range)),
-            Width::Rlberry | Width::Bernstein | Width::AzarBernstein => None,
+            Width::Paper | Width::PaperPlain | Width::AzarHoeffding | Width::Quasi => Some(product(self.scale * range)),
+            Width::Weissman | Width::HoeffdingV => Some(product(self.scale * after)),
+            Width::Rlberry => {
+                let most = after + range;
+                Some(Plain { first: range, second: most, most, scale: self.scale })
+            }
+            Width::Bernstein | Width::AzarBernstein => None,
         }
     }
 

@@ -13,6 +13,7 @@ pub(crate) use truth::{rewards_by_cause, rows_by_cause, scope_strides, state_sco
 use rayon::prelude::*;
 
 use crate::kernel::{Anchor, Kernel, Scratch, Tie, mix};
+use crate::simd;
 use crate::world::Action;
 
 /// Relative tolerance within which two interventions count as equally good.
@@ -154,23 +155,16 @@ pub(crate) fn backward_induction(
         lookahead.look(stage, &next[..n], &mut buffers.q_sc);
         let cap = lookahead.cap(stage);
         let (value, policy) = (&mut now[stage * n..], &mut plan.policy_hs[stage * n..(stage + 1) * n]);
-        let solve = |s: usize, q: &mut [f64], v: &mut f64, a: &mut Action, scratch: &mut Scratch| {
-            q.iter_mut().for_each(|q| *q = cap - *q);
-            let (loss, action) = chooser.best(s, q, tolerance, ties.at(stage, s), scratch);
-            (*v, *a) = (cap - loss, action);
-        };
         if n < PARALLEL_STATES {
-            let rows = buffers.q_sc.chunks_exact_mut(n_causes);
-            for (s, ((q, v), a)) in rows.zip(value).zip(policy).enumerate() {
-                match buffers.anchors.get_mut(stage * n + s) {
-                    None => solve(s, q, v, a, &mut buffers.scratch),
-                    Some(anchor) => {
-                        q.iter_mut().for_each(|q| *q = cap - *q);
-                        let tie = ties.at(stage, s);
-                        let (loss, action) = chooser.best_anchored(s, q, tolerance, tie, anchor, &mut buffers.scratch);
-                        (*v, *a) = (cap - loss, action);
-                    }
-                }
+            turn_into_losses(&mut buffers.q_sc, cap);
+            let rows = buffers.q_sc.chunks_exact(n_causes);
+            for (s, ((loss, v), a)) in rows.zip(value).zip(policy).enumerate() {
+                let (tie, scratch) = (ties.at(stage, s), &mut buffers.scratch);
+                let (least, action) = match buffers.anchors.get_mut(stage * n + s) {
+                    None => chooser.best(s, loss, tolerance, tie, scratch),
+                    Some(anchor) => chooser.best_anchored(s, loss, tolerance, tie, anchor, scratch),
+                };
+                (*v, *a) = (cap - least, action);
             }
         } else {
             buffers
@@ -180,9 +174,20 @@ pub(crate) fn backward_induction(
                 .zip(policy.par_iter_mut())
                 .enumerate()
                 .with_min_len(PARALLEL_STATES / 4)
-                .for_each_init(Scratch::default, |scratch, (s, ((q, v), a))| solve(s, q, v, a, scratch));
+                .for_each_init(Scratch::default, |scratch, (s, ((q, v), a))| {
+                    turn_into_losses(q, cap);
+                    let (least, action) = chooser.best(s, q, tolerance, ties.at(stage, s), scratch);
+                    (*v, *a) = (cap - least, action);
+                });
         }
     }
+}
+
+fn turn_into_losses(q: &mut [f64], cap: f64) {
+    simd::wide(
+        #[inline(always)]
+        || q.iter_mut().for_each(|q| *q = cap - *q),
+    );
 }
 
 /// Buffers of a backward induction, kept between calls.

@@ -6,6 +6,7 @@ mod few;
 mod tests;
 
 use super::{Kernel, scale};
+use crate::simd;
 use crate::world::Action;
 
 /// How ties are settled between interventions whose values differ by no more than the tolerance.
@@ -21,8 +22,8 @@ pub(crate) enum Tie {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Scratch {
     pub(crate) values: Vec<f64>,
-    /// Values and positions looked at in a search with a memory.
-    pub(crate) seen: Vec<(f64, usize)>,
+    /// Values and positions, to find the best few of them.
+    pub(crate) order: Vec<(f64, u32)>,
     few: few::Buffers,
     branch: branch::Buffers,
 }
@@ -59,7 +60,9 @@ impl Kernel {
     /// drawn, not only those that pruning keeps.
     pub(crate) fn all_tied(&self, state: usize, loss: &[f64], tolerance: f64, tie: Tie) -> Option<(f64, Action)> {
         let Tie::Random(random) = tie else { return None };
-        if self.has_costs || spread(loss) > ROUNDING * tolerance {
+        let most = ROUNDING * tolerance;
+        // Mostly two losses are enough to see it.
+        if self.has_costs || (loss[0] - loss[loss.len() - 1]).abs() > most || spread(loss) > most {
             return None;
         }
         let least = loss.iter().copied().fold(f64::INFINITY, f64::min);
@@ -116,27 +119,85 @@ impl Kernel {
 
 /// The least value and the position chosen among those within the tolerance of it.
 pub(crate) fn pick(values: &[f64], tolerance: f64, tie: Tie) -> (f64, usize) {
+    simd::wide(
+        #[inline(always)]
+        || pick_here(values, tolerance, tie),
+    )
+}
+
+/// [`pick`], as part of a larger loop that runs with wide registers.
+#[inline(always)]
+pub(crate) fn pick_here(values: &[f64], tolerance: f64, tie: Tie) -> (f64, usize) {
     let best = least(values);
     let limit = best + tolerance;
-    let mut ties = values.iter().enumerate().filter(|(_, v)| **v <= limit).map(|(i, _)| i);
     let chosen = match tie {
-        Tie::First => ties.next(),
-        Tie::Random(random) => {
-            let n = values.iter().map(|v| u64::from(*v <= limit)).sum();
-            ties.nth(scale(random, n) as usize)
-        }
+        Tie::First => nth_within(values, limit, 0),
+        Tie::Random(random) => nth_within(values, limit, scale(random, n_within(values, limit))),
     };
     (best, chosen.expect("every state has an allowed intervention"))
 }
 
 /// The least of some numbers, eight lanes at a time.
+#[inline(always)]
 fn least(values: &[f64]) -> f64 {
     let (eights, rest) = values.as_chunks::<8>();
     let mut least = [f64::INFINITY; 8];
     for eight in eights {
-        (0..8).for_each(|lane| least[lane] = if eight[lane] < least[lane] { eight[lane] } else { least[lane] });
+        for lane in 0..8 {
+            least[lane] = if eight[lane] < least[lane] { eight[lane] } else { least[lane] };
+        }
     }
-    rest.iter().chain(&least).copied().fold(f64::INFINITY, f64::min)
+    for (lane, &x) in rest.iter().enumerate() {
+        least[lane] = if x < least[lane] { x } else { least[lane] };
+    }
+    // Halves, not one after another: three comparisons wait for each other in place of seven.
+    for half in [4, 2, 1] {
+        for lane in 0..half {
+            least[lane] = if least[lane + half] < least[lane] { least[lane + half] } else { least[lane] };
+        }
+    }
+    least[0]
+}
+
+/// Which of up to eight numbers are not above a limit, as bits.
+#[inline(always)]
+fn within(values: &[f64], limit: f64) -> u32 {
+    let mut bits = 0;
+    for (i, v) in values.iter().enumerate() {
+        bits |= u32::from(*v <= limit) << i;
+    }
+    bits
+}
+
+/// How many numbers are not above a limit.
+#[inline(always)]
+fn n_within(values: &[f64], limit: f64) -> u64 {
+    let (eights, rest) = values.as_chunks::<8>();
+    let mut n = within(rest, limit).count_ones();
+    for eight in eights {
+        n += within(eight, limit).count_ones();
+    }
+    u64::from(n)
+}
+
+/// Position of the n-th number (from 0) that is not above a limit.
+#[inline(always)]
+fn nth_within(values: &[f64], limit: f64, n: u64) -> Option<usize> {
+    let mut n = n as u32;
+    for (e, eight) in values.chunks(8).enumerate() {
+        let mut bits = match eight.as_array::<8>() {
+            Some(eight) => within(eight, limit),
+            None => within(eight, limit),
+        };
+        if n < bits.count_ones() {
+            for _ in 0..n {
+                bits &= bits - 1;
+            }
+            return Some(8 * e + bits.trailing_zeros() as usize);
+        }
+        n -= bits.count_ones();
+    }
+    None
 }
 
 /// Greatest less least.
@@ -145,22 +206,41 @@ fn spread(loss: &[f64]) -> f64 {
     hi - lo
 }
 
-/// values(i) = Σ_c prob\[c\]\[i\] · loss(c), eight settings at a time.
+/// values(i) = Σ_c prob\[c\]\[i\] · loss(c), many settings at a time.
 pub(crate) fn weigh(prob: &[f64], loss: &[f64], values: &mut [f64]) {
+    simd::wide(
+        #[inline(always)]
+        || weigh_here(prob, loss, values),
+    );
+}
+
+/// [`weigh`], as part of a larger loop that runs with wide registers.
+#[inline(always)]
+pub(crate) fn weigh_here(prob: &[f64], loss: &[f64], values: &mut [f64]) {
     let n = values.len();
-    let (blocks, rest) = values.as_chunks_mut::<8>();
-    for (b, block) in blocks.iter_mut().enumerate() {
-        let mut sum = [0.0; 8];
-        for (c, x) in loss.iter().enumerate() {
-            let p: &[f64; 8] = prob[c * n + b * 8..][..8].try_into().expect("eight");
-            for lane in 0..8 {
-                sum[lane] += p[lane] * x;
-            }
+    let mut done = 0;
+    while done + 16 <= n {
+        values[done..][..16].copy_from_slice(&weigh_lanes::<16>(prob, n, done, loss));
+        done += 16;
+    }
+    while done + 8 <= n {
+        values[done..][..8].copy_from_slice(&weigh_lanes::<8>(prob, n, done, loss));
+        done += 8;
+    }
+    for i in done..n {
+        values[i] = weigh_lanes::<1>(prob, n, i, loss)[0];
+    }
+}
+
+/// The weighted losses of N settings from number `first` on.
+#[inline(always)]
+fn weigh_lanes<const N: usize>(prob: &[f64], n: usize, first: usize, loss: &[f64]) -> [f64; N] {
+    let mut sum = [0.0; N];
+    for (p, x) in prob.chunks_exact(n).zip(loss) {
+        let p: &[f64; N] = p[first..][..N].try_into().expect("so many");
+        for lane in 0..N {
+            sum[lane] += p[lane] * x;
         }
-        *block = sum;
     }
-    let done = n - rest.len();
-    for (i, value) in rest.iter_mut().enumerate() {
-        *value = loss.iter().enumerate().map(|(c, x)| prob[c * n + done + i] * x).sum();
-    }
+    sum
 }

@@ -12,10 +12,12 @@ pub(crate) struct Mean {
 }
 
 impl Mix for Mean {
+    #[inline(always)]
     fn mix<'a>(&self, row: usize, at: impl Fn(usize) -> &'a [f64], out: &mut [f64]) {
         self.mix_run(row, 1, at, out);
     }
 
+    #[inline(always)]
     fn mix_run<'a>(&self, row: usize, n_blocks: usize, at: impl Fn(usize) -> &'a [f64], out: &mut [f64]) {
         let n = self.n_causes;
         let block = &self.prob[row * self.n_values * n..][..self.n_values * n];
@@ -31,6 +33,10 @@ impl Mix for Mean {
                     sum_up(block, out, |v, c| at(v)[b * n + c]);
                 }
             }
+            (2, true) => spread::<2>(block, at, out),
+            (4, true) => spread::<4>(block, at, out),
+            (8, true) => spread::<8>(block, at, out),
+            (16, true) => spread::<16>(block, at, out),
             (_, true) => {
                 for (b, out) in out.chunks_exact_mut(n).enumerate() {
                     sum_up(block, out, |v, _| at(v)[b]);
@@ -40,25 +46,57 @@ impl Mix for Mean {
     }
 }
 
-/// out(c) = Σ_v p(v, c) x(v, c), eight causes at a time, so that sums stay in registers while the values pass.
+/// out(c) = Σ_v p(v, c) x(v, c), many causes at a time, so that sums stay in registers while the values pass.
+///
+/// Plain loops: adapters with closures are not always inlined, and what is not inlined does not use wide registers.
+#[inline(always)]
 fn sum_up(prob: &[f64], out: &mut [f64], x: impl Fn(usize, usize) -> f64) {
     let n = out.len();
-    let (eights, rest) = out.as_chunks_mut::<8>();
-    let done = n - rest.len();
-    for (e, out) in eights.iter_mut().enumerate() {
-        let mut sum = [0.0; 8];
-        for (v, p) in prob.chunks_exact(n).enumerate() {
-            let p: &[f64; 8] = p[e * 8..][..8].try_into().expect("eight");
-            (0..8).for_each(|lane| sum[lane] += p[lane] * x(v, e * 8 + lane));
+    let mut done = 0;
+    while done + 32 <= n {
+        out[done..][..32].copy_from_slice(&lanes::<32>(prob, n, done, &x));
+        done += 32;
+    }
+    while done + 8 <= n {
+        out[done..][..8].copy_from_slice(&lanes::<8>(prob, n, done, &x));
+        done += 8;
+    }
+    for c in done..n {
+        out[c] = lanes::<1>(prob, n, c, &x)[0];
+    }
+}
+
+/// The sums of N causes from number `first` on.
+#[inline(always)]
+fn lanes<const N: usize>(prob: &[f64], n: usize, first: usize, x: impl Fn(usize, usize) -> f64) -> [f64; N] {
+    let mut sum = [0.0; N];
+    for (v, p) in prob.chunks_exact(n).enumerate() {
+        let p: &[f64; N] = p[first..][..N].try_into().expect("so many");
+        for lane in 0..N {
+            sum[lane] += p[lane] * x(v, first + lane);
+        }
+    }
+    sum
+}
+
+/// Σ_v p(v) x(v) for N causes that share x.
+#[inline(always)]
+fn spread<'a, const N: usize>(prob: &[f64], at: impl Fn(usize) -> &'a [f64], out: &mut [f64]) {
+    let (prob, _) = prob.as_chunks::<N>();
+    for (b, out) in out.as_chunks_mut::<N>().0.iter_mut().enumerate() {
+        let mut sum = [0.0; N];
+        for (v, p) in prob.iter().enumerate() {
+            let x = at(v)[b];
+            for c in 0..N {
+                sum[c] += p[c] * x;
+            }
         }
         *out = sum;
-    }
-    for (i, out) in rest.iter_mut().enumerate() {
-        *out = prob.chunks_exact(n).enumerate().fold(0.0, |sum, (v, p)| sum + p[done + i] * x(v, done + i));
     }
 }
 
 /// Σ_v p(v) x(v) for N causes at a time.
+#[inline(always)]
 fn blend<'a, const N: usize>(prob: &[f64], at: impl Fn(usize) -> &'a [f64], out: &mut [f64]) {
     let (prob, _) = prob.as_chunks::<N>();
     let (out, _) = out.as_chunks_mut::<N>();

@@ -18,6 +18,7 @@ pub(crate) trait Mix: Sync {
     fn mix<'a>(&self, row: usize, at: impl Fn(usize) -> &'a [f64], out: &mut [f64]);
 
     /// The same for neighbouring blocks that share a row: `at(v)` and `out` have `n_blocks` times as many numbers.
+    #[inline(always)]
     fn mix_run<'a>(&self, row: usize, n_blocks: usize, at: impl Fn(usize) -> &'a [f64], out: &mut [f64]) {
         let (width, n_causes) = (at(0).len() / n_blocks, out.len() / n_blocks);
         for (b, out) in out.chunks_exact_mut(n_causes).enumerate() {

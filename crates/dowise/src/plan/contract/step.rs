@@ -1,6 +1,7 @@
 //! One factor summed out of an array: which numbers meet, and in what order they are walked through.
 
 use super::Mix;
+use crate::simd;
 
 /// How to walk through one sum.
 #[derive(Clone, Debug)]
@@ -54,6 +55,7 @@ pub(super) fn step(
     for &label in output {
         let axis = Axis { size: sizes[label.factor], input_stride: stride_in(label), row_stride: row_stride(label) };
         match axes.last_mut() {
+            _ if axis.size == 1 => {}
             // Two neighbouring axes that are walked alike are one longer axis.
             Some(outer)
                 if outer.input_stride == axis.input_stride.saturating_mul(axis.size)
@@ -90,8 +92,18 @@ impl Step {
         input: Part<'_>,
         output: &mut [f64],
     ) {
+        simd::wide(
+            #[inline(always)]
+            || self.walk(factor, n_causes, first, input, output),
+        );
+    }
+
+    #[inline(always)]
+    fn walk<M: Mix>(&self, factor: &M, n_causes: usize, first: usize, input: Part<'_>, output: &mut [f64]) {
         let width = if self.has_causes { n_causes } else { 1 };
-        let mut digits = vec![0usize; self.axes.len()];
+        // An axis has two values at least, so that more of them would be more blocks than there are addresses.
+        let mut digits = [0usize; usize::BITS as usize];
+        let digits = &mut digits[..self.axes.len()];
         let (mut base, mut row, mut rest) = (0, 0, first);
         for (i, axis) in self.axes.iter().enumerate().rev() {
             digits[i] = rest % axis.size;

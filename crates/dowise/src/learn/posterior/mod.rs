@@ -1,5 +1,11 @@
 //! Samples from Dirichlet and Beta posteriors.
 
+mod functions;
+mod lanes;
+mod table;
+
+pub(crate) use table::Posterior;
+
 use rand::Rng;
 use rand_distr::{Distribution, Gamma};
 
