@@ -1,14 +1,14 @@
 //! `dowise.Learner`: decisions and learning in Rust, the loop wherever the user wants it.
 
-use dowise::learn::{LearnerSpec, RestoreError, Step};
-use dowise::{Knowledge, Options, Preset};
+use dowise::learn::{Agent, AnyLearner, Estimate, LearnerSpec, Step};
+use dowise::linear::LinearPreset;
+use dowise::{Options, Preset};
 use numpy::PyArray2;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::error::{Raise, learn};
 use crate::given;
-use crate::mind::Mind;
 use crate::options::spec;
 use crate::world::World;
 
@@ -17,7 +17,7 @@ use crate::world::World;
 /// `Learner(world, name, episodes=5000, seed=0, **options)`; `dowise.learners()` lists names and options.
 #[pyclass(module = "dowise")]
 pub(crate) struct Learner {
-    pub(crate) inner: Mind,
+    pub(crate) inner: AnyLearner,
     /// Its text, as far as that is known.
     name: String,
     world: Py<World>,
@@ -28,7 +28,7 @@ pub(crate) struct Learner {
 }
 
 impl Learner {
-    pub(crate) fn made(world: Py<World>, name: String, inner: Mind) -> Learner {
+    pub(crate) fn made(world: Py<World>, name: String, inner: AnyLearner) -> Learner {
         Learner { inner, name, world, stage: None, values: Vec::new(), rewards: Vec::new() }
     }
 
@@ -39,7 +39,7 @@ impl Learner {
         episodes: u64,
         seed: u64,
     ) -> PyResult<Learner> {
-        let made = py.detach(|| Mind::new(&spec, &world.get().inner, episodes, seed));
+        let made = py.detach(|| AnyLearner::new(&spec, &world.get().inner, episodes, seed));
         let inner = made.map_err(Raise::raise)?;
         Ok(Learner::made(world, spec.to_string(), inner))
     }
@@ -52,7 +52,7 @@ impl Learner {
             Some(_) => Err(learn(format!("the episode has had its {horizon} steps; call end_episode() first"))),
             None => {
                 let inner = &mut self.inner;
-                py.detach(|| inner.agent().begin_episode());
+                py.detach(|| inner.begin_episode());
                 self.stage = Some(0);
                 Ok(0)
             }
@@ -71,11 +71,11 @@ impl Learner {
         let n = knowledge.rewards().len();
         self.rewards.clear();
         self.rewards.resize(n, 0.0);
-        if knowledge.knows_rewards() {
+        if !self.inner.learns_rewards() {
             return Ok(());
         }
         let Some(given) = given else {
-            return Err(learn("this learner does not know the rewards; pass reward=, one number for each term"));
+            return Err(learn("this learner learns the rewards; pass reward=, one number for each term"));
         };
         match given.extract::<f64>() {
             // What was received has the cost taken off already; the term itself has not.
@@ -83,7 +83,7 @@ impl Learner {
             Ok(_) => {
                 let names: Vec<&str> = knowledge.rewards().iter().map(|r| r.name.as_str()).collect();
                 let message = format!(
-                    "this learner does not know the rewards; pass reward=, one number for each of {}",
+                    "this learner learns the rewards; pass reward=, one number for each of {}",
                     names.join(", ")
                 );
                 return Err(learn(message));
@@ -151,14 +151,17 @@ impl Learner {
     /// With `guard=True`: the episode after which the causal model was given up, if it was.
     #[getter]
     fn gave_up_causes(&self) -> Option<u64> {
-        self.inner.gave_up_causes()
+        match &self.inner {
+            AnyLearner::Counts(learner) => learner.gave_up_causes(),
+            AnyLearner::Linear(_) => None,
+        }
     }
 
     /// What to do in a state at the present stage: the number of an intervention. Begins an episode if none is running.
     fn act(&mut self, py: Python<'_>, state: &Bound<'_, PyAny>) -> PyResult<i64> {
         let state = given::state(self.inner.knowledge(), state)?;
         let stage = self.begin(py)?;
-        let action = self.inner.agent().act(stage, state);
+        let action = self.inner.act(stage, state);
         Ok(given::rank(self.inner.knowledge(), action))
     }
 
@@ -209,7 +212,7 @@ impl Learner {
         let stage = self.begin(py)?;
         self.take_rewards(action, reward)?;
         let Learner { inner, values, rewards, .. } = self;
-        inner.agent().observe(&Step { stage, state, action, values, rewards, next_state });
+        inner.observe(&Step { stage, state, action, values, rewards, next_state });
         self.stage = Some(stage + 1);
         Ok(())
     }
@@ -219,14 +222,14 @@ impl Learner {
         if self.stage.take().is_none() {
             return Err(learn("there is no episode to end; act() begins one"));
         }
-        self.inner.agent().end_episode();
+        self.inner.end_episode();
         Ok(())
     }
 
     /// Numbers of the interventions of the present policy, `[stage, state]`.
     fn policy<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<i64>>> {
         use numpy::PyArrayMethods;
-        let policy = self.inner.agent().policy().to_vec();
+        let policy = self.inner.policy().to_vec();
         let knowledge = self.inner.knowledge();
         let ranks: Vec<i64> = policy.iter().map(|&a| given::rank(knowledge, a)).collect();
         crate::plan::vector(py, ranks).reshape([knowledge.horizon(), knowledge.n_states()])
@@ -238,30 +241,18 @@ impl Learner {
         crate::plan::by_stage(py, plan.value_hs.clone(), plan.n_states)
     }
 
-    /// The learner as text, between episodes: options, counts and plan. The same learner gives the same bytes.
+    /// The learner as text, between episodes: options, counts (or sums of features) and plan. The same learner gives the same bytes.
     fn save(&self) -> PyResult<String> {
         self.between_episodes("save()")?;
-        self.inner.save()
+        Ok(self.inner.save())
     }
 
     /// A learner that goes on where a saved one stopped, in the same world.
     #[staticmethod]
     fn restore(py: Python<'_>, world: Py<World>, text: &str) -> PyResult<Learner> {
-        let inner = py.detach(|| {
-            let told = Knowledge::of(&world.get().inner);
-            // What it was told is not written down, only its fingerprint: all that, or less.
-            let less = [told.clone().without_mechanisms(), told.clone().without_rewards()];
-            let least = less[0].clone().without_rewards();
-            let first = dowise::Learner::restore(&told, text);
-            let others = less.iter().chain([&least]);
-            others.fold(first, |found, told| match found {
-                Err(RestoreError::OtherWorld { .. }) => dowise::Learner::restore(told, text).or(found),
-                found => found,
-            })
-        });
-        let inner = inner.map_err(Raise::raise)?;
-        let name = preset_of(inner.options()).to_owned();
-        Ok(Learner::made(world, name, Mind::Counts(Box::new(inner))))
+        let inner = py.detach(|| AnyLearner::restore(&world.get().inner, text)).map_err(Raise::raise)?;
+        let name = preset_of(&inner).to_owned();
+        Ok(Learner::made(world, name, inner))
     }
 
     #[staticmethod]
@@ -284,11 +275,21 @@ impl Learner {
 type Pickled<'py> = (Bound<'py, PyAny>, (Py<World>, String, String));
 
 /// The preset that sees the world and estimates in the same way.
-fn preset_of(options: &Options) -> &'static str {
-    let kind = |o: &Options| {
-        let optimistic = matches!(o.estimate, dowise::learn::Estimate::Width(_) | dowise::learn::Estimate::Sets(_));
-        (o.states, o.causes, optimistic, !optimistic && matches!(o.estimate, dowise::learn::Estimate::Posterior { .. }))
-    };
-    let same = |p: &&Preset| kind(&p.options(1, 0)) == kind(options);
-    Preset::all().iter().find(same).map_or("restored", Preset::name)
+fn preset_of(learner: &AnyLearner) -> &'static str {
+    match learner {
+        AnyLearner::Counts(learner) => {
+            let kind = |o: &Options| {
+                let optimistic = matches!(o.estimate, Estimate::Width(_) | Estimate::Sets(_));
+                // Sets and widths are two ways of being optimistic; all others are told apart.
+                (o.states, o.causes, (!optimistic).then_some(std::mem::discriminant(&o.estimate)))
+            };
+            let same = |p: &&Preset| p.linear().is_none() && kind(&p.options(1, 0)) == kind(learner.options());
+            Preset::all().iter().find(same).map_or("restored", Preset::name)
+        }
+        AnyLearner::Linear(learner) => {
+            let kind = |o: &dowise::linear::LinearOptions| (o.regression, o.estimate);
+            let same = |p: &&LinearPreset| kind(&p.options(1, 0)) == kind(learner.options());
+            LinearPreset::all().iter().find(same).map_or("restored", LinearPreset::name)
+        }
+    }
 }

@@ -7,7 +7,6 @@ mod figure;
 mod given;
 mod learner;
 mod mdp;
-mod mind;
 mod options;
 mod plan;
 mod run;

@@ -34,7 +34,7 @@ pub(crate) fn play<'py>(
     let mut learner = learner.try_borrow_mut()?;
     learner.between_episodes("a run")?;
     let world = world.get();
-    let agent = learner.inner.agent();
+    let agent = &mut learner.inner;
     let mut watch = Watch::new(tell);
     let (mut starts, mut regrets, mut rewards) = (Vec::new(), Vec::new(), Vec::new());
     py.detach(|| -> PyResult<()> {

@@ -152,7 +152,9 @@ fn the_size_of_the_file_does_not_grow_with_the_run() {
 #[test]
 fn a_learner_of_either_kind_is_restored_from_its_text_alone() {
     let arena = small(1);
-    for name in ["c-lsvi-ucb", "c-rlsvi:unknown=rewards", "lsvi-ucb:features=one-hot", "c-ucbvi", "c-psrl:unknown=kernel"] {
+    for name in
+        ["c-lsvi-ucb", "c-rlsvi:unknown=rewards", "lsvi-ucb:features=one-hot", "c-ucbvi", "c-psrl:unknown=kernel"]
+    {
         let spec: LearnerSpec = name.parse().unwrap();
         let mut learner = AnyLearner::new(&spec, &arena.world, 20, 1).unwrap();
         let mut run = arena.run();

@@ -102,6 +102,14 @@ impl AnyLearner {
         }
     }
 
+    /// Whether it learns from the rewards that it is shown: some are not known to it, or it regresses on them all the same.
+    pub fn learns_rewards(&self) -> bool {
+        match self {
+            AnyLearner::Counts(learner) => !learner.knowledge().knows_rewards(),
+            AnyLearner::Linear(learner) => learner.learns_rewards(),
+        }
+    }
+
     fn agent(&mut self) -> &mut dyn Agent {
         match self {
             AnyLearner::Counts(learner) => learner.as_mut(),

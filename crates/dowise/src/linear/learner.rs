@@ -192,6 +192,11 @@ impl LinearLearner {
         self.features.dimension() * self.model.designs.len()
     }
 
+    /// Whether some reward term is regressed, so that what is paid must be shown to it.
+    pub fn learns_rewards(&self) -> bool {
+        !self.regressed.is_empty()
+    }
+
     /// β at a stage (from 0), as it is now.
     pub fn beta(&self, stage: usize) -> f64 {
         self.model.beta(stage)
