@@ -4,6 +4,7 @@ mod arrays;
 mod causal;
 mod error;
 mod figure;
+mod flat;
 mod given;
 mod learner;
 mod mdp;

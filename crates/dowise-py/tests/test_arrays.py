@@ -97,6 +97,26 @@ def test_factors_and_rewards_have_scopes(rng):
     assert dowise.World.from_text(world.to_text()) == world
 
 
+@pytest.mark.parametrize("name", ["paper", "river-swim", "treatment"])
+def test_a_world_as_an_mdp_has_its_values_and_is_read_back(name):
+    world = dowise.World.named(name)
+    P, R = world.mdp()
+    assert P.shape == (world.n_states, world.n_actions, world.n_states) and R.shape == P.shape[:2]
+    np.testing.assert_allclose(P.sum(axis=2), 1, atol=1e-12)
+    allowed = np.array([world.allowed(state) for state in range(world.n_states)])
+    values, _ = value_iteration(P, R, world.horizon, allowed)
+    np.testing.assert_allclose(world.plan().values, values, atol=1e-9)
+    if world.n_actions > 100:
+        return
+    again = dowise.World.from_mdp(P, R, world.horizon, admissible=allowed)
+    np.testing.assert_allclose(again.plan().values, values, atol=1e-9)
+
+
+def test_a_world_too_large_for_one_array_says_so():
+    with pytest.raises(dowise.ArrayError, match="interventions × .* next states are too many for one array"):
+        dowise.World.named("campaign").mdp()
+
+
 def test_tables_come_back_without_copies_and_read_only(paper):
     scope, table = paper.tables()["next"]["s1"]
     assert scope == ["s1", "z1", "z2", "z3"] and table.shape == (2, 2, 2, 2, 2)

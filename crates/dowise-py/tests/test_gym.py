@@ -1,5 +1,7 @@
 """Worlds as Gymnasium environments: checked by Gymnasium, played by others' loops, and others' tables as worlds."""
 
+import copy
+import pickle
 import warnings
 
 import numpy as np
@@ -56,6 +58,19 @@ def test_a_seed_fixes_everything():
         return out
 
     assert play(3) == play(3) != play(4)
+
+
+@pytest.mark.parametrize("copied", [copy.deepcopy, lambda env: pickle.loads(pickle.dumps(env))])
+def test_a_copy_goes_on_with_the_same_draws(copied):
+    env = gymnasium.make("dowise/Treatment-v0", actions="number", observations="state")
+    for done in range(4):
+        again = copied(env)
+        played = []
+        for one in (env, again):
+            one.action_space.seed(5)
+            first = one.reset(seed=3 if done == 0 else None)[0]
+            played.append([first, *(one.step(one.action_space.sample())[:2] for _ in range(3))])
+        assert played[0] == played[1]
 
 
 def test_forbidden_interventions_are_masked_replaced_or_refused():
