@@ -8,9 +8,9 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::error::{Raise, learn};
-use crate::given;
 use crate::options::spec;
 use crate::world::World;
+use crate::{given, whole};
 
 /// A learner: it decides, takes in what happened, and plans again before every episode.
 ///
@@ -66,6 +66,24 @@ impl Learner {
         }
     }
 
+    /// Fails unless states, interventions, key variables and horizon are those that the learner was told of; the numbers
+    /// in the tables may differ.
+    pub(crate) fn belongs_to(&self, world: &dowise::World) -> PyResult<()> {
+        let told = self.inner.knowledge();
+        let same = told.variables() == world.variables()
+            && told.interventions() == world.interventions()
+            && told.rewards().len() == world.rewards().len()
+            && told.horizon() == world.horizon();
+        if same {
+            return Ok(());
+        }
+        let shape = |w: &dowise::World| {
+            let count = w.interventions().count();
+            format!("{} ({} states, {count} interventions, {} steps)", w.name(), w.n_states(), w.horizon())
+        };
+        Err(learn(format!("the learner was made for {}, this world is {}", shape(told), shape(world))))
+    }
+
     fn take_rewards(&mut self, action: dowise::Action, given: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
         let knowledge = self.inner.knowledge();
         let n = knowledge.rewards().len();
@@ -89,7 +107,9 @@ impl Learner {
                 return Err(learn(message));
             }
             Err(_) => {
-                let rewards: Vec<f64> = given.extract()?;
+                let rewards: Vec<f64> = given.extract().map_err(|_| {
+                    learn(format!("reward is {given}, expected a number, or a list with one for each term"))
+                })?;
                 if rewards.len() != n {
                     return Err(learn(format!("reward has {} numbers, expected {n}", rewards.len())));
                 }
@@ -111,8 +131,8 @@ impl Learner {
         py: Python<'_>,
         world: Py<World>,
         name: &str,
-        episodes: u64,
-        seed: u64,
+        #[pyo3(from_py_with = whole::episodes)] episodes: u64,
+        #[pyo3(from_py_with = whole::seed)] seed: u64,
         options: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Learner> {
         Learner::of(py, world, spec(name, options)?, episodes, seed)

@@ -14,6 +14,7 @@ mod run;
 mod simulation;
 mod view;
 mod watch;
+mod whole;
 mod world;
 
 use pyo3::prelude::*;

@@ -7,6 +7,7 @@ use rand_chacha::ChaCha8Rng;
 
 use crate::error::Raise;
 use crate::given;
+use crate::whole;
 use crate::world::World;
 
 /// A world being played: `reset` gives a state, `step` plays an intervention.
@@ -30,7 +31,7 @@ type Pickled<'py> = (Bound<'py, PyAny>, (Py<World>, u64, (u128, u128), usize));
 #[pymethods]
 impl Simulation {
     #[new]
-    fn new(world: Py<World>, seed: u64) -> PyResult<Simulation> {
+    fn new(world: Py<World>, #[pyo3(from_py_with = whole::seed)] seed: u64) -> PyResult<Simulation> {
         let simulator = Simulator::new(&world.get().inner).map_err(Raise::raise)?;
         let [starts, steps] = Simulator::streams(seed);
         Ok(Simulation { simulator, world, seed, starts, steps, state: 0, outcome: Outcome::default() })

@@ -12,7 +12,7 @@ use pyo3::types::{PyBytes, PyDict};
 use crate::causal::Causal;
 use crate::error::Raise;
 use crate::mdp::Mdp;
-use crate::{flat, given, plan, view};
+use crate::{flat, given, plan, view, whole};
 
 /// A whole problem: variables, their mechanisms, rewards, horizon. Checked when made, immutable afterwards.
 ///
@@ -82,7 +82,7 @@ impl World {
 
     /// A world file or a ready-made world with settings, as the command line takes them; `seed` draws those without one.
     #[staticmethod]
-    fn _chosen(py: Python<'_>, text: &str, seed: u64) -> PyResult<World> {
+    fn _chosen(py: Python<'_>, text: &str, #[pyo3(from_py_with = whole::seed)] seed: u64) -> PyResult<World> {
         py.detach(|| WorldChoice::read(text).make(seed)).map(World::from).map_err(Raise::raise)
     }
 
@@ -92,7 +92,7 @@ impl World {
         py: Python<'_>,
         transitions: Bound<'_, PyAny>,
         rewards: Bound<'_, PyAny>,
-        horizon: u64,
+        #[pyo3(from_py_with = whole::horizon)] horizon: u64,
         order: String,
         start: Option<Bound<'_, PyAny>>,
         admissible: Option<Bound<'_, PyAny>>,
@@ -108,7 +108,7 @@ impl World {
         kernel: Bound<'_, PyAny>,
         transitions: Bound<'_, PyAny>,
         rewards: Bound<'_, PyAny>,
-        horizon: u64,
+        #[pyo3(from_py_with = whole::horizon)] horizon: u64,
         states: Option<Bound<'_, PyAny>>,
         levers: Option<Bound<'_, PyAny>>,
         keys: Option<Bound<'_, PyAny>>,
@@ -242,7 +242,11 @@ impl World {
     }
 
     #[pyo3(signature = (episodes))]
-    fn _check<'py>(&self, py: Python<'py>, episodes: u64) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyAny>)> {
+    fn _check<'py>(
+        &self,
+        py: Python<'py>,
+        #[pyo3(from_py_with = whole::episodes)] episodes: u64,
+    ) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyAny>)> {
         let findings: Vec<_> = self.inner.findings().iter().map(|p| p.finding(self.inner.sources())).collect();
         Ok((plan::to_python(py, &findings)?, plan::to_python(py, &self.inner.analyse(episodes))?))
     }

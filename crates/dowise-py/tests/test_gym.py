@@ -99,6 +99,15 @@ def test_forbidden_interventions_are_masked_replaced_or_refused():
     assert set(info["keys"]) == set(world.keys)
 
 
+@pytest.mark.parametrize("action", [[9, 0, 0], [0, 0], [0.5, 0, 0], [np.nan] * 3, [-1, 0, 0], "set", None])
+def test_actions_outside_the_space_are_refused(paper, action):
+    for kind, wanted in [("levers", "one number for each lever"), ("number", "a whole number from 0 to 26")]:
+        env = dowise.gym.make(paper, actions=kind)
+        env.reset(seed=0)
+        with pytest.raises(dowise.Error, match=f"action is .*, expected {wanted}"):
+            env.step(action)
+
+
 def test_the_episode_ends_with_the_horizon(river):
     env = dowise.gym.make(river)
     env.reset(seed=0)

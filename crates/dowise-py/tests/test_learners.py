@@ -141,7 +141,13 @@ def test_what_cannot_be_is_refused(paper, river):
         dowise.Learner(paper, "ucbvi", widht="paper")
     with pytest.raises(dowise.LearnError, match="takes no `prior`"):
         dowise.Learner(paper, "ucbvi", prior=1)
+    with pytest.raises(
+        dowise.LearnError, match="the learner was made for .* 27 interventions, 5 steps.*, this world is"
+    ):
+        dowise.run(river, dowise.Learner(paper), episodes=1)
     unsure = dowise.Learner(river, unknown="rewards")
+    with pytest.raises(dowise.LearnError, match="reward is much, expected a number"):
+        unsure.observe(0, 0, 0, keys=[0], reward="much")
     with pytest.raises(dowise.LearnError, match="learns the rewards"):
         unsure.observe(0, 0, 0, keys=[0])
     with pytest.raises(dowise.LearnError, match="expected a finite number"):
