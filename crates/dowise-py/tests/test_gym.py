@@ -2,6 +2,8 @@
 
 import copy
 import pickle
+import subprocess
+import sys
 import warnings
 
 import numpy as np
@@ -180,6 +182,12 @@ def test_what_has_no_table_is_refused():
         dowise.World.from_gym(gymnasium.make("Blackjack-v1"), 10)
     with pytest.raises(dowise.Error, match='actions is "all", expected "levers" or "number"'):
         dowise.gym.make("paper", actions="all")
+
+
+def test_without_gymnasium_it_says_what_to_install():
+    code = "import sys; sys.modules['gymnasium'] = None; import dowise; import dowise.gym"
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert ran.stderr.splitlines()[-1] == "ImportError: dowise.gym needs Gymnasium; `pip install gymnasium`"
 
 
 def test_value_iteration_itself():

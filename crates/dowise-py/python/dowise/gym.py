@@ -12,9 +12,13 @@ from __future__ import annotations
 
 from typing import Any
 
-import gymnasium
 import numpy as np
-from gymnasium import spaces
+
+try:
+    import gymnasium
+    from gymnasium import spaces
+except ImportError as error:
+    raise ImportError("dowise.gym needs Gymnasium; `pip install gymnasium`") from error
 
 from dowise._lib import Error, Simulation, World
 from dowise._runs import named
