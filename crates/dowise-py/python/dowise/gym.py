@@ -17,8 +17,8 @@ import numpy as np
 try:
     import gymnasium
     from gymnasium import spaces
-except ImportError as error:
-    raise ImportError("dowise.gym needs Gymnasium; `pip install gymnasium`") from error
+except ImportError as _missing:
+    raise ImportError("dowise.gym needs Gymnasium; `pip install gymnasium`") from _missing
 
 from dowise._lib import Error, Simulation, World
 from dowise._runs import named
