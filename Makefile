@@ -31,23 +31,28 @@ examples:
 figures:
 	cargo run --release --locked -p dowise-cli -- reproduce --extras --out target/reproduction --docs docs
 
-# The Python package: made as a wheel, installed into .venv and into an empty environment, checked and tested.
-# Built with the profile of the other tests, so that they share what is compiled.
+# The Python package: made as a wheel, installed into .venv, beside a peer and into an empty environment, checked and tested.
+# Built with the profile of the other tests, so that they share what is compiled. Tools run as modules: their scripts
+# would name the place where an environment was made, and a checkout may have been moved or copied.
+PIP = -m pip --quiet --disable-pip-version-check
 python:
 	cargo build --locked -p dowise-cli
 	python3 -m venv .venv
-	.venv/bin/pip install --quiet --disable-pip-version-check -r crates/dowise-py/requirements-dev.txt
-	.venv/bin/pip install --quiet --disable-pip-version-check --no-deps -r crates/dowise-py/requirements-tables.txt
+	.venv/bin/python $(PIP) install -r crates/dowise-py/requirements-dev.txt
+	.venv/bin/python $(PIP) install --no-deps -r crates/dowise-py/requirements-tables.txt
 	rm -rf .venv/wheel .venv/empty
-	MATURIN_PEP517_ARGS="--profile dev" .venv/bin/pip wheel --quiet --disable-pip-version-check --no-deps -w .venv/wheel .
-	.venv/bin/pip install --quiet --disable-pip-version-check --no-deps --force-reinstall .venv/wheel/dowise-*.whl
-	.venv/bin/ruff check crates/dowise-py
-	.venv/bin/ruff format --check crates/dowise-py
-	.venv/bin/mypy -p dowise
+	MATURIN_PEP517_ARGS="--profile dev" .venv/bin/python $(PIP) wheel --no-deps -w .venv/wheel .
+	.venv/bin/python $(PIP) install --no-deps --force-reinstall .venv/wheel/dowise-*.whl
+	python3 -m venv .venv/rlberry
+	.venv/rlberry/bin/python $(PIP) install --no-compile -r crates/dowise-py/requirements-rlberry.txt
+	.venv/rlberry/bin/python $(PIP) install --no-deps --force-reinstall .venv/wheel/dowise-*.whl
+	.venv/bin/python -m ruff check crates/dowise-py
+	.venv/bin/python -m ruff format --check crates/dowise-py
+	.venv/bin/python -m mypy -p dowise
 	.venv/bin/python -m mypy.stubtest dowise --mypy-config-file crates/dowise-py/stubtest.ini
-	.venv/bin/pytest
+	.venv/bin/python -m pytest
 	python3 -m venv .venv/empty
-	.venv/empty/bin/pip install --quiet --disable-pip-version-check .venv/wheel/dowise-*.whl
+	.venv/empty/bin/python $(PIP) install .venv/wheel/dowise-*.whl
 	cd .venv/empty && bin/python -c "import dowise; print(dowise.compare('river-swim', ['graph-psrl'], 50, 2))"
 
 # Times beside a peer (installed into target/peer-venv), and how a plan grows with states and interventions.

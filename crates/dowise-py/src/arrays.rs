@@ -26,6 +26,14 @@ impl Numbers {
                 return Err(array(format!("{name} holds {dtype}, expected real numbers such as float64")));
             }
         }
+        if let Ok(mask) = given.getattr("mask")
+            && mask.call_method0("any").and_then(|any| any.is_truthy()).unwrap_or(false)
+        {
+            return Err(array(format!("{name} is a masked array, expected numbers everywhere; fill what is masked")));
+        }
+        if given.is_none() {
+            return Err(array(format!("{name} is None, expected an array of real numbers")));
+        }
         let read: PyArrayLikeDyn<'_, f64, AllowTypeChange> = given.extract().map_err(|_| {
             let kind = given.get_type().name().map_or("this".to_owned(), |n| n.to_string());
             array(format!("{name} is not an array of real numbers (it is a {kind})"))
@@ -128,6 +136,7 @@ pub(crate) fn variables(what: &str, given: &Bound<'_, PyAny>) -> PyResult<Vec<(S
     for item in items.try_iter()? {
         let (name, values): (String, Bound<'_, PyAny>) = item?.extract().map_err(|_| wrong())?;
         let values = match values.extract::<usize>() {
+            Ok(0) => return Err(array(format!("{what}[\"{name}\"] has 0 values, expected at least 1"))),
             Ok(n) => (0..n).map(|i| i.to_string()).collect(),
             Err(_) if values.is_instance_of::<PyString>() => return Err(wrong()),
             Err(_) => values

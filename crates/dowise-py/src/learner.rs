@@ -1,23 +1,23 @@
 //! `dowise.Learner`: decisions and learning in Rust, the loop wherever the user wants it.
 
-use dowise::learn::{LearnerSpec, RestoreError, Step};
-use dowise::{Knowledge, Options, Preset};
+use dowise::learn::{Agent, AnyLearner, Estimate, LearnerSpec, Step};
+use dowise::linear::LinearPreset;
+use dowise::{Options, Preset};
 use numpy::PyArray2;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::error::{Raise, learn};
-use crate::given;
-use crate::mind::Mind;
 use crate::options::spec;
 use crate::world::World;
+use crate::{given, whole};
 
 /// A learner: it decides, takes in what happened, and plans again before every episode.
 ///
 /// `Learner(world, name, episodes=5000, seed=0, **options)`; `dowise.learners()` lists names and options.
 #[pyclass(module = "dowise")]
 pub(crate) struct Learner {
-    pub(crate) inner: Mind,
+    pub(crate) inner: AnyLearner,
     /// Its text, as far as that is known.
     name: String,
     world: Py<World>,
@@ -28,7 +28,7 @@ pub(crate) struct Learner {
 }
 
 impl Learner {
-    pub(crate) fn made(world: Py<World>, name: String, inner: Mind) -> Learner {
+    pub(crate) fn made(world: Py<World>, name: String, inner: AnyLearner) -> Learner {
         Learner { inner, name, world, stage: None, values: Vec::new(), rewards: Vec::new() }
     }
 
@@ -39,7 +39,7 @@ impl Learner {
         episodes: u64,
         seed: u64,
     ) -> PyResult<Learner> {
-        let made = py.detach(|| Mind::new(&spec, &world.get().inner, episodes, seed));
+        let made = py.detach(|| AnyLearner::new(&spec, &world.get().inner, episodes, seed));
         let inner = made.map_err(Raise::raise)?;
         Ok(Learner::made(world, spec.to_string(), inner))
     }
@@ -52,7 +52,7 @@ impl Learner {
             Some(_) => Err(learn(format!("the episode has had its {horizon} steps; call end_episode() first"))),
             None => {
                 let inner = &mut self.inner;
-                py.detach(|| inner.agent().begin_episode());
+                py.detach(|| inner.begin_episode());
                 self.stage = Some(0);
                 Ok(0)
             }
@@ -66,16 +66,34 @@ impl Learner {
         }
     }
 
+    /// Fails unless states, interventions, key variables and horizon are those that the learner was told of; the numbers
+    /// in the tables may differ.
+    pub(crate) fn belongs_to(&self, world: &dowise::World) -> PyResult<()> {
+        let told = self.inner.knowledge();
+        let same = told.variables() == world.variables()
+            && told.interventions() == world.interventions()
+            && told.rewards().len() == world.rewards().len()
+            && told.horizon() == world.horizon();
+        if same {
+            return Ok(());
+        }
+        let shape = |w: &dowise::World| {
+            let count = w.interventions().count();
+            format!("{} ({} states, {count} interventions, {} steps)", w.name(), w.n_states(), w.horizon())
+        };
+        Err(learn(format!("the learner was made for {}, this world is {}", shape(told), shape(world))))
+    }
+
     fn take_rewards(&mut self, action: dowise::Action, given: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
         let knowledge = self.inner.knowledge();
         let n = knowledge.rewards().len();
         self.rewards.clear();
         self.rewards.resize(n, 0.0);
-        if knowledge.knows_rewards() {
+        if !self.inner.learns_rewards() {
             return Ok(());
         }
         let Some(given) = given else {
-            return Err(learn("this learner does not know the rewards; pass reward=, one number for each term"));
+            return Err(learn("this learner learns the rewards; pass reward=, one number for each term"));
         };
         match given.extract::<f64>() {
             // What was received has the cost taken off already; the term itself has not.
@@ -83,13 +101,15 @@ impl Learner {
             Ok(_) => {
                 let names: Vec<&str> = knowledge.rewards().iter().map(|r| r.name.as_str()).collect();
                 let message = format!(
-                    "this learner does not know the rewards; pass reward=, one number for each of {}",
+                    "this learner learns the rewards; pass reward=, one number for each of {}",
                     names.join(", ")
                 );
                 return Err(learn(message));
             }
             Err(_) => {
-                let rewards: Vec<f64> = given.extract()?;
+                let rewards: Vec<f64> = given.extract().map_err(|_| {
+                    learn(format!("reward is {given}, expected a number, or a list with one for each term"))
+                })?;
                 if rewards.len() != n {
                     return Err(learn(format!("reward has {} numbers, expected {n}", rewards.len())));
                 }
@@ -111,8 +131,8 @@ impl Learner {
         py: Python<'_>,
         world: Py<World>,
         name: &str,
-        episodes: u64,
-        seed: u64,
+        #[pyo3(from_py_with = whole::episodes)] episodes: u64,
+        #[pyo3(from_py_with = whole::seed)] seed: u64,
         options: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Learner> {
         Learner::of(py, world, spec(name, options)?, episodes, seed)
@@ -151,14 +171,17 @@ impl Learner {
     /// With `guard=True`: the episode after which the causal model was given up, if it was.
     #[getter]
     fn gave_up_causes(&self) -> Option<u64> {
-        self.inner.gave_up_causes()
+        match &self.inner {
+            AnyLearner::Counts(learner) => learner.gave_up_causes(),
+            AnyLearner::Linear(_) => None,
+        }
     }
 
     /// What to do in a state at the present stage: the number of an intervention. Begins an episode if none is running.
     fn act(&mut self, py: Python<'_>, state: &Bound<'_, PyAny>) -> PyResult<i64> {
         let state = given::state(self.inner.knowledge(), state)?;
         let stage = self.begin(py)?;
-        let action = self.inner.agent().act(stage, state);
+        let action = self.inner.act(stage, state);
         Ok(given::rank(self.inner.knowledge(), action))
     }
 
@@ -209,7 +232,7 @@ impl Learner {
         let stage = self.begin(py)?;
         self.take_rewards(action, reward)?;
         let Learner { inner, values, rewards, .. } = self;
-        inner.agent().observe(&Step { stage, state, action, values, rewards, next_state });
+        inner.observe(&Step { stage, state, action, values, rewards, next_state });
         self.stage = Some(stage + 1);
         Ok(())
     }
@@ -219,14 +242,14 @@ impl Learner {
         if self.stage.take().is_none() {
             return Err(learn("there is no episode to end; act() begins one"));
         }
-        self.inner.agent().end_episode();
+        self.inner.end_episode();
         Ok(())
     }
 
     /// Numbers of the interventions of the present policy, `[stage, state]`.
     fn policy<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<i64>>> {
         use numpy::PyArrayMethods;
-        let policy = self.inner.agent().policy().to_vec();
+        let policy = self.inner.policy().to_vec();
         let knowledge = self.inner.knowledge();
         let ranks: Vec<i64> = policy.iter().map(|&a| given::rank(knowledge, a)).collect();
         crate::plan::vector(py, ranks).reshape([knowledge.horizon(), knowledge.n_states()])
@@ -238,30 +261,18 @@ impl Learner {
         crate::plan::by_stage(py, plan.value_hs.clone(), plan.n_states)
     }
 
-    /// The learner as text, between episodes: options, counts and plan. The same learner gives the same bytes.
+    /// The learner as text, between episodes: options, counts (or sums of features) and plan. The same learner gives the same bytes.
     fn save(&self) -> PyResult<String> {
         self.between_episodes("save()")?;
-        self.inner.save()
+        Ok(self.inner.save())
     }
 
     /// A learner that goes on where a saved one stopped, in the same world.
     #[staticmethod]
     fn restore(py: Python<'_>, world: Py<World>, text: &str) -> PyResult<Learner> {
-        let inner = py.detach(|| {
-            let told = Knowledge::of(&world.get().inner);
-            // What it was told is not written down, only its fingerprint: all that, or less.
-            let less = [told.clone().without_mechanisms(), told.clone().without_rewards()];
-            let least = less[0].clone().without_rewards();
-            let first = dowise::Learner::restore(&told, text);
-            let others = less.iter().chain([&least]);
-            others.fold(first, |found, told| match found {
-                Err(RestoreError::OtherWorld { .. }) => dowise::Learner::restore(told, text).or(found),
-                found => found,
-            })
-        });
-        let inner = inner.map_err(Raise::raise)?;
-        let name = preset_of(inner.options()).to_owned();
-        Ok(Learner::made(world, name, Mind::Counts(Box::new(inner))))
+        let inner = py.detach(|| AnyLearner::restore(&world.get().inner, text)).map_err(Raise::raise)?;
+        let name = preset_of(&inner).to_owned();
+        Ok(Learner::made(world, name, inner))
     }
 
     #[staticmethod]
@@ -284,11 +295,21 @@ impl Learner {
 type Pickled<'py> = (Bound<'py, PyAny>, (Py<World>, String, String));
 
 /// The preset that sees the world and estimates in the same way.
-fn preset_of(options: &Options) -> &'static str {
-    let kind = |o: &Options| {
-        let optimistic = matches!(o.estimate, dowise::learn::Estimate::Width(_) | dowise::learn::Estimate::Sets(_));
-        (o.states, o.causes, optimistic, !optimistic && matches!(o.estimate, dowise::learn::Estimate::Posterior { .. }))
-    };
-    let same = |p: &&Preset| kind(&p.options(1, 0)) == kind(options);
-    Preset::all().iter().find(same).map_or("restored", Preset::name)
+fn preset_of(learner: &AnyLearner) -> &'static str {
+    match learner {
+        AnyLearner::Counts(learner) => {
+            let kind = |o: &Options| {
+                let optimistic = matches!(o.estimate, Estimate::Width(_) | Estimate::Sets(_));
+                // Sets and widths are two ways of being optimistic; all others are told apart.
+                (o.states, o.causes, (!optimistic).then_some(std::mem::discriminant(&o.estimate)))
+            };
+            let same = |p: &&Preset| p.linear().is_none() && kind(&p.options(1, 0)) == kind(learner.options());
+            Preset::all().iter().find(same).map_or("restored", Preset::name)
+        }
+        AnyLearner::Linear(learner) => {
+            let kind = |o: &dowise::linear::LinearOptions| (o.regression, o.estimate);
+            let same = |p: &&LinearPreset| kind(&p.options(1, 0)) == kind(learner.options());
+            LinearPreset::all().iter().find(same).map_or("restored", LinearPreset::name)
+        }
+    }
 }

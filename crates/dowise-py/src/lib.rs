@@ -4,16 +4,17 @@ mod arrays;
 mod causal;
 mod error;
 mod figure;
+mod flat;
 mod given;
 mod learner;
 mod mdp;
-mod mind;
 mod options;
 mod plan;
 mod run;
 mod simulation;
 mod view;
 mod watch;
+mod whole;
 mod world;
 
 use pyo3::prelude::*;

@@ -87,8 +87,8 @@ impl Mdp<'_> {
 
     fn start(&self, n_states: usize) -> PyResult<StartSpec> {
         let Some(given) = &self.start else { return Ok(StartSpec::Uniform) };
-        let weights = match given.extract::<usize>() {
-            Ok(state) if state < n_states => vec![(state, 1.0)],
+        let weights = match given.extract::<i64>() {
+            Ok(state) if (0..n_states as i64).contains(&state) => vec![(state as usize, 1.0)],
             Ok(state) => return Err(array(format!("start is state {state}, expected 0 to {}", n_states - 1))),
             Err(_) => {
                 let start = Numbers::read("start", given)?;

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::arrays::{Numbers, tuple};
 use crate::error::{PlanError_, Raise};
-use crate::given;
+use crate::{given, whole};
 
 /// Plain data as Python objects.
 pub(crate) fn to_python<'py>(py: Python<'py>, data: &impl Serialize) -> PyResult<Bound<'py, PyAny>> {
@@ -69,11 +69,16 @@ impl Plan {
     }
 
     /// What to do at a stage (from 0) and state, as `{lever: value}`.
-    fn action<'py>(&self, py: Python<'py>, stage: usize, state: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    fn action<'py>(
+        &self,
+        py: Python<'py>,
+        #[pyo3(from_py_with = whole::stage)] stage: u64,
+        state: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
         let world = self.world.get();
         let state = given::state(&world.inner, state)?;
         let policy = self.policy.bind(py);
-        let rank = policy.get_owned([stage, state]).ok_or_else(|| {
+        let rank = policy.get_owned([usize::try_from(stage).unwrap_or(usize::MAX), state]).ok_or_else(|| {
             PlanError_::new_err(format!(
                 "there is no stage {stage}; stages run from 0 to {}",
                 world.inner.horizon() - 1

@@ -16,6 +16,7 @@ use crate::error::{Error, Raise};
 use crate::learner::Learner;
 use crate::plan::vector;
 use crate::watch::{SIGNALS, Watch};
+use crate::whole;
 use crate::world::World;
 
 /// starting states, regrets, rewards, and whether it was interrupted
@@ -27,14 +28,15 @@ pub(crate) fn play<'py>(
     py: Python<'py>,
     world: &Bound<'py, World>,
     learner: &Bound<'py, Learner>,
-    episodes: u64,
-    seed: u64,
+    #[pyo3(from_py_with = whole::episodes)] episodes: u64,
+    #[pyo3(from_py_with = whole::seed)] seed: u64,
     tell: Option<Py<PyAny>>,
 ) -> PyResult<Played<'py>> {
     let mut learner = learner.try_borrow_mut()?;
     learner.between_episodes("a run")?;
     let world = world.get();
-    let agent = learner.inner.agent();
+    learner.belongs_to(&world.inner)?;
+    let agent = &mut learner.inner;
     let mut watch = Watch::new(tell);
     let (mut starts, mut regrets, mut rewards) = (Vec::new(), Vec::new(), Vec::new());
     py.detach(|| -> PyResult<()> {
@@ -76,9 +78,9 @@ pub(crate) fn play_all<'py>(
     py: Python<'py>,
     worlds: Vec<Bound<'py, PyAny>>,
     learners: Vec<String>,
-    episodes: u64,
-    repetitions: u64,
-    seed: u64,
+    #[pyo3(from_py_with = whole::episodes)] episodes: u64,
+    #[pyo3(from_py_with = whole::repetitions)] repetitions: u64,
+    #[pyo3(from_py_with = whole::seed)] seed: u64,
     n_threads: Option<usize>,
     tell: Option<Py<PyAny>>,
 ) -> PyResult<AllPlayed<'py>> {

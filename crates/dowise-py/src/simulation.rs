@@ -7,6 +7,7 @@ use rand_chacha::ChaCha8Rng;
 
 use crate::error::Raise;
 use crate::given;
+use crate::whole;
 use crate::world::World;
 
 /// A world being played: `reset` gives a state, `step` plays an intervention.
@@ -14,6 +15,7 @@ use crate::world::World;
 pub(crate) struct Simulation {
     simulator: Simulator,
     world: Py<World>,
+    seed: u64,
     starts: ChaCha8Rng,
     steps: ChaCha8Rng,
     state: usize,
@@ -23,13 +25,33 @@ pub(crate) struct Simulation {
 /// state after, reward, values of key variables, values of levers, what each reward term paid, intervention done
 type Stepped = (usize, f64, Vec<u16>, Vec<u16>, Vec<f64>, i64);
 
+/// How to make it again, from its world, its seed, what was drawn, and its state.
+type Pickled<'py> = (Bound<'py, PyAny>, (Py<World>, u64, (u128, u128), usize));
+
 #[pymethods]
 impl Simulation {
     #[new]
-    fn new(world: Py<World>, seed: u64) -> PyResult<Simulation> {
+    fn new(world: Py<World>, #[pyo3(from_py_with = whole::seed)] seed: u64) -> PyResult<Simulation> {
         let simulator = Simulator::new(&world.get().inner).map_err(Raise::raise)?;
         let [starts, steps] = Simulator::streams(seed);
-        Ok(Simulation { simulator, world, starts, steps, state: 0, outcome: Outcome::default() })
+        Ok(Simulation { simulator, world, seed, starts, steps, state: 0, outcome: Outcome::default() })
+    }
+
+    /// One that has drawn so many words for starting states and for steps, and is in a state.
+    #[staticmethod]
+    fn _at(world: Py<World>, seed: u64, drawn: (u128, u128), state: usize) -> PyResult<Simulation> {
+        let mut simulation = Simulation::new(world, seed)?;
+        simulation.starts.set_word_pos(drawn.0);
+        simulation.steps.set_word_pos(drawn.1);
+        simulation.state = state;
+        Ok(simulation)
+    }
+
+    /// Copies and pickles go on with the same draws.
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Pickled<'py>> {
+        let this = slf.borrow();
+        let drawn = (this.starts.get_word_pos(), this.steps.get_word_pos());
+        Ok((slf.get_type().getattr("_at")?, (this.world.clone_ref(slf.py()), this.seed, drawn, this.state)))
     }
 
     /// Draws a starting state.

@@ -5,14 +5,14 @@ use std::sync::{Arc, OnceLock};
 use dowise::world::{Kind, MechanismPart, Parts, WorldSpec};
 use dowise::{Planner, draw, worlds};
 use dowise_study::{Environment, WorldChoice};
-use numpy::{PyArray1, PyArray2, PyArrayDyn, PyArrayMethods};
+use numpy::{PyArray1, PyArray2, PyArray3, PyArrayDyn, PyArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
 use crate::causal::Causal;
 use crate::error::Raise;
 use crate::mdp::Mdp;
-use crate::{given, plan, view};
+use crate::{flat, given, plan, view, whole};
 
 /// A whole problem: variables, their mechanisms, rewards, horizon. Checked when made, immutable afterwards.
 ///
@@ -22,6 +22,9 @@ pub(crate) struct World {
     pub(crate) inner: dowise::World,
     environment: OnceLock<Arc<Environment>>,
 }
+
+/// P and R of an ordinary MDP.
+type Flat<'py> = (Bound<'py, PyArray3<f64>>, Bound<'py, PyArray2<f64>>);
 
 impl From<dowise::World> for World {
     fn from(inner: dowise::World) -> World {
@@ -79,7 +82,7 @@ impl World {
 
     /// A world file or a ready-made world with settings, as the command line takes them; `seed` draws those without one.
     #[staticmethod]
-    fn _chosen(py: Python<'_>, text: &str, seed: u64) -> PyResult<World> {
+    fn _chosen(py: Python<'_>, text: &str, #[pyo3(from_py_with = whole::seed)] seed: u64) -> PyResult<World> {
         py.detach(|| WorldChoice::read(text).make(seed)).map(World::from).map_err(Raise::raise)
     }
 
@@ -89,7 +92,7 @@ impl World {
         py: Python<'_>,
         transitions: Bound<'_, PyAny>,
         rewards: Bound<'_, PyAny>,
-        horizon: u64,
+        #[pyo3(from_py_with = whole::horizon)] horizon: u64,
         order: String,
         start: Option<Bound<'_, PyAny>>,
         admissible: Option<Bound<'_, PyAny>>,
@@ -105,7 +108,7 @@ impl World {
         kernel: Bound<'_, PyAny>,
         transitions: Bound<'_, PyAny>,
         rewards: Bound<'_, PyAny>,
-        horizon: u64,
+        #[pyo3(from_py_with = whole::horizon)] horizon: u64,
         states: Option<Bound<'_, PyAny>>,
         levers: Option<Bound<'_, PyAny>>,
         keys: Option<Bound<'_, PyAny>>,
@@ -239,7 +242,11 @@ impl World {
     }
 
     #[pyo3(signature = (episodes))]
-    fn _check<'py>(&self, py: Python<'py>, episodes: u64) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyAny>)> {
+    fn _check<'py>(
+        &self,
+        py: Python<'py>,
+        #[pyo3(from_py_with = whole::episodes)] episodes: u64,
+    ) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyAny>)> {
         let findings: Vec<_> = self.inner.findings().iter().map(|p| p.finding(self.inner.sources())).collect();
         Ok((plan::to_python(py, &findings)?, plan::to_python(py, &self.inner.analyse(episodes))?))
     }
@@ -314,6 +321,19 @@ impl World {
         });
         let shape = [vec![n, count], inner.sizes(kernel.causes().variables())].concat();
         plan::vector(py, prob).reshape(shape)
+    }
+
+    /// The world as an ordinary MDP, `(P, R)`: exact P(s' | s, do(a)) as `[state, action, next state]` and expected rewards
+    /// less costs as `[state, action]`. `allowed(state)` says which interventions may be chosen.
+    fn mdp<'py>(&self, py: Python<'py>) -> PyResult<Flat<'py>> {
+        let (n, count) = (self.inner.n_states(), self.inner.interventions().count() as usize);
+        if n.checked_mul(count).and_then(|x| x.checked_mul(n)).is_none_or(|x| x > flat::MOST) {
+            let message = format!("{n} states × {count} interventions × {n} next states are too many for one array");
+            return Err(crate::error::array(message));
+        }
+        let environment = self.environment()?;
+        let (transitions, rewards) = py.detach(|| flat::flat(&self.inner, &environment.planner));
+        Ok((plan::vector(py, transitions).reshape([n, count, n])?, plan::vector(py, rewards).reshape([n, count])?))
     }
 
     /// The tables without copies, read-only: `{name: (scope, array)}` for next states, mechanisms and rewards.

@@ -97,6 +97,26 @@ def test_factors_and_rewards_have_scopes(rng):
     assert dowise.World.from_text(world.to_text()) == world
 
 
+@pytest.mark.parametrize("name", ["paper", "river-swim", "treatment"])
+def test_a_world_as_an_mdp_has_its_values_and_is_read_back(name):
+    world = dowise.World.named(name)
+    P, R = world.mdp()
+    assert P.shape == (world.n_states, world.n_actions, world.n_states) and R.shape == P.shape[:2]
+    np.testing.assert_allclose(P.sum(axis=2), 1, atol=1e-12)
+    allowed = np.array([world.allowed(state) for state in range(world.n_states)])
+    values, _ = value_iteration(P, R, world.horizon, allowed)
+    np.testing.assert_allclose(world.plan().values, values, atol=1e-9)
+    if world.n_actions > 100:
+        return
+    again = dowise.World.from_mdp(P, R, world.horizon, admissible=allowed)
+    np.testing.assert_allclose(again.plan().values, values, atol=1e-9)
+
+
+def test_a_world_too_large_for_one_array_says_so():
+    with pytest.raises(dowise.ArrayError, match="interventions × .* next states are too many for one array"):
+        dowise.World.named("campaign").mdp()
+
+
 def test_tables_come_back_without_copies_and_read_only(paper):
     scope, table = paper.tables()["next"]["s1"]
     assert scope == ["s1", "z1", "z2", "z3"] and table.shape == (2, 2, 2, 2, 2)
@@ -138,10 +158,36 @@ def test_messages_say_which_array_which_index_and_what_was_expected():
     assert wrong(P=None, R="rewards").startswith("R is not an array of real numbers")
     assert wrong(order="sss") == 'order is "sss", expected "sas" (P[s, a, s\']) or "ass"'
     assert wrong(start=2) == "start is state 2, expected 0 to 1"
+    assert wrong(start=-1) == "start is state -1, expected 0 to 1"
+    assert wrong(P=np.ma.masked_array(np.full(p, 0.5), mask=np.eye(2)[:, None, :].repeat(3, axis=1))) == (
+        "P is a masked array, expected numbers everywhere; fill what is masked"
+    )
     assert wrong(admissible=np.eye(2, 3) * 2) == "admissible[0, 0] is 2, expected 0 or 1"
     assert wrong(admissible=np.array([[1, 0, 0], [0, 0, 0]])) == (
         "admissible[1, :] allows no action, expected at least one in every state"
     )
+
+
+def test_whole_numbers_are_refused_by_name(paper):
+    P, R = np.full((2, 3, 2), 0.5), np.zeros((2, 3))
+    for given, error, message in [
+        (-1, dowise.Error, "is -1, expected a whole number from 0 on"),
+        (10**30, dowise.Error, "expected a whole number below 2^64"),
+        (2.5, TypeError, "is 2.5, expected a whole number"),
+        ("3", TypeError, "is '3', expected a whole number"),
+    ]:
+        for name, make in [
+            ("horizon", lambda n: dowise.World.from_mdp(P, R, n)),
+            ("episodes", lambda n: dowise.Learner(paper, episodes=n)),
+            ("seed", lambda n: dowise.Learner(paper, seed=n)),
+            ("episodes", lambda n: dowise.run(paper, dowise.Learner(paper), n)),
+            ("repetitions", lambda n: dowise.compare(paper, "psrl", 5, n)),
+            ("stage", lambda n: paper.plan().action(n, 0)),
+        ]:
+            with pytest.raises(error) as caught:
+                make(given)
+            assert str(caught.value).startswith(f"{name} is ") and message in str(caught.value), (name, given)
+    assert dowise.World.from_mdp(P, R, np.int32(3)).horizon == 3
 
 
 def test_unknown_names_in_scopes_are_named():
@@ -152,3 +198,7 @@ def test_unknown_names_in_scopes_are_named():
         dowise.World.from_arrays(P_z, {"mood": (["z"], P)}, R, 3)
     with pytest.raises(dowise.ArrayError, match='rewards\\["r"\\] has shape \\(2, 2\\), expected \\(2,\\) for \\[z\\]'):
         dowise.World.from_arrays(P_z, np.full((2, 2, 2), 0.5), {"r": (["z"], R)}, 3)
+    with pytest.raises(dowise.ArrayError, match='states\\["s"\\] has 0 values, expected at least 1'):
+        dowise.World.from_arrays(P_z, P, R, 3, states={"s": 0})
+    with pytest.raises(dowise.ArrayError, match="rewards is None, expected an array of real numbers"):
+        dowise.World.from_arrays(P_z, np.full((2, 2, 2), 0.5), None, 3)

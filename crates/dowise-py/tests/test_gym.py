@@ -1,5 +1,9 @@
 """Worlds as Gymnasium environments: checked by Gymnasium, played by others' loops, and others' tables as worlds."""
 
+import copy
+import pickle
+import subprocess
+import sys
 import warnings
 
 import numpy as np
@@ -58,6 +62,19 @@ def test_a_seed_fixes_everything():
     assert play(3) == play(3) != play(4)
 
 
+@pytest.mark.parametrize("copied", [copy.deepcopy, lambda env: pickle.loads(pickle.dumps(env))])
+def test_a_copy_goes_on_with_the_same_draws(copied):
+    env = gymnasium.make("dowise/Treatment-v0", actions="number", observations="state")
+    for done in range(4):
+        again = copied(env)
+        played = []
+        for one in (env, again):
+            one.action_space.seed(5)
+            first = one.reset(seed=3 if done == 0 else None)[0]
+            played.append([first, *(one.step(one.action_space.sample())[:2] for _ in range(3))])
+        assert played[0] == played[1]
+
+
 def test_forbidden_interventions_are_masked_replaced_or_refused():
     world = dowise.World.named("treatment")
     env = dowise.gym.make(world, actions="number")
@@ -82,6 +99,15 @@ def test_forbidden_interventions_are_masked_replaced_or_refused():
     _, info = levers.reset(seed=seed)
     _, _, _, _, info = levers.step(levers.action_space.sample(mask=info["action_mask"]))
     assert set(info["keys"]) == set(world.keys)
+
+
+@pytest.mark.parametrize("action", [[9, 0, 0], [0, 0], [0.5, 0, 0], [np.nan] * 3, [-1, 0, 0], "set", None])
+def test_actions_outside_the_space_are_refused(paper, action):
+    for kind, wanted in [("levers", "one number for each lever"), ("number", "a whole number from 0 to 26")]:
+        env = dowise.gym.make(paper, actions=kind)
+        env.reset(seed=0)
+        with pytest.raises(dowise.Error, match=f"action is .*, expected {wanted}"):
+            env.step(action)
 
 
 def test_the_episode_ends_with_the_horizon(river):
@@ -156,6 +182,12 @@ def test_what_has_no_table_is_refused():
         dowise.World.from_gym(gymnasium.make("Blackjack-v1"), 10)
     with pytest.raises(dowise.Error, match='actions is "all", expected "levers" or "number"'):
         dowise.gym.make("paper", actions="all")
+
+
+def test_without_gymnasium_it_says_what_to_install():
+    code = "import sys; sys.modules['gymnasium'] = None; import dowise; import dowise.gym"
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert ran.stderr.splitlines()[-1] == "ImportError: dowise.gym needs Gymnasium; `pip install gymnasium`"
 
 
 def test_value_iteration_itself():

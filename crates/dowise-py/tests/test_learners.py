@@ -28,14 +28,36 @@ def drive(world, learner, episodes, seed):
 LINEAR = ["lsvi-ucb", "c-lsvi-ucb", "c-rlsvi"]
 
 
-@pytest.mark.parametrize("name", LINEAR)
+@pytest.mark.parametrize("name", [*LINEAR, "lsvi-ucb:beta-scale=0.01", "c-rlsvi:unknown=rewards"])
 def test_learners_that_regress_on_features_are_driven_alike(name):
     world = dowise.World.named("linear")
-    result = dowise.run(world, name, episodes=6, seed=3)
-    learner = dowise.Learner(world, name, episodes=6, seed=3)
-    np.testing.assert_array_equal(drive(world, learner, 6, 3), result.reward)
-    with pytest.raises(dowise.LearnError, match="cannot be saved"):
-        learner.save()
+    result = dowise.run(world, name, episodes=30, seed=3)
+    learner = dowise.Learner(world, name, episodes=30, seed=3)
+    np.testing.assert_array_equal(drive(world, learner, 30, 3), result.reward)
+    assert learner.save() == result.learner.save()
+
+
+@pytest.mark.parametrize("name", [*LINEAR, "lsvi-ucb:beta-scale=0.01", "c-rlsvi:unknown=rewards"])
+def test_a_saved_learner_that_regresses_goes_on_as_if_nothing_had_happened(name):
+    world = dowise.World.named("linear")
+    whole = dowise.run(world, name, episodes=110, seed=5).learner  # past the step at which factors are computed afresh
+    pickled = pickle.loads(pickle.dumps(whole))
+    restored = dowise.Learner.restore(world, whole.save())
+    assert pickled.name == name and restored.name == name.split(":")[0]
+    after = dowise.run(world, whole, episodes=10, seed=6)
+    for again in (pickled, restored):
+        assert again.episodes == 110
+        later = dowise.run(world, again, episodes=10, seed=6)
+        np.testing.assert_array_equal(later.regret, after.regret)
+        assert again.save() == whole.save()
+        np.testing.assert_array_equal(again.values(), whole.values())
+
+
+def test_a_learner_that_regresses_on_rewards_must_be_shown_them():
+    world = dowise.World.named("linear")
+    with pytest.raises(dowise.LearnError, match="learns the rewards; pass reward="):
+        dowise.Learner(world, "lsvi-ucb").observe(0, 0, 0, keys=[0])
+    dowise.Learner(world, "c-lsvi-ucb").observe(0, 0, 0, keys=[0])
 
 
 @pytest.mark.parametrize("name", [n for n in dowise.learners()["learners"] if n not in LINEAR])
@@ -73,6 +95,12 @@ def test_what_was_saved_for_another_world_is_refused(paper, river):
         dowise.Learner.restore(river, dowise.Learner(paper).save())
     with pytest.raises(dowise.RestoreError, match="not a saved learner"):
         dowise.Learner.restore(river, "{")
+    linear = dowise.World.named("linear")
+    with pytest.raises(dowise.RestoreError, match="another world"):
+        dowise.Learner.restore(dowise.World.named("linear", seed=3), dowise.Learner(linear, "c-rlsvi").save())
+    damaged = dowise.Learner(linear, "c-rlsvi").save().replace('"seen":0', '"seen":9')
+    with pytest.raises(dowise.RestoreError, match="the file is damaged"):
+        dowise.Learner.restore(linear, damaged)
 
 
 def test_a_learner_can_be_handed_on_to_a_run(paper):
@@ -113,8 +141,14 @@ def test_what_cannot_be_is_refused(paper, river):
         dowise.Learner(paper, "ucbvi", widht="paper")
     with pytest.raises(dowise.LearnError, match="takes no `prior`"):
         dowise.Learner(paper, "ucbvi", prior=1)
+    with pytest.raises(
+        dowise.LearnError, match="the learner was made for .* 27 interventions, 5 steps.*, this world is"
+    ):
+        dowise.run(river, dowise.Learner(paper), episodes=1)
     unsure = dowise.Learner(river, unknown="rewards")
-    with pytest.raises(dowise.LearnError, match="does not know the rewards"):
+    with pytest.raises(dowise.LearnError, match="reward is much, expected a number"):
+        unsure.observe(0, 0, 0, keys=[0], reward="much")
+    with pytest.raises(dowise.LearnError, match="learns the rewards"):
         unsure.observe(0, 0, 0, keys=[0])
     with pytest.raises(dowise.LearnError, match="expected a finite number"):
         unsure.observe(0, 0, 0, keys=[0], reward=float("nan"))

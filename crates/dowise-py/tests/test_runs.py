@@ -38,6 +38,15 @@ def test_a_run_is_the_same_as_on_the_command_line(learner):
     assert np.cumsum(result.reward)[-1] == told["reward"]
 
 
+@pytest.mark.parametrize("learner", ["c-lsvi-ucb", "lsvi-ucb:beta-scale=0.01", "graph-psrl", "ucbvi"])
+def test_what_the_command_line_saved_is_restored(learner, tmp_path):
+    command = [program(), "--quiet", "learn", "linear:seed=2", "--learner", learner, "--episodes", "25", "--seed", "3"]
+    subprocess.run([*command, "--save", tmp_path / "learner.json"], check=True, capture_output=True)
+    world = dowise.World.named("linear", seed=2)
+    restored = dowise.Learner.restore(world, (tmp_path / "learner.json").read_text())
+    assert restored.save() == dowise.run(world, learner, episodes=25, seed=3).learner.save()
+
+
 def test_a_comparison_has_the_bytes_and_the_picture_of_the_command_line(tmp_path):
     learners = ["ucbvi", "c-psrl", "c-ucbvi:width=paper-plain,scale=0.002"]
     command = [program(), "--quiet", "compare", "paper:levels=2", "river-swim:seed=1", "--learners", ",".join(learners)]

@@ -4,6 +4,7 @@ use std::ops::ControlFlow;
 
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
+use serde::{Deserialize, Serialize};
 
 use crate::learn::{Agent, Step};
 use crate::plan::{Evaluator, Planner};
@@ -193,6 +194,17 @@ pub struct Episode {
     pub reward: f64,
 }
 
+/// How far a run has come: episodes played, and how much was drawn for starting states and for steps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Position {
+    /// Episodes played.
+    pub episode: u64,
+    /// Words drawn for starting states.
+    starts: u64,
+    /// Words drawn for what happens.
+    steps: u64,
+}
+
 /// Plays episodes one after another; everything is a function of the seed.
 ///
 /// Starting states and what happens at each step come from two streams of their own, so that learners compared with one
@@ -223,6 +235,20 @@ impl<'a> Run<'a> {
             outcome: Outcome::default(),
             episode: 0,
         }
+    }
+
+    /// How far the run has come, between episodes.
+    pub fn position(&self) -> Position {
+        // A run that draws 2^64 words would take centuries.
+        let [starts, steps] = [&self.starts, &self.steps].map(|rng| rng.get_word_pos() as u64);
+        Position { episode: self.episode, starts, steps }
+    }
+
+    /// Goes on from where a run of the same world and seed had come to.
+    pub fn go_on(&mut self, from: Position) {
+        self.episode = from.episode;
+        self.starts.set_word_pos(u128::from(from.starts));
+        self.steps.set_word_pos(u128::from(from.steps));
     }
 
     /// Plays one episode and judges the policy that was followed.

@@ -1,14 +1,17 @@
 //! `dowise learn`: one learner in one world, and what it learned.
 
 mod report;
+mod saved;
 
+use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 
-use dowise::Run;
-use dowise::learn::LearnerSpec;
+use dowise::learn::{AnyLearner, LearnerSpec};
+use dowise::{Agent, Run};
 use dowise_study::{Environment, StudyError, WorldChoice};
 
 use self::report::Report;
+use self::saved::{Resumed, SavedRun};
 use crate::output::{Failure, Output, Status};
 use crate::progress::Progress;
 use crate::{interrupt, study};
@@ -25,12 +28,18 @@ pub(crate) struct Args {
     /// The learner; options behind a colon. `--learner help` lists them.
     #[arg(long, value_name = "LEARNER", default_value = "graph-psrl")]
     learner: String,
-    /// Number of episodes.
-    #[arg(long, value_name = "K", default_value_t = 1000)]
-    episodes: u64,
+    /// Number of episodes, those of a resumed run included [default: 1000, or what the resumed run was meant to have]
+    #[arg(long, value_name = "K")]
+    episodes: Option<u64>,
     /// Seed of everything random, of a generated world too if it has none.
     #[arg(long, value_name = "N", default_value_t = 0)]
     seed: u64,
+    /// Write the learner and its run into a file, also when interrupted.
+    #[arg(long, value_name = "FILE")]
+    save: Option<PathBuf>,
+    /// Go on with a run that was saved, in the same world, as if it had never stopped.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["learner", "seed"])]
+    resume: Option<PathBuf>,
     /// Rows of the table of what was learned.
     #[arg(long, value_name = "N", default_value_t = 12)]
     rows: usize,
@@ -45,7 +54,12 @@ Examples:
   dowise learn campaign.toml --learner graph-psrl --episodes 2000
   dowise learn paper:levels=3 --learner c-ucbvi:width=rlberry,cap=horizon --seed 7
   dowise learn treatment --learner cf-ucbvi:unknown=kernel+rewards
+  dowise learn river-swim --learner c-lsvi-ucb --save learned.json
+  dowise learn river-swim --resume learned.json --episodes 2000 --save learned.json
   dowise learn paper --learner help";
+
+/// Episodes of a run that is not told how many.
+const EPISODES: u64 = 1000;
 
 pub(crate) fn run(args: Args, output: &Output) -> Result<Status, Failure> {
     if args.learner == "help" {
@@ -53,27 +67,44 @@ pub(crate) fn run(args: Args, output: &Output) -> Result<Status, Failure> {
         return Ok(Status::Fine);
     }
     let fail = |e: StudyError| study::failure(e, output);
-    let spec: LearnerSpec = args.learner.parse().map_err(|e| fail(StudyError::Learner(e)))?;
-    if args.episodes == 0 {
+    if args.episodes == Some(0) {
         return Err(Failure::Usage("--episodes 0: a run needs at least one episode".into()));
     }
     let choice = WorldChoice::read(&args.world);
-    let environment = Environment::new(&choice, args.seed).map_err(fail)?;
-    let made = spec.agent(environment.world(), args.episodes, args.seed);
-    let mut agent = made.map_err(|source| {
-        fail(StudyError::Learn { learner: spec.to_string(), world: choice.to_string(), source: source.into() })
-    })?;
+    let resumed = args.resume.as_deref().map(Resumed::read).transpose()?;
+    let mut state = match &resumed {
+        Some(resumed) => resumed.run.clone(),
+        None => SavedRun::new(args.learner.parse().map_err(|e| fail(StudyError::Learner(e)))?, args.seed),
+    };
+    let (spec, seed): (LearnerSpec, u64) = (state.learner.clone(), state.seed);
+    let environment = Environment::new(&choice, seed).map_err(fail)?;
+    let mut learner = match &resumed {
+        Some(resumed) => resumed.learner(environment.world())?,
+        None => AnyLearner::new(&spec, environment.world(), args.episodes.unwrap_or(EPISODES), seed).map_err(|e| {
+            fail(StudyError::Learn { learner: spec.to_string(), world: choice.to_string(), source: e.into() })
+        })?,
+    };
+    let (done, episodes) = (learner.episodes(), args.episodes.unwrap_or(learner.planned_episodes()));
+    if episodes <= done {
+        let message = format!("the run has had {done} episodes; --episodes is their number in all, so ask for more");
+        return Err(Failure::Usage(message));
+    }
 
-    output.talk(format_args!("{spec} in {choice}, seed {}", args.seed));
+    output.talk(format_args!("{spec} in {choice}, seed {seed}"));
+    if done > 0 {
+        output.talk(format_args!("going on after {done} of {episodes} episodes"));
+    }
     let stop = interrupt::flag();
-    let progress = Progress::new(output, args.episodes, "episodes");
-    let mut run = Run::new(&environment.simulator, &environment.planner, &environment.best.value_hs, args.seed);
-    let (mut regrets, mut reward) = (Vec::new(), 0.0);
-    let mut total = 0.0;
-    run.episodes(args.episodes, agent.as_mut(), |episode| {
+    let progress = Progress::new(output, episodes, "episodes");
+    let mut run = Run::new(&environment.simulator, &environment.planner, &environment.best.value_hs, seed);
+    if let Some(position) = state.position {
+        run.go_on(position);
+    }
+    let mut total: f64 = state.regrets.iter().sum();
+    run.episodes(episodes - done, &mut learner, |episode| {
         total += episode.regret;
-        reward += episode.reward;
-        regrets.push(episode.regret);
+        state.reward += episode.reward;
+        state.regrets.push(episode.regret);
         if episode.number % 16 == 0 {
             progress.set(episode.number, || format!("regret {total:.1}"));
         }
@@ -84,9 +115,13 @@ pub(crate) fn run(args: Args, output: &Output) -> Result<Status, Failure> {
         }
     });
     progress.finish();
+    state.position = Some(run.position());
+    if let Some(file) = &args.save {
+        state.write(&learner, file, output)?;
+    }
     // A policy is one of an episode: the one that would be followed next has learned from all of them.
-    agent.begin_episode();
-    let report = Report::new(&environment, &spec, agent.as_mut(), &regrets, reward, args.seed, args.rows);
+    learner.begin_episode();
+    let report = Report::new(&environment, &mut learner, &state, args.rows);
     if args.json {
         output.json(&report)?;
     } else {
@@ -94,7 +129,7 @@ pub(crate) fn run(args: Args, output: &Output) -> Result<Status, Failure> {
     }
     if stop.load(Ordering::Relaxed) {
         let message =
-            format!("interrupted after {} of {} episodes; this is what was learned", regrets.len(), args.episodes);
+            format!("interrupted after {} of {episodes} episodes; this is what was learned", state.regrets.len());
         return Err(Failure::Interrupted(message));
     }
     Ok(Status::Fine)

@@ -12,9 +12,13 @@ from __future__ import annotations
 
 from typing import Any
 
-import gymnasium
 import numpy as np
-from gymnasium import spaces
+
+try:
+    import gymnasium
+    from gymnasium import spaces
+except ImportError as _missing:
+    raise ImportError("dowise.gym needs Gymnasium; `pip install gymnasium`") from _missing
 
 from dowise._lib import Error, Simulation, World
 from dowise._runs import named
@@ -89,7 +93,7 @@ class WorldEnv(gymnasium.Env[Any, Any]):
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         if self.simulation is None or self.stage >= self.world.horizon:
             raise gymnasium.error.ResetNeeded("call reset() before the first step of an episode")
-        wanted = int(action) if self.flat_action else self.number(action)
+        wanted = self.checked(action)
         state, reward, keys, levers, rewards, done = self.simulation.step(wanted, self.replace)
         self.stage += 1
         info = self.info(state)
@@ -99,6 +103,19 @@ class WorldEnv(gymnasium.Env[Any, Any]):
         info["action"] = done
         info["replaced"] = done != wanted
         return self.observation(state), reward, False, self.stage >= self.world.horizon, info
+
+    def checked(self, action: Any) -> int | None:
+        """Number of the intervention that an action of the space means; what is not in the space is an error."""
+        values = np.asarray(action)
+        whole = np.issubdtype(values.dtype, np.integer)
+        if self.flat_action:
+            if not (whole and values.size == 1 and 0 <= values.item() < self.world.n_actions):
+                raise Error(f"action is {action!r}, expected a whole number from 0 to {self.world.n_actions - 1}")
+            return int(values.item())
+        sizes = np.array(self.lever_sizes)
+        if not (whole and values.shape == sizes.shape and (values >= 0).all() and (values < sizes).all()):
+            raise Error(f"action is {action!r}, expected one number for each lever, from 0 to below {self.lever_sizes}")
+        return self.number(values)
 
     def number(self, action: Any) -> int | None:
         """Number of the intervention that a MultiDiscrete action means; None if this world has no such intervention."""

@@ -2,6 +2,7 @@
 
 mod actions;
 mod agent;
+mod any;
 mod choice;
 mod counts;
 mod error;
@@ -27,8 +28,10 @@ mod width;
 pub(crate) use actions::ActionList;
 pub(crate) use choice::Choice;
 pub(crate) use error::{LearnResult, MOST_ACTIONS, MOST_CELLS};
+pub(crate) use save::Header;
 
 pub use agent::{Agent, Step};
+pub use any::AnyLearner;
 pub use error::LearnError;
 pub use explain::{Explanation, Preferred};
 pub use knowledge::Knowledge;

@@ -11,7 +11,7 @@ use super::{Knowledge, LearnError, Learner, Options, Schedule};
 use crate::world::Action;
 
 const FORMAT: &str = "dowise learner";
-const VERSION: u32 = 1;
+pub(crate) const VERSION: u32 = 1;
 
 /// Why a saved learner cannot be restored.
 #[derive(Debug, thiserror::Error)]
@@ -20,12 +20,14 @@ pub enum RestoreError {
     #[error("this is not a saved learner: {0}")]
     Format(#[from] serde_json::Error),
     /// Another kind of file, or another version.
-    #[error("this is `{format}` version {version}, and this dowise reads `{FORMAT}` version {VERSION}")]
+    #[error("this is `{format}` version {version}, and this dowise reads `{reads}` version {VERSION}")]
     Version {
         /// Format named in the file.
         format: String,
         /// Version named in the file.
         version: u32,
+        /// Format that is read here.
+        reads: &'static str,
     },
     /// The learner was saved for another world, or told other things about it.
     #[error(
@@ -35,6 +37,16 @@ pub enum RestoreError {
         /// Fingerprint in the file.
         saved: String,
         /// Fingerprint of the knowledge given.
+        here: String,
+    },
+    /// The learner regressed on other features.
+    #[error(
+        "the learner was saved with other features (fingerprint {saved}, here {here}); restore it with those it was made with"
+    )]
+    OtherFeatures {
+        /// Fingerprint in the file.
+        saved: String,
+        /// Fingerprint of the features given, or of those that its options choose.
         here: String,
     },
     /// The numbers in the file do not fit the world.
@@ -47,10 +59,26 @@ pub enum RestoreError {
 
 type Entries = Vec<(u32, u32, u32)>;
 
+/// How every saved learner begins.
 #[derive(Serialize, Deserialize)]
-struct Header {
-    format: String,
+pub(crate) struct Header {
+    pub(crate) format: String,
     version: u32,
+}
+
+impl Header {
+    pub(crate) fn new(format: &str) -> Header {
+        Header { format: format.to_owned(), version: VERSION }
+    }
+
+    /// The header of a text that must be in this format.
+    pub(crate) fn check(text: &str, reads: &'static str) -> Result<(), RestoreError> {
+        let Header { format, version } = serde_json::from_str(text)?;
+        if format == reads && version == VERSION {
+            return Ok(());
+        }
+        Err(RestoreError::Version { format, version, reads })
+    }
 }
 
 #[derive(Serialize, Deserialize)]
@@ -86,7 +114,7 @@ impl Learner {
 
     fn saved(&self) -> Saved {
         Saved {
-            header: Header { format: FORMAT.to_owned(), version: VERSION },
+            header: Header::new(FORMAT),
             fingerprint: self.knowledge.fingerprint(),
             options: self.options.clone(),
             episode: self.episode,
@@ -107,10 +135,7 @@ impl Learner {
 
     /// A learner that goes on where a saved one stopped; it must be told the same things.
     pub fn restore(knowledge: &Knowledge, text: &str) -> Result<Learner, RestoreError> {
-        let header: Header = serde_json::from_str(text)?;
-        if header.format != FORMAT || header.version != VERSION {
-            return Err(RestoreError::Version { format: header.format, version: header.version });
-        }
+        Header::check(text, FORMAT)?;
         let saved: Saved = serde_json::from_str(text)?;
         let here = knowledge.fingerprint();
         if saved.fingerprint != here {

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use self::choice::{CHOICES, Choice, Family};
 use super::options::{Estimate, Options};
-use super::{Agent, Knowledge, LearnError, Learner, Preset, UnknownPreset};
+use super::{Agent, AnyLearner, Knowledge, LearnError, Preset, UnknownPreset};
 use crate::world::{World, nearest};
 
 /// A learner with its options, as one line of text.
@@ -168,11 +168,7 @@ impl LearnerSpec {
 
     /// The learner itself. Everything that runs learners by name makes them here.
     pub fn agent(&self, world: &World, episodes: u64, seed: u64) -> Result<Box<dyn Agent + Send>, LearnError> {
-        let knowledge = self.knowledge(world);
-        match self.linear_options(episodes, seed) {
-            Some(options) => Ok(crate::linear::agent(&knowledge, None, options)?),
-            None => Ok(Box::new(Learner::new(&knowledge, self.options(episodes, seed))?)),
-        }
+        Ok(Box::new(AnyLearner::new(self, world, episodes, seed)?))
     }
 
     /// How it gets from counts to values, in words for tables and figures, such as `paper-plain × 0.002`.

@@ -19,23 +19,28 @@ const LOST_DIGITS: f64 = 1e-3;
 /// grows with the number of steps.
 #[derive(Clone, Debug)]
 pub(super) struct Design {
-    /// Λ, summed exactly as seen; lower triangle and diagonal.
-    gram: DMatrix<f64>,
+    /// Λ as of the last refresh, summed exactly as seen; lower triangle and diagonal.
+    pub(super) gram: DMatrix<f64>,
+    /// Columns of the features seen since then, in order: with `gram`, all that the factor and the widths follow from.
+    pub(super) recent: Vec<u32>,
     /// Λ = LLᵀ.
     factor: Cholesky<f64, Dyn>,
     /// M, one column for each next state.
-    next: DMatrix<f64>,
+    pub(super) next: DMatrix<f64>,
     /// Σ φ r over what is regressed of the rewards.
-    reward: DVector<f64>,
+    pub(super) reward: DVector<f64>,
     /// φᵀΛ⁻¹φ for every column of the features.
     squares: Vec<f64>,
     /// What `squares` was when last computed from the factor.
     computed: Vec<f64>,
     /// ln det(Λ) − d ln λ.
     gained: f64,
+    /// `gained` at the last refresh.
+    pub(super) gained_then: f64,
     /// `gained` at the last plan.
-    planned: f64,
-    since_refresh: usize,
+    pub(super) planned: f64,
+    /// Steps taken in.
+    pub(super) seen: u64,
     /// Λ⁻¹φ of the latest update, and its products with all features.
     direction: DVector<f64>,
     overlap: DVector<f64>,
@@ -54,9 +59,11 @@ impl Design {
             reward: DVector::zeros(d),
             computed: squares.clone(),
             squares,
+            recent: Vec::new(),
             gained: 0.0,
+            gained_then: 0.0,
             planned: 0.0,
-            since_refresh: 0,
+            seen: 0,
             direction: DVector::zeros(d),
             overlap: DVector::zeros(cells),
         }
@@ -64,28 +71,34 @@ impl Design {
 
     /// Takes in one step: the features of what was seen, what is regressed of its reward, and where it led.
     ///
-    /// With g = Λ⁻¹φ every squared width falls by (φ'ᵀg)² / (1 + φᵀg) (Sherman and Morrison), and ln det Λ rises by
-    /// ln(1 + φᵀg).
-    ///
     /// # Cost
     /// O(d² + cells · d), and O(d³ + cells · d²) once in [`REFRESH_EVERY`] calls.
     pub(super) fn add(&mut self, columns: DMatrixView<'_, f64>, cell: usize, reward: f64, next_state: usize) {
+        let phi = columns.column(cell);
+        self.next.column_mut(next_state).axpy(1.0, &phi, 1.0);
+        if reward != 0.0 {
+            self.reward.axpy(reward, &phi, 1.0);
+        }
+        self.seen += 1;
+        self.update(columns, cell);
+    }
+
+    /// Factor, widths and determinant after one more column.
+    ///
+    /// With g = Λ⁻¹φ every squared width falls by (φ'ᵀg)² / (1 + φᵀg) (Sherman and Morrison), and ln det Λ rises by
+    /// ln(1 + φᵀg).
+    pub(super) fn update(&mut self, columns: DMatrixView<'_, f64>, cell: usize) {
         let phi = columns.column(cell);
         self.direction.copy_from(&phi);
         self.factor.solve_mut(&mut self.direction);
         let own = phi.dot(&self.direction);
         self.gained += own.ln_1p();
-        self.gram.syger(1.0, &phi, &phi, 1.0);
-        self.factor.rank_one_update(&phi, 1.0);
-        self.next.column_mut(next_state).axpy(1.0, &phi, 1.0);
-        if reward != 0.0 {
-            self.reward.axpy(reward, &phi, 1.0);
-        }
-        self.since_refresh += 1;
-        if self.since_refresh >= REFRESH_EVERY.max(phi.len()) {
+        self.recent.push(cell as u32);
+        if self.recent.len() >= self.period() {
             self.refresh(columns);
             return;
         }
+        self.factor.rank_one_update(&phi, 1.0);
         self.overlap.gemv_tr(1.0, &columns, &self.direction, 0.0);
         for (i, phi) in columns.column_iter().enumerate() {
             let less = self.squares[i] - self.overlap[i] * self.overlap[i] / (1.0 + own);
@@ -98,14 +111,42 @@ impl Design {
         }
     }
 
-    /// Factor and widths from Λ itself.
+    /// Steps from one refresh to the next.
+    pub(super) fn period(&self) -> usize {
+        REFRESH_EVERY.max(self.gram.nrows())
+    }
+
+    /// Λ with what was seen since the last refresh, and factor and widths from it.
     fn refresh(&mut self, columns: DMatrixView<'_, f64>) {
-        self.factor = Cholesky::new(self.gram.clone()).expect("λI plus a sum of φφᵀ is positive definite");
+        for &cell in &self.recent {
+            let phi = columns.column(cell as usize);
+            self.gram.syger(1.0, &phi, &phi, 1.0);
+        }
+        self.recent.clear();
+        self.gained_then = self.gained;
+        assert!(self.recompute(columns), "λI plus a sum of φφᵀ is positive definite");
+    }
+
+    /// Factor and widths from Λ itself; `false` if it is not positive definite.
+    fn recompute(&mut self, columns: DMatrixView<'_, f64>) -> bool {
+        let Some(factor) = Cholesky::new(self.gram.clone()) else { return false };
+        self.factor = factor;
         for (i, phi) in columns.column_iter().enumerate() {
             self.computed[i] = square(&self.factor, phi.clone_owned());
         }
         self.squares.copy_from_slice(&self.computed);
-        self.since_refresh = 0;
+        true
+    }
+
+    /// What follows from the sums that were put into a design that had seen nothing: first from `gram`, if it was ever
+    /// refreshed, and then from each column since, just as they came. `false` if the sums cannot be.
+    pub(super) fn replay(&mut self, columns: DMatrixView<'_, f64>, recent: &[u32]) -> bool {
+        if self.seen > recent.len() as u64 && !self.recompute(columns) {
+            return false;
+        }
+        self.gained = self.gained_then;
+        recent.iter().for_each(|&cell| self.update(columns, cell as usize));
+        true
     }
 
     /// Λ⁻¹(Σ φ r + M V): the least-squares weights for targets r + V(s').

@@ -142,6 +142,14 @@ impl Features {
         squares.fold(0.0, f64::max).sqrt()
     }
 
+    /// A short name for exactly these features, to the last bit.
+    pub(super) fn fingerprint(&self) -> String {
+        // FNV-1a over whole numbers instead of bytes, stable across versions.
+        let bits = self.rows.iter().map(|x| x.to_bits()).chain([self.dimension as u64]);
+        let hash = bits.fold(0xcbf2_9ce4_8422_2325u64, |h, b| (h ^ b).wrapping_mul(0x0100_0000_01b3));
+        format!("{hash:016x}")
+    }
+
     /// How far a world's transitions and rewards are from linear in these features; `None` if that is not known, or too
     /// large to compute (see [`fit::Misspecification`](super::Misspecification)).
     pub fn misspecification(&self, world: &World) -> Option<fit::Misspecification> {

@@ -49,22 +49,22 @@ use crate::world::{Action, FeatureMap};
 /// ```
 #[derive(Clone, Debug)]
 pub struct LinearLearner {
-    knowledge: Knowledge,
-    features: Features,
+    pub(super) knowledge: Knowledge,
+    pub(super) features: Features,
     key_causes: CauseSpace,
     choice: Choice,
-    model: LinearModel,
+    pub(super) model: LinearModel,
     /// Reward terms that are regressed.
     regressed: Vec<usize>,
-    plan: Plan,
+    pub(super) plan: Plan,
     buffers: Buffers,
     tolerance: f64,
     /// Episodes finished.
-    episode: u64,
+    pub(super) episode: u64,
     /// Plans made.
-    plans: u64,
+    pub(super) plans: u64,
     /// Whether to plan before the next episode.
-    due: bool,
+    pub(super) due: bool,
 }
 
 impl LinearLearner {
@@ -190,6 +190,11 @@ impl LinearLearner {
     /// Number of weights that it learns: d, or d for each stage.
     pub fn cells(&self) -> usize {
         self.features.dimension() * self.model.designs.len()
+    }
+
+    /// Whether some reward term is regressed, so that what is paid must be shown to it.
+    pub fn learns_rewards(&self) -> bool {
+        !self.regressed.is_empty()
     }
 
     /// β at a stage (from 0), as it is now.

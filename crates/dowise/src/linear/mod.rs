@@ -14,6 +14,7 @@ mod learner;
 mod model;
 mod options;
 mod preset;
+mod save;
 
 pub use error::{FeatureError, LinearError};
 pub use features::{Features, Norms};
@@ -22,6 +23,7 @@ pub use learner::LinearLearner;
 pub use options::{Beta, FeatureChoice, LinearEstimate, LinearOptions, Regression, Rewards, Switching};
 pub(crate) use preset::LINEAR;
 pub use preset::{LinearPreset, UnknownLinearPreset, agent};
+pub(crate) use save::FORMAT;
 
 /// Bytes that features and designs of one learner may take.
 pub(crate) const MOST_BYTES: u128 = 4 << 30;

@@ -7,6 +7,7 @@ use dowise::{Action, Agent, Preset, World};
 use dowise_study::Environment;
 use serde::Serialize;
 
+use super::saved::SavedRun;
 use crate::output::Output;
 use crate::table::{self, Align};
 
@@ -53,13 +54,12 @@ const SAMPLE: usize = 2000;
 impl Report {
     pub(super) fn new(
         environment: &Environment,
-        spec: &LearnerSpec,
         agent: &mut (dyn Agent + Send),
-        regrets: &[f64],
-        reward: f64,
-        seed: u64,
+        run: &SavedRun,
         rows: usize,
     ) -> Report {
+        let SavedRun { learner: spec, regrets, seed, reward, .. } = run;
+        let (seed, reward) = (*seed, *reward);
         let tail = &regrets[regrets.len() - regrets.len().div_ceil(10)..];
         Report {
             schema: "dowise-learn/1",

@@ -1,0 +1,77 @@
+//! A run as a file: the learner's own text, with where the run had come to beside it.
+
+use std::path::{Path, PathBuf};
+
+use dowise::World;
+use dowise::learn::{AnyLearner, LearnerSpec};
+use dowise::simulate::Position;
+use dowise_study::write_file;
+use serde::{Deserialize, Serialize};
+
+use crate::output::{Failure, Output};
+use crate::study;
+
+/// What `dowise learn` has to know beside the learner to go on as if it had never stopped.
+#[derive(Clone, Serialize, Deserialize)]
+pub(super) struct SavedRun {
+    pub(super) learner: LearnerSpec,
+    pub(super) seed: u64,
+    pub(super) position: Option<Position>,
+    /// Regret of each episode so far.
+    pub(super) regrets: Vec<f64>,
+    /// Sum of rewards received.
+    pub(super) reward: f64,
+}
+
+impl SavedRun {
+    pub(super) fn new(learner: LearnerSpec, seed: u64) -> SavedRun {
+        SavedRun { learner, seed, position: None, regrets: Vec::new(), reward: 0.0 }
+    }
+
+    /// Writes learner and run into one file, which [`AnyLearner::restore`] can read as well.
+    pub(super) fn write(&self, learner: &AnyLearner, file: &Path, output: &Output) -> Result<(), Failure> {
+        let text = learner.save();
+        let object = text.strip_suffix('}').expect("a saved learner is a JSON object");
+        let run = serde_json::to_string(self).expect("plain data");
+        let whole = format!("{object},\"run\":{run}}}\n");
+        write_file(file, whole.as_bytes()).map_err(|e| study::failure(e, output))?;
+        output.talk(format_args!("saved as {}", file.display()));
+        Ok(())
+    }
+}
+
+/// A file to go on from: read first for its seed, which draws the world, and then for its learner.
+pub(super) struct Resumed {
+    file: PathBuf,
+    text: String,
+    pub(super) run: SavedRun,
+}
+
+impl Resumed {
+    pub(super) fn read(file: &Path) -> Result<Resumed, Failure> {
+        #[derive(Deserialize)]
+        struct Part {
+            run: Option<SavedRun>,
+        }
+        let shown = file.display();
+        let text = std::fs::read_to_string(file).map_err(|e| Failure::Io(format!("cannot read {shown}: {e}")))?;
+        let part: Part = serde_json::from_str(&text)
+            .map_err(|e| Failure::Usage(format!("{shown}: this is not a saved learner: {e}")))?;
+        let run = part.run.ok_or_else(|| {
+            Failure::Usage(format!("{shown}: there is no run to go on with; `dowise learn --save` writes one"))
+        })?;
+        Ok(Resumed { file: file.to_owned(), text, run })
+    }
+
+    pub(super) fn learner(&self, world: &World) -> Result<AnyLearner, Failure> {
+        let shown = self.file.display();
+        let learner = AnyLearner::restore(world, &self.text).map_err(|e| Failure::Usage(format!("{shown}: {e}")))?;
+        let played = self.run.position.map_or(0, |p| p.episode);
+        if (played, played) != (learner.episodes(), self.run.regrets.len() as u64) {
+            let message =
+                format!("{shown}: the learner and its run do not have the same episodes; the file is damaged");
+            return Err(Failure::Usage(message));
+        }
+        Ok(learner)
+    }
+}

@@ -1,0 +1,79 @@
+//! A run that was saved and resumed ends as one that never stopped, whichever kind of learner; other files are refused.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+/// A directory of its own for one test.
+fn place(name: &str) -> PathBuf {
+    let place = std::env::temp_dir().join(format!("dowise-resumed-{name}-{}", std::process::id()));
+    let _ = std::fs::remove_dir_all(&place);
+    std::fs::create_dir_all(&place).unwrap();
+    place
+}
+
+fn learn(at: &Path, arguments: &str) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_dowise"));
+    command.current_dir(at).args(["--quiet", "learn", "linear"]).args(arguments.split(' ')).output().unwrap()
+}
+
+/// What a run prints.
+fn answer(at: &Path, arguments: &str) -> String {
+    let output = learn(at, arguments);
+    assert!(output.status.success(), "{arguments}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// What a run says is wrong.
+fn refusal(at: &Path, arguments: &str) -> String {
+    let output = learn(at, arguments);
+    assert_eq!(output.status.code(), Some(2), "{arguments}");
+    String::from_utf8(output.stderr).unwrap()
+}
+
+#[test]
+fn a_resumed_run_ends_as_one_that_never_stopped() {
+    let at = place("same");
+    for learner in ["lsvi-ucb:beta-scale=0.01", "c-lsvi-ucb", "c-rlsvi:unknown=rewards", "graph-psrl", "c-ucbvi"] {
+        answer(&at, &format!("--learner {learner} --seed 5 --episodes 30 --save start.json"));
+        // In one go, and with two stops more, the second after the first step at which factors are computed afresh.
+        let whole = answer(&at, "--resume start.json --episodes 130 --save whole.json --json");
+        answer(&at, "--resume start.json --episodes 50 --save parts.json");
+        answer(&at, "--resume parts.json --episodes 110 --save parts.json");
+        let parts = answer(&at, "--resume parts.json --episodes 130 --save parts.json --json");
+        assert_eq!(whole, parts, "{learner}");
+        let read = |name| std::fs::read_to_string(at.join(name)).unwrap();
+        assert_eq!(read("whole.json"), read("parts.json"), "{learner}");
+    }
+    // Neither of these has a width that counts on the number of episodes.
+    for learner in ["c-lsvi-ucb", "c-rlsvi", "graph-psrl"] {
+        answer(&at, &format!("--learner {learner} --seed 5 --episodes 30 --save start.json"));
+        let never_stopped = answer(&at, &format!("--learner {learner} --seed 5 --episodes 130 --json"));
+        assert_eq!(answer(&at, "--resume start.json --episodes 130 --json"), never_stopped, "{learner}");
+    }
+    std::fs::remove_dir_all(&at).unwrap();
+}
+
+#[test]
+fn what_cannot_be_resumed_is_said() {
+    let at = place("refused");
+    answer(&at, "--learner c-rlsvi --episodes 20 --save saved.json");
+    assert!(
+        refusal(&at, "--resume saved.json").contains("the run has had 20 episodes; --episodes is their number in all")
+    );
+    assert!(refusal(&at, "--resume saved.json --seed 3").contains("cannot be used with '--seed"));
+    assert!(refusal(&at, "--resume saved.json --learner c-psrl").contains("cannot be used with '--learner"));
+    let read = std::fs::read_to_string(at.join("saved.json")).unwrap();
+    let write = |text: &str| std::fs::write(at.join("changed.json"), text).unwrap();
+    write(&read[..read.len() / 2]);
+    assert!(refusal(&at, "--resume changed.json").contains("changed.json: this is not a saved learner"));
+    write(&read.replace("\"run\":", "\"walk\":"));
+    assert!(refusal(&at, "--resume changed.json").contains("there is no run to go on with"));
+    write(&read.replacen("\"episode\":20", "\"episode\":21", 1));
+    assert!(refusal(&at, "--resume changed.json --episodes 40").contains("the file is damaged"));
+    write(&read.replacen("\"seed\":0,\"position\"", "\"seed\":1,\"position\"", 1));
+    assert!(refusal(&at, "--resume changed.json --episodes 40").contains("saved for another world"));
+    let missing = learn(&at, "--resume nowhere.json");
+    assert_eq!(missing.status.code(), Some(3));
+    assert!(String::from_utf8_lossy(&missing.stderr).contains("cannot read nowhere.json"));
+    std::fs::remove_dir_all(&at).unwrap();
+}
