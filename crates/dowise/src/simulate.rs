@@ -22,6 +22,64 @@ pub struct NotSimulable {
 #[derive(Clone, Debug)]
 pub struct Simulator {
     world: World,
+    /// Where each state factor's value goes, its stride and its number of values.
+    state: Vec<(usize, usize, usize)>,
+    mechanisms: Vec<Drawn>,
+    transitions: Vec<Drawn>,
+    /// Place in its table of each reward term.
+    rewards: Vec<Place>,
+}
+
+/// Where a row stands in a table: for each variable that it depends on, its number and stride.
+#[derive(Clone, Debug)]
+struct Place(Vec<(usize, usize)>);
+
+impl Place {
+    fn new(world: &World, ids: &[VarId]) -> Place {
+        let mut stride = 1;
+        let mut of: Vec<(usize, usize)> = Vec::with_capacity(ids.len());
+        for id in ids.iter().rev() {
+            of.push((id.ix(), stride));
+            stride *= world.variable(*id).size();
+        }
+        Place(of)
+    }
+
+    fn of(&self, values: &[u16]) -> usize {
+        self.0.iter().map(|&(id, stride)| usize::from(values[id]) * stride).sum()
+    }
+}
+
+/// What drawing from a mechanism needs, worked out once.
+#[derive(Clone, Debug)]
+struct Drawn {
+    place: Place,
+    /// Numbers and sizes of the variables it decides, last first.
+    children: Vec<(usize, usize)>,
+    /// Values of a row.
+    n: usize,
+    /// The levers among its children, as bits: where one is set, nothing is drawn.
+    levers: u64,
+}
+
+impl Drawn {
+    fn new(world: &World, m: &Mechanism) -> Drawn {
+        let place_of = |id: &VarId| world.levers().iter().position(|l| l == id);
+        let children: Vec<(usize, usize)> =
+            m.children.iter().rev().map(|id| (id.ix(), world.variable(*id).size())).collect();
+        Drawn {
+            place: Place::new(world, &m.parents),
+            n: children.iter().map(|(_, size)| size).product(),
+            children,
+            levers: m.children.iter().filter_map(place_of).fold(0, |bits, lever| bits | 1 << lever),
+        }
+    }
+
+    /// Draws a joint value of the children, given the values of the parents.
+    fn draw(&self, m: &Mechanism, values: &[u16], rng: &mut ChaCha8Rng) -> usize {
+        let table = m.table.as_deref().expect("checked when the simulator was made");
+        draw_from(&table[self.place.of(values) * self.n..][..self.n], rng)
+    }
 }
 
 /// What one step brought.
@@ -45,7 +103,19 @@ impl Simulator {
             world.transitions().iter().chain(world.mechanisms()).filter(|m| m.table.is_none()).flat_map(name);
         let rewards = world.rewards().iter().filter(|r| r.table.is_none()).map(|r| r.name.clone());
         let names: Vec<String> = mechanisms.chain(rewards).collect();
-        if names.is_empty() { Ok(Simulator { world: world.clone() }) } else { Err(NotSimulable { names }) }
+        if !names.is_empty() {
+            return Err(NotSimulable { names });
+        }
+        let drawn = |list: &[Mechanism]| list.iter().map(|m| Drawn::new(world, m)).collect();
+        let space = world.state_space();
+        let state = world.state().iter().zip(space.strides()).zip(space.sizes());
+        Ok(Simulator {
+            state: state.map(|((id, &stride), &size)| (id.ix(), stride, size)).collect(),
+            mechanisms: drawn(world.mechanisms()),
+            transitions: drawn(world.transitions()),
+            rewards: world.rewards().iter().map(|term| Place::new(world, &term.scope)).collect(),
+            world: world.clone(),
+        })
     }
 
     /// The world.
@@ -81,35 +151,33 @@ impl Simulator {
     /// Draws what an intervention brings: levers that were set are cut off from their parents, all else follows its mechanism.
     pub fn step(&self, state: usize, action: Action, rng: &mut ChaCha8Rng, out: &mut Outcome) {
         let world = &self.world;
-        out.values.clear();
         out.values.resize(world.variables().len(), 0);
-        for (i, id) in world.state().iter().enumerate() {
-            out.values[id.ix()] = world.state_space().digit(state, i) as u16;
+        for &(id, stride, size) in &self.state {
+            out.values[id] = (state / stride % size) as u16;
         }
         let all = world.interventions();
         let mut set = 0u64;
         for (i, id) in world.levers().iter().enumerate() {
+            out.values[id.ix()] = 0;
             if let Some(v) = all.lever(action, i) {
                 out.values[id.ix()] = v as u16;
                 set |= 1 << i;
             }
         }
-        let was_set = |id: VarId| world.levers().iter().position(|l| *l == id).is_some_and(|i| set >> i & 1 == 1);
-        for m in world.mechanisms() {
-            if m.children.iter().any(|&id| was_set(id)) {
+        for (m, drawn) in world.mechanisms().iter().zip(&self.mechanisms) {
+            if drawn.levers & set != 0 {
                 continue;
             }
-            let mut value = draw_from(self.row(m, &out.values), rng);
-            for &id in m.children.iter().rev() {
-                let size = world.variable(id).size();
-                out.values[id.ix()] = (value % size) as u16;
+            let mut value = drawn.draw(m, &out.values, rng);
+            for &(id, size) in &drawn.children {
+                out.values[id] = (value % size) as u16;
                 value /= size;
             }
         }
         out.rewards.clear();
-        for term in world.rewards() {
+        for (term, place) in world.rewards().iter().zip(&self.rewards) {
             let table = term.table.as_deref().expect("checked when the simulator was made");
-            let mean = table[self.index(&term.scope, &out.values)];
+            let mean = table[place.of(&out.values)];
             let [lo, hi] = term.range;
             let paid = if !term.random || hi <= lo {
                 mean
@@ -121,13 +189,8 @@ impl Simulator {
             out.rewards.push(paid);
         }
         out.reward = out.rewards.iter().sum::<f64>() - all.cost(action);
-        let strides = world.state_space().strides();
-        out.next_state = world
-            .transitions()
-            .iter()
-            .zip(strides)
-            .map(|(m, stride)| draw_from(self.row(m, &out.values), rng) * stride)
-            .sum();
+        let next = world.transitions().iter().zip(&self.transitions).zip(&self.state);
+        out.next_state = next.map(|((m, drawn), &(_, stride, _))| drawn.draw(m, &out.values, rng) * stride).sum();
     }
 
     /// Plays so many episodes of a policy (`[stage][state]`) and gives the position of each decision made in it.
@@ -147,16 +210,6 @@ impl Simulator {
             }
         }
         visits
-    }
-
-    fn index(&self, ids: &[VarId], values: &[u16]) -> usize {
-        ids.iter().fold(0, |i, id| i * self.world.variable(*id).size() + usize::from(values[id.ix()]))
-    }
-
-    fn row<'m>(&self, m: &'m Mechanism, values: &[u16]) -> &'m [f64] {
-        let n: usize = m.children.iter().map(|&id| self.world.variable(id).size()).product();
-        let row = self.index(&m.parents, values);
-        &m.table.as_deref().expect("checked when the simulator was made")[row * n..(row + 1) * n]
     }
 }
 

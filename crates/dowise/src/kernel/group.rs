@@ -144,14 +144,19 @@ impl Group {
         work: &mut i64,
     ) -> Option<Kept> {
         let digits = state_space.digits(row);
+        let place = |list: &[usize], of: usize| list.iter().position(|x| *x == of);
+        // Few rules hold in any one state where each names its own, so they are looked up once.
+        let rules: Vec<&Forbid> = (world.interventions().forbid().iter())
+            .filter(|rule| rule.levers.iter().all(|(lever, _)| self.shape.levers.contains(lever)))
+            .filter(|rule| {
+                let mut when = rule.when.iter();
+                when.all(|(factor, values)| place(&self.shape.state, *factor).is_some_and(|p| values[digits[p]]))
+            })
+            .collect();
         let forbidden = |i: usize| {
-            world.interventions().forbid().iter().any(|rule| {
+            rules.iter().any(|rule| {
                 rule.levers.iter().all(|(lever, values)| {
-                    let place = self.shape.levers.iter().position(|l| l == lever);
-                    place.and_then(|p| choices.value(i, p)).is_some_and(|v| values[v])
-                }) && rule.when.iter().all(|(factor, values)| {
-                    let place = self.shape.state.iter().position(|f| f == factor);
-                    place.is_some_and(|p| values[digits[p]])
+                    place(&self.shape.levers, *lever).and_then(|p| choices.value(i, p)).is_some_and(|v| values[v])
                 })
             })
         };

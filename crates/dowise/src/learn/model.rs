@@ -57,9 +57,7 @@ impl Table {
             Rule::Sets(_) if n_values == 2 => {
                 Table::Intervals(Intervals { lo: vec![0.0; cells], hi: vec![1.0; cells] })
             }
-            Rule::Sets(_) => {
-                Table::Balls(Balls { prob: vec![0.0; cells * n_values], movable: vec![1.0; cells], n_values })
-            }
+            Rule::Sets(_) => Table::Balls(Balls::new(cells, n_values)),
             _ => Table::Mean(Mean { prob: vec![0.0; cells * n_values], n_values, n_causes }),
         }
     }
@@ -331,6 +329,7 @@ impl Model {
             }
             return;
         }
+        self.prepare(block, next_value);
         let [mean, square, _] = &mut self.moments;
         let order = || self.contraction.order();
         expect_at(layout, order(), &self.tables[block], self.n_causes, state, next_value, mean);
@@ -353,6 +352,15 @@ impl Model {
                 if needs_variance { (self.moments[1][c] - (mean - center) * (mean - center)).max(0.0) } else { 0.0 };
             let cell = state * self.n_causes + c;
             q.push(self.value(stage, block, cell, mean, variance, visits.get(c).copied().unwrap_or(0.0)));
+        }
+    }
+
+    /// Where the state is seen whole, every row has the same next values.
+    fn prepare(&mut self, block: usize, next_value: &[f64]) {
+        if let [Table::Balls(balls)] = &mut self.tables[block][..]
+            && balls.n_values == next_value.len()
+        {
+            balls.prepare(next_value);
         }
     }
 
@@ -417,6 +425,7 @@ impl Lookahead for Model {
             self.sparse = Some(sparse);
             return;
         }
+        self.prepare(block, next_value);
         self.contraction.apply(&self.tables[block], next_value, q, &mut self.spare);
         let (needs_variance, needs_visits) =
             self.widths.as_ref().map_or((false, false), |w| (w.needs_variance(), w.needs_visits()));

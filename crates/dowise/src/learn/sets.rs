@@ -105,22 +105,109 @@ pub(crate) struct Balls {
     /// Mass that may be moved, `[row][cause]`.
     pub(crate) movable: Vec<f64>,
     pub(crate) n_values: usize,
+    /// The order of the next values, worst first, where it is the same for all rows and was found beforehand.
+    order: Vec<usize>,
+}
+
+impl Balls {
+    /// Balls that allow anything, for so many rows times causes.
+    pub(crate) fn new(cells: usize, n_values: usize) -> Balls {
+        Balls { prob: vec![0.0; cells * n_values], movable: vec![1.0; cells], n_values, order: Vec::new() }
+    }
+
+    /// Finds the order of next values that all rows and causes share, once for all of them.
+    pub(crate) fn prepare(&mut self, next_value: &[f64]) {
+        self.order.clear();
+        self.order.extend(0..next_value.len());
+        sort(&mut self.order, |v| next_value[v]);
+    }
+}
+
+/// Puts values in order, worst first.
+fn sort(order: &mut [usize], value: impl Fn(usize) -> f64) {
+    order.sort_unstable_by(|&a, &b| value(a).total_cmp(&value(b)).then(a.cmp(&b)));
 }
 
 impl Mix for Balls {
+    #[inline(always)]
     fn mix<'a>(&self, row: usize, at: impl Fn(usize) -> &'a [f64], out: &mut [f64]) {
         let n = out.len();
         let prob = &self.prob[row * self.n_values * n..][..self.n_values * n];
+        let movable = &self.movable[row * n..][..n];
         let shared = at(0).len() == 1;
-        let mut order: Vec<usize> = (0..self.n_values).collect();
         let value = |v: usize, c: usize| at(v)[if shared { 0 } else { c }];
-        for (c, out) in out.iter_mut().enumerate() {
-            if c == 0 || !shared {
-                order.sort_unstable_by(|&a, &b| value(a, c).total_cmp(&value(b, c)).then(a.cmp(&b)));
-            }
-            *out = best_in_ball(&order, |v| prob[v * n + c], |v| value(v, c), self.movable[row * n + c]);
+        if shared && !self.order.is_empty() {
+            mix_shared(&self.order, prob, movable, |v| value(v, 0), out);
+            return;
+        }
+        let (mut few, mut many) = ([0; FEW_VALUES], Vec::new());
+        let order: &mut [usize] = if self.n_values <= FEW_VALUES {
+            &mut few[..self.n_values]
+        } else {
+            many.resize(self.n_values, 0);
+            &mut many
+        };
+        order.iter_mut().enumerate().for_each(|(v, o)| *o = v);
+        if shared {
+            sort(order, |v| value(v, 0));
+            mix_shared(order, prob, movable, |v| value(v, 0), out);
+            return;
+        }
+        for c in 0..n {
+            sort(order, |v| value(v, c));
+            out[c] = best_in_ball(order, |v| prob[v * n + c], |v| value(v, c), movable[c]);
         }
     }
+}
+
+/// The best of each cause's ball where all causes share the next values.
+#[inline(always)]
+fn mix_shared(order: &[usize], prob: &[f64], movable: &[f64], x: impl Fn(usize) -> f64, out: &mut [f64]) {
+    let n = out.len();
+    let mut done = 0;
+    while done + 16 <= n {
+        out[done..][..16].copy_from_slice(&best_in_balls::<16>(order, prob, n, done, movable, &x));
+        done += 16;
+    }
+    while done + 8 <= n {
+        out[done..][..8].copy_from_slice(&best_in_balls::<8>(order, prob, n, done, movable, &x));
+        done += 8;
+    }
+    for c in done..n {
+        out[c] = best_in_balls::<1>(order, prob, n, c, movable, &x)[0];
+    }
+}
+
+/// Values up to which their order is found without a list on the heap.
+const FEW_VALUES: usize = 128;
+
+/// [`best_in_ball`] for N causes from number `first` on that share x, and so the order of the values.
+#[inline(always)]
+fn best_in_balls<const N: usize>(
+    order: &[usize],
+    prob: &[f64],
+    n: usize,
+    first: usize,
+    movable: &[f64],
+    x: impl Fn(usize) -> f64,
+) -> [f64; N] {
+    let Some((&top, others)) = order.split_last() else { return [0.0; N] };
+    let best = x(top);
+    let mut left: [f64; N] = movable[first..][..N].try_into().expect("so many");
+    let mut loss = [0.0; N];
+    for &v in others {
+        let below = best - x(v);
+        let p: &[f64; N] = prob[v * n + first..][..N].try_into().expect("so many");
+        for i in 0..N {
+            let taken = if p[i] < left[i] { p[i] } else { left[i] };
+            left[i] -= taken;
+            loss[i] += (p[i] - taken) * below;
+        }
+    }
+    for i in 0..N {
+        loss[i] = best - loss[i];
+    }
+    loss
 }
 
 /// Σ p(v) x(v) after moving as much mass as allowed from the worst values to the best. `order` sorts values, worst first.

@@ -159,43 +159,33 @@ fn least(values: &[f64]) -> f64 {
     least[0]
 }
 
-/// Which of up to eight numbers are not above a limit, as bits.
-#[inline(always)]
-fn within(values: &[f64], limit: f64) -> u32 {
-    let mut bits = 0;
-    for (i, v) in values.iter().enumerate() {
-        bits |= u32::from(*v <= limit) << i;
-    }
-    bits
-}
-
 /// How many numbers are not above a limit.
 #[inline(always)]
 fn n_within(values: &[f64], limit: f64) -> u64 {
-    let (eights, rest) = values.as_chunks::<8>();
-    let mut n = within(rest, limit).count_ones();
-    for eight in eights {
-        n += within(eight, limit).count_ones();
+    let mut n = 0;
+    for v in values {
+        n += u64::from(*v <= limit);
     }
-    u64::from(n)
+    n
 }
 
-/// Position of the n-th number (from 0) that is not above a limit.
+/// Position of the n-th number (from 0) that is not above a limit: blocks are counted, and only the one with it is searched.
 #[inline(always)]
-fn nth_within(values: &[f64], limit: f64, n: u64) -> Option<usize> {
-    let mut n = n as u32;
-    for (e, eight) in values.chunks(8).enumerate() {
-        let mut bits = match eight.as_array::<8>() {
-            Some(eight) => within(eight, limit),
-            None => within(eight, limit),
-        };
-        if n < bits.count_ones() {
-            for _ in 0..n {
-                bits &= bits - 1;
+fn nth_within(values: &[f64], limit: f64, mut n: u64) -> Option<usize> {
+    const BLOCK: usize = 16;
+    for (b, block) in values.chunks(BLOCK).enumerate() {
+        let within = n_within(block, limit);
+        if n < within {
+            for (i, v) in block.iter().enumerate() {
+                if *v <= limit {
+                    if n == 0 {
+                        return Some(b * BLOCK + i);
+                    }
+                    n -= 1;
+                }
             }
-            return Some(8 * e + bits.trailing_zeros() as usize);
         }
-        n -= bits.count_ones();
+        n -= within;
     }
     None
 }
