@@ -165,6 +165,12 @@ impl Mix for Balls {
 fn mix_shared(order: &[usize], prob: &[f64], movable: &[f64], x: impl Fn(usize) -> f64, out: &mut [f64]) {
     let n = out.len();
     let mut done = 0;
+    if n >= STREAM {
+        for (chunk, out) in out.chunks_mut(STREAM).enumerate() {
+            stream(order, prob, n, chunk * STREAM, movable, &x, out);
+        }
+        return;
+    }
     while done + 16 <= n {
         out[done..][..16].copy_from_slice(&best_in_balls::<16>(order, prob, n, done, movable, &x));
         done += 16;
@@ -175,6 +181,39 @@ fn mix_shared(order: &[usize], prob: &[f64], movable: &[f64], x: impl Fn(usize) 
     }
     for c in done..n {
         out[c] = best_in_balls::<1>(order, prob, n, c, movable, &x)[0];
+    }
+}
+
+/// Causes from which on tables are read value by value: with fewer, sums are better kept in registers.
+const STREAM: usize = 128;
+
+/// [`best_in_balls`] for many causes, value by value, so that the table is read in long runs.
+#[inline(always)]
+fn stream(
+    order: &[usize],
+    prob: &[f64],
+    n: usize,
+    first: usize,
+    movable: &[f64],
+    x: impl Fn(usize) -> f64,
+    out: &mut [f64],
+) {
+    let Some((&top, others)) = order.split_last() else { return };
+    let best = x(top);
+    let mut left = [0.0; STREAM];
+    let left = &mut left[..out.len()];
+    left.copy_from_slice(&movable[first..][..out.len()]);
+    out.fill(0.0);
+    for &v in others {
+        let below = best - x(v);
+        for ((p, left), loss) in prob[v * n + first..][..out.len()].iter().zip(&mut *left).zip(&mut *out) {
+            let taken = if *p < *left { *p } else { *left };
+            *left -= taken;
+            *loss += (*p - taken) * below;
+        }
+    }
+    for loss in out {
+        *loss = best - *loss;
     }
 }
 

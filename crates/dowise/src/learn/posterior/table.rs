@@ -214,15 +214,23 @@ fn draw(
 #[inline(always)]
 fn powers(bits: &[u32; BATCH], power: f32) -> [f32; BATCH] {
     let mut out = [1.0; BATCH];
-    if power == 4.0 {
-        // Eight values and a prior of 2 in all.
-        for i in 0..BATCH {
-            let square = uniform(bits[i]) * uniform(bits[i]);
-            out[i] = square * square;
+    if power <= 1.0 {
+        return out;
+    }
+    for i in 0..BATCH {
+        out[i] = uniform(bits[i]);
+    }
+    let doublings = power.log2();
+    if doublings == doublings.trunc() {
+        // A power of two, as with 4, 8, 16, … values and a prior of 2 in all.
+        for _ in 0..doublings as u32 {
+            for out in &mut out {
+                *out *= *out;
+            }
         }
-    } else if power > 1.0 {
-        for i in 0..BATCH {
-            out[i] = exp(power * ln(uniform(bits[i])));
+    } else {
+        for out in &mut out {
+            *out = exp(power * ln(*out));
         }
     }
     out

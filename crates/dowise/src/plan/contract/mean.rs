@@ -37,11 +37,31 @@ impl Mix for Mean {
             (4, true) => spread::<4>(block, at, out),
             (8, true) => spread::<8>(block, at, out),
             (16, true) => spread::<16>(block, at, out),
+            (STREAM.., true) => {
+                for (b, out) in out.chunks_exact_mut(n).enumerate() {
+                    stream(block, |v| at(v)[b], out);
+                }
+            }
             (_, true) => {
                 for (b, out) in out.chunks_exact_mut(n).enumerate() {
                     sum_up(block, out, |v, _| at(v)[b]);
                 }
             }
+        }
+    }
+}
+
+/// Causes from which on sums are not kept in registers.
+const STREAM: usize = 128;
+
+/// Σ_v p(v) x(v) value by value, so that a large table is read in long runs; the sums stay in the nearest cache.
+#[inline(always)]
+fn stream(prob: &[f64], x: impl Fn(usize) -> f64, out: &mut [f64]) {
+    out.fill(0.0);
+    for (v, p) in prob.chunks_exact(out.len()).enumerate() {
+        let x = x(v);
+        for (out, p) in out.iter_mut().zip(p) {
+            *out += p * x;
         }
     }
 }
