@@ -55,7 +55,7 @@ python:
 	.venv/empty/bin/python $(PIP) install .venv/wheel/dowise-*.whl
 	cd .venv/empty && bin/python -c "import dowise; print(dowise.compare('river-swim', ['graph-psrl'], 50, 2))"
 
-# Times beside a peer (installed into target/peer-venv), and how a plan grows with states and interventions.
+# Times beside a peer (installed into target/peer-venv), growth with states and interventions, and loops against what the
+# machine can do: writes docs/performance.md.
 benchmarks:
-	python3 benchmarks/peers.py
-	cargo run --release --locked -p dowise --example plan_growth
+	python3 benchmarks/performance.py

@@ -4,7 +4,7 @@
 
 rlberry learns an ordinary MDP of the same size drawn in the same way (it has no key variables), with numba compiled
 before the clock starts. Times are the best of three, on one core. The ratios are what counts: both sides ran on the same
-machine at the same time of day. Writes benchmarks/peers.json and a table in Markdown to standard output.
+machine at the same time of day. Writes a table in Markdown to standard output; benchmarks/performance.py makes a page of it.
 """
 
 import json
@@ -66,29 +66,40 @@ def lines(command, **options):
     return [json.loads(line) for line in out.splitlines() if line.startswith("{")]
 
 
-def main():
-    environment = ROOT / "target" / "peer-venv"
-    python = environment / "bin" / "python"
-    if not python.exists():
-        venv.create(environment, with_pip=True)
-        subprocess.run([python, "-m", "pip", "install", "--quiet", *PEER], check=True)
+ENVIRONMENT = ROOT / "target" / "peer-venv"
+PYTHON = ENVIRONMENT / "bin" / "python"
+
+
+def measure():
+    """Both sides, on one core."""
+    if not PYTHON.exists():
+        venv.create(ENVIRONMENT, with_pip=True)
+        subprocess.run([PYTHON, "-m", "pip", "install", "--quiet", *PEER], check=True)
     subprocess.run(["cargo", "build", "--release", "--quiet", "-p", "dowise", "--example", "episode_times"], cwd=ROOT, check=True)
     one_core = dict(os.environ, NUMBA_NUM_THREADS="1", OMP_NUM_THREADS="1", RAYON_NUM_THREADS="1")
-    peer = lines([python, __file__, "--peer"], env=one_core)
+    peer = lines([PYTHON, HERE / "peers.py", "--peer"], env=one_core)
     metadata = json.loads(subprocess.run(
         ["cargo", "metadata", "--format-version", "1", "--no-deps"], cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True
     ).stdout)
     program = pathlib.Path(metadata["target_directory"]) / "release" / "examples" / "episode_times"
-    ours = lines([program], env=one_core)
-    (HERE / "peers.json").write_text(json.dumps({"peer": peer, "dowise": ours}, indent=1) + "\n")
-    print("| size | learner | µs per episode | judging, apart | rlberry's | µs | ratio |\n|---|---|--:|--:|---|--:|--:|")
+    return {"peer": peer, "dowise": lines([program], env=one_core)}
+
+
+def ratios(peer, ours):
+    """(our row, the peer's learner, its microseconds, how many times longer they are)"""
     for row in ours:
         family = "PSRL" if "psrl" in row["learner"] else "UCBVI"
-        other = next(p for p in peer if p["size"] == row["size"] and p["learner"].endswith(family))
-        ratio = other["us_per_episode"] / row["us_per_episode"]
+        other = next(p for p in peer if p["size"] == row["size"] and p["learner"].endswith(family))["us_per_episode"]
+        yield row, family, other, other / row["us_per_episode"]
+
+
+def main():
+    measured = measure()
+    print("| size | learner | µs per episode | judging, apart | rlberry's | µs | ratio |\n|---|---|--:|--:|---|--:|--:|")
+    for row, family, other, ratio in ratios(measured["peer"], measured["dowise"]):
         print(
             f"| {row['size']} | {row['learner']} | {row['us_per_episode']:.1f} | {row['us_judging']:.1f} "
-            f"| {family} | {other['us_per_episode']:.0f} | {ratio:.0f} |"
+            f"| {family} | {other:.0f} | {ratio:.0f} |"
         )
 
 

@@ -6,6 +6,8 @@ pub mod kernel;
 pub mod learn;
 pub mod linear;
 pub mod plan;
+#[doc(hidden)]
+pub mod probes;
 mod simd;
 pub mod simulate;
 mod space;

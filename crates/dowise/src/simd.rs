@@ -11,3 +11,9 @@
 pub(crate) fn wide<R>(work: impl FnOnce() -> R) -> R {
     pulp::Arch::new().dispatch(work)
 }
+
+/// The same for a loop that is written register by register.
+#[inline]
+pub(crate) fn wide_registers<W: pulp::WithSimd>(work: W) -> W::Output {
+    pulp::Arch::new().dispatch(work)
+}

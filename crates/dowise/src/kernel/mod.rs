@@ -17,7 +17,7 @@ pub(crate) use allowed::any_allowed;
 pub(crate) use anchor::Anchor;
 pub use elimination::TooLarge;
 pub(crate) use group::Group;
-pub(crate) use search::{Scratch, Tie, pick};
+pub(crate) use search::{Scratch, Tie, pick, weigh};
 
 /// Why P(c | s, do(a)) cannot be computed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

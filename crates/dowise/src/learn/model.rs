@@ -40,6 +40,14 @@ impl Mix for Table {
     }
 
     #[inline(always)]
+    fn mix_rows(&self, inner: usize, input: &[f64], output: &mut [f64]) -> bool {
+        match self {
+            Table::Mean(t) => t.mix_rows(inner, input, output),
+            _ => false,
+        }
+    }
+
+    #[inline(always)]
     fn mix_run<'a>(&self, row: usize, n_blocks: usize, at: impl Fn(usize) -> &'a [f64], out: &mut [f64]) {
         match self {
             Table::Mean(t) => t.mix_run(row, n_blocks, at, out),

@@ -1,6 +1,9 @@
 //! The plain expectation: a known distribution for every row and cause.
 
+use pulp::{Simd, WithSimd};
+
 use super::Mix;
+use crate::simd;
 
 /// A known distribution for every row and cause: the plain expectation.
 #[derive(Clone, Debug, Default)]
@@ -15,6 +18,14 @@ impl Mix for Mean {
     #[inline(always)]
     fn mix<'a>(&self, row: usize, at: impl Fn(usize) -> &'a [f64], out: &mut [f64]) {
         self.mix_run(row, 1, at, out);
+    }
+
+    #[inline(always)]
+    fn mix_rows(&self, inner: usize, input: &[f64], output: &mut [f64]) -> bool {
+        let n = self.n_causes;
+        self.n_values == 2
+            && self.prob.len() == 4 * n
+            && simd::wide_registers(BlendRows { prob: &self.prob, n, inner, input, output })
     }
 
     #[inline(always)]
@@ -123,17 +134,76 @@ fn blend<'a, const N: usize>(prob: &[f64], at: impl Fn(usize) -> &'a [f64], out:
     if let [p, q] = prob {
         let (x, y) = (at(0).as_chunks::<N>().0, at(1).as_chunks::<N>().0);
         for ((out, x), y) in out.iter_mut().zip(x).zip(y) {
-            *out = std::array::from_fn(|c| p[c] * x[c] + q[c] * y[c]);
+            for c in 0..N {
+                out[c] = p[c] * x[c] + q[c] * y[c];
+            }
         }
         return;
     }
     for (v, p) in prob.iter().enumerate() {
         for (out, x) in out.iter_mut().zip(at(v).as_chunks::<N>().0) {
-            if v == 0 {
-                *out = std::array::from_fn(|c| p[c] * x[c]);
-            } else {
-                *out = std::array::from_fn(|c| out[c] + p[c] * x[c]);
+            for c in 0..N {
+                out[c] = if v == 0 { p[c] * x[c] } else { out[c] + p[c] * x[c] };
             }
+        }
+    }
+}
+
+/// Two rows of two values: p x + q y and r x + t y for every chunk of x and y, register by register. Left to itself the
+/// compiler goes over blocks in place of causes, and gathers numbers one by one.
+struct BlendRows<'a> {
+    /// `[row][value][cause]`
+    prob: &'a [f64],
+    n: usize,
+    inner: usize,
+    input: &'a [f64],
+    output: &'a mut [f64],
+}
+
+impl WithSimd for BlendRows<'_> {
+    type Output = bool;
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) -> bool {
+        let BlendRows { prob, n, inner, input, output } = self;
+        if !n.is_multiple_of(S::F64_LANES) {
+            return false;
+        }
+        let (prob, n, inner) = (S::as_simd_f64s(prob).0, n / S::F64_LANES, inner / S::F64_LANES);
+        let (input, output) = (S::as_simd_f64s(input).0, S::as_mut_simd_f64s(output).0);
+        for (input, output) in input.chunks_exact(2 * inner).zip(output.chunks_exact_mut(2 * inner)) {
+            // Known sizes let the probabilities stay in registers.
+            match n {
+                1 => blend_rows::<S, 1>(simd, prob, input, output),
+                2 => blend_rows::<S, 2>(simd, prob, input, output),
+                4 => blend_rows::<S, 4>(simd, prob, input, output),
+                _ => {
+                    let (x, y) = input.split_at(inner);
+                    let (first, second) = output.split_at_mut(inner);
+                    for i in 0..inner {
+                        let [p, q, r, t] = [0, 1, 2, 3].map(|k| prob[k * n + i % n]);
+                        first[i] = simd.add_f64s(simd.mul_f64s(p, x[i]), simd.mul_f64s(q, y[i]));
+                        second[i] = simd.add_f64s(simd.mul_f64s(r, x[i]), simd.mul_f64s(t, y[i]));
+                    }
+                }
+            }
+        }
+        true
+    }
+}
+
+/// One chunk, N registers of causes in a block.
+#[inline(always)]
+fn blend_rows<S: Simd, const N: usize>(simd: S, prob: &[S::f64s], input: &[S::f64s], output: &mut [S::f64s]) {
+    let &[p, q, r, t] = prob.as_chunks::<N>().0 else { return };
+    let half = input.len() / 2;
+    let (x, y) = (input[..half].as_chunks::<N>().0, input[half..].as_chunks::<N>().0);
+    let (first, second) = output.split_at_mut(half);
+    let outputs = first.as_chunks_mut::<N>().0.iter_mut().zip(second.as_chunks_mut::<N>().0);
+    for ((first, second), (x, y)) in outputs.zip(x.iter().zip(y)) {
+        for c in 0..N {
+            first[c] = simd.add_f64s(simd.mul_f64s(p[c], x[c]), simd.mul_f64s(q[c], y[c]));
+            second[c] = simd.add_f64s(simd.mul_f64s(r[c], x[c]), simd.mul_f64s(t[c], y[c]));
         }
     }
 }

@@ -17,6 +17,13 @@ pub(crate) trait Mix: Sync {
     /// `at(v)` is the slice of next values for the factor's value v: one number per cause, or one for all of them.
     fn mix<'a>(&self, row: usize, at: impl Fn(usize) -> &'a [f64], out: &mut [f64]);
 
+    /// Where a factor depends on its own value alone: sums it out for all its rows at once, from chunks of `input` that have
+    /// its values outside of `inner` numbers each into chunks of `output` that have its rows there. `false`: not done.
+    #[inline(always)]
+    fn mix_rows(&self, _inner: usize, _input: &[f64], _output: &mut [f64]) -> bool {
+        false
+    }
+
     /// The same for neighbouring blocks that share a row: `at(v)` and `out` have `n_blocks` times as many numbers.
     #[inline(always)]
     fn mix_run<'a>(&self, row: usize, n_blocks: usize, at: impl Fn(usize) -> &'a [f64], out: &mut [f64]) {
@@ -47,7 +54,7 @@ struct Slabs {
 const PARALLEL_BLOCKS: usize = 1 << 13;
 
 /// Most numbers of a slab: two of them fit into a core's own cache.
-const SLAB: usize = 1 << 15;
+pub(crate) const SLAB: usize = 1 << 14;
 
 impl Contraction {
     /// For state factors with these numbers of values and these scopes (positions of state factors, in order).
@@ -225,7 +232,7 @@ mod tests {
     #[test]
     fn scopes_of_one_factor_each_are_taken_slab_by_slab() {
         let (sizes, scopes) = (vec![2; 16], (0..16).map(|i| vec![i]).collect::<Vec<_>>());
-        assert_eq!(Contraction::new(&sizes, &scopes, 8).slabs, Slabs { from: 4, n: 16 });
+        assert_eq!(Contraction::new(&sizes, &scopes, 8).slabs, Slabs { from: 5, n: 32 });
         assert_eq!(Contraction::new(&sizes[..8], &scopes[..8], 8).slabs, Slabs { from: 8, n: 1 });
     }
 

@@ -1,0 +1,90 @@
+"""Measures everything that docs/performance.md reports, and writes that page with its figures.
+
+    python3 benchmarks/performance.py
+
+Runs benchmarks/peers.py (rlberry beside dowise), the example `plan_growth` and the example `roofline`, one after another.
+"""
+
+import csv
+import io
+import json
+import os
+import subprocess
+import sys
+
+import peers
+
+DOCS = peers.ROOT / "docs"
+
+
+def example(name, **environment):
+    command = ["cargo", "run", "--release", "--quiet", "--locked", "-p", "dowise", "--example", name]
+    out = subprocess.run(command, cwd=peers.ROOT, check=True, stdout=subprocess.PIPE, text=True, env=dict(os.environ, **environment))
+    return out.stdout
+
+
+def table(head, rows):
+    marks = ["---" if isinstance(cell, str) else "--:" for cell in rows[0]]
+    lines = [head, marks, *rows]
+    return "\n".join("| " + " | ".join(str(cell) for cell in line) + " |" for line in lines)
+
+
+def draw(growth):
+    """Runs inside the peer's environment, which has matplotlib."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    for series, column, label in [("states", "states", "states"), ("interventions", "interventions", "interventions")]:
+        rows = [row for row in growth if row["series"] == series]
+        x = [float(row[column]) for row in rows]
+        y = [float(row["plan_s"]) for row in rows]
+        figure, axes = plt.subplots(figsize=(5, 3.2), constrained_layout=True)
+        axes.loglog(x, y, "o-", color="#1f6f8b", label="one exact plan")
+        if series == "states":
+            axes.loglog(x, [y[0] * (v / x[0]) for v in x], "--", color="#999999", label="slope 1")
+            fixed = "1.07 · 10⁹ interventions"
+        else:
+            axes.set_ylim(y[0] / 10, y[0] * 10)
+            fixed = "4096 states"
+        axes.set_xlabel(f"number of {label}")
+        axes.set_ylabel("seconds")
+        axes.set_title(f"Exact plan, {fixed}, 8 causes, horizon 5", fontsize=9)
+        axes.grid(True, which="major", alpha=0.3)
+        axes.legend(frameon=False)
+        figure.savefig(DOCS / "figures" / f"plan-growth-{series}.png", dpi=150)
+
+
+def page(measured, growth, lines):
+    episodes = [
+        [row["size"], f"`{row['learner']}`", row["us_per_episode"], row["us_judging"], f"{family} {peer:.0f} µs", round(ratio, 1)]
+        for row, family, peer, ratio in peers.ratios(measured["peer"], measured["dowise"])
+    ]
+    plans = [
+        [int(row["states"]), f"{int(row['interventions']):,}", *(f"{float(row[k]) * 1e3:.2f}" for k in ["build_s", "plan_s"]), row["ns_per_state_and_stage"]]
+        for row in growth
+    ]
+    machine = [[row["machine"], row.get("gflops", ""), row.get("read_gb_s", ""), row.get("write_gb_s", "")] for row in lines if "machine" in row]
+    loops = [[row["loop"], row["microseconds"], row["gflops"], row["gb_s"], row["bound_by"], f"{100 * row['of_bound']:.0f} %", row["times_plain"]] for row in lines if "loop" in row]
+    text = (peers.HERE / "performance.md.in").read_text()
+    for name, made in [
+        ("EPISODES", table(["size", "learner", "µs an episode", "judging, apart", "rlberry", "times faster"], episodes)),
+        ("PLANS", table(["states", "interventions", "kernel, ms", "plan, ms", "ns a state and stage"], plans)),
+        ("MACHINE", table(["this machine, one core", "Gflop/s", "GB/s read", "GB/s written"], machine)),
+        ("LOOPS", table(["loop", "µs", "Gflop/s", "GB/s", "bounded by", "of the bound", "times a plain loop"], loops)),
+    ]:
+        text = text.replace("{{" + name + "}}", made)
+    (DOCS / "performance.md").write_text(text)
+
+
+def main():
+    measured = peers.measure()
+    growth = list(csv.DictReader(io.StringIO(example("plan_growth"))))
+    lines = [json.loads(line) for line in example("roofline", RAYON_NUM_THREADS="1").splitlines()]
+    subprocess.run([peers.PYTHON, __file__, "--draw"], input=json.dumps(growth), text=True, check=True)
+    page(measured, growth, lines)
+
+
+if __name__ == "__main__":
+    draw(json.load(sys.stdin)) if "--draw" in sys.argv else main()
