@@ -2,7 +2,8 @@
 
     python3 benchmarks/performance.py
 
-Runs benchmarks/peers.py (rlberry beside dowise), the example `plan_growth` and the example `roofline`, one after another.
+Runs benchmarks/peers.py (rlberry beside dowise), the example `plan_growth` and the example `roofline`, one after another, each on one
+core.
 """
 
 import csv
@@ -17,9 +18,9 @@ import peers
 DOCS = peers.ROOT / "docs"
 
 
-def example(name, **environment):
+def example(name):
     command = ["cargo", "run", "--release", "--quiet", "--locked", "-p", "dowise", "--example", name]
-    out = subprocess.run(command, cwd=peers.ROOT, check=True, stdout=subprocess.PIPE, text=True, env=dict(os.environ, **environment))
+    out = subprocess.run(command, cwd=peers.ROOT, check=True, stdout=subprocess.PIPE, text=True, env=dict(os.environ, RAYON_NUM_THREADS="1"))
     return out.stdout
 
 
@@ -81,7 +82,7 @@ def page(measured, growth, lines):
 def main():
     measured = peers.measure()
     growth = list(csv.DictReader(io.StringIO(example("plan_growth"))))
-    lines = [json.loads(line) for line in example("roofline", RAYON_NUM_THREADS="1").splitlines()]
+    lines = [json.loads(line) for line in example("roofline").splitlines()]
     subprocess.run([peers.PYTHON, __file__, "--draw"], input=json.dumps(growth), text=True, check=True)
     page(measured, growth, lines)
 

@@ -4,7 +4,7 @@ mod common;
 
 use common::random_world::{Sizes, random_world};
 use dowise::worlds::ManyLevers;
-use dowise::{Kernel, Planner, World};
+use dowise::{Kernel, Knowledge, Learner, Planner, Preset, World};
 
 #[test]
 fn bytes_grow_with_the_states_and_hardly_with_the_interventions() {
@@ -25,4 +25,16 @@ fn a_count_is_no_less_than_what_the_largest_tables_take() {
         let least = 8 * (2 * planner.rewards().len() + 2 * world.n_states() * world.horizon()) as u128;
         assert!(Planner::bytes(&world) >= least + Kernel::bytes(&world));
     }
+}
+
+#[test]
+fn a_learner_that_samples_is_counted_with_what_it_samples_from() {
+    let world = World::new(dowise::worlds::Paper::default().spec().unwrap()).unwrap();
+    let told = Knowledge::of(&world);
+    let bytes = |name: &str| {
+        let preset: Preset = name.parse().unwrap();
+        Learner::bytes(&told, &preset.options(1, 0))
+    };
+    // 8 states, 64 interventions, 8 next states.
+    assert_eq!(bytes("psrl") - bytes("ucbvi"), 13 * 8 * 64 * 8);
 }

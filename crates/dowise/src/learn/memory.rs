@@ -1,6 +1,6 @@
 //! What a learner takes in memory, known before anything is allocated.
 
-use super::{Causes, Knowledge, Learner, Options, States};
+use super::{Causes, Estimate, Knowledge, Learner, Options, States};
 use crate::kernel::{CauseSpace, Kernel};
 use crate::plan::state_scope;
 
@@ -33,10 +33,14 @@ impl Learner {
         };
         let counts: u128 = factors.iter().map(|(rows, _, values)| 4 * rows * (values + 1)).sum();
         let tables: u128 = factors.iter().map(|(_, cells, values)| 8 * cells * values).sum();
+        // Two constants and a variate in single precision, and a flag, for every number that is sampled.
+        let sampled = matches!(options.estimate, Estimate::Posterior { .. });
+        let samples: u128 = factors.iter().map(|(rows, _, values)| 13 * rows * values).sum();
+        let samples = if sampled { samples } else { 0 };
         // Rewards, q, two arrays in between, and the two parts of a width.
         let arrays = 8 * 6 * n_states * n_causes;
         let plan = 16 * (knowledge.horizon() as u128 + 1) * n_states;
         let kernel = if by_action { 0 } else { Kernel::bytes(knowledge) };
-        blocks * (counts + tables) + arrays + plan + kernel
+        blocks * (counts + tables + samples) + arrays + plan + kernel
     }
 }

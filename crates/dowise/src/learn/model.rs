@@ -438,18 +438,14 @@ impl Lookahead for Model {
         let (needs_variance, needs_visits) =
             self.widths.as_ref().map_or((false, false), |w| (w.needs_variance(), w.needs_visits()));
         let center = next_value[0];
-        let [_, square, visits] = &mut self.moments;
         if needs_variance {
             // Centred, so that the difference of moments keeps its digits.
             let squared: Vec<f64> = next_value.iter().map(|v| (v - center) * (v - center)).collect();
-            self.contraction.apply(&self.tables[block], &squared, square, &mut self.spare);
+            self.contraction.apply(&self.tables[block], &squared, &mut self.moments[1], &mut self.spare);
         }
         if needs_visits {
-            let widths = self.widths.as_ref().expect("asked for by a width");
-            let n = next_value.len();
-            let terms: Vec<f64> =
-                self.visits_hs[(stage + 1) * n..(stage + 2) * n].iter().map(|&n| widths.visit_term(n)).collect();
-            self.contraction.apply(&self.tables[block], &terms, visits, &mut self.spare);
+            let terms = self.visit_terms(stage, next_value.len());
+            self.contraction.apply(&self.tables[block], &terms, &mut self.moments[2], &mut self.spare);
         }
         if self.finish_plainly(stage, block, q) {
             return;

@@ -207,9 +207,7 @@ fn stream(
     for &v in others {
         let below = best - x(v);
         for ((p, left), loss) in prob[v * n + first..][..out.len()].iter().zip(&mut *left).zip(&mut *out) {
-            let taken = if *p < *left { *p } else { *left };
-            *left -= taken;
-            *loss += (*p - taken) * below;
+            take(*p, below, left, loss);
         }
     }
     for loss in out {
@@ -238,15 +236,21 @@ fn best_in_balls<const N: usize>(
         let below = best - x(v);
         let p: &[f64; N] = prob[v * n + first..][..N].try_into().expect("so many");
         for i in 0..N {
-            let taken = if p[i] < left[i] { p[i] } else { left[i] };
-            left[i] -= taken;
-            loss[i] += (p[i] - taken) * below;
+            take(p[i], below, &mut left[i], &mut loss[i]);
         }
     }
     for i in 0..N {
         loss[i] = best - loss[i];
     }
     loss
+}
+
+/// Moves what may still be moved of a value's mass to the best value, `below` which it is; what stays is lost.
+#[inline(always)]
+fn take(mass: f64, below: f64, left: &mut f64, loss: &mut f64) {
+    let taken = if mass < *left { mass } else { *left };
+    *left -= taken;
+    *loss += (mass - taken) * below;
 }
 
 /// Σ p(v) x(v) after moving as much mass as allowed from the worst values to the best. `order` sorts values, worst first.
@@ -258,10 +262,35 @@ pub(crate) fn best_in_ball(order: &[usize], p: impl Fn(usize) -> f64, x: impl Fn
     let mut left = movable;
     let mut loss = 0.0;
     for &v in others {
-        let mass = p(v);
-        let taken = mass.min(left);
-        left -= taken;
-        loss += (mass - taken) * (best - x(v));
+        take(p(v), best - x(v), &mut left, &mut loss);
     }
     best - loss
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn balls_of_many_causes_give_the_bits_of_one_ball_after_another() {
+        let number = |i: usize| (i as f64 * 0.618_034).fract();
+        for (n, n_values) in [(1, 3), (7, 5), (8, 4), (23, 3), (130, 6), (300, 2)] {
+            let mut balls = Balls::new(n, n_values);
+            (0..n * n_values).for_each(|i| balls.prob[i] = number(i) / n_values as f64);
+            (0..n).for_each(|c| balls.movable[c] = number(c + 7));
+            let next: Vec<f64> = (0..n_values).map(|v| number(v * v + 3)).collect();
+            let mut order: Vec<usize> = (0..n_values).collect();
+            sort(&mut order, |v| next[v]);
+            let expected: Vec<f64> = (0..n)
+                .map(|c| best_in_ball(&order, |v| balls.prob[v * n + c], |v| next[v], balls.movable[c]))
+                .collect();
+            let mut out = vec![f64::NAN; n];
+            balls.mix(0, |v| &next[v..=v], &mut out);
+            assert_eq!(out, expected, "{n} causes, order found there");
+            balls.prepare(&next);
+            out.fill(f64::NAN);
+            balls.mix(0, |v| &next[v..=v], &mut out);
+            assert_eq!(out, expected, "{n} causes, order found beforehand");
+        }
+    }
 }

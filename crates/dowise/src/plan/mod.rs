@@ -186,7 +186,11 @@ pub(crate) fn backward_induction(
 fn turn_into_losses(q: &mut [f64], cap: f64) {
     simd::wide(
         #[inline(always)]
-        || q.iter_mut().for_each(|q| *q = cap - *q),
+        || {
+            for q in q {
+                *q = cap - *q;
+            }
+        },
     );
 }
 

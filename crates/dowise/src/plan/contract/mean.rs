@@ -207,3 +207,60 @@ fn blend_rows<S: Simd, const N: usize>(simd: S, prob: &[S::f64s], input: &[S::f6
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn numbers(n: usize, from: usize) -> Vec<f64> {
+        (0..n).map(|i| ((i + from) as f64 * 0.618_034).fract()).collect()
+    }
+
+    /// Causes for every way of going over them.
+    const CAUSES: [usize; 12] = [1, 2, 3, 4, 8, 12, 16, 20, 33, 64, 130, 300];
+
+    #[test]
+    fn every_number_of_causes_gives_the_bits_of_the_plain_sum() {
+        for n in CAUSES {
+            for n_values in [2, 3, 5] {
+                let mean = Mean { prob: numbers(2 * n_values * n, 1), n_values, n_causes: n };
+                for (width, n_blocks) in [(1, 1), (1, 3), (n, 1), (n, 3)] {
+                    let input = numbers(n_values * width * n_blocks, 5);
+                    let at = |v: usize| &input[v * width * n_blocks..][..width * n_blocks];
+                    let mut out = vec![f64::NAN; n * n_blocks];
+                    mean.mix_run(1, n_blocks, at, &mut out);
+                    for (i, out) in out.iter().enumerate() {
+                        let x = |v: usize| at(v)[if width == 1 { i / n } else { i }];
+                        let sum = (0..n_values).fold(0.0, |sum, v| sum + mean.prob[(n_values + v) * n + i % n] * x(v));
+                        assert_eq!(*out, sum, "{n} causes, {n_values} values, {n_blocks} blocks of {width}");
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn both_rows_at_once_have_the_bits_of_one_after_the_other() {
+        let mut done = 0;
+        for n in CAUSES {
+            let mean = Mean { prob: numbers(4 * n, 1), n_values: 2, n_causes: n };
+            for n_blocks in [1, 2, 5] {
+                let (inner, n_chunks) = (n_blocks * n, 3);
+                let input = numbers(2 * inner * n_chunks, 9);
+                let mut out = vec![f64::NAN; input.len()];
+                if mean.mix_rows(inner, &input, &mut out) {
+                    done += 1;
+                    let mut expected = vec![f64::NAN; input.len()];
+                    for (input, out) in input.chunks_exact(2 * inner).zip(expected.chunks_exact_mut(2 * inner)) {
+                        for (row, out) in out.chunks_exact_mut(inner).enumerate() {
+                            mean.mix_run(row, n_blocks, |v| &input[v * inner..][..inner], out);
+                        }
+                    }
+                    assert_eq!(out, expected, "{n} causes, {n_blocks} blocks");
+                }
+            }
+        }
+        // At least where the causes fill registers of eight numbers.
+        assert!(done >= 3 * 3, "{done}");
+    }
+}
