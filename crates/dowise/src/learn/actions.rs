@@ -46,6 +46,15 @@ impl ActionList {
         self.forbidden.is_empty() || !self.forbidden[state * self.actions.len() + rank]
     }
 
+    /// Rewards less costs, −∞ where an intervention is not allowed, `[state][intervention]`.
+    pub(crate) fn net(&self, reward_sa: &[f64]) -> Vec<f64> {
+        let n = self.actions.len();
+        let cells = reward_sa.iter().enumerate();
+        let net =
+            |(i, r): (usize, &f64)| if self.allowed(i / n, i % n) { r - self.costs[i % n] } else { f64::NEG_INFINITY };
+        cells.map(net).collect()
+    }
+
     /// Expected value of something that depends on the cause, `[state][cause]`, for every state and intervention.
     pub(crate) fn average(&self, kernel: &Kernel, of_sc: &[f64]) -> Vec<f64> {
         let n_causes = kernel.n_causes();

@@ -132,7 +132,7 @@ impl Learner {
             let entries = c.entries();
             c.restore(&entries);
         });
-        let mut model = Model::new(Rule::Mean, None, &self.layout, counts.len(), self.model.caps.clone(), false);
+        let mut model = Model::new(Rule::Mean, None, &self.layout, counts.len(), self.model.caps.clone(), false, None);
         model.refresh(&self.layout, &mut counts);
         let reading = super::rewards::Reading::<rand_chacha::ChaCha8Rng>::Mean;
         self.rewards.read(&self.layout.state_space, reading, &mut model.reward_sc);

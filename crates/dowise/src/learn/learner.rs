@@ -14,6 +14,7 @@ use super::layout::Layout;
 use super::mechanisms::{self, Mechanisms};
 use super::model::{Model, Rule};
 use super::options::{Cap, Causes, Estimate, Options, Schedule, Width};
+use super::posterior::Contenders;
 use super::rewards::{self, Rewards};
 use super::sets::Confidence;
 use super::width::{Sizes, Widths};
@@ -127,8 +128,25 @@ impl Learner {
             .collect();
         // Real-time dynamic programming never lets a value rise by itself.
         let monotone = options.monotone && options.schedule != Schedule::Visited;
-        let mut model = Model::new(rule, widths, &layout, n_blocks, caps, monotone);
-        rewards.read(&layout.state_space, rewards::Reading::<ChaCha8Rng>::Mean, &mut model.reward_sc);
+        let tolerance = TIE_TOLERANCE * horizon as f64 * range.max(f64::MIN_POSITIVE);
+        let mut reward_sc = vec![0.0; layout.n_states() * layout.n_causes];
+        rewards.read(&layout.state_space, rewards::Reading::<ChaCha8Rng>::Mean, &mut reward_sc);
+        let contenders = match (&rule, &choice) {
+            // Not where a plan is made of single looks, nor where the cap may be less than what a row is worth.
+            (Rule::Posterior { prior }, Choice::Actions(list))
+                if layout.flat
+                    && rewards.is_known()
+                    && Contenders::pays(layout.n_states(), layout.n_causes)
+                    && options.schedule != Schedule::Visited
+                    && !literal =>
+            {
+                let net = list.net(&reward_sc);
+                Some(Box::new(Contenders::new(layout.n_states(), &net, n_blocks, *prior, tolerance)))
+            }
+            _ => None,
+        };
+        let mut model = Model::new(rule, widths, &layout, n_blocks, caps, monotone, contenders);
+        model.reward_sc = reward_sc;
         let counts =
             (0..n_blocks).map(|_| layout.factors.iter().map(|f| Counts::new(f.n_rows, f.n_values)).collect()).collect();
         let mut plan = Plan::new(horizon, layout.n_states());
@@ -136,7 +154,6 @@ impl Learner {
             let n = layout.n_states();
             plan.value_hs.iter_mut().take(horizon * n).enumerate().for_each(|(i, v)| *v = model.caps[i / n]);
         }
-        let tolerance = TIE_TOLERANCE * horizon as f64 * range.max(f64::MIN_POSITIVE);
         // What is learned about P(c | s, a) changes from plan to plan; then there is nothing to hold on to.
         let remembers = match &choice {
             Choice::Keys(kernel) => mechanisms.is_none() && (1..=MOST_MEMORY).contains(&kernel.anchor_bytes(horizon)),

@@ -1,5 +1,6 @@
 //! What a learner takes in memory, known before anything is allocated.
 
+use super::posterior::Contenders;
 use super::{Causes, Estimate, Knowledge, Learner, Options, States};
 use crate::kernel::{CauseSpace, Kernel};
 use crate::plan::state_scope;
@@ -36,7 +37,14 @@ impl Learner {
         // Two constants and a variate in single precision, and a flag, for every number that is sampled.
         let sampled = matches!(options.estimate, Estimate::Posterior { .. });
         let samples: u128 = factors.iter().map(|(rows, _, values)| 13 * rows * values).sum();
-        let samples = if sampled { samples } else { 0 };
+        let samples = match sampled {
+            // Where only some rows are drawn, whole batches of them may take more than the table that is not needed.
+            true if by_action && options.states == States::Flat => {
+                samples.max(Contenders::bytes(n_states, n_causes).saturating_sub(tables))
+            }
+            true => samples,
+            false => 0,
+        };
         // Rewards, q, two arrays in between, and the two parts of a width.
         let arrays = 8 * 6 * n_states * n_causes;
         let plan = 16 * (knowledge.horizon() as u128 + 1) * n_states;

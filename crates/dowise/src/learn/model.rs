@@ -2,7 +2,7 @@
 
 use super::counts::Counts;
 use super::layout::{FactorLayout, Layout};
-use super::posterior::Posterior;
+use super::posterior::{Contenders, Posterior};
 use super::sets::{Balls, Confidence, Intervals};
 use super::sparse::Sparse;
 use super::width::{Parts, Widths};
@@ -124,6 +124,8 @@ pub(crate) struct Model {
     posteriors: Vec<Vec<Posterior>>,
     /// In place of `tables` where rows are better kept by their nonzero entries.
     sparse: Option<Sparse>,
+    /// In place of `tables` and `posteriors` where few of the rows need to be drawn.
+    contenders: Option<Box<Contenders>>,
     widths: Option<Widths>,
     /// Stage-free parts of the width.
     parts: Vec<WidthParts>,
@@ -148,6 +150,7 @@ impl Model {
         n_blocks: usize,
         caps: Vec<f64>,
         monotone: bool,
+        contenders: Option<Box<Contenders>>,
     ) -> Model {
         let n_causes = layout.n_causes;
         let cells = layout.n_states() * n_causes;
@@ -166,19 +169,20 @@ impl Model {
             && !monotone
             && widths.as_ref().is_some_and(|w| !w.needs_variance() && !w.needs_visits());
         let sparse = if plain { Sparse::new(layout.n_states(), cells, n_blocks, &caps) } else { None };
-        let n_tables = if sparse.is_some() { 0 } else { n_blocks };
+        let n_tables = if sparse.is_some() || contenders.is_some() { 0 } else { n_blocks };
         let posterior = |f: &FactorLayout, prior: f64| match f.is_shared() {
             false => Posterior::new(f.n_state_rows, f.n_values, n_causes, prior),
             true => Posterior::new(1, f.n_values, f.n_rows, prior),
         };
         let posteriors = match rule {
-            Rule::Posterior { prior } => {
+            Rule::Posterior { prior } if contenders.is_none() => {
                 vec![layout.factors.iter().map(|f| posterior(f, prior)).collect(); n_blocks]
             }
             _ => Vec::new(),
         };
         Model {
             sparse,
+            contenders,
             posteriors,
             tables: (0..n_tables)
                 .map(|_| layout.factors.iter().map(|f| Table::new(&rule, f, n_causes)).collect())
@@ -286,6 +290,16 @@ impl Model {
 
     /// Draws every row anew from its posterior; a function of the counts and the seed.
     pub(crate) fn sample(&mut self, layout: &Layout, counts: &mut [Vec<Counts>], mut seed: u64) {
+        if let Some(contenders) = &mut self.contenders {
+            for (block, counts) in counts.iter_mut().enumerate() {
+                counts[0].take_touched(&mut self.touched);
+                self.touched
+                    .iter()
+                    .for_each(|&row| contenders.set(block, row as usize, counts[0].values(row as usize)));
+            }
+            contenders.draw_anew(seed);
+            return;
+        }
         let n_causes = self.n_causes;
         for ((tables, posteriors), counts) in self.tables.iter_mut().zip(&mut self.posteriors).zip(counts) {
             let factors = layout.factors.iter().zip(counts).zip(tables).zip(posteriors);
@@ -335,6 +349,11 @@ impl Model {
             for row in state * self.n_causes..(state + 1) * self.n_causes {
                 q.push(self.value(stage, block, row, sparse.expected(block, row, next_value), 0.0, 0.0));
             }
+            return;
+        }
+        if let Some(contenders) = &mut self.contenders {
+            let reward_a = &self.reward_sc[state * self.n_causes..(state + 1) * self.n_causes];
+            contenders.look_at(block, state, next_value, reward_a, q);
             return;
         }
         self.prepare(block, next_value);
@@ -431,6 +450,10 @@ impl Lookahead for Model {
         if let Some(mut sparse) = self.sparse.take() {
             sparse.look(stage, block, next_value, |row, mean| self.value(stage, block, row, mean, 0.0, 0.0), q);
             self.sparse = Some(sparse);
+            return;
+        }
+        if let Some(contenders) = &mut self.contenders {
+            contenders.look(block, next_value, &self.reward_sc, q);
             return;
         }
         self.prepare(block, next_value);

@@ -42,3 +42,31 @@ fn a_seed_keeps_its_actions_and_its_regret() {
         .collect();
     assert_eq!(found, PINNED);
 }
+
+/// Enough interventions that a sampling learner does not draw all of their rows.
+#[test]
+fn many_interventions_keep_their_regret_through_saving_and_give_reasons() {
+    let arena = Arena::new(dowise::World::new(dowise::worlds::Paper::default().spec().unwrap()).unwrap());
+    let options = "psrl".parse::<Preset>().unwrap().options(100, 7);
+    let mut learner = Learner::new(&arena.knowledge(), options.clone()).expect("a learner");
+    let undisturbed = arena.regrets(options, 7);
+    let (mut run, mut regret) = (arena.run(7), 0.0);
+    for (episode, as_before) in undisturbed.into_iter().enumerate() {
+        if episode == 50 {
+            learner = Learner::restore(&arena.knowledge(), &learner.save()).expect("what was saved");
+        }
+        if episode == 70 {
+            // Looks at rows that no plan has asked for; what is drawn later does not change.
+            let reasons = learner.explain(1, 3, 64);
+            let mut now = learner.clone();
+            dowise::Agent::begin_episode(&mut now);
+            assert_eq!(reasons.preferred.len(), 64);
+            assert!((reasons.preferred[0].hoped - now.plan().value(1, 3)).abs() < 1e-12);
+            assert!(reasons.preferred.iter().all(|p| p.hoped <= reasons.preferred[0].hoped + 1e-9));
+        }
+        let now = run.episode(&mut learner).regret;
+        assert_eq!(now, as_before, "episode {episode}");
+        regret += now;
+    }
+    assert_eq!(regret, 9.067120911967361);
+}

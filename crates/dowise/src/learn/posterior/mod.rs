@@ -1,9 +1,12 @@
 //! Samples from Dirichlet and Beta posteriors.
 
+mod contenders;
 mod functions;
+mod gammas;
 mod lanes;
 mod table;
 
+pub(crate) use contenders::Contenders;
 pub(crate) use table::Posterior;
 
 use rand::Rng;
