@@ -39,6 +39,21 @@ impl Anchor {
         size_of::<Anchor>() + numbers * size_of::<f64>()
     }
 
+    /// With room for what is to be remembered of so many settings and causes.
+    fn with_room(n_settings: usize, n_causes: usize) -> Anchor {
+        if n_settings <= FEW {
+            return Anchor::default();
+        }
+        let kept = n_kept(n_settings);
+        Anchor {
+            loss: Vec::with_capacity(n_causes),
+            kept: Vec::with_capacity(kept),
+            prob: Vec::with_capacity(kept * n_causes),
+            cost: Vec::with_capacity(kept),
+            rest: 0.0,
+        }
+    }
+
     fn remember(
         &mut self,
         row: &Row<'_>,
@@ -127,6 +142,16 @@ impl Kernel {
             }
         };
         (best, Action(group.settings[row.setting(chosen)].part))
+    }
+
+    /// Memories for so many stages, `[stage][state]`.
+    pub(crate) fn anchors(&self, horizon: usize) -> Vec<Anchor> {
+        let room = |group: &super::group::Group, state| group.row(group.row_of(state)).n;
+        let all = (0..horizon * self.n_states()).map(|i| match &self.groups[..] {
+            [group] => Anchor::with_room(room(group, i % self.n_states()), self.n_causes()),
+            _ => Anchor::default(),
+        });
+        all.collect()
     }
 
     /// Bytes that memories for so many stages take at most.

@@ -23,6 +23,7 @@ impl Learner {
 
     pub(super) fn explore(&mut self, probability: f64) {
         let n = self.layout.n_states();
+        self.planned.reserve(self.plan.policy_hs.len());
         for i in 0..self.plan.policy_hs.len() {
             if let Some(action) = self.explored(i / n, i % n, probability) {
                 self.planned.push((i, self.plan.policy_hs[i]));

@@ -15,6 +15,15 @@ pub(crate) struct Layout {
     pub(crate) factors: Vec<FactorLayout>,
     /// Whether there is one factor that sees the whole state and every cause.
     pub(crate) flat: bool,
+    /// For each state factor: whose state rows its value moves, and how far.
+    moves: Vec<Vec<(usize, usize)>>,
+}
+
+/// Buffers of [`Layout::for_each_state`], kept between calls.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Walk {
+    rows: Vec<usize>,
+    digits: Vec<usize>,
 }
 
 /// Rows of one factor.
@@ -122,7 +131,16 @@ impl Layout {
                 })
                 .collect(),
         };
-        Layout { horizon: world.horizon(), state_space: space, n_causes, factors, flat: states == States::Flat }
+        let moves = (0..space.n_axes())
+            .map(|digit| {
+                let scopes = factors.iter().enumerate();
+                let own = |(i, f): (usize, &FactorLayout)| {
+                    f.scope.iter().filter(|(d, _)| *d == digit).map(|(_, stride)| (i, *stride)).collect::<Vec<_>>()
+                };
+                scopes.flat_map(own).collect()
+            })
+            .collect();
+        Layout { horizon: world.horizon(), state_space: space, n_causes, factors, flat: states == States::Flat, moves }
     }
 
     pub(crate) fn n_states(&self) -> usize {
@@ -135,35 +153,22 @@ impl Layout {
     }
 
     /// Calls `visit(state, state rows of all factors)` for every state in order, updating rows digit by digit.
-    pub(crate) fn for_each_state(&self, mut visit: impl FnMut(usize, &[usize])) {
-        let mut rows = vec![0usize; self.factors.len()];
-        if self.flat {
-            for s in 0..self.n_states() {
-                rows[0] = s;
-                visit(s, &rows);
-            }
-            return;
-        }
+    pub(crate) fn for_each_state(&self, walk: &mut Walk, mut visit: impl FnMut(usize, &[usize])) {
+        let Walk { rows, digits } = walk;
         let sizes = self.state_space.sizes();
-        // For each state factor: whose rows it moves, and how far.
-        let moves: Vec<Vec<(usize, usize)>> = (0..sizes.len())
-            .map(|digit| {
-                let scopes = self.factors.iter().enumerate();
-                scopes
-                    .flat_map(|(i, f)| f.scope.iter().filter(|(d, _)| *d == digit).map(move |(_, stride)| (i, *stride)))
-                    .collect()
-            })
-            .collect();
-        let mut digits = vec![0usize; sizes.len()];
+        rows.clear();
+        rows.resize(self.factors.len(), 0);
+        digits.clear();
+        digits.resize(sizes.len(), 0);
         for s in 0..self.n_states() {
-            visit(s, &rows);
+            visit(s, rows);
             for d in (0..sizes.len()).rev() {
                 digits[d] += 1;
                 if digits[d] < sizes[d] {
-                    moves[d].iter().for_each(|&(i, stride)| rows[i] += stride);
+                    self.moves[d].iter().for_each(|&(i, stride)| rows[i] += stride);
                     break;
                 }
-                moves[d].iter().for_each(|&(i, stride)| rows[i] -= stride * (sizes[d] - 1));
+                self.moves[d].iter().for_each(|&(i, stride)| rows[i] -= stride * (sizes[d] - 1));
                 digits[d] = 0;
             }
         }

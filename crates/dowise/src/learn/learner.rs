@@ -18,7 +18,7 @@ use super::posterior::Contenders;
 use super::rewards::{self, Rewards};
 use super::sets::Confidence;
 use super::width::{Sizes, Widths};
-use crate::kernel::{Anchor, CauseSpace, Kernel, mix};
+use crate::kernel::{CauseSpace, Kernel, mix};
 use crate::plan::{Buffers, Chooser, Plan, TIE_TOLERANCE, Ties, backward_induction, rewards_by_cause};
 use crate::world::{Action, VarId};
 
@@ -155,11 +155,14 @@ impl Learner {
             plan.value_hs.iter_mut().take(horizon * n).enumerate().for_each(|(i, v)| *v = model.caps[i / n]);
         }
         // What is learned about P(c | s, a) changes from plan to plan; then there is nothing to hold on to.
-        let remembers = match &choice {
-            Choice::Keys(kernel) => mechanisms.is_none() && (1..=MOST_MEMORY).contains(&kernel.anchor_bytes(horizon)),
-            Choice::Actions(_) => false,
+        let anchors = match &choice {
+            Choice::Keys(kernel)
+                if mechanisms.is_none() && (1..=MOST_MEMORY).contains(&kernel.anchor_bytes(horizon)) =>
+            {
+                kernel.anchors(horizon)
+            }
+            _ => Vec::new(),
         };
-        let anchors = if remembers { vec![Anchor::default(); horizon * layout.n_states()] } else { Vec::new() };
         let mut learner = Learner {
             knowledge: knowledge.clone(),
             key_causes,
@@ -231,23 +234,26 @@ impl Learner {
 
     /// Brings rewards, kernel and transitions up to date with what was seen.
     pub(super) fn refresh(&mut self) -> LearnResult<()> {
-        let log = match &self.model_rule() {
-            Rule::Sets(confidence) => confidence.log,
-            _ => union_log(&self.layout, &self.rewards, &self.mechanisms, self.sizes()),
-        };
-        let mut rng = self.rng();
         let sampled = matches!(self.options.estimate, Estimate::Posterior { .. });
-        let scale = match self.options.estimate {
-            Estimate::Sets(_) => 1.0,
-            Estimate::Width(_) => self.options.scale,
-            _ => 0.0,
-        };
         if sampled {
             let seed = mix(self.options.seed ^ mix(self.episode ^ 0x726f_7773));
             self.model.sample(&self.layout, &mut self.counts, seed);
         } else {
             self.model.refresh(&self.layout, &mut self.counts);
         }
+        if self.rewards.is_known() && self.mechanisms.is_none() {
+            return Ok(());
+        }
+        let log = match &self.model_rule() {
+            Rule::Sets(confidence) => confidence.log,
+            _ => union_log(&self.layout, &self.rewards, &self.mechanisms, self.sizes()),
+        };
+        let mut rng = self.rng();
+        let scale = match self.options.estimate {
+            Estimate::Sets(_) => 1.0,
+            Estimate::Width(_) => self.options.scale,
+            _ => 0.0,
+        };
         if !self.rewards.is_known() {
             let reading =
                 if sampled { rewards::Reading::Sampled(&mut rng) } else { rewards::Reading::Optimistic { log, scale } };

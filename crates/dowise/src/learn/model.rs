@@ -1,13 +1,13 @@
 //! Counts become a look ahead: means, widths, confidence sets or posterior samples. The only place where optimism enters.
 
 use super::counts::Counts;
-use super::layout::{FactorLayout, Layout};
+use super::layout::{FactorLayout, Layout, Walk};
 use super::posterior::{Contenders, Posterior};
 use super::sets::{Balls, Confidence, Intervals};
 use super::sparse::Sparse;
 use super::width::{Parts, Widths};
 use crate::kernel::mix;
-use crate::plan::{Contraction, Lookahead, Mean, Mix};
+use crate::plan::{Contraction, Lookahead, Mean, Mix, turn_into_losses};
 use crate::simd;
 
 /// How rows of counts are turned into rows of a model.
@@ -108,6 +108,8 @@ struct WidthParts {
     /// `[state][cause]`; infinite where some factor was never seen.
     first: Vec<f64>,
     second: Vec<f64>,
+    /// Whether a row of some factor was seen since they were added up, `[factor][state row][cause]`; empty for a single one.
+    stale: Vec<Vec<bool>>,
 }
 
 /// What a learner believes, laid out for backward induction.
@@ -139,7 +141,12 @@ pub(crate) struct Model {
     pub(crate) visits_hs: Vec<u32>,
     spare: Vec<f64>,
     moments: [Vec<f64>; 3],
+    /// What is averaged besides the next value.
+    terms: Vec<f64>,
     touched: Vec<u32>,
+    walk: Walk,
+    /// Causes of one state of which a row was seen.
+    stale: Vec<bool>,
 }
 
 impl Model {
@@ -192,7 +199,10 @@ impl Model {
                 Some(widths) => {
                     let unseen = |(i, f): (usize, &FactorLayout)| vec![widths.of_count(i, 0); f.n_rows];
                     let of_rows = layout.factors.iter().enumerate().map(unseen).collect();
-                    vec![WidthParts { of_rows, first: vec![f64::INFINITY; cells], second: vec![0.0; cells] }; n_blocks]
+                    let fresh = |f: &FactorLayout| vec![false; f.n_state_rows * n_causes];
+                    let stale = if layout.flat { vec![] } else { layout.factors.iter().map(fresh).collect() };
+                    let (first, second) = (vec![f64::INFINITY; cells], vec![0.0; cells]);
+                    vec![WidthParts { of_rows, first, second, stale }; n_blocks]
                 }
             },
             rule,
@@ -207,7 +217,10 @@ impl Model {
             visits_hs: vec![0; (layout.horizon + 1) * layout.n_states()],
             spare: Vec::new(),
             moments: Default::default(),
+            terms: Vec::new(),
             touched: Vec::new(),
+            walk: Walk::default(),
+            stale: Vec::new(),
         }
     }
 
@@ -240,6 +253,8 @@ impl Model {
                         if layout.flat {
                             let joined = widths.join(std::iter::once(parts.of_rows[0][row]));
                             (parts.first[row], parts.second[row]) = (joined.first, joined.second);
+                        } else {
+                            factor.for_each_cell(row, |cell| parts.stale[i][cell] = true);
                         }
                     }
                 }
@@ -274,18 +289,25 @@ impl Model {
         }
     }
 
-    /// Adds the factors' widths up for every state and cause.
+    /// Adds the factors' widths up for every state and cause of which a row was seen.
     fn refresh_parts(&mut self, layout: &Layout, block: usize) {
         let widths = self.widths.as_ref().expect("asked for by the caller");
         let n_causes = self.n_causes;
-        let WidthParts { of_rows, first, second } = &mut self.parts[block];
-        layout.for_each_state(|s, rows| {
-            for c in 0..n_causes {
+        let WidthParts { of_rows, first, second, stale } = &mut self.parts[block];
+        let now = &mut self.stale;
+        layout.for_each_state(&mut self.walk, |s, rows| {
+            now.clear();
+            now.resize(n_causes, false);
+            for (stale, row) in stale.iter().zip(rows) {
+                now.iter_mut().zip(&stale[row * n_causes..][..n_causes]).for_each(|(now, stale)| *now |= stale);
+            }
+            for (c, _) in now.iter().enumerate().filter(|(_, stale)| **stale) {
                 let of_factors = layout.factors.iter().zip(rows).zip(&*of_rows);
                 let joined = widths.join(of_factors.map(|((factor, &row), of)| of[factor.row(row, c, n_causes)]));
                 (first[s * n_causes + c], second[s * n_causes + c]) = (joined.first, joined.second);
             }
         });
+        stale.iter_mut().for_each(|stale| stale.fill(false));
     }
 
     /// Draws every row anew from its posterior; a function of the counts and the seed.
@@ -363,14 +385,14 @@ impl Model {
         let needs_variance = self.widths.as_ref().is_some_and(|w| w.needs_variance());
         let center = next_value[0];
         if needs_variance {
-            let squared: Vec<f64> = next_value.iter().map(|v| (v - center) * (v - center)).collect();
-            expect_at(layout, order(), &self.tables[block], self.n_causes, state, &squared, square);
+            square_into(next_value, center, &mut self.terms);
+            expect_at(layout, order(), &self.tables[block], self.n_causes, state, &self.terms, square);
         }
         let mut visits = Vec::new();
         if self.needs_visits() {
-            let terms = self.visit_terms(stage, next_value.len());
+            self.visit_terms(stage, next_value.len());
             let order = self.contraction.order();
-            expect_at(layout, order, &self.tables[block], self.n_causes, state, &terms, &mut visits);
+            expect_at(layout, order, &self.tables[block], self.n_causes, state, &self.terms, &mut visits);
         }
         q.clear();
         for c in 0..self.n_causes {
@@ -391,13 +413,15 @@ impl Model {
         }
     }
 
-    fn visit_terms(&self, stage: usize, n_states: usize) -> Vec<f64> {
+    fn visit_terms(&mut self, stage: usize, n_states: usize) {
         let widths = self.widths.as_ref().expect("asked for by a width");
-        self.visits_hs[(stage + 1) * n_states..(stage + 2) * n_states].iter().map(|&n| widths.visit_term(n)).collect()
+        let visits = &self.visits_hs[(stage + 1) * n_states..(stage + 2) * n_states];
+        self.terms.clear();
+        self.terms.extend(visits.iter().map(|&n| widths.visit_term(n)));
     }
 
-    /// Where the width needs no variance: min(cap, reward + mean + width) for all cells in one loop.
-    fn finish_plainly(&self, stage: usize, block: usize, q: &mut [f64]) -> bool {
+    /// Where the width needs no variance: min(cap, reward + mean + width) for all cells in one loop, or the cap less that.
+    fn finish_plainly<const LOSSES: bool>(&self, stage: usize, block: usize, q: &mut [f64]) -> bool {
         let cap = self.caps[stage];
         if !self.ceiling.is_empty() {
             return false;
@@ -408,7 +432,8 @@ impl Model {
                 #[inline(always)]
                 || {
                     for (q, r) in q.iter_mut().zip(rewards) {
-                        *q = capped(r + *q, cap);
+                        let value = capped(r + *q, cap);
+                        *q = if LOSSES { cap - value } else { value };
                     }
                 },
             ),
@@ -418,7 +443,8 @@ impl Model {
                     let WidthParts { first, second, .. } = &self.parts[block];
                     let (first, second) = (&first[..q.len()], &second[..q.len()]);
                     for (((q, r), first), second) in q.iter_mut().zip(rewards).zip(first).zip(second) {
-                        *q = capped(r + *q + plain.of(*first, *second), cap);
+                        let value = capped(r + *q + plain.of(*first, *second), cap);
+                        *q = if LOSSES { cap - value } else { value };
                     }
                 },
             ),
@@ -444,17 +470,18 @@ impl Model {
     }
 }
 
-impl Lookahead for Model {
-    fn look(&mut self, stage: usize, next_value: &[f64], q: &mut Vec<f64>) {
+impl Model {
+    /// q of a stage. Says whether losses were written in its place, as wished.
+    fn look_for<const LOSSES: bool>(&mut self, stage: usize, next_value: &[f64], q: &mut Vec<f64>) -> bool {
         let block = self.block(stage);
         if let Some(mut sparse) = self.sparse.take() {
             sparse.look(stage, block, next_value, |row, mean| self.value(stage, block, row, mean, 0.0, 0.0), q);
             self.sparse = Some(sparse);
-            return;
+            return false;
         }
         if let Some(contenders) = &mut self.contenders {
             contenders.look(block, next_value, &self.reward_sc, q);
-            return;
+            return false;
         }
         self.prepare(block, next_value);
         self.contraction.apply(&self.tables[block], next_value, q, &mut self.spare);
@@ -463,15 +490,15 @@ impl Lookahead for Model {
         let center = next_value[0];
         if needs_variance {
             // Centred, so that the difference of moments keeps its digits.
-            let squared: Vec<f64> = next_value.iter().map(|v| (v - center) * (v - center)).collect();
-            self.contraction.apply(&self.tables[block], &squared, &mut self.moments[1], &mut self.spare);
+            square_into(next_value, center, &mut self.terms);
+            self.contraction.apply(&self.tables[block], &self.terms, &mut self.moments[1], &mut self.spare);
         }
         if needs_visits {
-            let terms = self.visit_terms(stage, next_value.len());
-            self.contraction.apply(&self.tables[block], &terms, &mut self.moments[2], &mut self.spare);
+            self.visit_terms(stage, next_value.len());
+            self.contraction.apply(&self.tables[block], &self.terms, &mut self.moments[2], &mut self.spare);
         }
-        if self.finish_plainly(stage, block, q) {
-            return;
+        if self.finish_plainly::<LOSSES>(stage, block, q) {
+            return LOSSES;
         }
         for cell in 0..q.len() {
             let mean = q[cell];
@@ -483,12 +510,31 @@ impl Lookahead for Model {
         if !self.ceiling.is_empty() {
             self.ceiling[stage * q.len()..][..q.len()].copy_from_slice(q);
         }
+        false
+    }
+}
+
+impl Lookahead for Model {
+    fn look(&mut self, stage: usize, next_value: &[f64], q: &mut Vec<f64>) {
+        self.look_for::<false>(stage, next_value, q);
+    }
+
+    fn losses(&mut self, stage: usize, next_value: &[f64], out: &mut Vec<f64>) {
+        if !self.look_for::<true>(stage, next_value, out) {
+            turn_into_losses(out, self.caps[stage]);
+        }
     }
 
     fn cap(&self, stage: usize) -> f64 {
         debug_assert!(stage < self.horizon);
         self.caps[stage]
     }
+}
+
+/// (V − center)², of every next value.
+fn square_into(next_value: &[f64], center: f64, out: &mut Vec<f64>) {
+    out.clear();
+    out.extend(next_value.iter().map(|v| (v - center) * (v - center)));
 }
 
 /// The lesser of two numbers, neither of which is NaN: one instruction, unlike [`f64::min`].

@@ -26,6 +26,12 @@ pub(crate) trait Lookahead {
     /// Fills `q[state][cause]` for a stage (from 0) from the values of the next stage.
     fn look(&mut self, stage: usize, next_value: &[f64], q: &mut Vec<f64>);
 
+    /// The same as losses: cap − q.
+    fn losses(&mut self, stage: usize, next_value: &[f64], out: &mut Vec<f64>) {
+        self.look(stage, next_value, out);
+        turn_into_losses(out, self.cap(stage));
+    }
+
     /// An upper bound of every q and of the value at a stage.
     fn cap(&self, stage: usize) -> f64;
 }
@@ -152,11 +158,10 @@ pub(crate) fn backward_induction(
     let n_causes = chooser.n_causes();
     for stage in (0..plan.horizon).rev() {
         let (now, next) = plan.value_hs.split_at_mut((stage + 1) * n);
-        lookahead.look(stage, &next[..n], &mut buffers.q_sc);
         let cap = lookahead.cap(stage);
         let (value, policy) = (&mut now[stage * n..], &mut plan.policy_hs[stage * n..(stage + 1) * n]);
         if n < PARALLEL_STATES {
-            turn_into_losses(&mut buffers.q_sc, cap);
+            lookahead.losses(stage, &next[..n], &mut buffers.q_sc);
             let rows = buffers.q_sc.chunks_exact(n_causes);
             for (s, ((loss, v), a)) in rows.zip(value).zip(policy).enumerate() {
                 let (tie, scratch) = (ties.at(stage, s), &mut buffers.scratch);
@@ -167,6 +172,7 @@ pub(crate) fn backward_induction(
                 (*v, *a) = (cap - least, action);
             }
         } else {
+            lookahead.look(stage, &next[..n], &mut buffers.q_sc);
             buffers
                 .q_sc
                 .par_chunks_exact_mut(n_causes)
@@ -183,7 +189,7 @@ pub(crate) fn backward_induction(
     }
 }
 
-fn turn_into_losses(q: &mut [f64], cap: f64) {
+pub(crate) fn turn_into_losses(q: &mut [f64], cap: f64) {
     simd::wide(
         #[inline(always)]
         || {

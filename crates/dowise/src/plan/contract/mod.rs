@@ -112,6 +112,12 @@ impl Contraction {
             out.resize(self.n_causes, value[0]);
             return;
         };
+        if value.iter().all(|&v| v == 0.0) {
+            // As after the last stage.
+            out.clear();
+            out.resize(last.n_blocks * self.n_causes, 0.0);
+            return;
+        }
         let whole = self.slabs.from;
         for (i, step) in self.steps[..whole].iter().enumerate() {
             // All that follows, slab by slab, is one more step; it must land in `out`, so the buffers alternate backwards.
