@@ -99,12 +99,11 @@ impl Expectation {
         }
     }
 
-    /// Two products and a sum for each number that a step makes; every step but the first reads as much as it writes.
+    /// Two products and a sum for each number and factor; every next value has to be read once, and every number written once.
     pub fn work(&self) -> Work {
         let array = (self.value.len() * self.n_causes) as f64;
-        let (steps, slab) = (self.factors.len() as f64, array.min(crate::plan::SLAB as f64));
-        let (read, written) = (8.0 * array * (steps - 1.0), 8.0 * array * steps);
-        Work { flops: 3.0 * array * steps, read, written, resident: 16.0 * slab }
+        let (read, written) = (8.0 * self.value.len() as f64, 8.0 * array);
+        Work { flops: 3.0 * array * self.factors.len() as f64, read, written, resident: read + written }
     }
 
     /// As learners and planners do it.

@@ -5,7 +5,7 @@ mod evaluate;
 mod mixed;
 mod truth;
 
-pub(crate) use contract::{Contraction, Mean, Mix, SLAB};
+pub(crate) use contract::{Contraction, Mean, Mix};
 pub(crate) use evaluate::Evaluator;
 pub use truth::{PlanError, Planner};
 pub(crate) use truth::{rewards_by_cause, rows_by_cause, scope_strides, state_scope};

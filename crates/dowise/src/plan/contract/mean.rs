@@ -3,6 +3,7 @@
 use pulp::{Simd, WithSimd};
 
 use super::Mix;
+use super::own::quarters;
 use crate::simd;
 
 /// A known distribution for every row and cause: the plain expectation.
@@ -20,12 +21,24 @@ impl Mix for Mean {
         self.mix_run(row, 1, at, out);
     }
 
-    #[inline(always)]
-    fn mix_rows(&self, inner: usize, input: &[f64], output: &mut [f64]) -> bool {
-        let n = self.n_causes;
-        self.n_values == 2
-            && self.prob.len() == 4 * n
-            && simd::wide_registers(BlendRows { prob: &self.prob, n, inner, input, output })
+    fn fits_in_place(&self) -> bool {
+        self.n_values == 2 && self.prob.len() == 4 * self.n_causes && self.n_causes.is_multiple_of(MOST_LANES)
+    }
+
+    fn mix_one(&self, inner: usize, array: &mut [f64]) {
+        simd::wide_registers(One { prob: &self.prob, n: self.n_causes, inner, array });
+    }
+
+    fn mix_two(&self, then: &Self, inner: usize, array: &mut [f64]) {
+        simd::wide_registers(Two { outer: &self.prob, inner: &then.prob, n: self.n_causes, size: inner, array });
+    }
+
+    fn mix_quarters(&self, then: &Self, parts: [&mut [f64]; 4]) {
+        simd::wide_registers(Quarters { outer: &self.prob, inner: &then.prob, n: self.n_causes, parts });
+    }
+
+    fn spread_quarters(&self, then: &Self, values: [&[f64]; 4], parts: [&mut [f64]; 4]) {
+        simd::wide_registers(SpreadQuarters { outer: &self.prob, inner: &then.prob, n: self.n_causes, values, parts });
     }
 
     #[inline(always)]
@@ -149,63 +162,220 @@ fn blend<'a, const N: usize>(prob: &[f64], at: impl Fn(usize) -> &'a [f64], out:
     }
 }
 
-/// Two rows of two values: p x + q y and r x + t y for every chunk of x and y, register by register. Left to itself the
-/// compiler goes over blocks in place of causes, and gathers numbers one by one.
-struct BlendRows<'a> {
+/// Numbers in the widest registers that are used.
+const MOST_LANES: usize = 4;
+
+/// One binary factor in place, register by register: left to itself the compiler goes over blocks in place of causes, and
+/// gathers numbers one by one.
+struct One<'a> {
     /// `[row][value][cause]`
     prob: &'a [f64],
     n: usize,
     inner: usize,
-    input: &'a [f64],
-    output: &'a mut [f64],
+    array: &'a mut [f64],
 }
 
-impl WithSimd for BlendRows<'_> {
-    type Output = bool;
+impl WithSimd for One<'_> {
+    type Output = ();
 
     #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) -> bool {
-        let BlendRows { prob, n, inner, input, output } = self;
-        if !n.is_multiple_of(S::F64_LANES) {
-            return false;
-        }
+    fn with_simd<S: Simd>(self, simd: S) {
+        let One { prob, n, inner, array } = self;
         let (prob, n, inner) = (S::as_simd_f64s(prob).0, n / S::F64_LANES, inner / S::F64_LANES);
-        let (input, output) = (S::as_simd_f64s(input).0, S::as_mut_simd_f64s(output).0);
-        for (input, output) in input.chunks_exact(2 * inner).zip(output.chunks_exact_mut(2 * inner)) {
-            // Known sizes let the probabilities stay in registers.
-            match n {
-                1 => blend_rows::<S, 1>(simd, prob, input, output),
-                2 => blend_rows::<S, 2>(simd, prob, input, output),
-                4 => blend_rows::<S, 4>(simd, prob, input, output),
-                _ => {
-                    let (x, y) = input.split_at(inner);
-                    let (first, second) = output.split_at_mut(inner);
+        let array = S::as_mut_simd_f64s(array).0;
+        // Known sizes let the probabilities stay in registers.
+        match n {
+            1 => one_of::<S, 1>(simd, prob, inner, array),
+            2 => one_of::<S, 2>(simd, prob, inner, array),
+            4 => one_of::<S, 4>(simd, prob, inner, array),
+            _ => {
+                for chunk in array.chunks_exact_mut(2 * inner) {
+                    let (x, y) = chunk.split_at_mut(inner);
                     for i in 0..inner {
-                        let [p, q, r, t] = [0, 1, 2, 3].map(|k| prob[k * n + i % n]);
-                        first[i] = simd.add_f64s(simd.mul_f64s(p, x[i]), simd.mul_f64s(q, y[i]));
-                        second[i] = simd.add_f64s(simd.mul_f64s(r, x[i]), simd.mul_f64s(t, y[i]));
+                        let p = [0, 1, 2, 3].map(|k| prob[k * n + i % n]);
+                        (x[i], y[i]) = both_rows(simd, p, x[i], y[i]);
                     }
                 }
             }
         }
-        true
     }
 }
 
-/// One chunk, N registers of causes in a block.
 #[inline(always)]
-fn blend_rows<S: Simd, const N: usize>(simd: S, prob: &[S::f64s], input: &[S::f64s], output: &mut [S::f64s]) {
+fn one_of<S: Simd, const N: usize>(simd: S, prob: &[S::f64s], inner: usize, array: &mut [S::f64s]) {
     let &[p, q, r, t] = prob.as_chunks::<N>().0 else { return };
-    let half = input.len() / 2;
-    let (x, y) = (input[..half].as_chunks::<N>().0, input[half..].as_chunks::<N>().0);
-    let (first, second) = output.split_at_mut(half);
-    let outputs = first.as_chunks_mut::<N>().0.iter_mut().zip(second.as_chunks_mut::<N>().0);
-    for ((first, second), (x, y)) in outputs.zip(x.iter().zip(y)) {
-        for c in 0..N {
-            first[c] = simd.add_f64s(simd.mul_f64s(p[c], x[c]), simd.mul_f64s(q[c], y[c]));
-            second[c] = simd.add_f64s(simd.mul_f64s(r[c], x[c]), simd.mul_f64s(t[c], y[c]));
+    for chunk in array.chunks_exact_mut(2 * inner) {
+        let (x, y) = chunk.split_at_mut(inner);
+        for (x, y) in x.as_chunks_mut::<N>().0.iter_mut().zip(y.as_chunks_mut::<N>().0) {
+            for c in 0..N {
+                (x[c], y[c]) = both_rows(simd, [p[c], q[c], r[c], t[c]], x[c], y[c]);
+            }
         }
     }
+}
+
+/// Two binary factors in place, one inside of the other.
+struct Two<'a> {
+    outer: &'a [f64],
+    inner: &'a [f64],
+    n: usize,
+    /// Numbers inside of the inner one.
+    size: usize,
+    array: &'a mut [f64],
+}
+
+impl WithSimd for Two<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        let Two { outer, inner, n, size, array } = self;
+        let [outer, inner] = [S::as_simd_f64s(outer).0, S::as_simd_f64s(inner).0];
+        let (n, size) = (n / S::F64_LANES, size / S::F64_LANES);
+        let array = S::as_mut_simd_f64s(array).0;
+        // Known sizes let short loops be unrolled.
+        match (n, size / n) {
+            (1, 1) => in_chunks_of::<S, 1, 1>(simd, outer, inner, array),
+            (1, 2) => in_chunks_of::<S, 1, 2>(simd, outer, inner, array),
+            (1, 4) => in_chunks_of::<S, 1, 4>(simd, outer, inner, array),
+            (2, 1) => in_chunks_of::<S, 2, 1>(simd, outer, inner, array),
+            (2, 2) => in_chunks_of::<S, 2, 2>(simd, outer, inner, array),
+            (2, 4) => in_chunks_of::<S, 2, 4>(simd, outer, inner, array),
+            (4, 1) => in_chunks_of::<S, 4, 1>(simd, outer, inner, array),
+            (4, 2) => in_chunks_of::<S, 4, 2>(simd, outer, inner, array),
+            (4, 4) => in_chunks_of::<S, 4, 4>(simd, outer, inner, array),
+            _ => array.chunks_exact_mut(4 * size).for_each(
+                #[inline(always)]
+                |chunk| in_quarters(simd, outer, inner, n, quarters(chunk)),
+            ),
+        }
+    }
+}
+
+/// Chunks of four times Q blocks of N registers.
+#[inline(always)]
+fn in_chunks_of<S: Simd, const N: usize, const Q: usize>(
+    simd: S,
+    outer: &[S::f64s],
+    inner: &[S::f64s],
+    array: &mut [S::f64s],
+) {
+    let (&[a, b, c, d], &[e, f, g, h]) = (outer.as_chunks::<N>().0, inner.as_chunks::<N>().0) else { return };
+    let chunks = array.as_chunks_mut::<N>().0.as_chunks_mut::<Q>().0.as_chunks_mut::<4>().0;
+    for tile in chunks.chunks_mut(TILE / Q) {
+        for k in 0..N {
+            let (p, q) = ([a[k], b[k], c[k], d[k]], [e[k], f[k], g[k], h[k]]);
+            for [x, y, z, w] in &mut *tile {
+                for i in 0..Q {
+                    [x[i][k], y[i][k], z[i][k], w[i][k]] = four_rows(simd, p, q, [x[i][k], y[i][k], z[i][k], w[i][k]]);
+                }
+            }
+        }
+    }
+}
+
+/// Two binary factors in the same places of the four quarters of a chunk.
+struct Quarters<'a> {
+    outer: &'a [f64],
+    inner: &'a [f64],
+    n: usize,
+    parts: [&'a mut [f64]; 4],
+}
+
+impl WithSimd for Quarters<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        let Quarters { outer, inner, n, parts } = self;
+        let parts = parts.map(|part| S::as_mut_simd_f64s(part).0);
+        in_quarters(simd, S::as_simd_f64s(outer).0, S::as_simd_f64s(inner).0, n / S::F64_LANES, parts);
+    }
+}
+
+/// The same from values that all causes share.
+struct SpreadQuarters<'a> {
+    outer: &'a [f64],
+    inner: &'a [f64],
+    n: usize,
+    values: [&'a [f64]; 4],
+    parts: [&'a mut [f64]; 4],
+}
+
+impl WithSimd for SpreadQuarters<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        let SpreadQuarters { outer, inner, n, values: [e, f, g, h], parts } = self;
+        let [outer, inner] = [S::as_simd_f64s(outer).0, S::as_simd_f64s(inner).0];
+        let n = n / S::F64_LANES;
+        let [x, y, z, w] = parts.map(|part| S::as_mut_simd_f64s(part).0.chunks_exact_mut(n));
+        let (parts, values) = (x.zip(y).zip(z).zip(w), e.iter().zip(f).zip(g).zip(h));
+        for ((((x, y), z), w), (((e, f), g), h)) in parts.zip(values) {
+            let values = [e, f, g, h].map(|v| simd.splat_f64s(*v));
+            for c in 0..n {
+                let p = [0, 1, 2, 3].map(|k| outer[k * n + c]);
+                let q = [0, 1, 2, 3].map(|k| inner[k * n + c]);
+                [x[c], y[c], z[c], w[c]] = four_rows(simd, p, q, values);
+            }
+        }
+    }
+}
+
+#[inline(always)]
+fn in_quarters<S: Simd>(simd: S, outer: &[S::f64s], inner: &[S::f64s], n: usize, parts: [&mut [S::f64s]; 4]) {
+    // Known sizes let the probabilities stay in registers.
+    match n {
+        1 => in_quarters_of::<S, 1>(simd, outer, inner, parts),
+        2 => in_quarters_of::<S, 2>(simd, outer, inner, parts),
+        4 => in_quarters_of::<S, 4>(simd, outer, inner, parts),
+        _ => {
+            let [x, y, z, w] = parts;
+            for i in 0..x.len() {
+                let p = [0, 1, 2, 3].map(|k| outer[k * n + i % n]);
+                let q = [0, 1, 2, 3].map(|k| inner[k * n + i % n]);
+                [x[i], y[i], z[i], w[i]] = four_rows(simd, p, q, [x[i], y[i], z[i], w[i]]);
+            }
+        }
+    }
+}
+
+/// Blocks that are gone through for one register of causes after another: they fit the nearest cache.
+const TILE: usize = 16;
+
+#[inline(always)]
+fn in_quarters_of<S: Simd, const N: usize>(simd: S, outer: &[S::f64s], inner: &[S::f64s], parts: [&mut [S::f64s]; 4]) {
+    let ([outer, inner], [x, y, z, w]) =
+        ([outer.as_chunks::<N>().0, inner.as_chunks::<N>().0], parts.map(|part| part.as_chunks_mut::<N>().0));
+    let (&[a, b, c, d], &[e, f, g, h]) = (outer, inner) else { return };
+    let tiles = x.chunks_mut(TILE).zip(y.chunks_mut(TILE)).zip(z.chunks_mut(TILE)).zip(w.chunks_mut(TILE));
+    for (((x, y), z), w) in tiles {
+        for k in 0..N {
+            let (p, q) = ([a[k], b[k], c[k], d[k]], [e[k], f[k], g[k], h[k]]);
+            for (((x, y), z), w) in x.iter_mut().zip(&mut *y).zip(&mut *z).zip(&mut *w) {
+                [x[k], y[k], z[k], w[k]] = four_rows(simd, p, q, [x[k], y[k], z[k], w[k]]);
+            }
+        }
+    }
+}
+
+/// Two factors, the outer one first: from their next values to their values now.
+#[inline(always)]
+fn four_rows<S: Simd>(simd: S, outer: [S::f64s; 4], inner: [S::f64s; 4], [x, y, z, w]: [S::f64s; 4]) -> [S::f64s; 4] {
+    let (x, z) = both_rows(simd, outer, x, z);
+    let (y, w) = both_rows(simd, outer, y, w);
+    let (x, y) = both_rows(simd, inner, x, y);
+    let (z, w) = both_rows(simd, inner, z, w);
+    [x, y, z, w]
+}
+
+/// Two rows of two values: p x + q y and r x + t y.
+#[inline(always)]
+fn both_rows<S: Simd>(simd: S, [p, q, r, t]: [S::f64s; 4], x: S::f64s, y: S::f64s) -> (S::f64s, S::f64s) {
+    let first = simd.add_f64s(simd.mul_f64s(p, x), simd.mul_f64s(q, y));
+    let second = simd.add_f64s(simd.mul_f64s(r, x), simd.mul_f64s(t, y));
+    (first, second)
 }
 
 #[cfg(test)]
@@ -240,27 +410,39 @@ mod tests {
     }
 
     #[test]
-    fn both_rows_at_once_have_the_bits_of_one_after_the_other() {
+    fn in_place_has_the_bits_of_one_row_after_the_other() {
         let mut done = 0;
         for n in CAUSES {
-            let mean = Mean { prob: numbers(4 * n, 1), n_values: 2, n_causes: n };
-            for n_blocks in [1, 2, 5] {
-                let (inner, n_chunks) = (n_blocks * n, 3);
-                let input = numbers(2 * inner * n_chunks, 9);
+            let [outer, inner] = [1, 7].map(|from| Mean { prob: numbers(4 * n, from), n_values: 2, n_causes: n });
+            if !outer.fits_in_place() {
+                continue;
+            }
+            done += 1;
+            let row_after_row = |mean: &Mean, size: usize, input: &[f64]| {
                 let mut out = vec![f64::NAN; input.len()];
-                if mean.mix_rows(inner, &input, &mut out) {
-                    done += 1;
-                    let mut expected = vec![f64::NAN; input.len()];
-                    for (input, out) in input.chunks_exact(2 * inner).zip(expected.chunks_exact_mut(2 * inner)) {
-                        for (row, out) in out.chunks_exact_mut(inner).enumerate() {
-                            mean.mix_run(row, n_blocks, |v| &input[v * inner..][..inner], out);
-                        }
+                for (input, out) in input.chunks_exact(2 * size).zip(out.chunks_exact_mut(2 * size)) {
+                    for (row, out) in out.chunks_exact_mut(size).enumerate() {
+                        mean.mix_run(row, size / n, |v| &input[v * size..][..size], out);
                     }
-                    assert_eq!(out, expected, "{n} causes, {n_blocks} blocks");
                 }
+                out
+            };
+            for n_blocks in [1, 2, 5, 40] {
+                let (size, n_chunks) = (n_blocks * n, 3);
+                let input = numbers(4 * size * n_chunks, 9);
+                let one = row_after_row(&outer, 2 * size, &input);
+                let mut array = input.clone();
+                outer.mix_one(2 * size, &mut array);
+                assert_eq!(array, one, "{n} causes, {n_blocks} blocks");
+                let two = row_after_row(&inner, size, &one);
+                let mut array = input.clone();
+                outer.mix_two(&inner, size, &mut array);
+                assert_eq!(array, two, "{n} causes, {n_blocks} blocks");
+                let mut array = input.clone();
+                array.chunks_exact_mut(4 * size).for_each(|chunk| outer.mix_quarters(&inner, quarters(chunk)));
+                assert_eq!(array, two, "{n} causes, {n_blocks} blocks");
             }
         }
-        // At least where the causes fill registers of eight numbers.
-        assert!(done >= 3 * 3, "{done}");
+        assert_eq!(done, CAUSES.iter().filter(|n| n.is_multiple_of(4)).count());
     }
 }

@@ -3,10 +3,12 @@
 //! All arrays have the cause as their innermost axis, so that the inner loops run over neighbouring numbers.
 
 mod mean;
+mod own;
 mod step;
 
 pub(crate) use mean::Mean;
 
+use own::{Own, spread, sum_out};
 use rayon::prelude::*;
 use step::{Label, Part, Step, step};
 
@@ -17,13 +19,6 @@ pub(crate) trait Mix: Sync {
     /// `at(v)` is the slice of next values for the factor's value v: one number per cause, or one for all of them.
     fn mix<'a>(&self, row: usize, at: impl Fn(usize) -> &'a [f64], out: &mut [f64]);
 
-    /// Where a factor depends on its own value alone: sums it out for all its rows at once, from chunks of `input` that have
-    /// its values outside of `inner` numbers each into chunks of `output` that have its rows there. `false`: not done.
-    #[inline(always)]
-    fn mix_rows(&self, _inner: usize, _input: &[f64], _output: &mut [f64]) -> bool {
-        false
-    }
-
     /// The same for neighbouring blocks that share a row: `at(v)` and `out` have `n_blocks` times as many numbers.
     #[inline(always)]
     fn mix_run<'a>(&self, row: usize, n_blocks: usize, at: impl Fn(usize) -> &'a [f64], out: &mut [f64]) {
@@ -31,6 +26,31 @@ pub(crate) trait Mix: Sync {
         for (b, out) in out.chunks_exact_mut(n_causes).enumerate() {
             self.mix(row, |v| &at(v)[b * width..][..width], out);
         }
+    }
+
+    /// Whether a factor that depends on its own value alone can be summed out in place, for all its rows at once.
+    fn fits_in_place(&self) -> bool {
+        false
+    }
+
+    /// Sums the factor out in place, in every chunk that has its values outside of `inner` numbers each.
+    fn mix_one(&self, _inner: usize, _array: &mut [f64]) {
+        unreachable!("not in place")
+    }
+
+    /// This factor and then another one that lies just inside of it, and outside of `inner` numbers.
+    fn mix_two(&self, _then: &Self, _inner: usize, _array: &mut [f64]) {
+        unreachable!("not in place")
+    }
+
+    /// The same for a single chunk, of which these are the same places of each quarter.
+    fn mix_quarters(&self, _then: &Self, _parts: [&mut [f64]; 4]) {
+        unreachable!("not in place")
+    }
+
+    /// The same from values that all causes share.
+    fn spread_quarters(&self, _then: &Self, _values: [&[f64]; 4], _parts: [&mut [f64]; 4]) {
+        unreachable!("not in place")
     }
 }
 
@@ -54,7 +74,7 @@ struct Slabs {
 const PARALLEL_BLOCKS: usize = 1 << 13;
 
 /// Most numbers of a slab: two of them fit into a core's own cache.
-pub(crate) const SLAB: usize = 1 << 14;
+const SLAB: usize = 1 << 14;
 
 impl Contraction {
     /// For state factors with these numbers of values and these scopes (positions of state factors, in order).
@@ -118,6 +138,11 @@ impl Contraction {
             out.resize(last.n_blocks * self.n_causes, 0.0);
             return;
         }
+        let in_place = |step: &Step| step.has_causes && step.inner.is_some() && factors[step.factor].fits_in_place();
+        if self.steps.iter().any(in_place) {
+            self.apply_in_place(factors, value, out, spare, in_place);
+            return;
+        }
         let whole = self.slabs.from;
         for (i, step) in self.steps[..whole].iter().enumerate() {
             // All that follows, slab by slab, is one more step; it must land in `out`, so the buffers alternate backwards.
@@ -134,6 +159,56 @@ impl Contraction {
         if whole < self.steps.len() {
             out.resize(last.n_blocks * self.n_causes, 0.0);
             self.run_slabs(factors, if whole == 0 { value } else { spare }, out);
+        }
+    }
+
+    /// Where some of the steps need no second array: those one after another in place, the others from array to array.
+    fn apply_in_place<M: Mix>(
+        &self,
+        factors: &[M],
+        value: &[f64],
+        out: &mut Vec<f64>,
+        spare: &mut Vec<f64>,
+        in_place: impl Fn(&Step) -> bool,
+    ) {
+        let own = |step: &Step| {
+            let inner = step.inner.expect("its own value") * self.n_causes;
+            Own { factor: &factors[step.factor], inner, n_causes: self.n_causes }
+        };
+        // So many arrays are still to come; the last one must be `out`.
+        let mut left = self.steps.iter().filter(|step| !in_place(step)).count();
+        let mut steps = &self.steps[..];
+        // The first two factors at once, if they are neighbours: none reads what the other wrote.
+        let mut is_first = true;
+        if let [first, second, rest @ ..] = steps
+            && first.inner.is_some_and(|inner| Some(inner) == second.inner.map(|inner| 2 * inner))
+            && factors[first.factor].fits_in_place()
+            && in_place(second)
+        {
+            left -= 1;
+            let into = if left.is_multiple_of(2) { &mut *out } else { &mut *spare };
+            into.resize(value.len() * self.n_causes, 0.0);
+            spread(&own(first), &own(second), value, into);
+            (is_first, steps) = (false, rest);
+        }
+        while let Some(step) = steps.first() {
+            if in_place(step) {
+                let array = if left.is_multiple_of(2) { &mut *out } else { &mut *spare };
+                let mut run = 1;
+                while let Some(step) = steps.get(run).filter(|step| in_place(step))
+                    && step.inner.map(|inner| 2 * inner) <= steps[run - 1].inner
+                {
+                    run += 1;
+                }
+                sum_out(&steps[..run], &own, array);
+                steps = &steps[run..];
+                continue;
+            }
+            left -= 1;
+            let (from, into) = if left.is_multiple_of(2) { (&*spare, &mut *out) } else { (&*out, &mut *spare) };
+            into.resize(step.n_blocks * self.n_causes, 0.0);
+            self.run(step, &factors[step.factor], if is_first { value } else { from }, into);
+            (is_first, steps) = (false, &steps[1..]);
         }
     }
 
@@ -235,6 +310,46 @@ mod tests {
         }
     }
 
+    /// A factor that does not say that it could be summed out in place.
+    struct Moved<'a>(&'a Mean);
+
+    impl Mix for Moved<'_> {
+        fn mix<'a>(&self, row: usize, at: impl Fn(usize) -> &'a [f64], out: &mut [f64]) {
+            self.0.mix(row, at, out);
+        }
+    }
+
+    fn same_bits_in_place(
+        sizes: &[usize],
+        scopes: &[Vec<usize>],
+        n_causes: usize,
+        mut numbers: impl Iterator<Item = f64>,
+    ) {
+        let factors: Vec<Mean> = (0..sizes.len())
+            .map(|i| {
+                let rows: usize = scopes[i].iter().map(|&f| sizes[f]).product();
+                Mean { prob: (&mut numbers).take(rows * sizes[i] * n_causes).collect(), n_values: sizes[i], n_causes }
+            })
+            .collect();
+        let value: Vec<f64> = numbers.take(sizes.iter().product()).collect();
+        let contraction = Contraction::new(sizes, scopes, n_causes);
+        let (mut in_place, mut moved, mut spare) = (Vec::new(), Vec::new(), Vec::new());
+        contraction.apply(&factors, &value, &mut in_place, &mut spare);
+        let factors: Vec<Moved<'_>> = factors.iter().map(Moved).collect();
+        contraction.apply(&factors, &value, &mut moved, &mut spare);
+        assert!(in_place == moved, "{sizes:?} {scopes:?} {n_causes}");
+    }
+
+    /// Arrays below and above every size from which on they are cut up or shared.
+    #[test]
+    fn binary_factors_in_place_have_the_bits_of_array_to_array() {
+        for (m, n_causes) in (1..=14).map(|m| (m, 8)).chain([(5, 4), (6, 16), (7, 12), (13, 12), (12, 20), (2, 4100)]) {
+            let numbers = (1..).map(|i| (f64::from(i) * 0.618_034).fract());
+            let scopes: Vec<Vec<usize>> = (0..m).map(|i| vec![i]).collect();
+            same_bits_in_place(&vec![2; m], &scopes, n_causes, numbers);
+        }
+    }
+
     #[test]
     fn scopes_of_one_factor_each_are_taken_slab_by_slab() {
         let (sizes, scopes) = (vec![2; 16], (0..16).map(|i| vec![i]).collect::<Vec<_>>());
@@ -242,7 +357,27 @@ mod tests {
         assert_eq!(Contraction::new(&sizes[..8], &scopes[..8], 8).slabs, Slabs { from: 8, n: 1 });
     }
 
+    prop_compose! {
+        /// Mostly binary factors, mostly with scopes of their own.
+        fn mostly_own()(factors in prop::collection::vec((prop::sample::select(vec![2usize, 2, 2, 3]), 0..5usize), 1..7))(
+            others in prop::collection::vec(prop::sample::subsequence((0..factors.len()).collect::<Vec<_>>(), 0..=factors.len().min(3)), factors.len()),
+            factors in Just(factors),
+        ) -> (Vec<usize>, Vec<Vec<usize>>) {
+            let scopes = (0..factors.len()).map(|i| if factors[i].1 > 0 { vec![i] } else { others[i].clone() }).collect();
+            (factors.iter().map(|f| f.0).collect(), scopes)
+        }
+    }
+
     proptest! {
+        #[test]
+        fn some_factors_in_place_give_the_same_bits(
+            (sizes, scopes) in mostly_own(),
+            n_causes in prop::sample::select(vec![4usize, 8, 12]),
+            numbers in prop::collection::vec(-1.0..1.0f64, 64),
+        ) {
+            same_bits_in_place(&sizes, &scopes, n_causes, numbers.into_iter().cycle());
+        }
+
         #[test]
         fn factor_by_factor_equals_the_sum_over_all_next_states((sizes, scopes, n_causes, numbers) in problem()) {
             let mut numbers = numbers.into_iter().cycle();

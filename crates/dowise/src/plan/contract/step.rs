@@ -7,14 +7,13 @@ use crate::simd;
 #[derive(Clone, Debug)]
 pub(super) struct Step {
     pub(super) factor: usize,
-    n_values: usize,
     /// Distance between the factor's values in the input (in numbers, causes included).
     value_stride: usize,
     /// Whether the input has a cause axis yet.
-    has_causes: bool,
+    pub(super) has_causes: bool,
     axes: Vec<Axis>,
-    /// If the factor's rows are its own values, which take the place of its next ones: how many numbers lie inside of them.
-    inner: Option<usize>,
+    /// If the factor's rows are its own values, which take the place of its next ones: how many blocks lie inside of them.
+    pub(super) inner: Option<usize>,
     /// Blocks (of one number per cause) in the output.
     pub(super) n_blocks: usize,
 }
@@ -71,11 +70,10 @@ pub(super) fn step(
     }
     // The factor's value now stands where its next one stood, and nothing else changes.
     let mut same = input.iter().zip(output).map(|(i, o)| i == o || (i.factor == factor && o.factor == factor));
-    let own = scope == [factor] && causes.is_some() && input.len() == output.len() && same.all(|same| same);
-    let inner = own.then(|| stride_in(Label { factor, next: true }));
+    let own = scope == [factor] && input.len() == output.len() && same.all(|same| same);
+    let inner = own.then(|| stride_in(Label { factor, next: true }) / inner);
     Step {
         factor,
-        n_values: sizes[factor],
         inner,
         value_stride: stride_in(Label { factor, next: true }),
         has_causes: causes.is_some(),
@@ -109,16 +107,6 @@ impl Step {
 
     #[inline(always)]
     fn walk<M: Mix>(&self, factor: &M, n_causes: usize, first: usize, input: Part<'_>, output: &mut [f64]) {
-        if let Some(inner) = self.inner {
-            // As many numbers go in as come out, and at the same places.
-            let (chunk, from) = (inner * self.n_values, first * n_causes);
-            if from.is_multiple_of(chunk)
-                && output.len().is_multiple_of(chunk)
-                && factor.mix_rows(inner, &input.numbers[from - input.first..][..output.len()], output)
-            {
-                return;
-            }
-        }
         let width = if self.has_causes { n_causes } else { 1 };
         // An axis has two values at least, so that more of them would be more blocks than there are addresses.
         let mut digits = [0usize; usize::BITS as usize];

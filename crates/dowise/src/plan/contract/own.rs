@@ -1,0 +1,109 @@
+//! Factors that depend on their own value alone, summed out in place.
+//!
+//! The value now takes the place of the next one, so an array keeps its shape, and numbers meet only with those of the same
+//! places. Two binary factors at a time pass through registers, which halves the traffic; then each quarter of the array
+//! goes on by itself, so that all further factors find it in the nearest cache.
+
+use rayon::prelude::*;
+
+use super::Mix;
+
+/// Numbers that fit a core's nearest cache.
+const NEAR: usize = 1 << 11;
+
+/// Numbers from which on a pass is shared between threads.
+const PARALLEL: usize = 1 << 16;
+
+/// A factor to be summed out.
+pub(super) struct Own<'a, M> {
+    pub(super) factor: &'a M,
+    /// Numbers inside of one of its values.
+    pub(super) inner: usize,
+    pub(super) n_causes: usize,
+}
+
+impl<M> Own<'_, M> {
+    /// Blocks that a thread takes at a time.
+    fn blocks_per_task(&self) -> usize {
+        (PARALLEL / 16 / self.n_causes).max(1)
+    }
+}
+
+/// Sums factors out of an array, outer ones first: each lies inside of the one before.
+pub(super) fn sum_out<'a, T: Sync, M: Mix + 'a>(
+    factors: &[T],
+    own: &(impl Fn(&T) -> Own<'a, M> + Sync),
+    array: &mut [f64],
+) {
+    let Some(first) = factors.first().map(own) else { return };
+    // Two at once if they are neighbours.
+    let second = factors.get(1).map(own).filter(|second| first.inner == 2 * second.inner);
+    let (rest, inner) = match &second {
+        Some(second) => (&factors[2..], second.inner),
+        None => (&factors[1..], first.inner),
+    };
+    if array.len() <= NEAR {
+        pass(&first, second.as_ref(), array);
+        sum_out(rest, own, array);
+        return;
+    }
+    for chunk in array.chunks_exact_mut(2 * first.inner) {
+        pass(&first, second.as_ref(), chunk);
+        // What is inside of these factors no longer meets.
+        if chunk.len() < PARALLEL {
+            chunk.chunks_exact_mut(inner).for_each(|part| sum_out(rest, own, part));
+        } else {
+            chunk.par_chunks_exact_mut(inner).for_each(|part| sum_out(rest, own, part));
+        }
+    }
+}
+
+/// The first two factors at once, from values that all causes share.
+pub(super) fn spread<M: Mix>(first: &Own<'_, M>, second: &Own<'_, M>, values: &[f64], out: &mut [f64]) {
+    let (size, n_causes) = (4 * second.inner, first.n_causes);
+    for (values, out) in values.chunks_exact(size / n_causes).zip(out.chunks_exact_mut(size)) {
+        let ([e, f, g, h], [a, b, c, d]) = (quarters_of(values), quarters(out));
+        if size < PARALLEL {
+            first.factor.spread_quarters(second.factor, [e, f, g, h], [a, b, c, d]);
+            continue;
+        }
+        let (blocks, places) = (first.blocks_per_task(), first.blocks_per_task() * n_causes);
+        let parts = a.par_chunks_mut(places).zip(b.par_chunks_mut(places));
+        let parts = parts.zip(c.par_chunks_mut(places)).zip(d.par_chunks_mut(places));
+        let values = e.par_chunks(blocks).zip(f.par_chunks(blocks)).zip(g.par_chunks(blocks)).zip(h.par_chunks(blocks));
+        parts.zip(values).for_each(|((((a, b), c), d), (((e, f), g), h))| {
+            first.factor.spread_quarters(second.factor, [e, f, g, h], [a, b, c, d]);
+        });
+    }
+}
+
+/// One or two factors, in all of an array.
+fn pass<M: Mix>(first: &Own<'_, M>, second: Option<&Own<'_, M>>, array: &mut [f64]) {
+    match second {
+        Some(second) if array.len() >= PARALLEL && array.len() == 4 * second.inner => {
+            // Threads take the same places of all four parts.
+            let places = first.blocks_per_task() * first.n_causes;
+            let [a, b, c, d] = quarters(array);
+            let parts = a.par_chunks_mut(places).zip(b.par_chunks_mut(places));
+            let parts = parts.zip(c.par_chunks_mut(places)).zip(d.par_chunks_mut(places));
+            parts.for_each(|(((a, b), c), d)| first.factor.mix_quarters(second.factor, [a, b, c, d]));
+        }
+        Some(second) => first.factor.mix_two(second.factor, second.inner, array),
+        None => first.factor.mix_one(first.inner, array),
+    }
+}
+
+/// Four parts of an array, one after another.
+#[inline(always)]
+pub(super) fn quarters<T>(array: &mut [T]) -> [&mut [T]; 4] {
+    let (ab, cd) = array.split_at_mut(array.len() / 2);
+    let (a, b) = ab.split_at_mut(ab.len() / 2);
+    let (c, d) = cd.split_at_mut(cd.len() / 2);
+    [a, b, c, d]
+}
+
+fn quarters_of<T>(array: &[T]) -> [&[T]; 4] {
+    let (ab, cd) = array.split_at(array.len() / 2);
+    let ((a, b), (c, d)) = (ab.split_at(ab.len() / 2), cd.split_at(cd.len() / 2));
+    [a, b, c, d]
+}
