@@ -20,10 +20,27 @@ impl Kernel {
         tie: Tie,
         buffers: &mut Buffers,
     ) -> (f64, Action) {
+        let found = match loss.len() {
+            4 => self.best_of_pairs::<4>(state, loss, tolerance, tie),
+            8 => self.best_of_pairs::<8>(state, loss, tolerance, tie),
+            16 => self.best_of_pairs::<16>(state, loss, tolerance, tie),
+            _ => None,
+        };
+        found.unwrap_or_else(|| self.best_of_listed(state, loss, tolerance, tie, buffers))
+    }
+
+    /// The same for any groups.
+    pub(super) fn best_of_listed(
+        &self,
+        state: usize,
+        loss: &[f64],
+        tolerance: f64,
+        tie: Tie,
+        buffers: &mut Buffers,
+    ) -> (f64, Action) {
         let values = self.all_combinations(state, loss, buffers);
-        let restricted = self.limit.is_some() || !self.cross.is_empty();
         let mut best = values.iter().copied().fold(f64::INFINITY, f64::min);
-        if restricted {
+        if self.is_restricted() {
             let digits = self.state_space.digits(state);
             // Only combinations that might win are looked up; the others need not be known to be allowed.
             while best < f64::INFINITY {
@@ -53,6 +70,64 @@ impl Kernel {
         };
         assert!(best < f64::INFINITY, "every state has an allowed intervention");
         (best, Action(part.expect("the best ties with itself")))
+    }
+
+    /// Whether some settings of different groups cannot be combined.
+    fn is_restricted(&self) -> bool {
+        self.limit.is_some() || !self.cross.is_empty()
+    }
+
+    /// The same where every group has two causes and two settings, as binary key variables do, and all of them combine: N
+    /// combinations, in registers.
+    pub(super) fn best_of_pairs<const N: usize>(
+        &self,
+        state: usize,
+        loss: &[f64],
+        tolerance: f64,
+        tie: Tie,
+    ) -> Option<(f64, Action)> {
+        if self.is_restricted() {
+            return None;
+        }
+        let mut values: [f64; N] = loss.try_into().ok()?;
+        // The number of the intervention is the sum of one part of each group.
+        let mut parts = [[0; 2]; 4];
+        let mut tail = 1;
+        for (group, parts) in self.groups.iter().rev().zip(&mut parts) {
+            let row = group.row(group.row_of(state));
+            let &[p, q, r, t] = row.prob else { return None };
+            if row.n != 2 || !group.is_exact() {
+                return None;
+            }
+            let settings = [0, 1].map(|i| &group.settings[row.setting(i)]);
+            for block in values.chunks_exact_mut(2 * tail) {
+                let (x, y) = block.split_at_mut(tail);
+                for (x, y) in x.iter_mut().zip(y) {
+                    (*x, *y) = (p * *x + r * *y, q * *x + t * *y);
+                    if self.has_costs {
+                        (*x, *y) = (*x + settings[0].cost, *y + settings[1].cost);
+                    }
+                }
+            }
+            *parts = settings.map(|setting| setting.part);
+            tail *= 2;
+        }
+        if tail != N {
+            return None;
+        }
+        let best = values.iter().fold(f64::INFINITY, |best, &v| if v < best { v } else { best });
+        let mut ties = 0u32;
+        for (i, v) in values.iter().enumerate() {
+            ties |= u32::from(*v <= best + tolerance) << i;
+        }
+        let part = |i: u32| (0..4).map(|g| parts[g][(i >> g & 1) as usize]).sum();
+        let mut numbers = (0..N as u32).filter(|i| ties >> i & 1 == 1).map(part);
+        let chosen = match tie {
+            _ if ties.is_power_of_two() => Some(part(ties.trailing_zeros())),
+            Tie::First => numbers.min(),
+            Tie::Random(random) => numbers.nth(scale(random, u64::from(ties.count_ones())) as usize),
+        };
+        chosen.map(|number| (best, Action(number)))
     }
 
     /// Σ_c P(c | combination) · loss(c) + cost for all combinations of kept settings, the first group's slowest.

@@ -10,6 +10,11 @@ use crate::world::{
 
 /// Two to four groups: a lever, its key variable, and all sorts of restrictions across groups.
 fn kernel(rng: &mut ChaCha8Rng) -> Kernel {
+    kernel_of(rng, 1..=3, true)
+}
+
+/// The same with so many values of a key variable, and restrictions or not.
+fn kernel_of(rng: &mut ChaCha8Rng, key_values: std::ops::RangeInclusive<usize>, restricted: bool) -> Kernel {
     let n_groups = rng.random_range(2..=4usize);
     let values = |n: usize| (0..n).map(|v| v.to_string().as_str().into()).collect();
     let variable = |kind, name: &str, n| VariableSpec {
@@ -48,7 +53,7 @@ fn kernel(rng: &mut ChaCha8Rng) -> Kernel {
     let mut scope = vec!["s".to_owned()];
     for g in 0..n_groups {
         let (x, z) = (format!("x{g}"), format!("z{g}"));
-        let (m, k) = (rng.random_range(2..=5usize), rng.random_range(1..=3usize));
+        let (m, k) = (rng.random_range(2..=5usize), rng.random_range(key_values.clone()));
         let mut lever = variable(Kind::Lever, &x, m);
         if rng.random_bool(0.3) {
             lever.costs = (0..m).map(|v| (v.to_string().as_str().into(), rng.random_range(0.0..0.3).into())).collect();
@@ -61,15 +66,16 @@ fn kernel(rng: &mut ChaCha8Rng) -> Kernel {
     let n_rows = spec.variables.iter().filter(|v| v.kind == Kind::Key).map(|v| v.values.len()).product();
     let parents: Vec<&str> = scope.iter().map(String::as_str).collect();
     spec.transitions.push(mechanism("s", &parents, vec![1.0; n_rows]));
-    if rng.random_bool(0.5) {
+    if restricted && rng.random_bool(0.5) {
         spec.interventions.set = SetSpec::AtMost(rng.random_range(0..=n_groups as u64).into());
     }
-    for _ in 0..rng.random_range(0..3) {
+    for _ in 0..if restricted { rng.random_range(0..3) } else { 0 } {
         let levers = [0, n_groups - 1].map(|g| (format!("x{g}").as_str().into(), vec!["0".into(), "1".into()]));
         spec.interventions.forbid.push(ForbidSpec { when: vec![], levers: levers.into(), at: None });
     }
     // Two values of five are forbidden together at most, so something is always left; with two values each it may not be.
-    World::new(spec).map_or_else(|_| kernel(rng), |world| Kernel::new(&world).expect("known"))
+    World::new(spec)
+        .map_or_else(|_| kernel_of(rng, key_values, restricted), |world| Kernel::new(&world).expect("known"))
 }
 
 #[test]
@@ -106,6 +112,31 @@ fn every_way_to_search_finds_the_least_of_all_interventions() {
             assert!(kernel.allows(0, action) && value(action) <= least + 1.1 * tolerance, "{action:?}");
         }
     }
+}
+
+#[test]
+fn binary_key_variables_give_the_same_bits_in_registers() {
+    let mut rng = ChaCha8Rng::seed_from_u64(2);
+    let mut scratch = Scratch::default();
+    let mut done = [0; 17];
+    for round in 0..600 {
+        let kernel = kernel_of(&mut rng, 2..=2, false);
+        let n = kernel.n_causes();
+        let loss: Vec<f64> = (0..n).map(|_| f64::from(rng.random_range(0..5u8)) / 4.0).collect();
+        let tolerance = if round % 2 == 0 { 1e-9 } else { 0.1 };
+        for tie in [Tie::First, Tie::Random(rng.random())] {
+            let found = match n {
+                4 => kernel.best_of_pairs::<4>(0, &loss, tolerance, tie),
+                8 => kernel.best_of_pairs::<8>(0, &loss, tolerance, tie),
+                _ => kernel.best_of_pairs::<16>(0, &loss, tolerance, tie),
+            };
+            if let Some(found) = found {
+                done[n] += 1;
+                assert_eq!(found, kernel.best_of_listed(0, &loss, tolerance, tie, &mut scratch.few));
+            }
+        }
+    }
+    assert!([4, 8, 16].iter().all(|&n| done[n] > 50), "{done:?}");
 }
 
 #[test]
