@@ -2,8 +2,8 @@
 
     python3 benchmarks/performance.py
 
-Runs benchmarks/peers.py (rlberry beside dowise), the example `plan_growth` and the example `roofline`, one after another, each on one
-core.
+Runs benchmarks/peers.py (rlberry beside dowise), the examples `plan_growth` and `roofline`, and benchmarks/where.py (a profile), one
+after another, each on one core.
 """
 
 import csv
@@ -14,6 +14,7 @@ import subprocess
 import sys
 
 import peers
+import where
 
 DOCS = peers.ROOT / "docs"
 
@@ -57,7 +58,7 @@ def draw(growth):
         figure.savefig(DOCS / "figures" / f"plan-growth-{series}.png", dpi=150)
 
 
-def page(measured, growth, lines):
+def page(measured, growth, lines, profile):
     episodes = [
         [row["size"], f"`{row['learner']}`", row["us_per_episode"], row["us_judging"], f"{family} {peer:.0f} µs", round(ratio, 1)]
         for row, family, peer, ratio in peers.ratios(measured["peer"], measured["dowise"])
@@ -74,6 +75,7 @@ def page(measured, growth, lines):
         ("PLANS", table(["states", "interventions", "kernel, ms", "plan, ms", "ns a state and stage"], plans)),
         ("MACHINE", table(["this machine, one core", "Gflop/s", "GB/s read", "GB/s written"], machine)),
         ("LOOPS", table(["loop", "µs", "Gflop/s", "GB/s", "bounded by", "of the bound", "times a plain loop"], loops)),
+        ("PROFILE", profile or "(No profile: `perf` and `addr2line` were not there when this page was written.)"),
     ]:
         text = text.replace("{{" + name + "}}", made)
     (DOCS / "performance.md").write_text(text)
@@ -84,7 +86,7 @@ def main():
     growth = list(csv.DictReader(io.StringIO(example("plan_growth"))))
     lines = [json.loads(line) for line in example("roofline").splitlines()]
     subprocess.run([peers.PYTHON, __file__, "--draw"], input=json.dumps(growth), text=True, check=True)
-    page(measured, growth, lines)
+    page(measured, growth, lines, where.tables())
 
 
 if __name__ == "__main__":

@@ -22,23 +22,77 @@ impl Mix for Mean {
     }
 
     fn fits_in_place(&self) -> bool {
-        self.n_values == 2 && self.prob.len() == 4 * self.n_causes && self.n_causes.is_multiple_of(MOST_LANES)
+        self.n_values == 2 && self.prob.len() == 4 * self.n_causes && (self.fills_registers() || self.n_causes >= MANY)
     }
 
     fn mix_one(&self, inner: usize, array: &mut [f64]) {
-        simd::wide_registers(One { prob: &self.prob, n: self.n_causes, inner, array });
+        let (prob, n) = (&self.prob, self.n_causes);
+        if self.fills_registers() {
+            simd::wide_registers(One { prob, n, inner, array });
+            return;
+        }
+        simd::wide(
+            #[inline(always)]
+            || {
+                for chunk in array.chunks_exact_mut(2 * inner) {
+                    let (x, y) = chunk.split_at_mut(inner);
+                    for (x, y) in x.chunks_exact_mut(n).zip(y.chunks_exact_mut(n)) {
+                        both_rows_of_block(prob, x, y);
+                    }
+                }
+            },
+        );
     }
 
     fn mix_two(&self, then: &Self, inner: usize, array: &mut [f64]) {
-        simd::wide_registers(Two { outer: &self.prob, inner: &then.prob, n: self.n_causes, size: inner, array });
+        let n = self.n_causes;
+        if self.fills_registers() {
+            simd::wide_registers(Two { outer: &self.prob, inner: &then.prob, n, size: inner, array });
+            return;
+        }
+        simd::wide(
+            #[inline(always)]
+            || {
+                for chunk in array.chunks_exact_mut(4 * inner) {
+                    four_rows_of_blocks(&self.prob, &then.prob, n, quarters(chunk));
+                }
+            },
+        );
     }
 
     fn mix_quarters(&self, then: &Self, parts: [&mut [f64]; 4]) {
-        simd::wide_registers(Quarters { outer: &self.prob, inner: &then.prob, n: self.n_causes, parts });
+        let (outer, inner, n) = (&self.prob, &then.prob, self.n_causes);
+        if self.fills_registers() {
+            simd::wide_registers(Quarters { outer, inner, n, parts });
+            return;
+        }
+        simd::wide(
+            #[inline(always)]
+            || four_rows_of_blocks(outer, inner, n, parts),
+        );
     }
 
     fn spread_quarters(&self, then: &Self, values: [&[f64]; 4], parts: [&mut [f64]; 4]) {
-        simd::wide_registers(SpreadQuarters { outer: &self.prob, inner: &then.prob, n: self.n_causes, values, parts });
+        let (outer, inner, n) = (&self.prob, &then.prob, self.n_causes);
+        if self.fills_registers() {
+            simd::wide_registers(SpreadQuarters { outer, inner, n, values, parts });
+            return;
+        }
+        simd::wide(
+            #[inline(always)]
+            || {
+                let ([x, y, z, w], [e, f, g, h]) = (parts, values);
+                let blocks = x.chunks_exact_mut(n).zip(y.chunks_exact_mut(n));
+                let blocks = blocks.zip(z.chunks_exact_mut(n)).zip(w.chunks_exact_mut(n));
+                for (i, (((x, y), z), w)) in blocks.enumerate() {
+                    x.fill(e[i]);
+                    y.fill(f[i]);
+                    z.fill(g[i]);
+                    w.fill(h[i]);
+                    four_rows_of_block(outer, inner, [x, y, z, w]);
+                }
+            },
+        );
     }
 
     #[inline(always)]
@@ -72,6 +126,45 @@ impl Mix for Mean {
                 }
             }
         }
+    }
+}
+
+impl Mean {
+    /// Whether the causes of a block fill whole registers.
+    fn fills_registers(&self) -> bool {
+        self.n_causes.is_multiple_of(MOST_LANES)
+    }
+}
+
+/// Causes from which on those left over after whole registers do not count.
+const MANY: usize = 32;
+
+/// Both rows of a binary factor in one block each, for any number of causes.
+#[inline(always)]
+fn both_rows_of_block(prob: &[f64], x: &mut [f64], y: &mut [f64]) {
+    let n = x.len();
+    let (y, p, q) = (&mut y[..n], &prob[..n], &prob[n..2 * n]);
+    let (r, t) = (&prob[2 * n..3 * n], &prob[3 * n..4 * n]);
+    for c in 0..n {
+        (x[c], y[c]) = (p[c] * x[c] + q[c] * y[c], r[c] * x[c] + t[c] * y[c]);
+    }
+}
+
+/// All rows of two binary factors in four blocks.
+#[inline(always)]
+fn four_rows_of_block(outer: &[f64], inner: &[f64], [x, y, z, w]: [&mut [f64]; 4]) {
+    both_rows_of_block(outer, x, z);
+    both_rows_of_block(outer, y, w);
+    both_rows_of_block(inner, x, y);
+    both_rows_of_block(inner, z, w);
+}
+
+/// The same in every block of four parts of an array.
+#[inline(always)]
+fn four_rows_of_blocks(outer: &[f64], inner: &[f64], n: usize, [x, y, z, w]: [&mut [f64]; 4]) {
+    let blocks = x.chunks_exact_mut(n).zip(y.chunks_exact_mut(n)).zip(z.chunks_exact_mut(n)).zip(w.chunks_exact_mut(n));
+    for (((x, y), z), w) in blocks {
+        four_rows_of_block(outer, inner, [x, y, z, w]);
     }
 }
 
@@ -443,6 +536,6 @@ mod tests {
                 assert_eq!(array, two, "{n} causes, {n_blocks} blocks");
             }
         }
-        assert_eq!(done, CAUSES.iter().filter(|n| n.is_multiple_of(4)).count());
+        assert_eq!(done, CAUSES.iter().filter(|n| n.is_multiple_of(4) || **n > 32).count());
     }
 }

@@ -343,7 +343,9 @@ mod tests {
     /// Arrays below and above every size from which on they are cut up or shared.
     #[test]
     fn binary_factors_in_place_have_the_bits_of_array_to_array() {
-        for (m, n_causes) in (1..=14).map(|m| (m, 8)).chain([(5, 4), (6, 16), (7, 12), (13, 12), (12, 20), (2, 4100)]) {
+        for (m, n_causes) in
+            (1..=14).map(|m| (m, 8)).chain([(5, 4), (6, 16), (7, 12), (13, 12), (12, 20), (2, 4100), (7, 33), (11, 35)])
+        {
             let numbers = (1..).map(|i| (f64::from(i) * 0.618_034).fract());
             let scopes: Vec<Vec<usize>> = (0..m).map(|i| vec![i]).collect();
             same_bits_in_place(&vec![2; m], &scopes, n_causes, numbers);
