@@ -84,7 +84,9 @@ def page(measured, growth, lines, profile):
 def main():
     measured = peers.measure()
     growth = list(csv.DictReader(io.StringIO(example("plan_growth"))))
-    lines = [json.loads(line) for line in example("roofline").splitlines()]
+    # Twice, so that a busy moment is not taken for a slow loop.
+    rounds = [[json.loads(line) for line in example("roofline").splitlines()] for _ in range(2)]
+    lines = [min(pair, key=lambda row: row.get("microseconds", 0)) for pair in zip(*rounds)]
     subprocess.run([peers.PYTHON, __file__, "--draw"], input=json.dumps(growth), text=True, check=True)
     page(measured, growth, lines, where.tables())
 
