@@ -39,31 +39,10 @@ impl Mix for Table {
         }
     }
 
-    fn fits_in_place(&self) -> bool {
-        matches!(self, Table::Mean(t) if t.fits_in_place())
-    }
-
-    fn mix_one(&self, inner: usize, array: &mut [f64]) {
-        if let Table::Mean(t) = self {
-            t.mix_one(inner, array);
-        }
-    }
-
-    fn mix_two(&self, then: &Self, inner: usize, array: &mut [f64]) {
-        if let (Table::Mean(t), Table::Mean(then)) = (self, then) {
-            t.mix_two(then, inner, array);
-        }
-    }
-
-    fn mix_quarters(&self, then: &Self, parts: [&mut [f64]; 4]) {
-        if let (Table::Mean(t), Table::Mean(then)) = (self, then) {
-            t.mix_quarters(then, parts);
-        }
-    }
-
-    fn spread_quarters(&self, then: &Self, values: [&[f64]; 4], parts: [&mut [f64]; 4]) {
-        if let (Table::Mean(t), Table::Mean(then)) = (self, then) {
-            t.spread_quarters(then, values, parts);
+    fn in_place(&self) -> Option<&Mean> {
+        match self {
+            Table::Mean(t) => t.in_place(),
+            _ => None,
         }
     }
 

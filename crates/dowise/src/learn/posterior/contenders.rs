@@ -291,6 +291,7 @@ impl Contenders {
 
 #[cfg(test)]
 mod tests {
+    use super::super::assert_moments;
     use super::*;
     use proptest::prelude::*;
 
@@ -384,15 +385,7 @@ mod tests {
             }
         }
         for (i, counts) in [counts, [0; 5]].into_iter().enumerate() {
-            let total: f64 = counts.iter().map(|&n| f64::from(n) + 0.4).sum();
-            for v in 0..n_states {
-                let mean = (f64::from(counts[v]) + 0.4) / total;
-                let variance = mean * (1.0 - mean) / (total + 1.0);
-                let seen = sums[i][v] / rounds as f64;
-                assert!((seen - mean).abs() < 4.0 * (variance / rounds as f64).sqrt(), "{seen} for {mean}");
-                let seen = squares[i][v] / rounds as f64 - seen * seen;
-                assert!((seen / variance - 1.0).abs() < 0.05, "variance {seen} for {variance}");
-            }
+            assert_moments(&counts, 2.0, rounds, &sums[i], &squares[i]);
         }
     }
 

@@ -44,3 +44,18 @@ pub(crate) fn beta(a: f64, b: f64, rng: &mut impl Rng) -> f64 {
 fn gamma(shape: f64, rng: &mut impl Rng) -> f64 {
     Gamma::new(shape, 1.0).expect("a positive shape").sample(rng)
 }
+
+/// Checks sums and sums of squares of so many samples of a row against the mean and the variance of its posterior.
+#[cfg(test)]
+fn assert_moments(counts: &[u32], prior: f64, rounds: u64, sums: &[f64], squares: &[f64]) {
+    let (prior, rounds) = (prior / counts.len() as f64, rounds as f64);
+    let total: f64 = counts.iter().map(|&n| f64::from(n) + prior).sum();
+    for (v, &n) in counts.iter().enumerate() {
+        let mean = (f64::from(n) + prior) / total;
+        let variance = mean * (1.0 - mean) / (total + 1.0);
+        let seen = sums[v] / rounds;
+        assert!((seen - mean).abs() < 4.0 * (variance / rounds).sqrt(), "{seen} for {mean}");
+        let seen = squares[v] / rounds - seen * seen;
+        assert!((seen / variance - 1.0).abs() < 0.05, "variance {seen} for {variance}");
+    }
+}

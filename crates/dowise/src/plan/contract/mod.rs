@@ -2,6 +2,7 @@
 //!
 //! All arrays have the cause as their innermost axis, so that the inner loops run over neighbouring numbers.
 
+mod binary;
 mod mean;
 mod own;
 mod step;
@@ -28,29 +29,9 @@ pub(crate) trait Mix: Sync {
         }
     }
 
-    /// Whether a factor that depends on its own value alone can be summed out in place, for all its rows at once.
-    fn fits_in_place(&self) -> bool {
-        false
-    }
-
-    /// Sums the factor out in place, in every chunk that has its values outside of `inner` numbers each.
-    fn mix_one(&self, _inner: usize, _array: &mut [f64]) {
-        unreachable!("not in place")
-    }
-
-    /// This factor and then another one that lies just inside of it, and outside of `inner` numbers.
-    fn mix_two(&self, _then: &Self, _inner: usize, _array: &mut [f64]) {
-        unreachable!("not in place")
-    }
-
-    /// The same for a single chunk, of which these are the same places of each quarter.
-    fn mix_quarters(&self, _then: &Self, _parts: [&mut [f64]; 4]) {
-        unreachable!("not in place")
-    }
-
-    /// The same from values that all causes share.
-    fn spread_quarters(&self, _then: &Self, _values: [&[f64]; 4], _parts: [&mut [f64]; 4]) {
-        unreachable!("not in place")
+    /// The factor as one that can be summed out in place where it depends on its own value alone: binary, and a plain mean.
+    fn in_place(&self) -> Option<&Mean> {
+        None
     }
 }
 
@@ -138,9 +119,8 @@ impl Contraction {
             out.resize(last.n_blocks * self.n_causes, 0.0);
             return;
         }
-        let in_place = |step: &Step| step.has_causes && step.inner.is_some() && factors[step.factor].fits_in_place();
-        if self.steps.iter().any(in_place) {
-            self.apply_in_place(factors, value, out, spare, in_place);
+        if self.steps.iter().any(|step| step.has_causes && self.own(step, factors).is_some()) {
+            self.apply_in_place(factors, value, out, spare);
             return;
         }
         let whole = self.slabs.from;
@@ -162,45 +142,41 @@ impl Contraction {
         }
     }
 
+    /// A step that can be taken in place, if its array has causes.
+    fn own<'a, M: Mix>(&self, step: &Step, factors: &'a [M]) -> Option<Own<'a>> {
+        let inner = step.inner? * self.n_causes;
+        factors[step.factor].in_place().map(|factor| Own { factor, inner })
+    }
+
     /// Where some of the steps need no second array: those one after another in place, the others from array to array.
-    fn apply_in_place<M: Mix>(
-        &self,
-        factors: &[M],
-        value: &[f64],
-        out: &mut Vec<f64>,
-        spare: &mut Vec<f64>,
-        in_place: impl Fn(&Step) -> bool,
-    ) {
-        let own = |step: &Step| {
-            let inner = step.inner.expect("its own value") * self.n_causes;
-            Own { factor: &factors[step.factor], inner, n_causes: self.n_causes }
-        };
+    fn apply_in_place<M: Mix>(&self, factors: &[M], value: &[f64], out: &mut Vec<f64>, spare: &mut Vec<f64>) {
+        let own = |step: &Step| self.own(step, factors);
+        let in_place = |step: &Step| own(step).filter(|_| step.has_causes);
         // So many arrays are still to come; the last one must be `out`.
-        let mut left = self.steps.iter().filter(|step| !in_place(step)).count();
+        let mut left = self.steps.iter().filter(|step| in_place(step).is_none()).count();
         let mut steps = &self.steps[..];
-        // The first two factors at once, if they are neighbours: none reads what the other wrote.
         let mut is_first = true;
+        // The first two factors at once, if they are neighbours.
         if let [first, second, rest @ ..] = steps
-            && first.inner.is_some_and(|inner| Some(inner) == second.inner.map(|inner| 2 * inner))
-            && factors[first.factor].fits_in_place()
-            && in_place(second)
+            && let (Some(first), Some(second)) = (own(first), in_place(second))
+            && first.inner == 2 * second.inner
         {
             left -= 1;
             let into = if left.is_multiple_of(2) { &mut *out } else { &mut *spare };
             into.resize(value.len() * self.n_causes, 0.0);
-            spread(&own(first), &own(second), value, into);
+            spread(&first, &second, value, into);
             (is_first, steps) = (false, rest);
         }
         while let Some(step) = steps.first() {
-            if in_place(step) {
+            if in_place(step).is_some() {
                 let array = if left.is_multiple_of(2) { &mut *out } else { &mut *spare };
                 let mut run = 1;
-                while let Some(step) = steps.get(run).filter(|step| in_place(step))
+                while let Some(step) = steps.get(run).filter(|step| in_place(step).is_some())
                     && step.inner.map(|inner| 2 * inner) <= steps[run - 1].inner
                 {
                     run += 1;
                 }
-                sum_out(&steps[..run], &own, array);
+                sum_out(&steps[..run], &|step| own(step).expect("in place"), array);
                 steps = &steps[run..];
                 continue;
             }

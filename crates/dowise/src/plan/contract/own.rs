@@ -6,7 +6,7 @@
 
 use rayon::prelude::*;
 
-use super::Mix;
+use super::{Mean, binary};
 
 /// Numbers that fit a core's nearest cache.
 const NEAR: usize = 1 << 11;
@@ -14,27 +14,26 @@ const NEAR: usize = 1 << 11;
 /// Numbers from which on a pass is shared between threads.
 const PARALLEL: usize = 1 << 16;
 
-/// A factor to be summed out.
-pub(super) struct Own<'a, M> {
-    pub(super) factor: &'a M,
+/// A binary factor to be summed out.
+pub(super) struct Own<'a> {
+    pub(super) factor: &'a Mean,
     /// Numbers inside of one of its values.
     pub(super) inner: usize,
-    pub(super) n_causes: usize,
 }
 
-impl<M> Own<'_, M> {
+impl Own<'_> {
+    fn n_causes(&self) -> usize {
+        self.factor.n_causes
+    }
+
     /// Blocks that a thread takes at a time.
     fn blocks_per_task(&self) -> usize {
-        (PARALLEL / 16 / self.n_causes).max(1)
+        (PARALLEL / 16 / self.n_causes()).max(1)
     }
 }
 
 /// Sums factors out of an array, outer ones first: each lies inside of the one before.
-pub(super) fn sum_out<'a, T: Sync, M: Mix + 'a>(
-    factors: &[T],
-    own: &(impl Fn(&T) -> Own<'a, M> + Sync),
-    array: &mut [f64],
-) {
+pub(super) fn sum_out<'a, T: Sync>(factors: &[T], own: &(impl Fn(&T) -> Own<'a> + Sync), array: &mut [f64]) {
     let Some(first) = factors.first().map(own) else { return };
     // Two at once if they are neighbours.
     let second = factors.get(1).map(own).filter(|second| first.inner == 2 * second.inner);
@@ -59,38 +58,38 @@ pub(super) fn sum_out<'a, T: Sync, M: Mix + 'a>(
 }
 
 /// The first two factors at once, from values that all causes share.
-pub(super) fn spread<M: Mix>(first: &Own<'_, M>, second: &Own<'_, M>, values: &[f64], out: &mut [f64]) {
-    let (size, n_causes) = (4 * second.inner, first.n_causes);
-    for (values, out) in values.chunks_exact(size / n_causes).zip(out.chunks_exact_mut(size)) {
+pub(super) fn spread(first: &Own<'_>, second: &Own<'_>, values: &[f64], out: &mut [f64]) {
+    let (size, n, blocks) = (4 * second.inner, first.n_causes(), first.blocks_per_task());
+    let (outer, inner) = (&first.factor.prob, &second.factor.prob);
+    for (values, out) in values.chunks_exact(size / n).zip(out.chunks_exact_mut(size)) {
         let ([e, f, g, h], [a, b, c, d]) = (quarters_of(values), quarters(out));
         if size < PARALLEL {
-            first.factor.spread_quarters(second.factor, [e, f, g, h], [a, b, c, d]);
+            binary::spread(outer, inner, n, [e, f, g, h], [a, b, c, d]);
             continue;
         }
-        let (blocks, places) = (first.blocks_per_task(), first.blocks_per_task() * n_causes);
-        let parts = a.par_chunks_mut(places).zip(b.par_chunks_mut(places));
-        let parts = parts.zip(c.par_chunks_mut(places)).zip(d.par_chunks_mut(places));
+        let parts = a.par_chunks_mut(blocks * n).zip(b.par_chunks_mut(blocks * n));
+        let parts = parts.zip(c.par_chunks_mut(blocks * n)).zip(d.par_chunks_mut(blocks * n));
         let values = e.par_chunks(blocks).zip(f.par_chunks(blocks)).zip(g.par_chunks(blocks)).zip(h.par_chunks(blocks));
         parts.zip(values).for_each(|((((a, b), c), d), (((e, f), g), h))| {
-            first.factor.spread_quarters(second.factor, [e, f, g, h], [a, b, c, d]);
+            binary::spread(outer, inner, n, [e, f, g, h], [a, b, c, d]);
         });
     }
 }
 
 /// One or two factors, in all of an array.
-fn pass<M: Mix>(first: &Own<'_, M>, second: Option<&Own<'_, M>>, array: &mut [f64]) {
-    match second {
-        Some(second) if array.len() >= PARALLEL && array.len() == 4 * second.inner => {
-            // Threads take the same places of all four parts.
-            let places = first.blocks_per_task() * first.n_causes;
-            let [a, b, c, d] = quarters(array);
-            let parts = a.par_chunks_mut(places).zip(b.par_chunks_mut(places));
-            let parts = parts.zip(c.par_chunks_mut(places)).zip(d.par_chunks_mut(places));
-            parts.for_each(|(((a, b), c), d)| first.factor.mix_quarters(second.factor, [a, b, c, d]));
-        }
-        Some(second) => first.factor.mix_two(second.factor, second.inner, array),
-        None => first.factor.mix_one(first.inner, array),
+fn pass(first: &Own<'_>, second: Option<&Own<'_>>, array: &mut [f64]) {
+    let (outer, n) = (&first.factor.prob, first.n_causes());
+    let Some(second) = second else { return binary::one(outer, n, first.inner, array) };
+    let inner = &second.factor.prob;
+    if array.len() < PARALLEL || array.len() > 4 * second.inner {
+        return binary::two(outer, inner, n, second.inner, array);
     }
+    // A single large chunk: threads take the same places of all four parts.
+    let places = first.blocks_per_task() * n;
+    let [a, b, c, d] = quarters(array);
+    let parts = a.par_chunks_mut(places).zip(b.par_chunks_mut(places));
+    let parts = parts.zip(c.par_chunks_mut(places)).zip(d.par_chunks_mut(places));
+    parts.for_each(|(((a, b), c), d)| binary::in_parts(outer, inner, n, [a, b, c, d]));
 }
 
 /// Four parts of an array, one after another.
