@@ -89,6 +89,8 @@ fn difference(found: &str, wanted: &Study) -> String {
     };
     let what = if found.dowise != wanted.dowise {
         format!("by dowise {}, and this is {}", found.dowise, wanted.dowise)
+    } else if found.streams != wanted.streams {
+        format!("with other random draws ({}; now {})", found.streams, wanted.streams)
     } else if found.name != wanted.name {
         format!("called \"{}\"", found.name)
     } else if found.seed != wanted.seed {

@@ -31,7 +31,7 @@ pub struct Study {
     pub schema: String,
     /// Version of dowise that runs it.
     pub dowise: String,
-    /// Versions of the random streams; others give other numbers.
+    /// Versions of the random streams, and of what learners draw from them; others give other numbers.
     pub streams: String,
     /// Title.
     pub name: String,
@@ -51,7 +51,7 @@ pub struct Study {
 const SCHEMA: &str = "dowise-study/1";
 
 /// As pinned in the workspace, since a seed must keep its bytes.
-const STREAMS: &str = "rand 0.10.3, rand_chacha 0.10.0, rand_distr 0.6.0";
+const STREAMS: &str = "rand 0.10.3, rand_chacha 0.10.0, rand_xoshiro 0.8.1, rand_distr 0.6.0";
 
 impl StudyFile {
     /// Crosses worlds, learners and sweeps, and tries every combination; files are relative to `base`.
@@ -96,7 +96,7 @@ impl StudyFile {
         Ok(Study {
             schema: SCHEMA.into(),
             dowise: env!("CARGO_PKG_VERSION").into(),
-            streams: STREAMS.into(),
+            streams: format!("{STREAMS}, draws {}", dowise::learn::DRAWS),
             name: self.name.clone(),
             repetitions: self.repetitions,
             seed: self.seed,

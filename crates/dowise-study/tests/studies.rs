@@ -154,6 +154,12 @@ fn a_directory_of_another_study_or_with_other_things_is_refused() {
         refused(SMALL.replace("\"c-psrl\"", "\"psrl\""))
             .contains("with c-psrl:schedule=episode where there is now psrl")
     );
+    // What an earlier dowise drew is not mixed with what this one draws.
+    let saved = std::fs::read_to_string(place.0.join("study.toml")).unwrap();
+    let draws = format!("draws {}", dowise::learn::DRAWS);
+    assert!(saved.contains(&draws), "{saved}");
+    std::fs::write(place.0.join("study.toml"), saved.replace(&draws, "draws 1")).unwrap();
+    assert!(refused(SMALL.to_owned()).contains("another study, with other random draws (rand "));
     let full = Place::new("full");
     std::fs::create_dir_all(&full.0).unwrap();
     std::fs::write(full.0.join("thesis.tex"), "important").unwrap();

@@ -40,3 +40,7 @@ pub use options::{Cap, Causes, Estimate, Options, Schedule, Sets, States, Width}
 pub use preset::{Preset, UnknownPreset};
 pub use save::RestoreError;
 pub use spec::{LearnerSpec, SpecError};
+
+/// Which draws learners make of a seed: raised whenever an episode of some learner comes out otherwise than before, so that
+/// results of different kinds are not mixed.
+pub const DRAWS: u32 = 2;

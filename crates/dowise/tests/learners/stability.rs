@@ -1,4 +1,4 @@
-//! Values pinned for a seed: when one changes, the changelog says so.
+//! Values pinned for a seed: when one changes, `learn::DRAWS` is raised and the changelog says so.
 
 use dowise::{Learner, Preset};
 
