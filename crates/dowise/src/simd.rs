@@ -17,3 +17,18 @@ pub(crate) fn wide<R>(work: impl FnOnce() -> R) -> R {
 pub(crate) fn wide_registers<W: pulp::WithSimd>(work: W) -> W::Output {
     pulp::Arch::new().dispatch(work)
 }
+
+/// Numbers in such a register.
+#[inline]
+pub(crate) fn lanes() -> usize {
+    struct Lanes;
+    impl pulp::WithSimd for Lanes {
+        type Output = usize;
+
+        #[inline(always)]
+        fn with_simd<S: pulp::Simd>(self, _: S) -> usize {
+            S::F64_LANES
+        }
+    }
+    wide_registers(Lanes)
+}

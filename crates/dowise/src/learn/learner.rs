@@ -119,7 +119,7 @@ impl Learner {
             // A width of nothing: infinite where nothing was seen, zero elsewhere.
             _ => (Rule::Mean, Some(Widths::new(Width::Quasi, options.causes, &layout, sizes, 0.0))),
         };
-        let caps = (0..horizon)
+        let caps: Vec<f64> = (0..horizon)
             .map(|stage| match options.cap {
                 Cap::Literal => horizon as f64,
                 Cap::Horizon => hi + (horizon as f64 - 1.0) * (hi - cost[0]),
@@ -141,7 +141,10 @@ impl Learner {
                     && !literal =>
             {
                 let net = list.net(&reward_sc);
-                Some(Box::new(Contenders::new(layout.n_states(), &net, n_blocks, *prior, tolerance)))
+                // Wider than ties, by more than what rounding may add where rewards are large and differ little.
+                let largest = caps.iter().fold(0.0, |most: f64, cap| most.max(cap.abs()));
+                let margin = 2.0 * tolerance + 1e-14 * largest;
+                Some(Box::new(Contenders::new(layout.n_states(), &net, n_blocks, *prior, margin)))
             }
             _ => None,
         };

@@ -11,6 +11,9 @@ pub(super) struct Buffers {
     spare: Vec<f64>,
 }
 
+/// Groups whose combinations are kept in registers.
+const MOST_PAIRS: usize = 4;
+
 impl Kernel {
     pub(super) fn best_of_few(
         &self,
@@ -86,12 +89,12 @@ impl Kernel {
         tolerance: f64,
         tie: Tie,
     ) -> Option<(f64, Action)> {
-        if self.is_restricted() {
+        if self.is_restricted() || self.groups.len() > MOST_PAIRS || 1 << self.groups.len() != N {
             return None;
         }
         let mut values: [f64; N] = loss.try_into().ok()?;
         // The number of the intervention is the sum of one part of each group.
-        let mut parts = [[0; 2]; 4];
+        let mut parts = [[0; 2]; MOST_PAIRS];
         let mut tail = 1;
         for (group, parts) in self.groups.iter().rev().zip(&mut parts) {
             let row = group.row(group.row_of(state));
@@ -112,15 +115,12 @@ impl Kernel {
             *parts = settings.map(|setting| setting.part);
             tail *= 2;
         }
-        if tail != N {
-            return None;
-        }
         let best = values.iter().fold(f64::INFINITY, |best, &v| if v < best { v } else { best });
         let mut ties = 0u32;
         for (i, v) in values.iter().enumerate() {
             ties |= u32::from(*v <= best + tolerance) << i;
         }
-        let part = |i: u32| (0..4).map(|g| parts[g][(i >> g & 1) as usize]).sum();
+        let part = |i: u32| (0..MOST_PAIRS).map(|g| parts[g][(i >> g & 1) as usize]).sum();
         let mut numbers = (0..N as u32).filter(|i| ties >> i & 1 == 1).map(part);
         let chosen = match tie {
             _ if ties.is_power_of_two() => Some(part(ties.trailing_zeros())),

@@ -1,5 +1,7 @@
 //! All ways to search against trying every intervention.
 
+use std::ops::RangeInclusive;
+
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
@@ -10,12 +12,17 @@ use crate::world::{
 
 /// Two to four groups: a lever, its key variable, and all sorts of restrictions across groups.
 fn kernel(rng: &mut ChaCha8Rng) -> Kernel {
-    kernel_of(rng, 1..=3, true)
+    kernel_of(rng, &|_| 1..=3, 2..=4, true)
 }
 
-/// The same with so many values of a key variable, and restrictions or not.
-fn kernel_of(rng: &mut ChaCha8Rng, key_values: std::ops::RangeInclusive<usize>, restricted: bool) -> Kernel {
-    let n_groups = rng.random_range(2..=4usize);
+/// The same with so many values of the key variable of each group, so many groups, and restrictions or not.
+fn kernel_of(
+    rng: &mut ChaCha8Rng,
+    key_values: &dyn Fn(usize) -> RangeInclusive<usize>,
+    groups: RangeInclusive<usize>,
+    restricted: bool,
+) -> Kernel {
+    let n_groups = rng.random_range(groups.clone());
     let values = |n: usize| (0..n).map(|v| v.to_string().as_str().into()).collect();
     let variable = |kind, name: &str, n| VariableSpec {
         name: name.into(),
@@ -53,7 +60,7 @@ fn kernel_of(rng: &mut ChaCha8Rng, key_values: std::ops::RangeInclusive<usize>, 
     let mut scope = vec!["s".to_owned()];
     for g in 0..n_groups {
         let (x, z) = (format!("x{g}"), format!("z{g}"));
-        let (m, k) = (rng.random_range(2..=5usize), rng.random_range(key_values.clone()));
+        let (m, k) = (rng.random_range(2..=5usize), rng.random_range(key_values(g)));
         let mut lever = variable(Kind::Lever, &x, m);
         if rng.random_bool(0.3) {
             lever.costs = (0..m).map(|v| (v.to_string().as_str().into(), rng.random_range(0.0..0.3).into())).collect();
@@ -75,7 +82,7 @@ fn kernel_of(rng: &mut ChaCha8Rng, key_values: std::ops::RangeInclusive<usize>, 
     }
     // Two values of five are forbidden together at most, so something is always left; with two values each it may not be.
     World::new(spec)
-        .map_or_else(|_| kernel_of(rng, key_values, restricted), |world| Kernel::new(&world).expect("known"))
+        .map_or_else(|_| kernel_of(rng, key_values, groups, restricted), |world| Kernel::new(&world).expect("known"))
 }
 
 #[test]
@@ -120,7 +127,7 @@ fn binary_key_variables_give_the_same_bits_in_registers() {
     let mut scratch = Scratch::default();
     let mut done = [0; 17];
     for round in 0..600 {
-        let kernel = kernel_of(&mut rng, 2..=2, false);
+        let kernel = kernel_of(&mut rng, &|_| 2..=2, 2..=4, false);
         let n = kernel.n_causes();
         let loss: Vec<f64> = (0..n).map(|_| f64::from(rng.random_range(0..5u8)) / 4.0).collect();
         let tolerance = if round % 2 == 0 { 1e-9 } else { 0.1 };
@@ -137,6 +144,23 @@ fn binary_key_variables_give_the_same_bits_in_registers() {
         }
     }
     assert!([4, 8, 16].iter().all(|&n| done[n] > 50), "{done:?}");
+}
+
+/// A key variable of one value makes a group of its own that adds no cause; it must not be left out for that.
+#[test]
+fn a_group_without_a_choice_of_causes_has_its_part_too() {
+    let mut rng = ChaCha8Rng::seed_from_u64(3);
+    let mut scratch = Scratch::default();
+    for single in 0..5 {
+        for _ in 0..40 {
+            let kernel = kernel_of(&mut rng, &|g| if g == single { 1..=1 } else { 2..=2 }, 5..=5, false);
+            let loss: Vec<f64> = (0..16).map(|_| rng.random_range(0.0..1.0)).collect();
+            let tie = Tie::Random(rng.random());
+            let found = kernel.best_of_few(0, &loss, 1e-9, tie, &mut scratch.few);
+            assert_eq!(found, kernel.best_of_listed(0, &loss, 1e-9, tie, &mut scratch.few));
+            assert!(kernel.allows(0, found.1), "{found:?}");
+        }
+    }
 }
 
 #[test]
