@@ -1,6 +1,6 @@
 //! What a learner takes in memory, known before anything is allocated.
 
-use super::posterior::Contenders;
+use super::posterior::{BATCH, Contenders};
 use super::{Causes, Estimate, Knowledge, Learner, Options, States};
 use crate::kernel::{CauseSpace, Kernel};
 use crate::plan::state_scope;
@@ -8,7 +8,8 @@ use crate::plan::state_scope;
 impl Learner {
     /// Bytes that a learner takes at most: counts, tables, arrays over states and causes, one plan, and its kernel.
     ///
-    /// A memory of good interventions for the next search, 16 MB at most, is not counted.
+    /// A memory of good interventions for the next search, 16 MB at most, is not counted, nor is what does not grow with states
+    /// and causes: its copy of the world, and a few kilobytes.
     pub fn bytes(knowledge: &Knowledge, options: &Options) -> u128 {
         let by_action = options.causes == Causes::Actions;
         let n_states = knowledge.n_states() as u128;
@@ -32,11 +33,15 @@ impl Learner {
                 })
                 .collect(),
         };
-        let counts: u128 = factors.iter().map(|(rows, _, values)| 4 * rows * (values + 1)).sum();
-        let tables: u128 = factors.iter().map(|(_, cells, values)| 8 * cells * values).sum();
-        // Two constants and a variate in single precision, and a flag, for every number that is sampled.
+        // Visits of a row and of its values, and whether it was seen since the last plan.
+        let counts: u128 = factors.iter().map(|(rows, _, values)| rows * (4 * (values + 1) + 1)).sum();
+        // A ball of distributions has its centre and how much may be moved, an interval of two has its ends.
+        let balls = |values: u128| u128::from(matches!(options.estimate, Estimate::Sets(_)) && values != 2);
+        let tables: u128 = factors.iter().map(|&(_, cells, values)| 8 * cells * (values + balls(values))).sum();
+        // Two constants and a variate in single precision, and a flag, for every number that is sampled, in whole batches.
         let sampled = matches!(options.estimate, Estimate::Posterior { .. });
-        let samples: u128 = factors.iter().map(|(rows, _, values)| 13 * rows * values).sum();
+        let samples: u128 =
+            factors.iter().map(|(rows, _, values)| 13 * (rows * values).next_multiple_of(BATCH as u128)).sum();
         let samples = match sampled {
             // Where only some rows are drawn, whole batches of them may take more than the table that is not needed.
             true if by_action && options.states == States::Flat => {
@@ -45,10 +50,15 @@ impl Learner {
             true => samples,
             false => 0,
         };
-        // Rewards, q, two arrays in between, and the two parts of a width.
-        let arrays = 8 * 6 * n_states * n_causes;
+        // What every row adds to a width, the two parts that make it up, and a flag for rows seen since.
+        let widths: u128 = match options.estimate {
+            Estimate::Sets(_) | Estimate::Posterior { .. } => 0,
+            _ => factors.iter().map(|(rows, cells, _)| 24 * rows + cells).sum::<u128>() + 16 * n_states * n_causes,
+        };
+        // Rewards, q, and two arrays in between.
+        let arrays = 8 * 4 * n_states * n_causes;
         let plan = 16 * (knowledge.horizon() as u128 + 1) * n_states;
         let kernel = if by_action { 0 } else { Kernel::bytes(knowledge) };
-        blocks * (counts + tables + samples) + arrays + plan + kernel
+        blocks * (counts + tables + samples + widths) + arrays + plan + kernel
     }
 }

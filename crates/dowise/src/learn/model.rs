@@ -145,7 +145,7 @@ pub(crate) struct Model {
     touched: Vec<u32>,
     walk: Walk,
     /// Causes of one state of which a row was seen.
-    stale: Vec<bool>,
+    stale_causes: Vec<bool>,
 }
 
 impl Model {
@@ -219,7 +219,7 @@ impl Model {
             terms: Vec::new(),
             touched: Vec::new(),
             walk: Walk::default(),
-            stale: Vec::new(),
+            stale_causes: Vec::new(),
         }
     }
 
@@ -293,7 +293,7 @@ impl Model {
         let widths = self.widths.as_ref().expect("asked for by the caller");
         let n_causes = self.n_causes;
         let WidthParts { of_rows, first, second, stale } = &mut self.parts[block];
-        let now = &mut self.stale;
+        let now = &mut self.stale_causes;
         layout.for_each_state(&mut self.walk, |s, rows| {
             now.clear();
             now.resize(n_causes, false);

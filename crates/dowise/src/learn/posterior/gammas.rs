@@ -4,7 +4,7 @@ use super::functions::{exp, ln, sin_cos};
 use super::lanes::{LANES, Lanes};
 
 /// Cells drawn together.
-pub(super) const BATCH: usize = LANES;
+pub(crate) const BATCH: usize = LANES;
 
 /// Gamma distributions of many cells, and a variate of each.
 #[derive(Clone, Debug)]

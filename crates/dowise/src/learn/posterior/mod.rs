@@ -7,6 +7,7 @@ mod lanes;
 mod table;
 
 pub(crate) use contenders::Contenders;
+pub(crate) use gammas::BATCH;
 pub(crate) use table::Posterior;
 
 use rand::Rng;

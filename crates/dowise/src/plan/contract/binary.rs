@@ -8,17 +8,20 @@ use pulp::{Simd, WithSimd};
 use super::own::quarters;
 use crate::simd;
 
+/// What becomes of blocks of other sizes.
+const OTHERS: &str = "gone through block by block";
+
 /// Causes from which on those left over after whole registers do not count.
 const MANY: usize = 32;
 
-/// Whether the causes of a block fill whole registers.
+/// Whether the causes of a block fill one, two or four registers: known sizes let the probabilities stay in registers.
 fn fills_registers(n: usize) -> bool {
-    n.is_multiple_of(simd::lanes())
+    [1, 2, 4].iter().any(|k| n == k * simd::lanes())
 }
 
 /// Whether so many causes are worth the loops of this file.
 pub(super) fn suits(n: usize) -> bool {
-    fills_registers(n) || n >= MANY
+    n.is_multiple_of(simd::lanes()) || n >= MANY
 }
 
 /// One factor for `n` causes, in every chunk that has its values outside of `inner` numbers each.
@@ -137,27 +140,18 @@ impl WithSimd for One<'_> {
         let One { prob, n, inner, array } = self;
         let (prob, n, inner) = (S::as_simd_f64s(prob).0, n / S::F64_LANES, inner / S::F64_LANES);
         let array = S::as_mut_simd_f64s(array).0;
-        // Known sizes let the probabilities stay in registers.
         match n {
             1 => one_of::<S, 1>(simd, prob, inner, array),
             2 => one_of::<S, 2>(simd, prob, inner, array),
             4 => one_of::<S, 4>(simd, prob, inner, array),
-            _ => {
-                for chunk in array.chunks_exact_mut(2 * inner) {
-                    let (x, y) = chunk.split_at_mut(inner);
-                    for i in 0..inner {
-                        let p = [0, 1, 2, 3].map(|k| prob[k * n + i % n]);
-                        (x[i], y[i]) = both_rows(simd, p, x[i], y[i]);
-                    }
-                }
-            }
+            _ => unreachable!("{OTHERS}"),
         }
     }
 }
 
 #[inline(always)]
 fn one_of<S: Simd, const N: usize>(simd: S, prob: &[S::f64s], inner: usize, array: &mut [S::f64s]) {
-    let &[p, q, r, t] = prob.as_chunks::<N>().0 else { return };
+    let &[p, q, r, t] = prob.as_chunks::<N>().0 else { unreachable!("two rows of two values") };
     for chunk in array.chunks_exact_mut(2 * inner) {
         let (x, y) = chunk.split_at_mut(inner);
         for (x, y) in x.as_chunks_mut::<N>().0.iter_mut().zip(y.as_chunks_mut::<N>().0) {
@@ -214,7 +208,9 @@ fn in_chunks_of<S: Simd, const N: usize, const Q: usize>(
     inner: &[S::f64s],
     array: &mut [S::f64s],
 ) {
-    let (&[a, b, c, d], &[e, f, g, h]) = (outer.as_chunks::<N>().0, inner.as_chunks::<N>().0) else { return };
+    let (&[a, b, c, d], &[e, f, g, h]) = (outer.as_chunks::<N>().0, inner.as_chunks::<N>().0) else {
+        unreachable!("two rows of two values")
+    };
     let chunks = array.as_chunks_mut::<N>().0.as_chunks_mut::<Q>().0.as_chunks_mut::<4>().0;
     for tile in chunks.chunks_mut(TILE / Q) {
         for k in 0..N {
@@ -279,19 +275,11 @@ impl WithSimd for SpreadQuarters<'_> {
 
 #[inline(always)]
 fn in_quarters<S: Simd>(simd: S, outer: &[S::f64s], inner: &[S::f64s], n: usize, parts: [&mut [S::f64s]; 4]) {
-    // Known sizes let the probabilities stay in registers.
     match n {
         1 => in_quarters_of::<S, 1>(simd, outer, inner, parts),
         2 => in_quarters_of::<S, 2>(simd, outer, inner, parts),
         4 => in_quarters_of::<S, 4>(simd, outer, inner, parts),
-        _ => {
-            let [x, y, z, w] = parts;
-            for i in 0..x.len() {
-                let p = [0, 1, 2, 3].map(|k| outer[k * n + i % n]);
-                let q = [0, 1, 2, 3].map(|k| inner[k * n + i % n]);
-                [x[i], y[i], z[i], w[i]] = four_rows(simd, p, q, [x[i], y[i], z[i], w[i]]);
-            }
-        }
+        _ => unreachable!("{OTHERS}"),
     }
 }
 
@@ -302,7 +290,7 @@ const TILE: usize = 16;
 fn in_quarters_of<S: Simd, const N: usize>(simd: S, outer: &[S::f64s], inner: &[S::f64s], parts: [&mut [S::f64s]; 4]) {
     let ([outer, inner], [x, y, z, w]) =
         ([outer.as_chunks::<N>().0, inner.as_chunks::<N>().0], parts.map(|part| part.as_chunks_mut::<N>().0));
-    let (&[a, b, c, d], &[e, f, g, h]) = (outer, inner) else { return };
+    let (&[a, b, c, d], &[e, f, g, h]) = (outer, inner) else { unreachable!("two rows of two values") };
     let tiles = x.chunks_mut(TILE).zip(y.chunks_mut(TILE)).zip(z.chunks_mut(TILE)).zip(w.chunks_mut(TILE));
     for (((x, y), z), w) in tiles {
         for k in 0..N {
