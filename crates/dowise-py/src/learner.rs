@@ -23,7 +23,7 @@ pub(crate) struct Learner {
     world: Py<World>,
     /// Stage of the running episode; `None` between episodes.
     stage: Option<usize>,
-    values: Vec<u16>,
+    values: Vec<u32>,
     rewards: Vec<f64>,
 }
 
@@ -208,7 +208,7 @@ impl Learner {
         self.values.resize(world.variables().len(), 0);
         let space = world.state_space();
         for (i, id) in world.state().iter().enumerate() {
-            self.values[id.ix()] = space.digit(state, i) as u16;
+            self.values[id.ix()] = space.digit(state, i) as u32;
         }
         if !world.keys().is_empty() {
             let keys = keys.ok_or_else(|| {
@@ -217,7 +217,7 @@ impl Learner {
             })?;
             let seen = given::digits(world, world.keys(), "key variable", keys, false)?;
             for (id, value) in world.keys().iter().zip(seen) {
-                self.values[id.ix()] = value.unwrap_or(0) as u16;
+                self.values[id.ix()] = value.unwrap_or(0) as u32;
             }
         }
         let found = match levers {
@@ -226,7 +226,7 @@ impl Learner {
         };
         for (i, (id, found)) in world.levers().iter().zip(found).enumerate() {
             if let Some(value) = world.interventions().lever(action, i).or(found) {
-                self.values[id.ix()] = value as u16;
+                self.values[id.ix()] = value as u32;
             }
         }
         let stage = self.begin(py)?;

@@ -23,7 +23,7 @@ pub(crate) struct Simulation {
 }
 
 /// state after, reward, values of key variables, values of levers, what each reward term paid, intervention done
-type Stepped = (usize, f64, Vec<u16>, Vec<u16>, Vec<f64>, i64);
+type Stepped = (usize, f64, Vec<u32>, Vec<u32>, Vec<f64>, i64);
 
 /// How to make it again, from its world, its seed, what was drawn, and its state.
 type Pickled<'py> = (Bound<'py, PyAny>, (Py<World>, u64, (u128, u128), usize));

@@ -45,8 +45,8 @@ impl Place {
         Place(of)
     }
 
-    fn of(&self, values: &[u16]) -> usize {
-        self.0.iter().map(|&(id, stride)| usize::from(values[id]) * stride).sum()
+    fn of(&self, values: &[u32]) -> usize {
+        self.0.iter().map(|&(id, stride)| values[id] as usize * stride).sum()
     }
 }
 
@@ -76,7 +76,7 @@ impl Drawn {
     }
 
     /// Draws a joint value of the children, given the values of the parents.
-    fn draw(&self, m: &Mechanism, values: &[u16], rng: &mut ChaCha8Rng) -> usize {
+    fn draw(&self, m: &Mechanism, values: &[u32], rng: &mut ChaCha8Rng) -> usize {
         let table = m.table.as_deref().expect("checked when the simulator was made");
         draw_from(&table[self.place.of(values) * self.n..][..self.n], rng)
     }
@@ -86,7 +86,7 @@ impl Drawn {
 #[derive(Clone, Debug, Default)]
 pub struct Outcome {
     /// Values of all variables by [`VarId`] (state factors: before the step).
-    pub values: Vec<u16>,
+    pub values: Vec<u32>,
     /// What each reward term paid.
     pub rewards: Vec<f64>,
     /// Their sum less the cost of the intervention.
@@ -153,14 +153,14 @@ impl Simulator {
         let world = &self.world;
         out.values.resize(world.variables().len(), 0);
         for &(id, stride, size) in &self.state {
-            out.values[id] = (state / stride % size) as u16;
+            out.values[id] = (state / stride % size) as u32;
         }
         let all = world.interventions();
         let mut set = 0u64;
         for (i, id) in world.levers().iter().enumerate() {
             out.values[id.ix()] = 0;
             if let Some(v) = all.lever(action, i) {
-                out.values[id.ix()] = v as u16;
+                out.values[id.ix()] = v as u32;
                 set |= 1 << i;
             }
         }
@@ -170,7 +170,7 @@ impl Simulator {
             }
             let mut value = drawn.draw(m, &out.values, rng);
             for &(id, size) in &drawn.children {
-                out.values[id] = (value % size) as u16;
+                out.values[id] = (value % size) as u32;
                 value /= size;
             }
         }

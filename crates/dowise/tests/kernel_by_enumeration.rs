@@ -14,7 +14,7 @@ fn check(world: &World) {
             assert!(kernel.allows(s, action));
             let mut expected = vec![0.0; kernel.n_causes()];
             each_assignment(world, s, action, |values, p| {
-                let values: Vec<u16> = values.iter().map(|&v| v as u16).collect();
+                let values: Vec<u32> = values.iter().map(|&v| v as u32).collect();
                 expected[kernel.causes().of_values(&values)] += p;
             });
             kernel.distribution(s, action, &mut found);

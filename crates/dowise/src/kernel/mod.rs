@@ -80,8 +80,8 @@ impl CauseSpace {
     }
 
     /// The cause that the values of all variables (by [`VarId`]) amount to.
-    pub fn of_values(&self, values: &[u16]) -> usize {
-        let digits = self.variables.iter().map(|id| usize::from(values[id.ix()]));
+    pub fn of_values(&self, values: &[u32]) -> usize {
+        let digits = self.variables.iter().map(|id| values[id.ix()] as usize);
         digits.zip(self.space.strides()).map(|(d, stride)| d * stride).sum()
     }
 }

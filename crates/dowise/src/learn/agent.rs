@@ -12,7 +12,7 @@ pub struct Step<'a> {
     /// What was done.
     pub action: Action,
     /// Values of all variables by [`VarId`](crate::world::VarId): levers as they were, key variables as observed; others are ignored.
-    pub values: &'a [u16],
+    pub values: &'a [u32],
     /// What each reward term paid.
     pub rewards: &'a [f64],
     /// State after.

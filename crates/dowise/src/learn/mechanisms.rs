@@ -55,17 +55,16 @@ impl Mechanisms {
 
     /// Counts one step: `values` of all variables by [`VarId`]; a lever that was set says nothing about its own mechanism.
     /// Whether some row has now been seen 1, 2, 4, 8, … times.
-    pub(crate) fn observe(&mut self, was_set: impl Fn(VarId) -> bool, values: &[u16]) -> bool {
+    pub(crate) fn observe(&mut self, was_set: impl Fn(VarId) -> bool, values: &[u32]) -> bool {
         let mut doubled = false;
         for (i, rows, counts) in &mut self.unknown {
             let m = &self.world.mechanisms()[*i];
             if m.children.iter().any(|&id| was_set(id)) {
                 continue;
             }
-            let row =
-                m.parents.iter().zip(rows.strides()).map(|(id, stride)| usize::from(values[id.ix()]) * stride).sum();
+            let row = m.parents.iter().zip(rows.strides()).map(|(id, stride)| values[id.ix()] as usize * stride).sum();
             let value =
-                m.children.iter().fold(0, |v, id| v * self.world.variable(*id).size() + usize::from(values[id.ix()]));
+                m.children.iter().fold(0, |v, id| v * self.world.variable(*id).size() + values[id.ix()] as usize);
             counts.add(row, value);
             doubled |= counts.n_r[row].is_power_of_two();
         }

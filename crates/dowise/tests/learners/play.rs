@@ -49,7 +49,7 @@ pub(crate) struct Seen {
     pub(crate) stage: usize,
     pub(crate) state: usize,
     pub(crate) action: Action,
-    pub(crate) values: Vec<u16>,
+    pub(crate) values: Vec<u32>,
     pub(crate) rewards: Vec<f64>,
     pub(crate) next_state: usize,
 }

@@ -1,0 +1,49 @@
+//! Variables with more values than 16 bits can number: played, learned and planned without a digit cut off.
+
+use dowise::{Planner, Simulator, World};
+use rand::SeedableRng;
+
+/// A lever with 70,000 values, of which only one beyond 2¹⁶ makes the key variable `yes`.
+fn world() -> World {
+    let (n, right) = (70_000, 66_000);
+    let values: Vec<String> = (0..n).map(|v| format!("\"{v}\"")).collect();
+    let rows: Vec<&str> = (0..n).map(|v| if v == right { "[0, 1]" } else { "[1, 0]" }).collect();
+    let text = format!(
+        r#"
+        horizon = 2
+        [state.here]
+        values = ["a"]
+        scope = []
+        next = [[1]]
+        [lever.dose]
+        values = [{}]
+        [key.hit]
+        values = ["no", "yes"]
+        parents = ["dose"]
+        table = [{}]
+        [reward.hit]
+        scope = ["hit"]
+        table = [0, 1]
+        [interventions]
+        set = "all"
+        "#,
+        values.join(", "),
+        rows.join(", ")
+    );
+    World::from_toml(&text, "doses").unwrap_or_else(|e| panic!("{e}"))
+}
+
+#[test]
+fn a_policy_is_paid_what_it_is_worth_where_a_lever_has_more_than_two_to_the_sixteen_values() {
+    let world = world();
+    let plan = Planner::new(&world).unwrap().plan();
+    assert_eq!(plan.value(0, 0), 2.0);
+    let simulator = Simulator::new(&world).unwrap();
+    let mut rng = rand_chacha::ChaCha8Rng::seed_from_u64(1);
+    let mut outcome = Default::default();
+    for stage in 0..2 {
+        simulator.step(0, plan.action(stage, 0), &mut rng, &mut outcome);
+        assert_eq!(outcome.reward, 1.0);
+        assert_eq!(outcome.values[world.levers()[0].ix()], 66_000);
+    }
+}
