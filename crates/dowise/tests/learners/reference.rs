@@ -104,7 +104,7 @@ impl Reference {
             self.actions.iter().position(|&a| a == step.action).expect("an action")
         } else {
             let ids = self.world.cause_variables();
-            let now: Vec<usize> = ids.iter().map(|id| usize::from(step.values[id.ix()])).collect();
+            let now: Vec<usize> = ids.iter().map(|id| step.values[id.ix()] as usize).collect();
             self.causes.iter().position(|c| *c == now).expect("a cause")
         };
         let block = if self.options.stage_dependent { step.stage } else { 0 };
