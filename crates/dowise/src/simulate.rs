@@ -6,7 +6,7 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
 
-use crate::learn::{Agent, Step};
+use crate::learn::{Agent, Observation};
 use crate::plan::{Evaluator, Planner};
 use crate::world::{Action, Mechanism, Start, VarId, World};
 
@@ -93,6 +93,20 @@ pub struct Outcome {
     pub reward: f64,
     /// State after.
     pub next_state: usize,
+}
+
+impl Outcome {
+    /// The step as a learner sees it.
+    pub fn observation(&self, stage: usize, state: usize, action: Action) -> Observation<'_> {
+        Observation {
+            stage,
+            state,
+            action,
+            values: (&self.values).into(),
+            rewards: (&self.rewards).into(),
+            next_state: Some(self.next_state),
+        }
+    }
 }
 
 impl Simulator {
@@ -241,7 +255,8 @@ pub struct Episode {
     pub number: u64,
     /// Where it started.
     pub start: usize,
-    /// V*(start) − V^π(start) of the policy that was followed, exactly.
+    /// V*(start) − V^π(start) of the policy that was followed, exactly; for an agent that does not tell its policy,
+    /// V*(start) less the rewards received, which is the same on average.
     pub regret: f64,
     /// Rewards received less costs paid.
     pub reward: f64,
@@ -314,18 +329,22 @@ impl<'a> Run<'a> {
         self.episode += 1;
         let start = self.simulator.start(&mut self.starts);
         agent.begin_episode();
-        let regret = if judge { self.judge(agent.policy(), start) } else { 0.0 };
+        let exact = agent.policy().filter(|_| judge).map(|policy| self.judge(policy, start));
         let mut state = start;
         let mut reward = 0.0;
         for stage in 0..self.simulator.world.horizon() {
             let action = agent.act(stage, state);
             self.simulator.step(state, action, &mut self.steps, &mut self.outcome);
-            let Outcome { values, rewards, next_state, .. } = &self.outcome;
-            agent.observe(&Step { stage, state, action, values, rewards, next_state: *next_state });
+            agent.observe(&self.outcome.observation(stage, state, action));
             reward += self.outcome.reward;
-            state = *next_state;
+            state = self.outcome.next_state;
         }
         agent.end_episode();
+        let regret = match exact {
+            Some(regret) => regret,
+            None if judge => self.optimal_s[start] - reward,
+            None => 0.0,
+        };
         Episode { number: self.episode, start, regret, reward }
     }
 

@@ -1,6 +1,6 @@
 //! What the linear learner finds out as data grow, that seeds keep their values, and what it says to bad input.
 
-use dowise::learn::{Agent, Step};
+use dowise::learn::{Agent, Observation};
 use dowise::linear::{Beta, FeatureError, Features, LinearError, LinearLearner, LinearOptions, LinearPreset, Norms};
 use dowise::world::FeatureMap;
 use dowise::{Action, Knowledge, Learner, Planner, Preset, Run, Simulator, World, worlds};
@@ -28,7 +28,7 @@ impl Agent for Watched {
         self.acts.act(stage, state)
     }
 
-    fn observe(&mut self, step: &Step<'_>) {
+    fn observe(&mut self, step: &Observation<'_>) {
         self.watches.observe(step);
     }
 
@@ -36,7 +36,7 @@ impl Agent for Watched {
         self.acts.end_episode();
     }
 
-    fn policy(&mut self) -> &[Action] {
+    fn policy(&mut self) -> Option<&[Action]> {
         self.acts.policy()
     }
 }

@@ -9,7 +9,7 @@ fn world() -> World {
     let values: Vec<String> = (0..n).map(|v| format!("\"{v}\"")).collect();
     let rows: Vec<&str> = (0..n).map(|v| if v == right { "[0, 1]" } else { "[1, 0]" }).collect();
     let text = format!(
-        r#"
+        r#"        dowise = 1
         horizon = 2
         [state.here]
         values = ["a"]
@@ -20,10 +20,10 @@ fn world() -> World {
         [key.hit]
         values = ["no", "yes"]
         parents = ["dose"]
-        table = [{}]
+        p = [{}]
         [reward.hit]
         scope = ["hit"]
-        table = [0, 1]
+        value = [0, 1]
         [interventions]
         set = "all"
         "#,

@@ -51,7 +51,7 @@ impl Group {
         world: &World,
         shape: GroupShape,
         tables: &[Option<&[f64]>],
-        radii: Option<&[Vec<f64>]>,
+        radii: Option<(&[Vec<f64>], f64)>,
         cross: &[Forbid],
         limited: bool,
         work: &mut i64,
@@ -81,7 +81,11 @@ impl Group {
                 }
             })
             .collect();
-        let radius = radii.map_or(Vec::new(), |r| total_radius(world, &shape, r, &state_space, &choices));
+        let radius = radii.map_or(Vec::new(), |(radii, sign)| {
+            let mut radius = total_radius(world, &shape, radii, &state_space, &choices);
+            radius.iter_mut().for_each(|r| *r *= sign);
+            radius
+        });
         let row_of_state = rows_of_states(world.state_space(), &shape.state, &state_space);
         let mut group = Group { shape, cause_space, settings, row_of_state, prob, kept: Vec::new(), radius };
         group.kept = (0..state_space.len())

@@ -84,6 +84,18 @@ impl CauseSpace {
         let digits = self.variables.iter().map(|id| values[id.ix()] as usize);
         digits.zip(self.space.strides()).map(|(d, stride)| d * stride).sum()
     }
+
+    /// The same where some values are `missing`: these count as the first value, and their positions are given as bits.
+    pub(crate) fn of_seen(&self, values: &[u32], missing: u32) -> (usize, u64) {
+        let (mut cause, mut not_seen) = (0, 0u64);
+        for (p, (id, stride)) in self.variables.iter().zip(self.space.strides()).enumerate() {
+            match values[id.ix()] {
+                value if value == missing => not_seen |= 1 << p.min(63),
+                value => cause += value as usize * stride,
+            }
+        }
+        (cause, not_seen)
+    }
 }
 
 /// How likely each intervention sets off each cause in each state, and which interventions are allowed there.
@@ -118,13 +130,13 @@ impl Kernel {
     }
 
     /// The kernel with these numbers in place of the world's mechanisms, and how far each row of each mechanism may be off
-    /// (in total variation; an empty list: exact), if that is to be taken optimistically.
+    /// (in total variation; an empty list: exact), times 1 if that is to be taken at its best, −1 at its worst.
     ///
     /// Such kernels are used for an episode or two, so only what is found by sorting is pruned.
     pub(crate) fn with_tables(
         world: &World,
         tables: &[Option<&[f64]>],
-        radii: Option<&[Vec<f64>]>,
+        radii: Option<(&[Vec<f64>], f64)>,
     ) -> Result<Kernel, KernelError> {
         Kernel::pruned(world, tables, radii, 0)
     }
@@ -133,7 +145,7 @@ impl Kernel {
     fn pruned(
         world: &World,
         tables: &[Option<&[f64]>],
-        radii: Option<&[Vec<f64>]>,
+        radii: Option<(&[Vec<f64>], f64)>,
         mut work: i64,
     ) -> Result<Kernel, KernelError> {
         let shapes = groups::groups(world);

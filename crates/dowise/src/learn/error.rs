@@ -69,6 +69,51 @@ pub enum LearnError {
     /// Options for a learner that regresses on features.
     #[error("a learner that counts cannot regress on features; make it by name, or as a LinearLearner")]
     NotLinear,
+    /// Evidence that was counted in another way.
+    #[error(
+        "the evidence was counted for other states, causes or stages than the options say; make it with the same options"
+    )]
+    OtherEvidence,
+    /// A guard around a learner that begins with evidence.
+    #[error(
+        "a guard compares every step with a second model, so it cannot begin with evidence that others have counted; let the learner take the steps in one by one"
+    )]
+    GuardNeedsSteps,
+    /// Something that only a learner that counts can do.
+    #[error("a learner that regresses on features keeps no tables that could be read by another rule or explained")]
+    NoTables,
+    /// A state factor that the world does not have.
+    #[error("there is no state factor `{factor}`{}; there are {}", .nearest.as_ref().map_or(String::new(), |n| format!(", did you mean `{n}`?")), .factors.join(", "))]
+    NoFactor {
+        /// As given.
+        factor: String,
+        /// The nearest name, if one is near.
+        nearest: Option<String>,
+        /// All of them.
+        factors: Vec<String>,
+    },
+    /// A transition that is to be told, but the world does not give it.
+    #[error("the next value of {factor} is not given in the world, so it cannot be told to a learner")]
+    NotGiven {
+        /// The state factor.
+        factor: String,
+    },
+    /// A known transition for a learner that sees the state whole.
+    #[error(
+        "the next value of {factor} is known, but this learner sees the state whole; use one with factored states, or do not tell it"
+    )]
+    KnownNeedsFactors {
+        /// The state factor.
+        factor: String,
+    },
+    /// A known transition that depends on key variables, for a learner that knows nothing of them.
+    #[error(
+        "the next value of {factor} is known given key variables, and this learner knows only interventions; use one with key variables, or do not tell it"
+    )]
+    KnownNeedsKeys {
+        /// The state factor.
+        factor: String,
+    },
     /// A hidden variable acts on a lever left alone and on a key variable.
     #[error(
         "the lever {lever} is moved by something unobserved when left alone, so what is seen then says nothing about setting it; \
@@ -112,6 +157,11 @@ pub(super) fn check(options: &Options) -> LearnResult<()> {
         Estimate::Width(Width::AzarBernstein) if options.states == States::Factored => {
             Err(LearnError::FlatOnly { width: "azar-bernstein" })
         }
-        _ => Ok(()),
+        Estimate::Width(_)
+        | Estimate::Sets(_)
+        | Estimate::Posterior { .. }
+        | Estimate::Greedy
+        | Estimate::EpsilonGreedy { .. }
+        | Estimate::Uniform => Ok(()),
     }
 }

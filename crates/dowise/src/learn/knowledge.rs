@@ -1,45 +1,81 @@
-//! What a learner is told: the world without the transitions it has to find out.
+//! What a learner is told: the structure of a world and the numbers that are given, never what it has to find out.
 
-use std::ops::Deref;
+use std::sync::Arc;
 
-use crate::world::World;
+use super::error::{LearnError, LearnResult};
+use crate::Space;
+use crate::world::{FeatureMap, Interventions, RewardTerm, Start, VarId, Variable, World, nearest};
 
-/// A world as a learner may see it: structure, horizon, interventions, and those numbers that are given, never the transitions.
+/// A world as a learner may see it: variables, graph, horizon, interventions, and those numbers that are given.
 ///
-/// A learner is built from this, so it cannot look at the truth it is judged by.
+/// A learner is built from this, so it cannot look at the truth it is judged by: transitions that it has to learn, where
+/// episodes start, and the text of the world file are removed when it is made. Cloning shares one copy.
+///
+/// ```
+/// use dowise::{Knowledge, World, worlds};
+/// let world = World::from_toml(&worlds::text("campaign", &[])?, "campaign.toml")?;
+/// let told = Knowledge::of(&world).with_transitions_of(&world, &["purse"])?.without_rewards();
+/// assert!(told.knows_mechanisms() && !told.knows_rewards());
+/// assert_eq!(told.known_transitions(), ["purse"]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
-pub struct Knowledge(World);
+pub struct Knowledge(Arc<World>);
 
 impl Knowledge {
     /// All that the paper's learners know: the graph, P(z | s, a) and the rewards as far as the world gives them.
     pub fn of(world: &World) -> Knowledge {
         let mut told = world.clone();
         told.transitions.iter_mut().for_each(|m| m.table = None);
-        // A random payment is known by its mean; where episodes start is the world's affair.
-        Knowledge(told)
+        told.start = Start::States(Vec::new());
+        told.about.clear();
+        told.findings.clear();
+        told.sources.clear();
+        Knowledge(Arc::new(told))
+    }
+
+    /// Tells P(next value | scope) of these state factors as well: what is certain need not be learned.
+    pub fn with_transitions_of(mut self, world: &World, factors: &[&str]) -> LearnResult<Knowledge> {
+        let told = Arc::make_mut(&mut self.0);
+        for &name in factors {
+            let names = || world.state().iter().map(|&id| world.variable(id).name.as_str());
+            let Some(i) = names().position(|n| n == name) else {
+                let factor = name.to_owned();
+                let nearest = nearest(name, names()).map(str::to_owned);
+                return Err(LearnError::NoFactor { factor, nearest, factors: names().map(str::to_owned).collect() });
+            };
+            if world.transitions[i].table.is_none() {
+                return Err(LearnError::NotGiven { factor: name.to_owned() });
+            }
+            told.transitions[i].table = world.transitions[i].table.clone();
+        }
+        Ok(self)
     }
 
     /// Forgets every mechanism of levers, hidden and key variables: P(z | s, a) has to be learned.
     pub fn without_mechanisms(mut self) -> Knowledge {
-        self.0.mechanisms.iter_mut().for_each(|m| m.table = None);
+        Arc::make_mut(&mut self.0).mechanisms.iter_mut().for_each(|m| m.table = None);
         self
     }
 
     /// Forgets the rewards: they have to be learned.
     pub fn without_rewards(mut self) -> Knowledge {
-        self.0.rewards.iter_mut().for_each(|r| r.table = None);
+        Arc::make_mut(&mut self.0).rewards.iter_mut().for_each(|r| r.table = None);
+        self
+    }
+
+    /// Forgets transitions that were told.
+    pub(crate) fn without_transitions(mut self) -> Knowledge {
+        Arc::make_mut(&mut self.0).transitions.iter_mut().for_each(|m| m.table = None);
         self
     }
 
     /// A short name for exactly this knowledge: equal knowledge has equal fingerprints, other knowledge almost surely not.
+    /// Title and description of the world play no part.
     pub fn fingerprint(&self) -> String {
-        // FNV-1a over the text of the world: stable across versions, which the standard library's hashes are not.
-        let hash = self
-            .0
-            .to_toml()
-            .bytes()
-            .fold(0xcbf2_9ce4_8422_2325u64, |h, b| (h ^ u64::from(b)).wrapping_mul(0x0100_0000_01b3));
-        format!("{hash:016x}")
+        let mut plain = World::clone(&self.0);
+        plain.name.clear();
+        format!("{:016x}", fnv(plain.to_toml().as_bytes()))
     }
 
     /// Whether every mechanism within a step is known.
@@ -51,12 +87,85 @@ impl Knowledge {
     pub fn knows_rewards(&self) -> bool {
         self.0.rewards.iter().all(|r| r.table.is_some())
     }
-}
 
-impl Deref for Knowledge {
-    type Target = World;
+    /// State factors whose transitions are told.
+    pub fn known_transitions(&self) -> Vec<&str> {
+        let told = self.0.transitions.iter().zip(&self.0.state).filter(|(m, _)| m.table.is_some());
+        told.map(|(_, &id)| self.0.variable(id).name.as_str()).collect()
+    }
 
-    fn deref(&self) -> &World {
+    /// Title of the world.
+    pub fn name(&self) -> &str {
+        self.0.name()
+    }
+
+    /// Number of steps in an episode (H).
+    pub fn horizon(&self) -> usize {
+        self.0.horizon()
+    }
+
+    /// All variables.
+    pub fn variables(&self) -> &[Variable] {
+        self.0.variables()
+    }
+
+    /// One variable.
+    pub fn variable(&self, id: VarId) -> &Variable {
+        self.0.variable(id)
+    }
+
+    /// State factors, in order.
+    pub fn state(&self) -> &[VarId] {
+        self.0.state()
+    }
+
+    /// Levers, in order.
+    pub fn levers(&self) -> &[VarId] {
+        self.0.levers()
+    }
+
+    /// Key variables, in order.
+    pub fn keys(&self) -> &[VarId] {
+        self.0.keys()
+    }
+
+    /// Reward terms; those that have to be learned have no table.
+    pub fn rewards(&self) -> &[RewardTerm] {
+        self.0.rewards()
+    }
+
+    /// Least and greatest reward of one step, costs not counted.
+    pub fn reward_range(&self) -> [f64; 2] {
+        self.0.reward_range()
+    }
+
+    /// Which interventions are allowed, and what they cost.
+    pub fn interventions(&self) -> &Interventions {
+        self.0.interventions()
+    }
+
+    /// The state as a product of its factors; its length is S.
+    pub fn state_space(&self) -> &Space {
+        self.0.state_space()
+    }
+
+    /// Number of states (S).
+    pub fn n_states(&self) -> usize {
+        self.0.n_states()
+    }
+
+    /// The features φ(s, z) that the world carries for linear learners, if any.
+    pub fn features(&self) -> Option<&FeatureMap> {
+        self.0.features()
+    }
+
+    /// The world with everything removed that is not told: what kernels and layouts are built from.
+    pub(crate) fn world(&self) -> &World {
         &self.0
     }
+}
+
+/// FNV-1a: stable across versions, which the standard library's hashes are not.
+pub(crate) fn fnv(bytes: &[u8]) -> u64 {
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325u64, |h, &b| (h ^ u64::from(b)).wrapping_mul(0x0100_0000_01b3))
 }

@@ -1,426 +1,423 @@
-//! The learner itself: what it was told, what it has seen, and its present plan.
+//! The learner: something that counts or regresses, what is wrapped around it, and the episodes that it plays.
 
-use rand::SeedableRng;
-use rand_chacha::ChaCha8Rng;
+use std::sync::Arc;
 
-use super::Knowledge;
-use super::actions::ActionList;
-use super::agent::{Agent, Step};
-use super::choice::Choice;
-use super::counts::Counts;
-use super::error::{LearnError, LearnResult, MOST_ACTIONS, MOST_CELLS, check};
-use super::guard::Guard;
-use super::layout::Layout;
-use super::mechanisms::{self, Mechanisms};
-use super::model::{Model, Rule};
-use super::options::{Cap, Causes, Estimate, Options, Schedule, Width};
-use super::posterior::Contenders;
-use super::rewards::{self, Rewards};
-use super::sets::Confidence;
-use super::width::{Sizes, Widths};
-use crate::kernel::{CauseSpace, Kernel, mix};
-use crate::plan::{Buffers, Chooser, Plan, TIE_TOLERANCE, Ties, backward_induction, rewards_by_cause};
-use crate::world::{Action, VarId};
+use super::agent::Agent;
+use super::around::{Around, Explore, Guard};
+use super::error::{LearnError, LearnResult};
+use super::evidence::{Evidence, EvidenceError};
+use super::observation::Observation;
+use super::options::{Estimate, Options};
+use super::policy::Policy;
+use super::session::{Session, SessionStep};
+use super::tabular::Tabular;
+use super::{Knowledge, Plans, Reading};
+use crate::linear::{LinearLearner, LinearOptions};
+use crate::plan::{Plan, Ties};
+use crate::world::Action;
 
-/// A learner: options, what it was told, what it has seen, and its present plan.
+/// A learner: it plans from what was seen, decides, and takes observations in.
+///
+/// Many episodes may be under way at once, each with a [`Session`]; a loop that plays one after the other can use the learner as
+/// an [`Agent`].
+///
+/// ```
+/// use dowise::learn::Observation;
+/// use dowise::{Knowledge, Learner, Preset, World, worlds};
+/// let world = World::from_toml(&worlds::text("treatment", &[])?, "treatment.toml")?;
+/// let told = Knowledge::of(&world);
+/// let mut learner = Learner::new(&told, "graph-psrl".parse::<Preset>()?.options(1000, 1))?;
+/// let (mut ann, mut bob) = (learner.begin(), learner.begin());
+/// let [first, second] = [ann.act(&mut learner, 0)?, bob.act(&mut learner, 3)?];
+/// // Days later, and in another order.
+/// let keys = world.keys().iter().map(|_| 0).collect::<Vec<u32>>();
+/// let bob_step = Observation::at(&told, 0, 3)?.did_action(&told, second)?.saw(&told, &keys[..])?.then(&told, 1)?;
+/// bob.observe(&mut learner, &bob_step)?;
+/// let wrong = ann.observe(&mut learner, &bob_step).unwrap_err();
+/// assert!(wrong.to_string().starts_with("at stage 1 episode 1 is in state 0, not in state 3"));
+/// let ann_step = Observation::at(&told, 0, 0)?.did_action(&told, first)?.saw(&told, &keys[..])?.then(&told, 2)?;
+/// ann.observe(&mut learner, &ann_step)?;
+/// ann.end(&mut learner);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Learner {
-    pub(super) options: Options,
-    pub(super) knowledge: Knowledge,
-    pub(super) key_causes: CauseSpace,
-    pub(super) layout: Layout,
-    pub(super) choice: Choice,
-    pub(super) mechanisms: Option<Mechanisms>,
-    pub(super) rewards: Rewards,
-    /// `[block][factor]`
-    pub(super) counts: Vec<Vec<Counts>>,
-    pub(super) model: Model,
-    pub(super) plan: Plan,
-    pub(super) buffers: Buffers,
-    pub(super) tolerance: f64,
-    /// Episodes finished.
-    pub(super) episode: u64,
-    /// Whether counts have moved enough since the last plan.
-    pub(super) due: bool,
-    /// For real-time dynamic programming: whether `plan.policy_hs` is this episode's.
-    pub(super) policy_ready: bool,
-    /// Whether this episode's policy was decided by the guard.
-    pub(super) guarded: bool,
-    /// What the plan says where this episode explores instead, to be put back when it ends.
-    pub(super) planned: Vec<(usize, Action)>,
-    pub(super) guard: Option<Box<Guard>>,
+    pub(super) kind: Kind,
+    /// Innermost first.
+    pub(super) around: Vec<Around>,
+    /// Episodes begun, and ended.
+    pub(super) begun: u64,
+    pub(super) ended: u64,
+    /// Whether steps were taken in that belong to no episode of its own.
+    pub(super) logged: bool,
+    /// The policy made last: its memory is used again once nobody follows it.
+    latest: Arc<Policy>,
+    /// Memory of the last session that ended.
+    spare: Vec<SessionStep>,
+    /// The episode of a loop that plays one after the other.
+    current: Option<Session>,
+    /// The whole policy of that episode, where it was asked for though decisions are made one by one.
+    whole: Option<Arc<Policy>>,
 }
 
-/// Bytes up to which nearly best settings are remembered from plan to plan: what a core's caches hold.
-const MOST_MEMORY: usize = 16 << 20;
+/// What is inside.
+#[derive(Clone, Debug)]
+pub(crate) enum Kind {
+    Tabular(Box<Tabular>),
+    Linear(Box<LinearLearner>),
+}
+
+impl Kind {
+    pub(super) fn plans(&self) -> &dyn Plans {
+        match self {
+            Kind::Tabular(tabular) => tabular.as_ref(),
+            Kind::Linear(linear) => linear.as_ref(),
+        }
+    }
+
+    fn plans_mut(&mut self) -> &mut dyn Plans {
+        match self {
+            Kind::Tabular(tabular) => tabular.as_mut(),
+            Kind::Linear(linear) => linear.as_mut(),
+        }
+    }
+}
 
 impl Learner {
-    /// A learner that has seen nothing.
-    pub fn new(knowledge: &Knowledge, options: Options) -> LearnResult<Learner> {
-        check(&options)?;
-        let key_causes = CauseSpace::new(knowledge);
-        let by_action = options.causes == Causes::Actions;
-        let mechanisms = if by_action { None } else { Mechanisms::new(knowledge)? };
-        let list = if by_action {
-            let count = knowledge.interventions().count();
-            Some(ActionList::new(knowledge, MOST_ACTIONS).ok_or(LearnError::TooManyActions { count })?)
-        } else {
-            None
-        };
-        let n_actions = list.as_ref().map_or(0, |l| l.actions.len());
-        let layout = Layout::new(knowledge, &key_causes, options.states, options.causes, n_actions);
-        let n_blocks = if options.stage_dependent { knowledge.horizon() } else { 1 };
-        let cells =
-            layout.factors.iter().map(|f| f.n_rows as u128 * f.n_values as u128).sum::<u128>() * n_blocks as u128;
-        if cells > MOST_CELLS as u128 {
-            return Err(LearnError::TooManyCells { what: "what this learner counts".to_owned(), cells: Some(cells) });
+    /// A learner that counts and has seen nothing.
+    pub fn new(told: &Knowledge, options: Options) -> LearnResult<Learner> {
+        Learner::around(Tabular::new(told, options)?)
+    }
+
+    /// A learner that counts and begins with what others have seen; the evidence must be counted in the way of the options.
+    pub fn with_evidence(evidence: Evidence, options: Options) -> LearnResult<Learner> {
+        super::error::check(&options)?;
+        let view = &evidence.view;
+        let blocks = if options.stage_dependent { view.layout.horizon } else { 1 };
+        if (view.states, view.causes, view.n_blocks) != (options.states, options.causes, blocks) {
+            return Err(LearnError::OtherEvidence);
         }
-        let known_sc = rewards_by_cause(knowledge, &key_causes);
-        let (choice, rewards) = match list {
-            Some(list) => {
-                let n = list.actions.len();
-                // R(s, a) is known only if both what an intervention sets off and what that pays are.
-                let kernel = if knowledge.knows_rewards() { Kernel::new(knowledge).ok() } else { None };
-                let rewards = match kernel {
-                    Some(kernel) => {
-                        Rewards::new(knowledge, &key_causes, options.causes, true, n, list.average(&kernel, &known_sc))
-                    }
-                    None => {
-                        let told = knowledge.clone().without_rewards();
-                        Rewards::new(&told, &key_causes, options.causes, true, n, vec![0.0; knowledge.n_states() * n])
-                    }
-                };
-                (Choice::Actions(list), rewards)
-            }
-            None => {
-                let kernel = match &mechanisms {
-                    None => Kernel::new(knowledge)?,
-                    Some(m) => m.kernel::<ChaCha8Rng>(mechanisms::Reading::Mean)?,
-                };
-                let rewards =
-                    Rewards::new(knowledge, &key_causes, options.causes, layout.flat, layout.n_causes, known_sc);
-                (Choice::Keys(Box::new(kernel)), rewards)
-            }
-        };
-        let [lo, hi] = knowledge.reward_range();
-        let cost = knowledge.interventions().cost_range();
-        let literal = options.cap == Cap::Literal;
-        let range = if literal { 1.0 } else { (hi - cost[0]) - (lo - cost[1]) };
-        let horizon = knowledge.horizon();
-        let sizes = Sizes { horizon: horizon as f64, episodes: options.episodes as f64, delta: options.delta, range };
-        let (rule, widths) = match options.estimate {
-            Estimate::Width(width) => {
-                (Rule::Mean, Some(Widths::new(width, options.causes, &layout, sizes, options.scale)))
-            }
-            Estimate::Sets(kind) => {
-                (Rule::Sets(Confidence { kind, log: union_log(&layout, &rewards, &mechanisms, sizes) }), None)
-            }
-            Estimate::Posterior { prior } => (Rule::Posterior { prior }, None),
-            // A width of nothing: infinite where nothing was seen, zero elsewhere.
-            _ => (Rule::Mean, Some(Widths::new(Width::Quasi, options.causes, &layout, sizes, 0.0))),
-        };
-        let caps: Vec<f64> = (0..horizon)
-            .map(|stage| match options.cap {
-                Cap::Literal => horizon as f64,
-                Cap::Horizon => hi + (horizon as f64 - 1.0) * (hi - cost[0]),
-                Cap::Stage => hi + (horizon - 1 - stage) as f64 * (hi - cost[0]),
-            })
-            .collect();
-        // Real-time dynamic programming never lets a value rise by itself.
-        let monotone = options.monotone && options.schedule != Schedule::Visited;
-        let tolerance = TIE_TOLERANCE * horizon as f64 * range.max(f64::MIN_POSITIVE);
-        let mut reward_sc = vec![0.0; layout.n_states() * layout.n_causes];
-        rewards.read(&layout.state_space, rewards::Reading::<ChaCha8Rng>::Mean, &mut reward_sc);
-        let contenders = match (&rule, &choice) {
-            // Not where a plan is made of single looks, nor where the cap may be less than what a row is worth.
-            (Rule::Posterior { prior }, Choice::Actions(list))
-                if layout.flat
-                    && rewards.is_known()
-                    && Contenders::pays(layout.n_states(), layout.n_causes)
-                    && options.schedule != Schedule::Visited
-                    && !literal =>
-            {
-                let net = list.net(&reward_sc);
-                // Wider than ties, by more than what rounding may add where rewards are large and differ little.
-                let largest = caps.iter().fold(0.0, |most: f64, cap| most.max(cap.abs()));
-                let margin = 2.0 * tolerance + 1e-14 * largest;
-                Some(Box::new(Contenders::new(layout.n_states(), &net, n_blocks, *prior, margin)))
-            }
-            _ => None,
-        };
-        let mut model = Model::new(rule, widths, &layout, n_blocks, caps, monotone, contenders);
-        model.reward_sc = reward_sc;
-        let counts =
-            (0..n_blocks).map(|_| layout.factors.iter().map(|f| Counts::new(f.n_rows, f.n_values)).collect()).collect();
-        let mut plan = Plan::new(horizon, layout.n_states());
-        if options.schedule == Schedule::Visited {
-            let n = layout.n_states();
-            plan.value_hs.iter_mut().take(horizon * n).enumerate().for_each(|(i, v)| *v = model.caps[i / n]);
+        if options.guard {
+            // A guard compares every step with a second model, which the evidence of the first does not have.
+            return Err(LearnError::GuardNeedsSteps);
         }
-        // What is learned about P(c | s, a) changes from plan to plan; then there is nothing to hold on to.
-        let anchors = match &choice {
-            Choice::Keys(kernel)
-                if mechanisms.is_none() && (1..=MOST_MEMORY).contains(&kernel.anchor_bytes(horizon)) =>
-            {
-                kernel.anchors(horizon)
-            }
-            _ => Vec::new(),
-        };
-        let mut learner = Learner {
-            knowledge: knowledge.clone(),
-            key_causes,
-            layout,
-            choice,
-            mechanisms,
-            rewards,
-            counts,
-            model,
-            plan,
-            buffers: Buffers { anchors, ..Buffers::default() },
-            tolerance,
-            episode: 0,
-            due: true,
-            policy_ready: false,
-            guarded: false,
-            planned: Vec::new(),
-            guard: None,
-            options,
-        };
-        if learner.options.guard {
-            if by_action || learner.options.stage_dependent {
-                return Err(LearnError::NothingToGuard);
-            }
-            learner.guard = Some(Box::new(Guard::new(&learner)?));
-        }
+        let mut learner = Learner::around(Tabular::with(evidence, options)?)?;
+        learner.logged = true;
         Ok(learner)
     }
 
-    /// Its options.
-    pub fn options(&self) -> &Options {
-        &self.options
+    /// A learner that regresses on features and has seen nothing.
+    pub fn linear(told: &Knowledge, options: LinearOptions) -> LearnResult<Learner> {
+        Ok(Learner::of(Kind::Linear(Box::new(LinearLearner::new(told, options)?)), Vec::new()))
+    }
+
+    /// What the options wrap around a learner that counts.
+    fn around(tabular: Tabular) -> LearnResult<Learner> {
+        let Options { estimate, seed, guard, .. } = tabular.options;
+        let probability = match estimate {
+            Estimate::EpsilonGreedy { epsilon } => Some(epsilon),
+            Estimate::Uniform => Some(1.0),
+            Estimate::Width(_)
+            | Estimate::Sets(_)
+            | Estimate::Posterior { .. }
+            | Estimate::Greedy
+            | Estimate::Linear => None,
+        };
+        let mut around = Vec::new();
+        around.extend(probability.map(|probability| Around::Explore(Explore { probability, seed })));
+        if guard {
+            around.push(Around::Guard(Box::new(Guard::new(&tabular)?)));
+        }
+        Ok(Learner::of(Kind::Tabular(Box::new(tabular)), around))
+    }
+
+    pub(super) fn of(kind: Kind, around: Vec<Around>) -> Learner {
+        let latest = Arc::new(Policy::default());
+        Learner {
+            kind,
+            around,
+            begun: 0,
+            ended: 0,
+            logged: false,
+            latest,
+            spare: Vec::new(),
+            current: None,
+            whole: None,
+        }
     }
 
     /// What it was told.
     pub fn knowledge(&self) -> &Knowledge {
-        &self.knowledge
+        self.kind.plans().knowledge()
     }
 
-    /// Episodes finished.
+    /// Its options, if it counts.
+    pub fn options(&self) -> Option<&Options> {
+        match &self.kind {
+            Kind::Tabular(tabular) => Some(&tabular.options),
+            Kind::Linear(_) => None,
+        }
+    }
+
+    /// The learner inside, if it regresses on features.
+    pub fn as_linear(&self) -> Option<&LinearLearner> {
+        match &self.kind {
+            Kind::Tabular(_) => None,
+            Kind::Linear(linear) => Some(linear),
+        }
+    }
+
+    /// What it has seen, if it counts.
+    pub fn evidence(&self) -> Option<&Evidence> {
+        match &self.kind {
+            Kind::Tabular(tabular) => Some(&tabular.evidence),
+            Kind::Linear(_) => None,
+        }
+    }
+
+    /// Episodes ended.
     pub fn episodes(&self) -> u64 {
-        self.episode
+        self.ended
     }
 
-    /// Number of cells it has to learn: rows of transitions, of unknown mechanisms and of unknown rewards.
+    /// Episodes that its widths count on.
+    pub fn planned_episodes(&self) -> u64 {
+        match &self.kind {
+            Kind::Tabular(tabular) => tabular.options.episodes,
+            Kind::Linear(linear) => linear.options().episodes,
+        }
+    }
+
+    /// Number of distributions, or of weights, that it has to learn.
     pub fn cells(&self) -> usize {
-        self.layout.cells() + self.mechanisms.as_ref().map_or(0, |m| m.cells()) + self.rewards.cells()
+        match &self.kind {
+            Kind::Tabular(tabular) => tabular.view().cells(),
+            Kind::Linear(linear) => linear.cells(),
+        }
     }
 
-    /// The present plan: policy of this episode, and values as the learner believes them.
+    /// Whether it learns from rewards: some are not known to it, or it looks at them all the same.
+    pub fn learns_rewards(&self) -> bool {
+        match &self.kind {
+            Kind::Tabular(tabular) => !tabular.view().payments.is_known(),
+            Kind::Linear(linear) => linear.learns_rewards(),
+        }
+    }
+
+    /// The last plan: what it does, and values as the learner believes them.
     pub fn plan(&self) -> &Plan {
-        &self.plan
+        self.kind.plans().plan()
     }
 
     /// With a guard: the episode after which the causal model was given up, if it was.
     pub fn gave_up_causes(&self) -> Option<u64> {
-        self.guard.as_ref().and_then(|g| g.ledger.tripped)
+        self.around.iter().find_map(|around| match around {
+            Around::Guard(guard) => guard.tripped,
+            Around::Explore(_) => None,
+        })
     }
 
-    pub(super) fn ties(&self) -> Ties {
-        Ties::Seeded(mix(self.options.seed ^ mix(self.episode)))
+    /// What the evidence amounts to by any rule: a policy and its values. `seed` is for samples.
+    ///
+    /// The best members of confidence sets give an upper bound of what can be reached, the worst members a value that their
+    /// policy keeps, each with probability 1 − δ.
+    ///
+    /// # Cost
+    /// One plan, and tables as large as the learner's own.
+    pub fn read(&self, reading: Reading, seed: u64) -> LearnResult<Plan> {
+        match &self.kind {
+            Kind::Tabular(tabular) => Ok(tabular.read(reading, seed, Ties::First)?.0),
+            Kind::Linear(_) => Err(LearnError::NoTables),
+        }
     }
 
-    pub(super) fn rng(&self) -> ChaCha8Rng {
-        let mut rng = ChaCha8Rng::seed_from_u64(mix(self.options.seed ^ 0x706f_7374));
-        rng.set_stream(self.episode);
-        rng
-    }
-
-    /// Brings rewards, kernel and transitions up to date with what was seen.
-    pub(super) fn refresh(&mut self) -> LearnResult<()> {
-        let sampled = matches!(self.options.estimate, Estimate::Posterior { .. });
-        if sampled {
-            let seed = mix(self.options.seed ^ mix(self.episode ^ 0x726f_7773));
-            self.model.sample(&self.layout, &mut self.counts, seed);
-        } else {
-            self.model.refresh(&self.layout, &mut self.counts);
-        }
-        if self.rewards.is_known() && self.mechanisms.is_none() {
-            return Ok(());
-        }
-        let log = match &self.model_rule() {
-            Rule::Sets(confidence) => confidence.log,
-            _ => union_log(&self.layout, &self.rewards, &self.mechanisms, self.sizes()),
-        };
-        let mut rng = self.rng();
-        let scale = match self.options.estimate {
-            Estimate::Sets(_) => 1.0,
-            Estimate::Width(_) => self.options.scale,
-            _ => 0.0,
-        };
-        if !self.rewards.is_known() {
-            let reading =
-                if sampled { rewards::Reading::Sampled(&mut rng) } else { rewards::Reading::Optimistic { log, scale } };
-            self.rewards.read(&self.layout.state_space, reading, &mut self.model.reward_sc);
-            self.model.rewards_changed();
-        }
-        if let Some(mechanisms) = &self.mechanisms {
-            let reading = match self.options.estimate {
-                Estimate::Posterior { prior } => mechanisms::Reading::Sampled { prior, rng: &mut rng },
-                _ => mechanisms::Reading::Optimistic { log, scale },
+    /// What to deploy: the policy that it has learned, without exploring.
+    ///
+    /// For posterior sampling the plan of the posterior mean, not of its next sample; for greedy learners the greedy plan; for
+    /// others the plan that they would follow next. A learner that only draws at random, and one that was guarded and gave its
+    /// causes up, do what they would do next.
+    pub fn learned_policy(&self) -> Arc<Policy> {
+        if let (Kind::Tabular(tabular), None) = (&self.kind, self.gave_up_causes()) {
+            let reading = match tabular.options.estimate {
+                Estimate::Posterior { prior } => Some(Reading::Mean { prior }),
+                Estimate::EpsilonGreedy { .. } => Some(Reading::Greedy),
+                Estimate::Width(_) | Estimate::Sets(_) | Estimate::Greedy | Estimate::Uniform | Estimate::Linear => {
+                    None
+                }
             };
-            self.choice = Choice::Keys(Box::new(mechanisms.kernel(reading)?));
-        }
-        Ok(())
-    }
-
-    pub(super) fn model_rule(&self) -> &Rule {
-        self.model.rule()
-    }
-
-    pub(super) fn sizes(&self) -> Sizes {
-        Sizes {
-            horizon: self.layout.horizon as f64,
-            episodes: self.options.episodes as f64,
-            delta: self.options.delta,
-            range: 1.0,
-        }
-    }
-
-    /// One look ahead from every state, without storing values: the policy that real-time dynamic programming follows.
-    pub(super) fn policy_from_values(&mut self) {
-        let n = self.layout.n_states();
-        let n_causes = self.layout.n_causes;
-        let ties = self.ties();
-        for stage in 0..self.plan.horizon {
-            let next = &self.plan.value_hs[(stage + 1) * n..(stage + 2) * n];
-            crate::plan::Lookahead::look(&mut self.model, stage, next, &mut self.buffers.q_sc);
-            let cap = self.model.caps[stage];
-            for (s, q) in self.buffers.q_sc.chunks_exact_mut(n_causes).enumerate() {
-                q.iter_mut().for_each(|q| *q = cap - *q);
-                let best = self.choice.best(s, q, self.tolerance, ties.at(stage, s), &mut self.buffers.scratch);
-                self.plan.policy_hs[stage * n + s] = best.1;
+            if let Some(reading) = reading {
+                let plan = self.read(reading, 0).expect("invariant: its evidence can be read by every rule");
+                let evidence = tabular.evidence.fingerprint();
+                let fill = |out: &mut Vec<Action>| out.extend_from_slice(&plan.policy_hs);
+                return Policy::made(&mut Arc::default(), tabular.plans + 1, evidence, plan.n_states, fill);
             }
         }
-        self.policy_ready = true;
-        self.explore(self.exploring());
+        let mut next = self.clone();
+        next.around.retain(|around| match around {
+            // The guard's own exploration is no part of what was learned.
+            Around::Guard(guard) => guard.tripped.is_some(),
+            Around::Explore(_) => true,
+        });
+        next.begin_episode();
+        next.whole_policy()
     }
 
-    /// Whether this episode's policy stands in the plan, and is not worked out state by state.
-    pub(super) fn follows_plan(&self) -> bool {
-        self.options.schedule != Schedule::Visited || self.guarded || self.options.estimate == Estimate::Uniform
+    /// Begins an episode: plans if a plan is due, and fixes what the episode follows.
+    ///
+    /// Each episode has a sample and ties of its own, by its number.
+    pub fn begin(&mut self) -> Session {
+        let episode = self.begun;
+        self.begun += 1;
+        let policy = self.policy_of(episode);
+        let steps = std::mem::take(&mut self.spare);
+        Session::new(episode + 1, self.knowledge().horizon(), policy, steps)
+    }
+
+    /// What an episode follows; `None` if decisions are made state by state when they are asked for.
+    fn policy_of(&mut self, episode: u64) -> Option<Arc<Policy>> {
+        let Learner { kind, around, latest, .. } = self;
+        let told = kind.plans().knowledge().clone();
+        let n = told.n_states();
+        for wrapper in around.iter_mut().rev() {
+            let mut taken = false;
+            let made = Policy::made(latest, 0, 0, n, |out| taken = wrapper.take_over(&told, episode, out));
+            if taken {
+                return Some(made);
+            }
+        }
+        let plans = kind.plans_mut();
+        plans.prepare(episode);
+        if plans.looks_when_asked() {
+            return None;
+        }
+        let (plan, evidence) = plans.planned();
+        let changes = around.iter().any(|a| a.changes_decisions());
+        if !changes && latest.plan() == plan {
+            return Some(latest.clone());
+        }
+        Some(Policy::made(latest, plan, evidence, n, |out| {
+            plans.fill_policy(episode, out);
+            if changes {
+                change_decisions(around, &told, episode, out);
+            }
+        }))
+    }
+
+    /// What a session does in a state.
+    pub(super) fn decide(&mut self, session: &Session, stage: usize, state: usize) -> Action {
+        if let Some(policy) = session.policy() {
+            return policy.action(stage, state);
+        }
+        let episode = session.id() - 1;
+        let Learner { kind, around, .. } = self;
+        let decided = kind.plans_mut().decide(episode, stage, state);
+        let told = kind.plans().knowledge();
+        around.iter().fold(decided, |action, a| a.instead(told, episode, stage, state).unwrap_or(action))
+    }
+
+    /// Takes in one step that others have played, such as one of a log.
+    pub fn learn(&mut self, observation: &Observation<'_>) -> Result<(), EvidenceError> {
+        self.logged = true;
+        self.take_in(observation)
+    }
+
+    /// Takes back one step that was taken in before, such as one that turned out to be wrong.
+    pub fn take_back(&mut self, observation: &Observation<'_>) -> Result<(), EvidenceError> {
+        let Learner { kind, around, .. } = self;
+        kind.plans_mut().unlearn(observation)?;
+        around.iter_mut().try_for_each(|a| a.unlearn(kind, observation))
+    }
+
+    pub(super) fn take_in(&mut self, observation: &Observation<'_>) -> Result<(), EvidenceError> {
+        let Learner { kind, around, .. } = self;
+        kind.plans_mut().learn(observation)?;
+        around.iter_mut().try_for_each(|a| a.learn(kind, observation))
+    }
+
+    /// Counts an episode as ended.
+    pub(super) fn ended(&mut self, session: Session) {
+        let Learner { kind, around, ended, .. } = self;
+        around.iter_mut().for_each(|a| a.end(kind, &session, *ended));
+        kind.plans_mut().ended();
+        *ended += 1;
+        self.spare = session.into_steps();
+    }
+
+    /// Goes over to dense tables, to compare with.
+    #[cfg(test)]
+    pub(super) fn use_tables(&mut self) {
+        match &mut self.kind {
+            Kind::Tabular(tabular) => tabular.belief.use_tables(&tabular.evidence),
+            Kind::Linear(_) => panic!("a learner that regresses has no tables"),
+        }
+    }
+
+    /// The whole policy of the loop's episode.
+    fn whole_policy(&mut self) -> Arc<Policy> {
+        let Some(session) = &self.current else { return self.latest.clone() };
+        if let Some(policy) = session.policy() {
+            return policy.clone();
+        }
+        if let Some(whole) = &self.whole {
+            return whole.clone();
+        }
+        let episode = session.id() - 1;
+        let Learner { kind, around, .. } = self;
+        let told = kind.plans().knowledge().clone();
+        let plans = kind.plans_mut();
+        let (plan, evidence) = plans.planned();
+        let whole = Policy::made(&mut self.latest, plan, evidence, told.n_states(), |out| {
+            plans.fill_policy(episode, out);
+            change_decisions(around, &told, episode, out);
+        });
+        self.whole = Some(whole.clone());
+        whole
+    }
+}
+
+/// Puts what the wrappers do instead in place of a plan's decisions.
+fn change_decisions(around: &[Around], told: &Knowledge, episode: u64, actions: &mut [Action]) {
+    let n = told.n_states();
+    for (i, action) in actions.iter_mut().enumerate() {
+        *action = around.iter().fold(*action, |a, w| w.instead(told, episode, i / n, i % n).unwrap_or(a));
     }
 }
 
 impl Agent for Learner {
     fn begin_episode(&mut self) {
-        self.stop_exploring();
-        self.policy_ready = false;
-        self.guarded = false;
-        if let Some(guard) = &mut self.guard {
-            if guard.ledger.tripped.is_some() {
-                self.plan.policy_hs.copy_from_slice(guard.begin_episode());
-                self.guarded = true;
-                return;
-            }
-            if guard.explores(self.options.seed, self.episode) {
-                self.explore(1.0);
-                self.guarded = true;
-                return;
-            }
+        self.whole = None;
+        if let Some(unfinished) = self.current.take() {
+            self.spare = unfinished.into_steps();
+            self.begun -= 1;
         }
-        if self.options.estimate == Estimate::Uniform {
-            self.explore(1.0);
-            return;
-        }
-        let replan = match self.options.schedule {
-            Schedule::Episode | Schedule::Visited => true,
-            Schedule::Doubling => self.due,
-        };
-        if replan {
-            self.refresh().expect("what was learned has the same shape as when the learner was made");
-            self.due = false;
-            if self.options.schedule != Schedule::Visited {
-                let ties = self.ties();
-                backward_induction(
-                    &mut self.model,
-                    &self.choice,
-                    self.tolerance,
-                    ties,
-                    &mut self.buffers,
-                    &mut self.plan,
-                );
-            }
-        }
-        if self.options.schedule != Schedule::Visited && self.exploring() > 0.0 {
-            self.explore(self.exploring());
-        }
+        self.current = Some(self.begin());
     }
 
     fn act(&mut self, stage: usize, state: usize) -> Action {
-        if self.follows_plan() {
-            return self.plan.action(stage, state);
-        }
-        let n = self.layout.n_states();
-        let next = &self.plan.value_hs[(stage + 1) * n..(stage + 2) * n];
-        let q = &mut self.buffers.q_sc;
-        self.model.look_at(&self.layout, stage, state, next, q);
-        let cap = self.model.caps[stage];
-        q.iter_mut().for_each(|q| *q = cap - *q);
-        let ties = Ties::Seeded(mix(self.options.seed ^ mix(self.episode)));
-        let (loss, action) =
-            self.choice.best(state, q, self.tolerance, ties.at(stage, state), &mut self.buffers.scratch);
-        let value = &mut self.plan.value_hs[stage * n + state];
-        *value = value.min(cap - loss);
-        self.explored(stage, state, self.exploring()).unwrap_or(action)
+        let mut session = self.current.take().expect("begin_episode comes before act");
+        let action = self.decide(&session, stage, state);
+        session.decided(stage, state, action);
+        self.current = Some(session);
+        action
     }
 
-    fn observe(&mut self, step: &Step<'_>) {
-        let cause = match &self.choice {
-            Choice::Actions(list) => list.rank(step.action),
-            Choice::Keys(_) => self.key_causes.of_values(step.values),
-        };
-        let block = if self.options.stage_dependent { step.stage } else { 0 };
-        for (factor, counts) in self.layout.factors.iter().zip(&mut self.counts[block]) {
-            let row = factor.row(factor.state_row(&self.layout.state_space, step.state), cause, self.layout.n_causes);
-            counts.add(row, factor.value(&self.layout.state_space, step.next_state));
-            // Seen 1, 2, 4, 8, … times.
-            self.due |= counts.n_r[row].is_power_of_two();
+    fn observe(&mut self, observation: &Observation<'_>) {
+        let mut session = self.current.take().expect("begin_episode comes before observe");
+        if let Err(error) = session.observe(self, observation) {
+            panic!("{error}");
         }
-        if self.model.needs_visits() {
-            self.model.visits_hs[step.stage * self.layout.n_states() + step.state] += 1;
-        }
-        self.due |= self.rewards.observe(&self.layout.state_space, step.state, cause, step.rewards);
-        if let Some(guard) = &mut self.guard {
-            guard.observe(cause, self.layout.n_causes, step);
-        }
-        if let Some(mechanisms) = &mut self.mechanisms {
-            let all = self.knowledge.interventions();
-            let levers = self.knowledge.levers();
-            let was_set =
-                |id: VarId| levers.iter().position(|l| *l == id).is_some_and(|l| all.lever(step.action, l).is_some());
-            self.due |= mechanisms.observe(was_set, step.values);
-        }
+        self.current = Some(session);
     }
 
     fn end_episode(&mut self) {
-        if let Some(mut guard) = self.guard.take() {
-            guard.end_episode(self);
-            self.guard = Some(guard);
+        self.whole = None;
+        if let Some(session) = self.current.take() {
+            self.ended(session);
         }
-        self.episode += 1;
-        self.stop_exploring();
     }
 
-    fn policy(&mut self) -> &[Action] {
-        if !self.follows_plan() && !self.policy_ready {
-            self.policy_from_values();
-        }
-        &self.plan.policy_hs
+    fn policy(&mut self) -> Option<&[Action]> {
+        self.whole = Some(self.whole_policy());
+        self.whole.as_deref().map(Policy::actions)
     }
-}
-
-/// ln(2 · cells · T / δ): the logarithm for confidence in every row at every count.
-fn union_log(layout: &Layout, rewards: &Rewards, mechanisms: &Option<Mechanisms>, sizes: Sizes) -> f64 {
-    let cells = layout.cells() + rewards.cells() + mechanisms.as_ref().map_or(0, |m| m.cells());
-    (2.0 * cells as f64 * sizes.episodes * sizes.horizon / sizes.delta).ln()
 }

@@ -1,6 +1,6 @@
 //! What a learner takes in memory, known before anything is allocated.
 
-use super::posterior::{BATCH, Contenders};
+use super::belief::{BATCH, Contenders};
 use super::{Causes, Estimate, Knowledge, Learner, Options, States};
 use crate::kernel::{CauseSpace, Kernel};
 use crate::plan::state_scope;
@@ -16,7 +16,7 @@ impl Learner {
         let n_causes = if by_action {
             u128::from(knowledge.interventions().count())
         } else {
-            CauseSpace::new(knowledge).len() as u128
+            CauseSpace::new(knowledge.world()).len() as u128
         };
         let blocks = if options.stage_dependent { knowledge.horizon() as u128 } else { 1 };
         // (rows that are counted, cells of the table, values) of each factor
@@ -24,10 +24,11 @@ impl Learner {
             States::Flat => vec![(n_states * n_causes, n_states * n_causes, n_states)],
             States::Factored => (0..knowledge.state().len())
                 .map(|i| {
-                    let parents = &knowledge.transitions()[i].parents;
+                    let parents = &knowledge.world().transitions()[i].parents;
                     let sizes = knowledge.state_space().sizes();
-                    let rows: u128 = state_scope(knowledge, parents).iter().map(|&f| sizes[f] as u128).product();
-                    let own: u128 = knowledge.sizes(parents).iter().map(|&n| n as u128).product();
+                    let rows: u128 =
+                        state_scope(knowledge.world(), parents).iter().map(|&f| sizes[f] as u128).product();
+                    let own: u128 = knowledge.world().sizes(parents).iter().map(|&n| n as u128).product();
                     let counted = if options.causes == Causes::OwnKeys { own } else { rows * n_causes };
                     (counted, rows * n_causes, sizes[i] as u128)
                 })
@@ -55,10 +56,11 @@ impl Learner {
             Estimate::Sets(_) | Estimate::Posterior { .. } => 0,
             _ => factors.iter().map(|(rows, cells, _)| 24 * rows + cells).sum::<u128>() + 16 * n_states * n_causes,
         };
-        // Rewards, q, and two arrays in between.
-        let arrays = 8 * 4 * n_states * n_causes;
-        let plan = 16 * (knowledge.horizon() as u128 + 1) * n_states;
-        let kernel = if by_action { 0 } else { Kernel::bytes(knowledge) };
+        // Rewards as known and as read, q, and two arrays in between.
+        let arrays = 8 * 5 * n_states * n_causes;
+        // Values, what to do, what the present policy does, and visits of states.
+        let plan = 28 * (knowledge.horizon() as u128 + 1) * n_states;
+        let kernel = if by_action { 0 } else { Kernel::bytes(knowledge.world()) };
         blocks * (counts + tables + samples + widths) + arrays + plan + kernel
     }
 }

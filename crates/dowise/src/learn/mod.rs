@@ -1,44 +1,61 @@
-//! The one learner: count, plan optimistically (or from a sample), act, and count again. Published names are presets.
+//! Learners, in parts: what is seen, what is believed, what is done.
+//!
+//! ```text
+//! Observation → Evidence → belief (a Reading of it) → Policy → Session
+//! ```
+//!
+//! | part | file |
+//! |---|---|
+//! | one step, checked; by names or numbers | `observation.rs` |
+//! | what was seen: visits of rows, payments; adds in any order, merges, takes back | `evidence/` |
+//! | which row an observation belongs to, for every way of seeing a world | `view/` |
+//! | evidence read by a rule: the closed list of beliefs | `belief/` |
+//! | what a plan came to, shared | `policy.rs` |
+//! | one episode being played | `session.rs` |
+//! | evidence, a rule, and when to plan | `tabular.rs` |
+//! | a learner with its wrappers and sessions | `learner.rs`, `around/` |
+//! | the papers' names; options; a learner as text | `preset.rs`, `options.rs`, `spec.rs` |
 
-mod actions;
 mod agent;
-mod any;
-mod choice;
-mod counts;
+mod around;
+mod belief;
 mod error;
+mod evidence;
 mod explain;
-mod explore;
-mod guard;
 mod knowledge;
-mod layout;
 mod learner;
-mod mechanisms;
 mod memory;
-mod model;
+mod observation;
 mod options;
-mod posterior;
+mod plans;
+mod policy;
 mod preset;
-mod rewards;
 mod save;
-mod sets;
-mod sparse;
+mod selector;
+mod session;
 mod spec;
-mod width;
+mod tabular;
+mod view;
 
-pub(crate) use actions::ActionList;
-pub(crate) use choice::Choice;
 pub(crate) use error::{LearnResult, MOST_ACTIONS, MOST_CELLS};
+pub(crate) use plans::Plans;
 pub(crate) use save::Header;
+pub(crate) use selector::Selector;
+pub(crate) use view::{ActionList, MISSING};
 
-pub use agent::{Agent, Step};
-pub use any::AnyLearner;
+pub use agent::Agent;
+pub use belief::Reading;
 pub use error::LearnError;
+pub use evidence::{Evidence, EvidenceError};
 pub use explain::{Explanation, Preferred};
 pub use knowledge::Knowledge;
 pub use learner::Learner;
+pub use observation::{Observation, ObservationError};
 pub use options::{Cap, Causes, Estimate, Options, Schedule, Sets, States, Width};
+pub use policy::Policy;
 pub use preset::{Preset, UnknownPreset};
 pub use save::RestoreError;
+pub use session::{Session, SessionError};
 pub use spec::{LearnerSpec, SpecError};
 
 /// Which draws learners make of a seed: raised whenever an episode of some learner comes out otherwise than before, so that

@@ -1,17 +1,22 @@
 //! A learner as a file: everything it has seen and decided, so that going on gives the same as never having stopped.
 //!
-//! The file is JSON, `"dowise learner"` version 1. It holds the options, a fingerprint of what the learner was told, the
-//! counts as (row, value, times) triples, and the present plan. Estimates are not saved; they follow from the counts.
+//! The file is JSON, `"dowise learner"` version 2. It holds what the learner was told (as a fingerprint), its options, its
+//! evidence, the present plan, and what is wrapped around it. Beliefs are not saved; they follow from the evidence. A checksum
+//! seals the whole, and everything that must hold is checked besides.
 
 use serde::{Deserialize, Serialize};
 
-use super::guard::Ledger;
-use super::rewards::Seen;
-use super::{Knowledge, LearnError, Learner, Options, Schedule};
-use crate::world::Action;
+use super::around::{Around, SavedGuard};
+use super::evidence::{Evidence, EvidenceError, SavedEvidence};
+use super::knowledge::fnv;
+use super::learner::Kind;
+use super::tabular::Tabular;
+use super::{Knowledge, LearnError, Learner, Options, Plans, Schedule};
+use crate::linear::{LinearLearner, SavedLinear};
+use crate::world::{Action, World};
 
 const FORMAT: &str = "dowise learner";
-pub(crate) const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
 /// Why a saved learner cannot be restored.
 #[derive(Debug, thiserror::Error)]
@@ -20,7 +25,7 @@ pub enum RestoreError {
     #[error("this is not a saved learner: {0}")]
     Format(#[from] serde_json::Error),
     /// Another kind of file, or another version.
-    #[error("this is `{format}` version {version}, and this dowise reads `{reads}` version {VERSION}")]
+    #[error("this is `{format}` version {version}, and this dowise reads `{reads}` version {reads_version}")]
     Version {
         /// Format named in the file.
         format: String,
@@ -28,6 +33,8 @@ pub enum RestoreError {
         version: u32,
         /// Format that is read here.
         reads: &'static str,
+        /// Version that is read here.
+        reads_version: u32,
     },
     /// The learner was saved for another world, or told other things about it.
     #[error(
@@ -49,166 +56,287 @@ pub enum RestoreError {
         /// Fingerprint of the features given, or of those that its options choose.
         here: String,
     },
-    /// The numbers in the file do not fit the world.
-    #[error("the saved counts do not fit this world; the file is damaged")]
-    Damaged,
+    /// The numbers in the file cannot be.
+    #[error("the saved learner cannot be right: {field}: {why}; the file is damaged")]
+    Damaged {
+        /// Which part of it.
+        field: String,
+        /// What is wrong.
+        why: String,
+    },
     /// The learner cannot be made at all.
     #[error(transparent)]
     Learn(#[from] LearnError),
 }
 
-type Entries = Vec<(u32, u32, u32)>;
+impl RestoreError {
+    pub(crate) fn damaged(field: &str, why: &str) -> RestoreError {
+        RestoreError::Damaged { field: field.to_owned(), why: why.to_owned() }
+    }
+}
+
+impl From<EvidenceError> for RestoreError {
+    fn from(error: EvidenceError) -> RestoreError {
+        match error {
+            EvidenceError::Damaged { field, why } => RestoreError::Damaged { field: format!("evidence.{field}"), why },
+            EvidenceError::OtherView { other, here } => RestoreError::OtherWorld { saved: other, here },
+            other @ (EvidenceError::Full | EvidenceError::NotThere | EvidenceError::Format(_)) => {
+                RestoreError::Damaged { field: "evidence".to_owned(), why: other.to_string() }
+            }
+        }
+    }
+}
 
 /// How every saved learner begins.
-#[derive(Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Header {
     pub(crate) format: String,
-    version: u32,
+    pub(crate) version: u32,
 }
 
 impl Header {
-    pub(crate) fn new(format: &str) -> Header {
-        Header { format: format.to_owned(), version: VERSION }
-    }
-
     /// The header of a text that must be in this format.
-    pub(crate) fn check(text: &str, reads: &'static str) -> Result<(), RestoreError> {
+    pub(crate) fn check(text: &str, reads: &'static str, reads_version: u32) -> Result<(), RestoreError> {
         let Header { format, version } = serde_json::from_str(text)?;
-        if format == reads && version == VERSION {
+        if format == reads && version == reads_version {
             return Ok(());
         }
-        Err(RestoreError::Version { format, version, reads })
+        Err(RestoreError::Version { format, version, reads, reads_version })
     }
 }
 
 #[derive(Serialize, Deserialize)]
 struct Saved {
-    #[serde(flatten)]
-    header: Header,
+    format: String,
+    version: u32,
+    told: Told,
+    begun: u64,
+    ended: u64,
+    /// Whether steps came from elsewhere, so that there may be more than those of its episodes.
+    logged: bool,
+    learner: SavedKind,
+    around: Vec<SavedAround>,
+}
+
+/// What the learner was told, as far as it cannot be read off its world.
+#[derive(Serialize, Deserialize)]
+struct Told {
     fingerprint: String,
-    options: Options,
-    episode: u64,
-    due: bool,
-    /// `[block][factor]`
-    counts: Vec<Vec<Entries>>,
-    mechanisms: Vec<Entries>,
-    rewards: Vec<Seen>,
-    visits: Vec<u32>,
-    ceiling: Vec<f64>,
-    value: Vec<f64>,
-    policy: Vec<Action>,
-    guard: Option<SavedGuard>,
+    mechanisms: bool,
+    rewards: bool,
+    transitions: Vec<String>,
 }
 
 #[derive(Serialize, Deserialize)]
-struct SavedGuard {
-    ledger: Ledger,
-    direct: Box<Saved>,
+#[serde(rename_all = "kebab-case")]
+enum SavedKind {
+    Tabular(SavedTabular),
+    Linear(SavedLinear),
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum SavedAround {
+    /// Its probability and seed follow from the options.
+    Explore,
+    Guard(SavedGuard),
+}
+
+/// What is written of a learner that counts.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct SavedTabular {
+    options: Options,
+    plans: u64,
+    planned_from: String,
+    doubled: bool,
+    evidence: SavedEvidence,
+    ceiling: Vec<f64>,
+    value: Vec<f64>,
+    policy: Vec<Action>,
 }
 
 impl Learner {
     /// The learner as text, between episodes. The same learner gives the same bytes.
     pub fn save(&self) -> String {
-        serde_json::to_string(&self.saved()).expect("plain data")
-    }
-
-    fn saved(&self) -> Saved {
-        Saved {
-            header: Header::new(FORMAT),
-            fingerprint: self.knowledge.fingerprint(),
-            options: self.options.clone(),
-            episode: self.episode,
-            due: self.due,
-            counts: self.counts.iter().map(|block| block.iter().map(|c| c.entries()).collect()).collect(),
-            mechanisms: self.mechanisms.iter().flat_map(|m| m.counts().map(|c| c.entries())).collect(),
-            rewards: self.rewards.seen(),
-            visits: self.model.visits_hs.clone(),
-            ceiling: self.model.ceiling.clone(),
-            value: self.plan.value_hs.clone(),
-            policy: self.plan.policy_hs.clone(),
-            guard: self
-                .guard
-                .as_ref()
-                .map(|g| SavedGuard { ledger: g.ledger.clone(), direct: Box::new(g.direct.saved()) }),
-        }
+        let told = self.knowledge();
+        let saved = Saved {
+            format: FORMAT.to_owned(),
+            version: VERSION,
+            told: Told {
+                fingerprint: told.fingerprint(),
+                mechanisms: told.knows_mechanisms(),
+                rewards: told.knows_rewards(),
+                transitions: told.known_transitions().into_iter().map(str::to_owned).collect(),
+            },
+            begun: self.begun,
+            ended: self.ended,
+            logged: self.logged,
+            learner: match &self.kind {
+                Kind::Tabular(tabular) => SavedKind::Tabular(tabular.saved()),
+                Kind::Linear(linear) => SavedKind::Linear(linear.saved()),
+            },
+            around: self
+                .around
+                .iter()
+                .map(|around| match around {
+                    Around::Explore(_) => SavedAround::Explore,
+                    Around::Guard(guard) => SavedAround::Guard(guard.saved()),
+                })
+                .collect(),
+        };
+        let text = text(&saved);
+        let seal = fnv(text.as_bytes());
+        let open = text.strip_suffix('}').expect("invariant: a struct is written as an object");
+        format!("{open},\"seal\":\"{seal:016x}\"}}")
     }
 
     /// A learner that goes on where a saved one stopped; it must be told the same things.
-    pub fn restore(knowledge: &Knowledge, text: &str) -> Result<Learner, RestoreError> {
-        Header::check(text, FORMAT)?;
-        let saved: Saved = serde_json::from_str(text)?;
-        let here = knowledge.fingerprint();
-        if saved.fingerprint != here {
-            return Err(RestoreError::OtherWorld { saved: saved.fingerprint, here });
+    pub fn restore(told: &Knowledge, text: &str) -> Result<Learner, RestoreError> {
+        let saved = read(text)?;
+        let here = told.fingerprint();
+        if saved.told.fingerprint != here {
+            return Err(RestoreError::OtherWorld { saved: saved.told.fingerprint, here });
         }
-        let mut learner = Learner::new(knowledge, saved.options.clone())?;
-        if learner.take(saved) { Ok(learner) } else { Err(RestoreError::Damaged) }
+        Learner::restored(told, saved)
     }
 
-    /// Takes over what was saved; `false` if it does not fit.
-    fn take(&mut self, saved: Saved) -> bool {
-        fn fill(counts: &mut super::counts::Counts, entries: &Entries) -> bool {
-            counts.restore(entries)
+    /// The same in a world: the learner is told what it was told when it was made.
+    pub fn restore_in(world: &World, text: &str) -> Result<Learner, RestoreError> {
+        let saved = read(text)?;
+        let mut told = Knowledge::of(world);
+        if !saved.told.mechanisms {
+            told = told.without_mechanisms();
         }
-        let same_len = saved.visits.len() == self.model.visits_hs.len()
-            && saved.ceiling.len() == self.model.ceiling.len()
-            && saved.value.len() == self.plan.value_hs.len()
-            && saved.policy.len() == self.plan.policy_hs.len()
-            && saved.counts.len() == self.counts.len()
-            && saved.guard.is_some() == self.guard.is_some();
-        if !same_len {
-            return false;
+        if !saved.told.rewards {
+            told = told.without_rewards();
         }
-        if !self.could_have_planned(&saved) || saved.episode > u64::MAX / 2 {
-            return false;
+        let transitions: Vec<&str> = saved.told.transitions.iter().map(String::as_str).collect();
+        told = told.with_transitions_of(world, &transitions)?;
+        let here = told.fingerprint();
+        if saved.told.fingerprint != here {
+            return Err(RestoreError::OtherWorld { saved: saved.told.fingerprint, here });
         }
-        let transitions = self.counts.iter_mut().zip(&saved.counts).all(|(counts, entries)| {
-            counts.len() == entries.len() && counts.iter_mut().zip(entries).all(|(c, e)| fill(c, e))
-        });
-        let mechanisms = match &mut self.mechanisms {
-            Some(m) => {
-                m.counts().count() == saved.mechanisms.len()
-                    && m.counts_mut().zip(&saved.mechanisms).all(|(c, e)| fill(c, e))
+        Learner::restored(&told, saved)
+    }
+
+    fn restored(told: &Knowledge, saved: Saved) -> Result<Learner, RestoreError> {
+        let damaged = |field: &str, why: &str| Err(RestoreError::damaged(field, why));
+        if saved.ended > saved.begun || saved.begun > u64::MAX / 2 {
+            return damaged("ended", "more episodes ended than were begun, or there were too many");
+        }
+        let mut learner = match saved.learner {
+            SavedKind::Tabular(tabular) => {
+                let mut learner = Learner::new(told, tabular.options.clone())?;
+                match &mut learner.kind {
+                    Kind::Tabular(inside) => inside.take(tabular, "learner")?,
+                    Kind::Linear(_) => unreachable!("invariant: made of a learner that counts"),
+                }
+                learner
             }
-            None => saved.mechanisms.is_empty(),
+            SavedKind::Linear(linear) => {
+                let inside = LinearLearner::from_saved(told, linear)?;
+                if inside.episodes() != saved.ended {
+                    return damaged("ended", "it is not the number of episodes of the learner inside");
+                }
+                Learner::of(Kind::Linear(Box::new(inside)), Vec::new())
+            }
         };
-        // Every step was counted once by every factor.
-        let most = u128::from(saved.episode) * self.layout.horizon as u128;
-        let steps: Vec<u128> = (0..self.layout.factors.len())
-            .map(|f| self.counts.iter().map(|block| block[f].total()).sum::<u128>())
-            .collect();
-        let conserved = steps.iter().all(|&n| n == steps[0] && n <= most);
-        if !transitions || !mechanisms || !conserved || !self.rewards.restore(saved.rewards) {
-            return false;
-        }
-        self.episode = saved.episode;
-        self.due = saved.due;
-        self.model.visits_hs = saved.visits;
-        self.model.ceiling = saved.ceiling;
-        self.plan.value_hs = saved.value;
-        self.plan.policy_hs = saved.policy;
-        match (&mut self.guard, saved.guard) {
-            (Some(guard), Some(saved)) => {
-                let fits = guard.ledger.fits(&saved.ledger) && saved.direct.episode == self.episode;
-                guard.ledger = saved.ledger;
-                fits && guard.direct.take(*saved.direct)
+        (learner.begun, learner.ended, learner.logged) = (saved.begun, saved.ended, saved.logged);
+        if let Some(evidence) = learner.evidence() {
+            let most = u128::from(saved.begun) * learner.knowledge().horizon() as u128;
+            if !saved.logged && u128::from(evidence.steps()) > most {
+                return damaged("evidence.steps", "there are more steps than episodes could have");
             }
-            _ => true,
+        }
+        if learner.around.len() != saved.around.len() {
+            return damaged("around", "these are not the wrappers that the options ask for");
+        }
+        for (around, saved_around) in learner.around.iter_mut().zip(saved.around) {
+            match (around, saved_around) {
+                (Around::Explore(_), SavedAround::Explore) => {}
+                (Around::Guard(guard), SavedAround::Guard(of)) => guard.take(of, saved.ended)?,
+                (Around::Explore(_), SavedAround::Guard(_)) | (Around::Guard(_), SavedAround::Explore) => {
+                    return damaged("around", "these are not the wrappers that the options ask for");
+                }
+            }
+        }
+        Ok(learner)
+    }
+}
+
+/// Parses a saved learner and checks its seal.
+fn read(json: &str) -> Result<Saved, RestoreError> {
+    #[derive(Deserialize)]
+    struct Sealed {
+        seal: Option<String>,
+    }
+    Header::check(json, FORMAT, VERSION)?;
+    let saved: Saved = serde_json::from_str(json)?;
+    let Sealed { seal } = serde_json::from_str(json)?;
+    let expected = format!("{:016x}", fnv(text(&saved).as_bytes()));
+    if seal.as_ref() != Some(&expected) {
+        let written = seal.unwrap_or_else(|| "none".to_owned());
+        let why = format!("the checksum in the file is {written}, that of the rest of the file {expected}");
+        return Err(RestoreError::damaged("seal", &why));
+    }
+    Ok(saved)
+}
+
+fn text(saved: &Saved) -> String {
+    serde_json::to_string(saved).expect("invariant: numbers and words can be written")
+}
+
+impl Tabular {
+    pub(crate) fn saved(&self) -> SavedTabular {
+        SavedTabular {
+            options: self.options.clone(),
+            plans: self.plans,
+            planned_from: format!("{:016x}", self.planned_from),
+            doubled: self.doubled,
+            evidence: self.evidence.saved(),
+            ceiling: self.belief.ceiling().to_vec(),
+            value: self.plan.value_hs.clone(),
+            policy: self.plan.policy_hs.clone(),
         }
     }
 
-    /// Whether the policy and the values are such as this learner can have.
-    fn could_have_planned(&self, saved: &Saved) -> bool {
-        let all = self.knowledge.interventions();
-        let allowed =
-            |i: usize, a: &Action| all.allows(&self.knowledge.state_space().digits(i % self.plan.n_states), *a);
+    /// Takes over what was saved of a learner with the same options; `field` is where it stands in the file.
+    pub(crate) fn take(&mut self, saved: SavedTabular, field: &str) -> Result<(), RestoreError> {
+        let damaged = |part: &str, why: &str| Err(RestoreError::damaged(&format!("{field}.{part}"), why));
+        if saved.options != self.options {
+            return damaged("options", "they are not those of the learner that it belongs to");
+        }
+        if saved.ceiling.len() != self.belief.ceiling().len()
+            || saved.value.len() != self.plan.value_hs.len()
+            || saved.policy.len() != self.plan.policy_hs.len()
+        {
+            return damaged("value", "values, policy or ceiling do not have the size of this world");
+        }
+        let Ok(planned_from) = u64::from_str_radix(&saved.planned_from, 16) else {
+            return damaged("planned_from", "it is not a fingerprint");
+        };
+        let told = self.knowledge();
+        let all = told.interventions();
+        let n = self.plan.n_states;
+        let allowed = |(i, a): (usize, &Action)| all.allows(&told.state_space().digits(i % n), *a);
         // Where nothing was planned yet, as in a learner that was only watching, the policy is all zeros.
-        let undecided =
-            saved.policy.iter().all(|&a| a == Action(0)) && (saved.due || self.options.schedule != Schedule::Doubling);
-        let policy = undecided || saved.policy.iter().enumerate().all(|(i, a)| allowed(i, a));
-        let (reward, cost) = (self.knowledge.reward_range(), all.cost_range());
+        let undecided = saved.policy.iter().all(|&a| a == Action(0))
+            && (saved.doubled || self.options.schedule != Schedule::Doubling);
+        if !undecided && !saved.policy.iter().enumerate().all(allowed) {
+            return damaged("policy", "there is an intervention that the world does not allow there");
+        }
+        let (reward, cost) = (told.reward_range(), all.cost_range());
         let step = 1.0 + reward.iter().chain(&cost).map(|x| x.abs()).sum::<f64>();
-        let most = step * (self.layout.horizon as f64 + 1.0);
-        policy && saved.value.iter().chain(&saved.ceiling).all(|v| v.abs() <= most)
+        let most = step * (self.plan.horizon as f64 + 1.0);
+        if !saved.value.iter().chain(&saved.ceiling).all(|v| v.abs() <= most) {
+            return damaged("value", "there is a value that no policy can have");
+        }
+        let evidence = Evidence::restored(&self.evidence.view, &saved.evidence)?;
+        let fresh = Tabular::with(evidence, saved.options)?;
+        *self = fresh;
+        (self.plans, self.planned_from, self.doubled) = (saved.plans, planned_from, saved.doubled);
+        self.belief.set_ceiling(saved.ceiling);
+        (self.plan.value_hs, self.plan.policy_hs) = (saved.value, saved.policy);
+        Ok(())
     }
 }

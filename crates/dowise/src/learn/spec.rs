@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use self::choice::{CHOICES, Choice, Family};
 use super::options::{Estimate, Options};
-use super::{Agent, AnyLearner, Knowledge, LearnError, Preset, UnknownPreset};
+use super::{Knowledge, LearnError, Learner, Preset, UnknownPreset};
 use crate::world::{World, nearest};
 
 /// A learner with its options, as one line of text.
@@ -159,16 +159,20 @@ impl LearnerSpec {
     }
 
     /// What the learner is told of a world: less than usual if `unknown` says so.
-    pub fn knowledge(&self, world: &World) -> Knowledge {
+    pub fn knowledge(&self, world: &World) -> Result<Knowledge, LearnError> {
         let unknown = self.changes().find(|(k, _)| *k == "unknown").map_or("", |(_, v)| v);
         let knowledge = Knowledge::of(world);
         let knowledge = if unknown.contains("kernel") { knowledge.without_mechanisms() } else { knowledge };
-        if unknown.contains("rewards") { knowledge.without_rewards() } else { knowledge }
+        Ok(if unknown.contains("rewards") { knowledge.without_rewards() } else { knowledge })
     }
 
     /// The learner itself. Everything that runs learners by name makes them here.
-    pub fn agent(&self, world: &World, episodes: u64, seed: u64) -> Result<Box<dyn Agent + Send>, LearnError> {
-        Ok(Box::new(AnyLearner::new(self, world, episodes, seed)?))
+    pub fn learner(&self, world: &World, episodes: u64, seed: u64) -> Result<Learner, LearnError> {
+        let told = self.knowledge(world)?;
+        match self.linear_options(episodes, seed) {
+            Some(options) => Learner::linear(&told, options),
+            None => Learner::new(&told, self.options(episodes, seed)),
+        }
     }
 
     /// How it gets from counts to values, in words for tables and figures, such as `paper-plain × 0.002`.

@@ -2,6 +2,8 @@
 
 use nalgebra::{Cholesky, DMatrix, DMatrixView, DVector, Dyn};
 
+use super::evidence::{Met, MetStep};
+
 /// Updates after which factor and widths are computed afresh from Λ, or d if that is more.
 ///
 /// Between refreshes a rank-one update adds a relative rounding error of a few 1e-16, and a width is also recomputed once
@@ -19,16 +21,21 @@ const LOST_DIGITS: f64 = 1e-3;
 /// grows with the number of steps.
 #[derive(Clone, Debug)]
 pub(super) struct Design {
-    /// Λ as of the last refresh, summed exactly as seen; lower triangle and diagonal.
-    pub(super) gram: DMatrix<f64>,
-    /// Columns of the features seen since then, in order: with `gram`, all that the factor and the widths follow from.
-    pub(super) recent: Vec<u32>,
+    /// What was seen: all that the sums below follow from.
+    pub(super) met: Met,
+    /// Steps since the last refresh, in order: with `met`, all that factor and widths follow from to the last bit.
+    pub(super) recent: Vec<MetStep>,
+    /// Least and greatest of what is regressed of a reward.
+    range: [f64; 2],
+    lambda: f64,
+    /// Λ as of the last refresh; lower triangle and diagonal.
+    gram: DMatrix<f64>,
     /// Λ = LLᵀ.
     factor: Cholesky<f64, Dyn>,
     /// M, one column for each next state.
-    pub(super) next: DMatrix<f64>,
+    next: DMatrix<f64>,
     /// Σ φ r over what is regressed of the rewards.
-    pub(super) reward: DVector<f64>,
+    reward: DVector<f64>,
     /// φᵀΛ⁻¹φ for every column of the features.
     squares: Vec<f64>,
     /// What `squares` was when last computed from the factor.
@@ -39,8 +46,6 @@ pub(super) struct Design {
     pub(super) gained_then: f64,
     /// `gained` at the last plan.
     pub(super) planned: f64,
-    /// Steps taken in.
-    pub(super) seen: u64,
     /// Λ⁻¹φ of the latest update, and its products with all features.
     direction: DVector<f64>,
     overlap: DVector<f64>,
@@ -48,11 +53,14 @@ pub(super) struct Design {
 
 impl Design {
     /// Nothing seen: Λ = λI.
-    pub(super) fn new(columns: DMatrixView<'_, f64>, n_states: usize, lambda: f64) -> Design {
+    pub(super) fn new(columns: DMatrixView<'_, f64>, n_states: usize, lambda: f64, range: [f64; 2]) -> Design {
         let (d, cells) = columns.shape();
         let gram = DMatrix::from_diagonal_element(d, d, lambda);
         let squares: Vec<f64> = columns.column_iter().map(|phi| phi.norm_squared() / lambda).collect();
         Design {
+            met: Met::default(),
+            range,
+            lambda,
             factor: Cholesky::new(gram.clone()).expect("λ is above 0"),
             gram,
             next: DMatrix::zeros(d, n_states),
@@ -63,37 +71,56 @@ impl Design {
             gained: 0.0,
             gained_then: 0.0,
             planned: 0.0,
-            seen: 0,
             direction: DVector::zeros(d),
             overlap: DVector::zeros(cells),
         }
     }
 
-    /// Takes in one step: the features of what was seen, what is regressed of its reward, and where it led.
+    /// One step as it is counted here.
+    pub(super) fn step(&self, cell: usize, reward: f64, next_state: usize) -> MetStep {
+        MetStep::new(cell, next_state, reward, self.range)
+    }
+
+    /// Takes in one step.
     ///
     /// # Cost
-    /// O(d² + cells · d), and O(d³ + cells · d²) once in [`REFRESH_EVERY`] calls.
-    pub(super) fn add(&mut self, columns: DMatrixView<'_, f64>, cell: usize, reward: f64, next_state: usize) {
-        let phi = columns.column(cell);
-        self.next.column_mut(next_state).axpy(1.0, &phi, 1.0);
+    /// O(d² + cells · d), and O((d + pairs met) d²) once in [`REFRESH_EVERY`] calls.
+    pub(super) fn add(&mut self, columns: DMatrixView<'_, f64>, step: MetStep) {
+        self.met.add(step);
+        let phi = columns.column(step.cell as usize);
+        self.next.column_mut(step.next as usize).axpy(1.0, &phi, 1.0);
+        let reward = step.reward(self.range);
         if reward != 0.0 {
             self.reward.axpy(reward, &phi, 1.0);
         }
-        self.seen += 1;
-        self.update(columns, cell);
+        self.recent.push(step);
+        self.update(columns, step.cell as usize);
+    }
+
+    /// Takes one step back; `false` if it was never taken in.
+    pub(super) fn remove(&mut self, columns: DMatrixView<'_, f64>, step: MetStep) -> bool {
+        if !self.met.remove(step) {
+            return false;
+        }
+        self.recent.clear();
+        self.sum_up(columns);
+        let d = columns.nrows();
+        let log_det: f64 = (0..d).map(|i| 2.0 * self.factor.l_dirty()[(i, i)].ln()).sum();
+        self.gained = (log_det - d as f64 * self.lambda.ln()).max(0.0);
+        (self.gained_then, self.planned) = (self.gained, self.planned.min(self.gained));
+        true
     }
 
     /// Factor, widths and determinant after one more column.
     ///
     /// With g = Λ⁻¹φ every squared width falls by (φ'ᵀg)² / (1 + φᵀg) (Sherman and Morrison), and ln det Λ rises by
     /// ln(1 + φᵀg).
-    pub(super) fn update(&mut self, columns: DMatrixView<'_, f64>, cell: usize) {
+    fn update(&mut self, columns: DMatrixView<'_, f64>, cell: usize) {
         let phi = columns.column(cell);
         self.direction.copy_from(&phi);
         self.factor.solve_mut(&mut self.direction);
         let own = phi.dot(&self.direction);
         self.gained += own.ln_1p();
-        self.recent.push(cell as u32);
         if self.recent.len() >= self.period() {
             self.refresh(columns);
             return;
@@ -116,36 +143,48 @@ impl Design {
         REFRESH_EVERY.max(self.gram.nrows())
     }
 
-    /// Λ with what was seen since the last refresh, and factor and widths from it.
+    /// Everything from what was met.
     fn refresh(&mut self, columns: DMatrixView<'_, f64>) {
-        for &cell in &self.recent {
-            let phi = columns.column(cell as usize);
-            self.gram.syger(1.0, &phi, &phi, 1.0);
-        }
         self.recent.clear();
         self.gained_then = self.gained;
-        assert!(self.recompute(columns), "λI plus a sum of φφᵀ is positive definite");
+        self.sum_up(columns);
     }
 
-    /// Factor and widths from Λ itself; `false` if it is not positive definite.
-    fn recompute(&mut self, columns: DMatrixView<'_, f64>) -> bool {
-        let Some(factor) = Cholesky::new(self.gram.clone()) else { return false };
-        self.factor = factor;
+    /// Sums, factor and widths from what was met, column by column: the same whatever the order of the steps.
+    fn sum_up(&mut self, columns: DMatrixView<'_, f64>) {
+        let d = columns.nrows();
+        self.gram = DMatrix::from_diagonal_element(d, d, self.lambda);
+        self.next.fill(0.0);
+        self.reward.fill(0.0);
+        for (cell, visits, reward) in self.met.columns(self.range) {
+            let phi = columns.column(cell);
+            self.gram.syger(visits, &phi, &phi, 1.0);
+            if reward != 0.0 {
+                self.reward.axpy(reward, &phi, 1.0);
+            }
+        }
+        for (&(cell, next), &n) in &self.met.next {
+            self.next.column_mut(next as usize).axpy(f64::from(n), &columns.column(cell as usize), 1.0);
+        }
+        self.factor = Cholesky::new(self.gram.clone()).expect("invariant: λI plus a sum of φφᵀ is positive definite");
         for (i, phi) in columns.column_iter().enumerate() {
             self.computed[i] = square(&self.factor, phi.clone_owned());
         }
         self.squares.copy_from_slice(&self.computed);
-        true
     }
 
-    /// What follows from the sums that were put into a design that had seen nothing: first from `gram`, if it was ever
-    /// refreshed, and then from each column since, just as they came. `false` if the sums cannot be.
-    pub(super) fn replay(&mut self, columns: DMatrixView<'_, f64>, recent: &[u32]) -> bool {
-        if self.seen > recent.len() as u64 && !self.recompute(columns) {
+    /// What follows from saved counts in a design that had seen nothing: first from what was met before the last refresh,
+    /// and then from each step since, just as they came. `false` if the steps were not all met.
+    pub(super) fn replay(&mut self, columns: DMatrixView<'_, f64>, met: Met, recent: &[MetStep]) -> bool {
+        self.met = met;
+        if !recent.iter().all(|&step| self.met.remove(step)) {
             return false;
         }
+        if self.met.steps > 0 {
+            self.sum_up(columns);
+        }
         self.gained = self.gained_then;
-        recent.iter().for_each(|&cell| self.update(columns, cell as usize));
+        recent.iter().for_each(|&step| self.add(columns, step));
         true
     }
 
@@ -207,8 +246,8 @@ mod tests {
     #[test]
     fn samples_have_the_covariance_of_the_weights() {
         let columns = DMatrix::from_column_slice(3, 4, &[1.0, 0.0, 0.0, 0.6, 0.8, 0.0, 0.0, 0.6, 0.8, 0.5, 0.5, 0.5]);
-        let mut design = Design::new(columns.as_view(), 2, 0.5);
-        (0..40).for_each(|i| design.add(columns.as_view(), i % 4, 1.0, i % 2));
+        let mut design = Design::new(columns.as_view(), 2, 0.5, [0.0, 1.0]);
+        (0..40).for_each(|i| design.add(columns.as_view(), design.step(i % 4, 1.0, i % 2)));
         // Σ_i (L⁻ᵀe_i)(L⁻ᵀe_i)ᵀ = Λ⁻¹, so standard normal ξ give N(0, Λ⁻¹).
         let mut covariance = DMatrix::zeros(3, 3);
         for i in 0..3 {
@@ -227,8 +266,8 @@ mod tests {
     #[test]
     fn the_determinant_is_that_of_the_design() {
         let columns = DMatrix::from_column_slice(2, 2, &[1.0, 0.0, 0.6, 0.8]);
-        let mut design = Design::new(columns.as_view(), 1, 0.25);
-        (0..1000).for_each(|i| design.add(columns.as_view(), i % 2, 0.0, 0));
+        let mut design = Design::new(columns.as_view(), 1, 0.25, [0.0, 0.0]);
+        (0..1000).for_each(|i| design.add(columns.as_view(), design.step(i % 2, 0.0, 0)));
         // Λ = 0.25 I + 500 (e₁e₁ᵀ + vvᵀ), v = (0.6, 0.8).
         let [a, b, c] = [500.0 * 1.36 + 0.25, 500.0 * 0.48, 500.0 * 0.64 + 0.25f64];
         let exact = (a * c - b * b).ln() - 2.0 * 0.25f64.ln();

@@ -5,12 +5,15 @@ use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
 use super::error::LinearError;
+use super::evidence::MetStep;
 use super::features::Features;
 use super::model::{LinearModel, Sizes};
 use super::options::{Beta, FeatureChoice, LinearOptions, Regression, Rewards, Switching};
 use super::{MOST_BYTES, options::LinearEstimate};
 use crate::kernel::{CauseSpace, Kernel, mix};
-use crate::learn::{ActionList, Agent, Cap, Choice, Knowledge, MOST_ACTIONS, Step};
+use crate::learn::{
+    ActionList, Agent, Cap, EvidenceError, Knowledge, MISSING, MOST_ACTIONS, Observation, Plans, Selector,
+};
 use crate::plan::{Buffers, Plan, TIE_TOLERANCE, Ties, backward_induction, rewards_by_cause};
 use crate::world::{Action, FeatureMap};
 
@@ -52,7 +55,7 @@ pub struct LinearLearner {
     pub(super) knowledge: Knowledge,
     pub(super) features: Features,
     key_causes: CauseSpace,
-    choice: Choice,
+    selector: Selector,
     pub(super) model: LinearModel,
     /// Reward terms that are regressed.
     regressed: Vec<usize>,
@@ -61,8 +64,9 @@ pub struct LinearLearner {
     tolerance: f64,
     /// Episodes finished.
     pub(super) episode: u64,
-    /// Plans made.
+    /// Plans made, and the fingerprint of what the last one was made from.
     pub(super) plans: u64,
+    pub(super) planned_from: u64,
     /// Whether to plan before the next episode.
     pub(super) due: bool,
 }
@@ -72,14 +76,14 @@ impl LinearLearner {
     pub fn new(knowledge: &Knowledge, options: LinearOptions) -> Result<LinearLearner, LinearError> {
         let map = match options.features {
             FeatureChoice::World => None,
-            FeatureChoice::OneHot => Some(FeatureMap::one_hot(knowledge)),
-            FeatureChoice::Factors => Some(FeatureMap::factors(knowledge)),
-            FeatureChoice::Polynomial { degree } => Some(FeatureMap::polynomial(knowledge, degree)),
-            FeatureChoice::Radial { centres, width } => Some(FeatureMap::radial(knowledge, centres, width)),
+            FeatureChoice::OneHot => Some(FeatureMap::one_hot(knowledge.world())),
+            FeatureChoice::Factors => Some(FeatureMap::factors(knowledge.world())),
+            FeatureChoice::Polynomial { degree } => Some(FeatureMap::polynomial(knowledge.world(), degree)),
+            FeatureChoice::Radial { centres, width } => Some(FeatureMap::radial(knowledge.world(), centres, width)),
         };
         let features = match map {
-            None => Features::of(knowledge)?,
-            Some(map) => Features::new(knowledge, &map)?,
+            None => Features::of(knowledge.world())?,
+            Some(map) => Features::new(knowledge.world(), &map)?,
         };
         LinearLearner::with_features(knowledge, &features, options)
     }
@@ -91,7 +95,7 @@ impl LinearLearner {
         options: LinearOptions,
     ) -> Result<LinearLearner, LinearError> {
         check(&options)?;
-        let kernel = Kernel::new(knowledge)?;
+        let kernel = Kernel::new(knowledge.world())?;
         let (n_states, n_keys) = (knowledge.n_states(), kernel.n_causes());
         if features.n_cells() != n_states * n_keys {
             return Err(LinearError::OtherWorld { found: features.n_cells(), expected: n_states * n_keys });
@@ -100,7 +104,7 @@ impl LinearLearner {
             Regression::Causes => None,
             Regression::Interventions => {
                 let count = knowledge.interventions().count();
-                let list = ActionList::new(knowledge, MOST_ACTIONS);
+                let list = ActionList::new(knowledge.world(), MOST_ACTIONS);
                 Some(list.ok_or(LinearError::TooManyActions { count, most: MOST_ACTIONS })?)
             }
         };
@@ -112,7 +116,7 @@ impl LinearLearner {
             Rewards::Regressed => (all, vec![0.0; n_states * n_keys]),
             Rewards::Told => {
                 let unknown = all.into_iter().filter(|&i| knowledge.rewards()[i].table.is_none()).collect();
-                (unknown, rewards_by_cause(knowledge, kernel.causes()))
+                (unknown, rewards_by_cause(knowledge.world(), kernel.causes()))
             }
         };
         let (columns, reward) = match &list {
@@ -123,8 +127,11 @@ impl LinearLearner {
         let cost = knowledge.interventions().cost_range();
         let range = if options.cap == Cap::Literal { 1.0 } else { (hi - cost[0]) - (lo - cost[1]) };
         let own = match options.rewards {
-            Rewards::Regressed => hi - lo,
-            Rewards::Told => regressed.iter().map(|&i| knowledge.rewards()[i].range).map(|[lo, hi]| hi - lo).sum(),
+            Rewards::Regressed => [lo, hi],
+            Rewards::Told => {
+                let ranges = regressed.iter().map(|&i| knowledge.rewards()[i].range);
+                ranges.fold([0.0, 0.0], |[lo, hi], [a, b]| [lo + a, hi + b])
+            }
         };
         let horizon = knowledge.horizon();
         let clip = (0..horizon).map(|stage| {
@@ -142,9 +149,9 @@ impl LinearLearner {
             knowledge: knowledge.clone(),
             features: features.clone(),
             key_causes: kernel.causes().clone(),
-            choice: match list {
-                Some(list) => Choice::Actions(list),
-                None => Choice::Keys(Box::new(kernel)),
+            selector: match list {
+                Some(list) => Selector::Listed(list.into()),
+                None => Selector::Kernel(Box::new(kernel)),
             },
             model: LinearModel::new(columns, n_states, reward, clip.collect(), sizes, options, rng),
             regressed,
@@ -153,6 +160,7 @@ impl LinearLearner {
             tolerance,
             episode: 0,
             plans: 0,
+            planned_from: 0,
             due: true,
         })
     }
@@ -197,6 +205,27 @@ impl LinearLearner {
         !self.regressed.is_empty()
     }
 
+    /// The design that an observation belongs to and how it is counted there; `None` if something of it is missing.
+    fn step_of(&self, observation: &Observation<'_>) -> Option<(usize, MetStep)> {
+        let (cause, n_causes) = match &self.selector {
+            Selector::Listed(list) => (list.rank(observation.action), list.actions.len()),
+            Selector::Kernel(_) => match self.key_causes.of_seen(&observation.values, MISSING) {
+                (cause, 0) => (cause, self.key_causes.len()),
+                (_, _) => return None,
+            },
+        };
+        let reward: f64 = self.regressed.iter().map(|&i| observation.rewards[i]).sum();
+        let next_state = observation.next_state.filter(|_| !reward.is_nan())?;
+        let design = self.model.design(observation.stage);
+        let cell = observation.state * n_causes + cause;
+        Some((design, self.model.designs[design].step(cell, reward, next_state)))
+    }
+
+    /// A number for exactly what it has seen, whatever the order.
+    fn fingerprint(&self) -> u64 {
+        self.model.designs.iter().fold(0, |h, design| mix(h ^ design.met.fingerprint()))
+    }
+
     /// β at a stage (from 0), as it is now.
     pub fn beta(&self, stage: usize) -> f64 {
         self.model.beta(stage)
@@ -229,46 +258,95 @@ impl LinearLearner {
     }
 }
 
-impl Agent for LinearLearner {
-    fn begin_episode(&mut self) {
+impl Plans for LinearLearner {
+    fn knowledge(&self) -> &Knowledge {
+        &self.knowledge
+    }
+
+    fn planned(&self) -> (u64, u64) {
+        (self.plans, self.planned_from)
+    }
+
+    fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    fn prepare(&mut self, episode: u64) -> bool {
         if !self.due {
-            return;
+            return false;
         }
         let seed = self.model.options.seed;
         if self.model.options.estimate == LinearEstimate::Sampled {
             self.model.rng = ChaCha8Rng::seed_from_u64(mix(seed ^ 0x6c69_6e65));
-            self.model.rng.set_stream(self.episode);
+            self.model.rng.set_stream(episode);
         }
-        let ties = Ties::Seeded(mix(seed ^ mix(self.episode)));
-        let (model, choice) = (&mut self.model, &self.choice);
-        backward_induction(model, choice, self.tolerance, ties, &mut self.buffers, &mut self.plan);
+        let ties = Ties::Seeded(mix(seed ^ mix(episode)));
+        let (model, selector) = (&mut self.model, &self.selector);
+        backward_induction(model, selector, self.tolerance, ties, &mut self.buffers, &mut self.plan);
         self.model.designs.iter_mut().for_each(|d| d.mark_planned());
         self.plans += 1;
+        self.planned_from = self.fingerprint();
         self.due = false;
+        true
+    }
+
+    fn decide(&mut self, _: u64, stage: usize, state: usize) -> Action {
+        self.plan.action(stage, state)
+    }
+
+    fn fill_policy(&mut self, _: u64, out: &mut Vec<Action>) {
+        out.extend_from_slice(&self.plan.policy_hs);
+    }
+
+    fn ended(&mut self) {
+        self.episode += 1;
+    }
+
+    /// A step of which a key variable, the next state or a regressed reward is missing makes no target and is left out.
+    fn learn(&mut self, observation: &Observation<'_>) -> Result<(), EvidenceError> {
+        let Some((design, step)) = self.step_of(observation) else { return Ok(()) };
+        let LinearModel { columns, designs, options, .. } = &mut self.model;
+        let design = &mut designs[design];
+        if !design.met.has_room(step) {
+            return Err(EvidenceError::Full);
+        }
+        design.add(columns.as_view(), step);
+        self.due |= options.switching == Switching::Episode || design.doubled();
+        Ok(())
+    }
+
+    fn unlearn(&mut self, observation: &Observation<'_>) -> Result<(), EvidenceError> {
+        let Some((design, step)) = self.step_of(observation) else { return Ok(()) };
+        let LinearModel { columns, designs, .. } = &mut self.model;
+        if !designs[design].remove(columns.as_view(), step) {
+            return Err(EvidenceError::NotThere);
+        }
+        self.due = true;
+        Ok(())
+    }
+}
+
+impl Agent for LinearLearner {
+    fn begin_episode(&mut self) {
+        self.prepare(self.episode);
     }
 
     fn act(&mut self, stage: usize, state: usize) -> Action {
         self.plan.action(stage, state)
     }
 
-    fn observe(&mut self, step: &Step<'_>) {
-        let (cause, n_causes) = match &self.choice {
-            Choice::Actions(list) => (list.rank(step.action), list.actions.len()),
-            Choice::Keys(_) => (self.key_causes.of_values(step.values), self.key_causes.len()),
-        };
-        let reward = self.regressed.iter().map(|&i| step.rewards[i]).sum();
-        let design = self.model.design(step.stage);
-        let LinearModel { columns, designs, options, .. } = &mut self.model;
-        designs[design].add(columns.as_view(), step.state * n_causes + cause, reward, step.next_state);
-        self.due |= options.switching == Switching::Episode || designs[design].doubled();
+    fn observe(&mut self, observation: &Observation<'_>) {
+        if let Err(error) = self.learn(observation) {
+            panic!("{error}");
+        }
     }
 
     fn end_episode(&mut self) {
         self.episode += 1;
     }
 
-    fn policy(&mut self) -> &[Action] {
-        &self.plan.policy_hs
+    fn policy(&mut self) -> Option<&[Action]> {
+        Some(&self.plan.policy_hs)
     }
 }
 

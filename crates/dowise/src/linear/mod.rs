@@ -8,6 +8,7 @@
 mod basis;
 mod design;
 mod error;
+mod evidence;
 mod features;
 mod fit;
 mod learner;
@@ -22,8 +23,8 @@ pub use fit::Misspecification;
 pub use learner::LinearLearner;
 pub use options::{Beta, FeatureChoice, LinearEstimate, LinearOptions, Regression, Rewards, Switching};
 pub(crate) use preset::LINEAR;
-pub use preset::{LinearPreset, UnknownLinearPreset, agent};
-pub(crate) use save::FORMAT;
+pub use preset::{LinearPreset, UnknownLinearPreset};
+pub(crate) use save::SavedLinear;
 
 /// Bytes that features and designs of one learner may take.
 pub(crate) const MOST_BYTES: u128 = 4 << 30;

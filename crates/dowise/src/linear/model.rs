@@ -16,8 +16,8 @@ pub(super) struct Sizes {
     pub(super) horizon: usize,
     /// Greatest less least reward of a step, costs included.
     pub(super) range: f64,
-    /// The same of what is regressed of a step's own reward.
-    pub(super) regressed: f64,
+    /// Least and greatest of what is regressed of a step's own reward.
+    pub(super) regressed: [f64; 2],
 }
 
 /// What a linear learner believes, laid out for backward induction.
@@ -53,7 +53,7 @@ impl LinearModel {
         let n_designs = if options.stage_dependent { sizes.horizon } else { 1 };
         let (d, cells) = columns.shape();
         LinearModel {
-            designs: vec![Design::new(columns.as_view(), n_states, options.lambda); n_designs],
+            designs: vec![Design::new(columns.as_view(), n_states, options.lambda, sizes.regressed); n_designs],
             columns,
             reward,
             clip,
@@ -76,7 +76,7 @@ impl LinearModel {
         let LinearOptions { beta, beta_scale, lambda, delta, episodes, .. } = self.options;
         let Sizes { horizon, range, regressed } = self.sizes;
         let (d, h) = (self.columns.nrows() as f64, horizon as f64);
-        let spread = (horizon - 1 - stage) as f64 * range + regressed;
+        let spread = (horizon - 1 - stage) as f64 * range + (regressed[1] - regressed[0]);
         let unscaled = match beta {
             Beta::Published => d * h * range * (2.0 * d * episodes as f64 * h / delta).ln().sqrt(),
             Beta::SelfNormalised => {

@@ -3,11 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
-use super::error::LinearError;
-use super::features::Features;
-use super::learner::LinearLearner;
 use super::options::{Beta, LinearEstimate, LinearOptions, Regression, Rewards};
-use crate::learn::{Agent, Cap, Knowledge};
+use crate::learn::Cap;
 use crate::world::nearest;
 
 /// A linear learner by name.
@@ -89,16 +86,4 @@ impl fmt::Display for LinearPreset {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name)
     }
-}
-
-/// An agent from options; with these features, or else with those that the options choose.
-pub fn agent(
-    knowledge: &Knowledge,
-    features: Option<&Features>,
-    options: LinearOptions,
-) -> Result<Box<dyn Agent + Send>, LinearError> {
-    Ok(Box::new(match features {
-        Some(features) => LinearLearner::with_features(knowledge, features, options)?,
-        None => LinearLearner::new(knowledge, options)?,
-    }))
 }

@@ -1,10 +1,11 @@
 //! How often confidence sets miss, exactly: every possible outcome of n visits, weighted by its probability.
 
-use dowise::learn::{Agent, Causes, Estimate, Sets, States, Step};
+use dowise::learn::{Agent, Causes, Estimate, Sets, States};
 use dowise::world::Action;
 use dowise::{Knowledge, Learner, Options, World};
 
 use crate::draft::Draft;
+use crate::play::observed;
 use crate::reference::{best_in_l1_ball, kl_end};
 
 /// One cause, two steps; state 0 goes anywhere; only the state reached pays.
@@ -30,8 +31,7 @@ fn best_member(world: &World, kind: Sets, counts: &[u32]) -> f64 {
     let mut learner = Learner::new(&Knowledge::of(world), options).expect("a learner");
     for (next_state, &n) in counts.iter().enumerate() {
         for _ in 0..n {
-            let (action, values, rewards) = (Action(1), &[0, 0, 0], &[0.0]);
-            learner.observe(&Step { stage: 0, state: 0, action, values, rewards, next_state });
+            learner.learn(&observed(0, 0, Action(1), &[0, 0, 0], next_state)).unwrap();
         }
     }
     learner.begin_episode();

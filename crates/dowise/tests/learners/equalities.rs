@@ -5,7 +5,7 @@ use dowise::world::{RewardForm, SetSpec};
 use dowise::{Learner, Options, Preset, World, worlds};
 
 use crate::draft::Draft;
-use crate::play::{Arena, watch};
+use crate::play::{Arena, Seen, watch};
 use crate::small_worlds;
 
 const FACTOR_FREE: [Estimate; 9] = [
@@ -201,7 +201,7 @@ fn values_at_visited_states_never_rise_and_stay_optimistic_and_the_policy_judged
             let mut before = learner.plan().value_hs.clone();
             for _ in 0..150 {
                 let (_, seen) = watch(&mut run, &mut learner);
-                let policy = learner.policy().to_vec();
+                let policy = learner.policy().unwrap().to_vec();
                 for step in &seen {
                     let judged = policy[step.stage * arena.world.n_states() + step.state];
                     assert_eq!(judged, step.action, "{estimate:?} stage {} state {}", step.stage, step.state);
@@ -240,9 +240,8 @@ fn the_same_intervention_under_two_names_is_worth_what_it_was_worth() {
         for step in &seen {
             let x = arenas[1].world.interventions().lever(step.action, 0);
             let action = arenas[0].world.interventions().action(&[x]);
-            let rewards = &step.rewards;
-            let (values, stage, state, next_state) = (&step.values[..3], step.stage, step.state, step.next_state);
-            learners[0].observe(&dowise::learn::Step { stage, state, action, values, rewards, next_state });
+            let seen = Seen { action, values: step.values[..3].to_vec(), ..step.clone() };
+            learners[0].observe(&seen.observation());
         }
         learners[0].end_episode();
     }

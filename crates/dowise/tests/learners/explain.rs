@@ -1,11 +1,11 @@
 //! Why a learner would do what it does.
 
-use dowise::learn::{Agent, Causes, Estimate, Schedule, Sets, States, Step, Width};
+use dowise::learn::{Agent, Causes, Estimate, Schedule, Sets, States, Width};
 use dowise::world::Action;
 use dowise::{Knowledge, Learner, Options, Preset};
 
 use crate::draft::Draft;
-use crate::play::Arena;
+use crate::play::{Arena, observed, resealed};
 use crate::small_worlds;
 
 fn optimists() -> Vec<Options> {
@@ -32,12 +32,13 @@ fn optimists_hope_for_no_less_than_the_mean_and_take_what_comes_first() {
             for told in told(&arena) {
                 let mut learner = Learner::new(&told, options.clone()).expect("a learner");
                 arena.regrets_of(&mut learner, 40, 2);
-                let all: Vec<_> = (0..arena.world.n_states()).map(|s| learner.explain(1, s, 100)).collect();
+                let all: Vec<_> = (0..arena.world.n_states()).map(|s| learner.explain(1, s, 100).unwrap()).collect();
                 // What it would do now; a plan that is kept may be older than the explanation.
-                learner = Learner::restore(&told, &learner.save().replace("\"due\":false", "\"due\":true")).unwrap();
+                let due = learner.save().replace("\"doubled\":false", "\"doubled\":true");
+                learner = Learner::restore(&told, &resealed(&told, &due)).unwrap();
                 learner.begin_episode();
                 for explanation in &all {
-                    let chosen = learner.policy()[arena.world.n_states() + explanation.state];
+                    let chosen = learner.policy().unwrap()[arena.world.n_states() + explanation.state];
                     assert_eq!(explanation.preferred[0].action, chosen, "{options:?}");
                     assert_eq!(explanation.preferred.len() as u64, arena.world.interventions().count());
                     for p in &explanation.preferred {
@@ -82,18 +83,11 @@ fn what_explores_at_random_explains_what_it_has_seen() {
             let (_, seen) = crate::play::watch(&mut run, &mut other);
             learner.begin_episode();
             for s in &seen {
-                learner.observe(&Step {
-                    stage: s.stage,
-                    state: s.state,
-                    action: s.action,
-                    values: &s.values,
-                    rewards: &s.rewards,
-                    next_state: s.next_state,
-                });
+                learner.observe(&s.observation());
             }
             learner.end_episode();
         }
-        learner.explain(0, 1, 9)
+        learner.explain(0, 1, 9).unwrap()
     };
     let greedy = explained(Estimate::Greedy);
     assert!(greedy.preferred.windows(2).all(|w| w[0].hoped >= w[1].hoped));
@@ -121,14 +115,12 @@ fn counts_and_values_of_a_case_worked_out_by_hand() {
         ..Options::default()
     };
     let mut learner = Learner::new(&Knowledge::of(&world), options).expect("a learner");
-    learner.begin_episode();
     // In state 0: z = 0 twice, to 0 and to 1; z = 1 four times, always to 1.
     for (z, next_state) in [(0, 0), (0, 1), (1, 1), (1, 1), (1, 1), (1, 1)] {
         let values = [0, 1, z];
-        learner.observe(&Step { stage: 0, state: 0, action: Action(2), values: &values, rewards: &[0.0], next_state });
+        learner.learn(&observed(0, 0, Action(2), &values, next_state)).unwrap();
     }
-    learner.end_episode();
-    let explanation = learner.explain(0, 0, 2);
+    let explanation = learner.explain(0, 0, 2).unwrap();
     assert_eq!((explanation.stage, explanation.state), (0, 0));
     let [first, second] = &explanation.preferred[..] else { panic!("two interventions") };
     assert_eq!((first.action, second.action), (Action(2), Action(1)));

@@ -1,21 +1,10 @@
 //! What holds in every episode of every learner.
 
-use dowise::learn::{Agent, Cap, Causes, Estimate, Sets, States, Step, Width};
+use dowise::learn::{Agent, Cap, Causes, Estimate, Sets, States, Width};
 use dowise::{Learner, Options, Preset};
 
-use crate::play::{Arena, Seen, watch};
+use crate::play::{Arena, watch};
 use crate::small_worlds;
-
-fn step(seen: &Seen) -> Step<'_> {
-    Step {
-        stage: seen.stage,
-        state: seen.state,
-        action: seen.action,
-        values: &seen.values,
-        rewards: &seen.rewards,
-        next_state: seen.next_state,
-    }
-}
 
 fn graph(estimate: Estimate, scale: f64) -> Options {
     let (states, causes) = (States::Factored, Causes::OwnKeys);
@@ -25,7 +14,7 @@ fn graph(estimate: Estimate, scale: f64) -> Options {
 /// Visits by factor, summed over blocks, as the saved file has them.
 fn visits(learner: &Learner) -> Vec<u64> {
     let file: serde_json::Value = serde_json::from_str(&learner.save()).unwrap();
-    let blocks = file["counts"].as_array().unwrap();
+    let blocks = file["learner"]["tabular"]["evidence"]["transitions"].as_array().unwrap();
     let n = blocks[0].as_array().unwrap().len();
     let of = |entries: &serde_json::Value| -> u64 {
         entries.as_array().unwrap().iter().map(|e| e[2].as_u64().unwrap()).sum()
@@ -114,7 +103,7 @@ fn values_rise_with_the_scale_and_with_the_cap() {
             let (_, seen) = watch(&mut run, first);
             for learner in others {
                 learner.begin_episode();
-                seen.iter().for_each(|s| learner.observe(&step(s)));
+                seen.iter().for_each(|s| learner.observe(&s.observation()));
                 learner.end_episode();
             }
             for (i, pair) in learners.windows(2).enumerate() {

@@ -1,7 +1,7 @@
 //! Playing a world with a learner, step by step or all at once.
 
-use dowise::learn::{Agent, Step};
-use dowise::simulate::Episode;
+use dowise::learn::{Agent, Observation, RestoreError};
+use dowise::simulate::{Episode, Outcome};
 use dowise::world::Action;
 use dowise::{Knowledge, Learner, Options, Plan, Planner, Run, Simulator, World};
 
@@ -54,6 +54,41 @@ pub(crate) struct Seen {
     pub(crate) next_state: usize,
 }
 
+impl Seen {
+    /// The step as it was observed.
+    pub(crate) fn outcome(&self) -> Outcome {
+        let (values, rewards) = (self.values.clone(), self.rewards.clone());
+        Outcome { values, rewards, reward: 0.0, next_state: self.next_state }
+    }
+
+    pub(crate) fn observation(&self) -> Observation<'static> {
+        self.outcome().observation(self.stage, self.state, self.action).into_owned()
+    }
+}
+
+/// A saved learner that was changed, with the checksum that goes with the change.
+pub(crate) fn resealed(told: &Knowledge, text: &str) -> String {
+    match Learner::restore(told, text) {
+        Err(RestoreError::Damaged { field, why }) if field == "seal" => {
+            let words: Vec<&str> = why.split([' ', ',']).collect();
+            let (written, computed) = (words[6], words[words.len() - 1]);
+            text.replacen(&format!("\"seal\":\"{written}\""), &format!("\"seal\":\"{computed}\""), 1)
+        }
+        _ => text.to_owned(),
+    }
+}
+
+/// A step of a world whose variables had these values, paid nothing.
+pub(crate) fn observed(
+    stage: usize,
+    state: usize,
+    action: Action,
+    values: &[u32],
+    next_state: usize,
+) -> Observation<'static> {
+    Seen { stage, state, action, values: values.to_vec(), rewards: vec![0.0], next_state }.observation()
+}
+
 /// Plays with one agent and keeps every step.
 pub(crate) struct Watched<'a, A> {
     pub(crate) agent: &'a mut A,
@@ -75,14 +110,14 @@ impl<A: Agent> Agent for Watched<'_, A> {
         self.agent.act(stage, state)
     }
 
-    fn observe(&mut self, step: &Step<'_>) {
+    fn observe(&mut self, step: &Observation<'_>) {
         self.seen.push(Seen {
-            stage: step.stage,
-            state: step.state,
-            action: step.action,
-            values: step.values.to_vec(),
-            rewards: step.rewards.to_vec(),
-            next_state: step.next_state,
+            stage: step.stage(),
+            state: step.state(),
+            action: step.action(),
+            values: step.values().to_vec(),
+            rewards: step.rewards().to_vec(),
+            next_state: step.next_state().expect("the simulator knows what follows"),
         });
         self.agent.observe(step);
     }
@@ -91,7 +126,7 @@ impl<A: Agent> Agent for Watched<'_, A> {
         self.agent.end_episode();
     }
 
-    fn policy(&mut self) -> &[Action] {
+    fn policy(&mut self) -> Option<&[Action]> {
         self.agent.policy()
     }
 }

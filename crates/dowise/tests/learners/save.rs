@@ -4,7 +4,7 @@ use dowise::learn::{Agent, Causes, Estimate, RestoreError, Schedule, Sets, State
 use dowise::{Knowledge, Learner, Options, Preset, Run};
 use proptest::prelude::*;
 
-use crate::play::Arena;
+use crate::play::{Arena, resealed};
 use crate::small_worlds;
 
 const EPISODES: u64 = 24;
@@ -124,26 +124,34 @@ fn another_world_another_version_and_damage_are_told_apart() {
         assert_eq!(message, expected);
     }
     assert_eq!(
-        refused(&told, &text.replacen("\"version\":1", "\"version\":7", 1)),
-        "this is `dowise learner` version 7, and this dowise reads `dowise learner` version 1"
+        refused(&told, &text.replacen("\"version\":2", "\"version\":7", 1)),
+        "this is `dowise learner` version 7, and this dowise reads `dowise learner` version 2"
     );
     assert_eq!(
         refused(&told, &text.replacen("dowise learner", "dowise plan", 1)),
-        "this is `dowise plan` version 1, and this dowise reads `dowise learner` version 1"
+        "this is `dowise plan` version 2, and this dowise reads `dowise learner` version 2"
     );
     assert!(refused(&told, "").starts_with("this is not a saved learner: "));
     assert!(refused(&told, &text[..text.len() / 2]).starts_with("this is not a saved learner: "));
     assert_eq!(
-        refused(&told, &text.replacen("\"delta\":0.1", "\"delta\":1.5", 1)),
+        refused(&told, &resealed(&told, &text.replacen("\"delta\":0.1", "\"delta\":1.5", 1))),
         "delta = 1.5: delta is a probability between 0 and 1, neither included"
     );
 }
 
-fn damaged(told: &Knowledge, text: &str, change: impl Fn(&mut serde_json::Value)) {
+/// The part of the file that is said to be wrong, once the checksum is made right.
+fn damaged(told: &Knowledge, text: &str, field: &str, change: impl Fn(&mut serde_json::Value)) {
     let mut file: serde_json::Value = serde_json::from_str(text).unwrap();
     change(&mut file);
-    let result = Learner::restore(told, &file.to_string());
-    assert!(matches!(result, Err(RestoreError::Damaged)), "{file}");
+    let file = file.to_string();
+    match Learner::restore(told, &file) {
+        Err(RestoreError::Damaged { field, .. }) => assert_eq!(field, "seal", "{file}"),
+        other => panic!("{other:?}: {file}"),
+    }
+    match Learner::restore(told, &resealed(told, &file)) {
+        Err(RestoreError::Damaged { field: found, .. }) => assert_eq!(found, field, "{file}"),
+        other => panic!("{other:?}: {file}"),
+    }
 }
 
 #[test]
@@ -151,24 +159,44 @@ fn numbers_that_cannot_be_are_damage() {
     let arena = Arena::new(small_worlds::one_factor(1));
     let told = arena.knowledge().without_rewards();
     let text = saved(&arena);
-    damaged(&told, &text, |f| f["counts"][0][0][0][0] = 999.into());
-    damaged(&told, &text, |f| f["counts"][0][0][0][1] = 9.into());
-    damaged(&told, &text, |f| f["counts"][0][0][0][2] = 0.into());
-    // The same cell twice.
-    damaged(&told, &text, |f| {
-        let twice = f["counts"][0][0][0].clone();
-        f["counts"][0][0].as_array_mut().unwrap().push(twice);
+    fn of(file: &mut serde_json::Value) -> &mut serde_json::Value {
+        &mut file["learner"]["tabular"]
+    }
+    damaged(&told, &text, "evidence.transitions", |f| of(f)["evidence"]["transitions"][0][0][0][0] = 999.into());
+    damaged(&told, &text, "evidence.transitions", |f| of(f)["evidence"]["transitions"][0][0][0][1] = 9.into());
+    damaged(&told, &text, "evidence.transitions", |f| of(f)["evidence"]["transitions"][0][0][0][2] = 0.into());
+    damaged(&told, &text, "evidence.transitions", |f| of(f)["evidence"]["transitions"][0][0][0][2] = u32::MAX.into());
+    // One visit more, and nothing else.
+    damaged(&told, &text, "evidence.seal", |f| {
+        let n = &mut of(f)["evidence"]["transitions"][0][0][0][2];
+        *n = (n.as_u64().unwrap() - 1).max(1).into();
+        of(f)["evidence"]["transitions"][0][0][1][2] = 1.into();
     });
-    damaged(&told, &text, |f| f["counts"] = serde_json::json!([]));
-    damaged(&told, &text, |f| f["policy"][0] = 12345.into());
-    damaged(&told, &text, |f| f["value"] = serde_json::json!([0.0]));
-    damaged(&told, &text, |f| f["value"][0] = 1e300.into());
-    damaged(&told, &text, |f| f["rewards"][0]["sum"][0] = 1e9.into());
-    damaged(&told, &text, |f| f["rewards"][0]["sum"] = serde_json::json!([]));
-    damaged(&told, &text, |f| f["guard"] = serde_json::Value::Null);
-    damaged(&told, &text, |f| f["guard"]["ledger"]["causes"] = serde_json::json!([1]));
-    damaged(&told, &text, |f| f["guard"]["direct"]["counts"][0][0][0][0] = 999.into());
-    damaged(&told, &text, |f| f["episode"] = u64::MAX.into());
+    // The same cell twice.
+    damaged(&told, &text, "evidence.transitions", |f| {
+        let twice = of(f)["evidence"]["transitions"][0][0][0].clone();
+        of(f)["evidence"]["transitions"][0][0].as_array_mut().unwrap().push(twice);
+    });
+    damaged(&told, &text, "evidence.transitions", |f| of(f)["evidence"]["transitions"] = serde_json::json!([]));
+    damaged(&told, &text, "evidence.payments", |f| {
+        of(f)["evidence"]["payments"][0][0][2] = "fffffffffffffffffffff".into()
+    });
+    damaged(&told, &text, "evidence.payments", |f| of(f)["evidence"]["payments"] = serde_json::json!([]));
+    damaged(&told, &text, "evidence.visits", |f| of(f)["evidence"]["steps"] = 41.into());
+    damaged(&told, &text, "ended", |f| f["begun"] = 9.into());
+    damaged(&told, &text, "evidence.steps", |f| (f["begun"], f["ended"]) = (9.into(), 9.into()));
+    damaged(&told, &text, "learner.policy", |f| of(f)["policy"][0] = 12345.into());
+    damaged(&told, &text, "learner.value", |f| of(f)["value"] = serde_json::json!([0.0]));
+    damaged(&told, &text, "learner.value", |f| of(f)["value"][0] = 1e300.into());
+    damaged(&told, &text, "around", |f| f["around"] = serde_json::json!([]));
+    damaged(&told, &text, "around", |f| f["around"] = serde_json::json!(["explore"]));
+    damaged(&told, &text, "guard", |f| f["around"][0]["guard"]["causes"][0][0] = 100_000.into());
+    damaged(&told, &text, "guard", |f| f["around"][0]["guard"]["tripped"] = 11.into());
+    damaged(&told, &text, "guard.direct.options", |f| f["around"][0]["guard"]["direct"]["options"]["seed"] = 77.into());
+    damaged(&told, &text, "evidence.transitions", |f| {
+        f["around"][0]["guard"]["direct"]["evidence"]["transitions"][0][0][0][0] = 999.into();
+    });
+    damaged(&told, &text, "ended", |f| f["ended"] = u64::MAX.into());
 }
 
 proptest! {
@@ -185,7 +213,7 @@ proptest! {
         // Either it is refused, or it goes on.
         if let Ok(mut learner) = Learner::restore(&told, &mutated) {
             arena.regrets_of(&mut learner, 2, 1);
-            learner.explain(0, 0, 3);
+            learner.explain(0, 0, 3).unwrap();
         }
     }
 }

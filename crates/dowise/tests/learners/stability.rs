@@ -57,7 +57,7 @@ fn many_interventions_keep_their_regret_through_saving_and_give_reasons() {
         }
         if episode == 70 {
             // Looks at rows that no plan has asked for; what is drawn later does not change.
-            let reasons = learner.explain(1, 3, 64);
+            let reasons = learner.explain(1, 3, 64).unwrap();
             let mut now = learner.clone();
             dowise::Agent::begin_episode(&mut now);
             assert_eq!(reasons.preferred.len(), 64);

@@ -1,6 +1,6 @@
 //! Least-squares value iteration the plain way: the whole history is swept again for every plan, nothing is kept.
 
-use dowise::learn::{Agent, Step};
+use dowise::learn::{Agent, Observation};
 use dowise::linear::{LinearLearner, Regression, Rewards};
 use dowise::{Action, Kernel, World};
 
@@ -169,18 +169,18 @@ impl Agent for Recorder {
         self.learner.act(stage, state)
     }
 
-    fn observe(&mut self, step: &Step<'_>) {
+    fn observe(&mut self, step: &Observation<'_>) {
         let all = self.kernel.interventions();
         let cell = match self.learner.options().regression {
-            Regression::Causes => step.state * self.kernel.n_causes() + self.kernel.causes().of_values(step.values),
+            Regression::Causes => step.state() * self.kernel.n_causes() + self.kernel.causes().of_values(step.values()),
             Regression::Interventions => {
-                let rank = (0..all.count()).position(|i| all.nth(i) == step.action).unwrap();
-                step.state * all.count() as usize + rank
+                let rank = (0..all.count()).position(|i| all.nth(i) == step.action()).unwrap();
+                step.state() * all.count() as usize + rank
             }
         };
         let regressed = self.learner.options().rewards == Rewards::Regressed;
-        let reward = if regressed { step.rewards.iter().sum() } else { 0.0 };
-        self.history.push(Seen { stage: step.stage, cell, reward, next: step.next_state });
+        let reward = if regressed { step.rewards().iter().sum() } else { 0.0 };
+        self.history.push(Seen { stage: step.stage(), cell, reward, next: step.next_state().unwrap() });
         self.learner.observe(step);
     }
 
@@ -188,7 +188,7 @@ impl Agent for Recorder {
         self.learner.end_episode();
     }
 
-    fn policy(&mut self) -> &[Action] {
+    fn policy(&mut self) -> Option<&[Action]> {
         self.learner.policy()
     }
 }

@@ -68,7 +68,7 @@ fn options_of_linear_learners_change_what_they_say() {
 fn what_is_unknown_is_not_told() {
     let world = World::new(crate::worlds::Paper::default().spec().unwrap()).unwrap();
     let told = |text| {
-        let k = read(text).knowledge(&world);
+        let k = read(text).knowledge(&world).unwrap();
         (k.knows_mechanisms(), k.knows_rewards())
     };
     assert_eq!(told("c-ucbvi"), (true, true));

@@ -1,7 +1,7 @@
 //! A count becomes a width: the formulas of the literature, with their constants and logarithms.
 
-use super::layout::Layout;
-use super::options::{Causes, Width};
+use crate::learn::options::{Causes, Width};
+use crate::learn::view::Layout;
 
 /// Numbers that the formulas share.
 #[derive(Clone, Copy, Debug)]
@@ -115,7 +115,9 @@ impl Widths {
             Width::AzarBernstein => (1.0 / n, 0.0),
             // One visit has no empirical variance, so it says nothing.
             Width::Bernstein => (if n > 1.0 { self.log / (n - 1.0) } else { f64::INFINITY }, 0.0),
-            _ => (k / n.sqrt(), 0.0),
+            Width::Paper | Width::PaperPlain | Width::AzarHoeffding | Width::Weissman | Width::HoeffdingV => {
+                (k / n.sqrt(), 0.0)
+            }
         };
         (Parts { first, second }, self.cross.get(factor).map_or(0.0, |c| (c / n.sqrt()).min(2.0)))
     }
@@ -150,7 +152,13 @@ impl Widths {
                 let (l, u) = (self.log, parts.first);
                 (8.0 * l * variance * u).sqrt() + 14.0 * horizon * range * l * u / 3.0 + (8.0 * u * visits).sqrt()
             }
-            _ => unreachable!("a plain product"),
+            Width::Paper
+            | Width::PaperPlain
+            | Width::AzarHoeffding
+            | Width::Weissman
+            | Width::HoeffdingV
+            | Width::Quasi
+            | Width::Rlberry => unreachable!("invariant: these widths are plain"),
         };
         self.scale * width
     }

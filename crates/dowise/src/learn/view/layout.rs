@@ -1,8 +1,12 @@
 //! Which row of which factor's counts a state and a cause belong to, for every way of seeing a world.
 
-use super::options::{Causes, States};
+use std::sync::Arc;
+
+use super::payments::needs;
 use crate::Space;
 use crate::kernel::CauseSpace;
+use crate::learn::options::{Causes, States};
+use crate::learn::{LearnError, LearnResult};
 use crate::plan::{rows_by_cause, scope_strides, state_scope};
 use crate::world::World;
 
@@ -41,11 +45,77 @@ pub(crate) struct FactorLayout {
     count_row: Option<Vec<u32>>,
     /// Where several state rows and causes share a count row: the cells of each row, one after another, and where each starts.
     shared: Option<(Vec<u32>, Vec<u32>)>,
-    /// Number of count rows.
+    /// Number of count rows; none where the transition is known.
     pub(crate) n_rows: usize,
+    /// Positions of the cause variables that a row depends on, as bits.
+    pub(crate) needs: u64,
+    /// The transition, where it is known: `[state row][value][cause]`.
+    pub(crate) known: Option<Arc<[f64]>>,
 }
 
 impl FactorLayout {
+    /// Rows of the state factor at a position.
+    fn new(
+        world: &World,
+        key_causes: &CauseSpace,
+        causes: Causes,
+        n_causes: usize,
+        i: usize,
+    ) -> LearnResult<FactorLayout> {
+        let space = world.state_space();
+        let transition = &world.transitions()[i];
+        let parents = &transition.parents;
+        let positions = state_scope(world, parents);
+        let scope = scope_strides(space, &positions);
+        let n_state_rows = scope.first().map_or(1, |&(f, stride)| stride * space.sizes()[f]);
+        let n_values = space.sizes()[i];
+        let own = needs(key_causes, parents);
+        let mut layout = FactorLayout {
+            factor: Some(i),
+            n_values,
+            scope,
+            n_state_rows,
+            count_row: None,
+            shared: None,
+            n_rows: n_state_rows * n_causes,
+            needs: match causes {
+                Causes::Actions => 0,
+                Causes::Keys => u64::MAX,
+                Causes::OwnKeys => own,
+            },
+            known: None,
+        };
+        if let Some(table) = transition.table.as_deref() {
+            // A row of the table for each state row and cause; the same for all interventions if no key variable matters.
+            let rows: Vec<usize> = match causes {
+                Causes::Keys | Causes::OwnKeys => rows_by_cause(world, parents, &positions, key_causes),
+                Causes::Actions if own == 0 => {
+                    let of_state = rows_by_cause(world, parents, &positions, key_causes);
+                    of_state.into_iter().step_by(key_causes.len()).flat_map(|r| vec![r; n_causes]).collect()
+                }
+                Causes::Actions => {
+                    let factor = world.variable(world.state()[i]).name.clone();
+                    return Err(LearnError::KnownNeedsKeys { factor });
+                }
+            };
+            let cell = |at: usize| {
+                let (row, v, cause) = (at / n_causes / n_values, at / n_causes % n_values, at % n_causes);
+                table[rows[row * n_causes + cause] * n_values + v]
+            };
+            layout.known = Some((0..n_state_rows * n_values * n_causes).map(cell).collect());
+            layout.n_rows = 0;
+        } else if causes == Causes::OwnKeys {
+            let rows = rows_by_cause(world, parents, &positions, key_causes);
+            layout.n_rows = rows.iter().max().map_or(0, |m| m + 1);
+            if rows.iter().enumerate().any(|(cell, &row)| row != cell) {
+                let rows: Vec<u32> = rows.into_iter().map(|r| r as u32).collect();
+                layout.shared = Some(invert(&rows, layout.n_rows));
+                layout.count_row = Some(rows);
+            }
+        }
+        Ok(layout)
+    }
+
     pub(crate) fn state_row(&self, states: &Space, state: usize) -> usize {
         match self.factor {
             None => state,
@@ -80,6 +150,34 @@ impl FactorLayout {
 }
 
 impl Layout {
+    /// Number of counters that a layout needs, found without making it.
+    pub(crate) fn counters(
+        world: &World,
+        key_causes: &CauseSpace,
+        states: States,
+        causes: Causes,
+        n_actions: usize,
+    ) -> u128 {
+        let n_causes = if causes == Causes::Actions { n_actions } else { key_causes.len() } as u128;
+        let n_states = world.n_states() as u128;
+        let product = |sizes: Vec<usize>| sizes.iter().fold(1u128, |n, &size| n.saturating_mul(size as u128));
+        match states {
+            States::Flat => n_states.saturating_mul(n_states).saturating_mul(n_causes),
+            States::Factored => (0..world.state().len())
+                .filter(|&i| world.transitions()[i].table.is_none())
+                .map(|i| {
+                    let parents = &world.transitions()[i].parents;
+                    let state: Vec<_> = state_scope(world, parents).iter().map(|&f| world.state()[f]).collect();
+                    let rows = match causes {
+                        Causes::OwnKeys => product(world.sizes(parents)),
+                        Causes::Keys | Causes::Actions => product(world.sizes(&state)).saturating_mul(n_causes),
+                    };
+                    rows.saturating_mul(world.state_space().sizes()[i] as u128)
+                })
+                .fold(0, u128::saturating_add),
+        }
+    }
+
     /// `key_causes` numbers the causes unless they are the interventions, of which there are `n_actions`.
     pub(crate) fn new(
         world: &World,
@@ -87,11 +185,15 @@ impl Layout {
         states: States,
         causes: Causes,
         n_actions: usize,
-    ) -> Layout {
+    ) -> LearnResult<Layout> {
         let space = world.state_space().clone();
         let n_causes = if causes == Causes::Actions { n_actions } else { key_causes.len() };
+        let name = |i: usize| world.variable(world.state()[i]).name.clone();
         let factors: Vec<FactorLayout> = match states {
             States::Flat => {
+                if let Some(i) = (0..space.n_axes()).find(|&i| world.transitions()[i].table.is_some()) {
+                    return Err(LearnError::KnownNeedsFactors { factor: name(i) });
+                }
                 let scope = (0..space.n_axes()).zip(space.strides().iter().copied()).collect();
                 let n = space.len();
                 vec![FactorLayout {
@@ -102,34 +204,13 @@ impl Layout {
                     count_row: None,
                     shared: None,
                     n_rows: n * n_causes,
+                    needs: if causes == Causes::Actions { 0 } else { u64::MAX },
+                    known: None,
                 }]
             }
             States::Factored => (0..space.n_axes())
-                .map(|i| {
-                    let parents = &world.transitions()[i].parents;
-                    let positions = state_scope(world, parents);
-                    let scope = scope_strides(&space, &positions);
-                    let n_state_rows = scope.first().map_or(1, |&(f, stride)| stride * space.sizes()[f]);
-                    let (count_row, n_rows) = if causes == Causes::OwnKeys {
-                        let rows = rows_by_cause(world, parents, &positions, key_causes);
-                        let n_rows = rows.iter().max().map_or(0, |m| m + 1);
-                        let own = rows.iter().enumerate().any(|(cell, &row)| row != cell);
-                        (own.then(|| rows.into_iter().map(|r| r as u32).collect()), n_rows)
-                    } else {
-                        (None, n_state_rows * n_causes)
-                    };
-                    let shared = count_row.as_ref().map(|rows: &Vec<u32>| invert(rows, n_rows));
-                    FactorLayout {
-                        shared,
-                        factor: Some(i),
-                        n_values: space.sizes()[i],
-                        scope,
-                        n_state_rows,
-                        count_row,
-                        n_rows,
-                    }
-                })
-                .collect(),
+                .map(|i| FactorLayout::new(world, key_causes, causes, n_causes, i))
+                .collect::<LearnResult<_>>()?,
         };
         let moves = (0..space.n_axes())
             .map(|digit| {
@@ -140,7 +221,8 @@ impl Layout {
                 scopes.flat_map(own).collect()
             })
             .collect();
-        Layout { horizon: world.horizon(), state_space: space, n_causes, factors, flat: states == States::Flat, moves }
+        let flat = states == States::Flat;
+        Ok(Layout { horizon: world.horizon(), state_space: space, n_causes, factors, flat, moves })
     }
 
     pub(crate) fn n_states(&self) -> usize {

@@ -6,18 +6,89 @@
 
 use std::ops::Range;
 
-use super::counts::Counts;
+use super::added::Added;
+use super::frame::Frame;
+use super::stale::Stale;
+use crate::learn::evidence::{Counts, Evidence};
+
+/// A mean with a width, kept by nonzero entries.
+#[derive(Clone, Debug)]
+pub(crate) struct SparseBelief {
+    rows: Sparse,
+    added: Added,
+    touched: Vec<u32>,
+}
+
+impl SparseBelief {
+    /// Whether lists of next states are better than a dense table.
+    pub(crate) fn pays(n_states: usize) -> bool {
+        n_states > FEW_STATES
+    }
+
+    pub(crate) fn new(frame: &Frame, added: Added) -> SparseBelief {
+        let layout = frame.layout();
+        let (n, cells) = (layout.n_states(), layout.n_states() * layout.n_causes);
+        SparseBelief { rows: Sparse::new(n, cells, frame.view.n_blocks, &frame.caps), added, touched: Vec::new() }
+    }
+
+    /// Reads the rows that have changed.
+    pub(crate) fn update(&mut self, frame: &Frame, evidence: &Evidence, stale: &mut Stale) {
+        let layout = frame.layout();
+        for (block, counts) in evidence.transitions.iter().enumerate() {
+            let counts = &counts[0];
+            stale.take(block, 0, &mut self.touched);
+            let stages = if frame.view.n_blocks == 1 { 0..layout.horizon } else { block..block + 1 };
+            for &row in &self.touched {
+                let row = row as usize;
+                self.added.set(layout, block, 0, row, counts.n_r[row]);
+                let added = &self.added;
+                let finish = |stage, mean| frame.value(stage, row, mean, added.at(stage, block, row, 0.0, 0.0));
+                self.rows.set(block, row, counts, stages.clone(), finish);
+            }
+        }
+    }
+
+    /// Its widths with nothing seen.
+    #[cfg(test)]
+    pub(crate) fn fresh_widths(&self, frame: &Frame) -> Added {
+        Added::new(self.added.widths.clone(), frame.layout(), frame.view.n_blocks)
+    }
+
+    /// Tells that the rewards were read again.
+    pub(crate) fn rewards_changed(&mut self) {
+        self.rows.forget();
+    }
+
+    /// q of a stage.
+    pub(crate) fn look(&mut self, frame: &Frame, stage: usize, next_value: &[f64], q: &mut Vec<f64>) {
+        let block = frame.view.block(stage);
+        let added = &self.added;
+        let finish = |row, mean| frame.value(stage, row, mean, added.at(stage, block, row, 0.0, 0.0));
+        self.rows.look(stage, block, next_value, finish, q);
+    }
+
+    /// q(s, ·) of one state.
+    pub(crate) fn look_at(&self, frame: &Frame, stage: usize, state: usize, next_value: &[f64], q: &mut Vec<f64>) {
+        let (block, n_causes) = (frame.view.block(stage), frame.n_causes());
+        q.clear();
+        for row in state * n_causes..(state + 1) * n_causes {
+            let mean = self.rows.expected(block, row, next_value);
+            q.push(frame.value(stage, row, mean, self.added.at(stage, block, row, 0.0, 0.0)));
+        }
+    }
+}
 
 /// Rows of frequencies by their nonzero entries, and q as of the last plan.
 #[derive(Clone, Debug)]
-pub(crate) struct Sparse {
+struct Sparse {
     n_states: usize,
     /// (next state, frequency) of each row in increasing order, `[block][row]`.
     rows: Vec<Vec<Vec<(u32, f64)>>>,
     /// The next states of each row as bits, if there are at most 64 states, `[block][row]`.
     support: Vec<Vec<u64>>,
-    /// Rows seen at all, `[block]`.
+    /// Rows ever seen, `[block]`, and whether a row is among them, `[block][row]`.
     visited: Vec<Vec<u32>>,
+    is_visited: Vec<Vec<bool>>,
     /// Always what the rows make of `next`, `[stage][row]`.
     q: Vec<f64>,
     /// Next values of the last look, `[stage][state]`.
@@ -28,23 +99,21 @@ pub(crate) struct Sparse {
 const FEW_STATES: usize = 16;
 
 impl Sparse {
-    /// `None` where a dense table is better. `caps` has the ceiling of q for every stage.
-    pub(crate) fn new(n_states: usize, n_rows: usize, n_blocks: usize, caps: &[f64]) -> Option<Sparse> {
-        if n_states <= FEW_STATES {
-            return None;
-        }
-        Some(Sparse {
+    /// `caps` has the ceiling of q for every stage.
+    fn new(n_states: usize, n_rows: usize, n_blocks: usize, caps: &[f64]) -> Sparse {
+        Sparse {
             n_states,
             rows: vec![vec![Vec::new(); n_rows]; n_blocks],
             support: if n_states <= 64 { vec![vec![0; n_rows]; n_blocks] } else { Vec::new() },
             visited: vec![Vec::new(); n_blocks],
+            is_visited: vec![vec![false; n_rows]; n_blocks],
             q: caps.iter().flat_map(|&cap| std::iter::repeat_n(cap, n_rows)).collect(),
             next: vec![f64::NAN; caps.len() * n_states],
-        })
+        }
     }
 
     /// Takes in one row of a block; `stages` are those that the block is for.
-    pub(crate) fn set(
+    fn set(
         &mut self,
         block: usize,
         row: usize,
@@ -53,7 +122,7 @@ impl Sparse {
         finish: impl Fn(usize, f64) -> f64,
     ) {
         let entries = &mut self.rows[block][row];
-        if entries.is_empty() {
+        if !std::mem::replace(&mut self.is_visited[block][row], true) {
             self.visited[block].push(row as u32);
         }
         entries.clear();
@@ -70,17 +139,17 @@ impl Sparse {
     }
 
     /// The rewards have changed: every row seen has to be computed anew.
-    pub(crate) fn forget(&mut self) {
+    fn forget(&mut self) {
         self.next.fill(f64::NAN);
     }
 
     /// E[V(s')] of one row.
-    pub(crate) fn expected(&self, block: usize, row: usize, next_value: &[f64]) -> f64 {
+    fn expected(&self, block: usize, row: usize, next_value: &[f64]) -> f64 {
         expected(&self.rows[block][row], next_value)
     }
 
     /// q(s, c) of a stage: `finish(row, E[V])` for the rows that need it, the last plan's value for the others.
-    pub(crate) fn look(
+    fn look(
         &mut self,
         stage: usize,
         block: usize,
@@ -138,14 +207,14 @@ mod tests {
                 let options = Options { estimate, scale, stage_dependent, ..preset.options(60, 1) };
                 let mut sparse = Learner::new(&told, options).unwrap();
                 let mut dense = sparse.clone();
-                dense.model.use_tables(&dense.layout);
+                dense.use_tables();
                 let mut first = Run::new(&simulator, &planner, &optimal, 5);
                 let mut second = Run::new(&simulator, &planner, &optimal, 5);
                 for episode in 0..60 {
                     assert_eq!(first.episode(&mut sparse), second.episode(&mut dense), "{name} {episode}");
                     assert_eq!(sparse.plan(), dense.plan(), "{name} {episode}");
                 }
-                assert!(sparse.policy() == dense.policy());
+                assert_eq!(sparse.policy(), dense.policy());
             }
         }
     }

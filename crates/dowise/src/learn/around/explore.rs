@@ -1,0 +1,53 @@
+//! Interventions at random, now and then or always: the baselines, and what a guard needs.
+
+use crate::kernel::{Tie, any_allowed, mix};
+use crate::learn::Knowledge;
+use crate::plan::Ties;
+use crate::world::Action;
+
+/// At each step an intervention drawn from all, with some probability.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Explore {
+    pub(crate) probability: f64,
+    pub(crate) seed: u64,
+}
+
+impl Explore {
+    /// Where every step is drawn there is nothing to plan.
+    pub(crate) fn take_over(&self, told: &Knowledge, episode: u64, out: &mut Vec<Action>) -> bool {
+        if self.probability < 1.0 {
+            return false;
+        }
+        fill_at_random(told, self.seed, episode, out);
+        true
+    }
+
+    pub(crate) fn instead(&self, told: &Knowledge, episode: u64, stage: usize, state: usize) -> Option<Action> {
+        let random = random(self.seed, episode, stage, state);
+        (share(mix(random ^ 0x636f_696e)) < self.probability).then(|| any(told, state, random))
+    }
+}
+
+/// An intervention drawn from all that are allowed, for every stage and state.
+pub(crate) fn fill_at_random(told: &Knowledge, seed: u64, episode: u64, out: &mut Vec<Action>) {
+    for stage in 0..told.horizon() {
+        out.extend((0..told.n_states()).map(|s| any(told, s, random(seed, episode, stage, s))));
+    }
+}
+
+/// A number between 0 and 1 from the upper bits of one that looks random.
+pub(crate) fn share(random: u64) -> f64 {
+    (random >> 11) as f64 / (1u64 << 53) as f64
+}
+
+fn any(told: &Knowledge, state: usize, random: u64) -> Action {
+    any_allowed(told.interventions(), told.state_space(), state, random)
+}
+
+/// A number that looks random: a function of the seed, the episode, the stage and the state.
+fn random(seed: u64, episode: u64, stage: usize, state: usize) -> u64 {
+    match Ties::Seeded(mix(seed ^ mix(episode))).at(stage, state) {
+        Tie::Random(random) => random,
+        Tie::First => unreachable!("invariant: seeded ties are random"),
+    }
+}

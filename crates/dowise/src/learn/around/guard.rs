@@ -1,0 +1,235 @@
+//! A guard against a wrong graph: tests the causal model during the run and gives way to a learner without it.
+//!
+//! If the declared key variables do not separate the levers from the outcome, a causal learner can be wrong for ever. After
+//! Bilodeau, Wang and Roy (2022): now and then explore, compare what interventions were seen to do with what the causal
+//! model says they do, and once the difference is more than chance allows, go on with plain UCBVI, which has counted along.
+
+use serde::{Deserialize, Serialize};
+
+use super::explore::{fill_at_random, share};
+use crate::kernel::mix;
+use crate::learn::belief::reward_estimate;
+use crate::learn::evidence::EvidenceError;
+use crate::learn::learner::Kind;
+use crate::learn::observation::Observation;
+use crate::learn::options::{Causes, Estimate, Options, Schedule, Sets, States};
+use crate::learn::save::{RestoreError, SavedTabular};
+use crate::learn::selector::Selector;
+use crate::learn::session::Session;
+use crate::learn::tabular::Tabular;
+use crate::learn::view::{ActionList, MISSING};
+use crate::learn::{Knowledge, LearnError, LearnResult, MOST_CELLS, Plans};
+use crate::world::Action;
+
+/// The learner that takes over, and what the test needs.
+#[derive(Clone, Debug)]
+pub(crate) struct Guard {
+    /// Plain UCBVI on the same data.
+    pub(crate) direct: Tabular,
+    /// The episode after which the causal model was given up.
+    pub(crate) tripped: Option<u64>,
+    /// Visits of `[state][intervention][cause]`.
+    causes: Vec<u32>,
+    /// ln(2 · tests · T / δ)
+    log: f64,
+}
+
+/// What is written of a guard.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct SavedGuard {
+    tripped: Option<u64>,
+    /// (position of state, intervention and cause; visits)
+    causes: Vec<(u32, u32)>,
+    direct: SavedTabular,
+}
+
+impl Guard {
+    pub(crate) fn new(causal: &Tabular) -> LearnResult<Guard> {
+        if causal.options.causes == Causes::Actions || causal.options.stage_dependent {
+            return Err(LearnError::NothingToGuard);
+        }
+        let options = Options {
+            states: States::Flat,
+            causes: Causes::Actions,
+            estimate: Estimate::Sets(Sets::Kl),
+            schedule: Schedule::Episode,
+            guard: false,
+            ..causal.options.clone()
+        };
+        let n_causes = causal.view().key_causes.len();
+        let told = causal.knowledge().clone().without_rewards().without_transitions();
+        let pairs = u128::from(told.interventions().count()) * told.n_states() as u128;
+        let cells = pairs.saturating_mul(n_causes as u128);
+        if cells > MOST_CELLS as u128 {
+            return Err(LearnError::TooManyCells { what: "what a guard counts".to_owned(), cells: Some(cells) });
+        }
+        // If the graph is wrong, so may be the rewards that it implies: the one that takes over finds out for itself.
+        let direct = Tabular::new(&told, options)?;
+        // Everything that is compared: causes, reward and factors of each pair, and what the causal model learned itself.
+        let (n, view) = (pairs as usize, causal.view());
+        let factors = &view.layout.factors;
+        let per_pair: usize = n_causes + 1 + factors.iter().map(|f| f.n_values).sum::<usize>();
+        let learned = factors.iter().map(|f| f.n_rows * f.n_values).sum::<usize>() + view.payments.cells();
+        let steps = causal.options.episodes as f64 * view.layout.horizon as f64;
+        let log = (2.0 * (n * per_pair + learned) as f64 * steps / causal.options.delta).ln();
+        Ok(Guard { direct, tripped: None, causes: vec![0; n * n_causes], log })
+    }
+
+    fn actions(&self) -> &ActionList {
+        self.direct.view().actions.as_ref().expect("invariant: plain UCBVI lists the interventions")
+    }
+
+    /// Random interventions with probability 1/√k, so in about 2√K episodes in all; after the causal model was given up, the
+    /// policy of the learner without it.
+    pub(crate) fn take_over(&mut self, told: &Knowledge, episode: u64, out: &mut Vec<Action>) -> bool {
+        if self.tripped.is_some() {
+            self.direct.prepare(episode);
+            self.direct.fill_policy(episode, out);
+            return true;
+        }
+        let seed = self.direct.options.seed;
+        let explores = share(mix(seed ^ mix(episode ^ 0x67_7561_7264))) < 1.0 / ((episode + 1) as f64).sqrt();
+        if explores {
+            fill_at_random(told, seed, episode, out);
+        }
+        explores
+    }
+
+    pub(crate) fn learn(&mut self, inside: &Kind, observation: &Observation<'_>) -> Result<(), EvidenceError> {
+        if let Some(at) = self.place(inside, observation) {
+            self.causes[at] = self.causes[at].checked_add(1).ok_or(EvidenceError::Full)?;
+        }
+        self.direct.learn(observation)
+    }
+
+    pub(crate) fn unlearn(&mut self, inside: &Kind, observation: &Observation<'_>) -> Result<(), EvidenceError> {
+        if let Some(at) = self.place(inside, observation) {
+            self.causes[at] = self.causes[at].checked_sub(1).ok_or(EvidenceError::NotThere)?;
+        }
+        self.direct.unlearn(observation)
+    }
+
+    /// Position of state, intervention and cause; `None` if some key variable was not observed.
+    fn place(&self, inside: &Kind, observation: &Observation<'_>) -> Option<usize> {
+        let Kind::Tabular(causal) = inside else { return None };
+        let key_causes = &causal.view().key_causes;
+        let (cause, missing) = key_causes.of_seen(&observation.values, MISSING);
+        let list = self.actions();
+        let pair = observation.state * list.actions.len() + list.rank(observation.action);
+        (missing == 0).then_some(pair * key_causes.len() + cause)
+    }
+
+    /// Compares both models at the pairs visited in this episode; gives the causal one up if they disagree.
+    pub(crate) fn end(&mut self, inside: &Kind, session: &Session, ended: u64) {
+        let Kind::Tabular(causal) = inside else { return };
+        for (state, action) in session.visited() {
+            if self.tripped.is_none() && self.disagree(causal, state, self.actions().rank(action)) {
+                self.tripped = Some(ended + 1);
+            }
+        }
+    }
+
+    fn disagree(&self, causal: &Tabular, state: usize, rank: usize) -> bool {
+        let Selector::Kernel(kernel) = &causal.selector else { return false };
+        let list = self.actions();
+        let pair = state * list.actions.len() + rank;
+        let direct = &self.direct.evidence.transitions[0][0];
+        let layout = &causal.view().layout;
+        let n_causes = layout.n_causes;
+        let seen = &self.causes[pair * n_causes..][..n_causes];
+        let n: u32 = seen.iter().sum();
+        if n == 0 {
+            return false;
+        }
+        let width = |n: u32| if n == 0 { 1.0 } else { (self.log / (2.0 * f64::from(n))).sqrt().min(1.0) };
+        let own = width(n);
+        // Is P(c | s, a) what was declared? Asked only where it was given.
+        if causal.view().mechanisms.is_none() {
+            let mut prob = vec![0.0; n_causes];
+            kernel.distribution(state, list.actions[rank], &mut prob);
+            if seen.iter().zip(&prob).any(|(&k, p)| (f64::from(k) / f64::from(n) - p).abs() > own) {
+                return true;
+            }
+        }
+        // From here on given the causes that were seen, so that what is known or believed of P(c | s, a) plays no part.
+        let share: Vec<f64> = seen.iter().map(|&k| f64::from(k) / f64::from(n)).collect();
+        let states = &layout.state_space;
+        // Do the rewards agree? Asked only where they were observed.
+        if let (Some(term), Some(paid)) =
+            (self.direct.view().payments.terms.first(), self.direct.evidence.payments.first())
+            && paid.n[pair] > 0
+        {
+            let [lo, hi] = causal.knowledge().reward_range();
+            let (mut expected, mut allowance) = (0.0, width(paid.n[pair]).max(own) * (hi - lo));
+            for (c, p) in share.iter().enumerate().filter(|(_, p)| **p > 0.0) {
+                let (mean, off) = reward_estimate(&causal.evidence, state, c, width);
+                expected += p * mean;
+                allowance += p * off;
+            }
+            let [least, most] = term.range;
+            let mean = least + (most - least) * paid.sum(pair) / f64::from(paid.n[pair]);
+            if (mean - expected).abs() > allowance {
+                return true;
+            }
+        }
+        let n_direct = direct.n_r[pair];
+        if n_direct == 0 {
+            return false;
+        }
+        // Does each factor go where its causes say it should?
+        layout.factors.iter().zip(&causal.evidence.transitions[0]).any(|(factor, counts)| {
+            let state_row = factor.state_row(states, state);
+            let causes = || (0..n_causes).filter(|&c| share[c] > 0.0);
+            // Probability of a value given a cause, and how far it may be off.
+            let believed = |c: usize, v: usize| match &factor.known {
+                Some(known) => (known[(state_row * factor.n_values + v) * n_causes + c], 0.0),
+                None => {
+                    let row = factor.row(state_row, c, n_causes);
+                    let n = counts.n_r[row];
+                    let frequency = if n == 0 { 0.0 } else { f64::from(counts.values(row)[v]) / f64::from(n) };
+                    (frequency, width(n))
+                }
+            };
+            let mut frequency = vec![0.0; factor.n_values];
+            for (next, &k) in direct.values(pair).iter().enumerate() {
+                frequency[factor.value(states, next)] += f64::from(k) / f64::from(n_direct);
+            }
+            (0..factor.n_values).any(|v| {
+                let expected: f64 = causes().map(|c| share[c] * believed(c, v).0).sum();
+                let allowance = width(n_direct).max(own) + causes().map(|c| share[c] * believed(c, v).1).sum::<f64>();
+                (frequency[v] - expected).abs() > allowance
+            })
+        })
+    }
+
+    pub(crate) fn saved(&self) -> SavedGuard {
+        let seen = self.causes.iter().enumerate().filter(|(_, n)| **n > 0);
+        SavedGuard {
+            tripped: self.tripped,
+            causes: seen.map(|(i, &n)| (i as u32, n)).collect(),
+            direct: self.direct.saved(),
+        }
+    }
+
+    /// Takes over what was saved of a guard of the same learner.
+    pub(crate) fn take(&mut self, saved: SavedGuard, ended: u64) -> Result<(), RestoreError> {
+        self.direct.take(saved.direct, "guard.direct")?;
+        let damaged = |why: &str| Err(RestoreError::damaged("guard", why));
+        if saved.tripped.is_some_and(|t| t == 0 || t > ended) {
+            return damaged("the causal model was given up after an episode that was never played");
+        }
+        self.tripped = saved.tripped;
+        let mut total = 0u64;
+        for (i, n) in saved.causes {
+            match self.causes.get_mut(i as usize) {
+                Some(count) if *count == 0 && n > 0 => *count = n,
+                _ => return damaged("a combination of state, intervention and cause is not there, or comes twice"),
+            }
+            total += u64::from(n);
+        }
+        if total > self.direct.evidence.steps() {
+            return damaged("causes were seen more often than there were steps");
+        }
+        Ok(())
+    }
+}

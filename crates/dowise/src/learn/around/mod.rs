@@ -1,0 +1,71 @@
+//! Wrappers of a learner, one file each: they may take an episode over, change a decision, and watch what is observed.
+
+mod explore;
+mod guard;
+
+pub(crate) use explore::Explore;
+pub(crate) use guard::{Guard, SavedGuard};
+
+use super::Knowledge;
+use super::evidence::EvidenceError;
+use super::learner::Kind;
+use super::observation::Observation;
+use super::session::Session;
+use crate::world::Action;
+
+/// The closed list of wrappers; `match`es on it stand here and in `save.rs`.
+#[derive(Clone, Debug)]
+pub(crate) enum Around {
+    Explore(Explore),
+    Guard(Box<Guard>),
+}
+
+impl Around {
+    /// Fills the whole policy of an episode, `[stage][state]`, in place of the learner inside; `false`: leaves the episode to it.
+    pub(crate) fn take_over(&mut self, told: &Knowledge, episode: u64, out: &mut Vec<Action>) -> bool {
+        match self {
+            Around::Explore(explore) => explore.take_over(told, episode, out),
+            Around::Guard(guard) => guard.take_over(told, episode, out),
+        }
+    }
+
+    /// Whether it changes single decisions.
+    pub(crate) fn changes_decisions(&self) -> bool {
+        match self {
+            Around::Explore(explore) => explore.probability > 0.0,
+            Around::Guard(_) => false,
+        }
+    }
+
+    /// What to do in a state in place of what was decided, if anything.
+    pub(crate) fn instead(&self, told: &Knowledge, episode: u64, stage: usize, state: usize) -> Option<Action> {
+        match self {
+            Around::Explore(explore) => explore.instead(told, episode, stage, state),
+            Around::Guard(_) => None,
+        }
+    }
+
+    /// Takes an observation in.
+    pub(crate) fn learn(&mut self, inside: &Kind, observation: &Observation<'_>) -> Result<(), EvidenceError> {
+        match self {
+            Around::Explore(_) => Ok(()),
+            Around::Guard(guard) => guard.learn(inside, observation),
+        }
+    }
+
+    /// Takes an observation back.
+    pub(crate) fn unlearn(&mut self, inside: &Kind, observation: &Observation<'_>) -> Result<(), EvidenceError> {
+        match self {
+            Around::Explore(_) => Ok(()),
+            Around::Guard(guard) => guard.unlearn(inside, observation),
+        }
+    }
+
+    /// An episode has ended, the one after `ended` others.
+    pub(crate) fn end(&mut self, inside: &Kind, session: &Session, ended: u64) {
+        match self {
+            Around::Explore(_) => {}
+            Around::Guard(guard) => guard.end(inside, session, ended),
+        }
+    }
+}

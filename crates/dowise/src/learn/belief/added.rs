@@ -1,0 +1,95 @@
+//! The widths of all rows, added up for every state and cause.
+
+use super::width::{Parts, Plain, Widths};
+use crate::learn::view::{FactorLayout, Layout, Walk};
+
+/// Widths with what they need of every row.
+#[derive(Clone, Debug)]
+pub(crate) struct Added {
+    pub(crate) widths: Widths,
+    /// One for each block of stages.
+    blocks: Vec<Block>,
+    walk: Walk,
+    /// Causes of one state of which a row has changed.
+    stale_causes: Vec<bool>,
+}
+
+/// Stage-free parts of the widths of one block.
+#[derive(Clone, Debug)]
+struct Block {
+    /// What each row of each factor contributes, `[factor][row]`.
+    of_rows: Vec<Vec<(Parts, f64)>>,
+    /// `[state][cause]`; infinite where some factor was never seen.
+    first: Vec<f64>,
+    second: Vec<f64>,
+    /// Whether a row of some factor has changed since they were added up, `[factor][state row][cause]`; empty for a single
+    /// factor.
+    stale: Vec<Vec<bool>>,
+}
+
+impl Added {
+    pub(crate) fn new(widths: Widths, layout: &Layout, n_blocks: usize) -> Added {
+        let cells = layout.n_states() * layout.n_causes;
+        let unseen = |(i, f): (usize, &FactorLayout)| vec![widths.of_count(i, 0); f.n_rows];
+        let fresh =
+            |f: &FactorLayout| vec![false; if f.known.is_some() { 0 } else { f.n_state_rows * layout.n_causes }];
+        // Where every transition is known there is nothing to be unsure of.
+        let known = layout.factors.iter().all(|f| f.known.is_some());
+        let block = Block {
+            of_rows: layout.factors.iter().enumerate().map(unseen).collect(),
+            first: vec![if known { 0.0 } else { f64::INFINITY }; cells],
+            second: vec![0.0; cells],
+            stale: if layout.flat { vec![] } else { layout.factors.iter().map(fresh).collect() },
+        };
+        let blocks = vec![block; n_blocks];
+        Added { widths, blocks, walk: Walk::default(), stale_causes: Vec::new() }
+    }
+
+    /// Takes in a row that has been seen `n` times.
+    pub(crate) fn set(&mut self, layout: &Layout, block: usize, factor: usize, row: usize, n: u32) {
+        let of = &mut self.blocks[block];
+        of.of_rows[factor][row] = self.widths.of_count(factor, n);
+        if layout.flat {
+            let joined = self.widths.join(std::iter::once(of.of_rows[0][row]));
+            (of.first[row], of.second[row]) = (joined.first, joined.second);
+        } else {
+            layout.factors[factor].for_each_cell(row, |cell| of.stale[factor][cell] = true);
+        }
+    }
+
+    /// Adds the factors' widths up for every state and cause of which a row has changed.
+    pub(crate) fn add_up(&mut self, layout: &Layout, block: usize) {
+        if layout.flat {
+            return;
+        }
+        let n_causes = layout.n_causes;
+        let Block { of_rows, first, second, stale } = &mut self.blocks[block];
+        let (widths, now) = (&self.widths, &mut self.stale_causes);
+        layout.for_each_state(&mut self.walk, |s, rows| {
+            now.clear();
+            now.resize(n_causes, false);
+            for (stale, row) in stale.iter().zip(rows).filter(|(stale, _)| !stale.is_empty()) {
+                now.iter_mut().zip(&stale[row * n_causes..][..n_causes]).for_each(|(now, stale)| *now |= stale);
+            }
+            for (c, _) in now.iter().enumerate().filter(|(_, stale)| **stale) {
+                let unknown = layout.factors.iter().zip(rows).zip(&*of_rows).filter(|((f, _), _)| f.known.is_none());
+                let joined = widths.join(unknown.map(|((factor, &row), of)| of[factor.row(row, c, n_causes)]));
+                (first[s * n_causes + c], second[s * n_causes + c]) = (joined.first, joined.second);
+            }
+        });
+        stale.iter_mut().for_each(|stale| stale.fill(false));
+    }
+
+    /// The width at a stage, state and cause.
+    #[inline]
+    pub(crate) fn at(&self, stage: usize, block: usize, cell: usize, variance: f64, visits: f64) -> f64 {
+        let of = &self.blocks[block];
+        self.widths.at(stage, Parts { first: of.first[cell], second: of.second[cell] }, variance, visits)
+    }
+
+    /// How the width of a stage follows from its parts, and the parts of every cell, for widths that need nothing else.
+    pub(crate) fn plain(&self, stage: usize, block: usize) -> Option<(Plain, [&[f64]; 2])> {
+        let of = &self.blocks[block];
+        self.widths.plain(stage).map(|plain| (plain, [&of.first[..], &of.second[..]]))
+    }
+}

@@ -1,0 +1,143 @@
+//! What every belief shares: tables' shapes, rewards, ceilings, and how a value ends up in q.
+
+use std::sync::Arc;
+
+use super::width::Plain;
+use crate::learn::view::{Layout, View};
+use crate::plan::{Contraction, Mix};
+use crate::simd;
+
+/// Rewards, ceilings and buffers of a belief.
+#[derive(Clone, Debug)]
+pub(crate) struct Frame {
+    pub(crate) view: Arc<View>,
+    pub(crate) contraction: Contraction,
+    /// Ceiling of q at each stage.
+    pub(crate) caps: Vec<f64>,
+    /// Expected rewards as they are read, `[state][cause]`.
+    pub(crate) reward_sc: Vec<f64>,
+    /// Earlier q, never to be exceeded, `[stage][state][cause]`; empty if values may rise.
+    pub(crate) ceiling: Vec<f64>,
+    pub(crate) spare: Vec<f64>,
+}
+
+impl Frame {
+    pub(crate) fn new(view: &Arc<View>, caps: Vec<f64>, monotone: bool) -> Frame {
+        let layout = &view.layout;
+        let n_causes = layout.n_causes;
+        let cells = layout.n_states() * n_causes;
+        let contraction = if layout.flat {
+            Contraction::new(&[layout.n_states()], &[vec![0]], n_causes)
+        } else {
+            let scopes: Vec<Vec<usize>> =
+                layout.factors.iter().map(|f| f.scope.iter().map(|(d, _)| *d).collect()).collect();
+            Contraction::new(layout.state_space.sizes(), &scopes, n_causes)
+        };
+        let ceiling =
+            if monotone { caps.iter().flat_map(|&cap| std::iter::repeat_n(cap, cells)).collect() } else { vec![] };
+        Frame {
+            view: view.clone(),
+            contraction,
+            caps,
+            reward_sc: view.payments.known.clone(),
+            ceiling,
+            spare: Vec::new(),
+        }
+    }
+
+    pub(crate) fn layout(&self) -> &Layout {
+        &self.view.layout
+    }
+
+    pub(crate) fn n_causes(&self) -> usize {
+        self.view.layout.n_causes
+    }
+
+    /// min(cap, reward + mean + width), and no more than in earlier plans where values may not rise.
+    #[inline]
+    pub(crate) fn value(&self, stage: usize, cell: usize, mean: f64, width: f64) -> f64 {
+        let q = (self.reward_sc[cell] + mean + width).min(self.caps[stage]);
+        match self.ceiling.get(stage * self.reward_sc.len() + cell) {
+            Some(&earlier) => q.min(earlier),
+            None => q,
+        }
+    }
+
+    /// [`Frame::value`] of all cells in one loop, `q` holding the means, where values may rise; or the cap less that.
+    pub(crate) fn values<const LOSSES: bool>(&self, stage: usize, q: &mut [f64]) {
+        let (cap, rewards) = (self.caps[stage], &self.reward_sc[..q.len()]);
+        simd::wide(
+            #[inline(always)]
+            || {
+                for (q, r) in q.iter_mut().zip(rewards) {
+                    let value = capped(r + *q, cap);
+                    *q = if LOSSES { cap - value } else { value };
+                }
+            },
+        );
+    }
+
+    /// The same with a width whose parts are given for every cell.
+    pub(crate) fn values_with<const LOSSES: bool>(
+        &self,
+        stage: usize,
+        plain: Plain,
+        [first, second]: [&[f64]; 2],
+        q: &mut [f64],
+    ) {
+        let (cap, rewards) = (self.caps[stage], &self.reward_sc[..q.len()]);
+        simd::wide(
+            #[inline(always)]
+            || {
+                let (first, second) = (&first[..q.len()], &second[..q.len()]);
+                for (((q, r), first), second) in q.iter_mut().zip(rewards).zip(first).zip(second) {
+                    let value = capped(r + *q + plain.of(*first, *second), cap);
+                    *q = if LOSSES { cap - value } else { value };
+                }
+            },
+        );
+    }
+
+    /// Remembers q as what later plans may not exceed.
+    pub(crate) fn lower_ceiling(&mut self, stage: usize, q: &[f64]) {
+        if !self.ceiling.is_empty() {
+            self.ceiling[stage * q.len()..][..q.len()].copy_from_slice(q);
+        }
+    }
+
+    /// E[V(s') | s, ·] for one state, factor by factor, in the order of a whole stage: where a factor's row is chosen from a
+    /// set, the choice may depend on the factors that are still open, so another order would give another value.
+    pub(crate) fn expect_at<T: Mix>(&self, tables: &[T], state: usize, next_value: &[f64], out: &mut Vec<f64>) {
+        let (layout, n_causes) = (self.layout(), self.n_causes());
+        let mut input = next_value.to_vec();
+        let mut open: Vec<usize> = (0..layout.factors.len()).collect();
+        let mut width = 1;
+        for f in self.contraction.order() {
+            let (table, factor) = (&tables[f], &layout.factors[f]);
+            let row = factor.state_row(&layout.state_space, state);
+            let n_values = factor.n_values;
+            let place = open.iter().position(|&o| o == f).expect("invariant: a factor is summed out once");
+            let inner: usize = open[place + 1..].iter().map(|&o| layout.factors[o].n_values).product();
+            open.remove(place);
+            out.clear();
+            out.resize(input.len() / width / n_values * n_causes, 0.0);
+            for (i, out) in out.chunks_exact_mut(n_causes).enumerate() {
+                let first = i / inner * n_values * inner + i % inner;
+                table.mix(row, |v| &input[(first + v * inner) * width..][..width], out);
+            }
+            std::mem::swap(&mut input, out);
+            width = n_causes;
+        }
+        std::mem::swap(&mut input, out);
+        if width == 1 {
+            // No state factors at all: the next value is the only one.
+            out.resize(n_causes, next_value[0]);
+        }
+    }
+}
+
+/// The lesser of two numbers, neither of which is NaN: one instruction, unlike [`f64::min`].
+#[inline(always)]
+fn capped(q: f64, cap: f64) -> f64 {
+    if q < cap { q } else { cap }
+}

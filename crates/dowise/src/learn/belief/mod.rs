@@ -1,0 +1,296 @@
+//! Evidence read by a rule: the closed list of beliefs, and the only place that chooses among them.
+//!
+//! | rule | belief | file |
+//! |---|---|---|
+//! | mean, with a width or without | dense tables, or rows by their nonzero entries | `mean.rs`, `sparse.rs` |
+//! | best or worst member of confidence sets | intervals and balls | `sets.rs` |
+//! | posterior sample | whole tables, or only rows that can be best | `sample.rs`, `posterior/contenders.rs` |
+//!
+//! A belief answers one look ahead; optimism enters here and nowhere else.
+
+mod added;
+mod frame;
+mod mean;
+mod mechanisms;
+mod posterior;
+mod rewards;
+mod sample;
+mod sets;
+mod sparse;
+mod stale;
+mod width;
+
+pub(crate) use posterior::{BATCH, Contenders};
+pub(crate) use rewards::estimate as reward_estimate;
+
+use std::sync::Arc;
+
+use rand_chacha::ChaCha8Rng;
+
+use self::added::Added;
+use self::frame::Frame;
+use self::mean::MeanBelief;
+use self::mechanisms::{MechanismReading, read_kernel};
+use self::rewards::{RewardReading, read_rewards};
+use self::sample::SampleBelief;
+use self::sets::{Confidence, SetsBelief, Side};
+use self::sparse::SparseBelief;
+use self::stale::Stale;
+use self::width::{Sizes, Widths};
+use super::LearnResult;
+use super::evidence::{Changed, Evidence};
+use super::options::{Sets, Width};
+use super::selector::Selector;
+use super::view::{MechanismRows, View};
+use crate::kernel::Kernel;
+use crate::plan::{Lookahead, turn_into_losses};
+
+/// A rule by which evidence is read.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Reading {
+    /// The mean plus a width times a scale; the cap where nothing was seen.
+    Width(Width, f64),
+    /// The mean; the cap where nothing was seen.
+    Greedy,
+    /// The mean of the posterior with this prior weight in visits; with none, frequencies, and nothing where none was seen.
+    Mean {
+        /// Weight of the prior in visits, shared equally by the values of a row.
+        prior: f64,
+    },
+    /// The best member of a confidence set for every row: a value that is too high with probability 1 − δ.
+    Best(Sets),
+    /// The worst member of a confidence set for every row: a value that is kept with probability 1 − δ.
+    Worst(Sets),
+    /// One sample from the Dirichlet posterior of every row.
+    Sample {
+        /// Weight of the prior in visits, shared equally by the values of a row.
+        prior: f64,
+    },
+}
+
+/// What reading evidence needs to know besides the rule.
+#[derive(Clone, Debug)]
+pub(crate) struct Terms {
+    /// Number of episodes that logarithms count on (K).
+    pub(crate) episodes: u64,
+    /// δ
+    pub(crate) delta: f64,
+    /// Greatest less least reward of a step, costs included.
+    pub(crate) range: f64,
+    /// Ceiling of q at each stage.
+    pub(crate) caps: Vec<f64>,
+    /// Whether a value may never rise above that of an earlier plan.
+    pub(crate) monotone: bool,
+    /// Whether whole stages are looked at, never single states, and the ceiling is above everything that can be reached: then
+    /// rows that cannot be best need not be drawn.
+    pub(crate) whole_stages: bool,
+    /// By how much a row that is not drawn must fall short.
+    pub(crate) margin: f64,
+}
+
+/// Evidence as a rule reads it, laid out for backward induction.
+#[derive(Clone, Debug)]
+pub(crate) struct Belief {
+    reading: Reading,
+    frame: Frame,
+    stale: Stale,
+    /// ln(2 · cells · T / δ): the logarithm for confidence in every row at every count.
+    log: f64,
+    form: Form,
+}
+
+/// The closed list.
+#[derive(Clone, Debug)]
+enum Form {
+    Mean(MeanBelief),
+    Sparse(SparseBelief),
+    Sets(SetsBelief),
+    Sample(SampleBelief),
+    Contenders(Box<Contenders>, Vec<u32>),
+}
+
+impl Belief {
+    /// All of the evidence, read by a rule.
+    pub(crate) fn new(evidence: &Evidence, reading: Reading, terms: Terms) -> Belief {
+        let view: &Arc<View> = &evidence.view;
+        let (layout, n_blocks) = (&view.layout, view.n_blocks);
+        let sizes = Sizes {
+            horizon: layout.horizon as f64,
+            episodes: terms.episodes as f64,
+            delta: terms.delta,
+            range: terms.range,
+        };
+        let log = (2.0 * view.cells() as f64 * sizes.episodes * sizes.horizon / sizes.delta).ln();
+        let frame = Frame::new(view, terms.caps, terms.monotone);
+        let added = |width, scale| Added::new(Widths::new(width, view.causes, layout, sizes, scale), layout, n_blocks);
+        let with_width = |added: Added| {
+            // Only where q is a function of its row and the mean next value alone.
+            let plain = !terms.monotone && !added.widths.needs_variance() && !added.widths.needs_visits();
+            if plain && layout.flat && SparseBelief::pays(layout.n_states()) {
+                Form::Sparse(SparseBelief::new(&frame, added))
+            } else {
+                Form::Mean(MeanBelief::new(&frame, 0.0, Some(added)))
+            }
+        };
+        let form = match reading {
+            Reading::Width(width, scale) => with_width(added(width, scale)),
+            // A width of nothing: infinite where nothing was seen, zero elsewhere.
+            Reading::Greedy => with_width(added(Width::Quasi, 0.0)),
+            Reading::Mean { prior } => Form::Mean(MeanBelief::new(&frame, prior, None)),
+            Reading::Best(kind) => Form::Sets(SetsBelief::new(&frame, Confidence { kind, log }, Side::Best)),
+            Reading::Worst(kind) => Form::Sets(SetsBelief::new(&frame, Confidence { kind, log }, Side::Worst)),
+            Reading::Sample { prior } => match &view.actions {
+                Some(list)
+                    if layout.flat
+                        && terms.whole_stages
+                        && view.payments.is_known()
+                        && Contenders::pays(layout.n_states(), layout.n_causes) =>
+                {
+                    let net = list.net(&frame.reward_sc);
+                    let contenders = Contenders::new(layout.n_states(), &net, n_blocks, prior, terms.margin);
+                    Form::Contenders(Box::new(contenders), Vec::new())
+                }
+                Some(_) | None => Form::Sample(SampleBelief::new(&frame, prior)),
+            },
+        };
+        Belief { reading, frame, stale: Stale::all(evidence), log, form }
+    }
+
+    /// Tells of a row that has changed.
+    #[inline]
+    pub(crate) fn touch(&mut self, changed: Changed) {
+        self.stale.add(changed);
+    }
+
+    /// Ceiling of q at each stage.
+    pub(crate) fn caps(&self) -> &[f64] {
+        &self.frame.caps
+    }
+
+    /// Earlier q, never to be exceeded; empty if values may rise.
+    pub(crate) fn ceiling(&self) -> &[f64] {
+        &self.frame.ceiling
+    }
+
+    /// Puts a ceiling back that was saved, of the same length.
+    pub(crate) fn set_ceiling(&mut self, ceiling: Vec<f64>) {
+        self.frame.ceiling = ceiling;
+    }
+
+    /// Brings transitions and rewards up to date with the evidence. Samples are functions of the evidence, of `seed`, and of
+    /// the generator.
+    pub(crate) fn update(&mut self, evidence: &Evidence, seed: u64, rng: &mut ChaCha8Rng) {
+        let Belief { frame, stale, .. } = self;
+        match &mut self.form {
+            Form::Mean(belief) => belief.update(frame, evidence, stale),
+            Form::Sparse(belief) => belief.update(frame, evidence, stale),
+            Form::Sets(belief) => belief.update(frame, evidence, stale),
+            Form::Sample(belief) => belief.update(frame, evidence, stale, seed),
+            Form::Contenders(contenders, touched) => {
+                for (block, counts) in evidence.transitions.iter().enumerate() {
+                    stale.take(block, 0, touched);
+                    touched.iter().for_each(|&row| contenders.set(block, row as usize, counts[0].values(row as usize)));
+                }
+                contenders.draw_anew(seed);
+            }
+        }
+        if evidence.view.payments.is_known() {
+            return;
+        }
+        let log = self.log;
+        let reading = match self.reading {
+            Reading::Width(_, scale) => RewardReading::Best { log, scale },
+            Reading::Greedy => RewardReading::Best { log, scale: 0.0 },
+            Reading::Best(_) => RewardReading::Best { log, scale: 1.0 },
+            Reading::Worst(_) => RewardReading::Worst { log },
+            Reading::Sample { .. } => RewardReading::Sample(rng),
+            Reading::Mean { prior: 0.0 } => RewardReading::Mean,
+            Reading::Mean { .. } => RewardReading::PosteriorMean,
+        };
+        read_rewards(evidence, reading, &mut self.frame.reward_sc);
+        match &mut self.form {
+            Form::Sparse(belief) => belief.rewards_changed(),
+            Form::Mean(_) | Form::Sets(_) | Form::Sample(_) | Form::Contenders(..) => {}
+        }
+    }
+
+    /// How interventions are picked by what the mechanisms are believed to be; `None` if they are known.
+    pub(crate) fn selector(&self, evidence: &Evidence, rng: &mut ChaCha8Rng) -> LearnResult<Option<Selector>> {
+        let Some(rows) = &evidence.view.mechanisms else { return Ok(None) };
+        let log = self.log;
+        let reading = match self.reading {
+            Reading::Width(_, scale) => MechanismReading::Best { log, scale },
+            Reading::Greedy => MechanismReading::Best { log, scale: 0.0 },
+            Reading::Best(_) => MechanismReading::Best { log, scale: 1.0 },
+            Reading::Worst(_) => MechanismReading::Worst { log },
+            Reading::Sample { prior } => MechanismReading::Sample { prior, rng },
+            Reading::Mean { prior } => MechanismReading::Mean { prior },
+        };
+        Ok(Some(Selector::Kernel(Box::new(read_kernel(evidence, rows, reading)?))))
+    }
+
+    /// q of a stage; whether losses were written in its place.
+    #[inline]
+    fn look_for<const LOSSES: bool>(&mut self, stage: usize, next_value: &[f64], q: &mut Vec<f64>) -> bool {
+        let frame = &mut self.frame;
+        match &mut self.form {
+            Form::Mean(belief) => belief.look::<LOSSES>(frame, stage, next_value, q),
+            Form::Sets(belief) => belief.look::<LOSSES>(frame, stage, next_value, q),
+            Form::Sample(belief) => belief.look::<LOSSES>(frame, stage, next_value, q),
+            Form::Sparse(belief) => {
+                belief.look(frame, stage, next_value, q);
+                false
+            }
+            Form::Contenders(contenders, _) => {
+                contenders.look(frame.view.block(stage), next_value, &frame.reward_sc, q);
+                false
+            }
+        }
+    }
+
+    /// q(s, ·) of one state.
+    pub(crate) fn look_at(&mut self, stage: usize, state: usize, next_value: &[f64], q: &mut Vec<f64>) {
+        let frame = &self.frame;
+        match &mut self.form {
+            Form::Mean(belief) => belief.look_at(frame, stage, state, next_value, q),
+            Form::Sets(belief) => belief.look_at(frame, stage, state, next_value, q),
+            Form::Sample(belief) => belief.look_at(frame, stage, state, next_value, q),
+            Form::Sparse(belief) => belief.look_at(frame, stage, state, next_value, q),
+            Form::Contenders(contenders, _) => {
+                let n = frame.n_causes();
+                let reward_a = &frame.reward_sc[state * n..(state + 1) * n];
+                contenders.look_at(frame.view.block(stage), state, next_value, reward_a, q);
+            }
+        }
+    }
+
+    /// The same belief with dense tables, to compare with.
+    #[cfg(test)]
+    pub(crate) fn use_tables(&mut self, evidence: &Evidence) {
+        let Form::Sparse(belief) = &self.form else { panic!("not a belief by nonzero entries") };
+        let added = belief.fresh_widths(&self.frame);
+        self.form = Form::Mean(MeanBelief::new(&self.frame, 0.0, Some(added)));
+        self.stale = Stale::all(evidence);
+    }
+}
+
+/// The kernel by frequencies, all values alike where none was seen.
+pub(crate) fn mean_kernel(evidence: &Evidence, rows: &MechanismRows) -> LearnResult<Kernel> {
+    read_kernel::<ChaCha8Rng>(evidence, rows, MechanismReading::Mean { prior: 0.0 })
+}
+
+impl Lookahead for Belief {
+    fn look(&mut self, stage: usize, next_value: &[f64], q: &mut Vec<f64>) {
+        self.look_for::<false>(stage, next_value, q);
+    }
+
+    fn losses(&mut self, stage: usize, next_value: &[f64], out: &mut Vec<f64>) {
+        if !self.look_for::<true>(stage, next_value, out) {
+            turn_into_losses(out, self.frame.caps[stage]);
+        }
+    }
+
+    fn cap(&self, stage: usize) -> f64 {
+        self.frame.caps[stage]
+    }
+}

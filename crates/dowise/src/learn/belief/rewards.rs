@@ -1,0 +1,67 @@
+//! Payments read by a rule: expected rewards of every state and cause.
+
+use rand::Rng;
+
+use super::posterior::beta;
+use crate::learn::evidence::Evidence;
+
+/// How sums and numbers of payments become expected rewards.
+pub(crate) enum RewardReading<'a, R> {
+    /// Mean plus scale · √(log/(2N)) of the range; nothing seen: the upper end.
+    Best { log: f64, scale: f64 },
+    /// Mean less √(log/(2N)) of the range; nothing seen: the lower end.
+    Worst { log: f64 },
+    /// A sample of the Beta posterior with a uniform prior.
+    Sample(&'a mut R),
+    /// The mean of the Beta posterior with a uniform prior.
+    PosteriorMean,
+    /// The mean; nothing seen: the middle.
+    Mean,
+}
+
+/// Writes expected rewards into `out[state][cause]`.
+pub(crate) fn read_rewards<R: Rng>(evidence: &Evidence, mut reading: RewardReading<'_, R>, out: &mut [f64]) {
+    let view = &evidence.view;
+    let (states, n_causes) = (&view.layout.state_space, view.payments.n_causes);
+    out.copy_from_slice(&view.payments.known);
+    for (term, paid) in view.payments.terms.iter().zip(&evidence.payments) {
+        let [lo, hi] = term.range;
+        let of_row: Vec<f64> = (0..term.n_rows)
+            .map(|row| {
+                let (sum, n) = (paid.sum(row), f64::from(paid.n[row]));
+                let share = match &mut reading {
+                    RewardReading::Best { log, scale } if n > 0.0 => {
+                        (sum / n + *scale * (*log / (2.0 * n)).sqrt()).min(1.0)
+                    }
+                    RewardReading::Best { .. } => 1.0,
+                    RewardReading::Worst { log } if n > 0.0 => (sum / n - (*log / (2.0 * n)).sqrt()).max(0.0),
+                    RewardReading::Worst { .. } => 0.0,
+                    RewardReading::Sample(rng) => beta(1.0 + sum, 1.0 + (n - sum).max(0.0), rng),
+                    RewardReading::PosteriorMean => (1.0 + sum) / (2.0 + n),
+                    RewardReading::Mean if n > 0.0 => sum / n,
+                    RewardReading::Mean => 0.5,
+                };
+                lo + (hi - lo) * share
+            })
+            .collect();
+        for (s, out) in out.chunks_exact_mut(n_causes).enumerate() {
+            let rows = term.of_state_row(term.state_row(states, s), n_causes);
+            out.iter_mut().zip(rows).for_each(|(out, &row)| *out += of_row[row as usize]);
+        }
+    }
+}
+
+/// Mean reward of a state and cause, and by how much it may be off if the mean of n payments in \[0, 1\] may be off by
+/// `width(n)`.
+pub(crate) fn estimate(evidence: &Evidence, state: usize, cause: usize, width: impl Fn(u32) -> f64) -> (f64, f64) {
+    let view = &evidence.view;
+    let n_causes = view.payments.n_causes;
+    let (mut mean, mut off) = (view.payments.known[state * n_causes + cause], 0.0);
+    for (term, paid) in view.payments.terms.iter().zip(&evidence.payments) {
+        let row = term.row(&view.layout.state_space, state, cause, n_causes);
+        let ([lo, hi], n) = (term.range, paid.n[row]);
+        mean += lo + (hi - lo) * if n == 0 { 0.5 } else { paid.sum(row) / f64::from(n) };
+        off += (hi - lo) * width(n);
+    }
+    (mean, off)
+}

@@ -1,0 +1,356 @@
+//! What was seen: visits of every row of every table, and what was paid. It does not know in what order, from whom, or why.
+
+mod counts;
+mod payments;
+mod save;
+
+pub(crate) use counts::Counts;
+pub(crate) use payments::Payments;
+pub(crate) use save::SavedEvidence;
+
+use std::sync::Arc;
+
+use super::observation::Observation;
+use super::view::{MISSING, View};
+use crate::kernel::mix;
+
+/// Visits of every row that a learner counts: transitions, unknown mechanisms, and payments of unknown rewards.
+///
+/// Adding observations in any order, or to several pieces that are merged, gives the same bytes; an observation can be taken
+/// back. Only numbers of visits and exact sums are kept: means, sets and samples follow from them.
+///
+/// ```
+/// use dowise::learn::{Evidence, Observation};
+/// use dowise::{Knowledge, Options, World, worlds};
+/// let world = World::from_toml(&worlds::text("river-swim", &[])?, "river-swim.toml")?;
+/// let told = Knowledge::of(&world);
+/// let step = |state: usize, next: usize| Observation::at(&told, 0, state)?.did(&told, 0)?.saw(&told, &[0, 1][..1])?.then(&told, next);
+/// let (one, two) = (step(0, 1)?, step(1, 2)?);
+/// let mut seen = Evidence::new(&told, &Options::default())?;
+/// seen.add(&one)?;
+/// seen.add(&two)?;
+/// let mut other = Evidence::new(&told, &Options::default())?;
+/// other.add(&two)?;
+/// other.merge(&{ let mut rest = Evidence::new(&told, &Options::default())?; rest.add(&one)?; rest })?;
+/// assert_eq!(seen.save(), other.save());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Evidence {
+    pub(crate) view: Arc<View>,
+    /// `[block][factor]`
+    pub(crate) transitions: Vec<Vec<Counts>>,
+    /// One for each unknown mechanism.
+    pub(crate) mechanisms: Vec<Counts>,
+    /// One for each unknown reward term.
+    pub(crate) payments: Vec<Payments>,
+    /// Visits of states, `[stage][state]`.
+    pub(crate) visits_hs: Vec<u32>,
+    /// Observations added and not taken back.
+    steps: u64,
+    /// Sum over everything counted of a hash of where it was counted: the same for the same evidence, whatever the order.
+    hash: u128,
+}
+
+/// Why evidence cannot take something in.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum EvidenceError {
+    /// A row has as many visits as can be counted.
+    #[error("a row has been seen 4,294,967,295 times, and more cannot be counted")]
+    Full,
+    /// An observation that is to be taken back was never added.
+    #[error("this observation is not part of the evidence, so it cannot be taken back")]
+    NotThere,
+    /// Evidence of another world, or counted in another way.
+    #[error("the evidence was counted for another world or in another way (fingerprint {other}, here {here})")]
+    OtherView {
+        /// Fingerprint of what the other evidence counts.
+        other: String,
+        /// Fingerprint of what is counted here.
+        here: String,
+    },
+    /// Saved evidence that cannot be.
+    #[error("the saved evidence cannot be right: {field}: {why}; the file is damaged")]
+    Damaged {
+        /// Which part of it.
+        field: String,
+        /// What is wrong.
+        why: String,
+    },
+    /// Not saved evidence at all.
+    #[error("this is not saved evidence: {0}")]
+    Format(String),
+}
+
+/// A row that has changed: what a belief has to read again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Changed {
+    /// A row of a factor's transitions.
+    Transition { block: usize, factor: usize, row: usize },
+    /// A row of a mechanism.
+    Mechanism,
+    /// A row of a reward term.
+    Payment,
+}
+
+/// Where an observation is counted.
+#[derive(Clone, Copy)]
+enum Place {
+    Transition { block: usize, factor: usize, row: usize, value: usize },
+    Mechanism { index: usize, row: usize, value: usize },
+    Payment { term: usize, row: usize, share: u128 },
+}
+
+impl Evidence {
+    /// Nothing seen yet, counted in the way of a learner with these options.
+    pub fn new(told: &super::Knowledge, options: &super::Options) -> Result<Evidence, super::LearnError> {
+        let view = View::new(told, options.states, options.causes, options.stage_dependent)?;
+        Ok(Evidence::of(&Arc::new(view)))
+    }
+
+    pub(crate) fn of(view: &Arc<View>) -> Evidence {
+        let layout = &view.layout;
+        let table = || layout.factors.iter().map(|f| Counts::new(f.n_rows, f.n_values)).collect();
+        let unknown = view.mechanisms.iter().flat_map(|m| &m.unknown);
+        Evidence {
+            transitions: (0..view.n_blocks).map(|_| table()).collect(),
+            mechanisms: unknown.map(|m| Counts::new(m.rows.len(), m.n_values)).collect(),
+            payments: view.payments.terms.iter().map(|t| Payments::new(t.n_rows)).collect(),
+            visits_hs: vec![0; (layout.horizon + 1) * layout.n_states()],
+            steps: 0,
+            hash: 0,
+            view: view.clone(),
+        }
+    }
+
+    /// Counts one observation; nothing is changed if that cannot be done.
+    pub fn add(&mut self, observation: &Observation<'_>) -> Result<(), EvidenceError> {
+        self.add_and_tell(observation, |_, _| {})
+    }
+
+    /// [`Evidence::add`], telling of every row that has changed and how often it has been seen now.
+    #[inline]
+    pub(crate) fn add_and_tell(
+        &mut self,
+        observation: &Observation<'_>,
+        mut tell: impl FnMut(Changed, u32),
+    ) -> Result<(), EvidenceError> {
+        // No row has more visits than there were steps, so the rows need not be looked at before this.
+        if self.steps >= u64::from(u32::MAX) && !self.has_room(observation) {
+            return Err(EvidenceError::Full);
+        }
+        let Evidence { view, transitions, mechanisms, payments, visits_hs, .. } = self;
+        let visit = observation.stage * view.layout.n_states() + observation.state;
+        let mut hash = visit_hash(visit);
+        places(view, observation, |place| {
+            hash = hash.wrapping_add(place.hash());
+            match place {
+                Place::Transition { block, factor, row, value } => {
+                    let counts = &mut transitions[block][factor];
+                    counts.add(row, value);
+                    tell(Changed::Transition { block, factor, row }, counts.n_r[row]);
+                }
+                Place::Mechanism { index, row, value } => {
+                    mechanisms[index].add(row, value);
+                    tell(Changed::Mechanism, mechanisms[index].n_r[row]);
+                }
+                Place::Payment { term, row, share } => {
+                    payments[term].add(row, share);
+                    tell(Changed::Payment, payments[term].n[row]);
+                }
+            }
+        });
+        visits_hs[visit] += 1;
+        self.steps += 1;
+        self.hash = self.hash.wrapping_add(hash);
+        Ok(())
+    }
+
+    fn has_room(&self, observation: &Observation<'_>) -> bool {
+        let mut room = self.visits_hs[observation.stage * self.view.layout.n_states() + observation.state] < u32::MAX;
+        places(&self.view, observation, |place| {
+            room &= match place {
+                Place::Transition { block, factor, row, .. } => self.transitions[block][factor].n_r[row] < u32::MAX,
+                Place::Mechanism { index, row, .. } => self.mechanisms[index].n_r[row] < u32::MAX,
+                Place::Payment { term, row, .. } => self.payments[term].n[row] < u32::MAX,
+            };
+        });
+        room
+    }
+
+    /// Takes one observation back; nothing is changed if it was never added.
+    pub fn remove(&mut self, observation: &Observation<'_>) -> Result<(), EvidenceError> {
+        self.remove_and_tell(observation, |_| {})
+    }
+
+    /// [`Evidence::remove`], telling of every row that has changed.
+    pub(crate) fn remove_and_tell(
+        &mut self,
+        observation: &Observation<'_>,
+        mut tell: impl FnMut(Changed),
+    ) -> Result<(), EvidenceError> {
+        let Evidence { view, transitions, mechanisms, payments, visits_hs, .. } = self;
+        let visit = observation.stage * view.layout.n_states() + observation.state;
+        let mut there = visits_hs[visit] > 0;
+        places(view, observation, |place| {
+            there &= match place {
+                Place::Transition { block, factor, row, value } => transitions[block][factor].has(row, value),
+                Place::Mechanism { index, row, value } => mechanisms[index].has(row, value),
+                Place::Payment { term, row, share } => payments[term].has(row, share),
+            };
+        });
+        if !there {
+            return Err(EvidenceError::NotThere);
+        }
+        let mut hash = visit_hash(visit);
+        places(view, observation, |place| {
+            hash = hash.wrapping_add(place.hash());
+            match place {
+                Place::Transition { block, factor, row, value } => {
+                    transitions[block][factor].remove(row, value);
+                    tell(Changed::Transition { block, factor, row });
+                }
+                Place::Mechanism { index, row, value } => {
+                    mechanisms[index].remove(row, value);
+                    tell(Changed::Mechanism);
+                }
+                Place::Payment { term, row, share } => {
+                    payments[term].remove(row, share);
+                    tell(Changed::Payment);
+                }
+            }
+        });
+        visits_hs[visit] -= 1;
+        self.steps -= 1;
+        self.hash = self.hash.wrapping_sub(hash);
+        Ok(())
+    }
+
+    /// Adds all of other evidence; nothing is changed if that cannot be done.
+    pub fn merge(&mut self, other: &Evidence) -> Result<(), EvidenceError> {
+        if !Arc::ptr_eq(&self.view, &other.view) {
+            let (here, theirs) = (self.view.fingerprint(), other.view.fingerprint());
+            if here != theirs {
+                return Err(EvidenceError::OtherView { other: theirs, here });
+            }
+        }
+        let tables = || self.transitions.iter().flatten().chain(&self.mechanisms);
+        let others = other.transitions.iter().flatten().chain(&other.mechanisms);
+        let visits = self.visits_hs.iter().zip(&other.visits_hs);
+        let fits = tables().zip(others).all(|(a, b)| a.fits_with(b))
+            && self.payments.iter().zip(&other.payments).all(|(a, b)| a.fits_with(b))
+            && visits.clone().all(|(a, b)| a.checked_add(*b).is_some());
+        if !fits {
+            return Err(EvidenceError::Full);
+        }
+        let others = other.transitions.iter().flatten().chain(&other.mechanisms);
+        self.transitions.iter_mut().flatten().chain(&mut self.mechanisms).zip(others).for_each(|(a, b)| a.merge(b));
+        self.payments.iter_mut().zip(&other.payments).for_each(|(a, b)| a.merge(b));
+        self.visits_hs.iter_mut().zip(&other.visits_hs).for_each(|(a, b)| *a += b);
+        self.steps += other.steps;
+        self.hash = self.hash.wrapping_add(other.hash);
+        Ok(())
+    }
+
+    /// Observations added and not taken back.
+    pub fn steps(&self) -> u64 {
+        self.steps
+    }
+
+    /// A number for exactly this evidence: equal evidence has equal fingerprints, other evidence almost surely not.
+    pub fn fingerprint(&self) -> u64 {
+        mix(self.hash as u64 ^ mix((self.hash >> 64) as u64 ^ mix(self.steps)))
+    }
+
+    /// The hash from what is counted, instead of step by step.
+    fn hash_of_counts(&self) -> u128 {
+        let mut hash = 0u128;
+        let mut add = |place: Place, n: u32| hash = hash.wrapping_add(place.hash().wrapping_mul(n.into()));
+        for (block, factors) in self.transitions.iter().enumerate() {
+            for (factor, counts) in factors.iter().enumerate() {
+                for (row, value, n) in counts.entries() {
+                    add(Place::Transition { block, factor, row: row as usize, value: value as usize }, n);
+                }
+            }
+        }
+        for (index, counts) in self.mechanisms.iter().enumerate() {
+            for (row, value, n) in counts.entries() {
+                add(Place::Mechanism { index, row: row as usize, value: value as usize }, n);
+            }
+        }
+        for (term, payments) in self.payments.iter().enumerate() {
+            for (row, n, sum) in payments.rows() {
+                // Linear in the share, so the hash of several payments follows from their sum.
+                let first = Place::Payment { term, row, share: sum };
+                hash = hash.wrapping_add(first.hash());
+                let none = Place::Payment { term, row, share: 0 };
+                hash = hash.wrapping_add(none.hash().wrapping_mul(u128::from(n - 1)));
+            }
+        }
+        for (visit, &n) in self.visits_hs.iter().enumerate() {
+            hash = hash.wrapping_add(visit_hash(visit).wrapping_mul(n.into()));
+        }
+        hash
+    }
+}
+
+/// Calls `at` for everything that an observation is counted in; what is missing is left out.
+#[inline]
+fn places(view: &View, observation: &Observation<'_>, mut at: impl FnMut(Place)) {
+    let Observation { stage, state, action, values, rewards, next_state } = observation;
+    let layout = &view.layout;
+    let (states, n_causes) = (&layout.state_space, layout.n_causes);
+    let (cause, missing) = match &view.actions {
+        Some(list) => (list.rank(*action), 0),
+        None => view.key_causes.of_seen(values, MISSING),
+    };
+    if let Some(next_state) = *next_state {
+        let block = view.block(*stage);
+        for (i, factor) in layout.factors.iter().enumerate() {
+            if factor.known.is_none() && factor.needs & missing == 0 {
+                let row = factor.row(factor.state_row(states, *state), cause, n_causes);
+                at(Place::Transition { block, factor: i, row, value: factor.value(states, next_state) });
+            }
+        }
+    }
+    for (i, term) in view.payments.terms.iter().enumerate() {
+        if term.needs & missing == 0
+            && let Some(share) = term.share(rewards)
+        {
+            at(Place::Payment { term: i, row: term.row(states, *state, cause, n_causes), share });
+        }
+    }
+    if let Some(mechanisms) = &view.mechanisms {
+        let set = observation.levers_set(&view.told);
+        for (index, of) in mechanisms.unknown.iter().enumerate() {
+            if let Some((row, value)) = mechanisms.place(of, set, values) {
+                at(Place::Mechanism { index, row, value });
+            }
+        }
+    }
+}
+
+impl Place {
+    #[inline]
+    fn hash(self) -> u128 {
+        match self {
+            Place::Transition { block, factor, row, value } => key(block as u64 ^ 1 << 62, factor as u64, row, value),
+            Place::Mechanism { index, row, value } => key(index as u64 ^ 2 << 62, 0, row, value),
+            Place::Payment { term, row, share } => {
+                let of = key(term as u64 ^ 3 << 62, 0, row, 0);
+                of.wrapping_add(of.wrapping_mul(of).wrapping_mul(share))
+            }
+        }
+    }
+}
+
+fn visit_hash(visit: usize) -> u128 {
+    key(0, 0, visit, 0)
+}
+
+#[inline]
+fn key(table: u64, factor: u64, row: usize, value: usize) -> u128 {
+    let of = mix(row as u64 ^ mix(table ^ factor << 32)).wrapping_add(value as u64);
+    // Odd, so that no share of a payment is lost in a product with it.
+    u128::from(mix(of)) << 64 | u128::from(mix(!of)) | 1
+}

@@ -1,0 +1,86 @@
+//! What rewards were paid: for each row their number and their exact sum.
+
+use serde::{Deserialize, Serialize};
+
+use super::EvidenceError;
+
+/// One payment of the whole range, in the unit of the sums.
+pub(crate) const WHOLE: u128 = 1 << 64;
+
+/// Payments of the rows of one reward term, each as a share of the term's range in 2⁻⁶⁴: sums do not depend on order.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Payments {
+    pub(crate) n: Vec<u32>,
+    sum: Vec<u128>,
+}
+
+/// (row, payments, sum as a hexadecimal number)
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct PaymentEntry(u32, u32, String);
+
+impl Payments {
+    pub(crate) fn new(n_rows: usize) -> Payments {
+        Payments { n: vec![0; n_rows], sum: vec![0; n_rows] }
+    }
+
+    pub(crate) fn add(&mut self, row: usize, share: u128) {
+        self.n[row] += 1;
+        self.sum[row] += share;
+    }
+
+    /// Whether this payment can have been among those of the row.
+    pub(crate) fn has(&self, row: usize, share: u128) -> bool {
+        let left = u128::from(self.n[row]).saturating_sub(1) * WHOLE;
+        self.n[row] > 0 && self.sum[row] >= share && self.sum[row] - share <= left
+    }
+
+    pub(crate) fn remove(&mut self, row: usize, share: u128) {
+        self.n[row] -= 1;
+        self.sum[row] -= share;
+    }
+
+    /// Sum of a row's shares, between 0 and their number.
+    pub(crate) fn sum(&self, row: usize) -> f64 {
+        self.sum[row] as f64 / WHOLE as f64
+    }
+
+    /// Rows, visits and exact sums, where there are any.
+    pub(crate) fn rows(&self) -> impl Iterator<Item = (usize, u32, u128)> {
+        let rows = self.n.iter().zip(&self.sum).enumerate();
+        rows.filter(|(_, (n, _))| **n > 0).map(|(row, (&n, &sum))| (row, n, sum))
+    }
+
+    pub(crate) fn fits_with(&self, other: &Payments) -> bool {
+        self.n.iter().zip(&other.n).all(|(a, b)| a.checked_add(*b).is_some())
+    }
+
+    pub(crate) fn merge(&mut self, other: &Payments) {
+        self.n.iter_mut().zip(&other.n).for_each(|(a, b)| *a += b);
+        self.sum.iter_mut().zip(&other.sum).for_each(|(a, b)| *a += b);
+    }
+
+    pub(crate) fn total(&self) -> u128 {
+        self.n.iter().map(|&n| u128::from(n)).sum()
+    }
+
+    pub(crate) fn entries(&self) -> Vec<PaymentEntry> {
+        self.rows().map(|(row, n, sum)| PaymentEntry(row as u32, n, format!("{sum:x}"))).collect()
+    }
+
+    /// Fills empty payments with saved entries.
+    pub(crate) fn restore(&mut self, entries: &[PaymentEntry], field: &str) -> Result<(), EvidenceError> {
+        let damaged = |why: String| EvidenceError::Damaged { field: field.to_owned(), why };
+        for PaymentEntry(row, n, sum) in entries {
+            let r = *row as usize;
+            if r >= self.n.len() || *n == 0 || self.n[r] > 0 {
+                return Err(damaged(format!("row {row} is not there, is empty or comes twice")));
+            }
+            let sum = u128::from_str_radix(sum, 16).map_err(|_| damaged(format!("row {row}: {sum} is no number")))?;
+            if sum > u128::from(*n) * WHOLE {
+                return Err(damaged(format!("row {row}: {n} payments cannot sum up to that much")));
+            }
+            (self.n[r], self.sum[r]) = (*n, sum);
+        }
+        Ok(())
+    }
+}

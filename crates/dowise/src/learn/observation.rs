@@ -1,0 +1,283 @@
+//! One step as a learner sees it: checked against the world when it is made, by names or numbers; parts may be missing.
+
+use std::borrow::Cow;
+
+use super::Knowledge;
+use super::view::MISSING;
+use crate::world::{Action, Given, NamingError, VarId};
+
+/// One step: where, what was done, what was seen, what was paid, and what came next.
+///
+/// It is checked when it is made; after that it can be added to any [`Evidence`](super::Evidence) of the same world. Key variables
+/// and levers that were not observed, reward terms that are not known and a next state that is not known yet may be missing: what
+/// is missing is not counted, and never taken for a zero.
+///
+/// ```
+/// use dowise::learn::Observation;
+/// use dowise::{Knowledge, World, worlds};
+/// let world = World::from_toml(&worlds::text("treatment", &[])?, "treatment.toml")?;
+/// let told = Knowledge::of(&world);
+/// let step = Observation::at(&told, 0, 3)?.did(&told, 5)?.then(&told, 2)?;
+/// assert_eq!((step.state(), step.next_state()), (3, Some(2)));
+/// let wrong = Observation::at(&told, 0, 3)?.did(&told, 5)?.saw(&told, [("fever", "purple")]);
+/// assert!(wrong.is_err());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct Observation<'a> {
+    pub(crate) stage: usize,
+    pub(crate) state: usize,
+    pub(crate) action: Action,
+    /// Values of all variables by [`VarId`]; [`MISSING`] where nothing was observed.
+    pub(crate) values: Cow<'a, [u32]>,
+    /// What each reward term paid; NaN where that is not known.
+    pub(crate) rewards: Cow<'a, [f64]>,
+    pub(crate) next_state: Option<usize>,
+}
+
+/// Why something cannot have been observed in this world.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum ObservationError {
+    /// A stage beyond the horizon.
+    #[error("there is no stage {stage}; an episode has {horizon} steps, stages 1 to {horizon}")]
+    Stage {
+        /// From 1.
+        stage: usize,
+        /// Steps of an episode.
+        horizon: usize,
+    },
+    /// A name or a number that the world does not have.
+    #[error(transparent)]
+    Naming(#[from] NamingError),
+    /// A lever that was set to something else.
+    #[error("the lever \"{lever}\" was set to {set}, so it cannot have turned out to be {seen}")]
+    Lever {
+        /// Its name.
+        lever: String,
+        /// As set.
+        set: String,
+        /// As given.
+        seen: String,
+    },
+    /// A number of payments that is not the number of reward terms.
+    #[error("reward has {found} numbers, expected {}: one for each of {}", .terms.len(), .terms.join(", "))]
+    Rewards {
+        /// Numbers given.
+        found: usize,
+        /// Names of the terms.
+        terms: Vec<String>,
+    },
+    /// One number where there are several terms.
+    #[error("one number cannot be divided between the reward terms {}; give one for each", .terms.join(", "))]
+    OneReward {
+        /// Names of the terms.
+        terms: Vec<String>,
+    },
+    /// No reward term of that name.
+    #[error("there is no reward term \"{name}\"; there are {}", .terms.join(", "))]
+    Term {
+        /// As given.
+        name: String,
+        /// Names of the terms.
+        terms: Vec<String>,
+    },
+    /// A payment that the term cannot make.
+    #[error(
+        "the reward term \"{term}\" paid {paid}, but it pays between {lo} and {hi}; give the world the range that it has"
+    )]
+    Range {
+        /// Its name.
+        term: String,
+        /// As given.
+        paid: f64,
+        /// The least it pays.
+        lo: f64,
+        /// The most it pays.
+        hi: f64,
+    },
+}
+
+/// How far a payment may be outside its range by rounding, as a share of the range and of its ends.
+const ROUNDING: f64 = 1e-9;
+
+impl<'a> Observation<'a> {
+    /// A step in a state at a stage (from 0), nothing done yet.
+    pub fn at(
+        told: &Knowledge,
+        stage: usize,
+        state: impl Into<Given>,
+    ) -> Result<Observation<'static>, ObservationError> {
+        let (world, horizon) = (told.world(), told.horizon());
+        if stage >= horizon {
+            return Err(ObservationError::Stage { stage: stage.saturating_add(1), horizon });
+        }
+        let state = world.read_state(&state.into())?;
+        let mut values = vec![MISSING; world.variables().len()];
+        for (i, id) in world.state().iter().enumerate() {
+            values[id.ix()] = world.state_space().digit(state, i) as u32;
+        }
+        Ok(Observation {
+            stage,
+            state,
+            action: world.interventions().nth(0),
+            values: values.into(),
+            rewards: vec![f64::NAN; world.rewards().len()].into(),
+            next_state: None,
+        })
+    }
+
+    /// What was done.
+    pub fn did(self, told: &Knowledge, action: impl Into<Given>) -> Result<Self, ObservationError> {
+        let action = told.world().read_action(&action.into())?;
+        self.did_action(told, action)
+    }
+
+    /// What was done, as the library numbers interventions.
+    pub fn did_action(mut self, told: &Knowledge, action: Action) -> Result<Self, ObservationError> {
+        let world = told.world();
+        world.check_allowed(self.state, action)?;
+        self.action = action;
+        for (i, id) in world.levers().iter().enumerate() {
+            if let Some(value) = world.interventions().lever(action, i) {
+                self.values.to_mut()[id.ix()] = value as u32;
+            }
+        }
+        Ok(self)
+    }
+
+    /// Values of key variables; those not given are missing.
+    pub fn saw(mut self, told: &Knowledge, keys: impl Into<Given>) -> Result<Self, ObservationError> {
+        let world = told.world();
+        let seen = world.read_values(world.keys(), "key variable", &keys.into())?;
+        self.put(world.keys(), seen);
+        Ok(self)
+    }
+
+    /// Values that levers left alone turned out to have.
+    pub fn found(mut self, told: &Knowledge, levers: impl Into<Given>) -> Result<Self, ObservationError> {
+        let world = told.world();
+        let seen = world.read_values(world.levers(), "lever", &levers.into())?;
+        for (i, (id, seen)) in world.levers().iter().zip(&seen).enumerate() {
+            if let (Some(set), Some(seen)) = (world.interventions().lever(self.action, i), *seen)
+                && set != seen
+            {
+                let variable = world.variable(*id);
+                let [set, seen] = [set, seen].map(|v| variable.values[v].clone());
+                return Err(ObservationError::Lever { lever: variable.name.clone(), set, seen });
+            }
+        }
+        self.put(world.levers(), seen);
+        Ok(self)
+    }
+
+    fn put(&mut self, ids: &[VarId], seen: Vec<Option<usize>>) {
+        for (id, value) in ids.iter().zip(seen) {
+            if let Some(value) = value {
+                self.values.to_mut()[id.ix()] = value as u32;
+            }
+        }
+    }
+
+    /// What each reward term paid, costs not taken off; NaN where that is not known.
+    pub fn paid(mut self, told: &Knowledge, rewards: &[f64]) -> Result<Self, ObservationError> {
+        if rewards.len() != told.rewards().len() {
+            return Err(ObservationError::Rewards { found: rewards.len(), terms: terms(told) });
+        }
+        for (i, &paid) in rewards.iter().enumerate() {
+            self.pay(told, i, paid)?;
+        }
+        Ok(self)
+    }
+
+    /// What the reward term of this name paid.
+    pub fn paid_by(mut self, told: &Knowledge, name: &str, paid: f64) -> Result<Self, ObservationError> {
+        let Some(i) = told.rewards().iter().position(|r| r.name == name) else {
+            return Err(ObservationError::Term { name: name.to_owned(), terms: terms(told) });
+        };
+        self.pay(told, i, paid)?;
+        Ok(self)
+    }
+
+    /// What was received for the whole step, the cost of the intervention taken off: for worlds with one reward term.
+    pub fn received(mut self, told: &Knowledge, reward: f64) -> Result<Self, ObservationError> {
+        if told.rewards().len() != 1 {
+            return Err(ObservationError::OneReward { terms: terms(told) });
+        }
+        self.pay(told, 0, reward + told.interventions().cost(self.action))?;
+        Ok(self)
+    }
+
+    fn pay(&mut self, told: &Knowledge, term: usize, paid: f64) -> Result<(), ObservationError> {
+        let of = &told.rewards()[term];
+        let [lo, hi] = of.range;
+        let slack = ROUNDING * (hi - lo).max(lo.abs()).max(hi.abs());
+        if !paid.is_nan() && !(paid >= lo - slack && paid <= hi + slack) {
+            return Err(ObservationError::Range { term: of.name.clone(), paid, lo, hi });
+        }
+        self.rewards.to_mut()[term] = paid;
+        Ok(())
+    }
+
+    /// The state that followed.
+    pub fn then(mut self, told: &Knowledge, next_state: impl Into<Given>) -> Result<Self, ObservationError> {
+        self.next_state = Some(told.world().read_state(&next_state.into())?);
+        Ok(self)
+    }
+
+    /// Stage, from 0.
+    pub fn stage(&self) -> usize {
+        self.stage
+    }
+
+    /// State before.
+    pub fn state(&self) -> usize {
+        self.state
+    }
+
+    /// What was done.
+    pub fn action(&self) -> Action {
+        self.action
+    }
+
+    /// The value of a variable, if it was observed (state factors: before the step).
+    pub fn value(&self, id: VarId) -> Option<u32> {
+        Some(self.values[id.ix()]).filter(|&v| v != MISSING)
+    }
+
+    /// Values of all variables by [`VarId`]; `u32::MAX` where nothing was observed.
+    pub fn values(&self) -> &[u32] {
+        &self.values
+    }
+
+    /// What each reward term paid; NaN where that is not known.
+    pub fn rewards(&self) -> &[f64] {
+        &self.rewards
+    }
+
+    /// State after, if it is known.
+    pub fn next_state(&self) -> Option<usize> {
+        self.next_state
+    }
+
+    /// The same observation with values of its own, to be kept.
+    pub fn into_owned(self) -> Observation<'static> {
+        Observation {
+            values: self.values.into_owned().into(),
+            rewards: self.rewards.into_owned().into(),
+            stage: self.stage,
+            state: self.state,
+            action: self.action,
+            next_state: self.next_state,
+        }
+    }
+
+    /// The levers that were set, as bits by their positions.
+    pub(crate) fn levers_set(&self, told: &Knowledge) -> u64 {
+        let all = told.interventions();
+        (0..all.n_levers()).filter(|&l| all.lever(self.action, l).is_some()).fold(0, |bits, l| bits | 1 << l)
+    }
+}
+
+fn terms(told: &Knowledge) -> Vec<String> {
+    told.rewards().iter().map(|r| r.name.clone()).collect()
+}

@@ -1,0 +1,72 @@
+//! How a learner picks interventions from what causes are worth: through a kernel, or from a list.
+
+use std::sync::Arc;
+
+use super::view::ActionList;
+use crate::kernel::{Anchor, Kernel, Scratch, Tie};
+use crate::plan::Chooser;
+use crate::world::Action;
+
+/// Picks interventions from what causes are worth.
+#[derive(Clone, Debug)]
+pub(crate) enum Selector {
+    /// Interventions are the causes.
+    Listed(Arc<ActionList>),
+    /// P(c | s, a) says what interventions set off.
+    Kernel(Box<Kernel>),
+}
+
+impl Chooser for Selector {
+    fn n_causes(&self) -> usize {
+        match self {
+            Selector::Listed(list) => list.n_causes(),
+            Selector::Kernel(kernel) => kernel.n_causes(),
+        }
+    }
+
+    fn best(&self, state: usize, loss: &[f64], tolerance: f64, tie: Tie, scratch: &mut Scratch) -> (f64, Action) {
+        match self {
+            Selector::Listed(list) => list.best(state, loss, tolerance, tie, scratch),
+            Selector::Kernel(kernel) => kernel.best(state, loss, tolerance, tie, scratch),
+        }
+    }
+
+    fn best_anchored(
+        &self,
+        state: usize,
+        loss: &[f64],
+        tolerance: f64,
+        tie: Tie,
+        anchor: &mut Anchor,
+        scratch: &mut Scratch,
+    ) -> (f64, Action) {
+        match self {
+            Selector::Listed(list) => list.best(state, loss, tolerance, tie, scratch),
+            Selector::Kernel(kernel) => kernel.best_anchored(state, loss, tolerance, tie, anchor, scratch),
+        }
+    }
+}
+
+impl Selector {
+    /// Σ_c P(c | s, a) of(c).
+    pub(crate) fn average(&self, state: usize, action: Action, of: &[f64]) -> f64 {
+        match self {
+            Selector::Listed(list) => of[list.rank(action)],
+            Selector::Kernel(kernel) => {
+                let mut prob = vec![0.0; of.len()];
+                kernel.distribution(state, action, &mut prob);
+                prob.iter().zip(of).map(|(p, x)| p * x).sum()
+            }
+        }
+    }
+
+    /// The same, with what is not known of P(c | s, a) taken at its best.
+    pub(crate) fn hope(&self, state: usize, action: Action, of: &[f64]) -> f64 {
+        let off = match self {
+            Selector::Listed(_) => 0.0,
+            Selector::Kernel(kernel) => kernel.radius(state, action),
+        };
+        let (lo, hi) = of.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(lo, hi), &x| (lo.min(x), hi.max(x)));
+        self.average(state, action, of) + off * (hi - lo)
+    }
+}

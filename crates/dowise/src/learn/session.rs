@@ -1,0 +1,196 @@
+//! One episode being played: which policy it follows, what was decided and what was observed. Thousands at a time.
+
+use std::sync::Arc;
+
+use super::Learner;
+use super::evidence::EvidenceError;
+use super::observation::Observation;
+use super::policy::Policy;
+use crate::world::Action;
+
+/// One episode, begun by [`Learner::begin`].
+///
+/// Sessions may be interleaved at will; observations may come late and out of order. A step that does not belong to its
+/// session is refused: see [`SessionError`].
+#[derive(Clone, Debug, PartialEq)]
+pub struct Session {
+    id: u64,
+    /// `None`: decisions are made state by state, when they are asked for.
+    policy: Option<Arc<Policy>>,
+    /// One for each stage.
+    steps: Vec<SessionStep>,
+}
+
+/// What is known of one step of an episode.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct SessionStep {
+    /// State, once it is known.
+    pub(crate) state: Option<usize>,
+    /// What was decided, or else what was done.
+    pub(crate) action: Option<Action>,
+    pub(crate) observed: bool,
+}
+
+/// Why a step does not belong to its session.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SessionError {
+    /// A stage that the episode does not have.
+    #[error("episode {session} has {horizon} steps, and there is no stage {stage}; begin another episode")]
+    Over {
+        /// Number of the episode, from 1.
+        session: u64,
+        /// From 1.
+        stage: usize,
+        /// Steps of an episode.
+        horizon: usize,
+    },
+    /// Another state than the one that is known already.
+    #[error(
+        "at stage {stage} episode {session} is in state {known}, not in state {given}; \
+         if this step is of another episode, give it to that one's session"
+    )]
+    OtherState {
+        /// Number of the episode, from 1.
+        session: u64,
+        /// From 1.
+        stage: usize,
+        /// As decided for, or as it followed from the step before.
+        known: usize,
+        /// As given.
+        given: usize,
+    },
+    /// A next state that is not where the next step was decided.
+    #[error(
+        "stage {stage} of episode {session} was decided in state {known}, so the step before cannot have led to state {given}"
+    )]
+    OtherNext {
+        /// Number of the episode, from 1.
+        session: u64,
+        /// The next stage, from 1.
+        stage: usize,
+        /// Where it was decided.
+        known: usize,
+        /// As given.
+        given: usize,
+    },
+    /// A step that was observed before.
+    #[error(
+        "stage {stage} of episode {session} has been observed already; a correction takes the first observation back"
+    )]
+    Twice {
+        /// Number of the episode, from 1.
+        session: u64,
+        /// From 1.
+        stage: usize,
+    },
+    /// The evidence does not take the observation.
+    #[error(transparent)]
+    Evidence(#[from] EvidenceError),
+}
+
+impl Session {
+    /// A session in the memory of an earlier one.
+    pub(crate) fn new(id: u64, horizon: usize, policy: Option<Arc<Policy>>, mut steps: Vec<SessionStep>) -> Session {
+        steps.clear();
+        steps.resize(horizon, SessionStep::default());
+        Session { id, policy, steps }
+    }
+
+    /// Number of the episode, from 1.
+    pub fn id(&self) -> u64 {
+        self.id
+    }
+
+    /// The policy that it follows; `None` if decisions are made state by state when they are asked for.
+    pub fn policy(&self) -> Option<&Arc<Policy>> {
+        self.policy.as_ref()
+    }
+
+    /// The stage (from 0) that is decided next: the first at which nothing was decided or observed yet.
+    pub fn stage(&self) -> usize {
+        self.steps.iter().position(|s| s.action.is_none()).unwrap_or(self.steps.len())
+    }
+
+    /// Steps that were observed.
+    pub fn observed(&self) -> usize {
+        self.steps.iter().filter(|s| s.observed).count()
+    }
+
+    /// What to do in a state at the next stage.
+    pub fn act(&mut self, learner: &mut Learner, state: usize) -> Result<Action, SessionError> {
+        let stage = self.stage();
+        self.check_state(stage, state)?;
+        let action = learner.decide(self, stage, state);
+        self.decided(stage, state, action);
+        Ok(action)
+    }
+
+    /// Gives one step to the learner; nothing is changed if it does not belong here.
+    pub fn observe(&mut self, learner: &mut Learner, observation: &Observation<'_>) -> Result<(), SessionError> {
+        self.check(observation)?;
+        learner.take_in(observation)?;
+        self.note(observation);
+        Ok(())
+    }
+
+    /// Ends the episode, whether all of its steps were observed or not.
+    pub fn end(self, learner: &mut Learner) {
+        learner.ended(self);
+    }
+
+    /// Checks that a stage can be decided in a state.
+    fn check_state(&self, stage: usize, state: usize) -> Result<(), SessionError> {
+        let (session, horizon) = (self.id, self.steps.len());
+        let Some(step) = self.steps.get(stage) else {
+            return Err(SessionError::Over { session, stage: stage.saturating_add(1), horizon });
+        };
+        match step.state {
+            Some(known) if known != state => {
+                Err(SessionError::OtherState { session, stage: stage + 1, known, given: state })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Notes a decision.
+    pub(crate) fn decided(&mut self, stage: usize, state: usize, action: Action) {
+        let step = &mut self.steps[stage];
+        (step.state, step.action) = (Some(state), Some(action));
+    }
+
+    /// Checks that an observation belongs here.
+    fn check(&self, observation: &Observation<'_>) -> Result<(), SessionError> {
+        let (session, stage) = (self.id, observation.stage);
+        self.check_state(stage, observation.state)?;
+        if self.steps[stage].observed {
+            return Err(SessionError::Twice { session, stage: stage + 1 });
+        }
+        let next = self.steps.get(stage + 1).and_then(|s| s.state);
+        match (next, observation.next_state) {
+            (Some(known), Some(given)) if known != given => {
+                Err(SessionError::OtherNext { session, stage: stage + 2, known, given })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Notes an observation that belongs here. What was done counts, whatever was decided.
+    fn note(&mut self, observation: &Observation<'_>) {
+        let stage = observation.stage;
+        self.decided(stage, observation.state, observation.action);
+        self.steps[stage].observed = true;
+        if let (Some(next), Some(state)) = (self.steps.get_mut(stage + 1), observation.next_state) {
+            next.state = Some(state);
+        }
+    }
+
+    /// States and interventions of the steps that were observed, in order.
+    pub(crate) fn visited(&self) -> impl Iterator<Item = (usize, Action)> {
+        self.steps.iter().filter(|s| s.observed).filter_map(|s| Some((s.state?, s.action?)))
+    }
+
+    /// Its memory, for the next one.
+    pub(crate) fn into_steps(self) -> Vec<SessionStep> {
+        self.steps
+    }
+}

@@ -1,0 +1,273 @@
+//! The learner that counts: evidence, the rule that reads it, and when to plan. Nothing else.
+
+use std::sync::Arc;
+
+use rand::SeedableRng;
+use rand_chacha::ChaCha8Rng;
+
+use super::belief::{Belief, Reading, Terms, mean_kernel};
+use super::error::{LearnError, LearnResult, check};
+use super::evidence::{Evidence, EvidenceError};
+use super::observation::Observation;
+use super::options::{Cap, Estimate, Options, Schedule};
+use super::selector::Selector;
+use super::view::View;
+use super::{Knowledge, Plans};
+use crate::kernel::{Kernel, mix};
+use crate::plan::{Buffers, Chooser, Lookahead, Plan, TIE_TOLERANCE, Ties, backward_induction};
+use crate::world::Action;
+
+/// A learner that counts, without anything around it.
+#[derive(Clone, Debug)]
+pub(crate) struct Tabular {
+    pub(crate) options: Options,
+    pub(crate) evidence: Evidence,
+    pub(crate) belief: Belief,
+    pub(crate) selector: Selector,
+    pub(crate) plan: Plan,
+    buffers: Buffers,
+    tolerance: f64,
+    /// Plans made, and the fingerprint of the evidence that the last one was made from.
+    pub(crate) plans: u64,
+    pub(crate) planned_from: u64,
+    /// Whether some row has been seen twice as often as at the last plan.
+    pub(crate) doubled: bool,
+}
+
+/// Bytes up to which nearly best settings are remembered from plan to plan: what a core's caches hold.
+const MOST_MEMORY: usize = 16 << 20;
+
+impl Tabular {
+    /// A learner that has seen nothing.
+    pub(crate) fn new(told: &Knowledge, options: Options) -> LearnResult<Tabular> {
+        check(&options)?;
+        let view = Arc::new(View::new(told, options.states, options.causes, options.stage_dependent)?);
+        Tabular::with(Evidence::of(&view), options)
+    }
+
+    /// A learner that begins with what others have seen.
+    pub(crate) fn with(evidence: Evidence, options: Options) -> LearnResult<Tabular> {
+        let reading = reading(&options)?;
+        let view = evidence.view.clone();
+        let (layout, world) = (&view.layout, view.told.world());
+        let (horizon, n_states) = (layout.horizon, layout.n_states());
+        let terms = terms(&view, &options);
+        let selector = match (&view.actions, &view.mechanisms) {
+            (Some(list), _) => Selector::Listed(list.clone()),
+            (None, None) => Selector::Kernel(Box::new(Kernel::new(world)?)),
+            // Made anew before every plan; here to find out whether it can be made.
+            (None, Some(rows)) => Selector::Kernel(Box::new(mean_kernel(&evidence, rows)?)),
+        };
+        let tolerance = tolerance(&terms, horizon);
+        let belief = Belief::new(&evidence, reading, terms);
+        let mut plan = Plan::new(horizon, n_states);
+        if options.schedule == Schedule::Visited {
+            let caps = belief.caps().iter().flat_map(|&cap| std::iter::repeat_n(cap, n_states));
+            plan.value_hs.iter_mut().zip(caps).for_each(|(v, cap)| *v = cap);
+        }
+        // What is learned about P(c | s, a) changes from plan to plan; then there is nothing to hold on to.
+        let anchors = match &selector {
+            Selector::Kernel(kernel)
+                if view.mechanisms.is_none() && (1..=MOST_MEMORY).contains(&kernel.anchor_bytes(horizon)) =>
+            {
+                kernel.anchors(horizon)
+            }
+            Selector::Kernel(_) | Selector::Listed(_) => Vec::new(),
+        };
+        let buffers = Buffers { anchors, ..Buffers::default() };
+        Ok(Tabular {
+            options,
+            evidence,
+            belief,
+            selector,
+            plan,
+            buffers,
+            tolerance,
+            plans: 0,
+            planned_from: 0,
+            doubled: true,
+        })
+    }
+
+    pub(crate) fn view(&self) -> &View {
+        &self.evidence.view
+    }
+
+    fn ties(&self, episode: u64) -> Ties {
+        Ties::Seeded(mix(self.options.seed ^ mix(episode)))
+    }
+
+    /// Brings belief and kernel up to date with what was seen; samples are those of an episode.
+    pub(crate) fn refresh(&mut self, episode: u64) -> LearnResult<()> {
+        let seed = mix(self.options.seed ^ mix(episode ^ 0x726f_7773));
+        let mut rng = ChaCha8Rng::seed_from_u64(mix(self.options.seed ^ 0x706f_7374));
+        rng.set_stream(episode);
+        self.belief.update(&self.evidence, seed, &mut rng);
+        if let Some(selector) = self.belief.selector(&self.evidence, &mut rng)? {
+            self.selector = selector;
+        }
+        Ok(())
+    }
+
+    /// One look ahead from a state with the present values; the value that it comes to, and what to do for it.
+    fn look(&mut self, episode: u64, stage: usize, state: usize) -> (f64, Action) {
+        let n = self.plan.n_states;
+        let next = &self.plan.value_hs[(stage + 1) * n..(stage + 2) * n];
+        let q = &mut self.buffers.q_sc;
+        self.belief.look_at(stage, state, next, q);
+        let cap = self.belief.caps()[stage];
+        q.iter_mut().for_each(|q| *q = cap - *q);
+        let tie = Ties::Seeded(mix(self.options.seed ^ mix(episode))).at(stage, state);
+        let (loss, action) = self.selector.best(state, q, self.tolerance, tie, &mut self.buffers.scratch);
+        (cap - loss, action)
+    }
+
+    /// What the evidence amounts to by another rule: its plan, the belief behind it and how interventions were picked.
+    pub(crate) fn read(&self, reading: Reading, seed: u64, ties: Ties) -> LearnResult<(Plan, Belief, Selector)> {
+        let mut terms = terms(self.view(), &self.options);
+        terms.monotone = false;
+        let mut belief = Belief::new(&self.evidence, reading, terms);
+        let mut rng = ChaCha8Rng::seed_from_u64(seed);
+        belief.update(&self.evidence, mix(seed), &mut rng);
+        let selector = match belief.selector(&self.evidence, &mut rng)? {
+            Some(selector) => selector,
+            None => self.selector.clone(),
+        };
+        let mut plan = Plan::new(self.plan.horizon, self.plan.n_states);
+        backward_induction(&mut belief, &selector, self.tolerance, ties, &mut Buffers::default(), &mut plan);
+        Ok((plan, belief, selector))
+    }
+}
+
+impl Plans for Tabular {
+    fn knowledge(&self) -> &Knowledge {
+        &self.evidence.view.told
+    }
+
+    fn planned(&self) -> (u64, u64) {
+        (self.plans, self.planned_from)
+    }
+
+    fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    fn prepare(&mut self, episode: u64) -> bool {
+        let due = match self.options.schedule {
+            Schedule::Episode | Schedule::Visited => true,
+            Schedule::Doubling => self.doubled,
+        };
+        if !due {
+            return false;
+        }
+        self.refresh(episode).expect("invariant: what was learned has the shape that it had when the learner was made");
+        self.doubled = false;
+        self.plans += 1;
+        self.planned_from = self.evidence.fingerprint();
+        if self.options.schedule != Schedule::Visited {
+            let ties = self.ties(episode);
+            backward_induction(
+                &mut self.belief,
+                &self.selector,
+                self.tolerance,
+                ties,
+                &mut self.buffers,
+                &mut self.plan,
+            );
+        }
+        true
+    }
+
+    fn looks_when_asked(&self) -> bool {
+        self.options.schedule == Schedule::Visited
+    }
+
+    fn decide(&mut self, episode: u64, stage: usize, state: usize) -> Action {
+        if !self.looks_when_asked() {
+            return self.plan.action(stage, state);
+        }
+        let (value, action) = self.look(episode, stage, state);
+        // Real-time dynamic programming never lets a value rise.
+        let now = &mut self.plan.value_hs[stage * self.plan.n_states + state];
+        *now = now.min(value);
+        action
+    }
+
+    fn fill_policy(&mut self, episode: u64, out: &mut Vec<Action>) {
+        if !self.looks_when_asked() {
+            out.extend_from_slice(&self.plan.policy_hs);
+            return;
+        }
+        let (n, n_causes, ties) = (self.plan.n_states, self.view().layout.n_causes, self.ties(episode));
+        for stage in 0..self.plan.horizon {
+            let next = &self.plan.value_hs[(stage + 1) * n..(stage + 2) * n];
+            self.belief.losses(stage, next, &mut self.buffers.q_sc);
+            for (s, loss) in self.buffers.q_sc.chunks_exact(n_causes).enumerate() {
+                let tie = ties.at(stage, s);
+                out.push(self.selector.best(s, loss, self.tolerance, tie, &mut self.buffers.scratch).1);
+            }
+        }
+    }
+
+    fn learn(&mut self, observation: &Observation<'_>) -> Result<(), EvidenceError> {
+        let Tabular { evidence, belief, doubled, .. } = self;
+        evidence.add_and_tell(observation, |changed, n| {
+            belief.touch(changed);
+            // Seen 1, 2, 4, 8, … times.
+            *doubled |= n.is_power_of_two();
+        })
+    }
+
+    fn unlearn(&mut self, observation: &Observation<'_>) -> Result<(), EvidenceError> {
+        let Tabular { evidence, belief, doubled, .. } = self;
+        evidence.remove_and_tell(observation, |changed| {
+            belief.touch(changed);
+            // What was planned on may be wrong, so the next plan does not wait for more.
+            *doubled = true;
+        })
+    }
+}
+
+/// The rule that an estimate stands for.
+fn reading(options: &Options) -> LearnResult<Reading> {
+    Ok(match options.estimate {
+        Estimate::Width(width) => Reading::Width(width, options.scale),
+        Estimate::Sets(kind) => Reading::Best(kind),
+        Estimate::Posterior { prior } => Reading::Sample { prior },
+        Estimate::Greedy | Estimate::EpsilonGreedy { .. } | Estimate::Uniform => Reading::Greedy,
+        Estimate::Linear => return Err(LearnError::NotLinear),
+    })
+}
+
+fn terms(view: &View, options: &Options) -> Terms {
+    let [lo, hi] = view.told.reward_range();
+    let cost = view.told.interventions().cost_range();
+    let literal = options.cap == Cap::Literal;
+    let range = if literal { 1.0 } else { (hi - cost[0]) - (lo - cost[1]) };
+    let horizon = view.layout.horizon;
+    let caps: Vec<f64> = (0..horizon)
+        .map(|stage| match options.cap {
+            Cap::Literal => horizon as f64,
+            Cap::Horizon => hi + (horizon as f64 - 1.0) * (hi - cost[0]),
+            Cap::Stage => hi + (horizon - 1 - stage) as f64 * (hi - cost[0]),
+        })
+        .collect();
+    let mut terms = Terms {
+        episodes: options.episodes,
+        delta: options.delta,
+        range,
+        // Real-time dynamic programming never lets a value rise by itself.
+        monotone: options.monotone && options.schedule != Schedule::Visited,
+        whole_stages: options.schedule != Schedule::Visited && !literal,
+        margin: 0.0,
+        caps,
+    };
+    // Wider than ties, by more than what rounding may add where rewards are large and differ little.
+    let largest = terms.caps.iter().fold(0.0, |most: f64, cap| most.max(cap.abs()));
+    terms.margin = 2.0 * tolerance(&terms, horizon) + 1e-14 * largest;
+    terms
+}
+
+fn tolerance(terms: &Terms, horizon: usize) -> f64 {
+    TIE_TOLERANCE * horizon as f64 * terms.range.max(f64::MIN_POSITIVE)
+}

@@ -1,0 +1,80 @@
+//! How a learner sees a world: which rows of which tables an observation belongs to. Shared by evidence and beliefs.
+
+mod actions;
+mod layout;
+mod mechanisms;
+mod payments;
+
+pub(crate) use actions::ActionList;
+pub(crate) use layout::{FactorLayout, Layout, Walk};
+pub(crate) use mechanisms::{MISSING, MechanismRows};
+pub(crate) use payments::PaymentRows;
+
+use std::sync::Arc;
+
+use super::Knowledge;
+use super::error::{LearnError, LearnResult, MOST_ACTIONS, MOST_CELLS};
+use super::options::{Causes, States};
+use crate::kernel::CauseSpace;
+
+/// The tables that a learner counts in, and where each observation belongs.
+#[derive(Clone, Debug)]
+pub(crate) struct View {
+    pub(crate) told: Knowledge,
+    pub(crate) states: States,
+    pub(crate) causes: Causes,
+    pub(crate) key_causes: CauseSpace,
+    pub(crate) layout: Layout,
+    /// The interventions, where they are the causes.
+    pub(crate) actions: Option<Arc<ActionList>>,
+    pub(crate) payments: PaymentRows,
+    /// Mechanisms that have to be learned; `None` if P(c | s, a) is known or not needed.
+    pub(crate) mechanisms: Option<MechanismRows>,
+    /// Tables of transitions: one for all stages, or one for each.
+    pub(crate) n_blocks: usize,
+}
+
+impl View {
+    pub(crate) fn new(told: &Knowledge, states: States, causes: Causes, stage_dependent: bool) -> LearnResult<View> {
+        let world = told.world();
+        let key_causes = CauseSpace::new(world);
+        let by_action = causes == Causes::Actions;
+        let mechanisms = if by_action { None } else { MechanismRows::new(world)? };
+        let actions = if by_action {
+            let count = told.interventions().count();
+            Some(Arc::new(ActionList::new(world, MOST_ACTIONS).ok_or(LearnError::TooManyActions { count })?))
+        } else {
+            None
+        };
+        let n_actions = actions.as_ref().map_or(0, |l| l.actions.len());
+        let n_blocks = if stage_dependent { told.horizon() } else { 1 };
+        let cells = Layout::counters(world, &key_causes, states, causes, n_actions).saturating_mul(n_blocks as u128);
+        if cells > MOST_CELLS as u128 {
+            return Err(LearnError::TooManyCells { what: "what this learner counts".to_owned(), cells: Some(cells) });
+        }
+        let layout = Layout::new(world, &key_causes, states, causes, n_actions)?;
+        let payments = match &actions {
+            None => PaymentRows::by_keys(world, &key_causes, layout.flat),
+            Some(list) => PaymentRows::by_action(world, &key_causes, list),
+        };
+        Ok(View { told: told.clone(), states, causes, key_causes, layout, actions, payments, mechanisms, n_blocks })
+    }
+
+    /// The block of tables that a stage counts in.
+    pub(crate) fn block(&self, stage: usize) -> usize {
+        if self.n_blocks == 1 { 0 } else { stage }
+    }
+
+    /// Number of distributions to learn: rows of transitions, of unknown mechanisms and of unknown rewards.
+    pub(crate) fn cells(&self) -> usize {
+        self.layout.cells() + self.mechanisms.as_ref().map_or(0, |m| m.cells()) + self.payments.cells()
+    }
+
+    /// A short name for what is counted and where: evidence of equal views can be merged.
+    pub(crate) fn fingerprint(&self) -> String {
+        let words = serde_json::to_string(&(self.states, self.causes)).expect("words");
+        let blocks = self.n_blocks;
+        let text = format!("{} {words} {blocks}", self.told.fingerprint());
+        format!("{:016x}", super::knowledge::fnv(text.as_bytes()))
+    }
+}

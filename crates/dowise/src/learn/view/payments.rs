@@ -1,0 +1,137 @@
+//! Reward terms that are not known: which row of payments a state and a cause belong to.
+
+use super::ActionList;
+use crate::Space;
+use crate::kernel::{CauseSpace, Kernel};
+use crate::plan::{rewards_by_cause, rows_by_cause, scope_strides, state_scope};
+use crate::world::{VarId, World};
+
+/// Rows of all terms that have to be learned.
+#[derive(Clone, Debug)]
+pub(crate) struct PaymentRows {
+    /// Sum of the terms that are known, `[state][cause]`.
+    pub(crate) known: Vec<f64>,
+    /// Terms that have to be learned.
+    pub(crate) terms: Vec<TermRows>,
+    pub(crate) n_causes: usize,
+}
+
+/// Rows of one term, or of the sum of several.
+#[derive(Clone, Debug)]
+pub(crate) struct TermRows {
+    /// Positions among the world's terms whose sum this is.
+    pub(crate) of: Vec<usize>,
+    /// State factors and strides of its row.
+    scope: Vec<(usize, usize)>,
+    /// Row of `[state row][cause]`.
+    rows: Vec<u32>,
+    pub(crate) n_rows: usize,
+    /// Positions of the cause variables that the row depends on, as bits.
+    pub(crate) needs: u64,
+    pub(crate) range: [f64; 2],
+}
+
+impl PaymentRows {
+    /// Where key variables are the causes: learners that see the state whole learn the sum of the unknown terms, others each
+    /// term with its own scope.
+    pub(crate) fn by_keys(world: &World, key_causes: &CauseSpace, flat: bool) -> PaymentRows {
+        let unknown: Vec<usize> = (0..world.rewards().len()).filter(|&i| world.rewards()[i].table.is_none()).collect();
+        let terms = if unknown.is_empty() {
+            Vec::new()
+        } else if flat {
+            vec![TermRows::whole(world, unknown, key_causes.len(), u64::MAX)]
+        } else {
+            unknown.into_iter().map(|i| TermRows::new(world, key_causes, i)).collect()
+        };
+        PaymentRows { known: rewards_by_cause(world, key_causes), terms, n_causes: key_causes.len() }
+    }
+
+    /// Where interventions are the causes: R(s, a) is known only if both what an intervention sets off and what that pays
+    /// are; otherwise the sum of all terms is learned.
+    pub(crate) fn by_action(world: &World, key_causes: &CauseSpace, list: &ActionList) -> PaymentRows {
+        let n_causes = list.actions.len();
+        let all_known = world.rewards().iter().all(|r| r.table.is_some());
+        let kernel = if all_known { Kernel::new(world).ok() } else { None };
+        match kernel {
+            Some(kernel) => {
+                let known = list.average(&kernel, &rewards_by_cause(world, key_causes));
+                PaymentRows { known, terms: Vec::new(), n_causes }
+            }
+            None => {
+                let all = (0..world.rewards().len()).collect();
+                let terms = vec![TermRows::whole(world, all, n_causes, 0)];
+                PaymentRows { known: vec![0.0; world.n_states() * n_causes], terms, n_causes }
+            }
+        }
+    }
+
+    /// Whether nothing has to be learned.
+    pub(crate) fn is_known(&self) -> bool {
+        self.terms.is_empty()
+    }
+
+    /// Number of rows to learn.
+    pub(crate) fn cells(&self) -> usize {
+        self.terms.iter().map(|t| t.n_rows).sum()
+    }
+}
+
+impl TermRows {
+    /// One row for every state and cause, for the sum of these terms.
+    fn whole(world: &World, of: Vec<usize>, n_causes: usize, needs: u64) -> TermRows {
+        let states = world.state_space();
+        let range = of.iter().fold([0.0, 0.0], |[lo, hi], &i| {
+            let [a, b] = world.rewards()[i].range;
+            [lo + a, hi + b]
+        });
+        let scope = (0..states.n_axes()).zip(states.strides().iter().copied()).collect();
+        let n_rows = states.len() * n_causes;
+        TermRows { of, scope, rows: (0..n_rows as u32).collect(), n_rows, needs, range }
+    }
+
+    fn new(world: &World, key_causes: &CauseSpace, i: usize) -> TermRows {
+        let term = &world.rewards()[i];
+        let positions = state_scope(world, &term.scope);
+        let rows: Vec<u32> =
+            rows_by_cause(world, &term.scope, &positions, key_causes).into_iter().map(|r| r as u32).collect();
+        TermRows {
+            of: vec![i],
+            scope: scope_strides(world.state_space(), &positions),
+            n_rows: rows.iter().max().map_or(0, |m| *m as usize + 1),
+            rows,
+            needs: needs(key_causes, &term.scope),
+            range: term.range,
+        }
+    }
+
+    /// Row of a state and a cause.
+    pub(crate) fn row(&self, states: &Space, state: usize, cause: usize, n_causes: usize) -> usize {
+        self.rows[self.state_row(states, state) * n_causes + cause] as usize
+    }
+
+    pub(crate) fn state_row(&self, states: &Space, state: usize) -> usize {
+        self.scope.iter().map(|&(f, stride)| states.digit(state, f) * stride).sum()
+    }
+
+    /// Rows of all causes at a state row.
+    pub(crate) fn of_state_row(&self, row: usize, n_causes: usize) -> &[u32] {
+        &self.rows[row * n_causes..(row + 1) * n_causes]
+    }
+
+    /// A payment as a share of the range, in 2⁻⁶⁴: sums of these are exact, whatever their order.
+    pub(crate) fn share(&self, rewards: &[f64]) -> Option<u128> {
+        let [lo, hi] = self.range;
+        let reward: f64 = self.of.iter().map(|&i| rewards[i]).sum();
+        if reward.is_nan() {
+            return None;
+        }
+        let share = if hi > lo { ((reward - lo) / (hi - lo)).clamp(0.0, 1.0) } else { 0.0 };
+        Some((share * 18_446_744_073_709_551_616.0) as u128)
+    }
+}
+
+/// Positions of the cause variables among these, as bits.
+pub(crate) fn needs(key_causes: &CauseSpace, ids: &[VarId]) -> u64 {
+    let positions = key_causes.variables().iter().enumerate().filter(|(_, id)| ids.contains(id));
+    positions.fold(0, |bits, (p, _)| bits | 1 << p.min(63))
+}
