@@ -422,5 +422,5 @@ impl Agent for Learner {
 /// ln(2 · cells · T / δ): the logarithm for confidence in every row at every count.
 fn union_log(layout: &Layout, rewards: &Rewards, mechanisms: &Option<Mechanisms>, sizes: Sizes) -> f64 {
     let cells = layout.cells() + rewards.cells() + mechanisms.as_ref().map_or(0, |m| m.cells());
-    (2.0 * cells as f64 * sizes.episodes * sizes.horizon / sizes.delta).ln()
+    crate::math::ln(2.0 * cells as f64 * sizes.episodes * sizes.horizon / sizes.delta)
 }

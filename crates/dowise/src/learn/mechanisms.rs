@@ -106,7 +106,8 @@ impl Mechanisms {
     fn radii(&self, log: f64, scale: f64) -> Vec<Vec<f64>> {
         let mut radii = vec![Vec::new(); self.world.mechanisms().len()];
         for (i, _, counts) in &self.unknown {
-            let extra = if counts.n_values == 2 { 0.0 } else { (counts.n_values as f64 - 1.0) * 2f64.ln() };
+            let extra =
+                if counts.n_values == 2 { 0.0 } else { (counts.n_values as f64 - 1.0) * std::f64::consts::LN_2 };
             radii[*i] = counts
                 .n_r
                 .iter()

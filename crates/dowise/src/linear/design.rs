@@ -92,7 +92,7 @@ impl Design {
         self.direction.copy_from(&phi);
         self.factor.solve_mut(&mut self.direction);
         let own = phi.dot(&self.direction);
-        self.gained += own.ln_1p();
+        self.gained += crate::math::ln_1p(own);
         self.recent.push(cell as u32);
         if self.recent.len() >= self.period() {
             self.refresh(columns);
