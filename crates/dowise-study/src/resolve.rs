@@ -51,7 +51,7 @@ pub struct Study {
 const SCHEMA: &str = "dowise-study/1";
 
 /// As pinned in the workspace, since a seed must keep its bytes.
-const STREAMS: &str = "rand 0.10.3, rand_chacha 0.10.0, rand_xoshiro 0.8.1, rand_distr 0.6.0";
+const STREAMS: &str = "rand 0.10.3, rand_chacha 0.10.0, rand_xoshiro 0.8.1";
 
 impl StudyFile {
     /// Crosses worlds, learners and sweeps, and tries every combination; files are relative to `base`.

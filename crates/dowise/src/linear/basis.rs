@@ -1,7 +1,7 @@
 //! Closed-form bases at a state and cause: indicators, Chebyshev polynomials, normalised Gaussian bumps, tables.
 
-use crate::Space;
 use crate::world::{FeatureMap, VarId, World};
+use crate::{Space, math};
 
 /// A feature map laid out for evaluation.
 pub(super) enum Basis<'a> {
@@ -90,10 +90,10 @@ fn bumps(value: usize, n_values: usize, centres: usize, width: f64) -> Vec<f64> 
     }
     // In distances between neighbouring bumps.
     let x = value as f64 / (n_values - 1) as f64 * (m - 1) as f64;
-    let exponents: Vec<f64> = (0..m).map(|j| -0.5 * ((x - j as f64) / width).powi(2)).collect();
+    let exponents: Vec<f64> = (0..m).map(|j| -0.5 * math::powi((x - j as f64) / width, 2)).collect();
     // Relative to the nearest bump, so that narrow ones do not all vanish.
     let nearest = exponents.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    let raw: Vec<f64> = exponents.iter().map(|e| (e - nearest).exp()).collect();
+    let raw: Vec<f64> = exponents.iter().map(|e| math::exp(e - nearest)).collect();
     let sum: f64 = raw.iter().sum();
     raw.into_iter().map(|b| b / sum).collect()
 }

@@ -105,8 +105,8 @@ impl Design {
         self.recent.clear();
         self.sum_up(columns);
         let d = columns.nrows();
-        let log_det: f64 = (0..d).map(|i| 2.0 * self.factor.l_dirty()[(i, i)].ln()).sum();
-        self.gained = (log_det - d as f64 * self.lambda.ln()).max(0.0);
+        let log_det: f64 = (0..d).map(|i| 2.0 * crate::math::ln(self.factor.l_dirty()[(i, i)])).sum();
+        self.gained = (log_det - d as f64 * crate::math::ln(self.lambda)).max(0.0);
         (self.gained_then, self.planned) = (self.gained, self.planned.min(self.gained));
         true
     }
@@ -120,7 +120,7 @@ impl Design {
         self.direction.copy_from(&phi);
         self.factor.solve_mut(&mut self.direction);
         let own = phi.dot(&self.direction);
-        self.gained += own.ln_1p();
+        self.gained += crate::math::ln_1p(own);
         if self.recent.len() >= self.period() {
             self.refresh(columns);
             return;

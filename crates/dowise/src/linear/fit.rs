@@ -68,7 +68,7 @@ pub(super) fn measure(features: &Features, world: &World) -> Option<Misspecifica
     let off = (truth - phi * &weights).abs();
     let (transition, reward) = off.columns_range_pair(0..n_states, n_states..n_states + 1);
     let variation_max = transition.row_iter().map(|row| row.sum() / 2.0).fold(0.0, f64::max);
-    let total = weights.columns(0, n_states).row_iter().map(|row| row.abs().sum().powi(2)).sum::<f64>();
+    let total = weights.columns(0, n_states).row_iter().map(|row| crate::math::powi(row.abs().sum(), 2)).sum::<f64>();
     Some(Misspecification {
         dimension: d,
         rank,

@@ -1,13 +1,13 @@
 //! Weights become a look ahead: q(s, c) = clip(r + ⟨w, φ(s, c)⟩ + β‖φ(s, c)‖_{Λ⁻¹}). The only place where optimism enters.
 
 use nalgebra::{DMatrix, DVector};
-use rand::distr::Distribution;
 use rand_chacha::ChaCha8Rng;
-use rand_distr::StandardNormal;
 
 use super::design::Design;
 use super::options::{Beta, LinearEstimate, LinearOptions};
+use crate::math::ln;
 use crate::plan::Lookahead;
+use crate::variates::normal;
 
 /// Numbers that the formulas for β share.
 #[derive(Clone, Copy, Debug)]
@@ -78,10 +78,10 @@ impl LinearModel {
         let (d, h) = (self.columns.nrows() as f64, horizon as f64);
         let spread = (horizon - 1 - stage) as f64 * range + (regressed[1] - regressed[0]);
         let unscaled = match beta {
-            Beta::Published => d * h * range * (2.0 * d * episodes as f64 * h / delta).ln().sqrt(),
+            Beta::Published => d * h * range * ln(2.0 * d * episodes as f64 * h / delta).sqrt(),
             Beta::SelfNormalised => {
                 let gained = self.designs[self.design(stage)].gained();
-                spread * (0.5 * (2.0 * (h / delta).ln() + gained).sqrt() + (lambda * d).sqrt())
+                spread * (0.5 * (2.0 * ln(h / delta) + gained).sqrt() + (lambda * d).sqrt())
             }
             Beta::Deviation => spread / 2.0,
             Beta::Fixed(beta) => beta,
@@ -106,7 +106,7 @@ impl Lookahead for LinearModel {
         if self.options.estimate == LinearEstimate::Sampled {
             width = 0.0;
             let rng = &mut self.rng;
-            self.noise.iter_mut().for_each(|x| *x = StandardNormal.sample(rng));
+            self.noise.iter_mut().for_each(|x| *x = normal(rng));
             design.perturb(beta, &mut self.noise, &mut self.weights);
         }
         self.mean.gemv_tr(1.0, &self.columns, &self.weights, 0.0);

@@ -4,6 +4,7 @@ use serde::Serialize;
 
 use super::factored_view::FactoredView;
 use super::{Kind, VarId, World};
+use crate::math::powi;
 
 /// What [`World::analyse`] finds, as plain data. Numbers too large for 64 bits are given as the largest there is.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -210,7 +211,7 @@ impl Sizes {
             row("C-UCBVI", "HS√(ZT)", "the paper", horizon * s * (z * steps).sqrt()),
             row("C-UCBVI, improved width", "H√(SZT)", "derived", horizon * (s * z * steps).sqrt()),
             row("CF-UCBVI", "HΣ√(S_i S[I_i]ZT)", "the paper", over_factors(&|f| f.values as f64 * f.scope as f64 * z)),
-            row("causal linear, d = SZ", "√(d³H³T)", "the paper", ((s * z).powi(3) * horizon.powi(3) * steps).sqrt()),
+            row("causal linear, d = SZ", "√(d³H³T)", "the paper", (powi(s * z, 3) * powi(horizon, 3) * steps).sqrt()),
         ]
     }
 }

@@ -1,11 +1,11 @@
 //! Random causal linear MDPs: transitions and rewards exactly linear in features, or at a chosen distance from that.
 
-use rand::{RngExt, SeedableRng, distr::Distribution};
+use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use rand_distr::{Exp1, Gamma};
 
 use super::GeneratorError;
 use super::build::{at_least, mechanism, numbered, probability, reward, table_len, variable, world};
+use crate::variates::{exponential, gamma};
 use crate::world::{FeatureForm, FeatureSpec, Form, Kind, RewardForm, World, WorldError, WorldSpec};
 
 /// Weight of each anchor in the Dirichlet distribution of φ: below 1, so that a pair leans on a few anchors.
@@ -118,12 +118,11 @@ impl Linear {
         let (n, d, pairs) = (self.states, self.dimension, self.states * self.causes);
 
         let mut rng = ChaCha8Rng::seed_from_u64(self.seed);
-        let gamma = Gamma::new(ANCHOR_WEIGHT, 1.0).expect("a positive shape");
-        let kernel = rows(kernel, self.causes, &mut rng, |rng| Exp1.sample(rng));
-        let phi = rows(pairs * d, d, &mut rng, |rng| gamma.sample(rng));
-        let mu = rows(d * n, n, &mut rng, |rng| Exp1.sample(rng));
+        let kernel = rows(kernel, self.causes, &mut rng, |rng| exponential(rng));
+        let phi = rows(pairs * d, d, &mut rng, |rng| gamma(ANCHOR_WEIGHT, rng));
+        let mu = rows(d * n, n, &mut rng, |rng| exponential(rng));
         let omega: Vec<f64> = (0..d).map(|_| rng.random()).collect();
-        let mut next = rows(pairs * n, n, &mut rng, |rng| Exp1.sample(rng));
+        let mut next = rows(pairs * n, n, &mut rng, |rng| exponential(rng));
         let mut reward: Vec<f64> = (0..pairs).map(|_| rng.random()).collect();
         let far = self.distance;
         for (pair, phi) in phi.chunks_exact(d).enumerate() {

@@ -43,7 +43,7 @@ impl Default for ManyLevers {
 impl ManyLevers {
     /// How many interventions there are (A), as a number that cannot overflow.
     pub fn n_interventions(&self) -> f64 {
-        (self.levels as f64).powi((self.keys * self.levers) as i32)
+        crate::math::powi(self.levels as f64, (self.keys * self.levers) as u32)
     }
 
     /// The world as a specification, drawn in the order in which it is written: key variables, transitions, rewards.

@@ -1,11 +1,11 @@
 //! The random environment of the paper's experiments.
 
-use rand::{RngExt, SeedableRng, distr::Distribution};
+use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use rand_distr::Exp1;
 
 use super::GeneratorError;
 use super::build::{at_least, mechanism, numbered, reward, table_len, variable, world};
+use crate::variates::exponential;
 use crate::world::{Form, Kind, RewardForm, WorldSpec};
 
 /// Binary state factors, levers that act on binary key variables, everything drawn at random.
@@ -107,7 +107,7 @@ impl Paper {
 
 /// Rows drawn uniformly from the simplex: independent exponentials divided by their sum, that is Dirichlet(1, …, 1).
 fn simplex_rows(n_rows: usize, n_values: usize, rng: &mut ChaCha8Rng) -> Vec<f64> {
-    let mut table: Vec<f64> = (0..n_rows * n_values).map(|_| Exp1.sample(rng)).collect();
+    let mut table: Vec<f64> = (0..n_rows * n_values).map(|_| exponential(rng)).collect();
     for row in table.chunks_exact_mut(n_values) {
         let sum: f64 = row.iter().sum();
         row.iter_mut().for_each(|p| *p /= sum);

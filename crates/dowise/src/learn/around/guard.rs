@@ -71,7 +71,7 @@ impl Guard {
         let per_pair: usize = n_causes + 1 + factors.iter().map(|f| f.n_values).sum::<usize>();
         let learned = factors.iter().map(|f| f.n_rows * f.n_values).sum::<usize>() + view.payments.cells();
         let steps = causal.options.episodes as f64 * view.layout.horizon as f64;
-        let log = (2.0 * (n * per_pair + learned) as f64 * steps / causal.options.delta).ln();
+        let log = crate::math::ln(2.0 * (n * per_pair + learned) as f64 * steps / causal.options.delta);
         Ok(Guard { direct, tripped: None, causes: vec![0; n * n_causes], log })
     }
 

@@ -66,7 +66,7 @@ pub(crate) fn read_kernel<R: Rng>(
 fn radii(evidence: &Evidence, rows: &MechanismRows, log: f64, scale: f64) -> Vec<Vec<f64>> {
     let mut radii = vec![Vec::new(); rows.world.mechanisms().len()];
     for (m, counts) in rows.unknown.iter().zip(&evidence.mechanisms) {
-        let extra = if counts.n_values == 2 { 0.0 } else { (counts.n_values as f64 - 1.0) * 2f64.ln() };
+        let extra = if counts.n_values == 2 { 0.0 } else { (counts.n_values as f64 - 1.0) * std::f64::consts::LN_2 };
         radii[m.position] = counts
             .n_r
             .iter()

@@ -120,7 +120,7 @@ impl Belief {
             delta: terms.delta,
             range: terms.range,
         };
-        let log = (2.0 * view.cells() as f64 * sizes.episodes * sizes.horizon / sizes.delta).ln();
+        let log = crate::math::ln(2.0 * view.cells() as f64 * sizes.episodes * sizes.horizon / sizes.delta);
         let frame = Frame::new(view, terms.caps, terms.monotone);
         let added = |width, scale| Added::new(Widths::new(width, view.causes, layout, sizes, scale), layout, n_blocks);
         let with_width = |added: Added| {

@@ -1,10 +1,13 @@
 //! Confidence sets for rows of probabilities, and the best or worst member of each.
 
+use std::f64::consts::LN_2;
+
 use super::frame::Frame;
 use super::stale::Stale;
 use crate::learn::evidence::Evidence;
 use crate::learn::options::Sets;
 use crate::learn::view::FactorLayout;
+use crate::math::{exp, ln};
 use crate::plan::Mix;
 
 /// Which member of a set is taken.
@@ -197,7 +200,7 @@ impl Confidence {
             return 1.0;
         }
         // Weissman et al.: P(‖p^ − p‖₁ ≥ ε) ≤ (2^m − 2) exp(−n ε²/2).
-        let log = self.log + n_values as f64 * 2f64.ln() - 2f64.ln();
+        let log = self.log + n_values as f64 * LN_2 - LN_2;
         ((2.0 * log / f64::from(n)).sqrt() / 2.0).min(1.0)
     }
 }
@@ -211,12 +214,12 @@ fn kl_upper(p: f64, bound: f64) -> f64 {
         return 1.0;
     }
     if p <= 0.0 {
-        return 1.0 - (-bound).exp();
+        return 1.0 - exp(-bound);
     }
-    let negative_entropy = p * p.ln() + (1.0 - p) * (1.0 - p).ln();
-    let mut q = (p + (bound / 2.0).sqrt()).min(1.0 - (-(bound - negative_entropy) / (1.0 - p)).exp());
+    let negative_entropy = p * ln(p) + (1.0 - p) * ln(1.0 - p);
+    let mut q = (p + (bound / 2.0).sqrt()).min(1.0 - exp(-(bound - negative_entropy) / (1.0 - p)));
     for _ in 0..30 {
-        let excess = negative_entropy - p * q.ln() - (1.0 - p) * (1.0 - q).ln() - bound;
+        let excess = negative_entropy - p * ln(q) - (1.0 - p) * ln(1.0 - q) - bound;
         let slope = (q - p) / (q * (1.0 - q));
         let step = excess / slope;
         // Not a number or not downwards: rounding has the last word.

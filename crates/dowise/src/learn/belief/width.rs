@@ -1,7 +1,10 @@
 //! A count becomes a width: the formulas of the literature, with their constants and logarithms.
 
+use std::f64::consts::LN_2;
+
 use crate::learn::options::{Causes, Width};
 use crate::learn::view::Layout;
+use crate::math::{ln, powi};
 
 /// Numbers that the formulas share.
 #[derive(Clone, Copy, Debug)]
@@ -70,9 +73,9 @@ impl Widths {
         let plain_ucbvi = causes == Causes::Actions && layout.flat;
         // UCBVI's logarithm ln(5SAT/δ); the paper's for C- and CF-UCBVI ln(5 S H K Z T/δ) with Σ S[I_i] for S.
         let paper_log =
-            if plain_ucbvi { (5.0 * s * c * t / delta).ln() } else { (5.0 * state_rows * h * k * c * t / delta).ln() };
-        let azar_log = (5.0 * state_rows * c * t / delta).ln();
-        let radius = |n: f64| (2.0 * (n * 2f64.ln() + (2.0 * cells * t / delta).ln())).sqrt();
+            if plain_ucbvi { ln(5.0 * s * c * t / delta) } else { ln(5.0 * state_rows * h * k * c * t / delta) };
+        let azar_log = ln(5.0 * state_rows * c * t / delta);
+        let radius = |n: f64| (2.0 * (n * LN_2 + ln(2.0 * cells * t / delta))).sqrt();
         let root_size = |n: &f64| if plain_ucbvi { 1.0 } else { n.sqrt() };
         let mut cross = Vec::new();
         let (first, log): (Vec<f64>, f64) = match kind {
@@ -81,12 +84,12 @@ impl Widths {
             Width::AzarHoeffding => (vec![7.0 * h * azar_log; n_values.len()], azar_log),
             Width::AzarBernstein => (vec![1.0], azar_log),
             Width::Weissman => (n_values.iter().map(|&n| radius(n) / 2.0).collect(), 0.0),
-            Width::HoeffdingV if layout.flat => (vec![((2.0 * s * c * h * t / delta).ln() / 2.0).sqrt()], 0.0),
+            Width::HoeffdingV if layout.flat => (vec![(ln(2.0 * s * c * h * t / delta) / 2.0).sqrt()], 0.0),
             Width::HoeffdingV => {
                 cross = n_values.iter().map(|&n| radius(n)).collect();
-                (vec![((4.0 * m * s * c * h * t / delta).ln() / 2.0).sqrt(); n_values.len()], 0.0)
+                (vec![(ln(4.0 * m * s * c * h * t / delta) / 2.0).sqrt(); n_values.len()], 0.0)
             }
-            Width::Bernstein => (vec![1.0], (4.0 * s * c * h * t / delta).ln()),
+            Width::Bernstein => (vec![1.0], ln(4.0 * s * c * h * t / delta)),
             Width::Quasi | Width::Rlberry => (vec![1.0; n_values.len()], 0.0),
         };
         Widths { kind, sizes, scale, first, cross, log, n_states: s, n_causes: c }
@@ -187,6 +190,6 @@ impl Widths {
             return most;
         }
         let (s, a, l) = (self.n_states, self.n_causes, self.log);
-        (1e4 * h.powi(3) * s * s * a * l * l * range * range / f64::from(visits)).min(most)
+        (1e4 * powi(h, 3) * s * s * a * l * l * range * range / f64::from(visits)).min(most)
     }
 }

@@ -2,6 +2,7 @@
 
 use super::check::{Check, number_text};
 use super::forms::Target;
+use crate::math::exp;
 use crate::world::{At, Effect, Located, Problem, VarId};
 
 impl Check {
@@ -105,7 +106,7 @@ impl Check {
 /// Scores to probabilities; the greatest is taken off first so that nothing overflows.
 fn softmax(row: &mut [f64]) {
     let most = row.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    row.iter_mut().for_each(|s| *s = (*s - most).exp());
+    row.iter_mut().for_each(|s| *s = exp(*s - most));
     let sum: f64 = row.iter().sum();
     row.iter_mut().for_each(|s| *s /= sum);
 }

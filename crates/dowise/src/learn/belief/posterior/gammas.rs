@@ -175,10 +175,9 @@ fn powers(bits: &[u32; BATCH], power: f32) -> [f32; BATCH] {
     for i in 0..BATCH {
         out[i] = uniform(bits[i]);
     }
-    let doublings = power.log2();
-    if doublings == doublings.trunc() {
+    if power.to_bits() << 9 == 0 {
         // A power of two, as with 4, 8, 16, … values and a prior of 2 in all.
-        for _ in 0..doublings as u32 {
+        for _ in 0..(power.to_bits() >> 23) - 127 {
             for out in &mut out {
                 *out *= *out;
             }

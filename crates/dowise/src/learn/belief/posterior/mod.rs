@@ -11,7 +11,8 @@ pub(crate) use gammas::BATCH;
 pub(crate) use table::Posterior;
 
 use rand::Rng;
-use rand_distr::{Distribution, Gamma};
+
+use crate::variates::gamma;
 
 /// Writes a sample of Dirichlet(counts + prior / number of values) into `out`.
 ///
@@ -40,10 +41,6 @@ pub(crate) fn dirichlet(counts: &[u32], prior: f64, rng: &mut impl Rng, out: &mu
 pub(crate) fn beta(a: f64, b: f64, rng: &mut impl Rng) -> f64 {
     let (x, y) = (gamma(a, rng), gamma(b, rng));
     if x + y > 0.0 { x / (x + y) } else { 0.5 }
-}
-
-fn gamma(shape: f64, rng: &mut impl Rng) -> f64 {
-    Gamma::new(shape, 1.0).expect("a positive shape").sample(rng)
 }
 
 /// Checks sums and sums of squares of so many samples of a row against the mean and the variance of its posterior.

@@ -1,0 +1,163 @@
+//! Exponential, normal and gamma variates with the same bits on every machine.
+//!
+//! The same methods, draw by draw, as those of `rand_distr` 0.6, whose logarithms and powers come from the operating system's
+//! library wherever any dependency turns on the feature `std` of `num-traits`; here they come from [`crate::math`].
+
+mod tables;
+
+use rand::distr::Open01;
+use rand::{Rng, RngExt};
+
+use self::tables::{EXPONENTIAL_F, EXPONENTIAL_R, EXPONENTIAL_X, NORMAL_F, NORMAL_R, NORMAL_X};
+use crate::math::{exp, ln, powf};
+
+/// A sample of the exponential distribution with mean 1.
+#[inline]
+pub(crate) fn exponential(rng: &mut impl Rng) -> f64 {
+    loop {
+        let bits = rng.next_u64();
+        // In (0, 1).
+        let u = with_exponent(bits >> 12, 0) - (1.0 - f64::EPSILON / 2.0);
+        let i = layer(bits);
+        let x = u * EXPONENTIAL_X[i];
+        if x < EXPONENTIAL_X[i + 1] {
+            return x;
+        }
+        if i == 0 {
+            return EXPONENTIAL_R - ln(rng.random());
+        }
+        if height(&EXPONENTIAL_F, i, rng) < exp(-x) {
+            return x;
+        }
+    }
+}
+
+/// A sample of the normal distribution with mean 0 and variance 1.
+#[inline]
+pub(crate) fn normal(rng: &mut impl Rng) -> f64 {
+    loop {
+        let bits = rng.next_u64();
+        // In [−1, 1).
+        let u = with_exponent(bits >> 12, 1) - 3.0;
+        let i = layer(bits);
+        let x = u * NORMAL_X[i];
+        if x.abs() < NORMAL_X[i + 1] {
+            return x;
+        }
+        if i == 0 {
+            let beyond = normal_tail(rng);
+            return if u < 0.0 { -beyond } else { beyond };
+        }
+        if height(&NORMAL_F, i, rng) < exp(-x * x / 2.0) {
+            return x;
+        }
+    }
+}
+
+/// A sample of the normal distribution, given that it is above [`NORMAL_R`].
+fn normal_tail(rng: &mut impl Rng) -> f64 {
+    loop {
+        let x: f64 = rng.sample(Open01);
+        let y: f64 = rng.sample(Open01);
+        let x = ln(x) / NORMAL_R;
+        if -2.0 * ln(y) >= x * x {
+            return NORMAL_R - x;
+        }
+    }
+}
+
+/// A sample of the gamma distribution with a positive shape and scale 1, by the method of Marsaglia and Tsang (2000).
+#[inline]
+pub(crate) fn gamma(shape: f64, rng: &mut impl Rng) -> f64 {
+    debug_assert!(shape > 0.0, "a positive shape, not {shape}");
+    if shape == 1.0 {
+        exponential(rng)
+    } else if shape < 1.0 {
+        let u: f64 = rng.sample(Open01);
+        let d = shape + 1.0 - 1.0 / 3.0;
+        gamma_by_d(d, rng) * powf(u, 1.0 / shape) * d
+    } else {
+        let d = shape - 1.0 / 3.0;
+        gamma_by_d(d, rng) * d
+    }
+}
+
+/// A sample with shape d + 1/3, divided by d.
+fn gamma_by_d(d: f64, rng: &mut impl Rng) -> f64 {
+    let c = 1.0 / (9.0 * d).sqrt();
+    loop {
+        let x = normal(rng);
+        let root = 1.0 + c * x;
+        if root <= 0.0 {
+            continue;
+        }
+        let v = root * root * root;
+        let u: f64 = rng.sample(Open01);
+        let square = x * x;
+        if u < 1.0 - 0.0331 * square * square || ln(u) < 0.5 * square + d * (1.0 - v + ln(v)) {
+            return v;
+        }
+    }
+}
+
+/// Which layer of the ziggurat: the lowest bits, which the 52 bits of the number next to it do not use.
+#[inline]
+fn layer(bits: u64) -> usize {
+    bits as usize & 0xff
+}
+
+/// A height between those of a layer's two ends.
+#[inline]
+fn height(f: &[f64; 257], layer: usize, rng: &mut impl Rng) -> f64 {
+    f[layer + 1] + (f[layer] - f[layer + 1]) * rng.random::<f64>()
+}
+
+/// 52 bits as a number in [2^exponent, 2^(exponent + 1)).
+#[inline]
+fn with_exponent(bits: u64, exponent: u64) -> f64 {
+    f64::from_bits(bits | (1023 + exponent) << 52)
+}
+
+#[cfg(test)]
+mod tests {
+    use rand::SeedableRng;
+    use rand_chacha::ChaCha8Rng;
+    use rand_distr::{Distribution, Exp1, Gamma, StandardNormal};
+
+    use super::*;
+
+    /// Both generators see the same words, so a draw that takes one more or one fewer is noticed at the next.
+    fn compare(ours: impl Fn(&mut ChaCha8Rng) -> f64, library: impl Distribution<f64>) {
+        let mut words = [ChaCha8Rng::seed_from_u64(11), ChaCha8Rng::seed_from_u64(11)];
+        let mut differ = 0;
+        for _ in 0..200_000 {
+            let (a, b) = (ours(&mut words[0]), library.sample(&mut words[1]));
+            assert!((a - b).abs() <= 1e-13 * b.abs(), "{a} in place of {b}");
+            differ += usize::from(a != b);
+        }
+        // Only draws that need a logarithm or a power can differ, in their last bits.
+        assert!(differ < 100_000);
+        assert_eq!(words[0].next_u64(), words[1].next_u64());
+    }
+
+    #[test]
+    fn draws_are_those_of_the_library_up_to_the_systems_last_bits() {
+        compare(|rng| exponential(rng), Exp1);
+        compare(|rng| normal(rng), StandardNormal);
+        for shape in [0.05, 0.3, 0.999, 1.0, 1.001, 2.5, 40.0, 1e6] {
+            compare(|rng| gamma(shape, rng), Gamma::new(shape, 1.0).unwrap());
+        }
+    }
+
+    #[test]
+    fn value_stability() {
+        let mut rng = ChaCha8Rng::seed_from_u64(5);
+        let mut sums = [0u64; 3];
+        for _ in 0..100_000 {
+            for (sum, x) in sums.iter_mut().zip([exponential(&mut rng), normal(&mut rng), gamma(0.3, &mut rng)]) {
+                *sum = sum.wrapping_mul(0x100_0000_01b3) ^ x.to_bits();
+            }
+        }
+        assert_eq!(sums, [2749243635538092564, 1885041201679360093, 3150943685019674113]);
+    }
+}
