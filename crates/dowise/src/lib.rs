@@ -1,5 +1,6 @@
 //! Learn good interventions when there are too many to try: causal Markov decision processes.
 
+mod arena;
 pub mod draw;
 pub mod file;
 pub mod kernel;
@@ -14,6 +15,7 @@ mod space;
 pub mod world;
 pub mod worlds;
 
+pub use arena::{Arena, ArenaError};
 pub use kernel::{Kernel, KernelError};
 pub use learn::{Agent, Knowledge, LearnError, Learner, LearnerSpec, Options, Preset};
 pub use plan::{Plan, PlanError, Planner};
