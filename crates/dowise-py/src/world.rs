@@ -306,7 +306,7 @@ impl World {
     /// P(z | s, do(a)) as an array `[state, action, *causes]`, exact.
     fn kernel<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArrayDyn<f64>>> {
         let inner = &self.inner;
-        let kernel = dowise::Kernel::new(inner).map_err(Raise::raise)?;
+        let kernel = dowise::kernel::Kernel::new(inner).map_err(Raise::raise)?;
         let all = inner.interventions();
         let (n, count, z) = (inner.n_states(), all.count() as usize, kernel.n_causes());
         if n.checked_mul(count).and_then(|x| x.checked_mul(z)).is_none_or(|x| x > 1 << 28) {

@@ -29,7 +29,7 @@ pub struct Simulator {
 /// What one step brought.
 #[derive(Clone, Debug, Default)]
 pub struct Outcome {
-    /// Values of all variables by [`VarId`] (state factors: before the step).
+    /// Values of all variables by [`VarId`](crate::world::VarId) (state factors: before the step).
     pub values: Vec<u32>,
     /// What each reward term paid.
     pub rewards: Vec<f64>,

@@ -6,6 +6,7 @@ mod builder;
 mod factored_view;
 mod features;
 mod interventions;
+mod naming;
 mod parts;
 mod problem;
 mod spec;

@@ -102,7 +102,7 @@ impl ManyLevers {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Kernel;
+    use crate::kernel::Kernel;
 
     #[test]
     fn a_billion_interventions_come_down_to_two_for_each_key_variable() {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use dowise::learn::LearnerSpec;
-use dowise::{Action, Agent, Arena, Preset, World};
+use dowise::{Action, Agent, Arena, Preset};
 use serde::Serialize;
 
 use super::saved::SavedRun;
@@ -123,31 +123,12 @@ fn policy(arena: &Arena, policy_hs: &[Action], seed: u64, rows: usize) -> Vec<Ro
     order.sort_by_key(|&(i, count)| (i / n, std::cmp::Reverse(count), i));
     let row = |(i, count): (usize, usize)| Row {
         stage: i / n + 1,
-        state: state(world, i % n),
+        state: world.describe_state(i % n),
         share: count as f64 / SAMPLE as f64,
-        intervention: intervention(world, policy_hs[i]),
+        intervention: world.describe_intervention(policy_hs[i]),
         loses: (arena.best().value_hs[i] - values[i]).max(0.0),
     };
     order.into_iter().map(row).collect()
-}
-
-fn state(world: &World, state: usize) -> String {
-    let digits = world.state_space().digits(state);
-    let pairs = world.state().iter().zip(digits).map(|(&id, v)| {
-        let variable = world.variable(id);
-        format!("{}={}", variable.name, variable.values[v])
-    });
-    pairs.collect::<Vec<_>>().join(" ")
-}
-
-fn intervention(world: &World, action: Action) -> String {
-    let set = world.levers().iter().enumerate().filter_map(|(i, &id)| {
-        let variable = world.variable(id);
-        let v = world.interventions().lever(action, i)?;
-        Some(format!("{}={}", variable.name, variable.values[v]))
-    });
-    let set: Vec<String> = set.collect();
-    if set.is_empty() { "nothing".into() } else { set.join(" ") }
 }
 
 /// The learners and their options.
