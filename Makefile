@@ -8,7 +8,7 @@ format:
 	cargo fmt --all --check
 
 lint:
-	cargo clippy --workspace --all-targets --locked -- -D warnings
+	cargo clippy --workspace --all-targets --features dowise/probes --locked -- -D warnings
 
 test:
 	cargo test --workspace --locked
@@ -16,8 +16,12 @@ test:
 doc:
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked
 
-# Every ready-made world is written, checked and drawn by the program itself.
+# The examples of the library run, and every ready-made world is written, checked and drawn by the program itself.
 examples:
+	@set -e; for example in plan learn own_environment; do \
+		echo "example: $$example"; \
+		cargo run --quiet --locked -p dowise --example $$example > /dev/null; \
+	done
 	cargo build --locked -p dowise-cli
 	@set -e; directory=$$(mktemp -d); trap 'rm -rf "$$directory"' EXIT; \
 	program=$$(cargo metadata --format-version 1 --no-deps --locked | sed 's/.*"target_directory":"\([^"]*\)".*/\1/')/debug/dowise; \

@@ -20,7 +20,7 @@ DOCS = peers.ROOT / "docs"
 
 
 def example(name):
-    command = ["cargo", "run", "--release", "--quiet", "--locked", "-p", "dowise", "--example", name]
+    command = ["cargo", "run", "--release", "--quiet", "--locked", "-p", "dowise", "--features", "probes", "--example", name]
     out = subprocess.run(command, cwd=peers.ROOT, check=True, stdout=subprocess.PIPE, text=True, env=dict(os.environ, RAYON_NUM_THREADS="1"))
     return out.stdout
 

@@ -1,8 +1,7 @@
 //! A causal MDP from arrays: P_z[s, a, z], a table with its scope for each state factor, and rewards.
 
-use dowise::world::{
-    Form, InterventionSpec, Kind, Located, MechanismSpec, RewardForm, RewardSpec, StartSpec, VariableSpec, WorldSpec,
-};
+use dowise::World;
+use dowise::world::{Kind, WorldBuilder, WorldSpec};
 use pyo3::prelude::*;
 
 use crate::arrays::{Numbers, tuple, variables};
@@ -50,53 +49,27 @@ impl Causal<'_> {
         let all: Vec<(&str, usize)> =
             [&states, &levers, &keys].into_iter().flatten().map(|(n, v)| (n.as_str(), v.len())).collect();
         let all_names: Vec<String> = [&states, &keys].into_iter().flatten().map(|(n, _)| n.clone()).collect();
-        let transitions = self.transitions(&states, n_s, n_z, &all, &all_names)?;
-        let rewards = self.rewards(n_s, n_z, &s, &z, &states, &all, &all_names)?;
-        let mut declared = Vec::new();
+        let mut builder = World::builder(self.name.clone(), self.horizon);
         for (kind, named) in [(Kind::State, &states), (Kind::Lever, &levers), (Kind::Key, &keys)] {
-            declared.extend(named.iter().map(|(name, values)| VariableSpec {
-                name: name.as_str().into(),
-                kind,
-                values: values.iter().map(|v| v.as_str().into()).collect(),
-                values_at: None,
-                costs: vec![],
-            }));
+            builder = named.iter().fold(builder, |builder, (name, values)| builder.variable(kind, name, values));
         }
-        let names = |named: &Named| named.iter().map(|(n, _)| Located::from(n.as_str())).collect::<Vec<_>>();
-        Ok(WorldSpec {
-            name: self.name.clone(),
-            about: String::new(),
-            horizon: self.horizon.into(),
-            variables: declared,
-            transitions,
-            mechanisms: vec![MechanismSpec {
-                children: names(&keys),
-                parents: [names(&states), names(&levers)].concat(),
-                form: Form::Table(kernel.values),
-                at: None,
-            }],
-            rewards,
-            reward_range: None,
-            interventions: InterventionSpec::default(),
-            start: self.start(&states)?,
-        })
+        builder = self.transitions(builder, &states, n_s, n_z, &all, &all_names)?;
+        builder = self.rewards(builder, n_s, n_z, &s, &z, &states, &all, &all_names)?;
+        let names = |named: &Named| named.iter().map(|(name, _)| name.clone()).collect::<Vec<_>>();
+        builder = builder.mechanism(names(&keys), [names(&states), names(&levers)].concat(), kernel.values);
+        Ok(self.start(builder, &states)?.spec())
     }
 
     /// `P[s, z, s']` of a flat state, or `{factor: (scope, table)}`.
     fn transitions(
         &self,
+        mut builder: WorldBuilder,
         states: &Named,
         n_s: usize,
         n_z: usize,
         all: &[(&str, usize)],
         all_names: &[String],
-    ) -> PyResult<Vec<MechanismSpec>> {
-        let mechanism = |child: &str, parents: &[String], table: Vec<f64>| MechanismSpec {
-            children: vec![child.into()],
-            parents: parents.iter().map(|p| p.as_str().into()).collect(),
-            form: Form::Table(table),
-            at: None,
-        };
+    ) -> PyResult<WorldBuilder> {
         let Some(scoped) = scoped("transitions", &self.transitions)? else {
             let [(only, values)] = states.as_slice() else {
                 return Err(array(format!(
@@ -108,9 +81,8 @@ impl Causal<'_> {
             let shape = shape_of("transitions", all_names, all)?;
             p.expect(&[&[n_s, n_z, n_s], &[shape, vec![values.len()]].concat()], "state, key variables, next state")?;
             p.rows(n_s)?;
-            return Ok(vec![mechanism(only, all_names, p.values)]);
+            return Ok(builder.next(only, all_names, p.values));
         };
-        let mut out = Vec::new();
         for (factor, scope, table) in scoped {
             let name = format!("transitions[\"{factor}\"]");
             let Some(columns) = states.iter().find(|(n, _)| *n == factor).map(|(_, v)| v.len()) else {
@@ -121,14 +93,15 @@ impl Causal<'_> {
             let shape = [shape_of(&name, &scope, all)?, vec![columns]].concat();
             p.expect(&[&shape], &format!("{}, next {factor}", scope.join(", ")))?;
             p.rows(columns)?;
-            out.push(mechanism(&factor, &scope, p.values));
+            builder = builder.next(factor, scope, p.values);
         }
-        Ok(out)
+        Ok(builder)
     }
 
     /// `R[s, z]`, `R[s]`, or `{term: (scope, table)}`.
     fn rewards(
         &self,
+        mut builder: WorldBuilder,
         n_s: usize,
         n_z: usize,
         s: &[usize],
@@ -136,53 +109,39 @@ impl Causal<'_> {
         states: &Named,
         all: &[(&str, usize)],
         all_names: &[String],
-    ) -> PyResult<Vec<RewardSpec>> {
-        let term = |name: &str, scope: &[String], table: Vec<f64>| RewardSpec {
-            name: name.into(),
-            scope: scope.iter().map(|p| p.as_str().into()).collect(),
-            form: RewardForm::Table(table),
-            range: None,
-            random: false,
-            at: None,
-        };
+    ) -> PyResult<WorldBuilder> {
         let Some(scoped) = scoped("rewards", &self.rewards)? else {
             let r = Numbers::read("rewards", &self.rewards)?;
             r.finite()?;
             if r.shape == [n_s] || r.shape == s {
                 let scope: Vec<String> = states.iter().map(|(n, _)| n.clone()).collect();
-                return Ok(vec![term("reward", &scope, r.values)]);
+                return Ok(builder.reward("reward", scope, r.values));
             }
             r.expect(&[&[n_s, n_z], &[s, z].concat(), &[n_s]], "state, key variables")?;
-            return Ok(vec![term("reward", all_names, r.values)]);
+            return Ok(builder.reward("reward", all_names, r.values));
         };
-        let mut out = Vec::new();
         for (label, scope, table) in scoped {
             let name = format!("rewards[\"{label}\"]");
             let r = Numbers::read(&name, &table)?;
             r.expect(&[&shape_of(&name, &scope, all)?], &scope.join(", "))?;
             r.finite()?;
-            out.push(term(&label, &scope, r.values));
+            builder = builder.reward(label, scope, r.values);
         }
-        Ok(out)
+        Ok(builder)
     }
 
-    fn start(&self, states: &Named) -> PyResult<StartSpec> {
-        let Some(given) = &self.start else { return Ok(StartSpec::Uniform) };
+    fn start(&self, builder: WorldBuilder, states: &Named) -> PyResult<WorldBuilder> {
+        let Some(given) = &self.start else { return Ok(builder) };
         let s = sizes(states);
         let start = Numbers::read("start", given)?;
         start.expect(&[&[s.iter().product()], &s], "state")?;
         start.rows(start.values.len())?;
         let space = dowise::Space::new(&s).ok_or_else(|| array("there are too many states"))?;
-        let rows = start.values.iter().enumerate().filter(|(_, p)| **p > 0.0).map(|(i, &weight)| {
-            let value = |((name, values), d): (&(String, Vec<String>), usize)| {
-                (name.as_str().into(), Located::from(values[d].as_str()))
-            };
-            dowise::world::StartRow {
-                state: states.iter().zip(space.digits(i)).map(value).collect(),
-                weight: weight.into(),
-            }
-        });
-        Ok(StartSpec::States(rows.collect()))
+        let possible = start.values.iter().enumerate().filter(|(_, p)| **p > 0.0);
+        Ok(builder.start_in(possible.map(|(i, &weight)| {
+            let digits = states.iter().zip(space.digits(i));
+            (digits.map(|((name, values), d)| (name.as_str(), values[d].as_str())).collect(), weight)
+        })))
     }
 }
 

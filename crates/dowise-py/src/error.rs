@@ -1,10 +1,11 @@
 //! One exception class for each kind of mistake, with the same text as on the command line.
 
-use dowise::learn::{RestoreError, SpecError};
+use dowise::kernel::KernelError;
+use dowise::learn::{LearnError, RestoreError, SpecError};
+use dowise::plan::PlanError;
 use dowise::simulate::NotSimulable;
 use dowise::world::Finding;
 use dowise::worlds::TemplateError;
-use dowise::{KernelError, LearnError, PlanError};
 use dowise_study::StudyError;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;

@@ -1,9 +1,7 @@
 //! An ordinary MDP as a world: one flat state factor, and one lever, the action, that acts on it directly.
 
-use dowise::world::{
-    ForbidSpec, Form, InterventionSpec, Kind, MechanismSpec, RewardForm, RewardSpec, StartRow, StartSpec, VariableSpec,
-    WorldSpec,
-};
+use dowise::World;
+use dowise::world::{WorldBuilder, WorldSpec};
 use pyo3::prelude::*;
 
 use crate::arrays::Numbers;
@@ -44,30 +42,13 @@ impl Mdp<'_> {
         let rewards = self.rewards(&p, swapped, n_states, n_actions)?;
         let table = if swapped { swap(&p.values, n_actions, n_states, n_states) } else { p.values };
         let reward_scope = if rewards.len() == n_states { vec!["state"] } else { vec!["state", "action"] };
-        Ok(WorldSpec {
-            name: self.name.clone(),
-            about: String::new(),
-            horizon: self.horizon.into(),
-            variables: vec![variable("state", Kind::State, n_states), variable("action", Kind::Lever, n_actions)],
-            transitions: vec![MechanismSpec {
-                children: vec!["state".into()],
-                parents: vec!["state".into(), "action".into()],
-                form: Form::Table(table),
-                at: None,
-            }],
-            mechanisms: vec![],
-            rewards: vec![RewardSpec {
-                name: "reward".into(),
-                scope: reward_scope.into_iter().map(Into::into).collect(),
-                form: RewardForm::Table(rewards),
-                range: None,
-                random: false,
-                at: None,
-            }],
-            reward_range: None,
-            interventions: InterventionSpec { forbid: self.forbid(n_states, n_actions)?, ..Default::default() },
-            start: self.start(n_states)?,
-        })
+        let builder = World::builder(self.name.clone(), self.horizon)
+            .state("state", n_states)
+            .lever("action", n_actions)
+            .next("state", ["state", "action"], table)
+            .reward("reward", reward_scope, rewards);
+        let builder = self.forbid(builder, n_states, n_actions)?;
+        Ok(self.start(builder, n_states)?.spec())
     }
 
     /// R[s] or R[s, a]; where it depends on the next state too, its mean.
@@ -85,8 +66,8 @@ impl Mdp<'_> {
         Ok(if swapped && r.shape.len() > 1 { swap(&values, n_actions, n_states, 1) } else { values })
     }
 
-    fn start(&self, n_states: usize) -> PyResult<StartSpec> {
-        let Some(given) = &self.start else { return Ok(StartSpec::Uniform) };
+    fn start(&self, builder: WorldBuilder, n_states: usize) -> PyResult<WorldBuilder> {
+        let Some(given) = &self.start else { return Ok(builder) };
         let weights = match given.extract::<i64>() {
             Ok(state) if (0..n_states as i64).contains(&state) => vec![(state as usize, 1.0)],
             Ok(state) => return Err(array(format!("start is state {state}, expected 0 to {}", n_states - 1))),
@@ -97,16 +78,12 @@ impl Mdp<'_> {
                 start.values.iter().copied().enumerate().filter(|(_, p)| *p > 0.0).collect()
             }
         };
-        let row = |(state, weight): (usize, f64)| StartRow {
-            state: vec![("state".into(), state.to_string().into())],
-            weight: weight.into(),
-        };
-        Ok(StartSpec::States(weights.into_iter().map(row).collect()))
+        Ok(builder.start_in(weights.into_iter().map(|(state, weight)| (vec![("state", state.to_string())], weight))))
     }
 
     /// One rule for each set of states, naming the actions that are not admissible in just those.
-    fn forbid(&self, n_states: usize, n_actions: usize) -> PyResult<Vec<ForbidSpec>> {
-        let Some(given) = &self.admissible else { return Ok(vec![]) };
+    fn forbid(&self, builder: WorldBuilder, n_states: usize, n_actions: usize) -> PyResult<WorldBuilder> {
+        let Some(given) = &self.admissible else { return Ok(builder) };
         let mask = Numbers::read("admissible", given)?;
         mask.expect(&[&[n_states, n_actions]], "state, action")?;
         if let Some(i) = mask.values.iter().position(|&x| x != 0.0 && x != 1.0) {
@@ -124,15 +101,11 @@ impl Mdp<'_> {
                 None => rules.push((states, vec![a])),
             }
         }
-        let pattern = |name: &str, values: Vec<usize>| {
-            vec![(name.into(), values.into_iter().map(|v| v.to_string().into()).collect())]
-        };
-        let rule = |(states, actions)| ForbidSpec {
-            when: pattern("state", states),
-            levers: pattern("action", actions),
-            at: None,
-        };
-        Ok(rules.into_iter().map(rule).collect())
+        Ok(rules.iter().fold(builder, |builder, (states, actions)| {
+            let [states, actions] = [states, actions].map(|v| v.iter().map(ToString::to_string).collect::<Vec<_>>());
+            let [states, actions] = [&states, &actions].map(|v| v.iter().map(String::as_str).collect::<Vec<_>>());
+            builder.forbid(&[("state", &states)], &[("action", &actions)])
+        }))
     }
 }
 
@@ -145,9 +118,4 @@ fn swap(values: &[f64], n_a: usize, n_b: usize, n_c: usize) -> Vec<f64> {
         }
     }
     out
-}
-
-fn variable(name: &str, kind: Kind, size: usize) -> VariableSpec {
-    let values = (0..size).map(|i| i.to_string().into()).collect();
-    VariableSpec { name: name.into(), kind, values, values_at: None, costs: vec![] }
 }

@@ -5,12 +5,10 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::RecvTimeoutError;
 use std::sync::{Arc, Mutex, mpsc};
 
-use dowise::Run;
 use dowise::learn::LearnerSpec;
-use dowise_study::{Environment, RunRecord, StudyError, WorldChoice, threads};
+use dowise_study::{Job, Listener, Place, RunRecord, StudyError, WorldChoice, play_batch, threads};
 use numpy::{PyArray1, PyArray2, PyArrayMethods};
 use pyo3::prelude::*;
-use rayon::prelude::*;
 
 use crate::error::{Error, Raise};
 use crate::learner::Learner;
@@ -40,8 +38,8 @@ pub(crate) fn play<'py>(
     let mut watch = Watch::new(tell);
     let (mut starts, mut regrets, mut rewards) = (Vec::new(), Vec::new(), Vec::new());
     py.detach(|| -> PyResult<()> {
-        let environment = world.environment()?;
-        let mut run = Run::new(&environment.simulator, &environment.planner, &environment.best.value_hs, seed);
+        let arena = world.arena()?;
+        let mut run = arena.run(seed);
         run.episodes(episodes, agent, |episode| {
             starts.push(episode.start as i64);
             regrets.push(episode.regret);
@@ -54,23 +52,10 @@ pub(crate) fn play<'py>(
     Ok((vector(py, starts), vector(py, regrets), vector(py, rewards), interrupted))
 }
 
-/// Where runs are played: in a world that is there, or in one that is chosen, perhaps afresh for each repetition.
-enum Place {
-    There(Arc<Environment>),
-    Chosen(WorldChoice),
-}
-
-/// One run to be done.
-struct Job {
-    place: usize,
-    learner: usize,
-    repetition: u64,
-}
-
 /// regret summed up `[run, episode]`, then for each run: reward, optimal and final value, seconds; and if interrupted
 type AllPlayed<'py> = (Bound<'py, PyArray2<f64>>, Bound<'py, PyArray2<f64>>, bool);
 
-/// Plays every learner in every world so many times, on all cores; runs are ordered by world, learner, repetition.
+/// Plays every learner in every world several times, on all cores; runs are ordered by world, learner, repetition.
 ///
 /// Worlds are `World` objects or texts such as `paper:levels=3`, which are drawn afresh for each repetition.
 #[pyfunction]
@@ -94,15 +79,20 @@ pub(crate) fn play_all<'py>(
             return Ok(Place::Chosen(WorldChoice::read(&text)));
         }
         let world = world.cast::<World>().map_err(PyErr::from)?.get();
-        Ok(Place::There(py.detach(|| world.environment())?))
+        Ok(Place::There(py.detach(|| world.arena())?))
     };
     let places: Vec<Place> = worlds.iter().map(place).collect::<PyResult<_>>()?;
-    let jobs: Vec<Job> = (0..places.len())
-        .flat_map(|place| (0..specs.len()).map(move |learner| (place, learner)))
-        .flat_map(|(place, learner)| (0..repetitions).map(move |repetition| Job { place, learner, repetition }))
-        .collect();
+    let every: Arc<[u64]> = (1..=episodes).collect();
+    let mut jobs = Vec::with_capacity(places.len() * specs.len() * repetitions as usize);
+    for place in 0..places.len() {
+        for learner in &specs {
+            let job = |repetition| Job { place, learner: learner.clone(), repetition, checkpoints: every.clone() };
+            jobs.extend((0..repetitions).map(job));
+        }
+    }
     let mut watch = Watch::new(tell);
-    let played = py.detach(|| all(&places, &specs, &jobs, episodes, repetitions, seed, n_threads, &mut watch));
+    let total = jobs.len() as u64 * episodes;
+    let played = py.detach(|| all(&places, &jobs, seed, threads(n_threads), total, &mut watch));
     let interrupted = watch.interrupted(py)?;
     let records = played.map_err(Raise::raise)?;
     let n = jobs.len();
@@ -124,68 +114,53 @@ pub(crate) fn play_all<'py>(
     Ok((regret, vector(py, numbers).reshape([n, 4])?, interrupted))
 }
 
+/// Plays a batch on threads of its own, looking out for signals meanwhile; runs that were cut short are left out.
 fn all(
     places: &[Place],
-    specs: &[LearnerSpec],
     jobs: &[Job],
-    episodes: u64,
-    repetitions: u64,
     seed: u64,
-    n_threads: Option<usize>,
+    n_threads: usize,
+    total: u64,
     watch: &mut Watch,
 ) -> Result<Vec<Option<RunRecord>>, StudyError> {
-    let every: Vec<u64> = (1..=episodes).collect();
-    let made: Vec<Mutex<Option<Arc<Environment>>>> =
-        (0..places.len() * repetitions as usize).map(|_| Mutex::new(None)).collect();
-    let environment = |job: &Job, seed: u64| -> Result<Arc<Environment>, StudyError> {
-        let choice = match &places[job.place] {
-            Place::There(environment) => return Ok(environment.clone()),
-            Place::Chosen(choice) => choice,
-        };
-        // A world that is not drawn afresh is the same for all repetitions.
-        let repetition = if choice.is_fresh() { job.repetition as usize } else { 0 };
-        let mut slot = made[job.place * repetitions as usize + repetition].lock().expect("no run panics here");
-        if let Some(there) = slot.as_ref() {
-            return Ok(there.clone());
-        }
-        Ok(slot.insert(Arc::new(Environment::new(choice, seed)?)).clone())
-    };
-    let pool = rayon::ThreadPoolBuilder::new()
-        .num_threads(threads(n_threads))
-        .build()
-        .map_err(|e| StudyError::Settings(format!("cannot start threads: {e}")))?;
-    let (stop, done) = (AtomicBool::new(false), AtomicU64::new(0));
-    let total = jobs.len() as u64 * episodes;
+    let stop = AtomicBool::new(false);
+    let gathered = Gathered { episodes: AtomicU64::new(0), records: Mutex::new(vec![None; jobs.len()]) };
     std::thread::scope(|scope| {
         let (send, receive) = mpsc::channel();
-        let (stop, done) = (&stop, &done);
+        let (stop, gathered) = (&stop, &gathered);
         scope.spawn(move || {
-            let records = pool.install(|| {
-                jobs.par_iter()
-                    .with_max_len(1)
-                    .map(|job| {
-                        if stop.load(Ordering::Relaxed) {
-                            return Ok(None);
-                        }
-                        let seed = seed + job.repetition;
-                        let environment = environment(job, seed)?;
-                        dowise_study::play(&environment, &specs[job.learner], seed, &every, stop, |_, _, _| {
-                            done.fetch_add(1, Ordering::Relaxed);
-                        })
-                    })
-                    .collect()
-            });
+            let played = play_batch(places, jobs, seed, n_threads, stop, gathered);
             // Nobody waits any more only if this thread's owner is gone.
-            let _ = send.send(records);
+            let _ = send.send(played);
         });
         // Signals reach the thread that called, so it waits here and looks up now and then.
         loop {
             match receive.recv_timeout(SIGNALS) {
-                Ok(records) => return records,
-                Err(RecvTimeoutError::Timeout) if watch.goes_on(done.load(Ordering::Relaxed), total) => {}
+                Ok(played) => return played,
+                Err(RecvTimeoutError::Timeout) if watch.goes_on(gathered.episodes.load(Ordering::Relaxed), total) => {}
                 Err(RecvTimeoutError::Timeout) => stop.store(true, Ordering::Relaxed),
-                Err(RecvTimeoutError::Disconnected) => panic!("a run ended without a result"),
+                Err(RecvTimeoutError::Disconnected) => panic!("invariant: a batch ends with a result"),
             }
         }
-    })
+    })?;
+    Ok(gathered.records.into_inner().expect(UNBROKEN))
+}
+
+/// Counts episodes, and keeps what came of each run.
+struct Gathered {
+    episodes: AtomicU64,
+    records: Mutex<Vec<Option<RunRecord>>>,
+}
+
+const UNBROKEN: &str = "invariant: keeping a record does not panic";
+
+impl Listener for Gathered {
+    fn episode(&self) {
+        self.episodes.fetch_add(1, Ordering::Relaxed);
+    }
+
+    fn done(&self, job: usize, record: RunRecord) -> Result<(), StudyError> {
+        self.records.lock().expect(UNBROKEN)[job] = Some(record);
+        Ok(())
+    }
 }

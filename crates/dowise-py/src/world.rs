@@ -3,8 +3,8 @@
 use std::sync::{Arc, OnceLock};
 
 use dowise::world::{Kind, MechanismPart, Parts, WorldSpec};
-use dowise::{Planner, draw, worlds};
-use dowise_study::{Environment, WorldChoice};
+use dowise::{Arena, ArenaError, Planner, draw, worlds};
+use dowise_study::WorldChoice;
 use numpy::{PyArray1, PyArray2, PyArray3, PyArrayDyn, PyArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
@@ -20,7 +20,7 @@ use crate::{flat, given, plan, view, whole};
 #[pyclass(frozen, module = "dowise")]
 pub(crate) struct World {
     pub(crate) inner: dowise::World,
-    environment: OnceLock<Arc<Environment>>,
+    arena: OnceLock<Arc<Arena>>,
 }
 
 /// P and R of an ordinary MDP.
@@ -28,7 +28,7 @@ type Flat<'py> = (Bound<'py, PyArray3<f64>>, Bound<'py, PyArray2<f64>>);
 
 impl From<dowise::World> for World {
     fn from(inner: dowise::World) -> World {
-        World { inner, environment: OnceLock::new() }
+        World { inner, arena: OnceLock::new() }
     }
 }
 
@@ -37,17 +37,17 @@ impl World {
         py.detach(|| dowise::World::new(spec)).map(World::from).map_err(Raise::raise)
     }
 
-    /// Simulator, planner and best plan, made once.
-    pub(crate) fn environment(&self) -> PyResult<Arc<Environment>> {
-        if let Some(made) = self.environment.get() {
+    /// The world ready to be played and judged, made once.
+    pub(crate) fn arena(&self) -> PyResult<Arc<Arena>> {
+        if let Some(made) = self.arena.get() {
             return Ok(made.clone());
         }
-        let made =
-            Environment::of(&self.inner, self.inner.name()).map_err(|error| match Planner::new(&self.inner) {
-                Err(plain) => plain.raise(),
-                Ok(_) => error.raise(),
-            })?;
-        Ok(self.environment.get_or_init(|| Arc::new(made)).clone())
+        let made = Arena::new(&self.inner).map_err(|error| match (error, Planner::new(&self.inner)) {
+            // What a plan lacks says more than what a simulation lacks.
+            (ArenaError::NotSimulable(_), Err(plan)) | (ArenaError::Plan(plan), _) => plan.raise(),
+            (ArenaError::NotSimulable(error), Ok(_)) => error.raise(),
+        })?;
+        Ok(self.arena.get_or_init(|| Arc::new(made)).clone())
     }
 
     fn names(&self, kind: Kind) -> Vec<String> {
@@ -220,16 +220,16 @@ impl World {
     fn plan(slf: &Bound<'_, Self>, py: Python<'_>) -> PyResult<plan::Plan> {
         let world = slf.get();
         let (best, value) = py.detach(|| -> PyResult<_> {
-            let environment = world.environment()?;
-            Ok((environment.best.clone(), environment.optimal()))
+            let arena = world.arena()?;
+            Ok((arena.best().clone(), arena.optimal()))
         })?;
         plan::Plan::new(py, slf.clone().unbind(), best, value)
     }
 
     /// Values `[stage, state]` of a policy: numbers of interventions `[stage, state]` or `[state]`, or probabilities.
     fn evaluate<'py>(&self, py: Python<'py>, policy: &Bound<'_, PyAny>) -> PyResult<Bound<'py, PyArray2<f64>>> {
-        let environment = py.detach(|| self.environment())?;
-        let values = plan::evaluate(py, &self.inner, &environment.planner, policy)?;
+        let arena = py.detach(|| self.arena())?;
+        let values = plan::evaluate(py, &self.inner, arena.planner(), policy)?;
         plan::by_stage(py, values, self.inner.n_states())
     }
 
@@ -238,7 +238,7 @@ impl World {
     fn from_start(&self, values: &Bound<'_, PyAny>) -> PyResult<f64> {
         let numbers = crate::arrays::Numbers::read("values", values)?;
         numbers.expect(&[&[self.inner.n_states()]], "state")?;
-        Ok(self.environment()?.planner.from_start(&numbers.values))
+        Ok(self.arena()?.planner().from_start(&numbers.values))
     }
 
     #[pyo3(signature = (episodes))]
@@ -306,7 +306,7 @@ impl World {
     /// P(z | s, do(a)) as an array `[state, action, *causes]`, exact.
     fn kernel<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArrayDyn<f64>>> {
         let inner = &self.inner;
-        let kernel = dowise::Kernel::new(inner).map_err(Raise::raise)?;
+        let kernel = dowise::kernel::Kernel::new(inner).map_err(Raise::raise)?;
         let all = inner.interventions();
         let (n, count, z) = (inner.n_states(), all.count() as usize, kernel.n_causes());
         if n.checked_mul(count).and_then(|x| x.checked_mul(z)).is_none_or(|x| x > 1 << 28) {
@@ -331,8 +331,8 @@ impl World {
             let message = format!("{n} states × {count} interventions × {n} next states are too many for one array");
             return Err(crate::error::array(message));
         }
-        let environment = self.environment()?;
-        let (transitions, rewards) = py.detach(|| flat::flat(&self.inner, &environment.planner));
+        let arena = self.arena()?;
+        let (transitions, rewards) = py.detach(|| flat::flat(&self.inner, arena.planner()));
         Ok((plan::vector(py, transitions).reshape([n, count, n])?, plan::vector(py, rewards).reshape([n, count])?))
     }
 

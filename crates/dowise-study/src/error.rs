@@ -3,9 +3,10 @@
 use std::io;
 use std::path::PathBuf;
 
-use dowise::learn::SpecError;
+use dowise::WorldError;
+use dowise::learn::{LearnError, SpecError};
+use dowise::plan::PlanError;
 use dowise::worlds::TemplateError;
-use dowise::{LearnError, PlanError, WorldError};
 
 /// Why a study cannot be made, run, or read.
 #[derive(Debug, thiserror::Error)]

@@ -1,16 +1,14 @@
 //! Runs what is not done yet, in parallel, keeping each result as soon as it is there.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, Weak};
 
-use rayon::prelude::*;
-
-use crate::{Directory, Environment, RunRecord, Setting, Study, StudyError, Tables, run};
+use crate::batch::{Job, Listener, Place, play_batch};
+use crate::{Directory, RunRecord, Setting, Study, StudyError, Tables, WorldChoice};
 
 /// What happens during a study.
 #[derive(Clone, Debug)]
 pub enum Event<'a> {
-    /// It begins, or goes on with so many runs done before.
+    /// It begins, or goes on after runs that were done before.
     Begun {
         /// Runs that were done before.
         done: usize,
@@ -44,7 +42,7 @@ pub enum Ending {
     },
 }
 
-/// Runs a study in its directory on so many threads until it is done or `stop` is set.
+/// Runs a study in its directory on a number of threads until it is done or `stop` is set.
 ///
 /// Tables are written when all runs are done. They depend on the study alone, never on threads, interruptions or time;
 /// only `timings.csv` does.
@@ -55,37 +53,23 @@ pub fn execute(
     stop: &AtomicBool,
     tell: &(dyn Fn(Event<'_>) + Sync),
 ) -> Result<Ending, StudyError> {
-    let jobs = jobs(study);
-    let total = jobs.len();
-    let open: Vec<&Job> = jobs.iter().filter(|j| directory.record(j.setting, j.repetition).is_none()).collect();
+    let runs: Vec<(usize, u64)> =
+        (0..study.settings.len()).flat_map(|i| (0..study.repetitions).map(move |repetition| (i, repetition))).collect();
+    let total = runs.len();
+    let open: Vec<(usize, u64)> =
+        runs.into_iter().filter(|&(i, repetition)| directory.record(i, repetition).is_none()).collect();
     let done = AtomicUsize::new(total - open.len());
     tell(Event::Begun { done: total - open.len(), total });
 
-    let worlds = study.settings.len();
-    let environments: Vec<Mutex<Weak<Environment>>> =
-        (0..worlds * study.repetitions as usize).map(|_| Mutex::new(Weak::new())).collect();
-    let pool = rayon::ThreadPoolBuilder::new()
-        .num_threads(threads)
-        .build()
-        .map_err(|e| StudyError::Settings(format!("cannot start {threads} threads: {e}")))?;
-    pool.install(|| {
-        // One run at a time for each thread, in order, so that what is done is a prefix and worlds are shared.
-        open.par_iter().with_max_len(1).try_for_each(|job| -> Result<(), StudyError> {
-            if stop.load(Ordering::Relaxed) {
-                return Ok(());
-            }
-            let setting = &study.settings[job.setting];
-            let seed = study.seed + job.repetition;
-            let environment = shared(&environments[job.environment], || Environment::new(&setting.world, seed))?;
-            let checkpoints = study.checkpoints.of(setting.episodes);
-            let played = run::play(&environment, &setting.learner, seed, &checkpoints, stop, |_, _, _| {})?;
-            let Some(record) = played else { return Ok(()) };
-            directory.keep(job.setting, job.repetition, &record)?;
-            let done = done.fetch_add(1, Ordering::Relaxed) + 1;
-            tell(Event::Done { done, total, setting, record: &record });
-            Ok(())
-        })
-    })?;
+    let (places, place_of) = places(study);
+    let job = |&(setting, repetition): &(usize, u64)| {
+        let Setting { learner, episodes, .. } = &study.settings[setting];
+        let checkpoints = study.checkpoints.of(*episodes).into();
+        Job { place: place_of[setting], learner: learner.clone(), repetition, checkpoints }
+    };
+    let jobs: Vec<Job> = open.iter().map(job).collect();
+    let keeper = Keeper { study, directory, open: &open, total, done: &done, tell };
+    play_batch(&places, &jobs, study.seed, threads, stop, &keeper)?;
     let done = done.into_inner();
     if done < total {
         return Ok(Ending::Interrupted { done, total });
@@ -95,39 +79,37 @@ pub fn execute(
     Ok(Ending::Finished(Box::new(tables)))
 }
 
-/// One run.
-struct Job {
-    setting: usize,
-    repetition: u64,
-    /// Which world instance it is played in.
-    environment: usize,
-}
-
-/// All runs; those that share a world instance stand together.
-fn jobs(study: &Study) -> Vec<Job> {
-    let first = |s: &Setting| study.settings.iter().position(|o| o.world == s.world).expect("it is one of them");
-    let mut jobs: Vec<Job> = Vec::with_capacity(study.n_runs());
-    for (i, setting) in study.settings.iter().enumerate() {
-        let first = first(setting);
-        for repetition in 0..study.repetitions {
-            let environment = first * study.repetitions as usize + repetition as usize;
-            jobs.push(Job { setting: i, repetition, environment });
+/// The worlds of a study, each once, and for each setting which of them is its own.
+fn places(study: &Study) -> (Vec<Place>, Vec<usize>) {
+    let mut worlds: Vec<&WorldChoice> = Vec::new();
+    let mut place_of = Vec::with_capacity(study.settings.len());
+    for setting in &study.settings {
+        let known = worlds.iter().position(|world| **world == setting.world);
+        place_of.push(known.unwrap_or(worlds.len()));
+        if known.is_none() {
+            worlds.push(&setting.world);
         }
     }
-    jobs.sort_by_key(|j| j.environment);
-    jobs
+    (worlds.into_iter().cloned().map(Place::Chosen).collect(), place_of)
 }
 
-/// The environment that others use already, or a new one; it goes when the last run that uses it ends.
-fn shared(
-    slot: &Mutex<Weak<Environment>>,
-    make: impl FnOnce() -> Result<Environment, StudyError>,
-) -> Result<Arc<Environment>, StudyError> {
-    let mut slot = slot.lock().expect("no run panics while it holds this");
-    if let Some(there) = slot.upgrade() {
-        return Ok(there);
+/// Keeps each result in the directory as soon as it is there.
+struct Keeper<'a> {
+    study: &'a Study,
+    directory: &'a Directory,
+    /// Setting and repetition of each job.
+    open: &'a [(usize, u64)],
+    total: usize,
+    done: &'a AtomicUsize,
+    tell: &'a (dyn Fn(Event<'_>) + Sync),
+}
+
+impl Listener for Keeper<'_> {
+    fn done(&self, job: usize, record: RunRecord) -> Result<(), StudyError> {
+        let (setting, repetition) = self.open[job];
+        self.directory.keep(setting, repetition, &record)?;
+        let done = self.done.fetch_add(1, Ordering::Relaxed) + 1;
+        (self.tell)(Event::Done { done, total: self.total, setting: &self.study.settings[setting], record: &record });
+        Ok(())
     }
-    let made = Arc::new(make()?);
-    *slot = Arc::downgrade(&made);
-    Ok(made)
 }

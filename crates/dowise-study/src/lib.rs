@@ -3,10 +3,11 @@
 //! Everything is a function of the settings: the tables are the same bytes on any number of threads and after any
 //! number of interruptions. Nothing here prints; who calls is told through [`Event`]s.
 
+mod arena;
 mod atomic;
+mod batch;
 mod checkpoints;
 mod directory;
-mod environment;
 mod error;
 mod execute;
 mod figure;
@@ -22,9 +23,9 @@ mod threads;
 mod world;
 
 pub use atomic::write_file;
+pub use batch::{Job, Listener, Place, play_batch};
 pub use checkpoints::Checkpoints;
 pub use directory::Directory;
-pub use environment::Environment;
 pub use error::StudyError;
 pub use execute::{Ending, Event, execute};
 pub use figure::{Axis, Dash, Drawing, Figure, Marker, Point, Scale, Series, Shape, Style};

@@ -6,7 +6,7 @@ use std::path::Path;
 use dowise::learn::LearnerSpec;
 use serde::{Deserialize, Serialize};
 
-use crate::{Checkpoints, Environment, StudyError, StudyFile, WorldChoice};
+use crate::{Checkpoints, StudyError, StudyFile, WorldChoice};
 
 /// One combination that is run `repetitions` times.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -71,7 +71,7 @@ impl StudyFile {
             let made = world.make(self.seed)?;
             let fingerprint = format!("{:016x}", fnv1a(made.to_toml().as_bytes()));
             if try_learners {
-                Environment::of(&made, &world.to_string())?;
+                crate::arena::arena(&made, &world.to_string())?;
             }
             for (episodes, episode_sweep) in self.episode_counts() {
                 for (learner, learner_sweep) in self.learners()? {

@@ -4,11 +4,11 @@ use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use dowise::Run;
+use dowise::Arena;
 use dowise::learn::LearnerSpec;
 use serde::{Deserialize, Serialize};
 
-use crate::{Environment, StudyError};
+use crate::StudyError;
 
 /// What came of one run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -37,7 +37,7 @@ impl RunRecord {
 /// The run's draws and the learner's own come from separate streams of the seed, so learners that share a seed start every
 /// episode alike. `after` is told the episode, its regret and the sum so far.
 pub fn play(
-    environment: &Environment,
+    arena: &Arena,
     learner: &LearnerSpec,
     seed: u64,
     checkpoints: &[u64],
@@ -46,12 +46,12 @@ pub fn play(
 ) -> Result<Option<RunRecord>, StudyError> {
     let begun = Instant::now();
     let episodes = checkpoints.last().copied().unwrap_or(0);
-    let mut agent = learner.agent(environment.world(), episodes, seed).map_err(|source| StudyError::Learn {
+    let mut agent = learner.agent(arena.world(), episodes, seed).map_err(|source| StudyError::Learn {
         learner: learner.to_string(),
-        world: environment.world().name().to_owned(),
+        world: arena.world().name().to_owned(),
         source: source.into(),
     })?;
-    let mut run = Run::new(&environment.simulator, &environment.planner, &environment.best.value_hs, seed);
+    let mut run = arena.run(seed);
     let (mut total, mut reward, mut regret) = (0.0, 0.0, Vec::with_capacity(checkpoints.len()));
     let mut stopped = false;
     run.episodes(episodes, agent.as_mut(), |episode| {
@@ -69,7 +69,7 @@ pub fn play(
     }
     // A policy is one of an episode: the one that would be followed next has learned from all of them.
     agent.begin_episode();
-    let value = environment.value_of(agent.as_mut());
-    let optimal = environment.optimal();
+    let value = arena.value_of(agent.policy()).expect("invariant: an agent's policy is one of its world");
+    let optimal = arena.optimal();
     Ok(Some(RunRecord { regret, reward, optimal, value, seconds: begun.elapsed().as_secs_f64() }))
 }

@@ -1,4 +1,4 @@
-//! The inner loops beside plain ones: `cargo bench -p dowise --bench kernels`.
+//! The inner loops beside plain ones: `cargo bench -p dowise --features probes --bench kernels`.
 
 use divan::Bencher;
 use divan::counter::BytesCount;

@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use dowise::learn::LearnerSpec;
 use dowise::worlds::Paper;
-use dowise::{Knowledge, Learner, Planner, Run, Simulator, World};
+use dowise::{Arena, Knowledge, Learner, World};
 
 const LEARNERS: [&str; 12] = [
     "ucbvi:width=rlberry",
@@ -35,9 +35,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         if states.as_deref().is_some_and(|states| states != world.n_states().to_string()) {
             continue;
         }
-        let planner = Planner::new(&world)?;
-        let optimal = planner.plan().value_hs;
-        let simulator = Simulator::new(&world)?;
+        let arena = Arena::new(&world)?;
         for name in LEARNERS.into_iter().filter(|name| only.as_deref().is_none_or(|only| only == *name)) {
             let spec: LearnerSpec = name.parse()?;
             let fresh = Learner::new(&Knowledge::of(&world), spec.options(episodes, 1))?;
@@ -50,7 +48,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
                         break;
                     }
                     let mut learner = fresh.clone();
-                    let mut run = Run::new(&simulator, &planner, &optimal, 1);
+                    let mut run = arena.run(1);
                     let start = Instant::now();
                     for _ in 0..episodes {
                         run.play(&mut learner, judge);

@@ -9,7 +9,7 @@ mod resweep;
 use std::time::Instant;
 
 use dowise::linear::{Beta, LinearLearner, LinearOptions, LinearPreset};
-use dowise::{Knowledge, Planner, Run, Simulator, worlds};
+use dowise::{Arena, Knowledge, worlds};
 
 use resweep::{Recorder, Resweep};
 
@@ -23,8 +23,7 @@ const PLAIN: u64 = 1000;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let world = worlds::Linear { dimension: 64, seed: 1, ..Default::default() }.world()?;
-    let (planner, simulator) = (Planner::new(&world)?, Simulator::new(&world)?);
-    let best = planner.plan();
+    let arena = Arena::new(&world)?;
     println!("microseconds for one episode (acting, simulating and judging included), median of {WINDOW}");
     println!("{:<12}{}{:>16}", "episode", AT.map(|at| format!("{at:>9}")).concat(), "whole run (s)");
     for preset in LinearPreset::all() {
@@ -33,7 +32,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let learner = LinearLearner::new(&Knowledge::of(&world), options)?;
         let plain = Resweep::new(&world, &learner);
         let mut agent = Recorder::new(&world, learner);
-        let mut run = Run::new(&simulator, &planner, &best.value_hs, 1);
+        let mut run = arena.run(1);
         let (mut times, mut shown, mut swept) = (Vec::new(), Vec::new(), Vec::new());
         for episode in 1..=EPISODES {
             let clock = Instant::now();

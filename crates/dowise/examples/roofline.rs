@@ -1,6 +1,6 @@
 //! The inner loops against what this machine can do, measured in the same run: one line of JSON each.
 //!
-//! `cargo run --release -p dowise --example roofline`. A loop is bounded by the time that its multiplications and additions
+//! `cargo run --release -p dowise --features probes --example roofline`. A loop is bounded by the time that its multiplications and additions
 //! take at the highest rate measured, or its bytes at the bandwidth of the cache (or memory) that its arrays fit into.
 #![allow(clippy::print_stdout)] // a benchmark prints its result
 

@@ -3,16 +3,14 @@
 use allocation_counter::measure;
 use dowise::learn::LearnerSpec;
 use dowise::worlds::{ManyLevers, Paper};
-use dowise::{Knowledge, Learner, Planner, Preset, Run, Simulator, World};
+use dowise::{Arena, Knowledge, Learner, Preset, World};
 
 /// Allocations of fifty episodes after a warm-up. Judging is left out: it remembers every intervention that it meets.
 fn allocations(world: &World, name: &str) -> u64 {
     let spec: LearnerSpec = name.parse().expect("a learner");
-    let planner = Planner::new(world).expect("a known world");
-    let optimal = planner.plan().value_hs;
-    let simulator = Simulator::new(world).expect("a known world");
+    let arena = Arena::new(world).expect("a known world");
     let mut learner = Learner::new(&Knowledge::of(world), spec.options(300, 1)).expect("a learner");
-    let mut run = Run::new(&simulator, &planner, &optimal, 1);
+    let mut run = arena.run(1);
     (0..200).for_each(|_| _ = run.play(&mut learner, false));
     measure(|| (0..50).for_each(|_| _ = run.play(&mut learner, false))).count_total
 }

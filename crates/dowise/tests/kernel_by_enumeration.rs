@@ -4,7 +4,8 @@ mod common;
 
 use common::dense::{allowed, each_assignment};
 use common::random_world::{Sizes, random_world};
-use dowise::{Kernel, World};
+use dowise::World;
+use dowise::kernel::Kernel;
 
 fn check(world: &World) {
     let kernel = Kernel::new(world).unwrap();

@@ -5,7 +5,7 @@ mod resweep;
 
 use dowise::learn::{Agent, Cap, Estimate, Options, Width};
 use dowise::linear::{Beta, Features, LinearLearner, LinearOptions, LinearPreset, Regression, Rewards, Switching};
-use dowise::{Knowledge, Learner, Planner, Preset, Run, Simulator, World, worlds};
+use dowise::{Arena, Knowledge, Learner, Preset, World, worlds};
 
 use resweep::{Recorder, Resweep};
 
@@ -30,9 +30,8 @@ fn options(name: &str, episodes: u64) -> LinearOptions {
 
 /// Regret of each episode.
 fn regrets(world: &World, agent: &mut impl Agent, episodes: u64, seed: u64) -> Vec<f64> {
-    let (planner, simulator) = (Planner::new(world).unwrap(), Simulator::new(world).unwrap());
-    let best = planner.plan();
-    let mut run = Run::new(&simulator, &planner, &best.value_hs, seed);
+    let arena = Arena::new(world).unwrap();
+    let mut run = arena.run(seed);
     (0..episodes).map(|_| run.episode(agent).regret).collect()
 }
 
@@ -43,9 +42,8 @@ fn greatest_difference(options: LinearOptions, episodes: u64) -> f64 {
     let learner = LinearLearner::new(&Knowledge::of(&world), options).unwrap();
     let plain = Resweep::new(&world, &learner);
     let mut recorder = Recorder::new(&world, learner);
-    let (planner, simulator) = (Planner::new(&world).unwrap(), Simulator::new(&world).unwrap());
-    let best = planner.plan();
-    let mut run = Run::new(&simulator, &planner, &best.value_hs, 1);
+    let arena = Arena::new(&world).unwrap();
+    let mut run = arena.run(1);
     let mut worst: f64 = 0.0;
     for episode in 1..=episodes {
         let before = recorder.history.clone();

@@ -3,7 +3,7 @@
 use dowise::learn::{Agent, Observation};
 use dowise::linear::{Beta, FeatureError, Features, LinearError, LinearLearner, LinearOptions, LinearPreset, Norms};
 use dowise::world::FeatureMap;
-use dowise::{Action, Knowledge, Learner, Planner, Preset, Run, Simulator, World, worlds};
+use dowise::{Action, Arena, Knowledge, Learner, Planner, Preset, World, worlds};
 
 fn options(name: &str, episodes: u64) -> LinearOptions {
     name.parse::<LinearPreset>().unwrap().options(episodes, 1)
@@ -42,9 +42,8 @@ impl Agent for Watched {
 }
 
 fn play(world: &World, agent: &mut impl Agent, episodes: u64, seed: u64) -> Vec<f64> {
-    let (planner, simulator) = (Planner::new(world).unwrap(), Simulator::new(world).unwrap());
-    let best = planner.plan();
-    let mut run = Run::new(&simulator, &planner, &best.value_hs, seed);
+    let arena = Arena::new(world).unwrap();
+    let mut run = arena.run(seed);
     (0..episodes).map(|_| run.episode(agent).regret).collect()
 }
 

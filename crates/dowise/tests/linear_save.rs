@@ -2,30 +2,12 @@
 
 use dowise::learn::{LearnerSpec, RestoreError};
 use dowise::linear::{Beta, Features, LinearLearner, LinearOptions, LinearPreset, Norms, Switching};
-use dowise::{Agent, Knowledge, Plan, Planner, Run, Simulator, World, worlds};
+use dowise::{Agent, Arena, Knowledge, Run, worlds};
 use proptest::prelude::*;
 
-/// A world with everything that playing it needs.
-struct Arena {
-    world: World,
-    planner: Planner,
-    best: Plan,
-    simulator: Simulator,
-}
-
-impl Arena {
-    fn new(world: World) -> Arena {
-        let planner = Planner::new(&world).unwrap();
-        Arena { best: planner.plan(), simulator: Simulator::new(&world).unwrap(), planner, world }
-    }
-
-    fn run(&self) -> Run<'_> {
-        Run::new(&self.simulator, &self.planner, &self.best.value_hs, 4)
-    }
-
-    fn told(&self) -> Knowledge {
-        Knowledge::of(&self.world)
-    }
+/// What a learner is told of the world of an arena.
+fn told(arena: &Arena) -> Knowledge {
+    Knowledge::of(arena.world())
 }
 
 fn small(seed: u64) -> Arena {
@@ -39,7 +21,7 @@ fn small(seed: u64) -> Arena {
         seed,
         ..Default::default()
     };
-    Arena::new(linear.world().unwrap())
+    Arena::new(&linear.world().unwrap()).unwrap()
 }
 
 fn options(name: &str) -> LinearOptions {
@@ -84,10 +66,10 @@ fn settings() -> Vec<LinearOptions> {
 #[test]
 fn every_linear_learner_goes_on_after_any_episode() {
     let arena = small(1);
-    for told in [arena.told(), arena.told().without_rewards()] {
+    for told in [told(&arena), told(&arena).without_rewards()] {
         for options in settings() {
             let mut learner = LinearLearner::new(&told, options.clone()).unwrap();
-            let mut run = arena.run();
+            let mut run = arena.run(4);
             for stop in 0..12 {
                 let again = LinearLearner::restore(&told, &learner.save()).unwrap();
                 goes_on(&run, &learner, again, 12 - stop, &format!("{options:?} at {stop}"));
@@ -102,11 +84,11 @@ fn learners_go_on_around_the_steps_at_which_their_factor_is_computed_afresh() {
     // 512 steps lie between two refreshes: at three steps an episode the first falls into episode 171, the second into 342.
     let arena = small(2);
     for options in settings() {
-        let mut learner = LinearLearner::new(&arena.told(), options.clone()).unwrap();
-        let mut run = arena.run();
+        let mut learner = LinearLearner::new(&told(&arena), options.clone()).unwrap();
+        let mut run = arena.run(4);
         play(&mut run, &mut learner, 168);
         for stop in 168..174 {
-            let again = LinearLearner::restore(&arena.told(), &learner.save()).unwrap();
+            let again = LinearLearner::restore(&told(&arena), &learner.save()).unwrap();
             goes_on(&run, &learner, again, 175, &format!("{options:?} at {stop}"));
             run.episode(&mut learner);
         }
@@ -116,16 +98,16 @@ fn learners_go_on_around_the_steps_at_which_their_factor_is_computed_afresh() {
 #[test]
 fn a_learner_that_was_given_its_features_needs_them_again() {
     let arena = small(1);
-    let told = arena.told();
+    let told = told(&arena);
     let features = |slope: f64| {
-        Features::from_fn(&arena.world, 3, Norms::Scale, |s, c, phi| {
+        Features::from_fn(arena.world(), 3, Norms::Scale, |s, c, phi| {
             phi.copy_from_slice(&[1.0, s[0] as f64, slope * c[0] as f64]);
         })
         .unwrap()
     };
     let given = features(1.0);
     let mut learner = LinearLearner::with_features(&told, &given, options("c-lsvi-ucb")).unwrap();
-    let mut run = arena.run();
+    let mut run = arena.run(4);
     play(&mut run, &mut learner, 9);
     let again = LinearLearner::restore_with_features(&told, &given, &learner.save()).unwrap();
     goes_on(&run, &learner, again, 5, "given features");
@@ -138,8 +120,8 @@ fn a_learner_that_was_given_its_features_needs_them_again() {
 #[test]
 fn the_size_of_the_file_does_not_grow_with_the_run() {
     let arena = small(3);
-    let mut learner = LinearLearner::new(&arena.told(), options("c-lsvi-ucb")).unwrap();
-    let mut run = arena.run();
+    let mut learner = LinearLearner::new(&told(&arena), options("c-lsvi-ucb")).unwrap();
+    let mut run = arena.run(4);
     let mut longest = [0, 0];
     for episode in 0..700 {
         run.episode(&mut learner);
@@ -156,10 +138,10 @@ fn a_learner_of_either_kind_is_restored_from_its_text_alone() {
         ["c-lsvi-ucb", "c-rlsvi:unknown=rewards", "lsvi-ucb:features=one-hot", "c-ucbvi", "c-psrl:unknown=kernel"]
     {
         let spec: LearnerSpec = name.parse().unwrap();
-        let mut learner = spec.learner(&arena.world, 20, 1).unwrap();
-        let mut run = arena.run();
+        let mut learner = spec.learner(arena.world(), 20, 1).unwrap();
+        let mut run = arena.run(4);
         play(&mut run, &mut learner, 6);
-        let mut again = dowise::Learner::restore_in(&arena.world, &learner.save()).unwrap();
+        let mut again = dowise::Learner::restore_in(arena.world(), &learner.save()).unwrap();
         let mut other = run.clone();
         assert_eq!(play(&mut run, &mut learner, 6), play(&mut other, &mut again, 6), "{name}");
         assert_eq!((again.save(), again.episodes()), (learner.save(), 12), "{name}");
@@ -169,10 +151,10 @@ fn a_learner_of_either_kind_is_restored_from_its_text_alone() {
 #[test]
 fn a_run_that_is_stopped_goes_on_with_the_same_draws() {
     let arena = small(1);
-    let mut learner = LinearLearner::new(&arena.told(), options("c-rlsvi")).unwrap();
-    let mut whole = arena.run();
+    let mut learner = LinearLearner::new(&told(&arena), options("c-rlsvi")).unwrap();
+    let mut whole = arena.run(4);
     play(&mut whole, &mut learner, 7);
-    let mut later = arena.run();
+    let mut later = arena.run(4);
     later.go_on(whole.position());
     assert_eq!(later.position(), whole.position());
     let mut again = learner.clone();
@@ -182,19 +164,19 @@ fn a_run_that_is_stopped_goes_on_with_the_same_draws() {
 }
 
 fn saved(arena: &Arena, episodes: u64) -> String {
-    let mut learner = LinearLearner::new(&arena.told(), options("c-lsvi-ucb")).unwrap();
-    play(&mut arena.run(), &mut learner, episodes);
+    let mut learner = LinearLearner::new(&told(arena), options("c-lsvi-ucb")).unwrap();
+    play(&mut arena.run(4), &mut learner, episodes);
     learner.save()
 }
 
 #[test]
 fn another_world_another_version_and_damage_are_told_apart() {
     let arena = small(1);
-    let told = arena.told();
+    let told = told(&arena);
     let text = saved(&arena, 180);
     let refused = |told: &Knowledge, text: &str| LinearLearner::restore(told, text).unwrap_err().to_string();
     assert!(LinearLearner::restore(&told, &text).is_ok());
-    for other in [told.clone().without_rewards(), small(2).told()] {
+    for other in [told.clone().without_rewards(), self::told(&small(2))] {
         assert_eq!(
             refused(&other, &text),
             format!(
@@ -245,8 +227,8 @@ proptest! {
         let end = (start + cut).min(text.len());
         let mutated = format!("{}{with}{}", &text[..start], &text[end..]);
         // Either it is refused, or it goes on, past the next refresh too.
-        if let Ok(mut learner) = LinearLearner::restore(&arena.told(), &mutated) {
-            play(&mut arena.run(), &mut learner, 175);
+        if let Ok(mut learner) = LinearLearner::restore(&told(&arena), &mutated) {
+            play(&mut arena.run(4), &mut learner, 175);
         }
     }
 }

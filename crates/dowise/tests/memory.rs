@@ -3,8 +3,9 @@
 mod common;
 
 use common::random_world::{Sizes, random_world};
+use dowise::kernel::Kernel;
 use dowise::worlds::ManyLevers;
-use dowise::{Kernel, Knowledge, Learner, Planner, Preset, World};
+use dowise::{Knowledge, Learner, Planner, Preset, World};
 
 #[test]
 fn bytes_grow_with_the_states_and_hardly_with_the_interventions() {

@@ -6,9 +6,9 @@ mod saved;
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 
+use dowise::Agent;
 use dowise::learn::{AnyLearner, LearnerSpec};
-use dowise::{Agent, Run};
-use dowise_study::{Environment, StudyError, WorldChoice};
+use dowise_study::{StudyError, WorldChoice};
 
 use self::report::Report;
 use self::saved::{Resumed, SavedRun};
@@ -77,10 +77,10 @@ pub(crate) fn run(args: Args, output: &Output) -> Result<Status, Failure> {
         None => SavedRun::new(args.learner.parse().map_err(|e| fail(StudyError::Learner(e)))?, args.seed),
     };
     let (spec, seed): (LearnerSpec, u64) = (state.learner.clone(), state.seed);
-    let environment = Environment::new(&choice, seed).map_err(fail)?;
+    let arena = choice.arena(seed).map_err(fail)?;
     let mut learner = match &resumed {
-        Some(resumed) => resumed.learner(environment.world())?,
-        None => AnyLearner::new(&spec, environment.world(), args.episodes.unwrap_or(EPISODES), seed).map_err(|e| {
+        Some(resumed) => resumed.learner(arena.world())?,
+        None => AnyLearner::new(&spec, arena.world(), args.episodes.unwrap_or(EPISODES), seed).map_err(|e| {
             fail(StudyError::Learn { learner: spec.to_string(), world: choice.to_string(), source: e.into() })
         })?,
     };
@@ -96,7 +96,7 @@ pub(crate) fn run(args: Args, output: &Output) -> Result<Status, Failure> {
     }
     let stop = interrupt::flag();
     let progress = Progress::new(output, episodes, "episodes");
-    let mut run = Run::new(&environment.simulator, &environment.planner, &environment.best.value_hs, seed);
+    let mut run = arena.run(seed);
     if let Some(position) = state.position {
         run.go_on(position);
     }
@@ -121,7 +121,7 @@ pub(crate) fn run(args: Args, output: &Output) -> Result<Status, Failure> {
     }
     // A policy is one of an episode: the one that would be followed next has learned from all of them.
     learner.begin_episode();
-    let report = Report::new(&environment, &mut learner, &state, args.rows);
+    let report = Report::new(&arena, &mut learner, &state, args.rows);
     if args.json {
         output.json(&report)?;
     } else {

@@ -17,7 +17,9 @@ pub(crate) use allowed::any_allowed;
 pub(crate) use anchor::Anchor;
 pub use elimination::TooLarge;
 pub(crate) use group::Group;
-pub(crate) use search::{Scratch, Tie, pick, weigh};
+#[cfg(feature = "probes")]
+pub(crate) use search::weigh;
+pub(crate) use search::{Scratch, Tie, pick};
 
 /// Why P(c | s, do(a)) cannot be computed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -2,6 +2,7 @@
 
 mod analysis;
 mod build;
+mod builder;
 mod factored_view;
 mod features;
 mod interventions;
@@ -16,6 +17,7 @@ use std::sync::Arc;
 
 pub use analysis::{Analysis, Bound, Cells, Unknown, VariableSize};
 pub(crate) use build::{MOST_VALUES, nearest};
+pub use builder::{Names, Values, WorldBuilder};
 pub use factored_view::{Dependent, FactoredView, Outside};
 pub use features::FeatureMap;
 pub use interventions::{Action, Forbid, Interventions, Setting};

@@ -272,6 +272,18 @@ impl World {
         (&variable.name, &variable.values[digit])
     }
 
+    /// A state in words: `mood=low rain=yes`.
+    pub fn describe_state(&self, state: usize) -> String {
+        let pairs = self.state_names(state);
+        pairs.iter().map(|(k, v)| format!("{k}={v}")).collect::<Vec<_>>().join(" ")
+    }
+
+    /// An intervention in words, levers left alone left out: `shoes=door call=yes`, or `nothing`.
+    pub fn describe_intervention(&self, action: Action) -> String {
+        let set: Vec<String> = self.action_names(action).iter().map(|(k, v)| format!("{k}={v}")).collect();
+        if set.is_empty() { "nothing".into() } else { set.join(" ") }
+    }
+
     /// `do(subject = emoji, hour = evening)`.
     pub fn describe_action(&self, action: Action) -> String {
         let set: Vec<String> = self.action_names(action).iter().map(|(k, v)| format!("{k} = {v}")).collect();

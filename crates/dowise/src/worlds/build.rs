@@ -1,59 +1,14 @@
-//! Short ways to fill in a [`WorldSpec`] from code, shared by the generators.
+//! Rows with patterns and checks of settings, shared by the generators.
 
 use super::GeneratorError;
-use crate::world::{
-    Form, InterventionSpec, Kind, Located, MechanismSpec, Outcome, Pattern, RewardForm, RewardRow, RewardSpec, RowSpec,
-    StartSpec, VariableSpec, WorldSpec,
-};
-
-/// A world with nothing in it yet: all levers set, uniform start.
-pub(super) fn world(name: String, about: String, horizon: u64) -> WorldSpec {
-    WorldSpec {
-        name,
-        about,
-        horizon: horizon.into(),
-        variables: vec![],
-        transitions: vec![],
-        mechanisms: vec![],
-        rewards: vec![],
-        reward_range: None,
-        interventions: InterventionSpec::default(),
-        start: StartSpec::Uniform,
-    }
-}
-
-pub(super) fn variable(kind: Kind, name: &str, values: &[String]) -> VariableSpec {
-    let values = values.iter().map(|v| v.as_str().into()).collect();
-    VariableSpec { name: name.into(), kind, values, values_at: None, costs: vec![] }
-}
-
-/// The values "0", "1", …
-pub(super) fn numbered(n: usize) -> Vec<String> {
-    (0..n).map(|i| i.to_string()).collect()
-}
-
-pub(super) fn words(words: &[&str]) -> Vec<String> {
-    words.iter().map(|w| (*w).to_owned()).collect()
-}
-
-pub(super) fn located(names: &[impl AsRef<str>]) -> Vec<Located<String>> {
-    names.iter().map(|n| n.as_ref().into()).collect()
-}
-
-pub(super) fn mechanism(children: &[impl AsRef<str>], parents: &[impl AsRef<str>], form: Form) -> MechanismSpec {
-    MechanismSpec { children: located(children), parents: located(parents), form, at: None }
-}
-
-pub(super) fn reward(name: &str, scope: &[impl AsRef<str>], form: RewardForm) -> RewardSpec {
-    RewardSpec { name: name.into(), scope: located(scope), form, range: None, random: false, at: None }
-}
+use crate::world::{Outcome, Pattern, RewardRow, RowSpec};
 
 /// `when` one value each for these variables.
 pub(super) fn when(pairs: &[(&str, &str)]) -> Pattern {
     pairs.iter().map(|&(name, value)| (name.into(), vec![value.into()])).collect()
 }
 
-/// A row that moves a state factor by so many places, with these probabilities (those of probability 0 left out).
+/// A row that moves a state factor by these numbers of places, with their probabilities (those of probability 0 left out).
 pub(super) fn shift_row(pattern: Pattern, by: &[(i64, f64)]) -> RowSpec {
     let by = by.iter().copied().filter(|&(_, p)| p > 0.0).collect();
     RowSpec { when: pattern, outcome: Outcome::Shift { of: None, by }, at: None }

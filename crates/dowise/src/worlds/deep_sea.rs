@@ -4,10 +4,9 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 use super::GeneratorError;
-use super::build::{
-    at_least, mechanism, numbered, probability, reward, reward_row, shift_row, table_len, variable, when, words, world,
-};
-use crate::world::{Form, Kind, Outcome, RewardForm, StartSpec, WorldSpec};
+use super::build::{at_least, probability, reward_row, shift_row, table_len, when};
+use crate::World;
+use crate::world::WorldSpec;
 
 /// A diver sinks one row per step and drifts one column left or right; the treasure lies in the far right corner.
 ///
@@ -55,13 +54,6 @@ impl DeepSea {
              to cell (seed {1}).",
             self.size, self.seed
         );
-        let mut spec = world("Causal deep sea".into(), about, size);
-        let levers: Vec<String> = (1..=self.levers).map(|i| format!("fin{i}")).collect();
-        spec.variables.push(variable(Kind::State, "row", &numbered(self.size)));
-        spec.variables.push(variable(Kind::State, "column", &numbered(self.size)));
-        spec.variables.extend(levers.iter().map(|l| variable(Kind::Lever, l, &numbered(self.levels))));
-        spec.variables.push(variable(Kind::Key, "step", &words(&["left", "right"])));
-
         let mut rng = ChaCha8Rng::seed_from_u64(self.seed);
         let n_actions = n_rows / (self.size * self.size);
         let mut table = [1.0 - self.slip, self.slip].repeat(n_rows);
@@ -69,34 +61,41 @@ impl DeepSea {
             let right = 2 * rng.random_range(0..n_actions as u64) as usize;
             cell[right..right + 2].copy_from_slice(&[self.slip, 1.0 - self.slip]);
         }
-        let parents: Vec<&str> = ["row", "column"].into_iter().chain(levers.iter().map(String::as_str)).collect();
-        spec.mechanisms.push(mechanism(&["step"], &parents, Form::Table(table)));
-
         let sink = vec![shift_row(vec![], &[(1, 1.0)])];
-        spec.transitions.push(mechanism(&["row"], &["row"], Form::Rows(sink)));
         let drift = vec![
             shift_row(when(&[("step", "right")]), &[(1, 1.0)]),
             shift_row(when(&[("step", "left")]), &[(-1, 1.0)]),
         ];
-        spec.transitions.push(mechanism(&["column"], &["column", "step"], Form::Rows(drift)));
-
         let last = (self.size - 1).to_string();
         let corner = when(&[("row", &last), ("column", &last), ("step", "right")]);
         let treasure = vec![reward_row(corner, 1.0), reward_row(vec![], 0.0)];
-        spec.rewards.push(reward("treasure", &["row", "column", "step"], RewardForm::Rows(treasure)));
         // The usual cost of 0.01 / N for going right, paid out for going left instead, so that no reward is negative.
         let rest = vec![reward_row(when(&[("step", "left")]), 0.01 / self.size as f64), reward_row(vec![], 0.0)];
-        spec.rewards.push(reward("rest", &["step"], RewardForm::Rows(rest)));
-        spec.reward_range = Some([0.0, 1.0].into());
-        let start = ["row", "column"].map(|factor| (factor.into(), Outcome::Is("0".into())));
-        spec.start = StartSpec::PerFactor(start.into());
-        Ok(spec)
+
+        let levers: Vec<String> = (1..=self.levers).map(|i| format!("fin{i}")).collect();
+        let parents: Vec<&str> = ["row", "column"].into_iter().chain(levers.iter().map(String::as_str)).collect();
+        let builder =
+            World::builder("Causal deep sea", size).about(about).state("row", self.size).state("column", self.size);
+        Ok(levers
+            .iter()
+            .fold(builder, |builder, lever| builder.lever(lever, self.levels))
+            .key("step", ["left", "right"])
+            .mechanism("step", parents, table)
+            .next("row", "row", sink)
+            .next("column", ["column", "step"], drift)
+            .reward("treasure", ["row", "column", "step"], treasure)
+            .reward("rest", "step", rest)
+            .reward_range([0.0, 1.0])
+            .start("row", "0")
+            .start("column", "0")
+            .spec())
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::world::Form;
 
     fn right_in_each_cell(seed: u64) -> Vec<usize> {
         let Form::Table(table) = DeepSea { seed, ..DeepSea::default() }.spec().unwrap().mechanisms.remove(0).form

@@ -4,9 +4,9 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 use super::GeneratorError;
-use super::build::{at_least, mechanism, numbered, probability, reward, table_len, variable, world};
+use super::build::{at_least, probability, table_len};
 use crate::variates::{exponential, gamma};
-use crate::world::{FeatureForm, FeatureSpec, Form, Kind, RewardForm, World, WorldError, WorldSpec};
+use crate::world::{FeatureForm, FeatureSpec, World, WorldError, WorldSpec};
 
 /// Weight of each anchor in the Dirichlet distribution of φ: below 1, so that a pair leans on a few anchors.
 const ANCHOR_WEIGHT: f64 = 0.3;
@@ -72,17 +72,18 @@ impl Linear {
         let about = format!(
             "A random causal linear MDP with {dimension} features, at distance {distance} from linear, seed {seed}."
         );
-        let mut spec = world("Random causal linear MDP".into(), about, self.horizon);
         let names: Vec<String> = (1..=*levers).map(|i| format!("x{i}")).collect();
-        spec.variables.push(variable(Kind::State, "s", &numbered(*states)));
-        spec.variables.extend(names.iter().map(|n| variable(Kind::Lever, n, &numbered(*levels))));
-        spec.variables.push(variable(Kind::Key, "z", &numbered(*causes)));
         let parents: Vec<&str> = std::iter::once("s").chain(names.iter().map(String::as_str)).collect();
-        spec.mechanisms.push(mechanism(&["z"], &parents, Form::Table(draw.kernel)));
-        spec.transitions.push(mechanism(&["s"], &["s", "z"], Form::Table(draw.next)));
-        spec.rewards.push(reward("r", &["s", "z"], RewardForm::Table(draw.reward)));
-        spec.reward_range = Some([0.0, 1.0].into());
-        Ok(spec)
+        let builder = World::builder("Random causal linear MDP", self.horizon).about(about).state("s", *states);
+        Ok(names
+            .iter()
+            .fold(builder, |builder, lever| builder.lever(lever, *levels))
+            .key("z", *causes)
+            .mechanism("z", parents, draw.kernel)
+            .next("s", ["s", "z"], draw.next)
+            .reward("r", ["s", "z"], draw.reward)
+            .reward_range([0.0, 1.0])
+            .spec())
     }
 
     /// φ(s, z) of the world.

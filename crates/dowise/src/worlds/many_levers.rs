@@ -4,8 +4,9 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 use super::GeneratorError;
-use super::build::{mechanism, numbered, reward, table_len, variable, world};
-use crate::world::{Effect, Form, Kind, RewardForm, WorldSpec};
+use super::build::table_len;
+use crate::World;
+use crate::world::{Effect, Form, WorldSpec};
 
 /// Binary state factors and binary key variables; every key variable has levers of its own.
 ///
@@ -56,15 +57,15 @@ impl ManyLevers {
             "{} binary state factors, {} binary key variables with {} levers of {} values each, seed {}.",
             self.factors, self.keys, self.levers, self.levels, self.seed
         );
-        let mut spec = world("Many levers".into(), about, self.horizon);
+        let mut builder = World::builder("Many levers", self.horizon).about(about);
         let mut rng = ChaCha8Rng::seed_from_u64(self.seed);
         let state: Vec<String> = (1..=self.factors).map(|i| format!("s{i}")).collect();
         let keys: Vec<String> = (1..=self.keys).map(|i| format!("z{i}")).collect();
-        spec.variables.extend(state.iter().map(|s| variable(Kind::State, s, &numbered(2))));
+        builder = state.iter().fold(builder, |builder, factor| builder.state(factor, 2));
         for (j, key) in keys.iter().enumerate() {
             let levers: Vec<String> = (1..=self.levers).map(|i| format!("x{}_{i}", j + 1)).collect();
-            spec.variables.push(variable(Kind::Key, key, &numbered(2)));
-            spec.variables.extend(levers.iter().map(|x| variable(Kind::Lever, x, &numbered(self.levels))));
+            builder = builder.key(key, 2);
+            builder = levers.iter().fold(builder, |builder, lever| builder.lever(lever, self.levels));
             let mut parents: Vec<(&String, usize)> = levers.iter().map(|x| (x, self.levels)).collect();
             if self.factors > 0 {
                 parents.push((&state[j % self.factors], 2));
@@ -82,27 +83,26 @@ impl ManyLevers {
                 }
             }
             let names: Vec<&String> = parents.iter().map(|(name, _)| *name).collect();
-            spec.mechanisms.push(mechanism(&[key], &names, Form::Logit { base: vec![0.0], effects }));
+            builder = builder.mechanism(key.as_str(), names, Form::Logit { base: vec![0.0], effects });
         }
         let scopes: Vec<Vec<&String>> = state.iter().map(|s| std::iter::once(s).chain(&keys).collect()).collect();
         for (factor, scope) in state.iter().zip(&scopes) {
             let row = |p: f64| [1.0 - p, p];
-            let table = (0..rows).flat_map(|_| row(rng.random())).collect();
-            spec.transitions.push(mechanism(&[factor], scope, Form::Table(table)));
+            let table: Vec<f64> = (0..rows).flat_map(|_| row(rng.random())).collect();
+            builder = builder.next(factor, scope, table);
         }
         for (i, scope) in scopes.iter().enumerate() {
-            let table = (0..rows).map(|_| rng.random::<f64>() / self.factors as f64).collect();
-            spec.rewards.push(reward(&format!("r{}", i + 1), scope, RewardForm::Table(table)));
+            let table: Vec<f64> = (0..rows).map(|_| rng.random::<f64>() / self.factors as f64).collect();
+            builder = builder.reward(format!("r{}", i + 1), scope, table);
         }
-        spec.reward_range = Some([0.0, 1.0].into());
-        Ok(spec)
+        Ok(builder.reward_range([0.0, 1.0]).spec())
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Kernel, World};
+    use crate::kernel::Kernel;
 
     #[test]
     fn a_billion_interventions_come_down_to_two_for_each_key_variable() {

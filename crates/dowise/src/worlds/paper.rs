@@ -4,9 +4,10 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 use super::GeneratorError;
-use super::build::{at_least, mechanism, numbered, reward, table_len, variable, world};
+use super::build::{at_least, table_len};
+use crate::World;
 use crate::variates::exponential;
-use crate::world::{Form, Kind, RewardForm, WorldSpec};
+use crate::world::WorldSpec;
 
 /// Binary state factors, levers that act on binary key variables, everything drawn at random.
 ///
@@ -70,38 +71,35 @@ impl Paper {
             if self.normalise { "" } else { ", rewards not normalised" },
             if self.joint { "" } else { ", each key variable with a lever of its own" }
         );
-        let mut spec = world("Random causal factored MDP".into(), about, self.horizon);
+        let mut builder = World::builder("Random causal factored MDP", self.horizon).about(about);
         let name = |letter: &str, n: usize| -> Vec<String> { (1..=n).map(|i| format!("{letter}{i}")).collect() };
         let (state, levers, keys) = (name("s", self.factors), name("x", self.levers), name("z", self.levers));
-        for (kind, names, size) in
-            [(Kind::State, &state, 2), (Kind::Lever, &levers, self.levels), (Kind::Key, &keys, 2)]
-        {
-            spec.variables.extend(names.iter().map(|n| variable(kind, n, &numbered(size))));
-        }
+        builder = state.iter().fold(builder, |builder, factor| builder.state(factor, 2));
+        builder = levers.iter().fold(builder, |builder, lever| builder.lever(lever, self.levels));
+        builder = keys.iter().fold(builder, |builder, key| builder.key(key, 2));
 
         if self.joint {
             let parents: Vec<&String> = state.iter().chain(&levers).collect();
             let table = simplex_rows(table_len / n_z, n_z, &mut rng);
-            spec.mechanisms.push(mechanism(&keys, &parents, Form::Table(table)));
+            builder = builder.mechanism(&keys, parents, table);
         } else {
             for (key, lever) in keys.iter().zip(&levers) {
                 let parents: Vec<&String> = state.iter().chain([lever]).collect();
                 let table = simplex_rows(table_len / 2, 2, &mut rng);
-                spec.mechanisms.push(mechanism(&[key], &parents, Form::Table(table)));
+                builder = builder.mechanism(key.as_str(), parents, table);
             }
         }
         let scopes: Vec<Vec<&String>> = state.iter().map(|s| std::iter::once(s).chain(&keys).collect()).collect();
         for (factor, scope) in state.iter().zip(&scopes) {
             let table = simplex_rows(2 * n_z, 2, &mut rng);
-            spec.transitions.push(mechanism(&[factor], scope, Form::Table(table)));
+            builder = builder.next(factor, scope, table);
         }
         let share = if self.normalise { self.factors as f64 } else { 1.0 };
         for (i, scope) in scopes.iter().enumerate() {
-            let table = (0..2 * n_z).map(|_| rng.random::<f64>() / share).collect();
-            spec.rewards.push(reward(&format!("r{}", i + 1), scope, RewardForm::Table(table)));
+            let table: Vec<f64> = (0..2 * n_z).map(|_| rng.random::<f64>() / share).collect();
+            builder = builder.reward(format!("r{}", i + 1), scope, table);
         }
-        spec.reward_range = Some([0.0, self.factors as f64 / share].into());
-        Ok(spec)
+        Ok(builder.reward_range([0.0, self.factors as f64 / share]).spec())
     }
 }
 
@@ -118,6 +116,7 @@ fn simplex_rows(n_rows: usize, n_values: usize, rng: &mut ChaCha8Rng) -> Vec<f64
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::world::{Form, RewardForm};
 
     fn joint(paper: &Paper) -> Vec<f64> {
         match paper.spec().unwrap().mechanisms.remove(0).form {

@@ -4,10 +4,9 @@ use rand::{SeedableRng, seq::SliceRandom};
 use rand_chacha::ChaCha8Rng;
 
 use super::GeneratorError;
-use super::build::{
-    at_least, mechanism, numbered, probability, reward, reward_row, shift_row, table_len, variable, when, words, world,
-};
-use crate::world::{Form, Kind, Outcome, RewardForm, StartSpec, WorldSpec};
+use super::build::{at_least, probability, reward_row, shift_row, table_len, when};
+use crate::World;
+use crate::world::WorldSpec;
 
 /// A swimmer in a river that flows to the left; a little food lies on the left bank, a feast waits at the right end.
 ///
@@ -62,14 +61,6 @@ impl RiverSwim {
             n_rows,
             self.seed
         );
-        let mut spec = world("Causal river-swim".into(), about, self.horizon);
-        spec.variables = vec![
-            variable(Kind::State, "position", &numbered(self.positions)),
-            variable(Kind::Lever, "effort", &numbered(self.levels)),
-            variable(Kind::Lever, "stroke", &numbered(self.levels)),
-            variable(Kind::Key, "push", &words(&["back", "still", "forward"])),
-        ];
-
         let mut order: Vec<usize> = (0..n_rows).collect();
         order.shuffle(&mut ChaCha8Rng::seed_from_u64(self.seed));
         // Good combinations hold the current (still); the others are mostly carried back by it.
@@ -78,31 +69,36 @@ impl RiverSwim {
         for &good in order.iter().take(self.good) {
             table[3 * good..3 * good + 3].copy_from_slice(&row(self.forward, 0.1));
         }
-        spec.mechanisms.push(mechanism(&["push"], &["effort", "stroke"], Form::Table(table)));
-
-        let rows = vec![
+        let moves = vec![
             shift_row(when(&[("push", "forward")]), &[(1, 0.95), (0, 0.05)]),
             shift_row(when(&[("push", "still")]), &[(0, 0.95), (-1, 0.05)]),
             shift_row(when(&[("push", "back")]), &[(-1, 1.0)]),
         ];
-        spec.transitions.push(mechanism(&["position"], &["position", "push"], Form::Rows(rows)));
-
         let last = (self.positions - 1).to_string();
-        let rows = vec![
+        let food = vec![
             reward_row(when(&[("position", &last), ("push", "forward")]), 1.0),
             reward_row(when(&[("position", "0"), ("push", "back")]), CRUMB),
             reward_row(vec![], 0.0),
         ];
-        spec.rewards.push(reward("food", &["position", "push"], RewardForm::Rows(rows)));
-        spec.reward_range = Some([0.0, 1.0].into());
-        spec.start = StartSpec::PerFactor(vec![("position".into(), Outcome::Is("0".into()))]);
-        Ok(spec)
+        Ok(World::builder("Causal river-swim", self.horizon)
+            .about(about)
+            .state("position", self.positions)
+            .lever("effort", self.levels)
+            .lever("stroke", self.levels)
+            .key("push", ["back", "still", "forward"])
+            .mechanism("push", ["effort", "stroke"], table)
+            .next("position", ["position", "push"], moves)
+            .reward("food", ["position", "push"], food)
+            .reward_range([0.0, 1.0])
+            .start("position", "0")
+            .spec())
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::world::Form;
 
     fn table(river: &RiverSwim) -> Vec<f64> {
         match river.spec().unwrap().mechanisms.remove(0).form {

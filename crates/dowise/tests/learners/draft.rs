@@ -1,13 +1,11 @@
 //! Small worlds put together by name, with tables given or drawn.
 
 use dowise::World;
-use dowise::world::{
-    Form, InterventionSpec, Kind, MechanismSpec, RewardForm, RewardSpec, SetSpec, StartSpec, VariableSpec, WorldSpec,
-};
+use dowise::world::{Kind, SetSpec, WorldBuilder, WorldSpec};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-/// A world in the making.
+/// A world in the making, and what draws its tables.
 #[derive(Clone)]
 pub(crate) struct Draft {
     pub(crate) spec: WorldSpec,
@@ -16,25 +14,16 @@ pub(crate) struct Draft {
 
 impl Draft {
     pub(crate) fn new(horizon: u64, seed: u64) -> Draft {
-        let spec = WorldSpec {
-            name: "a small world".into(),
-            about: String::new(),
-            horizon: horizon.into(),
-            variables: vec![],
-            transitions: vec![],
-            mechanisms: vec![],
-            rewards: vec![],
-            reward_range: None,
-            interventions: InterventionSpec::default(),
-            start: StartSpec::Uniform,
-        };
+        let spec = World::builder("a small world", horizon).spec();
         Draft { spec, rng: ChaCha8Rng::seed_from_u64(seed) }
     }
 
-    pub(crate) fn variable(mut self, kind: Kind, name: &str, size: usize) -> Draft {
-        let values = (0..size).map(|v| v.to_string().as_str().into()).collect();
-        self.spec.variables.push(VariableSpec { name: name.into(), kind, values, values_at: None, costs: vec![] });
-        self
+    fn with(self, step: impl FnOnce(WorldBuilder) -> WorldBuilder) -> Draft {
+        Draft { spec: step(self.spec.into()).spec(), ..self }
+    }
+
+    pub(crate) fn variable(self, kind: Kind, name: &str, size: usize) -> Draft {
+        self.with(|builder| builder.variable(kind, name, size))
     }
 
     pub(crate) fn state(self, name: &str, size: usize) -> Draft {
@@ -60,9 +49,8 @@ impl Draft {
         self
     }
 
-    pub(crate) fn set(mut self, set: SetSpec) -> Draft {
-        self.spec.interventions.set = set;
-        self
+    pub(crate) fn set(self, set: SetSpec) -> Draft {
+        self.with(|builder| builder.set(set))
     }
 
     fn size(&self, name: &str) -> usize {
@@ -83,15 +71,9 @@ impl Draft {
         table
     }
 
-    fn spec_of(children: &[&str], parents: &[&str], table: Vec<f64>) -> MechanismSpec {
-        let names = |n: &[&str]| n.iter().map(|&n| n.into()).collect();
-        MechanismSpec { children: names(children), parents: names(parents), form: Form::Table(table), at: None }
-    }
-
     /// P(children | parents) with this table.
-    pub(crate) fn given(mut self, children: &[&str], parents: &[&str], table: Vec<f64>) -> Draft {
-        self.spec.mechanisms.push(Draft::spec_of(children, parents, table));
-        self
+    pub(crate) fn given(self, children: &[&str], parents: &[&str], table: Vec<f64>) -> Draft {
+        self.with(|builder| builder.mechanism(children, parents, table))
     }
 
     /// P(children | parents), drawn.
@@ -101,9 +83,8 @@ impl Draft {
     }
 
     /// P(next value | scope) with this table.
-    pub(crate) fn next_given(mut self, factor: &str, scope: &[&str], table: Vec<f64>) -> Draft {
-        self.spec.transitions.push(Draft::spec_of(&[factor], scope, table));
-        self
+    pub(crate) fn next_given(self, factor: &str, scope: &[&str], table: Vec<f64>) -> Draft {
+        self.with(|builder| builder.next(factor, scope, table))
     }
 
     /// P(next value | scope), drawn.
@@ -113,19 +94,15 @@ impl Draft {
     }
 
     /// A reward term with this table.
-    pub(crate) fn pays(mut self, name: &str, scope: &[&str], table: Vec<f64>) -> Draft {
-        let scope = scope.iter().map(|&n| n.into()).collect();
-        let form = RewardForm::Table(table);
-        self.spec.rewards.push(RewardSpec { name: name.into(), scope, form, range: None, random: false, at: None });
-        self
+    pub(crate) fn pays(self, name: &str, scope: &[&str], table: Vec<f64>) -> Draft {
+        self.with(|builder| builder.reward(name, scope, table))
     }
 
     /// A reward term with numbers drawn between two ends; `random`: what is paid is one of the ends.
     pub(crate) fn pays_between(mut self, name: &str, scope: &[&str], [lo, hi]: [f64; 2], random: bool) -> Draft {
-        let table = (0..self.rows(scope)).map(|_| lo + (hi - lo) * self.rng.random::<f64>()).collect();
-        let mut draft = self.pays(name, scope, table);
-        let term = draft.spec.rewards.last_mut().expect("just made");
-        (term.range, term.random) = (Some([lo, hi].into()), random);
+        let table: Vec<f64> = (0..self.rows(scope)).map(|_| lo + (hi - lo) * self.rng.random::<f64>()).collect();
+        let mut draft = self.with(|builder| builder.random_reward(name, scope, table, [lo, hi]));
+        draft.spec.rewards.last_mut().expect("just made").random = random;
         draft
     }
 

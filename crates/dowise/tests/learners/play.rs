@@ -3,22 +3,19 @@
 use dowise::learn::{Agent, Observation, RestoreError};
 use dowise::simulate::{Episode, Outcome};
 use dowise::world::Action;
-use dowise::{Knowledge, Learner, Options, Plan, Planner, Run, Simulator, World};
+use dowise::{Knowledge, Learner, Options, Plan, Run, World};
 
-/// A world with everything that playing it needs.
+/// A known world and its best plan, with whole runs of learners.
 pub(crate) struct Arena {
     pub(crate) world: World,
-    pub(crate) planner: Planner,
     pub(crate) optimal: Plan,
-    simulator: Simulator,
+    arena: dowise::Arena,
 }
 
 impl Arena {
     pub(crate) fn new(world: World) -> Arena {
-        let planner = Planner::new(&world).expect("a known world");
-        let optimal = planner.plan();
-        let simulator = Simulator::new(&world).expect("a known world");
-        Arena { world, planner, optimal, simulator }
+        let arena = dowise::Arena::new(&world).expect("a known world");
+        Arena { world, optimal: arena.best().clone(), arena }
     }
 
     pub(crate) fn knowledge(&self) -> Knowledge {
@@ -26,7 +23,7 @@ impl Arena {
     }
 
     pub(crate) fn run(&self, seed: u64) -> Run<'_> {
-        Run::new(&self.simulator, &self.planner, &self.optimal.value_hs, seed)
+        self.arena.run(seed)
     }
 
     /// Regret of each episode of a learner that is told everything but the transitions.

@@ -1,8 +1,9 @@
 //! Least-squares value iteration the plain way: the whole history is swept again for every plan, nothing is kept.
 
+use dowise::kernel::Kernel;
 use dowise::learn::{Agent, Observation};
 use dowise::linear::{LinearLearner, Regression, Rewards};
-use dowise::{Action, Kernel, World};
+use dowise::{Action, World};
 
 /// One step as the regression sees it.
 #[derive(Clone, Copy)]

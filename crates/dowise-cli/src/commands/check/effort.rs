@@ -1,6 +1,7 @@
 //! What planning and learning in a world take: interventions looked at, and memory, before anything is run.
 
-use dowise::{Kernel, Knowledge, Learner, Planner, Preset, World};
+use dowise::kernel::Kernel;
+use dowise::{Knowledge, Learner, Planner, Preset, World};
 use serde::Serialize;
 
 use crate::table::{self, Align};

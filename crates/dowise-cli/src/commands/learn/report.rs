@@ -3,8 +3,7 @@
 use std::collections::BTreeMap;
 
 use dowise::learn::LearnerSpec;
-use dowise::{Action, Agent, Preset, World};
-use dowise_study::Environment;
+use dowise::{Action, Agent, Arena, Preset};
 use serde::Serialize;
 
 use super::saved::SavedRun;
@@ -52,18 +51,13 @@ const RANDOM_POLICIES: usize = 200;
 const SAMPLE: usize = 2000;
 
 impl Report {
-    pub(super) fn new(
-        environment: &Environment,
-        agent: &mut (dyn Agent + Send),
-        run: &SavedRun,
-        rows: usize,
-    ) -> Report {
+    pub(super) fn new(arena: &Arena, agent: &mut (dyn Agent + Send), run: &SavedRun, rows: usize) -> Report {
         let SavedRun { learner: spec, regrets, seed, reward, .. } = run;
         let (seed, reward) = (*seed, *reward);
         let tail = &regrets[regrets.len() - regrets.len().div_ceil(10)..];
         Report {
             schema: "dowise-learn/1",
-            world: environment.world().name().to_owned(),
+            world: arena.world().name().to_owned(),
             learner: spec.to_string(),
             estimate: spec.estimate(),
             episodes: regrets.len(),
@@ -71,10 +65,10 @@ impl Report {
             regret: regrets.iter().sum(),
             regret_at_the_end: tail.iter().sum::<f64>() / tail.len().max(1) as f64,
             reward,
-            best: environment.optimal(),
-            learned: environment.value_of(agent),
-            uniform: environment.uniform(RANDOM_POLICIES, seed),
-            policy: policy(environment, agent.policy(), seed, rows),
+            best: arena.optimal(),
+            learned: arena.value_of(agent.policy()).expect("invariant: an agent's policy is one of its world"),
+            uniform: arena.uniform(RANDOM_POLICIES, seed),
+            policy: policy(arena, agent.policy(), seed, rows),
         }
     }
 
@@ -115,12 +109,12 @@ impl Report {
 }
 
 /// The situations that a policy most often leads to, in order of stages.
-fn policy(environment: &Environment, policy_hs: &[Action], seed: u64, rows: usize) -> Vec<Row> {
-    let world = environment.world();
+fn policy(arena: &Arena, policy_hs: &[Action], seed: u64, rows: usize) -> Vec<Row> {
+    let world = arena.world();
     let n = world.n_states();
-    let values = environment.planner.evaluate(policy_hs).expect("an agent's policy is one of this world");
+    let values = arena.planner().evaluate(policy_hs).expect("invariant: an agent's policy is one of its world");
     let mut visits: BTreeMap<usize, usize> = BTreeMap::new();
-    for i in environment.simulator.visits(policy_hs, SAMPLE, seed) {
+    for i in arena.simulator().visits(policy_hs, SAMPLE, seed) {
         *visits.entry(i).or_default() += 1;
     }
     let mut order: Vec<(usize, usize)> = visits.into_iter().collect();
@@ -129,31 +123,12 @@ fn policy(environment: &Environment, policy_hs: &[Action], seed: u64, rows: usiz
     order.sort_by_key(|&(i, count)| (i / n, std::cmp::Reverse(count), i));
     let row = |(i, count): (usize, usize)| Row {
         stage: i / n + 1,
-        state: state(world, i % n),
+        state: world.describe_state(i % n),
         share: count as f64 / SAMPLE as f64,
-        intervention: intervention(world, policy_hs[i]),
-        loses: (environment.best.value_hs[i] - values[i]).max(0.0),
+        intervention: world.describe_intervention(policy_hs[i]),
+        loses: (arena.best().value_hs[i] - values[i]).max(0.0),
     };
     order.into_iter().map(row).collect()
-}
-
-fn state(world: &World, state: usize) -> String {
-    let digits = world.state_space().digits(state);
-    let pairs = world.state().iter().zip(digits).map(|(&id, v)| {
-        let variable = world.variable(id);
-        format!("{}={}", variable.name, variable.values[v])
-    });
-    pairs.collect::<Vec<_>>().join(" ")
-}
-
-fn intervention(world: &World, action: Action) -> String {
-    let set = world.levers().iter().enumerate().filter_map(|(i, &id)| {
-        let variable = world.variable(id);
-        let v = world.interventions().lever(action, i)?;
-        Some(format!("{}={}", variable.name, variable.values[v]))
-    });
-    let set: Vec<String> = set.collect();
-    if set.is_empty() { "nothing".into() } else { set.join(" ") }
 }
 
 /// The learners and their options.

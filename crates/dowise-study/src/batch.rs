@@ -1,0 +1,215 @@
+//! Many runs at once: worlds are made once and shared, threads never change a number, and whoever waits may stop it.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+
+use dowise::Arena;
+use dowise::learn::LearnerSpec;
+use rayon::prelude::*;
+
+use crate::{RunRecord, StudyError, WorldChoice, run};
+
+/// Where runs are played.
+#[derive(Clone, Debug)]
+pub enum Place {
+    /// In a world that is there.
+    There(Arc<Arena>),
+    /// In a world made from its text; one that is fresh is drawn for each repetition, the same for every learner.
+    Chosen(WorldChoice),
+}
+
+/// One run to be played.
+#[derive(Clone, Debug)]
+pub struct Job {
+    /// Position among the places.
+    pub place: usize,
+    /// Who plays.
+    pub learner: LearnerSpec,
+    /// Number of the repetition, from 0; its seed is that of the batch plus this.
+    pub repetition: u64,
+    /// Episodes at which regret is written down; the last one ends the run.
+    pub checkpoints: Arc<[u64]>,
+}
+
+/// What hears of a batch while it runs, on any of its threads.
+pub trait Listener: Sync {
+    /// An episode of some run has been played.
+    fn episode(&self) {}
+
+    /// A run is done: its position among the jobs, and what came of it. An error ends the batch.
+    fn done(&self, job: usize, record: RunRecord) -> Result<(), StudyError>;
+}
+
+/// Plays all jobs until they are done or `stop` is set; runs that were cut short are not reported.
+///
+/// What comes of a job depends on the job and the seed alone. Jobs that share a world are played one after the other, and the
+/// world goes when the last of them ends.
+pub fn play_batch(
+    places: &[Place],
+    jobs: &[Job],
+    seed: u64,
+    threads: usize,
+    stop: &AtomicBool,
+    listener: &impl Listener,
+) -> Result<(), StudyError> {
+    let worlds = SharedWorlds::new(places, jobs);
+    let mut order: Vec<usize> = (0..jobs.len()).collect();
+    order.sort_by_key(|&i| (jobs[i].place, jobs[i].repetition));
+    let pool = rayon::ThreadPoolBuilder::new()
+        .num_threads(threads)
+        .build()
+        .map_err(|e| StudyError::Settings(format!("cannot start {threads} threads: {e}")))?;
+    pool.install(|| {
+        // One run at a time for each thread, in order, so that worlds are shared and few are there at a time.
+        order.par_iter().with_max_len(1).try_for_each(|&i| {
+            if stop.load(Ordering::Relaxed) {
+                return Ok(());
+            }
+            let job = &jobs[i];
+            let seed = seed + job.repetition;
+            let arena = worlds.take(job, seed)?;
+            let after = |_, _, _| listener.episode();
+            let played = run::play(&arena, &job.learner, seed, &job.checkpoints, stop, after)?;
+            worlds.give_back(job);
+            played.map_or(Ok(()), |record| listener.done(i, record))
+        })
+    })
+}
+
+/// Worlds that several runs play in, made when the first needs them and dropped after the last.
+struct SharedWorlds<'a> {
+    places: &'a [Place],
+    /// Repetitions, that is slots for each place.
+    repetitions: usize,
+    slots: Vec<Mutex<Slot>>,
+}
+
+#[derive(Default)]
+struct Slot {
+    arena: Option<Arc<Arena>>,
+    /// Jobs that have not ended yet.
+    left: usize,
+}
+
+impl<'a> SharedWorlds<'a> {
+    fn new(places: &'a [Place], jobs: &[Job]) -> SharedWorlds<'a> {
+        let repetitions = jobs.iter().map(|job| job.repetition as usize + 1).max().unwrap_or(0);
+        let slots = (0..places.len() * repetitions).map(|_| Mutex::default()).collect();
+        let worlds = SharedWorlds { places, repetitions, slots };
+        jobs.iter().for_each(|job| worlds.slot(job).lock().expect(UNBROKEN).left += 1);
+        worlds
+    }
+
+    fn slot(&self, job: &Job) -> &Mutex<Slot> {
+        let fresh = matches!(&self.places[job.place], Place::Chosen(choice) if choice.is_fresh());
+        // A world that is not drawn afresh is the same for all repetitions.
+        &self.slots[job.place * self.repetitions + if fresh { job.repetition as usize } else { 0 }]
+    }
+
+    /// The world of a job; those who need the same one wait while it is made.
+    fn take(&self, job: &Job, seed: u64) -> Result<Arc<Arena>, StudyError> {
+        let choice = match &self.places[job.place] {
+            Place::There(arena) => return Ok(arena.clone()),
+            Place::Chosen(choice) => choice,
+        };
+        let mut slot = self.slot(job).lock().expect(UNBROKEN);
+        if let Some(arena) = &slot.arena {
+            return Ok(arena.clone());
+        }
+        Ok(slot.arena.insert(Arc::new(choice.arena(seed)?)).clone())
+    }
+
+    /// The job has ended.
+    fn give_back(&self, job: &Job) {
+        let mut slot = self.slot(job).lock().expect(UNBROKEN);
+        slot.left -= 1;
+        if slot.left == 0 {
+            slot.arena = None;
+        }
+    }
+}
+
+const UNBROKEN: &str = "invariant: making a world does not panic";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Keeps the records by job.
+    struct Kept(Mutex<Vec<Option<RunRecord>>>);
+
+    impl Listener for Kept {
+        fn done(&self, job: usize, record: RunRecord) -> Result<(), StudyError> {
+            self.0.lock().unwrap()[job] = Some(RunRecord { seconds: 0.0, ..record });
+            Ok(())
+        }
+    }
+
+    fn jobs(n_places: usize, repetitions: u64) -> Vec<Job> {
+        let mut jobs = Vec::new();
+        for place in 0..n_places {
+            for learner in ["c-psrl", "uniform"] {
+                let job = |repetition| Job {
+                    place,
+                    learner: learner.parse().unwrap(),
+                    repetition,
+                    checkpoints: [5, 20].into(),
+                };
+                jobs.extend((0..repetitions).map(job));
+            }
+        }
+        jobs
+    }
+
+    fn played(places: &[Place], jobs: &[Job], threads: usize, stop: bool) -> Vec<Option<RunRecord>> {
+        let kept = Kept(Mutex::new(vec![None; jobs.len()]));
+        play_batch(places, jobs, 3, threads, &AtomicBool::new(stop), &kept).unwrap();
+        kept.0.into_inner().unwrap()
+    }
+
+    #[test]
+    fn a_batch_is_its_runs_played_one_by_one_on_any_number_of_threads() {
+        let (fresh, fixed) = (WorldChoice::read("paper:factors=1"), WorldChoice::read("river-swim:seed=1"));
+        let there = Arc::new(fixed.arena(0).unwrap());
+        let places = [Place::Chosen(fresh.clone()), Place::Chosen(fixed.clone()), Place::There(there)];
+        let jobs = jobs(places.len(), 3);
+        let together = played(&places, &jobs, 2, false);
+        assert_eq!(together, played(&places, &jobs, 1, false));
+        for (job, record) in jobs.iter().zip(&together) {
+            let seed = 3 + job.repetition;
+            let arena = [&fresh, &fixed, &fixed][job.place].arena(seed).unwrap();
+            let stop = AtomicBool::new(false);
+            let alone = run::play(&arena, &job.learner, seed, &job.checkpoints, &stop, |_, _, _| {}).unwrap().unwrap();
+            assert_eq!(record.as_ref().unwrap(), &RunRecord { seconds: 0.0, ..alone });
+        }
+    }
+
+    #[test]
+    fn worlds_go_when_their_last_run_ends() {
+        let places = [Place::Chosen(WorldChoice::read("paper:factors=1"))];
+        let jobs = jobs(1, 2);
+        let worlds = SharedWorlds::new(&places, &jobs);
+        let first = worlds.take(&jobs[0], 3).unwrap();
+        // The other learner of the same repetition gets the same world, another repetition another one.
+        assert!(Arc::ptr_eq(&first, &worlds.take(&jobs[2], 3).unwrap()));
+        assert!(!Arc::ptr_eq(&first, &worlds.take(&jobs[1], 4).unwrap()));
+        worlds.give_back(&jobs[0]);
+        assert_eq!(Arc::strong_count(&first), 2);
+        worlds.give_back(&jobs[2]);
+        assert_eq!(Arc::strong_count(&first), 1);
+    }
+
+    #[test]
+    fn a_batch_that_is_told_to_stop_reports_nothing_half_done() {
+        let places = [Place::Chosen(WorldChoice::read("paper:factors=1"))];
+        assert!(played(&places, &jobs(1, 2), 2, true).iter().all(Option::is_none));
+    }
+
+    #[test]
+    fn what_cannot_be_made_ends_the_batch_with_its_name() {
+        let kept = Kept(Mutex::new(vec![None; 4]));
+        let places = [Place::Chosen(WorldChoice::read("papper"))];
+        let error = play_batch(&places, &jobs(1, 2), 0, 2, &AtomicBool::new(false), &kept).unwrap_err();
+        assert!(error.to_string().contains("did you mean \"paper\"?"), "{error}");
+    }
+}

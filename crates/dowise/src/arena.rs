@@ -1,0 +1,130 @@
+//! A world ready to be played and judged: its simulator, its planner, and the best plan that regret is measured against.
+
+use crate::learn::{Agent, LearnerSpec, Preset};
+use crate::plan::{Plan, PlanError, Planner};
+use crate::simulate::{NotSimulable, Run, Simulator};
+use crate::world::{Action, World};
+
+/// Why a world cannot be played and judged.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum ArenaError {
+    /// It leaves out something that has to be drawn.
+    #[error(transparent)]
+    NotSimulable(#[from] NotSimulable),
+    /// Its best policy cannot be computed.
+    #[error(transparent)]
+    Plan(#[from] PlanError),
+}
+
+/// A world ready to be played and judged.
+///
+/// Made once and shared: every [`Run`] borrows it, on any number of threads.
+///
+/// ```
+/// use dowise::{Arena, Knowledge, Learner, Preset, World, worlds};
+/// let arena = Arena::new(&World::new(worlds::RiverSwim::default().spec()?)?)?;
+/// let options = "graph-psrl".parse::<Preset>()?.options(50, 1);
+/// let mut learner = Learner::new(&Knowledge::of(arena.world()), options)?;
+/// let mut run = arena.run(1);
+/// let regret: f64 = (0..50).map(|_| run.episode(&mut learner).regret).sum();
+/// assert!(0.0 <= regret && regret <= 50.0 * arena.optimal());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Arena {
+    simulator: Simulator,
+    planner: Planner,
+    best: Plan,
+}
+
+impl Arena {
+    /// Makes a world ready; everything in it has to be known.
+    pub fn new(world: &World) -> Result<Arena, ArenaError> {
+        let simulator = Simulator::new(world)?;
+        let planner = Planner::new(world)?;
+        let best = planner.plan();
+        Ok(Arena { simulator, planner, best })
+    }
+
+    /// The world.
+    pub fn world(&self) -> &World {
+        self.simulator.world()
+    }
+
+    /// Draws what happens.
+    pub fn simulator(&self) -> &Simulator {
+        &self.simulator
+    }
+
+    /// Judges policies.
+    pub fn planner(&self) -> &Planner {
+        &self.planner
+    }
+
+    /// The best policy and its values.
+    pub fn best(&self) -> &Plan {
+        &self.best
+    }
+
+    /// A run from its first episode on; everything that happens in it is a function of the seed.
+    pub fn run(&self, seed: u64) -> Run<'_> {
+        Run::new(&self.simulator, &self.planner, &self.best.value_hs, seed)
+    }
+
+    /// Expected sum of rewards of an episode under the best policy.
+    pub fn optimal(&self) -> f64 {
+        self.planner.from_start(&self.best.value_hs[..self.world().n_states()])
+    }
+
+    /// Expected sum of rewards of an episode under a policy (`[stage][state]`), exactly.
+    pub fn value_of(&self, policy_hs: &[Action]) -> Result<f64, PlanError> {
+        let values = self.planner.evaluate(policy_hs)?;
+        Ok(self.planner.from_start(&values[..self.world().n_states()]))
+    }
+
+    /// The same under interventions at random: the mean over this many random policies, each judged exactly.
+    pub fn uniform(&self, policies: usize, seed: u64) -> f64 {
+        let uniform: Preset = "uniform".parse().expect("invariant: there is a preset of this name");
+        let agent = LearnerSpec::new(uniform).learner(self.world(), 1, seed);
+        let mut agent = agent.expect("invariant: interventions at random can be drawn in any world");
+        let mut sum = 0.0;
+        for _ in 0..policies {
+            agent.begin_episode();
+            let policy = agent.policy().expect("invariant: a learner tells its policy");
+            sum += self.value_of(policy).expect("invariant: a learner's policy is one of its world");
+            agent.end_episode();
+        }
+        sum / policies as f64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::worlds;
+
+    #[test]
+    fn the_best_policy_has_the_best_value_and_no_regret() {
+        for name in ["river-swim", "paper", "treatment"] {
+            let arena = Arena::new(&worlds::world(name, &[]).unwrap()).unwrap();
+            let value = arena.value_of(&arena.best().policy_hs).unwrap();
+            assert!((value - arena.optimal()).abs() < 1e-9, "{name}: {value} and {}", arena.optimal());
+            assert!(arena.uniform(5, 1) < arena.optimal(), "{name}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_known_is_named() {
+        let text = worlds::text("river-swim", &[]).unwrap();
+        let world = World::from_toml(&text, "river").unwrap();
+        let unknown = crate::Knowledge::of(&world).without_rewards();
+        let error = Arena::new(unknown.world()).unwrap_err();
+        assert!(error.to_string().contains("food"), "{error}");
+    }
+
+    #[test]
+    fn a_policy_of_another_size_is_refused() {
+        let arena = Arena::new(&worlds::world("river-swim", &[]).unwrap()).unwrap();
+        assert!(matches!(arena.value_of(&[]), Err(PlanError::PolicySize { found: 0, .. })));
+    }
+}

@@ -1,0 +1,79 @@
+//! Where a mechanism's row stands in its table, and draws from it.
+
+use rand::RngExt;
+use rand_chacha::ChaCha8Rng;
+
+use crate::world::{Mechanism, VarId, World};
+
+/// Where a row stands in a table: for each variable that it depends on, its number and stride.
+#[derive(Clone, Debug)]
+pub(super) struct Place(Vec<(usize, usize)>);
+
+impl Place {
+    pub(super) fn new(world: &World, ids: &[VarId]) -> Place {
+        let mut stride = 1;
+        let mut of: Vec<(usize, usize)> = Vec::with_capacity(ids.len());
+        for id in ids.iter().rev() {
+            of.push((id.ix(), stride));
+            stride *= world.variable(*id).size();
+        }
+        Place(of)
+    }
+
+    pub(super) fn of(&self, values: &[u32]) -> usize {
+        self.0.iter().map(|&(id, stride)| values[id] as usize * stride).sum()
+    }
+}
+
+/// What drawing from a mechanism needs, worked out once.
+#[derive(Clone, Debug)]
+pub(super) struct Drawn {
+    place: Place,
+    /// Numbers and sizes of the variables it decides, last first.
+    pub(super) children: Vec<(usize, usize)>,
+    /// Values of a row.
+    n: usize,
+    /// The levers among its children, as bits: where one is set, nothing is drawn.
+    pub(super) levers: u64,
+}
+
+impl Drawn {
+    pub(super) fn new(world: &World, m: &Mechanism) -> Drawn {
+        let place_of = |id: &VarId| world.levers().iter().position(|l| l == id);
+        let children: Vec<(usize, usize)> =
+            m.children.iter().rev().map(|id| (id.ix(), world.variable(*id).size())).collect();
+        Drawn {
+            place: Place::new(world, &m.parents),
+            n: children.iter().map(|(_, size)| size).product(),
+            children,
+            levers: m.children.iter().filter_map(place_of).fold(0, |bits, lever| bits | 1 << lever),
+        }
+    }
+
+    /// Draws a joint value of the children, given the values of the parents.
+    pub(super) fn draw(&self, m: &Mechanism, values: &[u32], rng: &mut ChaCha8Rng) -> usize {
+        let table = m.table.as_deref().expect("invariant: a simulator is made only of known tables");
+        draw_from(&table[self.place.of(values) * self.n..][..self.n], rng)
+    }
+}
+
+/// Draws a position with these probabilities.
+pub(super) fn draw(probabilities: impl Iterator<Item = f64>, rng: &mut ChaCha8Rng) -> usize {
+    let mut left: f64 = rng.random();
+    let mut possible = 0;
+    for (i, p) in probabilities.enumerate() {
+        left -= p;
+        if left < 0.0 {
+            return i;
+        }
+        if p > 0.0 {
+            possible = i;
+        }
+    }
+    // Rounding left a sliver above the last one; give it to the last value that can happen.
+    possible
+}
+
+pub(super) fn draw_from(probabilities: &[f64], rng: &mut ChaCha8Rng) -> usize {
+    draw(probabilities.iter().copied(), rng)
+}

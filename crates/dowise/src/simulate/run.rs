@@ -1,0 +1,136 @@
+//! Plays episodes one after another with an agent that decides, and judges the policy of each exactly.
+
+use std::ops::ControlFlow;
+
+use rand_chacha::ChaCha8Rng;
+use serde::{Deserialize, Serialize};
+
+use super::{Outcome, Simulator};
+use crate::learn::Agent;
+use crate::plan::{Evaluator, Planner};
+use crate::world::Action;
+
+/// One finished episode.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Episode {
+    /// Its number, from 1.
+    pub number: u64,
+    /// Where it started.
+    pub start: usize,
+    /// V*(start) − V^π(start) of the policy that was followed, exactly; for an agent that does not tell its policy, V*(start)
+    /// less the rewards received, which is the same on average.
+    pub regret: f64,
+    /// Rewards received less costs paid.
+    pub reward: f64,
+}
+
+/// How far a run has come: episodes played, and how much was drawn for starting states and for steps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Position {
+    /// Episodes played.
+    pub episode: u64,
+    /// Words drawn for starting states.
+    starts: u64,
+    /// Words drawn for what happens.
+    steps: u64,
+}
+
+/// Plays episodes one after another; everything is a function of the seed.
+///
+/// Starting states and what happens at each step come from two streams of their own, so that learners compared with one
+/// seed start every episode alike.
+#[derive(Clone, Debug)]
+pub struct Run<'a> {
+    simulator: &'a Simulator,
+    optimal_s: &'a [f64],
+    evaluator: Evaluator<'a>,
+    judged: Vec<Action>,
+    starts: ChaCha8Rng,
+    steps: ChaCha8Rng,
+    outcome: Outcome,
+    episode: u64,
+}
+
+impl<'a> Run<'a> {
+    /// `planner` and `optimal_s` (its values at the first stage) belong to the same world as `simulator`.
+    pub fn new(simulator: &'a Simulator, planner: &'a Planner, optimal_s: &'a [f64], seed: u64) -> Run<'a> {
+        let [starts, steps] = Simulator::streams(seed);
+        Run {
+            simulator,
+            optimal_s,
+            evaluator: Evaluator::new(planner),
+            judged: Vec::new(),
+            starts,
+            steps,
+            outcome: Outcome::default(),
+            episode: 0,
+        }
+    }
+
+    /// How far the run has come, between episodes.
+    pub fn position(&self) -> Position {
+        // A run that draws 2^64 words would take centuries.
+        let [starts, steps] = [&self.starts, &self.steps].map(|rng| rng.get_word_pos() as u64);
+        Position { episode: self.episode, starts, steps }
+    }
+
+    /// Goes on from where a run of the same world and seed had come to.
+    pub fn go_on(&mut self, from: Position) {
+        self.episode = from.episode;
+        self.starts.set_word_pos(u128::from(from.starts));
+        self.steps.set_word_pos(u128::from(from.steps));
+    }
+
+    /// Plays one episode and judges the policy that was followed.
+    pub fn episode(&mut self, agent: &mut (impl Agent + ?Sized)) -> Episode {
+        self.play(agent, true)
+    }
+
+    /// Plays one episode; the regret is exact, or zero if the policy is not to be judged.
+    pub fn play(&mut self, agent: &mut (impl Agent + ?Sized), judge: bool) -> Episode {
+        self.episode += 1;
+        let start = self.simulator.start(&mut self.starts);
+        agent.begin_episode();
+        let exact = if judge { agent.policy().map(|policy| self.judge(policy, start)) } else { None };
+        let mut state = start;
+        let mut reward = 0.0;
+        for stage in 0..self.simulator.world().horizon() {
+            let action = agent.act(stage, state);
+            self.simulator.step(state, action, &mut self.steps, &mut self.outcome);
+            agent.observe(&self.outcome.observation(stage, state, action));
+            reward += self.outcome.reward;
+            state = self.outcome.next_state;
+        }
+        agent.end_episode();
+        let regret = match exact {
+            Some(regret) => regret,
+            None if judge => self.optimal_s[start] - reward,
+            None => 0.0,
+        };
+        Episode { number: self.episode, start, regret, reward }
+    }
+
+    /// V*(start) − V^π(start); a policy that was judged last time is not judged again.
+    fn judge(&mut self, policy: &[Action], start: usize) -> f64 {
+        if self.judged != policy {
+            self.evaluator.evaluate(policy);
+            self.judged.clear();
+            self.judged.extend_from_slice(policy);
+        }
+        self.optimal_s[start] - self.evaluator.value_hs[start]
+    }
+
+    /// Plays `n` episodes, telling `after` about each; it may stop the run.
+    pub fn episodes(
+        &mut self,
+        n: u64,
+        agent: &mut (impl Agent + ?Sized),
+        mut after: impl FnMut(&Episode) -> ControlFlow<()>,
+    ) {
+        for _ in 0..n {
+            if after(&self.episode(agent)).is_break() {
+                break;
+            }
+        }
+    }
+}

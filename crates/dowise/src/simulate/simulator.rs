@@ -1,0 +1,173 @@
+//! Draws starting states and what interventions bring.
+
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+
+use super::place::{Drawn, Place, draw, draw_from};
+use crate::learn::Observation;
+use crate::world::{Action, Mechanism, Start, World};
+
+/// A world cannot be played because something in it is to be learned.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the world leaves out the mechanism or reward of {}, so it can be learned from data but not simulated; give it", .names.join(", "))]
+pub struct NotSimulable {
+    /// Variables and reward terms without numbers.
+    pub names: Vec<String>,
+}
+
+/// Draws starting states and steps of a world.
+#[derive(Clone, Debug)]
+pub struct Simulator {
+    world: World,
+    /// Where each state factor's value goes, its stride and its number of values.
+    state: Vec<(usize, usize, usize)>,
+    mechanisms: Vec<Drawn>,
+    transitions: Vec<Drawn>,
+    /// Place in its table of each reward term.
+    rewards: Vec<Place>,
+}
+
+/// What one step brought.
+#[derive(Clone, Debug, Default)]
+pub struct Outcome {
+    /// Values of all variables by [`VarId`](crate::world::VarId) (state factors: before the step).
+    pub values: Vec<u32>,
+    /// What each reward term paid.
+    pub rewards: Vec<f64>,
+    /// Their sum less the cost of the intervention.
+    pub reward: f64,
+    /// State after.
+    pub next_state: usize,
+}
+
+impl Outcome {
+    /// The step as a learner sees it.
+    pub fn observation(&self, stage: usize, state: usize, action: Action) -> Observation<'_> {
+        Observation {
+            stage,
+            state,
+            action,
+            values: (&self.values).into(),
+            rewards: (&self.rewards).into(),
+            next_state: Some(self.next_state),
+        }
+    }
+}
+
+impl Simulator {
+    /// A simulator of a world in which everything is known.
+    pub fn new(world: &World) -> Result<Simulator, NotSimulable> {
+        let name = |m: &Mechanism| m.children.iter().map(|&id| world.variable(id).name.clone()).collect::<Vec<_>>();
+        let mechanisms =
+            world.transitions().iter().chain(world.mechanisms()).filter(|m| m.table.is_none()).flat_map(name);
+        let rewards = world.rewards().iter().filter(|r| r.table.is_none()).map(|r| r.name.clone());
+        let names: Vec<String> = mechanisms.chain(rewards).collect();
+        if !names.is_empty() {
+            return Err(NotSimulable { names });
+        }
+        let drawn = |list: &[Mechanism]| list.iter().map(|m| Drawn::new(world, m)).collect();
+        let space = world.state_space();
+        let state = world.state().iter().zip(space.strides()).zip(space.sizes());
+        Ok(Simulator {
+            state: state.map(|((id, &stride), &size)| (id.ix(), stride, size)).collect(),
+            mechanisms: drawn(world.mechanisms()),
+            transitions: drawn(world.transitions()),
+            rewards: world.rewards().iter().map(|term| Place::new(world, &term.scope)).collect(),
+            world: world.clone(),
+        })
+    }
+
+    /// The world.
+    pub fn world(&self) -> &World {
+        &self.world
+    }
+
+    /// The streams of a seed that a run draws starting states and steps from.
+    pub fn streams(seed: u64) -> [ChaCha8Rng; 2] {
+        [1, 2].map(|stream| {
+            let mut rng = ChaCha8Rng::seed_from_u64(seed);
+            rng.set_stream(stream);
+            rng
+        })
+    }
+
+    /// Draws an intervention that is allowed in a state, all alike.
+    pub fn any_allowed(&self, state: usize, rng: &mut ChaCha8Rng) -> Action {
+        crate::kernel::any_allowed(self.world.interventions(), self.world.state_space(), state, rng.random())
+    }
+
+    /// Draws where an episode starts.
+    pub fn start(&self, rng: &mut ChaCha8Rng) -> usize {
+        match self.world.start() {
+            Start::States(states) => states[draw(states.iter().map(|(_, p)| *p), rng)].0,
+            Start::Product(factors) => {
+                let strides = self.world.state_space().strides();
+                factors.iter().zip(strides).map(|(p, stride)| draw_from(p, rng) * stride).sum()
+            }
+        }
+    }
+
+    /// Draws what an intervention brings: levers that were set are cut off from their parents, all else follows its mechanism.
+    pub fn step(&self, state: usize, action: Action, rng: &mut ChaCha8Rng, out: &mut Outcome) {
+        let world = &self.world;
+        out.values.resize(world.variables().len(), 0);
+        for &(id, stride, size) in &self.state {
+            out.values[id] = (state / stride % size) as u32;
+        }
+        let all = world.interventions();
+        let mut set = 0u64;
+        for (i, id) in world.levers().iter().enumerate() {
+            out.values[id.ix()] = 0;
+            if let Some(v) = all.lever(action, i) {
+                out.values[id.ix()] = v as u32;
+                set |= 1 << i;
+            }
+        }
+        for (m, drawn) in world.mechanisms().iter().zip(&self.mechanisms) {
+            if drawn.levers & set != 0 {
+                continue;
+            }
+            let mut value = drawn.draw(m, &out.values, rng);
+            for &(id, size) in &drawn.children {
+                out.values[id] = (value % size) as u32;
+                value /= size;
+            }
+        }
+        out.rewards.clear();
+        for (term, place) in world.rewards().iter().zip(&self.rewards) {
+            let table = term.table.as_deref().expect("invariant: a simulator is made only of known tables");
+            let mean = table[place.of(&out.values)];
+            let [lo, hi] = term.range;
+            let paid = if !term.random || hi <= lo {
+                mean
+            } else if rng.random::<f64>() < (mean - lo) / (hi - lo) {
+                hi
+            } else {
+                lo
+            };
+            out.rewards.push(paid);
+        }
+        out.reward = out.rewards.iter().sum::<f64>() - all.cost(action);
+        let next = world.transitions().iter().zip(&self.transitions).zip(&self.state);
+        out.next_state = next.map(|((m, drawn), &(_, stride, _))| drawn.draw(m, &out.values, rng) * stride).sum();
+    }
+
+    /// Plays episodes of a policy (`[stage][state]`) and gives the position of each decision made in it.
+    pub fn visits(&self, policy_hs: &[Action], episodes: usize, seed: u64) -> Vec<usize> {
+        let mut rng = ChaCha8Rng::seed_from_u64(seed);
+        // Streams 1 and 2 of a seed belong to runs.
+        rng.set_stream(3);
+        let n = self.world.n_states();
+        let mut outcome = Outcome::default();
+        let mut visits = Vec::with_capacity(episodes * self.world.horizon());
+        for _ in 0..episodes {
+            let mut state = self.start(&mut rng);
+            for stage in 0..self.world.horizon() {
+                visits.push(stage * n + state);
+                self.step(state, policy_hs[stage * n + state], &mut rng, &mut outcome);
+                state = outcome.next_state;
+            }
+        }
+        visits
+    }
+}

@@ -1,0 +1,326 @@
+//! Builds a world in code, by names: what a world file says, as calls that may be chained.
+
+use super::{
+    ForbidSpec, Form, InterventionSpec, Kind, Located, MechanismSpec, Outcome, Pattern, RewardForm, RewardRow,
+    RewardSpec, RowSpec, SetSpec, StartRow, StartSpec, VariableSpec, World, WorldError, WorldSpec,
+};
+
+/// A world in the making.
+///
+/// Variables are declared with a number of values ("0", "1", …) or their names, and used by name. Tables run over the
+/// parents in the order in which they are given, the first slowest; in each row stand the values of the variable. Nothing is
+/// checked before [`build`](WorldBuilder::build), which reports everything that is wrong at once, as for a world file.
+///
+/// ```
+/// use dowise::World;
+/// let world = World::builder("a walk a day", 7)
+///     .state("mood", ["low", "high"])
+///     .lever("shoes", ["by the door", "in the cupboard"])
+///     .key("walk", ["no", "yes"])
+///     .mechanism("walk", ["mood", "shoes"], [0.3, 0.7, 0.9, 0.1, 0.1, 0.9, 0.5, 0.5])
+///     .next("mood", ["mood", "walk"], [0.9, 0.1, 0.4, 0.6, 0.5, 0.5, 0.1, 0.9])
+///     .reward("well", "mood", [0.0, 1.0])
+///     .start("mood", "low")
+///     .build()?;
+/// assert_eq!((world.n_states(), world.interventions().count()), (2, 2));
+///
+/// let error = World::builder("a walk a day", 7).state("mood", 2).next("mood", "walk", [0.5]).build().unwrap_err();
+/// assert!(error.to_string().contains("\"walk\""), "{error}");
+/// # Ok::<(), dowise::WorldError>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct WorldBuilder {
+    spec: WorldSpec,
+}
+
+impl World {
+    /// Begins a world with a title and a number of steps in an episode: all levers are set, every state may be the first.
+    pub fn builder(name: impl Into<String>, horizon: u64) -> WorldBuilder {
+        WorldBuilder {
+            spec: WorldSpec {
+                name: name.into(),
+                about: String::new(),
+                horizon: horizon.into(),
+                variables: vec![],
+                transitions: vec![],
+                mechanisms: vec![],
+                rewards: vec![],
+                reward_range: None,
+                interventions: InterventionSpec::default(),
+                start: StartSpec::Uniform,
+            },
+        }
+    }
+}
+
+impl WorldBuilder {
+    /// A sentence or two for people.
+    pub fn about(mut self, about: impl Into<String>) -> WorldBuilder {
+        self.spec.about = about.into();
+        self
+    }
+
+    /// A state factor.
+    pub fn state(self, name: impl Into<String>, values: impl Into<Values>) -> WorldBuilder {
+        self.variable(Kind::State, name, values)
+    }
+
+    /// A lever: a variable that interventions may set.
+    pub fn lever(self, name: impl Into<String>, values: impl Into<Values>) -> WorldBuilder {
+        self.variable(Kind::Lever, name, values)
+    }
+
+    /// A lever with costs of setting it, as (value, cost); values that are not named cost nothing.
+    pub fn lever_with_costs(
+        self,
+        name: impl Into<String>,
+        values: impl Into<Values>,
+        costs: &[(&str, f64)],
+    ) -> WorldBuilder {
+        let mut builder = self.lever(name, values);
+        let lever = builder.spec.variables.last_mut().expect("invariant: a lever was declared in the line above");
+        lever.costs = costs.iter().map(|&(value, cost)| (value.into(), cost.into())).collect();
+        builder
+    }
+
+    /// A key variable: observed, not settable; next states and rewards may depend on it.
+    pub fn key(self, name: impl Into<String>, values: impl Into<Values>) -> WorldBuilder {
+        self.variable(Kind::Key, name, values)
+    }
+
+    /// A hidden variable, between levers and key variables.
+    pub fn hidden(self, name: impl Into<String>, values: impl Into<Values>) -> WorldBuilder {
+        self.variable(Kind::Hidden, name, values)
+    }
+
+    /// A variable of any kind.
+    pub fn variable(mut self, kind: Kind, name: impl Into<String>, values: impl Into<Values>) -> WorldBuilder {
+        let values = values.into().0.into_iter().map(Located::from).collect();
+        self.spec.variables.push(VariableSpec {
+            name: Located::from(name.into()),
+            kind,
+            values,
+            values_at: None,
+            costs: vec![],
+        });
+        self
+    }
+
+    /// P(children | parents) within a step, for key variables, hidden variables and levers left alone; several children make
+    /// a joint table. [`Form::Unknown`]: to be learned.
+    pub fn mechanism(
+        mut self,
+        children: impl Into<Names>,
+        parents: impl Into<Names>,
+        form: impl Into<Form>,
+    ) -> WorldBuilder {
+        self.spec.mechanisms.push(mechanism(children.into(), parents.into(), form.into()));
+        self
+    }
+
+    /// P(next value of a state factor | scope). [`Form::Unknown`]: to be learned.
+    pub fn next(mut self, factor: impl Into<String>, scope: impl Into<Names>, form: impl Into<Form>) -> WorldBuilder {
+        self.spec.transitions.push(mechanism(Names(vec![factor.into()]), scope.into(), form.into()));
+        self
+    }
+
+    /// A term of the reward: a number for every combination of its scope.
+    pub fn reward(self, name: impl Into<String>, scope: impl Into<Names>, form: impl Into<RewardForm>) -> WorldBuilder {
+        self.term(name.into(), scope.into(), form.into(), None, false)
+    }
+
+    /// A term of which one receives one of the ends of its range, with the given mean.
+    pub fn random_reward(
+        self,
+        name: impl Into<String>,
+        scope: impl Into<Names>,
+        mean: impl Into<RewardForm>,
+        range: [f64; 2],
+    ) -> WorldBuilder {
+        self.term(name.into(), scope.into(), mean.into(), Some(range), true)
+    }
+
+    /// A term whose numbers are to be learned, between these ends.
+    pub fn unknown_reward(self, name: impl Into<String>, scope: impl Into<Names>, range: [f64; 2]) -> WorldBuilder {
+        self.term(name.into(), scope.into(), RewardForm::Unknown, Some(range), false)
+    }
+
+    fn term(
+        mut self,
+        name: String,
+        scope: Names,
+        form: RewardForm,
+        range: Option<[f64; 2]>,
+        random: bool,
+    ) -> WorldBuilder {
+        let (name, range) = (Located::from(name), range.map(Located::from));
+        self.spec.rewards.push(RewardSpec { name, scope: scope.located(), form, range, random, at: None });
+        self
+    }
+
+    /// Declares the range of the sum of all reward terms, costs not counted.
+    pub fn reward_range(mut self, range: [f64; 2]) -> WorldBuilder {
+        self.spec.reward_range = Some(range.into());
+        self
+    }
+
+    /// How many levers an intervention sets; every lever, if nothing is said.
+    pub fn set(mut self, set: SetSpec) -> WorldBuilder {
+        self.spec.interventions.set = set;
+        self
+    }
+
+    /// In states that match `when` (empty: in all), no intervention may set every one of these levers to one of its values.
+    pub fn forbid(mut self, when: &[(&str, &[&str])], levers: &[(&str, &[&str])]) -> WorldBuilder {
+        let pattern = |pairs: &[(&str, &[&str])]| -> Pattern {
+            pairs.iter().map(|(name, values)| ((*name).into(), values.iter().map(|&v| v.into()).collect())).collect()
+        };
+        self.spec.interventions.forbid.push(ForbidSpec { when: pattern(when), levers: pattern(levers), at: None });
+        self
+    }
+
+    /// Where a state factor starts: a value or probabilities; factors of which nothing is said start anywhere.
+    ///
+    /// Takes back what [`start_in`](WorldBuilder::start_in) said.
+    pub fn start(mut self, factor: impl Into<String>, outcome: impl Into<Outcome>) -> WorldBuilder {
+        let start = (Located::from(factor.into()), outcome.into());
+        match &mut self.spec.start {
+            StartSpec::PerFactor(factors) => factors.push(start),
+            StartSpec::Uniform | StartSpec::States(_) => self.spec.start = StartSpec::PerFactor(vec![start]),
+        }
+        self
+    }
+
+    /// The states in which an episode may start, each as a value for every state factor, and their weights.
+    ///
+    /// Takes back what [`start`](WorldBuilder::start) said.
+    pub fn start_in<F: Into<String>, V: Into<String>>(
+        mut self,
+        states: impl IntoIterator<Item = (Vec<(F, V)>, f64)>,
+    ) -> WorldBuilder {
+        let row = |(state, weight): (Vec<(F, V)>, f64)| StartRow {
+            state: state.into_iter().map(|(factor, value)| (factor.into().into(), value.into().into())).collect(),
+            weight: weight.into(),
+        };
+        self.spec.start = StartSpec::States(states.into_iter().map(row).collect());
+        self
+    }
+
+    /// Checks everything and makes the world; if something is wrong, every problem is reported.
+    pub fn build(self) -> Result<World, WorldError> {
+        World::new(self.spec)
+    }
+
+    /// The world as a specification, nothing checked yet.
+    pub fn spec(self) -> WorldSpec {
+        self.spec
+    }
+}
+
+/// Goes on with a world that was stated before.
+impl From<WorldSpec> for WorldBuilder {
+    fn from(spec: WorldSpec) -> WorldBuilder {
+        WorldBuilder { spec }
+    }
+}
+
+fn mechanism(children: Names, parents: Names, form: Form) -> MechanismSpec {
+    MechanismSpec { children: children.located(), parents: parents.located(), form, at: None }
+}
+
+/// Names of variables: one, or a list.
+#[derive(Clone, Debug)]
+pub struct Names(Vec<String>);
+
+/// The values of a variable: how many ("0", "1", …), or their names.
+#[derive(Clone, Debug)]
+pub struct Values(Vec<String>);
+
+impl Names {
+    fn located(self) -> Vec<Located<String>> {
+        self.0.into_iter().map(Located::from).collect()
+    }
+}
+
+impl From<usize> for Values {
+    fn from(n: usize) -> Values {
+        Values((0..n).map(|v| v.to_string()).collect())
+    }
+}
+
+impl From<&str> for Names {
+    fn from(name: &str) -> Names {
+        Names(vec![name.to_owned()])
+    }
+}
+
+/// Lists of names, written as they come.
+macro_rules! lists {
+    ($($to:ident),*) => {
+        $(
+            impl<const N: usize> From<[&str; N]> for $to {
+                fn from(names: [&str; N]) -> $to {
+                    $to(names.iter().map(|&name| name.to_owned()).collect())
+                }
+            }
+
+            impl<S: AsRef<str>> From<&[S]> for $to {
+                fn from(names: &[S]) -> $to {
+                    $to(names.iter().map(|name| name.as_ref().to_owned()).collect())
+                }
+            }
+
+            impl<S: AsRef<str>> From<&Vec<S>> for $to {
+                fn from(names: &Vec<S>) -> $to {
+                    names.as_slice().into()
+                }
+            }
+
+            impl<S: AsRef<str>> From<Vec<S>> for $to {
+                fn from(names: Vec<S>) -> $to {
+                    names.as_slice().into()
+                }
+            }
+        )*
+    };
+}
+
+lists!(Names, Values);
+
+/// Numbers or rows, written as they come.
+macro_rules! forms {
+    ($($from:ty => $to:ident :: $variant:ident),* $(,)?) => {
+        $(impl From<$from> for $to {
+            fn from(given: $from) -> $to {
+                $to::$variant(given.into())
+            }
+        })*
+    };
+}
+
+forms! {
+    Vec<f64> => Form::Table,
+    Vec<RowSpec> => Form::Rows,
+    Vec<f64> => RewardForm::Table,
+    Vec<RewardRow> => RewardForm::Rows,
+    Vec<f64> => Outcome::Probabilities,
+    &str => Outcome::Is,
+}
+
+impl<const N: usize> From<[f64; N]> for Form {
+    fn from(table: [f64; N]) -> Form {
+        Form::Table(table.into())
+    }
+}
+
+impl<const N: usize> From<[f64; N]> for RewardForm {
+    fn from(table: [f64; N]) -> RewardForm {
+        RewardForm::Table(table.into())
+    }
+}
+
+impl<const N: usize> From<[f64; N]> for Outcome {
+    fn from(probabilities: [f64; N]) -> Outcome {
+        Outcome::Probabilities(probabilities.into())
+    }
+}
