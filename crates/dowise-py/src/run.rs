@@ -151,7 +151,7 @@ fn all(
         Ok(slot.insert(Arc::new(Environment::new(choice, seed)?)).clone())
     };
     let pool = rayon::ThreadPoolBuilder::new()
-        .num_threads(threads(n_threads))
+        .num_threads(threads(n_threads)?)
         .build()
         .map_err(|e| StudyError::Settings(format!("cannot start threads: {e}")))?;
     let (stop, done) = (AtomicBool::new(false), AtomicU64::new(0));

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, Weak};
 
 use rayon::prelude::*;
 
+use crate::identity::fingerprint;
 use crate::{Directory, Environment, RunRecord, Setting, Study, StudyError, Tables, run};
 
 /// What happens during a study.
@@ -57,7 +58,12 @@ pub fn execute(
 ) -> Result<Ending, StudyError> {
     let jobs = jobs(study);
     let total = jobs.len();
-    let open: Vec<&Job> = jobs.iter().filter(|j| directory.record(j.setting, j.repetition).is_none()).collect();
+    let mut open: Vec<&Job> = Vec::new();
+    for job in &jobs {
+        if directory.record(study, job.setting, job.repetition)?.is_none() {
+            open.push(job);
+        }
+    }
     let done = AtomicUsize::new(total - open.len());
     tell(Event::Begun { done: total - open.len(), total });
 
@@ -76,11 +82,11 @@ pub fn execute(
             }
             let setting = &study.settings[job.setting];
             let seed = study.seed + job.repetition;
-            let environment = shared(&environments[job.environment], || Environment::new(&setting.world, seed))?;
+            let environment = shared(&environments[job.environment], || environment(setting, job.repetition, seed))?;
             let checkpoints = study.checkpoints.of(setting.episodes);
             let played = run::play(&environment, &setting.learner, seed, &checkpoints, stop, |_, _, _| {})?;
             let Some(record) = played else { return Ok(()) };
-            directory.keep(job.setting, job.repetition, &record)?;
+            directory.keep(study, job.setting, job.repetition, environment.reward_bound(), &record)?;
             let done = done.fetch_add(1, Ordering::Relaxed) + 1;
             tell(Event::Done { done, total, setting, record: &record });
             Ok(())
@@ -116,6 +122,21 @@ fn jobs(study: &Study) -> Vec<Job> {
     }
     jobs.sort_by_key(|j| j.environment);
     jobs
+}
+
+/// The world of a repetition made ready, if it is still the one that the study was resolved with.
+fn environment(setting: &Setting, repetition: u64, seed: u64) -> Result<Environment, StudyError> {
+    let world = setting.world.make(seed)?;
+    // A world that is drawn afresh has the fingerprint of its first draw; its other draws follow from its settings.
+    let known = repetition == 0 || !setting.world.is_fresh();
+    if known && fingerprint(&world) != setting.fingerprint {
+        return Err(StudyError::Settings(format!(
+            "{} has changed since the study began; results of two different worlds are not put into one table. \
+             Bring it back and give the same command again, or choose another directory with --out",
+            setting.world
+        )));
+    }
+    Environment::of(&world, &setting.world.to_string())
 }
 
 /// The environment that others use already, or a new one; it goes when the last run that uses it ends.

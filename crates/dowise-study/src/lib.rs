@@ -3,7 +3,6 @@
 //! Everything is a function of the settings: the tables are the same bytes on any number of threads and after any
 //! number of interruptions. Nothing here prints; who calls is told through [`Event`]s.
 
-mod atomic;
 mod checkpoints;
 mod directory;
 mod environment;
@@ -12,16 +11,21 @@ mod execute;
 mod figure;
 mod figures;
 mod file;
+mod files;
+mod identity;
+mod limits;
 pub mod paper;
+mod plausible;
+mod record;
 mod report;
 mod resolve;
 mod run;
+mod seal;
 mod summary;
 mod tables;
 mod threads;
 mod world;
 
-pub use atomic::write_file;
 pub use checkpoints::Checkpoints;
 pub use directory::Directory;
 pub use environment::Environment;
@@ -30,9 +34,13 @@ pub use execute::{Ending, Event, execute};
 pub use figure::{Axis, Dash, Drawing, Figure, Marker, Point, Scale, Series, Shape, Style};
 pub use figures::figures;
 pub use file::{StudyFile, Sweep};
+pub use files::{MOST_TEXT, check_writable, read_text_file, write_file};
+pub use limits::{MOST_EPISODES, MOST_POINTS, MOST_RUNS, MOST_SETTINGS, MOST_THREADS};
+pub use plausible::episodes_fault;
 pub use report::report;
 pub use resolve::{Setting, Study};
 pub use run::{RunRecord, play};
+pub use seal::{checksum, seal, seal_fault};
 pub use summary::Summary;
 pub use tables::{CurveRow, RunRow, Tables};
 pub use threads::threads;

@@ -65,7 +65,7 @@ pub(crate) fn run(args: Args, output: &Output) -> Result<Status, Failure> {
     if args.extras {
         parts.extend(Part::EXTRAS);
     }
-    let threads = threads(args.threads);
+    let threads = threads(args.threads).map_err(|e| study::failure(e, output))?;
     output.talk(format_args!(
         "{} episodes, {} fresh environments from seed {}, {threads} threads, results in {}",
         table::count(args.episodes),
@@ -84,6 +84,7 @@ pub(crate) fn run(args: Args, output: &Output) -> Result<Status, Failure> {
     }
     let begun = Instant::now();
     let results = Results::load(&args.out).and_then(|results| {
+        results.hold_against(plan, &args.out)?;
         write(&results, &args.out)?;
         args.docs.as_deref().map_or(Ok(()), |docs| write_docs(&results, docs))?;
         Ok(results)

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::claims::{self, Claim, Finals};
-use super::parts::Part;
+use super::parts::{Part, Plan};
 use super::rules::{FIGURES, LITERAL, Rule, SETS, rules};
 use crate::{Directory, Study, StudyError, Summary, Tables};
 
@@ -20,14 +20,35 @@ impl Results {
         let mut results = Results::default();
         for part in Part::EXPERIMENTS.into_iter().chain(Part::EXTRAS) {
             let folder = directory.join(part.folder());
-            // The summary is the last of the data tables to be written.
-            if folder.join("summary.csv").exists() {
+            let summary = folder.join("summary.csv");
+            let there = summary.try_exists().map_err(|source| StudyError::Read { path: summary, source })?;
+            if there {
                 let (folder, study) = Directory::open(&folder)?;
                 let tables = Tables::read(&study, &folder)?;
                 results.parts.push((part, study, tables));
             }
         }
         Ok(results)
+    }
+
+    /// Refuses parts that were run with other episodes, repetitions or seeds than the plan has: they are not one report.
+    pub fn hold_against(&self, plan: Plan, directory: &Path) -> Result<(), StudyError> {
+        for (part, study, _) in &self.parts {
+            let file = part.study(plan);
+            let found = (study.settings.first().map_or(0, |s| s.episodes), study.repetitions, study.seed);
+            let wanted = (file.episodes, file.repetitions, file.seed);
+            if found != wanted {
+                let say = |(k, n, seed): (u64, u64, u64)| format!("{k} episodes, {n} repetitions, seed {seed}");
+                let why = format!(
+                    "holds results with {} where this reproduction has {}; choose another directory with --out, or \
+                     delete this one",
+                    say(found),
+                    say(wanted)
+                );
+                return Err(StudyError::OtherStudy { directory: directory.join(part.folder()), why });
+            }
+        }
+        Ok(())
     }
 
     /// A part, if it is done.
