@@ -12,9 +12,6 @@ pub enum Checkpoints {
     List(Vec<u64>),
 }
 
-/// Powers of ten that a count of episodes may reach.
-const DECADES: u64 = 19;
-
 impl Default for Checkpoints {
     fn default() -> Self {
         Checkpoints::Count(50)
@@ -22,12 +19,11 @@ impl Default for Checkpoints {
 }
 
 impl Checkpoints {
-    /// At least as many as [`Checkpoints::of`] gives, without making them.
-    pub(crate) fn most(&self, episodes: u64) -> u64 {
+    /// How many [`Checkpoints::of`] gives, without making more than `most` of them; at least `most + 1` if there are more.
+    pub(crate) fn count(&self, episodes: u64, most: u64) -> u64 {
         match self {
-            // The decades are added, and the last episode.
-            Checkpoints::Count(n) => (*n).min(episodes).saturating_add(DECADES * 3 + 1).min(episodes),
-            Checkpoints::List(list) => (list.len() as u64).saturating_add(1).min(episodes),
+            Checkpoints::Count(n) if (*n).min(episodes) > most => (*n).min(episodes),
+            _ => self.of(episodes).len() as u64,
         }
     }
 
@@ -38,7 +34,7 @@ impl Checkpoints {
             Checkpoints::Count(n) => {
                 let n = (*n).clamp(1, episodes.max(1));
                 let even = (1..=n).map(|i| (u128::from(i) * u128::from(episodes) / u128::from(n)) as u64);
-                let decades = (0..DECADES as u32).flat_map(|e| [1, 2, 5].map(|d: u64| d * 10u64.pow(e)));
+                let decades = (0..19).flat_map(|e| [1, 2, 5].map(|d: u64| d * 10u64.pow(e)));
                 even.chain(decades).collect()
             }
         };
@@ -59,8 +55,7 @@ mod tests {
         assert_eq!(Checkpoints::Count(4).of(20), [1, 2, 5, 10, 15, 20]);
         assert_eq!(Checkpoints::List(vec![3, 500, 3]).of(7), [3, 7]);
         assert_eq!(Checkpoints::Count(50).of(1), [1]);
-        for (checkpoints, episodes) in [(Checkpoints::Count(4), 20), (Checkpoints::Count(400), 100_000)] {
-            assert!(checkpoints.most(episodes) >= checkpoints.of(episodes).len() as u64);
-        }
+        assert_eq!(Checkpoints::Count(4).count(20, 100), 6);
+        assert_eq!(Checkpoints::Count(u64::MAX).count(1 << 60, 100), 1 << 60);
     }
 }

@@ -113,7 +113,7 @@ pub enum StudyError {
         why: String,
     },
     /// Something could not be written.
-    #[error("cannot write {}: {source}; what was finished before is kept, and the same command goes on from there", .path.display())]
+    #[error("cannot write {}: {source}; what was there before is kept", .path.display())]
     Write {
         /// What.
         path: PathBuf,

@@ -62,12 +62,15 @@ pub(crate) fn size(
              a study has at most {MOST_RUNS}"
         ));
     }
-    let points: u128 = episodes.map(|k| u128::from(checkpoints.most(k)) * u128::from(repetitions)).sum();
-    if points > u128::from(MOST_POINTS) {
-        return refuse(format!(
-            "checkpoints ask for {points} points on the curves of {runs} runs; \
-             a study has at most {MOST_POINTS}, so ask for fewer checkpoints or repetitions"
-        ));
+    let mut points = 0;
+    for k in episodes {
+        points += u128::from(checkpoints.count(k, MOST_POINTS)) * u128::from(repetitions);
+        if points > u128::from(MOST_POINTS) {
+            return refuse(format!(
+                "checkpoints ask for {points} points or more on the curves of {runs} runs; \
+                 a study has at most {MOST_POINTS}, so ask for fewer checkpoints or repetitions"
+            ));
+        }
     }
     Ok(())
 }
@@ -91,7 +94,7 @@ mod tests {
         assert_eq!(says(2, i64::MAX as u64 - 1, few(), 1, 1), "");
         assert!(says(2, i64::MAX as u64, few(), 1, 1).contains("seed (--seed) is 9223372036854775807"));
         let many = Checkpoints::Count(1_000_000_000_000_000_000);
-        assert!(says(5, 0, many.clone(), 1, 1_000_000_000).contains("points on the curves of 5 runs"));
+        assert!(says(5, 0, many.clone(), 1, 1_000_000_000).contains("points or more on the curves of 5 runs"));
         assert_eq!(says(5, 0, many, 1, 1_000), "");
         assert!(episodes(MOST_EPISODES).is_ok() && episodes(MOST_EPISODES + 1).is_err());
     }

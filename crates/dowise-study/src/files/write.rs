@@ -79,7 +79,7 @@ fn replace(target: &Target, bytes: &[u8]) -> io::Result<()> {
 /// A temporary file with these bytes, on the disk; it is removed unless it is given a name.
 fn filled(path: &Path, directory: &Path, bytes: &[u8]) -> io::Result<NamedTempFile> {
     let mut file = temporary(path, directory)?;
-    file.write_all(bytes)?;
+    file.as_file_mut().write_all(bytes)?;
     // A full disk may show only here; and without this a name may reach the disk before what it names.
     file.as_file().sync_all()?;
     Ok(file)
@@ -95,10 +95,16 @@ fn temporary(path: &Path, directory: &Path) -> io::Result<NamedTempFile> {
         // Less what the user's mask takes away, as for any other file.
         builder.permissions(std::fs::Permissions::from_mode(0o666));
     }
-    let file = builder.tempfile_in(directory)?;
+    let file = builder.tempfile_in(directory).map_err(without_path)?;
     // Where there are no locks, what a killed process leaves is not swept, and all else is as well.
     let _ = file.as_file().try_lock();
     Ok(file)
+}
+
+/// The error of the system alone: the name of a temporary file tells nobody anything.
+fn without_path(error: io::Error) -> io::Error {
+    let inner = error.get_ref().and_then(|e| e.source()).and_then(|e| e.downcast_ref::<io::Error>());
+    inner.and_then(io::Error::raw_os_error).map_or(error, io::Error::from_raw_os_error)
 }
 
 /// Temporary files of one target begin alike. The name itself may be too long to add anything to it.
