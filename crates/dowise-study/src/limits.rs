@@ -58,8 +58,8 @@ pub(crate) fn size(
     let runs = u128::from(repetitions) * n as u128;
     if runs > u128::from(MOST_RUNS) {
         return refuse(format!(
-            "repetitions (--repetitions) is {repetitions}, and {n} combinations make {runs} runs; \
-             a study has at most {MOST_RUNS}"
+            "repetitions (--repetitions) is {repetitions}, and {n} {} {runs} runs; a study has at most {MOST_RUNS}",
+            if n == 1 { "combination makes" } else { "combinations make" }
         ));
     }
     let mut points = 0;

@@ -303,7 +303,7 @@ fn what_would_not_fit_is_refused_with_its_number() {
         let resolved = StudyFile::from_toml(&text, "s.toml").and_then(|f| f.resolve(Path::new("")));
         resolved.unwrap_err().to_string()
     };
-    assert!(says("repetitions = 2", "repetitions = 1000000000").contains("is 1000000000, and 1 combinations make"));
+    assert!(says("repetitions = 2", "repetitions = 1000000000").contains("is 1000000000, and 1 combination makes"));
     assert!(says("repetitions = 2", "repetitions = 1000000000000000000").contains("is 1000000000000000000"));
     assert!(says("repetitions = 2", "repetitions = 600000").contains("2 combinations make 1200000 runs"));
     assert!(

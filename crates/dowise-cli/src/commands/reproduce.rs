@@ -73,6 +73,7 @@ pub(crate) fn run(args: Args, output: &Output) -> Result<Status, Failure> {
         args.seed,
         args.out.display()
     ));
+    paper::refuse_other_plans(plan, &args.out).map_err(|e| study::failure(e, output))?;
     let mut took = vec![];
     for part in parts {
         let begun = Instant::now();
@@ -84,7 +85,6 @@ pub(crate) fn run(args: Args, output: &Output) -> Result<Status, Failure> {
     }
     let begun = Instant::now();
     let results = Results::load(&args.out).and_then(|results| {
-        results.hold_against(plan, &args.out)?;
         write(&results, &args.out)?;
         args.docs.as_deref().map_or(Ok(()), |docs| write_docs(&results, docs))?;
         Ok(results)
