@@ -1,6 +1,6 @@
 # `make check` is what has to pass before a change goes in.
 
-.PHONY: check format lint test doc examples python figures benchmarks
+.PHONY: check format lint test doc examples python figures benchmarks faults
 
 check: format lint test doc examples python
 
@@ -58,6 +58,11 @@ python:
 	python3 -m venv .venv/empty
 	.venv/empty/bin/python $(PIP) install .venv/wheel/dowise-*.whl
 	cd .venv/empty && bin/python -c "import dowise; print(dowise.compare('river-swim', ['graph-psrl'], 50, 2))"
+
+# Kills, races and full disks, many rounds of each: docs/reliability.md says what must hold after them.
+FAULT_ROUNDS = 50
+faults:
+	FAULT_ROUNDS=$(FAULT_ROUNDS) cargo test --release --locked -p dowise-cli --test faults -- --nocapture
 
 # Times beside a peer (installed into target/peer-venv), growth with states and interventions, and loops against what the
 # machine can do: writes docs/performance.md.

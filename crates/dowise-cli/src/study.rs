@@ -49,7 +49,13 @@ pub(crate) fn run(study: &Study, out: &Path, threads: usize, output: &Output) ->
     };
     let ending = execute(study, &directory, threads, interrupt::flag(), &tell);
     progress.finish();
-    match ending.map_err(|e| failure(e, output))? {
+    let ending = ending.map_err(|e| match failure(e, output) {
+        Failure::Io(message) => {
+            Failure::Io(format!("{message}; when it is mended, the same command goes on from there"))
+        }
+        other => other,
+    });
+    match ending? {
         Ending::Finished(tables) => Ok((directory, *tables)),
         Ending::Interrupted { done, total } => Err(Failure::Interrupted(format!(
             "interrupted; {done} of {total} runs are kept in {}, the same command goes on from there",

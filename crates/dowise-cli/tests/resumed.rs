@@ -68,10 +68,33 @@ fn what_cannot_be_resumed_is_said() {
     assert!(refusal(&at, "--resume changed.json").contains("changed.json: this is not a saved learner"));
     write(&read.replace("\"run\":", "\"walk\":"));
     assert!(refusal(&at, "--resume changed.json").contains("there is no run to go on with"));
-    write(&read.replacen("\"episode\":20", "\"episode\":21", 1));
-    assert!(refusal(&at, "--resume changed.json --episodes 40").contains("the file is damaged"));
-    write(&read.replacen("\"seed\":0,\"position\"", "\"seed\":1,\"position\"", 1));
-    assert!(refusal(&at, "--resume changed.json --episodes 40").contains("saved for another world"));
+    // What was changed is noticed, and so is what cannot be, even if somebody has made the checksum fit.
+    let changes = [
+        ("\"episode\":20", "\"episode\":21", "do not have the same episodes; the file is damaged"),
+        ("\"seed\":0,\"position\"", "\"seed\":1,\"position\"", "saved for another world"),
+        ("\"regrets\":[", "\"regrets\":[-0.5,", "do not have the same episodes"),
+        ("\"reward\":", "\"reward\":99999", "run.reward: "),
+    ];
+    let sealed = |text: &str| format!("{}}}}}\n", dowise_study::seal(text.rsplit_once(",\"checksum\"").unwrap().0));
+    assert_eq!(sealed(&read), read);
+    for (from, to, says) in changes {
+        // The run stands behind the learner.
+        let (before, after) = read.rsplit_once(from).unwrap();
+        let changed = format!("{before}{to}{after}");
+        write(&changed);
+        let error = refusal(&at, "--resume changed.json --episodes 40");
+        assert!(error.contains("changed.json: checksum: it does not fit the rest of the file"), "{error}");
+        write(&sealed(&changed));
+        let error = refusal(&at, "--resume changed.json --episodes 40");
+        assert!(error.contains(says), "{from}: {error}");
+    }
+    let (before, after) = read.split_once("\"regrets\":[").unwrap();
+    let (_, rest) = after.split_once(',').unwrap();
+    for regret in ["-0.5", "1e300"] {
+        write(&sealed(&format!("{before}\"regrets\":[{regret},{rest}")));
+        let error = refusal(&at, "--resume changed.json --episodes 40");
+        assert!(error.contains("in episode 1 is not a regret that this world allows"), "{error}");
+    }
     let missing = learn(&at, "--resume nowhere.json");
     assert_eq!(missing.status.code(), Some(3));
     assert!(String::from_utf8_lossy(&missing.stderr).contains("cannot read nowhere.json"));

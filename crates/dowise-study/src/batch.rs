@@ -7,6 +7,8 @@ use dowise::Arena;
 use dowise::learn::LearnerSpec;
 use rayon::prelude::*;
 
+use crate::arena::arena;
+use crate::identity::world_fingerprint;
 use crate::{RunRecord, StudyError, WorldChoice, run};
 
 /// Where runs are played.
@@ -16,6 +18,17 @@ pub enum Place {
     There(Arc<Arena>),
     /// In a world made from its text; one that is fresh is drawn for each repetition, the same for every learner.
     Chosen(WorldChoice),
+    /// The same, if its (first) world still has this fingerprint.
+    Pinned(WorldChoice, String),
+}
+
+impl Place {
+    fn choice(&self) -> Option<&WorldChoice> {
+        match self {
+            Place::There(_) => None,
+            Place::Chosen(choice) | Place::Pinned(choice, _) => Some(choice),
+        }
+    }
 }
 
 /// One run to be played.
@@ -36,8 +49,8 @@ pub trait Listener: Sync {
     /// An episode of some run has been played.
     fn episode(&self) {}
 
-    /// A run is done: its position among the jobs, and what came of it. An error ends the batch.
-    fn done(&self, job: usize, record: RunRecord) -> Result<(), StudyError>;
+    /// A run is done: its position among the jobs, where it was played, and what came of it. An error ends the batch.
+    fn done(&self, job: usize, arena: &Arena, record: RunRecord) -> Result<(), StudyError>;
 }
 
 /// Plays all jobs until they are done or `stop` is set; runs that were cut short are not reported.
@@ -71,7 +84,7 @@ pub fn play_batch(
             let after = |_, _, _| listener.episode();
             let played = run::play(&arena, &job.learner, seed, &job.checkpoints, stop, after)?;
             worlds.give_back(job);
-            played.map_or(Ok(()), |record| listener.done(i, record))
+            played.map_or(Ok(()), |record| listener.done(i, &arena, record))
         })
     })
 }
@@ -101,22 +114,32 @@ impl<'a> SharedWorlds<'a> {
     }
 
     fn slot(&self, job: &Job) -> &Mutex<Slot> {
-        let fresh = matches!(&self.places[job.place], Place::Chosen(choice) if choice.is_fresh());
+        let fresh = self.places[job.place].choice().is_some_and(WorldChoice::is_fresh);
         // A world that is not drawn afresh is the same for all repetitions.
         &self.slots[job.place * self.repetitions + if fresh { job.repetition as usize } else { 0 }]
     }
 
     /// The world of a job; those who need the same one wait while it is made.
     fn take(&self, job: &Job, seed: u64) -> Result<Arc<Arena>, StudyError> {
-        let choice = match &self.places[job.place] {
+        let (choice, pinned) = match &self.places[job.place] {
             Place::There(arena) => return Ok(arena.clone()),
-            Place::Chosen(choice) => choice,
+            Place::Chosen(choice) => (choice, None),
+            Place::Pinned(choice, fingerprint) => (choice, Some(fingerprint)),
         };
         let mut slot = self.slot(job).lock().expect(UNBROKEN);
         if let Some(arena) = &slot.arena {
             return Ok(arena.clone());
         }
-        Ok(slot.arena.insert(Arc::new(choice.arena(seed)?)).clone())
+        let world = choice.make(seed)?;
+        // A world that is drawn afresh has the fingerprint of its first draw; its other draws follow from its settings.
+        let known = job.repetition == 0 || !choice.is_fresh();
+        if pinned.is_some_and(|pinned| known && world_fingerprint(&world) != *pinned) {
+            return Err(StudyError::Settings(format!(
+                "{choice} has changed since the study began; results of two different worlds are not put into one table. \
+                 Bring it back and give the same command again, or choose another directory with --out"
+            )));
+        }
+        Ok(slot.arena.insert(Arc::new(arena(&world, &choice.to_string())?)).clone())
     }
 
     /// The job has ended.
@@ -139,7 +162,7 @@ mod tests {
     struct Kept(Mutex<Vec<Option<RunRecord>>>);
 
     impl Listener for Kept {
-        fn done(&self, job: usize, record: RunRecord) -> Result<(), StudyError> {
+        fn done(&self, job: usize, _: &Arena, record: RunRecord) -> Result<(), StudyError> {
             self.0.lock().unwrap()[job] = Some(RunRecord { seconds: 0.0, ..record });
             Ok(())
         }

@@ -19,6 +19,14 @@ impl Default for Checkpoints {
 }
 
 impl Checkpoints {
+    /// How many [`Checkpoints::of`] gives, without making more than `most` of them; at least `most + 1` if there are more.
+    pub(crate) fn count(&self, episodes: u64, most: u64) -> u64 {
+        match self {
+            Checkpoints::Count(n) if (*n).min(episodes) > most => (*n).min(episodes),
+            _ => self.of(episodes).len() as u64,
+        }
+    }
+
     /// The episodes (from 1), increasing, the last one included.
     pub fn of(&self, episodes: u64) -> Vec<u64> {
         let mut at: Vec<u64> = match self {
@@ -47,5 +55,7 @@ mod tests {
         assert_eq!(Checkpoints::Count(4).of(20), [1, 2, 5, 10, 15, 20]);
         assert_eq!(Checkpoints::List(vec![3, 500, 3]).of(7), [3, 7]);
         assert_eq!(Checkpoints::Count(50).of(1), [1]);
+        assert_eq!(Checkpoints::Count(4).count(20, 100), 6);
+        assert_eq!(Checkpoints::Count(u64::MAX).count(1 << 60, 100), 1 << 60);
     }
 }

@@ -1,48 +1,64 @@
 //! A results directory: whose it is, which runs are done, and where things lie.
 
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use crate::{RunRecord, Study, StudyError, atomic};
+use crate::files::{MOST_TEXT, create_file, is_temporary, make_directory, read_text_file, sweep, write_file};
+use crate::identity::difference;
+use crate::record::{self, Of, Sound};
+use crate::{RunRecord, Study, StudyError};
 
 /// A directory that belongs to one study.
 #[derive(Clone, Debug)]
 pub struct Directory {
     path: PathBuf,
+    /// [`Study::identity`] of its study.
+    identity: String,
 }
+
+const SETTINGS: &str = "study.toml";
+const RUNS: &str = "runs";
 
 impl Directory {
     /// Takes a directory for a study: a new or empty one, or one in which the same study was begun.
+    ///
+    /// Of several processes that take a new directory for different studies at once, one gets it; the others are refused.
     pub fn claim(path: &Path, study: &Study) -> Result<Directory, StudyError> {
-        let other = |why: String| Err(StudyError::OtherStudy { directory: path.to_owned(), why });
-        let settings = path.join("study.toml");
+        let settings = path.join(SETTINGS);
         let text = study.to_toml();
-        match std::fs::read_to_string(&settings) {
-            Ok(found) if found == text => {}
-            Ok(found) => return other(difference(&found, study)),
-            Err(e) if e.kind() == std::io::ErrorKind::NotFound => {
-                if std::fs::read_dir(path).is_ok_and(|mut entries| entries.next().is_some()) {
-                    return other("is not empty and holds no study; choose another directory with --out".into());
+        let identity = study.identity();
+        make_directory(path)?;
+        let taken = match found(&settings)? {
+            Some(taken) if !taken.is_empty() => taken,
+            nothing => {
+                refuse_other_things(path)?;
+                match nothing {
+                    // A loss of power may have left the name without what it names.
+                    Some(_) => write_file(&settings, text.as_bytes())?,
+                    // `false`: another process was faster, and what stands there is its study, whole.
+                    None => drop(create_file(&settings, text.as_bytes())?),
                 }
-                create(&path.join("runs"))?;
-                atomic::write(&settings, text.as_bytes())?;
+                found(&settings)?.unwrap_or_default()
             }
-            Err(source) => return Err(StudyError::Read { path: settings, source }),
+        };
+        refuse_other_study(path, &taken, study, &identity)?;
+        if taken != text {
+            // The same study under another title, or with its files elsewhere.
+            write_file(&settings, text.as_bytes())?;
         }
-        create(&path.join("runs"))?;
-        Ok(Directory { path: path.to_owned() })
+        let runs = path.join(RUNS);
+        make_directory(&runs)?;
+        sweep(path, ".");
+        sweep(&runs, ".");
+        Ok(Directory { path: path.to_owned(), identity })
     }
 
     /// Opens a directory in which a study was run, and reads what the study was.
     pub fn open(path: &Path) -> Result<(Directory, Study), StudyError> {
-        let settings = path.join("study.toml");
-        let text =
-            std::fs::read_to_string(&settings).map_err(|source| StudyError::Read { path: settings.clone(), source })?;
-        let study = Study::from_toml(&text).map_err(|_| StudyError::Table {
-            path: settings,
-            message: "this is not the record of a results directory; give the directory that `dowise compare` wrote"
-                .into(),
-        })?;
-        Ok((Directory { path: path.to_owned() }, study))
+        let settings = path.join(SETTINGS);
+        let text = read_text_file(&settings, MOST_TEXT)?;
+        let study = Study::from_toml(&text).map_err(|message| StudyError::Table { path: settings, message })?;
+        Ok((Directory { path: path.to_owned(), identity: study.identity() }, study))
     }
 
     /// Where it is.
@@ -55,60 +71,84 @@ impl Directory {
         self.path.join(name)
     }
 
+    /// The identity of its study.
+    pub(crate) fn identity(&self) -> &str {
+        &self.identity
+    }
+
     /// Writes a file whole or not at all, making its directory if need be.
     pub fn write(&self, name: &str, bytes: &[u8]) -> Result<(), StudyError> {
-        atomic::write_file(&self.file(name), bytes)
+        write_file(&self.file(name), bytes)
     }
 
-    /// What came of a run, if it is done. A file that cannot be understood counts as not done.
-    pub fn record(&self, setting: usize, repetition: u64) -> Option<RunRecord> {
-        let text = std::fs::read_to_string(self.run_file(setting, repetition)).ok()?;
-        serde_json::from_str(&text).ok()
+    /// What came of a run, if it is done; a record that cannot be believed is an error.
+    pub(crate) fn record(&self, study: &Study, setting: usize, repetition: u64) -> Result<Option<Sound>, StudyError> {
+        let checkpoints = study.checkpoints.of(study.settings[setting].episodes);
+        let of = Of::new(study, &self.identity, setting, repetition);
+        record::read(&self.run_file(setting, repetition), &of, &checkpoints)
     }
 
-    /// Keeps what came of a run.
-    pub fn keep(&self, setting: usize, repetition: u64, record: &RunRecord) -> Result<(), StudyError> {
-        let text = serde_json::to_string(record).expect("plain data always serialises");
-        atomic::write(&self.run_file(setting, repetition), text.as_bytes())
+    /// Keeps what came of a run in a world where the rewards of an episode add up to at most `bound` in size.
+    pub(crate) fn keep(
+        &self,
+        study: &Study,
+        setting: usize,
+        repetition: u64,
+        bound: f64,
+        record: &RunRecord,
+    ) -> Result<(), StudyError> {
+        let checkpoints = study.checkpoints.of(study.settings[setting].episodes);
+        let of = Of::new(study, &self.identity, setting, repetition);
+        record::write(&self.run_file(setting, repetition), &of, &checkpoints, bound, record)
     }
 
     fn run_file(&self, setting: usize, repetition: u64) -> PathBuf {
-        self.path.join("runs").join(format!("{setting:04}-{repetition:04}.json"))
+        self.path.join(RUNS).join(format!("{setting:04}-{repetition:04}.json"))
     }
 }
 
-fn create(path: &Path) -> Result<(), StudyError> {
-    std::fs::create_dir_all(path).map_err(|source| StudyError::Write { path: path.to_owned(), source })
+/// The text of `study.toml`; `None` if there is none.
+fn found(settings: &Path) -> Result<Option<String>, StudyError> {
+    match read_text_file(settings, MOST_TEXT) {
+        Ok(text) => Ok(Some(text)),
+        Err(StudyError::Read { source, .. }) if source.kind() == ErrorKind::NotFound => Ok(None),
+        Err(e) => Err(e),
+    }
 }
 
-/// Says what is different about the study that a directory holds.
-fn difference(found: &str, wanted: &Study) -> String {
-    let choose = "choose another directory with --out, or delete this one";
-    let Ok(found) = Study::from_toml(found) else {
-        return format!("holds a study.toml that cannot be understood; {choose}");
-    };
-    let what = if found.dowise != wanted.dowise {
-        format!("by dowise {}, and this is {}", found.dowise, wanted.dowise)
-    } else if found.streams != wanted.streams {
-        format!("with other random draws ({}; now {})", found.streams, wanted.streams)
-    } else if found.name != wanted.name {
-        format!("called \"{}\"", found.name)
-    } else if found.seed != wanted.seed {
-        format!("with seed {} instead of {}", found.seed, wanted.seed)
-    } else if found.repetitions != wanted.repetitions {
-        format!("with {} repetitions instead of {}", found.repetitions, wanted.repetitions)
-    } else {
-        let pairs = || found.settings.iter().zip(&wanted.settings);
-        match pairs().find(|(a, b)| a != b) {
-            Some((a, b)) if a.episodes != b.episodes => format!("of {} episodes instead of {}", a.episodes, b.episodes),
-            Some((a, b)) if a.learner != b.learner => format!("with {} where there is now {}", a.learner, b.learner),
-            Some((a, b)) if a.world != b.world => format!("in {} where there is now {}", a.world, b.world),
-            Some((a, _)) => format!("in {}, which has changed since", a.world),
-            None if found.settings.len() != wanted.settings.len() => {
-                format!("of {} combinations instead of {}", found.settings.len(), wanted.settings.len())
-            }
-            None => "with other settings".into(),
+/// Refuses a directory without a study unless all that is in it was left by a process that was killed while it claimed it.
+fn refuse_other_things(path: &Path) -> Result<(), StudyError> {
+    let failed = |source| StudyError::Read { path: path.to_owned(), source };
+    for entry in std::fs::read_dir(path).map_err(failed)? {
+        let entry = entry.map_err(failed)?;
+        let name = entry.file_name();
+        let left = name.to_str().is_some_and(is_temporary)
+            || name == RUNS && entry.file_type().is_ok_and(|t| t.is_dir()) && holds_only_temporary(&entry.path())?
+            // Another process may have claimed it since.
+            || name == SETTINGS;
+        if !left {
+            let why = format!(
+                "is not empty and holds no study (there is {}); choose another directory with --out",
+                name.to_string_lossy().escape_debug()
+            );
+            return Err(StudyError::OtherStudy { directory: path.to_owned(), why });
         }
+    }
+    Ok(())
+}
+
+fn holds_only_temporary(path: &Path) -> Result<bool, StudyError> {
+    let failed = |source| StudyError::Read { path: path.to_owned(), source };
+    let mut entries = std::fs::read_dir(path).map_err(failed)?;
+    Ok(entries.all(|e| e.is_ok_and(|e| e.file_name().to_str().is_some_and(is_temporary))))
+}
+
+fn refuse_other_study(path: &Path, found: &str, wanted: &Study, identity: &str) -> Result<(), StudyError> {
+    let choose = "choose another directory with --out, or delete this one";
+    let why = match Study::from_toml(found) {
+        Ok(study) if study.identity() == identity => return Ok(()),
+        Ok(study) => format!("holds the results of another study, {}; {choose}", difference(&study, wanted)),
+        Err(message) => format!("holds a study.toml that cannot be gone on with: {message}; {choose}"),
     };
-    format!("holds the results of another study, {what}; {choose}")
+    Err(StudyError::OtherStudy { directory: path.to_owned(), why })
 }

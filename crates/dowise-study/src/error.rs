@@ -73,8 +73,48 @@ pub enum StudyError {
         /// Why not.
         source: io::Error,
     },
+    /// Something that is not to be read, or not readable as what it should be.
+    #[error("cannot read {}: {why}", .path.display())]
+    Unreadable {
+        /// What.
+        path: PathBuf,
+        /// Why not.
+        why: String,
+    },
+    /// Something that is not to be replaced by a file.
+    #[error("cannot write {}: {why}", .path.display())]
+    Unwritable {
+        /// What.
+        path: PathBuf,
+        /// Why not, and what to do.
+        why: String,
+    },
+    /// The record of a run that cannot be believed.
+    #[error("{}: {field}: {why}; delete the file, and the same command runs this repetition again", .path.display())]
+    Record {
+        /// The file.
+        path: PathBuf,
+        /// Which of its fields.
+        field: &'static str,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// What came of a run cannot be: a defect of dowise, or numbers too large to compute with.
+    #[error("{learner} in {world}, repetition {repetition}: {field}: {why}; nothing was written for this run")]
+    Impossible {
+        /// The learner.
+        learner: String,
+        /// The world.
+        world: String,
+        /// The repetition.
+        repetition: u64,
+        /// Which part of the result.
+        field: &'static str,
+        /// What is wrong with it.
+        why: String,
+    },
     /// Something could not be written.
-    #[error("cannot write {}: {source}; what was finished before is kept, and the same command goes on from there", .path.display())]
+    #[error("cannot write {}: {source}; what was there before is kept", .path.display())]
     Write {
         /// What.
         path: PathBuf,
@@ -102,6 +142,13 @@ pub enum StudyError {
 impl StudyError {
     /// Whether reading or writing failed, as opposed to the settings being wrong.
     pub fn is_io(&self) -> bool {
-        matches!(self, StudyError::Read { .. } | StudyError::Write { .. } | StudyError::Draw { .. })
+        matches!(
+            self,
+            StudyError::Read { .. }
+                | StudyError::Unreadable { .. }
+                | StudyError::Write { .. }
+                | StudyError::Unwritable { .. }
+                | StudyError::Draw { .. }
+        )
     }
 }

@@ -2,8 +2,10 @@
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
+use dowise::Arena;
+
 use crate::batch::{Job, Listener, Place, play_batch};
-use crate::{Directory, RunRecord, Setting, Study, StudyError, Tables, WorldChoice};
+use crate::{Directory, RunRecord, Setting, Study, StudyError, Tables};
 
 /// What happens during a study.
 #[derive(Clone, Debug)]
@@ -56,8 +58,12 @@ pub fn execute(
     let runs: Vec<(usize, u64)> =
         (0..study.settings.len()).flat_map(|i| (0..study.repetitions).map(move |repetition| (i, repetition))).collect();
     let total = runs.len();
-    let open: Vec<(usize, u64)> =
-        runs.into_iter().filter(|&(i, repetition)| directory.record(i, repetition).is_none()).collect();
+    let mut open: Vec<(usize, u64)> = Vec::new();
+    for (i, repetition) in runs {
+        if directory.record(study, i, repetition)?.is_none() {
+            open.push((i, repetition));
+        }
+    }
     let done = AtomicUsize::new(total - open.len());
     tell(Event::Begun { done: total - open.len(), total });
 
@@ -81,16 +87,17 @@ pub fn execute(
 
 /// The worlds of a study, each once, and for each setting which of them is its own.
 fn places(study: &Study) -> (Vec<Place>, Vec<usize>) {
-    let mut worlds: Vec<&WorldChoice> = Vec::new();
+    let mut worlds: Vec<&Setting> = Vec::new();
     let mut place_of = Vec::with_capacity(study.settings.len());
     for setting in &study.settings {
-        let known = worlds.iter().position(|world| **world == setting.world);
+        let known = worlds.iter().position(|known| known.world == setting.world);
         place_of.push(known.unwrap_or(worlds.len()));
         if known.is_none() {
-            worlds.push(&setting.world);
+            worlds.push(setting);
         }
     }
-    (worlds.into_iter().cloned().map(Place::Chosen).collect(), place_of)
+    let place = |s: &Setting| Place::Pinned(s.world.clone(), s.fingerprint.clone());
+    (worlds.into_iter().map(place).collect(), place_of)
 }
 
 /// Keeps each result in the directory as soon as it is there.
@@ -105,9 +112,9 @@ struct Keeper<'a> {
 }
 
 impl Listener for Keeper<'_> {
-    fn done(&self, job: usize, record: RunRecord) -> Result<(), StudyError> {
+    fn done(&self, job: usize, arena: &Arena, record: RunRecord) -> Result<(), StudyError> {
         let (setting, repetition) = self.open[job];
-        self.directory.keep(setting, repetition, &record)?;
+        self.directory.keep(self.study, setting, repetition, arena.reward_bound(), &record)?;
         let done = self.done.fetch_add(1, Ordering::Relaxed) + 1;
         (self.tell)(Event::Done { done, total: self.total, setting: &self.study.settings[setting], record: &record });
         Ok(())

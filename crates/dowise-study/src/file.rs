@@ -4,7 +4,7 @@ use std::path::Path;
 
 use toml::{Table, Value};
 
-use crate::{Checkpoints, StudyError};
+use crate::{Checkpoints, MOST_TEXT, StudyError, read_text_file};
 
 /// What is varied: each list of values is crossed with all the others.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -76,8 +76,7 @@ const KEYS: [&str; 9] =
 impl StudyFile {
     /// Reads a study file.
     pub fn read(file: &Path) -> Result<StudyFile, StudyError> {
-        let text =
-            std::fs::read_to_string(file).map_err(|source| StudyError::Read { path: file.to_owned(), source })?;
+        let text = read_text_file(file, MOST_TEXT)?;
         StudyFile::from_toml(&text, &file.display().to_string())
     }
 

@@ -4,7 +4,6 @@
 //! number of interruptions. Nothing here prints; who calls is told through [`Event`]s.
 
 mod arena;
-mod atomic;
 mod batch;
 mod checkpoints;
 mod directory;
@@ -13,16 +12,21 @@ mod execute;
 mod figure;
 mod figures;
 mod file;
+mod files;
+mod identity;
+mod limits;
 pub mod paper;
+mod plausible;
+mod record;
 mod report;
 mod resolve;
 mod run;
+mod seal;
 mod summary;
 mod tables;
 mod threads;
 mod world;
 
-pub use atomic::write_file;
 pub use batch::{Job, Listener, Place, play_batch};
 pub use checkpoints::Checkpoints;
 pub use directory::Directory;
@@ -31,9 +35,14 @@ pub use execute::{Ending, Event, execute};
 pub use figure::{Axis, Dash, Drawing, Figure, Marker, Point, Scale, Series, Shape, Style};
 pub use figures::figures;
 pub use file::{StudyFile, Sweep};
+pub use files::{MOST_TEXT, check_writable, read_text_file, write_file};
+pub use identity::world_fingerprint;
+pub use limits::{MOST_EPISODES, MOST_POINTS, MOST_RUNS, MOST_SETTINGS, MOST_THREADS};
+pub use plausible::episodes_fault;
 pub use report::report;
 pub use resolve::{Setting, Study};
 pub use run::{RunRecord, play};
+pub use seal::{checksum, seal, seal_fault};
 pub use summary::Summary;
 pub use tables::{CurveRow, RunRow, Tables};
 pub use threads::threads;

@@ -6,14 +6,15 @@ use std::path::Path;
 use dowise::learn::LearnerSpec;
 use serde::{Deserialize, Serialize};
 
-use crate::{Checkpoints, StudyError, StudyFile, WorldChoice};
+use crate::identity::world_fingerprint;
+use crate::{Checkpoints, StudyError, StudyFile, WorldChoice, limits};
 
 /// One combination that is run `repetitions` times.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Setting {
     /// The world.
     pub world: WorldChoice,
-    /// A number that changes when the world of the first repetition changes, in hexadecimal.
+    /// A number for all that decides what happens in the world of the first repetition, in hexadecimal.
     pub fingerprint: String,
     /// The learner.
     pub learner: LearnerSpec,
@@ -48,7 +49,8 @@ pub struct Study {
     pub settings: Vec<Setting>,
 }
 
-const SCHEMA: &str = "dowise-study/1";
+/// Studies of schema 1 had records without checksums.
+const SCHEMA: &str = "dowise-study/2";
 
 /// As pinned in the workspace, since a seed must keep its bytes.
 const STREAMS: &str = "rand 0.10.3, rand_chacha 0.10.0, rand_xoshiro 0.8.1";
@@ -66,18 +68,21 @@ impl StudyFile {
 
     fn resolve_with(&self, base: &Path, try_learners: bool) -> Result<Study, StudyError> {
         self.check()?;
+        let (worlds, learners) = (self.worlds(base)?, self.learners()?);
+        let per_world = learners.len() * self.sweep.episodes.len().max(1);
+        limits::settings(worlds.len().saturating_mul(per_world))?;
         let mut settings = Vec::new();
-        for (world, world_sweep) in self.worlds(base)? {
+        for (world, world_sweep) in worlds {
             let made = world.make(self.seed)?;
-            let fingerprint = format!("{:016x}", fnv1a(made.to_toml().as_bytes()));
+            let fingerprint = world_fingerprint(&made);
             if try_learners {
                 crate::arena::arena(&made, &world.to_string())?;
             }
             for (episodes, episode_sweep) in self.episode_counts() {
-                for (learner, learner_sweep) in self.learners()? {
+                for (learner, learner_sweep) in learners.clone() {
                     // What cannot be learned here is said before anything runs.
                     if try_learners {
-                        learner.agent(&made, episodes, self.seed).map_err(|source| StudyError::Learn {
+                        learner.learner(&made, episodes, self.seed).map_err(|source| StudyError::Learn {
                             learner: learner.to_string(),
                             world: world.to_string(),
                             source: source.into(),
@@ -93,6 +98,8 @@ impl StudyFile {
                 }
             }
         }
+        let episodes = settings.iter().map(|s: &Setting| s.episodes);
+        limits::size(self.repetitions, self.seed, &self.checkpoints, episodes)?;
         Ok(Study {
             schema: SCHEMA.into(),
             dowise: env!("CARGO_PKG_VERSION").into(),
@@ -107,17 +114,14 @@ impl StudyFile {
     }
 
     fn check(&self) -> Result<(), StudyError> {
-        let wrong = |message: &str| Err(StudyError::Settings(message.to_owned()));
         if self.worlds.is_empty() || self.learners.is_empty() {
-            return wrong("a study needs at least one world and one learner");
+            return Err(StudyError::Settings("a study needs at least one world and one learner".into()));
         }
-        if self.episodes == 0 || self.sweep.episodes.contains(&0) {
-            return wrong("episodes is 0; a run needs at least one episode");
-        }
-        if self.repetitions == 0 {
-            return wrong("repetitions is 0; each setting is run at least once");
-        }
-        Ok(())
+        limits::episodes(self.episodes)?;
+        self.sweep.episodes.iter().try_for_each(|&k| limits::episodes(k))?;
+        // As many as one combination has; more are refused before anything is tried in a world.
+        let most = self.sweep.episodes.iter().copied().max().unwrap_or(self.episodes);
+        limits::size(self.repetitions, self.seed, &self.checkpoints, [most].into_iter())
     }
 
     fn swept(&self) -> Vec<String> {
@@ -186,8 +190,9 @@ fn cross<T: Clone>(
     values: &[String],
     change: impl Fn(&T, &str) -> Result<Option<(T, String)>, StudyError>,
 ) -> Result<Vec<(T, Pairs)>, StudyError> {
-    let mut out = Vec::with_capacity(given.len() * values.len());
+    let mut out = Vec::new();
     for (thing, pairs) in given {
+        limits::settings(out.len())?;
         for (i, value) in values.iter().enumerate() {
             match change(&thing, value)? {
                 Some((changed, key)) => {
@@ -203,11 +208,6 @@ fn cross<T: Clone>(
     Ok(out)
 }
 
-/// Fowler–Noll–Vo: tells changed worlds apart, no more.
-fn fnv1a(bytes: &[u8]) -> u64 {
-    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |h, &b| (h ^ u64::from(b)).wrapping_mul(0x0100_0000_01b3))
-}
-
 impl Study {
     /// Number of runs.
     pub fn n_runs(&self) -> usize {
@@ -219,10 +219,28 @@ impl Study {
         toml::to_string(self).expect("plain data always serialises")
     }
 
-    /// Reads what [`Study::to_toml`] wrote.
+    /// Reads what [`Study::to_toml`] wrote, or says why it is not that.
     pub fn from_toml(text: &str) -> Result<Study, String> {
-        let study: Study = toml::from_str(text).map_err(|e| e.to_string())?;
-        if study.schema == SCHEMA { Ok(study) } else { Err(format!("its schema is {}, not {SCHEMA}", study.schema)) }
+        let other = "this is not the record of a results directory; give the directory that `dowise compare` wrote";
+        let table: toml::Table = text.parse().map_err(|_| other.to_owned())?;
+        match table.get("schema").and_then(toml::Value::as_str) {
+            Some(SCHEMA) => {}
+            Some(schema) if schema.starts_with("dowise-study/") => {
+                return Err(format!(
+                    "another version of dowise wrote this study (its schema is {schema}, and this one reads {SCHEMA}), \
+                     so its runs are not mixed with those of this version; run it again in another directory"
+                ));
+            }
+            _ => return Err(other.into()),
+        }
+        let study: Study = table.try_into().map_err(|e: toml::de::Error| format!("{other}: {}", e.message()))?;
+        let sizes = || {
+            let episodes = study.settings.iter().map(|s| s.episodes);
+            episodes.clone().try_for_each(limits::episodes)?;
+            limits::size(study.repetitions, study.seed, &study.checkpoints, episodes)
+        };
+        sizes().map_err(|e| e.to_string())?;
+        Ok(study)
     }
 }
 

@@ -19,7 +19,7 @@ pub struct RunRecord {
     pub reward: f64,
     /// Value of the best policy.
     pub optimal: f64,
-    /// Value of the policy that would be followed next.
+    /// Value of the policy that was learned: what one would deploy.
     pub value: f64,
     /// Seconds that the run took; the only field that differs between machines.
     pub seconds: f64,
@@ -32,7 +32,7 @@ impl RunRecord {
     }
 }
 
-/// Plays so many episodes; `None` if it was told to stop before the end.
+/// Plays up to the last checkpoint; `None` if it was told to stop before the end.
 ///
 /// The run's draws and the learner's own come from separate streams of the seed, so learners that share a seed start every
 /// episode alike. `after` is told the episode, its regret and the sum so far.
@@ -46,7 +46,7 @@ pub fn play(
 ) -> Result<Option<RunRecord>, StudyError> {
     let begun = Instant::now();
     let episodes = checkpoints.last().copied().unwrap_or(0);
-    let mut agent = learner.agent(arena.world(), episodes, seed).map_err(|source| StudyError::Learn {
+    let mut agent = learner.learner(arena.world(), episodes, seed).map_err(|source| StudyError::Learn {
         learner: learner.to_string(),
         world: arena.world().name().to_owned(),
         source: source.into(),
@@ -54,7 +54,7 @@ pub fn play(
     let mut run = arena.run(seed);
     let (mut total, mut reward, mut regret) = (0.0, 0.0, Vec::with_capacity(checkpoints.len()));
     let mut stopped = false;
-    run.episodes(episodes, agent.as_mut(), |episode| {
+    run.episodes(episodes, &mut agent, |episode| {
         total += episode.regret;
         reward += episode.reward;
         if checkpoints.get(regret.len()) == Some(&episode.number) {
@@ -67,9 +67,8 @@ pub fn play(
     if stopped {
         return Ok(None);
     }
-    // A policy is one of an episode: the one that would be followed next has learned from all of them.
-    agent.begin_episode();
-    let value = arena.value_of(agent.policy()).expect("invariant: an agent's policy is one of its world");
+    let learned = agent.learned_policy();
+    let value = arena.value_of(learned.actions()).expect("invariant: a learner's policy is one of its world");
     let optimal = arena.optimal();
     Ok(Some(RunRecord { regret, reward, optimal, value, seconds: begun.elapsed().as_secs_f64() }))
 }

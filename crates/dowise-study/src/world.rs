@@ -7,6 +7,7 @@ use dowise::{World, worlds};
 use serde::{Deserialize, Serialize};
 
 use crate::StudyError;
+use crate::files::{MOST_TEXT, open_regular};
 
 /// Which world a run is played in.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -98,7 +99,7 @@ impl WorldChoice {
         match self {
             WorldChoice::File(file) => {
                 // Whether it can be read is told apart from what it says.
-                std::fs::metadata(file).map_err(|source| StudyError::Read { path: file.clone(), source })?;
+                open_regular(file, MOST_TEXT)?;
                 World::from_file(file).map_err(StudyError::World)
             }
             WorldChoice::Named { name, settings } => {

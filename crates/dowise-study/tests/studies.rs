@@ -76,9 +76,15 @@ fn a_study_stopped_again_and_again_is_the_same_bytes_as_one_that_was_not() {
             }
         }
         if stops == 3 {
-            // What a full disk or a crash may leave: half a file is not taken for a result.
+            // Half a record is not taken for a result: it is named, and run again once it is gone.
             let some = std::fs::read_dir(broken.0.join("runs")).unwrap().next().unwrap().unwrap().path();
-            std::fs::write(some, "{\"regret\":[1.0").unwrap();
+            let text = std::fs::read_to_string(&some).unwrap();
+            std::fs::write(&some, &text[..text.len() / 2]).unwrap();
+            let directory = Directory::claim(&broken.0, &study).unwrap();
+            let error = execute(&study, &directory, 1, &AtomicBool::new(false), &|_| {}).unwrap_err().to_string();
+            assert!(error.starts_with(&format!("{}: checksum: ", some.display())), "{error}");
+            assert!(error.ends_with("delete the file, and the same command runs this repetition again"), "{error}");
+            std::fs::remove_file(some).unwrap();
         }
     }
     assert!(stops > 3);
@@ -192,8 +198,8 @@ fn what_cannot_be_written_is_said_and_what_is_done_is_kept() {
     std::fs::create_dir(place.0.join("runs.csv")).unwrap();
     let directory = Directory::claim(&place.0, &study).unwrap();
     let error = execute(&study, &directory, 1, &AtomicBool::new(false), &|_| {}).unwrap_err();
-    assert!(matches!(error, StudyError::Write { .. }) && error.is_io());
-    assert!(error.to_string().contains("the same command goes on from there"), "{error}");
+    assert!(matches!(error, StudyError::Unwritable { .. }) && error.is_io());
+    assert!(error.to_string().contains("runs.csv: it is a directory; give the name of a file"), "{error}");
     assert!(kept() > before);
     std::fs::remove_dir(place.0.join("runs.csv")).unwrap();
     assert!(matches!(run(&study, &place.0, 1, usize::MAX), Ending::Finished(_)));

@@ -82,6 +82,16 @@ impl Arena {
         Ok(self.planner.from_start(&values[..self.world().n_states()]))
     }
 
+    /// At least the size of any sum of rewards, less costs, that an episode can bring.
+    pub fn reward_bound(&self) -> f64 {
+        let world = self.world();
+        let size = |range: [f64; 2]| range[0].abs().max(range[1].abs());
+        let terms: f64 = world.rewards().iter().map(|r| size(r.range)).sum();
+        let dearest = |costs: &Vec<f64>| costs.iter().fold(0.0, |most: f64, c| most.max(c.abs()));
+        let costs: f64 = world.interventions().costs().iter().map(dearest).sum();
+        world.horizon() as f64 * (terms.max(size(world.reward_range())) + costs)
+    }
+
     /// The same under interventions at random: the mean over this many random policies, each judged exactly.
     pub fn uniform(&self, policies: usize, seed: u64) -> f64 {
         let uniform: Preset = "uniform".parse().expect("invariant: there is a preset of this name");

@@ -3,7 +3,7 @@
 
 use std::process::Command;
 
-use dowise::learn::{AnyLearner, LearnerSpec};
+use dowise::LearnerSpec;
 use dowise::{Agent, Planner, Preset, Run, Simulator, World, worlds};
 
 /// Read by the system's library when a process starts; the names of the features differ between its versions.
@@ -50,7 +50,7 @@ fn everything() -> Hash {
         for name in Preset::all().iter().map(|preset| preset.name().to_owned()).chain(widths) {
             let spec: LearnerSpec = name.parse().unwrap();
             // Some need features, or few interventions.
-            let Ok(mut learner) = AnyLearner::new(&spec, &world, 10, 7) else { continue };
+            let Ok(mut learner) = spec.learner(&world, 10, 7) else { continue };
             let mut run = Run::new(&simulator, &planner, &plan.value_hs[..plan.n_states], 7);
             for _ in 0..10 {
                 hash.add_numbers(&[run.episode(&mut learner).regret]);

@@ -61,6 +61,7 @@ Examples:
   dowise compare --study study.toml";
 
 pub(crate) fn run(args: Args, output: &Output) -> Result<Status, Failure> {
+    let threads = threads(args.threads).map_err(|e| study::failure(e, output))?;
     let (file, base) = study_file(&args, output)?;
     let resolved = file.resolve(&base).map_err(|e| study::failure(e, output))?;
     if args.dry_run {
@@ -71,7 +72,6 @@ pub(crate) fn run(args: Args, output: &Output) -> Result<Status, Failure> {
         Some(file) => PathBuf::from(format!("{}-results", file.file_stem().unwrap_or_default().to_string_lossy())),
         None => PathBuf::from("dowise-compare"),
     });
-    let threads = threads(args.threads);
     output.talk(format_args!(
         "{} runs on {threads} threads, seed {}, results in {}",
         table::count(resolved.n_runs() as u64),

@@ -6,9 +6,8 @@ mod saved;
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 
-use dowise::Agent;
-use dowise::learn::{AnyLearner, LearnerSpec};
-use dowise_study::{StudyError, WorldChoice};
+use dowise::LearnerSpec;
+use dowise_study::{StudyError, WorldChoice, check_writable};
 
 use self::report::Report;
 use self::saved::{Resumed, SavedRun};
@@ -58,6 +57,9 @@ Examples:
   dowise learn river-swim --resume learned.json --episodes 2000 --save learned.json
   dowise learn paper --learner help";
 
+/// Most episodes of a run: their regrets take 80 MB, and a quarter of what a saved run may take as text.
+const MOST_EPISODES: u64 = 10_000_000;
+
 /// Episodes of a run that is not told how many.
 const EPISODES: u64 = 1000;
 
@@ -70,6 +72,14 @@ pub(crate) fn run(args: Args, output: &Output) -> Result<Status, Failure> {
     if args.episodes == Some(0) {
         return Err(Failure::Usage("--episodes 0: a run needs at least one episode".into()));
     }
+    if args.episodes.is_some_and(|k| k > MOST_EPISODES) {
+        return Err(Failure::Usage(format!(
+            "--episodes {}: the regret of every episode is kept, of {MOST_EPISODES} at most; `dowise compare` keeps checkpoints only",
+            args.episodes.unwrap_or_default()
+        )));
+    }
+    // What was learned is not to be lost at the end because it cannot be written.
+    args.save.as_deref().map_or(Ok(()), check_writable).map_err(fail)?;
     let choice = WorldChoice::read(&args.world);
     let resumed = args.resume.as_deref().map(Resumed::read).transpose()?;
     let mut state = match &resumed {
@@ -79,8 +89,8 @@ pub(crate) fn run(args: Args, output: &Output) -> Result<Status, Failure> {
     let (spec, seed): (LearnerSpec, u64) = (state.learner.clone(), state.seed);
     let arena = choice.arena(seed).map_err(fail)?;
     let mut learner = match &resumed {
-        Some(resumed) => resumed.learner(arena.world())?,
-        None => AnyLearner::new(&spec, arena.world(), args.episodes.unwrap_or(EPISODES), seed).map_err(|e| {
+        Some(resumed) => resumed.learner(&arena)?,
+        None => spec.learner(arena.world(), args.episodes.unwrap_or(EPISODES), seed).map_err(|e| {
             fail(StudyError::Learn { learner: spec.to_string(), world: choice.to_string(), source: e.into() })
         })?,
     };
@@ -116,17 +126,11 @@ pub(crate) fn run(args: Args, output: &Output) -> Result<Status, Failure> {
     });
     progress.finish();
     state.position = Some(run.position());
-    if let Some(file) = &args.save {
-        state.write(&learner, file, output)?;
-    }
-    // A policy is one of an episode: the one that would be followed next has learned from all of them.
-    learner.begin_episode();
-    let report = Report::new(&arena, &mut learner, &state, args.rows);
-    if args.json {
-        output.json(&report)?;
-    } else {
-        output.data(report.text(output))?;
-    }
+    // If it cannot be saved after all, what was learned is printed first.
+    let saved = args.save.as_deref().map_or(Ok(()), |file| state.write(&learner, &arena, file, output));
+    let report = Report::new(&arena, learner.learned_policy().actions(), &state, args.rows);
+    let printed = if args.json { output.json(&report) } else { output.data(report.text(output)) };
+    saved.and(printed)?;
     if stop.load(Ordering::Relaxed) {
         let message =
             format!("interrupted after {} of {episodes} episodes; this is what was learned", state.regrets.len());

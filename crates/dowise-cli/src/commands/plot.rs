@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use dowise_study::paper::Results;
-use dowise_study::{Directory, Tables};
+use dowise_study::{Directory, StudyError, Tables};
 
 use super::reproduce;
 use crate::output::{Failure, Output, Status};
@@ -24,7 +24,9 @@ Examples:
 
 pub(crate) fn run(args: Args, output: &Output) -> Result<Status, Failure> {
     let fail = |e| study::failure(e, output);
-    if !args.directory.join("study.toml").exists() {
+    let settings = args.directory.join("study.toml");
+    let there = std::fs::metadata(&args.directory).and_then(|_| settings.try_exists());
+    if !there.map_err(|source| fail(StudyError::Read { path: settings, source }))? {
         let results = Results::load(&args.directory).map_err(fail)?;
         if results.parts.is_empty() {
             let directory = args.directory.display();

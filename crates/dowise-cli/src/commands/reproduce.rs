@@ -65,7 +65,7 @@ pub(crate) fn run(args: Args, output: &Output) -> Result<Status, Failure> {
     if args.extras {
         parts.extend(Part::EXTRAS);
     }
-    let threads = threads(args.threads);
+    let threads = threads(args.threads).map_err(|e| study::failure(e, output))?;
     output.talk(format_args!(
         "{} episodes, {} fresh environments from seed {}, {threads} threads, results in {}",
         table::count(args.episodes),
@@ -73,6 +73,7 @@ pub(crate) fn run(args: Args, output: &Output) -> Result<Status, Failure> {
         args.seed,
         args.out.display()
     ));
+    paper::refuse_other_plans(plan, &args.out).map_err(|e| study::failure(e, output))?;
     let mut took = vec![];
     for part in parts {
         let begun = Instant::now();

@@ -16,5 +16,5 @@ pub use figures::figures;
 pub use html::html;
 pub use parts::{Part, Plan};
 pub use published::{Published, published};
-pub use results::Results;
+pub use results::{Results, refuse_other_plans};
 pub use rules::{Rule, rules};

@@ -1,9 +1,10 @@
 //! What the parts of a reproduction came to, read from their directories.
 
+use std::io::ErrorKind;
 use std::path::Path;
 
 use super::claims::{self, Claim, Finals};
-use super::parts::Part;
+use super::parts::{Part, Plan};
 use super::rules::{FIGURES, LITERAL, Rule, SETS, rules};
 use crate::{Directory, Study, StudyError, Summary, Tables};
 
@@ -20,8 +21,9 @@ impl Results {
         let mut results = Results::default();
         for part in Part::EXPERIMENTS.into_iter().chain(Part::EXTRAS) {
             let folder = directory.join(part.folder());
-            // The summary is the last of the data tables to be written.
-            if folder.join("summary.csv").exists() {
+            let summary = folder.join("summary.csv");
+            let there = summary.try_exists().map_err(|source| StudyError::Read { path: summary, source })?;
+            if there {
                 let (folder, study) = Directory::open(&folder)?;
                 let tables = Tables::read(&study, &folder)?;
                 results.parts.push((part, study, tables));
@@ -104,6 +106,31 @@ impl Results {
             numbers: format!("UCBVI, F, C, CF: {means}; interventions at random: {:.1}", uniform.mean),
         })
     }
+}
+
+/// Refuses a directory with parts of other episodes, repetitions or seeds than the plan has: they do not make one report.
+pub fn refuse_other_plans(plan: Plan, directory: &Path) -> Result<(), StudyError> {
+    for part in Part::EXPERIMENTS.into_iter().chain(Part::EXTRAS) {
+        let folder = directory.join(part.folder());
+        let study = match Directory::open(&folder) {
+            Ok((_, study)) => study,
+            Err(StudyError::Read { source, .. }) if source.kind() == ErrorKind::NotFound => continue,
+            Err(e) => return Err(e),
+        };
+        let file = part.study(plan);
+        let found = (study.settings.first().map_or(0, |s| s.episodes), study.repetitions, study.seed);
+        let wanted = (file.episodes, file.repetitions, file.seed);
+        if found != wanted {
+            let say = |(k, n, seed): (u64, u64, u64)| format!("{k} episodes, {n} repetitions, seed {seed}");
+            let why = format!(
+                "holds results with {} where this reproduction has {}; choose another directory with --out, or delete this one",
+                say(found),
+                say(wanted)
+            );
+            return Err(StudyError::OtherStudy { directory: folder, why });
+        }
+    }
+    Ok(())
 }
 
 /// The values of the one thing that was swept, in order; one `None` if nothing was.

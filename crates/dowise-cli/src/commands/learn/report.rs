@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use dowise::learn::LearnerSpec;
-use dowise::{Action, Agent, Arena, Preset};
+use dowise::{Action, Arena, Preset};
 use serde::Serialize;
 
 use super::saved::SavedRun;
@@ -51,7 +51,7 @@ const RANDOM_POLICIES: usize = 200;
 const SAMPLE: usize = 2000;
 
 impl Report {
-    pub(super) fn new(arena: &Arena, agent: &mut (dyn Agent + Send), run: &SavedRun, rows: usize) -> Report {
+    pub(super) fn new(arena: &Arena, learned: &[Action], run: &SavedRun, rows: usize) -> Report {
         let SavedRun { learner: spec, regrets, seed, reward, .. } = run;
         let (seed, reward) = (*seed, *reward);
         let tail = &regrets[regrets.len() - regrets.len().div_ceil(10)..];
@@ -66,9 +66,9 @@ impl Report {
             regret_at_the_end: tail.iter().sum::<f64>() / tail.len().max(1) as f64,
             reward,
             best: arena.optimal(),
-            learned: arena.value_of(agent.policy()).expect("invariant: an agent's policy is one of its world"),
+            learned: arena.value_of(learned).expect("invariant: a learner's policy is one of its world"),
             uniform: arena.uniform(RANDOM_POLICIES, seed),
-            policy: policy(arena, agent.policy(), seed, rows),
+            policy: policy(arena, learned, seed, rows),
         }
     }
 

@@ -2,20 +2,24 @@
 
 use std::path::{Path, PathBuf};
 
-use dowise::World;
-use dowise::learn::{AnyLearner, LearnerSpec};
 use dowise::simulate::Position;
-use dowise_study::write_file;
+use dowise::{Arena, Learner, LearnerSpec};
+use dowise_study::{episodes_fault, read_text_file, seal, seal_fault, world_fingerprint, write_file};
 use serde::{Deserialize, Serialize};
 
 use crate::output::{Failure, Output};
 use crate::study;
+
+/// Bytes of the largest saved run: 1 GiB.
+const MOST_SAVED: u64 = 1 << 30;
 
 /// What `dowise learn` has to know beside the learner to go on as if it had never stopped.
 #[derive(Clone, Serialize, Deserialize)]
 pub(super) struct SavedRun {
     pub(super) learner: LearnerSpec,
     pub(super) seed: u64,
+    /// Fingerprint of the world.
+    world: String,
     pub(super) position: Option<Position>,
     /// Regret of each episode so far.
     pub(super) regrets: Vec<f64>,
@@ -25,15 +29,29 @@ pub(super) struct SavedRun {
 
 impl SavedRun {
     pub(super) fn new(learner: LearnerSpec, seed: u64) -> SavedRun {
-        SavedRun { learner, seed, position: None, regrets: Vec::new(), reward: 0.0 }
+        SavedRun { learner, seed, world: String::new(), position: None, regrets: Vec::new(), reward: 0.0 }
     }
 
-    /// Writes learner and run into one file, which [`AnyLearner::restore`] can read as well.
-    pub(super) fn write(&self, learner: &AnyLearner, file: &Path, output: &Output) -> Result<(), Failure> {
+    /// Writes learner and run into one file, which [`Learner::restore_in`] can read as well.
+    pub(super) fn write(
+        &mut self,
+        learner: &Learner,
+        arena: &Arena,
+        file: &Path,
+        output: &Output,
+    ) -> Result<(), Failure> {
+        self.world = world_fingerprint(arena.world());
         let text = learner.save();
         let object = text.strip_suffix('}').expect("a saved learner is a JSON object");
         let run = serde_json::to_string(self).expect("plain data");
-        let whole = format!("{object},\"run\":{run}}}\n");
+        let run = run.strip_suffix('}').expect("a run is a JSON object");
+        let whole = format!("{}}}}}\n", seal(&format!("{object},\"run\":{run}")));
+        if whole.len() as u64 > MOST_SAVED {
+            let (file, n) = (file.display(), whole.len());
+            return Err(Failure::Io(format!(
+                "cannot write {file}: learner and run take {n} bytes, and at most {MOST_SAVED} could be read again"
+            )));
+        }
         write_file(file, whole.as_bytes()).map_err(|e| study::failure(e, output))?;
         output.talk(format_args!("saved as {}", file.display()));
         Ok(())
@@ -54,24 +72,34 @@ impl Resumed {
             run: Option<SavedRun>,
         }
         let shown = file.display();
-        let text = std::fs::read_to_string(file).map_err(|e| Failure::Io(format!("cannot read {shown}: {e}")))?;
+        let text = read_text_file(file, MOST_SAVED).map_err(|e| Failure::Io(e.to_string()))?;
         let part: Part = serde_json::from_str(&text)
             .map_err(|e| Failure::Usage(format!("{shown}: this is not a saved learner: {e}")))?;
         let run = part.run.ok_or_else(|| {
             Failure::Usage(format!("{shown}: there is no run to go on with; `dowise learn --save` writes one"))
         })?;
+        if let Some(why) = seal_fault(&text) {
+            return Err(Failure::Usage(format!("{shown}: checksum: {why}; go on from another file, or begin again")));
+        }
         Ok(Resumed { file: file.to_owned(), text, run })
     }
 
-    pub(super) fn learner(&self, world: &World) -> Result<AnyLearner, Failure> {
-        let shown = self.file.display();
-        let learner = AnyLearner::restore(world, &self.text).map_err(|e| Failure::Usage(format!("{shown}: {e}")))?;
+    pub(super) fn learner(&self, arena: &Arena) -> Result<Learner, Failure> {
+        let wrong = |message: String| Failure::Usage(format!("{}: {message}", self.file.display()));
+        let learner = Learner::restore_in(arena.world(), &self.text).map_err(|e| wrong(e.to_string()))?;
+        // The learner was not told everything: what it was judged by must be the same too.
+        if self.run.world != world_fingerprint(arena.world()) {
+            return Err(wrong(
+                "the run was played in another world: something in it that the learner was not told has changed".into(),
+            ));
+        }
         let played = self.run.position.map_or(0, |p| p.episode);
         if (played, played) != (learner.episodes(), self.run.regrets.len() as u64) {
-            let message =
-                format!("{shown}: the learner and its run do not have the same episodes; the file is damaged");
-            return Err(Failure::Usage(message));
+            return Err(wrong("the learner and its run do not have the same episodes; the file is damaged".into()));
         }
-        Ok(learner)
+        match episodes_fault(&self.run.regrets, self.run.reward, arena.reward_bound()) {
+            Some((field, why)) => Err(wrong(format!("run.{field}: {why}; the file is damaged"))),
+            None => Ok(learner),
+        }
     }
 }

@@ -1,0 +1,135 @@
+//! Writes files whole or not at all: beside their place, onto the disk, and then into their place.
+
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use tempfile::{Builder, NamedTempFile};
+
+use super::stale::{self, BEGINS, ENDS};
+use super::target::{Target, target};
+use crate::StudyError;
+use crate::seal::checksum;
+
+/// Writes a file whole or not at all, making its directory if need be.
+///
+/// The old file is there until the new one is on the disk. Symbolic links are followed; devices, pipes, directories and
+/// read-only files are refused. The permissions of an existing file are kept.
+pub fn write_file(path: &Path, bytes: &[u8]) -> Result<(), StudyError> {
+    let target = target(path)?;
+    let directory = directory_of(&target.path);
+    make_directory(&directory)?;
+    put(path, &target, bytes)?;
+    stale::sweep(&directory, &prefix(&target.path));
+    Ok(())
+}
+
+/// The same in a directory that is there and that others sweep: looking through thousands of files for each would take long.
+pub(crate) fn write_one_of_many(path: &Path, bytes: &[u8]) -> Result<(), StudyError> {
+    put(path, &target(path)?, bytes)
+}
+
+/// Says now whether a file can be written later, so that long work does not end with nothing to show.
+pub fn check_writable(path: &Path) -> Result<(), StudyError> {
+    let target = target(path)?;
+    let directory = directory_of(&target.path);
+    make_directory(&directory)?;
+    temporary(&target.path, &directory).map(drop).map_err(|source| StudyError::Write { path: path.to_owned(), source })
+}
+
+/// Writes a file that must not be there yet; `false`: it is there, and stays as it is.
+pub(crate) fn create_file(path: &Path, bytes: &[u8]) -> Result<bool, StudyError> {
+    let failed = |source| StudyError::Write { path: path.to_owned(), source };
+    let directory = directory_of(path);
+    let create = || match filled(path, &directory, bytes)?.persist_noclobber(path) {
+        Ok(_open) => sync_directory(&directory).map(|()| true),
+        Err(e) if e.error.kind() == io::ErrorKind::AlreadyExists => Ok(false),
+        Err(e) => Err(e.error),
+    };
+    again_if_swept(create).map_err(failed)
+}
+
+/// Makes a directory and those above it.
+pub(crate) fn make_directory(path: &Path) -> Result<(), StudyError> {
+    std::fs::create_dir_all(path).map_err(|source| StudyError::Write { path: path.to_owned(), source })
+}
+
+fn put(path: &Path, target: &Target, bytes: &[u8]) -> Result<(), StudyError> {
+    again_if_swept(|| replace(target, bytes)).map_err(|source| StudyError::Write { path: path.to_owned(), source })
+}
+
+/// Another process may sweep a temporary file away in the moment before it is locked; then it is written again.
+fn again_if_swept<T>(write: impl Fn() -> io::Result<T>) -> io::Result<T> {
+    match write() {
+        Err(e) if e.kind() == io::ErrorKind::NotFound => write(),
+        done => done,
+    }
+}
+
+fn replace(target: &Target, bytes: &[u8]) -> io::Result<()> {
+    let directory = directory_of(&target.path);
+    let file = filled(&target.path, &directory, bytes)?;
+    if let Some(there) = &target.there {
+        file.as_file().set_permissions(there.permissions())?;
+    }
+    // The open file, and with it the lock that says that its writer lives, is kept until the new name is on the disk.
+    let _open = file.persist(&target.path).map_err(|e| e.error)?;
+    sync_directory(&directory)
+}
+
+/// A temporary file with these bytes, on the disk; it is removed unless it is given a name.
+fn filled(path: &Path, directory: &Path, bytes: &[u8]) -> io::Result<NamedTempFile> {
+    let mut file = temporary(path, directory)?;
+    file.as_file_mut().write_all(bytes)?;
+    // A full disk may show only here; and without this a name may reach the disk before what it names.
+    file.as_file().sync_all()?;
+    Ok(file)
+}
+
+fn temporary(path: &Path, directory: &Path) -> io::Result<NamedTempFile> {
+    let prefix = prefix(path);
+    let mut builder = Builder::new();
+    builder.prefix(&prefix).suffix(ENDS);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        // Less what the user's mask takes away, as for any other file.
+        builder.permissions(std::fs::Permissions::from_mode(0o666));
+    }
+    let file = builder.tempfile_in(directory).map_err(without_path)?;
+    // Where there are no locks, what a killed process leaves is not swept, and all else is as well.
+    let _ = file.as_file().try_lock();
+    Ok(file)
+}
+
+/// The error of the system alone: the name of a temporary file tells nobody anything.
+fn without_path(error: io::Error) -> io::Error {
+    let inner = error.get_ref().and_then(|e| e.source()).and_then(|e| e.downcast_ref::<io::Error>());
+    inner.and_then(io::Error::raw_os_error).map_or(error, io::Error::from_raw_os_error)
+}
+
+/// Temporary files of one target begin alike. The name itself may be too long to add anything to it.
+fn prefix(path: &Path) -> String {
+    let name = path.file_name().map(|n| n.as_encoded_bytes()).unwrap_or_default();
+    format!("{BEGINS}{}-", &checksum(name)[..16])
+}
+
+fn directory_of(path: &Path) -> PathBuf {
+    match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent.to_owned(),
+        _ => PathBuf::from("."),
+    }
+}
+
+/// Brings the names in a directory onto the disk.
+fn sync_directory(directory: &Path) -> io::Result<()> {
+    // Elsewhere a directory cannot be opened as a file, and the system brings names onto the disk by itself.
+    #[cfg(unix)]
+    match std::fs::File::open(directory)?.sync_all() {
+        // Some file systems have nothing to sync a directory with.
+        Err(e) if e.kind() != io::ErrorKind::InvalidInput && e.kind() != io::ErrorKind::Unsupported => return Err(e),
+        _ => {}
+    }
+    #[cfg(not(unix))]
+    let _ = directory;
+    Ok(())
+}

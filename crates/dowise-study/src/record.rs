@@ -1,0 +1,115 @@
+//! The record of a run as a file: what it is a record of, what came of it, and a checksum over both.
+
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use crate::files::{MOST_TEXT, read_text_file, write_one_of_many};
+use crate::plausible::fault;
+use crate::seal::{seal, seal_fault};
+use crate::{RunRecord, Study, StudyError};
+
+const SCHEMA: &str = "dowise-run/1";
+
+/// The file.
+#[derive(Serialize, Deserialize)]
+struct Kept {
+    schema: String,
+    #[serde(flatten)]
+    of: Of,
+    /// Greatest size of the sum of rewards of an episode: what came of the run is held against it.
+    bound: f64,
+    result: RunRecord,
+}
+
+/// What a record is a record of.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Of {
+    /// [`Study::identity`].
+    study: String,
+    world: String,
+    fingerprint: String,
+    learner: String,
+    episodes: u64,
+    repetition: u64,
+    seed: u64,
+}
+
+impl Of {
+    /// A run of a study whose identity is `identity`.
+    pub(crate) fn new(study: &Study, identity: &str, setting: usize, repetition: u64) -> Of {
+        let s = &study.settings[setting];
+        Of {
+            study: identity.to_owned(),
+            world: s.world.without_directory().to_string(),
+            fingerprint: s.fingerprint.clone(),
+            learner: s.learner.to_string(),
+            episodes: s.episodes,
+            repetition,
+            seed: study.seed + repetition,
+        }
+    }
+
+    /// The first field in which another differs, with both values.
+    fn difference(&self, other: &Of) -> Option<(&'static str, String)> {
+        let differ = |field, ours: &dyn ToString, theirs: &dyn ToString| {
+            let (ours, theirs) = (ours.to_string(), theirs.to_string());
+            (ours != theirs).then(|| (field, format!("it is {theirs}, and this run's is {ours}")))
+        };
+        // The most telling first: another learner belongs to another study or setting as well.
+        differ("learner", &self.learner, &other.learner)
+            .or_else(|| differ("world", &self.world, &other.world))
+            .or_else(|| differ("fingerprint", &self.fingerprint, &other.fingerprint))
+            .or_else(|| differ("episodes", &self.episodes, &other.episodes))
+            .or_else(|| differ("repetition", &self.repetition, &other.repetition))
+            .or_else(|| differ("seed", &self.seed, &other.seed))
+            .or_else(|| differ("study", &self.study, &other.study))
+    }
+}
+
+/// A record that was read, with the bound that it was held against.
+pub(crate) struct Sound {
+    pub(crate) record: RunRecord,
+    pub(crate) bound: f64,
+}
+
+/// Writes the record of a run, unless no run can have come to it.
+pub(crate) fn write(
+    file: &Path,
+    of: &Of,
+    checkpoints: &[u64],
+    bound: f64,
+    record: &RunRecord,
+) -> Result<(), StudyError> {
+    if let Some((field, why)) = fault(record, checkpoints, bound) {
+        let (learner, world, repetition) = (of.learner.clone(), of.world.clone(), of.repetition);
+        return Err(StudyError::Impossible { learner, world, repetition, field, why });
+    }
+    let kept = Kept { schema: SCHEMA.into(), of: of.clone(), bound, result: record.clone() };
+    let text = serde_json::to_string(&kept).expect("plain data always serialises");
+    let open = text.strip_suffix('}').expect("a record is a JSON object");
+    write_one_of_many(file, format!("{}}}\n", seal(open)).as_bytes())
+}
+
+/// Reads the record of a run; `None` if there is none. One that cannot be believed is an error.
+pub(crate) fn read(file: &Path, of: &Of, checkpoints: &[u64]) -> Result<Option<Sound>, StudyError> {
+    let wrong = |field: &'static str, why: String| Err(StudyError::Record { path: file.to_owned(), field, why });
+    let text = match read_text_file(file, MOST_TEXT) {
+        Err(StudyError::Read { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        other => other?,
+    };
+    if let Some(why) = seal_fault(&text) {
+        return wrong("checksum", why.into());
+    }
+    let kept: Kept = match serde_json::from_str(&text) {
+        Ok(kept) => kept,
+        Err(e) => return wrong("schema", format!("this is not the record of a run: {e}")),
+    };
+    if kept.schema != SCHEMA {
+        return wrong("schema", format!("it is {}, and this dowise reads {SCHEMA}", kept.schema));
+    }
+    match of.difference(&kept.of).or_else(|| fault(&kept.result, checkpoints, kept.bound)) {
+        Some((field, why)) => wrong(field, why),
+        None => Ok(Some(Sound { record: kept.result, bound: kept.bound })),
+    }
+}

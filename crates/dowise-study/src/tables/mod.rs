@@ -1,0 +1,107 @@
+//! The tables of a study: runs and curves, tidy, one row for each observation.
+
+mod read;
+mod sums;
+mod write;
+
+use crate::{Directory, Study, StudyError, Summary};
+
+/// One run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RunRow {
+    /// Position of its setting in the study.
+    pub setting: usize,
+    /// Repetition, from 0.
+    pub repetition: u64,
+    /// Seed of the world and of the run.
+    pub seed: u64,
+    /// Sum of regrets.
+    pub regret: f64,
+    /// Sum of rewards received.
+    pub reward: f64,
+    /// Value of the best policy.
+    pub optimal: f64,
+    /// Value of the policy that would be followed next.
+    pub value: f64,
+}
+
+/// One point of a curve.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CurveRow {
+    /// Position of its setting in the study.
+    pub setting: usize,
+    /// Repetition, from 0.
+    pub repetition: u64,
+    /// Episode, from 1.
+    pub episode: u64,
+    /// Sum of regrets up to it.
+    pub regret: f64,
+}
+
+/// All that a study found.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Tables {
+    /// One row for each run.
+    pub runs: Vec<RunRow>,
+    /// Regret at the checkpoints.
+    pub curves: Vec<CurveRow>,
+    /// Seconds of each run, in the order of `runs`.
+    pub seconds: Vec<f64>,
+    /// For each run at least the size of the sum of rewards of an episode in its world.
+    pub bounds: Vec<f64>,
+}
+
+impl Tables {
+    /// Gathers the results of all runs; every one must be done.
+    pub fn collect(study: &Study, directory: &Directory) -> Result<Tables, StudyError> {
+        let mut tables = Tables::default();
+        for (i, setting) in study.settings.iter().enumerate() {
+            let checkpoints = study.checkpoints.of(setting.episodes);
+            for repetition in 0..study.repetitions {
+                let sound = directory.record(study, i, repetition)?.ok_or_else(|| StudyError::Table {
+                    path: directory.path().to_owned(),
+                    message: format!("run {repetition} of {} in {} is missing", setting.learner, setting.world),
+                })?;
+                let record = sound.record;
+                tables.runs.push(RunRow {
+                    setting: i,
+                    repetition,
+                    seed: study.seed + repetition,
+                    regret: record.total_regret(),
+                    reward: record.reward,
+                    optimal: record.optimal,
+                    value: record.value,
+                });
+                tables.seconds.push(record.seconds);
+                tables.bounds.push(sound.bound);
+                tables.curves.extend(checkpoints.iter().zip(&record.regret).map(|(&episode, &regret)| CurveRow {
+                    setting: i,
+                    repetition,
+                    episode,
+                    regret,
+                }));
+            }
+        }
+        Ok(tables)
+    }
+
+    /// Final regrets of a setting.
+    pub fn regrets(&self, setting: usize) -> impl Iterator<Item = f64> + '_ {
+        self.runs.iter().filter(move |r| r.setting == setting).map(|r| r.regret)
+    }
+
+    /// What the final regrets of a setting look like.
+    pub fn summary(&self, setting: usize) -> Summary {
+        Summary::of(self.regrets(setting))
+    }
+
+    /// What the regrets of a setting look like at each checkpoint.
+    pub fn curve(&self, setting: usize) -> Vec<(u64, Summary)> {
+        let rows: Vec<&CurveRow> = self.curves.iter().filter(|c| c.setting == setting).collect();
+        let mut episodes: Vec<u64> = rows.iter().map(|c| c.episode).collect();
+        episodes.sort_unstable();
+        episodes.dedup();
+        let at = |k: u64| Summary::of(rows.iter().filter(|c| c.episode == k).map(|c| c.regret));
+        episodes.into_iter().map(|k| (k, at(k))).collect()
+    }
+}
