@@ -1,7 +1,10 @@
 //! Pictures of runs: exactly those that `dowise compare` draws.
 
 use dowise::learn::LearnerSpec;
-use dowise_study::{Checkpoints, CurveRow, Drawing, RunRow, Setting, Study, Tables, WorldChoice, figures};
+use dowise_study::{
+    Axis, Checkpoints, CurveRow, Drawing, Figure, Point, RunRow, Scale, Series, Setting, Shape, Study, Style, Summary,
+    Tables, WorldChoice, figures,
+};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
@@ -14,7 +17,8 @@ pub(crate) fn checkpoints(episodes: u64) -> Vec<u64> {
     Checkpoints::default().of(episodes)
 }
 
-/// SVG and PNG of the regret curves of one world: `regret` is `[learner, run, episode]`, summed up.
+/// SVG and PNG of the regret curves of one world: `regret` is `[learner, run, episode]`, summed up. Those of `agents` that are
+/// not ours, each with whether its regret is estimated, stand behind those of the learners.
 #[pyfunction]
 pub(crate) fn draw<'py>(
     py: Python<'py>,
@@ -24,9 +28,10 @@ pub(crate) fn draw<'py>(
     regret: &Bound<'py, PyAny>,
     seed: u64,
     log: bool,
+    agents: Vec<(String, bool)>,
 ) -> PyResult<(String, Bound<'py, PyBytes>)> {
     let regret = Numbers::read("regret", regret)?;
-    let &[n_learners, repetitions, episodes] = regret.shape.as_slice() else {
+    let &[_, repetitions, episodes] = regret.shape.as_slice() else {
         return Err(Error::new_err("regret has other axes than [learner, run, episode]"));
     };
     let mut settings = Vec::new();
@@ -36,7 +41,7 @@ pub(crate) fn draw<'py>(
         let fingerprint = String::new();
         settings.push(Setting { world, fingerprint, learner, episodes: episodes as u64, sweep: Default::default() });
     }
-    regret.expect(&[&[settings.len(), repetitions, episodes]], "learner, run, episode")?;
+    regret.expect(&[&[settings.len() + agents.len(), repetitions, episodes]], "learner, run, episode")?;
     let study = Study {
         schema: String::new(),
         dowise: String::new(),
@@ -49,7 +54,8 @@ pub(crate) fn draw<'py>(
         settings,
     };
     let mut tables = Tables::default();
-    for (i, row) in regret.values.chunks_exact(episodes).enumerate() {
+    let (ours, others) = regret.values.split_at(learners.len() * repetitions * episodes);
+    for (i, row) in ours.chunks_exact(episodes).enumerate() {
         let (setting, repetition) = (i / repetitions, (i % repetitions) as u64);
         let at = |k: u64| CurveRow { setting, repetition, episode: k, regret: row[k as usize - 1] };
         tables.curves.extend(checkpoints(episodes as u64).into_iter().map(at));
@@ -57,13 +63,44 @@ pub(crate) fn draw<'py>(
         let run_seed = seed + repetition;
         tables.runs.push(RunRow { setting, repetition, seed: run_seed, regret, reward: 0.0, optimal: 0.0, value: 0.0 });
     }
-    debug_assert_eq!(tables.runs.len(), n_learners * repetitions);
     let wanted = if log { "regret-log" } else { "regret" };
     let drawn = py.detach(|| {
-        let figure = figures(&study, &tables).into_iter().find(|(name, _)| name == wanted);
-        figure.map(|(_, figure)| figure.draw())
+        let drawn = figures(&study, &tables).into_iter().find(|(name, _)| name == wanted);
+        let mut figure = drawn.map_or_else(|| empty(&study, world, log), |(_, figure)| figure);
+        for ((name, estimated), runs) in agents.iter().zip(others.chunks_exact(repetitions * episodes)) {
+            add_agent(&mut figure, name, *estimated, runs, episodes);
+        }
+        figure.draw()
     });
-    let Drawing { svg, png } =
-        drawn.ok_or_else(|| Error::new_err("there is nothing to draw"))?.map_err(Raise::raise)?;
+    let Drawing { svg, png } = drawn.map_err(Raise::raise)?;
     Ok((svg, PyBytes::new(py, &png)))
+}
+
+/// A figure of regret without a curve.
+fn empty(study: &Study, world: &str, log: bool) -> Figure {
+    let scale = if log { Scale::Log } else { Scale::Linear };
+    let axis = |label: &str| Axis { label: label.into(), scale, ticks: None };
+    Figure {
+        title: study.name.clone(),
+        subtitle: format!("{world}. Mean of {} runs, one standard deviation.", study.repetitions),
+        x: axis("episode"),
+        y: axis("cumulative regret"),
+        series: vec![],
+    }
+}
+
+/// Adds the curve of an agent that is not ours, in the first colour that is free; `runs` is `[run][episode]`.
+fn add_agent(figure: &mut Figure, name: &str, estimated: bool, runs: &[f64], episodes: usize) {
+    let taken = |style: &Style| figure.series.iter().any(|s| s.style.colour == style.colour);
+    let free = (0..7).map(Style::at).find(|style| !taken(style));
+    let style = free.unwrap_or_else(|| Style::at(figure.series.len()));
+    let point = |k: u64| {
+        let s = Summary::of(runs.chunks_exact(episodes).map(|run| run[k as usize - 1]));
+        Point { x: k as f64, y: s.mean, low: s.mean - s.sd, high: s.mean + s.sd }
+    };
+    let points = checkpoints(episodes as u64).into_iter().map(point).collect();
+    figure.series.push(Series { label: name.to_owned(), style, shape: Shape::Band, points });
+    if estimated {
+        figure.subtitle += &format!(" {name}: estimated from the rewards received.");
+    }
 }

@@ -93,21 +93,74 @@ impl Plan {
     }
 }
 
+/// What the numbers of a policy are.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum PolicyKind {
+    /// Numbers of interventions, `[stage, state]` or `[state]`.
+    Interventions,
+    /// Probabilities of interventions, `[stage, state, action]` or `[state, action]`.
+    Probabilities,
+}
+
+impl PolicyKind {
+    /// What the user said.
+    pub(crate) fn read(word: &str) -> PyResult<PolicyKind> {
+        match word {
+            "interventions" => Ok(PolicyKind::Interventions),
+            "probabilities" => Ok(PolicyKind::Probabilities),
+            other => Err(PlanError_::new_err(format!(
+                "kind is \"{other}\", expected \"interventions\" or \"probabilities\""
+            ))),
+        }
+    }
+
+    /// What an array whose shape allows both must be: whole numbers count interventions, others are probabilities.
+    fn of(policy: &Bound<'_, PyAny>, given: &Numbers, count: usize) -> PyResult<PolicyKind> {
+        let numpy = policy.py().import("numpy")?;
+        let dtype = numpy.call_method1("asarray", (policy,))?.getattr("dtype")?;
+        let ambiguous = |why: &str| {
+            PlanError_::new_err(format!(
+                "policy has shape {}, which numbers of interventions [stage, state] and probabilities [state, action] both have \
+                 here, and {why}; say kind=\"interventions\" or kind=\"probabilities\"",
+                tuple(&given.shape)
+            ))
+        };
+        match dtype.getattr("kind")?.extract::<char>()? {
+            'i' | 'u' => Ok(PolicyKind::Interventions),
+            'f' if given.rows(count).is_err() && given.values.iter().all(|x| x.fract() == 0.0) => {
+                Err(ambiguous("its whole numbers are stored as floats, which are taken for probabilities"))
+            }
+            'f' => Ok(PolicyKind::Probabilities),
+            _ => Err(ambiguous(&format!("it holds {dtype}"))),
+        }
+    }
+}
+
 /// Values of a policy: intervention numbers `[stage, state]` or `[state]`, or probabilities `[(stage,) state, action]`.
 pub(crate) fn evaluate(
     py: Python<'_>,
     world: &dowise::World,
     planner: &Planner,
     policy: &Bound<'_, PyAny>,
+    kind: Option<PolicyKind>,
 ) -> PyResult<Vec<f64>> {
     let (horizon, n, count) = (world.horizon(), world.n_states(), world.interventions().count() as usize);
     let given = Numbers::read("policy", policy)?;
-    match given.shape.as_slice() {
-        shape if shape == [n, count] && shape != [horizon, n] || shape == [horizon, n, count] => {
+    let shape = given.shape.as_slice();
+    let numbers = shape == [horizon, n] || shape == [n];
+    let probabilities = shape == [n, count] || shape == [horizon, n, count];
+    let kind = match (numbers, probabilities, kind) {
+        (true, true, None) => Some(PolicyKind::of(policy, &given, count)?),
+        (true, _, None | Some(PolicyKind::Interventions)) => Some(PolicyKind::Interventions),
+        (_, true, None | Some(PolicyKind::Probabilities)) => Some(PolicyKind::Probabilities),
+        _ => None,
+    };
+    match kind {
+        Some(PolicyKind::Probabilities) => {
             given.rows(count)?;
             py.detach(|| planner.evaluate_mixed(&given.values)).map_err(Raise::raise)
         }
-        shape if shape == [horizon, n] || shape == [n] => {
+        Some(PolicyKind::Interventions) => {
             let action = |(i, &x): (usize, &f64)| -> PyResult<Action> {
                 if x.fract() != 0.0 || x < 0.0 || x >= world.interventions().count() as f64 {
                     let most = world.interventions().count() - 1;
@@ -123,7 +176,7 @@ pub(crate) fn evaluate(
             }
             py.detach(|| planner.evaluate(&actions)).map_err(Raise::raise)
         }
-        shape => {
+        None => {
             let shapes = [vec![horizon, n], vec![n], vec![n, count], vec![horizon, n, count]].map(|s| tuple(&s));
             let message = format!(
                 "policy has shape {}, expected {} or {} (numbers of interventions) or {} or {} (probabilities)",

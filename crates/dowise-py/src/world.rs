@@ -226,10 +226,19 @@ impl World {
         plan::Plan::new(py, slf.clone().unbind(), best, value)
     }
 
-    /// Values `[stage, state]` of a policy: numbers of interventions `[stage, state]` or `[state]`, or probabilities.
-    fn evaluate<'py>(&self, py: Python<'py>, policy: &Bound<'_, PyAny>) -> PyResult<Bound<'py, PyArray2<f64>>> {
+    /// Values `[stage, state]` of a policy: numbers of interventions `[stage, state]` or `[state]`, or probabilities
+    /// `[stage, state, action]` or `[state, action]`. Where a shape could be either, integers are interventions and floats
+    /// are probabilities; `kind="interventions"` or `kind="probabilities"` says which.
+    #[pyo3(signature = (policy, *, kind = None))]
+    fn evaluate<'py>(
+        &self,
+        py: Python<'py>,
+        policy: &Bound<'_, PyAny>,
+        kind: Option<&str>,
+    ) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        let kind = kind.map(plan::PolicyKind::read).transpose()?;
         let arena = py.detach(|| self.arena())?;
-        let values = plan::evaluate(py, &self.inner, arena.planner(), policy)?;
+        let values = plan::evaluate(py, &self.inner, arena.planner(), policy, kind)?;
         plan::by_stage(py, values, self.inner.n_states())
     }
 

@@ -41,6 +41,42 @@ def test_policies_may_draw_their_interventions(paper):
         paper.evaluate(uniform * 2)
 
 
+def square():
+    """Two stages, states and actions: policies by stage and state look like probabilities by state and action."""
+    P = np.array([[[0.9, 0.1], [0.2, 0.8]], [[0.5, 0.5], [0.25, 0.75]]])
+    return dowise.World.from_mdp(P, [[0, 0.25], [1, 0.5]], horizon=2)
+
+
+def test_where_shapes_allow_both_the_type_says_what_a_policy_is():
+    world = square()
+    stay, swap = np.eye(2), np.eye(2)[::-1]
+    for rows in (stay, swap):
+        by_stage = world.evaluate(rows.astype(int))  # 0 and 1 are interventions, the first axis is the stage
+        drawn = world.evaluate(rows)  # the first axis is the state, its row says what is done there
+        np.testing.assert_array_equal(by_stage, world.evaluate(rows.astype(int), kind="interventions"))
+        np.testing.assert_array_equal(drawn, world.evaluate(rows.astype(int), kind="probabilities"))
+        np.testing.assert_allclose(drawn, world.evaluate(rows.argmax(axis=1)), atol=1e-12)
+        assert not np.allclose(by_stage, drawn)
+    half = world.evaluate(np.full((2, 2), 0.5))
+    np.testing.assert_allclose(half[1], [0.125, 0.75])
+    np.testing.assert_array_equal(world.evaluate(world.plan().policy), world.plan().values)
+    np.testing.assert_array_equal(world.evaluate([[1, 1], [1, 0]]), world.evaluate(np.array([[1, 1], [1, 0]])))
+
+
+def test_policies_that_could_be_either_are_refused_with_what_to_say():
+    world = square()
+    for either in (np.array([[1.0, 1.0], [1.0, 0.0]]), np.array([[True, False], [False, True]])):
+        with pytest.raises(dowise.PlanError, match='say kind="interventions" or kind="probabilities"'):
+            world.evaluate(either)
+        assert world.evaluate(either, kind="interventions").shape == (3, 2)
+    with pytest.raises(dowise.ArrayError, match=r"policy\[0, :\] sums to 0.75"):
+        world.evaluate(np.array([[0.5, 0.25], [0.5, 0.5]]))
+    with pytest.raises(dowise.PlanError, match='kind is "numbers", expected "interventions" or "probabilities"'):
+        world.evaluate(np.eye(2), kind="numbers")
+    with pytest.raises(dowise.PlanError, match=r"policy has shape \(2,\)"):
+        world.evaluate([0, 1], kind="probabilities")
+
+
 def test_policies_that_do_not_fit_are_refused(paper, river):
     with pytest.raises(dowise.PlanError, match=r"policy has shape \(3,\), expected \(5, 8\) or \(8,\)"):
         paper.evaluate(np.zeros(3))

@@ -85,7 +85,7 @@ class Run:
     def plot(self, *, log: bool = False, title: str = "Regret") -> Picture:
         """The regret curve, drawn as `dowise compare` draws it."""
         regret = self.cumulative[np.newaxis, np.newaxis, :]
-        return Picture(*_lib.draw(title, self.world.name, [self.learner.name], regret, self.seed, log))
+        return Picture(*_lib.draw(title, self.world.name, [self.learner.name], regret, self.seed, log, []))
 
     def __repr__(self) -> str:
         total = float(self.regret.sum())
@@ -98,6 +98,8 @@ class Comparison:
 
     `regret[world, learner, run, episode]` is summed up over episodes; `reward`, `optimal`, `value` and `seconds` are
     `[world, learner, run]`: reward received, value of the best policy, value of the last policy, time taken.
+    `agents` are the learners that are not ours; for those in `estimated` regret is the value of the best policy less
+    the rewards received, since they offer no policy to be judged exactly, and `value` is not known.
     """
 
     worlds: Sequence[str]
@@ -108,6 +110,8 @@ class Comparison:
     optimal: Floats
     value: Floats
     seconds: Floats
+    agents: Sequence[str] = ()
+    estimated: Sequence[str] = ()
 
     def columns(self, every: bool = False) -> dict[str, Any]:
         """The table: one row for each world, learner, run and episode (at the checkpoints, or every one)."""
@@ -121,6 +125,7 @@ class Comparison:
             "seed": self.seed + r,
             "episode": episodes[k],
             "regret": self.regret[w, n, r, episodes[k] - 1],
+            "estimated": np.isin(self.learners, self.estimated)[n],
         }
 
     def to_pandas(self, every: bool = False) -> Any:
@@ -133,14 +138,19 @@ class Comparison:
 
     def plot(self, world: int = 0, *, log: bool = False, title: str = "Learners compared") -> Picture:
         """The regret curves of one world, drawn as `dowise compare` draws them."""
-        names = list(self.learners)
-        return Picture(*_lib.draw(title, self.worlds[world], names, self.regret[world], self.seed, log))
+        names = [name for name in self.learners if name not in self.agents]
+        order = [list(self.learners).index(name) for name in self.agents]
+        ours = [i for i in range(len(self.learners)) if i not in order]
+        regret = self.regret[world][ours + order]
+        agents = [(name, name in self.estimated) for name in self.agents]
+        return Picture(*_lib.draw(title, self.worlds[world], names, regret, self.seed, log, agents))
 
     def __repr__(self) -> str:
         lines = [f"<Comparison: {self.regret.shape[2]} runs of {self.regret.shape[3]} episodes, mean regret"]
         for i, world in enumerate(self.worlds):
             for j, learner in enumerate(self.learners):
-                lines.append(f"  {world}, {learner}: {self.regret[i, j, :, -1].mean():.2f}")
+                note = ", estimated from rewards" if learner in self.estimated else ""
+                lines.append(f"  {world}, {learner}: {self.regret[i, j, :, -1].mean():.2f}{note}")
         return "\n".join(lines) + ">"
 
 

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from operator import index
 from typing import Any
 
 import numpy as np
 
 from dowise import _lib
+from dowise._agents import Outside, outside, play
 from dowise._lib import Learner, World
 from dowise._progress import Progress, wanted
-from dowise._results import Comparison, Interrupted, Run
+from dowise._results import Comparison, Floats, Interrupted, Run
 
 
 def run(
@@ -55,7 +57,7 @@ def run(
 
 def compare(
     worlds: World | str | Iterable[World | str],
-    learners: str | Iterable[str],
+    learners: Any,
     episodes: int = 1000,
     repetitions: int = 10,
     seed: int = 0,
@@ -66,7 +68,12 @@ def compare(
     """Plays every learner in every world several times, on all cores, with the numbers of `dowise compare`.
 
     A world is a `World`, a file name, or a text such as "paper:levels=3", which is drawn afresh for each repetition.
-    Learners are texts such as "c-ucbvi:width=paper-plain,scale=0.002".
+    Learners are texts such as "c-ucbvi:width=paper-plain,scale=0.002", or agents of your own: a class or function that
+    is called with (world, episodes, seed), or an object, which is copied for each run, with `act(state)` and
+    `observe(state, action, next_state, reward, keys)`; `begin_episode()` and `end_episode()` are called if there are
+    any. Their draws are those of our learners. If an agent offers `policy()`, in a form that `World.evaluate` takes,
+    its regret is exact; otherwise it is the value of the best policy less the rewards received, and the result's
+    `estimated` names it.
 
     >>> import dowise
     >>> result = dowise.compare("paper:levels=2,factors=1", ["ucbvi", "c-ucbvi"], episodes=30, repetitions=2)
@@ -74,21 +81,100 @@ def compare(
     (1, 2, 2, 30)
     """
     places = [worlds] if isinstance(worlds, (World, str)) else list(worlds)
-    names = [learners] if isinstance(learners, str) else list(learners)
+    given = list(learners) if isinstance(learners, Iterable) and not isinstance(learners, str) else [learners]
+    ours = [i for i, learner in enumerate(given) if isinstance(learner, str)]
+    others = {i: outside(learner) for i, learner in enumerate(given) if not isinstance(learner, str)}
+    names = [others[i].name if i in others else learner for i, learner in enumerate(given)]
+    for other in others.values():
+        if names.count(other.name) > 1:
+            raise _lib.LearnError(f'two learners are called "{other.name}"; give your agent a `name`')
+    if others:
+        episodes, repetitions, seed = counted(places, episodes=episodes, repetitions=repetitions, seed=seed)
+    estimated: set[str] = set()
     shown = Progress("comparing") if wanted(progress) else None
+
+    def play_ours(texts: list[str]) -> tuple[Floats, Floats, bool]:
+        regret, numbers, interrupted = _lib.play_all(places, texts, episodes, repetitions, seed, threads, shown)
+        shape = (len(places), len(texts), repetitions)
+        return regret.reshape(*shape, episodes), numbers.reshape(*shape, 4), interrupted
+
     try:
-        regret, numbers, interrupted = _lib.play_all(places, names, episodes, repetitions, seed, threads, shown)
+        if not others:
+            regret, numbers, interrupted = play_ours(names)
+        else:
+            shape, interrupted = (len(places), len(names), repetitions), False
+            regret, numbers = np.full((*shape, episodes), np.nan), np.full((*shape, 4), np.nan)
+            if ours:
+                regret[:, ours], numbers[:, ours], interrupted = play_ours([names[i] for i in ours])
+            if not interrupted:
+                interrupted = play_others(places, others, seed, regret, numbers, estimated, shown)
     finally:
         if shown:
             shown.close()
-    shape = (len(places), len(names), repetitions)
-    reward, optimal, value, seconds = np.moveaxis(numbers.reshape(*shape, 4), -1, 0)
+    reward, optimal, value, seconds = np.moveaxis(numbers, -1, 0)
     titles = [w if isinstance(w, str) else w.name for w in places]
-    result = Comparison(titles, names, seed, regret.reshape(*shape, episodes), reward, optimal, value, seconds)
+    agents = [other.name for other in others.values()]
+    result = Comparison(
+        titles,
+        names,
+        seed,
+        regret,
+        reward,
+        optimal,
+        value,
+        seconds,
+        agents=agents,
+        estimated=[name for name in agents if name in estimated],
+    )
     if interrupted:
         done = int(np.isfinite(reward).sum())
         raise Interrupted(f"interrupted after {done} of {reward.size} runs", result)
     return result
+
+
+def counted(places: list[World | str], **numbers: int) -> tuple[int, ...]:
+    """The numbers of a comparison, whole and as large as they must be."""
+    for name, number in numbers.items():
+        least = 0 if name == "seed" else 1
+        if isinstance(number, bool) or not hasattr(number, "__index__") or index(number) < least:
+            raise _lib.Error(f"{name} is {number!r}, expected a whole number from {least} on")
+    if not places:
+        raise _lib.Error("a comparison needs at least one world, learner, episode and repetition")
+    return tuple(index(number) for number in numbers.values())
+
+
+def play_others(
+    places: list[World | str],
+    others: dict[int, Outside],
+    seed: int,
+    regret: Floats,
+    numbers: Floats,
+    estimated: set[str],
+    shown: Progress | None,
+) -> bool:
+    """Plays agents that are not ours, one run after the other; whether it was interrupted."""
+    repetitions, episodes = regret.shape[2:]
+    total, done = len(places) * len(others) * repetitions * episodes, 0
+
+    def tell() -> None:
+        nonlocal done
+        done += 1
+        if shown and (done % 16 == 0 or done == total):
+            shown(done, total)
+
+    try:
+        for w, place in enumerate(places):
+            for r in range(repetitions):
+                world = named(place, seed + r) if isinstance(place, str) else place
+                for i, other in others.items():
+                    run = play(other, world, episodes, seed + r, tell)
+                    regret[w, i, r] = run.regret
+                    numbers[w, i, r] = run.reward, run.optimal, run.value, run.seconds
+                    if run.estimated:
+                        estimated.add(other.name)
+    except KeyboardInterrupt:
+        return True
+    return False
 
 
 def named(text: str, seed: int) -> World:
