@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use crate::files::{MOST_TEXT, create_file, is_temporary, make_directory, read_text_file, sweep, write_file};
 use crate::identity::difference;
 use crate::record::{self, Of, Sound};
+use crate::resolve::NOT_A_RECORD;
 use crate::{RunRecord, Study, StudyError};
 
 /// A directory that belongs to one study.
@@ -148,6 +149,9 @@ fn refuse_other_study(path: &Path, found: &str, wanted: &Study, identity: &str) 
     let why = match Study::from_toml(found) {
         Ok(study) if study.identity() == identity => return Ok(()),
         Ok(study) => format!("holds the results of another study, {}; {choose}", difference(&study, wanted)),
+        Err(message) if message.starts_with(NOT_A_RECORD) => {
+            format!("holds a study.toml that is not the record of a study, or a damaged one; {choose}")
+        }
         Err(message) => format!("holds a study.toml that cannot be gone on with: {message}; {choose}"),
     };
     Err(StudyError::OtherStudy { directory: path.to_owned(), why })
