@@ -1,5 +1,6 @@
 //! A results directory: whose it is, which runs are done, and where things lie.
 
+use std::fs::File;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
@@ -80,6 +81,12 @@ impl Directory {
     /// Writes a file whole or not at all, making its directory if need be.
     pub fn write(&self, name: &str, bytes: &[u8]) -> Result<(), StudyError> {
         write_file(&self.file(name), bytes)
+    }
+
+    /// Waits until no other process writes the tables here; as long as the result lives, none does.
+    pub(crate) fn hold(&self) -> Option<File> {
+        // Where there are no locks, tables of two processes may be mixed, and their checksums show it.
+        File::open(self.file(SETTINGS)).ok().filter(|file| file.lock().is_ok())
     }
 
     /// What came of a run, if it is done; a record that cannot be believed is an error.
