@@ -1,11 +1,13 @@
 //! A results directory: whose it is, which runs are done, and where things lie.
 
+use std::fs::File;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use crate::files::{MOST_TEXT, create_file, is_temporary, make_directory, read_text_file, sweep, write_file};
 use crate::identity::difference;
 use crate::record::{self, Of, Sound};
+use crate::resolve::NOT_A_RECORD;
 use crate::{RunRecord, Study, StudyError};
 
 /// A directory that belongs to one study.
@@ -81,6 +83,12 @@ impl Directory {
         write_file(&self.file(name), bytes)
     }
 
+    /// Waits until no other process writes the tables here; as long as the result lives, none does.
+    pub(crate) fn hold(&self) -> Option<File> {
+        // Where there are no locks, tables of two processes may be mixed, and their checksums show it.
+        File::open(self.file(SETTINGS)).ok().filter(|file| file.lock().is_ok())
+    }
+
     /// What came of a run, if it is done; a record that cannot be believed is an error.
     pub(crate) fn record(&self, study: &Study, setting: usize, repetition: u64) -> Result<Option<Sound>, StudyError> {
         let checkpoints = study.checkpoints.of(study.settings[setting].episodes);
@@ -148,6 +156,9 @@ fn refuse_other_study(path: &Path, found: &str, wanted: &Study, identity: &str) 
     let why = match Study::from_toml(found) {
         Ok(study) if study.identity() == identity => return Ok(()),
         Ok(study) => format!("holds the results of another study, {}; {choose}", difference(&study, wanted)),
+        Err(message) if message.starts_with(NOT_A_RECORD) => {
+            format!("holds a study.toml that is not the record of a study, or a damaged one; {choose}")
+        }
         Err(message) => format!("holds a study.toml that cannot be gone on with: {message}; {choose}"),
     };
     Err(StudyError::OtherStudy { directory: path.to_owned(), why })

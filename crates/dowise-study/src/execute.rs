@@ -80,6 +80,7 @@ pub fn execute(
     if done < total {
         return Ok(Ending::Interrupted { done, total });
     }
+    let _held = directory.hold();
     let tables = Tables::collect(study, directory)?;
     tables.write(study, directory)?;
     Ok(Ending::Finished(Box::new(tables)))

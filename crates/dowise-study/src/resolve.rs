@@ -52,6 +52,10 @@ pub struct Study {
 /// Studies of schema 1 had records without checksums.
 const SCHEMA: &str = "dowise-study/2";
 
+/// What is said of a `study.toml` that is something else.
+pub(crate) const NOT_A_RECORD: &str =
+    "this is not the record of a results directory; give the directory that `dowise compare` wrote";
+
 /// As pinned in the workspace, since a seed must keep its bytes.
 const STREAMS: &str = "rand 0.10.3, rand_chacha 0.10.0, rand_xoshiro 0.8.1";
 
@@ -221,7 +225,7 @@ impl Study {
 
     /// Reads what [`Study::to_toml`] wrote, or says why it is not that.
     pub fn from_toml(text: &str) -> Result<Study, String> {
-        let other = "this is not the record of a results directory; give the directory that `dowise compare` wrote";
+        let other = NOT_A_RECORD;
         let table: toml::Table = text.parse().map_err(|_| other.to_owned())?;
         match table.get("schema").and_then(toml::Value::as_str) {
             Some(SCHEMA) => {}

@@ -64,7 +64,8 @@ fn only_files_are_replaced() {
         (at.join("full"), "it is a device;"),
         (PathBuf::from("/dev/stdout"), "it stands for an open file of a process"),
         (at.join("kept"), "it is read-only; make it writable or give another name"),
-        (at.join(".."), "it is not the name of a file"),
+        (at.join(".."), "it is the name of a directory; give the name of a file"),
+        (at.join("new/"), "it is the name of a directory; give the name of a file"),
         (at.join("kept/below"), "cannot write"),
     ];
     for (path, why) in cases {

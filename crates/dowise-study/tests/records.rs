@@ -214,7 +214,7 @@ fn a_directory_that_was_half_claimed_is_taken() {
         assert!(!place.join("study.toml").exists());
     }
     let own = leave("own", &|p| write(p.join("study.toml"), SMALL));
-    assert!(says(&study, &own).contains("study.toml that cannot be gone on with: this is not the record"));
+    assert!(says(&study, &own).contains("study.toml that is not the record of a study"));
     assert_eq!(std::fs::read_to_string(own.join("study.toml")).unwrap(), SMALL);
     let directory = leave("directory", &|p| std::fs::create_dir(p.join("study.toml")).unwrap());
     assert!(says(&study, &directory).contains("study.toml: it is a directory"));

@@ -72,12 +72,7 @@ pub(crate) fn run(args: Args, output: &Output) -> Result<Status, Failure> {
     if args.episodes == Some(0) {
         return Err(Failure::Usage("--episodes 0: a run needs at least one episode".into()));
     }
-    if args.episodes.is_some_and(|k| k > MOST_EPISODES) {
-        return Err(Failure::Usage(format!(
-            "--episodes {}: the regret of every episode is kept, of {MOST_EPISODES} at most; `dowise compare` keeps checkpoints only",
-            args.episodes.unwrap_or_default()
-        )));
-    }
+    args.episodes.map_or(Ok(()), within_limit)?;
     // What was learned is not to be lost at the end because it cannot be written.
     args.save.as_deref().map_or(Ok(()), check_writable).map_err(fail)?;
     let choice = WorldChoice::read(&args.world);
@@ -95,6 +90,7 @@ pub(crate) fn run(args: Args, output: &Output) -> Result<Status, Failure> {
         })?,
     };
     let (done, episodes) = (learner.episodes(), args.episodes.unwrap_or(learner.planned_episodes()));
+    within_limit(episodes)?;
     if episodes <= done {
         let message = format!("the run has had {done} episodes; --episodes is their number in all, so ask for more");
         return Err(Failure::Usage(message));
@@ -137,4 +133,14 @@ pub(crate) fn run(args: Args, output: &Output) -> Result<Status, Failure> {
         return Err(Failure::Interrupted(message));
     }
     Ok(Status::Fine)
+}
+
+fn within_limit(episodes: u64) -> Result<(), Failure> {
+    if episodes <= MOST_EPISODES {
+        return Ok(());
+    }
+    Err(Failure::Usage(format!(
+        "--episodes {episodes}: the regret of every episode is kept, of {MOST_EPISODES} at most; \
+         `dowise compare` keeps checkpoints only"
+    )))
 }

@@ -22,8 +22,9 @@ pub(super) struct Target {
 pub(super) fn target(path: &Path) -> Result<Target, StudyError> {
     let refuse = |why: String| Err(StudyError::Unwritable { path: path.to_owned(), why });
     let failed = |source: io::Error| StudyError::Write { path: path.to_owned(), source };
-    if path.file_name().is_none() {
-        return refuse("it is not the name of a file".into());
+    let slash = path.as_os_str().as_encoded_bytes().last().is_some_and(|&b| std::path::is_separator(b.into()));
+    if slash || path.file_name().is_none() {
+        return refuse("it is the name of a directory; give the name of a file".into());
     }
     let mut at = path.to_owned();
     for _ in 0..=MOST_LINKS {

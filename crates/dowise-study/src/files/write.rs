@@ -103,8 +103,8 @@ fn temporary(path: &Path, directory: &Path) -> io::Result<NamedTempFile> {
 
 /// The error of the system alone: the name of a temporary file tells nobody anything.
 fn without_path(error: io::Error) -> io::Error {
-    let inner = error.get_ref().and_then(|e| e.source()).and_then(|e| e.downcast_ref::<io::Error>());
-    inner.and_then(io::Error::raw_os_error).map_or(error, io::Error::from_raw_os_error)
+    let text = error.to_string();
+    io::Error::new(error.kind(), text.split(" at path ").next().unwrap_or(&text).to_owned())
 }
 
 /// Temporary files of one target begin alike. The name itself may be too long to add anything to it.
