@@ -1,10 +1,10 @@
 //! One exception class for each kind of mistake, with the same text as on the command line.
 
 use dowise::kernel::KernelError;
-use dowise::learn::{LearnError, RestoreError, SpecError};
+use dowise::learn::{EvidenceError, LearnError, ObservationError, RestoreError, SessionError, SpecError};
 use dowise::plan::PlanError;
 use dowise::simulate::NotSimulable;
-use dowise::world::Finding;
+use dowise::world::{Finding, NamingError};
 use dowise::worlds::TemplateError;
 use dowise_study::StudyError;
 use pyo3::exceptions::PyValueError;
@@ -89,6 +89,10 @@ raises! {
     NotSimulable => PlanError_,
     LearnError => LearnError_,
     SpecError => LearnError_,
+    NamingError => LearnError_,
+    ObservationError => LearnError_,
+    SessionError => LearnError_,
+    EvidenceError => LearnError_,
     RestoreError => RestoreError_,
 }
 

@@ -1,35 +1,35 @@
 //! `dowise.Learner`: decisions and learning in Rust, the loop wherever the user wants it.
 
-use dowise::learn::{Agent, AnyLearner, Estimate, LearnerSpec, Step};
+use dowise::learn::{Estimate, Observation, Reading, Session, Sets};
 use dowise::linear::LinearPreset;
-use dowise::{Options, Preset};
+use dowise::{Agent, Knowledge, LearnerSpec, Options, Preset};
 use numpy::PyArray2;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::error::{Raise, learn};
 use crate::options::spec;
+use crate::session::PySession;
 use crate::world::World;
 use crate::{given, whole};
 
 /// A learner: it decides, takes in what happened, and plans again before every episode.
 ///
-/// `Learner(world, name, episodes=5000, seed=0, **options)`; `dowise.learners()` lists names and options.
+/// `Learner(world, name, episodes=5000, seed=0, **options)`; `dowise.learners()` lists names and options. `act` and `observe`
+/// play one episode after the other; `begin()` gives a session, of which any number may be under way at once.
 #[pyclass(module = "dowise")]
 pub(crate) struct Learner {
-    pub(crate) inner: AnyLearner,
+    pub(crate) inner: dowise::Learner,
     /// Its text, as far as that is known.
     name: String,
-    world: Py<World>,
-    /// Stage of the running episode; `None` between episodes.
-    stage: Option<usize>,
-    values: Vec<u32>,
-    rewards: Vec<f64>,
+    pub(crate) world: Py<World>,
+    /// The episode that `act` and `observe` play; `None` between episodes.
+    session: Option<Session>,
 }
 
 impl Learner {
-    pub(crate) fn made(world: Py<World>, name: String, inner: AnyLearner) -> Learner {
-        Learner { inner, name, world, stage: None, values: Vec::new(), rewards: Vec::new() }
+    pub(crate) fn made(world: Py<World>, name: String, inner: dowise::Learner) -> Learner {
+        Learner { inner, name, world, session: None }
     }
 
     pub(crate) fn of(
@@ -39,28 +39,34 @@ impl Learner {
         episodes: u64,
         seed: u64,
     ) -> PyResult<Learner> {
-        let made = py.detach(|| AnyLearner::new(&spec, &world.get().inner, episodes, seed));
+        let made = py.detach(|| spec.learner(&world.get().inner, episodes, seed));
         let inner = made.map_err(Raise::raise)?;
         Ok(Learner::made(world, spec.to_string(), inner))
     }
 
-    /// Prepares an episode if none is running; the stage that comes next.
-    fn begin(&mut self, py: Python<'_>) -> PyResult<usize> {
+    /// The session of `act` and `observe`, begun if none is running, and its stage.
+    fn running(&mut self, py: Python<'_>) -> PyResult<(Session, usize)> {
         let horizon = self.inner.knowledge().horizon();
-        match self.stage {
-            Some(stage) if stage < horizon => Ok(stage),
-            Some(_) => Err(learn(format!("the episode has had its {horizon} steps; call end_episode() first"))),
-            None => {
-                let inner = &mut self.inner;
-                py.detach(|| inner.begin_episode());
-                self.stage = Some(0);
-                Ok(0)
-            }
+        let session = match self.session.take() {
+            Some(session) => session,
+            None => self.begun(py),
+        };
+        // One step after the other: what was not observed yet is still to come.
+        let stage = session.observed();
+        if stage == horizon {
+            self.session = Some(session);
+            return Err(learn(format!("the episode has had its {horizon} steps; call end_episode() first")));
         }
+        Ok((session, stage))
+    }
+
+    pub(crate) fn begun(&mut self, py: Python<'_>) -> Session {
+        let inner = &mut self.inner;
+        py.detach(|| inner.begin())
     }
 
     pub(crate) fn between_episodes(&self, what: &str) -> PyResult<()> {
-        match self.stage {
+        match self.session {
             None => Ok(()),
             Some(_) => Err(learn(format!("{what} is for between episodes; call end_episode() first"))),
         }
@@ -77,50 +83,86 @@ impl Learner {
         if same {
             return Ok(());
         }
-        let shape = |w: &dowise::World| {
-            let count = w.interventions().count();
-            format!("{} ({} states, {count} interventions, {} steps)", w.name(), w.n_states(), w.horizon())
+        let shape = |name: &str, states: usize, count: u64, horizon: usize| {
+            format!("{name} ({states} states, {count} interventions, {horizon} steps)")
         };
-        Err(learn(format!("the learner was made for {}, this world is {}", shape(told), shape(world))))
+        let here = shape(world.name(), world.n_states(), world.interventions().count(), world.horizon());
+        let there = shape(told.name(), told.n_states(), told.interventions().count(), told.horizon());
+        Err(learn(format!("the learner was made for {there}, this world is {here}")))
     }
 
-    fn take_rewards(&mut self, action: dowise::Action, given: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
-        let knowledge = self.inner.knowledge();
-        let n = knowledge.rewards().len();
-        self.rewards.clear();
-        self.rewards.resize(n, 0.0);
-        if !self.inner.learns_rewards() {
-            return Ok(());
-        }
-        let Some(given) = given else {
-            return Err(learn("this learner learns the rewards; pass reward=, one number for each term"));
-        };
-        match given.extract::<f64>() {
-            // What was received has the cost taken off already; the term itself has not.
-            Ok(reward) if n == 1 => self.rewards[0] = reward + knowledge.interventions().cost(action),
-            Ok(_) => {
-                let names: Vec<&str> = knowledge.rewards().iter().map(|r| r.name.as_str()).collect();
-                let message = format!(
-                    "this learner learns the rewards; pass reward=, one number for each of {}",
-                    names.join(", ")
-                );
+    /// One step as the user tells it.
+    pub(crate) fn observation(&self, stage: usize, step: &Step<'_, '_>) -> PyResult<Observation<'static>> {
+        let told = self.inner.knowledge();
+        let read = |what: &str, given: &Bound<'_, PyAny>| given::given(what, given);
+        let mut seen = Observation::at(told, stage, read("state factor", step.state)?).map_err(Raise::raise)?;
+        seen = seen.did(told, read("lever", step.action)?).map_err(Raise::raise)?;
+        if !told.keys().is_empty() {
+            let names = || told.keys().iter().map(|&id| told.variable(id).name.as_str()).collect::<Vec<_>>();
+            let keys = step
+                .keys
+                .ok_or_else(|| learn(format!("keys is missing; pass the values of {}", names().join(", "))))?;
+            let keys = read("key variable", keys)?;
+            if let dowise::world::Given::Named(pairs) = &keys
+                && let Some(name) = names().iter().find(|name| pairs.iter().all(|(given, _)| given != *name))
+            {
+                let message = format!("the key variable \"{name}\" is not given; say None if it was not observed");
                 return Err(learn(message));
             }
+            seen = seen.saw(told, keys).map_err(Raise::raise)?;
+        }
+        if let Some(levers) = step.levers {
+            seen = seen.found(told, read("lever", levers)?).map_err(Raise::raise)?;
+        }
+        seen = seen.then(told, read("state factor", step.next_state)?).map_err(Raise::raise)?;
+        self.paid(told, seen, step.reward)
+    }
+
+    fn paid(
+        &self,
+        told: &Knowledge,
+        seen: Observation<'static>,
+        given: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Observation<'static>> {
+        let (needed, n) = (self.inner.learns_rewards(), told.rewards().len());
+        let Some(given) = given else {
+            return match needed {
+                true => Err(learn("this learner learns the rewards; pass reward=, one number for each term")),
+                false => Ok(seen),
+            };
+        };
+        let finite = |x: f64| match x.is_finite() {
+            true => Ok(x),
+            false => Err(learn(format!("reward is {x}, expected a finite number"))),
+        };
+        match given.extract::<f64>() {
+            Ok(reward) if n == 1 => seen.received(told, finite(reward)?).map_err(Raise::raise),
+            Ok(_) if !needed => Ok(seen),
+            Ok(_) => {
+                let names: Vec<&str> = told.rewards().iter().map(|r| r.name.as_str()).collect();
+                let names = names.join(", ");
+                Err(learn(format!("this learner learns the rewards; pass reward=, one number for each of {names}")))
+            }
             Err(_) => {
-                let rewards: Vec<f64> = given.extract().map_err(|_| {
+                let rewards: Vec<Option<f64>> = given.extract().map_err(|_| {
                     learn(format!("reward is {given}, expected a number, or a list with one for each term"))
                 })?;
-                if rewards.len() != n {
-                    return Err(learn(format!("reward has {} numbers, expected {n}", rewards.len())));
-                }
-                self.rewards = rewards;
+                let rewards: Vec<f64> =
+                    rewards.into_iter().map(|r| r.map_or(Ok(f64::NAN), finite)).collect::<PyResult<_>>()?;
+                seen.paid(told, &rewards).map_err(Raise::raise)
             }
         }
-        match self.rewards.iter().find(|r| !r.is_finite()) {
-            Some(bad) => Err(learn(format!("reward is {bad}, expected a finite number"))),
-            None => Ok(()),
-        }
     }
+}
+
+/// One step, not looked at yet.
+pub(crate) struct Step<'a, 'py> {
+    pub(crate) state: &'a Bound<'py, PyAny>,
+    pub(crate) action: &'a Bound<'py, PyAny>,
+    pub(crate) next_state: &'a Bound<'py, PyAny>,
+    pub(crate) reward: Option<&'a Bound<'py, PyAny>>,
+    pub(crate) keys: Option<&'a Bound<'py, PyAny>>,
+    pub(crate) levers: Option<&'a Bound<'py, PyAny>>,
 }
 
 #[pymethods]
@@ -150,7 +192,7 @@ impl Learner {
         self.world.clone_ref(py)
     }
 
-    /// Episodes finished.
+    /// Episodes ended.
     #[getter]
     fn episodes(&self) -> u64 {
         self.inner.episodes()
@@ -165,30 +207,28 @@ impl Learner {
     /// Stage of the running episode, from 0; `None` between episodes.
     #[getter]
     fn stage(&self) -> Option<usize> {
-        self.stage
+        self.session.as_ref().map(Session::observed)
     }
 
     /// With `guard=True`: the episode after which the causal model was given up, if it was.
     #[getter]
     fn gave_up_causes(&self) -> Option<u64> {
-        match &self.inner {
-            AnyLearner::Counts(learner) => learner.gave_up_causes(),
-            AnyLearner::Linear(_) => None,
-        }
+        self.inner.gave_up_causes()
     }
 
     /// What to do in a state at the present stage: the number of an intervention. Begins an episode if none is running.
     fn act(&mut self, py: Python<'_>, state: &Bound<'_, PyAny>) -> PyResult<i64> {
-        let state = given::state(self.inner.knowledge(), state)?;
-        let stage = self.begin(py)?;
-        let action = self.inner.act(stage, state);
-        Ok(given::rank(self.inner.knowledge(), action))
+        let state = given::state(&self.world.get().inner, state)?;
+        let (mut session, stage) = self.running(py)?;
+        let decided = session.act_at(&mut self.inner, stage, state);
+        self.session = Some(session);
+        Ok(given::rank(&self.world.get().inner, decided.map_err(Raise::raise)?))
     }
 
     /// Takes in one step: what was done in a state, which key variables were seen, and the state that followed.
     ///
-    /// `keys` has one value for each key variable (list or dict), `reward` the reward received or a list with one number
-    /// for each reward term, `levers` what levers left alone turned out to be.
+    /// `keys` has one value for each key variable (list or dict, `None` where one was not observed), `reward` the reward
+    /// received or a list with one number for each reward term, `levers` what levers left alone turned out to be.
     #[pyo3(signature = (state, action, next_state, reward = None, keys = None, levers = None))]
     fn observe(
         &mut self,
@@ -200,59 +240,129 @@ impl Learner {
         keys: Option<&Bound<'_, PyAny>>,
         levers: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<()> {
-        let world = self.inner.knowledge();
-        let state = given::state(world, state)?;
-        let next_state = given::state(world, next_state)?;
-        let action = given::allowed(world, state, given::action(world, action)?)?;
-        self.values.clear();
-        self.values.resize(world.variables().len(), 0);
-        let space = world.state_space();
-        for (i, id) in world.state().iter().enumerate() {
-            self.values[id.ix()] = space.digit(state, i) as u32;
-        }
-        if !world.keys().is_empty() {
-            let keys = keys.ok_or_else(|| {
-                let names: Vec<&str> = world.keys().iter().map(|&id| world.variable(id).name.as_str()).collect();
-                learn(format!("keys is missing; pass the values of {}", names.join(", ")))
-            })?;
-            let seen = given::digits(world, world.keys(), "key variable", keys, false)?;
-            for (id, value) in world.keys().iter().zip(seen) {
-                self.values[id.ix()] = value.unwrap_or(0) as u32;
-            }
-        }
-        let found = match levers {
-            Some(levers) => given::digits(world, world.levers(), "lever", levers, true)?,
-            None => vec![None; world.levers().len()],
-        };
-        for (i, (id, found)) in world.levers().iter().zip(found).enumerate() {
-            if let Some(value) = world.interventions().lever(action, i).or(found) {
-                self.values[id.ix()] = value as u32;
-            }
-        }
-        let stage = self.begin(py)?;
-        self.take_rewards(action, reward)?;
-        let Learner { inner, values, rewards, .. } = self;
-        inner.observe(&Step { stage, state, action, values, rewards, next_state });
-        self.stage = Some(stage + 1);
-        Ok(())
+        let step = Step { state, action, next_state, reward, keys, levers };
+        // Looked at before an episode is begun, so that a mistake begins none.
+        let stage = self.session.as_ref().map_or(0, Session::observed).min(self.inner.knowledge().horizon() - 1);
+        let seen = self.observation(stage, &step)?;
+        let (mut session, _) = self.running(py)?;
+        let observed = session.observe(&mut self.inner, &seen);
+        self.session = Some(session);
+        observed.map_err(Raise::raise)
     }
 
     /// Ends the episode; the next `act` plans again.
     fn end_episode(&mut self) -> PyResult<()> {
-        if self.stage.take().is_none() {
-            return Err(learn("there is no episode to end; act() begins one"));
-        }
-        self.inner.end_episode();
+        let session = self.session.take().ok_or_else(|| learn("there is no episode to end; act() begins one"))?;
+        session.end(&mut self.inner);
         Ok(())
+    }
+
+    /// Begins an episode of its own: a session that acts, observes and ends, beside any number of others.
+    fn begin(slf: &Bound<'_, Self>) -> PyResult<PySession> {
+        let session = slf.try_borrow_mut()?.begun(slf.py());
+        Ok(PySession::new(slf.clone().unbind(), session))
+    }
+
+    /// Takes in one step that somebody else played, such as one of a log; `stage` counts from 0.
+    #[pyo3(signature = (state, action, next_state, reward = None, keys = None, levers = None, *, stage = 0))]
+    fn learn(
+        &mut self,
+        state: &Bound<'_, PyAny>,
+        action: &Bound<'_, PyAny>,
+        next_state: &Bound<'_, PyAny>,
+        reward: Option<&Bound<'_, PyAny>>,
+        keys: Option<&Bound<'_, PyAny>>,
+        levers: Option<&Bound<'_, PyAny>>,
+        #[pyo3(from_py_with = whole::stage)] stage: u64,
+    ) -> PyResult<()> {
+        let stage = usize::try_from(stage).unwrap_or(usize::MAX);
+        let seen = self.observation(stage, &Step { state, action, next_state, reward, keys, levers })?;
+        self.inner.learn(&seen).map_err(Raise::raise)
+    }
+
+    /// Takes back one step that was taken in before; `stage` counts from 0.
+    #[pyo3(signature = (state, action, next_state, reward = None, keys = None, levers = None, *, stage = 0))]
+    fn take_back(
+        &mut self,
+        state: &Bound<'_, PyAny>,
+        action: &Bound<'_, PyAny>,
+        next_state: &Bound<'_, PyAny>,
+        reward: Option<&Bound<'_, PyAny>>,
+        keys: Option<&Bound<'_, PyAny>>,
+        levers: Option<&Bound<'_, PyAny>>,
+        #[pyo3(from_py_with = whole::stage)] stage: u64,
+    ) -> PyResult<()> {
+        let stage = usize::try_from(stage).unwrap_or(usize::MAX);
+        let seen = self.observation(stage, &Step { state, action, next_state, reward, keys, levers })?;
+        self.inner.take_back(&seen).map_err(Raise::raise)
     }
 
     /// Numbers of the interventions of the present policy, `[stage, state]`.
     fn policy<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<i64>>> {
-        use numpy::PyArrayMethods;
-        let policy = self.inner.policy().to_vec();
-        let knowledge = self.inner.knowledge();
-        let ranks: Vec<i64> = policy.iter().map(|&a| given::rank(knowledge, a)).collect();
-        crate::plan::vector(py, ranks).reshape([knowledge.horizon(), knowledge.n_states()])
+        let policy = match &self.session {
+            Some(session) if session.policy().is_some() => session.policy().map(|p| p.actions().to_vec()),
+            _ => {
+                let mut now = self.inner.clone();
+                now.begin_episode();
+                now.policy().map(<[dowise::Action]>::to_vec)
+            }
+        };
+        self.ranks(py, &policy.unwrap_or_default())
+    }
+
+    /// What to deploy: numbers of the interventions of the policy that was learned, `[stage, state]`, without exploring.
+    ///
+    /// For posterior sampling the plan of the posterior mean, not of the next sample.
+    fn learned_policy<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<i64>>> {
+        let policy = py.detach(|| self.inner.learned_policy());
+        self.ranks(py, policy.actions())
+    }
+
+    /// Values `[stage, state]` that hold with probability 1 − δ, with one further stage of zeros: the first array is kept by
+    /// the policy of the worst members of the confidence sets, no policy is worth more than the second.
+    #[allow(clippy::type_complexity)]
+    fn bounds<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyArray2<f64>>, Bound<'py, PyArray2<f64>>)> {
+        let read = |reading| self.inner.read(reading, 0);
+        let both = py.detach(|| Ok([read(Reading::Worst(Sets::Kl))?, read(Reading::Best(Sets::Kl))?]));
+        let [least, most] = both.map_err(|e: dowise::learn::LearnError| e.raise())?;
+        let array = |plan: dowise::Plan| crate::plan::by_stage(py, plan.value_hs, plan.n_states);
+        Ok((array(least)?, array(most)?))
+    }
+
+    /// The interventions that it values most in a state at a stage (from 0): a list of dicts with `intervention` (by names),
+    /// `action` (its number), `hoped` (value that it plans with), `mean` (by averages of what was seen) and `visits`.
+    #[pyo3(signature = (stage, state, n = 5))]
+    fn explain<'py>(
+        &self,
+        py: Python<'py>,
+        #[pyo3(from_py_with = whole::stage)] stage: u64,
+        state: &Bound<'py, PyAny>,
+        n: usize,
+    ) -> PyResult<Vec<Bound<'py, PyDict>>> {
+        let world = &self.world.get().inner;
+        let state = given::state(world, state)?;
+        let (stage, horizon) = (usize::try_from(stage).unwrap_or(usize::MAX), world.horizon());
+        if stage >= horizon {
+            return Err(learn(format!("there is no stage {stage}; stages run from 0 to {}", horizon - 1)));
+        }
+        let explained = py.detach(|| self.inner.explain(stage, state, n)).map_err(Raise::raise)?;
+        explained
+            .preferred
+            .iter()
+            .map(|preferred| {
+                let levers = PyDict::new(py);
+                for (lever, value) in world.action_names(preferred.action) {
+                    levers.set_item(lever, value)?;
+                }
+                let row = PyDict::new(py);
+                row.set_item("intervention", levers)?;
+                row.set_item("action", given::rank(world, preferred.action))?;
+                row.set_item("hoped", preferred.hoped)?;
+                row.set_item("mean", preferred.mean)?;
+                row.set_item("visits", preferred.visits)?;
+                Ok(row)
+            })
+            .collect()
     }
 
     /// The learner's own values `[stage, state]`, optimistic or sampled, with one further stage of zeros.
@@ -261,7 +371,7 @@ impl Learner {
         crate::plan::by_stage(py, plan.value_hs.clone(), plan.n_states)
     }
 
-    /// The learner as text, between episodes: options, counts (or sums of features) and plan. The same learner gives the same bytes.
+    /// The learner as text, between episodes: options, what it has seen, and its plan. The same learner gives the same bytes.
     fn save(&self) -> PyResult<String> {
         self.between_episodes("save()")?;
         Ok(self.inner.save())
@@ -270,7 +380,7 @@ impl Learner {
     /// A learner that goes on where a saved one stopped, in the same world.
     #[staticmethod]
     fn restore(py: Python<'_>, world: Py<World>, text: &str) -> PyResult<Learner> {
-        let inner = py.detach(|| AnyLearner::restore(&world.get().inner, text)).map_err(Raise::raise)?;
+        let inner = py.detach(|| dowise::Learner::restore_in(&world.get().inner, text)).map_err(Raise::raise)?;
         let name = preset_of(&inner).to_owned();
         Ok(Learner::made(world, name, inner))
     }
@@ -291,25 +401,35 @@ impl Learner {
     }
 }
 
+impl Learner {
+    fn ranks<'py>(&self, py: Python<'py>, policy: &[dowise::Action]) -> PyResult<Bound<'py, PyArray2<i64>>> {
+        use numpy::PyArrayMethods;
+        let world = &self.world.get().inner;
+        let ranks: Vec<i64> = policy.iter().map(|&a| given::rank(world, a)).collect();
+        crate::plan::vector(py, ranks).reshape([world.horizon(), world.n_states()])
+    }
+}
+
 /// How to restore it, from its world, its text and its name.
 type Pickled<'py> = (Bound<'py, PyAny>, (Py<World>, String, String));
 
 /// The preset that sees the world and estimates in the same way.
-fn preset_of(learner: &AnyLearner) -> &'static str {
-    match learner {
-        AnyLearner::Counts(learner) => {
+fn preset_of(learner: &dowise::Learner) -> &'static str {
+    match (learner.options(), learner.as_linear()) {
+        (Some(options), _) => {
             let kind = |o: &Options| {
                 let optimistic = matches!(o.estimate, Estimate::Width(_) | Estimate::Sets(_));
                 // Sets and widths are two ways of being optimistic; all others are told apart.
                 (o.states, o.causes, (!optimistic).then_some(std::mem::discriminant(&o.estimate)))
             };
-            let same = |p: &&Preset| p.linear().is_none() && kind(&p.options(1, 0)) == kind(learner.options());
+            let same = |p: &&Preset| p.linear().is_none() && kind(&p.options(1, 0)) == kind(options);
             Preset::all().iter().find(same).map_or("restored", Preset::name)
         }
-        AnyLearner::Linear(learner) => {
+        (None, Some(linear)) => {
             let kind = |o: &dowise::linear::LinearOptions| (o.regression, o.estimate);
-            let same = |p: &&LinearPreset| kind(&p.options(1, 0)) == kind(learner.options());
+            let same = |p: &&LinearPreset| kind(&p.options(1, 0)) == kind(linear.options());
             LinearPreset::all().iter().find(same).map_or("restored", LinearPreset::name)
         }
+        (None, None) => "restored",
     }
 }

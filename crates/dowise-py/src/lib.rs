@@ -11,6 +11,7 @@ mod mdp;
 mod options;
 mod plan;
 mod run;
+mod session;
 mod simulation;
 mod view;
 mod watch;
@@ -27,6 +28,7 @@ fn _lib(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<world::World>()?;
     module.add_class::<plan::Plan>()?;
     module.add_class::<learner::Learner>()?;
+    module.add_class::<session::PySession>()?;
     module.add_class::<simulation::Simulation>()?;
     module.add_function(wrap_pyfunction!(run::play, module)?)?;
     module.add_function(wrap_pyfunction!(run::play_all, module)?)?;

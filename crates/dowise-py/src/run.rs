@@ -92,7 +92,8 @@ pub(crate) fn play_all<'py>(
     }
     let mut watch = Watch::new(tell);
     let total = jobs.len() as u64 * episodes;
-    let played = py.detach(|| all(&places, &jobs, seed, threads(n_threads), total, &mut watch));
+    let n_threads = threads(n_threads).map_err(Raise::raise)?;
+    let played = py.detach(|| all(&places, &jobs, seed, n_threads, total, &mut watch));
     let interrupted = watch.interrupted(py)?;
     let records = played.map_err(Raise::raise)?;
     let n = jobs.len();
@@ -159,7 +160,7 @@ impl Listener for Gathered {
         self.episodes.fetch_add(1, Ordering::Relaxed);
     }
 
-    fn done(&self, job: usize, record: RunRecord) -> Result<(), StudyError> {
+    fn done(&self, job: usize, _: &dowise::Arena, record: RunRecord) -> Result<(), StudyError> {
         self.records.lock().expect(UNBROKEN)[job] = Some(record);
         Ok(())
     }

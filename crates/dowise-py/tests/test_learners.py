@@ -98,7 +98,7 @@ def test_what_was_saved_for_another_world_is_refused(paper, river):
     linear = dowise.World.named("linear")
     with pytest.raises(dowise.RestoreError, match="another world"):
         dowise.Learner.restore(dowise.World.named("linear", seed=3), dowise.Learner(linear, "c-rlsvi").save())
-    damaged = dowise.Learner(linear, "c-rlsvi").save().replace('"seen":0', '"seen":9')
+    damaged = dowise.Learner(linear, "c-rlsvi").save().replace('"plans":0', '"plans":9')
     with pytest.raises(dowise.RestoreError, match="the file is damaged"):
         dowise.Learner.restore(linear, damaged)
 

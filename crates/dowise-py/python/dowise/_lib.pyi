@@ -17,6 +17,7 @@ __all__ = [
     "Plan",
     "PlanError",
     "RestoreError",
+    "Session",
     "Simulation",
     "World",
     "WorldError",
@@ -32,6 +33,7 @@ __version__: str
 
 _State = int | Sequence[int | str] | Mapping[str, int | str] | NDArray[np.integer[Any]] | np.integer[Any]
 _Action = int | Sequence[int | str | None] | Mapping[str, int | str] | NDArray[np.integer[Any]] | np.integer[Any]
+_Reward = float | Sequence[float | None] | NDArray[np.float64] | None
 
 class Error(ValueError): ...
 
@@ -192,11 +194,37 @@ class Learner:
         state: _State,
         action: _Action,
         next_state: _State,
-        reward: float | Sequence[float] | NDArray[np.float64] | None = None,
+        reward: _Reward = None,
         keys: Any = None,
         levers: Any = None,
     ) -> None: ...
     def end_episode(self) -> None: ...
+    def begin(self) -> Session: ...
+    def learn(
+        self,
+        state: _State,
+        action: _Action,
+        next_state: _State,
+        reward: _Reward = None,
+        keys: Any = None,
+        levers: Any = None,
+        *,
+        stage: int = 0,
+    ) -> None: ...
+    def take_back(
+        self,
+        state: _State,
+        action: _Action,
+        next_state: _State,
+        reward: _Reward = None,
+        keys: Any = None,
+        levers: Any = None,
+        *,
+        stage: int = 0,
+    ) -> None: ...
+    def learned_policy(self) -> NDArray[np.int64]: ...
+    def bounds(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]: ...
+    def explain(self, stage: int, state: _State, n: int = 5) -> list[dict[str, Any]]: ...
     def policy(self) -> NDArray[np.int64]: ...
     def values(self) -> NDArray[np.float64]: ...
     def save(self) -> str: ...
@@ -204,6 +232,28 @@ class Learner:
     def restore(world: World, text: str) -> Learner: ...
     @staticmethod
     def _restored(world: World, text: str, name: str) -> Learner: ...
+
+@final
+class Session:
+    @property
+    def id(self) -> int | None: ...
+    @property
+    def stage(self) -> int | None: ...
+    @property
+    def observed(self) -> int | None: ...
+    def act(self, state: _State) -> int: ...
+    def observe(
+        self,
+        state: _State,
+        action: _Action,
+        next_state: _State,
+        reward: _Reward = None,
+        keys: Any = None,
+        levers: Any = None,
+        *,
+        stage: int | None = None,
+    ) -> None: ...
+    def end(self) -> None: ...
 
 @final
 class Simulation:

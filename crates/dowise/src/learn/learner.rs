@@ -199,9 +199,21 @@ impl Learner {
     /// Whether it learns from rewards: some are not known to it, or it looks at them all the same.
     pub fn learns_rewards(&self) -> bool {
         match &self.kind {
-            Kind::Tabular(tabular) => !tabular.view().payments.is_known(),
+            Kind::Tabular(tabular) => !tabular.view().payments.is_known() || self.has_guard(),
             Kind::Linear(linear) => linear.learns_rewards(),
         }
+    }
+
+    fn has_guard(&self) -> bool {
+        self.around.iter().any(|around| match around {
+            Around::Guard(_) => true,
+            Around::Explore(_) => false,
+        })
+    }
+
+    /// Episodes begun, those that have not ended included.
+    pub fn begun(&self) -> u64 {
+        self.begun
     }
 
     /// The last plan: what it does, and values as the learner believes them.

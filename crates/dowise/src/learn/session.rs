@@ -111,6 +111,11 @@ impl Session {
         self.steps.iter().position(|s| s.action.is_none()).unwrap_or(self.steps.len())
     }
 
+    /// The first stage (from 0) that was not observed yet.
+    pub fn next_to_observe(&self) -> usize {
+        self.steps.iter().position(|s| !s.observed).unwrap_or(self.steps.len())
+    }
+
     /// Steps that were observed.
     pub fn observed(&self) -> usize {
         self.steps.iter().filter(|s| s.observed).count()
@@ -118,8 +123,15 @@ impl Session {
 
     /// What to do in a state at the next stage.
     pub fn act(&mut self, learner: &mut Learner, state: usize) -> Result<Action, SessionError> {
-        let stage = self.stage();
+        self.act_at(learner, self.stage(), state)
+    }
+
+    /// What to do in a state at a stage (from 0); the same as before if it was decided already.
+    pub fn act_at(&mut self, learner: &mut Learner, stage: usize, state: usize) -> Result<Action, SessionError> {
         self.check_state(stage, state)?;
+        if let Some(decided) = self.steps[stage].action {
+            return Ok(decided);
+        }
         let action = learner.decide(self, stage, state);
         self.decided(stage, state, action);
         Ok(action)
