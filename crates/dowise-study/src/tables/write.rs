@@ -46,7 +46,7 @@ impl Tables {
 
 fn setting_fields(i: usize, setting: &Setting, swept: &[String]) -> Vec<String> {
     let options = setting.learner.options(setting.episodes, 0);
-    let width = setting.learner.changes().find(|(k, _)| *k == "width").map_or("", |(_, v)| v);
+    let width = setting.learner.changes().find(|(k, _)| *k == "width").map_or(String::new(), |(_, v)| v);
     let scale = if width.is_empty() { String::new() } else { options.scale.to_string() };
     let mut fields = vec![
         i.to_string(),
@@ -55,7 +55,7 @@ fn setting_fields(i: usize, setting: &Setting, swept: &[String]) -> Vec<String> 
         setting.learner.preset().name().to_owned(),
         setting.learner.changes_text(),
         setting.learner.estimate(),
-        width.to_owned(),
+        width,
         scale,
         setting.episodes.to_string(),
     ];

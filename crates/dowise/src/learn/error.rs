@@ -10,6 +10,10 @@ pub(crate) const MOST_CELLS: usize = 1 << 30;
 /// Interventions that a learner without key variables may list.
 pub(crate) const MOST_ACTIONS: u64 = 1 << 24;
 
+/// Prior weights that a posterior may have: with less, samples are corners and never leave them; with more, nothing that is
+/// seen counts.
+pub(crate) const PRIORS: std::ops::RangeInclusive<f64> = 1e-6..=1e6;
+
 /// Why a learner cannot be made.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum LearnError {
@@ -141,8 +145,8 @@ pub(super) fn check(options: &Options) -> LearnResult<()> {
     }
     match options.estimate {
         Estimate::Linear => Err(LearnError::NotLinear),
-        Estimate::Posterior { prior } if !(prior.is_finite() && prior > 0.0) => {
-            bad("prior", prior, "a prior weight is a number above 0")
+        Estimate::Posterior { prior } if !PRIORS.contains(&prior) => {
+            bad("prior", prior, "a prior weight is a number from 1e-6 to 1e6")
         }
         // The least of many samples is far too low, and nothing would ever correct it.
         Estimate::Posterior { .. } if options.monotone || options.schedule == Schedule::Visited => {

@@ -36,6 +36,7 @@ mod session;
 mod spec;
 mod tabular;
 mod view;
+mod vocabulary;
 
 pub(crate) use error::{LearnResult, MOST_ACTIONS, MOST_CELLS};
 pub(crate) use plans::Plans;

@@ -2,26 +2,28 @@
 
 use serde::{Deserialize, Serialize};
 
-/// How the learner sees the state.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum States {
-    /// As one factor with S values.
-    Flat,
-    /// As the world's factors with their scopes.
-    Factored,
+use super::vocabulary::vocabulary;
+
+vocabulary! {
+    /// How the learner sees the state.
+    pub enum States {
+        /// As one factor with S values.
+        Flat = "flat",
+        /// As the world's factors with their scopes.
+        Factored = "factored",
+    }
 }
 
-/// What the learner takes for the causes of what happens.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Causes {
-    /// The interventions themselves.
-    Actions,
-    /// The joint value of all key variables (and of levers that act directly), for every factor.
-    Keys,
-    /// For each factor only its own parents among them.
-    OwnKeys,
+vocabulary! {
+    /// What the learner takes for the causes of what happens.
+    pub enum Causes {
+        /// The interventions themselves.
+        Actions = "actions",
+        /// The joint value of all key variables (and of levers that act directly), for every factor.
+        Keys = "keys",
+        /// For each factor only its own parents among them.
+        OwnKeys = "own-keys",
+    }
 }
 
 /// How counts become values.
@@ -50,62 +52,62 @@ pub enum Estimate {
     Linear,
 }
 
-/// The widths of the literature: what is added to the empirical mean. N: visits of the row; L, l: logarithms given at each.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Width {
-    /// The paper's: C 7HL√(S/N), CF Σ 7HL√(S_i/N_i), UCBVI as published by Azar et al., F as CF with actions.
-    Paper,
-    /// The paper's without the √S and √S_i, which fits its figures; one rule for all four learners.
-    PaperPlain,
-    /// Azar et al. 2017, Chernoff–Hoeffding: 7HL/√N.
-    AzarHoeffding,
-    /// Azar et al. 2017, Bernstein–Freedman; flat states only.
-    AzarBernstein,
-    /// ρ_h/2 times the L1 radius √(2(S ln 2 + ln(S C T/δ))/N), ρ_h the range of the values ahead.
-    Weissman,
-    /// Hoeffding on the optimal values: ρ_h √(ln(2 S C H T/δ)/(2N)); for factors with cross terms.
-    HoeffdingV,
-    /// Empirical Bernstein on the optimal values, valid by monotonicity; flat states only.
-    Bernstein,
-    /// Quasi-optimism: 1/N.
-    Quasi,
-    /// rlberry's simplified Bernstein: 1/√N + ρ/N, at most ρ.
-    Rlberry,
+vocabulary! {
+    /// The widths of the literature: what is added to the empirical mean. N: visits of the row; L, l: logarithms given at each.
+    pub enum Width {
+        /// The paper's: C 7HL√(S/N), CF Σ 7HL√(S_i/N_i), UCBVI as published by Azar et al., F as CF with actions.
+        Paper = "paper",
+        /// The paper's without the √S and √S_i, which fits its figures; one rule for all four learners.
+        PaperPlain = "paper-plain",
+        /// Azar et al. 2017, Chernoff–Hoeffding: 7HL/√N.
+        AzarHoeffding = "azar-hoeffding",
+        /// Azar et al. 2017, Bernstein–Freedman; flat states only.
+        AzarBernstein = "azar-bernstein",
+        /// ρ_h/2 times the L1 radius √(2(S ln 2 + ln(S C T/δ))/N), ρ_h the range of the values ahead.
+        Weissman = "weissman",
+        /// Hoeffding on the optimal values: ρ_h √(ln(2 S C H T/δ)/(2N)); for factors with cross terms.
+        HoeffdingV = "hoeffding-v",
+        /// Empirical Bernstein on the optimal values, valid by monotonicity; flat states only.
+        Bernstein = "bernstein",
+        /// Quasi-optimism: 1/N.
+        Quasi = "quasi",
+        /// rlberry's simplified Bernstein: 1/√N + ρ/N, at most ρ.
+        Rlberry = "rlberry",
+    }
 }
 
-/// Confidence sets.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Sets {
-    /// Hoeffding interval for binary factors, L1 ball (Weissman) for others.
-    L1,
-    /// Kullback–Leibler interval for binary factors, L1 ball for others.
-    Kl,
+vocabulary! {
+    /// Confidence sets.
+    pub enum Sets {
+        /// Kullback–Leibler interval for binary factors, L1 ball for others.
+        Kl = "kl",
+        /// Hoeffding interval for binary factors, L1 ball (Weissman) for others.
+        L1 = "l1",
+    }
 }
 
-/// The ceiling of optimistic values.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Cap {
-    /// H at every stage and every world, as printed in the paper: optimism breaks if rewards sum to more than 1 a step.
-    Literal,
-    /// H times the greatest reward of a step, at every stage.
-    Horizon,
-    /// The stages left times the greatest reward of a step.
-    Stage,
+vocabulary! {
+    /// The ceiling of optimistic values.
+    pub enum Cap {
+        /// The stages left times the greatest reward of a step.
+        Stage = "stage",
+        /// H times the greatest reward of a step, at every stage.
+        Horizon = "horizon",
+        /// H at every stage and every world, as printed in the paper: optimism breaks if rewards sum to more than 1 a step.
+        Literal = "literal",
+    }
 }
 
-/// When the learner plans again.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Schedule {
-    /// Before each episode (the paper). Exact.
-    Episode,
-    /// When some row has been seen twice as often as at the last plan: a logarithmic number of plans, same order of regret.
-    Doubling,
-    /// Never whole: at each visited state one look ahead (real-time dynamic programming). S times cheaper, same order of regret.
-    Visited,
+vocabulary! {
+    /// When the learner plans again.
+    pub enum Schedule {
+        /// Before each episode (the paper). Exact.
+        Episode = "episode",
+        /// When some row has been seen twice as often as at the last plan: a logarithmic number of plans, same order of regret.
+        Doubling = "doubling",
+        /// Never whole: at each visited state one look ahead (real-time dynamic programming). S times cheaper, same order of regret.
+        Visited = "visited",
+    }
 }
 
 /// All choices of a learner.

@@ -1,16 +1,17 @@
 //! A learner as text: a name and what is changed about it, such as `c-ucbvi:width=paper-plain,scale=0.002`.
 
-mod choice;
-mod linear;
+mod change;
+mod words;
 
 use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use self::choice::{CHOICES, Choice, Family};
-use super::options::{Estimate, Options};
+use self::change::{Change, OPENINGS, Opening};
+use super::options::{Estimate, Options, Schedule};
 use super::{Knowledge, LearnError, Learner, Preset, UnknownPreset};
+use crate::linear::{Beta, LinearEstimate, LinearOptions};
 use crate::world::{World, nearest};
 
 /// A learner with its options, as one line of text.
@@ -29,8 +30,8 @@ use crate::world::{World, nearest};
 #[serde(into = "String", try_from = "String")]
 pub struct LearnerSpec {
     preset: Preset,
-    /// (position in [`CHOICES`], canonical value), in increasing order.
-    changes: Vec<(usize, String)>,
+    /// In the order of the options, each once.
+    changes: Vec<Change>,
 }
 
 /// Why a text describes no learner.
@@ -95,12 +96,12 @@ impl LearnerSpec {
 
     /// Names of the options.
     pub fn option_names() -> Vec<&'static str> {
-        CHOICES.iter().map(|c| c.name).collect()
+        OPENINGS.iter().map(|o| o.name).collect()
     }
 
     /// (name, allowed values, what it does) for every option.
     pub fn describe_options() -> Vec<(&'static str, String, &'static str)> {
-        CHOICES.iter().map(|c| (c.name, c.expected(), c.about)).collect()
+        OPENINGS.iter().map(|o| (o.name, o.expected(), o.about)).collect()
     }
 
     /// Reads several, separated by commas: `c-ucbvi:width=paper,scale=0.1,psrl` are two.
@@ -125,8 +126,8 @@ impl LearnerSpec {
     }
 
     /// What differs from the preset: (option, value).
-    pub fn changes(&self) -> impl Iterator<Item = (&'static str, &str)> {
-        self.changes.iter().map(|(i, v)| (CHOICES[*i].name, v.as_str()))
+    pub fn changes(&self) -> impl Iterator<Item = (&'static str, String)> {
+        self.changes.iter().map(|change| (change.name(), change.value()))
     }
 
     /// The changes as text, `option=value` separated by commas; empty if there are none.
@@ -136,34 +137,64 @@ impl LearnerSpec {
 
     /// Whether the option can change anything about this learner.
     pub fn takes(&self, option: &str) -> Result<bool, SpecError> {
-        let choice = &CHOICES[position(option)?];
-        Ok(self.refusal(choice).is_none())
+        Ok(self.refusal(opening(option)?.name).is_none())
     }
 
     /// The same learner with an option changed, in place of what it was.
     pub fn with(&self, option: &str, value: &str) -> Result<LearnerSpec, SpecError> {
-        let i = position(option)?;
+        let opening = opening(option)?;
         let mut spec = self.clone();
-        spec.changes.retain(|(j, _)| *j != i);
-        spec.add(i, value)?;
+        spec.changes.retain(|change| change.name() != opening.name);
+        spec.add(opening, value)?;
         spec.checked()
     }
 
-    /// The options, for so many episodes and a seed.
+    /// The options, for this many episodes and a seed.
     pub fn options(&self, episodes: u64, seed: u64) -> Options {
         let mut options = self.preset.options(episodes, seed);
-        for (i, value) in &self.changes {
-            CHOICES[*i].apply(value, &mut options);
-        }
+        self.changes.iter().for_each(|change| change.apply(&mut options));
         options
     }
 
-    /// What the learner is told of a world: less than usual if `unknown` says so.
+    /// The options of a learner that regresses on features, for this many episodes and a seed; `None` for others.
+    pub fn linear_options(&self, episodes: u64, seed: u64) -> Option<LinearOptions> {
+        let mut options = self.preset.linear()?.options(episodes, seed);
+        self.changes.iter().for_each(|change| change.apply_linear(&mut options));
+        Some(options)
+    }
+
+    /// What the learner is told of a world: less than usual if `unknown` says so, more if `known` does.
     pub fn knowledge(&self, world: &World) -> Result<Knowledge, LearnError> {
-        let unknown = self.changes().find(|(k, _)| *k == "unknown").map_or("", |(_, v)| v);
-        let knowledge = Knowledge::of(world);
-        let knowledge = if unknown.contains("kernel") { knowledge.without_mechanisms() } else { knowledge };
-        Ok(if unknown.contains("rewards") { knowledge.without_rewards() } else { knowledge })
+        let mut told = Knowledge::of(world);
+        for change in &self.changes {
+            match change {
+                Change::Unknown { kernel, rewards } => {
+                    told = if *kernel { told.without_mechanisms() } else { told };
+                    told = if *rewards { told.without_rewards() } else { told };
+                }
+                Change::Known(factors) => {
+                    let factors: Vec<&str> = factors.iter().map(String::as_str).collect();
+                    told = told.with_transitions_of(world, &factors)?;
+                }
+                Change::Width(_)
+                | Change::Sets(_)
+                | Change::Scale(_)
+                | Change::Prior(_)
+                | Change::Epsilon(_)
+                | Change::Cap(_)
+                | Change::Delta(_)
+                | Change::Schedule(_)
+                | Change::Monotone(_)
+                | Change::StageDependent(_)
+                | Change::Guard(_)
+                | Change::Features(_)
+                | Change::Beta(_)
+                | Change::BetaScale(_)
+                | Change::Lambda(_)
+                | Change::RegressRewards(_) => {}
+            }
+        }
+        Ok(told)
     }
 
     /// The learner itself. Everything that runs learners by name makes them here.
@@ -178,85 +209,98 @@ impl LearnerSpec {
     /// How it gets from counts to values, in words for tables and figures, such as `paper-plain × 0.002`.
     pub fn estimate(&self) -> String {
         if let Some(options) = self.linear_options(1, 0) {
-            return LearnerSpec::linear_estimate(&options);
+            return linear_estimate(&options);
         }
         let options = self.options(1, 0);
         match options.estimate {
-            Estimate::Width(_) if options.scale != 1.0 => {
-                format!("{} × {}", choice::name_of(&options), options.scale)
-            }
+            Estimate::Width(width) if options.scale != 1.0 => format!("{} × {}", width.word(), options.scale),
+            Estimate::Width(width) => width.word().to_owned(),
             Estimate::Posterior { prior } => format!("posterior, prior {prior}"),
-            Estimate::Sets(_) => format!("{} sets", choice::name_of(&options)),
+            Estimate::Sets(sets) => format!("{} sets", sets.word()),
             Estimate::EpsilonGreedy { epsilon } => format!("epsilon {epsilon}"),
-            _ => choice::name_of(&options).to_owned(),
+            Estimate::Greedy => "greedy".into(),
+            Estimate::Uniform => "uniform".into(),
+            Estimate::Linear => "linear".into(),
         }
     }
 
-    fn add(&mut self, i: usize, value: &str) -> Result<(), SpecError> {
-        let choice = &CHOICES[i];
-        if self.changes.iter().any(|(j, _)| *j == i) {
-            return Err(SpecError::Twice { option: choice.name });
+    fn add(&mut self, opening: &'static Opening, value: &str) -> Result<(), SpecError> {
+        if self.changes.iter().any(|change| change.name() == opening.name) {
+            return Err(SpecError::Twice { option: opening.name });
         }
-        let canonical = choice.canonical(value).ok_or_else(|| SpecError::Value {
-            option: choice.name,
+        let change = opening.read(value).ok_or_else(|| SpecError::Value {
+            option: opening.name,
             value: value.to_owned(),
-            nearest: nearest(value, choice.values().iter().map(String::as_str)).map(str::to_owned),
-            expected: choice.expected(),
+            nearest: nearest(value, opening.words().into_iter()).map(str::to_owned),
+            expected: opening.expected(),
         })?;
-        let at = self.changes.partition_point(|(j, _)| *j < i);
-        self.changes.insert(at, (i, canonical));
+        let at = self.changes.partition_point(|other| other.position() < change.position());
+        self.changes.insert(at, change);
         Ok(())
     }
 
-    /// Why this option would be pointless here.
-    fn refusal(&self, choice: &Choice) -> Option<&'static str> {
-        let family = Family::of(&self.preset.options(1, 0).estimate);
-        let has = |name: &str| self.changes().any(|(k, _)| k == name);
-        if family == Family::Linear {
-            let visited = self.changes().any(|change| change == ("schedule", "visited"));
-            return match choice.name {
+    /// Why an option would be pointless here.
+    fn refusal(&self, option: &str) -> Option<&'static str> {
+        let has = |name: &str| self.changes.iter().any(|change| change.name() == name);
+        let estimate = self.preset.options(1, 0).estimate;
+        let optimistic = matches!(estimate, Estimate::Width(_) | Estimate::Sets(_));
+        if estimate == Estimate::Linear {
+            let visited = self.changes.contains(&Change::Schedule(Schedule::Visited));
+            return match option {
                 "schedule" if visited => Some("it plans for all states at once; choose episode or doubling"),
                 "width" | "sets" | "scale" | "prior" | "epsilon" | "monotone" | "guard" => {
                     Some("it regresses on features instead of counting; see beta and beta-scale")
                 }
+                "known" => Some("it regresses on features of the whole state, and has no factors of its own"),
                 _ => None,
             };
         }
-        match choice.name {
+        match option {
             "features" | "beta" | "beta-scale" | "lambda" | "regress-rewards" => {
                 Some("it counts; only lsvi-ucb, c-lsvi-ucb and c-rlsvi regress on features")
             }
-            "width" | "sets" if family != Family::Optimistic => {
-                Some("it is not optimistic, so it has neither widths nor sets")
-            }
+            "width" | "sets" if !optimistic => Some("it is not optimistic, so it has neither widths nor sets"),
             "sets" if has("width") => Some("it has a width, and sets take the place of widths"),
-            "scale" if family != Family::Optimistic || !has("width") => {
+            "scale" if !optimistic || !has("width") => {
                 Some("it multiplies a width; choose one, for example width=paper-plain")
             }
-            "prior" if family != Family::Sampling => Some("only posterior sampling has a prior"),
-            "epsilon" if family != Family::EpsilonGreedy => Some("only epsilon-greedy explores so"),
-            "cap" | "delta" | "monotone" if family != Family::Optimistic => Some("it is not optimistic"),
-            _ if family == Family::Uniform => Some("it learns nothing"),
+            "prior" if !matches!(estimate, Estimate::Posterior { .. }) => Some("only posterior sampling has a prior"),
+            "epsilon" if !matches!(estimate, Estimate::EpsilonGreedy { .. }) => Some("only epsilon-greedy explores so"),
+            "cap" | "delta" | "monotone" if !optimistic => Some("it is not optimistic"),
+            _ if estimate == Estimate::Uniform => Some("it learns nothing"),
             _ => None,
         }
     }
 
     fn checked(self) -> Result<LearnerSpec, SpecError> {
-        for (i, _) in &self.changes {
-            if let Some(why) = self.refusal(&CHOICES[*i]) {
+        for change in &self.changes {
+            if let Some(why) = self.refusal(change.name()) {
                 let learner = self.preset.name().to_owned();
-                return Err(SpecError::NoEffect { learner, option: CHOICES[*i].name, why });
+                return Err(SpecError::NoEffect { learner, option: change.name(), why });
             }
         }
         Ok(self)
     }
 }
 
-fn position(option: &str) -> Result<usize, SpecError> {
-    CHOICES.iter().position(|c| c.name == option).ok_or_else(|| SpecError::Option {
+fn opening(option: &str) -> Result<&'static Opening, SpecError> {
+    OPENINGS.iter().find(|o| o.name == option).ok_or_else(|| SpecError::Option {
         option: option.to_owned(),
-        nearest: nearest(option, CHOICES.iter().map(|c| c.name)).map(str::to_owned),
+        nearest: nearest(option, OPENINGS.iter().map(|o| o.name)).map(str::to_owned),
     })
+}
+
+/// How the weights become values, in words: `published β × 0.01`.
+fn linear_estimate(options: &LinearOptions) -> String {
+    let beta = match options.beta {
+        Beta::Published => "published β".to_owned(),
+        Beta::SelfNormalised => "self-normalised β".to_owned(),
+        Beta::Deviation => "deviation".to_owned(),
+        Beta::Fixed(beta) => format!("β = {beta}"),
+    };
+    let sampled = if options.estimate == LinearEstimate::Sampled { "sampled, " } else { "" };
+    let scale = if options.beta_scale == 1.0 { String::new() } else { format!(" × {}", options.beta_scale) };
+    format!("{sampled}{beta}{scale}")
 }
 
 impl FromStr for LearnerSpec {
@@ -267,7 +311,7 @@ impl FromStr for LearnerSpec {
         let mut spec = LearnerSpec::new(name.trim().parse()?);
         for pair in changes.split(',').map(str::trim).filter(|p| !p.is_empty()) {
             let (option, value) = pair.split_once('=').ok_or_else(|| SpecError::NotAPair { text: pair.to_owned() })?;
-            spec.add(position(option.trim())?, value.trim())?;
+            spec.add(opening(option.trim())?, value.trim())?;
         }
         spec.checked()
     }

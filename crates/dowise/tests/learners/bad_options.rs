@@ -29,9 +29,9 @@ fn numbers_out_of_range() {
     }
     let text = refused(&world, Options { episodes: 0, ..base.clone() });
     assert_eq!(text, "episodes = 0: at least one episode");
-    for prior in [0.0, -1.0, f64::NAN] {
+    for prior in [0.0, -1.0, f64::NAN, 1e-40, 1e300] {
         let text = refused(&world, Options { estimate: Estimate::Posterior { prior }, ..base.clone() });
-        assert_eq!(text, format!("prior = {prior}: a prior weight is a number above 0"));
+        assert_eq!(text, format!("prior = {prior}: a prior weight is a number from 1e-6 to 1e6"));
     }
     for epsilon in [-0.1, 1.5, f64::NAN] {
         let text = refused(&world, Options { estimate: Estimate::EpsilonGreedy { epsilon }, ..base.clone() });

@@ -14,17 +14,21 @@ fn says(text: &str) -> String {
 
 #[test]
 fn every_word_of_every_option_is_understood_and_written_back() {
-    for choice in &CHOICES {
-        let learner = match choice.name {
+    for opening in &OPENINGS {
+        let learner = match opening.name {
             "prior" => "psrl:",
             "epsilon" => "epsilon-greedy:",
             "scale" => "c-ucbvi:width=paper,",
             "features" | "beta" | "beta-scale" | "lambda" | "regress-rewards" => "c-lsvi-ucb:",
             _ => "c-ucbvi:",
         };
-        let values = if choice.values().is_empty() { vec!["0.25".to_owned()] } else { choice.values() };
+        let values = match opening.words() {
+            words if words.is_empty() && opening.name == "known" => vec!["purse+mood"],
+            words if words.is_empty() => vec!["0.25"],
+            words => words,
+        };
         for value in values {
-            let text = format!("{learner}{}={value}", choice.name);
+            let text = format!("{learner}{}={value}", opening.name);
             let spec = read(&text);
             assert_eq!(spec.to_string(), text);
             let json = serde_json::to_string(&spec).unwrap();
@@ -83,7 +87,7 @@ fn mistakes_are_named_with_what_was_probably_meant() {
     assert!(says("c-ucbvi:width=papper").starts_with("width = `papper`, did you mean `paper`?; it must be paper, "));
     assert!(says("c-ucbvi:width").contains("not option=value"));
     assert!(says("c-ucbvi:cap=stage,cap=stage").contains("given twice"));
-    assert!(says("psrl:prior=0").ends_with("it must be a number above 0"));
+    assert!(says("psrl:prior=0").ends_with("it must be a number from 1e-6 to 1e6"));
     assert!(says("ucbvi:scale=2").contains("it multiplies a width"));
     assert!(says("psrl:width=paper").contains("not optimistic"));
     assert!(says("ucbvi:width=paper,sets=l1").contains("take the place of widths"));
