@@ -126,3 +126,23 @@ fn a_wide_range_of_rewards_leaves_small_ones_their_digits() {
     assert!((plan.value(0, 0) - 7.2).abs() < 1e-14, "{}", plan.value(0, 0));
     assert!(plan.policy_hs.iter().all(|&a| world.interventions().lever(a, 0) == Some(2)));
 }
+
+#[test]
+fn what_every_reward_has_in_common_hides_no_difference() {
+    let text = NEVER.replace("HORIZON", "2").replace("COST", "1e9").replace("[0.0, 3.0]", "[1e9, 1000000003.0]");
+    let world = World::from_toml(&text, "common.toml").unwrap_or_else(|e| panic!("{e}"));
+    let plan = Planner::new(&world).unwrap().plan();
+    assert!((plan.value(0, 0) - 2_000_000_004.8).abs() < 1e-5, "{}", plan.value(0, 0));
+    assert!(plan.policy_hs.iter().all(|&a| world.interventions().lever(a, 0) == Some(2)));
+}
+
+#[test]
+fn a_plan_that_says_something_else_than_its_policy_is_worth_is_refused() {
+    let text = NEVER.replace("HORIZON", "2").replace("COST", "1e9");
+    let planner = Planner::new(&World::from_toml(&text, "never.toml").unwrap()).unwrap();
+    let mut plan = planner.plan();
+    assert_eq!(planner.verify(&plan).unwrap().len(), plan.value_hs.len());
+    plan.value_hs[1] += 1e-8;
+    let error = planner.verify(&plan).unwrap_err().to_string();
+    assert!(error.starts_with("at stage 1 in state 1 the plan says 4.8"), "{error}");
+}

@@ -89,6 +89,8 @@ pub(super) fn plan(planner: &Planner, ties: Ties) -> Plan {
     for stage in (0..horizon).rev() {
         let (now, next) = plan.value_hs.split_at_mut((stage + 1) * n);
         planner.look(&next[..n], &mut q_sc, &mut spare);
+        // The second look needs two intermediate arrays, and [`Planner::bytes`] counts no third one.
+        q_sc.shrink_to_fit();
         planner.look_at_sizes(&size_s, &mut size_sc, &mut spare);
         q_sc.par_chunks_exact_mut(n_causes)
             .zip(size_sc.par_chunks_exact(n_causes))

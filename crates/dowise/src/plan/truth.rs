@@ -179,8 +179,8 @@ impl Planner {
             let rows = scope.iter().map(|&f| world.state_space().sizes()[f] as u128).product::<u128>();
             sum.saturating_add(rows.saturating_mul(n_causes) * world.variable(m.children[0]).size() as u128)
         });
-        // Rewards, q and sizes, two intermediate arrays, tables; values and policy for every stage.
-        let numbers = (3 * n_states)
+        // Rewards and q, two intermediate arrays, tables; values and policy for every stage.
+        let numbers = (2 * n_states)
             .saturating_mul(n_causes)
             .saturating_add(2 * contraction.largest() as u128)
             .saturating_add(tables)
@@ -242,7 +242,8 @@ impl Planner {
         let mut sizes = Evaluator::of_sizes(self);
         sizes.evaluate(&plan.policy_hs);
         let pairs = value_hs.iter().zip(&plan.value_hs).zip(&sizes.value_hs);
-        match pairs.into_iter().position(|((worth, said), size)| !((worth - said).abs() <= VERIFIED * size)) {
+        let close = |((worth, said), size): ((&f64, &f64), &f64)| (worth - said).abs() <= VERIFIED * size;
+        match pairs.into_iter().position(|pair| !close(pair)) {
             None => Ok(value_hs),
             Some(i) => Err(PlanError::NotWorth {
                 stage: i / plan.n_states + 1,
