@@ -165,3 +165,23 @@ fn a_text_without_a_directory_cannot_name_tables() {
          file; read the world from a file, or say in which directory its tables are"
     );
 }
+
+#[test]
+fn more_causes_than_can_be_numbered_are_counted_and_refused() {
+    let world = |n: usize| {
+        let mut text = "dowise = 1\nhorizon = 2\n[lever.x]\nvalues = 2\n".to_owned();
+        for i in 0..n {
+            write!(
+                text,
+                "[key.z{i}]\nvalues = 2\nparents = [\"x\"]\n[reward.r{i}]\nscope = [\"z{i}\"]\nrange = [0, 1]\n"
+            )
+            .expect("a string");
+        }
+        World::from_toml(&text, "keys.toml")
+    };
+    let error = world(64).unwrap_err().to_string();
+    assert!(error.contains("(64 in all) have 18 446 744 073 709 551 616 joint values"), "{error}");
+    assert!(world(200).unwrap_err().to_string().contains("more than 10^38 joint values"));
+    // What can be numbered can be looked at.
+    assert_eq!(world(60).unwrap().analyse(100).causes, 1 << 60);
+}

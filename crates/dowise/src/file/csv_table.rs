@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::node::{Node, Reader};
-use super::text_of;
+use super::text::text_of_table;
 use crate::world::{At, Grid, GridRow, Problem, Source};
 
 impl Reader<'_> {
@@ -17,7 +17,7 @@ impl Reader<'_> {
             return None;
         };
         let path = dir.join(Path::new(&file));
-        let text = match text_of(&path) {
+        let text = match text_of_table(&path) {
             Ok(text) => text,
             Err(problem) => {
                 let at = self.place(node.span());

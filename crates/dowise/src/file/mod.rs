@@ -8,6 +8,7 @@ mod interventions;
 mod mechanisms;
 mod node;
 mod rewards;
+mod text;
 mod variables;
 
 use std::path::Path;
@@ -15,6 +16,7 @@ use std::path::Path;
 use toml::de::DeTable;
 
 use self::node::Reader;
+use self::text::text_of;
 use crate::world::{At, FeatureSpec, Located, Problem, Source, StartSpec, World, WorldError, WorldSpec};
 
 impl World {
@@ -39,34 +41,6 @@ impl World {
             Err(problem) => Err(WorldError { problems: vec![*problem], sources: Vec::new() }),
         }
     }
-}
-
-/// The text of a file, or what is wrong with it.
-fn text_of(path: &Path) -> Result<String, Box<Problem>> {
-    let name = path.display();
-    let bytes = std::fs::read(path).map_err(|error| {
-        Box::new(match error.kind() {
-            std::io::ErrorKind::NotFound => {
-                Problem::error("no-file", format!("there is no file {name}")).help("check the path")
-            }
-            std::io::ErrorKind::IsADirectory => {
-                Problem::error("no-file", format!("{name} is a directory")).help("name a file in it")
-            }
-            _ => Problem::error("no-file", format!("cannot read {name}: {error}")),
-        })
-    })?;
-    let text = String::from_utf8(bytes).map_err(|error| {
-        let bytes = error.as_bytes();
-        let message = if bytes.starts_with(&[0xFF, 0xFE]) || bytes.starts_with(&[0xFE, 0xFF]) {
-            format!("{name} is written in UTF-16, not in UTF-8")
-        } else {
-            let good = error.utf8_error().valid_up_to();
-            let line = bytes[..good].iter().filter(|&&b| b == b'\n').count() + 1;
-            format!("{name} is not written in UTF-8: byte {good}, on line {line}, belongs to no letter")
-        };
-        Box::new(Problem::error("encoding", message).help("save it again with the encoding UTF-8"))
-    })?;
-    Ok(text)
 }
 
 /// What the text of a world file states.

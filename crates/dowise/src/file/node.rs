@@ -19,11 +19,13 @@ pub(super) struct Reader<'d> {
     problems: Vec<Problem>,
     pub(super) sources: Vec<Source>,
     pub(super) dir: Option<&'d Path>,
+    /// Values of all variables so far that were given as a number.
+    pub(super) n_values: usize,
 }
 
 impl<'d> Reader<'d> {
     pub(super) fn new(source: Source, dir: Option<&'d Path>) -> Self {
-        Reader { problems: Vec::new(), sources: vec![source], dir }
+        Reader { problems: Vec::new(), sources: vec![source], dir, n_values: 0 }
     }
 
     pub(super) fn push(&mut self, problem: Problem) {

@@ -5,7 +5,8 @@ use toml::de::{DeTable, DeValue};
 use super::mechanisms::FORMS;
 use super::node::{Node, Reader, entries, whole_of};
 use crate::world::{
-    Kind, Located, MOST_VALUES, MechanismSpec, Outcome, Problem, StartRow, StartSpec, VariableSpec, WorldSpec,
+    Kind, Located, MOST_VALUES, MOST_VALUES_IN_ALL, MechanismSpec, Outcome, Problem, StartRow, StartSpec, VariableSpec,
+    WorldSpec, too_many_values,
 };
 
 impl Reader<'_> {
@@ -71,7 +72,14 @@ impl Reader<'_> {
     fn values(&mut self, node: &Node<'_>, what: &str) -> Option<Vec<Located<String>>> {
         let DeValue::Integer(number) = node.get_ref() else { return self.names(node, what) };
         match whole_of(number).and_then(|n| usize::try_from(n).ok()).filter(|&n| n <= MOST_VALUES) {
-            Some(n) => Some((0..n).map(|v| Located::new(v.to_string(), self.place(node.span()))).collect()),
+            Some(n) if self.n_values + n > MOST_VALUES_IN_ALL => {
+                self.push(too_many_values((self.n_values + n) as u128).at(self.place(node.span())));
+                None
+            }
+            Some(n) => {
+                self.n_values += n;
+                Some((0..n).map(|v| Located::new(v.to_string(), self.place(node.span()))).collect())
+            }
             None => {
                 let message = format!("{what} are {number}, which is not a number of values from 1 to {MOST_VALUES}");
                 let problem = Problem::error("too-large", message).help("write how many there are, or list them");

@@ -185,6 +185,11 @@ impl Kernel {
         choices::total_bytes(world, &groups::groups(world))
     }
 
+    /// Whether any lever costs anything.
+    pub(crate) fn has_costs(&self) -> bool {
+        self.has_costs
+    }
+
     /// The causes.
     pub fn causes(&self) -> &CauseSpace {
         &self.causes

@@ -25,6 +25,8 @@ pub(crate) struct Evaluator<'a> {
     /// For each state the intervention's position among those known.
     chosen: Vec<u32>,
     pub(crate) value_hs: Vec<f64>,
+    /// Whether rewards and costs count by their absolute values.
+    sizes: bool,
 }
 
 impl<'a> Evaluator<'a> {
@@ -40,7 +42,13 @@ impl<'a> Evaluator<'a> {
             costs: Vec::new(),
             chosen: Vec::new(),
             value_hs: vec![0.0; (planner.horizon() + 1) * n],
+            sizes: false,
         }
+    }
+
+    /// One that adds up the absolute values of all rewards and costs: the scale of the rounding of a value.
+    pub(crate) fn of_sizes(planner: &'a Planner) -> Evaluator<'a> {
+        Evaluator { sizes: true, ..Evaluator::new(planner) }
     }
 
     /// V_h(s) = Σ_c P(c | s, π) q_h(s, c) − cost(π), for an allowed policy. Fills `value_hs`.
@@ -50,7 +58,11 @@ impl<'a> Evaluator<'a> {
         for stage in (0..self.planner.horizon()).rev() {
             self.decode(&policy_hs[stage * n..(stage + 1) * n]);
             let (now, next) = self.value_hs.split_at_mut((stage + 1) * n);
-            self.planner.look(&next[..n], &mut self.q_sc, &mut self.spare);
+            if self.sizes {
+                self.planner.look_at_sizes(&next[..n], &mut self.q_sc, &mut self.spare);
+            } else {
+                self.planner.look(&next[..n], &mut self.q_sc, &mut self.spare);
+            }
             let (parts, costs) = (&self.parts, &self.costs);
             let value = |s: usize, q: &[f64], i: u32, buffer: &mut Vec<f64>| {
                 let settings = &parts[i as usize * n_groups..][..n_groups];
@@ -87,7 +99,8 @@ impl<'a> Evaluator<'a> {
                 Some((same, position)) if same == action => position,
                 _ => *self.known.entry(action).or_insert_with(|| {
                     kernel.decode(action, &mut self.parts);
-                    self.costs.push(kernel.interventions().cost(action));
+                    let cost = kernel.interventions().cost(action);
+                    self.costs.push(if self.sizes { -cost.abs() } else { cost });
                     self.costs.len() as u32 - 1
                 }),
             };

@@ -1,5 +1,6 @@
 //! Backward induction: the one recursion behind exact plans, evaluation of policies, and every learner.
 
+mod careful;
 mod contract;
 mod evaluate;
 mod mixed;
@@ -18,11 +19,12 @@ use crate::world::Action;
 
 /// Relative tolerance within which two interventions count as equally good.
 ///
-/// Times the largest value an episode can have. Far above rounding, far below anything that matters.
+/// Times the largest value an episode can have. Far above rounding, far below anything that matters, unless rewards or costs
+/// are of very different size: exact plans then settle ties in each state by what rounding can have made there.
 pub const TIE_TOLERANCE: f64 = 1e-9;
 
 /// Values one stage ahead become a value for every state and cause.
-pub(crate) trait Lookahead {
+pub(crate) trait Lookahead: Sync {
     /// Fills `q[state][cause]` for a stage (from 0) from the values of the next stage.
     fn look(&mut self, stage: usize, next_value: &[f64], q: &mut Vec<f64>);
 
@@ -34,6 +36,9 @@ pub(crate) trait Lookahead {
 
     /// An upper bound of every q and of the value at a stage.
     fn cap(&self, stage: usize) -> f64;
+
+    /// Told of every choice: the state, its losses, the least of the expected ones, and the intervention chosen.
+    fn chosen(&self, _stage: usize, _state: usize, _loss: &[f64], _least: f64, _action: Action) {}
 }
 
 /// Picks the best intervention from a loss for every cause.
@@ -169,10 +174,12 @@ pub(crate) fn backward_induction(
                     None => chooser.best(s, loss, tolerance, tie, scratch),
                     Some(anchor) => chooser.best_anchored(s, loss, tolerance, tie, anchor, scratch),
                 };
+                lookahead.chosen(stage, s, loss, least, action);
                 (*v, *a) = (cap - least, action);
             }
         } else {
             lookahead.look(stage, &next[..n], &mut buffers.q_sc);
+            let lookahead = &*lookahead;
             buffers
                 .q_sc
                 .par_chunks_exact_mut(n_causes)
@@ -183,6 +190,7 @@ pub(crate) fn backward_induction(
                 .for_each_init(Scratch::default, |scratch, (s, ((q, v), a))| {
                     turn_into_losses(q, cap);
                     let (least, action) = chooser.best(s, q, tolerance, ties.at(stage, s), scratch);
+                    lookahead.chosen(stage, s, q, least, action);
                     (*v, *a) = (cap - least, action);
                 });
         }

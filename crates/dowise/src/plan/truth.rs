@@ -1,7 +1,10 @@
 //! Exact planning and evaluation where every mechanism and reward is known.
 
+use std::cell::RefCell;
 use std::collections::HashSet;
+use std::sync::atomic::{AtomicBool, Ordering};
 
+use super::careful::{self, Parts};
 use super::{Buffers, Contraction, Evaluator, Lookahead, Mean, Plan, TIE_TOLERANCE, Ties, backward_induction};
 use crate::Space;
 use crate::kernel::{CauseSpace, Kernel, KernelError};
@@ -55,6 +58,20 @@ pub enum PlanError {
         /// What they sum to.
         sum: f64,
     },
+    /// A plan whose policy is not worth what the plan says: rewards or costs are too far apart for sixteen digits.
+    #[error(
+        "at stage {stage} in state {state} the plan says {said}, but its policy is worth {worth}: rewards or costs are too far apart to be added up; `dowise check` names them"
+    )]
+    NotWorth {
+        /// Stage, from 1.
+        stage: usize,
+        /// State index.
+        state: usize,
+        /// The plan's value.
+        said: f64,
+        /// The value of its policy.
+        worth: f64,
+    },
     /// A policy that does what is not allowed.
     #[error("at stage {stage} in state {state} the policy's intervention is not allowed there")]
     PolicyNotAllowed {
@@ -64,6 +81,9 @@ pub enum PlanError {
         state: usize,
     },
 }
+
+/// How far a plan's value may be from that of its policy, as a share of what went into it.
+const VERIFIED: f64 = 1e-9;
 
 /// Bytes that one plan may take.
 const MEMORY_LIMIT: u128 = 16 << 30;
@@ -189,12 +209,15 @@ impl Planner {
     }
 
     /// The best policy and its values.
+    ///
+    /// Where an intervention chosen among ties is not as good as the best of the state up to 10⁻¹² of what is at stake there,
+    /// because rewards or costs are of very different size, the plan is made again with every state at its own scale.
     pub fn plan_with(&self, ties: Ties) -> Plan {
         let mut plan = Plan::new(self.horizon, self.kernel.n_states());
-        let mut lookahead = TrueLookahead { planner: self, spare: Vec::new() };
+        let mut lookahead = TrueLookahead::new(self);
         let tolerance = TIE_TOLERANCE * self.spread.max(f64::MIN_POSITIVE) * self.horizon as f64;
         backward_induction(&mut lookahead, &self.kernel, tolerance, ties, &mut Buffers::default(), &mut plan);
-        plan
+        if lookahead.doubt.into_inner() { careful::plan(self, ties) } else { plan }
     }
 
     /// Values of a policy (`[stage][state]`), as `[stage][state]` with one further stage of zeros.
@@ -209,6 +232,26 @@ impl Planner {
         let mut evaluator = Evaluator::new(self);
         evaluator.evaluate(policy_hs);
         Ok(evaluator.value_hs)
+    }
+
+    /// Values of a plan's policy, evaluated anew; an error where they are not those of the plan.
+    ///
+    /// They may differ by 10⁻⁹ of the expected sum of the absolute values of all rewards and costs, which is rounding.
+    pub fn verify(&self, plan: &Plan) -> Result<Vec<f64>, PlanError> {
+        let value_hs = self.evaluate(&plan.policy_hs)?;
+        let mut sizes = Evaluator::of_sizes(self);
+        sizes.evaluate(&plan.policy_hs);
+        let pairs = value_hs.iter().zip(&plan.value_hs).zip(&sizes.value_hs);
+        let close = |((worth, said), size): ((&f64, &f64), &f64)| (worth - said).abs() <= VERIFIED * size;
+        match pairs.into_iter().position(|pair| !close(pair)) {
+            None => Ok(value_hs),
+            Some(i) => Err(PlanError::NotWorth {
+                stage: i / plan.n_states + 1,
+                state: i % plan.n_states,
+                said: plan.value_hs[i],
+                worth: value_hs[i],
+            }),
+        }
     }
 
     /// Position of the first entry of a policy that is not allowed.
@@ -233,6 +276,12 @@ impl Planner {
     pub(crate) fn look(&self, next_value: &[f64], q: &mut Vec<f64>, spare: &mut Vec<f64>) {
         self.contraction.apply(&self.factors, next_value, q, spare);
         q.iter_mut().zip(&self.reward_sc).for_each(|(q, r)| *q += r);
+    }
+
+    /// The same of absolute values: `|r(s, c)| + E[size(s') | s, c]`.
+    pub(super) fn look_at_sizes(&self, next_size: &[f64], out: &mut Vec<f64>, spare: &mut Vec<f64>) {
+        self.contraction.apply(&self.factors, next_size, out, spare);
+        out.iter_mut().zip(&self.reward_sc).for_each(|(q, r)| *q += r.abs());
     }
 
     /// Expected value over starting states of something that has one number per state.
@@ -261,15 +310,44 @@ impl Planner {
 struct TrueLookahead<'a> {
     planner: &'a Planner,
     spare: Vec<f64>,
+    /// The states from which on nothing is paid, at the present stage.
+    pays_nothing: Vec<bool>,
+    /// Whether the choice in some state is not good enough at the scale of that state.
+    doubt: AtomicBool,
+}
+
+impl TrueLookahead<'_> {
+    fn new(planner: &Planner) -> TrueLookahead<'_> {
+        TrueLookahead { planner, spare: Vec::new(), pays_nothing: Vec::new(), doubt: AtomicBool::new(false) }
+    }
+}
+
+thread_local! {
+    /// Buffers of [`TrueLookahead::chosen`].
+    static PARTS: RefCell<Parts> = RefCell::default();
 }
 
 impl Lookahead for TrueLookahead<'_> {
     fn look(&mut self, _stage: usize, next_value: &[f64], q: &mut Vec<f64>) {
         self.planner.look(next_value, q, &mut self.spare);
+        self.pays_nothing.clear();
+        if !self.planner.kernel.has_costs() {
+            let rows = q.chunks_exact(self.planner.kernel.n_causes());
+            self.pays_nothing.extend(rows.map(|row| row.iter().all(|&q| q == 0.0)));
+        }
     }
 
     fn cap(&self, stage: usize) -> f64 {
         (self.planner.horizon - stage) as f64 * self.planner.best_step
+    }
+
+    fn chosen(&self, stage: usize, state: usize, loss: &[f64], least: f64, action: Action) {
+        if !self.doubt.load(Ordering::Relaxed) && self.pays_nothing.get(state) != Some(&true) {
+            let (kernel, cap) = (&self.planner.kernel, self.cap(stage));
+            let doubtful =
+                PARTS.with_borrow_mut(|parts| careful::is_doubtful(kernel, state, cap, loss, least, action, parts));
+            self.doubt.fetch_or(doubtful, Ordering::Relaxed);
+        }
     }
 }
 

@@ -8,28 +8,25 @@ mod features;
 mod forms;
 mod graph;
 mod grid;
+mod limits;
 mod outcomes;
 mod range;
 mod reach;
 mod review;
 mod rewards;
 mod rows;
+mod scales;
 mod starts;
 
 use std::collections::HashSet;
 
 pub(crate) use check::{bare, nearest, quoted};
+use limits::LONGEST_HORIZON;
+pub(crate) use limits::{MOST_ENTRIES, MOST_VALUES, MOST_VALUES_IN_ALL, too_many_values};
 
 use self::check::Check;
 use super::{Kind, Mechanism, MechanismSpec, Problem, VarId, Variable, VariableSpec, World, WorldError, WorldSpec};
 use crate::Space;
-
-/// Most entries of one table, and most states: 2 GiB of numbers.
-pub(crate) const MOST_ENTRIES: usize = 1 << 28;
-/// Most values of one variable.
-pub(crate) const MOST_VALUES: usize = 1 << 20;
-/// Longest episode.
-const LONGEST_HORIZON: u64 = 1_000_000;
 
 impl World {
     /// Checks a statement whole and compiles it; on failure every problem found is reported, not just the first.
@@ -109,8 +106,9 @@ fn build(spec: &WorldSpec, check: &mut Check) -> Option<World> {
         findings: Vec::new(),
         sources: Vec::new(),
     };
-    if check.errors() == 0 {
+    if check.count_pairs(&world) && check.errors() == 0 {
         review::review(check, &world);
+        scales::review(check, &world, spec);
     }
     Some(world)
 }
@@ -129,11 +127,14 @@ fn check_horizon(spec: &WorldSpec, check: &mut Check) -> Option<usize> {
     None
 }
 
-/// Enters all variables; `false` if a name stands for two of them.
+/// Enters all variables; `false` if there are too many or a name stands for two of them.
 fn declare(specs: &[VariableSpec], check: &mut Check) -> bool {
     if specs.len() > usize::from(u16::MAX) {
         let message = format!("{} variables are too many", count_text(Some(specs.len() as u128)));
         check.push(Problem::error("too-large", message).help("at most 65 535 fit"));
+        return false;
+    }
+    if !check.count_values(specs.iter().map(|spec| spec.values.len()).sum()) {
         return false;
     }
     let mut unique = true;

@@ -16,7 +16,7 @@ mod write;
 use std::sync::Arc;
 
 pub use analysis::{Analysis, Bound, Cells, Unknown, VariableSize};
-pub(crate) use build::{MOST_VALUES, nearest};
+pub(crate) use build::{MOST_VALUES, MOST_VALUES_IN_ALL, nearest, too_many_values};
 pub use builder::{Names, Values, WorldBuilder};
 pub use factored_view::{Dependent, FactoredView, Outside};
 pub use features::FeatureMap;

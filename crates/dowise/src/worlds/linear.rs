@@ -119,11 +119,11 @@ impl Linear {
         let (n, d, pairs) = (self.states, self.dimension, self.states * self.causes);
 
         let mut rng = ChaCha8Rng::seed_from_u64(self.seed);
-        let kernel = rows(kernel, self.causes, &mut rng, |rng| exponential(rng));
+        let kernel = rows(kernel, self.causes, &mut rng, exponential);
         let phi = rows(pairs * d, d, &mut rng, |rng| gamma(ANCHOR_WEIGHT, rng));
-        let mu = rows(d * n, n, &mut rng, |rng| exponential(rng));
+        let mu = rows(d * n, n, &mut rng, exponential);
         let omega: Vec<f64> = (0..d).map(|_| rng.random()).collect();
-        let mut next = rows(pairs * n, n, &mut rng, |rng| exponential(rng));
+        let mut next = rows(pairs * n, n, &mut rng, exponential);
         let mut reward: Vec<f64> = (0..pairs).map(|_| rng.random()).collect();
         let far = self.distance;
         for (pair, phi) in phi.chunks_exact(d).enumerate() {

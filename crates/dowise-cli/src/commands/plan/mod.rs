@@ -43,7 +43,7 @@ A policy is JSON with a list of rules; for every stage and state the first that 
 A rule without \"stage\" is for all stages, state factors that are not named may have any value.";
 
 pub(crate) fn run(args: Args, output: &Output) -> Result<Status, Failure> {
-    let WorldFile { world, .. } = worldfile::read(&args.file)?;
+    let WorldFile { world, source } = worldfile::read(&args.file)?;
     let world = match world {
         Ok(world) => world,
         Err(error) => {
@@ -58,7 +58,18 @@ pub(crate) fn run(args: Args, output: &Output) -> Result<Status, Failure> {
             return Ok(Status::No);
         }
     };
-    let best = planner.plan();
+    for finding in world.findings().iter().filter(|finding| finding.code == "badly-scaled") {
+        render::show(finding, std::slice::from_ref(&source), output);
+    }
+    let mut best = planner.plan();
+    // What is printed is what the policy is worth, not what the search for it came to.
+    match planner.verify(&best) {
+        Ok(value_hs) => best.value_hs = value_hs,
+        Err(error) => {
+            output.error(error);
+            return Ok(Status::No);
+        }
+    }
     let best_value = planner.from_start(&best.value_hs[..best.n_states]);
     let name = args.file.display().to_string();
     let Some(file) = &args.evaluate else {

@@ -10,15 +10,31 @@ use crate::kernel::mix;
 /// A setting is dropped only if a mixture of others with the same distribution, up to 1e-14, costs no more. Each test is
 /// against the corners known so far; if it fails, the direction in which it fails leads to a new corner, so the effort grows
 /// with the number of corners rather than of settings (Clarkson 1994).
+///
+/// Costs are compared relative to their range, so settings that cost far more than most are left out and stay: otherwise a
+/// prohibitive cost would make all others equal.
 pub(super) fn corners(within: &[u32], points: &Points, work: &mut i64) -> Vec<u32> {
-    if within.len() <= points.n_causes || *work <= 0 {
+    let limit = usual_cost(within, points);
+    let (usual, mut kept): (Vec<u32>, Vec<u32>) = within.iter().partition(|&&i| points.cost(i) <= limit);
+    if usual.len() <= points.n_causes || *work <= 0 {
         return within.to_vec();
     }
-    let mut hull = Hull::new(within, points);
+    let mut hull = Hull::new(&usual, points);
     hull.look_around(work);
     hull.test_the_rest(work);
     hull.test_the_corners(work);
-    (0..within.len()).filter(|&i| hull.status[i] != Status::Dropped).map(|i| within[i]).collect()
+    kept.extend((0..usual.len()).filter(|&i| hull.status[i] != Status::Dropped).map(|i| usual[i]));
+    kept.sort_unstable();
+    kept
+}
+
+/// The least cost plus a thousand times the median of what others cost more than it.
+fn usual_cost(within: &[u32], points: &Points) -> f64 {
+    let least = within.iter().map(|&i| points.cost(i)).fold(f64::INFINITY, f64::min);
+    let mut more: Vec<f64> = within.iter().map(|&i| points.cost(i) - least).filter(|more| *more > 0.0).collect();
+    more.sort_unstable_by(f64::total_cmp);
+    // The lower one of the two in the middle, so that one prohibitive cost of two is one.
+    more.get(more.len().saturating_sub(1) / 2).map_or(f64::INFINITY, |median| least + 1e3 * median)
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

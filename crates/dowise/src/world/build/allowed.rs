@@ -86,8 +86,8 @@ impl Check {
             };
             for (value, cost) in &variable.costs {
                 let what = format!("the cost of {} = \"{}\"", variable.name.value, value.value);
-                let finite = self.finite(cost.value, &what, cost.at);
-                if let Some(v) = self.value(id, value).filter(|_| finite) {
+                let good = self.amount(cost.value, &what, cost.at);
+                if let Some(v) = self.value(id, value).filter(|_| good) {
                     costs[position][v] = cost.value;
                 }
             }

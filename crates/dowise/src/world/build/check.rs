@@ -17,6 +17,8 @@ pub(crate) struct Check {
     problems: Vec<Problem>,
     errors: usize,
     left_out: usize,
+    /// Entries of all tables so far.
+    pub(crate) entries: usize,
 }
 
 impl Check {

@@ -46,7 +46,10 @@ impl Check {
         let target = Target { children: &children, parents: &parents, space, columns, names, role, next, at: spec.at };
         let table = match &spec.form {
             Form::Unknown => None,
-            form => Some(self.table(form, &target)?.into()),
+            form => {
+                self.reserve(&what, target.space.len() * columns, spec.at)?;
+                Some(self.table(form, &target)?.into())
+            }
         };
         Some(Mechanism { children, parents, table })
     }

@@ -11,8 +11,8 @@ impl Check {
     /// A range that makes sense, or a problem.
     pub(crate) fn range(&mut self, range: &Located<[f64; 2]>, what: &str) -> Option<[f64; 2]> {
         let [lo, hi] = range.value;
-        if !self.finite(lo, &format!("the lower end of {what}"), range.at)
-            || !self.finite(hi, &format!("the upper end of {what}"), range.at)
+        if !self.amount(lo, &format!("the lower end of {what}"), range.at)
+            || !self.amount(hi, &format!("the upper end of {what}"), range.at)
         {
             return None;
         }

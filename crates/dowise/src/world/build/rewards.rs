@@ -1,6 +1,7 @@
 //! The forms in which a reward term may be written, each compiled to a table.
 
 use super::check::{Check, number_text};
+use super::limits::MOST_PAID;
 use super::rows::each_point;
 use crate::Space;
 use crate::world::{Effect, Problem, RewardForm, RewardRow, RewardSpec, RewardTerm, VarId};
@@ -27,7 +28,10 @@ impl Check {
         let space = self.table_space(&format!("the table of {name}"), &scope, 1, "shorten its `scope`", spec.at)?;
         let table = match &spec.form {
             RewardForm::Unknown => None,
-            form => Some(self.reward_table(form, spec, &scope, &space, &name)?),
+            form => {
+                self.reserve(&format!("the table of {name}"), space.len(), spec.at)?;
+                Some(self.reward_table(form, spec, &scope, &space, &name)?)
+            }
         };
         let (range, table) = match (declared, table) {
             (Some((None, _)), _) => return None,
@@ -82,10 +86,10 @@ impl Check {
             RewardForm::Sum { base, effects } => self.reward_sum(*base, effects, scope, space, name)?,
         };
         for (index, &value) in table.iter().enumerate() {
-            if !value.is_finite() {
+            if !value.is_finite() || value.abs() > MOST_PAID {
                 let given = self.combination(scope, &space.digits(index));
                 let given = if given.is_empty() { String::new() } else { format!(" for {given}") };
-                self.finite(value, &format!("{name}{given}"), spec.at);
+                self.amount(value, &format!("{name}{given}"), spec.at);
                 return None;
             }
         }
@@ -103,7 +107,7 @@ impl Check {
         let before = self.errors();
         let mut masks = Vec::with_capacity(rows.len());
         for row in rows {
-            self.finite(row.value.value, &format!("a value of {name}"), row.value.at.or(row.at));
+            self.amount(row.value.value, &format!("a value of {name}"), row.value.at.or(row.at));
             if let Some(mask) = self.masks(&row.when, scope, &format!("scope of {name}")) {
                 masks.push((mask, row.at));
             }

@@ -1,0 +1,71 @@
+//! The text of a file: as much of it as may be, and only if it is one.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
+use crate::world::Problem;
+
+/// Most bytes of a world file or a table: 1 GiB.
+const MOST_BYTES: u64 = 1 << 30;
+
+/// The text of a file that a person named. It need not be a regular file: a pipe can be given as a path.
+pub(super) fn text_of(path: &Path) -> Result<String, Box<Problem>> {
+    let file = File::open(path).map_err(|error| unreadable(path, &error))?;
+    decode(path, limited(path, file)?)
+}
+
+/// The text of a file that a world file names: a regular one, since reading from a device or a pipe may never end.
+pub(super) fn text_of_table(path: &Path) -> Result<String, Box<Problem>> {
+    let kind = std::fs::metadata(path).map_err(|error| unreadable(path, &error))?;
+    if !kind.is_file() && !kind.is_dir() {
+        let message = format!("{} is a device or a pipe, not a file", path.display());
+        return Err(Box::new(
+            Problem::error("no-file", message).help("write the table into a file beside the world file"),
+        ));
+    }
+    text_of(path)
+}
+
+/// All bytes, up to the limit.
+fn limited(path: &Path, file: File) -> Result<Vec<u8>, Box<Problem>> {
+    let mut bytes = Vec::new();
+    let too_long = || {
+        let message = format!("{} has more than {MOST_BYTES} bytes", path.display());
+        Box::new(Problem::error("too-large", message).help("at most 1 GiB is read; check the path"))
+    };
+    // Known in advance of a regular file; noticed while reading of anything else.
+    if file.metadata().is_ok_and(|kind| kind.len() > MOST_BYTES) {
+        return Err(too_long());
+    }
+    file.take(MOST_BYTES + 1).read_to_end(&mut bytes).map_err(|error| unreadable(path, &error))?;
+    if bytes.len() as u64 > MOST_BYTES { Err(too_long()) } else { Ok(bytes) }
+}
+
+fn unreadable(path: &Path, error: &std::io::Error) -> Box<Problem> {
+    let name = path.display();
+    Box::new(match error.kind() {
+        std::io::ErrorKind::NotFound => {
+            Problem::error("no-file", format!("there is no file {name}")).help("check the path")
+        }
+        std::io::ErrorKind::IsADirectory => {
+            Problem::error("no-file", format!("{name} is a directory")).help("name a file in it")
+        }
+        _ => Problem::error("no-file", format!("cannot read {name}: {error}")),
+    })
+}
+
+fn decode(path: &Path, bytes: Vec<u8>) -> Result<String, Box<Problem>> {
+    let name = path.display();
+    String::from_utf8(bytes).map_err(|error| {
+        let bytes = error.as_bytes();
+        let message = if bytes.starts_with(&[0xFF, 0xFE]) || bytes.starts_with(&[0xFE, 0xFF]) {
+            format!("{name} is written in UTF-16, not in UTF-8")
+        } else {
+            let good = error.utf8_error().valid_up_to();
+            let line = bytes[..good].iter().filter(|&&b| b == b'\n').count() + 1;
+            format!("{name} is not written in UTF-8: byte {good}, on line {line}, belongs to no letter")
+        };
+        Box::new(Problem::error("encoding", message).help("save it again with the encoding UTF-8"))
+    })
+}

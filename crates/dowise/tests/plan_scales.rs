@@ -1,0 +1,148 @@
+//! Plans where rewards and costs are of very different size, against the plain way: what is planned is worth the optimum,
+//! up to rounding of what the plan itself meets with.
+
+mod common;
+
+use common::build;
+use common::dense::Flat;
+use common::random_world::{Sizes, random_world};
+use dowise::plan::Ties;
+use dowise::world::{RewardForm, WorldSpec};
+use dowise::{Planner, World};
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+
+/// Share of the size of a value: see [`sizes`].
+const ROUNDING: f64 = 1e-10;
+
+/// Multiplies every reward and cost by a power of ten of its own.
+fn spread_out(spec: &mut WorldSpec, rewards: i32, costs: [i32; 2], rng: &mut ChaCha8Rng) {
+    spec.reward_range = None;
+    for reward in &mut spec.rewards {
+        if let RewardForm::Table(table) = &mut reward.form {
+            table.iter_mut().for_each(|x| *x *= 10f64.powi(rng.random_range(-rewards..=rewards)));
+        }
+    }
+    for (_, cost) in spec.variables.iter_mut().flat_map(|v| &mut v.costs) {
+        cost.value *= 10f64.powi(rng.random_range(costs[0]..=costs[1]));
+    }
+}
+
+/// Expected sum of the absolute values of all rewards and costs that a policy meets with, `[stage][state]`.
+fn sizes(spec: &WorldSpec, choice: impl Fn(usize, usize) -> usize) -> Vec<Vec<f64>> {
+    let mut spec = spec.clone();
+    for reward in &mut spec.rewards {
+        if let RewardForm::Table(table) = &mut reward.form {
+            table.iter_mut().for_each(|x| *x = x.abs());
+        }
+    }
+    spec.variables.iter_mut().flat_map(|v| &mut v.costs).for_each(|(_, cost)| cost.value = -cost.value.abs());
+    Flat::new(&build(&spec)).evaluate(choice)
+}
+
+fn check(spec: &WorldSpec, world: &World, seed: u64) {
+    let flat = Flat::new(world);
+    let optimum = flat.solve();
+    let planner = Planner::new(world).unwrap();
+    for ties in [Ties::First, Ties::Seeded(seed)] {
+        let plan = planner.plan_with(ties);
+        let choice = |h: usize, s: usize| {
+            flat.actions[s].iter().position(|&a| a == plan.action(h, s)).expect("an allowed intervention")
+        };
+        let (worth, sizes) = (flat.evaluate(choice), sizes(spec, choice));
+        let evaluated = planner.evaluate(&plan.policy_hs).unwrap();
+        for h in 0..flat.horizon {
+            for s in 0..flat.n_states {
+                let (best, found, within) = (optimum[h][s], worth[h][s], ROUNDING * sizes[h][s]);
+                let place = format!("seed {seed}, stage {h}, state {s}: size {}", sizes[h][s]);
+                assert!(found >= best - within, "{place}: the policy is worth {found} in place of {best}");
+                let said = plan.value(h, s);
+                assert!((said - found).abs() <= within, "{place}: said to be worth {said}, is worth {found}");
+                let again = evaluated[h * flat.n_states + s];
+                assert!((again - found).abs() <= within, "{place}: evaluated as {again}, is worth {found}");
+            }
+        }
+    }
+}
+
+#[test]
+fn prohibitive_costs_hide_nothing() {
+    for seed in 0..200 {
+        let sizes = Sizes { levers: [1, 4], cost: 0.6, coarse: seed % 2 == 0, ..Sizes::default() };
+        let (mut spec, _) = random_world(seed, &sizes);
+        spread_out(&mut spec, 0, [-3, 9], &mut ChaCha8Rng::seed_from_u64(seed));
+        check(&spec, &build(&spec), seed);
+    }
+}
+
+#[test]
+fn rewards_of_many_magnitudes_hide_nothing() {
+    for seed in 0..200 {
+        let sizes = Sizes { levers: [1, 3], coarse: seed % 2 == 0, ..Sizes::default() };
+        let (mut spec, _) = random_world(1000 + seed, &sizes);
+        spread_out(&mut spec, 6, [-6, 9], &mut ChaCha8Rng::seed_from_u64(seed));
+        check(&spec, &build(&spec), seed);
+    }
+}
+
+/// A lever whose value "never" costs more than anything can pay.
+const NEVER: &str = r#"
+dowise = 1
+horizon = HORIZON
+[state.mood]
+values = ["low", "high"]
+scope = ["z"]
+next = [[0.5, 0.5], [0.5, 0.5]]
+[lever.x]
+values = ["never", "no", "yes"]
+cost = { never = COST }
+[key.z]
+values = ["off", "on"]
+parents = ["x"]
+p = [[0.5, 0.5], [0.9, 0.1], [0.2, 0.8]]
+[reward.r]
+scope = ["z"]
+value = [0.0, 3.0]
+"#;
+
+#[test]
+fn a_prohibitive_cost_of_one_value_leaves_the_others_apart() {
+    for cost in ["1e3", "1e9", "1e15", "1e30", "1e90"] {
+        let text = NEVER.replace("HORIZON", "1").replace("COST", cost);
+        let world = World::from_toml(&text, "never.toml").unwrap_or_else(|e| panic!("{e}"));
+        let planner = Planner::new(&world).unwrap();
+        let plan = planner.plan();
+        assert!((plan.value(0, 0) - 2.4).abs() < 1e-14, "cost {cost}: {}", plan.value(0, 0));
+        assert_eq!(world.interventions().lever(plan.action(0, 0), 0), Some(2), "cost {cost}");
+        assert!((planner.evaluate(&plan.policy_hs).unwrap()[0] - 2.4).abs() < 1e-14);
+    }
+}
+
+#[test]
+fn a_wide_range_of_rewards_leaves_small_ones_their_digits() {
+    let text = NEVER.replace("HORIZON", "3").replace("COST", "0") + "[rewards]\nrange = [0.0, 1e16]\n";
+    let world = World::from_toml(&text, "wide.toml").unwrap_or_else(|e| panic!("{e}"));
+    let plan = Planner::new(&world).unwrap().plan();
+    assert!((plan.value(0, 0) - 7.2).abs() < 1e-14, "{}", plan.value(0, 0));
+    assert!(plan.policy_hs.iter().all(|&a| world.interventions().lever(a, 0) == Some(2)));
+}
+
+#[test]
+fn what_every_reward_has_in_common_hides_no_difference() {
+    let text = NEVER.replace("HORIZON", "2").replace("COST", "1e9").replace("[0.0, 3.0]", "[1e9, 1000000003.0]");
+    let world = World::from_toml(&text, "common.toml").unwrap_or_else(|e| panic!("{e}"));
+    let plan = Planner::new(&world).unwrap().plan();
+    assert!((plan.value(0, 0) - 2_000_000_004.8).abs() < 1e-5, "{}", plan.value(0, 0));
+    assert!(plan.policy_hs.iter().all(|&a| world.interventions().lever(a, 0) == Some(2)));
+}
+
+#[test]
+fn a_plan_that_says_something_else_than_its_policy_is_worth_is_refused() {
+    let text = NEVER.replace("HORIZON", "2").replace("COST", "1e9");
+    let planner = Planner::new(&World::from_toml(&text, "never.toml").unwrap()).unwrap();
+    let mut plan = planner.plan();
+    assert_eq!(planner.verify(&plan).unwrap().len(), plan.value_hs.len());
+    plan.value_hs[1] += 1e-8;
+    let error = planner.verify(&plan).unwrap_err().to_string();
+    assert!(error.starts_with("at stage 1 in state 1 the plan says 4.8"), "{error}");
+}
