@@ -6,11 +6,12 @@
 
 mod rounds;
 
+use std::io::BufRead;
 use std::path::Path;
 use std::process::{Child, Output};
 use std::time::{Duration, Instant};
 
-use rounds::{Place, dowise, killed, pause, records, rounds, run, starts, temporary, wait};
+use rounds::{Place, dowise, half_written, killed, pause, play, records, rounds, run, starts, temporary, wait};
 
 const COMPARE: &str =
     "--quiet compare paper:factors=2,levers=2 --learners c-ucbvi,c-psrl --episodes 150 --repetitions 8 --threads 2";
@@ -28,33 +29,33 @@ fn a_killed_comparison_goes_on_where_it_was() {
     let place = Place::new("killed");
     run(&place.0, &format!("{COMPARE} --out whole"));
     let (mut landed, mut in_claim, mut in_write) = (0, 0, 0);
-    for round in 0..rounds(3) {
+    play(rounds(2), |round| {
         let out = place.0.join(format!("killed-{round}"));
         let command = format!("{COMPARE} --out killed-{round}");
         // At some time before the first run is done, or in every other round as soon as the directory is there.
         let mut child = dowise(&place.0, &command).spawn().unwrap();
-        if round % 2 == 0 {
-            wait(&mut child, || out.exists());
-        } else {
+        if round % 2 == 1 {
             std::thread::sleep(pause(round, Duration::from_millis(40)));
+        } else if !wait(&mut child, || out.exists()) {
+            return false;
         }
-        assert!(killed(&mut child), "it had ended before it was killed");
+        let first = killed(&mut child) && records(&out) < RUNS;
         in_claim += usize::from(out.exists() && !out.join("runs").exists());
         // In the middle: some runs are done and others are not, and in every other round a record is being written.
-        let wanted = 1 + round * 5 % (RUNS - 4);
+        let wanted = 1 + round * 5 % (RUNS / 2);
         let mut child = dowise(&place.0, &command).spawn().unwrap();
-        wait(&mut child, || records(&out) >= wanted && (round % 2 == 0 || temporary(&out.join("runs")) > 0));
-        assert!(killed(&mut child), "it had ended before it was killed");
-        assert!((1..RUNS).contains(&records(&out)), "the kill did not land in the middle: {} runs", records(&out));
-        landed += 1;
+        let middle = || records(&out) >= wanted && (round % 2 == 0 || temporary(&out.join("runs")) > 0);
+        let second = wait(&mut child, middle) && killed(&mut child) && records(&out) < RUNS;
         in_write += usize::from(temporary(&out.join("runs")) > 0);
+        let _ = child.wait();
         run(&place.0, &command);
         assert_eq!(data(&place.0.join("whole")), data(&out), "round {round}");
         assert_eq!((temporary(&out), temporary(&out.join("runs"))), (0, 0), "temporary files stay behind");
         std::fs::remove_dir_all(&out).unwrap();
-    }
-    assert_eq!(landed, rounds(3));
-    eprintln!("{landed} kills between runs; {in_claim} in a claim; {in_write} while a record was written");
+        landed += usize::from(first) + usize::from(second);
+        first && second
+    });
+    eprintln!("{landed} kills of a comparison; {in_claim} in a claim; {in_write} while a record was written");
 }
 
 #[test]
@@ -68,16 +69,21 @@ fn a_killed_run_leaves_the_old_save_or_the_new_one() {
     run(&place.0, resume);
     let took = begun.elapsed();
     let (start, whole) = (read("start.json"), read("saved.json"));
-    let mut landed = 0;
-    for round in 0..rounds(3) * 4 {
+    let (mut landed, mut in_write) = (0, 0);
+    play(rounds(4), |round| {
         std::fs::copy(place.0.join("start.json"), place.0.join("saved.json")).unwrap();
         let mut child = dowise(&place.0, resume).spawn().unwrap();
-        std::thread::sleep(pause(round, took));
-        // It may be done by now; such a round does not count.
+        // In every other round as soon as something of the new save is there.
+        if round % 2 == 0 {
+            std::thread::sleep(pause(round, took));
+        } else if !wait(&mut child, || half_written(&place.0) > 0) {
+            return false;
+        }
         if !killed(&mut child) {
-            continue;
+            return false;
         }
         landed += 1;
+        in_write += half_written(&place.0);
         let saved = read("saved.json");
         assert!(saved == start || saved == whole, "round {round}: the save is neither the old nor the new one");
         if saved == start {
@@ -85,9 +91,56 @@ fn a_killed_run_leaves_the_old_save_or_the_new_one() {
             assert_eq!(read("saved.json"), whole, "round {round}");
         }
         assert_eq!(temporary(&place.0), 0, "temporary files stay behind");
-    }
-    assert!(landed >= rounds(3), "only {landed} kills landed");
-    eprintln!("{landed} kills of a run that is saved");
+        true
+    });
+    eprintln!("{landed} kills of a run that is saved; {in_write} while the save was written");
+}
+
+#[test]
+fn work_that_is_told_to_stop_keeps_what_is_done() {
+    let place = Place::new("told");
+    let read = |name: &str| std::fs::read(place.0.join(name)).unwrap();
+    run(&place.0, "--quiet learn linear --learner c-rlsvi --seed 3 --episodes 50 --save start.json");
+    run(&place.0, "--quiet learn linear --resume start.json --episodes 2000 --save whole.json");
+    run(&place.0, &format!("{COMPARE} --out whole"));
+    // Whether it was stopped in the middle, and what it said; it may have been done by then.
+    let stop = |child: Child| {
+        let told = starts(std::process::Command::new("kill").args(["-TERM", &child.id().to_string()]));
+        let end = child.wait_with_output().unwrap();
+        let code = end.status.code();
+        assert!(code == Some(130) || code == Some(0), "{end:?}");
+        (told && code == Some(130), String::from_utf8_lossy(&end.stderr).into_owned())
+    };
+    play(rounds(1), |round| {
+        let learn = "learn linear --resume start.json --episodes 2000 --save stopped.json";
+        // It says that it goes on once it can be told to stop.
+        let mut child = dowise(&place.0, learn).spawn().unwrap();
+        let mut talk = std::io::BufReader::new(child.stderr.take().unwrap());
+        let mut line = String::new();
+        while !line.contains("going on after 50") {
+            line.clear();
+            assert!(talk.read_line(&mut line).unwrap() > 0, "it ended");
+        }
+        std::thread::sleep(Duration::from_millis(5) + pause(round, Duration::from_millis(20)));
+        let (stopped, _) = stop(child);
+        if stopped && read("stopped.json") != read("whole.json") {
+            run(&place.0, "--quiet learn linear --resume stopped.json --episodes 2000 --save stopped.json");
+        }
+        assert_eq!(read("stopped.json"), read("whole.json"));
+        stopped
+    });
+    play(rounds(1), |round| {
+        let out = place.0.join("stopped");
+        let mut child = dowise(&place.0, &format!("{COMPARE} --out stopped").replace("--quiet ", "")).spawn().unwrap();
+        let _ = wait(&mut child, || records(&out) > round % (RUNS / 2));
+        let (stopped, said) = stop(child);
+        assert!(!stopped || said.contains("runs are kept in stopped, the same command goes on from there"), "{said}");
+        assert!(!stopped || records(&out) < RUNS);
+        run(&place.0, &format!("{COMPARE} --out stopped"));
+        assert_eq!(data(&place.0.join("whole")), data(&out));
+        std::fs::remove_dir_all(&out).unwrap();
+        stopped
+    });
 }
 
 /// Waits for both and gives the one that ended well, and what the other said.
@@ -106,21 +159,21 @@ fn of_two_studies_that_want_one_directory_one_gets_it() {
     for seed in 0..2 {
         run(&place.0, &command(seed, &format!("alone-{seed}")));
     }
-    let (mut raced, mut won) = (0, [0, 0]);
-    while raced < rounds(3) {
+    let mut won = [0, 0];
+    play(rounds(2), |_| {
         let out = place.0.join("both");
         let children = [0, 1].map(|seed| dowise(&place.0, &command(seed, "both")).spawn().unwrap());
-        // Both live and neither has the directory yet; else nothing was raced for, and the round does not count.
+        // Both live and neither has the directory yet; else nothing was raced for.
         let raced_for = !out.join("study.toml").exists();
         let (winner, said) = winner(children);
         assert!(said.contains("holds the results of another study, with seed"), "{said}");
         assert_eq!(data(&out), data(&place.0.join(format!("alone-{winner}"))), "runs are mixed");
         assert_eq!(records(&out), RUNS);
         std::fs::remove_dir_all(&out).unwrap();
-        raced += usize::from(raced_for);
-        won[winner] += 1;
-    }
-    eprintln!("{raced} races; won by the first {}, by the second {}", won[0], won[1]);
+        won[winner] += usize::from(raced_for);
+        raced_for
+    });
+    eprintln!("{} races; won by the first {}, by the second {}", won[0] + won[1], won[0], won[1]);
 }
 
 #[test]

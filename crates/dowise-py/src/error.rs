@@ -67,7 +67,7 @@ impl Raise for StudyError {
             StudyError::Learner(error) => error.raise(),
             StudyError::Learn { .. } => LearnError_::new_err(self.to_string()),
             StudyError::Plan { .. } | StudyError::NotSimulable { .. } => PlanError_::new_err(self.to_string()),
-            StudyError::Read { .. } => WorldError::new_err(self.to_string()),
+            StudyError::Read { .. } | StudyError::Unreadable { .. } => WorldError::new_err(self.to_string()),
             other => Error::new_err(other.to_string()),
         }
     }

@@ -159,15 +159,17 @@ fn text(study: &Study, tables: &Tables) -> String {
         .enumerate()
         .map(|(i, s)| {
             let regret = tables.summary(i);
-            let runs = tables.runs.iter().filter(|r| r.setting == i);
-            let reached = dowise_study::Summary::of(runs.map(|r| r.value / r.optimal)).mean;
+            let runs = || tables.runs.iter().filter(|r| r.setting == i);
+            // A share of nothing, or of a loss, says nothing.
+            let shares = runs().all(|r| r.optimal > 0.0);
+            let reached = dowise_study::Summary::of(runs().map(|r| r.value / r.optimal)).mean;
             vec![
                 s.world.to_string(),
                 s.learner.to_string(),
                 format!("{:.1}", regret.mean),
                 format!("{:.1}", regret.sd),
                 format!("{:.1}", regret.median),
-                format!("{:.1} %", 100.0 * reached),
+                if shares { format!("{:.1} %", 100.0 * reached) } else { "–".to_owned() },
             ]
         })
         .collect();

@@ -58,12 +58,26 @@ pub(crate) fn killed(child: &mut Child) -> bool {
     child.wait().unwrap().signal() == Some(9)
 }
 
-/// Waits until something is so, while a process runs.
-pub(crate) fn wait(child: &mut Child, mut so: impl FnMut() -> bool) {
+/// Waits until something is so, while a process runs; `false`: the process ended before.
+#[must_use]
+pub(crate) fn wait(child: &mut Child, mut so: impl FnMut() -> bool) -> bool {
     let begun = Instant::now();
     while !so() {
-        assert!(child.try_wait().unwrap().is_none(), "it ended before what was waited for");
+        if child.try_wait().unwrap().is_some() {
+            return false;
+        }
         assert!(begun.elapsed() < Duration::from_secs(120), "what was waited for does not come");
+    }
+    true
+}
+
+/// Plays rounds until so many have had their fault; `play` says whether the round that it is given had.
+pub(crate) fn play(wanted: usize, mut play: impl FnMut(usize) -> bool) {
+    let (mut round, mut had) = (0, 0);
+    while had < wanted {
+        had += usize::from(play(round));
+        round += 1;
+        assert!(round < 20 * wanted + 20, "only {had} of {round} rounds had their fault");
     }
 }
 
@@ -80,4 +94,10 @@ pub(crate) fn records(out: &Path) -> usize {
 /// Temporary files in a directory.
 pub(crate) fn temporary(directory: &Path) -> usize {
     names(directory).iter().filter(|n| n.ends_with(".part")).count()
+}
+
+/// Temporary files in a directory that have something in them.
+pub(crate) fn half_written(directory: &Path) -> usize {
+    let some = |n: &&String| n.ends_with(".part") && directory.join(n).metadata().is_ok_and(|m| m.len() > 0);
+    names(directory).iter().filter(some).count()
 }
