@@ -4,6 +4,7 @@ mod commands;
 mod interrupt;
 mod naming;
 mod output;
+mod policy_file;
 mod progress;
 mod render;
 mod study;

@@ -1,7 +1,7 @@
 //! `dowise learn`: one learner in one world, and what it learned.
 
 mod report;
-mod saved;
+pub(super) mod saved;
 
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
@@ -13,7 +13,7 @@ use self::report::Report;
 use self::saved::{Resumed, SavedRun};
 use crate::output::{Failure, Output, Status};
 use crate::progress::Progress;
-use crate::{interrupt, study};
+use crate::{interrupt, policy_file, study};
 
 /// Let one learner learn in a world, and show what it learned
 ///
@@ -39,6 +39,9 @@ pub(crate) struct Args {
     /// Go on with a run that was saved, in the same world, as if it had never stopped.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["learner", "seed"])]
     resume: Option<PathBuf>,
+    /// Write the policy to deploy into a file that `dowise plan --evaluate` reads: for samplers the plan of the posterior mean.
+    #[arg(long, value_name = "FILE")]
+    policy: Option<PathBuf>,
     /// Rows of the table of what was learned.
     #[arg(long, value_name = "N", default_value_t = 12)]
     rows: usize,
@@ -54,6 +57,7 @@ Examples:
   dowise learn paper:levels=3 --learner c-ucbvi:width=rlberry,cap=horizon --seed 7
   dowise learn treatment --learner cf-ucbvi:unknown=kernel+rewards
   dowise learn river-swim --learner c-lsvi-ucb --save learned.json
+  dowise learn campaign.toml --policy policy.json
   dowise learn river-swim --resume learned.json --episodes 2000 --save learned.json
   dowise learn paper --learner help";
 
@@ -74,7 +78,9 @@ pub(crate) fn run(args: Args, output: &Output) -> Result<Status, Failure> {
     }
     args.episodes.map_or(Ok(()), within_limit)?;
     // What was learned is not to be lost at the end because it cannot be written.
-    args.save.as_deref().map_or(Ok(()), check_writable).map_err(fail)?;
+    for file in args.save.iter().chain(&args.policy) {
+        check_writable(file).map_err(fail)?;
+    }
     let choice = WorldChoice::read(&args.world);
     let resumed = args.resume.as_deref().map(Resumed::read).transpose()?;
     let mut state = match &resumed {
@@ -124,9 +130,15 @@ pub(crate) fn run(args: Args, output: &Output) -> Result<Status, Failure> {
     state.position = Some(run.position());
     // If it cannot be saved after all, what was learned is printed first.
     let saved = args.save.as_deref().map_or(Ok(()), |file| state.write(&learner, &arena, file, output));
-    let report = Report::new(&arena, learner.learned_policy().actions(), &state, args.rows);
+    let learned = learner.learned_policy();
+    let deployed = args.policy.as_deref().map_or(Ok(()), |file| {
+        policy_file::write(file, arena.world(), &spec.to_string(), learner.episodes(), &learned)?;
+        output.talk(format_args!("the learned policy is in {}", file.display()));
+        Ok(())
+    });
+    let report = Report::new(&arena, learned.actions(), &state, args.rows);
     let printed = if args.json { output.json(&report) } else { output.data(report.text(output)) };
-    saved.and(printed)?;
+    saved.and(deployed).and(printed)?;
     if stop.load(Ordering::Relaxed) {
         let message =
             format!("interrupted after {} of {episodes} episodes; this is what was learned", state.regrets.len());

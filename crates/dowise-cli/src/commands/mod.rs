@@ -3,6 +3,7 @@
 mod check;
 mod compare;
 mod completions;
+mod explain;
 mod learn;
 mod new;
 mod plan;
@@ -17,6 +18,7 @@ pub(crate) enum Command {
     Check(check::Args),
     Plan(plan::Args),
     Learn(learn::Args),
+    Explain(explain::Args),
     Compare(compare::Args),
     Plot(plot::Args),
     Reproduce(reproduce::Args),
@@ -30,6 +32,7 @@ impl Command {
             Command::Check(args) => check::run(args, output),
             Command::Plan(args) => plan::run(args, output),
             Command::Learn(args) => learn::run(args, output),
+            Command::Explain(args) => explain::run(args, output),
             Command::Compare(args) => compare::run(args, output),
             Command::Plot(args) => plot::run(args, output),
             Command::Reproduce(args) => reproduce::run(args, output),

@@ -13,6 +13,7 @@ mod explain;
 mod guard;
 mod invariants;
 mod optimism;
+mod parts;
 mod save;
 mod stability;
 mod unknown;

@@ -3,7 +3,7 @@
 use dowise::learn::{Agent, Observation, RestoreError};
 use dowise::simulate::{Episode, Outcome};
 use dowise::world::Action;
-use dowise::{Knowledge, Learner, Options, Plan, Run, World};
+use dowise::{Knowledge, Learner, Options, Plan, Run, Simulator, World};
 
 /// A known world and its best plan, with whole runs of learners.
 pub(crate) struct Arena {
@@ -22,6 +22,15 @@ impl Arena {
         Knowledge::of(&self.world)
     }
 
+    pub(crate) fn simulator(&self) -> &Simulator {
+        self.arena.simulator()
+    }
+
+    /// Exact values of a policy.
+    pub(crate) fn values_of(&self, policy_hs: &[Action]) -> Vec<f64> {
+        self.arena.planner().evaluate(policy_hs).expect("a policy of this world")
+    }
+
     pub(crate) fn run(&self, seed: u64) -> Run<'_> {
         self.arena.run(seed)
     }
@@ -33,7 +42,7 @@ impl Arena {
         self.regrets_of(&mut learner, episodes, seed)
     }
 
-    /// Regret of each of so many episodes.
+    /// Regret of each of this many episodes.
     pub(crate) fn regrets_of(&self, agent: &mut impl Agent, episodes: u64, seed: u64) -> Vec<f64> {
         let mut run = self.run(seed);
         (0..episodes).map(|_| run.episode(agent).regret).collect()

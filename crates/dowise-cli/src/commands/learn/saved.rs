@@ -15,25 +15,25 @@ const MOST_SAVED: u64 = 1 << 30;
 
 /// What `dowise learn` has to know beside the learner to go on as if it had never stopped.
 #[derive(Clone, Serialize, Deserialize)]
-pub(super) struct SavedRun {
-    pub(super) learner: LearnerSpec,
-    pub(super) seed: u64,
+pub(in crate::commands) struct SavedRun {
+    pub(in crate::commands) learner: LearnerSpec,
+    pub(in crate::commands) seed: u64,
     /// Fingerprint of the world.
     world: String,
-    pub(super) position: Option<Position>,
+    pub(in crate::commands) position: Option<Position>,
     /// Regret of each episode so far.
-    pub(super) regrets: Vec<f64>,
+    pub(in crate::commands) regrets: Vec<f64>,
     /// Sum of rewards received.
-    pub(super) reward: f64,
+    pub(in crate::commands) reward: f64,
 }
 
 impl SavedRun {
-    pub(super) fn new(learner: LearnerSpec, seed: u64) -> SavedRun {
+    pub(in crate::commands) fn new(learner: LearnerSpec, seed: u64) -> SavedRun {
         SavedRun { learner, seed, world: String::new(), position: None, regrets: Vec::new(), reward: 0.0 }
     }
 
     /// Writes learner and run into one file, which [`Learner::restore_in`] can read as well.
-    pub(super) fn write(
+    pub(in crate::commands) fn write(
         &mut self,
         learner: &Learner,
         arena: &Arena,
@@ -59,14 +59,14 @@ impl SavedRun {
 }
 
 /// A file to go on from: read first for its seed, which draws the world, and then for its learner.
-pub(super) struct Resumed {
+pub(in crate::commands) struct Resumed {
     file: PathBuf,
     text: String,
-    pub(super) run: SavedRun,
+    pub(in crate::commands) run: SavedRun,
 }
 
 impl Resumed {
-    pub(super) fn read(file: &Path) -> Result<Resumed, Failure> {
+    pub(in crate::commands) fn read(file: &Path) -> Result<Resumed, Failure> {
         #[derive(Deserialize)]
         struct Part {
             run: Option<SavedRun>,
@@ -84,7 +84,7 @@ impl Resumed {
         Ok(Resumed { file: file.to_owned(), text, run })
     }
 
-    pub(super) fn learner(&self, arena: &Arena) -> Result<Learner, Failure> {
+    pub(in crate::commands) fn learner(&self, arena: &Arena) -> Result<Learner, Failure> {
         let wrong = |message: String| Failure::Usage(format!("{}: {message}", self.file.display()));
         let learner = Learner::restore_in(arena.world(), &self.text).map_err(|e| wrong(e.to_string()))?;
         // The learner was not told everything: what it was judged by must be the same too.

@@ -1,7 +1,6 @@
 //! `dowise plan`: the best policy of a world in which all is known, or the value of a given one.
 
 mod json;
-mod policy;
 mod report;
 
 use std::path::PathBuf;
@@ -9,8 +8,8 @@ use std::path::PathBuf;
 use dowise::Planner;
 
 use crate::output::{Failure, Output, Status};
-use crate::render;
 use crate::worldfile::{self, WorldFile};
+use crate::{policy_file, render};
 
 /// Plan exactly: the best intervention for every stage and state, and what it is worth
 ///
@@ -80,7 +79,7 @@ pub(crate) fn run(args: Args, output: &Output) -> Result<Status, Failure> {
         }
         return Ok(Status::Fine);
     };
-    let policy = policy::read(file, &world)?;
+    let policy = policy_file::read(file, &world)?;
     let value_hs = planner.evaluate(&policy).map_err(|e| Failure::Usage(format!("{}: {e}", file.display())))?;
     let value = planner.from_start(&value_hs[..best.n_states]);
     if args.json {

@@ -1,0 +1,146 @@
+//! `dowise explain`: why a saved learner would do what it does.
+
+use std::path::PathBuf;
+
+use dowise::World;
+use dowise::learn::Explanation;
+use dowise::world::Start;
+use dowise_study::{StudyError, WorldChoice};
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use super::learn::saved::Resumed;
+use crate::output::{Failure, Output, Status};
+use crate::table::{self, Align};
+use crate::{naming, study};
+
+/// Say why a saved learner prefers what it does in a state
+///
+/// Shows the interventions that it values most there: the value that it plans with (optimistic, or that of its next sample), the
+/// value by plain averages of what it has seen, and how many visits that rests on.
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// The world that the learner learned in: a file, or a ready-made world such as deep-sea:size=6.
+    world: String,
+    /// What `dowise learn --save` wrote.
+    learner: PathBuf,
+    /// The state: factor=value for each state factor, separated by commas, or its number [default: the likeliest start]
+    #[arg(long, value_name = "STATE")]
+    state: Option<String>,
+    /// The stage, from 1.
+    #[arg(long, value_name = "H", default_value_t = 1)]
+    stage: usize,
+    /// Rows of the table.
+    #[arg(long, value_name = "N", default_value_t = 8)]
+    rows: usize,
+    /// Print the result as JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  dowise learn campaign.toml --save learned.json
+  dowise explain campaign.toml learned.json --state loyalty=fan,willingness=low,purse=modest
+  dowise explain campaign.toml learned.json --stage 5 --json";
+
+/// What `dowise explain --json` prints.
+#[derive(Serialize)]
+struct Explained {
+    schema: &'static str,
+    world: String,
+    learner: String,
+    episodes: u64,
+    stage: usize,
+    state: Map<String, Value>,
+    preferred: Vec<Row>,
+}
+
+#[derive(Serialize)]
+struct Row {
+    r#do: Map<String, Value>,
+    hoped: f64,
+    mean: f64,
+    visits: f64,
+}
+
+pub(crate) fn run(args: Args, output: &Output) -> Result<Status, Failure> {
+    let fail = |e: StudyError| study::failure(e, output);
+    let choice = WorldChoice::read(&args.world);
+    let resumed = Resumed::read(&args.learner)?;
+    let arena = choice.arena(resumed.run.seed).map_err(fail)?;
+    let learner = resumed.learner(&arena)?;
+    let world = arena.world();
+    if args.stage == 0 || args.stage > world.horizon() {
+        return Err(Failure::Usage(format!("--stage {}: stages run from 1 to {}", args.stage, world.horizon())));
+    }
+    let state = match &args.state {
+        Some(text) => naming::read_state(world, text).map_err(|e| Failure::Usage(format!("--state {text}: {e}")))?,
+        None => likeliest(world),
+    };
+    let explanation = learner
+        .explain(args.stage - 1, state, args.rows)
+        .map_err(|e| Failure::Usage(format!("{}: {e}", args.learner.display())))?;
+    let spec = resumed.run.learner.to_string();
+    if args.json {
+        output.json(&Explained {
+            schema: "dowise-explain/1",
+            world: world.name().to_owned(),
+            learner: spec,
+            episodes: learner.episodes(),
+            stage: args.stage,
+            state: naming::state(world, state),
+            preferred: rows(world, &explanation),
+        })?;
+    } else {
+        let head = format!(
+            "{spec} after {} episodes in {}, stage {}, {}:\n\n",
+            table::count(learner.episodes()),
+            world.name(),
+            args.stage,
+            world.describe_state(state)
+        );
+        output.data(head + &text(world, &explanation))?;
+    }
+    Ok(Status::Fine)
+}
+
+/// The state in which most episodes start; the first of several.
+fn likeliest(world: &World) -> usize {
+    // The first of equal ones: `max_by` would give the last.
+    let first = |p: &[f64]| (0..p.len()).rev().max_by(|&a, &b| p[a].total_cmp(&p[b])).unwrap_or(0);
+    match world.start() {
+        Start::Product(factors) => {
+            let digits: Vec<usize> = factors.iter().map(|p| first(p)).collect();
+            world.state_space().index(&digits)
+        }
+        Start::States(states) => {
+            let p: Vec<f64> = states.iter().map(|(_, p)| *p).collect();
+            states.get(first(&p)).map_or(0, |(state, _)| *state)
+        }
+    }
+}
+
+fn rows(world: &World, explanation: &Explanation) -> Vec<Row> {
+    let row = |p: &dowise::learn::Preferred| Row {
+        r#do: naming::intervention(world, p.action),
+        hoped: p.hoped,
+        mean: p.mean,
+        visits: p.visits,
+    };
+    explanation.preferred.iter().map(row).collect()
+}
+
+fn text(world: &World, explanation: &Explanation) -> String {
+    let rows: Vec<Vec<String>> = explanation
+        .preferred
+        .iter()
+        .map(|p| {
+            let words = world.describe_intervention(p.action);
+            vec![words, format!("{:.4}", p.hoped), format!("{:.4}", p.mean), format!("{:.1}", p.visits)]
+        })
+        .collect();
+    let header = ["intervention", "hoped for", "by the mean", "visits"];
+    table::table(&header, &rows, &[Align::Left, Align::Right, Align::Right, Align::Right])
+}

@@ -1,0 +1,133 @@
+//! A policy as a file: rules for stages and states, the first that fits counts.
+
+use std::path::Path;
+
+use dowise::{Action, World};
+use dowise_study::{MOST_TEXT, read_text_file, write_file};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::naming;
+use crate::output::Failure;
+
+/// As written; what a plan's JSON has besides is not needed.
+#[derive(Deserialize)]
+struct PolicyFile {
+    policy: Vec<RuleFile>,
+}
+
+#[derive(Deserialize)]
+struct RuleFile {
+    stage: Option<usize>,
+    #[serde(default)]
+    state: Map<String, Value>,
+    r#do: Map<String, Value>,
+}
+
+/// A rule by positions.
+struct Rule {
+    stage: Option<usize>,
+    pattern: Vec<(usize, usize)>,
+    action: Action,
+}
+
+/// One intervention for every stage and state.
+pub(crate) fn read(file: &Path, world: &World) -> Result<Vec<Action>, Failure> {
+    let name = file.display();
+    let text = read_text_file(file, MOST_TEXT).map_err(|e| Failure::Io(e.to_string()))?;
+    let written: PolicyFile =
+        serde_json::from_str(&text).map_err(|e| Failure::Usage(format!("{name} is not a policy: {e}")))?;
+    let mut rules = vec![];
+    for (i, rule) in written.policy.iter().enumerate() {
+        let wrong = |e: String| Failure::Usage(format!("{name}: rule {}: {e}", i + 1));
+        if rule.stage.is_some_and(|h| h == 0 || h > world.horizon()) {
+            return Err(wrong(format!("stages run from 1 to {}", world.horizon())));
+        }
+        let pattern = naming::read_pattern(world, &rule.state).map_err(|e| wrong(e.to_string()))?;
+        let action = naming::read_intervention(world, &rule.r#do).map_err(|e| wrong(e.to_string()))?;
+        rules.push(Rule { stage: rule.stage, pattern, action });
+    }
+    let mut policy = Vec::with_capacity(world.horizon() * world.n_states());
+    for stage in 1..=world.horizon() {
+        for s in 0..world.n_states() {
+            let fits = |rule: &&Rule| {
+                rule.stage.is_none_or(|h| h == stage)
+                    && rule.pattern.iter().all(|&(factor, value)| world.state_space().digit(s, factor) == value)
+            };
+            let Some(rule) = rules.iter().find(fits) else {
+                let state = Value::Object(naming::state(world, s));
+                return Err(Failure::Usage(format!(
+                    "{name}: no rule fits stage {stage} and state {state}; a last rule without stage and state fits all"
+                )));
+            };
+            let digits = world.state_space().digits(s);
+            if !world.interventions().allows(&digits, rule.action) {
+                let action = Value::Object(naming::intervention(world, rule.action));
+                let state = Value::Object(naming::state(world, s));
+                return Err(Failure::Usage(format!("{name}: {action} is not allowed in state {state}")));
+            }
+            policy.push(rule.action);
+        }
+    }
+    Ok(policy)
+}
+
+/// A policy as `dowise learn --policy` writes it.
+#[derive(Serialize)]
+struct Written<'a> {
+    schema: &'static str,
+    world: &'a str,
+    learner: &'a str,
+    episodes: u64,
+    /// Number of the plan and fingerprint of the evidence that it came from.
+    plan: u64,
+    evidence: String,
+    policy: Vec<WrittenRule>,
+}
+
+#[derive(Serialize)]
+struct WrittenRule {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stage: Option<usize>,
+    #[serde(skip_serializing_if = "Map::is_empty")]
+    state: Map<String, Value>,
+    r#do: Map<String, Value>,
+}
+
+/// Writes the whole policy of a learner; stages that do the same everywhere are written once.
+pub(crate) fn write(
+    file: &Path,
+    world: &World,
+    learner: &str,
+    episodes: u64,
+    policy: &dowise::learn::Policy,
+) -> Result<(), Failure> {
+    let n = world.n_states();
+    let stages: Vec<&[Action]> = policy.actions().chunks_exact(n).collect();
+    let same = stages.windows(2).all(|pair| pair[0] == pair[1]);
+    let written = if same { &stages[..1] } else { &stages[..] };
+    let mut rules = Vec::new();
+    for (h, actions) in written.iter().enumerate() {
+        let stage = (!same).then_some(h + 1);
+        if let Some((first, _)) = actions.split_first().filter(|(first, rest)| rest.iter().all(|a| a == *first)) {
+            rules.push(WrittenRule { stage, state: Map::new(), r#do: naming::intervention(world, *first) });
+            continue;
+        }
+        for (s, &action) in actions.iter().enumerate() {
+            let state = naming::state(world, s);
+            rules.push(WrittenRule { stage, state, r#do: naming::intervention(world, action) });
+        }
+    }
+    let whole = Written {
+        schema: "dowise-policy/1",
+        world: world.name(),
+        learner,
+        episodes,
+        plan: policy.plan(),
+        evidence: format!("{:016x}", policy.evidence()),
+        policy: rules,
+    };
+    let mut text = serde_json::to_string_pretty(&whole).expect("invariant: names and numbers can be written");
+    text.push('\n');
+    write_file(file, text.as_bytes()).map_err(|e| Failure::Io(e.to_string()))
+}
