@@ -50,9 +50,9 @@ fn everything() -> Hash {
         for name in Preset::all().iter().map(|preset| preset.name().to_owned()).chain(widths) {
             let spec: LearnerSpec = name.parse().unwrap();
             // Some need features, or few interventions.
-            let Ok(mut learner) = AnyLearner::new(&spec, &world, 10, 7) else { continue };
+            let Ok(mut learner) = AnyLearner::new(&spec, &world, 6, 7) else { continue };
             let mut run = Run::new(&simulator, &planner, &plan.value_hs[..plan.n_states], 7);
-            for _ in 0..10 {
+            for _ in 0..6 {
                 hash.add_numbers(&[run.episode(&mut learner).regret]);
             }
             learner.begin_episode();
