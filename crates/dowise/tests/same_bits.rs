@@ -78,6 +78,7 @@ fn systems() -> Hash {
 /// Not a test of its own: what the child processes of the next one print.
 #[test]
 #[ignore = "for the other test"]
+#[allow(clippy::print_stdout)] // read by the parent process
 fn print_hashes() {
     println!("ours {:016x} systems {:016x}", everything().0, systems().0);
 }
