@@ -6,31 +6,16 @@ use rand::SeedableRng;
 /// A lever with 70,000 values, of which only one beyond 2¹⁶ makes the key variable `yes`.
 fn world() -> World {
     let (n, right) = (70_000, 66_000);
-    let values: Vec<String> = (0..n).map(|v| format!("\"{v}\"")).collect();
-    let rows: Vec<&str> = (0..n).map(|v| if v == right { "[0, 1]" } else { "[1, 0]" }).collect();
-    let text = format!(
-        r#"        dowise = 1
-        horizon = 2
-        [state.here]
-        values = ["a"]
-        scope = []
-        next = [[1]]
-        [lever.dose]
-        values = [{}]
-        [key.hit]
-        values = ["no", "yes"]
-        parents = ["dose"]
-        p = [{}]
-        [reward.hit]
-        scope = ["hit"]
-        value = [0, 1]
-        [interventions]
-        set = "all"
-        "#,
-        values.join(", "),
-        rows.join(", ")
-    );
-    World::from_toml(&text, "doses").unwrap_or_else(|e| panic!("{e}"))
+    let row = |dose| if dose == right { [0.0, 1.0] } else { [1.0, 0.0] };
+    World::builder("doses", 2)
+        .state("here", ["a"])
+        .lever("dose", n)
+        .key("hit", ["no", "yes"])
+        .mechanism("hit", "dose", (0..n).flat_map(row).collect::<Vec<f64>>())
+        .next("here", [], [1.0])
+        .reward("paid", "hit", [0.0, 1.0])
+        .build()
+        .unwrap_or_else(|e| panic!("{e}"))
 }
 
 #[test]
