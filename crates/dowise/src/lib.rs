@@ -75,7 +75,7 @@
 //! let mut swim = learner.begin();
 //! let action = swim.act(&mut learner, 0)?;
 //! let step = Observation::at(&told, 0, 0)?.did_action(&told, action)?;
-//! swim.observe(&mut learner, &step.saw(&told, [("push", "2")])?.then(&told, 1)?)?;
+//! swim.observe(&mut learner, &step.saw(&told, [("push", "forward")])?.then(&told, 1)?)?;
 //! swim.end(&mut learner);
 //! let again = Learner::restore(&told, &learner.save())?;
 //! assert_eq!(again.save(), learner.save());

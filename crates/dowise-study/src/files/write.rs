@@ -45,7 +45,7 @@ pub(crate) fn create_file(path: &Path, bytes: &[u8]) -> Result<bool, StudyError>
         Err(e) if e.error.kind() == io::ErrorKind::AlreadyExists => Ok(false),
         Err(e) => Err(e.error),
     };
-    again_if_swept(create).map_err(failed)
+    create().map_err(failed)
 }
 
 /// Makes a directory and those above it.
@@ -54,15 +54,7 @@ pub(crate) fn make_directory(path: &Path) -> Result<(), StudyError> {
 }
 
 fn put(path: &Path, target: &Target, bytes: &[u8]) -> Result<(), StudyError> {
-    again_if_swept(|| replace(target, bytes)).map_err(|source| StudyError::Write { path: path.to_owned(), source })
-}
-
-/// Another process may sweep a temporary file away in the moment before it is locked; then it is written again.
-fn again_if_swept<T>(write: impl Fn() -> io::Result<T>) -> io::Result<T> {
-    match write() {
-        Err(e) if e.kind() == io::ErrorKind::NotFound => write(),
-        done => done,
-    }
+    replace(target, bytes).map_err(|source| StudyError::Write { path: path.to_owned(), source })
 }
 
 fn replace(target: &Target, bytes: &[u8]) -> io::Result<()> {
@@ -95,10 +87,15 @@ fn temporary(path: &Path, directory: &Path) -> io::Result<NamedTempFile> {
         // Less what the user's mask takes away, as for any other file.
         builder.permissions(std::fs::Permissions::from_mode(0o666));
     }
-    let file = builder.tempfile_in(directory).map_err(without_path)?;
-    // Where there are no locks, what a killed process leaves is not swept, and all else is as well.
-    let _ = file.as_file().try_lock();
-    Ok(file)
+    loop {
+        let file = builder.tempfile_in(directory).map_err(without_path)?;
+        // Where there are no locks, what a killed process leaves is not swept, and all else is as well. Another process may
+        // sweep the file in the moment before it is locked; once it is locked and still there, it stays.
+        let locked = file.as_file().lock();
+        if locked.is_err() || file.path().try_exists()? {
+            return Ok(file);
+        }
+    }
 }
 
 /// The error of the system alone: the name of a temporary file tells nobody anything.

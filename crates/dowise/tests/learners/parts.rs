@@ -339,7 +339,9 @@ fn known_transitions_are_used_and_not_learned() {
         let mut sure = Learner::new(&all, options.clone()).unwrap();
         assert_eq!(sure.cells(), 0, "{name}");
         let regrets = arena.regrets_of(&mut sure, 5, 1);
-        assert!(regrets.iter().all(|r| r.abs() < 1e-9), "{name}: {regrets:?}");
+        // Real-time dynamic programming brings values down where it comes, and only there.
+        let by_visits = name.contains("visited");
+        assert!(by_visits || regrets.iter().all(|r| r.abs() < 1e-9), "{name}: {regrets:?}");
         // One known: fewer cells, and saved and restored like any other.
         let one = arena.knowledge().with_transitions_of(&arena.world, &names[..1]).unwrap();
         assert!(cells(&one, &options) < cells(&arena.knowledge(), &options), "{name}");
@@ -393,35 +395,34 @@ fn the_worst_members_promise_less_than_there_is_and_the_best_more() {
 }
 
 #[test]
-fn a_sampler_deploys_the_plan_of_its_posterior_mean() {
-    // One factor, one key variable, worked out by hand: after these visits the mean prefers x = 1 whatever the next sample says.
+fn a_sampler_deploys_the_plan_of_its_posterior_mean_which_is_better_than_its_samples() {
+    let (mut deployed, mut sampled, mut best) = (0.0, 0.0, 0.0);
+    for seed in 0..8 {
+        let arena = Arena::new(small_worlds::factored(seed));
+        let options = "graph-psrl".parse::<Preset>().unwrap().options(8, seed);
+        let mut learner = Learner::new(&arena.knowledge(), options).unwrap();
+        arena.regrets_of(&mut learner, 8, seed);
+        let learned = learner.learned_policy();
+        assert_eq!(learned.actions(), learner.read(Reading::Mean { prior: 2.0 }, 0).unwrap().policy_hs);
+        assert_eq!(learned.evidence(), learner.evidence().unwrap().fingerprint());
+        let value = |policy: &[dowise::Action]| arena.values_of(policy)[0];
+        let samples: Vec<Session> = (0..20).map(|_| learner.begin()).collect();
+        deployed += value(learned.actions());
+        sampled += samples.iter().map(|s| value(s.policy().unwrap().actions())).sum::<f64>() / 20.0;
+        best += arena.optimal.value_hs[0];
+    }
+    // At least a third of what the samples lose is not lost by the mean.
+    assert!(best - deployed < (best - sampled) * 2.0 / 3.0, "best {best}, deployed {deployed}, samples {sampled}");
+}
+
+#[test]
+fn an_explorer_deploys_without_exploring() {
     let arena = Arena::new(small_worlds::factored(1));
-    let mut learner =
-        Learner::new(&arena.knowledge(), "graph-psrl".parse::<Preset>().unwrap().options(300, 1)).unwrap();
-    arena.regrets_of(&mut learner, 300, 1);
-    let mean = learner.read(Reading::Mean { prior: 2.0 }, 0).unwrap();
-    let learned = learner.learned_policy();
-    assert_eq!(learned.actions(), mean.policy_hs);
-    assert_eq!(learned.evidence(), learner.evidence().unwrap().fingerprint());
-    let value = |policy: &[dowise::Action]| arena.values_of(policy)[0];
-    let samples: Vec<f64> = (0..20)
-        .map(|_| {
-            let session = learner.begin();
-            value(session.policy().unwrap().actions())
-        })
-        .collect();
-    let average = samples.iter().sum::<f64>() / samples.len() as f64;
-    assert!(
-        value(learned.actions()) >= average - 1e-12,
-        "{} by the mean, {average} by samples",
-        value(learned.actions())
-    );
-    // Greedy learners deploy without their exploration.
     let epsilon = Options { estimate: Estimate::EpsilonGreedy { epsilon: 1.0 }, ..Options::default() };
     let mut learner = Learner::new(&arena.knowledge(), epsilon).unwrap();
     arena.regrets_of(&mut learner, 300, 1);
-    let regret = arena.optimal.value_hs[0] - value(learner.learned_policy().actions());
-    assert!(regret < 0.2 * arena.optimal.value_hs[0], "{regret}");
+    let regret = arena.optimal.value_hs[0] - arena.values_of(learner.learned_policy().actions())[0];
+    assert!(regret < 0.1 * arena.optimal.value_hs[0], "{regret}");
 }
 
 #[test]

@@ -18,18 +18,18 @@ const MOST_SAVED: u64 = 1 << 30;
 pub(in crate::commands) struct SavedRun {
     pub(in crate::commands) learner: LearnerSpec,
     pub(in crate::commands) seed: u64,
-    /// Fingerprint of the world.
-    world: String,
     pub(in crate::commands) position: Option<Position>,
     /// Regret of each episode so far.
     pub(in crate::commands) regrets: Vec<f64>,
     /// Sum of rewards received.
     pub(in crate::commands) reward: f64,
+    /// Fingerprint of the world, which the learner was told only in part.
+    world: String,
 }
 
 impl SavedRun {
     pub(in crate::commands) fn new(learner: LearnerSpec, seed: u64) -> SavedRun {
-        SavedRun { learner, seed, world: String::new(), position: None, regrets: Vec::new(), reward: 0.0 }
+        SavedRun { learner, seed, position: None, regrets: Vec::new(), reward: 0.0, world: String::new() }
     }
 
     /// Writes learner and run into one file, which [`Learner::restore_in`] can read as well.
