@@ -3,8 +3,7 @@
 
 use std::process::Command;
 
-use dowise::LearnerSpec;
-use dowise::{Agent, Planner, Preset, Run, Simulator, World, worlds};
+use dowise::{Agent, Arena, LearnerSpec, Preset, World, worlds};
 
 /// Read by the system's library when a process starts; the names of the features differ between its versions.
 const NO_FMA: &str = "glibc.cpu.hwcaps=-AVX2,-FMA,-FMA4,-AVX512F,-AVX2_Usable,-FMA_Usable,-FMA4_Usable,-AVX512F_Usable";
@@ -42,16 +41,14 @@ fn everything() -> Hash {
     let mut runs = 0;
     for world in worlds_of_every_kind() {
         hash.add(world.to_toml().as_bytes());
-        let planner = Planner::new(&world).unwrap();
-        let plan = planner.plan();
-        hash.add_numbers(&plan.value_hs);
-        let simulator = Simulator::new(&world).unwrap();
+        let arena = Arena::new(&world).unwrap();
+        hash.add_numbers(&arena.best().value_hs);
         let widths = ["c-ucbvi:width=paper", "cf-ucbvi:sets=kl", "c-ucbvi:width=bernstein"].map(String::from);
         for name in Preset::all().iter().map(|preset| preset.name().to_owned()).chain(widths) {
             let spec: LearnerSpec = name.parse().unwrap();
             // Some need features, or few interventions.
             let Ok(mut learner) = spec.learner(&world, 6, 7) else { continue };
-            let mut run = Run::new(&simulator, &planner, &plan.value_hs[..plan.n_states], 7);
+            let mut run = arena.run(7);
             for _ in 0..6 {
                 hash.add_numbers(&[run.episode(&mut learner).regret]);
             }

@@ -12,6 +12,10 @@ pub trait Agent {
     fn act(&mut self, stage: usize, state: usize) -> Action;
 
     /// Takes in what happened.
+    ///
+    /// # Panics
+    /// A [`Learner`](super::Learner) panics if the step does not belong to the episode that it began; a
+    /// [`Session`](super::Session) returns an error instead.
     fn observe(&mut self, observation: &Observation<'_>);
 
     /// Ends the episode.

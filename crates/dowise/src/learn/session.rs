@@ -145,6 +145,20 @@ impl Session {
         Ok(())
     }
 
+    /// Takes an observation back that was given before, so that the step can be observed again.
+    pub fn take_back(&mut self, learner: &mut Learner, observation: &Observation<'_>) -> Result<(), SessionError> {
+        let step = self.steps.get(observation.stage).filter(|s| s.observed);
+        if step.is_none_or(|s| (s.state, s.action) != (Some(observation.state), Some(observation.action))) {
+            return Err(SessionError::Evidence(EvidenceError::NotThere));
+        }
+        learner.take_back(observation)?;
+        self.steps[observation.stage].observed = false;
+        if let Some(next) = self.steps.get_mut(observation.stage + 1).filter(|s| s.action.is_none()) {
+            next.state = None;
+        }
+        Ok(())
+    }
+
     /// Ends the episode, whether all of its steps were observed or not.
     pub fn end(self, learner: &mut Learner) {
         learner.ended(self);

@@ -35,15 +35,14 @@ use crate::world::{Action, FeatureMap};
 ///
 /// ```
 /// use dowise::linear::{LinearLearner, LinearPreset};
-/// use dowise::{Knowledge, Planner, Run, Simulator, World, worlds};
+/// use dowise::{Arena, Knowledge, World, worlds};
 /// # use std::ops::ControlFlow::Continue;
 /// let world = World::new(worlds::Paper::default().spec()?)?;
 /// let preset: LinearPreset = "c-lsvi-ucb".parse()?;
 /// let mut learner = LinearLearner::new(&Knowledge::of(&world), preset.options(20, 1))?;
-/// let (planner, simulator) = (Planner::new(&world)?, Simulator::new(&world)?);
-/// let best = planner.plan();
+/// let arena = Arena::new(&world)?;
 /// let mut regret = 0.0;
-/// Run::new(&simulator, &planner, &best.value_hs, 1).episodes(20, &mut learner, |e| {
+/// arena.run(1).episodes(20, &mut learner, |e| {
 ///     regret += e.regret;
 ///     Continue(())
 /// });

@@ -53,7 +53,7 @@ pub struct Run<'a> {
 
 impl<'a> Run<'a> {
     /// `planner` and `optimal_s` (its values at the first stage) belong to the same world as `simulator`.
-    pub fn new(simulator: &'a Simulator, planner: &'a Planner, optimal_s: &'a [f64], seed: u64) -> Run<'a> {
+    pub(crate) fn new(simulator: &'a Simulator, planner: &'a Planner, optimal_s: &'a [f64], seed: u64) -> Run<'a> {
         let [starts, steps] = Simulator::streams(seed);
         Run {
             simulator,

@@ -464,6 +464,23 @@ fn a_correction_takes_the_first_observation_back() {
     }
 }
 
+#[test]
+fn a_session_observes_again_what_it_took_back() {
+    let arena = Arena::new(small_worlds::factored(1));
+    let mut learner = Learner::new(&arena.knowledge(), Options::default()).unwrap();
+    let seen = steps(&arena, 1, 1);
+    let mut session = learner.begin();
+    let fresh = learner.evidence().unwrap().save();
+    session.observe(&mut learner, &seen[0].observation()).unwrap();
+    assert!(session.take_back(&mut learner, &seen[1].observation()).is_err(), "never observed");
+    session.take_back(&mut learner, &seen[0].observation()).unwrap();
+    assert_eq!((learner.evidence().unwrap().save(), session.observed()), (fresh, 0));
+    let mut right = seen[0].clone();
+    right.next_state = (right.next_state + 1) % arena.world.n_states();
+    session.observe(&mut learner, &right.observation()).unwrap();
+    session.act(&mut learner, right.next_state).unwrap();
+}
+
 /// Worlds of several shapes for random orders.
 fn any_world(seed: u64) -> World {
     match seed % 3 {

@@ -188,15 +188,14 @@ fn expected(entries: &[(u32, f64)], next_value: &[f64]) -> f64 {
 #[cfg(test)]
 mod tests {
     use crate::learn::{Estimate, Knowledge, Learner, Options, Preset, Width};
-    use crate::{Agent, Planner, Run, Simulator, World, worlds};
+    use crate::{Agent, Arena, World, worlds};
 
     #[test]
     fn rows_by_their_nonzero_entries_give_the_same_bits_as_dense_tables() {
         for (factors, stage_dependent, rewards) in [(5, false, true), (5, true, true), (7, false, false)] {
             let spec = worlds::Paper { factors, levels: 3, levers: 2, seed: 3, ..Default::default() }.spec().unwrap();
             let world = World::new(spec).unwrap();
-            let planner = Planner::new(&world).unwrap();
-            let (simulator, optimal) = (Simulator::new(&world).unwrap(), planner.plan().value_hs);
+            let arena = Arena::new(&world).unwrap();
             let told = Knowledge::of(&world);
             let told = if rewards { told } else { told.without_rewards() };
             for (name, width, scale) in
@@ -208,8 +207,7 @@ mod tests {
                 let mut sparse = Learner::new(&told, options).unwrap();
                 let mut dense = sparse.clone();
                 dense.use_tables();
-                let mut first = Run::new(&simulator, &planner, &optimal, 5);
-                let mut second = Run::new(&simulator, &planner, &optimal, 5);
+                let (mut first, mut second) = (arena.run(5), arena.run(5));
                 for episode in 0..60 {
                     assert_eq!(first.episode(&mut sparse), second.episode(&mut dense), "{name} {episode}");
                     assert_eq!(sparse.plan(), dense.plan(), "{name} {episode}");
