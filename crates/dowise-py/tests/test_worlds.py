@@ -93,7 +93,9 @@ def test_interventions_have_names_and_numbers():
     assert treatment.intervention(0) == {} and treatment.action({}) == 0
     for action in range(0, treatment.n_actions, 7):
         assert treatment.action(treatment.settings(action)) == action
-    with pytest.raises(dowise.LearnError, match='there is no lever "subjekt"; there are subject'):
+    with pytest.raises(
+        dowise.LearnError, match='there is no lever "subjekt", did you mean "subject"\\?; there are subject'
+    ):
         campaign.action({"subjekt": 0})
     with pytest.raises(dowise.LearnError, match='"subject" has no value 9; it has 0 to 3'):
         campaign.action({"subject": 9})

@@ -96,7 +96,9 @@ def play(agent: Outside, world: World, episodes: int, seed: int, tell: Callable[
             regret[episode] = plan.values[0, start] - received
         tell()
     value = float("nan")
-    if judge:
+    if callable(getattr(player, "learned_policy", None)):
+        value = world.from_start(world.evaluate(np.asarray(player.learned_policy()))[0])
+    elif judge:
         # The policy that would be followed next has learned from all episodes.
         call(player, "begin_episode")
         player.act(state)
