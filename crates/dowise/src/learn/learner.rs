@@ -50,7 +50,7 @@ pub struct Learner {
     pub(super) ended: u64,
     /// Whether steps were taken in that belong to no episode of its own.
     pub(super) logged: bool,
-    /// The policy made last: its memory is used again once nobody follows it.
+    /// The policy made last: its memory is used again once no session follows it.
     latest: Arc<Policy>,
     /// Memory of the last session that ended.
     spare: Vec<SessionStep>,
@@ -229,7 +229,7 @@ impl Learner {
         })
     }
 
-    /// What the evidence amounts to by any rule: a policy and its values. `seed` is for samples.
+    /// The plan of the evidence, read by any rule: a policy and its values. `seed` is for samples.
     ///
     /// The best members of confidence sets give an upper bound of what can be reached, the worst members a value that their
     /// policy keeps, each with probability 1 − δ.

@@ -53,7 +53,7 @@ impl Policy {
         if Arc::get_mut(last).is_none() {
             *last = Arc::new(Policy::default());
         }
-        let policy = Arc::get_mut(last).expect("invariant: nobody else has this policy");
+        let policy = Arc::get_mut(last).expect("invariant: this policy is not shared");
         (policy.plan, policy.evidence, policy.n_states) = (plan, evidence, n_states);
         policy.actions.clear();
         fill(&mut policy.actions);

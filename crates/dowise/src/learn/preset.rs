@@ -112,7 +112,11 @@ impl Preset {
         let options = self.options(episodes, seed);
         match self.kind {
             PresetKind::Ucbvi => Options { estimate: Estimate::Width(Width::Paper), cap: Cap::Horizon, ..options },
-            _ => options,
+            PresetKind::Psrl
+            | PresetKind::Greedy
+            | PresetKind::EpsilonGreedy
+            | PresetKind::Uniform
+            | PresetKind::Linear => options,
         }
     }
 }

@@ -122,7 +122,7 @@ impl Tabular {
         (cap - loss, action)
     }
 
-    /// What the evidence amounts to by another rule: its plan, the belief behind it and how interventions were picked.
+    /// The plan of the evidence read by another rule, the belief behind it, and how interventions were picked.
     pub(crate) fn read(&self, reading: Reading, seed: u64, ties: Ties) -> LearnResult<(Plan, Belief, Selector)> {
         let mut terms = terms(self.view(), &self.options);
         terms.monotone = false;

@@ -20,7 +20,7 @@ pub(crate) enum MechanismReading<'a, R> {
     Mean { prior: f64 },
 }
 
-/// The kernel that the counts amount to; `rows` are those of the evidence's view.
+/// The kernel that follows from the counts; `rows` are those of the evidence's view.
 pub(crate) fn read_kernel<R: Rng>(
     evidence: &Evidence,
     rows: &MechanismRows,
