@@ -1,6 +1,6 @@
 # `make check` is what has to pass before a change goes in.
 
-.PHONY: check format lint test doc examples python figures benchmarks faults
+.PHONY: check format lint test doc examples python figures benchmarks faults fuzz
 
 check: format lint test doc examples python
 
@@ -63,6 +63,13 @@ python:
 FAULT_ROUNDS = 50
 faults:
 	FAULT_ROUNDS=$(FAULT_ROUNDS) cargo test --release --locked -p dowise-cli --test faults -- --nocapture
+
+# Broken, odd and extreme inputs: docs/reliability.md says what must hold for each. The same seed tries the same cases.
+FUZZ_SECONDS = 600
+FUZZ_CASES = 18446744073709551615
+FUZZ_SEED = 1
+fuzz:
+	cargo run --profile fuzz --locked -p dowise-fuzz -- run --seconds $(FUZZ_SECONDS) --cases $(FUZZ_CASES) --seed $(FUZZ_SEED)
 
 # Times beside a peer (installed into target/peer-venv), growth with states and interventions, and loops against what the
 # machine can do: writes docs/performance.md.

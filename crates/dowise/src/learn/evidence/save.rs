@@ -124,8 +124,10 @@ impl Evidence {
             return damaged("visits", "states were not visited once for every step");
         }
         evidence.hash = evidence.hash_of_counts();
-        if format!("{:016x}", evidence.fingerprint()) != saved.seal {
-            return damaged("seal", "the checksum is not that of what was counted");
+        let expected = format!("{:016x}", evidence.fingerprint());
+        if expected != saved.seal {
+            let why = format!("the checksum in the file is {}, that of what was counted {expected}", saved.seal);
+            return damaged("seal", &why);
         }
         Ok(evidence)
     }

@@ -1,0 +1,144 @@
+//! What cases are made from: the ready-made worlds, small ones, studies, and learners and evidence after a few episodes.
+
+use dowise::learn::Evidence;
+use dowise::{Arena, Knowledge, LearnerSpec, Options, World, worlds};
+use dowise_study::StudyFile;
+use rand::RngExt;
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+use crate::Kind;
+use crate::random_world::{Sizes, random_world};
+
+const SMALL: [&str; 5] = [
+    include_str!("../seeds/small.toml"),
+    include_str!("../seeds/features.toml"),
+    include_str!("../seeds/direct.toml"),
+    include_str!("../../dowise/tests/world_errors/base.toml"),
+    include_str!("../../dowise/tests/world_errors/other.toml"),
+];
+
+const STUDIES: [&str; 2] = [include_str!("../seeds/study.toml"), include_str!("../seeds/study-deep.toml")];
+
+/// Learners whose saves are tried.
+const LEARNERS: [&str; 16] = [
+    "ucbvi",
+    "f-ucbvi",
+    "c-ucbvi",
+    "cf-ucbvi",
+    "graph-ucbvi",
+    "graph-ucbvi:guard=true",
+    "graph-ucbvi:unknown=kernel",
+    "graph-ucbvi:unknown=rewards",
+    "c-ucbvi:width=rlberry",
+    "graph-ucbvi:schedule=doubling",
+    "psrl",
+    "graph-psrl",
+    "graph-psrl:unknown=kernel",
+    "graph-psrl:guard=true",
+    "lsvi-ucb",
+    "c-rlsvi",
+];
+
+/// Worlds whose learners are saved.
+const PLAYED: [&str; 4] = ["small", "features", "direct", "river-swim"];
+
+/// A world with a learner in it that was saved.
+pub(crate) struct Played {
+    pub(crate) arena: Arena,
+    pub(crate) told: Knowledge,
+    /// For evidence: how it was counted.
+    pub(crate) options: Option<Options>,
+}
+
+/// All that cases are made from.
+pub struct Corpus {
+    worlds: Vec<String>,
+    studies: Vec<String>,
+    learners: Vec<String>,
+    evidence: Vec<String>,
+    /// Of each saved learner.
+    pub(crate) of_learners: Vec<Played>,
+    /// Of each saved evidence.
+    pub(crate) of_evidence: Vec<Played>,
+}
+
+impl Corpus {
+    /// Makes the corpus; it is the same every time.
+    #[allow(clippy::new_without_default)] // it is played for, which takes a moment
+    pub fn new() -> Corpus {
+        let mut corpus = Corpus {
+            worlds: SMALL.iter().map(|text| text.to_string()).collect(),
+            studies: STUDIES.iter().map(|text| text.to_string()).collect(),
+            learners: vec![],
+            evidence: vec![],
+            of_learners: vec![],
+            of_evidence: vec![],
+        };
+        for (name, settings) in
+            [("campaign", &[][..]), ("treatment", &[]), ("paper", &[("factors", "1")]), ("river-swim", &[])]
+        {
+            corpus.worlds.push(worlds::text(name, settings).expect("invariant: a ready-made world"));
+        }
+        for text in STUDIES {
+            let study = StudyFile::from_toml(text, "study.toml").expect("invariant: a study");
+            let study = study.resolve_untried("".as_ref()).expect("invariant: a study that can be run");
+            corpus.studies.push(study.to_toml());
+        }
+        for world in PLAYED {
+            let text = match world {
+                "small" => SMALL[0].to_owned(),
+                "features" => SMALL[1].to_owned(),
+                "direct" => SMALL[2].to_owned(),
+                name => worlds::text(name, &[]).expect("invariant: a ready-made world"),
+            };
+            let world = World::from_toml(&text, world).unwrap_or_else(|e| panic!("{e}"));
+            let arena = Arena::new(&world).expect("invariant: a known world");
+            LEARNERS.iter().for_each(|name| corpus.play(&arena, name));
+        }
+        corpus
+    }
+
+    /// Adds a learner after a few episodes, and its evidence.
+    fn play(&mut self, arena: &Arena, name: &str) {
+        let spec: LearnerSpec = name.parse().expect("invariant: a learner");
+        // Not every learner can be made in every world.
+        let Ok(mut learner) = spec.learner(arena.world(), 6, 1) else { return };
+        let mut run = arena.run(1);
+        (0..4).for_each(|_| {
+            run.episode(&mut learner);
+        });
+        let told = learner.knowledge().clone();
+        self.learners.push(learner.save());
+        self.of_learners.push(Played { arena: arena.clone(), told: told.clone(), options: None });
+        if let (Some(evidence), Some(options)) = (learner.evidence(), learner.options()) {
+            let options = Options { guard: false, ..options.clone() };
+            self.evidence.push(Evidence::save(evidence));
+            self.of_evidence.push(Played { arena: arena.clone(), told, options: Some(options) });
+        }
+    }
+
+    /// A text to begin with, and its number.
+    pub(crate) fn base(&self, kind: Kind, rng: &mut Xoshiro256PlusPlus) -> (usize, String) {
+        if kind == Kind::World && rng.random_bool(0.5) {
+            let sizes = Sizes { coarse: rng.random_bool(0.5), cost: 0.3, ..Sizes::default() };
+            return (0, random_world(rng.random(), &sizes).1.to_toml());
+        }
+        let list = self.others(kind);
+        // The first ones are small, so that many can be tried.
+        let i = match kind {
+            Kind::World if rng.random_bool(0.9) => rng.random_range(0..SMALL.len()),
+            Kind::World | Kind::Study | Kind::Learner | Kind::Evidence => rng.random_range(0..list.len()),
+        };
+        (i, list[i].clone())
+    }
+
+    /// All texts of a kind.
+    pub(crate) fn others(&self, kind: Kind) -> &[String] {
+        match kind {
+            Kind::World => &self.worlds,
+            Kind::Study => &self.studies,
+            Kind::Learner => &self.learners,
+            Kind::Evidence => &self.evidence,
+        }
+    }
+}
