@@ -146,3 +146,31 @@ fn a_plan_that_says_something_else_than_its_policy_is_worth_is_refused() {
     let error = planner.verify(&plan).unwrap_err().to_string();
     assert!(error.starts_with("at stage 1 in state 1 the plan says 4.8"), "{error}");
 }
+
+#[test]
+fn states_from_which_on_nothing_is_paid_are_worth_nothing_at_all() {
+    // P(z | x) of a logit does not sum to 1 in the last digit, and 1 less that sum is no value.
+    let text = r#"
+dowise = 1
+horizon = 3
+[state.s]
+values = 3
+scope = ["s", "z"]
+next = { rows = [{ when = { z = 1 }, shift = { "+1" = 0.75, "-1" = 0.25 } }, { shift = { "0" = 1 } }] }
+[lever.x]
+values = 2
+[lever.y]
+values = [true, false]
+[key.z]
+values = 2
+parents = ["x", "y"]
+logit = { base = 1, effects = { x = { "1" = -1.5 }, y = { true = 0.25 } } }
+[reward.r]
+scope = ["s"]
+value = [0.0, 0.5, 1.0]
+"#;
+    let planner = Planner::new(&World::from_toml(text, "zero.toml").unwrap()).unwrap();
+    let plan = planner.plan();
+    assert_eq!(plan.value(2, 0), 0.0);
+    planner.verify(&plan).unwrap();
+}

@@ -37,8 +37,11 @@ pub(crate) trait Lookahead: Sync {
     /// An upper bound of every q and of the value at a stage.
     fn cap(&self, stage: usize) -> f64;
 
-    /// Told of every choice: the state, its losses, the least of the expected ones, and the intervention chosen.
-    fn chosen(&self, _stage: usize, _state: usize, _loss: &[f64], _least: f64, _action: Action) {}
+    /// Told of every choice: the state, its losses, the least of the expected ones, and the intervention chosen;
+    /// gives the value of the state.
+    fn chosen(&self, stage: usize, _state: usize, _loss: &[f64], least: f64, _action: Action) -> f64 {
+        self.cap(stage) - least
+    }
 }
 
 /// Picks the best intervention from a loss for every cause.
@@ -174,8 +177,7 @@ pub(crate) fn backward_induction(
                     None => chooser.best(s, loss, tolerance, tie, scratch),
                     Some(anchor) => chooser.best_anchored(s, loss, tolerance, tie, anchor, scratch),
                 };
-                lookahead.chosen(stage, s, loss, least, action);
-                (*v, *a) = (cap - least, action);
+                (*v, *a) = (lookahead.chosen(stage, s, loss, least, action), action);
             }
         } else {
             lookahead.look(stage, &next[..n], &mut buffers.q_sc);
@@ -190,8 +192,7 @@ pub(crate) fn backward_induction(
                 .for_each_init(Scratch::default, |scratch, (s, ((q, v), a))| {
                     turn_into_losses(q, cap);
                     let (least, action) = chooser.best(s, q, tolerance, ties.at(stage, s), scratch);
-                    lookahead.chosen(stage, s, q, least, action);
-                    (*v, *a) = (cap - least, action);
+                    (*v, *a) = (lookahead.chosen(stage, s, q, least, action), action);
                 });
         }
     }

@@ -341,13 +341,19 @@ impl Lookahead for TrueLookahead<'_> {
         (self.planner.horizon - stage) as f64 * self.planner.best_step
     }
 
-    fn chosen(&self, stage: usize, state: usize, loss: &[f64], least: f64, action: Action) {
-        if !self.doubt.load(Ordering::Relaxed) && self.pays_nothing.get(state) != Some(&true) {
-            let (kernel, cap) = (&self.planner.kernel, self.cap(stage));
+    fn chosen(&self, stage: usize, state: usize, loss: &[f64], least: f64, action: Action) -> f64 {
+        if self.pays_nothing.get(state) == Some(&true) {
+            // Not what rounding at the scale of the cap leaves: where nothing is at stake, nothing is small beside it.
+            return 0.0;
+        }
+        let cap = self.cap(stage);
+        if !self.doubt.load(Ordering::Relaxed) {
+            let kernel = &self.planner.kernel;
             let doubtful =
                 PARTS.with_borrow_mut(|parts| careful::is_doubtful(kernel, state, cap, loss, least, action, parts));
             self.doubt.fetch_or(doubtful, Ordering::Relaxed);
         }
+        cap - least
     }
 }
 
