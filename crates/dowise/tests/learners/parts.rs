@@ -590,3 +590,16 @@ fn no_two_episodes_have_the_same_number() {
     let ids = [first.id(), learner.begun(), learner.begin().id()];
     assert_eq!(ids, [2, 3, 4]);
 }
+
+#[test]
+fn a_session_is_not_decided_in_a_state_that_is_not_there() {
+    let arena = Arena::new(small_worlds::factored(1));
+    let n = arena.world.n_states();
+    for name in ["graph-psrl", "graph-ucbvi:schedule=visited", "c-lsvi-ucb:features=one-hot"] {
+        let mut learner = by_name(&arena.knowledge(), name);
+        let mut session = learner.begin();
+        let text = session.act(&mut learner, n).unwrap_err().to_string();
+        assert_eq!(text, format!("there is no state {n}; states run from 0 to {}", n - 1), "{name}");
+        assert_eq!(session.stage(), 0, "nothing was decided");
+    }
+}
