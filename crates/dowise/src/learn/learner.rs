@@ -399,8 +399,11 @@ impl Agent for Learner {
     fn begin_episode(&mut self) {
         self.whole = None;
         if let Some(unfinished) = self.current.take() {
+            // Its steps were taken in all the same, but no episode will end with them.
+            self.logged |= unfinished.observed() > 0;
+            // Its number is used again, unless others have begun since.
+            self.begun -= u64::from(unfinished.id() == self.begun);
             self.spare = unfinished.into_steps();
-            self.begun -= 1;
         }
         self.current = Some(self.begin());
     }

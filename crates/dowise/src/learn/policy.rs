@@ -18,7 +18,11 @@ pub struct Policy {
 
 impl Policy {
     /// What to do at a stage (from 0) in a state.
+    ///
+    /// # Panics
+    /// If there is no such stage or state.
     pub fn action(&self, stage: usize, state: usize) -> Action {
+        assert!(state < self.n_states, "there is no state {state}; there are {} states", self.n_states);
         self.actions[stage * self.n_states + state]
     }
 

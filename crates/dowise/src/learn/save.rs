@@ -234,7 +234,7 @@ impl Learner {
                 learner
             }
             SavedKind::Linear(linear) => {
-                let inside = LinearLearner::from_saved(told, linear)?;
+                let inside = LinearLearner::from_saved(told, linear, (!saved.logged).then_some(saved.begun))?;
                 if inside.episodes() != saved.ended {
                     return damaged("ended", "it is not the number of episodes of the learner inside");
                 }

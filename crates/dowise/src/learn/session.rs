@@ -44,6 +44,14 @@ pub enum SessionError {
         /// Steps of an episode.
         horizon: usize,
     },
+    /// A state that the world does not have.
+    #[error("there is no state {state}; states run from 0 to {last}")]
+    NoState {
+        /// As given.
+        state: usize,
+        /// The last there is.
+        last: usize,
+    },
     /// Another state than the one that is known already.
     #[error(
         "at stage {stage} episode {session} is in state {known}, not in state {given}; \
@@ -128,6 +136,10 @@ impl Session {
 
     /// What to do in a state at a stage (from 0); the same as before if it was decided already.
     pub fn act_at(&mut self, learner: &mut Learner, stage: usize, state: usize) -> Result<Action, SessionError> {
+        let n_states = learner.knowledge().n_states();
+        if state >= n_states {
+            return Err(SessionError::NoState { state, last: n_states - 1 });
+        }
         self.check_state(stage, state)?;
         if let Some(decided) = self.steps[stage].action {
             return Ok(decided);

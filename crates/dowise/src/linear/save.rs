@@ -86,7 +86,9 @@ impl LinearLearner {
     /// A learner that goes on where a saved one stopped, told the same things, with the features its options choose.
     pub fn restore(knowledge: &Knowledge, text: &str) -> Result<LinearLearner, RestoreError> {
         Header::check(text, FORMAT, VERSION)?;
-        LinearLearner::restored(knowledge, serde_json::from_str(text)?, LinearLearner::new)
+        let saved: SavedLinear = serde_json::from_str(text)?;
+        let episodes = Some(saved.episode);
+        LinearLearner::restored(knowledge, saved, episodes, LinearLearner::new)
     }
 
     /// The same for a learner that was given its features.
@@ -97,17 +99,24 @@ impl LinearLearner {
     ) -> Result<LinearLearner, RestoreError> {
         Header::check(text, FORMAT, VERSION)?;
         let make = |k: &Knowledge, o| LinearLearner::with_features(k, features, o);
-        LinearLearner::restored(knowledge, serde_json::from_str(text)?, make)
+        let saved: SavedLinear = serde_json::from_str(text)?;
+        let episodes = Some(saved.episode);
+        LinearLearner::restored(knowledge, saved, episodes, make)
     }
 
-    /// The same from what was parsed.
-    pub(crate) fn from_saved(knowledge: &Knowledge, saved: SavedLinear) -> Result<LinearLearner, RestoreError> {
-        LinearLearner::restored(knowledge, saved, LinearLearner::new)
+    /// The same from what was parsed; `begun`: the episodes that its steps and plans are of, `None` if some are of no episode.
+    pub(crate) fn from_saved(
+        knowledge: &Knowledge,
+        saved: SavedLinear,
+        begun: Option<u64>,
+    ) -> Result<LinearLearner, RestoreError> {
+        LinearLearner::restored(knowledge, saved, begun, LinearLearner::new)
     }
 
     fn restored(
         knowledge: &Knowledge,
         saved: SavedLinear,
+        begun: Option<u64>,
         make: impl FnOnce(&Knowledge, LinearOptions) -> Result<LinearLearner, LinearError>,
     ) -> Result<LinearLearner, RestoreError> {
         let here = knowledge.fingerprint();
@@ -119,12 +128,12 @@ impl LinearLearner {
         if saved.features != here {
             return Err(RestoreError::OtherFeatures { saved: saved.features, here });
         }
-        learner.take(saved)?;
+        learner.take(saved, begun)?;
         Ok(learner)
     }
 
     /// Takes over what was saved.
-    fn take(&mut self, saved: SavedLinear) -> Result<(), RestoreError> {
+    fn take(&mut self, saved: SavedLinear, begun: Option<u64>) -> Result<(), RestoreError> {
         let damaged = |field: &str, why: &str| Err(RestoreError::damaged(field, why));
         if saved.value.len() != self.plan.value_hs.len()
             || saved.policy.len() != self.plan.policy_hs.len()
@@ -132,7 +141,7 @@ impl LinearLearner {
         {
             return damaged("value", "values, policy or designs do not have the size of this world");
         }
-        if saved.plans > saved.episode.saturating_add(1) || saved.episode > u64::MAX / 2 {
+        if begun.is_some_and(|begun| saved.plans > begun.saturating_add(1)) || saved.episode > u64::MAX / 2 {
             return damaged("plans", "there were more plans than episodes");
         }
         let Ok(planned_from) = u64::from_str_radix(&saved.planned_from, 16) else {
@@ -158,7 +167,8 @@ impl LinearLearner {
             }
         }
         // Every step went into one design, and no episode has more steps than stages.
-        if steps > u128::from(saved.episode) * self.knowledge.horizon() as u128 {
+        let horizon = self.knowledge.horizon() as u128;
+        if begun.is_some_and(|begun| steps > u128::from(begun) * horizon) {
             return damaged("designs", "there are more steps than episodes could have");
         }
         self.episode = saved.episode;

@@ -538,3 +538,68 @@ fn guards_and_exploration_are_wrappers_that_change_nothing_inside() {
     assert_eq!(guarded.read(Reading::Greedy, 0).unwrap(), inside.read(Reading::Greedy, 0).unwrap());
     assert_eq!(guarded.learned_policy().actions(), inside.learned_policy().actions());
 }
+
+/// A learner of either kind by name, told this.
+fn by_name(told: &Knowledge, name: &str) -> Learner {
+    let spec: LearnerSpec = name.parse().unwrap();
+    match spec.linear_options(30, 1) {
+        Some(options) => Learner::linear(told, options).unwrap(),
+        None => Learner::new(told, spec.options(30, 1)).unwrap(),
+    }
+}
+
+#[test]
+fn a_learner_with_logs_open_sessions_or_an_episode_begun_again_is_restored_from_what_it_saved() {
+    let arena = Arena::new(small_worlds::factored(1));
+    let told = arena.knowledge();
+    let seen = steps(&arena, 12, 1);
+    let horizon = arena.world.horizon();
+    for name in ["graph-psrl", "ucbvi", "c-lsvi-ucb:features=one-hot", "c-rlsvi:features=one-hot"] {
+        let goes_on = |learner: &Learner, what: &str| {
+            let again = Learner::restore(&told, &learner.save()).unwrap_or_else(|e| panic!("{name}, {what}: {e}"));
+            assert_eq!(again.save(), learner.save(), "{name}, {what}");
+        };
+        let mut logged = by_name(&told, name);
+        seen.iter().for_each(|s| logged.learn(&s.observation()).unwrap());
+        goes_on(&logged, "logs");
+        let mut playing = by_name(&told, name);
+        let mut open = vec![];
+        for episode in seen.chunks(horizon) {
+            let mut session = playing.begin();
+            session.observe(&mut playing, &episode[0].observation()).unwrap();
+            open.push(session);
+        }
+        goes_on(&playing, "open sessions");
+        let mut restarted = by_name(&told, name);
+        for episode in seen.chunks(horizon) {
+            restarted.begin_episode();
+            episode.iter().for_each(|s| restarted.observe(&s.observation()));
+        }
+        goes_on(&restarted, "an episode begun again");
+    }
+}
+
+#[test]
+fn no_two_episodes_have_the_same_number() {
+    let arena = Arena::new(small_worlds::factored(1));
+    let mut learner = Learner::new(&arena.knowledge(), Options::default()).unwrap();
+    learner.begin_episode();
+    let first = learner.begin();
+    // The loop's episode begins again while another one is open.
+    learner.begin_episode();
+    let ids = [first.id(), learner.begun(), learner.begin().id()];
+    assert_eq!(ids, [2, 3, 4]);
+}
+
+#[test]
+fn a_session_is_not_decided_in_a_state_that_is_not_there() {
+    let arena = Arena::new(small_worlds::factored(1));
+    let n = arena.world.n_states();
+    for name in ["graph-psrl", "graph-ucbvi:schedule=visited", "c-lsvi-ucb:features=one-hot"] {
+        let mut learner = by_name(&arena.knowledge(), name);
+        let mut session = learner.begin();
+        let text = session.act(&mut learner, n).unwrap_err().to_string();
+        assert_eq!(text, format!("there is no state {n}; states run from 0 to {}", n - 1), "{name}");
+        assert_eq!(session.stage(), 0, "nothing was decided");
+    }
+}
