@@ -13,7 +13,7 @@ pub(crate) use truth::{rewards_by_cause, rows_by_cause, scope_strides, state_sco
 
 use rayon::prelude::*;
 
-use crate::kernel::{Anchor, Kernel, Scratch, Tie, mix};
+use crate::kernel::{Anchor, Kernel, Scratch, Tie, splitmix64};
 use crate::simd;
 use crate::world::Action;
 
@@ -37,7 +37,7 @@ pub(crate) trait Lookahead: Sync {
     /// An upper bound of every q and of the value at a stage.
     fn cap(&self, stage: usize) -> f64;
 
-    /// Told of every choice: the state, its losses, the least of the expected ones, and the intervention chosen.
+    /// Called after every choice with the state, its losses, the least expected loss, and the intervention chosen.
     fn chosen(&self, _stage: usize, _state: usize, _loss: &[f64], _least: f64, _action: Action) {}
 }
 
@@ -90,7 +90,7 @@ impl Chooser for Kernel {
 pub enum Ties {
     /// The smallest intervention: levers left alone first, then values in the order of the file.
     ///
-    /// Only corners of what a group of levers can do are compared: an intervention that amounts to a mixture of others may
+    /// Only corners of what a group of levers can do are compared: an intervention whose distribution is a mixture of others' may
     /// tie with them and is passed over. Of interventions that do the same the smallest counts (where the number of levers
     /// is limited, of those that set the fewest levers).
     First,
@@ -102,7 +102,7 @@ impl Ties {
     pub(crate) fn at(self, stage: usize, state: usize) -> Tie {
         match self {
             Ties::First => Tie::First,
-            Ties::Seeded(seed) => Tie::Random(mix(mix(seed ^ ((stage as u64) << 48)) ^ state as u64)),
+            Ties::Seeded(seed) => Tie::Random(splitmix64(splitmix64(seed ^ ((stage as u64) << 48)) ^ state as u64)),
         }
     }
 }
