@@ -30,7 +30,7 @@ struct Cli {
     /// When to colour what is printed; NO_COLOR is honoured.
     #[arg(long, global = true, value_enum, default_value_t, value_name = "WHEN")]
     color: ColorChoice,
-    /// Say nothing that is not the answer.
+    /// Print only results and errors.
     #[arg(short, long, global = true)]
     quiet: bool,
 }

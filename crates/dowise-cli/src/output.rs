@@ -39,7 +39,7 @@ impl From<Status> for ExitCode {
 /// Why a command could not do its work.
 #[derive(Debug)]
 pub(crate) enum Failure {
-    /// What was asked for makes no sense.
+    /// The arguments or the input are wrong.
     Usage(String),
     /// Something could not be read or written.
     Io(String),
@@ -47,7 +47,7 @@ pub(crate) enum Failure {
     Interrupted(String),
     /// What is wrong has been shown already.
     Shown,
-    /// Nobody reads what is printed any more; not worth a word.
+    /// The reader of standard output has closed it, such as `head`; this is not reported.
     ClosedPipe,
 }
 
@@ -90,7 +90,7 @@ impl Output {
         Output { colour_out: wanted(io::stdout().is_terminal()), colour_err: wanted(io::stderr().is_terminal()), quiet }
     }
 
-    /// Whether to say nothing that is not the answer.
+    /// Whether only results and errors are printed.
     pub(crate) fn quiet(&self) -> bool {
         self.quiet
     }
@@ -116,7 +116,7 @@ impl Output {
 
     /// Prints data as JSON.
     pub(crate) fn json(&self, value: &impl Serialize) -> Result<(), Failure> {
-        let text = serde_json::to_string_pretty(value).expect("plain data always serialises");
+        let text = serde_json::to_string_pretty(value).expect("invariant: names and numbers can be written");
         self.data(format_args!("{text}\n"))
     }
 

@@ -24,8 +24,8 @@ struct RuleFile {
     r#do: Map<String, Value>,
 }
 
-/// A rule by positions.
-struct Rule {
+/// A rule of a policy, its names resolved to positions.
+struct PolicyRule {
     stage: Option<usize>,
     pattern: Vec<(usize, usize)>,
     action: Action,
@@ -45,12 +45,12 @@ pub(crate) fn read(file: &Path, world: &World) -> Result<Vec<Action>, Failure> {
         }
         let pattern = naming::read_pattern(world, &rule.state).map_err(|e| wrong(e.to_string()))?;
         let action = naming::read_intervention(world, &rule.r#do).map_err(|e| wrong(e.to_string()))?;
-        rules.push(Rule { stage: rule.stage, pattern, action });
+        rules.push(PolicyRule { stage: rule.stage, pattern, action });
     }
     let mut policy = Vec::with_capacity(world.horizon() * world.n_states());
     for stage in 1..=world.horizon() {
         for s in 0..world.n_states() {
-            let fits = |rule: &&Rule| {
+            let fits = |rule: &&PolicyRule| {
                 rule.stage.is_none_or(|h| h == stage)
                     && rule.pattern.iter().all(|&(factor, value)| world.state_space().digit(s, factor) == value)
             };

@@ -34,7 +34,7 @@ impl Progress {
         Progress { bar, lines, what, begun: Instant::now() }
     }
 
-    /// So many are done; `message` says what came of the last.
+    /// Sets the number done; `message` describes the last one.
     pub(crate) fn set(&self, done: u64, message: impl FnOnce() -> String) {
         let Some(lines) = &self.lines else {
             self.bar.set_position(done);
@@ -43,7 +43,7 @@ impl Progress {
             }
             return;
         };
-        // Another thread is saying something already: enough.
+        // Another thread is printing a line already; this one is skipped.
         let Ok(mut last) = lines.try_lock() else { return };
         if last.elapsed() >= LINES_EVERY {
             *last = Instant::now();
@@ -54,7 +54,7 @@ impl Progress {
         }
     }
 
-    /// Goes away.
+    /// Removes the bar.
     pub(crate) fn finish(&self) {
         self.bar.finish_and_clear();
     }

@@ -36,15 +36,15 @@ pub(crate) fn run(study: &Study, out: &Path, threads: usize, output: &Output) ->
             }
             progress.set(done as u64, String::new);
         }
-        Event::Done { done, setting, record, .. } => {
+        Event::Done { done, combination, record, .. } => {
             let mean = {
-                let mut so_far = so_far.lock().expect("nothing panics while it holds this");
-                let (sum, n) = so_far.entry(setting.learner.to_string()).or_default();
+                let mut so_far = so_far.lock().expect("invariant: no thread panics while it holds the lock");
+                let (sum, n) = so_far.entry(combination.learner.to_string()).or_default();
                 *sum += record.total_regret();
                 *n += 1;
                 *sum / f64::from(*n)
             };
-            progress.set(done as u64, || format!("{}: mean regret {mean:.1}", setting.learner));
+            progress.set(done as u64, || format!("{}: mean regret {mean:.1}", combination.learner));
         }
     };
     let ending = execute(study, &directory, threads, interrupt::flag(), &tell);

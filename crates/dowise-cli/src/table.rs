@@ -42,7 +42,7 @@ fn filled(mut table: Table, header: &[&str], rows: &[Vec<String>], align: &[Alig
 pub(crate) fn wrapped(text: &str) -> String {
     let mut lines = vec![String::new()];
     for word in text.split_whitespace() {
-        let last = lines.last_mut().expect("there is always a line");
+        let last = lines.last_mut().expect("invariant: there is always a line");
         if last.is_empty() {
             last.push_str(word);
         } else if last.chars().count() + 1 + word.chars().count() <= usize::from(WIDTH) {
@@ -69,7 +69,7 @@ pub(crate) fn count(n: u64) -> String {
 }
 
 fn ascii(digits: &[u8]) -> &str {
-    std::str::from_utf8(digits).expect("digits are ASCII")
+    std::str::from_utf8(digits).expect("invariant: digits are ASCII")
 }
 
 /// A number with as few digits as it needs, four after the point at most.

@@ -11,7 +11,7 @@ use std::path::Path;
 use std::process::{Child, Output};
 use std::time::{Duration, Instant};
 
-use rounds::{Place, dowise, half_written, killed, pause, play, records, rounds, run, starts, temporary, wait};
+use rounds::{TempDir, dowise, half_written, killed, pause, play, records, rounds, run, starts, temporary, wait};
 
 const COMPARE: &str =
     "--quiet compare paper:factors=2,levers=2 --learners c-ucbvi,c-psrl --episodes 150 --repetitions 8 --threads 2";
@@ -26,7 +26,7 @@ fn data(out: &Path) -> Vec<Vec<u8>> {
 
 #[test]
 fn a_killed_comparison_goes_on_where_it_was() {
-    let place = Place::new("killed");
+    let place = TempDir::new("killed");
     run(&place.0, &format!("{COMPARE} --out whole"));
     let (mut landed, mut in_claim, mut in_write) = (0, 0, 0);
     play(rounds(2), |round| {
@@ -60,7 +60,7 @@ fn a_killed_comparison_goes_on_where_it_was() {
 
 #[test]
 fn a_killed_run_leaves_the_old_save_or_the_new_one() {
-    let place = Place::new("learn");
+    let place = TempDir::new("learn");
     let read = |name: &str| std::fs::read(place.0.join(name)).unwrap();
     run(&place.0, "--quiet learn linear --learner c-rlsvi --seed 3 --episodes 50 --save start.json");
     let resume = "--quiet learn linear --resume saved.json --episodes 900 --save saved.json";
@@ -98,7 +98,7 @@ fn a_killed_run_leaves_the_old_save_or_the_new_one() {
 
 #[test]
 fn work_that_is_told_to_stop_keeps_what_is_done() {
-    let place = Place::new("told");
+    let place = TempDir::new("told");
     let read = |name: &str| std::fs::read(place.0.join(name)).unwrap();
     run(&place.0, "--quiet learn linear --learner c-rlsvi --seed 3 --episodes 50 --save start.json");
     run(&place.0, "--quiet learn linear --resume start.json --episodes 2000 --save whole.json");
@@ -147,14 +147,14 @@ fn work_that_is_told_to_stop_keeps_what_is_done() {
 fn winner(children: [Child; 2]) -> (usize, String) {
     let ends: Vec<Output> = children.into_iter().map(|c| c.wait_with_output().unwrap()).collect();
     let codes: Vec<i32> = ends.iter().map(|e| e.status.code().unwrap()).collect();
-    let won = codes.iter().position(|&c| c == 0).unwrap_or_else(|| panic!("nobody has won: {ends:?}"));
+    let won = codes.iter().position(|&c| c == 0).unwrap_or_else(|| panic!("no writer has won: {ends:?}"));
     assert_eq!(codes[1 - won], 2, "{ends:?}");
     (won, String::from_utf8_lossy(&ends[1 - won].stderr).into_owned())
 }
 
 #[test]
 fn of_two_studies_that_want_one_directory_one_gets_it() {
-    let place = Place::new("race");
+    let place = TempDir::new("race");
     let command = |seed: usize, out: &str| format!("{COMPARE} --seed {seed} --out {out}");
     for seed in 0..2 {
         run(&place.0, &command(seed, &format!("alone-{seed}")));
@@ -178,7 +178,7 @@ fn of_two_studies_that_want_one_directory_one_gets_it() {
 
 #[test]
 fn one_study_may_be_run_by_two_processes_at_once() {
-    let place = Place::new("twice");
+    let place = TempDir::new("twice");
     run(&place.0, &format!("{COMPARE} --out whole"));
     for _ in 0..rounds(1) {
         let children = [0, 1].map(|_| dowise(&place.0, &format!("{COMPARE} --out both")).spawn().unwrap());
@@ -201,10 +201,10 @@ fn limited(place: &Path, blocks: usize, arguments: &str) -> Output {
 
 #[test]
 fn a_disk_that_refuses_leaves_what_was_there() {
-    let place = Place::new("full");
+    let place = TempDir::new("full");
     run(&place.0, &format!("{COMPARE} --out whole"));
     for round in 0..rounds(2) {
-        // Records fit into so many blocks of 512 bytes, and some table or figure does not.
+        // The records fit into this number of 512-byte blocks, and some table or figure does not.
         let blocks = [4, 8, 16, 24][round % 4];
         let end = limited(&place.0, blocks, &format!("{COMPARE} --out full"));
         let said = String::from_utf8_lossy(&end.stderr);
@@ -230,7 +230,7 @@ fn a_disk_that_refuses_leaves_what_was_there() {
 
 #[test]
 fn a_full_disk_leaves_what_was_there() {
-    let place = Place::new("tmpfs");
+    let place = TempDir::new("tmpfs");
     std::fs::create_dir(place.0.join("disk")).unwrap();
     // A small disk of its own needs a name space of its own, which not every machine gives.
     if !starts(

@@ -2,8 +2,8 @@
 
 use dowise::learn::LearnerSpec;
 use dowise_study::{
-    Axis, Checkpoints, CurveRow, Drawing, Figure, Point, RunRow, Scale, Series, Setting, Shape, Study, Style, Summary,
-    Tables, WorldChoice, figures,
+    Axis, Checkpoints, Combination, CurveRow, Drawing, Figure, Point, RunRow, Scale, Series, Shape, Study, Style,
+    Summary, Tables, WorldChoice, figures,
 };
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -34,14 +34,20 @@ pub(crate) fn draw<'py>(
     let &[_, repetitions, episodes] = regret.shape.as_slice() else {
         return Err(Error::new_err("regret has other axes than [learner, run, episode]"));
     };
-    let mut settings = Vec::new();
+    let mut combinations = Vec::new();
     for text in &learners {
         let learner: LearnerSpec = text.parse().map_err(Raise::raise)?;
         let world = WorldChoice::read(world);
         let fingerprint = String::new();
-        settings.push(Setting { world, fingerprint, learner, episodes: episodes as u64, sweep: Default::default() });
+        combinations.push(Combination {
+            world,
+            fingerprint,
+            learner,
+            episodes: episodes as u64,
+            sweep: Default::default(),
+        });
     }
-    regret.expect(&[&[settings.len() + agents.len(), repetitions, episodes]], "learner, run, episode")?;
+    regret.expect(&[&[combinations.len() + agents.len(), repetitions, episodes]], "learner, run, episode")?;
     let study = Study {
         schema: String::new(),
         dowise: String::new(),
@@ -51,17 +57,25 @@ pub(crate) fn draw<'py>(
         seed,
         checkpoints: Checkpoints::default(),
         swept: vec![],
-        settings,
+        combinations,
     };
     let mut tables = Tables::default();
     let (ours, others) = regret.values.split_at(learners.len() * repetitions * episodes);
     for (i, row) in ours.chunks_exact(episodes).enumerate() {
-        let (setting, repetition) = (i / repetitions, (i % repetitions) as u64);
-        let at = |k: u64| CurveRow { setting, repetition, episode: k, regret: row[k as usize - 1] };
+        let (combination, repetition) = (i / repetitions, (i % repetitions) as u64);
+        let at = |k: u64| CurveRow { combination, repetition, episode: k, regret: row[k as usize - 1] };
         tables.curves.extend(checkpoints(episodes as u64).into_iter().map(at));
         let regret = row[episodes - 1];
         let run_seed = seed + repetition;
-        tables.runs.push(RunRow { setting, repetition, seed: run_seed, regret, reward: 0.0, optimal: 0.0, value: 0.0 });
+        tables.runs.push(RunRow {
+            combination,
+            repetition,
+            seed: run_seed,
+            regret,
+            reward: 0.0,
+            optimal: 0.0,
+            value: 0.0,
+        });
     }
     let wanted = if log { "regret-log" } else { "regret" };
     let drawn = py.detach(|| {

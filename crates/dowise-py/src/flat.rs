@@ -42,7 +42,7 @@ fn next_states(world: &World, planner: &Planner, state: usize, cause: usize, out
     }
     out.fill(1.0);
     for (i, m) in world.transitions().iter().enumerate() {
-        let table = m.table.as_deref().expect("a planner knows all transitions");
+        let table = m.table.as_deref().expect("invariant: a planner knows all transitions");
         let row = m.parents.iter().fold(0, |row, id| row * world.variable(*id).size() + values[id.ix()]);
         let size = world.state_space().sizes()[i];
         for (next, out) in out.iter_mut().enumerate() {

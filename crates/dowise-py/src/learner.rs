@@ -263,7 +263,7 @@ impl Learner {
         Ok(PySession::new(slf.clone().unbind(), session))
     }
 
-    /// Takes in one step that somebody else played, such as one of a log; `stage` counts from 0.
+    /// Takes in one step that this learner did not play, such as one of a log; `stage` counts from 0.
     #[pyo3(signature = (state, action, next_state, reward = None, keys = None, levers = None, *, stage = 0))]
     fn learn(
         &mut self,

@@ -6,7 +6,7 @@ use std::sync::mpsc::RecvTimeoutError;
 use std::sync::{Arc, Mutex, mpsc};
 
 use dowise::learn::LearnerSpec;
-use dowise_study::{Job, Listener, Place, RunRecord, StudyError, WorldChoice, play_batch, threads};
+use dowise_study::{Job, Listener, RunRecord, StudyError, WorldChoice, WorldSource, play_batch, threads};
 use numpy::{PyArray1, PyArray2, PyArrayMethods};
 use pyo3::prelude::*;
 
@@ -74,32 +74,32 @@ pub(crate) fn play_all<'py>(
     }
     let specs: Vec<LearnerSpec> =
         learners.iter().map(|text| text.parse()).collect::<Result<_, _>>().map_err(Raise::raise)?;
-    let place = |world: &Bound<'py, PyAny>| -> PyResult<Place> {
+    let source = |world: &Bound<'py, PyAny>| -> PyResult<WorldSource> {
         if let Ok(text) = world.extract::<String>() {
-            return Ok(Place::Chosen(WorldChoice::read(&text)));
+            return Ok(WorldSource::Chosen(WorldChoice::read(&text)));
         }
         let world = world.cast::<World>().map_err(PyErr::from)?.get();
-        Ok(Place::There(py.detach(|| world.arena())?))
+        Ok(WorldSource::Made(py.detach(|| world.arena())?))
     };
-    let places: Vec<Place> = worlds.iter().map(place).collect::<PyResult<_>>()?;
+    let sources: Vec<WorldSource> = worlds.iter().map(source).collect::<PyResult<_>>()?;
     let every: Arc<[u64]> = (1..=episodes).collect();
-    let mut jobs = Vec::with_capacity(places.len() * specs.len() * repetitions as usize);
-    for place in 0..places.len() {
+    let mut jobs = Vec::with_capacity(sources.len() * specs.len() * repetitions as usize);
+    for source in 0..sources.len() {
         for learner in &specs {
-            let job = |repetition| Job { place, learner: learner.clone(), repetition, checkpoints: every.clone() };
+            let job = |repetition| Job { source, learner: learner.clone(), repetition, checkpoints: every.clone() };
             jobs.extend((0..repetitions).map(job));
         }
     }
     let mut watch = Watch::new(tell);
     let total = jobs.len() as u64 * episodes;
     let n_threads = threads(n_threads).map_err(Raise::raise)?;
-    let played = py.detach(|| all(&places, &jobs, seed, n_threads, total, &mut watch));
+    let played = py.detach(|| all(&sources, &jobs, seed, n_threads, total, &mut watch));
     let interrupted = watch.interrupted(py)?;
     let records = played.map_err(Raise::raise)?;
     let n = jobs.len();
     let (mut regret, mut numbers) = (Vec::with_capacity(n * episodes as usize), Vec::with_capacity(4 * n));
     for record in &records {
-        // Runs that were not finished are holes, so that the others keep their places.
+        // Runs that were not finished are holes, so that the others keep their positions.
         let hole = RunRecord {
             regret: vec![f64::NAN; episodes as usize],
             reward: f64::NAN,
@@ -117,7 +117,7 @@ pub(crate) fn play_all<'py>(
 
 /// Plays a batch on threads of its own, looking out for signals meanwhile; runs that were cut short are left out.
 fn all(
-    places: &[Place],
+    sources: &[WorldSource],
     jobs: &[Job],
     seed: u64,
     n_threads: usize,
@@ -130,8 +130,8 @@ fn all(
         let (send, receive) = mpsc::channel();
         let (stop, gathered) = (&stop, &gathered);
         scope.spawn(move || {
-            let played = play_batch(places, jobs, seed, n_threads, stop, gathered);
-            // Nobody waits any more only if this thread's owner is gone.
+            let played = play_batch(sources, jobs, seed, n_threads, stop, gathered);
+            // Sending fails only if the waiting thread is gone.
             let _ = send.send(played);
         });
         // Signals reach the thread that called, so it waits here and looks up now and then.
@@ -147,7 +147,7 @@ fn all(
     Ok(gathered.records.into_inner().expect(UNBROKEN))
 }
 
-/// Counts episodes, and keeps what came of each run.
+/// Counts episodes, and keeps the record of each run.
 struct Gathered {
     episodes: AtomicU64,
     records: Mutex<Vec<Option<RunRecord>>>,

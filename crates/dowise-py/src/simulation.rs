@@ -37,7 +37,7 @@ impl Simulation {
         Ok(Simulation { simulator, world, seed, starts, steps, state: 0, outcome: Outcome::default() })
     }
 
-    /// One that has drawn so many words for starting states and for steps, and is in a state.
+    /// A simulation whose generators of starting states and of steps are at these positions, in a given state.
     #[staticmethod]
     fn _at(world: Py<World>, seed: u64, drawn: (u128, u128), state: usize) -> PyResult<Simulation> {
         let mut simulation = Simulation::new(world, seed)?;

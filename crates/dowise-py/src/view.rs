@@ -15,12 +15,12 @@ pub(crate) fn shown<'py, T: pyo3::PyClass>(
     let view = ArrayViewD::from_shape(shape, numbers)
         .map_err(|e| crate::error::array(format!("a table does not have its own shape: {e}")))?;
     // SAFETY: the array holds a reference to `owner`, which is frozen, so the memory outlives the array and is not moved
-    // or written to; the array is made read-only before anybody else sees it.
+    // or written to; the array is made read-only before it is returned.
     #[allow(unsafe_code)]
     let array = unsafe { PyArrayDyn::borrow_from_array(&view, owner.clone().into_any()) };
     array
         .try_readwrite()
         .map(numpy::PyReadwriteArray::make_nonwriteable)
-        .map_err(|e| crate::error::array(format!("a table that nobody else has seen is in use: {e}")))?;
+        .map_err(|e| crate::error::array(format!("a new table cannot be made read-only: {e}")))?;
     Ok(array)
 }

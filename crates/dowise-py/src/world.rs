@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, OnceLock};
 
-use dowise::world::{Kind, MechanismPart, Parts, WorldSpec};
+use dowise::world::{Kind, MechanismPart, WorldParts, WorldSpec};
 use dowise::{Arena, ArenaError, Planner, draw, worlds};
 use dowise_study::WorldChoice;
 use numpy::{PyArray1, PyArray2, PyArray3, PyArrayDyn, PyArrayMethods};
@@ -203,10 +203,10 @@ impl World {
     /// How an intervention is made: `"all"` levers set, `"some"` of them, or one of a `"list"`.
     #[getter]
     fn setting(&self) -> &'static str {
-        match self.inner.interventions().setting() {
-            dowise::world::Setting::All => "all",
-            dowise::world::Setting::AtMost(_) => "some",
-            dowise::world::Setting::List(_) => "list",
+        match self.inner.interventions().lever_rule() {
+            dowise::world::LeverRule::All => "all",
+            dowise::world::LeverRule::AtMost(_) => "some",
+            dowise::world::LeverRule::List(_) => "list",
         }
     }
 
@@ -405,7 +405,7 @@ impl World {
             parents,
             table: table.map(|bytes| from_bytes(&bytes)),
         };
-        let parts = Parts {
+        let parts = WorldParts {
             text,
             mechanisms: mechanisms.into_iter().map(part).collect(),
             rewards: rewards.into_iter().map(|table| table.map(|bytes| from_bytes(&bytes))).collect(),

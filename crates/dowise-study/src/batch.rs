@@ -1,4 +1,4 @@
-//! Many runs at once: worlds are made once and shared, threads never change a number, and whoever waits may stop it.
+//! Plays many runs in parallel: worlds are made once and shared, results do not depend on threads, the caller may stop.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
@@ -11,22 +11,22 @@ use crate::arena::arena;
 use crate::identity::world_fingerprint;
 use crate::{RunRecord, StudyError, WorldChoice, run};
 
-/// Where runs are played.
+/// Where the world of a run comes from.
 #[derive(Clone, Debug)]
-pub enum Place {
-    /// In a world that is there.
-    There(Arc<Arena>),
-    /// In a world made from its text; one that is fresh is drawn for each repetition, the same for every learner.
+pub enum WorldSource {
+    /// A world that is ready to be played.
+    Made(Arc<Arena>),
+    /// A world made from its text; a fresh one is drawn for each repetition, the same for every learner.
     Chosen(WorldChoice),
     /// The same, if its (first) world still has this fingerprint.
     Pinned(WorldChoice, String),
 }
 
-impl Place {
+impl WorldSource {
     fn choice(&self) -> Option<&WorldChoice> {
         match self {
-            Place::There(_) => None,
-            Place::Chosen(choice) | Place::Pinned(choice, _) => Some(choice),
+            WorldSource::Made(_) => None,
+            WorldSource::Chosen(choice) | WorldSource::Pinned(choice, _) => Some(choice),
         }
     }
 }
@@ -34,9 +34,9 @@ impl Place {
 /// One run to be played.
 #[derive(Clone, Debug)]
 pub struct Job {
-    /// Position among the places.
-    pub place: usize,
-    /// Who plays.
+    /// Position among the sources.
+    pub source: usize,
+    /// The learner that plays.
     pub learner: LearnerSpec,
     /// Number of the repetition, from 0; its seed is that of the batch plus this.
     pub repetition: u64,
@@ -44,34 +44,34 @@ pub struct Job {
     pub checkpoints: Arc<[u64]>,
 }
 
-/// What hears of a batch while it runs, on any of its threads.
+/// Receives the progress of a batch, on any of its threads.
 pub trait Listener: Sync {
     /// An episode of some run has been played.
     fn episode(&self) {}
 
-    /// A run is done: its position among the jobs, where it was played, and what came of it. An error ends the batch.
+    /// A run is done: its position among the jobs, its arena and its record. An error ends the batch.
     fn done(&self, job: usize, arena: &Arena, record: RunRecord) -> Result<(), StudyError>;
 }
 
 /// Plays all jobs until they are done or `stop` is set; runs that were cut short are not reported.
 ///
-/// What comes of a job depends on the job and the seed alone. Jobs that share a world are played one after the other, and the
+/// The record of a job depends on the job and the seed alone. Jobs that share a world are played one after the other, and the
 /// world goes when the last of them ends.
 pub fn play_batch(
-    places: &[Place],
+    sources: &[WorldSource],
     jobs: &[Job],
     seed: u64,
     threads: usize,
     stop: &AtomicBool,
     listener: &impl Listener,
 ) -> Result<(), StudyError> {
-    let worlds = SharedWorlds::new(places, jobs);
+    let worlds = SharedWorlds::new(sources, jobs);
     let mut order: Vec<usize> = (0..jobs.len()).collect();
-    order.sort_by_key(|&i| (jobs[i].place, jobs[i].repetition));
+    order.sort_by_key(|&i| (jobs[i].source, jobs[i].repetition));
     let pool = rayon::ThreadPoolBuilder::new()
         .num_threads(threads)
         .build()
-        .map_err(|e| StudyError::Settings(format!("cannot start {threads} threads: {e}")))?;
+        .map_err(|e| StudyError::Invalid(format!("cannot start {threads} threads: {e}")))?;
     pool.install(|| {
         // One run at a time for each thread, in order, so that worlds are shared and few are there at a time.
         order.par_iter().with_max_len(1).try_for_each(|&i| {
@@ -91,8 +91,8 @@ pub fn play_batch(
 
 /// Worlds that several runs play in, made when the first needs them and dropped after the last.
 struct SharedWorlds<'a> {
-    places: &'a [Place],
-    /// Repetitions, that is slots for each place.
+    sources: &'a [WorldSource],
+    /// Repetitions, that is slots for each source.
     repetitions: usize,
     slots: Vec<Mutex<Slot>>,
 }
@@ -105,26 +105,26 @@ struct Slot {
 }
 
 impl<'a> SharedWorlds<'a> {
-    fn new(places: &'a [Place], jobs: &[Job]) -> SharedWorlds<'a> {
+    fn new(sources: &'a [WorldSource], jobs: &[Job]) -> SharedWorlds<'a> {
         let repetitions = jobs.iter().map(|job| job.repetition as usize + 1).max().unwrap_or(0);
-        let slots = (0..places.len() * repetitions).map(|_| Mutex::default()).collect();
-        let worlds = SharedWorlds { places, repetitions, slots };
+        let slots = (0..sources.len() * repetitions).map(|_| Mutex::default()).collect();
+        let worlds = SharedWorlds { sources, repetitions, slots };
         jobs.iter().for_each(|job| worlds.slot(job).lock().expect(UNBROKEN).left += 1);
         worlds
     }
 
     fn slot(&self, job: &Job) -> &Mutex<Slot> {
-        let fresh = self.places[job.place].choice().is_some_and(WorldChoice::is_fresh);
+        let fresh = self.sources[job.source].choice().is_some_and(WorldChoice::is_fresh);
         // A world that is not drawn afresh is the same for all repetitions.
-        &self.slots[job.place * self.repetitions + if fresh { job.repetition as usize } else { 0 }]
+        &self.slots[job.source * self.repetitions + if fresh { job.repetition as usize } else { 0 }]
     }
 
     /// The world of a job; those who need the same one wait while it is made.
     fn take(&self, job: &Job, seed: u64) -> Result<Arc<Arena>, StudyError> {
-        let (choice, pinned) = match &self.places[job.place] {
-            Place::There(arena) => return Ok(arena.clone()),
-            Place::Chosen(choice) => (choice, None),
-            Place::Pinned(choice, fingerprint) => (choice, Some(fingerprint)),
+        let (choice, pinned) = match &self.sources[job.source] {
+            WorldSource::Made(arena) => return Ok(arena.clone()),
+            WorldSource::Chosen(choice) => (choice, None),
+            WorldSource::Pinned(choice, fingerprint) => (choice, Some(fingerprint)),
         };
         let mut slot = self.slot(job).lock().expect(UNBROKEN);
         if let Some(arena) = &slot.arena {
@@ -134,7 +134,7 @@ impl<'a> SharedWorlds<'a> {
         // A world that is drawn afresh has the fingerprint of its first draw; its other draws follow from its settings.
         let known = job.repetition == 0 || !choice.is_fresh();
         if pinned.is_some_and(|pinned| known && world_fingerprint(&world) != *pinned) {
-            return Err(StudyError::Settings(format!(
+            return Err(StudyError::Invalid(format!(
                 "{choice} has changed since the study began; results of two different worlds are not put into one table. \
                  Bring it back and give the same command again, or choose another directory with --out"
             )));
@@ -168,12 +168,12 @@ mod tests {
         }
     }
 
-    fn jobs(n_places: usize, repetitions: u64) -> Vec<Job> {
+    fn jobs(n_sources: usize, repetitions: u64) -> Vec<Job> {
         let mut jobs = Vec::new();
-        for place in 0..n_places {
+        for source in 0..n_sources {
             for learner in ["c-psrl", "uniform"] {
                 let job = |repetition| Job {
-                    place,
+                    source,
                     learner: learner.parse().unwrap(),
                     repetition,
                     checkpoints: [5, 20].into(),
@@ -184,9 +184,9 @@ mod tests {
         jobs
     }
 
-    fn played(places: &[Place], jobs: &[Job], threads: usize, stop: bool) -> Vec<Option<RunRecord>> {
+    fn played(sources: &[WorldSource], jobs: &[Job], threads: usize, stop: bool) -> Vec<Option<RunRecord>> {
         let kept = Kept(Mutex::new(vec![None; jobs.len()]));
-        play_batch(places, jobs, 3, threads, &AtomicBool::new(stop), &kept).unwrap();
+        play_batch(sources, jobs, 3, threads, &AtomicBool::new(stop), &kept).unwrap();
         kept.0.into_inner().unwrap()
     }
 
@@ -194,13 +194,14 @@ mod tests {
     fn a_batch_is_its_runs_played_one_by_one_on_any_number_of_threads() {
         let (fresh, fixed) = (WorldChoice::read("paper:factors=1"), WorldChoice::read("river-swim:seed=1"));
         let there = Arc::new(fixed.arena(0).unwrap());
-        let places = [Place::Chosen(fresh.clone()), Place::Chosen(fixed.clone()), Place::There(there)];
-        let jobs = jobs(places.len(), 3);
-        let together = played(&places, &jobs, 2, false);
-        assert_eq!(together, played(&places, &jobs, 1, false));
+        let sources =
+            [WorldSource::Chosen(fresh.clone()), WorldSource::Chosen(fixed.clone()), WorldSource::Made(there)];
+        let jobs = jobs(sources.len(), 3);
+        let together = played(&sources, &jobs, 2, false);
+        assert_eq!(together, played(&sources, &jobs, 1, false));
         for (job, record) in jobs.iter().zip(&together) {
             let seed = 3 + job.repetition;
-            let arena = [&fresh, &fixed, &fixed][job.place].arena(seed).unwrap();
+            let arena = [&fresh, &fixed, &fixed][job.source].arena(seed).unwrap();
             let stop = AtomicBool::new(false);
             let alone = run::play(&arena, &job.learner, seed, &job.checkpoints, &stop, |_, _, _| {}).unwrap().unwrap();
             assert_eq!(record.as_ref().unwrap(), &RunRecord { seconds: 0.0, ..alone });
@@ -209,9 +210,9 @@ mod tests {
 
     #[test]
     fn worlds_go_when_their_last_run_ends() {
-        let places = [Place::Chosen(WorldChoice::read("paper:factors=1"))];
+        let sources = [WorldSource::Chosen(WorldChoice::read("paper:factors=1"))];
         let jobs = jobs(1, 2);
-        let worlds = SharedWorlds::new(&places, &jobs);
+        let worlds = SharedWorlds::new(&sources, &jobs);
         let first = worlds.take(&jobs[0], 3).unwrap();
         // The other learner of the same repetition gets the same world, another repetition another one.
         assert!(Arc::ptr_eq(&first, &worlds.take(&jobs[2], 3).unwrap()));
@@ -224,15 +225,15 @@ mod tests {
 
     #[test]
     fn a_batch_that_is_told_to_stop_reports_nothing_half_done() {
-        let places = [Place::Chosen(WorldChoice::read("paper:factors=1"))];
-        assert!(played(&places, &jobs(1, 2), 2, true).iter().all(Option::is_none));
+        let sources = [WorldSource::Chosen(WorldChoice::read("paper:factors=1"))];
+        assert!(played(&sources, &jobs(1, 2), 2, true).iter().all(Option::is_none));
     }
 
     #[test]
     fn what_cannot_be_made_ends_the_batch_with_its_name() {
         let kept = Kept(Mutex::new(vec![None; 4]));
-        let places = [Place::Chosen(WorldChoice::read("papper"))];
-        let error = play_batch(&places, &jobs(1, 2), 0, 2, &AtomicBool::new(false), &kept).unwrap_err();
+        let sources = [WorldSource::Chosen(WorldChoice::read("papper"))];
+        let error = play_batch(&sources, &jobs(1, 2), 0, 2, &AtomicBool::new(false), &kept).unwrap_err();
         assert!(error.to_string().contains("did you mean \"paper\"?"), "{error}");
     }
 }

@@ -6,9 +6,9 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Checkpoints {
-    /// So many evenly spaced episodes, and 1, 2, 5, 10, 20, … for logarithmic axes.
+    /// This number of evenly spaced episodes, and 1, 2, 5, 10, 20, … for logarithmic axes.
     Count(u64),
-    /// These, as far as there are so many episodes; the last episode always.
+    /// Those of these episodes that the run has, and its last one.
     List(Vec<u64>),
 }
 
@@ -23,7 +23,7 @@ impl Checkpoints {
     pub(crate) fn count(&self, episodes: u64, most: u64) -> u64 {
         match self {
             Checkpoints::Count(n) if (*n).min(episodes) > most => (*n).min(episodes),
-            _ => self.of(episodes).len() as u64,
+            Checkpoints::Count(_) | Checkpoints::List(_) => self.of(episodes).len() as u64,
         }
     }
 

@@ -18,7 +18,7 @@ pub struct Directory {
     identity: String,
 }
 
-const SETTINGS: &str = "study.toml";
+const STUDY_FILE: &str = "study.toml";
 const RUNS: &str = "runs";
 
 impl Directory {
@@ -26,27 +26,27 @@ impl Directory {
     ///
     /// Of several processes that take a new directory for different studies at once, one gets it; the others are refused.
     pub fn claim(path: &Path, study: &Study) -> Result<Directory, StudyError> {
-        let settings = path.join(SETTINGS);
+        let study_file = path.join(STUDY_FILE);
         let text = study.to_toml();
         let identity = study.identity();
         make_directory(path)?;
-        let taken = match found(&settings)? {
+        let taken = match found(&study_file)? {
             Some(taken) if !taken.is_empty() => taken,
             nothing => {
                 refuse_other_things(path)?;
                 match nothing {
                     // A loss of power may have left the name without what it names.
-                    Some(_) => write_file(&settings, text.as_bytes())?,
+                    Some(_) => write_file(&study_file, text.as_bytes())?,
                     // `false`: another process was faster, and what stands there is its study, whole.
-                    None => drop(create_file(&settings, text.as_bytes())?),
+                    None => drop(create_file(&study_file, text.as_bytes())?),
                 }
-                found(&settings)?.unwrap_or_default()
+                found(&study_file)?.unwrap_or_default()
             }
         };
         refuse_other_study(path, &taken, study, &identity)?;
         if taken != text {
             // The same study under another title, or with its files elsewhere.
-            write_file(&settings, text.as_bytes())?;
+            write_file(&study_file, text.as_bytes())?;
         }
         let runs = path.join(RUNS);
         make_directory(&runs)?;
@@ -57,9 +57,9 @@ impl Directory {
 
     /// Opens a directory in which a study was run, and reads what the study was.
     pub fn open(path: &Path) -> Result<(Directory, Study), StudyError> {
-        let settings = path.join(SETTINGS);
-        let text = read_text_file(&settings, MOST_TEXT)?;
-        let study = Study::from_toml(&text).map_err(|message| StudyError::Table { path: settings, message })?;
+        let study_file = path.join(STUDY_FILE);
+        let text = read_text_file(&study_file, MOST_TEXT)?;
+        let study = Study::from_toml(&text).map_err(|message| StudyError::Table { path: study_file, message })?;
         Ok((Directory { path: path.to_owned(), identity: study.identity() }, study))
     }
 
@@ -86,38 +86,43 @@ impl Directory {
     /// Waits until no other process writes the tables here; as long as the result lives, none does.
     pub(crate) fn hold(&self) -> Option<File> {
         // Where there are no locks, tables of two processes may be mixed, and their checksums show it.
-        File::open(self.file(SETTINGS)).ok().filter(|file| file.lock().is_ok())
+        File::open(self.file(STUDY_FILE)).ok().filter(|file| file.lock().is_ok())
     }
 
-    /// What came of a run, if it is done; a record that cannot be believed is an error.
-    pub(crate) fn record(&self, study: &Study, setting: usize, repetition: u64) -> Result<Option<Sound>, StudyError> {
-        let checkpoints = study.checkpoints.of(study.settings[setting].episodes);
-        let of = Of::new(study, &self.identity, setting, repetition);
-        record::read(&self.run_file(setting, repetition), &of, &checkpoints)
+    /// The record of a run, if it is done; a damaged or impossible record is an error.
+    pub(crate) fn record(
+        &self,
+        study: &Study,
+        combination: usize,
+        repetition: u64,
+    ) -> Result<Option<Sound>, StudyError> {
+        let checkpoints = study.checkpoints.of(study.combinations[combination].episodes);
+        let of = Of::new(study, &self.identity, combination, repetition);
+        record::read(&self.run_file(combination, repetition), &of, &checkpoints)
     }
 
-    /// Keeps what came of a run in a world where the rewards of an episode add up to at most `bound` in size.
+    /// Writes the record of a run in a world where the absolute sum of rewards of an episode is at most `bound`.
     pub(crate) fn keep(
         &self,
         study: &Study,
-        setting: usize,
+        combination: usize,
         repetition: u64,
         bound: f64,
         record: &RunRecord,
     ) -> Result<(), StudyError> {
-        let checkpoints = study.checkpoints.of(study.settings[setting].episodes);
-        let of = Of::new(study, &self.identity, setting, repetition);
-        record::write(&self.run_file(setting, repetition), &of, &checkpoints, bound, record)
+        let checkpoints = study.checkpoints.of(study.combinations[combination].episodes);
+        let of = Of::new(study, &self.identity, combination, repetition);
+        record::write(&self.run_file(combination, repetition), &of, &checkpoints, bound, record)
     }
 
-    fn run_file(&self, setting: usize, repetition: u64) -> PathBuf {
-        self.path.join(RUNS).join(format!("{setting:04}-{repetition:04}.json"))
+    fn run_file(&self, combination: usize, repetition: u64) -> PathBuf {
+        self.path.join(RUNS).join(format!("{combination:04}-{repetition:04}.json"))
     }
 }
 
 /// The text of `study.toml`; `None` if there is none.
-fn found(settings: &Path) -> Result<Option<String>, StudyError> {
-    match read_text_file(settings, MOST_TEXT) {
+fn found(study_file: &Path) -> Result<Option<String>, StudyError> {
+    match read_text_file(study_file, MOST_TEXT) {
         Ok(text) => Ok(Some(text)),
         Err(StudyError::Read { source, .. }) if source.kind() == ErrorKind::NotFound => Ok(None),
         Err(e) => Err(e),
@@ -133,7 +138,7 @@ fn refuse_other_things(path: &Path) -> Result<(), StudyError> {
         let left = name.to_str().is_some_and(is_temporary)
             || name == RUNS && entry.file_type().is_ok_and(|t| t.is_dir()) && holds_only_temporary(&entry.path())?
             // Another process may have claimed it since.
-            || name == SETTINGS;
+            || name == STUDY_FILE;
         if !left {
             let why = format!(
                 "is not empty and holds no study (there is {}); choose another directory with --out",

@@ -19,9 +19,9 @@ pub enum StudyError {
         /// What is wrong, and where.
         message: String,
     },
-    /// The settings make no sense together.
+    /// Parts of the study contradict each other or exceed a limit.
     #[error("{0}")]
-    Settings(String),
+    Invalid(String),
     /// No such learner, or it has no such option.
     #[error(transparent)]
     Learner(#[from] SpecError),
@@ -89,7 +89,7 @@ pub enum StudyError {
         /// Why not, and what to do.
         why: String,
     },
-    /// The record of a run that cannot be believed.
+    /// The record of a run is damaged, impossible or of another run.
     #[error("{}: {field}: {why}; delete the file, and the same command runs this repetition again", .path.display())]
     Record {
         /// The file.
@@ -99,7 +99,7 @@ pub enum StudyError {
         /// What is wrong with it.
         why: String,
     },
-    /// What came of a run cannot be: a defect of dowise, or numbers too large to compute with.
+    /// The results of a run are impossible: a defect of dowise, or numbers too large to compute with.
     #[error("{learner} in {world}, repetition {repetition}: {field}: {why}; nothing was written for this run")]
     Impossible {
         /// The learner.
@@ -140,7 +140,7 @@ pub enum StudyError {
 }
 
 impl StudyError {
-    /// Whether reading or writing failed, as opposed to the settings being wrong.
+    /// Whether reading or writing failed, as opposed to the study being wrong.
     pub fn is_io(&self) -> bool {
         matches!(
             self,

@@ -4,10 +4,10 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use dowise::Arena;
 
-use crate::batch::{Job, Listener, Place, play_batch};
-use crate::{Directory, RunRecord, Setting, Study, StudyError, Tables};
+use crate::batch::{Job, Listener, WorldSource, play_batch};
+use crate::{Combination, Directory, RunRecord, Study, StudyError, Tables};
 
-/// What happens during a study.
+/// Progress of a study.
 #[derive(Clone, Debug)]
 pub enum Event<'a> {
     /// It begins, or goes on after runs that were done before.
@@ -23,9 +23,9 @@ pub enum Event<'a> {
         done: usize,
         /// Runs in all.
         total: usize,
-        /// What was run.
-        setting: &'a Setting,
-        /// What came of it.
+        /// Its world, learner and episodes.
+        combination: &'a Combination,
+        /// Its results.
         record: &'a RunRecord,
     },
 }
@@ -55,8 +55,9 @@ pub fn execute(
     stop: &AtomicBool,
     tell: &(dyn Fn(Event<'_>) + Sync),
 ) -> Result<Ending, StudyError> {
-    let runs: Vec<(usize, u64)> =
-        (0..study.settings.len()).flat_map(|i| (0..study.repetitions).map(move |repetition| (i, repetition))).collect();
+    let runs: Vec<(usize, u64)> = (0..study.combinations.len())
+        .flat_map(|i| (0..study.repetitions).map(move |repetition| (i, repetition)))
+        .collect();
     let total = runs.len();
     let mut open: Vec<(usize, u64)> = Vec::new();
     for (i, repetition) in runs {
@@ -67,15 +68,15 @@ pub fn execute(
     let done = AtomicUsize::new(total - open.len());
     tell(Event::Begun { done: total - open.len(), total });
 
-    let (places, place_of) = places(study);
-    let job = |&(setting, repetition): &(usize, u64)| {
-        let Setting { learner, episodes, .. } = &study.settings[setting];
+    let (sources, source_of) = sources(study);
+    let job = |&(combination, repetition): &(usize, u64)| {
+        let Combination { learner, episodes, .. } = &study.combinations[combination];
         let checkpoints = study.checkpoints.of(*episodes).into();
-        Job { place: place_of[setting], learner: learner.clone(), repetition, checkpoints }
+        Job { source: source_of[combination], learner: learner.clone(), repetition, checkpoints }
     };
     let jobs: Vec<Job> = open.iter().map(job).collect();
     let keeper = Keeper { study, directory, open: &open, total, done: &done, tell };
-    play_batch(&places, &jobs, study.seed, threads, stop, &keeper)?;
+    play_batch(&sources, &jobs, study.seed, threads, stop, &keeper)?;
     let done = done.into_inner();
     if done < total {
         return Ok(Ending::Interrupted { done, total });
@@ -86,26 +87,26 @@ pub fn execute(
     Ok(Ending::Finished(Box::new(tables)))
 }
 
-/// The worlds of a study, each once, and for each setting which of them is its own.
-fn places(study: &Study) -> (Vec<Place>, Vec<usize>) {
-    let mut worlds: Vec<&Setting> = Vec::new();
-    let mut place_of = Vec::with_capacity(study.settings.len());
-    for setting in &study.settings {
-        let known = worlds.iter().position(|known| known.world == setting.world);
-        place_of.push(known.unwrap_or(worlds.len()));
+/// The worlds of a study, each once, and for each combination which of them is its own.
+fn sources(study: &Study) -> (Vec<WorldSource>, Vec<usize>) {
+    let mut worlds: Vec<&Combination> = Vec::new();
+    let mut source_of = Vec::with_capacity(study.combinations.len());
+    for combination in &study.combinations {
+        let known = worlds.iter().position(|known| known.world == combination.world);
+        source_of.push(known.unwrap_or(worlds.len()));
         if known.is_none() {
-            worlds.push(setting);
+            worlds.push(combination);
         }
     }
-    let place = |s: &Setting| Place::Pinned(s.world.clone(), s.fingerprint.clone());
-    (worlds.into_iter().map(place).collect(), place_of)
+    let source = |s: &Combination| WorldSource::Pinned(s.world.clone(), s.fingerprint.clone());
+    (worlds.into_iter().map(source).collect(), source_of)
 }
 
 /// Keeps each result in the directory as soon as it is there.
 struct Keeper<'a> {
     study: &'a Study,
     directory: &'a Directory,
-    /// Setting and repetition of each job.
+    /// Combination and repetition of each job.
     open: &'a [(usize, u64)],
     total: usize,
     done: &'a AtomicUsize,
@@ -114,10 +115,15 @@ struct Keeper<'a> {
 
 impl Listener for Keeper<'_> {
     fn done(&self, job: usize, arena: &Arena, record: RunRecord) -> Result<(), StudyError> {
-        let (setting, repetition) = self.open[job];
-        self.directory.keep(self.study, setting, repetition, arena.reward_bound(), &record)?;
+        let (combination, repetition) = self.open[job];
+        self.directory.keep(self.study, combination, repetition, arena.reward_bound(), &record)?;
         let done = self.done.fetch_add(1, Ordering::Relaxed) + 1;
-        (self.tell)(Event::Done { done, total: self.total, setting: &self.study.settings[setting], record: &record });
+        (self.tell)(Event::Done {
+            done,
+            total: self.total,
+            combination: &self.study.combinations[combination],
+            record: &record,
+        });
         Ok(())
     }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use dowise::learn::LearnerSpec;
 
-use crate::{Axis, Figure, Point, Scale, Series, Setting, Shape, Study, Style, Summary, Tables};
+use crate::{Axis, Combination, Figure, Point, Scale, Series, Shape, Study, Style, Summary, Tables};
 
 /// The figures of a study, each with the name of its file.
 pub fn figures(study: &Study, tables: &Tables) -> Vec<(String, Figure)> {
@@ -30,7 +30,7 @@ pub fn figures(study: &Study, tables: &Tables) -> Vec<(String, Figure)> {
     out
 }
 
-/// Settings that share a world, episodes and options that were swept: the lines of one figure of curves.
+/// Combinations that share a world, episodes and options that were swept: the lines of one figure of curves.
 fn groups(study: &Study) -> Vec<Vec<usize>> {
     gather(study, |s| {
         let swept: Vec<_> = s.sweep.iter().filter(|(k, _)| k.starts_with("learner.")).collect();
@@ -38,7 +38,7 @@ fn groups(study: &Study) -> Vec<Vec<usize>> {
     })
 }
 
-/// Settings that agree in all that was swept but this.
+/// Combinations that agree in all that was swept but this.
 fn sweep_groups(study: &Study, swept: &str) -> Vec<Vec<usize>> {
     gather(study, |s| {
         let others: Vec<_> = s.sweep.iter().filter(|(k, _)| *k != swept && !k.starts_with("learner.")).collect();
@@ -46,11 +46,11 @@ fn sweep_groups(study: &Study, swept: &str) -> Vec<Vec<usize>> {
     })
 }
 
-fn gather(study: &Study, key: impl Fn(&Setting) -> String) -> Vec<Vec<usize>> {
+fn gather(study: &Study, key: impl Fn(&Combination) -> String) -> Vec<Vec<usize>> {
     let mut order: Vec<String> = vec![];
     let mut groups: BTreeMap<String, Vec<usize>> = BTreeMap::new();
-    for (i, setting) in study.settings.iter().enumerate() {
-        let key = key(setting);
+    for (i, combination) in study.combinations.iter().enumerate() {
+        let key = key(combination);
         if !order.contains(&key) {
             order.push(key.clone());
         }
@@ -60,17 +60,17 @@ fn gather(study: &Study, key: impl Fn(&Setting) -> String) -> Vec<Vec<usize>> {
 }
 
 fn curves(study: &Study, tables: &Tables, group: &[usize], scale: Scale) -> Figure {
-    let specs: Vec<&LearnerSpec> = group.iter().map(|&i| &study.settings[i].learner).collect();
+    let specs: Vec<&LearnerSpec> = group.iter().map(|&i| &study.combinations[i].learner).collect();
     let labels = labels(&specs);
     let series = group.iter().zip(labels).enumerate().map(|(position, (&i, label))| {
-        let spec = &study.settings[i].learner;
+        let spec = &study.combinations[i].learner;
         let points = tables.curve(i).into_iter().map(|(k, s)| point(k as f64, &s)).collect();
         Series { label, style: style(&specs, spec, position), shape: Shape::Band, points }
     });
-    let setting = &study.settings[group[0]];
+    let combination = &study.combinations[group[0]];
     Figure {
         title: study.name.clone(),
-        subtitle: format!("{}. {}", setting.world, caption(study, &specs)),
+        subtitle: format!("{}. {}", combination.world, caption(study, &specs)),
         x: Axis { label: "episode".into(), scale, ticks: None },
         y: Axis { label: "cumulative regret".into(), scale, ticks: None },
         series: series.collect(),
@@ -78,11 +78,11 @@ fn curves(study: &Study, tables: &Tables, group: &[usize], scale: Scale) -> Figu
 }
 
 fn against(study: &Study, tables: &Tables, swept: &str, group: &[usize]) -> Option<Figure> {
-    let value = |i: usize| study.settings[i].sweep.get(swept)?.parse::<f64>().ok();
+    let value = |i: usize| study.combinations[i].sweep.get(swept)?.parse::<f64>().ok();
     // A line is a learner apart from what is swept.
     let mut lines: Vec<(String, LearnerSpec, Vec<usize>)> = vec![];
     for &i in group.iter().filter(|&&i| value(i).is_some()) {
-        let spec = &study.settings[i].learner;
+        let spec = &study.combinations[i].learner;
         let option = swept.strip_prefix("learner.");
         let changes: Vec<String> =
             spec.changes().filter(|(k, _)| Some(*k) != option).map(|(k, v)| format!("{k}={v}")).collect();
@@ -114,7 +114,7 @@ fn against(study: &Study, tables: &Tables, swept: &str, group: &[usize]) -> Opti
         .collect();
     let name = swept.split('.').next_back().unwrap_or(swept).to_owned();
     let scale = if wide { Scale::Log } else { Scale::Linear };
-    let world = &study.settings[group[0]].world;
+    let world = &study.combinations[group[0]].world;
     Some(Figure {
         title: study.name.clone(),
         subtitle: format!("{}. {}", world.name(), caption(study, &specs)),
@@ -129,7 +129,7 @@ pub(crate) fn point(x: f64, s: &Summary) -> Point {
     Point { x, y: s.mean, low: s.mean - s.sd, high: s.mean + s.sd }
 }
 
-/// How learners with these specs were made optimistic, and how many runs there were.
+/// How the learners with these specs explore, and the number of runs.
 fn caption(study: &Study, specs: &[&LearnerSpec]) -> String {
     let mut estimates: Vec<String> = specs.iter().map(|s| s.estimate()).collect();
     estimates.sort();

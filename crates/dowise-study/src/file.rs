@@ -44,7 +44,7 @@ pub struct StudyFile {
     pub options: Vec<(String, String)>,
     /// Episodes of a run.
     pub episodes: u64,
-    /// Runs of each setting.
+    /// Runs of each combination.
     pub repetitions: u64,
     /// Seed of the first repetition; the others count on from there.
     pub seed: u64,

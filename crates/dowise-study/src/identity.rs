@@ -5,21 +5,21 @@ use dowise::World;
 use crate::seal::checksum;
 use crate::{Study, WorldChoice};
 
-/// A number for all that decides what happens in a world: variables and values with their names and order, mechanisms,
+/// Fingerprint of all that decides what happens in a world: variables and values with their names and order, mechanisms,
 /// transitions, rewards, costs, interventions, features, start and horizon. Its title and description do not.
 pub fn world_fingerprint(world: &World) -> String {
     let text = world.to_toml();
     // Title and description stand before the horizon, each on one line, since line ends in them are escaped.
-    let from = text.find("\nhorizon = ").expect("every world has a horizon");
+    let from = text.find("\nhorizon = ").expect("invariant: the text of every world has a horizon");
     checksum(&text.as_bytes()[from..])
 }
 
 impl Study {
-    /// A number for all that decides the tables of a study. Its title does not, nor do the directories of world files.
+    /// Fingerprint of all that decides the tables of a study: not its title, nor the directories of world files.
     pub fn identity(&self) -> String {
         let mut bare = self.clone();
         bare.name.clear();
-        bare.settings.iter_mut().for_each(|s| s.world = s.world.without_directory());
+        bare.combinations.iter_mut().for_each(|s| s.world = s.world.without_directory());
         checksum(bare.to_toml().as_bytes())
     }
 }
@@ -49,7 +49,7 @@ pub(crate) fn difference(found: &Study, wanted: &Study) -> String {
         return format!("with {} repetitions instead of {}", found.repetitions, wanted.repetitions);
     }
     let world = |w: &WorldChoice| w.without_directory();
-    let pairs = found.settings.iter().zip(&wanted.settings);
+    let pairs = found.combinations.iter().zip(&wanted.combinations);
     for (a, b) in pairs {
         if a.episodes != b.episodes {
             return format!("of {} episodes instead of {}", a.episodes, b.episodes);
@@ -64,8 +64,8 @@ pub(crate) fn difference(found: &Study, wanted: &Study) -> String {
             return format!("in {}, which has changed since", a.world);
         }
     }
-    if found.settings.len() != wanted.settings.len() {
-        return format!("of {} combinations instead of {}", found.settings.len(), wanted.settings.len());
+    if found.combinations.len() != wanted.combinations.len() {
+        return format!("of {} combinations instead of {}", found.combinations.len(), wanted.combinations.len());
     }
     if found.checkpoints != wanted.checkpoints {
         return "with other checkpoints".into();

@@ -1,6 +1,7 @@
-//! Studies of learners: settings become runs, runs become tables, tables become figures and reports.
+//! Studies of learners: a study file becomes combinations of world, learner and episodes; these become runs, runs
+//! become tables, tables become figures and reports.
 //!
-//! Everything is a function of the settings: the tables are the same bytes on any number of threads and after any
+//! Everything is a function of the study file: the tables are the same bytes on any number of threads and after any
 //! number of interruptions. Nothing here prints; who calls is told through [`Event`]s.
 
 mod arena;
@@ -27,7 +28,7 @@ mod tables;
 mod threads;
 mod world;
 
-pub use batch::{Job, Listener, Place, play_batch};
+pub use batch::{Job, Listener, WorldSource, play_batch};
 pub use checkpoints::Checkpoints;
 pub use directory::Directory;
 pub use error::StudyError;
@@ -37,10 +38,10 @@ pub use figures::figures;
 pub use file::{StudyFile, Sweep};
 pub use files::{MOST_TEXT, check_writable, read_text_file, write_file};
 pub use identity::world_fingerprint;
-pub use limits::{MOST_EPISODES, MOST_POINTS, MOST_RUNS, MOST_SETTINGS, MOST_THREADS};
+pub use limits::{MOST_COMBINATIONS, MOST_EPISODES, MOST_POINTS, MOST_RUNS, MOST_THREADS};
 pub use plausible::episodes_fault;
 pub use report::report;
-pub use resolve::{Setting, Study};
+pub use resolve::{Combination, Study};
 pub use run::{RunRecord, play};
 pub use seal::{checksum, seal, seal_fault};
 pub use summary::Summary;

@@ -3,7 +3,7 @@
 use crate::{Checkpoints, StudyError};
 
 /// Combinations of worlds, learners and sweeps.
-pub const MOST_SETTINGS: usize = 10_000;
+pub const MOST_COMBINATIONS: usize = 10_000;
 /// Runs of a study; each has a file.
 pub const MOST_RUNS: u64 = 1_000_000;
 /// Points on all curves of a study; each is a row of `curves.csv`, of about 150 bytes.
@@ -14,7 +14,7 @@ pub const MOST_EPISODES: u64 = 1_000_000_000;
 pub const MOST_THREADS: usize = 1024;
 
 fn refuse<T>(message: String) -> Result<T, StudyError> {
-    Err(StudyError::Settings(message))
+    Err(StudyError::Invalid(message))
 }
 
 /// Refuses numbers of episodes that no run has.
@@ -27,16 +27,16 @@ pub(crate) fn episodes(episodes: u64) -> Result<(), StudyError> {
 }
 
 /// Refuses more combinations than a study has.
-pub(crate) fn settings(n: usize) -> Result<(), StudyError> {
-    if n <= MOST_SETTINGS {
+pub(crate) fn combinations(n: usize) -> Result<(), StudyError> {
+    if n <= MOST_COMBINATIONS {
         return Ok(());
     }
     refuse(format!(
-        "worlds, learners and sweeps make {n} combinations or more; a study has at most {MOST_SETTINGS}, so split it"
+        "worlds, learners and sweeps make {n} combinations or more; a study has at most {MOST_COMBINATIONS}, so split it"
     ))
 }
 
-/// Refuses what would not fit: runs, seeds, points on curves; `episodes` has the number of each setting.
+/// Refuses what would not fit: runs, seeds, points on curves; `episodes` has the number of each combination.
 pub(crate) fn size(
     repetitions: u64,
     seed: u64,
@@ -44,7 +44,7 @@ pub(crate) fn size(
     episodes: impl ExactSizeIterator<Item = u64>,
 ) -> Result<(), StudyError> {
     if repetitions == 0 {
-        return refuse("repetitions is 0; each setting is run at least once".into());
+        return refuse("repetitions is 0; each combination is run at least once".into());
     }
     // Seeds are written into study.toml, whose whole numbers end there.
     if seed.checked_add(repetitions - 1).is_none_or(|last| last > i64::MAX as u64) {
@@ -54,7 +54,7 @@ pub(crate) fn size(
         ));
     }
     let n = episodes.len();
-    settings(n)?;
+    combinations(n)?;
     let runs = u128::from(repetitions) * n as u128;
     if runs > u128::from(MOST_RUNS) {
         return refuse(format!(

@@ -1,4 +1,4 @@
-//! What no run can have come to: lengths, signs and sizes that results must have whatever was learned.
+//! Checks that results are possible: lengths, signs and sizes that they have whatever was learned.
 
 use crate::RunRecord;
 

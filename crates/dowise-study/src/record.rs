@@ -1,4 +1,4 @@
-//! The record of a run as a file: what it is a record of, what came of it, and a checksum over both.
+//! The record of a run as a file: which run it is, its results, and a checksum over both.
 
 use std::path::Path;
 
@@ -17,12 +17,12 @@ struct Kept {
     schema: String,
     #[serde(flatten)]
     of: Of,
-    /// Greatest size of the sum of rewards of an episode: what came of the run is held against it.
+    /// Upper bound of the absolute sum of rewards of an episode; the results are checked against it.
     bound: f64,
     result: RunRecord,
 }
 
-/// What a record is a record of.
+/// Which run a record belongs to.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Of {
     /// [`Study::identity`].
@@ -37,8 +37,8 @@ pub(crate) struct Of {
 
 impl Of {
     /// A run of a study whose identity is `identity`.
-    pub(crate) fn new(study: &Study, identity: &str, setting: usize, repetition: u64) -> Of {
-        let s = &study.settings[setting];
+    pub(crate) fn new(study: &Study, identity: &str, combination: usize, repetition: u64) -> Of {
+        let s = &study.combinations[combination];
         Of {
             study: identity.to_owned(),
             world: s.world.without_directory().to_string(),
@@ -56,7 +56,7 @@ impl Of {
             let (ours, theirs) = (ours.to_string(), theirs.to_string());
             (ours != theirs).then(|| (field, format!("it is {theirs}, and this run's is {ours}")))
         };
-        // The most telling first: another learner belongs to another study or setting as well.
+        // The most telling first: another learner belongs to another study or combination as well.
         differ("learner", &self.learner, &other.learner)
             .or_else(|| differ("world", &self.world, &other.world))
             .or_else(|| differ("fingerprint", &self.fingerprint, &other.fingerprint))
@@ -67,13 +67,13 @@ impl Of {
     }
 }
 
-/// A record that was read, with the bound that it was held against.
+/// A record that was read, with the bound that it was checked against.
 pub(crate) struct Sound {
     pub(crate) record: RunRecord,
     pub(crate) bound: f64,
 }
 
-/// Writes the record of a run, unless no run can have come to it.
+/// Writes the record of a run, unless its numbers are impossible.
 pub(crate) fn write(
     file: &Path,
     of: &Of,
@@ -86,12 +86,12 @@ pub(crate) fn write(
         return Err(StudyError::Impossible { learner, world, repetition, field, why });
     }
     let kept = Kept { schema: SCHEMA.into(), of: of.clone(), bound, result: record.clone() };
-    let text = serde_json::to_string(&kept).expect("plain data always serialises");
-    let open = text.strip_suffix('}').expect("a record is a JSON object");
+    let text = serde_json::to_string(&kept).expect("invariant: names and numbers can be written");
+    let open = text.strip_suffix('}').expect("invariant: a struct is written as an object");
     write_one_of_many(file, format!("{}}}\n", seal(open)).as_bytes())
 }
 
-/// Reads the record of a run; `None` if there is none. One that cannot be believed is an error.
+/// Reads the record of a run; `None` if there is none. A damaged or impossible record is an error.
 pub(crate) fn read(file: &Path, of: &Of, checkpoints: &[u64]) -> Result<Option<Sound>, StudyError> {
     let wrong = |field: &'static str, why: String| Err(StudyError::Record { path: file.to_owned(), field, why });
     let text = match read_text_file(file, MOST_TEXT) {

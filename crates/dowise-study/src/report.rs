@@ -76,15 +76,15 @@ pub(crate) fn escape(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 
-/// The report of a study: summary, figures, settings, timings.
+/// The report of a study: summary, figures, combinations, timings.
 pub fn report(study: &Study, tables: &Tables) -> Result<String, StudyError> {
     let mut page = Page::new(&study.name);
     let n = study.n_runs();
-    page.paragraph(&format!("{n} runs, {} of each setting, seed {}.", study.repetitions, study.seed));
-    let rows = study.settings.iter().enumerate().map(|(i, s)| {
+    page.paragraph(&format!("{n} runs, {} of each combination, seed {}.", study.repetitions, study.seed));
+    let rows = study.combinations.iter().enumerate().map(|(i, s)| {
         let r = tables.summary(i);
         let seconds: f64 =
-            tables.runs.iter().zip(&tables.seconds).filter(|(run, _)| run.setting == i).map(|(_, s)| s).sum();
+            tables.runs.iter().zip(&tables.seconds).filter(|(run, _)| run.combination == i).map(|(_, s)| s).sum();
         let numbers = [r.mean, r.sd, r.median, seconds].map(|x| format!("{x:.2}"));
         [vec![s.world.to_string(), s.learner.to_string(), s.learner.estimate()], numbers.to_vec()].concat()
     });

@@ -9,12 +9,12 @@ use serde::{Deserialize, Serialize};
 use crate::identity::world_fingerprint;
 use crate::{Checkpoints, StudyError, StudyFile, WorldChoice, limits};
 
-/// One combination that is run `repetitions` times.
+/// A world, a learner and a number of episodes, run `repetitions` times; files call its number `setting`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Setting {
+pub struct Combination {
     /// The world.
     pub world: WorldChoice,
-    /// A number for all that decides what happens in the world of the first repetition, in hexadecimal.
+    /// Fingerprint of the world of the first repetition, in hexadecimal.
     pub fingerprint: String,
     /// The learner.
     pub learner: LearnerSpec,
@@ -36,7 +36,7 @@ pub struct Study {
     pub streams: String,
     /// Title.
     pub name: String,
-    /// Runs of each setting.
+    /// Runs of each combination.
     pub repetitions: u64,
     /// Seed of the first repetition; repetition r has seed + r, for fresh worlds and for runs.
     pub seed: u64,
@@ -46,13 +46,13 @@ pub struct Study {
     pub swept: Vec<String>,
     /// All combinations.
     #[serde(rename = "setting")]
-    pub settings: Vec<Setting>,
+    pub combinations: Vec<Combination>,
 }
 
 /// Studies of schema 1 had records without checksums.
 const SCHEMA: &str = "dowise-study/2";
 
-/// What is said of a `study.toml` that is something else.
+/// The message for a `study.toml` that is not the record of a study.
 pub(crate) const NOT_A_RECORD: &str =
     "this is not the record of a results directory; give the directory that `dowise compare` wrote";
 
@@ -74,8 +74,8 @@ impl StudyFile {
         self.check()?;
         let (worlds, learners) = (self.worlds(base)?, self.learners()?);
         let per_world = learners.len() * self.sweep.episodes.len().max(1);
-        limits::settings(worlds.len().saturating_mul(per_world))?;
-        let mut settings = Vec::new();
+        limits::combinations(worlds.len().saturating_mul(per_world))?;
+        let mut combinations = Vec::new();
         for (world, world_sweep) in worlds {
             let made = world.make(self.seed)?;
             let fingerprint = world_fingerprint(&made);
@@ -84,7 +84,7 @@ impl StudyFile {
             }
             for (episodes, episode_sweep) in self.episode_counts() {
                 for (learner, learner_sweep) in learners.clone() {
-                    // What cannot be learned here is said before anything runs.
+                    // A learner that cannot be made for this world is reported before anything runs.
                     if try_learners {
                         learner.learner(&made, episodes, self.seed).map_err(|source| StudyError::Learn {
                             learner: learner.to_string(),
@@ -94,15 +94,20 @@ impl StudyFile {
                     }
                     let sweep: BTreeMap<_, _> =
                         [&world_sweep, &episode_sweep, &learner_sweep].into_iter().flatten().cloned().collect();
-                    let setting =
-                        Setting { world: world.clone(), fingerprint: fingerprint.clone(), learner, episodes, sweep };
-                    if !settings.contains(&setting) {
-                        settings.push(setting);
+                    let combination = Combination {
+                        world: world.clone(),
+                        fingerprint: fingerprint.clone(),
+                        learner,
+                        episodes,
+                        sweep,
+                    };
+                    if !combinations.contains(&combination) {
+                        combinations.push(combination);
                     }
                 }
             }
         }
-        let episodes = settings.iter().map(|s: &Setting| s.episodes);
+        let episodes = combinations.iter().map(|s: &Combination| s.episodes);
         limits::size(self.repetitions, self.seed, &self.checkpoints, episodes)?;
         Ok(Study {
             schema: SCHEMA.into(),
@@ -113,13 +118,13 @@ impl StudyFile {
             seed: self.seed,
             checkpoints: self.checkpoints.clone(),
             swept: self.swept(),
-            settings,
+            combinations,
         })
     }
 
     fn check(&self) -> Result<(), StudyError> {
         if self.worlds.is_empty() || self.learners.is_empty() {
-            return Err(StudyError::Settings("a study needs at least one world and one learner".into()));
+            return Err(StudyError::Invalid("a study needs at least one world and one learner".into()));
         }
         limits::episodes(self.episodes)?;
         self.sweep.episodes.iter().try_for_each(|&k| limits::episodes(k))?;
@@ -145,7 +150,7 @@ impl StudyFile {
             // A ready-made world says what settings it has; a file has none.
             given[0].with(setting, "0").make(self.seed)?;
             let world = &given[0];
-            return Err(StudyError::Settings(format!("{world} is a file and has no setting `{setting}` to sweep")));
+            return Err(StudyError::Invalid(format!("{world} is a file and has no setting `{setting}` to sweep")));
         }
         let mut out: Vec<(WorldChoice, Pairs)> = given.into_iter().map(|w| (w, vec![])).collect();
         for (setting, values) in &self.sweep.world {
@@ -188,7 +193,7 @@ impl StudyFile {
 
 type Pairs = Vec<(String, String)>;
 
-/// Crosses what there is with values; what does not take the value stays as it is.
+/// Crosses the entries with the values of one sweep; an entry that does not take the swept option stays as it is.
 fn cross<T: Clone>(
     given: Vec<(T, Pairs)>,
     values: &[String],
@@ -196,7 +201,7 @@ fn cross<T: Clone>(
 ) -> Result<Vec<(T, Pairs)>, StudyError> {
     let mut out = Vec::new();
     for (thing, pairs) in given {
-        limits::settings(out.len())?;
+        limits::combinations(out.len())?;
         for (i, value) in values.iter().enumerate() {
             match change(&thing, value)? {
                 Some((changed, key)) => {
@@ -215,12 +220,12 @@ fn cross<T: Clone>(
 impl Study {
     /// Number of runs.
     pub fn n_runs(&self) -> usize {
-        self.settings.len() * self.repetitions as usize
+        self.combinations.len() * self.repetitions as usize
     }
 
     /// The study as the text of `study.toml`.
     pub fn to_toml(&self) -> String {
-        toml::to_string(self).expect("plain data always serialises")
+        toml::to_string(self).expect("invariant: names and numbers can be written")
     }
 
     /// Reads what [`Study::to_toml`] wrote, or says why it is not that.
@@ -239,7 +244,7 @@ impl Study {
         }
         let study: Study = table.try_into().map_err(|e: toml::de::Error| format!("{other}: {}", e.message()))?;
         let sizes = || {
-            let episodes = study.settings.iter().map(|s| s.episodes);
+            let episodes = study.combinations.iter().map(|s| s.episodes);
             episodes.clone().try_for_each(limits::episodes)?;
             limits::size(study.repetitions, study.seed, &study.checkpoints, episodes)
         };
@@ -276,7 +281,7 @@ mod tests {
         };
         let study = file.resolve(Path::new("")).unwrap();
         // The scale is swept for the learner that has one only.
-        assert_eq!(study.settings.len(), 2 * 3);
+        assert_eq!(study.combinations.len(), 2 * 3);
         assert_eq!(study.swept, ["world.levels", "learner.scale"]);
         assert_eq!(Study::from_toml(&study.to_toml()).unwrap(), study);
     }

@@ -1,4 +1,4 @@
-//! Plays one learner in one world and writes down what came of it.
+//! Lets one learner play in one world and records regret, rewards and values.
 
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::StudyError;
 
-/// What came of one run.
+/// The results of one run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RunRecord {
     /// Sum of regrets up to each checkpoint.
@@ -32,7 +32,7 @@ impl RunRecord {
     }
 }
 
-/// Plays up to the last checkpoint; `None` if it was told to stop before the end.
+/// Plays up to the last checkpoint; `None` if `stop` was set before that.
 ///
 /// The run's draws and the learner's own come from separate streams of the seed, so learners that share a seed start every
 /// episode alike. `after` is told the episode, its regret and the sum so far.

@@ -27,7 +27,7 @@ fn choose(asked: Option<usize>, variable: impl Fn(&str) -> Option<String>) -> Re
     match asked.or_else(told) {
         None => Ok(cores().min(MOST_THREADS)),
         Some((_, n)) if n <= MOST_THREADS => Ok(n),
-        Some((by, n)) => Err(StudyError::Settings(format!(
+        Some((by, n)) => Err(StudyError::Invalid(format!(
             "{n} threads are asked for{by}; there may be at most {MOST_THREADS}, and more than the {} cores of this machine \
              make nothing faster",
             cores()

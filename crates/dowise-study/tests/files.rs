@@ -1,7 +1,7 @@
 //! Files are written whole or not at all, onto files only, and read within limits.
 #![cfg(unix)]
 
-mod place;
+mod temp_dir;
 
 use std::fs::Permissions;
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use dowise_study::{check_writable, read_text_file, write_file};
-use place::Place;
+use temp_dir::TempDir;
 
 fn says<T: std::fmt::Debug>(result: Result<T, dowise_study::StudyError>) -> String {
     let error = result.unwrap_err();
@@ -32,7 +32,7 @@ fn names(at: &Path) -> Vec<String> {
 
 #[test]
 fn a_link_stays_a_link_and_its_file_is_written() {
-    let at = Place::with("links");
+    let at = TempDir::with("links");
     std::fs::create_dir(at.join("far")).unwrap();
     std::fs::write(at.join("far/file"), "old").unwrap();
     symlink("far/file", at.join("one")).unwrap();
@@ -51,7 +51,7 @@ fn a_link_stays_a_link_and_its_file_is_written() {
 
 #[test]
 fn only_files_are_replaced() {
-    let at = Place::with("special");
+    let at = TempDir::with("special");
     std::fs::create_dir(at.join("dir")).unwrap();
     let pipe = fifo(&at);
     symlink("/dev/full", at.join("full")).unwrap();
@@ -80,7 +80,7 @@ fn only_files_are_replaced() {
 
 #[test]
 fn permissions_are_kept_and_names_may_be_long_or_odd() {
-    let at = Place::with("names");
+    let at = TempDir::with("names");
     std::fs::write(at.join("private"), "old").unwrap();
     std::fs::set_permissions(at.join("private"), Permissions::from_mode(0o600)).unwrap();
     write_file(&at.join("private"), b"new").unwrap();
@@ -95,7 +95,7 @@ fn permissions_are_kept_and_names_may_be_long_or_odd() {
 
 #[test]
 fn what_a_killed_writer_left_is_swept_and_what_a_living_one_writes_is_not() {
-    let at = Place::with("swept");
+    let at = TempDir::with("swept");
     // The name of the temporary files of a target shows while one is written: a limit on files makes none, so it is watched.
     let prefix = format!(".dowise-{}-", &dowise_study::checksum(b"file")[..16]);
     let (dead, living, other) =
@@ -116,7 +116,7 @@ fn what_a_killed_writer_left_is_swept_and_what_a_living_one_writes_is_not() {
 
 #[test]
 fn many_writers_of_one_file_never_show_half_of_it() {
-    let at = Place::with("writers");
+    let at = TempDir::with("writers");
     let file = at.join("file");
     write_file(&file, &[b'0'; 50_000]).unwrap();
     std::thread::scope(|scope| {
@@ -136,7 +136,7 @@ fn many_writers_of_one_file_never_show_half_of_it() {
 
 #[test]
 fn only_files_within_their_limit_are_read() {
-    let at = Place::with("read");
+    let at = TempDir::with("read");
     std::fs::write(at.join("ten"), "0123456789").unwrap();
     assert_eq!(read_text_file(&at.join("ten"), 10).unwrap(), "0123456789");
     assert!(says(read_text_file(&at.join("ten"), 9)).contains("it has more than 9 bytes"));

@@ -1,13 +1,13 @@
 //! Results are believed only if they are what this study wrote: records, tables, and the directory itself.
 
-mod place;
+mod temp_dir;
 
 use std::path::{Path, PathBuf};
 use std::sync::Barrier;
 use std::sync::atomic::AtomicBool;
 
 use dowise_study::{Directory, Ending, Study, StudyError, StudyFile, Tables, execute, seal};
-use place::Place;
+use temp_dir::TempDir;
 
 const SMALL: &str = r#"
 name = "Small"
@@ -45,7 +45,7 @@ fn forged(text: &str, from: &str, to: &str) -> String {
 
 #[test]
 fn a_record_that_was_changed_is_named_and_run_again_once_it_is_gone() {
-    let (study, place) = (study(SMALL), Place::new("changed"));
+    let (study, place) = (study(SMALL), TempDir::new("changed"));
     run(&study, &place).unwrap();
     let file = record(&place, 1, 1);
     let whole = std::fs::read_to_string(&file).unwrap();
@@ -66,7 +66,7 @@ fn a_record_that_was_changed_is_named_and_run_again_once_it_is_gone() {
 
 #[test]
 fn what_no_run_can_come_to_is_refused_even_with_a_checksum_that_fits() {
-    let (study, place) = (study(SMALL), Place::new("forged"));
+    let (study, place) = (study(SMALL), TempDir::new("forged"));
     run(&study, &place).unwrap();
     let file = record(&place, 1, 1);
     let whole = std::fs::read_to_string(&file).unwrap();
@@ -99,7 +99,7 @@ fn what_no_run_can_come_to_is_refused_even_with_a_checksum_that_fits() {
 
 #[test]
 fn records_that_change_places_or_come_from_another_study_are_refused() {
-    let (study_, place, other) = (study(SMALL), Place::new("moved"), Place::new("elsewhere"));
+    let (study_, place, other) = (study(SMALL), TempDir::new("moved"), TempDir::new("elsewhere"));
     run(&study_, &place).unwrap();
     let another = study(&SMALL.replace("checkpoints = 4", "checkpoints = 5"));
     run(&another, &other).unwrap();
@@ -120,7 +120,7 @@ fn records_that_change_places_or_come_from_another_study_are_refused() {
 
 #[test]
 fn tables_are_read_only_as_they_were_written() {
-    let (study, place) = (study(SMALL), Place::new("tables"));
+    let (study, place) = (study(SMALL), TempDir::new("tables"));
     run(&study, &place).unwrap();
     let read = || {
         let (directory, study) = Directory::open(&place)?;
@@ -180,7 +180,7 @@ fn tables_are_read_only_as_they_were_written() {
 fn a_directory_that_was_half_claimed_is_taken() {
     let study = study(SMALL);
     let leave = |name: &str, what: &dyn Fn(&Path)| {
-        let place = Place::with(name);
+        let place = TempDir::with(name);
         what(&place);
         place
     };
@@ -226,7 +226,7 @@ fn a_directory_that_was_half_claimed_is_taken() {
 fn one_of_many_studies_gets_a_directory() {
     let studies: Vec<Study> = (0..6).map(|i| study(&SMALL.replace("seed = 5", &format!("seed = {i}")))).collect();
     for round in 0..50 {
-        let place = Place::new(&format!("race-{round}"));
+        let place = TempDir::new(&format!("race-{round}"));
         let barrier = Barrier::new(studies.len());
         let claim = |study: &Study| {
             barrier.wait();
@@ -248,7 +248,7 @@ fn one_of_many_studies_gets_a_directory() {
 
 #[test]
 fn a_study_is_what_decides_its_results_and_nothing_else() {
-    let at = Place::with("same");
+    let at = TempDir::with("same");
     let world = dowise::worlds::text("campaign", &[]).unwrap();
     std::fs::create_dir(at.join("moved")).unwrap();
     let place_world = |file: &str, text: &str| std::fs::write(at.join(file), text).unwrap();
@@ -282,7 +282,7 @@ fn a_study_is_what_decides_its_results_and_nothing_else() {
 
 #[test]
 fn a_directory_of_an_earlier_kind_is_refused_by_name() {
-    let (study, place) = (study(SMALL), Place::new("earlier-kind"));
+    let (study, place) = (study(SMALL), TempDir::new("earlier-kind"));
     run(&study, &place).unwrap();
     let text = std::fs::read_to_string(place.join("study.toml")).unwrap();
     std::fs::write(place.join("study.toml"), text.replace("dowise-study/2", "dowise-study/1")).unwrap();

@@ -7,17 +7,17 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use dowise_study::{Directory, Ending, Event, Study, StudyError, StudyFile, Tables, execute, figures};
 
 /// A directory of its own that goes when the test ends.
-struct Place(PathBuf);
+struct TempDir(PathBuf);
 
-impl Place {
-    fn new(name: &str) -> Place {
+impl TempDir {
+    fn new(name: &str) -> TempDir {
         let path = std::env::temp_dir().join(format!("dowise-studies-{}-{name}", std::process::id()));
         let _ = std::fs::remove_dir_all(&path);
-        Place(path)
+        TempDir(path)
     }
 }
 
-impl Drop for Place {
+impl Drop for TempDir {
     fn drop(&mut self) {
         let _ = std::fs::remove_dir_all(&self.0);
     }
@@ -41,7 +41,7 @@ fn small() -> Study {
     StudyFile::from_toml(SMALL, "small.toml").unwrap().resolve(Path::new("")).unwrap()
 }
 
-/// Runs until it is done, or until so many runs are done.
+/// Runs the study until it is done, or until `most` runs are done.
 fn run(study: &Study, place: &Path, threads: usize, most: usize) -> Ending {
     let directory = Directory::claim(place, study).unwrap();
     let (stop, count) = (AtomicBool::new(false), AtomicUsize::new(0));
@@ -63,7 +63,7 @@ fn data(place: &Path) -> Vec<(String, Vec<u8>)> {
 #[test]
 fn a_study_stopped_again_and_again_is_the_same_bytes_as_one_that_was_not() {
     let study = small();
-    let (whole, broken) = (Place::new("whole"), Place::new("broken"));
+    let (whole, broken) = (TempDir::new("whole"), TempDir::new("broken"));
     assert!(matches!(run(&study, &whole.0, 1, usize::MAX), Ending::Finished(_)));
     let mut stops = 0;
     loop {
@@ -94,7 +94,7 @@ fn a_study_stopped_again_and_again_is_the_same_bytes_as_one_that_was_not() {
 #[test]
 fn the_number_of_threads_does_not_matter() {
     let study = small();
-    let (one, four) = (Place::new("one"), Place::new("four"));
+    let (one, four) = (TempDir::new("one"), TempDir::new("four"));
     run(&study, &one.0, 1, usize::MAX);
     run(&study, &four.0, 4, usize::MAX);
     assert_eq!(data(&one.0), data(&four.0));
@@ -102,7 +102,7 @@ fn the_number_of_threads_does_not_matter() {
 
 #[test]
 fn the_columns_of_the_tables_are_pinned() {
-    let place = Place::new("columns");
+    let place = TempDir::new("columns");
     run(&small(), &place.0, 2, usize::MAX);
     let header = |name: &str| {
         let text = std::fs::read_to_string(place.0.join(name)).unwrap();
@@ -119,7 +119,7 @@ fn the_columns_of_the_tables_are_pinned() {
 #[test]
 fn figures_made_from_the_files_are_those_made_from_the_runs() {
     let study = small();
-    let place = Place::new("figures");
+    let place = TempDir::new("figures");
     let Ending::Finished(tables) = run(&study, &place.0, 2, usize::MAX) else { panic!("it was not stopped") };
     let (directory, read) = Directory::open(&place.0).unwrap();
     assert_eq!(read, study);
@@ -133,11 +133,11 @@ fn figures_made_from_the_files_are_those_made_from_the_runs() {
 #[test]
 fn learners_see_the_same_worlds_and_fresh_worlds_differ() {
     let study = small();
-    let place = Place::new("paired");
+    let place = TempDir::new("paired");
     let Ending::Finished(tables) = run(&study, &place.0, 2, usize::MAX) else { panic!("it was not stopped") };
     let optimal = |learner: &str, repetition: u64| {
         let row = tables.runs.iter().find(|r| {
-            let s = &study.settings[r.setting];
+            let s = &study.combinations[r.combination];
             s.world.name() == "paper" && s.learner.preset().name() == learner && r.repetition == repetition
         });
         row.unwrap().optimal
@@ -148,7 +148,7 @@ fn learners_see_the_same_worlds_and_fresh_worlds_differ() {
 
 #[test]
 fn a_directory_of_another_study_or_with_other_things_is_refused() {
-    let place = Place::new("other");
+    let place = TempDir::new("other");
     run(&small(), &place.0, 1, 2);
     let refused = |text: String| {
         let other = StudyFile::from_toml(&text, "s.toml").unwrap().resolve(Path::new("")).unwrap();
@@ -166,7 +166,7 @@ fn a_directory_of_another_study_or_with_other_things_is_refused() {
     assert!(saved.contains(&draws), "{saved}");
     std::fs::write(place.0.join("study.toml"), saved.replace(&draws, "draws 1")).unwrap();
     assert!(refused(SMALL.to_owned()).contains("another study, with other random draws (rand "));
-    let full = Place::new("full");
+    let full = TempDir::new("full");
     std::fs::create_dir_all(&full.0).unwrap();
     std::fs::write(full.0.join("thesis.tex"), "important").unwrap();
     let error = Directory::claim(&full.0, &small()).unwrap_err();
@@ -190,7 +190,7 @@ fn unknown_names_in_a_study_file_offer_the_nearest() {
 #[test]
 fn what_cannot_be_written_is_said_and_what_is_done_is_kept() {
     let study = small();
-    let place = Place::new("write");
+    let place = TempDir::new("write");
     run(&study, &place.0, 1, 3);
     let kept = || std::fs::read_dir(place.0.join("runs")).unwrap().count();
     let before = kept();

@@ -132,7 +132,8 @@ fn of_interventions_that_do_the_same_the_one_with_the_smallest_number_is_planned
     let mut compared = 0;
     for seed in 0..200 {
         let world = random_world(seed, &sizes).1;
-        if matches!(world.interventions().setting(), dowise::world::Setting::AtMost(k) if *k < world.levers().len()) {
+        if matches!(world.interventions().lever_rule(), dowise::world::LeverRule::AtMost(k) if *k < world.levers().len())
+        {
             continue;
         }
         let planner = Planner::new(&world).unwrap();

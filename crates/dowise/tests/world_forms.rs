@@ -1,7 +1,7 @@
 //! Good files compile to exactly the expected tables.
 
 use dowise::World;
-use dowise::world::{Setting, Start};
+use dowise::world::{LeverRule, Start};
 
 fn world(text: &str) -> World {
     World::from_toml(text, "w.toml").unwrap_or_else(|e| panic!("{e}"))
@@ -36,7 +36,7 @@ fn the_whole_example_compiles() {
     assert_eq!(names(world.hidden()), ["mood"]);
     let order: Vec<&str> = world.mechanisms().iter().flat_map(|m| names(&m.children)).collect();
     assert_eq!(order, ["subject", "discount", "mood", "opened", "bought"]);
-    assert_eq!(world.interventions().setting(), &Setting::AtMost(2));
+    assert_eq!(world.interventions().lever_rule(), &LeverRule::AtMost(2));
     assert_eq!(world.reward_range(), [0.0, 1.0]);
     assert_eq!(world.start(), &Start::Product(vec![vec![1.0, 0.0, 0.0]]));
     assert_eq!(world.findings(), []);
@@ -62,7 +62,7 @@ fn nested_lists_run_over_the_parents_first_slowest() {
     assert_eq!(mechanism(&world, "k"), [0.0, 1.0, 0.1, 0.9, 0.2, 0.8, 0.3, 0.7, 0.4, 0.6, 0.5, 0.5]);
     assert_eq!(world.rewards()[0].table.as_deref(), Some(&[1.0, 1.5][..]));
     assert_eq!(world.reward_range(), [1.0, 1.5]);
-    assert_eq!(world.interventions().setting(), &Setting::All);
+    assert_eq!(world.interventions().lever_rule(), &LeverRule::All);
     assert!(world.mechanisms().iter().all(|m| !m.children.contains(&world.levers()[0])));
 }
 

@@ -142,7 +142,7 @@ fn add_sweep(file: &mut StudyFile, text: &str) -> Result<(), Failure> {
 
 fn listing(study: &Study) -> String {
     let rows: Vec<Vec<String>> = study
-        .settings
+        .combinations
         .iter()
         .map(|s| {
             vec![s.world.to_string(), s.learner.to_string(), table::count(s.episodes), study.repetitions.to_string()]
@@ -154,12 +154,12 @@ fn listing(study: &Study) -> String {
 
 fn text(study: &Study, tables: &Tables) -> String {
     let rows: Vec<Vec<String>> = study
-        .settings
+        .combinations
         .iter()
         .enumerate()
         .map(|(i, s)| {
             let regret = tables.summary(i);
-            let runs = || tables.runs.iter().filter(|r| r.setting == i);
+            let runs = || tables.runs.iter().filter(|r| r.combination == i);
             // A share of nothing, or of a loss, says nothing.
             let shares = runs().all(|r| r.optimal > 0.0);
             let reached = dowise_study::Summary::of(runs().map(|r| r.value / r.optimal)).mean;
@@ -201,7 +201,7 @@ struct Entry {
 
 impl Report {
     fn new(study: &Study, tables: &Tables, directory: &Directory) -> Report {
-        let settings = study.settings.iter().enumerate().map(|(i, s)| {
+        let settings = study.combinations.iter().enumerate().map(|(i, s)| {
             let regret = tables.summary(i);
             Entry {
                 world: s.world.to_string(),

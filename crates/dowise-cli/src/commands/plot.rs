@@ -24,9 +24,9 @@ Examples:
 
 pub(crate) fn run(args: Args, output: &Output) -> Result<Status, Failure> {
     let fail = |e| study::failure(e, output);
-    let settings = args.directory.join("study.toml");
-    let there = std::fs::metadata(&args.directory).and_then(|_| settings.try_exists());
-    if !there.map_err(|source| fail(StudyError::Read { path: settings, source }))? {
+    let study_file = args.directory.join("study.toml");
+    let there = std::fs::metadata(&args.directory).and_then(|_| study_file.try_exists());
+    if !there.map_err(|source| fail(StudyError::Read { path: study_file, source }))? {
         let results = Results::load(&args.directory).map_err(fail)?;
         if results.parts.is_empty() {
             let directory = args.directory.display();
@@ -36,9 +36,9 @@ pub(crate) fn run(args: Args, output: &Output) -> Result<Status, Failure> {
         output.talk(format_args!("drew the figures in {}", args.directory.join("figures").display()));
         return Ok(Status::Fine);
     }
-    let (directory, settings) = Directory::open(&args.directory).map_err(fail)?;
-    let tables = Tables::read(&settings, &directory).map_err(fail)?;
-    for name in study::draw(&settings, &tables, &directory, output)? {
+    let (directory, resolved) = Directory::open(&args.directory).map_err(fail)?;
+    let tables = Tables::read(&resolved, &directory).map_err(fail)?;
+    for name in study::draw(&resolved, &tables, &directory, output)? {
         output.talk(format_args!("drew {0}.svg and {0}.png", directory.file("figures").join(name).display()));
     }
     Ok(Status::Fine)

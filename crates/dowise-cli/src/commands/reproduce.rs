@@ -5,7 +5,7 @@ mod report;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use dowise_study::paper::{self, Part, Plan, Results};
+use dowise_study::paper::{self, Part, ReproductionSize, Results};
 use dowise_study::{StudyError, threads, write_file};
 
 use crate::output::{Failure, Output, Status};
@@ -59,7 +59,7 @@ Examples:
 Exit status: 0 done (whether claims held or not), 2 wrong usage, 3 could not read or write, 130 interrupted.";
 
 pub(crate) fn run(args: Args, output: &Output) -> Result<Status, Failure> {
-    let plan = Plan { episodes: args.episodes, repetitions: args.repetitions, seed: args.seed };
+    let size = ReproductionSize { episodes: args.episodes, repetitions: args.repetitions, seed: args.seed };
     let named = |p: &Part| args.experiments.is_empty() || args.experiments.contains(&(*p as u8 + 1));
     let mut parts: Vec<Part> = Part::EXPERIMENTS.into_iter().filter(named).collect();
     if args.extras {
@@ -73,11 +73,11 @@ pub(crate) fn run(args: Args, output: &Output) -> Result<Status, Failure> {
         args.seed,
         args.out.display()
     ));
-    paper::refuse_other_plans(plan, &args.out).map_err(|e| study::failure(e, output))?;
+    paper::refuse_other_sizes(size, &args.out).map_err(|e| study::failure(e, output))?;
     let mut took = vec![];
     for part in parts {
         let begun = Instant::now();
-        let resolved = part.study(plan).resolve_untried(Path::new("")).map_err(|e| study::failure(e, output))?;
+        let resolved = part.study(size).resolve_untried(Path::new("")).map_err(|e| study::failure(e, output))?;
         study::run(&resolved, &args.out.join(part.folder()), threads, output)?;
         let seconds = begun.elapsed().as_secs_f64();
         output.talk(format_args!("{}: {} runs, {seconds:.1} s", part.title(), resolved.n_runs()));
@@ -92,7 +92,7 @@ pub(crate) fn run(args: Args, output: &Output) -> Result<Status, Failure> {
     let results = results.map_err(|e| study::failure(e, output))?;
     output.talk(format_args!("figures and report: {:.1} s", begun.elapsed().as_secs_f64()));
     if args.json {
-        output.json(&report::Report::new(&results, plan, &took))?;
+        output.json(&report::Report::new(&results, size, &took))?;
     } else {
         output.data(report::text(&results, output))?;
     }

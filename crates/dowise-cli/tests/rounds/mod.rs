@@ -6,18 +6,18 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 /// A directory of its own that goes when the test ends.
-pub(crate) struct Place(pub(crate) PathBuf);
+pub(crate) struct TempDir(pub(crate) PathBuf);
 
-impl Place {
-    pub(crate) fn new(name: &str) -> Place {
+impl TempDir {
+    pub(crate) fn new(name: &str) -> TempDir {
         let path = std::env::temp_dir().join(format!("dowise-faults-{name}-{}", std::process::id()));
         let _ = std::fs::remove_dir_all(&path);
         std::fs::create_dir_all(&path).unwrap();
-        Place(path)
+        TempDir(path)
     }
 }
 
-impl Drop for Place {
+impl Drop for TempDir {
     fn drop(&mut self) {
         let _ = std::fs::remove_dir_all(&self.0);
     }
@@ -71,7 +71,7 @@ pub(crate) fn wait(child: &mut Child, mut so: impl FnMut() -> bool) -> bool {
     true
 }
 
-/// Plays rounds until so many have had their fault; `play` says whether the round that it is given had.
+/// Plays rounds until `wanted` of them had their fault; `play` returns whether its round had.
 pub(crate) fn play(wanted: usize, mut play: impl FnMut(usize) -> bool) {
     let (mut round, mut had) = (0, 0);
     while had < wanted {

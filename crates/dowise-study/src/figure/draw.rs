@@ -2,7 +2,7 @@
 
 use super::axis::Range;
 use super::canvas::{Anchor, Canvas, text_width};
-use super::labels::spread;
+use super::labels::space_out;
 use super::{Figure, Point, Scale, Series, Shape};
 
 /// About one column and a half of a paper; texts stay legible at one column (85 mm).
@@ -130,7 +130,7 @@ fn end_labels(figure: &Figure, frame: &Frame, canvas: &mut Canvas) {
         .filter_map(|s| shown(s, figure).last().map(|p| (s, frame.at(p.x, p.y))))
         .collect();
     let wanted: Vec<f64> = labelled.iter().map(|(_, (_, y))| *y).collect();
-    let heights = spread(&wanted, f64::from(TEXT) + 2.0, frame.top, frame.bottom);
+    let heights = space_out(&wanted, f64::from(TEXT) + 2.0, frame.top, frame.bottom);
     for ((series, (x, y)), height) in labelled.into_iter().zip(heights) {
         let start = frame.right + 14.0;
         // A thin line leads to labels that had to move, and to lines that end early.

@@ -1,7 +1,7 @@
 //! Moves labels at line ends apart so that none lies over another.
 
 /// Heights that are as near as possible to those wanted, at least `apart` from each other, within `[top, bottom]`.
-pub(super) fn spread(wanted: &[f64], apart: f64, top: f64, bottom: f64) -> Vec<f64> {
+pub(super) fn space_out(wanted: &[f64], apart: f64, top: f64, bottom: f64) -> Vec<f64> {
     let mut order: Vec<usize> = (0..wanted.len()).collect();
     order.sort_by(|&a, &b| wanted[a].total_cmp(&wanted[b]));
     // Groups of touching labels: (sum of wanted heights with each label's offset taken off, members, first member).
@@ -23,7 +23,7 @@ pub(super) fn spread(wanted: &[f64], apart: f64, top: f64, bottom: f64) -> Vec<f
     for group in groups {
         let first = start(group, apart, top, bottom);
         for k in 0..group.1 {
-            let i = next.next().expect("groups hold every label once");
+            let i = next.next().expect("invariant: every label is in one group");
             out[i] = first + k as f64 * apart;
         }
     }
@@ -41,7 +41,7 @@ mod tests {
 
     #[test]
     fn labels_keep_their_distance_and_their_order() {
-        let at = spread(&[50.0, 51.0, 10.0, 99.0, 98.0, 97.0], 10.0, 0.0, 100.0);
+        let at = space_out(&[50.0, 51.0, 10.0, 99.0, 98.0, 97.0], 10.0, 0.0, 100.0);
         assert_eq!(at[2], 10.0);
         assert!((at[1] - at[0] - 10.0).abs() < 1e-9 && ((at[0] + at[1]) / 2.0 - 50.5).abs() < 1e-9);
         assert_eq!((at[5], at[4], at[3]), (80.0, 90.0, 100.0));

@@ -98,7 +98,7 @@ fn temporary(path: &Path, directory: &Path) -> io::Result<NamedTempFile> {
     }
 }
 
-/// The error of the system alone: the name of a temporary file tells nobody anything.
+/// The error of the system without the path: the name of a temporary file means nothing to a user.
 fn without_path(error: io::Error) -> io::Error {
     let text = error.to_string();
     io::Error::new(error.kind(), text.split(" at path ").next().unwrap_or(&text).to_owned())

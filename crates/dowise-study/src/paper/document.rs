@@ -7,7 +7,7 @@ use super::figures::figures;
 use super::parts::Part;
 use super::published::published;
 use super::results::Results;
-use super::rules::{FIGURES, FITTED, Rule, rules};
+use super::rules::{ExplorationRule, FIGURES, FITTED, rules};
 use crate::Summary;
 
 /// The page; figures lie in `figures/` beside it.
@@ -51,7 +51,14 @@ fn final_regrets(results: &Results) -> String {
                 let x = match part {
                     Part::Experiment2 => format!("m = {x}"),
                     Part::Experiment3 => format!("d_s = {x}"),
-                    _ => String::new(),
+                    Part::Experiment1
+                    | Part::Others2
+                    | Part::Others3
+                    | Part::Scales
+                    | Part::Hard
+                    | Part::Many
+                    | Part::ManyPlain
+                    | Part::Unknown => String::new(),
                 };
                 let cell = |s: Summary| {
                     if s.n == 0 { "–".to_owned() } else { format!("{} ± {}", short(s.mean), short(s.sd)) }
@@ -98,13 +105,13 @@ fn beside_published(results: &Results) -> String {
     page
 }
 
-fn ours(results: &Results, rule: &Rule, figure: u8, learner: usize, x: u64) -> Option<f64> {
+fn ours(results: &Results, rule: &ExplorationRule, figure: u8, learner: usize, x: u64) -> Option<f64> {
     if figure == 4 {
         let finals = results.finals(Part::Experiment3, rule);
         return finals.at.iter().find(|(d, _)| *d == x as f64).map(|(_, s)| s[learner].mean);
     }
     let (study, tables) = results.part(Part::Experiment1)?;
     let spec = rule.learner(learner);
-    let setting = study.settings.iter().position(|s| s.learner == spec)?;
-    tables.curve(setting).into_iter().find(|(k, _)| *k == x).map(|(_, s)| s.mean)
+    let combination = study.combinations.iter().position(|s| s.learner == spec)?;
+    tables.curve(combination).into_iter().find(|(k, _)| *k == x).map(|(_, s)| s.mean)
 }

@@ -2,62 +2,72 @@
 
 use crate::{StudyFile, Sweep};
 
-use super::parts::{Part, Plan};
+use super::parts::ReproductionSize;
 
 fn texts(list: &[&str]) -> Vec<String> {
     list.iter().map(|s| (*s).to_owned()).collect()
 }
 
-/// Fills in a part that is not one of the paper's experiments. Some are smaller than the plan, so that all of them
-/// take minutes, and say so in their figures.
-pub(super) fn study(part: Part, base: StudyFile, plan: Plan) -> StudyFile {
-    let few = plan.repetitions.min(5);
-    match part {
-        Part::Scales => StudyFile {
-            worlds: texts(&["paper:levels=4,levers=3,factors=3,horizon=5"]),
-            learners: ["ucbvi", "f-ucbvi", "c-ucbvi", "cf-ucbvi"]
-                .iter()
-                .map(|l| format!("{l}:width=paper-plain,cap=horizon"))
-                .collect(),
-            repetitions: few,
-            sweep: Sweep {
-                learner: vec![(
-                    "scale".into(),
-                    texts(&["0.0001", "0.0003", "0.001", "0.003", "0.01", "0.03", "0.1", "1"]),
-                )],
-                ..Sweep::default()
-            },
-            ..base
+/// Regret against the scale of the width.
+pub(super) fn scales(base: StudyFile, size: ReproductionSize) -> StudyFile {
+    StudyFile {
+        worlds: texts(&["paper:levels=4,levers=3,factors=3,horizon=5"]),
+        learners: ["ucbvi", "f-ucbvi", "c-ucbvi", "cf-ucbvi"]
+            .iter()
+            .map(|l| format!("{l}:width=paper-plain,cap=horizon"))
+            .collect(),
+        repetitions: few(size),
+        sweep: Sweep {
+            learner: vec![("scale".into(), texts(&["0.0001", "0.0003", "0.001", "0.003", "0.01", "0.03", "0.1", "1"]))],
+            ..Sweep::default()
         },
-        Part::Hard => StudyFile {
-            worlds: texts(&["river-swim", "deep-sea"]),
-            learners: dowise::Preset::all().iter().map(|p| p.name().to_owned()).filter(|n| tabular(n)).collect(),
-            episodes: plan.episodes.min(1000),
-            repetitions: few,
-            ..base
-        },
-        Part::Many => StudyFile {
-            learners: texts(&["c-ucbvi", "cf-ucbvi", "c-psrl", "cf-psrl", "uniform"]),
-            sweep: levels(&["3", "5", "10", "22", "46", "100"]),
-            ..many(base, plan, few)
-        },
-        Part::ManyPlain => StudyFile {
-            learners: texts(&["ucbvi", "f-ucbvi"]),
-            sweep: levels(&["3", "5", "10"]),
-            ..many(base, plan, few)
-        },
-        _ => StudyFile {
-            worlds: texts(&["paper:levels=4,horizon=2", "paper:levels=4,horizon=2,joint=false"]),
-            learners: ["c-ucbvi", "cf-ucbvi", "c-psrl", "cf-psrl"]
-                .iter()
-                .flat_map(|l| [(*l).to_owned(), format!("{l}:unknown=kernel")])
-                .chain(texts(&["ucbvi", "psrl"]))
-                .collect(),
-            episodes: plan.episodes.min(1000),
-            repetitions: few,
-            ..base
-        },
+        ..base
     }
+}
+
+/// Worlds in which exploration is hard.
+pub(super) fn hard(base: StudyFile, size: ReproductionSize) -> StudyFile {
+    StudyFile {
+        worlds: texts(&["river-swim", "deep-sea"]),
+        learners: dowise::Preset::all().iter().map(|p| p.name().to_owned()).filter(|n| tabular(n)).collect(),
+        episodes: size.episodes.min(1000),
+        repetitions: few(size),
+        ..base
+    }
+}
+
+/// Up to a million interventions, learners that know the key variables.
+pub(super) fn many(base: StudyFile, size: ReproductionSize) -> StudyFile {
+    StudyFile {
+        learners: texts(&["c-ucbvi", "cf-ucbvi", "c-psrl", "cf-psrl", "uniform"]),
+        sweep: levels(&["3", "5", "10", "22", "46", "100"]),
+        ..million(base, size)
+    }
+}
+
+/// As many interventions as learners that count each of them can bear.
+pub(super) fn many_plain(base: StudyFile, size: ReproductionSize) -> StudyFile {
+    StudyFile { learners: texts(&["ucbvi", "f-ucbvi"]), sweep: levels(&["3", "5", "10"]), ..million(base, size) }
+}
+
+/// P(z | s, a) unknown.
+pub(super) fn unknown(base: StudyFile, size: ReproductionSize) -> StudyFile {
+    StudyFile {
+        worlds: texts(&["paper:levels=4,horizon=2", "paper:levels=4,horizon=2,joint=false"]),
+        learners: ["c-ucbvi", "cf-ucbvi", "c-psrl", "cf-psrl"]
+            .iter()
+            .flat_map(|l| [(*l).to_owned(), format!("{l}:unknown=kernel")])
+            .chain(texts(&["ucbvi", "psrl"]))
+            .collect(),
+        episodes: size.episodes.min(1000),
+        repetitions: few(size),
+        ..base
+    }
+}
+
+/// Repetitions of these studies: fewer than those of the paper's experiments, so that all of them take minutes.
+fn few(size: ReproductionSize) -> u64 {
+    size.repetitions.min(5)
 }
 
 /// Learners that need nothing but counts; others may join the presets.
@@ -65,11 +75,11 @@ fn tabular(name: &str) -> bool {
     name.ends_with("ucbvi") || name.ends_with("psrl") || ["greedy", "epsilon-greedy", "uniform"].contains(&name)
 }
 
-fn many(base: StudyFile, plan: Plan, repetitions: u64) -> StudyFile {
+fn million(base: StudyFile, size: ReproductionSize) -> StudyFile {
     StudyFile {
         worlds: texts(&["paper:levers=3,factors=3,horizon=2,joint=false"]),
-        episodes: plan.episodes.min(2000),
-        repetitions,
+        episodes: size.episodes.min(2000),
+        repetitions: few(size),
         ..base
     }
 }

@@ -5,7 +5,7 @@ use dowise::learn::LearnerSpec;
 use super::parts::Part;
 use super::published::published;
 use super::results::Results;
-use super::rules::{FIGURES, FITTED, LITERAL, Rule, SAMPLING, SETS};
+use super::rules::{ExplorationRule, FIGURES, FITTED, LITERAL, SAMPLING, SETS};
 use crate::figures::{display_name, point};
 use crate::{Axis, Dash, Figure, Point, Scale, Series, Shape, Study, Style, Tables};
 
@@ -46,15 +46,15 @@ pub fn figures(results: &Results) -> Vec<(String, Figure)> {
 }
 
 fn find(study: &Study, spec: &LearnerSpec) -> Option<usize> {
-    study.settings.iter().position(|s| s.learner == *spec)
+    study.combinations.iter().position(|s| s.learner == *spec)
 }
 
-fn curve(tables: &Tables, setting: usize, label: &str, style: Style) -> Series {
-    let points = tables.curve(setting).into_iter().map(|(k, s)| point(k as f64, &s)).collect();
+fn curve(tables: &Tables, combination: usize, label: &str, style: Style) -> Series {
+    let points = tables.curve(combination).into_iter().map(|(k, s)| point(k as f64, &s)).collect();
     Series { label: label.into(), style, shape: Shape::Band, points }
 }
 
-fn rule_curves(study: &Study, tables: &Tables, rule: &Rule) -> Vec<Series> {
+fn rule_curves(study: &Study, tables: &Tables, rule: &ExplorationRule) -> Vec<Series> {
     let one = |i: usize| {
         let name = rule.learners[i];
         Some(curve(tables, find(study, &rule.learner(i))?, &display_name(name), Style::of_learner(name, i)))
@@ -63,8 +63,8 @@ fn rule_curves(study: &Study, tables: &Tables, rule: &Rule) -> Vec<Series> {
 }
 
 fn uniform_curve(study: &Study, tables: &Tables, label: &str) -> Option<Series> {
-    let setting = find(study, &"uniform".parse().ok()?)?;
-    Some(curve(tables, setting, label, Style::of_learner("uniform", 0)))
+    let combination = find(study, &"uniform".parse().ok()?)?;
+    Some(curve(tables, combination, label, Style::of_learner("uniform", 0)))
 }
 
 /// The published values as far as our axis goes.
@@ -87,7 +87,7 @@ fn published_points(figure: u8, most: f64) -> Vec<Series> {
 fn runs(study: &Study) -> String {
     format!(
         "Mean and one standard deviation of {} fresh environments, K = {}.",
-        study.repetitions, study.settings[0].episodes
+        study.repetitions, study.combinations[0].episodes
     )
 }
 
@@ -96,11 +96,11 @@ fn episodes_axis(scale: Scale) -> (Axis, Axis) {
     (axis("episode"), axis("cumulative regret"))
 }
 
-fn experiment_1(study: &Study, tables: &Tables, rule: &Rule) -> Figure {
+fn experiment_1(study: &Study, tables: &Tables, rule: &ExplorationRule) -> Figure {
     let (x, y) = episodes_axis(Scale::Linear);
     let mut series: Vec<Series> = uniform_curve(study, tables, "").into_iter().collect();
     series.extend(rule_curves(study, tables, rule));
-    series.extend(published_points(2, study.settings[0].episodes as f64));
+    series.extend(published_points(2, study.combinations[0].episodes as f64));
     Figure {
         title: Part::Experiment1.title().into(),
         subtitle: format!(
@@ -138,7 +138,7 @@ fn experiment_1_ours(study: &Study, tables: &Tables) -> Figure {
     }
 }
 
-fn swept(results: &Results, part: Part, x: &str, rule: &Rule, marks: Option<u8>) -> Option<Figure> {
+fn swept(results: &Results, part: Part, x: &str, rule: &ExplorationRule, marks: Option<u8>) -> Option<Figure> {
     let (study, tables) = results.part(part)?;
     let finals = results.finals(part, rule);
     if finals.at.is_empty() {
@@ -153,7 +153,7 @@ fn swept(results: &Results, part: Part, x: &str, rule: &Rule, marks: Option<u8>)
         })
         .collect();
     let random: Vec<Point> = study
-        .settings
+        .combinations
         .iter()
         .enumerate()
         .filter(|(_, s)| s.learner.preset().name() == "uniform")
@@ -183,7 +183,7 @@ fn swept(results: &Results, part: Part, x: &str, rule: &Rule, marks: Option<u8>)
 
 fn scales(study: &Study, tables: &Tables) -> Figure {
     let line = |(i, name): (usize, &str)| {
-        let of = study.settings.iter().enumerate().filter(|(_, s)| s.learner.preset().name() == name);
+        let of = study.combinations.iter().enumerate().filter(|(_, s)| s.learner.preset().name() == name);
         let points = of
             .filter_map(|(j, s)| Some(point(s.sweep.get("learner.scale")?.parse().ok()?, &tables.summary(j))))
             .collect();
@@ -202,13 +202,13 @@ fn scales(study: &Study, tables: &Tables) -> Figure {
 }
 
 fn in_world(study: &Study, world: &str) -> Vec<usize> {
-    (0..study.settings.len()).filter(|&i| study.settings[i].world.to_string() == world).collect()
+    (0..study.combinations.len()).filter(|&i| study.combinations[i].world.to_string() == world).collect()
 }
 
 fn hard(study: &Study, tables: &Tables, world: &str) -> Figure {
     let (x, y) = episodes_axis(Scale::Log);
     let line = |(position, i): (usize, usize)| {
-        let name = study.settings[i].learner.preset().name();
+        let name = study.combinations[i].learner.preset().name();
         curve(tables, i, &display_name(name), Style::of_learner(name, position))
     };
     let mut series: Vec<Series> = in_world(study, world).into_iter().enumerate().map(line).collect();
@@ -231,9 +231,11 @@ fn many(results: &Results) -> Option<Figure> {
     let study = parts.first()?.0;
     let mut series: Vec<Series> = vec![];
     for (study, tables) in &parts {
-        for (i, setting) in study.settings.iter().enumerate() {
-            let name = setting.learner.preset().name();
-            let Some(levels) = setting.sweep.get("world.levels").and_then(|l| l.parse::<f64>().ok()) else { continue };
+        for (i, combination) in study.combinations.iter().enumerate() {
+            let name = combination.learner.preset().name();
+            let Some(levels) = combination.sweep.get("world.levels").and_then(|l| l.parse::<f64>().ok()) else {
+                continue;
+            };
             let new = point(levels.powi(3), &tables.summary(i));
             let label = display_name(name);
             match series.iter_mut().find(|s| s.label == label) {
@@ -261,7 +263,7 @@ fn many(results: &Results) -> Option<Figure> {
 fn unknown(study: &Study, tables: &Tables, world: &str) -> Figure {
     let (x, y) = episodes_axis(Scale::Log);
     let line = |(position, i): (usize, usize)| {
-        let spec = &study.settings[i].learner;
+        let spec = &study.combinations[i].learner;
         let name = spec.preset().name();
         let told = spec.changes().all(|(k, _)| k != "unknown");
         let style = Style::of_learner(name, position);

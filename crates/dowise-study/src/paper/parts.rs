@@ -3,7 +3,7 @@
 use crate::{Checkpoints, StudyFile, Sweep};
 
 use super::extras;
-use super::rules::{FIGURES, FITTED, Rule, SETS, rules};
+use super::rules::{ExplorationRule, FIGURES, FITTED, SETS, rules};
 
 /// A part: one of the paper's experiments, or one that it does not show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -30,9 +30,9 @@ pub enum Part {
     Unknown,
 }
 
-/// How large a reproduction is; the paper's setting unless said otherwise.
+/// Episodes, repetitions and seed of a reproduction; by default the paper's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Plan {
+pub struct ReproductionSize {
     /// Episodes of a run (K).
     pub episodes: u64,
     /// Fresh environments, the same for every learner.
@@ -41,9 +41,9 @@ pub struct Plan {
     pub seed: u64,
 }
 
-impl Default for Plan {
+impl Default for ReproductionSize {
     fn default() -> Self {
-        Plan { episodes: 5000, repetitions: 10, seed: 0 }
+        ReproductionSize { episodes: 5000, repetitions: 10, seed: 0 }
     }
 }
 
@@ -88,14 +88,14 @@ impl Part {
     }
 
     /// The study of this part.
-    pub fn study(self, plan: Plan) -> StudyFile {
+    pub fn study(self, size: ReproductionSize) -> StudyFile {
         let file = |worlds: &[&str], learners: Vec<Vec<String>>, sweep: Sweep| StudyFile {
             name: self.title().into(),
             worlds: worlds.iter().map(|w| (*w).to_owned()).collect(),
             learners: learners.concat(),
-            episodes: plan.episodes,
-            repetitions: plan.repetitions,
-            seed: plan.seed,
+            episodes: size.episodes,
+            repetitions: size.repetitions,
+            seed: size.seed,
             checkpoints: Checkpoints::Count(50),
             sweep,
             ..StudyFile::default()
@@ -105,9 +105,10 @@ impl Part {
             world: vec![(key.to_owned(), values.map(|v| v.to_string()).collect())],
             ..Sweep::default()
         };
+        let bare = || file(&[], vec![], Sweep::default());
         match self {
             Part::Experiment1 => {
-                let learners = rules().iter().map(Rule::texts).chain([uniform()]).collect();
+                let learners = rules().iter().map(ExplorationRule::texts).chain([uniform()]).collect();
                 file(&["paper:levels=4,levers=3,factors=3,horizon=5"], learners, Sweep::default())
             }
             Part::Experiment2 | Part::Others2 => {
@@ -120,7 +121,7 @@ impl Part {
             }
             Part::Experiment3 | Part::Others3 => {
                 // The paper leaves UCBVI out here, since it learns nothing in K episodes.
-                let three = |rule: Rule| rule.texts()[1..].to_vec();
+                let three = |rule: ExplorationRule| rule.texts()[1..].to_vec();
                 let learners = if self == Part::Others3 {
                     vec![three(SETS)]
                 } else {
@@ -128,7 +129,11 @@ impl Part {
                 };
                 file(&["paper:levels=3,levers=3,horizon=2"], learners, world("factors", 2..=5))
             }
-            _ => extras::study(self, file(&[], vec![], Sweep::default()), plan),
+            Part::Scales => extras::scales(bare(), size),
+            Part::Hard => extras::hard(bare(), size),
+            Part::Many => extras::many(bare(), size),
+            Part::ManyPlain => extras::many_plain(bare(), size),
+            Part::Unknown => extras::unknown(bare(), size),
         }
     }
 }

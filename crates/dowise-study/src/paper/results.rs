@@ -1,11 +1,11 @@
-//! What the parts of a reproduction came to, read from their directories.
+//! The results of the parts of a reproduction, read from their directories.
 
 use std::io::ErrorKind;
 use std::path::Path;
 
 use super::claims::{self, Claim, Finals};
-use super::parts::{Part, Plan};
-use super::rules::{FIGURES, LITERAL, Rule, SETS, rules};
+use super::parts::{Part, ReproductionSize};
+use super::rules::{ExplorationRule, FIGURES, LITERAL, SETS, rules};
 use crate::{Directory, Study, StudyError, Summary, Tables};
 
 /// The parts that are done.
@@ -43,9 +43,9 @@ impl Results {
     }
 
     /// Final regrets of an experiment under a rule; empty if it was not run.
-    pub fn finals(&self, part: Part, rule: &Rule) -> Finals {
+    pub fn finals(&self, part: Part, rule: &ExplorationRule) -> Finals {
         let mut finals = Finals { rule: rule.key.into(), at: vec![] };
-        // The other rules have studies of their own, so that the paper's setting alone takes little time.
+        // The other rules have studies of their own, so that the paper's experiments alone take little time.
         let part = match part {
             Part::Experiment2 if *rule != FIGURES => Part::Others2,
             Part::Experiment3 if *rule == SETS => Part::Others3,
@@ -55,9 +55,9 @@ impl Results {
         for x in sweep_values(study) {
             let find = |learner: usize| {
                 let spec = rule.learner(learner);
-                let setting =
-                    study.settings.iter().position(|s| s.learner == spec && s.sweep.values().next() == x.as_ref());
-                setting.map(|i| tables.summary(i))
+                let combination =
+                    study.combinations.iter().position(|s| s.learner == spec && s.sweep.values().next() == x.as_ref());
+                combination.map(|i| tables.summary(i))
             };
             let found = [0, 1, 2, 3].map(find);
             if found.iter().any(Option::is_some) {
@@ -69,14 +69,14 @@ impl Results {
         finals
     }
 
-    /// What doing things at random loses in an experiment.
+    /// Final regret of interventions at random in an experiment.
     pub fn uniform(&self, part: Part) -> Option<Summary> {
         let (study, tables) = self.part(part)?;
-        let setting = study.settings.iter().position(|s| s.learner.preset().name() == "uniform")?;
-        Some(tables.summary(setting))
+        let combination = study.combinations.iter().position(|s| s.learner.preset().name() == "uniform")?;
+        Some(tables.summary(combination))
     }
 
-    /// The paper's claims under each rule, and what its printed constants come to.
+    /// The paper's claims under each rule, and whether its printed constants leave the uniform policy.
     pub fn claims(&self) -> Vec<Claim> {
         let mut out = vec![];
         for part in Part::EXPERIMENTS {
@@ -88,7 +88,7 @@ impl Results {
         out
     }
 
-    /// That the printed constants never leave the uniform policy: a finding, not a claim of the paper.
+    /// Whether learners with the printed constants never leave the uniform policy: a finding, not a claim of the paper.
     fn literal(&self) -> Option<Claim> {
         let finals = self.finals(Part::Experiment1, &LITERAL);
         let (_, s) = finals.at.first()?;
@@ -108,8 +108,8 @@ impl Results {
     }
 }
 
-/// Refuses a directory with parts of other episodes, repetitions or seeds than the plan has: they do not make one report.
-pub fn refuse_other_plans(plan: Plan, directory: &Path) -> Result<(), StudyError> {
+/// Refuses a directory with parts of other episodes, repetitions or seeds than `size`: they do not make one report.
+pub fn refuse_other_sizes(size: ReproductionSize, directory: &Path) -> Result<(), StudyError> {
     for part in Part::EXPERIMENTS.into_iter().chain(Part::EXTRAS) {
         let folder = directory.join(part.folder());
         let study = match Directory::open(&folder) {
@@ -117,8 +117,8 @@ pub fn refuse_other_plans(plan: Plan, directory: &Path) -> Result<(), StudyError
             Err(StudyError::Read { source, .. }) if source.kind() == ErrorKind::NotFound => continue,
             Err(e) => return Err(e),
         };
-        let file = part.study(plan);
-        let found = (study.settings.first().map_or(0, |s| s.episodes), study.repetitions, study.seed);
+        let file = part.study(size);
+        let found = (study.combinations.first().map_or(0, |s| s.episodes), study.repetitions, study.seed);
         let wanted = (file.episodes, file.repetitions, file.seed);
         if found != wanted {
             let say = |(k, n, seed): (u64, u64, u64)| format!("{k} episodes, {n} repetitions, seed {seed}");
@@ -136,8 +136,8 @@ pub fn refuse_other_plans(plan: Plan, directory: &Path) -> Result<(), StudyError
 /// The values of the one thing that was swept, in order; one `None` if nothing was.
 fn sweep_values(study: &Study) -> Vec<Option<String>> {
     let mut values: Vec<Option<String>> = vec![];
-    for setting in &study.settings {
-        let value = setting.sweep.values().next().cloned();
+    for combination in &study.combinations {
+        let value = combination.sweep.values().next().cloned();
         if !values.contains(&value) {
             values.push(value);
         }

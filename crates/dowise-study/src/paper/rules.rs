@@ -1,10 +1,10 @@
-//! The rules by which learners of an experiment are made optimistic: one rule at a time, the same for every learner.
+//! Exploration rules of the experiments: which width, confidence set or posterior all learners of a figure share.
 
 use dowise::learn::LearnerSpec;
 
-/// One rule for all learners of a figure.
+/// How all learners of a figure explore: the family of learners and its options.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Rule {
+pub struct ExplorationRule {
     /// Short, for file names and JSON.
     pub key: &'static str,
     /// In words, for figures and tables.
@@ -20,7 +20,7 @@ const PSRL: [&str; 4] = ["psrl", "f-psrl", "c-psrl", "cf-psrl"];
 
 /// The rule of the figures: no constant in it is fitted, and widths small enough that the four learners differ.
 /// It was chosen among several that were tried, knowing what they give; [`FITTED`] stands beside it for that reason.
-pub(super) const FIGURES: Rule = Rule {
+pub(super) const FIGURES: ExplorationRule = ExplorationRule {
     key: "figures",
     about: "the width of rlberry, 1/√N + (steps left)/N for each factor, no constant fitted, values capped at H",
     learners: UCBVI,
@@ -28,41 +28,41 @@ pub(super) const FIGURES: Rule = Rule {
 };
 
 /// The rule that comes nearest to the published curves with one scale for all learners and all experiments.
-pub(super) const FITTED: Rule = Rule {
+pub(super) const FITTED: ExplorationRule = ExplorationRule {
     key: "fitted",
     about: "the paper's width without √S, times 0.002 for every learner, values capped at H",
     learners: UCBVI,
     options: "width=paper-plain,scale=0.002,cap=horizon",
 };
 
-pub(super) const LITERAL: Rule = Rule {
+pub(super) const LITERAL: ExplorationRule = ExplorationRule {
     key: "literal",
     about: "the paper's widths with all printed constants, values capped at H",
     learners: UCBVI,
     options: "width=paper,cap=horizon",
 };
 
-pub(super) const SETS: Rule = Rule {
+pub(super) const SETS: ExplorationRule = ExplorationRule {
     key: "sets",
     about: "dowise's default: the best member of a confidence set, nothing to tune",
     learners: UCBVI,
     options: "",
 };
 
-pub(super) const SAMPLING: Rule =
-    Rule { key: "sampling", about: "posterior sampling, nothing to tune", learners: PSRL, options: "" };
+pub(super) const SAMPLING: ExplorationRule =
+    ExplorationRule { key: "sampling", about: "posterior sampling, nothing to tune", learners: PSRL, options: "" };
 
 /// The rules, the one of the figures first.
-pub fn rules() -> [Rule; 5] {
+pub fn rules() -> [ExplorationRule; 5] {
     [FIGURES, FITTED, SETS, SAMPLING, LITERAL]
 }
 
-impl Rule {
+impl ExplorationRule {
     /// A learner under this rule, by its position: plain, F, C, CF.
     pub fn learner(&self, position: usize) -> LearnerSpec {
         let name = self.learners[position];
         let text = if self.options.is_empty() { name.to_owned() } else { format!("{name}:{}", self.options) };
-        text.parse().expect("rules are written rightly")
+        text.parse().expect("invariant: every rule is the text of a learner")
     }
 
     /// All its learners as text.

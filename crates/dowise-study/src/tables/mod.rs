@@ -1,7 +1,7 @@
 //! The tables of a study: runs and curves, tidy, one row for each observation.
 
+mod checksums;
 mod read;
-mod sums;
 mod write;
 
 use crate::{Directory, Study, StudyError, Summary};
@@ -9,8 +9,8 @@ use crate::{Directory, Study, StudyError, Summary};
 /// One run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunRow {
-    /// Position of its setting in the study.
-    pub setting: usize,
+    /// Position of its combination in the study.
+    pub combination: usize,
     /// Repetition, from 0.
     pub repetition: u64,
     /// Seed of the world and of the run.
@@ -28,8 +28,8 @@ pub struct RunRow {
 /// One point of a curve.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CurveRow {
-    /// Position of its setting in the study.
-    pub setting: usize,
+    /// Position of its combination in the study.
+    pub combination: usize,
     /// Repetition, from 0.
     pub repetition: u64,
     /// Episode, from 1.
@@ -47,7 +47,7 @@ pub struct Tables {
     pub curves: Vec<CurveRow>,
     /// Seconds of each run, in the order of `runs`.
     pub seconds: Vec<f64>,
-    /// For each run at least the size of the sum of rewards of an episode in its world.
+    /// For each run an upper bound of the absolute sum of rewards of an episode in its world.
     pub bounds: Vec<f64>,
 }
 
@@ -55,16 +55,16 @@ impl Tables {
     /// Gathers the results of all runs; every one must be done.
     pub fn collect(study: &Study, directory: &Directory) -> Result<Tables, StudyError> {
         let mut tables = Tables::default();
-        for (i, setting) in study.settings.iter().enumerate() {
-            let checkpoints = study.checkpoints.of(setting.episodes);
+        for (i, combination) in study.combinations.iter().enumerate() {
+            let checkpoints = study.checkpoints.of(combination.episodes);
             for repetition in 0..study.repetitions {
                 let sound = directory.record(study, i, repetition)?.ok_or_else(|| StudyError::Table {
                     path: directory.path().to_owned(),
-                    message: format!("run {repetition} of {} in {} is missing", setting.learner, setting.world),
+                    message: format!("run {repetition} of {} in {} is missing", combination.learner, combination.world),
                 })?;
                 let record = sound.record;
                 tables.runs.push(RunRow {
-                    setting: i,
+                    combination: i,
                     repetition,
                     seed: study.seed + repetition,
                     regret: record.total_regret(),
@@ -75,7 +75,7 @@ impl Tables {
                 tables.seconds.push(record.seconds);
                 tables.bounds.push(sound.bound);
                 tables.curves.extend(checkpoints.iter().zip(&record.regret).map(|(&episode, &regret)| CurveRow {
-                    setting: i,
+                    combination: i,
                     repetition,
                     episode,
                     regret,
@@ -85,19 +85,19 @@ impl Tables {
         Ok(tables)
     }
 
-    /// Final regrets of a setting.
-    pub fn regrets(&self, setting: usize) -> impl Iterator<Item = f64> + '_ {
-        self.runs.iter().filter(move |r| r.setting == setting).map(|r| r.regret)
+    /// Final regrets of a combination.
+    pub fn regrets(&self, combination: usize) -> impl Iterator<Item = f64> + '_ {
+        self.runs.iter().filter(move |r| r.combination == combination).map(|r| r.regret)
     }
 
-    /// What the final regrets of a setting look like.
-    pub fn summary(&self, setting: usize) -> Summary {
-        Summary::of(self.regrets(setting))
+    /// What the final regrets of a combination look like.
+    pub fn summary(&self, combination: usize) -> Summary {
+        Summary::of(self.regrets(combination))
     }
 
-    /// What the regrets of a setting look like at each checkpoint.
-    pub fn curve(&self, setting: usize) -> Vec<(u64, Summary)> {
-        let rows: Vec<&CurveRow> = self.curves.iter().filter(|c| c.setting == setting).collect();
+    /// What the regrets of a combination look like at each checkpoint.
+    pub fn curve(&self, combination: usize) -> Vec<(u64, Summary)> {
+        let rows: Vec<&CurveRow> = self.curves.iter().filter(|c| c.combination == combination).collect();
         let mut episodes: Vec<u64> = rows.iter().map(|c| c.episode).collect();
         episodes.sort_unstable();
         episodes.dedup();

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::sums::Sums;
+use super::checksums::Checksums;
 use super::{CurveRow, RunRow, Tables};
 use crate::plausible::{curve_fault, values_fault};
 use crate::{Directory, Study, StudyError};
@@ -10,13 +10,13 @@ use crate::{Directory, Study, StudyError};
 impl Tables {
     /// Reads `runs.csv`, `curves.csv` and `timings.csv` back, if they are what the study wrote.
     pub fn read(study: &Study, directory: &Directory) -> Result<Tables, StudyError> {
-        let sums = Sums::read(directory)?;
-        let mut tables = Tables { bounds: sums.bounds.clone(), ..Tables::default() };
+        let checksums = Checksums::read(directory)?;
+        let mut tables = Tables { bounds: checksums.bounds.clone(), ..Tables::default() };
         let columns = ["repetition", "seed", "regret", "reward", "optimal_value", "final_value"];
-        let runs = Sheet::new(&sums, directory, "runs.csv", &columns)?;
+        let runs = Sheet::new(&checksums, directory, "runs.csv", &columns)?;
         runs.rows(|row| {
             tables.runs.push(RunRow {
-                setting: row.whole(0)?,
+                combination: row.whole(0)?,
                 repetition: row.whole(1)?,
                 seed: row.whole(2)?,
                 regret: row.number(3)?,
@@ -26,17 +26,17 @@ impl Tables {
             });
             Ok(())
         })?;
-        let curves = Sheet::new(&sums, directory, "curves.csv", &["repetition", "episode", "regret"])?;
+        let curves = Sheet::new(&checksums, directory, "curves.csv", &["repetition", "episode", "regret"])?;
         curves.rows(|row| {
             tables.curves.push(CurveRow {
-                setting: row.whole(0)?,
+                combination: row.whole(0)?,
                 repetition: row.whole(1)?,
                 episode: row.whole(2)?,
                 regret: row.number(3)?,
             });
             Ok(())
         })?;
-        let timings = Sheet::new(&sums, directory, "timings.csv", &["seconds"])?;
+        let timings = Sheet::new(&checksums, directory, "timings.csv", &["seconds"])?;
         timings.rows(|row| {
             tables.seconds.push(row.number(1)?);
             Ok(())
@@ -49,7 +49,7 @@ impl Tables {
         Ok(tables)
     }
 
-    /// The sheet and what is wrong with it, unless it has the rows that the study has, and numbers that runs can come to.
+    /// The sheet and what is wrong with it, unless its rows are those of the study and its numbers are possible results.
     fn hold_against(&self, study: &Study) -> Result<(), (&'static str, String)> {
         let n = study.n_runs();
         if (self.runs.len(), self.seconds.len(), self.bounds.len()) != (n, n, n) {
@@ -57,13 +57,14 @@ impl Tables {
         }
         let mut rows = self.runs.iter().zip(&self.bounds);
         let mut curve = self.curves.as_slice();
-        for (i, setting) in study.settings.iter().enumerate() {
-            let checkpoints = study.checkpoints.of(setting.episodes);
+        for (i, combination) in study.combinations.iter().enumerate() {
+            let checkpoints = study.checkpoints.of(combination.episodes);
             for repetition in 0..study.repetitions {
-                let (run, &bound) = rows.next().expect("as many rows as runs");
+                let (run, &bound) = rows.next().expect("invariant: there is a row for each run");
                 let seed = study.seed + repetition;
-                if (run.setting, run.repetition, run.seed) != (i, repetition, seed) {
-                    let found = format!("setting {}, repetition {}, seed {}", run.setting, run.repetition, run.seed);
+                if (run.combination, run.repetition, run.seed) != (i, repetition, seed) {
+                    let found =
+                        format!("setting {}, repetition {}, seed {}", run.combination, run.repetition, run.seed);
                     let wanted = format!("setting {i}, repetition {repetition}, seed {seed}");
                     return Err(("runs.csv", format!("there is {found} where {wanted} should be")));
                 }
@@ -76,7 +77,8 @@ impl Tables {
                 let Some((own, rest)) = curve.split_at_checked(checkpoints.len()) else {
                     return Err(("curves.csv", format!("the rows end in setting {i}, repetition {repetition}")));
                 };
-                let own_row = |(c, &k): (&CurveRow, &u64)| (c.setting, c.repetition, c.episode) == (i, repetition, k);
+                let own_row =
+                    |(c, &k): (&CurveRow, &u64)| (c.combination, c.repetition, c.episode) == (i, repetition, k);
                 if !own.iter().zip(&checkpoints).all(own_row) {
                     let why = "its rows are not those of the study's checkpoints".to_owned();
                     return Err(named("curves.csv", ("episode", why)));
@@ -96,7 +98,7 @@ impl Tables {
     }
 }
 
-/// A CSV file and the places of the columns that are wanted; `setting` is always the first of them.
+/// A CSV file and the positions of the columns to read; the first is `setting`, the number of the combination.
 struct Sheet {
     path: PathBuf,
     bytes: Vec<u8>,
@@ -104,8 +106,8 @@ struct Sheet {
 }
 
 impl Sheet {
-    fn new(sums: &Sums, directory: &Directory, name: &str, columns: &[&str]) -> Result<Sheet, StudyError> {
-        let mut sheet = Sheet { path: directory.file(name), bytes: sums.table(directory, name)?, places: vec![] };
+    fn new(checksums: &Checksums, directory: &Directory, name: &str, columns: &[&str]) -> Result<Sheet, StudyError> {
+        let mut sheet = Sheet { path: directory.file(name), bytes: checksums.table(directory, name)?, places: vec![] };
         let header = csv::Reader::from_reader(sheet.bytes.as_slice()).headers().cloned();
         let header = header.map_err(|e| sheet.wrong(e.to_string()))?;
         for column in ["setting"].iter().chain(columns) {

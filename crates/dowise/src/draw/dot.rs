@@ -28,7 +28,7 @@ pub fn dot(world: &World) -> String {
             let label = match node.role {
                 Role::Next => format!("next {}", node.name),
                 Role::Reward => format!("reward {}", node.name),
-                _ => node.name.clone(),
+                Role::Lever | Role::Hidden | Role::Key => node.name.clone(),
             };
             let _ = writeln!(
                 out,
@@ -58,7 +58,7 @@ fn id(role: Role, name: &str) -> String {
     match role {
         Role::Next => format!("next {name}"),
         Role::Reward => format!("reward {name}"),
-        _ => format!("var {name}"),
+        Role::Lever | Role::Hidden | Role::Key => format!("var {name}"),
     }
 }
 

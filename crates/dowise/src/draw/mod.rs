@@ -54,7 +54,8 @@ impl Graph {
             let (role, layer) = match variable.kind {
                 Kind::Lever => (Role::Lever, 0),
                 Kind::Hidden => (Role::Hidden, levels.iter().find(|l| l.0 == id).map_or(1, |l| l.1)),
-                _ => (Role::Key, key_layer),
+                // State factors are not among the variables drawn here.
+                Kind::Key | Kind::State => (Role::Key, key_layer),
             };
             let m = mechanism(id);
             let unknown = m.is_some_and(|m| m.table.is_none());

@@ -19,7 +19,8 @@ impl Reader<'_> {
             "rows" => self.rows(node, &what).map(Form::Rows),
             "csv" => self.csv(node, &what).map(Form::Grid),
             "noisy_or" => self.noisy_or(node, &what),
-            _ => self.logit(node, &what),
+            "logit" => self.logit(node, &what),
+            _ => unreachable!("invariant: every key of FORMS has a reader, `{key}` has none"),
         };
         form.unwrap_or(Form::Unknown)
     }
@@ -102,7 +103,8 @@ impl Reader<'_> {
             "p" => self.outcome_p(value, &inner)?,
             "is" => Outcome::Is(self.name(value, &inner)?),
             "same_as" => Outcome::SameAs(self.name(value, &inner)?),
-            _ => Outcome::Shift { of: of.and_then(|(_, name)| name), by: self.shift(value, &inner)? },
+            "shift" => Outcome::Shift { of: of.and_then(|(_, name)| name), by: self.shift(value, &inner)? },
+            _ => unreachable!("invariant: every outcome has a reader, `{key}` has none"),
         };
         Some(RowSpec { when: when?, outcome, at: self.place(node.span()) })
     }

@@ -11,7 +11,7 @@ use crate::world::{At, Located, Problem, Severity, Source, WorldError, nearest};
 /// A value with its place.
 pub(super) type Node<'i> = Spanned<DeValue<'i>>;
 
-/// More problems than anybody reads.
+/// Problems that are reported; further ones are dropped.
 const MOST_PROBLEMS: usize = 100;
 
 /// What has been read and found so far.

@@ -47,12 +47,13 @@ impl Reader<'_> {
                 let items = self.list(node, what, "rows")?;
                 Some(RewardForm::Rows(items.iter().filter_map(|item| self.reward_row(item, what)).collect()))
             }
-            _ => {
+            "sum" => {
                 let table = self.table(node, what)?;
                 self.known_keys(table, what, &["base", "effects"]);
                 let base = table.get("base").map_or(Some(0.0), |n| self.number(n, &format!("`base` in {what}")))?;
                 Some(RewardForm::Sum { base, effects: self.effects(table, what)? })
             }
+            _ => unreachable!("invariant: every key of FORMS has a reader, `{key}` has none"),
         }
     }
 

@@ -52,7 +52,7 @@ impl Reader<'_> {
 
         let (inputs, form_given) = match kind {
             Kind::State => ("scope", section.get("next").is_some()),
-            _ => ("parents", FORMS.iter().any(|k| section.get(*k).is_some())),
+            Kind::Lever | Kind::Key | Kind::Hidden => ("parents", FORMS.iter().any(|k| section.get(*k).is_some())),
         };
         if form_given || section.get(inputs).is_some() {
             let parents = section.get(inputs).and_then(|n| self.names(n, &format!("`{inputs}` of {what}")));

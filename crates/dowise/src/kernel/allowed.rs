@@ -1,13 +1,13 @@
 //! Draws an allowed intervention without listing them.
 
-use super::{mix, scale};
+use super::{scale, splitmix64};
 use crate::Space;
-use crate::world::{Action, Forbid, Interventions, Setting};
+use crate::world::{Action, Forbid, Interventions, LeverRule};
 
-/// Draws before one stops hoping for an intervention that is not forbidden.
+/// Draws after which an allowed intervention is searched for instead.
 const MOST_DRAWS: usize = 256;
 
-/// An allowed intervention of a state, every one with the same probability as `random` runs over its range.
+/// An allowed intervention of a state, uniform over the allowed ones if `random` is uniform.
 ///
 /// Draws by rank; where combinations are forbidden, ranks are redrawn until an allowed one comes up. Where hardly any is
 /// allowed, the first one after the last draw is taken, lever by lever.
@@ -22,21 +22,23 @@ pub(crate) fn any_allowed(all: &Interventions, states: &Space, state: usize, ran
         if !all.is_forbidden(&digits, action) {
             return action;
         }
-        drawn = mix(drawn);
+        drawn = splitmix64(drawn);
         action = all.nth(scale(drawn, all.count()));
     }
-    if let Setting::List(list) = all.setting() {
+    if let LeverRule::List(list) = all.lever_rule() {
         let from = scale(drawn, all.count()) as usize;
         let mut around = list[from..].iter().chain(&list[..from]);
-        return *around.find(|&&a| !all.is_forbidden(&digits, a)).expect("every state has an allowed intervention");
+        return *around
+            .find(|&&a| !all.is_forbidden(&digits, a))
+            .expect("invariant: every state has an allowed intervention");
     }
     let active = all.forbid().iter().filter(|rule| rule.when.iter().all(|(f, values)| values[digits[*f]])).collect();
     let mut levers = all.levers(action);
-    assert!(next_allowed(all, &active, &mut levers, 0), "every state has an allowed intervention");
+    assert!(next_allowed(all, &active, &mut levers, 0), "invariant: every state has an allowed intervention");
     all.action(&levers)
 }
 
-/// Changes the levers from this one on, as little as need be, so that no rule matches; `false` if none of them can be.
+/// Changes the levers from `lever` on so that no forbidden combination matches; `false` if there is no such change.
 ///
 /// Levers that were set stay set, those that were left alone stay so: their number is allowed already.
 fn next_allowed(all: &Interventions, active: &Vec<&Forbid>, levers: &mut [Option<usize>], lever: usize) -> bool {
@@ -58,7 +60,7 @@ fn next_allowed(all: &Interventions, active: &Vec<&Forbid>, levers: &mut [Option
         }
     }
     levers[lever] = None;
-    if !matches!(all.setting(), Setting::All) && next_allowed(all, active, levers, lever + 1) {
+    if !matches!(all.lever_rule(), LeverRule::All) && next_allowed(all, active, levers, lever + 1) {
         return true;
     }
     levers[lever] = Some(drawn);

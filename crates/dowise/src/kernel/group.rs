@@ -1,9 +1,9 @@
 //! One group of levers and key variables: its settings, and what each setting sets off.
 
 use super::KernelError;
-use super::choices::{Choices, row_space};
 use super::elimination::{MAX_ENTRIES, TooLarge};
 use super::groups::GroupShape;
+use super::lever_values::{LeverValues, row_space};
 use super::prune::{Setting, prune};
 use super::tabulate::{tabulate, total_radius};
 use crate::Space;
@@ -22,7 +22,7 @@ pub(crate) struct Group {
     prob: Vec<f64>,
     /// For each row the settings worth looking at, or all of them.
     kept: Vec<Option<Kept>>,
-    /// How far `prob` may be off, `[row][setting]`; empty if it is exact.
+    /// Total-variation radius of the confidence set around `prob`, `[row][setting]`; empty if `prob` is exact.
     radius: Vec<f64>,
 }
 
@@ -61,18 +61,19 @@ impl Group {
             entries: e.entries,
         };
         let state_space = row_space(world, &shape);
-        let cause_space = Space::new(&world.sizes(&shape.causes)).expect("no larger than the cause space");
-        let choices = Choices::new(world.interventions(), &shape.levers).map_err(too_large)?;
-        let entries = state_space.len().checked_mul(cause_space.len()).and_then(|n| n.checked_mul(choices.len()));
+        let cause_space =
+            Space::new(&world.sizes(&shape.causes)).expect("invariant: a group has no more causes than its world");
+        let lever_values = LeverValues::new(world.interventions(), &shape.levers).map_err(too_large)?;
+        let entries = state_space.len().checked_mul(cause_space.len()).and_then(|n| n.checked_mul(lever_values.len()));
         if entries.is_none_or(|n| n > MAX_ENTRIES) {
             return Err(too_large(TooLarge { entries }));
         }
-        let prob = tabulate(world, &shape, tables, &state_space, &cause_space, &choices).map_err(too_large)?;
-        let settings: Vec<Setting> = (0..choices.len())
+        let prob = tabulate(world, &shape, tables, &state_space, &cause_space, &lever_values).map_err(too_large)?;
+        let settings: Vec<Setting> = (0..lever_values.len())
             .map(|i| {
                 let all = world.interventions();
                 let levers = shape.levers.iter().enumerate();
-                let set = levers.filter_map(|(p, &lever)| choices.value(i, p).map(|v| (lever, v)));
+                let set = levers.filter_map(|(p, &lever)| lever_values.value(i, p).map(|v| (lever, v)));
                 Setting {
                     part: set.clone().map(|(lever, v)| all.part(lever, Some(v))).sum(),
                     cost: set.clone().map(|(lever, v)| all.costs().get(lever).map_or(0.0, |c| c[v])).sum(),
@@ -82,14 +83,14 @@ impl Group {
             })
             .collect();
         let radius = radii.map_or(Vec::new(), |(radii, sign)| {
-            let mut radius = total_radius(world, &shape, radii, &state_space, &choices);
+            let mut radius = total_radius(world, &shape, radii, &state_space, &lever_values);
             radius.iter_mut().for_each(|r| *r *= sign);
             radius
         });
         let row_of_state = rows_of_states(world.state_space(), &shape.state, &state_space);
         let mut group = Group { shape, cause_space, settings, row_of_state, prob, kept: Vec::new(), radius };
         group.kept = (0..state_space.len())
-            .map(|row| group.prune_row(world, &state_space, row, &choices, limited, work))
+            .map(|row| group.prune_row(world, &state_space, row, &lever_values, limited, work))
             .collect();
         Ok(group)
     }
@@ -106,12 +107,12 @@ impl Group {
         self.prob[(row * self.n_causes() + cause) * self.settings.len() + setting]
     }
 
-    /// How far the distribution of a setting may be off (total variation).
+    /// Total-variation radius of the confidence set around a setting's distribution.
     pub(crate) fn radius(&self, row: usize, setting: usize) -> f64 {
         self.radius.get(row * self.settings.len() + setting).copied().unwrap_or(0.0)
     }
 
-    /// What a setting adds by itself: its cost, less what being off by its radius could gain where losses differ by `spread`.
+    /// A setting's cost, less what the best member of its confidence set gains where losses differ by at most `spread`.
     pub(crate) fn own(&self, row: usize, setting: usize, spread: f64) -> f64 {
         self.settings[setting].cost - spread * self.radius(row, setting)
     }
@@ -134,7 +135,9 @@ impl Group {
     /// The setting that is this group's part of an intervention.
     pub(crate) fn setting_of(&self, all: &Interventions, action: Action) -> usize {
         let part = self.shape.levers.iter().map(|&lever| all.part(lever, all.lever(action, lever))).sum::<u64>();
-        self.settings.binary_search_by_key(&part, |s| s.part).expect("an allowed intervention")
+        self.settings
+            .binary_search_by_key(&part, |s| s.part)
+            .expect("invariant: every allowed intervention has a setting in each group")
     }
 
     /// Which settings of a row are worth looking at; `None` if all are.
@@ -143,13 +146,13 @@ impl Group {
         world: &World,
         state_space: &Space,
         row: usize,
-        choices: &Choices,
+        lever_values: &LeverValues,
         limited: bool,
         work: &mut i64,
     ) -> Option<Kept> {
         let digits = state_space.digits(row);
         let place = |list: &[usize], of: usize| list.iter().position(|x| *x == of);
-        // Few rules hold in any one state where each names its own, so they are looked up once.
+        // Most rules name a state, so the few that hold in this row are selected once.
         let rules: Vec<&Forbid> = (world.interventions().forbid().iter())
             .filter(|rule| rule.levers.iter().all(|(lever, _)| self.shape.levers.contains(lever)))
             .filter(|rule| {
@@ -160,14 +163,14 @@ impl Group {
         let forbidden = |i: usize| {
             rules.iter().any(|rule| {
                 rule.levers.iter().all(|(lever, values)| {
-                    place(&self.shape.levers, *lever).and_then(|p| choices.value(i, p)).is_some_and(|v| values[v])
+                    place(&self.shape.levers, *lever).and_then(|p| lever_values.value(i, p)).is_some_and(|v| values[v])
                 })
             })
         };
-        let allowed: Vec<u32> = (0..choices.len()).filter(|&i| !forbidden(i)).map(|i| i as u32).collect();
+        let allowed: Vec<u32> = (0..lever_values.len()).filter(|&i| !forbidden(i)).map(|i| i as u32).collect();
         let n = self.settings.len();
         let block = &self.prob[row * self.n_causes() * n..(row + 1) * self.n_causes() * n];
-        // What may be off cannot be compared by its middle alone, so nothing is dropped then.
+        // Settings with confidence sets cannot be compared by their centres alone, so none is dropped.
         let settings = if self.is_exact() {
             prune(&allowed, &self.settings, block, self.n_causes(), limited, work)
         } else {
@@ -182,9 +185,9 @@ impl Group {
     }
 }
 
-/// What combinations forbidden across groups make of a setting; settings in which these agree can stand in for each other.
+/// Which combinations forbidden across groups a setting takes part in; settings with equal signatures can replace each other.
 ///
-/// One bit for each rule whose levers in this group are all set as it forbids; for very many rules the levers themselves.
+/// One bit for each rule whose levers in this group are all set as it forbids; beyond 64 rules the levers themselves.
 fn signature(
     all: &Interventions,
     cross: &[Forbid],

@@ -1,6 +1,6 @@
 //! Splits key variables into groups that share no lever, hidden variable or edge, so each can be treated alone.
 
-use crate::world::{Kind, Setting, VarId, World};
+use crate::world::{Kind, LeverRule, VarId, World};
 
 /// Levers and cause variables that belong together, and what decides them.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,7 +21,7 @@ pub(crate) struct GroupShape {
 pub(crate) fn groups(world: &World) -> Vec<GroupShape> {
     let causes = acting(world);
     let needed = needed_mechanisms(world, &causes);
-    let may_be_left = !matches!(world.interventions().setting(), Setting::All);
+    let may_be_left = !matches!(world.interventions().lever_rule(), LeverRule::All);
     let n = world.variables().len();
     let mut union = Union { parent: (0..n).collect() };
     for &m in &needed {
@@ -31,7 +31,7 @@ pub(crate) fn groups(world: &World) -> Vec<GroupShape> {
             nodes.for_each(|id| union.join(first.ix(), id.ix()));
         }
     }
-    if matches!(world.interventions().setting(), Setting::List(_)) {
+    if matches!(world.interventions().lever_rule(), LeverRule::List(_)) {
         let mut all = causes.iter().chain(world.levers());
         if let Some(first) = all.next() {
             all.for_each(|id| union.join(first.ix(), id.ix()));
@@ -55,7 +55,7 @@ pub(crate) fn groups(world: &World) -> Vec<GroupShape> {
     for &m in &needed {
         let mechanism = &world.mechanisms()[m];
         let root = union.root(mechanism.children[0].ix());
-        let g = roots.iter().position(|&r| r == root).expect("a needed mechanism leads to a cause variable");
+        let g = roots.iter().position(|&r| r == root).expect("invariant: a needed mechanism leads to a cause variable");
         out[g].mechanisms.push(m);
         for id in &mechanism.parents {
             if let Some(i) = world.state().iter().position(|s| s == id) {
@@ -109,7 +109,7 @@ fn needed_mechanisms(world: &World, causes: &[VarId]) -> Vec<usize> {
     // Parents come before children, so one pass from the end sees every child first.
     for (m, mechanism) in world.mechanisms().iter().enumerate().rev() {
         let lever = mechanism.children.iter().all(|&id| world.variable(id).kind == Kind::Lever);
-        if lever && matches!(world.interventions().setting(), Setting::All) {
+        if lever && matches!(world.interventions().lever_rule(), LeverRule::All) {
             continue;
         }
         if mechanism.children.iter().any(|id| wanted[id.ix()]) {

@@ -2,16 +2,16 @@
 
 mod allowed;
 mod anchor;
-mod choices;
 mod elimination;
 mod group;
 pub(crate) mod groups;
+mod lever_values;
 mod prune;
 mod search;
 mod tabulate;
 
 use crate::Space;
-use crate::world::{Action, Forbid, Interventions, Setting, VarId, World};
+use crate::world::{Action, Forbid, Interventions, LeverRule, VarId, World};
 
 pub(crate) use allowed::any_allowed;
 pub(crate) use anchor::Anchor;
@@ -61,7 +61,7 @@ impl CauseSpace {
 
     fn of_groups(world: &World, shapes: &[groups::GroupShape]) -> CauseSpace {
         let variables: Vec<VarId> = shapes.iter().flat_map(|g| g.causes.iter().copied()).collect();
-        let space = Space::new(&world.sizes(&variables)).expect("a world's causes were counted when it was made");
+        let space = Space::new(&world.sizes(&variables)).expect("invariant: a world's causes are countable");
         CauseSpace { variables, space }
     }
 
@@ -81,13 +81,14 @@ impl CauseSpace {
         self.space.digit(cause, position)
     }
 
-    /// The cause that the values of all variables (by [`VarId`]) amount to.
+    /// The cause that the values of all variables (by [`VarId`]) determine.
     pub fn of_values(&self, values: &[u32]) -> usize {
         let digits = self.variables.iter().map(|id| values[id.ix()] as usize);
         digits.zip(self.space.strides()).map(|(d, stride)| d * stride).sum()
     }
 
-    /// The same where some values are `missing`: these count as the first value, and their positions are given as bits.
+    /// As [`CauseSpace::of_values`] where some values are `missing`: each counts as the first value, and a bit at its
+    /// position is set in the second number.
     pub(crate) fn of_seen(&self, values: &[u32], missing: u32) -> (usize, u64) {
         let (mut cause, mut not_seen) = (0, 0u64);
         for (p, (id, stride)) in self.variables.iter().zip(self.space.strides()).enumerate() {
@@ -102,8 +103,8 @@ impl CauseSpace {
 
 /// How likely each intervention sets off each cause in each state, and which interventions are allowed there.
 ///
-/// Causes are numbered as in [`CauseSpace`]. A *group* holds key variables tied to each other by a lever, hidden variable or edge, and
-/// P(c | s, do(a)) = Π_g P(c_g | s, do(a_g)).
+/// Causes are numbered as in [`CauseSpace`]. A *group* holds key variables tied to each other by a lever, hidden variable
+/// or edge, and P(c | s, do(a)) = Π_g P(c_g | s, do(a_g)).
 ///
 /// # Cost
 /// Memory: for each group, (values of its state factors) × (settings of its levers) × (values of its causes).
@@ -115,13 +116,13 @@ pub struct Kernel {
     groups: Vec<Group>,
     /// Forbidden combinations that involve levers of more than one group.
     cross: Vec<Forbid>,
-    /// At most so many levers may be set, if that binds across groups.
+    /// The greatest number of levers that an intervention may set, where the limit binds across groups.
     limit: Option<usize>,
     /// Whether any lever costs anything.
     has_costs: bool,
 }
 
-/// Multiplications that finding the corners of what groups can do may take: about a tenth of a second.
+/// Multiplications that pruning may take: about a tenth of a second.
 const PRUNING: i64 = 200_000_000;
 
 impl Kernel {
@@ -131,10 +132,11 @@ impl Kernel {
         Kernel::pruned(world, &tables, None, PRUNING)
     }
 
-    /// The kernel with these numbers in place of the world's mechanisms, and how far each row of each mechanism may be off
-    /// (in total variation; an empty list: exact), times 1 if that is to be taken at its best, −1 at its worst.
+    /// The kernel with these tables in place of the world's mechanisms. `radii` has the total-variation radius of the
+    /// confidence set of each row of each mechanism (an empty list: the mechanism is exact), and 1 to plan with the best
+    /// member of the sets, −1 to plan with the worst.
     ///
-    /// Such kernels are used for an episode or two, so only what is found by sorting is pruned.
+    /// Such kernels are used for an episode or two, so only settings that sorting finds unnecessary are pruned.
     pub(crate) fn with_tables(
         world: &World,
         tables: &[Option<&[f64]>],
@@ -143,7 +145,7 @@ impl Kernel {
         Kernel::pruned(world, tables, radii, 0)
     }
 
-    /// The kernel, with so many multiplications spent on finding out which settings are ever needed.
+    /// The kernel, pruned with at most `work` multiplications.
     fn pruned(
         world: &World,
         tables: &[Option<&[f64]>],
@@ -168,9 +170,9 @@ impl Kernel {
             .filter(|rule| shapes.iter().all(|g| rule.levers.iter().any(|(lever, _)| !g.levers.contains(lever))))
             .cloned()
             .collect();
-        let limit = match interventions.setting() {
-            Setting::AtMost(k) if *k < interventions.n_levers() && shapes.len() > 1 => Some(*k),
-            _ => None,
+        let limit = match interventions.lever_rule() {
+            LeverRule::AtMost(k) if *k < interventions.n_levers() && shapes.len() > 1 => Some(*k),
+            LeverRule::All | LeverRule::AtMost(_) | LeverRule::List(_) => None,
         };
         let groups = shapes
             .into_iter()
@@ -182,7 +184,7 @@ impl Kernel {
 
     /// Bytes that the kernel of a world takes at most, known before anything is computed.
     pub fn bytes(world: &World) -> u128 {
-        choices::total_bytes(world, &groups::groups(world))
+        lever_values::total_bytes(world, &groups::groups(world))
     }
 
     /// Whether any lever costs anything.
@@ -239,7 +241,7 @@ impl Kernel {
         }
     }
 
-    /// How far the distribution of an intervention may be off in a state (total variation); nothing where it is known.
+    /// Total-variation radius of the confidence set around an intervention's distribution in a state; 0 where it is known.
     pub(crate) fn radius(&self, state: usize, action: Action) -> f64 {
         let of = |g: &Group| g.radius(g.row_of(state), g.setting_of(&self.interventions, action));
         self.groups.iter().map(of).sum()
@@ -276,8 +278,8 @@ pub(crate) fn scale(random: u64, n: u64) -> u64 {
     ((u128::from(random) * u128::from(n)) >> 64) as u64
 }
 
-/// A well-mixed function of a number (the finaliser of SplitMix64): random numbers without a state to carry along.
-pub(crate) fn mix(x: u64) -> u64 {
+/// The output function of SplitMix64: a hash of 64 bits, for random numbers without a generator's state.
+pub(crate) fn splitmix64(x: u64) -> u64 {
     let mut z = x.wrapping_add(0x9e37_79b9_7f4a_7c15);
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);

@@ -1,10 +1,10 @@
-//! P(causes | state factors, settings) of one group, by elimination, and how far it may be off.
+//! P(causes | state factors, settings) of one group, by elimination, and the radius of its confidence set.
 
 use std::collections::BTreeMap;
 
-use super::choices::Choices;
 use super::elimination::{Node, Potential, TooLarge, eliminate};
 use super::groups::GroupShape;
+use super::lever_values::LeverValues;
 use crate::Space;
 use crate::world::{VarId, World};
 
@@ -18,14 +18,14 @@ pub(super) fn tabulate(
     tables: &[Option<&[f64]>],
     state_space: &Space,
     cause_space: &Space,
-    choices: &Choices,
+    lever_values: &LeverValues,
 ) -> Result<Vec<f64>, TooLarge> {
     let mut by_pattern: BTreeMap<u64, Vec<usize>> = BTreeMap::new();
-    for i in 0..choices.len() {
-        by_pattern.entry(choices.is_set(i)).or_default().push(i);
+    for i in 0..lever_values.len() {
+        by_pattern.entry(lever_values.is_set(i)).or_default().push(i);
     }
     let n_variables = world.variables().len();
-    let mut prob = vec![0.0; state_space.len() * cause_space.len() * choices.len()];
+    let mut prob = vec![0.0; state_space.len() * cause_space.len() * lever_values.len()];
     for (is_set, members) in by_pattern {
         let set: Vec<usize> = (0..shape.levers.len()).filter(|p| is_set >> p & 1 == 1).collect();
         let set_ids: Vec<VarId> = set.iter().map(|&p| world.levers()[shape.levers[p]]).collect();
@@ -39,11 +39,11 @@ pub(super) fn tabulate(
                 Potential {
                     sizes: world.sizes(&nodes),
                     nodes: nodes.iter().map(|id| id.ix()).collect(),
-                    data: tables[m].expect("checked by the caller").to_vec(),
+                    data: tables[m].expect("invariant: every mechanism of a group has a table").to_vec(),
                 }
             })
             .collect();
-        // A lever that is itself a cause appears twice: as what was set (or decided itself) and as what was set off.
+        // A lever that is itself a cause appears twice: as the value that was set (or drawn from its mechanism) and as the cause.
         let cause_node =
             |id: &VarId| -> Node { if world.levers().contains(id) { n_variables + id.ix() } else { id.ix() } };
         for id in shape.causes.iter().filter(|id| world.levers().contains(id)) {
@@ -57,12 +57,15 @@ pub(super) fn tabulate(
         keep.extend(shape.causes.iter().map(|id| axis(cause_node(id), *id)));
         keep.extend(set_ids.iter().map(|&id| axis(id.ix(), id)));
         let result = eliminate(potentials, &keep)?;
-        let combos = Space::new(&world.sizes(&set_ids)).expect("part of the result");
+        let combos = Space::new(&world.sizes(&set_ids)).expect("invariant: the set levers are axes of the result");
         let combo = |i: usize| -> usize {
-            set.iter().zip(combos.strides()).map(|(&p, s)| choices.value(i, p).expect("set") * s).sum()
+            set.iter()
+                .zip(combos.strides())
+                .map(|(&p, s)| lever_values.value(i, p).expect("invariant: every lever of the pattern is set") * s)
+                .sum()
         };
         let places: Vec<(usize, usize)> = members.iter().map(|&i| (i, combo(i))).collect();
-        let blocks = prob.chunks_exact_mut(choices.len()).zip(result.data.chunks_exact(combos.len()));
+        let blocks = prob.chunks_exact_mut(lever_values.len()).zip(result.data.chunks_exact(combos.len()));
         for (settings, combos) in blocks {
             places.iter().for_each(|&(i, combo)| settings[i] = combos[combo]);
         }
@@ -70,23 +73,23 @@ pub(super) fn tabulate(
     Ok(prob)
 }
 
-/// Sum over a group's mechanisms of how far each may be off, `[row][setting]`. Parents that a setting leaves open (key and
-/// hidden variables, levers left alone) are taken at their worst.
+/// Sum of the radii of a group's mechanisms, `[row][setting]`: the greatest over parents that a setting leaves open (key
+/// and hidden variables, levers left alone).
 pub(super) fn total_radius(
     world: &World,
     shape: &GroupShape,
     radii: &[Vec<f64>],
     state_space: &Space,
-    choices: &Choices,
+    lever_values: &LeverValues,
 ) -> Vec<f64> {
-    let mut total = vec![0.0; state_space.len() * choices.len()];
+    let mut total = vec![0.0; state_space.len() * lever_values.len()];
     for &m in shape.mechanisms.iter().filter(|&&m| !radii[m].is_empty()) {
         let mechanism = &world.mechanisms()[m];
-        let parents = Space::new(&world.sizes(&mechanism.parents)).expect("counted when the world was made");
+        let parents = Space::new(&world.sizes(&mechanism.parents)).expect("invariant: a world's tables are countable");
         let place = |id: &VarId| shape.levers.iter().position(|&l| world.levers()[l] == *id);
         for row in 0..state_space.len() {
-            for i in 0..choices.len() {
-                if mechanism.children.iter().any(|id| place(id).is_some_and(|p| choices.value(i, p).is_some())) {
+            for i in 0..lever_values.len() {
+                if mechanism.children.iter().any(|id| place(id).is_some_and(|p| lever_values.value(i, p).is_some())) {
                     continue;
                 }
                 let fixed: Vec<Option<usize>> = mechanism
@@ -94,7 +97,7 @@ pub(super) fn total_radius(
                     .iter()
                     .map(|id| match shape.state.iter().position(|&f| world.state()[f] == *id) {
                         Some(p) => Some(state_space.digit(row, p)),
-                        None => place(id).and_then(|p| choices.value(i, p)),
+                        None => place(id).and_then(|p| lever_values.value(i, p)),
                     })
                     .collect();
                 let fits =
@@ -105,7 +108,7 @@ pub(super) fn total_radius(
                 } else {
                     radii[m][parents.index(&fixed.iter().flatten().copied().collect::<Vec<_>>())]
                 };
-                total[row * choices.len() + i] += worst;
+                total[row * lever_values.len() + i] += worst;
             }
         }
     }

@@ -86,7 +86,7 @@ impl Preset {
         self.about
     }
 
-    /// Its options, for so many episodes and a seed.
+    /// Its options for a number of episodes and a seed.
     ///
     /// The UCBVI family is optimistic over confidence sets, which need no scale; set [`Options::estimate`] for the widths of
     /// the literature, or use [`Preset::paper_options`] for the paper's own.

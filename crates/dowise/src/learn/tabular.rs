@@ -13,7 +13,7 @@ use super::options::{Cap, Estimate, Options, Schedule};
 use super::selector::Selector;
 use super::view::View;
 use super::{Knowledge, Plans};
-use crate::kernel::{Kernel, mix};
+use crate::kernel::{Kernel, splitmix64};
 use crate::plan::{Buffers, Chooser, Lookahead, Plan, TIE_TOLERANCE, Ties, backward_induction};
 use crate::world::Action;
 
@@ -94,13 +94,13 @@ impl Tabular {
     }
 
     fn ties(&self, episode: u64) -> Ties {
-        Ties::Seeded(mix(self.options.seed ^ mix(episode)))
+        Ties::Seeded(splitmix64(self.options.seed ^ splitmix64(episode)))
     }
 
     /// Brings belief and kernel up to date with what was seen; samples are those of an episode.
     pub(crate) fn refresh(&mut self, episode: u64) -> LearnResult<()> {
-        let seed = mix(self.options.seed ^ mix(episode ^ 0x726f_7773));
-        let mut rng = ChaCha8Rng::seed_from_u64(mix(self.options.seed ^ 0x706f_7374));
+        let seed = splitmix64(self.options.seed ^ splitmix64(episode ^ 0x726f_7773));
+        let mut rng = ChaCha8Rng::seed_from_u64(splitmix64(self.options.seed ^ 0x706f_7374));
         rng.set_stream(episode);
         self.belief.update(&self.evidence, seed, &mut rng);
         if let Some(selector) = self.belief.selector(&self.evidence, &mut rng)? {
@@ -117,7 +117,7 @@ impl Tabular {
         self.belief.look_at(stage, state, next, q);
         let cap = self.belief.caps()[stage];
         q.iter_mut().for_each(|q| *q = cap - *q);
-        let tie = Ties::Seeded(mix(self.options.seed ^ mix(episode))).at(stage, state);
+        let tie = Ties::Seeded(splitmix64(self.options.seed ^ splitmix64(episode))).at(stage, state);
         let (loss, action) = self.selector.best(state, q, self.tolerance, tie, &mut self.buffers.scratch);
         (cap - loss, action)
     }
@@ -128,7 +128,7 @@ impl Tabular {
         terms.monotone = false;
         let mut belief = Belief::new(&self.evidence, reading, terms);
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
-        belief.update(&self.evidence, mix(seed), &mut rng);
+        belief.update(&self.evidence, splitmix64(seed), &mut rng);
         let selector = match belief.selector(&self.evidence, &mut rng)? {
             Some(selector) => selector,
             None => self.selector.clone(),

@@ -17,7 +17,7 @@ impl<'a> Basis<'a> {
     /// The dimension was found small enough by the caller.
     pub(super) fn new(world: &World, map: &'a FeatureMap) -> Basis<'a> {
         let strides = |scope: &[VarId]| {
-            let space = Space::new(&world.sizes(scope)).expect("counted by the caller");
+            let space = Space::new(&world.sizes(scope)).expect("invariant: the dimension was found small enough");
             (scope.iter().copied().zip(space.strides().iter().copied()).collect::<Vec<_>>(), space.len())
         };
         match map {
@@ -42,7 +42,7 @@ impl<'a> Basis<'a> {
                 let sizes = world.sizes(scope);
                 let one = sizes.iter().map(|&n| (0..n).map(|v| bumps(v, n, *centres, *width)).collect()).collect();
                 let grid: Vec<usize> = sizes.iter().map(|n| *n.min(centres)).collect();
-                let grid = Space::new(&grid).expect("counted by the caller");
+                let grid = Space::new(&grid).expect("invariant: the dimension was found small enough");
                 let terms = (0..grid.len()).map(|i| grid.digits(i)).collect();
                 Basis::Products { scope: scope.clone(), one, terms, scale: 1.0 }
             }

@@ -61,7 +61,7 @@ impl Design {
             met: Met::default(),
             range,
             lambda,
-            factor: Cholesky::new(gram.clone()).expect("λ is above 0"),
+            factor: Cholesky::new(gram.clone()).expect("invariant: λI with λ > 0 is positive definite"),
             gram,
             next: DMatrix::zeros(d, n_states),
             reward: DVector::zeros(d),

@@ -48,10 +48,10 @@ pub enum FeatureError {
         /// Greatest length anywhere.
         longest: f64,
     },
-    /// A setting of a basis that makes no sense.
+    /// An option of a basis outside its range.
     #[error("{name} = {value}: {expected}")]
-    Setting {
-        /// The setting.
+    Option {
+        /// The option.
         name: &'static str,
         /// What was given.
         value: f64,

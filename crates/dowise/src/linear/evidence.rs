@@ -92,11 +92,12 @@ impl Met {
     }
 
     pub(super) fn fingerprint(&self) -> u64 {
-        use crate::kernel::mix;
-        let next = self
-            .next
-            .iter()
-            .fold(0, |h, (&(c, s), &n)| mix(h ^ u64::from(c) << 32 ^ mix(u64::from(s) << 32 ^ u64::from(n))));
-        self.paid.iter().fold(next, |h, (&c, &p)| mix(h ^ mix(u64::from(c) ^ (p as u64) ^ mix((p >> 64) as u64))))
+        use crate::kernel::splitmix64;
+        let next = self.next.iter().fold(0, |h, (&(c, s), &n)| {
+            splitmix64(h ^ u64::from(c) << 32 ^ splitmix64(u64::from(s) << 32 ^ u64::from(n)))
+        });
+        self.paid.iter().fold(next, |h, (&c, &p)| {
+            splitmix64(h ^ splitmix64(u64::from(c) ^ (p as u64) ^ splitmix64((p >> 64) as u64)))
+        })
     }
 }

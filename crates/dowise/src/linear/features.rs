@@ -58,13 +58,16 @@ impl Features {
     /// # Cost
     /// O(S · Z · d) time and memory, found to fit before anything is allocated.
     pub fn new(world: &World, map: &FeatureMap) -> Result<Features, FeatureError> {
-        let bad = |name, value, expected| Err(FeatureError::Setting { name, value, expected });
+        let bad = |name, value, expected| Err(FeatureError::Option { name, value, expected });
         match *map {
             FeatureMap::Radial { centres: 0, .. } => return bad("centres", 0.0, "at least one bump for each variable"),
             FeatureMap::Radial { width, .. } if !(width.is_finite() && width > 0.0) => {
                 return bad("width", width, "the width of a bump is a number above 0");
             }
-            _ => {}
+            FeatureMap::Indicators { .. }
+            | FeatureMap::Polynomial { .. }
+            | FeatureMap::Radial { .. }
+            | FeatureMap::Table { .. } => {}
         }
         let dimension = fits(world, map.dimension(world))?;
         let basis = Basis::new(world, map);
@@ -89,7 +92,13 @@ impl Features {
         let causes = CauseSpace::new(world);
         let order = world.cause_variables();
         // Causes are numbered group by group; the caller knows them in the order of the file.
-        let position = |id| causes.variables().iter().position(|v| *v == id).expect("the same variables");
+        let position = |id| {
+            causes
+                .variables()
+                .iter()
+                .position(|v| *v == id)
+                .expect("invariant: features and causes have the same variables")
+        };
         let places: Vec<usize> = order.iter().map(|&id| position(id)).collect();
         let (n_states, n_causes) = (world.n_states(), causes.len());
         let mut rows = vec![0.0; n_states * n_causes * dimension];

@@ -64,7 +64,7 @@ pub(super) fn measure(features: &Features, world: &World) -> Option<Misspecifica
     let svd = phi.clone().svd(true, true);
     let cut = RANK_TOLERANCE * svd.singular_values.max();
     let rank = svd.rank(cut);
-    let weights = svd.solve(&truth, cut).expect("both sides were asked for");
+    let weights = svd.solve(&truth, cut).expect("invariant: the SVD has both of its sides");
     let off = (truth - phi * &weights).abs();
     let (transition, reward) = off.columns_range_pair(0..n_states, n_states..n_states + 1);
     let variation_max = transition.row_iter().map(|row| row.sum() / 2.0).fold(0.0, f64::max);
@@ -89,7 +89,7 @@ fn truth(world: &World, cells: usize) -> DMatrix<f64> {
     let states = world.state_space();
     let mut out = DMatrix::from_element(cells, n_states + 1, 1.0);
     for (factor, m) in world.transitions().iter().enumerate() {
-        let table = m.table.as_deref().expect("checked by the caller");
+        let table = m.table.as_deref().expect("invariant: every transition is known here");
         let n_values = world.variable(m.children[0]).size();
         let scope = state_scope(world, &m.parents);
         let rows = rows_by_cause(world, &m.parents, &scope, &causes);

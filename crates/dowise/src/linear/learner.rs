@@ -10,7 +10,7 @@ use super::features::Features;
 use super::model::{LinearModel, Sizes};
 use super::options::{Beta, FeatureChoice, LinearOptions, Regression, Rewards, Switching};
 use super::{MOST_BYTES, options::LinearEstimate};
-use crate::kernel::{CauseSpace, Kernel, mix};
+use crate::kernel::{CauseSpace, Kernel, splitmix64};
 use crate::learn::{
     ActionList, Agent, Cap, EvidenceError, Knowledge, MISSING, MOST_ACTIONS, Observation, Plans, Selector,
 };
@@ -222,7 +222,7 @@ impl LinearLearner {
 
     /// A number for exactly what it has seen, whatever the order.
     fn fingerprint(&self) -> u64 {
-        self.model.designs.iter().fold(0, |h, design| mix(h ^ design.met.fingerprint()))
+        self.model.designs.iter().fold(0, |h, design| splitmix64(h ^ design.met.fingerprint()))
     }
 
     /// β at a stage (from 0), as it is now.
@@ -276,10 +276,10 @@ impl Plans for LinearLearner {
         }
         let seed = self.model.options.seed;
         if self.model.options.estimate == LinearEstimate::Sampled {
-            self.model.rng = ChaCha8Rng::seed_from_u64(mix(seed ^ 0x6c69_6e65));
+            self.model.rng = ChaCha8Rng::seed_from_u64(splitmix64(seed ^ 0x6c69_6e65));
             self.model.rng.set_stream(episode);
         }
-        let ties = Ties::Seeded(mix(seed ^ mix(episode)));
+        let ties = Ties::Seeded(splitmix64(seed ^ splitmix64(episode)));
         let (model, selector) = (&mut self.model, &self.selector);
         backward_induction(model, selector, self.tolerance, ties, &mut self.buffers, &mut self.plan);
         self.model.designs.iter_mut().for_each(|d| d.mark_planned());

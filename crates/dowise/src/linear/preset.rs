@@ -10,8 +10,16 @@ use crate::world::nearest;
 /// A linear learner by name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LinearPreset {
+    kind: LinearKind,
     name: &'static str,
     about: &'static str,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum LinearKind {
+    Published,
+    OnCauses,
+    SampledOnCauses,
 }
 
 /// A name that stands for no linear learner.
@@ -26,11 +34,20 @@ pub struct UnknownLinearPreset {
 
 pub(crate) const LINEAR: [LinearPreset; 3] = [
     LinearPreset {
+        kind: LinearKind::Published,
         name: "lsvi-ucb",
         about: "ridge regression on the features of interventions, as published (Jin et al. 2019)",
     },
-    LinearPreset { name: "c-lsvi-ucb", about: "ridge regression on the features of the key variables observed (ours)" },
-    LinearPreset { name: "c-rlsvi", about: "the same with a random sample of the weights instead of a width" },
+    LinearPreset {
+        kind: LinearKind::OnCauses,
+        name: "c-lsvi-ucb",
+        about: "ridge regression on the features of the key variables observed (ours)",
+    },
+    LinearPreset {
+        kind: LinearKind::SampledOnCauses,
+        name: "c-rlsvi",
+        about: "the same with a random sample of the weights instead of a width",
+    },
 ];
 
 impl LinearPreset {
@@ -49,7 +66,7 @@ impl LinearPreset {
         self.about
     }
 
-    /// Its options, for so many episodes and a seed.
+    /// Its options for a number of episodes and a seed.
     ///
     /// `lsvi-ucb` is the published algorithm with λ = 1, c = 1, rewards regressed, and a design for each stage. Ours share
     /// one design between the stages, since the world does not change with them, and add rewards that are known.
@@ -63,10 +80,12 @@ impl LinearPreset {
             rewards: Rewards::Told,
             ..published.clone()
         };
-        match self.name {
-            "lsvi-ucb" => published,
-            "c-lsvi-ucb" => ours,
-            _ => LinearOptions { estimate: LinearEstimate::Sampled, beta: Beta::Deviation, ..ours },
+        match self.kind {
+            LinearKind::Published => published,
+            LinearKind::OnCauses => ours,
+            LinearKind::SampledOnCauses => {
+                LinearOptions { estimate: LinearEstimate::Sampled, beta: Beta::Deviation, ..ours }
+            }
         }
     }
 }

@@ -17,10 +17,10 @@ const GOOD_CHOICE: f64 = 1e-12;
 /// Share of the size of a value that rounding, at the scale of the greatest value, may take away from the usual recursion.
 const GOOD_VALUE: f64 = 1e-11;
 
-/// Whether the usual recursion's answer for a state is not good enough.
+/// Whether the usual recursion's choice or value in a state is not good enough at the scale of that state.
 ///
-/// `loss` is cap − q for every cause; `least` was found, and `action` chosen within the tolerance. States from which on
-/// nothing is paid and nothing costs anything need not be asked about.
+/// `loss` is cap − q for every cause, `least` the least expected loss, and `action` the intervention chosen within the
+/// tolerance. The caller skips states from which on all rewards and costs are 0.
 pub(super) fn is_doubtful(
     kernel: &Kernel,
     state: usize,
@@ -28,12 +28,12 @@ pub(super) fn is_doubtful(
     loss: &[f64],
     least: f64,
     action: Action,
-    buffers: &mut Parts,
+    decoded: &mut Decoded,
 ) -> bool {
     let value = (cap - least).abs();
     let cost = cost_of(kernel, action);
-    buffers.decode(kernel, action);
-    let chosen = buffers.expect(kernel, state, loss) + cost;
+    decoded.decode(kernel, action);
+    let chosen = decoded.expect(kernel, state, loss) + cost;
     let good = |size: f64| {
         chosen - least <= GOOD_CHOICE * size && f64::EPSILON * (cap.abs() + least.abs()) <= GOOD_VALUE * size
     };
@@ -41,28 +41,28 @@ pub(super) fn is_doubtful(
     if good(value) {
         return false;
     }
-    buffers.row.clear();
-    buffers.row.extend(loss.iter().map(|x| (cap - x).abs()));
-    let row = std::mem::take(&mut buffers.row);
-    let size = buffers.expect(kernel, state, &row) + cost.abs();
-    buffers.row = row;
+    decoded.row.clear();
+    decoded.row.extend(loss.iter().map(|x| (cap - x).abs()));
+    let row = std::mem::take(&mut decoded.row);
+    let size = decoded.expect(kernel, state, &row) + cost.abs();
+    decoded.row = row;
     !good(size)
 }
 
-/// What an intervention costs, without looking at any lever where nothing costs anything.
+/// Cost of an intervention; no lever is looked at in a world without costs.
 fn cost_of(kernel: &Kernel, action: Action) -> f64 {
     if kernel.has_costs() { kernel.interventions().cost(action) } else { 0.0 }
 }
 
-/// Parts of an intervention and buffers, kept from state to state.
+/// The intervention decoded last, group by group, with buffers that are used again for the next state.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Parts {
+pub(super) struct Decoded {
     settings: Vec<u32>,
     buffer: Vec<f64>,
     row: Vec<f64>,
 }
 
-impl Parts {
+impl Decoded {
     fn decode(&mut self, kernel: &Kernel, action: Action) {
         self.settings.clear();
         kernel.decode(action, &mut self.settings);
@@ -100,9 +100,9 @@ pub(super) fn plan(planner: &Planner, ties: Ties) -> Plan {
             .enumerate()
             .with_min_len(PARALLEL_STATES / 4)
             .for_each_init(
-                || (Scratch::default(), Parts::default()),
-                |(scratch, parts), (s, ((((q, sizes), v), size), a))| {
-                    (*v, *size, *a) = choose(kernel, s, q, sizes, rounding, ties.at(stage, s), scratch, parts);
+                || (Scratch::default(), Decoded::default()),
+                |(scratch, decoded), (s, ((((q, sizes), v), size), a))| {
+                    (*v, *size, *a) = choose(kernel, s, q, sizes, rounding, ties.at(stage, s), scratch, decoded);
                 },
             );
     }
@@ -118,18 +118,18 @@ fn choose(
     rounding: f64,
     tie: Tie,
     scratch: &mut Scratch,
-    parts: &mut Parts,
+    decoded: &mut Decoded,
 ) -> (f64, f64, Action) {
-    // First from zero, which is never further away than the values themselves are large.
+    // First measured from zero, so rounding is relative to the values themselves.
     q.iter_mut().for_each(|q| *q = -*q);
     let (least, first) = kernel.best(state, q, 0.0, Tie::First, scratch);
     let mean = cost_of(kernel, first) - least;
-    // Then from the q nearest to the best mean, so that equal values are equal to the bit.
+    // Then measured from the q nearest to the best mean, so that equal values are equal to the bit.
     let nearest = q.iter().map(|q| -q).min_by(|a, b| (a - mean).abs().total_cmp(&(b - mean).abs()));
-    let reference = nearest.expect("there is always a cause");
+    let reference = nearest.expect("invariant: there is at least one cause");
     q.iter_mut().for_each(|q| *q += reference);
-    parts.decode(kernel, first);
-    let size = parts.expect(kernel, state, sizes) + cost_of(kernel, first).abs();
+    decoded.decode(kernel, first);
+    let size = decoded.expect(kernel, state, sizes) + cost_of(kernel, first).abs();
     let (least, action) = kernel.best(state, q, rounding * size, tie, scratch);
     (reference - least, size, action)
 }

@@ -13,7 +13,7 @@ pub(crate) use truth::{rewards_by_cause, rows_by_cause, scope_strides, state_sco
 
 use rayon::prelude::*;
 
-use crate::kernel::{Anchor, Kernel, Scratch, Tie, mix};
+use crate::kernel::{Anchor, Kernel, Scratch, Tie, splitmix64};
 use crate::simd;
 use crate::world::Action;
 
@@ -93,7 +93,7 @@ impl Chooser for Kernel {
 pub enum Ties {
     /// The smallest intervention: levers left alone first, then values in the order of the file.
     ///
-    /// Only corners of what a group of levers can do are compared: an intervention that amounts to a mixture of others may
+    /// Only corners of what a group of levers can do are compared: an intervention whose distribution is a mixture of others' may
     /// tie with them and is passed over. Of interventions that do the same the smallest counts (where the number of levers
     /// is limited, of those that set the fewest levers).
     First,
@@ -105,7 +105,7 @@ impl Ties {
     pub(crate) fn at(self, stage: usize, state: usize) -> Tie {
         match self {
             Ties::First => Tie::First,
-            Ties::Seeded(seed) => Tie::Random(mix(mix(seed ^ ((stage as u64) << 48)) ^ state as u64)),
+            Ties::Seeded(seed) => Tie::Random(splitmix64(splitmix64(seed ^ ((stage as u64) << 48)) ^ state as u64)),
         }
     }
 }

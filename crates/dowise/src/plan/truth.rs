@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use super::careful::{self, Parts};
+use super::careful::{self, Decoded};
 use super::{Buffers, Contraction, Evaluator, Lookahead, Mean, Plan, TIE_TOLERANCE, Ties, backward_induction};
 use crate::Space;
 use crate::kernel::{CauseSpace, Kernel, KernelError};
@@ -46,7 +46,7 @@ pub enum PlanError {
         /// Entries needed.
         expected: usize,
     },
-    /// A policy that draws with numbers that are no probabilities.
+    /// A stochastic policy whose numbers are not probabilities.
     #[error(
         "at stage {stage} in state {state} the policy's probabilities are not numbers from 0 on that sum to 1 (sum {sum})"
     )]
@@ -72,7 +72,7 @@ pub enum PlanError {
         /// The value of its policy.
         worth: f64,
     },
-    /// A policy that does what is not allowed.
+    /// A policy with an intervention that is not allowed in its state.
     #[error("at stage {stage} in state {state} the policy's intervention is not allowed there")]
     PolicyNotAllowed {
         /// Stage, from 1.
@@ -82,7 +82,7 @@ pub enum PlanError {
     },
 }
 
-/// How far a plan's value may be from that of its policy, as a share of what went into it.
+/// How far a plan's value may be from that of its policy, as a share of the expected sum of absolute rewards and costs.
 const VERIFIED: f64 = 1e-9;
 
 /// Bytes that one plan may take.
@@ -140,7 +140,7 @@ impl Planner {
             .iter()
             .zip(&scopes)
             .map(|(m, scope)| {
-                let table = m.table.as_deref().expect("checked above");
+                let table = m.table.as_deref().expect("invariant: a planner is made only of known tables");
                 let n_values = world.variable(m.children[0]).size();
                 let rows = rows_by_cause(world, &m.parents, scope, kernel.causes());
                 let n_rows = rows.len() / n_causes;
@@ -258,7 +258,7 @@ impl Planner {
     fn first_not_allowed(&self, policy_hs: &[Action]) -> Option<usize> {
         let n = self.kernel.n_states();
         let anywhere = self.kernel.interventions().forbid().is_empty();
-        // Without rules what is allowed in one state is allowed in all, and policies repeat themselves.
+        // Without forbidden combinations an intervention is allowed in every state or in none, so each is checked once.
         let mut known = HashSet::new();
         let mut last = None;
         (0..policy_hs.len()).find(|&i| {
@@ -310,7 +310,7 @@ impl Planner {
 struct TrueLookahead<'a> {
     planner: &'a Planner,
     spare: Vec<f64>,
-    /// The states from which on nothing is paid, at the present stage.
+    /// For each state: whether every reward from the present stage on is 0.
     pays_nothing: Vec<bool>,
     /// Whether the choice in some state is not good enough at the scale of that state.
     doubt: AtomicBool,
@@ -324,7 +324,7 @@ impl TrueLookahead<'_> {
 
 thread_local! {
     /// Buffers of [`TrueLookahead::chosen`].
-    static PARTS: RefCell<Parts> = RefCell::default();
+    static DECODED: RefCell<Decoded> = RefCell::default();
 }
 
 impl Lookahead for TrueLookahead<'_> {
@@ -349,8 +349,8 @@ impl Lookahead for TrueLookahead<'_> {
         let cap = self.cap(stage);
         if !self.doubt.load(Ordering::Relaxed) {
             let kernel = &self.planner.kernel;
-            let doubtful =
-                PARTS.with_borrow_mut(|parts| careful::is_doubtful(kernel, state, cap, loss, least, action, parts));
+            let doubtful = DECODED
+                .with_borrow_mut(|decoded| careful::is_doubtful(kernel, state, cap, loss, least, action, decoded));
             self.doubt.fetch_or(doubtful, Ordering::Relaxed);
         }
         cap - least
@@ -390,15 +390,15 @@ pub(crate) fn state_scope(world: &World, ids: &[VarId]) -> Vec<usize> {
 /// (factor, stride) pairs that turn a state's digits into a row over some of its factors.
 pub(crate) fn scope_strides(states: &Space, scope: &[usize]) -> Vec<(usize, usize)> {
     let sizes: Vec<usize> = scope.iter().map(|&f| states.sizes()[f]).collect();
-    let space = Space::new(&sizes).expect("no larger than the state space");
+    let space = Space::new(&sizes).expect("invariant: some state factors have no more values than all of them");
     scope.iter().copied().zip(space.strides().iter().copied()).collect()
 }
 
 /// For every row over the state factors in `scope` and every cause: the row of a table over `parents` (first slowest).
 pub(crate) fn rows_by_cause(world: &World, parents: &[VarId], scope: &[usize], causes: &CauseSpace) -> Vec<usize> {
-    let table = Space::new(&world.sizes(parents)).expect("counted when the world was made");
+    let table = Space::new(&world.sizes(parents)).expect("invariant: a world's tables are countable");
     let sizes: Vec<usize> = scope.iter().map(|&f| world.state_space().sizes()[f]).collect();
-    let rows = Space::new(&sizes).expect("no larger than the state space");
+    let rows = Space::new(&sizes).expect("invariant: some state factors have no more values than all of them");
     let n_causes = causes.len();
     let mut out = Vec::with_capacity(rows.len() * n_causes);
     for row in 0..rows.len() {
@@ -408,7 +408,7 @@ pub(crate) fn rows_by_cause(world: &World, parents: &[VarId], scope: &[usize], c
                     Some(p) => rows.digit(row, p),
                     None => {
                         let place = causes.variables().iter().position(|k| k == id);
-                        causes.digit(c, place.expect("a parent is a state factor or a cause"))
+                        causes.digit(c, place.expect("invariant: a parent is a state factor or a cause"))
                     }
                 };
                 digit * stride

@@ -129,7 +129,7 @@ impl WorldBuilder {
         self.term(name.into(), scope.into(), form.into(), None, false)
     }
 
-    /// A term of which one receives one of the ends of its range, with the given mean.
+    /// A random term: the reward received is one of the ends of its range, with the given mean.
     pub fn random_reward(
         self,
         name: impl Into<String>,
@@ -164,7 +164,7 @@ impl WorldBuilder {
         self
     }
 
-    /// How many levers an intervention sets; every lever, if nothing is said.
+    /// Which levers an intervention sets; by default every lever.
     pub fn set(mut self, set: SetSpec) -> WorldBuilder {
         self.spec.interventions.set = set;
         self
@@ -179,9 +179,9 @@ impl WorldBuilder {
         self
     }
 
-    /// Where a state factor starts: a value or probabilities; factors of which nothing is said start anywhere.
+    /// Where a state factor starts: a value or probabilities; other factors start uniformly.
     ///
-    /// Takes back what [`start_in`](WorldBuilder::start_in) said.
+    /// Replaces the states given by [`start_in`](WorldBuilder::start_in).
     pub fn start(mut self, factor: impl Into<String>, outcome: impl Into<Outcome>) -> WorldBuilder {
         let start = (Located::from(factor.into()), outcome.into());
         match &mut self.spec.start {
@@ -193,7 +193,7 @@ impl WorldBuilder {
 
     /// The states in which an episode may start, each as a value for every state factor, and their weights.
     ///
-    /// Takes back what [`start`](WorldBuilder::start) said.
+    /// Replaces the values given by [`start`](WorldBuilder::start).
     pub fn start_in<F: Into<String>, V: Into<String>>(
         mut self,
         states: impl IntoIterator<Item = (Vec<(F, V)>, f64)>,
@@ -217,7 +217,7 @@ impl WorldBuilder {
     }
 }
 
-/// Goes on with a world that was stated before.
+/// A builder that starts from an existing specification.
 impl From<WorldSpec> for WorldBuilder {
     fn from(spec: WorldSpec) -> WorldBuilder {
         WorldBuilder { spec }
@@ -254,7 +254,7 @@ impl From<&str> for Names {
     }
 }
 
-/// Lists of names, written as they come.
+/// Conversions from names and lists of names.
 macro_rules! lists {
     ($($to:ident),*) => {
         $(
@@ -287,7 +287,7 @@ macro_rules! lists {
 
 lists!(Names, Values);
 
-/// Numbers or rows, written as they come.
+/// Conversions from numbers and rows.
 macro_rules! forms {
     ($($from:ty => $to:ident :: $variant:ident),* $(,)?) => {
         $(impl From<$from> for $to {

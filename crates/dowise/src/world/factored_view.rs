@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 
 use serde::Serialize;
 
-use super::{Kind, Mechanism, Setting, VarId, World};
+use super::{Kind, LeverRule, Mechanism, VarId, World};
 
 /// What the factored view without causes gets wrong.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -104,10 +104,10 @@ impl Reach {
 
 fn may_be_left_alone(world: &World, lever: VarId) -> bool {
     let position = world.levers.iter().position(|&id| id == lever);
-    match world.interventions.setting() {
-        Setting::All => false,
-        Setting::AtMost(_) => true,
-        Setting::List(list) => {
+    match world.interventions.lever_rule() {
+        LeverRule::All => false,
+        LeverRule::AtMost(_) => true,
+        LeverRule::List(list) => {
             position.is_some_and(|i| list.iter().any(|&a| world.interventions.lever(a, i).is_none()))
         }
     }

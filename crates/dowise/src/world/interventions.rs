@@ -10,9 +10,9 @@ use serde::{Deserialize, Serialize};
 #[serde(transparent)]
 pub struct Action(pub u64);
 
-/// How many levers an intervention sets.
+/// Which levers interventions set.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Setting {
+pub enum LeverRule {
     /// Every lever.
     All,
     /// At most this many (any subset if it is the number of levers).
@@ -35,7 +35,7 @@ pub struct Forbid {
 pub struct Interventions {
     sizes: Vec<usize>,
     places: Vec<u64>,
-    setting: Setting,
+    lever_rule: LeverRule,
     forbid: Vec<Forbid>,
     costs: Vec<Vec<f64>>,
     /// `ways[i][k]`: number of ways to treat the levers from i on when at most k more may be set.
@@ -46,7 +46,7 @@ impl Interventions {
     /// Interventions on levers with these numbers of values; `None` if there are too many to number.
     ///
     /// `costs` has one list per lever with one cost per value.
-    pub fn new(sizes: Vec<usize>, setting: Setting, forbid: Vec<Forbid>, costs: Vec<Vec<f64>>) -> Option<Self> {
+    pub fn new(sizes: Vec<usize>, lever_rule: LeverRule, forbid: Vec<Forbid>, costs: Vec<Vec<f64>>) -> Option<Self> {
         let n = sizes.len();
         let mut places = vec![1u64; n];
         let mut place = 1u64;
@@ -54,19 +54,19 @@ impl Interventions {
             places[i] = place;
             place = place.checked_mul(sizes[i] as u64 + 1)?;
         }
-        let most = match setting {
-            Setting::AtMost(k) => k.min(n),
-            _ => n,
+        let most = match lever_rule {
+            LeverRule::AtMost(k) => k.min(n),
+            LeverRule::All | LeverRule::List(_) => n,
         };
         let mut ways = vec![vec![1u64; most + 1]; n + 1];
         for i in (0..n).rev() {
             for k in 0..=most {
-                let alone = if setting == Setting::All { 0 } else { ways[i + 1][k] };
+                let alone = if lever_rule == LeverRule::All { 0 } else { ways[i + 1][k] };
                 let set = if k > 0 { (sizes[i] as u64).checked_mul(ways[i + 1][k - 1])? } else { 0 };
                 ways[i][k] = alone.checked_add(set)?;
             }
         }
-        Some(Interventions { sizes, places, setting, forbid, costs, ways })
+        Some(Interventions { sizes, places, lever_rule, forbid, costs, ways })
     }
 
     /// Number of levers.
@@ -79,9 +79,9 @@ impl Interventions {
         &self.sizes
     }
 
-    /// How many levers an intervention sets.
-    pub fn setting(&self) -> &Setting {
-        &self.setting
+    /// Which levers interventions set.
+    pub fn lever_rule(&self) -> &LeverRule {
+        &self.lever_rule
     }
 
     /// Combinations that are not allowed.
@@ -101,21 +101,21 @@ impl Interventions {
 
     /// Number of interventions, forbidden combinations not taken off (A in the paper).
     pub fn count(&self) -> u64 {
-        match &self.setting {
-            Setting::List(list) => list.len() as u64,
-            _ => self.ways[0][self.ways[0].len() - 1],
+        match &self.lever_rule {
+            LeverRule::List(list) => list.len() as u64,
+            LeverRule::All | LeverRule::AtMost(_) => self.ways[0][self.ways[0].len() - 1],
         }
     }
 
     /// The `rank`-th intervention in increasing order, forbidden combinations not left out.
     pub fn nth(&self, mut rank: u64) -> Action {
-        if let Setting::List(list) = &self.setting {
+        if let LeverRule::List(list) = &self.lever_rule {
             return list[rank as usize];
         }
         let mut left = self.ways[0].len() - 1;
         let mut code = 0;
         for i in 0..self.sizes.len() {
-            let alone = if self.setting == Setting::All { 0 } else { self.ways[i + 1][left] };
+            let alone = if self.lever_rule == LeverRule::All { 0 } else { self.ways[i + 1][left] };
             if rank < alone {
                 continue;
             }
@@ -130,7 +130,7 @@ impl Interventions {
 
     /// Position of an intervention in increasing order, the inverse of [`Interventions::nth`]; `None` if it is not one.
     pub fn rank(&self, action: Action) -> Option<u64> {
-        if let Setting::List(list) = &self.setting {
+        if let LeverRule::List(list) = &self.lever_rule {
             return list.binary_search(&action).ok().map(|i| i as u64);
         }
         let most = self.sizes.first().map_or(1, |&n| u128::from(self.places[0]) * (n as u128 + 1));
@@ -141,10 +141,10 @@ impl Interventions {
         let mut rank = 0;
         for i in 0..self.sizes.len() {
             match self.lever(action, i) {
-                None if self.setting == Setting::All => return None,
+                None if self.lever_rule == LeverRule::All => return None,
                 None => {}
                 Some(value) => {
-                    let alone = if self.setting == Setting::All { 0 } else { self.ways[i + 1][left] };
+                    let alone = if self.lever_rule == LeverRule::All { 0 } else { self.ways[i + 1][left] };
                     left = left.checked_sub(1)?;
                     rank += alone + value as u64 * self.ways[i + 1][left];
                 }
@@ -187,14 +187,14 @@ impl Interventions {
         if !self.has_costs() {
             return [0.0, 0.0];
         }
-        if let Setting::List(list) = &self.setting {
+        if let LeverRule::List(list) = &self.lever_rule {
             let costs = list.iter().map(|&a| self.cost(a));
             return costs.fold([f64::INFINITY, f64::NEG_INFINITY], |[lo, hi], c| [lo.min(c), hi.max(c)]);
         }
         let mut lows: Vec<f64> = self.costs.iter().map(|c| c.iter().copied().fold(f64::INFINITY, f64::min)).collect();
         let mut highs: Vec<f64> =
             self.costs.iter().map(|c| c.iter().copied().fold(f64::NEG_INFINITY, f64::max)).collect();
-        if let Setting::AtMost(most) = self.setting {
+        if let LeverRule::AtMost(most) = self.lever_rule {
             // The cheapest and the dearest few; a lever is left alone rather than set at a loss or at a gain.
             lows.sort_by(f64::total_cmp);
             lows = lows.into_iter().take(most).map(|c| c.min(0.0)).collect();
@@ -211,12 +211,12 @@ impl Interventions {
         if action.0 >= end {
             return false;
         }
-        let in_setting = match &self.setting {
-            Setting::All => (0..self.sizes.len()).all(|i| self.lever(action, i).is_some()),
-            Setting::AtMost(k) => (0..self.sizes.len()).filter(|&i| self.lever(action, i).is_some()).count() <= *k,
-            Setting::List(list) => list.binary_search(&action).is_ok(),
+        let by_rule = match &self.lever_rule {
+            LeverRule::All => (0..self.sizes.len()).all(|i| self.lever(action, i).is_some()),
+            LeverRule::AtMost(k) => (0..self.sizes.len()).filter(|&i| self.lever(action, i).is_some()).count() <= *k,
+            LeverRule::List(list) => list.binary_search(&action).is_ok(),
         };
-        in_setting && !self.is_forbidden(state, action)
+        by_rule && !self.is_forbidden(state, action)
     }
 
     /// Whether a forbidden combination matches in a state.
@@ -234,10 +234,10 @@ mod tests {
 
     #[test]
     fn nth_runs_through_all_interventions_in_increasing_order() {
-        for (setting, count) in
-            [(Setting::All, 24), (Setting::AtMost(3), 60), (Setting::AtMost(1), 10), (Setting::AtMost(0), 1)]
+        for (lever_rule, count) in
+            [(LeverRule::All, 24), (LeverRule::AtMost(3), 60), (LeverRule::AtMost(1), 10), (LeverRule::AtMost(0), 1)]
         {
-            let all = Interventions::new(vec![2, 3, 4], setting, vec![], vec![]).unwrap();
+            let all = Interventions::new(vec![2, 3, 4], lever_rule, vec![], vec![]).unwrap();
             assert_eq!(all.count(), count);
             let codes: Vec<Action> = (0..count).map(|i| all.nth(i)).collect();
             assert!(codes.windows(2).all(|w| w[0] < w[1]));
@@ -254,17 +254,19 @@ mod tests {
     #[test]
     fn the_range_of_costs_is_that_of_all_interventions() {
         let costs = vec![vec![0.5, -0.1], vec![0.2, 0.3, 0.1], vec![0.0, 0.7, 0.4, 0.2]];
-        for setting in [Setting::All, Setting::AtMost(3), Setting::AtMost(2), Setting::AtMost(1), Setting::AtMost(0)] {
-            let all = Interventions::new(vec![2, 3, 4], setting, vec![], costs.clone()).unwrap();
+        for lever_rule in
+            [LeverRule::All, LeverRule::AtMost(3), LeverRule::AtMost(2), LeverRule::AtMost(1), LeverRule::AtMost(0)]
+        {
+            let all = Interventions::new(vec![2, 3, 4], lever_rule, vec![], costs.clone()).unwrap();
             let each = (0..all.count()).map(|i| all.cost(all.nth(i)));
             let [lo, hi] = each.fold([f64::INFINITY, f64::NEG_INFINITY], |[lo, hi], c| [lo.min(c), hi.max(c)]);
             let [low, high] = all.cost_range();
-            assert!((lo - low).abs() < 1e-12 && (hi - high).abs() < 1e-12, "{:?}", all.setting());
+            assert!((lo - low).abs() < 1e-12 && (hi - high).abs() < 1e-12, "{:?}", all.lever_rule());
         }
     }
 
     #[test]
     fn more_interventions_than_can_be_numbered_are_refused() {
-        assert!(Interventions::new(vec![9; 20], Setting::All, vec![], vec![]).is_none());
+        assert!(Interventions::new(vec![9; 20], LeverRule::All, vec![], vec![]).is_none());
     }
 }

@@ -20,9 +20,9 @@ pub(crate) use build::{MOST_VALUES, MOST_VALUES_IN_ALL, nearest, too_many_values
 pub use builder::{Names, Values, WorldBuilder};
 pub use factored_view::{Dependent, FactoredView, Outside};
 pub use features::FeatureMap;
-pub use interventions::{Action, Forbid, Interventions, Setting};
+pub use interventions::{Action, Forbid, Interventions, LeverRule};
 pub use naming::{Given, GivenValue, NamingError};
-pub use parts::{MechanismPart, Parts};
+pub use parts::{MechanismPart, WorldParts};
 pub use problem::{At, Finding, Located, Place, Problem, Severity, Source, WorldError};
 pub use spec::*;
 pub use variable::{Kind, VarId, Variable};
@@ -51,7 +51,7 @@ pub struct RewardTerm {
     pub table: Option<Arc<[f64]>>,
     /// Least and greatest reward of this term that one may receive.
     pub range: [f64; 2],
-    /// Whether what one receives is random: one end of `range`, with the table's mean.
+    /// Whether the reward received is random: one end of `range`, with the table's mean.
     pub random: bool,
 }
 

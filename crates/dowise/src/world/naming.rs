@@ -24,7 +24,7 @@ pub enum GivenValue {
     Name(String),
 }
 
-/// Why what was given is nothing of this world.
+/// Why a given state, intervention or value does not exist in this world.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum NamingError {
     /// A number outside the states.
@@ -105,7 +105,7 @@ pub enum NamingError {
         /// Its name.
         name: String,
     },
-    /// A number where values are wanted.
+    /// A number where values of variables are needed.
     #[error("{number} is one number; give the values of the {kind}s as a list or by name")]
     OneNumber {
         /// `state factor`, `lever` or `key variable`.

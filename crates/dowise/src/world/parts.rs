@@ -7,7 +7,7 @@ use crate::file::Stated;
 
 /// What a world is made of; [`World::from_parts`] makes the same world again, bit by bit.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Parts {
+pub struct WorldParts {
     /// The world file without its tables.
     pub text: String,
     /// One for each state factor, then one for each mechanism within a step.
@@ -29,7 +29,7 @@ pub struct MechanismPart {
 
 impl World {
     /// The world in parts.
-    pub fn to_parts(&self) -> Parts {
+    pub fn to_parts(&self) -> WorldParts {
         let mut bare = self.clone();
         bare.transitions.iter_mut().chain(&mut bare.mechanisms).for_each(|m| m.table = None);
         bare.rewards.iter_mut().for_each(|r| r.table = None);
@@ -39,7 +39,7 @@ impl World {
             parents: names(&m.parents),
             table: m.table.clone(),
         };
-        Parts {
+        WorldParts {
             text: bare.to_toml(),
             mechanisms: self.transitions.iter().chain(&self.mechanisms).map(part).collect(),
             rewards: self.rewards.iter().map(|r| r.table.clone()).collect(),
@@ -47,7 +47,7 @@ impl World {
     }
 
     /// The world of these parts, checked like any other.
-    pub fn from_parts(parts: Parts) -> Result<World, WorldError> {
+    pub fn from_parts(parts: WorldParts) -> Result<World, WorldError> {
         let mut stated = Stated::read(&parts.text, "<parts>", None)?;
         let spec = &mut stated.spec;
         let n_state = spec.transitions.len().min(parts.mechanisms.len());

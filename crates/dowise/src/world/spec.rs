@@ -55,7 +55,7 @@ pub struct MechanismSpec {
     pub children: Vec<Located<String>>,
     /// What it depends on; the table's rows run over these, the first slowest.
     pub parents: Vec<Located<String>>,
-    /// The numbers, or that they are to be learned.
+    /// Its numbers; [`Form::Unknown`]: to be learned.
     pub form: Form,
     /// Where it stands.
     pub at: Option<At>,
@@ -157,7 +157,7 @@ pub enum Outcome {
     Is(Located<String>),
     /// The same value as this parent has (by name).
     SameAs(Located<String>),
-    /// Moves by so many places along the ordered values, with these probabilities, stopping at the ends.
+    /// Moves along the ordered values by a random number of places, stopping at the ends.
     Shift {
         /// Moves relative to this parent; a state factor moves relative to itself if none is named.
         of: Option<Located<String>>,
@@ -177,7 +177,7 @@ pub struct RewardSpec {
     pub form: RewardForm,
     /// Range of one observed reward of this term; needed if it is to be learned or random.
     pub range: Option<Located<[f64; 2]>>,
-    /// Whether what one receives is random: then it is one of the ends of `range`, with the right mean.
+    /// Whether the reward received is random: one of the ends of `range`, with the mean given by the form.
     pub random: bool,
     /// Where it stands.
     pub at: Option<At>,
@@ -311,7 +311,7 @@ pub enum FeatureForm {
         /// Their width, in distances between neighbours.
         width: Located<f64>,
     },
-    /// Rows of so many numbers, one for each combination of the scope (first slowest).
+    /// One row of `dimension` numbers for each combination of the scope (first slowest).
     Table {
         /// What the rows run over.
         scope: Option<Vec<Located<String>>>,

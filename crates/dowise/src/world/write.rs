@@ -1,7 +1,7 @@
 //! A world as the text of a world file, from which exactly the same world can be read.
 
 use super::build::{bare, quoted};
-use super::{FeatureMap, Kind, Mechanism, Setting, Start, VarId, World};
+use super::{FeatureMap, Kind, LeverRule, Mechanism, Start, VarId, World};
 
 impl World {
     /// The world as a world file: [`World::from_toml`] reads it back with the same tables, bit by bit.
@@ -97,11 +97,11 @@ impl World {
 
     fn write_interventions(&self, out: &mut String) {
         out.push_str("\n[interventions]\n");
-        match self.interventions.setting() {
-            Setting::All => line(out, "set", "\"all\""),
-            Setting::AtMost(k) if *k == self.levers.len() => line(out, "set", "\"any\""),
-            Setting::AtMost(k) => line(out, "set", &format!("{{ at_most = {k} }}")),
-            Setting::List(entries) => {
+        match self.interventions.lever_rule() {
+            LeverRule::All => line(out, "set", "\"all\""),
+            LeverRule::AtMost(k) if *k == self.levers.len() => line(out, "set", "\"any\""),
+            LeverRule::AtMost(k) => line(out, "set", &format!("{{ at_most = {k} }}")),
+            LeverRule::List(entries) => {
                 let entry = |action| {
                     let set = self.interventions.levers(action).into_iter().zip(&self.levers);
                     table(set.filter_map(|(v, &id)| Some(self.pair(id, v?))))

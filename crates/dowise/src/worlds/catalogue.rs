@@ -3,43 +3,73 @@
 use super::{DeepSea, GeneratorError, Linear, LinearWorldError, Paper, RiverSwim};
 use crate::world::{World, WorldError, WorldSpec};
 
+/// The ready-made worlds.
+#[derive(Clone, Copy)]
+enum Template {
+    Campaign,
+    Treatment,
+    RiverSwim,
+    DeepSea,
+    Paper,
+    Linear,
+}
+
+const NAMES: [&str; 6] = ["campaign", "treatment", "river-swim", "deep-sea", "paper", "linear"];
+
 /// Names of the ready-made worlds.
 pub fn names() -> &'static [&'static str] {
-    &["campaign", "treatment", "river-swim", "deep-sea", "paper", "linear"]
+    &NAMES
+}
+
+impl Template {
+    /// In the order of [`NAMES`].
+    const ALL: [Template; NAMES.len()] = [
+        Template::Campaign,
+        Template::Treatment,
+        Template::RiverSwim,
+        Template::DeepSea,
+        Template::Paper,
+        Template::Linear,
+    ];
+
+    fn named(name: &str) -> Option<Template> {
+        NAMES.iter().position(|n| *n == name).map(|i| Template::ALL[i])
+    }
 }
 
 /// One line about a ready-made world.
 pub fn describe(name: &str) -> Option<&'static str> {
-    Some(match name {
-        "campaign" => "an e-mail campaign: ten levers, a million mails, four key variables",
-        "treatment" => "a treatment plan: at most three changes a month, some of them forbidden to some patients",
-        "river-swim" => "hard to explore: the feast is far upstream, and forward is rare",
-        "deep-sea" => "hard to explore: one treasure, found only by going right at every step",
-        "paper" => "the random environment of the paper's experiments",
-        "linear" => "a random world whose transitions and rewards are linear in features, exactly or nearly",
-        _ => return None,
+    Some(match Template::named(name)? {
+        Template::Campaign => "an e-mail campaign: ten levers, a million mails, four key variables",
+        Template::Treatment => {
+            "a treatment plan: at most three changes a month, some of them forbidden to some patients"
+        }
+        Template::RiverSwim => "hard to explore: the feast is far upstream, and forward is rare",
+        Template::DeepSea => "hard to explore: one treasure, found only by going right at every step",
+        Template::Paper => "the random environment of the paper's experiments",
+        Template::Linear => "a random world whose transitions and rewards are linear in features, exactly or nearly",
     })
 }
 
-/// Something that can be chosen about a generated world.
+/// A setting of a generated world.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Setting {
+pub struct TemplateSetting {
     /// Its name.
     pub key: &'static str,
-    /// What it is if nothing is said.
+    /// Its default.
     pub default: String,
     /// What it means.
     pub about: &'static str,
 }
 
-/// What can be chosen about a ready-made world; nothing for the hand-written ones.
-pub fn settings(name: &str) -> Vec<Setting> {
-    match name {
-        "river-swim" => RiverSwim::settings(),
-        "deep-sea" => DeepSea::settings(),
-        "paper" => Paper::settings(),
-        "linear" => Linear::settings(),
-        _ => vec![],
+/// The settings of a ready-made world; none for the hand-written ones.
+pub fn settings(name: &str) -> Vec<TemplateSetting> {
+    match Template::named(name) {
+        Some(Template::RiverSwim) => RiverSwim::settings(),
+        Some(Template::DeepSea) => DeepSea::settings(),
+        Some(Template::Paper) => Paper::settings(),
+        Some(Template::Linear) => Linear::settings(),
+        Some(Template::Campaign | Template::Treatment) | None => vec![],
     }
 }
 
@@ -52,30 +82,36 @@ pub fn settings(name: &str) -> Vec<Setting> {
 /// assert_eq!(dowise::World::from_toml(&text, "deep-sea.toml").unwrap().horizon(), 5);
 /// ```
 pub fn text(name: &str, choices: &[(&str, &str)]) -> Result<String, TemplateError> {
-    let fixed = |text: &str| match choices.first() {
+    let written = |text: &'static str| match choices.first() {
         Some((key, _)) => Err(unknown_setting(name, key)),
         None => Ok(text.to_owned()),
     };
-    match name {
-        "campaign" => fixed(include_str!("../../worlds/campaign.toml")),
-        "treatment" => fixed(include_str!("../../worlds/treatment.toml")),
-        "river-swim" => Ok(generated::<RiverSwim>(name, choices)?.to_toml()),
-        "deep-sea" => Ok(generated::<DeepSea>(name, choices)?.to_toml()),
-        "paper" => Ok(generated::<Paper>(name, choices)?.to_toml()),
-        "linear" => Ok(linear(name, choices)?.to_toml()),
-        _ => Err(TemplateError::UnknownName { name: name.into(), nearest: nearest(name, names().iter().copied()) }),
+    match template(name)? {
+        Template::Campaign => written(CAMPAIGN),
+        Template::Treatment => written(TREATMENT),
+        Template::RiverSwim | Template::DeepSea | Template::Paper | Template::Linear => {
+            Ok(world(name, choices)?.to_toml())
+        }
     }
 }
 
-/// A ready-made world itself: what [`text`] describes, without the detour over a text.
+/// A ready-made world: the one whose file [`text`] gives.
 pub fn world(name: &str, choices: &[(&str, &str)]) -> Result<World, TemplateError> {
-    match name {
-        "river-swim" => generated::<RiverSwim>(name, choices),
-        "deep-sea" => generated::<DeepSea>(name, choices),
-        "paper" => generated::<Paper>(name, choices),
-        "linear" => linear(name, choices),
-        _ => Ok(World::from_toml(&text(name, choices)?, name)?),
+    match template(name)? {
+        Template::Campaign | Template::Treatment => Ok(World::from_toml(&text(name, choices)?, name)?),
+        Template::RiverSwim => generated::<RiverSwim>(name, choices),
+        Template::DeepSea => generated::<DeepSea>(name, choices),
+        Template::Paper => generated::<Paper>(name, choices),
+        Template::Linear => linear(name, choices),
     }
+}
+
+const CAMPAIGN: &str = include_str!("../../worlds/campaign.toml");
+const TREATMENT: &str = include_str!("../../worlds/treatment.toml");
+
+fn template(name: &str) -> Result<Template, TemplateError> {
+    let unknown = || TemplateError::UnknownName { name: name.into(), nearest: nearest(name, names().iter().copied()) };
+    Template::named(name).ok_or_else(unknown)
 }
 
 /// Why there is no such ready-made world.
@@ -126,7 +162,7 @@ pub enum TemplateError {
 
 /// A world made from settings.
 trait Generator: Default {
-    fn settings() -> Vec<Setting>;
+    fn settings() -> Vec<TemplateSetting>;
     /// Sets one setting from its text; `None` if there is no such setting, otherwise what was expected if it fails.
     fn set(&mut self, key: &str, value: &str) -> Option<Result<(), &'static str>>;
     fn make(&self) -> Result<WorldSpec, GeneratorError>;
@@ -135,9 +171,9 @@ trait Generator: Default {
 macro_rules! generator {
     ($type:ident, $($field:ident: $kind:literal, $about:literal;)*) => {
         impl Generator for $type {
-            fn settings() -> Vec<Setting> {
+            fn settings() -> Vec<TemplateSetting> {
                 let default = $type::default();
-                vec![$(Setting { key: stringify!($field), default: default.$field.to_string(), about: $about }),*]
+                vec![$(TemplateSetting { key: stringify!($field), default: default.$field.to_string(), about: $about }),*]
             }
             fn set(&mut self, key: &str, value: &str) -> Option<Result<(), &'static str>> {
                 match key {
@@ -207,7 +243,7 @@ fn generated<G: Generator>(name: &str, choices: &[(&str, &str)]) -> Result<World
 fn linear(name: &str, choices: &[(&str, &str)]) -> Result<World, TemplateError> {
     match chosen::<Linear>(name, choices)?.world() {
         Ok(world) => Ok(world),
-        Err(LinearWorldError::Setting(error)) => Err(TemplateError::Generator { world: name.into(), error }),
+        Err(LinearWorldError::Generator(error)) => Err(TemplateError::Generator { world: name.into(), error }),
         Err(LinearWorldError::World(error)) => Err(error.into()),
     }
 }

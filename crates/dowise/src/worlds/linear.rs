@@ -142,9 +142,9 @@ impl Linear {
 /// Why a random linear world was not made.
 #[derive(Debug, thiserror::Error)]
 pub enum LinearWorldError {
-    /// A setting.
+    /// A setting of the generator is outside its range.
     #[error(transparent)]
-    Setting(#[from] GeneratorError),
+    Generator(#[from] GeneratorError),
     /// The world.
     #[error(transparent)]
     World(#[from] WorldError),

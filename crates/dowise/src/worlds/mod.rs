@@ -8,7 +8,7 @@ mod many_levers;
 mod paper;
 mod river_swim;
 
-pub use catalogue::{Setting, TemplateError, describe, names, settings, text, world};
+pub use catalogue::{TemplateError, TemplateSetting, describe, names, settings, text, world};
 pub use deep_sea::DeepSea;
 pub use linear::{Linear, LinearWorldError};
 pub use many_levers::ManyLevers;

@@ -1,6 +1,6 @@
 //! The plain way: every assignment of every variable, every pair of states, every intervention.
 
-use dowise::world::{Action, Setting, VarId, World};
+use dowise::world::{Action, LeverRule, VarId, World};
 
 /// Probability of every assignment of the variables within a step, given the state and an intervention.
 ///
@@ -61,10 +61,10 @@ pub fn allowed(world: &World, state: usize) -> Vec<Action> {
     let value = |factor: usize| world.state_space().digit(state, factor);
     choices.retain(|choice| {
         let n_set = choice.iter().flatten().count();
-        let kind = match all.setting() {
-            Setting::All => n_set == choice.len(),
-            Setting::AtMost(k) => n_set <= *k,
-            Setting::List(list) => list.contains(&all.action(choice)),
+        let kind = match all.lever_rule() {
+            LeverRule::All => n_set == choice.len(),
+            LeverRule::AtMost(k) => n_set <= *k,
+            LeverRule::List(list) => list.contains(&all.action(choice)),
         };
         let forbidden = all.forbid().iter().any(|rule| {
             rule.when.iter().all(|(f, mask)| mask[value(*f)])

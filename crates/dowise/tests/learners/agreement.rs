@@ -27,7 +27,7 @@ fn distance(learner: &Learner, dense: &Dense) -> f64 {
     worst
 }
 
-/// Plays so many episodes and compares values and policies before each.
+/// Plays `episodes` episodes and compares values and policies before each.
 fn agrees(world: &World, options: &Options, episodes: u64, order: &[usize]) -> Result<(), String> {
     let arena = Arena::new(world.clone());
     let mut learner = Learner::new(&arena.knowledge(), options.clone()).expect("a learner");

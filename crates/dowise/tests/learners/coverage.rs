@@ -38,7 +38,7 @@ fn best_member(world: &World, kind: Sets, counts: &[u32]) -> f64 {
     learner.plan().value(0, 0)
 }
 
-/// All ways to share n visits between so many states.
+/// All ways to share n visits between `values` next states.
 fn outcomes(n: u32, values: usize) -> Vec<Vec<u32>> {
     if values == 1 {
         return vec![vec![n]];

@@ -1,7 +1,7 @@
 //! What `dowise check` prints for people.
 
 use dowise::World;
-use dowise::world::{Analysis, Kind, Setting};
+use dowise::world::{Analysis, Kind, LeverRule};
 
 use super::effort::Effort;
 use super::features::FeatureReport;
@@ -73,11 +73,11 @@ fn sizes(world: &World, analysis: &Analysis) -> String {
 }
 
 fn interventions(world: &World, analysis: &Analysis) -> String {
-    let mut text = match world.interventions().setting() {
-        Setting::All => "An intervention sets every lever".to_owned(),
-        Setting::AtMost(k) if *k >= world.levers().len() => "An intervention sets any of the levers, or none".into(),
-        Setting::AtMost(k) => format!("An intervention sets at most {k} levers, or none"),
-        Setting::List(list) => format!("{} interventions are listed", table::count(list.len() as u64)),
+    let mut text = match world.interventions().lever_rule() {
+        LeverRule::All => "An intervention sets every lever".to_owned(),
+        LeverRule::AtMost(k) if *k >= world.levers().len() => "An intervention sets any of the levers, or none".into(),
+        LeverRule::AtMost(k) => format!("An intervention sets at most {k} levers, or none"),
+        LeverRule::List(list) => format!("{} interventions are listed", table::count(list.len() as u64)),
     };
     if analysis.restricted {
         text += "; some combinations are forbidden (still counted in A)";

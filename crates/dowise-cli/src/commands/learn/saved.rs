@@ -42,9 +42,9 @@ impl SavedRun {
     ) -> Result<(), Failure> {
         self.world = world_fingerprint(arena.world());
         let text = learner.save();
-        let object = text.strip_suffix('}').expect("a saved learner is a JSON object");
-        let run = serde_json::to_string(self).expect("plain data");
-        let run = run.strip_suffix('}').expect("a run is a JSON object");
+        let object = text.strip_suffix('}').expect("invariant: a learner is saved as a JSON object");
+        let run = serde_json::to_string(self).expect("invariant: names and numbers can be written");
+        let run = run.strip_suffix('}').expect("invariant: a struct is written as an object");
         let whole = format!("{}}}}}\n", seal(&format!("{object},\"run\":{run}")));
         if whole.len() as u64 > MOST_SAVED {
             let (file, n) = (file.display(), whole.len());

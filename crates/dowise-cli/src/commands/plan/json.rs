@@ -17,11 +17,11 @@ pub(super) struct Planned {
     horizon: usize,
     /// Expected sum of rewards less costs over an episode.
     value: f64,
-    policy: Vec<Rule>,
+    policy: Vec<Decision>,
 }
 
 #[derive(Serialize)]
-struct Rule {
+struct Decision {
     /// From 1.
     stage: usize,
     state: Map<String, Value>,
@@ -32,7 +32,7 @@ struct Rule {
 
 pub(super) fn planned(file: String, world: &World, plan: &Plan, value: f64) -> Planned {
     let stages = (0..plan.horizon).flat_map(|h| (0..plan.n_states).map(move |s| (h, s)));
-    let policy = stages.map(|(h, s)| Rule {
+    let policy = stages.map(|(h, s)| Decision {
         stage: h + 1,
         state: naming::state(world, s),
         r#do: naming::intervention(world, plan.action(h, s)),

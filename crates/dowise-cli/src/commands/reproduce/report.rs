@@ -1,6 +1,6 @@
 //! What `dowise reproduce` prints.
 
-use dowise_study::paper::{Claim, Part, Plan, Results, rules};
+use dowise_study::paper::{Claim, Part, ReproductionSize, Results, rules};
 use serde::Serialize;
 
 use crate::output::Output;
@@ -36,9 +36,9 @@ struct Took {
 }
 
 impl Report {
-    pub(super) fn new(results: &Results, plan: Plan, took: &[(Part, f64)]) -> Report {
+    pub(super) fn new(results: &Results, size: ReproductionSize, took: &[(Part, f64)]) -> Report {
         let entries = results.parts.iter().flat_map(|(part, study, tables)| {
-            study.settings.iter().enumerate().map(move |(i, s)| {
+            study.combinations.iter().enumerate().map(move |(i, s)| {
                 let regret = tables.summary(i);
                 Entry {
                     part: part.folder(),
@@ -52,9 +52,9 @@ impl Report {
         });
         Report {
             schema: "dowise-reproduce/1",
-            episodes: plan.episodes,
-            repetitions: plan.repetitions,
-            seed: plan.seed,
+            episodes: size.episodes,
+            repetitions: size.repetitions,
+            seed: size.seed,
             settings: entries.collect(),
             claims: results.claims(),
             seconds: took.iter().map(|&(part, seconds)| Took { part: part.folder(), seconds }).collect(),

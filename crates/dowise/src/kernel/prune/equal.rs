@@ -1,7 +1,7 @@
 //! Settings that do the same, up to rounding, count as one: which one is kept never depends on the last bits.
 
 use super::Points;
-use crate::kernel::mix;
+use crate::kernel::splitmix64;
 
 /// Probabilities no further apart than this are equal: above the rounding of any elimination, below anything that matters.
 const EQUAL: f64 = 1e-14;
@@ -26,9 +26,11 @@ pub(super) fn representatives<K: Ord>(within: &[u32], points: &Points, rank: imp
     kept
 }
 
-/// A weighted sum of a setting's probabilities, with weights in [0.5, 1] that have nothing to do with each other.
+/// A weighted sum of a setting's probabilities, with pseudo-random weights in [0.5, 1].
 fn projection(i: u32, points: &Points) -> f64 {
-    (0..points.n_causes).map(|c| points.prob(c, i) * (0.5 + 0.5 * (mix(c as u64) as f64 / u64::MAX as f64))).sum()
+    (0..points.n_causes)
+        .map(|c| points.prob(c, i) * (0.5 + 0.5 * (splitmix64(c as u64) as f64 / u64::MAX as f64)))
+        .sum()
 }
 
 fn same_row(i: u32, j: u32, points: &Points) -> bool {

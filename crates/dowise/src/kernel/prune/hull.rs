@@ -1,8 +1,8 @@
 //! The hull for three or more causes: corners found by looking in many directions, the rest proven unnecessary one by one.
 
 use super::Points;
-use super::nnls::{Place, place};
-use crate::kernel::mix;
+use super::nnls::{Membership, membership};
+use crate::kernel::splitmix64;
 
 /// The settings of `within` that are corners of the lower hull, as far as `work` (multiplications) lasts; when it runs out
 /// everything that is not proven unnecessary stays.
@@ -72,13 +72,13 @@ impl Hull {
         let along = |i: &usize| self.columns[*i].iter().zip(direction).map(|(x, d)| x * d).sum::<f64>();
         let open = (0..self.columns.len()).filter(|&i| self.status[i] != Status::Dropped);
         let farthest = open.map(|i| (along(&i), i)).max_by(|a, b| a.0.total_cmp(&b.0).then(b.1.cmp(&a.1)));
-        farthest.expect("a setting is dropped only for the sake of others").1
+        farthest.expect("invariant: pruning keeps at least one setting").1
     }
 
-    /// Marks corners in directions that have nothing to do with the settings.
+    /// Marks the corners in pseudo-random directions, which do not depend on the settings.
     fn look_around(&mut self, work: &mut i64) {
         let m = self.columns[0].len();
-        let number = |seed: usize| 2.0 * (mix(seed as u64) as f64 / u64::MAX as f64) - 1.0;
+        let number = |seed: usize| 2.0 * (splitmix64(seed as u64) as f64 / u64::MAX as f64) - 1.0;
         for look in 0..(6 * m).min(self.columns.len()) {
             let mut direction: Vec<f64> = (0..m).map(|c| number(look * m + c)).collect();
             if look < 2 * m {
@@ -98,9 +98,9 @@ impl Hull {
     fn test_the_rest(&mut self, work: &mut i64) {
         for i in 0..self.columns.len() {
             while self.status[i] == Status::Unknown && *work > 0 {
-                match self.place_of(i, work) {
-                    Place::Inside => self.status[i] = Status::Dropped,
-                    Place::Apart(direction) => {
+                match self.membership_of(i, work) {
+                    Membership::Inside => self.status[i] = Status::Dropped,
+                    Membership::Apart(direction) => {
                         let farthest = self.farthest(&direction, work);
                         // If rounding leads to a corner that is known already, the setting counts as one.
                         let new = if self.status[farthest] == Status::Unknown { farthest } else { i };
@@ -114,14 +114,14 @@ impl Hull {
     /// Settings found first in some direction may still lie between others that tie with them there.
     fn test_the_corners(&mut self, work: &mut i64) {
         for i in (0..self.columns.len()).rev() {
-            if self.status[i] == Status::Corner && *work > 0 && self.place_of(i, work) == Place::Inside {
+            if self.status[i] == Status::Corner && *work > 0 && self.membership_of(i, work) == Membership::Inside {
                 self.status[i] = Status::Dropped;
             }
         }
     }
 
     /// Where a setting lies with respect to the corners known so far, itself left out.
-    fn place_of(&self, i: usize, work: &mut i64) -> Place {
+    fn membership_of(&self, i: usize, work: &mut i64) -> Membership {
         let m = self.columns[i].len();
         let mut slack = vec![0.0; m];
         slack[m - 1] = 1.0;
@@ -131,6 +131,6 @@ impl Hull {
             // Whatever a mixture saves in cost may be thrown away.
             columns.push(&slack);
         }
-        place(&columns, &self.columns[i], work)
+        membership(&columns, &self.columns[i], work)
     }
 }

@@ -3,9 +3,9 @@
 /// Length (in the sum of absolute values) of a remainder that is rounding only.
 const ROUNDING: f64 = 1e-14;
 
-/// Where a point lies.
+/// Whether a point lies in the cone of some columns.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Place {
+pub(super) enum Membership {
     /// It is a nonnegative combination of the columns, up to rounding.
     Inside,
     /// What is left of it: a direction that has a positive product with the point and none with a column, up to rounding.
@@ -15,7 +15,7 @@ pub(super) enum Place {
 /// Looks for nonnegative weights of `columns` that sum up to `target`; counts multiplications off `work`.
 ///
 /// The weights found are always checked by the remainder they leave, so `Inside` is certain; `Apart` may be rounding.
-pub(super) fn place(columns: &[&[f64]], target: &[f64], work: &mut i64) -> Place {
+pub(super) fn membership(columns: &[&[f64]], target: &[f64], work: &mut i64) -> Membership {
     let m = target.len();
     let mut basis: Vec<usize> = Vec::with_capacity(m);
     let mut weights: Vec<f64> = Vec::with_capacity(m);
@@ -25,7 +25,7 @@ pub(super) fn place(columns: &[&[f64]], target: &[f64], work: &mut i64) -> Place
     for _ in 0..3 * m + 10 {
         let length: f64 = rest.iter().map(|x| x.abs()).sum();
         if length <= ROUNDING {
-            return Place::Inside;
+            return Membership::Inside;
         }
         *work -= (columns.len() * m) as i64;
         let steepest = (0..columns.len())
@@ -57,12 +57,12 @@ pub(super) fn place(columns: &[&[f64]], target: &[f64], work: &mut i64) -> Place
             weights.iter_mut().zip(&solution).for_each(|(w, x)| *w += alpha * (x - *w));
             let keep: Vec<bool> = weights.iter().zip(&solution).map(|(&w, &x)| x > 0.0 || w > 1e-15).collect();
             if keep.iter().all(|&k| k) || basis.len() == 1 {
-                return Place::Apart(rest); // rounding; the safe answer
+                return Membership::Apart(rest); // rounding; the safe answer
             }
             let mut kept = keep.iter();
-            basis.retain(|_| *kept.next().expect("one for each"));
+            basis.retain(|_| *kept.next().expect("invariant: one flag for each column of the basis"));
             let mut kept = keep.iter();
-            weights.retain(|_| *kept.next().expect("one for each"));
+            weights.retain(|_| *kept.next().expect("invariant: one flag for each column of the basis"));
         }
         rest.copy_from_slice(target);
         for (&j, w) in basis.iter().zip(&weights) {
@@ -72,7 +72,7 @@ pub(super) fn place(columns: &[&[f64]], target: &[f64], work: &mut i64) -> Place
             useless.fill(false);
         }
     }
-    Place::Apart(rest)
+    Membership::Apart(rest)
 }
 
 fn dot(a: &[f64], b: &[f64]) -> f64 {
@@ -126,9 +126,9 @@ mod tests {
     fn mixtures_are_inside_and_what_is_outside_is_told_apart() {
         let corners: [&[f64]; 4] = [&[1.0, 0.0, 0.0], &[0.0, 1.0, 0.0], &[0.2, 0.2, 0.6], &[0.6, 0.4, 0.0]];
         let mut work = i64::MAX;
-        assert_eq!(place(&corners, &[0.3, 0.4, 0.3], &mut work), Place::Inside);
-        assert_eq!(place(&corners, &[0.6, 0.4, 0.0], &mut work), Place::Inside);
-        let Place::Apart(direction) = place(&corners, &[0.1, 0.1, 0.8], &mut work) else { panic!("outside") };
+        assert_eq!(membership(&corners, &[0.3, 0.4, 0.3], &mut work), Membership::Inside);
+        assert_eq!(membership(&corners, &[0.6, 0.4, 0.0], &mut work), Membership::Inside);
+        let Membership::Apart(direction) = membership(&corners, &[0.1, 0.1, 0.8], &mut work) else { panic!("outside") };
         assert!(dot(&direction, &[0.1, 0.1, 0.8]) > 1e-3);
         assert!(corners.iter().all(|c| dot(&direction, c) <= 1e-12));
     }

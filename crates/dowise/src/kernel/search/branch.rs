@@ -1,13 +1,13 @@
 //! Several groups, many settings: branch and bound, group by group.
 
 use super::{ROUNDING, Tie, weigh};
-use crate::kernel::{Kernel, mix, scale};
+use crate::kernel::{Kernel, scale, splitmix64};
 use crate::world::Action;
 
 /// Most tied interventions that are listed to draw one of them; of more, one is drawn group by group.
 pub(crate) const MOST_TIES: usize = 1024;
 
-/// Kept from state to state.
+/// Buffers, reused from state to state.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Buffers {
     values: Vec<f64>,
@@ -21,7 +21,7 @@ pub(super) struct Buffers {
     leaves: Vec<u64>,
 }
 
-/// What a walk through the settings is after.
+/// What a walk through the settings looks for.
 #[derive(Clone, Copy, Debug)]
 enum Aim {
     /// The least value; bounds first.
@@ -44,7 +44,7 @@ struct Walk<'a> {
     limit: f64,
     /// How much better a value must be to count as better.
     slack: f64,
-    /// Greatest less least loss if the kernel may be off, else 0.
+    /// Greatest less least loss if the kernel has confidence sets, else 0.
     doubt: f64,
     best: f64,
     /// The least bound of anything passed over or beaten while looking for the least value.
@@ -53,10 +53,10 @@ struct Walk<'a> {
     done: bool,
 }
 
-/// What the settings chosen so far amount to.
+/// The sums over the settings chosen so far.
 #[derive(Clone, Copy, Default)]
 struct Chosen {
-    /// Costs, less what being off may gain.
+    /// Costs, less what the best members of the confidence sets gain.
     own: f64,
     n_set: usize,
     part: u64,
@@ -111,7 +111,7 @@ impl Kernel {
             walk.limit = best + tolerance;
             walk.settle(tie, buffers);
         }
-        (best, Action(walk.part.expect("every state has an allowed intervention")))
+        (best, Action(walk.part.expect("invariant: every state has an allowed intervention")))
     }
 
     /// For each joint cause of the first g groups the least that group g can make of `after`.
@@ -172,10 +172,10 @@ impl Walk<'_> {
         match self.aim {
             Aim::Least => order.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1))),
             Aim::Any(random) => {
-                let first = scale(mix(random ^ g as u64), order.len() as u64);
+                let first = scale(splitmix64(random ^ g as u64), order.len() as u64);
                 order.rotate_left(first as usize);
             }
-            _ => {}
+            Aim::First | Aim::List => {}
         }
         for &(bound, i) in &order {
             let setting = &group.settings[row.setting(i as usize)];
@@ -223,7 +223,7 @@ impl Walk<'_> {
         if !kernel.cross.is_empty() && kernel.interventions.is_forbidden(&self.digits, Action(part)) {
             return;
         }
-        // However far a kernel may be off, no cause is worth more than the best of them.
+        // However large the radius, no member of the set is worth more than the best cause.
         let value = if self.doubt > 0.0 { bound.max(kernel.interventions.cost(Action(part))) } else { bound };
         match self.aim {
             Aim::Least if value >= self.best - self.slack => self.rival = self.rival.min(value),

@@ -15,7 +15,7 @@ fn kernel(rng: &mut ChaCha8Rng) -> Kernel {
     kernel_of(rng, &|_| 1..=3, 2..=4, true)
 }
 
-/// The same with so many values of the key variable of each group, so many groups, and restrictions or not.
+/// The same with these numbers of groups and of values of each key variable, with or without restrictions.
 fn kernel_of(
     rng: &mut ChaCha8Rng,
     key_values: &dyn Fn(usize) -> RangeInclusive<usize>,
@@ -81,8 +81,10 @@ fn kernel_of(
         spec.interventions.forbid.push(ForbidSpec { when: vec![], levers: levers.into(), at: None });
     }
     // Two values of five are forbidden together at most, so something is always left; with two values each it may not be.
-    World::new(spec)
-        .map_or_else(|_| kernel_of(rng, key_values, groups, restricted), |world| Kernel::new(&world).expect("known"))
+    World::new(spec).map_or_else(
+        |_| kernel_of(rng, key_values, groups, restricted),
+        |world| Kernel::new(&world).expect("invariant: every mechanism is known"),
+    )
 }
 
 #[test]

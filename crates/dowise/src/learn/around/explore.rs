@@ -1,6 +1,6 @@
 //! Interventions at random, now and then or always: the baselines, and what a guard needs.
 
-use crate::kernel::{Tie, any_allowed, mix};
+use crate::kernel::{Tie, any_allowed, splitmix64};
 use crate::learn::Knowledge;
 use crate::plan::Ties;
 use crate::world::Action;
@@ -24,7 +24,7 @@ impl Explore {
 
     pub(crate) fn instead(&self, told: &Knowledge, episode: u64, stage: usize, state: usize) -> Option<Action> {
         let random = random(self.seed, episode, stage, state);
-        (share(mix(random ^ 0x636f_696e)) < self.probability).then(|| any(told, state, random))
+        (share(splitmix64(random ^ 0x636f_696e)) < self.probability).then(|| any(told, state, random))
     }
 }
 
@@ -46,7 +46,7 @@ fn any(told: &Knowledge, state: usize, random: u64) -> Action {
 
 /// A number that looks random: a function of the seed, the episode, the stage and the state.
 fn random(seed: u64, episode: u64, stage: usize, state: usize) -> u64 {
-    match Ties::Seeded(mix(seed ^ mix(episode))).at(stage, state) {
+    match Ties::Seeded(splitmix64(seed ^ splitmix64(episode))).at(stage, state) {
         Tie::Random(random) => random,
         Tie::First => unreachable!("invariant: seeded ties are random"),
     }

@@ -7,7 +7,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::explore::{fill_at_random, share};
-use crate::kernel::mix;
+use crate::kernel::splitmix64;
 use crate::learn::belief::reward_estimate;
 use crate::learn::evidence::EvidenceError;
 use crate::learn::learner::Kind;
@@ -88,7 +88,8 @@ impl Guard {
             return true;
         }
         let seed = self.direct.options.seed;
-        let explores = share(mix(seed ^ mix(episode ^ 0x67_7561_7264))) < 1.0 / ((episode + 1) as f64).sqrt();
+        let explores =
+            share(splitmix64(seed ^ splitmix64(episode ^ 0x67_7561_7264))) < 1.0 / ((episode + 1) as f64).sqrt();
         if explores {
             fill_at_random(told, seed, episode, out);
         }

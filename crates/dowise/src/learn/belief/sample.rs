@@ -4,7 +4,7 @@ use super::frame::Frame;
 use super::mean::table;
 use super::posterior::Posterior;
 use super::stale::Stale;
-use crate::kernel::mix;
+use crate::kernel::splitmix64;
 use crate::learn::evidence::Evidence;
 use crate::plan::Mean;
 
@@ -43,7 +43,7 @@ impl SampleBelief {
         let n_causes = view.layout.n_causes;
         for (block, counts) in evidence.transitions.iter().enumerate() {
             for (i, (factor, counts)) in view.layout.factors.iter().zip(counts).enumerate() {
-                seed = mix(seed);
+                seed = splitmix64(seed);
                 let Some(posterior) = &mut self.posteriors[block][i] else { continue };
                 let prob = &mut self.tables[block][i].prob;
                 stale.take(block, i, &mut self.touched);

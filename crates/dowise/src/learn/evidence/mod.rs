@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use super::observation::Observation;
 use super::view::{MISSING, View};
-use crate::kernel::mix;
+use crate::kernel::splitmix64;
 
 /// Visits of every row that a learner counts: transitions, unknown mechanisms, and payments of unknown rewards.
 ///
@@ -259,7 +259,7 @@ impl Evidence {
 
     /// A number for exactly this evidence: equal evidence has equal fingerprints, other evidence almost surely not.
     pub fn fingerprint(&self) -> u64 {
-        mix(self.hash as u64 ^ mix((self.hash >> 64) as u64 ^ mix(self.steps)))
+        splitmix64(self.hash as u64 ^ splitmix64((self.hash >> 64) as u64 ^ splitmix64(self.steps)))
     }
 
     /// The hash from what is counted, instead of step by step.
@@ -350,7 +350,7 @@ fn visit_hash(visit: usize) -> u128 {
 
 #[inline]
 fn key(table: u64, factor: u64, row: usize, value: usize) -> u128 {
-    let of = mix(row as u64 ^ mix(table ^ factor << 32)).wrapping_add(value as u64);
+    let of = splitmix64(row as u64 ^ splitmix64(table ^ factor << 32)).wrapping_add(value as u64);
     // Odd, so that no share of a payment is lost in a product with it.
-    u128::from(mix(of)) << 64 | u128::from(mix(!of)) | 1
+    u128::from(splitmix64(of)) << 64 | u128::from(splitmix64(!of)) | 1
 }

@@ -3,7 +3,7 @@
 use crate::Space;
 use crate::kernel::groups;
 use crate::learn::{LearnError, LearnResult, MOST_CELLS};
-use crate::world::{Kind, Mechanism, Setting, VarId, World};
+use crate::world::{Kind, LeverRule, Mechanism, VarId, World};
 
 /// Rows of all mechanisms that have to be learned.
 #[derive(Clone, Debug)]
@@ -88,7 +88,7 @@ impl MechanismRows {
 fn observed_only(world: &World) -> LearnResult<World> {
     let mut out = world.clone();
     let is = |id: &VarId, kind: Kind| world.variable(*id).kind == kind;
-    let may_be_left = !matches!(world.interventions().setting(), Setting::All);
+    let may_be_left = !matches!(world.interventions().lever_rule(), LeverRule::All);
     let mut replaced: Vec<(Vec<usize>, Mechanism)> = Vec::new();
     for group in groups::groups(world) {
         let mechanisms: Vec<&Mechanism> = group.mechanisms.iter().map(|&m| &world.mechanisms()[m]).collect();

@@ -6,7 +6,7 @@ use super::check::{Check, some_of};
 use super::rows::Masks;
 use crate::Space;
 use crate::world::{
-    Action, At, Forbid, ForbidSpec, Interventions, Kind, Located, Problem, SetSpec, Setting, VarId, WorldSpec,
+    Action, At, Forbid, ForbidSpec, Interventions, Kind, LeverRule, Located, Problem, SetSpec, VarId, WorldSpec,
 };
 
 /// Most steps of the search for an allowed intervention before it is given up.
@@ -30,20 +30,20 @@ impl Check {
             spec.interventions.forbid.iter().filter_map(|rule| self.forbid(rule, state, levers)).collect();
         let listed = match &spec.interventions.set {
             SetSpec::List(entries) => self.entries(entries, levers, at),
-            _ => Vec::new(),
+            SetSpec::All | SetSpec::Any | SetSpec::AtMost(_) => Vec::new(),
         };
-        let setting = match &spec.interventions.set {
-            SetSpec::All => Setting::All,
-            SetSpec::Any => Setting::AtMost(levers.len()),
-            SetSpec::AtMost(k) => Setting::AtMost(self.at_most(k, levers.len())),
-            SetSpec::List(_) => Setting::List(Vec::new()),
+        let lever_rule = match &spec.interventions.set {
+            SetSpec::All => LeverRule::All,
+            SetSpec::Any => LeverRule::AtMost(levers.len()),
+            SetSpec::AtMost(k) => LeverRule::AtMost(self.at_most(k, levers.len())),
+            SetSpec::List(_) => LeverRule::List(Vec::new()),
         };
         if self.errors() > before || sizes.contains(&0) {
             return None;
         }
         // A list is numbered by the digits of its entries, which the empty one already knows how to do.
-        let made = match Interventions::new(sizes.clone(), setting, forbid.clone(), costs.clone()) {
-            Some(empty) if matches!(empty.setting(), Setting::List(_)) => {
+        let made = match Interventions::new(sizes.clone(), lever_rule, forbid.clone(), costs.clone()) {
+            Some(empty) if matches!(empty.lever_rule(), LeverRule::List(_)) => {
                 let mut list: Vec<Action> = listed.iter().map(|entry| empty.action(entry)).collect();
                 list.sort_unstable();
                 let all = list.len();
@@ -55,7 +55,7 @@ impl Check {
                     };
                     self.push(Problem::warning("listed-twice", message).help("list each once").at(at));
                 }
-                Interventions::new(sizes.clone(), Setting::List(list), forbid, costs)
+                Interventions::new(sizes.clone(), LeverRule::List(list), forbid, costs)
             }
             made => made,
         };
@@ -172,7 +172,7 @@ impl Check {
     /// Every state allows some intervention. Only rules' own factors matter, so states that agree on them are one.
     fn nowhere_stuck(&mut self, interventions: &Interventions, spec: &WorldSpec, state: &[VarId]) {
         let rules = interventions.forbid();
-        if rules.is_empty() || matches!(interventions.setting(), Setting::AtMost(_)) {
+        if rules.is_empty() || matches!(interventions.lever_rule(), LeverRule::AtMost(_)) {
             return; // leaving all levers alone matches no rule
         }
         let mut factors: Vec<usize> = rules.iter().flat_map(|r| r.when.iter().map(|(f, _)| *f)).collect();
@@ -206,13 +206,13 @@ impl Check {
 /// Whether some intervention matches none of these rules; `true` if that is too much work to find out.
 fn some_allowed(interventions: &Interventions, active: &[usize]) -> bool {
     let rules: Vec<&Vec<(usize, Vec<bool>)>> = active.iter().map(|&r| &interventions.forbid()[r].levers).collect();
-    match interventions.setting() {
-        Setting::AtMost(_) => true,
-        Setting::List(list) => list.iter().any(|&action| {
+    match interventions.lever_rule() {
+        LeverRule::AtMost(_) => true,
+        LeverRule::List(list) => list.iter().any(|&action| {
             let set = interventions.levers(action);
             !rules.iter().any(|rule| rule.iter().all(|(lever, mask)| set[*lever].is_some_and(|v| mask[v])))
         }),
-        Setting::All => {
+        LeverRule::All => {
             let mut levers: Vec<usize> = rules.iter().flat_map(|rule| rule.iter().map(|(l, _)| *l)).collect();
             levers.sort_unstable();
             levers.dedup();
@@ -260,7 +260,7 @@ mod tests {
         for code in 0..rules.len().pow(3) {
             let chosen = [code % 15, code / 15 % 15, code / 225];
             let forbid = chosen.map(|r| Forbid { when: Vec::new(), levers: rules[r].clone() }).to_vec();
-            let all = Interventions::new(vec![2, 2], Setting::All, forbid, vec![]).expect("few");
+            let all = Interventions::new(vec![2, 2], LeverRule::All, forbid, vec![]).unwrap();
             let tried = (0..all.count()).any(|i| all.allows(&[], all.nth(i)));
             assert_eq!(some_allowed(&all, &[0, 1, 2]), tried, "{chosen:?}");
         }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use crate::world::{At, Kind, Located, Problem, Severity, VarId, Variable};
 
-/// More problems than anybody reads; the rest is counted.
+/// Problems that are reported one by one; the rest is only counted.
 const MOST_PROBLEMS: usize = 100;
 
 /// Variables by name, and the problems found so far.
@@ -142,7 +142,7 @@ impl Check {
 
 /// The candidate that a misspelt word probably means.
 pub(crate) fn nearest<'a>(word: &str, candidates: impl Iterator<Item = &'a str>) -> Option<&'a str> {
-    // Edit distance is quadratic, and nobody misspells a whole paragraph.
+    // Edit distance takes quadratic time, so long names are not compared.
     if word.chars().count() > 100 {
         return None;
     }

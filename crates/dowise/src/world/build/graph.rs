@@ -1,7 +1,7 @@
-//! The causal graph within a step: who has a mechanism, and in which order values arise.
+//! The causal graph within a step: which variables have a mechanism, and in which order they are drawn.
 
 use super::check::Check;
-use crate::world::{Interventions, Mechanism, MechanismSpec, Problem, Setting, VarId};
+use crate::world::{Interventions, LeverRule, Mechanism, MechanismSpec, Problem, VarId};
 
 /// One mechanism for each key and hidden variable and for each lever that can be left alone.
 pub(crate) fn settle(
@@ -33,17 +33,17 @@ pub(crate) fn settle(
                 let at = check.places[id.ix()];
                 check.push(Problem::note("always-set", message).at(at));
             }
-            _ => {}
+            (Some(_), true) | (None, false) => {}
         }
     }
     mechanisms
 }
 
 fn may_be_left_alone(interventions: &Interventions, lever: usize) -> bool {
-    match interventions.setting() {
-        Setting::All => false,
-        Setting::AtMost(_) => true,
-        Setting::List(list) => list.iter().any(|&action| interventions.lever(action, lever).is_none()),
+    match interventions.lever_rule() {
+        LeverRule::All => false,
+        LeverRule::AtMost(_) => true,
+        LeverRule::List(list) => list.iter().any(|&action| interventions.lever(action, lever).is_none()),
     }
 }
 

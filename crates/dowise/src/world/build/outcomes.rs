@@ -29,7 +29,8 @@ impl Check {
                 (Outcome::SameAs(_) | Outcome::Shift { .. }, Some(owners)) => {
                     met(&target.space, masks, owners, r as u32)
                 }
-                _ => masks.clone(),
+                (Outcome::SameAs(_) | Outcome::Shift { .. }, None)
+                | (Outcome::Probabilities(_) | Outcome::Named(_) | Outcome::Is(_), _) => masks.clone(),
             };
             let Some(filler) = self.outcome(row, &met, &name, target, &mut mended) else { continue };
             let Some(owners) = &owners else { continue };

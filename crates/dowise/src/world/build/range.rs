@@ -8,7 +8,7 @@ use crate::world::{Located, Problem, RewardTerm, VarId};
 const MOST_COMBINATIONS: u128 = 1 << 20;
 
 impl Check {
-    /// A range that makes sense, or a problem.
+    /// A range with finite ends in increasing order, or a problem.
     pub(crate) fn range(&mut self, range: &Located<[f64; 2]>, what: &str) -> Option<[f64; 2]> {
         let [lo, hi] = range.value;
         if !self.amount(lo, &format!("the lower end of {what}"), range.at)

@@ -6,7 +6,7 @@
 use std::collections::HashSet;
 
 use crate::Space;
-use crate::world::{Mechanism, Setting, Start, VarId, World};
+use crate::world::{LeverRule, Mechanism, Start, VarId, World};
 
 /// Most states, and most (state, cause) pairs, for which the walk is made.
 const MOST_STATES: usize = 4096;
@@ -81,16 +81,16 @@ fn possible_values(world: &World, state: &[usize]) -> Vec<Vec<bool>> {
     let mut possible: Vec<Vec<bool>> = world.variables.iter().map(|v| vec![false; v.size()]).collect();
     world.state.iter().zip(state).for_each(|(id, &v)| possible[id.ix()][v] = true);
     for (position, id) in world.levers.iter().enumerate() {
-        match world.interventions.setting() {
-            Setting::AtMost(0) => {}
-            Setting::List(list) => {
+        match world.interventions.lever_rule() {
+            LeverRule::AtMost(0) => {}
+            LeverRule::List(list) => {
                 for &action in list {
                     if let Some(v) = world.interventions.lever(action, position) {
                         possible[id.ix()][v] = true;
                     }
                 }
             }
-            _ => possible[id.ix()].fill(true),
+            LeverRule::All | LeverRule::AtMost(_) => possible[id.ix()].fill(true),
         }
     }
     for mechanism in &world.mechanisms {

@@ -4,7 +4,7 @@ use super::check::Check;
 use super::reach;
 use crate::world::{At, Problem, VarId, World};
 
-/// Adds a warning for everything that plays no part, and for states that nothing reaches.
+/// Adds a warning for every variable that acts on nothing, and for states that no policy reaches.
 pub(crate) fn review(check: &mut Check, world: &World) {
     let places = check.places.clone();
     let place = |id: VarId| -> Option<At> { places[id.ix()] };

@@ -123,12 +123,12 @@ impl Check {
         ids: &[VarId],
         space: &Space,
         owners: &[u32],
-        nobody: u32,
+        no_row: u32,
         help: &str,
         at: Option<At>,
     ) -> bool {
-        let Some(first) = owners.iter().position(|&o| o == nobody) else { return true };
-        let missing = owners.iter().filter(|&&o| o == nobody).count();
+        let Some(first) = owners.iter().position(|&o| o == no_row) else { return true };
+        let missing = owners.iter().filter(|&&o| o == no_row).count();
         let message = if ids.is_empty() {
             format!("{what} has no row")
         } else {

@@ -51,7 +51,7 @@ fn far_apart(check: &mut Check, world: &World, spec: &WorldSpec) {
     let mut amounts = Vec::new();
     for (term, said) in world.rewards.iter().zip(&spec.rewards) {
         let name = format!("reward \"{}\"", term.name);
-        // Terms that add up effects may leave remainders of rounding, which nobody wrote.
+        // Terms that add up effects may leave remainders of rounding, which are not in the file.
         let least_too = !matches!(said.form, RewardForm::Sum { .. });
         let entries = term.table.iter().flat_map(|table| table.iter().copied()).chain(term.range);
         add_extremes(&mut amounts, &name, entries, least_too, said.at.or(said.name.at));

@@ -4,25 +4,25 @@ use std::ops::Deref;
 use std::path::{Path, PathBuf};
 
 /// A directory of its own that goes when the test ends.
-pub(crate) struct Place(PathBuf);
+pub(crate) struct TempDir(PathBuf);
 
-impl Place {
+impl TempDir {
     /// A name for a directory that is not there yet.
-    pub(crate) fn new(name: &str) -> Place {
+    pub(crate) fn new(name: &str) -> TempDir {
         let path = std::env::temp_dir().join(format!("dowise-study-{}-{name}", std::process::id()));
         let _ = std::fs::remove_dir_all(&path);
-        Place(path)
+        TempDir(path)
     }
 
     /// A directory that is there.
-    pub(crate) fn with(name: &str) -> Place {
-        let place = Place::new(name);
+    pub(crate) fn with(name: &str) -> TempDir {
+        let place = TempDir::new(name);
         std::fs::create_dir_all(&place.0).unwrap();
         place
     }
 }
 
-impl Deref for Place {
+impl Deref for TempDir {
     type Target = Path;
 
     fn deref(&self) -> &Path {
@@ -30,7 +30,7 @@ impl Deref for Place {
     }
 }
 
-impl Drop for Place {
+impl Drop for TempDir {
     fn drop(&mut self) {
         let _ = std::fs::remove_dir_all(&self.0);
     }

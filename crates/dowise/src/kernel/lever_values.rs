@@ -1,36 +1,36 @@
-//! What interventions can do to the levers of one group: all combinations, as flat digits.
+//! The settings of one group's levers: for every setting, the value of each lever.
 
 use super::elimination::{MAX_ENTRIES, TooLarge};
 use super::groups::GroupShape;
 use crate::Space;
-use crate::world::{Interventions, Setting, World};
+use crate::world::{Interventions, LeverRule, World};
 
-/// For every setting of some levers what it does to each of them, in increasing order of the setting.
+/// The value of each lever of a group under every setting, in increasing order of the setting.
 #[derive(Clone, Debug)]
-pub(super) struct Choices {
+pub(super) struct LeverValues {
     n_levers: usize,
     len: usize,
     /// `[setting][lever]`: 0 leaves it alone, d > 0 sets it to its value d − 1.
     digits: Vec<u32>,
 }
 
-impl Choices {
+impl LeverValues {
     /// Everything that interventions can do to these levers.
-    pub(super) fn new(all: &Interventions, levers: &[usize]) -> Result<Choices, TooLarge> {
+    pub(super) fn new(all: &Interventions, levers: &[usize]) -> Result<LeverValues, TooLarge> {
         let entries = count(all, levers);
         let too_large = TooLarge { entries: entries.and_then(|n| usize::try_from(n).ok()) };
         let Some(len) = too_large.entries.filter(|&n| n <= MAX_ENTRIES) else { return Err(too_large) };
         let n_levers = levers.len();
         let mut digits = Vec::with_capacity(len.saturating_mul(n_levers));
-        if let Setting::List(list) = all.setting() {
+        if let LeverRule::List(list) = all.lever_rule() {
             let digit = |a, lever| all.lever(a, lever).map_or(0, |v| v as u32 + 1);
             digits.extend(list.iter().flat_map(|&a| levers.iter().map(move |&lever| digit(a, lever))));
-            return Ok(Choices { n_levers, len, digits });
+            return Ok(LeverValues { n_levers, len, digits });
         }
-        let least = u32::from(matches!(all.setting(), Setting::All));
-        let most_set = match all.setting() {
-            Setting::AtMost(k) => *k,
-            _ => n_levers,
+        let least = u32::from(matches!(all.lever_rule(), LeverRule::All));
+        let most_set = match all.lever_rule() {
+            LeverRule::AtMost(k) => *k,
+            LeverRule::All | LeverRule::List(_) => n_levers,
         };
         let mut now = vec![least; n_levers];
         loop {
@@ -42,7 +42,7 @@ impl Choices {
             now[lever + 1..].fill(least);
         }
         debug_assert_eq!(digits.len(), len * n_levers);
-        Ok(Choices { n_levers, len, digits })
+        Ok(LeverValues { n_levers, len, digits })
     }
 
     /// Number of settings.
@@ -63,11 +63,11 @@ impl Choices {
 
 /// Number of settings of these levers; `None` if it overflows.
 fn count(all: &Interventions, levers: &[usize]) -> Option<u64> {
-    if let Setting::List(list) = all.setting() {
+    if let LeverRule::List(list) = all.lever_rule() {
         return Some(list.len() as u64);
     }
     let sizes = levers.iter().map(|&lever| all.sizes()[lever]).collect();
-    Some(Interventions::new(sizes, all.setting().clone(), vec![], vec![])?.count())
+    Some(Interventions::new(sizes, all.lever_rule().clone(), vec![], vec![])?.count())
 }
 
 /// Bytes that a group's tables take at most, once made and while they are made.
@@ -92,5 +92,5 @@ pub(super) fn total_bytes(world: &World, shapes: &[GroupShape]) -> u128 {
 /// The joint values of some of a state's factors.
 pub(super) fn row_space(world: &World, shape: &GroupShape) -> Space {
     let sizes: Vec<usize> = shape.state.iter().map(|&f| world.state_space().sizes()[f]).collect();
-    Space::new(&sizes).expect("no larger than the state space")
+    Space::new(&sizes).expect("invariant: a group has no more rows than there are states")
 }

@@ -20,20 +20,20 @@ const AGAIN: &str = "give the command that ran the study again: it makes the tab
 
 /// The file.
 #[derive(Serialize, Deserialize)]
-pub(super) struct Sums {
+pub(super) struct Checksums {
     schema: String,
     /// [`crate::Study::identity`].
     study: String,
     /// Name → checksum.
     files: BTreeMap<String, String>,
-    /// For each run at least the size of the sum of rewards of an episode in its world.
+    /// For each run an upper bound of the absolute sum of rewards of an episode in its world.
     pub(super) bounds: Vec<f64>,
 }
 
-impl Sums {
-    pub(super) fn new(directory: &Directory, bounds: &[f64]) -> Sums {
+impl Checksums {
+    pub(super) fn new(directory: &Directory, bounds: &[f64]) -> Checksums {
         let study = directory.identity().to_owned();
-        Sums { schema: SCHEMA.into(), study, files: BTreeMap::new(), bounds: bounds.to_vec() }
+        Checksums { schema: SCHEMA.into(), study, files: BTreeMap::new(), bounds: bounds.to_vec() }
     }
 
     pub(super) fn add(&mut self, name: &str, bytes: &[u8]) {
@@ -41,12 +41,12 @@ impl Sums {
     }
 
     pub(super) fn write(&self, directory: &Directory) -> Result<(), StudyError> {
-        let text = serde_json::to_string(self).expect("plain data always serialises");
-        let open = text.strip_suffix('}').expect("a struct is a JSON object");
+        let text = serde_json::to_string(self).expect("invariant: names and numbers can be written");
+        let open = text.strip_suffix('}').expect("invariant: a struct is written as an object");
         directory.write(FILE, format!("{}}}\n", seal(open)).as_bytes())
     }
 
-    pub(super) fn read(directory: &Directory) -> Result<Sums, StudyError> {
+    pub(super) fn read(directory: &Directory) -> Result<Checksums, StudyError> {
         let path = directory.file(FILE);
         let wrong = |message: String| StudyError::Table { path: path.clone(), message: format!("{message}; {AGAIN}") };
         let text = match read_text_file(&path, MOST_TEXT) {
@@ -58,14 +58,14 @@ impl Sums {
         if let Some(why) = seal_fault(&text) {
             return Err(wrong(format!("checksum: {why}")));
         }
-        let sums: Sums = serde_json::from_str(&text).map_err(|e| wrong(e.to_string()))?;
-        if sums.schema != SCHEMA {
-            return Err(wrong(format!("its schema is {}, and this dowise reads {SCHEMA}", sums.schema)));
+        let checksums: Checksums = serde_json::from_str(&text).map_err(|e| wrong(e.to_string()))?;
+        if checksums.schema != SCHEMA {
+            return Err(wrong(format!("its schema is {}, and this dowise reads {SCHEMA}", checksums.schema)));
         }
-        if sums.study != directory.identity() {
+        if checksums.study != directory.identity() {
             return Err(wrong("study: the tables belong to another study than study.toml".into()));
         }
-        Ok(sums)
+        Ok(checksums)
     }
 
     /// The bytes of a table, if they are those that were written.
