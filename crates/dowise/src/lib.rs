@@ -93,11 +93,11 @@ mod file;
 pub mod kernel;
 pub mod learn;
 pub mod linear;
+mod loops;
 mod math;
 pub mod plan;
 #[cfg(feature = "probes")]
 pub mod probes;
-mod simd;
 pub mod simulate;
 mod space;
 mod variates;

@@ -3,11 +3,14 @@
 //! Between two plans the losses move little. If every loss moved by at least `moved` since they were last weighed in full, so
 //! did every setting's weighted loss, for the weights sum to one. So only the few that were best then are weighed; if even
 //! the smallest possible new value of the others is too large, they need no look. Same results, to the bit.
+//!
+//! Without it an episode of `c-ucbvi` at 8 states and 64 interventions takes 1.8x as long (example `episode_times`).
 
 use super::Kernel;
 use super::group::Row;
-use super::search::{Scratch, Tie, pick, pick_here, weigh, weigh_here};
-use crate::simd;
+use super::search::{Scratch, Tie, pick, pick_here};
+use crate::loops::simd;
+use crate::loops::weigh::{weigh, weigh_here};
 use crate::world::Action;
 
 /// Settings up to which all of them are weighed every time.

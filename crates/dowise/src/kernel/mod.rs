@@ -17,8 +17,6 @@ pub(crate) use allowed::any_allowed;
 pub(crate) use anchor::Anchor;
 pub use elimination::TooLarge;
 pub(crate) use group::Group;
-#[cfg(feature = "probes")]
-pub(crate) use search::weigh;
 pub(crate) use search::{Scratch, Tie, pick};
 
 /// Why P(c | s, do(a)) cannot be computed.

@@ -1,4 +1,4 @@
-//! Backward induction: the one recursion behind exact plans, evaluation of policies, and every learner.
+//! Backward induction: the one recursion behind exact plans and every learner.
 
 mod careful;
 mod contract;
@@ -14,7 +14,7 @@ pub(crate) use truth::{rewards_by_cause, rows_by_cause, scope_strides, state_sco
 use rayon::prelude::*;
 
 use crate::kernel::{Anchor, Kernel, Scratch, Tie, splitmix64};
-use crate::simd;
+use crate::loops::simd;
 use crate::world::Action;
 
 /// Relative tolerance within which two interventions count as equally good.

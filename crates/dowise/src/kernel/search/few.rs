@@ -2,6 +2,7 @@
 
 use super::Tie;
 use crate::kernel::{Kernel, scale};
+use crate::loops::pairs::{sum_out, sum_out_pairs};
 use crate::world::Action;
 
 /// Kept from state to state.
@@ -95,26 +96,19 @@ impl Kernel {
         let mut values: [f64; N] = loss.try_into().ok()?;
         // The number of the intervention is the sum of one part of each group.
         let mut parts = [[0; 2]; MOST_PAIRS];
-        let mut tail = 1;
-        for (group, parts) in self.groups.iter().rev().zip(&mut parts) {
+        let (mut tables, mut costs) = ([[0.0; 4]; MOST_PAIRS], [[0.0; 2]; MOST_PAIRS]);
+        for (g, group) in self.groups.iter().rev().enumerate() {
             let row = group.row(group.row_of(state));
-            let &[p, q, r, t] = row.prob else { return None };
+            tables[g] = row.prob.try_into().ok()?;
             if row.n != 2 || !group.is_exact() {
                 return None;
             }
             let settings = [0, 1].map(|i| &group.settings[row.setting(i)]);
-            for block in values.chunks_exact_mut(2 * tail) {
-                let (x, y) = block.split_at_mut(tail);
-                for (x, y) in x.iter_mut().zip(y) {
-                    (*x, *y) = (p * *x + r * *y, q * *x + t * *y);
-                    if self.has_costs {
-                        (*x, *y) = (*x + settings[0].cost, *y + settings[1].cost);
-                    }
-                }
-            }
-            *parts = settings.map(|setting| setting.part);
-            tail *= 2;
+            costs[g] = settings.map(|setting| setting.cost);
+            parts[g] = settings.map(|setting| setting.part);
         }
+        let tables = &tables[..self.groups.len()];
+        sum_out_pairs(tables, self.has_costs.then_some(&costs[..]), &mut values);
         let best = values.iter().fold(f64::INFINITY, |best, &v| if v < best { v } else { best });
         let mut ties = 0u32;
         for (i, v) in values.iter().enumerate() {
@@ -144,11 +138,7 @@ impl Kernel {
                 continue;
             }
             std::mem::swap(values, spare);
-            values.clear();
-            match row.prob {
-                &[p, q, r, t] if n_causes == 2 && row.n == 2 => sum_out_pair([[p, q], [r, t]], spare, tail, values),
-                prob => sum_out(prob, n_causes, row.n, spare, tail, values),
-            }
+            sum_out(row.prob, n_causes, row.n, spare, tail, values);
             if self.has_costs || doubt > 0.0 {
                 for (i, out) in values.chunks_exact_mut(tail).enumerate() {
                     let own = group.own(group.row_of(state), row.setting(i % row.n), doubt);
@@ -188,33 +178,5 @@ impl Kernel {
         self.limit.is_none_or(|limit| n_set <= limit)
             && (self.cross.is_empty()
                 || !self.interventions.is_forbidden(digits, Action(self.part(state, combination))))
-    }
-}
-
-/// Replaces an axis of causes by one of settings: `prob` is `[cause][setting]`, and `tail` numbers lie inside the axis.
-fn sum_out(prob: &[f64], n_causes: usize, n: usize, input: &[f64], tail: usize, output: &mut Vec<f64>) {
-    output.resize(input.len() / n_causes * n, 0.0);
-    for (input, output) in input.chunks_exact(n_causes * tail).zip(output.chunks_exact_mut(n * tail)) {
-        for (i, out) in output.chunks_exact_mut(tail).enumerate() {
-            for (c, x) in input.chunks_exact(tail).enumerate() {
-                let p = prob[c * n + i];
-                out.iter_mut().zip(x).for_each(|(o, x)| *o += p * x);
-            }
-        }
-    }
-}
-
-/// The same for two causes and two settings: what a binary key variable comes down to.
-fn sum_out_pair(prob: [[f64; 2]; 2], input: &[f64], tail: usize, output: &mut Vec<f64>) {
-    if tail == 1 {
-        let pairs = input.as_chunks::<2>().0.iter();
-        output.extend(pairs.flat_map(|[x, y]| [0, 1].map(|i| prob[0][i] * x + prob[1][i] * y)));
-        return;
-    }
-    for block in input.chunks_exact(2 * tail) {
-        let (x, y) = block.split_at(tail);
-        for i in 0..2 {
-            output.extend(x.iter().zip(y).map(|(x, y)| prob[0][i] * x + prob[1][i] * y));
-        }
     }
 }

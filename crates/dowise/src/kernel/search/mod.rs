@@ -6,7 +6,9 @@ mod few;
 mod tests;
 
 use super::{Kernel, scale};
-use crate::simd;
+use crate::loops::pick::{least, n_within, nth_within};
+use crate::loops::simd;
+use crate::loops::weigh::weigh;
 use crate::world::Action;
 
 /// How ties are settled between interventions whose values differ by no more than the tolerance.
@@ -137,100 +139,8 @@ pub(crate) fn pick_here(values: &[f64], tolerance: f64, tie: Tie) -> (f64, usize
     (best, chosen.expect("every state has an allowed intervention"))
 }
 
-/// The least of some numbers, eight lanes at a time.
-#[inline(always)]
-fn least(values: &[f64]) -> f64 {
-    let (eights, rest) = values.as_chunks::<8>();
-    let mut least = [f64::INFINITY; 8];
-    for eight in eights {
-        for lane in 0..8 {
-            least[lane] = if eight[lane] < least[lane] { eight[lane] } else { least[lane] };
-        }
-    }
-    for (lane, &x) in rest.iter().enumerate() {
-        least[lane] = if x < least[lane] { x } else { least[lane] };
-    }
-    // Halves, not one after another: three comparisons wait for each other in place of seven.
-    for half in [4, 2, 1] {
-        for lane in 0..half {
-            least[lane] = if least[lane + half] < least[lane] { least[lane + half] } else { least[lane] };
-        }
-    }
-    least[0]
-}
-
-/// How many numbers are not above a limit.
-#[inline(always)]
-fn n_within(values: &[f64], limit: f64) -> u64 {
-    let mut n = 0;
-    for v in values {
-        n += u64::from(*v <= limit);
-    }
-    n
-}
-
-/// Position of the n-th number (from 0) that is not above a limit: blocks are counted, and only the one with it is searched.
-#[inline(always)]
-fn nth_within(values: &[f64], limit: f64, mut n: u64) -> Option<usize> {
-    const BLOCK: usize = 16;
-    for (b, block) in values.chunks(BLOCK).enumerate() {
-        let within = n_within(block, limit);
-        if n < within {
-            for (i, v) in block.iter().enumerate() {
-                if *v <= limit {
-                    if n == 0 {
-                        return Some(b * BLOCK + i);
-                    }
-                    n -= 1;
-                }
-            }
-        }
-        n -= within;
-    }
-    None
-}
-
 /// Greatest less least.
 fn spread(loss: &[f64]) -> f64 {
     let (lo, hi) = loss.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(lo, hi), &x| (lo.min(x), hi.max(x)));
     hi - lo
-}
-
-/// values(i) = Σ_c prob\[c\]\[i\] · loss(c), many settings at a time.
-pub(crate) fn weigh(prob: &[f64], loss: &[f64], values: &mut [f64]) {
-    simd::wide(
-        #[inline(always)]
-        || weigh_here(prob, loss, values),
-    );
-}
-
-/// [`weigh`], as part of a larger loop that runs with wide registers.
-#[inline(always)]
-pub(crate) fn weigh_here(prob: &[f64], loss: &[f64], values: &mut [f64]) {
-    let n = values.len();
-    let mut done = 0;
-    while done + 16 <= n {
-        values[done..][..16].copy_from_slice(&weigh_lanes::<16>(prob, n, done, loss));
-        done += 16;
-    }
-    while done + 8 <= n {
-        values[done..][..8].copy_from_slice(&weigh_lanes::<8>(prob, n, done, loss));
-        done += 8;
-    }
-    for i in done..n {
-        values[i] = weigh_lanes::<1>(prob, n, i, loss)[0];
-    }
-}
-
-/// The weighted losses of N settings from number `first` on.
-#[inline(always)]
-fn weigh_lanes<const N: usize>(prob: &[f64], n: usize, first: usize, loss: &[f64]) -> [f64; N] {
-    let mut sum = [0.0; N];
-    for (p, x) in prob.chunks_exact(n).zip(loss) {
-        let p: &[f64; N] = p[first..][..N].try_into().expect("so many");
-        for lane in 0..N {
-            sum[lane] += p[lane] * x;
-        }
-    }
-    sum
 }

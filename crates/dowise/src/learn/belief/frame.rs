@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use super::width::Plain;
 use crate::learn::view::{Layout, View};
+use crate::loops::simd;
 use crate::plan::{Contraction, Mix};
-use crate::simd;
 
 /// Rewards, ceilings and buffers of a belief.
 #[derive(Clone, Debug)]

@@ -7,6 +7,7 @@ use super::stale::Stale;
 use crate::learn::evidence::Evidence;
 use crate::learn::options::Sets;
 use crate::learn::view::FactorLayout;
+use crate::loops::balls::{best_of_ball, best_of_balls};
 use crate::math::{exp, ln};
 use crate::plan::Mix;
 
@@ -15,6 +16,16 @@ use crate::plan::Mix;
 pub(crate) enum Side {
     Best,
     Worst,
+}
+
+impl Side {
+    /// The worst member is the best one for values times −1, times −1 again.
+    fn sign(self) -> f64 {
+        match self {
+            Side::Best => 1.0,
+            Side::Worst => -1.0,
+        }
+    }
 }
 
 /// Rows of confidence sets, `[block][factor]`.
@@ -289,179 +300,81 @@ struct Balls {
     side: Side,
     /// The order of the next values, those that lose mass first, where it is the same for all rows and was found beforehand.
     order: Vec<usize>,
+    /// Those next values times the sign of the side.
+    next: Vec<f64>,
 }
 
 impl Balls {
     /// Balls that allow anything; `cells` is the number of rows times causes.
     fn new(cells: usize, n_values: usize, side: Side) -> Balls {
-        Balls { prob: vec![0.0; cells * n_values], movable: vec![1.0; cells], n_values, side, order: Vec::new() }
+        Balls {
+            prob: vec![0.0; cells * n_values],
+            movable: vec![1.0; cells],
+            n_values,
+            side,
+            order: Vec::new(),
+            next: Vec::new(),
+        }
     }
 
     /// Finds the order of next values that all rows and causes share, once for all of them.
     fn prepare(&mut self, next_value: &[f64]) {
+        let sign = self.side.sign();
+        self.next.clear();
+        self.next.extend(next_value.iter().map(|v| sign * v));
         self.order.clear();
         self.order.extend(0..next_value.len());
-        match self.side {
-            Side::Best => sort(&mut self.order, |v| next_value[v]),
-            Side::Worst => sort(&mut self.order, |v| -next_value[v]),
-        }
+        sort(&mut self.order, &self.next);
     }
 
-    /// The best member of each ball for the values of `at` times `sign`, times `sign` again: the worst member for −1.
+    /// The best member of each ball for the values of `at` times the sign of the side.
     #[inline(always)]
     fn mix_with<'a>(&self, row: usize, at: impl Fn(usize) -> &'a [f64], out: &mut [f64], sign: f64) {
         let n = out.len();
         let prob = &self.prob[row * self.n_values * n..][..self.n_values * n];
         let movable = &self.movable[row * n..][..n];
         let shared = at(0).len() == 1;
-        let value = |v: usize, c: usize| sign * at(v)[if shared { 0 } else { c }];
         if shared && !self.order.is_empty() {
-            mix_shared(&self.order, prob, movable, |v| value(v, 0), out);
+            best_of_balls(&self.order, &self.next, prob, movable, out);
             return;
         }
-        let (mut few, mut many) = ([0; FEW_VALUES], Vec::new());
-        let order: &mut [usize] = if self.n_values <= FEW_VALUES {
-            &mut few[..self.n_values]
+        let (mut few, mut many) = (([0; FEW_VALUES], [0.0; FEW_VALUES]), (Vec::new(), Vec::new()));
+        let (order, next): (&mut [usize], &mut [f64]) = if self.n_values <= FEW_VALUES {
+            (&mut few.0[..self.n_values], &mut few.1[..self.n_values])
         } else {
-            many.resize(self.n_values, 0);
-            &mut many
+            many.0.resize(self.n_values, 0);
+            many.1.resize(self.n_values, 0.0);
+            (&mut many.0, &mut many.1)
         };
         order.iter_mut().enumerate().for_each(|(v, o)| *o = v);
-        if shared {
-            sort(order, |v| value(v, 0));
-            mix_shared(order, prob, movable, |v| value(v, 0), out);
-            return;
-        }
-        for c in 0..n {
-            sort(order, |v| value(v, c));
-            out[c] = best_in_ball(order, |v| prob[v * n + c], |v| value(v, c), movable[c]);
-        }
-    }
-}
-
-/// Puts values in order, worst first.
-fn sort(order: &mut [usize], value: impl Fn(usize) -> f64) {
-    order.sort_unstable_by(|&a, &b| value(a).total_cmp(&value(b)).then(a.cmp(&b)));
-}
-
-impl Mix for Balls {
-    #[inline(always)]
-    fn mix<'a>(&self, row: usize, at: impl Fn(usize) -> &'a [f64], out: &mut [f64]) {
-        match self.side {
-            Side::Best => self.mix_with(row, at, out, 1.0),
-            Side::Worst => {
-                self.mix_with(row, at, out, -1.0);
-                out.iter_mut().for_each(|q| *q = -*q);
+        for c in 0..if shared { 1 } else { n } {
+            next.iter_mut().enumerate().for_each(|(v, next)| *next = sign * at(v)[c]);
+            sort(order, next);
+            if shared {
+                best_of_balls(order, next, prob, movable, out);
+            } else {
+                out[c] = best_of_ball(order, next, prob, n, c, movable[c]);
             }
         }
-    }
-}
-
-/// The best of each cause's ball where all causes share the next values.
-#[inline(always)]
-fn mix_shared(order: &[usize], prob: &[f64], movable: &[f64], x: impl Fn(usize) -> f64, out: &mut [f64]) {
-    let n = out.len();
-    let mut done = 0;
-    if n >= STREAM {
-        for (chunk, out) in out.chunks_mut(STREAM).enumerate() {
-            stream(order, prob, n, chunk * STREAM, movable, &x, out);
-        }
-        return;
-    }
-    while done + 16 <= n {
-        out[done..][..16].copy_from_slice(&best_in_balls::<16>(order, prob, n, done, movable, &x));
-        done += 16;
-    }
-    while done + 8 <= n {
-        out[done..][..8].copy_from_slice(&best_in_balls::<8>(order, prob, n, done, movable, &x));
-        done += 8;
-    }
-    for c in done..n {
-        out[c] = best_in_balls::<1>(order, prob, n, c, movable, &x)[0];
-    }
-}
-
-/// Causes from which on tables are read value by value: with fewer, sums are better kept in registers.
-const STREAM: usize = 128;
-
-/// [`best_in_balls`] for many causes, value by value, so that the table is read in long runs.
-#[inline(always)]
-fn stream(
-    order: &[usize],
-    prob: &[f64],
-    n: usize,
-    first: usize,
-    movable: &[f64],
-    x: impl Fn(usize) -> f64,
-    out: &mut [f64],
-) {
-    let Some((&top, others)) = order.split_last() else { return };
-    let best = x(top);
-    let mut left = [0.0; STREAM];
-    let left = &mut left[..out.len()];
-    left.copy_from_slice(&movable[first..][..out.len()]);
-    out.fill(0.0);
-    for &v in others {
-        let below = best - x(v);
-        for ((p, left), loss) in prob[v * n + first..][..out.len()].iter().zip(&mut *left).zip(&mut *out) {
-            take(*p, below, left, loss);
-        }
-    }
-    for loss in out {
-        *loss = best - *loss;
     }
 }
 
 /// Values up to which their order is found without a list on the heap.
 const FEW_VALUES: usize = 128;
 
-/// [`best_in_ball`] for N causes from number `first` on that share x, and so the order of the values.
-#[inline(always)]
-fn best_in_balls<const N: usize>(
-    order: &[usize],
-    prob: &[f64],
-    n: usize,
-    first: usize,
-    movable: &[f64],
-    x: impl Fn(usize) -> f64,
-) -> [f64; N] {
-    let Some((&top, others)) = order.split_last() else { return [0.0; N] };
-    let best = x(top);
-    let mut left: [f64; N] = movable[first..][..N].try_into().expect("invariant: N causes from `first` on");
-    let mut loss = [0.0; N];
-    for &v in others {
-        let below = best - x(v);
-        let p: &[f64; N] = prob[v * n + first..][..N].try_into().expect("invariant: N causes from `first` on");
-        for i in 0..N {
-            take(p[i], below, &mut left[i], &mut loss[i]);
+/// Puts values in order, worst first.
+fn sort(order: &mut [usize], next: &[f64]) {
+    order.sort_unstable_by(|&a, &b| next[a].total_cmp(&next[b]).then(a.cmp(&b)));
+}
+
+impl Mix for Balls {
+    #[inline(always)]
+    fn mix<'a>(&self, row: usize, at: impl Fn(usize) -> &'a [f64], out: &mut [f64]) {
+        self.mix_with(row, at, out, self.side.sign());
+        if self.side == Side::Worst {
+            out.iter_mut().for_each(|q| *q = -*q);
         }
     }
-    for i in 0..N {
-        loss[i] = best - loss[i];
-    }
-    loss
-}
-
-/// Moves what may still be moved of a value's mass to the best value, `below` which it is; what stays is lost.
-#[inline(always)]
-fn take(mass: f64, below: f64, left: &mut f64, loss: &mut f64) {
-    let taken = if mass < *left { mass } else { *left };
-    *left -= taken;
-    *loss += (mass - taken) * below;
-}
-
-/// Σ p(v) x(v) after moving as much mass as allowed from the worst values to the best. `order` sorts values, worst first.
-///
-/// Written as the best value less what each other value loses against it, so that equal values give exactly that value.
-fn best_in_ball(order: &[usize], p: impl Fn(usize) -> f64, x: impl Fn(usize) -> f64, movable: f64) -> f64 {
-    let Some((&top, others)) = order.split_last() else { return 0.0 };
-    let best = x(top);
-    let mut left = movable;
-    let mut loss = 0.0;
-    for &v in others {
-        take(p(v), best - x(v), &mut left, &mut loss);
-    }
-    best - loss
 }
 
 #[cfg(test)]
@@ -469,25 +382,25 @@ mod tests {
     use super::*;
 
     #[test]
-    fn balls_of_many_causes_give_the_bits_of_one_ball_after_another() {
+    fn an_order_found_beforehand_gives_the_bits_of_one_found_there_or_for_each_cause() {
         let number = |i: usize| (i as f64 * 0.618_034).fract();
         for (n, n_values) in [(1, 3), (7, 5), (8, 4), (23, 3), (130, 6), (300, 2)] {
-            let mut balls = Balls::new(n, n_values, Side::Best);
-            (0..n * n_values).for_each(|i| balls.prob[i] = number(i) / n_values as f64);
-            (0..n).for_each(|c| balls.movable[c] = number(c + 7));
-            let next: Vec<f64> = (0..n_values).map(|v| number(v * v + 3)).collect();
-            let mut order: Vec<usize> = (0..n_values).collect();
-            sort(&mut order, |v| next[v]);
-            let expected: Vec<f64> = (0..n)
-                .map(|c| best_in_ball(&order, |v| balls.prob[v * n + c], |v| next[v], balls.movable[c]))
-                .collect();
-            let mut out = vec![f64::NAN; n];
-            balls.mix(0, |v| &next[v..=v], &mut out);
-            assert_eq!(out, expected, "{n} causes, order found there");
-            balls.prepare(&next);
-            out.fill(f64::NAN);
-            balls.mix(0, |v| &next[v..=v], &mut out);
-            assert_eq!(out, expected, "{n} causes, order found beforehand");
+            for side in [Side::Best, Side::Worst] {
+                let mut balls = Balls::new(n, n_values, side);
+                (0..n * n_values).for_each(|i| balls.prob[i] = number(i) / n_values as f64);
+                (0..n).for_each(|c| balls.movable[c] = number(c + 7));
+                let next: Vec<f64> = (0..n_values).map(|v| number(v * v + 3)).collect();
+                let for_each: Vec<Vec<f64>> = next.iter().map(|&v| vec![v; n]).collect();
+                let mut expected = vec![f64::NAN; n];
+                balls.mix(0, |v| &for_each[v], &mut expected);
+                let mut out = vec![f64::NAN; n];
+                balls.mix(0, |v| &next[v..=v], &mut out);
+                assert_eq!(out, expected, "{n} causes, {side:?}, order found there");
+                balls.prepare(&next);
+                out.fill(f64::NAN);
+                balls.mix(0, |v| &next[v..=v], &mut out);
+                assert_eq!(out, expected, "{n} causes, {side:?}, order found beforehand");
+            }
         }
     }
 }

@@ -3,6 +3,9 @@
 //! Values are kept from plan to plan. A row is computed anew only if it was seen since, or if the value of one of its next
 //! states has changed; rows never seen stay at the cap. The results are those of the plain loop, to the bit: the same terms
 //! in the same order, zeros left out.
+//!
+//! With dense tables an episode at 64 states takes 2.5x as long for `c-ucbvi:width=rlberry` and over 20x for
+//! `ucbvi:width=rlberry` (example `episode_times`).
 
 use std::ops::Range;
 

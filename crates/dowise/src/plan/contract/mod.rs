@@ -2,7 +2,6 @@
 //!
 //! All arrays have the cause as their innermost axis, so that the inner loops run over neighbouring numbers.
 
-mod binary;
 mod mean;
 mod own;
 mod step;

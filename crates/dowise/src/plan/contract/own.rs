@@ -6,7 +6,8 @@
 
 use rayon::prelude::*;
 
-use super::{Mean, binary};
+use super::Mean;
+use crate::loops::binary::{self, quarters};
 
 /// Numbers that fit a core's nearest cache.
 const NEAR: usize = 1 << 11;
@@ -90,15 +91,6 @@ fn pass(first: &Own<'_>, second: Option<&Own<'_>>, array: &mut [f64]) {
     let parts = a.par_chunks_mut(places).zip(b.par_chunks_mut(places));
     let parts = parts.zip(c.par_chunks_mut(places)).zip(d.par_chunks_mut(places));
     parts.for_each(|(((a, b), c), d)| binary::in_parts(outer, inner, n, [a, b, c, d]));
-}
-
-/// Four parts of an array, one after another.
-#[inline(always)]
-pub(super) fn quarters<T>(array: &mut [T]) -> [&mut [T]; 4] {
-    let (ab, cd) = array.split_at_mut(array.len() / 2);
-    let (a, b) = ab.split_at_mut(ab.len() / 2);
-    let (c, d) = cd.split_at_mut(cd.len() / 2);
-    [a, b, c, d]
 }
 
 fn quarters_of<T>(array: &[T]) -> [&[T]; 4] {

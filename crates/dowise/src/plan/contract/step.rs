@@ -1,7 +1,7 @@
 //! One factor summed out of an array: which numbers meet, and in what order they are walked through.
 
 use super::Mix;
-use crate::simd;
+use crate::loops::simd;
 
 /// How to walk through one sum.
 #[derive(Clone, Debug)]

@@ -3,10 +3,12 @@
 //! What comes after an intervention is worth no more than the best next value, so one whose reward falls short by more than
 //! that can make up for is never chosen, whatever its row: the row need not be drawn. Interventions of a state are put in
 //! order of their rewards, and drawn from the best on until no further one can win.
+//!
+//! With every row drawn an episode of `psrl` takes 1.9x as long at 8 states and 64 interventions, and 5x at 64 and 343 (example
+//! `episode_times`).
 
-use super::gammas::{BATCH, Gammas};
-use super::lanes::Lanes;
-use crate::simd;
+use crate::loops::gamma::{BATCH, Gammas, Lanes};
+use crate::loops::simd;
 
 /// Interventions drawn together: as many as fit a register.
 const CHUNK: usize = 8;

@@ -1,13 +1,10 @@
 //! Samples from Dirichlet and Beta posteriors.
 
 mod contenders;
-mod functions;
-mod gammas;
-mod lanes;
 mod table;
 
+pub(crate) use crate::loops::gamma::BATCH;
 pub(crate) use contenders::Contenders;
-pub(crate) use gammas::BATCH;
 pub(crate) use table::Posterior;
 
 use rand::Rng;

@@ -1,8 +1,8 @@
 //! Posterior samples of a whole table of rows: gamma variates in batches, then rows divided by their sums.
 
-use super::gammas::{BATCH, Gammas};
-use super::lanes::Lanes;
-use crate::simd;
+use crate::loops::gamma::{BATCH, Gammas, Lanes};
+use crate::loops::normalise::normalise;
+use crate::loops::simd;
 
 /// Dirichlet posteriors of many rows, laid out `[block][value][lane]`: lane l of block b is row b · lanes + l.
 #[derive(Clone, Debug)]
@@ -61,30 +61,6 @@ impl Posterior {
                 }
             }
         }
-    }
-}
-
-/// Divides rows by their sums: `[value][lane]`.
-#[inline(always)]
-fn normalise(gammas: &[f32], n_lanes: usize, out: &mut [f64]) {
-    let mut first = 0;
-    while first < n_lanes {
-        let n = (n_lanes - first).min(BATCH);
-        let mut sum = [0.0; BATCH];
-        for of_value in gammas.chunks_exact(n_lanes) {
-            for (sum, g) in sum.iter_mut().zip(&of_value[first..first + n]) {
-                *sum += f64::from(*g);
-            }
-        }
-        for sum in &mut sum {
-            *sum = 1.0 / *sum;
-        }
-        for (of_value, out) in gammas.chunks_exact(n_lanes).zip(out.chunks_exact_mut(n_lanes)) {
-            for ((out, g), sum) in out[first..first + n].iter_mut().zip(&of_value[first..first + n]).zip(&sum) {
-                *out = f64::from(*g) * sum;
-            }
-        }
-        first += n;
     }
 }
 

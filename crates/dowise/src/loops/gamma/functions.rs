@@ -4,7 +4,7 @@
 
 /// ln(x) for 0 < x < ∞, normal numbers.
 #[inline(always)]
-pub(super) fn ln(x: f32) -> f32 {
+pub(crate) fn ln(x: f32) -> f32 {
     // x = 2^e · m with m in [√½, √2).
     let bits = x.to_bits().wrapping_sub(0x3f35_04f3);
     let e = (bits as i32 >> 23) as f32;
@@ -18,7 +18,7 @@ pub(super) fn ln(x: f32) -> f32 {
 
 /// e^x for x ≤ 0; 0 where that is below the smallest normal number.
 #[inline(always)]
-pub(super) fn exp(x: f32) -> f32 {
+pub(crate) fn exp(x: f32) -> f32 {
     let floor = -87.0;
     let y = if x < floor { floor } else { x };
     // Adding 1.5 · 2²³ rounds to the next whole number, and leaves it in the last bits.
@@ -34,7 +34,7 @@ pub(super) fn exp(x: f32) -> f32 {
 
 /// (sin x, cos x) for 0 ≤ x ≤ π/4.
 #[inline(always)]
-pub(super) fn sin_cos(x: f32) -> (f32, f32) {
+pub(crate) fn sin_cos(x: f32) -> (f32, f32) {
     let s = x * x;
     let sin = x * (1.0 - s * (1.0 / 6.0 - s * (1.0 / 120.0 - s * (1.0 / 5040.0 - s * (1.0 / 362_880.0)))));
     let cos = 1.0 - s * (1.0 / 2.0 - s * (1.0 / 24.0 - s * (1.0 / 720.0 - s * (1.0 / 40_320.0))));

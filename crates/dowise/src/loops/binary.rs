@@ -2,11 +2,36 @@
 //!
 //! Rows of probabilities are `[row][value][cause]`: four numbers for every cause. Left to itself the compiler goes over blocks
 //! in place of causes, and gathers numbers one by one.
+//!
+//! Two factors at a time in registers buy 1.5x at 64 numbers of 8 causes, 2.1x at 512, 2.6x at 2048, 2.4x at 2^17 over one
+//! after the other in wide registers: `two_binary`. Without any of it (examples `plan_growth` and `episode_times`) a plan takes
+//! 1.2x to 1.3x as long, judging a policy 1.5x to 2.0x, an episode of `cf-ucbvi:width=rlberry` at 64 states 1.6x.
 
 use pulp::{Simd, WithSimd};
 
-use super::own::quarters;
-use crate::simd;
+use crate::loops::simd;
+
+/// One factor for `n` causes, block by block, in every chunk that has its values outside of `inner` numbers each.
+#[inline(always)]
+pub(crate) fn one_plainly(prob: &[f64], n: usize, inner: usize, array: &mut [f64]) {
+    for chunk in array.chunks_exact_mut(2 * inner) {
+        let (x, y) = chunk.split_at_mut(inner);
+        for (x, y) in x.chunks_exact_mut(n).zip(y.chunks_exact_mut(n)) {
+            both_rows_of_block(prob, x, y);
+        }
+    }
+}
+
+/// Both rows of a binary factor in one block each, for any number of causes.
+#[inline(always)]
+fn both_rows_of_block(prob: &[f64], x: &mut [f64], y: &mut [f64]) {
+    let n = x.len();
+    let (y, p, q) = (&mut y[..n], &prob[..n], &prob[n..2 * n]);
+    let (r, t) = (&prob[2 * n..3 * n], &prob[3 * n..4 * n]);
+    for c in 0..n {
+        (x[c], y[c]) = (p[c] * x[c] + q[c] * y[c], r[c] * x[c] + t[c] * y[c]);
+    }
+}
 
 /// What becomes of blocks of other sizes.
 const OTHERS: &str = "gone through block by block";
@@ -20,31 +45,24 @@ fn fills_registers(n: usize) -> bool {
 }
 
 /// Whether so many causes are worth the loops of this file.
-pub(super) fn suits(n: usize) -> bool {
+pub(crate) fn suits(n: usize) -> bool {
     n.is_multiple_of(simd::lanes()) || n >= MANY
 }
 
-/// One factor for `n` causes, in every chunk that has its values outside of `inner` numbers each.
-pub(super) fn one(prob: &[f64], n: usize, inner: usize, array: &mut [f64]) {
+/// [`one_plainly`] in registers.
+pub(crate) fn one(prob: &[f64], n: usize, inner: usize, array: &mut [f64]) {
     if fills_registers(n) {
         simd::wide_registers(One { prob, n, inner, array });
         return;
     }
     simd::wide(
         #[inline(always)]
-        || {
-            for chunk in array.chunks_exact_mut(2 * inner) {
-                let (x, y) = chunk.split_at_mut(inner);
-                for (x, y) in x.chunks_exact_mut(n).zip(y.chunks_exact_mut(n)) {
-                    both_rows_of_block(prob, x, y);
-                }
-            }
-        },
+        || one_plainly(prob, n, inner, array),
     );
 }
 
 /// Two factors, the inner one outside of `size` numbers.
-pub(super) fn two(outer: &[f64], inner: &[f64], n: usize, size: usize, array: &mut [f64]) {
+pub(crate) fn two(outer: &[f64], inner: &[f64], n: usize, size: usize, array: &mut [f64]) {
     if fills_registers(n) {
         simd::wide_registers(Two { outer, inner, n, size, array });
         return;
@@ -60,7 +78,7 @@ pub(super) fn two(outer: &[f64], inner: &[f64], n: usize, size: usize, array: &m
 }
 
 /// Two factors in the same places of the four quarters of a chunk.
-pub(super) fn in_parts(outer: &[f64], inner: &[f64], n: usize, parts: [&mut [f64]; 4]) {
+pub(crate) fn in_parts(outer: &[f64], inner: &[f64], n: usize, parts: [&mut [f64]; 4]) {
     if fills_registers(n) {
         simd::wide_registers(Quarters { outer, inner, n, parts });
         return;
@@ -72,7 +90,7 @@ pub(super) fn in_parts(outer: &[f64], inner: &[f64], n: usize, parts: [&mut [f64
 }
 
 /// The same from values that all causes share.
-pub(super) fn spread(outer: &[f64], inner: &[f64], n: usize, values: [&[f64]; 4], parts: [&mut [f64]; 4]) {
+pub(crate) fn spread(outer: &[f64], inner: &[f64], n: usize, values: [&[f64]; 4], parts: [&mut [f64]; 4]) {
     if fills_registers(n) {
         simd::wide_registers(SpreadQuarters { outer, inner, n, values, parts });
         return;
@@ -94,15 +112,13 @@ pub(super) fn spread(outer: &[f64], inner: &[f64], n: usize, values: [&[f64]; 4]
     );
 }
 
-/// Both rows of a binary factor in one block each, for any number of causes.
+/// Four parts of an array, one after another.
 #[inline(always)]
-fn both_rows_of_block(prob: &[f64], x: &mut [f64], y: &mut [f64]) {
-    let n = x.len();
-    let (y, p, q) = (&mut y[..n], &prob[..n], &prob[n..2 * n]);
-    let (r, t) = (&prob[2 * n..3 * n], &prob[3 * n..4 * n]);
-    for c in 0..n {
-        (x[c], y[c]) = (p[c] * x[c] + q[c] * y[c], r[c] * x[c] + t[c] * y[c]);
-    }
+pub(crate) fn quarters<T>(array: &mut [T]) -> [&mut [T]; 4] {
+    let (ab, cd) = array.split_at_mut(array.len() / 2);
+    let (a, b) = ab.split_at_mut(ab.len() / 2);
+    let (c, d) = cd.split_at_mut(cd.len() / 2);
+    [a, b, c, d]
 }
 
 /// All rows of two binary factors in four blocks.
@@ -322,8 +338,8 @@ fn both_rows<S: Simd>(simd: S, [p, q, r, t]: [S::f64s; 4], x: S::f64s, y: S::f64
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Mean, Mix};
     use super::*;
+    use crate::plan::{Mean, Mix};
 
     fn numbers(n: usize, from: usize) -> Vec<f64> {
         (0..n).map(|i| ((i + from) as f64 * 0.618_034).fract()).collect()

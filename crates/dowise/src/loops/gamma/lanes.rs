@@ -4,18 +4,18 @@ use rand::{Rng, SeedableRng};
 use rand_xoshiro::SplitMix64;
 
 /// So many that a step of all of them is a loop, not a list of single instructions.
-pub(super) const LANES: usize = 64;
+pub(crate) const LANES: usize = 64;
 
 type Words = [u32; LANES];
 
 /// Generators side by side, each the one of `rand_xoshiro` with a seed of its own, stepped together.
 #[derive(Clone, Debug)]
-pub(super) struct Lanes {
+pub(crate) struct Lanes {
     state: [Words; 4],
 }
 
 impl Lanes {
-    pub(super) fn new(seed: u64) -> Lanes {
+    pub(crate) fn new(seed: u64) -> Lanes {
         let mut seeds = SplitMix64::seed_from_u64(seed);
         let mut state = [[0; LANES]; 4];
         for pair in state.as_flattened_mut().as_chunks_mut::<2>().0 {
@@ -27,7 +27,7 @@ impl Lanes {
 
     /// Random bits, N numbers from every lane.
     #[inline(always)]
-    pub(super) fn draw<const N: usize>(&mut self) -> [Words; N] {
+    pub(crate) fn draw<const N: usize>(&mut self) -> [Words; N] {
         let mut out = [[0; LANES]; N];
         let [a, b, c, d] = &mut self.state;
         for i in 0..LANES {

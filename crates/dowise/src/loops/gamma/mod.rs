@@ -1,18 +1,27 @@
 //! Gamma variates in batches, in single precision and in wide registers.
+//!
+//! The plain version is [`crate::variates::gamma`], one variate after the other in double precision, which takes other random
+//! bits: tests compare distributions, and every lane with the generator of the library, not variates to the bit.
+//!
+//! Buys 24x to 32x for a shape of 0.25 and 4.7x to 8.6x for one of 5, at 512 to 32,768 cells: `gamma_variates`.
 
-use super::functions::{exp, ln, sin_cos};
-use super::lanes::{LANES, Lanes};
+mod functions;
+mod lanes;
+
+use self::functions::{exp, ln, sin_cos};
+use self::lanes::LANES;
+pub(crate) use self::lanes::Lanes;
 
 /// Cells drawn together.
 pub(crate) const BATCH: usize = LANES;
 
 /// Gamma distributions of many cells, and a variate of each.
 #[derive(Clone, Debug)]
-pub(super) struct Gammas {
+pub(crate) struct Gammas {
     /// 1 / the only shape below 1 that there is: that of a cell with nothing seen.
     power: f32,
     shapes: Vec<Shapes>,
-    pub(super) variates: Vec<[f32; BATCH]>,
+    pub(crate) variates: Vec<[f32; BATCH]>,
     doubtful: Vec<Candidate>,
     again: Vec<u32>,
 }
@@ -49,7 +58,7 @@ impl Shapes {
 
 impl Gammas {
     /// Cells that all have the shape of one with nothing seen.
-    pub(super) fn new(n_batches: usize, unseen: f64) -> Gammas {
+    pub(crate) fn new(n_batches: usize, unseen: f64) -> Gammas {
         let mut shapes = Shapes::EMPTY;
         (0..BATCH).for_each(|i| shapes.set(i, unseen));
         Gammas {
@@ -62,13 +71,13 @@ impl Gammas {
     }
 
     /// Sets the shape of a cell: 1 at least, or that of a cell with nothing seen.
-    pub(super) fn set(&mut self, cell: usize, shape: f64) {
+    pub(crate) fn set(&mut self, cell: usize, shape: f64) {
         self.shapes[cell / BATCH].set(cell % BATCH, shape);
     }
 
     /// Draws a variate for every cell of some batches.
     #[inline(always)]
-    pub(super) fn draw(&mut self, batches: impl Iterator<Item = usize>, random: &mut Lanes) {
+    pub(crate) fn draw(&mut self, batches: impl Iterator<Item = usize>, random: &mut Lanes) {
         self.doubtful.clear();
         self.again.clear();
         for b in batches {

@@ -1,12 +1,14 @@
 //! The inner loops with a public handle, and what the machine could do at best: for benchmarks only.
 
+pub mod loops;
+
 use std::hint::black_box;
 
 use pulp::{Simd, WithSimd};
 
-use crate::kernel::weigh;
+use crate::loops::simd;
+use crate::loops::weigh::weigh;
 use crate::plan::{Contraction, Mean};
-use crate::simd;
 
 /// Work of one call.
 #[derive(Clone, Copy, Debug)]
