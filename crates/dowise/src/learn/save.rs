@@ -80,7 +80,11 @@ impl From<EvidenceError> for RestoreError {
         match error {
             EvidenceError::Damaged { field, why } => RestoreError::Damaged { field: format!("evidence.{field}"), why },
             EvidenceError::OtherView { other, here } => RestoreError::OtherWorld { saved: other, here },
-            other @ (EvidenceError::Full | EvidenceError::NotThere | EvidenceError::Format(_)) => {
+            other @ (EvidenceError::Full
+            | EvidenceError::NotThere
+            | EvidenceError::NothingDone
+            | EvidenceError::OtherWorld
+            | EvidenceError::Format(_)) => {
                 RestoreError::Damaged { field: "evidence".to_owned(), why: other.to_string() }
             }
         }

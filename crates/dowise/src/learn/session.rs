@@ -160,7 +160,7 @@ impl Session {
     /// Takes an observation back that was given before, so that the step can be observed again.
     pub fn take_back(&mut self, learner: &mut Learner, observation: &Observation<'_>) -> Result<(), SessionError> {
         let step = self.steps.get(observation.stage).filter(|s| s.observed);
-        if step.is_none_or(|s| (s.state, s.action) != (Some(observation.state), Some(observation.action))) {
+        if step.is_none_or(|s| (s.state, s.action) != (Some(observation.state), observation.action)) {
             return Err(SessionError::Evidence(EvidenceError::NotThere));
         }
         learner.take_back(observation)?;
@@ -215,8 +215,8 @@ impl Session {
     /// Notes an observation that belongs here. What was done counts, whatever was decided.
     fn note(&mut self, observation: &Observation<'_>) {
         let stage = observation.stage;
-        self.decided(stage, observation.state, observation.action);
-        self.steps[stage].observed = true;
+        let step = &mut self.steps[stage];
+        (step.state, step.action, step.observed) = (Some(observation.state), observation.action, true);
         if let (Some(next), Some(state)) = (self.steps.get_mut(stage + 1), observation.next_state) {
             next.state = Some(state);
         }

@@ -603,3 +603,62 @@ fn a_session_is_not_decided_in_a_state_that_is_not_there() {
         assert_eq!(session.stage(), 0, "nothing was decided");
     }
 }
+
+#[test]
+fn an_observation_that_does_not_say_what_was_done_is_refused_and_never_counted_as_the_first_intervention() {
+    let arena = Arena::new(small_worlds::crooked(1));
+    let told = arena.knowledge();
+    let at = || Observation::at(&told, 0, 0).unwrap();
+    for options in views() {
+        let mut seen = Evidence::new(&told, &options).unwrap();
+        let before = seen.save();
+        let step = at().then(&told, 1).unwrap();
+        assert_eq!(step.action(), None);
+        assert_eq!(seen.add(&step), Err(EvidenceError::NothingDone), "{options:?}");
+        assert_eq!(seen.remove(&step), Err(EvidenceError::NothingDone), "{options:?}");
+        assert_eq!(seen.save(), before);
+    }
+    let text = at().found(&told, [("x1", "1")]).unwrap_err().to_string();
+    assert!(text.ends_with("depends on what was done, and this observation does not say it yet; call `did` first"));
+    // Said twice, the second counts, and nothing is left of the first.
+    let both = at().did(&told, [("x1", "1"), ("x2", "2")]).unwrap().did(&told, [("x1", "0")]).unwrap();
+    assert_eq!(both, at().did(&told, [("x1", "0")]).unwrap());
+}
+
+#[test]
+fn what_was_received_for_a_step_takes_the_cost_of_what_was_done_off_and_needs_to_know_it() {
+    let world = Draft::new(2, 4)
+        .state("s", 2)
+        .lever("x", 2)
+        .cost(&[0.25, 0.5])
+        .key("y", 2)
+        .drawn(&["y"], &["x"])
+        .next("s", &["s", "y"])
+        .pays_between("r", &["y"], [0.0, 1.0], false)
+        .world();
+    let told = Knowledge::of(&world);
+    let at = || Observation::at(&told, 0, 0).unwrap();
+    assert_eq!(at().did(&told, [("x", "1")]).unwrap().received(&told, 0.25).unwrap().rewards(), [0.75]);
+    let text = at().received(&told, 0.25).unwrap_err().to_string();
+    assert!(text.starts_with("what was received for the whole step depends on what was done"), "{text}");
+}
+
+#[test]
+fn an_observation_of_another_world_is_refused_and_changes_nothing() {
+    let arena = Arena::new(small_worlds::factored(1));
+    for (n, other) in [small_worlds::crooked(1), small_worlds::one_factor(1), small_worlds::all_keys(1)].iter().enumerate() {
+        let theirs = Knowledge::of(other);
+        let last = theirs.n_states() - 1;
+        let keys: Vec<u32> = theirs.keys().iter().map(|_| 1).collect();
+        let step = Observation::at(&theirs, theirs.horizon() - 1, last).unwrap().did(&theirs, 0).unwrap();
+        let step = step.saw(&theirs, &keys[..]).unwrap().then(&theirs, last).unwrap();
+        for name in ["ucbvi", "graph-psrl", "graph-ucbvi:guard=true", "lsvi-ucb:features=one-hot"] {
+            let mut learner = by_name(&arena.knowledge(), name);
+            learner.learn(&steps(&arena, 1, 1)[0].observation()).unwrap();
+            let before = learner.save();
+            assert_eq!(learner.learn(&step), Err(EvidenceError::OtherWorld), "{name}, world {n}");
+            assert_eq!(learner.take_back(&step), Err(EvidenceError::OtherWorld), "{name}, world {n}");
+            assert_eq!(learner.save(), before, "{name}, world {n}");
+        }
+    }
+}

@@ -115,7 +115,7 @@ impl Guard {
         let key_causes = &causal.view().key_causes;
         let (cause, missing) = key_causes.of_seen(&observation.values, MISSING);
         let list = self.actions();
-        let pair = observation.state * list.actions.len() + list.rank(observation.action);
+        let pair = observation.state * list.actions.len() + list.rank(observation.action?);
         (missing == 0).then_some(pair * key_causes.len() + cause)
     }
 
