@@ -81,18 +81,36 @@ impl Guard {
 
     /// Random interventions with probability 1/√k, so in about 2√K episodes in all; after the causal model was given up, the
     /// policy of the learner without it.
-    pub(crate) fn take_over(&mut self, told: &Knowledge, episode: u64, out: &mut Vec<Action>) -> bool {
+    pub(crate) fn takes_over(&mut self, episode: u64) -> Option<(u64, u64)> {
         if self.tripped.is_some() {
             self.direct.prepare(episode);
-            self.direct.fill_policy(episode, out);
-            return true;
+            return Some(self.direct.planned());
         }
         let seed = self.direct.options.seed;
         let explores = share(mix(seed ^ mix(episode ^ 0x67_7561_7264))) < 1.0 / ((episode + 1) as f64).sqrt();
-        if explores {
-            fill_at_random(told, seed, episode, out);
+        explores.then_some((0, 0))
+    }
+
+    pub(crate) fn fill_policy(&mut self, told: &Knowledge, episode: u64, out: &mut Vec<Action>) {
+        if self.tripped.is_some() {
+            self.direct.fill_policy(episode, out);
+        } else {
+            fill_at_random(told, self.direct.options.seed, episode, out);
         }
-        explores
+    }
+
+    /// Whether it can take an observation in.
+    pub(crate) fn check_learn(&self, inside: &Kind, observation: &Observation<'_>) -> Result<(), EvidenceError> {
+        self.direct.evidence.check_addition(observation)?;
+        let full = self.place(inside, observation).is_some_and(|at| self.causes[at] == u32::MAX);
+        if full { Err(EvidenceError::Full) } else { Ok(()) }
+    }
+
+    /// Whether it can take an observation back.
+    pub(crate) fn check_unlearn(&self, inside: &Kind, observation: &Observation<'_>) -> Result<(), EvidenceError> {
+        self.direct.evidence.check_removal(observation)?;
+        let none = self.place(inside, observation).is_some_and(|at| self.causes[at] == 0);
+        if none { Err(EvidenceError::NotThere) } else { Ok(()) }
     }
 
     pub(crate) fn learn(&mut self, inside: &Kind, observation: &Observation<'_>) -> Result<(), EvidenceError> {

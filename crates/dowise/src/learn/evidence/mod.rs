@@ -68,7 +68,7 @@ pub enum EvidenceError {
          make it from what this learner was told"
     )]
     OtherWorld,
-    /// An observation that is to be taken back was never added.
+    /// An observation that is to be taken back cannot have been added.
     #[error("this observation is not part of the evidence, so it cannot be taken back")]
     NotThere,
     /// Evidence of another world, or counted in another way.
@@ -145,11 +145,7 @@ impl Evidence {
         observation: &Observation<'_>,
         mut tell: impl FnMut(Changed, u32),
     ) -> Result<(), EvidenceError> {
-        let action = self.check(observation)?;
-        // No row has more visits than there were steps, so the rows need not be looked at before this.
-        if self.steps >= u64::from(u32::MAX) && !self.has_room(observation, action) {
-            return Err(EvidenceError::Full);
-        }
+        let action = self.check_addition(observation)?;
         let Evidence { view, transitions, mechanisms, payments, visits_hs, .. } = self;
         let visit = observation.stage * view.layout.n_states() + observation.state;
         let mut hash = visit_hash(visit);
@@ -199,7 +195,35 @@ impl Evidence {
         room
     }
 
-    /// Takes one observation back; nothing is changed if it was never added.
+    /// Whether an observation can be added; what was done.
+    pub(crate) fn check_addition(&self, observation: &Observation<'_>) -> Result<Action, EvidenceError> {
+        let action = self.check(observation)?;
+        // No row has more visits than there were steps, so the rows need not be looked at before this.
+        if self.steps >= u64::from(u32::MAX) && !self.has_room(observation, action) {
+            return Err(EvidenceError::Full);
+        }
+        Ok(action)
+    }
+
+    /// Whether an observation can be taken back; what was done.
+    pub(crate) fn check_removal(&self, observation: &Observation<'_>) -> Result<Action, EvidenceError> {
+        let action = self.check(observation)?;
+        let mut there = self.visits_hs[observation.stage * self.view.layout.n_states() + observation.state] > 0;
+        places(&self.view, observation, action, |place| {
+            there &= match place {
+                Place::Transition { block, factor, row, value } => self.transitions[block][factor].has(row, value),
+                Place::Mechanism { index, row, value } => self.mechanisms[index].has(row, value),
+                Place::Payment { term, row, share } => self.payments[term].has(row, share),
+            };
+        });
+        if there { Ok(action) } else { Err(EvidenceError::NotThere) }
+    }
+
+    /// Takes one observation back that was added before.
+    ///
+    /// Only counts are kept, so what is refused, and changes nothing, is an observation that cannot have been added: some row
+    /// that it would be counted in was never seen. One that was never added but whose rows were all seen in others cannot be told
+    /// from one that was; a [`Session`](super::Session) knows its own observations, and refuses others.
     pub fn remove(&mut self, observation: &Observation<'_>) -> Result<(), EvidenceError> {
         self.remove_and_tell(observation, |_| {})
     }
@@ -210,20 +234,9 @@ impl Evidence {
         observation: &Observation<'_>,
         mut tell: impl FnMut(Changed),
     ) -> Result<(), EvidenceError> {
-        let action = self.check(observation)?;
+        let action = self.check_removal(observation)?;
         let Evidence { view, transitions, mechanisms, payments, visits_hs, .. } = self;
         let visit = observation.stage * view.layout.n_states() + observation.state;
-        let mut there = visits_hs[visit] > 0;
-        places(view, observation, action, |place| {
-            there &= match place {
-                Place::Transition { block, factor, row, value } => transitions[block][factor].has(row, value),
-                Place::Mechanism { index, row, value } => mechanisms[index].has(row, value),
-                Place::Payment { term, row, share } => payments[term].has(row, share),
-            };
-        });
-        if !there {
-            return Err(EvidenceError::NotThere);
-        }
         let mut hash = visit_hash(visit);
         places(view, observation, action, |place| {
             hash = hash.wrapping_add(place.hash());
