@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use super::Knowledge;
 use super::evidence::EvidenceError;
 use super::view::MISSING;
+use crate::kernel::mix;
 use crate::world::{Action, Given, NamingError, VarId};
 
 /// One step: where, what was done, what was seen, what was paid, and what came next.
@@ -301,6 +302,17 @@ impl<'a> Observation<'a> {
             return Err(EvidenceError::OtherWorld);
         }
         self.action.ok_or(EvidenceError::NothingDone)
+    }
+
+    /// A number for exactly this observation.
+    pub(crate) fn fingerprint(&self) -> u64 {
+        let next = self.next_state.map_or(u64::MAX, |s| s as u64);
+        let action = self.action.map_or(u64::MAX, |a| a.0);
+        let place = mix(self.stage as u64 ^ mix(self.state as u64 ^ mix(next ^ mix(action))));
+        let values = self.values.iter().map(|&v| u64::from(v));
+        // All that is not a number is missing alike.
+        let paid = self.rewards.iter().map(|r| if r.is_nan() { u64::MAX } else { r.to_bits() });
+        values.chain(paid).fold(place, |hash, part| mix(hash ^ part))
     }
 
     /// The levers that were set, as bits by their positions.
