@@ -395,6 +395,31 @@ fn the_worst_members_promise_less_than_there_is_and_the_best_more() {
 }
 
 #[test]
+fn bounds_hold_where_levers_are_left_alone_cost_something_and_act_directly() {
+    for seed in 1..4 {
+        let arena = Arena::new(small_worlds::crooked(seed));
+        for told in told(&arena) {
+            for name in ["graph-ucbvi", "c-ucbvi", "cf-ucbvi:stage-dependent=true", "ucbvi"] {
+                let options = name.parse::<LearnerSpec>().unwrap().options(200, seed);
+                let mut learner = Learner::new(&told, options).unwrap();
+                for _ in 0..3 {
+                    for sets in Sets::ALL {
+                        let [worst, best] =
+                            [Reading::Worst(*sets), Reading::Best(*sets)].map(|r| learner.read(r, 0).unwrap());
+                        let kept = arena.values_of(&worst.policy_hs);
+                        for i in 0..kept.len() {
+                            assert!(worst.value_hs[i] <= kept[i] + 1e-9, "{name}: {} {}", worst.value_hs[i], kept[i]);
+                            assert!(best.value_hs[i] >= arena.optimal.value_hs[i] - 1e-9, "{name}");
+                        }
+                    }
+                    arena.regrets_of(&mut learner, 60, seed);
+                }
+            }
+        }
+    }
+}
+
+#[test]
 fn a_sampler_deploys_the_plan_of_its_posterior_mean_which_is_better_than_its_samples() {
     let (mut deployed, mut sampled, mut best) = (0.0, 0.0, 0.0);
     for seed in 0..8 {
