@@ -229,7 +229,7 @@ impl<'a> Observation<'a> {
         let of = &told.rewards()[term];
         let [lo, hi] = of.range;
         let slack = ROUNDING * (hi - lo).max(lo.abs()).max(hi.abs());
-        if !paid.is_nan() && !(paid >= lo - slack && paid <= hi + slack) {
+        if paid < lo - slack || paid > hi + slack {
             return Err(ObservationError::Range { term: of.name.clone(), paid, lo, hi });
         }
         self.rewards.to_mut()[term] = paid;

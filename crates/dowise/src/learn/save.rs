@@ -143,7 +143,7 @@ enum SavedKind {
 enum SavedAround {
     /// Its probability and seed follow from the options.
     Explore,
-    Guard(SavedGuard),
+    Guard(Box<SavedGuard>),
 }
 
 /// What is written of a learner that counts.
@@ -184,7 +184,7 @@ impl Learner {
                 .iter()
                 .map(|around| match around {
                     Around::Explore(_) => SavedAround::Explore,
-                    Around::Guard(guard) => SavedAround::Guard(guard.saved()),
+                    Around::Guard(guard) => SavedAround::Guard(Box::new(guard.saved())),
                 })
                 .collect(),
         };
@@ -258,7 +258,7 @@ impl Learner {
         for (around, saved_around) in learner.around.iter_mut().zip(saved.around) {
             match (around, saved_around) {
                 (Around::Explore(_), SavedAround::Explore) => {}
-                (Around::Guard(guard), SavedAround::Guard(of)) => guard.take(of, saved.ended)?,
+                (Around::Guard(guard), SavedAround::Guard(of)) => guard.take(*of, saved.ended)?,
                 (Around::Explore(_), SavedAround::Guard(_)) | (Around::Guard(_), SavedAround::Explore) => {
                     return damaged("around", "these are not the wrappers that the options ask for");
                 }
