@@ -291,11 +291,10 @@ impl Learner {
         let told = kind.plans().knowledge().clone();
         let n = told.n_states();
         for wrapper in around.iter_mut().rev() {
-            let mut taken = false;
-            let made = Policy::made(latest, 0, 0, n, |out| taken = wrapper.take_over(&told, episode, out));
-            if taken {
-                return Some(made);
-            }
+            let Some((plan, evidence)) = wrapper.takes_over(episode) else { continue };
+            // Numbers go on where those of the learner inside stopped.
+            let plan = if plan == 0 { 0 } else { kind.plans().planned().0 + plan };
+            return Some(Policy::made(latest, plan, evidence, n, |out| wrapper.fill_policy(&told, episode, out)));
         }
         let plans = kind.plans_mut();
         plans.prepare(episode);
@@ -333,15 +332,17 @@ impl Learner {
         self.take_in(observation)
     }
 
-    /// Takes back one step that was taken in before, such as one that turned out to be wrong.
+    /// Takes back one step that was taken in before, such as one that turned out to be wrong; see [`Evidence::remove`].
     pub fn take_back(&mut self, observation: &Observation<'_>) -> Result<(), EvidenceError> {
         let Learner { kind, around, .. } = self;
+        around.iter().try_for_each(|a| a.check_unlearn(kind, observation))?;
         kind.plans_mut().unlearn(observation)?;
         around.iter_mut().try_for_each(|a| a.unlearn(kind, observation))
     }
 
     pub(super) fn take_in(&mut self, observation: &Observation<'_>) -> Result<(), EvidenceError> {
         let Learner { kind, around, .. } = self;
+        around.iter().try_for_each(|a| a.check_learn(kind, observation))?;
         kind.plans_mut().learn(observation)?;
         around.iter_mut().try_for_each(|a| a.learn(kind, observation))
     }

@@ -3,13 +3,15 @@
 use std::borrow::Cow;
 
 use super::Knowledge;
+use super::evidence::EvidenceError;
 use super::view::MISSING;
+use crate::kernel::splitmix64;
 use crate::world::{Action, Given, NamingError, VarId};
 
 /// One step: where, what was done, what was seen, what was paid, and what came next.
 ///
-/// It is checked when it is made; after that it can be added to any [`Evidence`](super::Evidence) of the same world. Key variables
-/// and levers that were not observed, reward terms that are not known and a next state that is not known yet may be missing: what
+/// It is checked when it is made; after that it can be added to any [`Evidence`](super::Evidence) of the same world, once it says what
+/// was done ([`Observation::did`]). Key variables and levers that were not observed, reward terms that are not known and a next state that is not known yet may be missing: what
 /// is missing is not counted, and never taken for a zero.
 ///
 /// ```
@@ -27,7 +29,8 @@ use crate::world::{Action, Given, NamingError, VarId};
 pub struct Observation<'a> {
     pub(crate) stage: usize,
     pub(crate) state: usize,
-    pub(crate) action: Action,
+    /// `None` until it was said.
+    pub(crate) action: Option<Action>,
     /// Values of all variables by [`VarId`]; [`MISSING`] where nothing was observed.
     pub(crate) values: Cow<'a, [u32]>,
     /// What each reward term paid; NaN where that is not known.
@@ -49,6 +52,12 @@ pub enum ObservationError {
     /// A name or a number that the world does not have.
     #[error(transparent)]
     Naming(#[from] NamingError),
+    /// Something that depends on what was done, before that was said.
+    #[error("{what} depends on what was done, and this observation does not say it yet; call `did` first")]
+    NothingDone {
+        /// What was given too early.
+        what: &'static str,
+    },
     /// A lever that was set to something else.
     #[error("the lever \"{lever}\" was set to {set}, so it cannot have turned out to be {seen}")]
     Lever {
@@ -119,7 +128,7 @@ impl<'a> Observation<'a> {
         Ok(Observation {
             stage,
             state,
-            action: world.interventions().nth(0),
+            action: None,
             values: values.into(),
             rewards: vec![f64::NAN; world.rewards().len()].into(),
             next_state: None,
@@ -136,8 +145,11 @@ impl<'a> Observation<'a> {
     pub fn did_action(mut self, told: &Knowledge, action: Action) -> Result<Self, ObservationError> {
         let world = told.world();
         world.check_allowed(self.state, action)?;
-        self.action = action;
+        let before = self.action.replace(action);
         for (i, id) in world.levers().iter().enumerate() {
+            if before.is_some_and(|before| world.interventions().lever(before, i).is_some()) {
+                self.values.to_mut()[id.ix()] = MISSING;
+            }
             if let Some(value) = world.interventions().lever(action, i) {
                 self.values.to_mut()[id.ix()] = value as u32;
             }
@@ -156,9 +168,12 @@ impl<'a> Observation<'a> {
     /// Values that levers left alone turned out to have.
     pub fn found(mut self, told: &Knowledge, levers: impl Into<Given>) -> Result<Self, ObservationError> {
         let world = told.world();
+        let Some(action) = self.action else {
+            return Err(ObservationError::NothingDone { what: "what levers left alone turned out to be" });
+        };
         let seen = world.read_values(world.levers(), "lever", &levers.into())?;
         for (i, (id, seen)) in world.levers().iter().zip(&seen).enumerate() {
-            if let (Some(set), Some(seen)) = (world.interventions().lever(self.action, i), *seen)
+            if let (Some(set), Some(seen)) = (world.interventions().lever(action, i), *seen)
                 && set != seen
             {
                 let variable = world.variable(*id);
@@ -203,7 +218,10 @@ impl<'a> Observation<'a> {
         if told.rewards().len() != 1 {
             return Err(ObservationError::OneReward { terms: terms(told) });
         }
-        self.pay(told, 0, reward + told.interventions().cost(self.action))?;
+        let Some(action) = self.action else {
+            return Err(ObservationError::NothingDone { what: "what was received for the whole step" });
+        };
+        self.pay(told, 0, reward + told.interventions().cost(action))?;
         Ok(self)
     }
 
@@ -211,7 +229,7 @@ impl<'a> Observation<'a> {
         let of = &told.rewards()[term];
         let [lo, hi] = of.range;
         let slack = ROUNDING * (hi - lo).max(lo.abs()).max(hi.abs());
-        if !paid.is_nan() && !(paid >= lo - slack && paid <= hi + slack) {
+        if paid < lo - slack || paid > hi + slack {
             return Err(ObservationError::Range { term: of.name.clone(), paid, lo, hi });
         }
         self.rewards.to_mut()[term] = paid;
@@ -234,8 +252,8 @@ impl<'a> Observation<'a> {
         self.state
     }
 
-    /// What was done.
-    pub fn action(&self) -> Action {
+    /// What was done, if it was said.
+    pub fn action(&self) -> Option<Action> {
         self.action
     }
 
@@ -271,10 +289,38 @@ impl<'a> Observation<'a> {
         }
     }
 
+    /// What was done, if this can have been observed in the world that is told of.
+    pub(crate) fn done(&self, told: &Knowledge) -> Result<Action, EvidenceError> {
+        let inside = |state: usize| state < told.n_states();
+        let fits = self.stage < told.horizon()
+            && inside(self.state)
+            && self.next_state.is_none_or(inside)
+            && self.rewards.len() == told.rewards().len()
+            && self.values.len() == told.variables().len();
+        let values = || self.values.iter().zip(told.variables());
+        if !fits || !values().all(|(&v, variable)| v == MISSING || (v as usize) < variable.size()) {
+            return Err(EvidenceError::OtherWorld);
+        }
+        self.action.ok_or(EvidenceError::NothingDone)
+    }
+
+    /// A number for exactly this observation.
+    pub(crate) fn fingerprint(&self) -> u64 {
+        let next = self.next_state.map_or(u64::MAX, |s| s as u64);
+        let action = self.action.map_or(u64::MAX, |a| a.0);
+        let place =
+            splitmix64(self.stage as u64 ^ splitmix64(self.state as u64 ^ splitmix64(next ^ splitmix64(action))));
+        let values = self.values.iter().map(|&v| u64::from(v));
+        // All that is not a number is missing alike.
+        let paid = self.rewards.iter().map(|r| if r.is_nan() { u64::MAX } else { r.to_bits() });
+        values.chain(paid).fold(place, |hash, part| splitmix64(hash ^ part))
+    }
+
     /// The levers that were set, as bits by their positions.
     pub(crate) fn levers_set(&self, told: &Knowledge) -> u64 {
         let all = told.interventions();
-        (0..all.n_levers()).filter(|&l| all.lever(self.action, l).is_some()).fold(0, |bits, l| bits | 1 << l)
+        let Some(action) = self.action else { return 0 };
+        (0..all.n_levers()).filter(|&l| all.lever(action, l).is_some()).fold(0, |bits, l| bits | 1 << l)
     }
 }
 

@@ -80,7 +80,11 @@ impl From<EvidenceError> for RestoreError {
         match error {
             EvidenceError::Damaged { field, why } => RestoreError::Damaged { field: format!("evidence.{field}"), why },
             EvidenceError::OtherView { other, here } => RestoreError::OtherWorld { saved: other, here },
-            other @ (EvidenceError::Full | EvidenceError::NotThere | EvidenceError::Format(_)) => {
+            other @ (EvidenceError::Full
+            | EvidenceError::NotThere
+            | EvidenceError::NothingDone
+            | EvidenceError::OtherWorld
+            | EvidenceError::Format(_)) => {
                 RestoreError::Damaged { field: "evidence".to_owned(), why: other.to_string() }
             }
         }
@@ -139,7 +143,7 @@ enum SavedKind {
 enum SavedAround {
     /// Its probability and seed follow from the options.
     Explore,
-    Guard(SavedGuard),
+    Guard(Box<SavedGuard>),
 }
 
 /// What is written of a learner that counts.
@@ -180,7 +184,7 @@ impl Learner {
                 .iter()
                 .map(|around| match around {
                     Around::Explore(_) => SavedAround::Explore,
-                    Around::Guard(guard) => SavedAround::Guard(guard.saved()),
+                    Around::Guard(guard) => SavedAround::Guard(Box::new(guard.saved())),
                 })
                 .collect(),
         };
@@ -254,7 +258,7 @@ impl Learner {
         for (around, saved_around) in learner.around.iter_mut().zip(saved.around) {
             match (around, saved_around) {
                 (Around::Explore(_), SavedAround::Explore) => {}
-                (Around::Guard(guard), SavedAround::Guard(of)) => guard.take(of, saved.ended)?,
+                (Around::Guard(guard), SavedAround::Guard(of)) => guard.take(*of, saved.ended)?,
                 (Around::Explore(_), SavedAround::Guard(_)) | (Around::Guard(_), SavedAround::Explore) => {
                     return damaged("around", "these are not the wrappers that the options ask for");
                 }

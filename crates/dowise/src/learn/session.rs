@@ -28,7 +28,8 @@ pub(crate) struct SessionStep {
     pub(crate) state: Option<usize>,
     /// What was decided, or else what was done.
     pub(crate) action: Option<Action>,
-    pub(crate) observed: bool,
+    /// Fingerprint of what was observed.
+    pub(crate) observed: Option<u64>,
 }
 
 /// Why a step does not belong to its session.
@@ -121,12 +122,12 @@ impl Session {
 
     /// The first stage (from 0) that was not observed yet.
     pub fn next_to_observe(&self) -> usize {
-        self.steps.iter().position(|s| !s.observed).unwrap_or(self.steps.len())
+        self.steps.iter().position(|s| s.observed.is_none()).unwrap_or(self.steps.len())
     }
 
     /// Steps that were observed.
     pub fn observed(&self) -> usize {
-        self.steps.iter().filter(|s| s.observed).count()
+        self.steps.iter().filter(|s| s.observed.is_some()).count()
     }
 
     /// What to do in a state at the next stage.
@@ -157,14 +158,14 @@ impl Session {
         Ok(())
     }
 
-    /// Takes an observation back that was given before, so that the step can be observed again.
+    /// Takes an observation back that was given before, so that the step can be observed again; another one is refused.
     pub fn take_back(&mut self, learner: &mut Learner, observation: &Observation<'_>) -> Result<(), SessionError> {
-        let step = self.steps.get(observation.stage).filter(|s| s.observed);
-        if step.is_none_or(|s| (s.state, s.action) != (Some(observation.state), Some(observation.action))) {
+        let observed = self.steps.get(observation.stage).and_then(|s| s.observed);
+        if observed != Some(observation.fingerprint()) {
             return Err(SessionError::Evidence(EvidenceError::NotThere));
         }
         learner.take_back(observation)?;
-        self.steps[observation.stage].observed = false;
+        self.steps[observation.stage].observed = None;
         if let Some(next) = self.steps.get_mut(observation.stage + 1).filter(|s| s.action.is_none()) {
             next.state = None;
         }
@@ -200,7 +201,7 @@ impl Session {
     fn check(&self, observation: &Observation<'_>) -> Result<(), SessionError> {
         let (session, stage) = (self.id, observation.stage);
         self.check_state(stage, observation.state)?;
-        if self.steps[stage].observed {
+        if self.steps[stage].observed.is_some() {
             return Err(SessionError::Twice { session, stage: stage + 1 });
         }
         let next = self.steps.get(stage + 1).and_then(|s| s.state);
@@ -215,8 +216,9 @@ impl Session {
     /// Notes an observation that belongs here. What was done counts, whatever was decided.
     fn note(&mut self, observation: &Observation<'_>) {
         let stage = observation.stage;
-        self.decided(stage, observation.state, observation.action);
-        self.steps[stage].observed = true;
+        let step = &mut self.steps[stage];
+        (step.state, step.action) = (Some(observation.state), observation.action);
+        step.observed = Some(observation.fingerprint());
         if let (Some(next), Some(state)) = (self.steps.get_mut(stage + 1), observation.next_state) {
             next.state = Some(state);
         }
@@ -224,7 +226,7 @@ impl Session {
 
     /// States and interventions of the steps that were observed, in order.
     pub(crate) fn visited(&self) -> impl Iterator<Item = (usize, Action)> {
-        self.steps.iter().filter(|s| s.observed).filter_map(|s| Some((s.state?, s.action?)))
+        self.steps.iter().filter(|s| s.observed.is_some()).filter_map(|s| Some((s.state?, s.action?)))
     }
 
     /// Its memory, for the next one.

@@ -59,10 +59,12 @@ impl Met {
 
     /// Takes a step back; `false` if it is not there.
     pub(super) fn remove(&mut self, step: MetStep) -> bool {
+        let visits = u128::from(self.visits(step.cell));
         let (Some(n), Some(paid)) = (self.next.get_mut(&(step.cell, step.next)), self.paid.get_mut(&step.cell)) else {
             return false;
         };
-        if *paid < step.exact() {
+        // What is left must be payments of the other visits, each at most 1.
+        if paid.checked_sub(step.exact()).is_none_or(|left| left > (visits - 1) << 64) {
             return false;
         }
         *n -= 1;

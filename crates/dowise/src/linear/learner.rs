@@ -205,19 +205,21 @@ impl LinearLearner {
     }
 
     /// The design that an observation belongs to and how it is counted there; `None` if something of it is missing.
-    fn step_of(&self, observation: &Observation<'_>) -> Option<(usize, MetStep)> {
+    fn step_of(&self, observation: &Observation<'_>) -> Result<Option<(usize, MetStep)>, EvidenceError> {
+        let action = observation.done(&self.knowledge)?;
         let (cause, n_causes) = match &self.selector {
-            Selector::Listed(list) => (list.rank(observation.action), list.actions.len()),
+            Selector::Listed(list) if !list.has(action) => return Err(EvidenceError::OtherWorld),
+            Selector::Listed(list) => (list.rank(action), list.actions.len()),
             Selector::Kernel(_) => match self.key_causes.of_seen(&observation.values, MISSING) {
                 (cause, 0) => (cause, self.key_causes.len()),
-                (_, _) => return None,
+                (_, _) => return Ok(None),
             },
         };
         let reward: f64 = self.regressed.iter().map(|&i| observation.rewards[i]).sum();
-        let next_state = observation.next_state.filter(|_| !reward.is_nan())?;
+        let Some(next_state) = observation.next_state.filter(|_| !reward.is_nan()) else { return Ok(None) };
         let design = self.model.design(observation.stage);
         let cell = observation.state * n_causes + cause;
-        Some((design, self.model.designs[design].step(cell, reward, next_state)))
+        Ok(Some((design, self.model.designs[design].step(cell, reward, next_state))))
     }
 
     /// A number for exactly what it has seen, whatever the order.
@@ -303,7 +305,7 @@ impl Plans for LinearLearner {
 
     /// A step of which a key variable, the next state or a regressed reward is missing makes no target and is left out.
     fn learn(&mut self, observation: &Observation<'_>) -> Result<(), EvidenceError> {
-        let Some((design, step)) = self.step_of(observation) else { return Ok(()) };
+        let Some((design, step)) = self.step_of(observation)? else { return Ok(()) };
         let LinearModel { columns, designs, options, .. } = &mut self.model;
         let design = &mut designs[design];
         if !design.met.has_room(step) {
@@ -315,7 +317,7 @@ impl Plans for LinearLearner {
     }
 
     fn unlearn(&mut self, observation: &Observation<'_>) -> Result<(), EvidenceError> {
-        let Some((design, step)) = self.step_of(observation) else { return Ok(()) };
+        let Some((design, step)) = self.step_of(observation)? else { return Ok(()) };
         let LinearModel { columns, designs, .. } = &mut self.model;
         if !designs[design].remove(columns.as_view(), step) {
             return Err(EvidenceError::NotThere);

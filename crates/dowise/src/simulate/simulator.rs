@@ -46,7 +46,7 @@ impl Outcome {
         Observation {
             stage,
             state,
-            action,
+            action: Some(action),
             values: (&self.values).into(),
             rewards: (&self.rewards).into(),
             next_state: Some(self.next_state),

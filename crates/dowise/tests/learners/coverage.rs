@@ -89,15 +89,27 @@ fn intervals_miss_no_more_often_than_promised_on_either_side() {
 #[test]
 fn balls_miss_no_more_often_than_promised() {
     let promised = DELTA / (3.0 * 2.0);
+    let mut narrowed: f64 = 0.0;
     for pays in [[0.0, 0.5, 1.0], [1.0, 0.0, 0.2]] {
         let world = world(&pays);
         for n in [1, 3, 10] {
             for p in [[0.3, 0.3, 0.4], [0.05, 0.05, 0.9], [0.9, 0.08, 0.02], [0.5, 0.0, 0.5]] {
                 let missed = miss(&world, Sets::L1, n, &p, &pays);
                 assert!(missed <= promised, "n {n} p {p:?}: {missed} > {promised}");
+                // Three rows, two steps, two sides; a quarter of the radius.
+                let log = (2.0 * 3.0 * 2.0 / DELTA).ln();
+                let narrow = (2.0 * (log + 2.0 * 2f64.ln()) / f64::from(n)).sqrt() / 4.0;
+                let truth: f64 = p.iter().zip(&pays).map(|(p, x)| p * x).sum();
+                let below = |counts: &&Vec<u32>| {
+                    let share: Vec<f64> = counts.iter().map(|&k| f64::from(k) / f64::from(n)).collect();
+                    best_in_l1_ball(&share, &pays, narrow) < truth - 1e-12
+                };
+                let outcomes = outcomes(n, 3);
+                narrowed = narrowed.max(outcomes.iter().filter(below).map(|o| probability(o, &p)).sum());
             }
         }
     }
+    assert!(narrowed > promised, "a quarter of the radius misses no more ({narrowed}): this test would see nothing");
 }
 
 #[test]

@@ -395,6 +395,31 @@ fn the_worst_members_promise_less_than_there_is_and_the_best_more() {
 }
 
 #[test]
+fn bounds_hold_where_levers_are_left_alone_cost_something_and_act_directly() {
+    for seed in 1..4 {
+        let arena = Arena::new(small_worlds::crooked(seed));
+        for told in told(&arena) {
+            for name in ["graph-ucbvi", "c-ucbvi", "cf-ucbvi:stage-dependent=true", "ucbvi"] {
+                let options = name.parse::<LearnerSpec>().unwrap().options(200, seed);
+                let mut learner = Learner::new(&told, options).unwrap();
+                for _ in 0..3 {
+                    for sets in Sets::ALL {
+                        let [worst, best] =
+                            [Reading::Worst(*sets), Reading::Best(*sets)].map(|r| learner.read(r, 0).unwrap());
+                        let kept = arena.values_of(&worst.policy_hs);
+                        for i in 0..kept.len() {
+                            assert!(worst.value_hs[i] <= kept[i] + 1e-9, "{name}: {} {}", worst.value_hs[i], kept[i]);
+                            assert!(best.value_hs[i] >= arena.optimal.value_hs[i] - 1e-9, "{name}");
+                        }
+                    }
+                    arena.regrets_of(&mut learner, 60, seed);
+                }
+            }
+        }
+    }
+}
+
+#[test]
 fn a_sampler_deploys_the_plan_of_its_posterior_mean_which_is_better_than_its_samples() {
     let (mut deployed, mut sampled, mut best) = (0.0, 0.0, 0.0);
     for seed in 0..8 {
@@ -453,13 +478,11 @@ fn a_correction_takes_the_first_observation_back() {
             for (a, b) in with.plan().value_hs.iter().zip(&without.plan().value_hs) {
                 assert!((a - b).abs() < 1e-9, "{name}: {a} and {b}");
             }
-            let nothing_left = with.clone().take_back(&{
-                let mut other = seen[0].clone();
-                other.state = (other.state + 1) % arena.world.n_states();
-                other.next_state = 0;
-                other.observation()
-            });
-            assert!(nothing_left.is_ok() || nothing_left == Err(EvidenceError::NotThere));
+            // What was never taken in is not there, and asking for it changes nothing.
+            let mut empty = new().unwrap();
+            let before = empty.save();
+            assert_eq!(empty.take_back(&seen[0].observation()), Err(EvidenceError::NotThere), "{name}");
+            assert_eq!(empty.save(), before, "{name}");
         }
     }
 }
@@ -602,4 +625,145 @@ fn a_session_is_not_decided_in_a_state_that_is_not_there() {
         assert_eq!(text, format!("there is no state {n}; states run from 0 to {}", n - 1), "{name}");
         assert_eq!(session.stage(), 0, "nothing was decided");
     }
+}
+
+#[test]
+fn an_observation_that_does_not_say_what_was_done_is_refused_and_never_counted_as_the_first_intervention() {
+    let arena = Arena::new(small_worlds::crooked(1));
+    let told = arena.knowledge();
+    let at = || Observation::at(&told, 0, 0).unwrap();
+    for options in views() {
+        let mut seen = Evidence::new(&told, &options).unwrap();
+        let before = seen.save();
+        let step = at().then(&told, 1).unwrap();
+        assert_eq!(step.action(), None);
+        assert_eq!(seen.add(&step), Err(EvidenceError::NothingDone), "{options:?}");
+        assert_eq!(seen.remove(&step), Err(EvidenceError::NothingDone), "{options:?}");
+        assert_eq!(seen.save(), before);
+    }
+    let text = at().found(&told, [("x1", "1")]).unwrap_err().to_string();
+    assert!(text.ends_with("depends on what was done, and this observation does not say it yet; call `did` first"));
+    // Said twice, the second counts, and nothing is left of the first.
+    let both = at().did(&told, [("x1", "1"), ("x2", "2")]).unwrap().did(&told, [("x1", "0")]).unwrap();
+    let once = at().did(&told, [("x1", "0")]).unwrap();
+    assert_eq!((both.action(), both.values()), (once.action(), once.values()));
+}
+
+#[test]
+fn what_was_received_for_a_step_takes_the_cost_of_what_was_done_off_and_needs_to_know_it() {
+    let world = Draft::new(2, 4)
+        .state("s", 2)
+        .lever("x", 2)
+        .cost(&[0.25, 0.5])
+        .key("y", 2)
+        .drawn(&["y"], &["x"])
+        .next("s", &["s", "y"])
+        .pays_between("r", &["y"], [0.0, 1.0], false)
+        .world();
+    let told = Knowledge::of(&world);
+    let at = || Observation::at(&told, 0, 0).unwrap();
+    assert_eq!(at().did(&told, [("x", "1")]).unwrap().received(&told, 0.25).unwrap().rewards(), [0.75]);
+    let text = at().received(&told, 0.25).unwrap_err().to_string();
+    assert!(text.starts_with("what was received for the whole step depends on what was done"), "{text}");
+}
+
+#[test]
+fn an_observation_of_another_world_is_refused_and_changes_nothing() {
+    let arena = Arena::new(small_worlds::factored(1));
+    for (n, other) in [small_worlds::one_factor(1), small_worlds::all_keys(1)].iter().enumerate() {
+        let theirs = Knowledge::of(other);
+        let last = theirs.n_states() - 1;
+        let keys: Vec<u32> = theirs.keys().iter().map(|_| 1).collect();
+        let step = Observation::at(&theirs, theirs.horizon() - 1, last).unwrap().did(&theirs, 0).unwrap();
+        let step = step.saw(&theirs, &keys[..]).unwrap().then(&theirs, last).unwrap();
+        for name in ["ucbvi", "graph-psrl", "graph-ucbvi:guard=true", "lsvi-ucb:features=one-hot"] {
+            let mut learner = by_name(&arena.knowledge(), name);
+            learner.learn(&steps(&arena, 1, 1)[0].observation()).unwrap();
+            let before = learner.save();
+            assert_eq!(learner.learn(&step), Err(EvidenceError::OtherWorld), "{name}, world {n}");
+            assert_eq!(learner.take_back(&step), Err(EvidenceError::OtherWorld), "{name}, world {n}");
+            assert_eq!(learner.save(), before, "{name}, world {n}");
+        }
+    }
+}
+
+#[test]
+fn a_guard_that_cannot_take_a_step_back_leaves_the_learner_inside_alone() {
+    let arena = Arena::new(small_worlds::factored(1));
+    let told = arena.knowledge();
+    let mut learner = by_name(&told, "graph-ucbvi:guard=true");
+    let keys: Vec<u32> = told.keys().iter().map(|_| 0).collect();
+    let did = |action: usize| {
+        let at = Observation::at(&told, 0, 0).unwrap().did(&told, action).unwrap();
+        at.saw(&told, &keys[..]).unwrap().then(&told, 1).unwrap()
+    };
+    learner.learn(&did(0)).unwrap();
+    let before = learner.save();
+    // The same causes, so the same rows for the learner inside; but the guard has never seen this intervention.
+    assert_eq!(learner.take_back(&did(3)), Err(EvidenceError::NotThere));
+    assert_eq!(learner.save(), before);
+    learner.take_back(&did(0)).unwrap();
+    assert_eq!(learner.evidence().unwrap().steps(), 0);
+}
+
+#[test]
+fn the_policy_of_a_guard_that_gave_the_causes_up_says_which_plan_it_came_from() {
+    let arena = Arena::new(small_worlds::factored(1));
+    let told = arena.knowledge();
+    let mut learner = by_name(&told, "graph-ucbvi:guard=true");
+    let keys: Vec<u32> = told.keys().iter().map(|_| 0).collect();
+    let mut last = 0;
+    for episode in 0..400 {
+        let mut session = learner.begin();
+        let action = session.act(&mut learner, 0).unwrap();
+        let policy = session.policy().unwrap();
+        if learner.gave_up_causes().is_some() {
+            assert!(policy.plan() > last, "plan {} after {last}", policy.plan());
+            assert_ne!(policy.evidence(), 0);
+        }
+        last = last.max(policy.plan());
+        // Whatever is done, the same key values: not what the mechanisms say.
+        let at = Observation::at(&told, 0, 0).unwrap().did_action(&told, action).unwrap();
+        let step = at.saw(&told, &keys[..]).unwrap().then(&told, episode % 2).unwrap();
+        session.observe(&mut learner, &step).unwrap();
+        session.end(&mut learner);
+    }
+    assert!(learner.gave_up_causes().is_some());
+    assert!(learner.learned_policy().plan() > last);
+}
+
+#[test]
+fn a_session_takes_back_only_what_it_observed_itself() {
+    let arena = Arena::new(small_worlds::factored(1));
+    let told = arena.knowledge();
+    let mut learner = by_name(&told, "graph-psrl");
+    let keys: Vec<u32> = told.keys().iter().map(|_| 0).collect();
+    let to = |next: usize| {
+        let at = Observation::at(&told, 0, 0).unwrap().did(&told, 0).unwrap();
+        at.saw(&told, &keys[..]).unwrap().paid(&told, &[f64::NAN, 0.25]).unwrap().then(&told, next).unwrap()
+    };
+    let (mut a, mut b) = (learner.begin(), learner.begin());
+    a.observe(&mut learner, &to(0)).unwrap();
+    b.observe(&mut learner, &to(1)).unwrap();
+    let before = learner.save();
+    assert!(a.take_back(&mut learner, &to(1)).is_err(), "that was the other one's");
+    assert_eq!(learner.save(), before);
+    a.take_back(&mut learner, &to(0)).unwrap();
+    b.take_back(&mut learner, &to(1)).unwrap();
+    assert_eq!(learner.evidence().unwrap().steps(), 0);
+}
+
+#[test]
+fn a_regression_takes_back_no_payment_that_cannot_have_been_made() {
+    let arena = Arena::new(small_worlds::one_factor(1));
+    let told = arena.knowledge().without_rewards();
+    let mut learner = by_name(&told, "c-lsvi-ucb:features=one-hot");
+    let paid = |reward: f64| {
+        let at = Observation::at(&told, 0, 0).unwrap().did(&told, 0).unwrap();
+        at.saw(&told, &[0u32][..]).unwrap().paid(&told, &[reward]).unwrap().then(&told, 0).unwrap()
+    };
+    learner.learn(&paid(1.0)).unwrap();
+    learner.learn(&paid(1.0)).unwrap();
+    assert_eq!(learner.take_back(&paid(0.0)), Err(EvidenceError::NotThere));
+    learner.take_back(&paid(1.0)).unwrap();
 }

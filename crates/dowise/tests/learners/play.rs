@@ -120,7 +120,7 @@ impl<A: Agent> Agent for Watched<'_, A> {
         self.seen.push(Seen {
             stage: step.stage(),
             state: step.state(),
-            action: step.action(),
+            action: step.action().unwrap(),
             values: step.values().to_vec(),
             rewards: step.rewards().to_vec(),
             next_state: step.next_state().expect("the simulator knows what follows"),

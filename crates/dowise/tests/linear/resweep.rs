@@ -175,7 +175,7 @@ impl Agent for Recorder {
         let cell = match self.learner.options().regression {
             Regression::Causes => step.state() * self.kernel.n_causes() + self.kernel.causes().of_values(step.values()),
             Regression::Interventions => {
-                let rank = (0..all.count()).position(|i| all.nth(i) == step.action()).unwrap();
+                let rank = (0..all.count()).position(|i| Some(all.nth(i)) == step.action()).unwrap();
                 step.state() * all.count() as usize + rank
             }
         };

@@ -14,12 +14,12 @@ pub(crate) struct Explore {
 
 impl Explore {
     /// Where every step is drawn there is nothing to plan.
-    pub(crate) fn take_over(&self, told: &Knowledge, episode: u64, out: &mut Vec<Action>) -> bool {
-        if self.probability < 1.0 {
-            return false;
-        }
+    pub(crate) fn takes_over(&self) -> Option<(u64, u64)> {
+        (self.probability >= 1.0).then_some((0, 0))
+    }
+
+    pub(crate) fn fill_policy(&self, told: &Knowledge, episode: u64, out: &mut Vec<Action>) {
         fill_at_random(told, self.seed, episode, out);
-        true
     }
 
     pub(crate) fn instead(&self, told: &Knowledge, episode: u64, stage: usize, state: usize) -> Option<Action> {

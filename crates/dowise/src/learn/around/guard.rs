@@ -32,12 +32,16 @@ pub(crate) struct Guard {
     causes: Vec<u32>,
     /// ln(2 · tests · T / δ)
     log: f64,
+    /// Whether some step lacked a key variable, a reward or the next state: then causes, rewards and next states were not all
+    /// seen in the same steps, and their deviations add up.
+    incomplete: bool,
 }
 
 /// What is written of a guard.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct SavedGuard {
     tripped: Option<u64>,
+    incomplete: bool,
     /// (position of state, intervention and cause; visits)
     causes: Vec<(u32, u32)>,
     direct: SavedTabular,
@@ -72,7 +76,7 @@ impl Guard {
         let learned = factors.iter().map(|f| f.n_rows * f.n_values).sum::<usize>() + view.payments.cells();
         let steps = causal.options.episodes as f64 * view.layout.horizon as f64;
         let log = crate::math::ln(2.0 * (n * per_pair + learned) as f64 * steps / causal.options.delta);
-        Ok(Guard { direct, tripped: None, causes: vec![0; n * n_causes], log })
+        Ok(Guard { direct, tripped: None, causes: vec![0; n * n_causes], log, incomplete: false })
     }
 
     fn actions(&self) -> &ActionList {
@@ -81,25 +85,46 @@ impl Guard {
 
     /// Random interventions with probability 1/√k, so in about 2√K episodes in all; after the causal model was given up, the
     /// policy of the learner without it.
-    pub(crate) fn take_over(&mut self, told: &Knowledge, episode: u64, out: &mut Vec<Action>) -> bool {
+    pub(crate) fn takes_over(&mut self, episode: u64) -> Option<(u64, u64)> {
         if self.tripped.is_some() {
             self.direct.prepare(episode);
-            self.direct.fill_policy(episode, out);
-            return true;
+            return Some(self.direct.planned());
         }
         let seed = self.direct.options.seed;
-        let explores =
-            share(splitmix64(seed ^ splitmix64(episode ^ 0x67_7561_7264))) < 1.0 / ((episode + 1) as f64).sqrt();
-        if explores {
-            fill_at_random(told, seed, episode, out);
+        let coin = share(splitmix64(seed ^ splitmix64(episode ^ 0x67_7561_7264)));
+        let explores = coin < 1.0 / ((episode + 1) as f64).sqrt();
+        explores.then_some((0, 0))
+    }
+
+    pub(crate) fn fill_policy(&mut self, told: &Knowledge, episode: u64, out: &mut Vec<Action>) {
+        if self.tripped.is_some() {
+            self.direct.fill_policy(episode, out);
+        } else {
+            fill_at_random(told, self.direct.options.seed, episode, out);
         }
-        explores
+    }
+
+    /// Whether it can take an observation in.
+    pub(crate) fn check_learn(&self, inside: &Kind, observation: &Observation<'_>) -> Result<(), EvidenceError> {
+        self.direct.evidence.check_addition(observation)?;
+        let full = self.place(inside, observation).is_some_and(|at| self.causes[at] == u32::MAX);
+        if full { Err(EvidenceError::Full) } else { Ok(()) }
+    }
+
+    /// Whether it can take an observation back.
+    pub(crate) fn check_unlearn(&self, inside: &Kind, observation: &Observation<'_>) -> Result<(), EvidenceError> {
+        self.direct.evidence.check_removal(observation)?;
+        let none = self.place(inside, observation).is_some_and(|at| self.causes[at] == 0);
+        if none { Err(EvidenceError::NotThere) } else { Ok(()) }
     }
 
     pub(crate) fn learn(&mut self, inside: &Kind, observation: &Observation<'_>) -> Result<(), EvidenceError> {
-        if let Some(at) = self.place(inside, observation) {
+        let place = self.place(inside, observation);
+        if let Some(at) = place {
             self.causes[at] = self.causes[at].checked_add(1).ok_or(EvidenceError::Full)?;
         }
+        self.incomplete |=
+            place.is_none() || observation.next_state.is_none() || observation.rewards.iter().any(|r| r.is_nan());
         self.direct.learn(observation)
     }
 
@@ -116,7 +141,7 @@ impl Guard {
         let key_causes = &causal.view().key_causes;
         let (cause, missing) = key_causes.of_seen(&observation.values, MISSING);
         let list = self.actions();
-        let pair = observation.state * list.actions.len() + list.rank(observation.action);
+        let pair = observation.state * list.actions.len() + list.rank(observation.action?);
         (missing == 0).then_some(pair * key_causes.len() + cause)
     }
 
@@ -161,7 +186,7 @@ impl Guard {
             && paid.n[pair] > 0
         {
             let [lo, hi] = causal.knowledge().reward_range();
-            let (mut expected, mut allowance) = (0.0, width(paid.n[pair]).max(own) * (hi - lo));
+            let (mut expected, mut allowance) = (0.0, self.both(own, width(paid.n[pair])) * (hi - lo));
             for (c, p) in share.iter().enumerate().filter(|(_, p)| **p > 0.0) {
                 let (mean, off) = reward_estimate(&causal.evidence, state, c, width);
                 expected += p * mean;
@@ -197,16 +222,24 @@ impl Guard {
             }
             (0..factor.n_values).any(|v| {
                 let expected: f64 = causes().map(|c| share[c] * believed(c, v).0).sum();
-                let allowance = width(n_direct).max(own) + causes().map(|c| share[c] * believed(c, v).1).sum::<f64>();
+                let allowance =
+                    self.both(own, width(n_direct)) + causes().map(|c| share[c] * believed(c, v).1).sum::<f64>();
                 (frequency[v] - expected).abs() > allowance
             })
         })
+    }
+
+    /// By how much two means may differ of which one may be off by `first` and the other by `second`: where both are of the same
+    /// steps, given the causes that were seen, only one of them is random.
+    fn both(&self, first: f64, second: f64) -> f64 {
+        if self.incomplete { first + second } else { first.max(second) }
     }
 
     pub(crate) fn saved(&self) -> SavedGuard {
         let seen = self.causes.iter().enumerate().filter(|(_, n)| **n > 0);
         SavedGuard {
             tripped: self.tripped,
+            incomplete: self.incomplete,
             causes: seen.map(|(i, &n)| (i as u32, n)).collect(),
             direct: self.direct.saved(),
         }
@@ -219,7 +252,7 @@ impl Guard {
         if saved.tripped.is_some_and(|t| t == 0 || t > ended) {
             return damaged("the causal model was given up after an episode that was never played");
         }
-        self.tripped = saved.tripped;
+        (self.tripped, self.incomplete) = (saved.tripped, saved.incomplete);
         let mut total = 0u64;
         for (i, n) in saved.causes {
             match self.causes.get_mut(i as usize) {

@@ -21,11 +21,20 @@ pub(crate) enum Around {
 }
 
 impl Around {
-    /// Fills the whole policy of an episode, `[stage][state]`, in place of the learner inside; `false`: leaves the episode to it.
-    pub(crate) fn take_over(&mut self, told: &Knowledge, episode: u64, out: &mut Vec<Action>) -> bool {
+    /// Whether it decides an episode in place of the learner inside: the number of its own plan and the fingerprint of the
+    /// evidence behind it, zeros for interventions drawn at random. `None`: leaves the episode to the learner inside.
+    pub(crate) fn takes_over(&mut self, episode: u64) -> Option<(u64, u64)> {
         match self {
-            Around::Explore(explore) => explore.take_over(told, episode, out),
-            Around::Guard(guard) => guard.take_over(told, episode, out),
+            Around::Explore(explore) => explore.takes_over(),
+            Around::Guard(guard) => guard.takes_over(episode),
+        }
+    }
+
+    /// Fills the whole policy, `[stage][state]`, of an episode that it takes over.
+    pub(crate) fn fill_policy(&mut self, told: &Knowledge, episode: u64, out: &mut Vec<Action>) {
+        match self {
+            Around::Explore(explore) => explore.fill_policy(told, episode, out),
+            Around::Guard(guard) => guard.fill_policy(told, episode, out),
         }
     }
 
@@ -42,6 +51,22 @@ impl Around {
         match self {
             Around::Explore(explore) => explore.instead(told, episode, stage, state),
             Around::Guard(_) => None,
+        }
+    }
+
+    /// Whether it can take an observation in.
+    pub(crate) fn check_learn(&self, inside: &Kind, observation: &Observation<'_>) -> Result<(), EvidenceError> {
+        match self {
+            Around::Explore(_) => Ok(()),
+            Around::Guard(guard) => guard.check_learn(inside, observation),
+        }
+    }
+
+    /// Whether it can take an observation back.
+    pub(crate) fn check_unlearn(&self, inside: &Kind, observation: &Observation<'_>) -> Result<(), EvidenceError> {
+        match self {
+            Around::Explore(_) => Ok(()),
+            Around::Guard(guard) => guard.check_unlearn(inside, observation),
         }
     }
 

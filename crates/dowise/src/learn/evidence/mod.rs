@@ -13,6 +13,7 @@ use std::sync::Arc;
 use super::observation::Observation;
 use super::view::{MISSING, View};
 use crate::kernel::splitmix64;
+use crate::world::Action;
 
 /// Visits of every row that a learner counts: transitions, unknown mechanisms, and payments of unknown rewards.
 ///
@@ -58,7 +59,16 @@ pub enum EvidenceError {
     /// A row has as many visits as can be counted.
     #[error("a row has been seen 4,294,967,295 times, and more cannot be counted")]
     Full,
-    /// An observation that is to be taken back was never added.
+    /// An observation that does not say what was done.
+    #[error("the observation does not say what was done; call `did` when it is made")]
+    NothingDone,
+    /// An observation of another world.
+    #[error(
+        "the observation was made for another world: its stage, states, values or interventions are not those of this one; \
+         make it from what this learner was told"
+    )]
+    OtherWorld,
+    /// An observation that is to be taken back cannot have been added.
     #[error("this observation is not part of the evidence, so it cannot be taken back")]
     NotThere,
     /// Evidence of another world, or counted in another way.
@@ -135,14 +145,11 @@ impl Evidence {
         observation: &Observation<'_>,
         mut tell: impl FnMut(Changed, u32),
     ) -> Result<(), EvidenceError> {
-        // No row has more visits than there were steps, so the rows need not be looked at before this.
-        if self.steps >= u64::from(u32::MAX) && !self.has_room(observation) {
-            return Err(EvidenceError::Full);
-        }
+        let action = self.check_addition(observation)?;
         let Evidence { view, transitions, mechanisms, payments, visits_hs, .. } = self;
         let visit = observation.stage * view.layout.n_states() + observation.state;
         let mut hash = visit_hash(visit);
-        places(view, observation, |place| {
+        places(view, observation, action, |place| {
             hash = hash.wrapping_add(place.hash());
             match place {
                 Place::Transition { block, factor, row, value } => {
@@ -166,9 +173,19 @@ impl Evidence {
         Ok(())
     }
 
-    fn has_room(&self, observation: &Observation<'_>) -> bool {
+    /// What was done, if the observation is one of this world.
+    #[inline]
+    fn check(&self, observation: &Observation<'_>) -> Result<Action, EvidenceError> {
+        let action = observation.done(&self.view.told)?;
+        match &self.view.actions {
+            Some(list) if !list.has(action) => Err(EvidenceError::OtherWorld),
+            Some(_) | None => Ok(action),
+        }
+    }
+
+    fn has_room(&self, observation: &Observation<'_>, action: Action) -> bool {
         let mut room = self.visits_hs[observation.stage * self.view.layout.n_states() + observation.state] < u32::MAX;
-        places(&self.view, observation, |place| {
+        places(&self.view, observation, action, |place| {
             room &= match place {
                 Place::Transition { block, factor, row, .. } => self.transitions[block][factor].n_r[row] < u32::MAX,
                 Place::Mechanism { index, row, .. } => self.mechanisms[index].n_r[row] < u32::MAX,
@@ -178,7 +195,35 @@ impl Evidence {
         room
     }
 
-    /// Takes one observation back; nothing is changed if it was never added.
+    /// Whether an observation can be added; what was done.
+    pub(crate) fn check_addition(&self, observation: &Observation<'_>) -> Result<Action, EvidenceError> {
+        let action = self.check(observation)?;
+        // No row has more visits than there were steps, so the rows need not be looked at before this.
+        if self.steps >= u64::from(u32::MAX) && !self.has_room(observation, action) {
+            return Err(EvidenceError::Full);
+        }
+        Ok(action)
+    }
+
+    /// Whether an observation can be taken back; what was done.
+    pub(crate) fn check_removal(&self, observation: &Observation<'_>) -> Result<Action, EvidenceError> {
+        let action = self.check(observation)?;
+        let mut there = self.visits_hs[observation.stage * self.view.layout.n_states() + observation.state] > 0;
+        places(&self.view, observation, action, |place| {
+            there &= match place {
+                Place::Transition { block, factor, row, value } => self.transitions[block][factor].has(row, value),
+                Place::Mechanism { index, row, value } => self.mechanisms[index].has(row, value),
+                Place::Payment { term, row, share } => self.payments[term].has(row, share),
+            };
+        });
+        if there { Ok(action) } else { Err(EvidenceError::NotThere) }
+    }
+
+    /// Takes one observation back that was added before.
+    ///
+    /// Only counts are kept, so what is refused, and changes nothing, is an observation that cannot have been added: some row
+    /// that it would be counted in was never seen. One that was never added but whose rows were all seen in others cannot be told
+    /// from one that was; a [`Session`](super::Session) knows its own observations, and refuses others.
     pub fn remove(&mut self, observation: &Observation<'_>) -> Result<(), EvidenceError> {
         self.remove_and_tell(observation, |_| {})
     }
@@ -189,21 +234,11 @@ impl Evidence {
         observation: &Observation<'_>,
         mut tell: impl FnMut(Changed),
     ) -> Result<(), EvidenceError> {
+        let action = self.check_removal(observation)?;
         let Evidence { view, transitions, mechanisms, payments, visits_hs, .. } = self;
         let visit = observation.stage * view.layout.n_states() + observation.state;
-        let mut there = visits_hs[visit] > 0;
-        places(view, observation, |place| {
-            there &= match place {
-                Place::Transition { block, factor, row, value } => transitions[block][factor].has(row, value),
-                Place::Mechanism { index, row, value } => mechanisms[index].has(row, value),
-                Place::Payment { term, row, share } => payments[term].has(row, share),
-            };
-        });
-        if !there {
-            return Err(EvidenceError::NotThere);
-        }
         let mut hash = visit_hash(visit);
-        places(view, observation, |place| {
+        places(view, observation, action, |place| {
             hash = hash.wrapping_add(place.hash());
             match place {
                 Place::Transition { block, factor, row, value } => {
@@ -296,12 +331,12 @@ impl Evidence {
 
 /// Calls `at` for everything that an observation is counted in; what is missing is left out.
 #[inline]
-fn places(view: &View, observation: &Observation<'_>, mut at: impl FnMut(Place)) {
-    let Observation { stage, state, action, values, rewards, next_state } = observation;
+fn places(view: &View, observation: &Observation<'_>, action: Action, mut at: impl FnMut(Place)) {
+    let Observation { stage, state, action: _, values, rewards, next_state } = observation;
     let layout = &view.layout;
     let (states, n_causes) = (&layout.state_space, layout.n_causes);
     let (cause, missing) = match &view.actions {
-        Some(list) => (list.rank(*action), 0),
+        Some(list) => (list.rank(action), 0),
         None => view.key_causes.of_seen(values, MISSING),
     };
     if let Some(next_state) = *next_state {
