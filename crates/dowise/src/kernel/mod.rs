@@ -185,6 +185,13 @@ impl Kernel {
         choices::total_bytes(world, &groups::groups(world))
     }
 
+    /// The same where mechanisms are learned: it may be off, and is made anew while the old one is still there.
+    pub(crate) fn bytes_learned(world: &World) -> u128 {
+        let shapes = groups::groups(world);
+        let one = choices::total_bytes(world, &shapes).saturating_add(choices::radius_bytes(world, &shapes));
+        one.saturating_mul(2)
+    }
+
     /// Whether any lever costs anything.
     pub(crate) fn has_costs(&self) -> bool {
         self.has_costs
