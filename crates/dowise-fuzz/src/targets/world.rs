@@ -60,7 +60,7 @@ pub(super) fn run(text: &str, seed: u64) -> Outcome {
     if compared && let Some(wrong) = by_force(&world, &plan) {
         return Outcome::Wrong(wrong);
     }
-    if seed % 8 == 0 && learner_bytes <= PLANNED {
+    if seed.is_multiple_of(8) && learner_bytes <= PLANNED {
         let (Ok(arena), Ok(mut learner)) = (Arena::new(&world), Learner::new(&told, preset.options(10, 1))) else {
             return Outcome::Accepted;
         };
