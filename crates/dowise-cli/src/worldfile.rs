@@ -17,10 +17,7 @@ pub(crate) struct WorldFile {
 /// Fails if nothing can be read; what is wrong with a world that was read is in `world`.
 pub(crate) fn read(file: &Path) -> Result<WorldFile, Failure> {
     if file == Path::new("-") {
-        let mut bytes = vec![];
-        std::io::stdin()
-            .read_to_end(&mut bytes)
-            .map_err(|e| Failure::Io(format!("cannot read standard input: {e}")))?;
+        let bytes = limited(std::io::stdin(), "standard input")?;
         let text = String::from_utf8(bytes)
             .map_err(|e| Failure::Io(format!("standard input is not UTF-8: {}", e.utf8_error())))?;
         let name = "<standard input>".to_owned();
@@ -28,7 +25,21 @@ pub(crate) fn read(file: &Path) -> Result<WorldFile, Failure> {
     }
     // Whether the file can be read is told apart from what it says, since the exit status differs.
     let name = file.display().to_string();
-    let bytes = std::fs::read(file).map_err(|e| Failure::Io(format!("cannot read {name}: {e}")))?;
+    let open = std::fs::File::open(file).map_err(|e| Failure::Io(format!("cannot read {name}: {e}")))?;
+    let bytes = limited(open, &name)?;
     let text = String::from_utf8_lossy(&bytes).into_owned();
     Ok(WorldFile { world: World::from_file(file), source: Source { name, text } })
+}
+
+/// Most bytes of a world file, as in the library: 1 GiB.
+const MOST_BYTES: u64 = 1 << 30;
+
+/// All bytes, up to the limit: a pipe may never end.
+fn limited(from: impl Read, name: &str) -> Result<Vec<u8>, Failure> {
+    let mut bytes = vec![];
+    from.take(MOST_BYTES + 1).read_to_end(&mut bytes).map_err(|e| Failure::Io(format!("cannot read {name}: {e}")))?;
+    if bytes.len() as u64 > MOST_BYTES {
+        return Err(Failure::Io(format!("{name} has more than {MOST_BYTES} bytes (1 GiB), the most that is read")));
+    }
+    Ok(bytes)
 }

@@ -95,6 +95,7 @@ pub mod learn;
 pub mod linear;
 mod loops;
 mod math;
+mod memory;
 pub mod plan;
 #[cfg(feature = "probes")]
 pub mod probes;
@@ -106,6 +107,7 @@ pub mod worlds;
 
 pub use arena::{Arena, ArenaError};
 pub use learn::{Agent, Knowledge, Learner, LearnerSpec, Observation, Options, Preset};
+pub use memory::{MOST_MEMORY, memory_limit, set_memory_limit};
 pub use plan::{Plan, Planner};
 pub use simulate::{Run, Simulator};
 pub use space::Space;

@@ -1,10 +1,9 @@
 //! `dowise new`: writes a ready-made world to start from.
 
-use std::fs::OpenOptions;
-use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
 use dowise::worlds;
+use dowise_study::{StudyError, create_file, write_file};
 
 use crate::output::{Failure, Output, Status};
 
@@ -73,11 +72,12 @@ fn listing(output: &Output) -> String {
 
 /// Writes a new file; an existing one only if forced to.
 fn write(file: &Path, text: &str, force: bool) -> Result<(), Failure> {
-    let mut options = OpenOptions::new();
-    options.write(true).create(true).truncate(true).create_new(!force);
-    let done = options.open(file).and_then(|mut f| f.write_all(text.as_bytes()));
-    done.map_err(|e| match e.kind() {
-        ErrorKind::AlreadyExists => Failure::Io(format!("{} is there already; --force overwrites it", file.display())),
-        _ => Failure::Io(format!("cannot write {}: {e}", file.display())),
-    })
+    let failed = |e: StudyError| Failure::Io(e.to_string());
+    if force {
+        return write_file(file, text.as_bytes()).map_err(failed);
+    }
+    match create_file(file, text.as_bytes()).map_err(failed)? {
+        true => Ok(()),
+        false => Err(Failure::Io(format!("{} is there already; --force overwrites it", file.display()))),
+    }
 }

@@ -14,7 +14,7 @@ pub(super) fn run(all: &[Played], case: &Case) -> Outcome {
     let mut restored = Evidence::restore(&played.told, options, &case.text);
     if let Err(EvidenceError::Damaged { field, why }) = &restored
         && field == "seal"
-        && case.seed % 8 != 0
+        && !case.seed.is_multiple_of(8)
         && let Some(text) = resealed(&case.text, why)
     {
         restored = Evidence::restore(&played.told, options, &text);

@@ -37,7 +37,9 @@ pub fn check_writable(path: &Path) -> Result<(), StudyError> {
 }
 
 /// Writes a file that must not be there yet; `false`: it is there, and stays as it is.
-pub(crate) fn create_file(path: &Path, bytes: &[u8]) -> Result<bool, StudyError> {
+///
+/// The directory must be there.
+pub fn create_file(path: &Path, bytes: &[u8]) -> Result<bool, StudyError> {
     let failed = |source| StudyError::Write { path: path.to_owned(), source };
     let directory = directory_of(path);
     let create = || match filled(path, &directory, bytes)?.persist_noclobber(path) {

@@ -63,6 +63,34 @@ pub(crate) fn eliminate(mut tables: Vec<Potential>, keep: &[(Node, usize)]) -> R
     multiply(&tables, keep, None)
 }
 
+/// Entries that [`eliminate`] holds at most at one time, from the axes of the tables alone.
+pub(crate) fn most_entries(mut tables: Vec<Vec<(Node, usize)>>, keep: &[(Node, usize)]) -> u128 {
+    let size = |axes: &[(Node, usize)]| axes.iter().fold(1u128, |n, (_, size)| n.saturating_mul(*size as u128));
+    let total = |tables: &[Vec<(Node, usize)>]| tables.iter().fold(0u128, |sum, t| sum.saturating_add(size(t)));
+    let mut most = 0;
+    loop {
+        let has = |t: &Vec<(Node, usize)>, node: Node| t.iter().any(|(n, _)| *n == node);
+        let joint = |tables: &[Vec<(Node, usize)>], node: Node| {
+            let mut axes: Vec<(Node, usize)> = tables.iter().filter(|t| has(t, node)).flatten().copied().collect();
+            axes.sort_unstable();
+            axes.dedup();
+            axes
+        };
+        let mut open: Vec<Node> = tables.iter().flatten().map(|(n, _)| *n).collect();
+        open.sort_unstable();
+        open.dedup();
+        open.retain(|n| keep.iter().all(|(k, _)| k != n));
+        let cheapest = open.into_iter().map(|node| (size(&joint(&tables, node)), node)).min();
+        let Some((_, node)) = cheapest else { break };
+        let mut axes = joint(&tables, node);
+        axes.retain(|(n, _)| *n != node);
+        most = most.max(total(&tables).saturating_add(size(&axes)));
+        tables.retain(|t| !has(t, node));
+        tables.push(axes);
+    }
+    most.max(total(&tables).saturating_add(size(keep)))
+}
+
 /// All axes of these tables, each once, in increasing order.
 fn joint_axes<'a>(tables: impl Iterator<Item = &'a Potential>) -> Vec<(Node, usize)> {
     let mut axes: Vec<(Node, usize)> =

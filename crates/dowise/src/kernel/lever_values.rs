@@ -77,8 +77,10 @@ pub(super) fn bytes(world: &World, shape: &GroupShape) -> u128 {
     let causes = size(&mut world.sizes(&shape.causes).into_iter());
     let Some(settings) = count(world.interventions(), &shape.levers) else { return u128::MAX };
     let settings = u128::from(settings);
-    // Twice the probabilities: all of them, and those that pruning keeps; or, while eliminating, the last table.
-    let probabilities = rows.saturating_mul(causes).saturating_mul(settings).saturating_mul(2 * 8);
+    // The probabilities, and then those that pruning keeps; or, while they are computed, what elimination holds.
+    let probabilities = rows.saturating_mul(causes).saturating_mul(settings).saturating_mul(8);
+    let meanwhile = probabilities.max(super::tabulate::bytes_meanwhile(world, shape));
+    let probabilities = probabilities.saturating_add(meanwhile);
     let own = settings.saturating_mul(size_of::<super::prune::Setting>() as u128 + 4 * shape.levers.len() as u128);
     let row_of_state = if shape.state.is_empty() { 0 } else { 4 * world.n_states() as u128 };
     probabilities.saturating_add(own).saturating_add(row_of_state)
@@ -87,6 +89,15 @@ pub(super) fn bytes(world: &World, shape: &GroupShape) -> u128 {
 /// Bytes of the tables of all groups.
 pub(super) fn total_bytes(world: &World, shapes: &[GroupShape]) -> u128 {
     shapes.iter().fold(0u128, |sum, shape| sum.saturating_add(bytes(world, shape)))
+}
+
+/// Bytes of how far each setting may be off, where mechanisms are learned.
+pub(super) fn radius_bytes(world: &World, shapes: &[GroupShape]) -> u128 {
+    shapes.iter().fold(0u128, |sum, shape| {
+        let rows = shape.state.iter().fold(8u128, |n, &f| n.saturating_mul(world.state_space().sizes()[f] as u128));
+        let settings = count(world.interventions(), &shape.levers).map_or(u128::MAX, u128::from);
+        sum.saturating_add(rows.saturating_mul(settings))
+    })
 }
 
 /// The joint values of some of a state's factors.

@@ -185,6 +185,13 @@ impl Kernel {
         lever_values::total_bytes(world, &groups::groups(world))
     }
 
+    /// The same where mechanisms are learned: it may be off, and is made anew while the old one is still there.
+    pub(crate) fn bytes_learned(world: &World) -> u128 {
+        let shapes = groups::groups(world);
+        let one = lever_values::total_bytes(world, &shapes).saturating_add(lever_values::radius_bytes(world, &shapes));
+        one.saturating_mul(2)
+    }
+
     /// Whether any lever costs anything.
     pub(crate) fn has_costs(&self) -> bool {
         self.has_costs

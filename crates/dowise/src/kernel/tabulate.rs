@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use super::elimination::{Node, Potential, TooLarge, eliminate};
+use super::elimination::{Node, Potential, TooLarge, eliminate, most_entries};
 use super::groups::GroupShape;
 use super::lever_values::LeverValues;
 use crate::Space;
-use crate::world::{VarId, World};
+use crate::world::{LeverRule, VarId, World};
 
 /// P(causes | state factors, settings) as `[row][cause][setting]`, by elimination: one pass for each set of levers left alone.
 ///
@@ -71,6 +71,42 @@ pub(super) fn tabulate(
         }
     }
     Ok(prob)
+}
+
+/// Bytes that [`tabulate`] takes at most besides its result.
+pub(super) fn bytes_meanwhile(world: &World, shape: &GroupShape) -> u128 {
+    let all = world.interventions();
+    let every = shape.levers.iter().enumerate().fold(0u64, |bits, (p, _)| bits | 1 << p.min(63));
+    let mut patterns: Vec<u64> = match all.lever_rule() {
+        LeverRule::All => vec![every],
+        LeverRule::List(list) => {
+            let is_set = |a| move |p: &usize| all.lever(a, shape.levers[*p]).is_some();
+            let bits = |a| (0..shape.levers.len()).filter(is_set(a)).fold(0, |bits, p| bits | 1 << p.min(63));
+            list.iter().map(|&a| bits(a)).collect()
+        }
+        // Between leaving all alone and setting all: what is set has axes in the result, the rest is summed out.
+        LeverRule::AtMost(_) => vec![0, every],
+    };
+    patterns.sort_unstable();
+    patterns.dedup();
+    let n_variables = world.variables().len();
+    let axis = |id: VarId| (id.ix(), world.variable(id).size());
+    let cause = |id: VarId| (if world.levers().contains(&id) { n_variables + id.ix() } else { id.ix() }, axis(id).1);
+    let entries = patterns.into_iter().map(|is_set| {
+        let positions = (0..shape.levers.len()).filter(|p| is_set >> p & 1 == 1);
+        let set: Vec<VarId> = positions.map(|p| world.levers()[shape.levers[p]]).collect();
+        let mechanisms = shape.mechanisms.iter().map(|&m| &world.mechanisms()[m]);
+        let left = mechanisms.filter(|m| !m.children.iter().any(|id| set.contains(id)));
+        let mut tables: Vec<Vec<(Node, usize)>> =
+            left.map(|m| m.parents.iter().chain(&m.children).map(|&id| axis(id)).collect()).collect();
+        let levers = shape.causes.iter().filter(|id| world.levers().contains(id));
+        tables.extend(levers.map(|&id| vec![axis(id), cause(id)]));
+        let mut keep: Vec<(Node, usize)> = shape.state.iter().map(|&i| axis(world.state()[i])).collect();
+        keep.extend(shape.causes.iter().map(|&id| cause(id)));
+        keep.extend(set.iter().map(|&id| axis(id)));
+        most_entries(tables, &keep)
+    });
+    entries.max().unwrap_or(0).saturating_mul(8)
 }
 
 /// Sum of the radii of a group's mechanisms, `[row][setting]`: the greatest over parents that a setting leaves open (key

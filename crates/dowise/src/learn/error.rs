@@ -54,6 +54,16 @@ pub enum LearnError {
         /// How many; `None` if that number overflows.
         cells: Option<u128>,
     },
+    /// More memory than may be taken.
+    #[error(
+        "this learner needs up to {bytes} bytes, and {limit} may be taken; use a learner that knows more structure (factors, key variables), a smaller world, or a machine with more memory"
+    )]
+    TooMuchMemory {
+        /// Bytes needed at most.
+        bytes: u128,
+        /// Bytes allowed.
+        limit: u64,
+    },
     /// Too many interventions to list.
     #[error(
         "there are {count} interventions and this learner counts each of them (limit {MOST_ACTIONS}); use one that knows the key variables"

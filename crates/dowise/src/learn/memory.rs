@@ -1,66 +1,164 @@
 //! What a learner takes in memory, known before anything is allocated.
 
+use std::num::Saturating;
+
+use super::around::Guard;
 use super::belief::{BATCH, Contenders};
+use super::error::{LearnError, LearnResult, MOST_ACTIONS, MOST_CELLS};
+use super::view::{Layout, MechanismRows};
 use super::{Causes, Estimate, Knowledge, Learner, Options, States};
 use crate::kernel::{CauseSpace, Kernel};
+use crate::memory::memory_limit;
 use crate::plan::state_scope;
 
+/// Numbers of bytes: what is too large to be counted stays so.
+type Bytes = Saturating<u128>;
+
+fn n(number: usize) -> Bytes {
+    Saturating(number as u128)
+}
+
+fn sum(numbers: impl Iterator<Item = Bytes>) -> Bytes {
+    numbers.fold(Saturating(0), |sum, x| sum + x)
+}
+
+fn product(numbers: impl Iterator<Item = usize>) -> Bytes {
+    numbers.fold(Saturating(1), |product, x| product * n(x))
+}
+
 impl Learner {
-    /// Bytes that a learner takes at most: counts, tables, arrays over states and causes, one plan, and its kernel.
+    /// Bytes that a learner takes at most: counts, tables, arrays over states and causes, one plan, its kernel, and what its
+    /// options wrap around it. Where mechanisms are learned, their counts, and the kernel that is made anew before every plan.
     ///
     /// A memory of good interventions for the next search, 16 MB at most, is not counted, nor is what does not grow with states
     /// and causes: its copy of the world, and a few kilobytes.
     pub fn bytes(knowledge: &Knowledge, options: &Options) -> u128 {
-        let by_action = options.causes == Causes::Actions;
-        let n_states = knowledge.n_states() as u128;
-        let n_causes = if by_action {
-            u128::from(knowledge.interventions().count())
-        } else {
-            CauseSpace::new(knowledge.world()).len() as u128
+        let guard = match options.guard {
+            true => match Guard::needs(knowledge, options, CauseSpace::new(knowledge.world()).len()) {
+                Ok((told, direct, cells)) => bytes(&told, &direct) + Saturating(cells) * n(4),
+                // Such a learner is refused.
+                Err(_) => Saturating(0),
+            },
+            false => Saturating(0),
         };
-        let blocks = if options.stage_dependent { knowledge.horizon() as u128 } else { 1 };
-        // (rows that are counted, cells of the table, values) of each factor
-        let factors: Vec<(u128, u128, u128)> = match options.states {
-            States::Flat => vec![(n_states * n_causes, n_states * n_causes, n_states)],
-            States::Factored => (0..knowledge.state().len())
-                .map(|i| {
-                    let parents = &knowledge.world().transitions()[i].parents;
-                    let sizes = knowledge.state_space().sizes();
-                    let rows: u128 =
-                        state_scope(knowledge.world(), parents).iter().map(|&f| sizes[f] as u128).product();
-                    let own: u128 = knowledge.world().sizes(parents).iter().map(|&n| n as u128).product();
-                    let counted = if options.causes == Causes::OwnKeys { own } else { rows * n_causes };
-                    (counted, rows * n_causes, sizes[i] as u128)
-                })
-                .collect(),
-        };
-        // Visits of a row and of its values, and whether it was seen since the last plan.
-        let counts: u128 = factors.iter().map(|(rows, _, values)| rows * (4 * (values + 1) + 1)).sum();
-        // A ball of distributions has its centre and how much may be moved, an interval of two has its ends.
-        let balls = |values: u128| u128::from(matches!(options.estimate, Estimate::Sets(_)) && values != 2);
-        let tables: u128 = factors.iter().map(|&(_, cells, values)| 8 * cells * (values + balls(values))).sum();
-        // Two constants and a variate in single precision, and a flag, for every number that is sampled, in whole batches.
-        let sampled = matches!(options.estimate, Estimate::Posterior { .. });
-        let samples: u128 =
-            factors.iter().map(|(rows, _, values)| 13 * (rows * values).next_multiple_of(BATCH as u128)).sum();
-        let samples = match sampled {
-            // Where only some rows are drawn, whole batches of them may take more than the table that is not needed.
-            true if by_action && options.states == States::Flat => {
-                samples.max(Contenders::bytes(n_states, n_causes).saturating_sub(tables))
-            }
-            true => samples,
-            false => 0,
-        };
-        // What every row adds to a width, the two parts that make it up, and a flag for rows seen since.
-        let widths: u128 = match options.estimate {
-            Estimate::Sets(_) | Estimate::Posterior { .. } => 0,
-            _ => factors.iter().map(|(rows, cells, _)| 24 * rows + cells).sum::<u128>() + 16 * n_states * n_causes,
-        };
-        // Rewards as known and as read, q, and two arrays in between.
-        let arrays = 8 * 5 * n_states * n_causes;
-        // Values, what to do, what the present policy does, and visits of states.
-        let plan = 28 * (knowledge.horizon() as u128 + 1) * n_states;
-        let kernel = if by_action { 0 } else { Kernel::bytes(knowledge.world()) };
-        blocks * (counts + tables + samples + widths) + arrays + plan + kernel
+        (bytes(knowledge, options) + guard).0
     }
+}
+
+/// Whether a learner with what is around it may take the memory that it needs.
+pub(super) fn fits(told: &Knowledge, options: &Options) -> LearnResult<()> {
+    let (bytes, limit) = (Learner::bytes(told, options), memory_limit());
+    if bytes <= u128::from(limit) {
+        return Ok(());
+    }
+    // Limits that can be told more exactly are told when the tables are laid out, before they are allocated.
+    let (world, count) = (told.world(), told.interventions().count());
+    let key_causes = CauseSpace::new(world);
+    let blocks = if options.stage_dependent { told.horizon() as u128 } else { 1 };
+    let counters =
+        |causes, states| Layout::counters(world, &key_causes, states, causes, count as usize).saturating_mul(blocks);
+    if options.causes == Causes::Actions && count > MOST_ACTIONS {
+        return Err(LearnError::TooManyActions { count });
+    }
+    let cells = counters(options.causes, options.states);
+    if cells > MOST_CELLS as u128 {
+        return Err(LearnError::TooManyCells { what: "what this learner counts".to_owned(), cells: Some(cells) });
+    }
+    if options.guard {
+        Guard::needs(told, options, key_causes.len())?;
+        if count > MOST_ACTIONS {
+            return Err(LearnError::TooManyActions { count });
+        }
+    }
+    Err(LearnError::TooMuchMemory { bytes, limit })
+}
+
+/// The same without what is around it.
+fn bytes(knowledge: &Knowledge, options: &Options) -> Bytes {
+    let world = knowledge.world();
+    let by_action = options.causes == Causes::Actions;
+    let n_states = n(knowledge.n_states());
+    let count = Saturating(u128::from(knowledge.interventions().count()));
+    let n_causes = if by_action { count } else { n(CauseSpace::new(world).len()) };
+    let blocks = if options.stage_dependent { n(knowledge.horizon()) } else { n(1) };
+    // (rows that are counted, cells of the table, values) of each factor
+    let factors: Vec<(Bytes, Bytes, Bytes)> = match options.states {
+        States::Flat => vec![(n_states * n_causes, n_states * n_causes, n_states)],
+        States::Factored => (0..knowledge.state().len())
+            .map(|i| {
+                let parents = &world.transitions()[i].parents;
+                let sizes = knowledge.state_space().sizes();
+                let rows = product(state_scope(world, parents).iter().map(|&f| sizes[f]));
+                let own = product(world.sizes(parents).into_iter());
+                let counted = if options.causes == Causes::OwnKeys { own } else { rows * n_causes };
+                (counted, rows * n_causes, n(sizes[i]))
+            })
+            .collect(),
+    };
+    // Visits of a row and of its values, and whether it was seen since the last plan.
+    let counts = sum(factors.iter().map(|&(rows, _, values)| rows * (n(4) * (values + n(1)) + n(1))));
+    // A ball of distributions has its centre and how much may be moved, an interval of two has its ends.
+    let balls = |values: Bytes| n(usize::from(matches!(options.estimate, Estimate::Sets(_)) && values != n(2)));
+    let tables = sum(factors.iter().map(|&(_, cells, values)| n(8) * cells * (values + balls(values))));
+    // Two constants and a variate in single precision, and a flag, for every number that is sampled, in whole batches.
+    let sampled = matches!(options.estimate, Estimate::Posterior { .. });
+    let batches = |x: Bytes| Saturating(x.0.checked_next_multiple_of(BATCH as u128).unwrap_or(u128::MAX));
+    let samples = sum(factors.iter().map(|&(rows, _, values)| n(13) * batches(rows * values)));
+    let samples = match sampled {
+        // Where only some rows are drawn, whole batches of them may take more than the table that is not needed.
+        true if by_action && options.states == States::Flat => {
+            samples.max(Saturating(Contenders::bytes(n_states.0, n_causes.0)) - tables)
+        }
+        true => samples,
+        false => n(0),
+    };
+    // What every row adds to a width, the two parts that make it up, and a flag for rows seen since.
+    let widths = match options.estimate {
+        Estimate::Sets(_) | Estimate::Posterior { .. } => n(0),
+        _ => sum(factors.iter().map(|&(rows, cells, _)| n(24) * rows + cells)) + n(16) * n_states * n_causes,
+    };
+    // Rewards as known and as read, q, and two arrays in between.
+    let arrays = n(8 * 5) * n_states * n_causes;
+    // Values, what to do, what the present policy does, and visits of states.
+    let plan = n(28) * (n(knowledge.horizon()) + n(1)) * n_states;
+    blocks * (counts + tables + samples + widths)
+        + arrays
+        + plan
+        + interventions(knowledge, options)
+        + payments(knowledge, n_states * n_causes, by_action)
+}
+
+/// The list of interventions, or the kernel that says what they do, with what is counted of unknown mechanisms.
+fn interventions(knowledge: &Knowledge, options: &Options) -> Bytes {
+    let world = knowledge.world();
+    if options.causes == Causes::Actions {
+        let count = Saturating(u128::from(knowledge.interventions().count()));
+        let forbidden = if knowledge.interventions().forbid().is_empty() { n(0) } else { n(knowledge.n_states()) };
+        // Where rewards are known, a kernel says for a moment what each intervention is paid.
+        let known = world.rewards().iter().all(|r| r.table.is_some());
+        let kernel = if known { Saturating(Kernel::bytes(world)) } else { n(0) };
+        return count * (n(16) + forbidden) + kernel;
+    }
+    match MechanismRows::new(world) {
+        Ok(Some(rows)) => {
+            // Visits of a row and of its values, a flag; while a kernel is made: the table and how far each row may be off.
+            let of = |(rows, values): (usize, usize)| n(rows) * (n(4 + 1 + 8) + n(4 + 8) * n(values));
+            sum(rows.unknown.iter().map(|m| of((m.rows.len(), m.n_values))))
+                + Saturating(Kernel::bytes_learned(&rows.world))
+        }
+        Ok(None) => Saturating(Kernel::bytes(world)),
+        // Such a learner is refused.
+        Err(_) => n(0),
+    }
+}
+
+/// Where rewards are learned: the row of every state and cause, and the number of payments and their sum for each.
+fn payments(knowledge: &Knowledge, cells: Bytes, by_action: bool) -> Bytes {
+    let unknown = knowledge.rewards().iter().filter(|r| r.table.is_none()).count();
+    let terms = match unknown {
+        0 => 0,
+        _ if by_action => 1,
+        terms => terms,
+    };
+    n(terms) * cells * n(4 + 4 + 16 + 1 + 8)
 }

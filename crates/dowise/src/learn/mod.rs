@@ -40,7 +40,7 @@ mod vocabulary;
 
 pub(crate) use error::{LearnResult, MOST_ACTIONS, MOST_CELLS};
 pub(crate) use plans::Plans;
-pub(crate) use save::Header;
+pub(crate) use save::{Header, MOST_SAVED};
 pub(crate) use selector::Selector;
 pub(crate) use view::{ActionList, MISSING};
 

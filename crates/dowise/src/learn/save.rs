@@ -18,6 +18,9 @@ use crate::world::{Action, World};
 const FORMAT: &str = "dowise learner";
 const VERSION: u32 = 2;
 
+/// Episodes and plans that a saved learner may have had: room for more is left above.
+pub(crate) const MOST_SAVED: u64 = 1_000_000_000_000_000_000;
+
 /// Why a saved learner cannot be restored.
 #[derive(Debug, thiserror::Error)]
 pub enum RestoreError {
@@ -225,7 +228,7 @@ impl Learner {
 
     fn restored(told: &Knowledge, saved: Saved) -> Result<Learner, RestoreError> {
         let damaged = |field: &str, why: &str| Err(RestoreError::damaged(field, why));
-        if saved.ended > saved.begun || saved.begun > u64::MAX / 2 {
+        if saved.ended > saved.begun || saved.begun > MOST_SAVED {
             return damaged("ended", "more episodes ended than were begun, or there were too many");
         }
         let mut learner = match saved.learner {
@@ -315,6 +318,9 @@ impl Tabular {
             || saved.policy.len() != self.plan.policy_hs.len()
         {
             return damaged("value", "values, policy or ceiling do not have the size of this world");
+        }
+        if saved.plans > MOST_SAVED {
+            return damaged("plans", "there were more plans than can be made");
         }
         let Ok(planned_from) = u64::from_str_radix(&saved.planned_from, 16) else {
             return damaged("planned_from", "it is not a fingerprint");

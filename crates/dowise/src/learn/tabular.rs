@@ -8,6 +8,7 @@ use rand_chacha::ChaCha8Rng;
 use super::belief::{Belief, Reading, Terms, mean_kernel};
 use super::error::{LearnError, LearnResult, check};
 use super::evidence::{Evidence, EvidenceError};
+use super::memory::fits;
 use super::observation::Observation;
 use super::options::{Cap, Estimate, Options, Schedule};
 use super::selector::Selector;
@@ -41,6 +42,7 @@ impl Tabular {
     /// A learner that has seen nothing.
     pub(crate) fn new(told: &Knowledge, options: Options) -> LearnResult<Tabular> {
         check(&options)?;
+        fits(told, &options)?;
         let view = Arc::new(View::new(told, options.states, options.causes, options.stage_dependent)?);
         Tabular::with(Evidence::of(&view), options)
     }

@@ -13,7 +13,7 @@ use super::evidence::{Met, MetStep};
 use super::features::Features;
 use super::learner::LinearLearner;
 use super::options::LinearOptions;
-use crate::learn::{Header, Knowledge, LearnError, RestoreError};
+use crate::learn::{Header, Knowledge, LearnError, MOST_SAVED, RestoreError};
 use crate::world::Action;
 
 const FORMAT: &str = "dowise linear learner";
@@ -141,7 +141,7 @@ impl LinearLearner {
         {
             return damaged("value", "values, policy or designs do not have the size of this world");
         }
-        if begun.is_some_and(|begun| saved.plans > begun.saturating_add(1)) || saved.episode > u64::MAX / 2 {
+        if begun.is_some_and(|begun| saved.plans > begun.saturating_add(1)) || saved.episode > MOST_SAVED {
             return damaged("plans", "there were more plans than episodes");
         }
         let Ok(planned_from) = u64::from_str_radix(&saved.planned_from, 16) else {

@@ -8,6 +8,7 @@ use super::careful::{self, Decoded};
 use super::{Buffers, Contraction, Evaluator, Lookahead, Mean, Plan, TIE_TOLERANCE, Ties, backward_induction};
 use crate::Space;
 use crate::kernel::{CauseSpace, Kernel, KernelError};
+use crate::memory::memory_limit;
 use crate::world::{Action, Start, VarId, World};
 
 /// Why a world cannot be planned in.
@@ -26,7 +27,7 @@ pub enum PlanError {
     },
     /// The tables of a plan would not fit into memory.
     #[error(
-        "a plan needs {bytes} bytes for {n_states} states and {n_causes} causes, the limit is {limit}; reduce state factors or key variables"
+        "a plan needs {bytes} bytes for {n_states} states and {n_causes} causes, the limit is {limit}; reduce state factors or key variables, or plan where there is more memory"
     )]
     TooLarge {
         /// Bytes needed.
@@ -85,9 +86,6 @@ pub enum PlanError {
 /// How far a plan's value may be from that of its policy, as a share of the expected sum of absolute rewards and costs.
 const VERIFIED: f64 = 1e-9;
 
-/// Bytes that one plan may take.
-const MEMORY_LIMIT: u128 = 16 << 30;
-
 /// Everything that is known about a world, laid out for planning: exact plans and values of policies.
 ///
 /// ```
@@ -130,8 +128,9 @@ impl Planner {
         }
         let (n_states, n_causes) = (world.n_states(), CauseSpace::new(world).len());
         let bytes = Planner::bytes(world);
-        if bytes > MEMORY_LIMIT {
-            return Err(PlanError::TooLarge { bytes, n_states, n_causes, limit: MEMORY_LIMIT });
+        let limit = u128::from(memory_limit());
+        if bytes > limit {
+            return Err(PlanError::TooLarge { bytes, n_states, n_causes, limit });
         }
         let kernel = Kernel::new(world)?;
         let (contraction, scopes) = contraction(world, n_causes);
@@ -177,14 +176,16 @@ impl Planner {
         let (contraction, scopes) = contraction(world, n_causes as usize);
         let tables = world.transitions().iter().zip(&scopes).fold(0u128, |sum, (m, scope)| {
             let rows = scope.iter().map(|&f| world.state_space().sizes()[f] as u128).product::<u128>();
-            sum.saturating_add(rows.saturating_mul(n_causes) * world.variable(m.children[0]).size() as u128)
+            sum.saturating_add(
+                rows.saturating_mul(n_causes).saturating_mul(world.variable(m.children[0]).size() as u128),
+            )
         });
         // Rewards and q, two intermediate arrays, tables; values and policy for every stage.
         let numbers = (2 * n_states)
             .saturating_mul(n_causes)
             .saturating_add(2 * contraction.largest() as u128)
             .saturating_add(tables)
-            .saturating_add(2 * (world.horizon() as u128 + 1) * n_states);
+            .saturating_add((2 * (world.horizon() as u128 + 1)).saturating_mul(n_states));
         numbers.saturating_mul(8).saturating_add(Kernel::bytes(world))
     }
 

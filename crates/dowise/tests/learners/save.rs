@@ -197,6 +197,10 @@ fn numbers_that_cannot_be_are_damage() {
         f["around"][0]["guard"]["direct"]["evidence"]["transitions"][0][0][0][0] = 999.into();
     });
     damaged(&told, &text, "ended", |f| f["ended"] = u64::MAX.into());
+    // One more could not be counted, or not be saved.
+    damaged(&told, &text, "learner.plans", |f| of(f)["plans"] = u64::MAX.into());
+    damaged(&told, &text, "guard.direct.plans", |f| f["around"][0]["guard"]["direct"]["plans"] = u64::MAX.into());
+    damaged(&told, &text, "ended", |f| f["begun"] = (u64::MAX / 2).into());
 }
 
 proptest! {

@@ -8,6 +8,7 @@ mod report;
 use std::path::{Path, PathBuf};
 
 use dowise::{World, WorldError, draw};
+use dowise_study::write_file;
 
 use self::effort::Effort;
 use self::features::FeatureReport;
@@ -60,8 +61,7 @@ pub(crate) fn run(args: Args, output: &Output) -> Result<Status, Failure> {
         }
     };
     if let (Some(picture), Some(file)) = (picture, &args.draw) {
-        std::fs::write(file, picture.draw(&world))
-            .map_err(|e| Failure::Io(format!("cannot write {}: {e}", file.display())))?;
+        write_file(file, picture.draw(&world).as_bytes()).map_err(|e| Failure::Io(e.to_string()))?;
         output.talk(format_args!("drew {}", file.display()));
     }
     let analysis = world.analyse(args.episodes);

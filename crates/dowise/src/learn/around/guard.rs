@@ -49,24 +49,9 @@ pub(crate) struct SavedGuard {
 
 impl Guard {
     pub(crate) fn new(causal: &Tabular) -> LearnResult<Guard> {
-        if causal.options.causes == Causes::Actions || causal.options.stage_dependent {
-            return Err(LearnError::NothingToGuard);
-        }
-        let options = Options {
-            states: States::Flat,
-            causes: Causes::Actions,
-            estimate: Estimate::Sets(Sets::Kl),
-            schedule: Schedule::Episode,
-            guard: false,
-            ..causal.options.clone()
-        };
         let n_causes = causal.view().key_causes.len();
-        let told = causal.knowledge().clone().without_rewards().without_transitions();
+        let (told, options, _) = Guard::needs(causal.knowledge(), &causal.options, n_causes)?;
         let pairs = u128::from(told.interventions().count()) * told.n_states() as u128;
-        let cells = pairs.saturating_mul(n_causes as u128);
-        if cells > MOST_CELLS as u128 {
-            return Err(LearnError::TooManyCells { what: "what a guard counts".to_owned(), cells: Some(cells) });
-        }
         // If the graph is wrong, so may be the rewards that it implies: the one that takes over finds out for itself.
         let direct = Tabular::new(&told, options)?;
         // Everything that is compared: causes, reward and factors of each pair, and what the causal model learned itself.
@@ -77,6 +62,32 @@ impl Guard {
         let steps = causal.options.episodes as f64 * view.layout.horizon as f64;
         let log = crate::math::ln(2.0 * (n * per_pair + learned) as f64 * steps / causal.options.delta);
         Ok(Guard { direct, tripped: None, causes: vec![0; n * n_causes], log, incomplete: false })
+    }
+
+    /// What the learner that takes over is told, its options, and the number of counters beside it.
+    pub(crate) fn needs(
+        told: &Knowledge,
+        options: &Options,
+        n_causes: usize,
+    ) -> LearnResult<(Knowledge, Options, u128)> {
+        if options.causes == Causes::Actions || options.stage_dependent {
+            return Err(LearnError::NothingToGuard);
+        }
+        let direct = Options {
+            states: States::Flat,
+            causes: Causes::Actions,
+            estimate: Estimate::Sets(Sets::Kl),
+            schedule: Schedule::Episode,
+            guard: false,
+            ..options.clone()
+        };
+        let told = told.clone().without_rewards().without_transitions();
+        let pairs = u128::from(told.interventions().count()) * told.n_states() as u128;
+        let cells = pairs.saturating_mul(n_causes as u128);
+        if cells > MOST_CELLS as u128 {
+            return Err(LearnError::TooManyCells { what: "what a guard counts".to_owned(), cells: Some(cells) });
+        }
+        Ok((told, direct, cells))
     }
 
     fn actions(&self) -> &ActionList {
