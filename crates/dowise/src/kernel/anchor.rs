@@ -4,7 +4,8 @@
 //! did every setting's weighted loss, for the weights sum to one. So only the few that were best then are weighed; if even
 //! the smallest possible new value of the others is too large, they need no look. Same results, to the bit.
 //!
-//! Without it an episode of `c-ucbvi` at 8 states and 64 interventions takes 1.8x as long (example `episode_times`).
+//! Without it an episode of `c-ucbvi:width=rlberry` at 8 states and 64 interventions takes 1.8x as long, one of `c-ucbvi` 1.3x or
+//! more; at 64 states and 343 interventions the first takes 0.9x, the second 1.1x or more (example `episode_times`).
 
 use super::Kernel;
 use super::group::Row;

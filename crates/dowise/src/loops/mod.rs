@@ -3,7 +3,7 @@
 //! The rules of this place:
 //! - Slices in, slices out; no type of the library, and no index arithmetic but a loop's own.
 //! - In each file the plain loop comes first, then the fast one with a line that says what it buys, over which sizes, and which
-//!   benchmark says so. Ratios are of `benches/kernels.rs` (best of several runs on one core with registers of four numbers);
+//!   benchmark says so. Ratios are of the fastest samples in `benches/kernels.rs` (one core, registers of four numbers);
 //!   "in wide registers" compares with the plain loop compiled for the same registers, so that only the tuning counts.
 //! - Tests compare both to the bit. Where plain loops are no part of the program they are compiled for tests and benchmarks.
 //! - A fast loop that buys less than a fifth at the sizes that learners and plans use is removed.

@@ -4,7 +4,7 @@
 //! states has changed; rows never seen stay at the cap. The results are those of the plain loop, to the bit: the same terms
 //! in the same order, zeros left out.
 //!
-//! With dense tables an episode at 64 states takes 2.5x as long for `c-ucbvi:width=rlberry` and over 20x for
+//! With dense tables an episode at 64 states takes 2.5x as long for `c-ucbvi:width=rlberry` and about 20x for
 //! `ucbvi:width=rlberry` (example `episode_times`).
 
 use std::ops::Range;
