@@ -35,8 +35,10 @@ struct PolicyRule {
 pub(crate) fn read(file: &Path, world: &World) -> Result<Vec<Action>, Failure> {
     let name = file.display();
     let text = read_text_file(file, MOST_TEXT).map_err(|e| Failure::Io(e.to_string()))?;
-    let written: PolicyFile =
-        serde_json::from_str(&text).map_err(|e| Failure::Usage(format!("{name} is not a policy: {e}")))?;
+    let written: PolicyFile = serde_json::from_str(&text).map_err(|e| {
+        let saved = if text.contains("\"dowise learner\"") { "; `dowise learn --policy` writes one" } else { "" };
+        Failure::Usage(format!("{name} is not a policy: {e}{saved}"))
+    })?;
     let mut rules = vec![];
     for (i, rule) in written.policy.iter().enumerate() {
         let wrong = |e: String| Failure::Usage(format!("{name}: rule {}: {e}", i + 1));

@@ -142,5 +142,8 @@ fn text(world: &World, explanation: &Explanation) -> String {
         })
         .collect();
     let header = ["intervention", "hoped for", "by the mean", "visits"];
-    table::table(&header, &rows, &[Align::Left, Align::Right, Align::Right, Align::Right])
+    let table = table::table(&header, &rows, &[Align::Left, Align::Right, Align::Right, Align::Right]);
+    format!(
+        "{table}\nVisits: of the least visited row behind each cause, averaged over what the intervention sets off.\n"
+    )
 }

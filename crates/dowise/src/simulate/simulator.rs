@@ -3,7 +3,7 @@
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-use super::place::{Drawn, Place, draw, draw_from};
+use super::table_row::{Drawn, TableRow, draw, draw_from};
 use crate::learn::Observation;
 use crate::world::{Action, Mechanism, Start, World};
 
@@ -23,8 +23,8 @@ pub struct Simulator {
     state: Vec<(usize, usize, usize)>,
     mechanisms: Vec<Drawn>,
     transitions: Vec<Drawn>,
-    /// Place in its table of each reward term.
-    rewards: Vec<Place>,
+    /// The row of each reward term.
+    rewards: Vec<TableRow>,
 }
 
 /// What one step brought.
@@ -72,7 +72,7 @@ impl Simulator {
             state: state.map(|((id, &stride), &size)| (id.ix(), stride, size)).collect(),
             mechanisms: drawn(world.mechanisms()),
             transitions: drawn(world.transitions()),
-            rewards: world.rewards().iter().map(|term| Place::new(world, &term.scope)).collect(),
+            rewards: world.rewards().iter().map(|term| TableRow::new(world, &term.scope)).collect(),
             world: world.clone(),
         })
     }

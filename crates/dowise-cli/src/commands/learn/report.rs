@@ -91,7 +91,8 @@ impl Report {
         text += &table::table(&header, &rows, &[Align::Left, Align::Right, Align::Right]);
         text += &format!(
             "\nRegret {:.2} in all, {:.4} an episode over the last tenth.\n\n",
-            self.regret, self.regret_at_the_end
+            plain(self.regret),
+            plain(self.regret_at_the_end)
         );
         text += &format!("{}\n", output.heading("What the learned policy does where it most often comes"));
         let rows: Vec<Vec<String>> = self
@@ -106,6 +107,11 @@ impl Report {
         text += &table::table(&header, &rows, &[Align::Right, Align::Left, Align::Right, Align::Left, Align::Right]);
         text
     }
+}
+
+/// A number without the sign of a zero that rounding left.
+fn plain(x: f64) -> f64 {
+    if x.abs() < 5e-5 { 0.0 } else { x }
 }
 
 /// The situations that a policy most often leads to, in order of stages.

@@ -1,6 +1,6 @@
 //! The widths of all rows, added up for every state and cause.
 
-use super::width::{Parts, Plain, Widths};
+use super::width::{Plain, WidthParts, Widths};
 use crate::learn::view::{FactorLayout, Layout, Walk};
 
 /// Widths with what they need of every row.
@@ -18,7 +18,7 @@ pub(crate) struct Added {
 #[derive(Clone, Debug)]
 struct Block {
     /// What each row of each factor contributes, `[factor][row]`.
-    of_rows: Vec<Vec<(Parts, f64)>>,
+    of_rows: Vec<Vec<(WidthParts, f64)>>,
     /// `[state][cause]`; infinite where some factor was never seen.
     first: Vec<f64>,
     second: Vec<f64>,
@@ -84,7 +84,7 @@ impl Added {
     #[inline]
     pub(crate) fn at(&self, stage: usize, block: usize, cell: usize, variance: f64, visits: f64) -> f64 {
         let of = &self.blocks[block];
-        self.widths.at(stage, Parts { first: of.first[cell], second: of.second[cell] }, variance, visits)
+        self.widths.at(stage, WidthParts { first: of.first[cell], second: of.second[cell] }, variance, visits)
     }
 
     /// How the width of a stage follows from its parts, and the parts of every cell, for widths that need nothing else.

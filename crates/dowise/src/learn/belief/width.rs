@@ -37,7 +37,7 @@ pub(crate) struct Widths {
 
 /// The stage-free parts of a width at a state and cause; infinite where some factor was never seen.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Parts {
+pub(crate) struct WidthParts {
     pub(crate) first: f64,
     pub(crate) second: f64,
 }
@@ -106,9 +106,9 @@ impl Widths {
     }
 
     /// What a factor's count contributes: the parts, and the L1 radius for cross terms.
-    pub(crate) fn of_count(&self, factor: usize, n: u32) -> (Parts, f64) {
+    pub(crate) fn of_count(&self, factor: usize, n: u32) -> (WidthParts, f64) {
         if n == 0 {
-            return (Parts { first: f64::INFINITY, second: 0.0 }, 0.0);
+            return (WidthParts { first: f64::INFINITY, second: 0.0 }, 0.0);
         }
         let k = self.first[factor];
         let n = f64::from(n);
@@ -122,11 +122,11 @@ impl Widths {
                 (k / n.sqrt(), 0.0)
             }
         };
-        (Parts { first, second }, self.cross.get(factor).map_or(0.0, |c| (c / n.sqrt()).min(2.0)))
+        (WidthParts { first, second }, self.cross.get(factor).map_or(0.0, |c| (c / n.sqrt()).min(2.0)))
     }
 
     /// Adds the factors' contributions up.
-    pub(crate) fn join(&self, of_factors: impl Iterator<Item = (Parts, f64)>) -> Parts {
+    pub(crate) fn join(&self, of_factors: impl Iterator<Item = (WidthParts, f64)>) -> WidthParts {
         let (mut first, mut second, mut sum, mut squares) = (0.0, 0.0, 0.0, 0.0);
         for (parts, eps) in of_factors {
             first += parts.first;
@@ -135,12 +135,12 @@ impl Widths {
             squares += eps * eps;
         }
         // Σ_{j<i} ε_i ε_j = ((Σ ε)² − Σ ε²) / 2, entering with weight 1/2.
-        Parts { first: first + (sum * sum - squares) / 4.0, second }
+        WidthParts { first: first + (sum * sum - squares) / 4.0, second }
     }
 
     /// The width at a stage (from 0), given the variance of the next value and, for Azar's, the mean of
     /// [`Widths::visit_term`] over next states.
-    pub(crate) fn at(&self, stage: usize, parts: Parts, variance: f64, visits: f64) -> f64 {
+    pub(crate) fn at(&self, stage: usize, parts: WidthParts, variance: f64, visits: f64) -> f64 {
         let Sizes { horizon, range, .. } = self.sizes;
         if parts.first.is_infinite() {
             return f64::INFINITY;

@@ -105,7 +105,7 @@ pub(crate) enum Changed {
 
 /// Where an observation is counted.
 #[derive(Clone, Copy)]
-enum Place {
+enum Counted {
     Transition { block: usize, factor: usize, row: usize, value: usize },
     Mechanism { index: usize, row: usize, value: usize },
     Payment { term: usize, row: usize, share: u128 },
@@ -152,16 +152,16 @@ impl Evidence {
         places(view, observation, action, |place| {
             hash = hash.wrapping_add(place.hash());
             match place {
-                Place::Transition { block, factor, row, value } => {
+                Counted::Transition { block, factor, row, value } => {
                     let counts = &mut transitions[block][factor];
                     counts.add(row, value);
                     tell(Changed::Transition { block, factor, row }, counts.n_r[row]);
                 }
-                Place::Mechanism { index, row, value } => {
+                Counted::Mechanism { index, row, value } => {
                     mechanisms[index].add(row, value);
                     tell(Changed::Mechanism, mechanisms[index].n_r[row]);
                 }
-                Place::Payment { term, row, share } => {
+                Counted::Payment { term, row, share } => {
                     payments[term].add(row, share);
                     tell(Changed::Payment, payments[term].n[row]);
                 }
@@ -187,9 +187,9 @@ impl Evidence {
         let mut room = self.visits_hs[observation.stage * self.view.layout.n_states() + observation.state] < u32::MAX;
         places(&self.view, observation, action, |place| {
             room &= match place {
-                Place::Transition { block, factor, row, .. } => self.transitions[block][factor].n_r[row] < u32::MAX,
-                Place::Mechanism { index, row, .. } => self.mechanisms[index].n_r[row] < u32::MAX,
-                Place::Payment { term, row, .. } => self.payments[term].n[row] < u32::MAX,
+                Counted::Transition { block, factor, row, .. } => self.transitions[block][factor].n_r[row] < u32::MAX,
+                Counted::Mechanism { index, row, .. } => self.mechanisms[index].n_r[row] < u32::MAX,
+                Counted::Payment { term, row, .. } => self.payments[term].n[row] < u32::MAX,
             };
         });
         room
@@ -211,9 +211,9 @@ impl Evidence {
         let mut there = self.visits_hs[observation.stage * self.view.layout.n_states() + observation.state] > 0;
         places(&self.view, observation, action, |place| {
             there &= match place {
-                Place::Transition { block, factor, row, value } => self.transitions[block][factor].has(row, value),
-                Place::Mechanism { index, row, value } => self.mechanisms[index].has(row, value),
-                Place::Payment { term, row, share } => self.payments[term].has(row, share),
+                Counted::Transition { block, factor, row, value } => self.transitions[block][factor].has(row, value),
+                Counted::Mechanism { index, row, value } => self.mechanisms[index].has(row, value),
+                Counted::Payment { term, row, share } => self.payments[term].has(row, share),
             };
         });
         if there { Ok(action) } else { Err(EvidenceError::NotThere) }
@@ -241,15 +241,15 @@ impl Evidence {
         places(view, observation, action, |place| {
             hash = hash.wrapping_add(place.hash());
             match place {
-                Place::Transition { block, factor, row, value } => {
+                Counted::Transition { block, factor, row, value } => {
                     transitions[block][factor].remove(row, value);
                     tell(Changed::Transition { block, factor, row });
                 }
-                Place::Mechanism { index, row, value } => {
+                Counted::Mechanism { index, row, value } => {
                     mechanisms[index].remove(row, value);
                     tell(Changed::Mechanism);
                 }
-                Place::Payment { term, row, share } => {
+                Counted::Payment { term, row, share } => {
                     payments[term].remove(row, share);
                     tell(Changed::Payment);
                 }
@@ -300,25 +300,25 @@ impl Evidence {
     /// The hash from what is counted, instead of step by step.
     fn hash_of_counts(&self) -> u128 {
         let mut hash = 0u128;
-        let mut add = |place: Place, n: u32| hash = hash.wrapping_add(place.hash().wrapping_mul(n.into()));
+        let mut add = |place: Counted, n: u32| hash = hash.wrapping_add(place.hash().wrapping_mul(n.into()));
         for (block, factors) in self.transitions.iter().enumerate() {
             for (factor, counts) in factors.iter().enumerate() {
                 for (row, value, n) in counts.entries() {
-                    add(Place::Transition { block, factor, row: row as usize, value: value as usize }, n);
+                    add(Counted::Transition { block, factor, row: row as usize, value: value as usize }, n);
                 }
             }
         }
         for (index, counts) in self.mechanisms.iter().enumerate() {
             for (row, value, n) in counts.entries() {
-                add(Place::Mechanism { index, row: row as usize, value: value as usize }, n);
+                add(Counted::Mechanism { index, row: row as usize, value: value as usize }, n);
             }
         }
         for (term, payments) in self.payments.iter().enumerate() {
             for (row, n, sum) in payments.rows() {
                 // Linear in the share, so the hash of several payments follows from their sum.
-                let first = Place::Payment { term, row, share: sum };
+                let first = Counted::Payment { term, row, share: sum };
                 hash = hash.wrapping_add(first.hash());
-                let none = Place::Payment { term, row, share: 0 };
+                let none = Counted::Payment { term, row, share: 0 };
                 hash = hash.wrapping_add(none.hash().wrapping_mul(u128::from(n - 1)));
             }
         }
@@ -331,7 +331,7 @@ impl Evidence {
 
 /// Calls `at` for everything that an observation is counted in; what is missing is left out.
 #[inline]
-fn places(view: &View, observation: &Observation<'_>, action: Action, mut at: impl FnMut(Place)) {
+fn places(view: &View, observation: &Observation<'_>, action: Action, mut at: impl FnMut(Counted)) {
     let Observation { stage, state, action: _, values, rewards, next_state } = observation;
     let layout = &view.layout;
     let (states, n_causes) = (&layout.state_space, layout.n_causes);
@@ -344,7 +344,7 @@ fn places(view: &View, observation: &Observation<'_>, action: Action, mut at: im
         for (i, factor) in layout.factors.iter().enumerate() {
             if factor.known.is_none() && factor.needs & missing == 0 {
                 let row = factor.row(factor.state_row(states, *state), cause, n_causes);
-                at(Place::Transition { block, factor: i, row, value: factor.value(states, next_state) });
+                at(Counted::Transition { block, factor: i, row, value: factor.value(states, next_state) });
             }
         }
     }
@@ -352,26 +352,26 @@ fn places(view: &View, observation: &Observation<'_>, action: Action, mut at: im
         if term.needs & missing == 0
             && let Some(share) = term.share(rewards)
         {
-            at(Place::Payment { term: i, row: term.row(states, *state, cause, n_causes), share });
+            at(Counted::Payment { term: i, row: term.row(states, *state, cause, n_causes), share });
         }
     }
     if let Some(mechanisms) = &view.mechanisms {
         let set = observation.levers_set(&view.told);
         for (index, of) in mechanisms.unknown.iter().enumerate() {
             if let Some((row, value)) = mechanisms.place(of, set, values) {
-                at(Place::Mechanism { index, row, value });
+                at(Counted::Mechanism { index, row, value });
             }
         }
     }
 }
 
-impl Place {
+impl Counted {
     #[inline]
     fn hash(self) -> u128 {
         match self {
-            Place::Transition { block, factor, row, value } => key(block as u64 ^ 1 << 62, factor as u64, row, value),
-            Place::Mechanism { index, row, value } => key(index as u64 ^ 2 << 62, 0, row, value),
-            Place::Payment { term, row, share } => {
+            Counted::Transition { block, factor, row, value } => key(block as u64 ^ 1 << 62, factor as u64, row, value),
+            Counted::Mechanism { index, row, value } => key(index as u64 ^ 2 << 62, 0, row, value),
+            Counted::Payment { term, row, share } => {
                 let of = key(term as u64 ^ 3 << 62, 0, row, 0);
                 of.wrapping_add(of.wrapping_mul(of).wrapping_mul(share))
             }

@@ -7,17 +7,17 @@ use crate::world::{Mechanism, VarId, World};
 
 /// Where a row stands in a table: for each variable that it depends on, its number and stride.
 #[derive(Clone, Debug)]
-pub(super) struct Place(Vec<(usize, usize)>);
+pub(super) struct TableRow(Vec<(usize, usize)>);
 
-impl Place {
-    pub(super) fn new(world: &World, ids: &[VarId]) -> Place {
+impl TableRow {
+    pub(super) fn new(world: &World, ids: &[VarId]) -> TableRow {
         let mut stride = 1;
         let mut of: Vec<(usize, usize)> = Vec::with_capacity(ids.len());
         for id in ids.iter().rev() {
             of.push((id.ix(), stride));
             stride *= world.variable(*id).size();
         }
-        Place(of)
+        TableRow(of)
     }
 
     pub(super) fn of(&self, values: &[u32]) -> usize {
@@ -28,7 +28,7 @@ impl Place {
 /// What drawing from a mechanism needs, worked out once.
 #[derive(Clone, Debug)]
 pub(super) struct Drawn {
-    place: Place,
+    place: TableRow,
     /// Numbers and sizes of the variables it decides, last first.
     pub(super) children: Vec<(usize, usize)>,
     /// Values of a row.
@@ -43,7 +43,7 @@ impl Drawn {
         let children: Vec<(usize, usize)> =
             m.children.iter().rev().map(|id| (id.ix(), world.variable(*id).size())).collect();
         Drawn {
-            place: Place::new(world, &m.parents),
+            place: TableRow::new(world, &m.parents),
             n: children.iter().map(|(_, size)| size).product(),
             children,
             levers: m.children.iter().filter_map(place_of).fold(0, |bits, lever| bits | 1 << lever),
