@@ -308,12 +308,13 @@ impl<'a> Observation<'a> {
     pub(crate) fn fingerprint(&self) -> u64 {
         let next = self.next_state.map_or(u64::MAX, |s| s as u64);
         let action = self.action.map_or(u64::MAX, |a| a.0);
-        let place =
-            splitmix64(self.stage as u64 ^ splitmix64(self.state as u64 ^ splitmix64(next ^ splitmix64(action))));
+        let place = [self.stage as u64, self.state as u64, next, action];
         let values = self.values.iter().map(|&v| u64::from(v));
         // All that is not a number is missing alike.
         let paid = self.rewards.iter().map(|r| if r.is_nan() { u64::MAX } else { r.to_bits() });
-        values.chain(paid).fold(place, |hash, part| splitmix64(hash ^ part))
+        // One multiplication a part: this is done for every step that is played.
+        let join = |hash: u64, part: u64| (hash.rotate_left(5) ^ part).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        splitmix64(place.into_iter().chain(values).chain(paid).fold(0, join))
     }
 
     /// The levers that were set, as bits by their positions.

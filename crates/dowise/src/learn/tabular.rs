@@ -102,10 +102,19 @@ impl Tabular {
     /// Brings belief and kernel up to date with what was seen; samples are those of an episode.
     pub(crate) fn refresh(&mut self, episode: u64) -> LearnResult<()> {
         let seed = splitmix64(self.options.seed ^ splitmix64(episode ^ 0x726f_7773));
-        let mut rng = ChaCha8Rng::seed_from_u64(splitmix64(self.options.seed ^ 0x706f_7374));
-        rng.set_stream(episode);
-        self.belief.update(&self.evidence, seed, &mut rng);
-        if let Some(selector) = self.belief.selector(&self.evidence, &mut rng)? {
+        let options_seed = self.options.seed;
+        let rng = || {
+            let mut rng = ChaCha8Rng::seed_from_u64(splitmix64(options_seed ^ 0x706f_7374));
+            rng.set_stream(episode);
+            rng
+        };
+        // Only rewards and mechanisms that have to be learned need the generator, which takes long to make.
+        let view = &self.evidence.view;
+        let mut rng = (view.mechanisms.is_some() || !view.payments.is_known()).then(rng);
+        self.belief.update(&self.evidence, seed, rng.as_mut());
+        if let Some(rng) = &mut rng
+            && let Some(selector) = self.belief.selector(&self.evidence, rng)?
+        {
             self.selector = selector;
         }
         Ok(())
@@ -130,7 +139,7 @@ impl Tabular {
         terms.monotone = false;
         let mut belief = Belief::new(&self.evidence, reading, terms);
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
-        belief.update(&self.evidence, splitmix64(seed), &mut rng);
+        belief.update(&self.evidence, splitmix64(seed), Some(&mut rng));
         let selector = match belief.selector(&self.evidence, &mut rng)? {
             Some(selector) => selector,
             None => self.selector.clone(),

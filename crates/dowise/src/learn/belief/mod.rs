@@ -178,8 +178,8 @@ impl Belief {
     }
 
     /// Brings transitions and rewards up to date with the evidence. Samples are functions of the evidence, of `seed`, and of
-    /// the generator.
-    pub(crate) fn update(&mut self, evidence: &Evidence, seed: u64, rng: &mut ChaCha8Rng) {
+    /// the generator, which only rewards that have to be learned need.
+    pub(crate) fn update(&mut self, evidence: &Evidence, seed: u64, rng: Option<&mut ChaCha8Rng>) {
         let Belief { frame, stale, .. } = self;
         match &mut self.form {
             Form::Mean(belief) => belief.update(frame, evidence, stale),
@@ -203,7 +203,9 @@ impl Belief {
             Reading::Greedy => RewardReading::Best { log, scale: 0.0 },
             Reading::Best(_) => RewardReading::Best { log, scale: 1.0 },
             Reading::Worst(_) => RewardReading::Worst { log },
-            Reading::Sample { .. } => RewardReading::Sample(rng),
+            Reading::Sample { .. } => {
+                RewardReading::Sample(rng.expect("invariant: there is a generator where rewards are sampled"))
+            }
             Reading::Mean { prior: 0.0 } => RewardReading::Mean,
             Reading::Mean { .. } => RewardReading::PosteriorMean,
         };

@@ -253,15 +253,10 @@ struct Intervals {
 
 impl Intervals {
     #[inline(always)]
-    fn mix_with<'a>(
-        &self,
-        row: usize,
-        at: impl Fn(usize) -> &'a [f64],
-        out: &mut [f64],
-        end: impl Fn(f64, f64) -> f64,
-    ) {
+    fn mix_side<'a, const WORST: bool>(&self, row: usize, at: impl Fn(usize) -> &'a [f64], out: &mut [f64]) {
         let n = out.len();
         let (lo, hi) = (&self.lo[row * n..][..n], &self.hi[row * n..][..n]);
+        let end = |a: f64, b: f64| if WORST { a.min(b) } else { a.max(b) };
         match (at(0), at(1)) {
             ([a], [b]) => {
                 let gain = b - a;
@@ -283,8 +278,8 @@ impl Mix for Intervals {
     #[inline(always)]
     fn mix<'a>(&self, row: usize, at: impl Fn(usize) -> &'a [f64], out: &mut [f64]) {
         match self.side {
-            Side::Best => self.mix_with(row, at, out, f64::max),
-            Side::Worst => self.mix_with(row, at, out, f64::min),
+            Side::Best => self.mix_side::<false>(row, at, out),
+            Side::Worst => self.mix_side::<true>(row, at, out),
         }
     }
 }

@@ -383,9 +383,13 @@ fn visit_hash(visit: usize) -> u128 {
     key(0, 0, visit, 0)
 }
 
+/// A number for one place: one good mix, and a second half that follows from it; this is done for every row of every step.
 #[inline]
 fn key(table: u64, factor: u64, row: usize, value: usize) -> u128 {
-    let of = splitmix64(row as u64 ^ splitmix64(table ^ factor << 32)).wrapping_add(value as u64);
+    let (row, value) = (row as u64, value as u64);
+    let at = table.wrapping_mul(0xd6e8_feb8_6659_fd93) ^ factor.wrapping_mul(0xa076_1d64_78bd_642f);
+    let upper = splitmix64(at ^ row.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ value.wrapping_mul(0xe703_7ed1_a0b4_28db));
+    let lower = (upper.rotate_left(32) ^ at).wrapping_mul(0x8ebc_6af0_9c88_c6e3) ^ upper;
     // Odd, so that no share of a payment is lost in a product with it.
-    u128::from(splitmix64(of)) << 64 | u128::from(splitmix64(!of)) | 1
+    u128::from(upper) << 64 | u128::from(lower) | 1
 }
