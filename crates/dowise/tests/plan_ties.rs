@@ -41,6 +41,7 @@ fn switches(n: usize, pay: &[f64]) -> WorldSpec {
         children: vec![child.into()],
         parents: vec![parent.into()],
         form: table.clone(),
+        learn: None,
         at: None,
     };
     spec.transitions.push(mechanism("s", "s"));
@@ -74,6 +75,7 @@ fn tied_interventions_are_not_walked_through_one_by_one() {
                 children: vec![format!("x{i}").as_str().into()],
                 parents: vec![],
                 form: Form::Table(vec![0.5, 0.5]),
+                learn: None,
                 at: None,
             };
             spec.mechanisms.extend((0..16).map(alone));

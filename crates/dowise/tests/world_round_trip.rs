@@ -74,7 +74,13 @@ fn random_world(choices: Vec<u16>) -> WorldSpec {
     for factor in state.iter().filter(|_| c.below(4) != 3).cloned().collect::<Vec<_>>() {
         let parents = c.subset(&scope_of);
         let form = c.table(factor.1, &parents);
-        transitions.push(MechanismSpec { children: located(&[factor]), parents: located(&parents), form, at: None });
+        transitions.push(MechanismSpec {
+            children: located(&[factor]),
+            parents: located(&parents),
+            form,
+            learn: None,
+            at: None,
+        });
     }
     let mut mechanisms = Vec::new();
     let mut above = state.clone();
@@ -85,7 +91,13 @@ fn random_world(choices: Vec<u16>) -> WorldSpec {
         for children in parts {
             let parents = c.subset(&above);
             let form = c.table(children.iter().map(|(_, n)| n).product(), &parents);
-            mechanisms.push(MechanismSpec { children: located(&children), parents: located(&parents), form, at: None });
+            mechanisms.push(MechanismSpec {
+                children: located(&children),
+                parents: located(&parents),
+                form,
+                learn: None,
+                at: None,
+            });
             above.extend(children);
         }
     }

@@ -10,7 +10,13 @@ fn variable(name: &str, kind: Kind, values: &[&str]) -> VariableSpec {
 
 fn mechanism(children: &[&str], parents: &[&str], table: &[f64]) -> MechanismSpec {
     let names = |names: &[&str]| names.iter().map(|&n| n.into()).collect();
-    MechanismSpec { children: names(children), parents: names(parents), form: Form::Table(table.to_vec()), at: None }
+    MechanismSpec {
+        children: names(children),
+        parents: names(parents),
+        form: Form::Table(table.to_vec()),
+        learn: None,
+        at: None,
+    }
 }
 
 fn reward(name: &str, scope: &[&str], table: &[f64]) -> RewardSpec {

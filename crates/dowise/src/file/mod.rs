@@ -5,6 +5,7 @@
 mod csv_table;
 mod features;
 mod interventions;
+mod learn;
 mod mechanisms;
 mod node;
 mod rewards;

@@ -34,8 +34,8 @@ impl Reader<'_> {
     fn variable(&mut self, section: &DeTable<'_>, kind: Kind, name: Located<String>, what: &str, spec: &mut WorldSpec) {
         let own: &[&str] = match kind {
             Kind::State => &["values", "scope", "next", "start"],
-            Kind::Lever => &["values", "cost", "parents", "p", "rows", "csv", "noisy_or", "logit"],
-            Kind::Key | Kind::Hidden => &["values", "parents", "p", "rows", "csv", "noisy_or", "logit"],
+            Kind::Lever => &["values", "cost", "parents", "p", "rows", "csv", "noisy_or", "logit", "learn"],
+            Kind::Key | Kind::Hidden => &["values", "parents", "p", "rows", "csv", "noisy_or", "logit", "learn"],
         };
         self.known_keys(section, what, own);
         let values = match section.get("values") {
@@ -52,7 +52,9 @@ impl Reader<'_> {
 
         let (inputs, form_given) = match kind {
             Kind::State => ("scope", section.get("next").is_some()),
-            Kind::Lever | Kind::Key | Kind::Hidden => ("parents", FORMS.iter().any(|k| section.get(*k).is_some())),
+            Kind::Lever | Kind::Key | Kind::Hidden => {
+                ("parents", FORMS.iter().chain(&["learn"]).any(|k| section.get(*k).is_some()))
+            }
         };
         if form_given || section.get(inputs).is_some() {
             let parents = section.get(inputs).and_then(|n| self.names(n, &format!("`{inputs}` of {what}")));
@@ -61,8 +63,9 @@ impl Reader<'_> {
                 _ => self.form(section, what),
             };
             let at = section.get("next").and_then(|n| self.place(n.span())).or(name.at);
+            let learn = section.get("learn").filter(|_| kind != Kind::State).and_then(|n| self.learn(n, what));
             let mechanism =
-                MechanismSpec { children: vec![name.clone()], parents: parents.unwrap_or_default(), form, at };
+                MechanismSpec { children: vec![name.clone()], parents: parents.unwrap_or_default(), form, learn, at };
             if kind == Kind::State { &mut spec.transitions } else { &mut spec.mechanisms }.push(mechanism);
         }
         spec.variables.push(VariableSpec { name, kind, values, values_at, costs });
@@ -102,7 +105,7 @@ impl Reader<'_> {
     fn joint(&mut self, node: &Node<'_>, spec: &mut WorldSpec) {
         let what = "a joint table";
         let Some(table) = self.table(node, what) else { return };
-        self.known_keys(table, what, &["keys", "parents", "p", "rows", "csv"]);
+        self.known_keys(table, what, &["keys", "parents", "p", "rows", "csv", "learn"]);
         let Some(keys) = table.get("keys") else {
             self.missing(what, "keys", "list the key variables that it decides together", node.span());
             return;
@@ -111,7 +114,8 @@ impl Reader<'_> {
         let parents = table.get("parents").and_then(|n| self.names(n, "`parents` of a joint table"));
         let form = self.form(table, what);
         let at = self.place(keys.span());
-        spec.mechanisms.push(MechanismSpec { children, parents: parents.unwrap_or_default(), form, at });
+        let learn = table.get("learn").and_then(|n| self.learn(n, what));
+        spec.mechanisms.push(MechanismSpec { children, parents: parents.unwrap_or_default(), form, learn, at });
     }
 
     /// Where episodes start: whole states, or each state factor by itself.

@@ -137,6 +137,19 @@ pub enum LearnError {
         /// The lever.
         lever: String,
     },
+    /// A mechanism with a form that has too many parameters.
+    #[error(
+        "learning the mechanism of \"{variable}\" takes {parameters} parameters, the limit is {limit}; \
+         give it fewer parents, or name fewer interactions, or learn it as a table"
+    )]
+    TooManyParameters {
+        /// The variable.
+        variable: String,
+        /// Parameters.
+        parameters: usize,
+        /// Most parameters that are fitted.
+        limit: usize,
+    },
 }
 
 pub(crate) type LearnResult<T> = Result<T, LearnError>;

@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use super::error::{LearnError, LearnResult};
 use crate::Space;
-use crate::world::{FeatureMap, Interventions, RewardTerm, Start, VarId, Variable, World, nearest};
+use crate::world::{
+    Assumed, FeatureMap, Interventions, LearnedForm, Mechanism, RewardTerm, Start, VarId, Variable, World, nearest,
+};
 
 /// A world as a learner may see it: variables, graph, horizon, interventions, and those numbers that are given.
 ///
@@ -27,6 +29,7 @@ impl Knowledge {
     pub fn of(world: &World) -> Knowledge {
         let mut told = world.clone();
         told.transitions.iter_mut().for_each(|m| m.table = None);
+        told.mechanisms.iter_mut().filter(|m| m.assumed.learned).for_each(Mechanism::forget);
         told.start = Start::States(Vec::new());
         told.about.clear();
         told.findings.clear();
@@ -54,7 +57,14 @@ impl Knowledge {
 
     /// Forgets every mechanism of levers, hidden and key variables: P(z | s, a) has to be learned.
     pub fn without_mechanisms(mut self) -> Knowledge {
-        Arc::make_mut(&mut self.0).mechanisms.iter_mut().for_each(|m| m.table = None);
+        Arc::make_mut(&mut self.0).mechanisms.iter_mut().for_each(Mechanism::forget);
+        self
+    }
+
+    /// Forgets in which form mechanisms are to be learned: each row is learned by itself.
+    pub fn without_forms(mut self) -> Knowledge {
+        let mechanisms = &mut Arc::make_mut(&mut self.0).mechanisms;
+        mechanisms.iter_mut().for_each(|m| (m.assumed.form, m.assumed.sd) = (LearnedForm::Table, None));
         self
     }
 
@@ -75,6 +85,8 @@ impl Knowledge {
     pub fn fingerprint(&self) -> String {
         let mut plain = World::clone(&self.0);
         plain.name.clear();
+        // How a mechanism could be learned does not matter to those who know it.
+        plain.mechanisms.iter_mut().filter(|m| m.table.is_some()).for_each(|m| m.assumed = Assumed::default());
         format!("{:016x}", fnv(plain.to_toml().as_bytes()))
     }
 

@@ -22,6 +22,7 @@ mod belief;
 mod error;
 mod evidence;
 mod explain;
+mod forms;
 mod knowledge;
 mod learner;
 mod memory;

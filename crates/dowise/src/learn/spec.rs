@@ -176,7 +176,9 @@ impl LearnerSpec {
                     let factors: Vec<&str> = factors.iter().map(String::as_str).collect();
                     told = told.with_transitions_of(world, &factors)?;
                 }
-                Change::Width(_)
+                Change::Forms(false) => told = told.without_forms(),
+                Change::Forms(true)
+                | Change::Width(_)
                 | Change::Sets(_)
                 | Change::Scale(_)
                 | Change::Prior(_)

@@ -8,6 +8,7 @@ mod features;
 mod forms;
 mod graph;
 mod grid;
+mod learned;
 mod limits;
 mod outcomes;
 mod range;
@@ -25,7 +26,9 @@ use limits::LONGEST_HORIZON;
 pub(crate) use limits::{MOST_ENTRIES, MOST_VALUES, MOST_VALUES_IN_ALL, too_many_values};
 
 use self::check::Check;
-use super::{Kind, Mechanism, MechanismSpec, Problem, VarId, Variable, VariableSpec, World, WorldError, WorldSpec};
+use super::{
+    Assumed, Kind, Mechanism, MechanismSpec, Problem, VarId, Variable, VariableSpec, World, WorldError, WorldSpec,
+};
 use crate::Space;
 
 impl World {
@@ -249,7 +252,7 @@ fn full_scope(check: &mut Check, child: VarId) -> Option<Mechanism> {
     let what = format!("the table of \"{}\", which is to be learned and may depend on everything,", check.name(child));
     let columns = check.size(child);
     check.table_space(&what, &parents, columns, "give it a `scope`", check.places[child.ix()])?;
-    Some(Mechanism { children: vec![child], parents, table: None })
+    Some(Mechanism { children: vec![child], parents, table: None, assumed: Assumed::default() })
 }
 
 /// What is said about key variables, hidden variables and levers, each at most once.

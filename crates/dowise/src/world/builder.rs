@@ -225,7 +225,7 @@ impl From<WorldSpec> for WorldBuilder {
 }
 
 fn mechanism(children: Names, parents: Names, form: Form) -> MechanismSpec {
-    MechanismSpec { children: children.located(), parents: parents.located(), form, at: None }
+    MechanismSpec { children: children.located(), parents: parents.located(), form, learn: None, at: None }
 }
 
 /// Names of variables: one, or a list.

@@ -1,6 +1,7 @@
 //! A world: a whole problem, checked when it is made and immutable afterwards.
 
 mod analysis;
+mod assumed;
 mod build;
 mod builder;
 mod factored_view;
@@ -16,6 +17,7 @@ mod write;
 use std::sync::Arc;
 
 pub use analysis::{Analysis, Bound, Cells, Unknown, VariableSize};
+pub use assumed::{Assumed, LearnedForm};
 pub(crate) use build::{MOST_VALUES, MOST_VALUES_IN_ALL, nearest, too_many_values};
 pub use builder::{Names, Values, WorldBuilder};
 pub use factored_view::{Dependent, FactoredView, Outside};
@@ -38,6 +40,8 @@ pub struct Mechanism {
     pub parents: Vec<VarId>,
     /// Rows over the parents (first slowest), in each row the children's values (first slowest); `None`: to be learned.
     pub table: Option<Arc<[f64]>>,
+    /// What those assume who have to learn it.
+    pub assumed: Assumed,
 }
 
 /// One term of the reward: a number for every combination of its scope.

@@ -51,7 +51,12 @@ impl World {
         let mut stated = Stated::read(&parts.text, "<parts>", None)?;
         let spec = &mut stated.spec;
         let n_state = spec.transitions.len().min(parts.mechanisms.len());
+        let learn: Vec<_> = spec.transitions.iter().chain(&spec.mechanisms).map(|m| m.learn.clone()).collect();
+        let children = |m: &MechanismSpec| m.children.iter().map(|c| c.value.clone()).collect::<Vec<_>>();
+        let names: Vec<Vec<String>> = spec.transitions.iter().chain(&spec.mechanisms).map(children).collect();
+        let said = |of: &[String]| names.iter().position(|s| s == of).and_then(|i| learn[i].clone());
         let mut made = parts.mechanisms.into_iter().map(|part| MechanismSpec {
+            learn: said(&part.children),
             children: part.children.into_iter().map(Into::into).collect(),
             parents: part.parents.into_iter().map(Into::into).collect(),
             form: part.table.map_or(Form::Unknown, |t| Form::Table(t.to_vec())),

@@ -57,6 +57,25 @@ pub struct MechanismSpec {
     pub parents: Vec<Located<String>>,
     /// Its numbers; [`Form::Unknown`]: to be learned.
     pub form: Form,
+    /// How learners learn it; `None`: they are told its numbers, if there are any.
+    pub learn: Option<LearnSpec>,
+    /// Where it stands.
+    pub at: Option<At>,
+}
+
+/// How a mechanism is learned, as a person states it.
+#[derive(Clone, Debug, Default)]
+pub struct LearnSpec {
+    /// `table`, `logit` or `noisy_or`; the form in which the numbers are written if it is left out.
+    pub form: Option<Located<String>>,
+    /// Sets of parents that have effects together (additive logit).
+    pub interactions: Vec<Vec<Located<String>>>,
+    /// Standard deviation of the prior of each effect (logit and noisy-or).
+    pub sd: Option<Located<f64>>,
+    /// The numbers are a guess that is worth this many visits of every row.
+    pub weight: Option<Located<f64>>,
+    /// Learners are told the numbers all the same: what is said counts only for those from whom they are kept.
+    pub told: bool,
     /// Where it stands.
     pub at: Option<At>,
 }

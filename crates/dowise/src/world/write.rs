@@ -1,7 +1,7 @@
 //! A world as the text of a world file, from which exactly the same world can be read.
 
 use super::build::{bare, quoted};
-use super::{FeatureMap, Kind, LeverRule, Mechanism, Start, VarId, World};
+use super::{Assumed, FeatureMap, Kind, LearnedForm, LeverRule, Mechanism, Start, VarId, World};
 
 impl World {
     /// The world as a world file: [`World::from_toml`] reads it back with the same tables, bit by bit.
@@ -70,10 +70,25 @@ impl World {
     fn write_mechanism(&self, out: &mut String, mechanism: &Mechanism, parents: &str) {
         line(out, parents, &self.names(&mechanism.parents));
         self.write_table(out, mechanism, "p");
+        let Assumed { form, sd, weight, guess: _, learned } = &mechanism.assumed;
+        if !learned && *form == LearnedForm::Table {
+            return;
+        }
+        let mut parts = vec![format!("form = \"{}\"", form.word())];
+        if let LearnedForm::Logit { interactions } = form
+            && !interactions.is_empty()
+        {
+            let names = |set: &Vec<usize>| self.names(&set.iter().map(|&p| mechanism.parents[p]).collect::<Vec<_>>());
+            parts.push(format!("interactions = {}", list(interactions.iter().map(names))));
+        }
+        parts.extend(sd.map(|sd| format!("sd = {}", number(sd))));
+        parts.extend(weight.map(|weight| format!("weight = {}", number(weight))));
+        parts.extend((!learned).then(|| "told = true".to_owned()));
+        line(out, "learn", &table(parts.into_iter()));
     }
 
     fn write_table(&self, out: &mut String, mechanism: &Mechanism, key: &str) {
-        let Some(table) = &mechanism.table else { return };
+        let Some(table) = mechanism.table.as_ref().or(mechanism.assumed.guess.as_ref()) else { return };
         let mut sizes = self.sizes(&mechanism.parents);
         sizes.push(self.sizes(&mechanism.children).iter().product());
         line(out, key, &nested(table, &sizes, 0));

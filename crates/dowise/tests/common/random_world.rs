@@ -131,7 +131,13 @@ pub fn size(variables: &[VariableSpec], name: &str) -> usize {
 
 fn mechanism(children: Vec<String>, parents: Vec<String>, table: Vec<f64>) -> MechanismSpec {
     let names = |list: Vec<String>| list.into_iter().map(|n| Located::new(n, None)).collect();
-    MechanismSpec { children: names(children), parents: names(parents), form: Form::Table(table), at: None }
+    MechanismSpec {
+        children: names(children),
+        parents: names(parents),
+        form: Form::Table(table),
+        learn: None,
+        at: None,
+    }
 }
 
 /// Some state factors and key variables, now and then a lever (as in hybrid worlds).

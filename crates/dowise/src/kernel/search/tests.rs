@@ -35,6 +35,7 @@ fn kernel_of(
         children: vec![child.into()],
         parents: parents.iter().map(|&p| p.into()).collect(),
         form: Form::Table(table),
+        learn: None,
         at: None,
     };
     let rows = |rng: &mut ChaCha8Rng, n_rows: usize, n: usize| -> Vec<f64> {

@@ -6,6 +6,7 @@ use super::posterior::dirichlet;
 use crate::kernel::Kernel;
 use crate::learn::LearnResult;
 use crate::learn::evidence::Evidence;
+use crate::learn::forms::Fit;
 use crate::learn::view::MechanismRows;
 
 /// How counts become P(c | s, a).
@@ -31,6 +32,16 @@ pub(crate) fn read_kernel<R: Rng>(
         .iter()
         .zip(&evidence.mechanisms)
         .map(|(m, counts)| {
+            if let Some(model) = &m.model {
+                let fit = Fit::new(model, counts);
+                let table = match &mut reading {
+                    MechanismReading::Sample { rng, .. } => fit.sample(model, *rng),
+                    MechanismReading::Best { .. } | MechanismReading::Worst { .. } | MechanismReading::Mean { .. } => {
+                        fit.mean(model)
+                    }
+                };
+                return (m.position, table);
+            }
             let n = counts.n_values;
             let mut table = vec![0.0; m.rows.len() * n];
             for (row, out) in table.chunks_exact_mut(n).enumerate() {

@@ -25,14 +25,15 @@ pub(super) enum Change {
     RegressRewards(bool),
     Unknown { kernel: bool, rewards: bool },
     Known(Vec<String>),
+    Forms(bool),
 }
 
 /// What an option's values look like.
 pub(super) enum Values {
     /// One of these words.
     Words(&'static [&'static str]),
-    /// Some of these words, joined by `+`.
-    Several(&'static [&'static str]),
+    /// Some of these words, joined by `+`, or one word for all of them.
+    Several(&'static [&'static str], &'static str),
     /// A number, or names, in words.
     Described(&'static str),
     Flag,
@@ -48,8 +49,11 @@ pub(super) struct Opening {
 
 const UNKNOWN: &[&str] = &["kernel", "rewards"];
 
+/// Everything in [`UNKNOWN`]: a learner that is told the graph and nothing else, as in real life.
+const ALL: &str = "all";
+
 /// All options, in the order in which they are written.
-pub(super) const OPENINGS: [Opening; 18] = [
+pub(super) const OPENINGS: [Opening; 19] = [
     Opening {
         name: "width",
         about: "add a width of the literature to the empirical mean",
@@ -149,8 +153,11 @@ pub(super) const OPENINGS: [Opening; 18] = [
     Opening {
         name: "unknown",
         about: "what the learner is not told and has to learn as well",
-        values: Values::Several(UNKNOWN),
+        values: Values::Several(UNKNOWN, ALL),
         read: |v| {
+            if v == ALL {
+                return Some(Change::Unknown { kernel: true, rewards: true });
+            }
             let given: Vec<&str> = v.split('+').map(str::trim).collect();
             let [kernel, rewards] = [UNKNOWN[0], UNKNOWN[1]].map(|word| given.contains(&word));
             let all_known = given.iter().all(|g| UNKNOWN.contains(g));
@@ -168,6 +175,12 @@ pub(super) const OPENINGS: [Opening; 18] = [
             (!twice && names.iter().all(|n| !n.is_empty())).then_some(Change::Known(names))
         },
     },
+    Opening {
+        name: "forms",
+        about: "learn unknown mechanisms in the form that the world file says; false: each row by itself",
+        values: Values::Flag,
+        read: |v| flag(v).map(Change::Forms),
+    },
 ];
 
 impl Opening {
@@ -179,7 +192,8 @@ impl Opening {
     /// The words that the value may be; none for numbers and names.
     pub(super) fn words(&self) -> Vec<&'static str> {
         match &self.values {
-            Values::Words(words) | Values::Several(words) => words.to_vec(),
+            Values::Words(words) => words.to_vec(),
+            Values::Several(words, all) => words.iter().copied().chain([*all]).collect(),
             Values::Flag => vec!["true", "false"],
             Values::Described(_) => vec![],
         }
@@ -189,7 +203,7 @@ impl Opening {
     pub(super) fn expected(&self) -> String {
         match &self.values {
             Values::Words(words) => words.join(", "),
-            Values::Several(words) => format!("{}, or {}", words.join(", "), words.join("+")),
+            Values::Several(words, all) => format!("{}, or {all} (that is {})", words.join(", "), words.join("+")),
             Values::Described(what) => (*what).to_owned(),
             Values::Flag => "true or false".into(),
         }
@@ -218,6 +232,7 @@ impl Change {
             Change::RegressRewards(_) => "regress-rewards",
             Change::Unknown { .. } => "unknown",
             Change::Known(_) => "known",
+            Change::Forms(_) => "forms",
         }
     }
 
@@ -241,9 +256,11 @@ impl Change {
             | Change::Delta(x)
             | Change::BetaScale(x)
             | Change::Lambda(x) => x.to_string(),
-            Change::Monotone(on) | Change::StageDependent(on) | Change::Guard(on) | Change::RegressRewards(on) => {
-                on.to_string()
-            }
+            Change::Monotone(on)
+            | Change::StageDependent(on)
+            | Change::Guard(on)
+            | Change::RegressRewards(on)
+            | Change::Forms(on) => on.to_string(),
             Change::Unknown { kernel, rewards } => {
                 let words = UNKNOWN.iter().zip([kernel, rewards]).filter(|(_, on)| **on);
                 words.map(|(word, _)| *word).collect::<Vec<_>>().join("+")
@@ -272,7 +289,8 @@ impl Change {
             | Change::Lambda(_)
             | Change::RegressRewards(_)
             | Change::Unknown { .. }
-            | Change::Known(_) => {}
+            | Change::Known(_)
+            | Change::Forms(_) => {}
         }
     }
 
@@ -297,7 +315,8 @@ impl Change {
             | Change::Monotone(_)
             | Change::Guard(_)
             | Change::Unknown { .. }
-            | Change::Known(_) => {}
+            | Change::Known(_)
+            | Change::Forms(_) => {}
         }
     }
 }

@@ -4,6 +4,7 @@ mod actions;
 mod layout;
 mod mechanisms;
 mod payments;
+mod projection;
 
 pub(crate) use actions::ActionList;
 pub(crate) use layout::{FactorLayout, Layout, Walk};

@@ -44,6 +44,7 @@ impl Check {
         let space = self.table_space(&what, &parents, columns, &format!("shorten its `{word}`"), spec.at)?;
         let role = format!("{word} of {names}");
         let target = Target { children: &children, parents: &parents, space, columns, names, role, next, at: spec.at };
+        let assumed = self.assumed(spec, &target);
         let table = match &spec.form {
             Form::Unknown => None,
             form => {
@@ -51,7 +52,8 @@ impl Check {
                 Some(self.table(form, &target)?.into())
             }
         };
-        Some(Mechanism { children, parents, table })
+        let assumed = assumed?;
+        Some(Mechanism { children, parents, table, assumed })
     }
 
     fn table(&mut self, form: &Form, target: &Target<'_>) -> Option<Vec<f64>> {

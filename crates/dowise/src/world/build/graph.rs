@@ -1,7 +1,7 @@
 //! The causal graph within a step: which variables have a mechanism, and in which order they are drawn.
 
 use super::check::Check;
-use crate::world::{Interventions, LeverRule, Mechanism, MechanismSpec, Problem, VarId};
+use crate::world::{Assumed, Interventions, LeverRule, Mechanism, MechanismSpec, Problem, VarId};
 
 /// One mechanism for each key and hidden variable and for each lever that can be left alone.
 pub(crate) fn settle(
@@ -12,7 +12,8 @@ pub(crate) fn settle(
     keys: &[VarId],
     hidden: &[VarId],
 ) -> Vec<Mechanism> {
-    let learned = |id: VarId| Mechanism { children: vec![id], parents: Vec::new(), table: None };
+    let learned =
+        |id: VarId| Mechanism { children: vec![id], parents: Vec::new(), table: None, assumed: Assumed::default() };
     for &id in keys.iter().chain(hidden) {
         if !mechanisms.iter().any(|m| m.children.contains(&id)) {
             let message = format!("nothing is said about what acts on \"{}\"", check.name(id));

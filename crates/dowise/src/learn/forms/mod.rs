@@ -1,0 +1,151 @@
+//! Mechanisms with a form and unknown numbers: P(observed children | observed parents) as a function of few parameters.
+//!
+//! A [`FormModel`] is one mechanism, or several tied together by hidden variables, in which the hidden variables are summed out:
+//! P(v | row) = Σ_h Π_parts P(child | its parents). Counts of rows and values are all that a fit needs, so evidence stays
+//! additive. [`Fit`] has the greatest posterior density and the curvature there.
+
+mod fit;
+mod part;
+#[cfg(test)]
+mod tests;
+
+pub(crate) use fit::Fit;
+
+use self::part::Part;
+use super::error::{LearnError, LearnResult};
+use crate::Space;
+use crate::world::{Kind, LearnedForm, Mechanism, VarId, World};
+
+/// Parameters up to which a mechanism is fitted: a fit solves equations of this many unknowns before every plan.
+pub(crate) const MOST_PARAMETERS: usize = 1000;
+
+/// Joint values of hidden variables up to which they are summed out.
+const MOST_HIDDEN: usize = 4096;
+
+/// P(observed children | observed parents) with parameters to be learned.
+#[derive(Clone, Debug)]
+pub(crate) struct FormModel {
+    parts: Vec<Part>,
+    n_rows: usize,
+    n_values: usize,
+    n_hidden: usize,
+    /// Mean and precision (one over the variance) of every parameter's normal prior.
+    prior: Vec<(f64, f64)>,
+}
+
+impl FormModel {
+    /// The model of a mechanism that stands for some mechanisms of the world; `None` if each of its rows is learned by itself.
+    pub(crate) fn new(told: &World, made_from: &[usize], projected: &Mechanism) -> LearnResult<Option<FormModel>> {
+        let members: Vec<&Mechanism> = made_from.iter().map(|&m| &told.mechanisms()[m]).collect();
+        let has_form = |m: &&&Mechanism| m.table.is_none() && m.assumed.form != LearnedForm::Table;
+        let Some(first) = members.iter().find(has_form) else { return Ok(None) };
+        let name = || told.variable(first.children[0]).name.clone();
+        let is_hidden = |id: &VarId| told.variable(*id).kind == Kind::Hidden;
+        let hidden: Vec<VarId> = members.iter().flat_map(|m| &m.children).copied().filter(is_hidden).collect();
+        let free = |m: &&&Mechanism| m.table.is_none() && m.assumed.form == LearnedForm::Table;
+        for m in members.iter().filter(free) {
+            let cells = Space::new(&told.sizes(&m.parents)).map_or(usize::MAX, |s| s.len());
+            if cells > MOST_PARAMETERS {
+                let variable = told.variable(m.children[0]).name.clone();
+                return Err(LearnError::TooManyParameters { variable, parameters: cells, limit: MOST_PARAMETERS });
+            }
+        }
+        let spaces =
+            [&projected.parents[..], &projected.children[..], &hidden[..]].map(|ids| Space::new(&told.sizes(ids)));
+        let [Some(rows), Some(values), Some(states)] = spaces else {
+            return Err(LearnError::TooManyCells { what: format!("the mechanism of {}", name()), cells: None });
+        };
+        if states.len() > MOST_HIDDEN {
+            let what = format!("the hidden variables behind {}", name());
+            return Err(LearnError::TooManyCells { what, cells: Some(states.len() as u128) });
+        }
+        let axes = Axes { ids: [&projected.parents, &projected.children, &hidden], spaces: [&rows, &values, &states] };
+        let mut prior = Vec::new();
+        let parts = members.iter().map(|m| Part::new(told, m, &members, &axes, &mut prior)).collect();
+        if prior.len() > MOST_PARAMETERS {
+            let (parameters, limit) = (prior.len(), MOST_PARAMETERS);
+            return Err(LearnError::TooManyParameters { variable: name(), parameters, limit });
+        }
+        Ok(Some(FormModel { parts, n_rows: rows.len(), n_values: values.len(), n_hidden: states.len(), prior }))
+    }
+
+    /// Number of parameters that have to be learned.
+    pub(crate) fn n_parameters(&self) -> usize {
+        self.prior.len()
+    }
+
+    /// Bytes that it takes, with the tables of a fit.
+    pub(crate) fn bytes(&self) -> u128 {
+        let parts: usize = self.parts.iter().map(Part::bytes).sum();
+        let d = self.n_parameters();
+        (parts + 8 * (self.n_rows * self.n_values + 3 * d * d + 8 * d * (self.n_values + 2))) as u128
+    }
+
+    /// The tables of all parts, `[part][row][value]`.
+    fn tables(&self, theta: &[f64], out: &mut Vec<Vec<f64>>) {
+        out.resize(self.parts.len(), Vec::new());
+        self.parts.iter().zip(out).for_each(|(part, table)| part.table(theta, table));
+    }
+
+    /// P(v | row) for all values of one row, the hidden variables summed out.
+    fn row(&self, tables: &[Vec<f64>], row: usize, out: &mut [f64]) {
+        out.fill(0.0);
+        for hidden in 0..self.n_hidden {
+            for (value, out) in out.iter_mut().enumerate() {
+                *out += self.joint(tables, row, value, hidden);
+            }
+        }
+    }
+
+    /// P(v, h | row)
+    fn joint(&self, tables: &[Vec<f64>], row: usize, value: usize, hidden: usize) -> f64 {
+        self.parts.iter().zip(tables).map(|(part, table)| table[part.entry(row, value, hidden)]).product()
+    }
+
+    /// P(v | row) of all rows, `[row][value]`.
+    pub(crate) fn probabilities(&self, theta: &[f64]) -> Vec<f64> {
+        let mut tables = Vec::new();
+        self.tables(theta, &mut tables);
+        let mut out = vec![0.0; self.n_rows * self.n_values];
+        out.chunks_exact_mut(self.n_values).enumerate().for_each(|(row, out)| self.row(&tables, row, out));
+        out
+    }
+
+    /// P(v | row) and its derivatives: `slopes` is `[value][parameter]`, of which only the parameters in `active` are not zero.
+    fn row_with_slopes(
+        &self,
+        theta: &[f64],
+        tables: &[Vec<f64>],
+        row: usize,
+        out: &mut [f64],
+        slopes: &mut [f64],
+        active: &mut Vec<usize>,
+    ) {
+        let d = self.n_parameters();
+        for &i in active.iter() {
+            (0..self.n_values).for_each(|v| slopes[v * d + i] = 0.0);
+        }
+        active.clear();
+        out.fill(0.0);
+        for hidden in 0..self.n_hidden {
+            for (value, out) in out.iter_mut().enumerate() {
+                let p = self.joint(tables, row, value, hidden);
+                *out += p;
+                for (part, table) in self.parts.iter().zip(tables) {
+                    part.slopes(theta, table, part.entry(row, value, hidden), |parameter, slope| {
+                        active.push(parameter);
+                        slopes[value * d + parameter] += p * slope;
+                    });
+                }
+            }
+        }
+        active.sort_unstable();
+        active.dedup();
+    }
+}
+
+/// The variables over which a model runs: observed parents, observed children, hidden variables; each with its joint values.
+struct Axes<'a> {
+    ids: [&'a [VarId]; 3],
+    spaces: [&'a Space; 3],
+}

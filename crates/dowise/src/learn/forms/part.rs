@@ -1,0 +1,258 @@
+//! One mechanism of a model: known, additive logit, noisy-or, or a table of logits.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use super::Axes;
+use crate::Space;
+use crate::math::exp;
+use crate::world::{Kind, LearnedForm, Mechanism, VarId, World};
+
+/// Standard deviation of the prior of a base: log-odds from about −3 to 3.
+const BASE_SD: f64 = 1.5;
+/// The same for effects, where a world file does not say another one.
+const EFFECT_SD: f64 = 0.5;
+/// What a hidden variable is expected to do to its child, from its first value to its last. The data say nothing about its sign:
+/// renaming the values of a hidden variable changes nothing that is observed.
+const HIDDEN_EFFECT: f64 = 1.5;
+/// ln(push) of a noisy-or: a push of about 0.2.
+const PUSH: f64 = -1.5;
+
+/// One mechanism of a model.
+#[derive(Clone, Debug)]
+pub(super) struct Part {
+    n_rows: usize,
+    n_values: usize,
+    link: Link,
+    /// The first of its parameters.
+    first: usize,
+    /// Which features a row has, one list after the other, and where each list ends.
+    features: Vec<u32>,
+    ends: Vec<u32>,
+    n_features: usize,
+    /// A guess and what it is worth in visits of every row.
+    guess: Option<(Arc<[f64]>, f64)>,
+    /// What a joint value of observed parents, observed children and hidden variables adds to the position in the table.
+    places: [Vec<u32>; 3],
+}
+
+/// How features become probabilities.
+#[derive(Clone, Debug)]
+enum Link {
+    Known(Arc<[f64]>),
+    /// P(value) ∝ exp(Σ parameters of the features), the first value at 0.
+    Softmax,
+    /// P(first value) = exp(−Σ exp(parameters of the features)).
+    NoisyOr,
+}
+
+impl Part {
+    pub(super) fn new(
+        told: &World,
+        mechanism: &Mechanism,
+        members: &[&Mechanism],
+        axes: &Axes<'_>,
+        prior: &mut Vec<(f64, f64)>,
+    ) -> Part {
+        let rows = Space::new(&told.sizes(&mechanism.parents)).expect("invariant: a world's tables were counted");
+        let n_values: usize = told.sizes(&mechanism.children).iter().product();
+        let (n_rows, first) = (rows.len(), prior.len());
+        let link = match (&mechanism.table, &mechanism.assumed.form) {
+            (Some(table), _) => Link::Known(table.clone()),
+            (None, LearnedForm::NoisyOr) => Link::NoisyOr,
+            (None, LearnedForm::Logit { .. } | LearnedForm::Table) => Link::Softmax,
+        };
+        let mut part = Part {
+            n_rows,
+            n_values,
+            link,
+            first,
+            features: Vec::new(),
+            ends: Vec::new(),
+            n_features: 0,
+            guess: mechanism.assumed.guess.clone().zip(mechanism.assumed.weight),
+            places: places(told, mechanism, axes),
+        };
+        if !matches!(part.link, Link::Known(_)) {
+            let names = part.list_features(mechanism, &rows);
+            part.write_prior(told, mechanism, members, &names, prior);
+        }
+        part
+    }
+
+    /// Lists the features of every row; says what each feature stands for.
+    fn list_features(&mut self, mechanism: &Mechanism, rows: &Space) -> Vec<Feature> {
+        let mut names = vec![Feature::Base];
+        let interactions = match &mechanism.assumed.form {
+            LearnedForm::Logit { interactions } => &interactions[..],
+            LearnedForm::Table | LearnedForm::NoisyOr => &[],
+        };
+        let mut numbers: HashMap<Feature, u32> = HashMap::new();
+        let mut number = |feature: Feature| {
+            *numbers.entry(feature).or_insert_with(|| {
+                names.push(feature);
+                (names.len() - 1) as u32
+            })
+        };
+        for row in 0..rows.len() {
+            self.features.push(0);
+            if mechanism.assumed.form == LearnedForm::Table {
+                self.features.push(number(Feature::Row(row)));
+            } else {
+                let digit = |p: usize| rows.digit(row, p);
+                for parent in (0..mechanism.parents.len()).filter(|&p| digit(p) > 0) {
+                    self.features.push(number(Feature::Effect { parent, value: digit(parent) }));
+                }
+                for (set, parents) in interactions.iter().enumerate() {
+                    if parents.iter().all(|&p| digit(p) > 0) {
+                        let joint = parents.iter().fold(0, |joint, &p| joint * rows.sizes()[p] + digit(p));
+                        self.features.push(number(Feature::Interaction { set, joint }));
+                    }
+                }
+            }
+            self.ends.push(self.features.len() as u32);
+        }
+        self.n_features = names.len();
+        names
+    }
+
+    fn write_prior(
+        &self,
+        told: &World,
+        mechanism: &Mechanism,
+        members: &[&Mechanism],
+        names: &[Feature],
+        prior: &mut Vec<(f64, f64)>,
+    ) {
+        let sd = mechanism.assumed.sd.unwrap_or(EFFECT_SD);
+        let precision = |sd: f64| 1.0 / (sd * sd);
+        // The sign of a hidden variable's effect is a matter of names unless its own mechanism is told.
+        let nameless = |id: VarId| {
+            let own = members.iter().find(|m| m.children.contains(&id));
+            told.variable(id).kind == Kind::Hidden && own.is_some_and(|m| m.table.is_none())
+        };
+        let columns = if matches!(self.link, Link::NoisyOr) { 1 } else { self.n_values - 1 };
+        for column in 1..=columns {
+            for name in names {
+                let (mean, sd) = match (&self.link, *name) {
+                    (Link::NoisyOr, Feature::Base) => (PUSH, BASE_SD),
+                    (Link::NoisyOr, _) => (PUSH, 2.0 * sd),
+                    (_, Feature::Base) => (0.0, BASE_SD),
+                    (_, Feature::Row(_)) => (0.0, 2.0 * sd),
+                    (_, Feature::Effect { parent, value }) if nameless(mechanism.parents[parent]) => {
+                        let last = told.variable(mechanism.parents[parent]).size() - 1;
+                        let share = value as f64 / last as f64 * column as f64 / columns as f64;
+                        (HIDDEN_EFFECT * share, sd)
+                    }
+                    (_, Feature::Effect { .. } | Feature::Interaction { .. }) => (0.0, sd),
+                };
+                prior.push((mean, precision(sd)));
+            }
+        }
+    }
+
+    /// The guess and what it is worth in visits of every row.
+    pub(super) fn guess(&self) -> Option<(&[f64], f64)> {
+        self.guess
+            .as_ref()
+            .filter(|_| !matches!(self.link, Link::Known(_)))
+            .map(|(table, weight)| (&table[..], *weight))
+    }
+
+    pub(super) fn n_values(&self) -> usize {
+        self.n_values
+    }
+
+    pub(super) fn bytes(&self) -> usize {
+        let places: usize = self.places.iter().map(Vec::len).sum();
+        4 * (self.features.len() + self.ends.len() + places) + 8 * self.n_rows * self.n_values
+    }
+
+    /// Position in its table, where rows are parents' values and columns are its own.
+    #[inline]
+    pub(super) fn entry(&self, row: usize, value: usize, hidden: usize) -> usize {
+        (self.places[0][row] + self.places[1][value] + self.places[2][hidden]) as usize
+    }
+
+    fn features_of(&self, row: usize) -> &[u32] {
+        let begin = if row == 0 { 0 } else { self.ends[row - 1] };
+        &self.features[begin as usize..self.ends[row] as usize]
+    }
+
+    /// Its table for these parameters of the model.
+    pub(super) fn table(&self, theta: &[f64], out: &mut Vec<f64>) {
+        out.clear();
+        match &self.link {
+            Link::Known(table) => out.extend_from_slice(table),
+            Link::NoisyOr => {
+                for row in 0..self.n_rows {
+                    let push: f64 = self.features_of(row).iter().map(|&f| exp(theta[self.first + f as usize])).sum();
+                    let off = exp(-push);
+                    out.extend([off, 1.0 - off]);
+                }
+            }
+            Link::Softmax => {
+                out.resize(self.n_rows * self.n_values, 0.0);
+                for (row, out) in out.chunks_exact_mut(self.n_values).enumerate() {
+                    let mut most = 0.0f64;
+                    for (column, out) in out[1..].iter_mut().enumerate() {
+                        let first = self.first + column * self.n_features;
+                        *out = self.features_of(row).iter().map(|&f| theta[first + f as usize]).sum();
+                        most = most.max(*out);
+                    }
+                    out.iter_mut().for_each(|score| *score = exp(*score - most));
+                    let sum: f64 = out.iter().sum();
+                    out.iter_mut().for_each(|p| *p /= sum);
+                }
+            }
+        }
+    }
+
+    /// Calls `at` with every parameter and the derivative by it of ln P(own value | own row), for an entry of its table.
+    #[inline]
+    pub(super) fn slopes(&self, theta: &[f64], table: &[f64], entry: usize, mut at: impl FnMut(usize, f64)) {
+        let (row, own) = (entry / self.n_values, entry % self.n_values);
+        let probabilities = &table[row * self.n_values..][..self.n_values];
+        match &self.link {
+            Link::Known(_) => {}
+            Link::Softmax => {
+                for column in 0..self.n_values - 1 {
+                    let slope = f64::from(u8::from(own == column + 1)) - probabilities[column + 1];
+                    let first = self.first + column * self.n_features;
+                    self.features_of(row).iter().for_each(|&f| at(first + f as usize, slope));
+                }
+            }
+            Link::NoisyOr => {
+                // ln P(first) = −Σ e^θ; ln P(second) = ln(1 − P(first)).
+                let by_push = if own == 0 { -1.0 } else { probabilities[0] / probabilities[1].max(f64::MIN_POSITIVE) };
+                for &f in self.features_of(row) {
+                    let parameter = self.first + f as usize;
+                    at(parameter, by_push * exp(theta[parameter]));
+                }
+            }
+        }
+    }
+}
+
+/// What a parameter stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Feature {
+    Base,
+    Row(usize),
+    Effect { parent: usize, value: usize },
+    Interaction { set: usize, joint: usize },
+}
+
+/// What each joint value of the three kinds of variables adds to the position in a mechanism's table.
+fn places(told: &World, mechanism: &Mechanism, axes: &Axes<'_>) -> [Vec<u32>; 3] {
+    let nodes: Vec<VarId> = mechanism.parents.iter().chain(&mechanism.children).copied().collect();
+    let table = Space::new(&told.sizes(&nodes)).expect("invariant: a world's tables were counted");
+    [0, 1, 2].map(|kind| {
+        let (ids, space) = (axes.ids[kind], axes.spaces[kind]);
+        let stride = |id: &VarId| nodes.iter().position(|n| n == id).map_or(0, |i| table.strides()[i]);
+        let strides: Vec<usize> = ids.iter().map(stride).collect();
+        (0..space.len())
+            .map(|joint| strides.iter().enumerate().map(|(i, s)| s * space.digit(joint, i)).sum::<usize>() as u32)
+            .collect()
+    })
+}
