@@ -1,4 +1,4 @@
-//! The posterior of a model's parameters: its greatest density by damped Fisher scoring, and Laplace's approximation there.
+//! The posterior of a model's parameters: its greatest density by damped quasi-Newton steps, and Laplace's approximation there.
 
 use nalgebra::{Cholesky, DMatrix, DVector, Dyn};
 use rand::Rng;
@@ -9,10 +9,14 @@ use crate::math::{exp, ln};
 use crate::variates::normal;
 
 /// Steps after which a fit ends, however far it still moves.
-const MOST_STEPS: usize = 50;
-/// A fit ends when no parameter moves by more than this.
-const CLOSE: f64 = 1e-7;
-/// A probability below which a derivative is not divided by it.
+const MOST_STEPS: usize = 60;
+/// Steps before which the information is computed anew; in between it is corrected by what the steps before have shown.
+const REFRESHED: [usize; 5] = [0, 2, 5, 12, 25];
+/// Steps that are remembered for that.
+const REMEMBERED: usize = 8;
+/// A fit ends when the step, measured in standard deviations of the posterior, is shorter than this.
+const CLOSE: f64 = 1e-3;
+/// A probability below which nothing is divided by it.
 const TINY: f64 = 1e-200;
 
 /// Parameters that fit the counts, and how sure they are: θ ~ N(`theta`, F⁻¹).
@@ -22,52 +26,56 @@ const TINY: f64 = 1e-200;
 /// with some value) ends at a finite place that the prior decides.
 #[derive(Clone, Debug)]
 pub(crate) struct Fit {
-    theta: Vec<f64>,
+    pub(super) theta: Vec<f64>,
     information: Cholesky<f64, Dyn>,
-}
-
-/// Buffers of one pass over the rows.
-struct Pass {
-    tables: Vec<Vec<f64>>,
-    probabilities: Vec<f64>,
-    slopes: Vec<f64>,
-    active: Vec<usize>,
-    gradient: DVector<f64>,
-    information: DMatrix<f64>,
 }
 
 impl Fit {
     /// Fits a model to counts of its rows and values.
     ///
-    /// It begins at the prior's mean, so that it is a function of the counts alone.
+    /// It begins at the prior's mean, so that it is a function of the counts alone: quasi-Newton steps (L-BFGS on top of the
+    /// information), halved until the density rises.
     ///
     /// # Cost
-    /// For each step: visited rows × values × (parameters of a row)², and d³/3 for d parameters.
+    /// For each step visited rows × values × hidden values; for each of a few informations also visited rows × values ×
+    /// (parameters of a row)², and d³/3 for d parameters.
     pub(crate) fn new(model: &FormModel, counts: &Counts) -> Fit {
-        let d = model.n_parameters();
-        let visited: Vec<usize> = counts.visited().collect();
-        let mut theta: Vec<f64> = model.prior.iter().map(|(mean, _)| *mean).collect();
-        let mut pass = Pass {
-            tables: Vec::new(),
-            probabilities: vec![0.0; model.n_values],
-            slopes: vec![0.0; model.n_values * d],
-            active: Vec::new(),
-            gradient: DVector::zeros(d),
-            information: DMatrix::zeros(d, d),
-        };
-        let mut density = pass.density(model, counts, &visited, &theta);
-        for _ in 0..MOST_STEPS {
-            pass.differentiate(model, counts, &visited, &theta);
-            let step = factorise(&pass.information).solve(&pass.gradient);
-            let Some((next, higher)) = pass.climb(model, counts, &visited, &theta, &step, density) else { break };
-            let moved = next.iter().zip(&theta).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+        let mut pass = Pass::new(model, counts);
+        let mut theta = DVector::from_iterator(model.prior.len(), model.prior.iter().map(|(mean, _)| *mean));
+        let mut density = pass.density(theta.as_slice());
+        let mut gradient = pass.gradient(theta.as_slice());
+        let mut information = pass.information(theta.as_slice());
+        let mut memory: Vec<Correction> = Vec::new();
+        for step in 0..MOST_STEPS {
+            if step > 0 && REFRESHED.contains(&step) {
+                information = pass.information(theta.as_slice());
+                memory.clear();
+            }
+            let mut direction = corrected(&information, &memory, &gradient);
+            let mut rise = direction.dot(&gradient);
+            if rise.is_nan() || rise <= 0.0 {
+                memory.clear();
+                direction = information.solve(&gradient);
+                rise = direction.dot(&gradient);
+            }
+            let Some((next, higher)) = pass.climb(&theta, &direction, density) else { break };
+            let before = std::mem::replace(&mut gradient, pass.gradient(next.as_slice()));
+            let correction = Correction { moved: &next - &theta, fell: &before - &gradient };
             (theta, density) = (next, higher);
-            if moved < CLOSE {
+            if rise.max(0.0).sqrt() < CLOSE {
                 break;
             }
+            if correction.moved.dot(&correction.fell) > 0.0 {
+                if memory.len() == REMEMBERED {
+                    memory.remove(0);
+                }
+                memory.push(correction);
+            }
         }
-        pass.differentiate(model, counts, &visited, &theta);
-        Fit { theta, information: factorise(&pass.information) }
+        // Where no step led higher, the last one that was tried is not where the fit is.
+        pass.density(theta.as_slice());
+        let information = pass.information(theta.as_slice());
+        Fit { theta: theta.as_slice().to_vec(), information }
     }
 
     /// P(v | row) of all rows for the most likely parameters.
@@ -118,86 +126,150 @@ impl Fit {
     }
 }
 
-impl Pass {
-    /// The logarithm of the posterior density, constants left out.
-    fn density(&mut self, model: &FormModel, counts: &Counts, visited: &[usize], theta: &[f64]) -> f64 {
+/// What a step has shown about the curvature.
+struct Correction {
+    moved: DVector<f64>,
+    /// The gradient before less that after.
+    fell: DVector<f64>,
+}
+
+/// The step that the information and the steps before suggest.
+fn corrected(information: &Cholesky<f64, Dyn>, memory: &[Correction], gradient: &DVector<f64>) -> DVector<f64> {
+    let mut q = gradient.clone();
+    let mut shares = Vec::with_capacity(memory.len());
+    for c in memory.iter().rev() {
+        let share = c.moved.dot(&q) / c.moved.dot(&c.fell);
+        q.axpy(-share, &c.fell, 1.0);
+        shares.push(share);
+    }
+    let mut direction = information.solve(&q);
+    for (c, share) in memory.iter().zip(shares.into_iter().rev()) {
+        let back = c.fell.dot(&direction) / c.moved.dot(&c.fell);
+        direction.axpy(share - back, &c.moved, 1.0);
+    }
+    direction
+}
+
+/// One model and the counts that it is fitted to, with buffers for going over them.
+struct Pass<'a> {
+    model: &'a FormModel,
+    counts: &'a Counts,
+    visited: Vec<usize>,
+    tables: Vec<Vec<f64>>,
+    /// How often each entry of each part's table is expected to have occurred, given what was observed and the parameters.
+    expected: Vec<Vec<f64>>,
+    /// P(v, h | row), `[hidden][value]`, and P(v | row).
+    joint: Vec<f64>,
+    row: Vec<f64>,
+    slopes: Vec<f64>,
+    active: Vec<usize>,
+}
+
+impl<'a> Pass<'a> {
+    fn new(model: &'a FormModel, counts: &'a Counts) -> Pass<'a> {
+        Pass {
+            model,
+            counts,
+            visited: counts.visited().collect(),
+            tables: Vec::new(),
+            expected: vec![Vec::new(); model.parts.len()],
+            joint: vec![0.0; model.n_values * model.n_hidden],
+            row: vec![0.0; model.n_values],
+            slopes: vec![0.0; model.n_values * model.n_parameters()],
+            active: Vec::new(),
+        }
+    }
+
+    /// The logarithm of the posterior density, constants left out; what is expected of the hidden variables on the way.
+    fn density(&mut self, theta: &[f64]) -> f64 {
+        let model = self.model;
         model.tables(theta, &mut self.tables);
         let prior: f64 = theta.iter().zip(&model.prior).map(|(t, (mean, prec))| prec * (t - mean) * (t - mean)).sum();
         let mut density = -0.5 * prior;
-        for &row in visited {
-            model.row(&self.tables, row, &mut self.probabilities);
-            for (&n, &p) in counts.values(row).iter().zip(&self.probabilities) {
-                if n > 0 {
-                    density += f64::from(n) * ln(p.max(TINY));
-                }
+        for ((part, table), expected) in model.parts.iter().zip(&self.tables).zip(&mut self.expected) {
+            expected.clear();
+            expected.resize(table.len(), 0.0);
+            if let Some((guess, weight)) = part.guess() {
+                expected.iter_mut().zip(guess).for_each(|(e, g)| *e = weight * g);
+                density += expected.iter().zip(table).map(|(e, p)| e * ln(p.max(TINY))).sum::<f64>();
             }
         }
-        for (part, table) in model.parts.iter().zip(&self.tables) {
-            if let Some((guess, weight)) = part.guess() {
-                density += weight * guess.iter().zip(table).map(|(g, p)| g * ln(p.max(TINY))).sum::<f64>();
+        for &row in &self.visited {
+            self.row.fill(0.0);
+            for (hidden, joint) in self.joint.chunks_exact_mut(model.n_values).enumerate() {
+                for (value, joint) in joint.iter_mut().enumerate() {
+                    *joint = model.joint(&self.tables, row, value, hidden);
+                    self.row[value] += *joint;
+                }
+            }
+            for (value, &n) in self.counts.values(row).iter().enumerate().filter(|(_, n)| **n > 0) {
+                let p = self.row[value].max(TINY);
+                density += f64::from(n) * ln(p);
+                let share = f64::from(n) / p;
+                for hidden in 0..model.n_hidden {
+                    let weight = share * self.joint[hidden * model.n_values + value];
+                    for (part, expected) in model.parts.iter().zip(&mut self.expected) {
+                        expected[part.entry(row, value, hidden)] += weight;
+                    }
+                }
             }
         }
         density
     }
 
-    /// Gradient of the density and information at these parameters.
-    fn differentiate(&mut self, model: &FormModel, counts: &Counts, visited: &[usize], theta: &[f64]) {
-        let d = model.n_parameters();
-        model.tables(theta, &mut self.tables);
-        self.information.fill(0.0);
-        for (i, (mean, precision)) in model.prior.iter().enumerate() {
-            self.gradient[i] = precision * (mean - theta[i]);
-            self.information[(i, i)] = *precision;
+    /// Gradient of the density, from what was expected when it was computed at the same parameters.
+    fn gradient(&self, theta: &[f64]) -> DVector<f64> {
+        let prior = theta.iter().zip(&self.model.prior).map(|(t, (mean, precision))| precision * (mean - t));
+        let mut gradient = DVector::from_iterator(theta.len(), prior);
+        for ((part, table), expected) in self.model.parts.iter().zip(&self.tables).zip(&self.expected) {
+            for (entry, &n) in expected.iter().enumerate().filter(|(_, n)| **n > 0.0) {
+                part.slopes(theta, table, entry, |parameter, slope| gradient[parameter] += n * slope);
+            }
         }
-        for &row in visited {
-            let Pass { tables, probabilities, slopes, active, .. } = self;
-            model.row_with_slopes(theta, tables, row, probabilities, slopes, active);
-            let visits = f64::from(counts.n_r[row]);
-            for (value, (&n, &p)) in counts.values(row).iter().zip(&self.probabilities).enumerate() {
-                let slopes = &self.slopes[value * d..(value + 1) * d];
-                let (by_count, by_visit) = (f64::from(n) / p.max(TINY), visits / p.max(TINY));
-                for (a, &i) in self.active.iter().enumerate() {
-                    self.gradient[i] += by_count * slopes[i];
-                    let scaled = by_visit * slopes[i];
-                    self.active[..=a].iter().for_each(|&j| self.information[(i, j)] += scaled * slopes[j]);
+        gradient
+    }
+
+    /// The information at the parameters of the last density, factorised.
+    fn information(&mut self, theta: &[f64]) -> Cholesky<f64, Dyn> {
+        let (model, d) = (self.model, self.model.n_parameters());
+        let mut information = DMatrix::zeros(d, d);
+        model.prior.iter().enumerate().for_each(|(i, (_, precision))| information[(i, i)] = *precision);
+        for &row in &self.visited {
+            let Pass { tables, row: p, slopes, active, .. } = self;
+            model.row_with_slopes(theta, tables, row, p, slopes, active);
+            let visits = f64::from(self.counts.n_r[row]);
+            for (value, &p) in p.iter().enumerate() {
+                let slopes = &slopes[value * d..(value + 1) * d];
+                let by_visit = visits / p.max(TINY);
+                for (a, &j) in active.iter().enumerate() {
+                    let scaled = by_visit * slopes[j];
+                    // Lower triangle, column by column as it is stored.
+                    active[a..].iter().for_each(|&i| information[(i, j)] += scaled * slopes[i]);
                 }
             }
         }
-        self.add_guesses(model, theta);
-    }
-
-    /// What guesses add, as if each row had been visited as often as they are worth.
-    fn add_guesses(&mut self, model: &FormModel, theta: &[f64]) {
         let mut slopes: Vec<(usize, f64)> = Vec::new();
         for (part, table) in model.parts.iter().zip(&self.tables) {
-            let Some((guess, weight)) = part.guess() else { continue };
-            for (entry, (&g, &p)) in guess.iter().zip(table).enumerate() {
+            let Some((_, weight)) = part.guess() else { continue };
+            for (entry, &p) in table.iter().enumerate() {
                 slopes.clear();
                 part.slopes(theta, table, entry, |parameter, slope| slopes.push((parameter, slope)));
                 for &(i, si) in &slopes {
-                    self.gradient[i] += weight * g * si;
                     for &(j, sj) in slopes.iter().filter(|(j, _)| *j <= i) {
-                        self.information[(i, j)] += weight * p * si * sj;
+                        information[(i, j)] += weight * p * si * sj;
                     }
                 }
             }
         }
+        Cholesky::new(information).expect("invariant: a proper prior makes the information positive definite")
     }
 
     /// A point along the step where the density is higher, and the density there; steps are halved until there is one.
-    fn climb(
-        &mut self,
-        model: &FormModel,
-        counts: &Counts,
-        visited: &[usize],
-        theta: &[f64],
-        step: &DVector<f64>,
-        density: f64,
-    ) -> Option<(Vec<f64>, f64)> {
+    fn climb(&mut self, theta: &DVector<f64>, step: &DVector<f64>, density: f64) -> Option<(DVector<f64>, f64)> {
         let mut share = 1.0;
         for _ in 0..40 {
-            let next: Vec<f64> = theta.iter().zip(step.iter()).map(|(t, s)| t + share * s).collect();
-            let there = self.density(model, counts, visited, &next);
+            let next = theta + step * share;
+            let there = self.density(next.as_slice());
             if there > density {
                 return Some((next, there));
             }
@@ -205,11 +277,6 @@ impl Pass {
         }
         None
     }
-}
-
-/// The lower triangle of a positive definite matrix, factorised.
-fn factorise(information: &DMatrix<f64>) -> Cholesky<f64, Dyn> {
-    Cholesky::new(information.clone()).expect("invariant: a proper prior makes the information positive definite")
 }
 
 fn logistic(x: f64) -> f64 {

@@ -15,8 +15,8 @@ const EFFECT_SD: f64 = 0.5;
 /// What a hidden variable is expected to do to its child, from its first value to its last. The data say nothing about its sign:
 /// renaming the values of a hidden variable changes nothing that is observed.
 const HIDDEN_EFFECT: f64 = 1.5;
-/// ln(push) of a noisy-or: a push of about 0.2.
-const PUSH: f64 = -1.5;
+/// Log-odds of a push of a noisy-or: a push of about 0.2.
+const PUSH: f64 = -1.4;
 
 /// One mechanism of a model.
 #[derive(Clone, Debug)]
@@ -42,7 +42,7 @@ enum Link {
     Known(Arc<[f64]>),
     /// P(value) ∝ exp(Σ parameters of the features), the first value at 0.
     Softmax,
-    /// P(first value) = exp(−Σ exp(parameters of the features)).
+    /// P(first value) = Π (1 − push), the log-odds of the pushes being the parameters of the features.
     NoisyOr,
 }
 
@@ -159,10 +159,6 @@ impl Part {
             .map(|(table, weight)| (&table[..], *weight))
     }
 
-    pub(super) fn n_values(&self) -> usize {
-        self.n_values
-    }
-
     pub(super) fn bytes(&self) -> usize {
         let places: usize = self.places.iter().map(Vec::len).sum();
         4 * (self.features.len() + self.ends.len() + places) + 8 * self.n_rows * self.n_values
@@ -186,8 +182,8 @@ impl Part {
             Link::Known(table) => out.extend_from_slice(table),
             Link::NoisyOr => {
                 for row in 0..self.n_rows {
-                    let push: f64 = self.features_of(row).iter().map(|&f| exp(theta[self.first + f as usize])).sum();
-                    let off = exp(-push);
+                    let held = |&f: &u32| 1.0 / (1.0 + exp(theta[self.first + f as usize]));
+                    let off: f64 = self.features_of(row).iter().map(held).product();
                     out.extend([off, 1.0 - off]);
                 }
             }
@@ -223,11 +219,11 @@ impl Part {
                 }
             }
             Link::NoisyOr => {
-                // ln P(first) = −Σ e^θ; ln P(second) = ln(1 − P(first)).
+                // d ln(1 − push) / dθ = −push; ln P(second) = ln(1 − P(first)).
                 let by_push = if own == 0 { -1.0 } else { probabilities[0] / probabilities[1].max(f64::MIN_POSITIVE) };
                 for &f in self.features_of(row) {
                     let parameter = self.first + f as usize;
-                    at(parameter, by_push * exp(theta[parameter]));
+                    at(parameter, by_push / (1.0 + exp(-theta[parameter])));
                 }
             }
         }
