@@ -89,12 +89,15 @@ pub(crate) fn run(args: Args, output: &Output) -> Result<Status, Failure> {
     };
     let (spec, seed): (LearnerSpec, u64) = (state.learner.clone(), state.seed);
     let arena = choice.arena(seed).map_err(fail)?;
+    let cannot_learn = |e: dowise::learn::LearnError| {
+        fail(StudyError::Learn { learner: spec.to_string(), world: choice.to_string(), source: e.into() })
+    };
     let mut learner = match &resumed {
         Some(resumed) => resumed.learner(&arena)?,
-        None => spec.learner(arena.world(), args.episodes.unwrap_or(EPISODES), seed).map_err(|e| {
-            fail(StudyError::Learn { learner: spec.to_string(), world: choice.to_string(), source: e.into() })
-        })?,
+        None => spec.learner(arena.world(), args.episodes.unwrap_or(EPISODES), seed).map_err(cannot_learn)?,
     };
+    // What was learned is not to be lost at the end because there is no memory to make a policy of it.
+    learner.room_to_deploy().map_err(cannot_learn)?;
     let (done, episodes) = (learner.episodes(), args.episodes.unwrap_or(learner.planned_episodes()));
     within_limit(episodes)?;
     if episodes <= done {

@@ -8,13 +8,14 @@ use rand_chacha::ChaCha8Rng;
 use super::belief::{Belief, Reading, Terms, mean_kernel};
 use super::error::{LearnError, LearnResult, check};
 use super::evidence::{Evidence, EvidenceError};
-use super::memory::fits;
+use super::memory::hold;
 use super::observation::Observation;
 use super::options::{Cap, Estimate, Options, Schedule};
 use super::selector::Selector;
 use super::view::View;
 use super::{Knowledge, Plans};
 use crate::kernel::{Kernel, splitmix64};
+use crate::memory::Held;
 use crate::plan::{Buffers, Chooser, Lookahead, Plan, TIE_TOLERANCE, Ties, backward_induction};
 use crate::world::Action;
 
@@ -33,6 +34,7 @@ pub(crate) struct Tabular {
     pub(crate) planned_from: u64,
     /// Whether some row has been seen twice as often as at the last plan.
     pub(crate) doubled: bool,
+    _held: Held,
 }
 
 /// Bytes up to which nearly best settings are remembered from plan to plan: what a core's caches hold.
@@ -42,13 +44,19 @@ impl Tabular {
     /// A learner that has seen nothing.
     pub(crate) fn new(told: &Knowledge, options: Options) -> LearnResult<Tabular> {
         check(&options)?;
-        fits(told, &options)?;
+        let held = hold(told, &options)?;
         let view = Arc::new(View::new(told, options.states, options.causes, options.stage_dependent)?);
-        Tabular::with(Evidence::of(&view), options)
+        Tabular::held(Evidence::of(&view), options, held)
     }
 
     /// A learner that begins with what others have seen.
     pub(crate) fn with(evidence: Evidence, options: Options) -> LearnResult<Tabular> {
+        let held = hold(&evidence.view.told, &options)?;
+        Tabular::held(evidence, options, held)
+    }
+
+    /// A learner whose memory was found to be there.
+    fn held(evidence: Evidence, options: Options, held: Held) -> LearnResult<Tabular> {
         let reading = reading(&options)?;
         let view = evidence.view.clone();
         let (layout, world) = (&view.layout, view.told.world());
@@ -88,6 +96,7 @@ impl Tabular {
             plans: 0,
             planned_from: 0,
             doubled: true,
+            _held: held,
         })
     }
 
@@ -134,6 +143,8 @@ impl Tabular {
     }
 
     /// The plan of the evidence read by another rule, the belief behind it, and how interventions were picked.
+    ///
+    /// It takes no more memory than the learner has; the caller asks for it, or has asked.
     pub(crate) fn read(&self, reading: Reading, seed: u64, ties: Ties) -> LearnResult<(Plan, Belief, Selector)> {
         let mut terms = terms(self.view(), &self.options);
         terms.monotone = false;
