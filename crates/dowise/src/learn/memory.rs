@@ -31,8 +31,8 @@ impl Learner {
     /// Bytes that a learner takes at most: counts, tables, arrays over states and causes, one plan, its kernel, and what its
     /// options wrap around it. Where mechanisms are learned, their counts, and the kernel that is made anew before every plan.
     ///
-    /// A memory of good interventions for the next search, 16 MB at most, is not counted, nor is what does not grow with states
-    /// and causes: its copy of the world, and a few kilobytes.
+    /// A memory of good interventions for the next search, 16 MB at most, is not part of it: there is one if memory is left.
+    /// Nor is what does not grow with states and causes: its copy of the world, and a few kilobytes.
     pub fn bytes(knowledge: &Knowledge, options: &Options) -> u128 {
         let guard = match options.guard {
             true => match Guard::needs(knowledge, options, CauseSpace::new(knowledge.world()).len()) {
@@ -109,10 +109,11 @@ fn bytes(knowledge: &Knowledge, options: &Options) -> Bytes {
     // A ball of distributions has its centre and how much may be moved, an interval of two has its ends.
     let balls = |values: Bytes| n(usize::from(matches!(options.estimate, Estimate::Sets(_)) && values != n(2)));
     let tables = sum(factors.iter().map(|&(_, cells, values)| n(8) * cells * (values + balls(values))));
-    // Two constants and a variate in single precision, and a flag, for every number that is sampled, in whole batches.
+    // Two constants and a variate in single precision, and a flag, for every number that is sampled, in whole batches; of one in
+    // twenty, which is drawn again, its place.
     let sampled = matches!(options.estimate, Estimate::Posterior { .. });
     let batches = |x: Bytes| Saturating(x.0.checked_next_multiple_of(BATCH as u128).unwrap_or(u128::MAX));
-    let samples = sum(factors.iter().map(|&(rows, _, values)| n(13) * batches(rows * values)));
+    let samples = sum(factors.iter().map(|&(rows, _, values)| n(14) * batches(rows * values)));
     let samples = match sampled {
         // Where only some rows are drawn, whole batches of them may take more than the table that is not needed.
         true if by_action && options.states == States::Flat => {

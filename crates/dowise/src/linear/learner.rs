@@ -16,7 +16,7 @@ use crate::learn::{
     ActionList, Agent, Cap, EvidenceError, Knowledge, MISSING, MOST_ACTIONS, Observation, Plans, Selector,
 };
 use crate::memory::Held;
-use crate::plan::{Buffers, Plan, TIE_TOLERANCE, Ties, backward_induction, rewards_by_cause};
+use crate::plan::{Buffers, Plan, Ties, backward_induction, rewards_by_cause, tie_tolerance};
 use crate::world::{Action, FeatureMap};
 
 /// A linear learner: options, what it was told, its regressions, and its present plan.
@@ -90,21 +90,25 @@ impl LinearLearner {
         options: LinearOptions,
     ) -> Result<LinearLearner, LinearError> {
         check(&options)?;
-        let kernel = Kernel::new(knowledge.world())?;
-        let (n_states, n_keys) = (knowledge.n_states(), kernel.n_causes());
+        let (n_states, n_keys) = (knowledge.n_states(), CauseSpace::new(knowledge.world()).len());
         if features.n_cells() != n_states * n_keys {
             return Err(LinearError::OtherWorld { found: features.n_cells(), expected: n_states * n_keys });
         }
+        let (count, most) = (knowledge.interventions().count(), MOST_ACTIONS);
+        let n_causes = match options.regression {
+            Regression::Causes => n_keys,
+            Regression::Interventions if count > most => return Err(LinearError::TooManyActions { count, most }),
+            Regression::Interventions => count as usize,
+        };
+        let held = hold(knowledge, features.dimension(), n_states * n_causes, &options)?;
+        let kernel = Kernel::new(knowledge.world())?;
         let list = match options.regression {
             Regression::Causes => None,
             Regression::Interventions => {
-                let count = knowledge.interventions().count();
-                let list = ActionList::new(knowledge.world(), MOST_ACTIONS);
-                Some(list.ok_or(LinearError::TooManyActions { count, most: MOST_ACTIONS })?)
+                let list = ActionList::new(knowledge.world(), most);
+                Some(list.ok_or(LinearError::TooManyActions { count, most })?)
             }
         };
-        let n_causes = list.as_ref().map_or(n_keys, |l| l.actions.len());
-        let held = hold(knowledge, features.dimension(), n_states * n_causes, &options)?;
 
         let all: Vec<usize> = (0..knowledge.rewards().len()).collect();
         let (regressed, told) = match options.rewards {
@@ -138,7 +142,7 @@ impl LinearLearner {
             [lo + ahead * (lo - cost[1]), hi + ahead * (hi - cost[0])]
         });
         let sizes = Sizes { horizon, range, regressed: own };
-        let tolerance = TIE_TOLERANCE * horizon as f64 * range.max(f64::MIN_POSITIVE);
+        let tolerance = tie_tolerance(horizon, range, [lo, hi]);
         let rng = ChaCha8Rng::seed_from_u64(0);
         Ok(LinearLearner {
             knowledge: knowledge.clone(),

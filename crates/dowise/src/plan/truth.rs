@@ -202,7 +202,7 @@ impl Planner {
         // While it is evaluated: a second array of values, and the interventions that were found to be allowed.
         let differ = entries.min(u128::from(world.interventions().count()));
         let evaluating =
-            Planner::judge_bytes(world).saturating_add(entries.saturating_mul(8)).saturating_add(32 * differ);
+            evaluation_bytes(world, differ).saturating_add(entries.saturating_mul(8)).saturating_add(32 * differ);
         // Rewards and tables; values and policy for every stage.
         let kept = cells.saturating_add(tables).saturating_add(entries.saturating_mul(2)).saturating_mul(8);
         kept.saturating_add(making.max(evaluating)).saturating_add(Kernel::bytes(world))
@@ -210,14 +210,8 @@ impl Planner {
 
     /// Bytes that evaluating policies one after the other takes at most, besides the planner.
     pub(crate) fn judge_bytes(world: &World) -> u128 {
-        let (n_states, horizon) = (world.n_states() as u128, world.horizon() as u128);
-        let (contraction, _) = contraction(world, CauseSpace::new(world).len());
-        let remembered = (n_states + evaluate::MOST_REMEMBERED as u128).min(u128::from(world.interventions().count()));
-        // Two arrays over states and causes, the values, the policy judged last, and what each state does.
-        let arrays = (16 * contraction.largest() as u128).saturating_add(n_states.saturating_mul(16 * horizon + 12));
-        // A hash map and two lists that grow by doubling; an intervention has a part for every group.
-        let parts = 12 * crate::kernel::groups::groups(world).len() as u128;
-        arrays.saturating_add(remembered.saturating_mul(88 + parts))
+        let most = (world.n_states() + evaluate::MOST_REMEMBERED) as u128;
+        evaluation_bytes(world, most.min(u128::from(world.interventions().count())))
     }
 
     /// Bytes that a judge of policies takes besides.
@@ -342,6 +336,17 @@ impl Planner {
     pub fn state_space(&self) -> &Space {
         &self.state_space
     }
+}
+
+/// Bytes of an evaluation in which this many different interventions are met with.
+fn evaluation_bytes(world: &World, interventions: u128) -> u128 {
+    let (n_states, horizon) = (world.n_states() as u128, world.horizon() as u128);
+    let (contraction, _) = contraction(world, CauseSpace::new(world).len());
+    // Two arrays over states and causes, the values, the policy judged last, and what each state does.
+    let arrays = (16 * contraction.largest() as u128).saturating_add(n_states.saturating_mul(16 * horizon + 12));
+    // A hash map and two lists that grow by doubling; an intervention has a part for every group.
+    let parts = 12 * crate::kernel::groups::groups(world).len() as u128;
+    arrays.saturating_add(interventions.saturating_mul(88 + parts))
 }
 
 struct TrueLookahead<'a> {
