@@ -50,8 +50,7 @@ Exit status: 0 fine, 1 the answer is no, 2 wrong usage, 3 could not read or writ
 fn main() -> ExitCode {
     let cli = Cli::parse();
     let output = Output::new(cli.color, cli.quiet);
-    // What the machine or a limit of the process does not leave is refused, instead of ending in an abort.
-    dowise::set_memory_limit(dowise_study::memory_allowed());
+    dowise_study::keep_to_memory();
     match cli.command.run(&output) {
         Ok(status) => status.into(),
         Err(failure) => failure.report(&output),

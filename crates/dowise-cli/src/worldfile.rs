@@ -17,7 +17,7 @@ pub(crate) struct WorldFile {
 /// Fails if nothing can be read; what is wrong with a world that was read is in `world`.
 pub(crate) fn read(file: &Path) -> Result<WorldFile, Failure> {
     if file == Path::new("-") {
-        let bytes = limited(std::io::stdin(), "standard input")?;
+        let bytes = limited(std::io::stdin(), "standard input", MOST_BYTES)?;
         let text = String::from_utf8(bytes)
             .map_err(|e| Failure::Io(format!("standard input is not UTF-8: {}", e.utf8_error())))?;
         let name = "<standard input>".to_owned();
@@ -26,7 +26,7 @@ pub(crate) fn read(file: &Path) -> Result<WorldFile, Failure> {
     // Whether the file can be read is told apart from what it says, since the exit status differs.
     let name = file.display().to_string();
     let open = std::fs::File::open(file).map_err(|e| Failure::Io(format!("cannot read {name}: {e}")))?;
-    let bytes = limited(open, &name)?;
+    let bytes = limited(open, &name, MOST_BYTES)?;
     let text = String::from_utf8_lossy(&bytes).into_owned();
     Ok(WorldFile { world: World::from_file(file), source: Source { name, text } })
 }
@@ -34,12 +34,30 @@ pub(crate) fn read(file: &Path) -> Result<WorldFile, Failure> {
 /// Most bytes of a world file, as in the library: 1 GiB.
 const MOST_BYTES: u64 = 1 << 30;
 
-/// All bytes, up to the limit: a pipe may never end.
-fn limited(from: impl Read, name: &str) -> Result<Vec<u8>, Failure> {
+/// All bytes, up to a limit: a pipe may never end.
+fn limited(from: impl Read, name: &str, most: u64) -> Result<Vec<u8>, Failure> {
     let mut bytes = vec![];
-    from.take(MOST_BYTES + 1).read_to_end(&mut bytes).map_err(|e| Failure::Io(format!("cannot read {name}: {e}")))?;
-    if bytes.len() as u64 > MOST_BYTES {
-        return Err(Failure::Io(format!("{name} has more than {MOST_BYTES} bytes (1 GiB), the most that is read")));
+    from.take(most + 1).read_to_end(&mut bytes).map_err(|e| Failure::Io(format!("cannot read {name}: {e}")))?;
+    if bytes.len() as u64 > most {
+        return Err(Failure::Io(format!("{name} has more than {most} bytes, the most that is read")));
     }
     Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_never_ends_is_read_up_to_the_limit_and_no_further() {
+        let endless = || std::io::repeat(b'#');
+        match limited(endless(), "standard input", 1000) {
+            Err(Failure::Io(message)) => {
+                assert_eq!(message, "standard input has more than 1000 bytes, the most that is read");
+            }
+            _ => panic!("it was read to an end that it does not have"),
+        }
+        // As much as may be is read whole, and not a byte is lost.
+        assert_eq!(limited(endless().take(1000), "standard input", 1000).ok(), Some(vec![b'#'; 1000]));
+    }
 }

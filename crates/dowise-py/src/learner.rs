@@ -314,6 +314,7 @@ impl Learner {
     ///
     /// For posterior sampling the plan of the posterior mean, not of the next sample.
     fn learned_policy<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<i64>>> {
+        self.inner.room_to_deploy().map_err(Raise::raise)?;
         let policy = py.detach(|| self.inner.learned_policy());
         self.ranks(py, policy.actions())
     }

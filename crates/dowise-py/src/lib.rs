@@ -23,6 +23,7 @@ use pyo3::prelude::*;
 /// What `import dowise._lib` gives; users import `dowise`.
 #[pymodule]
 fn _lib(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    dowise_study::keep_to_memory();
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     error::register(module)?;
     module.add_class::<world::World>()?;

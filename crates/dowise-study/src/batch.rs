@@ -1,15 +1,14 @@
 //! Plays many runs in parallel: worlds are made once and shared, results do not depend on threads, the caller may stop.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
-use dowise::Arena;
 use dowise::learn::LearnerSpec;
-use rayon::prelude::*;
+use dowise::{Arena, Planner, World};
 
 use crate::arena::arena;
 use crate::identity::world_fingerprint;
-use crate::{RunRecord, StudyError, WorldChoice, run};
+use crate::{RunRecord, StudyError, WorldChoice, room, run};
 
 /// Where the world of a run comes from.
 #[derive(Clone, Debug)]
@@ -55,7 +54,8 @@ pub trait Listener: Sync {
 
 /// Plays all jobs until they are done or `stop` is set; runs that were cut short are not reported.
 ///
-/// The record of a job depends on the job and the seed alone. Jobs that share a world are played one after the other, and the
+/// Fewer runs are played at once if memory does not suffice for as many of the largest; a run that does not fit alone is
+/// refused. The record of a job depends on the job and the seed alone. Jobs that share a world are played one after the other, and the
 /// world goes when the last of them ends.
 pub fn play_batch(
     sources: &[WorldSource],
@@ -66,27 +66,78 @@ pub fn play_batch(
     listener: &impl Listener,
 ) -> Result<(), StudyError> {
     let worlds = SharedWorlds::new(sources, jobs);
+    // As many runs at once as there are threads, jobs and room for; each shares its large plans with threads of its own. They
+    // have a pool each: a thread that waits for its share of a plan must not begin another run on top of its own.
+    let at_once = match threads.min(jobs.len()) {
+        0 | 1 => 1,
+        most => room::at_once(&needs(sources, jobs, seed)?, dowise::memory_left(), most),
+    };
     let mut order: Vec<usize> = (0..jobs.len()).collect();
     order.sort_by_key(|&i| (jobs[i].source, jobs[i].repetition));
-    let pool = rayon::ThreadPoolBuilder::new()
-        .num_threads(threads)
-        .build()
+    let pool = |_| rayon::ThreadPoolBuilder::new().num_threads(threads / at_once).build();
+    let pools: Vec<_> = (0..at_once)
+        .map(pool)
+        .collect::<Result<_, _>>()
         .map_err(|e| StudyError::Invalid(format!("cannot start {threads} threads: {e}")))?;
-    pool.install(|| {
-        // One run at a time for each thread, in order, so that worlds are shared and few are there at a time.
-        order.par_iter().with_max_len(1).try_for_each(|&i| {
-            if stop.load(Ordering::Relaxed) {
-                return Ok(());
+    let one = |i: usize| -> Result<(), StudyError> {
+        let job = &jobs[i];
+        let seed = seed + job.repetition;
+        let arena = worlds.take(job, seed)?;
+        let after = |_, _, _| listener.episode();
+        let played = run::play(&arena, &job.learner, seed, &job.checkpoints, stop, after)?;
+        worlds.give_back(job);
+        played.map_or(Ok(()), |record| listener.done(i, &arena, record))
+    };
+    // One after the other in order, so that worlds are shared and few are there at a time.
+    let (next, failed) = (AtomicUsize::new(0), Mutex::new(None));
+    let work = || {
+        while !stop.load(Ordering::Relaxed)
+            && failed.lock().expect(UNBROKEN).is_none()
+            && let Some(&i) = order.get(next.fetch_add(1, Ordering::Relaxed))
+        {
+            if let Err(error) = one(i) {
+                failed.lock().expect(UNBROKEN).get_or_insert(error);
             }
-            let job = &jobs[i];
-            let seed = seed + job.repetition;
-            let arena = worlds.take(job, seed)?;
-            let after = |_, _, _| listener.episode();
-            let played = run::play(&arena, &job.learner, seed, &job.checkpoints, stop, after)?;
-            worlds.give_back(job);
-            played.map_or(Ok(()), |record| listener.done(i, &arena, record))
-        })
-    })
+        }
+    };
+    std::thread::scope(|scope| pools.iter().for_each(|pool| _ = scope.spawn(|| pool.install(work))));
+    failed.into_inner().expect(UNBROKEN).map_or(Ok(()), Err)
+}
+
+/// Bytes that each kind of job takes at most: a world and a learner.
+fn needs(sources: &[WorldSource], jobs: &[Job], seed: u64) -> Result<Vec<room::Need>, StudyError> {
+    let mut kinds: Vec<(usize, &LearnerSpec, u64, usize)> = Vec::new();
+    for job in jobs {
+        let episodes = job.checkpoints.last().copied().unwrap_or(0);
+        let same = |kind: &&mut (usize, &LearnerSpec, u64, usize)| {
+            (kind.0, kind.1, kind.2) == (job.source, &job.learner, episodes)
+        };
+        match kinds.iter_mut().rev().find(same) {
+            Some(kind) => kind.3 += 1,
+            None => kinds.push((job.source, &job.learner, episodes, 1)),
+        }
+    }
+    let mut made: Option<(usize, World)> = None;
+    let mut out = Vec::with_capacity(kinds.len());
+    for (source, learner, episodes, count) in kinds {
+        let (world, plan) = match &sources[source] {
+            // Its plan is there already.
+            WorldSource::Made(arena) => (arena.world(), 0),
+            WorldSource::Chosen(choice) | WorldSource::Pinned(choice, _) => {
+                if made.as_ref().is_none_or(|(of, _)| *of != source) {
+                    made = Some((source, choice.make(seed)?));
+                }
+                let world = &made.as_ref().expect("invariant: it was made above").1;
+                (world, Planner::bytes(world))
+            }
+        };
+        // A learner that cannot be made is refused by name when its turn comes.
+        let learner = learner.bytes(world, episodes.max(1)).unwrap_or(0);
+        // The policy that was learned is made by a copy.
+        let bytes = plan.saturating_add(Arena::run_bytes(world)).saturating_add(learner.saturating_mul(2));
+        out.push(room::Need { bytes, count });
+    }
+    Ok(out)
 }
 
 /// Worlds that several runs play in, made when the first needs them and dropped after the last.
@@ -152,7 +203,7 @@ impl<'a> SharedWorlds<'a> {
     }
 }
 
-const UNBROKEN: &str = "invariant: making a world does not panic";
+const UNBROKEN: &str = "invariant: nothing that holds a lock panics";
 
 #[cfg(test)]
 mod tests {

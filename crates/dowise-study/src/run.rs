@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use dowise::Arena;
-use dowise::learn::LearnerSpec;
+use dowise::learn::{LearnError, LearnerSpec};
 use serde::{Deserialize, Serialize};
 
 use crate::StudyError;
@@ -46,11 +46,13 @@ pub fn play(
 ) -> Result<Option<RunRecord>, StudyError> {
     let begun = Instant::now();
     let episodes = checkpoints.last().copied().unwrap_or(0);
-    let mut agent = learner.learner(arena.world(), episodes, seed).map_err(|source| StudyError::Learn {
+    let cannot_learn = |source: LearnError| StudyError::Learn {
         learner: learner.to_string(),
         world: arena.world().name().to_owned(),
         source: source.into(),
-    })?;
+    };
+    let mut agent = learner.learner(arena.world(), episodes, seed).map_err(cannot_learn)?;
+    agent.room_to_deploy().map_err(cannot_learn)?;
     let mut run = arena.run(seed);
     let (mut total, mut reward, mut regret) = (0.0, 0.0, Vec::with_capacity(checkpoints.len()));
     let mut stopped = false;

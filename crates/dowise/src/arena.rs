@@ -41,9 +41,21 @@ impl Arena {
     /// Makes a world ready; everything in it has to be known.
     pub fn new(world: &World) -> Result<Arena, ArenaError> {
         let simulator = Simulator::new(world)?;
+        // Whether a run fits beside the plan is asked now, since nobody can refuse to judge later.
+        Planner::ask(world, Arena::bytes(world))?;
         let planner = Planner::new(world)?;
         let best = planner.plan();
         Ok(Arena { simulator, planner, best })
+    }
+
+    /// Bytes that planning and one run take at most, without the learner; each further run takes [`Arena::run_bytes`].
+    pub fn bytes(world: &World) -> u128 {
+        Planner::bytes(world).saturating_add(Arena::run_bytes(world))
+    }
+
+    /// Bytes that a run takes at most to judge policies, without the learner.
+    pub fn run_bytes(world: &World) -> u128 {
+        Planner::judge_bytes(world)
     }
 
     /// The world.

@@ -107,7 +107,7 @@ pub mod worlds;
 
 pub use arena::{Arena, ArenaError};
 pub use learn::{Agent, Knowledge, Learner, LearnerSpec, Observation, Options, Preset};
-pub use memory::{MOST_MEMORY, memory_limit, set_memory_limit};
+pub use memory::{MOST_MEMORY, memory_left, memory_limit, set_memory_limit};
 pub use plan::{Plan, Planner};
 pub use simulate::{Run, Simulator};
 pub use space::Space;

@@ -163,6 +163,21 @@ fn a_run_that_is_stopped_goes_on_with_the_same_draws() {
     }
 }
 
+#[test]
+fn widths_and_samples_beyond_all_numbers_are_saved_and_restored() {
+    let arena = small(1);
+    for name in ["c-lsvi-ucb", "c-rlsvi", "lsvi-ucb"] {
+        for beta_scale in [1e308, f64::MAX] {
+            let options = LinearOptions { beta_scale, lambda: 1e-12, ..options(name) };
+            let mut learner = LinearLearner::new(&told(&arena), options).unwrap();
+            play(&mut arena.run(4), &mut learner, 20);
+            assert!(learner.plan().value_hs.iter().all(|v| v.is_finite()), "{name}");
+            let restored = LinearLearner::restore(&told(&arena), &learner.save());
+            assert_eq!(restored.unwrap().save(), learner.save(), "{name}");
+        }
+    }
+}
+
 fn saved(arena: &Arena, episodes: u64) -> String {
     let mut learner = LinearLearner::new(&told(arena), options("c-lsvi-ucb")).unwrap();
     play(&mut arena.run(4), &mut learner, episodes);

@@ -3,7 +3,7 @@
 mod report;
 pub(super) mod saved;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 
 use dowise::LearnerSpec;
@@ -77,6 +77,7 @@ pub(crate) fn run(args: Args, output: &Output) -> Result<Status, Failure> {
         return Err(Failure::Usage("--episodes 0: a run needs at least one episode".into()));
     }
     args.episodes.map_or(Ok(()), within_limit)?;
+    keeps_apart(&args)?;
     // What was learned is not to be lost at the end because it cannot be written.
     for file in args.save.iter().chain(&args.policy) {
         check_writable(file).map_err(fail)?;
@@ -89,12 +90,15 @@ pub(crate) fn run(args: Args, output: &Output) -> Result<Status, Failure> {
     };
     let (spec, seed): (LearnerSpec, u64) = (state.learner.clone(), state.seed);
     let arena = choice.arena(seed).map_err(fail)?;
+    let cannot_learn = |e: dowise::learn::LearnError| {
+        fail(StudyError::Learn { learner: spec.to_string(), world: choice.to_string(), source: e.into() })
+    };
     let mut learner = match &resumed {
         Some(resumed) => resumed.learner(&arena)?,
-        None => spec.learner(arena.world(), args.episodes.unwrap_or(EPISODES), seed).map_err(|e| {
-            fail(StudyError::Learn { learner: spec.to_string(), world: choice.to_string(), source: e.into() })
-        })?,
+        None => spec.learner(arena.world(), args.episodes.unwrap_or(EPISODES), seed).map_err(cannot_learn)?,
     };
+    // What was learned is not to be lost at the end because there is no memory to make a policy of it.
+    learner.room_to_deploy().map_err(cannot_learn)?;
     let (done, episodes) = (learner.episodes(), args.episodes.unwrap_or(learner.planned_episodes()));
     within_limit(episodes)?;
     if episodes <= done {
@@ -145,6 +149,30 @@ pub(crate) fn run(args: Args, output: &Output) -> Result<Status, Failure> {
         return Err(Failure::Interrupted(message));
     }
     Ok(Status::Fine)
+}
+
+/// Refuses to write over the world, or two things into one file.
+fn keeps_apart(args: &Args) -> Result<(), Failure> {
+    let written = [("--save", &args.save), ("--policy", &args.policy)];
+    for (option, file) in written.iter().filter_map(|(option, file)| Some((option, file.as_ref()?))) {
+        if same_file(file, Path::new(&args.world)) {
+            let message = format!("{option} {}: this is the world itself; give another name", file.display());
+            return Err(Failure::Usage(message));
+        }
+    }
+    match (&args.save, &args.policy) {
+        (Some(save), Some(policy)) if same_file(save, policy) => Err(Failure::Usage(format!(
+            "--save and --policy both name {}, and one would replace the other; give two names",
+            save.display()
+        ))),
+        _ => Ok(()),
+    }
+}
+
+/// Whether two paths lead to one file, as far as that can be told of files that are not there yet.
+fn same_file(a: &Path, b: &Path) -> bool {
+    let place = |path: &Path| path.canonicalize().or_else(|_| std::path::absolute(path));
+    matches!((place(a), place(b)), (Ok(a), Ok(b)) if a == b)
 }
 
 fn within_limit(episodes: u64) -> Result<(), Failure> {

@@ -3,6 +3,7 @@
 use super::around::Around;
 use super::belief::Reading;
 use super::learner::Kind;
+use super::memory::hold_reading;
 use super::tabular::Tabular;
 use super::{LearnError, LearnResult, Learner, Plans};
 use crate::plan::{Plan, Ties};
@@ -48,16 +49,19 @@ impl Learner {
             Around::Guard(_) | Around::Explore(_) => None,
         });
         match (given_up, &self.kind) {
-            (Some(direct), _) => Ok(direct.explain(self.ended, stage, state, n)),
-            (None, Kind::Tabular(tabular)) => Ok(tabular.explain(self.ended, stage, state, n)),
+            (Some(direct), _) => direct.explain(self.ended, stage, state, n),
+            (None, Kind::Tabular(tabular)) => tabular.explain(self.ended, stage, state, n),
             (None, Kind::Linear(_)) => Err(LearnError::NoTables),
         }
     }
 }
 
 impl Tabular {
-    fn explain(&self, episode: u64, stage: usize, state: usize, n: usize) -> Explanation {
+    fn explain(&self, episode: u64, stage: usize, state: usize, n: usize) -> LearnResult<Explanation> {
+        // A copy that plans, which counts itself, and a second reading.
+        drop((hold_reading(self)?, hold_reading(self)?));
         let mut now = self.clone();
+        let _reading = hold_reading(self)?;
         now.doubled = true;
         now.prepare(episode);
         let best = now.decide(episode, stage, state);
@@ -94,7 +98,7 @@ impl Tabular {
             (b.action == best).cmp(&(a.action == best)).then(b.hoped.total_cmp(&a.hoped)).then(a.action.cmp(&b.action))
         });
         preferred.truncate(n);
-        Explanation { stage, state, preferred }
+        Ok(Explanation { stage, state, preferred })
     }
 
     /// All interventions, or the neighbours of one.

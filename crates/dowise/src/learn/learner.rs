@@ -6,6 +6,7 @@ use super::agent::Agent;
 use super::around::{Around, Explore, Guard};
 use super::error::{LearnError, LearnResult};
 use super::evidence::{Evidence, EvidenceError};
+use super::memory::hold_reading;
 use super::observation::Observation;
 use super::options::{Estimate, Options};
 use super::policy::Policy;
@@ -13,6 +14,7 @@ use super::session::{Session, SessionStep};
 use super::tabular::Tabular;
 use super::{Knowledge, Plans, Reading};
 use crate::linear::{LinearLearner, LinearOptions};
+use crate::memory::Held;
 use crate::plan::{Plan, Ties};
 use crate::world::Action;
 
@@ -238,9 +240,22 @@ impl Learner {
     /// One plan, and tables as large as the learner's own.
     pub fn read(&self, reading: Reading, seed: u64) -> LearnResult<Plan> {
         match &self.kind {
-            Kind::Tabular(tabular) => Ok(tabular.read(reading, seed, Ties::First)?.0),
+            Kind::Tabular(tabular) => {
+                let _held = hold_reading(tabular)?;
+                Ok(tabular.read(reading, seed, Ties::First)?.0)
+            }
             Kind::Linear(_) => Err(LearnError::NoTables),
         }
+    }
+
+    /// Whether there is memory for [`Learner::learned_policy`], which takes as much again as the learner has: asked before a
+    /// long run, so that its end is not refused.
+    pub fn room_to_deploy(&self) -> LearnResult<()> {
+        let bytes = match &self.kind {
+            Kind::Tabular(tabular) => Learner::bytes(tabular.knowledge(), &tabular.options),
+            Kind::Linear(linear) => linear.bytes_taken(),
+        };
+        Held::ask(bytes).map(drop).map_err(|limit| LearnError::TooMuchMemory { bytes, limit })
     }
 
     /// What to deploy: the policy that it has learned, without exploring.
@@ -258,7 +273,8 @@ impl Learner {
                 }
             };
             if let Some(reading) = reading {
-                let plan = self.read(reading, 0).expect("invariant: its evidence can be read by every rule");
+                let read = tabular.read(reading, 0, Ties::First);
+                let plan = read.expect("invariant: its evidence can be read by every rule").0;
                 let evidence = tabular.evidence.fingerprint();
                 let fill = |out: &mut Vec<Action>| out.extend_from_slice(&plan.policy_hs);
                 return Policy::made(&mut Arc::default(), tabular.plans + 1, evidence, plan.n_states, fill);

@@ -5,10 +5,11 @@ use std::num::Saturating;
 use super::around::Guard;
 use super::belief::{BATCH, Contenders};
 use super::error::{LearnError, LearnResult, MOST_ACTIONS, MOST_CELLS};
+use super::tabular::Tabular;
 use super::view::{Layout, MechanismRows};
-use super::{Causes, Estimate, Knowledge, Learner, Options, States};
+use super::{Causes, Estimate, Knowledge, Learner, Options, Plans, States};
 use crate::kernel::{CauseSpace, Kernel};
-use crate::memory::memory_limit;
+use crate::memory::Held;
 use crate::plan::state_scope;
 
 /// Numbers of bytes: what is too large to be counted stays so.
@@ -30,8 +31,8 @@ impl Learner {
     /// Bytes that a learner takes at most: counts, tables, arrays over states and causes, one plan, its kernel, and what its
     /// options wrap around it. Where mechanisms are learned, their counts, and the kernel that is made anew before every plan.
     ///
-    /// A memory of good interventions for the next search, 16 MB at most, is not counted, nor is what does not grow with states
-    /// and causes: its copy of the world, and a few kilobytes.
+    /// A memory of good interventions for the next search, 16 MB at most, is not part of it: there is one if memory is left.
+    /// Nor is what does not grow with states and causes: its copy of the world, and a few kilobytes.
     pub fn bytes(knowledge: &Knowledge, options: &Options) -> u128 {
         let guard = match options.guard {
             true => match Guard::needs(knowledge, options, CauseSpace::new(knowledge.world()).len()) {
@@ -45,12 +46,37 @@ impl Learner {
     }
 }
 
-/// Whether a learner with what is around it may take the memory that it needs.
-pub(super) fn fits(told: &Knowledge, options: &Options) -> LearnResult<()> {
-    let (bytes, limit) = (Learner::bytes(told, options), memory_limit());
-    if bytes <= u128::from(limit) {
-        return Ok(());
+/// Holds the memory of a learner, without what is around it, if there is enough for both: what is around it holds its own.
+pub(super) fn hold(told: &Knowledge, options: &Options) -> LearnResult<Held> {
+    let bytes = Learner::bytes(told, options);
+    match Held::ask(bytes) {
+        Ok(_all) => Ok(Held::take(self::bytes(told, options).0)),
+        Err(left) => Err(refusal(told, options, bytes, left)),
     }
+}
+
+/// Holds as much again as a learner that counts has: for a reading of its evidence by another rule.
+pub(super) fn hold_reading(tabular: &Tabular) -> LearnResult<Held> {
+    let bytes = bytes(tabular.knowledge(), &tabular.options).0;
+    Held::ask(bytes).map_err(|limit| LearnError::TooMuchMemory { bytes, limit })
+}
+
+/// Whether evidence counted in the way of a learner may take its memory.
+pub(super) fn fits_evidence(told: &Knowledge, options: &Options) -> LearnResult<()> {
+    let blocks = if options.stage_dependent { n(told.horizon()) } else { n(1) };
+    let bytes = (blocks * counts(&factors(told, options))).0;
+    Held::ask(bytes).map(drop).map_err(|limit| refusal(told, options, bytes, limit))
+}
+
+/// Why a learner may not take its memory.
+fn refusal(told: &Knowledge, options: &Options, bytes: u128, limit: u64) -> LearnError {
+    match refused_by_count(told, options) {
+        Err(error) => error,
+        Ok(()) => LearnError::TooMuchMemory { bytes, limit },
+    }
+}
+
+fn refused_by_count(told: &Knowledge, options: &Options) -> LearnResult<()> {
     // Limits that can be told more exactly are told when the tables are laid out, before they are allocated.
     let (world, count) = (told.world(), told.interventions().count());
     let key_causes = CauseSpace::new(world);
@@ -70,40 +96,24 @@ pub(super) fn fits(told: &Knowledge, options: &Options) -> LearnResult<()> {
             return Err(LearnError::TooManyActions { count });
         }
     }
-    Err(LearnError::TooMuchMemory { bytes, limit })
+    Ok(())
 }
 
 /// The same without what is around it.
 fn bytes(knowledge: &Knowledge, options: &Options) -> Bytes {
-    let world = knowledge.world();
     let by_action = options.causes == Causes::Actions;
-    let n_states = n(knowledge.n_states());
-    let count = Saturating(u128::from(knowledge.interventions().count()));
-    let n_causes = if by_action { count } else { n(CauseSpace::new(world).len()) };
+    let (n_states, n_causes) = (n(knowledge.n_states()), n_causes(knowledge, options));
     let blocks = if options.stage_dependent { n(knowledge.horizon()) } else { n(1) };
-    // (rows that are counted, cells of the table, values) of each factor
-    let factors: Vec<(Bytes, Bytes, Bytes)> = match options.states {
-        States::Flat => vec![(n_states * n_causes, n_states * n_causes, n_states)],
-        States::Factored => (0..knowledge.state().len())
-            .map(|i| {
-                let parents = &world.transitions()[i].parents;
-                let sizes = knowledge.state_space().sizes();
-                let rows = product(state_scope(world, parents).iter().map(|&f| sizes[f]));
-                let own = product(world.sizes(parents).into_iter());
-                let counted = if options.causes == Causes::OwnKeys { own } else { rows * n_causes };
-                (counted, rows * n_causes, n(sizes[i]))
-            })
-            .collect(),
-    };
-    // Visits of a row and of its values, and whether it was seen since the last plan.
-    let counts = sum(factors.iter().map(|&(rows, _, values)| rows * (n(4) * (values + n(1)) + n(1))));
+    let factors = factors(knowledge, options);
+    let counts = counts(&factors);
     // A ball of distributions has its centre and how much may be moved, an interval of two has its ends.
     let balls = |values: Bytes| n(usize::from(matches!(options.estimate, Estimate::Sets(_)) && values != n(2)));
     let tables = sum(factors.iter().map(|&(_, cells, values)| n(8) * cells * (values + balls(values))));
-    // Two constants and a variate in single precision, and a flag, for every number that is sampled, in whole batches.
+    // Two constants and a variate in single precision, and a flag, for every number that is sampled, in whole batches; of one in
+    // twenty, which is drawn again, its place.
     let sampled = matches!(options.estimate, Estimate::Posterior { .. });
     let batches = |x: Bytes| Saturating(x.0.checked_next_multiple_of(BATCH as u128).unwrap_or(u128::MAX));
-    let samples = sum(factors.iter().map(|&(rows, _, values)| n(13) * batches(rows * values)));
+    let samples = sum(factors.iter().map(|&(rows, _, values)| n(14) * batches(rows * values)));
     let samples = match sampled {
         // Where only some rows are drawn, whole batches of them may take more than the table that is not needed.
         true if by_action && options.states == States::Flat => {
@@ -126,6 +136,37 @@ fn bytes(knowledge: &Knowledge, options: &Options) -> Bytes {
         + plan
         + interventions(knowledge, options)
         + payments(knowledge, n_states * n_causes, by_action)
+}
+
+fn n_causes(knowledge: &Knowledge, options: &Options) -> Bytes {
+    match options.causes {
+        Causes::Actions => Saturating(u128::from(knowledge.interventions().count())),
+        Causes::Keys | Causes::OwnKeys => n(CauseSpace::new(knowledge.world()).len()),
+    }
+}
+
+/// (rows that are counted, cells of the table, values) of each factor.
+fn factors(knowledge: &Knowledge, options: &Options) -> Vec<(Bytes, Bytes, Bytes)> {
+    let world = knowledge.world();
+    let (n_states, n_causes) = (n(knowledge.n_states()), n_causes(knowledge, options));
+    match options.states {
+        States::Flat => vec![(n_states * n_causes, n_states * n_causes, n_states)],
+        States::Factored => (0..knowledge.state().len())
+            .map(|i| {
+                let parents = &world.transitions()[i].parents;
+                let sizes = knowledge.state_space().sizes();
+                let rows = product(state_scope(world, parents).iter().map(|&f| sizes[f]));
+                let own = product(world.sizes(parents).into_iter());
+                let counted = if options.causes == Causes::OwnKeys { own } else { rows * n_causes };
+                (counted, rows * n_causes, n(sizes[i]))
+            })
+            .collect(),
+    }
+}
+
+/// Visits of a row and of its values, and whether it was seen since the last plan.
+fn counts(factors: &[(Bytes, Bytes, Bytes)]) -> Bytes {
+    sum(factors.iter().map(|&(rows, _, values)| rows * (n(4) * (values + n(1)) + n(1))))
 }
 
 /// The list of interventions, or the kernel that says what they do, with what is counted of unknown mechanisms.

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use self::change::{Change, OPENINGS, Opening};
 use super::options::{Estimate, Options, Schedule};
 use super::{Knowledge, LearnError, Learner, Preset, UnknownPreset};
-use crate::linear::{Beta, LinearEstimate, LinearOptions};
+use crate::linear::{Beta, LinearEstimate, LinearLearner, LinearOptions};
 use crate::world::{World, nearest};
 
 /// A learner with its options, as one line of text.
@@ -206,6 +206,15 @@ impl LearnerSpec {
             Some(options) => Learner::linear(&told, options),
             None => Learner::new(&told, self.options(episodes, seed)),
         }
+    }
+
+    /// Bytes that the learner takes at most, known before it is made: see [`Learner::bytes`].
+    pub fn bytes(&self, world: &World, episodes: u64) -> Result<u128, LearnError> {
+        let told = self.knowledge(world)?;
+        Ok(match self.linear_options(episodes, 0) {
+            Some(options) => LinearLearner::bytes(&told, &options),
+            None => Learner::bytes(&told, &self.options(episodes, 0)),
+        })
     }
 
     /// How it gets from counts to values, in words for tables and figures, such as `paper-plain × 0.002`.

@@ -8,14 +8,15 @@ use rand_chacha::ChaCha8Rng;
 use super::belief::{Belief, Reading, Terms, mean_kernel};
 use super::error::{LearnError, LearnResult, check};
 use super::evidence::{Evidence, EvidenceError};
-use super::memory::fits;
+use super::memory::hold;
 use super::observation::Observation;
 use super::options::{Cap, Estimate, Options, Schedule};
 use super::selector::Selector;
 use super::view::View;
 use super::{Knowledge, Plans};
 use crate::kernel::{Kernel, splitmix64};
-use crate::plan::{Buffers, Chooser, Lookahead, Plan, TIE_TOLERANCE, Ties, backward_induction};
+use crate::memory::Held;
+use crate::plan::{Buffers, Chooser, Lookahead, Plan, Ties, backward_induction, tie_tolerance};
 use crate::world::Action;
 
 /// A learner that counts, without anything around it.
@@ -33,6 +34,8 @@ pub(crate) struct Tabular {
     pub(crate) planned_from: u64,
     /// Whether some row has been seen twice as often as at the last plan.
     pub(crate) doubled: bool,
+    /// Its own memory, and that of good interventions.
+    _held: [Held; 2],
 }
 
 /// Bytes up to which nearly best settings are remembered from plan to plan: what a core's caches hold.
@@ -42,13 +45,19 @@ impl Tabular {
     /// A learner that has seen nothing.
     pub(crate) fn new(told: &Knowledge, options: Options) -> LearnResult<Tabular> {
         check(&options)?;
-        fits(told, &options)?;
+        let held = hold(told, &options)?;
         let view = Arc::new(View::new(told, options.states, options.causes, options.stage_dependent)?);
-        Tabular::with(Evidence::of(&view), options)
+        Tabular::held(Evidence::of(&view), options, held)
     }
 
     /// A learner that begins with what others have seen.
     pub(crate) fn with(evidence: Evidence, options: Options) -> LearnResult<Tabular> {
+        let held = hold(&evidence.view.told, &options)?;
+        Tabular::held(evidence, options, held)
+    }
+
+    /// A learner whose memory was found to be there.
+    fn held(evidence: Evidence, options: Options, held: Held) -> LearnResult<Tabular> {
         let reading = reading(&options)?;
         let view = evidence.view.clone();
         let (layout, world) = (&view.layout, view.told.world());
@@ -60,21 +69,24 @@ impl Tabular {
             // Made anew before every plan; here to find out whether it can be made.
             (None, Some(rows)) => Selector::Kernel(Box::new(mean_kernel(&evidence, rows)?)),
         };
-        let tolerance = tolerance(&terms, horizon);
+        let tolerance = tie_tolerance(horizon, terms.range, view.told.reward_range());
         let belief = Belief::new(&evidence, reading, terms);
         let mut plan = Plan::new(horizon, n_states);
         if options.schedule == Schedule::Visited {
             let caps = belief.caps().iter().flat_map(|&cap| std::iter::repeat_n(cap, n_states));
             plan.value_hs.iter_mut().zip(caps).for_each(|(v, cap)| *v = cap);
         }
-        // What is learned about P(c | s, a) changes from plan to plan; then there is nothing to hold on to.
-        let anchors = match &selector {
-            Selector::Kernel(kernel)
-                if view.mechanisms.is_none() && (1..=MOST_MEMORY).contains(&kernel.anchor_bytes(horizon)) =>
-            {
-                kernel.anchors(horizon)
-            }
-            Selector::Kernel(_) | Selector::Listed(_) => Vec::new(),
+        // What is learned about P(c | s, a) changes from plan to plan; then there is nothing to hold on to. A memory only saves
+        // time, so there is none where memory is scarce.
+        let (anchors, remembered) = match &selector {
+            Selector::Kernel(kernel) if view.mechanisms.is_none() => match kernel.anchor_bytes(horizon) {
+                bytes @ 1..=MOST_MEMORY => match Held::ask(bytes as u128) {
+                    Ok(held) => (kernel.anchors(horizon), held),
+                    Err(_) => (Vec::new(), Held::default()),
+                },
+                _ => (Vec::new(), Held::default()),
+            },
+            Selector::Kernel(_) | Selector::Listed(_) => (Vec::new(), Held::default()),
         };
         let buffers = Buffers { anchors, ..Buffers::default() };
         Ok(Tabular {
@@ -88,6 +100,7 @@ impl Tabular {
             plans: 0,
             planned_from: 0,
             doubled: true,
+            _held: [held, remembered],
         })
     }
 
@@ -134,6 +147,8 @@ impl Tabular {
     }
 
     /// The plan of the evidence read by another rule, the belief behind it, and how interventions were picked.
+    ///
+    /// It takes no more memory than the learner has; the caller asks for it, or has asked.
     pub(crate) fn read(&self, reading: Reading, seed: u64, ties: Ties) -> LearnResult<(Plan, Belief, Selector)> {
         let mut terms = terms(self.view(), &self.options);
         terms.monotone = false;
@@ -275,10 +290,6 @@ fn terms(view: &View, options: &Options) -> Terms {
     };
     // Wider than ties, by more than what rounding may add where rewards are large and differ little.
     let largest = terms.caps.iter().fold(0.0, |most: f64, cap| most.max(cap.abs()));
-    terms.margin = 2.0 * tolerance(&terms, horizon) + 1e-14 * largest;
+    terms.margin = 2.0 * tie_tolerance(horizon, terms.range, view.told.reward_range()) + 1e-14 * largest;
     terms
-}
-
-fn tolerance(terms: &Terms, horizon: usize) -> f64 {
-    TIE_TOLERANCE * horizon as f64 * terms.range.max(f64::MIN_POSITIVE)
 }

@@ -9,7 +9,7 @@ use super::evidence::{Met, MetStep};
 /// Between refreshes a rank-one update adds a relative rounding error of a few 1e-16, and a width is also recomputed once
 /// it has lost three digits, so values stay within about 1e-12 of an exact computation: `tests/linear_exact.rs` holds
 /// them to 1e-9 and prints what it finds.
-const REFRESH_EVERY: usize = 512;
+pub(super) const REFRESH_EVERY: usize = 512;
 
 /// A width is recomputed when it has fallen below this share of what it was when last computed: subtracting from it
 /// has then cost three digits.

@@ -8,6 +8,7 @@ use super::basis::Basis;
 use super::error::FeatureError;
 use super::{MOST_BYTES, fit};
 use crate::kernel::CauseSpace;
+use crate::memory::Held;
 use crate::world::{FeatureMap, World};
 
 /// Rounding that a length of 1 may be off by.
@@ -178,7 +179,11 @@ fn fits(world: &World, dimension: Option<u128>) -> Result<usize, FeatureError> {
     let bytes = dimension.and_then(|d| d.checked_mul(cells)?.checked_mul(8));
     match (dimension, bytes) {
         (Some(0), _) => Err(FeatureError::Empty),
-        (Some(d), Some(bytes)) if bytes <= MOST_BYTES => Ok(d as usize),
+        // Twice while they are made.
+        (Some(d), Some(bytes)) if bytes <= MOST_BYTES => match Held::ask(2 * bytes) {
+            Ok(_) => Ok(d as usize),
+            Err(left) => Err(FeatureError::TooLarge { dimension, cells, bytes: Some(2 * bytes), limit: left.into() }),
+        },
         _ => Err(FeatureError::TooLarge { dimension, cells, bytes, limit: MOST_BYTES }),
     }
 }

@@ -4,17 +4,19 @@ use nalgebra::DMatrix;
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
+use super::design::REFRESH_EVERY;
 use super::error::LinearError;
 use super::evidence::MetStep;
 use super::features::Features;
 use super::model::{LinearModel, Sizes};
+use super::options::LinearEstimate;
 use super::options::{Beta, FeatureChoice, LinearOptions, Regression, Rewards, Switching};
-use super::{MOST_BYTES, options::LinearEstimate};
 use crate::kernel::{CauseSpace, Kernel, splitmix64};
 use crate::learn::{
     ActionList, Agent, Cap, EvidenceError, Knowledge, MISSING, MOST_ACTIONS, Observation, Plans, Selector,
 };
-use crate::plan::{Buffers, Plan, TIE_TOLERANCE, Ties, backward_induction, rewards_by_cause};
+use crate::memory::Held;
+use crate::plan::{Buffers, Plan, Ties, backward_induction, rewards_by_cause, tie_tolerance};
 use crate::world::{Action, FeatureMap};
 
 /// A linear learner: options, what it was told, its regressions, and its present plan.
@@ -68,19 +70,13 @@ pub struct LinearLearner {
     pub(super) planned_from: u64,
     /// Whether to plan before the next episode.
     pub(super) due: bool,
+    _held: Held,
 }
 
 impl LinearLearner {
     /// A learner that has seen nothing, with the features that its options choose.
     pub fn new(knowledge: &Knowledge, options: LinearOptions) -> Result<LinearLearner, LinearError> {
-        let map = match options.features {
-            FeatureChoice::World => None,
-            FeatureChoice::OneHot => Some(FeatureMap::one_hot(knowledge.world())),
-            FeatureChoice::Factors => Some(FeatureMap::factors(knowledge.world())),
-            FeatureChoice::Polynomial { degree } => Some(FeatureMap::polynomial(knowledge.world(), degree)),
-            FeatureChoice::Radial { centres, width } => Some(FeatureMap::radial(knowledge.world(), centres, width)),
-        };
-        let features = match map {
+        let features = match feature_map(knowledge, &options) {
             None => Features::of(knowledge.world())?,
             Some(map) => Features::new(knowledge.world(), &map)?,
         };
@@ -94,21 +90,25 @@ impl LinearLearner {
         options: LinearOptions,
     ) -> Result<LinearLearner, LinearError> {
         check(&options)?;
-        let kernel = Kernel::new(knowledge.world())?;
-        let (n_states, n_keys) = (knowledge.n_states(), kernel.n_causes());
+        let (n_states, n_keys) = (knowledge.n_states(), CauseSpace::new(knowledge.world()).len());
         if features.n_cells() != n_states * n_keys {
             return Err(LinearError::OtherWorld { found: features.n_cells(), expected: n_states * n_keys });
         }
+        let (count, most) = (knowledge.interventions().count(), MOST_ACTIONS);
+        let n_causes = match options.regression {
+            Regression::Causes => n_keys,
+            Regression::Interventions if count > most => return Err(LinearError::TooManyActions { count, most }),
+            Regression::Interventions => count as usize,
+        };
+        let held = hold(knowledge, features.dimension(), n_states * n_causes, &options)?;
+        let kernel = Kernel::new(knowledge.world())?;
         let list = match options.regression {
             Regression::Causes => None,
             Regression::Interventions => {
-                let count = knowledge.interventions().count();
-                let list = ActionList::new(knowledge.world(), MOST_ACTIONS);
-                Some(list.ok_or(LinearError::TooManyActions { count, most: MOST_ACTIONS })?)
+                let list = ActionList::new(knowledge.world(), most);
+                Some(list.ok_or(LinearError::TooManyActions { count, most })?)
             }
         };
-        let n_causes = list.as_ref().map_or(n_keys, |l| l.actions.len());
-        fits(features.dimension(), n_states, n_states * n_causes, knowledge.horizon(), &options)?;
 
         let all: Vec<usize> = (0..knowledge.rewards().len()).collect();
         let (regressed, told) = match options.rewards {
@@ -142,7 +142,7 @@ impl LinearLearner {
             [lo + ahead * (lo - cost[1]), hi + ahead * (hi - cost[0])]
         });
         let sizes = Sizes { horizon, range, regressed: own };
-        let tolerance = TIE_TOLERANCE * horizon as f64 * range.max(f64::MIN_POSITIVE);
+        let tolerance = tie_tolerance(horizon, range, [lo, hi]);
         let rng = ChaCha8Rng::seed_from_u64(0);
         Ok(LinearLearner {
             knowledge: knowledge.clone(),
@@ -161,7 +161,25 @@ impl LinearLearner {
             plans: 0,
             planned_from: 0,
             due: true,
+            _held: held,
         })
+    }
+
+    /// Bytes that the learner takes at most, with the features that its options choose; known before anything is allocated.
+    pub fn bytes(knowledge: &Knowledge, options: &LinearOptions) -> u128 {
+        let map = feature_map(knowledge, options);
+        match map.as_ref().or(knowledge.world().features()) {
+            Some(map) => bytes(knowledge, map.dimension(knowledge.world()).unwrap_or(u128::MAX), options),
+            None => {
+                let one_hot = FeatureMap::one_hot(knowledge.world());
+                bytes(knowledge, one_hot.dimension(knowledge.world()).unwrap_or(u128::MAX), options)
+            }
+        }
+    }
+
+    /// The same of this learner.
+    pub(crate) fn bytes_taken(&self) -> u128 {
+        bytes(&self.knowledge, self.features.dimension() as u128, self.options())
     }
 
     /// Its options.
@@ -351,6 +369,17 @@ impl Agent for LinearLearner {
     }
 }
 
+/// The features that the options choose; `None` for those of the world.
+fn feature_map(knowledge: &Knowledge, options: &LinearOptions) -> Option<FeatureMap> {
+    match options.features {
+        FeatureChoice::World => None,
+        FeatureChoice::OneHot => Some(FeatureMap::one_hot(knowledge.world())),
+        FeatureChoice::Factors => Some(FeatureMap::factors(knowledge.world())),
+        FeatureChoice::Polynomial { degree } => Some(FeatureMap::polynomial(knowledge.world(), degree)),
+        FeatureChoice::Radial { centres, width } => Some(FeatureMap::radial(knowledge.world(), centres, width)),
+    }
+}
+
 /// ψ(s, a) = Σ_z P(z | s, a) φ(s, z), one column for each state and intervention.
 fn by_intervention(features: &Features, kernel: &Kernel, list: &ActionList) -> DMatrix<f64> {
     let (n_states, n_causes) = (kernel.n_states(), kernel.n_causes());
@@ -370,15 +399,51 @@ fn by_intervention(features: &Features, kernel: &Kernel, list: &ActionList) -> D
     psi
 }
 
-fn fits(d: usize, n_states: usize, cells: usize, horizon: usize, options: &LinearOptions) -> Result<(), LinearError> {
+/// Bytes that a linear learner takes at most: features, columns, designs, arrays over states and causes, one plan, its kernel.
+fn bytes(knowledge: &Knowledge, d: u128, options: &LinearOptions) -> u128 {
+    let (world, states) = (knowledge.world(), knowledge.n_states() as u128);
+    let keys = states.saturating_mul(CauseSpace::new(world).len() as u128);
+    let count = u128::from(knowledge.interventions().count());
+    let (all, list) = match options.regression {
+        Regression::Causes => (keys, 0),
+        // The list of interventions, with a flag for each state where some are forbidden, and ψ beside φ.
+        Regression::Interventions => (states.saturating_mul(count), count.saturating_mul(16 + states)),
+    };
+    let horizon = knowledge.horizon() as u128;
     let designs = if options.stage_dependent { horizon } else { 1 };
-    let [wide, states, all] = [d, n_states, cells].map(|n| n as u128);
-    // Features as given and as regressed on; for each design Λ, its factor and a copy while it is refreshed, M, and widths.
-    let bytes = 8 * (2 * all * wide + designs as u128 * (3 * wide * wide + wide * states + 3 * all));
-    if bytes > MOST_BYTES {
-        return Err(LinearError::TooLarge { dimension: d, designs, cells, bytes, limit: MOST_BYTES });
-    }
-    Ok(())
+    // Λ, its factor and a copy while it is refreshed, M, widths as they are and as computed, products with all features.
+    let square = d.saturating_mul(d).saturating_mul(3);
+    let design = square.saturating_add(d.saturating_mul(states)).saturating_add(all.saturating_mul(3));
+    // Steps since the last refresh, in a list that grows by doubling.
+    let recent = 2 * d.max(REFRESH_EVERY as u128) * size_of::<MetStep>() as u128;
+    // Steps met, by pair, and by pair and next state: not more than were played. Maps are half empty.
+    let steps = u128::from(options.episodes).saturating_mul(horizon);
+    let met =
+        steps.min(all).saturating_mul(80).saturating_add(steps.min(all.saturating_mul(states)).saturating_mul(40));
+    // Features as given (twice while they are made) and as regressed on.
+    let features = keys.saturating_mul(2).saturating_add(all).saturating_mul(d);
+    // Rewards for causes and for columns, means, q, losses; values, policy and what is followed.
+    let arrays = keys.saturating_add(all.saturating_mul(4)).saturating_add((horizon + 1).saturating_mul(states) * 4);
+    let numbers = features.saturating_add(designs.saturating_mul(design)).saturating_add(arrays);
+    numbers
+        .saturating_mul(8)
+        .saturating_add(designs.saturating_mul(recent))
+        .saturating_add(met)
+        .saturating_add(list)
+        .saturating_add(Kernel::bytes(world))
+}
+
+/// Holds the memory of a learner, if there is enough.
+fn hold(knowledge: &Knowledge, d: usize, cells: usize, options: &LinearOptions) -> Result<Held, LinearError> {
+    let bytes = bytes(knowledge, d as u128, options);
+    let designs = if options.stage_dependent { knowledge.horizon() } else { 1 };
+    Held::ask(bytes).map_err(|left| LinearError::TooLarge {
+        dimension: d,
+        designs,
+        cells,
+        bytes,
+        limit: u128::from(left),
+    })
 }
 
 /// The least λ: below it Λ⁻¹ of what was never seen has no digits left.

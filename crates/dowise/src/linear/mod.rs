@@ -26,5 +26,5 @@ pub(crate) use preset::LINEAR;
 pub use preset::{LinearPreset, UnknownLinearPreset};
 pub(crate) use save::SavedLinear;
 
-/// Bytes that features and designs of one learner may take.
+/// Bytes that the features of one learner may take, however much memory there is.
 pub(crate) const MOST_BYTES: u128 = 4 << 30;

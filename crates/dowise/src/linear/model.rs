@@ -113,7 +113,11 @@ impl Lookahead for LinearModel {
         let [lo, hi] = self.clip[stage];
         q.clear();
         let parts = self.mean.iter().zip(&self.reward).zip(design.squares());
-        q.extend(parts.map(|((mean, reward), square)| (reward + mean + width * square.sqrt()).clamp(lo, hi)));
+        q.extend(parts.map(|((mean, reward), square)| {
+            let q = reward + mean + width * square.sqrt();
+            // Where widths or samples are beyond all numbers nothing is known, and the best is hoped for.
+            if q.is_nan() { hi } else { q.clamp(lo, hi) }
+        }));
     }
 
     fn cap(&self, stage: usize) -> f64 {

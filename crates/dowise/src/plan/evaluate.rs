@@ -8,7 +8,7 @@ use super::{PARALLEL_STATES, Planner};
 use crate::world::Action;
 
 /// Interventions whose parts are remembered; a policy rarely has more that differ.
-const MOST_REMEMBERED: usize = 1 << 16;
+pub(super) const MOST_REMEMBERED: usize = 1 << 16;
 
 /// Evaluates one policy after another, keeping its buffers.
 #[derive(Clone, Debug)]

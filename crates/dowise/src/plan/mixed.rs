@@ -1,6 +1,7 @@
 //! Exact values of policies that draw their interventions at random.
 
 use super::{PlanError, Planner};
+use crate::memory::Held;
 
 /// How far probabilities of a row may sum to something else than 1.
 const ROUNDING: f64 = 1e-6;
@@ -19,6 +20,15 @@ impl Planner {
         if policy.len() != stages.saturating_mul(block) {
             return Err(PlanError::PolicySize { found: policy.len(), expected: block });
         }
+        let bytes = (stages as u128 * n as u128)
+            .saturating_mul(8 * (n_causes as u128 + 1))
+            .saturating_add(self.own_judge_bytes());
+        let _held = Held::ask(bytes).map_err(|left| PlanError::TooLarge {
+            bytes,
+            n_states: n,
+            n_causes,
+            limit: u128::from(left),
+        })?;
         // What the policy sets off, and what it pays for that: one row for each stage and state.
         let mut mixture = vec![0.0; stages * n * n_causes];
         let mut cost = vec![0.0; stages * n];

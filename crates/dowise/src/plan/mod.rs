@@ -23,6 +23,18 @@ use crate::world::Action;
 /// are of very different size: exact plans then settle ties in each state by what rounding can have made there.
 pub const TIE_TOLERANCE: f64 = 1e-9;
 
+/// Times the range of rewards, what the range of rewards and costs together may be, to set the scale of a learner's ties.
+const MOST_COSTS: f64 = 1e3;
+
+/// How far two interventions may differ that a learner takes for equally good.
+///
+/// `range` is that of a step, costs included, `rewards` that of the rewards alone. A prohibitive cost is no scale for what else
+/// is at stake: with it every intervention without that cost would be as good as any other, and nothing would be learned.
+pub(crate) fn tie_tolerance(horizon: usize, range: f64, [lo, hi]: [f64; 2]) -> f64 {
+    let scale = if hi > lo { range.min(MOST_COSTS * (hi - lo)) } else { range };
+    TIE_TOLERANCE * horizon as f64 * scale.max(f64::MIN_POSITIVE)
+}
+
 /// Values one stage ahead become a value for every state and cause.
 pub(crate) trait Lookahead: Sync {
     /// Fills `q[state][cause]` for a stage (from 0) from the values of the next stage.

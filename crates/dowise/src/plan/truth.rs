@@ -5,10 +5,11 @@ use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::careful::{self, Decoded};
+use super::evaluate;
 use super::{Buffers, Contraction, Evaluator, Lookahead, Mean, Plan, TIE_TOLERANCE, Ties, backward_induction};
 use crate::Space;
 use crate::kernel::{CauseSpace, Kernel, KernelError};
-use crate::memory::memory_limit;
+use crate::memory::Held;
 use crate::world::{Action, Start, VarId, World};
 
 /// Why a world cannot be planned in.
@@ -110,6 +111,10 @@ pub struct Planner {
     spread: f64,
     start: Start,
     state_space: Space,
+    /// Bytes that a judge of policies takes besides.
+    judge_bytes: u128,
+    /// What [`Planner::bytes`] says, for as long as it is there.
+    _held: Held,
 }
 
 impl Planner {
@@ -126,12 +131,8 @@ impl Planner {
         if !unknown.is_empty() {
             return Err(PlanError::Unknown { what: "the reward", names: unknown });
         }
-        let (n_states, n_causes) = (world.n_states(), CauseSpace::new(world).len());
-        let bytes = Planner::bytes(world);
-        let limit = u128::from(memory_limit());
-        if bytes > limit {
-            return Err(PlanError::TooLarge { bytes, n_states, n_causes, limit });
-        }
+        let n_causes = CauseSpace::new(world).len();
+        let held = Planner::ask(world, Planner::bytes(world))?;
         let kernel = Kernel::new(world)?;
         let (contraction, scopes) = contraction(world, n_causes);
         let factors = world
@@ -167,10 +168,23 @@ impl Planner {
             spread: (hi - cost[0]) - (lo - cost[1]),
             start: world.start().clone(),
             state_space: world.state_space().clone(),
+            judge_bytes: Planner::judge_bytes(world),
+            _held: held,
         })
     }
 
-    /// Bytes that planning in a world takes at most, known before anything is computed: kernel, tables by cause, one plan.
+    /// Holds memory, or says that a plan would not fit.
+    pub(crate) fn ask(world: &World, bytes: u128) -> Result<Held, PlanError> {
+        Held::ask(bytes).map_err(|left| PlanError::TooLarge {
+            bytes,
+            n_states: world.n_states(),
+            n_causes: CauseSpace::new(world).len(),
+            limit: u128::from(left),
+        })
+    }
+
+    /// Bytes that planning in a world takes at most, known before anything is computed: kernel, tables by cause, one plan, and
+    /// what is held while it is made or its policy evaluated.
     pub fn bytes(world: &World) -> u128 {
         let (n_states, n_causes) = (world.n_states() as u128, CauseSpace::new(world).len() as u128);
         let (contraction, scopes) = contraction(world, n_causes as usize);
@@ -180,13 +194,29 @@ impl Planner {
                 rows.saturating_mul(n_causes).saturating_mul(world.variable(m.children[0]).size() as u128),
             )
         });
-        // Rewards and q, two intermediate arrays, tables; values and policy for every stage.
-        let numbers = (2 * n_states)
-            .saturating_mul(n_causes)
-            .saturating_add(2 * contraction.largest() as u128)
-            .saturating_add(tables)
-            .saturating_add((2 * (world.horizon() as u128 + 1)).saturating_mul(n_states));
-        numbers.saturating_mul(8).saturating_add(Kernel::bytes(world))
+        let cells = n_states.saturating_mul(n_causes);
+        let entries = (world.horizon() as u128 + 1).saturating_mul(n_states);
+        // While a plan is made: q and two intermediate arrays, and a size and a flag for every state.
+        let making =
+            cells.saturating_add(2 * contraction.largest() as u128).saturating_mul(8).saturating_add(9 * n_states);
+        // While it is evaluated: a second array of values, and the interventions that were found to be allowed.
+        let differ = entries.min(u128::from(world.interventions().count()));
+        let evaluating =
+            evaluation_bytes(world, differ).saturating_add(entries.saturating_mul(8)).saturating_add(32 * differ);
+        // Rewards and tables; values and policy for every stage.
+        let kept = cells.saturating_add(tables).saturating_add(entries.saturating_mul(2)).saturating_mul(8);
+        kept.saturating_add(making.max(evaluating)).saturating_add(Kernel::bytes(world))
+    }
+
+    /// Bytes that evaluating policies one after the other takes at most, besides the planner.
+    pub(crate) fn judge_bytes(world: &World) -> u128 {
+        let most = (world.n_states() + evaluate::MOST_REMEMBERED) as u128;
+        evaluation_bytes(world, most.min(u128::from(world.interventions().count())))
+    }
+
+    /// Bytes that a judge of policies takes besides.
+    pub(crate) fn own_judge_bytes(&self) -> u128 {
+        self.judge_bytes
     }
 
     /// The kernel P(c | s, do(a)).
@@ -306,6 +336,17 @@ impl Planner {
     pub fn state_space(&self) -> &Space {
         &self.state_space
     }
+}
+
+/// Bytes of an evaluation in which this many different interventions are met with.
+fn evaluation_bytes(world: &World, interventions: u128) -> u128 {
+    let (n_states, horizon) = (world.n_states() as u128, world.horizon() as u128);
+    let (contraction, _) = contraction(world, CauseSpace::new(world).len());
+    // Two arrays over states and causes, the values, the policy judged last, and what each state does.
+    let arrays = (16 * contraction.largest() as u128).saturating_add(n_states.saturating_mul(16 * horizon + 12));
+    // A hash map and two lists that grow by doubling; an intervention has a part for every group.
+    let parts = 12 * crate::kernel::groups::groups(world).len() as u128;
+    arrays.saturating_add(interventions.saturating_mul(88 + parts))
 }
 
 struct TrueLookahead<'a> {

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Outcome, Simulator};
 use crate::learn::Agent;
+use crate::memory::Held;
 use crate::plan::{Evaluator, Planner};
 use crate::world::Action;
 
@@ -49,6 +50,7 @@ pub struct Run<'a> {
     steps: ChaCha8Rng,
     outcome: Outcome,
     episode: u64,
+    _held: Held,
 }
 
 impl<'a> Run<'a> {
@@ -64,6 +66,7 @@ impl<'a> Run<'a> {
             steps,
             outcome: Outcome::default(),
             episode: 0,
+            _held: Held::take(planner.own_judge_bytes()),
         }
     }
 

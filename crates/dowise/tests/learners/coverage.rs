@@ -112,6 +112,19 @@ fn balls_miss_no_more_often_than_promised() {
     assert!(narrowed > promised, "a quarter of the radius misses no more ({narrowed}): this test would see nothing");
 }
 
+/// The number nearest to an end, from a number inside on, that is still inside.
+fn farthest(mut inside: f64, end: f64, is_inside: impl Fn(f64) -> bool) -> f64 {
+    if is_inside(end) {
+        return end;
+    }
+    let mut outside = end;
+    for _ in 0..200 {
+        let middle = 0.5 * (inside + outside);
+        if is_inside(middle) { inside = middle } else { outside = middle }
+    }
+    inside
+}
+
 #[test]
 fn ends_of_intervals_and_corners_of_balls_are_those_of_brute_force() {
     for (pays, n) in
@@ -130,9 +143,10 @@ fn ends_of_intervals_and_corners_of_balls_are_those_of_brute_force() {
                         at(kl_end(p[1], log / f64::from(n), 0.0)).max(at(kl_end(p[1], log / f64::from(n), 1.0)))
                     }
                     (2, Sets::L1) => {
-                        let e = (log / (2.0 * f64::from(n))).sqrt();
-                        let gain = if pays[1] > pays[0] { p[1] + e } else { p[0] + e };
-                        gain.min(1.0)
+                        // Every distribution of two values that Hoeffding's bound does not rule out.
+                        let kept = |q: f64| (-2.0 * f64::from(n) * (q - p[1]) * (q - p[1])).exp() >= (-log).exp();
+                        let at = |q: f64| (1.0 - q) * pays[0] + q * pays[1];
+                        [0.0, 1.0].map(|end| at(farthest(p[1], end, kept))).into_iter().fold(f64::MIN, f64::max)
                     }
                     _ => {
                         let eps = (2.0 * (log + (values as f64 - 1.0) * 2f64.ln()) / f64::from(n)).sqrt();

@@ -14,6 +14,7 @@ mod guard;
 mod invariants;
 mod optimism;
 mod parts;
+mod prohibitive;
 mod save;
 mod stability;
 mod unknown;

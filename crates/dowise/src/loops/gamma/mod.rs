@@ -37,6 +37,9 @@ struct Shapes {
     raised: [bool; BATCH],
 }
 
+/// Candidates in doubt that are settled together.
+const MOST_DOUBTFUL: usize = 16 * BATCH;
+
 /// A variate that a cheap test did not accept at once.
 #[derive(Clone, Copy, Debug, Default)]
 struct Candidate {
@@ -85,6 +88,10 @@ impl Gammas {
             candidates(&self.shapes[b], self.power, random, &mut self.variates[b], |i, d, y, q| {
                 self.doubtful.push(Candidate { cell: first + i as u32, d, y, q });
             });
+            // Before they take more memory than what is drawn; when they are settled changes no variate.
+            if self.doubtful.len() >= MOST_DOUBTFUL {
+                self.settle();
+            }
         }
         self.settle();
         // Those that were not accepted, again in batches, until none is left.

@@ -61,11 +61,11 @@ impl Contenders {
         n_states >= MANY.0 && n_actions >= MANY.1
     }
 
-    /// Bytes for one block: two constants, a flag and a variate for every cell, whole batches; a scale, a reward and two places
+    /// Bytes for one block: two constants, a flag, a variate and a share of what is drawn again for every cell, whole batches; a scale, a reward and two places
     /// for every row.
     pub(crate) fn bytes(n_states: u128, n_actions: u128) -> u128 {
         let rows = n_states * n_actions.next_multiple_of(CHUNK as u128);
-        rows * (13 * n_states.next_multiple_of(VALUES as u128) + 24)
+        rows * (14 * n_states.next_multiple_of(VALUES as u128) + 24)
     }
 
     /// Rows with this prior weight in all, nothing seen yet. `net` has each intervention's reward less its cost, −∞ where it

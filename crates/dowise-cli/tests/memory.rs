@@ -1,0 +1,62 @@
+//! What does not fit under a limit of the process is refused with a message, not aborted.
+#![cfg(target_os = "linux")]
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+/// The program with at most three gigabytes of address space.
+fn limited(at: &Path, arguments: &str) -> Output {
+    let script = format!("ulimit -v 3000000; exec {} --quiet {arguments}", env!("CARGO_BIN_EXE_dowise"));
+    Command::new("sh").current_dir(at).args(["-c", &script]).output().unwrap()
+}
+
+/// A directory of its own for one test.
+fn place(name: &str) -> PathBuf {
+    let place = std::env::temp_dir().join(format!("dowise-memory-{name}-{}", std::process::id()));
+    let _ = std::fs::remove_dir_all(&place);
+    std::fs::create_dir_all(&place).unwrap();
+    place
+}
+
+#[test]
+fn what_needs_more_than_a_limit_of_the_process_is_refused() {
+    let at = place("refused");
+    for fits in ["new campaign -o campaign.toml", "check campaign.toml", "plan campaign.toml"] {
+        let output = limited(&at, fits);
+        assert!(output.status.success(), "{fits}: {}", String::from_utf8_lossy(&output.stderr));
+    }
+    for learner in ["ucbvi", "psrl", "graph-psrl:guard=true", "psrl:stage-dependent=true", "lsvi-ucb"] {
+        for command in [
+            format!("learn campaign.toml --episodes 3 --learner {learner}"),
+            format!("compare campaign.toml --episodes 3 --repetitions 2 --threads 2 --out out --learners {learner}"),
+        ] {
+            let output = limited(&at, &command);
+            let said = String::from_utf8_lossy(&output.stderr);
+            assert_eq!(output.status.code(), Some(2), "{command}: {said}");
+            assert!(said.starts_with(&format!("error: {learner} on campaign.toml: ")), "{command}: {said}");
+            assert!(said.contains("bytes"), "{command}: {said}");
+        }
+    }
+    std::fs::remove_dir_all(&at).unwrap();
+}
+
+#[test]
+fn a_run_does_not_write_over_its_world_or_its_own_files() {
+    let at = place("apart");
+    let run = |arguments: &str| limited(&at, arguments);
+    assert!(run("new river-swim -o river.toml").status.success());
+    let world = std::fs::read(at.join("river.toml")).unwrap();
+    for (arguments, says) in [
+        ("learn river.toml --episodes 2 --save ./river.toml", "--save ./river.toml: this is the world itself"),
+        ("learn river.toml --episodes 2 --policy river.toml", "--policy river.toml: this is the world itself"),
+        ("learn river.toml --episodes 2 --save a.json --policy ./a.json", "--save and --policy both name a.json"),
+    ] {
+        let output = run(arguments);
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.code() == Some(2) && said.contains(says), "{arguments}: {said}");
+    }
+    assert_eq!(std::fs::read(at.join("river.toml")).unwrap(), world);
+    assert!(run("learn river.toml --episodes 2 --save a.json --policy b.json").status.success());
+    assert!(run("learn river.toml --episodes 4 --resume a.json --save a.json").status.success());
+    std::fs::remove_dir_all(&at).unwrap();
+}

@@ -1,0 +1,52 @@
+//! One prohibitive cost does not keep a learner from telling the other interventions apart.
+
+use dowise::learn::LearnerSpec;
+use dowise::{Arena, World};
+
+/// `good` reaches the state that pays, `idle` does not, and nobody sets `never`.
+fn arena(cost: f64, pays: f64) -> Arena {
+    let text = format!(
+        r#"
+dowise = 1
+horizon = 4
+[state.s]
+values = 3
+scope = ["s", "z"]
+next = {{ rows = [{{ when = {{ z = "on" }}, shift = {{ "+1" = 1 }} }}, {{ shift = {{ "-1" = 0.5, "0" = 0.5 }} }}] }}
+[lever.a]
+values = ["idle", "good", "never"]
+p = [1, 0, 0]
+cost = {{ never = {cost} }}
+[key.z]
+values = ["off", "on"]
+parents = ["a"]
+noisy_or = {{ effects = {{ a = {{ good = 0.9, never = 0.95 }} }} }}
+[reward.r]
+scope = ["s"]
+value = [0.0, 0.0, {pays}]
+[interventions]
+set = [{{}}, {{ a = "idle" }}, {{ a = "good" }}, {{ a = "never" }}]
+"#
+    );
+    Arena::new(&World::from_toml(&text, "prohibitive.toml").unwrap_or_else(|e| panic!("{e}"))).unwrap()
+}
+
+/// Regret of the last fifty of two hundred episodes.
+fn late_regret(arena: &Arena, learner: &str) -> f64 {
+    let spec: LearnerSpec = learner.parse().unwrap();
+    let mut learner = spec.learner(arena.world(), 200, 1).unwrap();
+    let mut run = arena.run(1);
+    (0..200).map(|_| run.episode(&mut learner).regret).skip(150).sum()
+}
+
+#[test]
+fn learners_still_tell_the_other_interventions_apart() {
+    for learner in ["graph-psrl", "graph-ucbvi", "cf-ucbvi", "c-psrl", "psrl", "greedy"] {
+        for pays in [1.0, 0.001] {
+            let arena = arena(1e9, pays);
+            let regret = late_regret(&arena, learner);
+            // Interventions at random that leave `never` alone lose more than a quarter of the best value in every episode.
+            assert!(regret < 0.1 * 50.0 * arena.optimal(), "{learner}, {pays}: {regret} of {}", 50.0 * arena.optimal());
+        }
+    }
+}
