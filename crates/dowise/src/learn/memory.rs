@@ -6,7 +6,7 @@ use super::around::Guard;
 use super::belief::{BATCH, Contenders};
 use super::error::{LearnError, LearnResult, MOST_ACTIONS, MOST_CELLS};
 use super::view::{Layout, MechanismRows};
-use super::{Causes, Estimate, Knowledge, Learner, Options, States};
+use super::{Causes, Estimate, Knowledge, Learner, Options, Sets, States};
 use crate::kernel::{CauseSpace, Kernel};
 use crate::memory::memory_limit;
 use crate::plan::state_scope;
@@ -97,9 +97,18 @@ fn bytes(knowledge: &Knowledge, options: &Options) -> Bytes {
     };
     // Visits of a row and of its values, and whether it was seen since the last plan.
     let counts = sum(factors.iter().map(|&(rows, _, values)| rows * (n(4) * (values + n(1)) + n(1))));
-    // A ball of distributions has its centre and how much may be moved, an interval of two has its ends.
-    let balls = |values: Bytes| n(usize::from(matches!(options.estimate, Estimate::Sets(_)) && values != n(2)));
-    let tables = sum(factors.iter().map(|&(_, cells, values)| n(8) * cells * (values + balls(values))));
+    let table = |i: usize, &(rows, cells, values): &(Bytes, Bytes, Bytes)| match options.estimate {
+        // A Kullback–Leibler ball has the values seen with their frequencies, how many, and two numbers for its radius, for each row
+        // that is counted; every cell has its row. What is known has a row for each cell.
+        Estimate::Sets(Sets::Mixture) if values != n(2) => {
+            let known = options.states == States::Factored && world.transitions()[i].table.is_some();
+            (if known { cells } else { rows }) * (n(12) * values + n(20)) + n(4) * cells
+        }
+        // An L1 ball has its centre and how much may be moved, an interval of two has its ends.
+        Estimate::Sets(_) if values != n(2) => n(8) * cells * (values + n(1)),
+        _ => n(8) * cells * values,
+    };
+    let tables = sum(factors.iter().enumerate().map(|(i, factor)| table(i, factor)));
     // Two constants and a variate in single precision, and a flag, for every number that is sampled, in whole batches.
     let sampled = matches!(options.estimate, Estimate::Posterior { .. });
     let batches = |x: Bytes| Saturating(x.0.checked_next_multiple_of(BATCH as u128).unwrap_or(u128::MAX));

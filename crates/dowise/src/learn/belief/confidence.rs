@@ -131,3 +131,116 @@ fn kl_upper(p: f64, bound: f64) -> f64 {
     }
     q.clamp(p, 1.0)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rand::{Rng, RngExt, SeedableRng};
+    use rand_chacha::ChaCha8Rng;
+
+    const DELTA: f64 = 0.2;
+    const STEPS: u32 = 2000;
+    const SEQUENCES: u64 = 150;
+
+    fn divergence(counts: &[u32], n: u32, p: &[f64]) -> f64 {
+        let terms = counts.iter().zip(p).filter(|(k, _)| **k > 0);
+        terms.map(|(&k, p)| f64::from(k) / f64::from(n) * (f64::from(k) / f64::from(n) / p).ln()).sum()
+    }
+
+    fn draw(p: &[f64], rng: &mut impl Rng) -> usize {
+        let mut u: f64 = rng.random();
+        let last = p.len() - 1;
+        p.iter()
+            .position(|p| {
+                u -= p;
+                u < 0.0
+            })
+            .unwrap_or(last)
+    }
+
+    /// Share of sequences in which the true row is outside of its set at some number of visits.
+    fn missed(p: &[f64], outside: impl Fn(&[u32], u32) -> bool) -> f64 {
+        let misses = |seed: u64| {
+            let mut rng = ChaCha8Rng::seed_from_u64(seed);
+            let mut counts = vec![0; p.len()];
+            (1..=STEPS).any(|n| {
+                counts[draw(p, &mut rng)] += 1;
+                outside(&counts, n)
+            })
+        };
+        (0..SEQUENCES).filter(|&seed| misses(seed)).count() as f64 / SEQUENCES as f64
+    }
+
+    /// Two standard deviations of a share.
+    fn noise() -> f64 {
+        2.0 * (DELTA * (1.0 - DELTA) / SEQUENCES as f64).sqrt()
+    }
+
+    #[test]
+    fn the_truth_is_inside_at_all_numbers_of_visits_at_once_as_often_as_promised() {
+        let confidence = Confidence { kind: Sets::Mixture, log: (1.0 / DELTA).ln() };
+        let rows: [&[f64]; 7] = [
+            &[0.5, 0.5],
+            &[0.97, 0.03],
+            &[0.2, 0.3, 0.5],
+            &[0.98, 0.01, 0.01],
+            &[0.125; 8],
+            &[0.6, 0.3, 0.1, 0.0, 0.0, 0.0, 0.0, 0.0],
+            &[0.9, 0.05, 0.02, 0.01, 0.005, 0.005, 0.005, 0.005],
+        ];
+        for p in rows {
+            let share = missed(p, |counts, n| match p.len() {
+                2 => {
+                    let (lo, hi) = confidence.interval(counts, n);
+                    p[1] < lo || p[1] > hi
+                }
+                _ => divergence(counts, n, p) > confidence.divergence(counts, n),
+            });
+            assert!(share <= DELTA + noise(), "{p:?}: {share}");
+            // A bound for one number of visits, asked at all of them, fails in most sequences: the test can fail.
+            let share = missed(p, |counts, n| divergence(counts, n, p) > confidence.log / f64::from(n));
+            assert!(share > 2.0 * DELTA, "{p:?} without the price of the mixture: {share}");
+        }
+    }
+
+    #[test]
+    fn the_mean_of_payments_is_inside_at_all_numbers_of_visits_at_once() {
+        let confidence = Confidence { kind: Sets::Mixture, log: (1.0 / DELTA).ln() };
+        // What is paid, and how often.
+        for (pays, p) in [([0.0, 0.5, 1.0], [0.3, 0.4, 0.3]), ([0.0, 0.1, 1.0], [0.5, 0.48, 0.02])] {
+            let mean: f64 = pays.iter().zip(p).map(|(x, p)| x * p).sum();
+            let sum = |counts: &[u32]| counts.iter().zip(pays).map(|(&k, x)| f64::from(k) * x).sum::<f64>();
+            let share = missed(&p, |counts, n| {
+                let (lo, hi) = confidence.mean_interval(sum(counts), n);
+                mean < lo || mean > hi
+            });
+            assert!(share <= DELTA + noise(), "{pays:?} {p:?}: {share}");
+            // 1.28 standard deviations, as often as promised for one number of visits.
+            let deviation = (pays.iter().zip(p).map(|(x, p)| p * (x - mean).powi(2)).sum::<f64>()).sqrt();
+            let off = |counts: &[u32], n: u32| (sum(counts) / f64::from(n) - mean).abs() * f64::from(n).sqrt();
+            let share = missed(&p, |counts, n| off(counts, n) > 1.28 * deviation);
+            assert!(share > 2.0 * DELTA, "an interval for one number of visits: {share}");
+        }
+    }
+
+    #[test]
+    fn ends_of_intervals_are_where_the_divergence_is_the_bound() {
+        for k in [1, 3, 50, 99] {
+            for bound in [1e-6, 0.01, 0.3, 4.0] {
+                let p = f64::from(k) / 100.0;
+                let (lo, hi) = kl_interval(p, bound);
+                let kl = |q: f64| p * (p / q).ln() + (1.0 - p) * ((1.0 - p) / (1.0 - q)).ln();
+                // An end is where the divergence crosses the bound, to 10⁻¹³.
+                for (q, out) in [(lo, -1e-13), (hi, 1e-13)] {
+                    assert!(kl(q - out) <= bound, "{p} {bound}: {q} is too far out");
+                    let beyond = q + out;
+                    assert!(beyond <= 0.0 || beyond >= 1.0 || kl(beyond) >= bound, "{p} {bound}: {q} is too far in");
+                }
+                assert!(lo < p && p < hi);
+            }
+        }
+        assert_eq!(kl_interval(0.0, 0.5), (0.0, 1.0 - (-0.5f64).exp()));
+        let (lo, hi) = kl_interval(1.0, 0.5);
+        assert!((lo - (-0.5f64).exp()).abs() < 1e-15 && hi == 1.0);
+    }
+}

@@ -1,9 +1,11 @@
 //! By how much the best fit of a row of counts exceeds a mixture over all distributions: the price of not knowing them.
 //!
-//! If W is any probability distribution over rows p, the ratio of likelihoods M_N = ∫ Π q(y_i) dW(q) / Π p(y_i) is a
-//! martingale under the true p with mean 1, so by Ville's inequality it exceeds 1/δ at some N with probability δ at most. Otherwise
-//! N·KL(p^, p) = ln Π p^(y_i) − ln Π p(y_i) ≤ ln(1/δ) + ln Π p^(y_i) − ln ∫ Π q(y_i) dW(q), for all N at once.
-//! What this file computes is the last two terms.
+//! Under the true p of a row, the ratio of a mixture's likelihood to that of p is a supermartingale that begins at 1, so by Ville's
+//! inequality it exceeds 1/δ at some N with probability δ at most. Otherwise, for all N at once,
+//!
+//!     N·KL(p^, p) = ln p^(y) − ln p(y) ≤ ln(1/δ) + ln p^(y) − ln mixture(y).
+//!
+//! What this file computes is the last two terms; `docs/learners.md` has the proof.
 
 use crate::math::{exp, ln, ln_gamma};
 
