@@ -97,12 +97,13 @@ fn bytes(knowledge: &Knowledge, options: &Options) -> Bytes {
     };
     // Visits of a row and of its values, and whether it was seen since the last plan.
     let counts = sum(factors.iter().map(|&(rows, _, values)| rows * (n(4) * (values + n(1)) + n(1))));
+    let lots = |x: Bytes| Saturating(x.0.checked_next_multiple_of(8).unwrap_or(u128::MAX));
     let table = |i: usize, &(rows, cells, values): &(Bytes, Bytes, Bytes)| match options.estimate {
-        // A Kullback–Leibler ball has the values seen with their frequencies, how many, and two numbers for its radius, for each row
+        // A Kullback–Leibler ball has the values seen, their frequencies in lots of 8, how many, and two numbers for its radius, for each row
         // that is counted; every cell has its row. What is known has a row for each cell.
         Estimate::Sets(Sets::Mixture) if values != n(2) => {
             let known = options.states == States::Factored && world.transitions()[i].table.is_some();
-            (if known { cells } else { rows }) * (n(12) * values + n(20)) + n(4) * cells
+            (if known { cells } else { rows }) * (n(8) * lots(values) + n(4) * values + n(20)) + n(4) * cells
         }
         // An L1 ball has its centre and how much may be moved, an interval of two has its ends.
         Estimate::Sets(_) if values != n(2) => n(8) * cells * (values + n(1)),
@@ -126,11 +127,19 @@ fn bytes(knowledge: &Knowledge, options: &Options) -> Bytes {
         Estimate::Sets(_) | Estimate::Posterior { .. } => n(0),
         _ => sum(factors.iter().map(|&(rows, cells, _)| n(24) * rows + cells)) + n(16) * n_states * n_causes,
     };
+    // Of balls over whole states, the least losses of all rows at each stage, and what each next state lost.
+    let kept = match options.estimate {
+        Estimate::Sets(Sets::Mixture) if options.states == States::Flat && n_states != n(2) => {
+            n(knowledge.horizon()) * (n(8) * n_states * n_causes + n(9) * n_states)
+        }
+        _ => n(0),
+    };
     // Rewards as known and as read, q, and two arrays in between.
     let arrays = n(8 * 5) * n_states * n_causes;
     // Values, what to do, what the present policy does, and visits of states.
     let plan = n(28) * (n(knowledge.horizon()) + n(1)) * n_states;
     blocks * (counts + tables + samples + widths)
+        + kept
         + arrays
         + plan
         + interventions(knowledge, options)

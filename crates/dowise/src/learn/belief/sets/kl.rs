@@ -1,16 +1,17 @@
 //! Kullback–Leibler balls around the frequencies of rows, the best or worst member of which is taken.
 
 use super::Side;
-use super::l1::FEW_VALUES;
-use crate::loops::kl_ball::{Ball, least_loss};
+use crate::loops::kl_ball::{Ball, LANES, Lot, least_loss};
+use crate::loops::simd;
 use crate::plan::Mix;
 
 /// A ball for every count row, kept by the values that were seen, and the rows that cells share.
 #[derive(Clone, Debug)]
 pub(super) struct KlBalls {
-    /// The values that were seen of each row, `[row][place]`, with their frequencies.
+    /// The values that were seen of each row, `[row][place]`.
     seen: Vec<u32>,
-    prob: Vec<f64>,
+    /// Their frequencies, in whole lots: `[row][lot][place]`.
+    prob: Vec<Lot>,
     /// Number of values that were seen, `[row]`.
     n_seen: Vec<u32>,
     /// `[row]`
@@ -30,7 +31,7 @@ impl KlBalls {
     pub(super) fn new(n_rows: usize, n_values: usize, row_of: Option<Vec<u32>>, side: Side) -> KlBalls {
         KlBalls {
             seen: vec![0; n_rows * n_values],
-            prob: vec![0.0; n_rows * n_values],
+            prob: vec![[0.0; LANES]; n_rows * n_values.div_ceil(LANES)],
             n_seen: vec![0; n_rows],
             ball: vec![Ball::new(f64::INFINITY); n_rows],
             row_of,
@@ -43,10 +44,12 @@ impl KlBalls {
 
     /// Sets a row's centre and its radius.
     pub(super) fn set(&mut self, row: usize, frequencies: impl Iterator<Item = f64>, radius: f64) {
-        let first = row * self.n_values;
+        let lots = self.n_values.div_ceil(LANES);
+        let (seen, prob) = (&mut self.seen[row * self.n_values..], &mut self.prob[row * lots..][..lots]);
+        prob.fill([0.0; LANES]);
         let mut n = 0;
         for (v, p) in frequencies.enumerate().filter(|(_, p)| *p > 0.0) {
-            (self.seen[first + n], self.prob[first + n]) = (v as u32, p);
+            (seen[n], prob[n / LANES][n % LANES]) = (v as u32, p);
             n += 1;
         }
         self.n_seen[row] = n as u32;
@@ -69,15 +72,74 @@ impl KlBalls {
         if n == 0 {
             return 0.0;
         }
-        let first = row * self.n_values;
-        let (seen, prob) = (&self.seen[first..][..n], &self.prob[first..][..n]);
-        if n > FEW_VALUES {
-            return least_loss(prob, |i| loss(seen[i] as usize), self.ball[row]);
-        }
-        let mut losses = [0.0; FEW_VALUES];
-        let losses = &mut losses[..n];
-        losses.iter_mut().zip(seen).for_each(|(l, &v)| *l = loss(v as usize));
-        least_loss(prob, |i| losses[i], self.ball[row])
+        let lots = n.div_ceil(LANES);
+        let (seen, prob) = (self.seen_of(row), &self.prob[row * self.n_values.div_ceil(LANES)..][..lots]);
+        // On the stack, and no more of it than needed.
+        let (mut few, mut some, mut many, mut more);
+        let losses: &mut [Lot] = if lots <= 2 {
+            few = [[1.0; LANES]; 2];
+            &mut few[..lots]
+        } else if lots <= 16 {
+            some = [[1.0; LANES]; 16];
+            &mut some[..lots]
+        } else if lots <= 128 {
+            many = [[1.0; LANES]; 128];
+            &mut many[..lots]
+        } else {
+            more = vec![[1.0; LANES]; lots];
+            &mut more
+        };
+        losses.as_flattened_mut().iter_mut().zip(seen).for_each(|(l, &v)| *l = loss(v as usize));
+        least_loss(prob, losses, n, self.ball[row])
+    }
+
+    fn seen_of(&self, row: usize) -> &[u32] {
+        &self.seen[row * self.n_values..][..self.n_seen[row] as usize]
+    }
+
+    /// The best (or worst) expected next value of every row, where all rows have the same next values, kept from stage to stage and
+    /// from plan to plan: a row is computed anew only if it was seen since, or what a value that it has seen loses has changed.
+    pub(super) fn look(&mut self, next_value: &[f64], kept: &mut Kept, q: &mut Vec<f64>) {
+        self.prepare(next_value);
+        let sign = self.side.sign();
+        let mut any = false;
+        kept.changed.clear();
+        kept.changed.extend(self.losses.iter().zip(&kept.losses).map(|(now, before)| {
+            let changed = now.to_bits() != before.to_bits();
+            any |= changed;
+            changed
+        }));
+        kept.losses.copy_from_slice(&self.losses);
+        let Kept { least, changed, .. } = kept;
+        q.clear();
+        simd::wide(
+            #[inline(always)]
+            || {
+                q.extend(least.iter_mut().enumerate().map(|(row, least)| {
+                    if least.is_nan() || (any && self.seen_of(row).iter().any(|&v| changed[v as usize])) {
+                        *least = self.least(row, |v| self.losses[v]);
+                    }
+                    sign * (self.best - *least)
+                }));
+            },
+        );
+    }
+}
+
+/// What the rows of a stage lost at least, at the last look.
+#[derive(Clone, Debug)]
+pub(super) struct Kept {
+    /// Least losses, `[row]`; not a number where the row was seen since.
+    pub(super) least: Vec<f64>,
+    /// What each value lost then.
+    losses: Vec<f64>,
+    changed: Vec<bool>,
+}
+
+impl Kept {
+    /// Nothing yet.
+    pub(super) fn new(n_rows: usize, n_values: usize) -> Kept {
+        Kept { least: vec![f64::NAN; n_rows], losses: vec![f64::NAN; n_values], changed: Vec::with_capacity(n_values) }
     }
 }
 

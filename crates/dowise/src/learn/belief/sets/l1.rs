@@ -75,7 +75,7 @@ impl Balls {
 }
 
 /// Values up to which their order is found without a list on the heap.
-pub(super) const FEW_VALUES: usize = 128;
+const FEW_VALUES: usize = 128;
 
 /// Puts values in order, worst first.
 fn sort(order: &mut [usize], next: &[f64]) {

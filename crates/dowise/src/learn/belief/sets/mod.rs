@@ -5,7 +5,7 @@ mod kl;
 mod l1;
 
 use self::intervals::Intervals;
-use self::kl::KlBalls;
+use self::kl::{Kept, KlBalls};
 use self::l1::Balls;
 use super::confidence::Confidence;
 use super::frame::Frame;
@@ -37,6 +37,8 @@ impl Side {
 pub(crate) struct SetsBelief {
     confidence: Confidence,
     tables: Vec<Vec<Table>>,
+    /// For each stage, where the state is seen whole and sets are Kullback–Leibler balls.
+    kept: Vec<Kept>,
     touched: Vec<u32>,
 }
 
@@ -137,8 +139,14 @@ impl SetsBelief {
         let layout = frame.layout();
         let tables =
             || layout.factors.iter().map(|f| Table::new(f, layout.n_causes, confidence.kind(), side)).collect();
-        let tables = (0..frame.view.n_blocks).map(|_| tables()).collect();
-        SetsBelief { confidence, tables, touched: Vec::new() }
+        let tables: Vec<Vec<Table>> = (0..frame.view.n_blocks).map(|_| tables()).collect();
+        let kept = match &tables[0][..] {
+            [Table::KlBalls(_)] if layout.flat => {
+                (0..layout.horizon).map(|_| Kept::new(layout.cells(), layout.n_states())).collect()
+            }
+            _ => Vec::new(),
+        };
+        SetsBelief { confidence, tables, kept, touched: Vec::new() }
     }
 
     /// Reads the rows that have changed.
@@ -151,6 +159,9 @@ impl SetsBelief {
                     let row = row as usize;
                     let (values, n) = (counts.values(row), counts.n_r[row]);
                     self.tables[block][i].set(&self.confidence, factor, row, layout.n_causes, values, n);
+                    let stages =
+                        self.kept.iter_mut().enumerate().filter(|(stage, _)| frame.view.block(*stage) == block);
+                    stages.for_each(|(_, kept)| kept.least[row] = f64::NAN);
                 }
             }
         }
@@ -165,8 +176,13 @@ impl SetsBelief {
         q: &mut Vec<f64>,
     ) -> bool {
         let block = frame.view.block(stage);
-        self.prepare(block, next_value);
-        frame.contraction.apply(&self.tables[block], next_value, q, &mut frame.spare);
+        match (&mut self.tables[block][..], self.kept.get_mut(stage)) {
+            ([Table::KlBalls(balls)], Some(kept)) => balls.look(next_value, kept, q),
+            _ => {
+                self.prepare(block, next_value);
+                frame.contraction.apply(&self.tables[block], next_value, q, &mut frame.spare);
+            }
+        }
         if frame.ceiling.is_empty() {
             frame.values::<LOSSES>(stage, q);
             return LOSSES;
