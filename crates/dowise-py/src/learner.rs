@@ -324,7 +324,7 @@ impl Learner {
     #[allow(clippy::type_complexity)]
     fn bounds<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyArray2<f64>>, Bound<'py, PyArray2<f64>>)> {
         let read = |reading| self.inner.read(reading, 0);
-        let both = py.detach(|| Ok([read(Reading::Worst(Sets::Kl))?, read(Reading::Best(Sets::Kl))?]));
+        let both = py.detach(|| Ok([read(Reading::Worst(Sets::default()))?, read(Reading::Best(Sets::default()))?]));
         let [least, most] = both.map_err(|e: dowise::learn::LearnError| e.raise())?;
         let array = |plan: dowise::Plan| crate::plan::by_stage(py, plan.value_hs, plan.n_states);
         Ok((array(least)?, array(most)?))

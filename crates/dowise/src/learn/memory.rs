@@ -7,7 +7,7 @@ use super::belief::{BATCH, Contenders};
 use super::error::{LearnError, LearnResult, MOST_ACTIONS, MOST_CELLS};
 use super::tabular::Tabular;
 use super::view::{Layout, MechanismRows};
-use super::{Causes, Estimate, Knowledge, Learner, Options, Plans, States};
+use super::{Causes, Estimate, Knowledge, Learner, Options, Plans, Sets, States};
 use crate::kernel::{CauseSpace, Kernel};
 use crate::memory::Held;
 use crate::plan::state_scope;
@@ -104,11 +104,22 @@ fn bytes(knowledge: &Knowledge, options: &Options) -> Bytes {
     let by_action = options.causes == Causes::Actions;
     let (n_states, n_causes) = (n(knowledge.n_states()), n_causes(knowledge, options));
     let blocks = if options.stage_dependent { n(knowledge.horizon()) } else { n(1) };
+    let world = knowledge.world();
     let factors = factors(knowledge, options);
     let counts = counts(&factors);
-    // A ball of distributions has its centre and how much may be moved, an interval of two has its ends.
-    let balls = |values: Bytes| n(usize::from(matches!(options.estimate, Estimate::Sets(_)) && values != n(2)));
-    let tables = sum(factors.iter().map(|&(_, cells, values)| n(8) * cells * (values + balls(values))));
+    let lots = |x: Bytes| Saturating(x.0.checked_next_multiple_of(8).unwrap_or(u128::MAX));
+    let table = |i: usize, &(rows, cells, values): &(Bytes, Bytes, Bytes)| match options.estimate {
+        // A Kullback–Leibler ball has the values seen, their frequencies in lots of 8, how many, and two numbers for its radius, for each row
+        // that is counted; every cell has its row. What is known has a row for each cell.
+        Estimate::Sets(Sets::Mixture) if values != n(2) => {
+            let known = options.states == States::Factored && world.transitions()[i].table.is_some();
+            (if known { cells } else { rows }) * (n(8) * lots(values) + n(4) * values + n(20)) + n(4) * cells
+        }
+        // An L1 ball has its centre and how much may be moved, an interval of two has its ends.
+        Estimate::Sets(_) if values != n(2) => n(8) * cells * (values + n(1)),
+        _ => n(8) * cells * values,
+    };
+    let tables = sum(factors.iter().enumerate().map(|(i, factor)| table(i, factor)));
     // Two constants and a variate in single precision, and a flag, for every number that is sampled, in whole batches; of one in
     // twenty, which is drawn again, its place.
     let sampled = matches!(options.estimate, Estimate::Posterior { .. });
@@ -127,11 +138,19 @@ fn bytes(knowledge: &Knowledge, options: &Options) -> Bytes {
         Estimate::Sets(_) | Estimate::Posterior { .. } => n(0),
         _ => sum(factors.iter().map(|&(rows, cells, _)| n(24) * rows + cells)) + n(16) * n_states * n_causes,
     };
+    // Of balls over whole states, the least losses of all rows at each stage, and what each next state lost.
+    let kept = match options.estimate {
+        Estimate::Sets(Sets::Mixture) if options.states == States::Flat && n_states != n(2) => {
+            n(knowledge.horizon()) * (n(8) * n_states * n_causes + n(9) * n_states)
+        }
+        _ => n(0),
+    };
     // Rewards as known and as read, q, and two arrays in between.
     let arrays = n(8 * 5) * n_states * n_causes;
     // Values, what to do, what the present policy does, and visits of states.
     let plan = n(28) * (n(knowledge.horizon()) + n(1)) * n_states;
     blocks * (counts + tables + samples + widths)
+        + kept
         + arrays
         + plan
         + interventions(knowledge, options)

@@ -79,10 +79,19 @@ vocabulary! {
 vocabulary! {
     /// Confidence sets.
     pub enum Sets {
-        /// Kullback–Leibler interval for binary factors, L1 ball for others.
+        /// Kullback–Leibler interval or ball whose radius holds for all numbers of visits at once, by a mixture: no episodes to count on.
+        Mixture = "mixture",
+        /// Kullback–Leibler interval for binary factors, L1 ball for others, by a union over all steps.
         Kl = "kl",
-        /// Hoeffding interval for binary factors, L1 ball (Weissman) for others.
+        /// Hoeffding interval for binary factors, L1 ball (Weissman) for others, by a union over all steps.
         L1 = "l1",
+    }
+}
+
+impl Default for Sets {
+    /// Those that need no number of episodes.
+    fn default() -> Self {
+        Sets::Mixture
     }
 }
 
@@ -123,7 +132,7 @@ pub struct Options {
     pub scale: f64,
     /// Probability with which the guarantee may fail (δ).
     pub delta: f64,
-    /// Number of episodes that the logarithms count on (K).
+    /// Number of episodes that the logarithms of widths, and of sets other than [`Sets::Mixture`], count on (K).
     pub episodes: u64,
     /// Ceiling of the values.
     pub cap: Cap,

@@ -92,7 +92,7 @@ impl Preset {
     /// the literature, or use [`Preset::paper_options`] for the paper's own.
     pub fn options(&self, episodes: u64, seed: u64) -> Options {
         let estimate = match self.kind {
-            PresetKind::Ucbvi => Estimate::Sets(Sets::Kl),
+            PresetKind::Ucbvi => Estimate::Sets(Sets::default()),
             PresetKind::Psrl => Estimate::Posterior { prior: 2.0 },
             PresetKind::Greedy => Estimate::Greedy,
             PresetKind::EpsilonGreedy => Estimate::EpsilonGreedy { epsilon: 0.05 },

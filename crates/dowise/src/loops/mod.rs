@@ -11,6 +11,7 @@
 pub(crate) mod balls;
 pub(crate) mod binary;
 pub(crate) mod gamma;
+pub(crate) mod kl_ball;
 pub(crate) mod mean;
 pub(crate) mod normalise;
 pub(crate) mod pairs;

@@ -128,7 +128,7 @@ fn values_that_may_not_rise_and_stages_apart_and_other_caps_agree_too() {
 
 #[test]
 fn confidence_sets_of_whole_states_take_the_best_member() {
-    for kind in [Sets::L1, Sets::Kl] {
+    for &kind in Sets::ALL {
         for causes in [Causes::Actions, Causes::Keys] {
             for seed in 0..3 {
                 let options = options((States::Flat, causes), Estimate::Sets(kind), 1.0);
@@ -141,7 +141,7 @@ fn confidence_sets_of_whole_states_take_the_best_member() {
 #[test]
 fn confidence_sets_of_factors_take_the_best_member_factor_by_factor_in_one_order() {
     let orders: [&[usize]; 2] = [&[0, 1], &[1, 0]];
-    for kind in [Sets::L1, Sets::Kl] {
+    for &kind in Sets::ALL {
         for causes in [Causes::Actions, Causes::Keys, Causes::OwnKeys] {
             for world in [small_worlds::factored(7), small_worlds::crooked(8)] {
                 let options = options((States::Factored, causes), Estimate::Sets(kind), 1.0);

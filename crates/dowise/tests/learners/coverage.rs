@@ -6,7 +6,7 @@ use dowise::{Knowledge, Learner, Options, World};
 
 use crate::draft::Draft;
 use crate::play::observed;
-use crate::reference::{best_in_l1_ball, kl_end};
+use crate::reference::{best_in_kl_ball, best_in_l1_ball, kl_end, price_of_mixture};
 
 /// One cause, two steps; state 0 goes anywhere; only the state reached pays.
 fn world(pays: &[f64]) -> World {
@@ -68,9 +68,13 @@ fn miss(world: &World, kind: Sets, n: u32, p: &[f64], pays: &[f64]) -> f64 {
 
 #[test]
 fn intervals_miss_no_more_often_than_promised_on_either_side() {
-    for kind in [Sets::L1, Sets::Kl] {
-        // Two rows, two steps, two sides.
-        let promised = DELTA / (2.0 * 2.0 * 2.0);
+    for &kind in Sets::ALL {
+        let promised = match kind {
+            // Two rows.
+            Sets::Mixture => DELTA / 2.0,
+            // Two rows, two steps, two sides.
+            Sets::L1 | Sets::Kl => DELTA / (2.0 * 2.0 * 2.0),
+        };
         let mut most: f64 = 0.0;
         for pays in [[0.0, 1.0], [1.0, 0.0]] {
             let world = world(&pays);
@@ -88,28 +92,40 @@ fn intervals_miss_no_more_often_than_promised_on_either_side() {
 
 #[test]
 fn balls_miss_no_more_often_than_promised() {
-    let promised = DELTA / (3.0 * 2.0);
-    let mut narrowed: f64 = 0.0;
-    for pays in [[0.0, 0.5, 1.0], [1.0, 0.0, 0.2]] {
-        let world = world(&pays);
-        for n in [1, 3, 10] {
-            for p in [[0.3, 0.3, 0.4], [0.05, 0.05, 0.9], [0.9, 0.08, 0.02], [0.5, 0.0, 0.5]] {
-                let missed = miss(&world, Sets::L1, n, &p, &pays);
-                assert!(missed <= promised, "n {n} p {p:?}: {missed} > {promised}");
-                // Three rows, two steps, two sides; a quarter of the radius.
-                let log = (2.0 * 3.0 * 2.0 / DELTA).ln();
-                let narrow = (2.0 * (log + 2.0 * 2f64.ln()) / f64::from(n)).sqrt() / 4.0;
-                let truth: f64 = p.iter().zip(&pays).map(|(p, x)| p * x).sum();
-                let below = |counts: &&Vec<u32>| {
-                    let share: Vec<f64> = counts.iter().map(|&k| f64::from(k) / f64::from(n)).collect();
-                    best_in_l1_ball(&share, &pays, narrow) < truth - 1e-12
-                };
-                let outcomes = outcomes(n, 3);
-                narrowed = narrowed.max(outcomes.iter().filter(below).map(|o| probability(o, &p)).sum());
+    for kind in [Sets::L1, Sets::Mixture] {
+        // Three rows, two steps; a mixture holds at all steps.
+        let promised = if kind == Sets::Mixture { DELTA / 3.0 } else { DELTA / (3.0 * 2.0) };
+        let mut narrowed: f64 = 0.0;
+        for pays in [[0.0, 0.5, 1.0], [1.0, 0.0, 0.2]] {
+            let world = world(&pays);
+            for n in [1, 3, 10] {
+                for p in [[0.3, 0.3, 0.4], [0.05, 0.05, 0.9], [0.9, 0.08, 0.02], [0.5, 0.0, 0.5]] {
+                    let missed = miss(&world, kind, n, &p, &pays);
+                    assert!(missed <= promised, "{kind:?} n {n} p {p:?}: {missed} > {promised}");
+                    // Three rows, two steps, two sides; a quarter of the radius.
+                    let log = (2.0 * 3.0 * 2.0 / DELTA).ln();
+                    let narrow = (2.0 * (log + 2.0 * 2f64.ln()) / f64::from(n)).sqrt() / 4.0;
+                    let truth: f64 = p.iter().zip(&pays).map(|(p, x)| p * x).sum();
+                    let below = |counts: &&Vec<u32>| {
+                        let row: Vec<f64> = counts.iter().map(|&k| f64::from(k)).collect();
+                        let share: Vec<f64> = row.iter().map(|k| k / f64::from(n)).collect();
+                        let best = match kind {
+                            Sets::Mixture => {
+                                let log = (3.0 / DELTA).ln();
+                                best_in_kl_ball(&share, &pays, (log + price_of_mixture(&row)) / f64::from(n) / 16.0)
+                            }
+                            Sets::L1 | Sets::Kl => best_in_l1_ball(&share, &pays, narrow),
+                        };
+                        best < truth - 1e-12
+                    };
+                    let outcomes = outcomes(n, 3);
+                    narrowed = narrowed.max(outcomes.iter().filter(below).map(|o| probability(o, &p)).sum());
+                }
             }
         }
+        let note = "a quarter of the radius misses no more: this test would see nothing";
+        assert!(narrowed > promised, "{kind:?} {narrowed}: {note}");
     }
-    assert!(narrowed > promised, "a quarter of the radius misses no more ({narrowed}): this test would see nothing");
 }
 
 /// The number nearest to an end, from a number inside on, that is still inside.
@@ -134,10 +150,14 @@ fn ends_of_intervals_and_corners_of_balls_are_those_of_brute_force() {
         let values = pays.len();
         // Number of rows times number of steps.
         let log = (2.0 * values as f64 * 2.0 / DELTA).ln();
+        // Number of rows.
+        let anytime = (values as f64 / DELTA).ln();
         for counts in outcomes(n, values) {
             let p: Vec<f64> = counts.iter().map(|&k| f64::from(k) / f64::from(n)).collect();
-            for kind in [Sets::L1, Sets::Kl] {
+            let row: Vec<f64> = counts.iter().map(|&k| f64::from(k)).collect();
+            for &kind in Sets::ALL {
                 let expected = match (values, kind) {
+                    (_, Sets::Mixture) => best_in_kl_ball(&p, &pays, (anytime + price_of_mixture(&row)) / f64::from(n)),
                     (2, Sets::Kl) => {
                         let at = |q: f64| (1.0 - q) * pays[0] + q * pays[1];
                         at(kl_end(p[1], log / f64::from(n), 0.0)).max(at(kl_end(p[1], log / f64::from(n), 1.0)))
@@ -148,7 +168,7 @@ fn ends_of_intervals_and_corners_of_balls_are_those_of_brute_force() {
                         let at = |q: f64| (1.0 - q) * pays[0] + q * pays[1];
                         [0.0, 1.0].map(|end| at(farthest(p[1], end, kept))).into_iter().fold(f64::MIN, f64::max)
                     }
-                    _ => {
+                    (_, Sets::L1 | Sets::Kl) => {
                         let eps = (2.0 * (log + (values as f64 - 1.0) * 2f64.ln()) / f64::from(n)).sqrt();
                         best_in_l1_ball(&p, &pays, eps)
                     }

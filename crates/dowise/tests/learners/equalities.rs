@@ -8,13 +8,14 @@ use crate::draft::Draft;
 use crate::play::{Arena, Seen, watch};
 use crate::small_worlds;
 
-const FACTOR_FREE: [Estimate; 9] = [
+const FACTOR_FREE: [Estimate; 10] = [
     Estimate::Width(Width::Paper),
     Estimate::Width(Width::PaperPlain),
     Estimate::Width(Width::AzarHoeffding),
     Estimate::Width(Width::Weissman),
     Estimate::Width(Width::Quasi),
     Estimate::Width(Width::Rlberry),
+    Estimate::Sets(Sets::Mixture),
     Estimate::Sets(Sets::Kl),
     Estimate::Sets(Sets::L1),
     Estimate::Posterior { prior: 2.0 },
@@ -150,7 +151,7 @@ fn rewards_twice_as_large_give_values_twice_as_large() {
 fn doubling_plans_a_logarithmic_number_of_times() {
     let arena = Arena::new(small_worlds::one_factor(7));
     for estimate in
-        [Estimate::Sets(Sets::Kl), Estimate::Posterior { prior: 2.0 }, Estimate::EpsilonGreedy { epsilon: 0.1 }]
+        [Estimate::Sets(Sets::Mixture), Estimate::Posterior { prior: 2.0 }, Estimate::EpsilonGreedy { epsilon: 0.1 }]
     {
         let episodes = 3000;
         let options =
@@ -190,7 +191,8 @@ fn values_at_visited_states_never_rise_and_stay_optimistic_and_the_policy_judged
         .world();
     for world in [unequal, small_worlds::crooked(1)] {
         let arena = Arena::new(world);
-        for estimate in [Estimate::Sets(Sets::L1), Estimate::Sets(Sets::Kl), Estimate::Width(Width::HoeffdingV)] {
+        let sets = Sets::ALL.iter().copied().map(Estimate::Sets);
+        for estimate in sets.chain([Estimate::Width(Width::HoeffdingV)]) {
             let options = Options {
                 schedule: Schedule::Visited,
                 scale: 1.0,
@@ -227,7 +229,7 @@ fn the_same_intervention_under_two_names_is_worth_what_it_was_worth() {
         draft.pays_between("r", &["s", "z"], [0.0, 1.0], false).set(SetSpec::All).world()
     };
     let arenas = [Arena::new(world(false)), Arena::new(world(true))];
-    let options = options((States::Flat, Causes::Keys), Estimate::Sets(Sets::Kl));
+    let options = options((States::Flat, Causes::Keys), Estimate::Sets(Sets::Mixture));
     let mut learners = arenas.each_ref().map(|a| Learner::new(&a.knowledge(), options.clone()).expect("a learner"));
     // Variables are numbered in the order of the file: the first arena's steps fit both but for the idle lever.
     let mut run = arenas[1].run(1);

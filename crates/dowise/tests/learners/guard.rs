@@ -57,7 +57,7 @@ fn world(direct: Direct) -> World {
 const EPISODES: u64 = 4000;
 
 fn options(guard: bool, seed: u64) -> Options {
-    let estimate = Estimate::Sets(Sets::Kl);
+    let estimate = Estimate::Sets(Sets::Mixture);
     Options {
         states: States::Flat,
         causes: Causes::Keys,

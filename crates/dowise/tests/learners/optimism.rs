@@ -58,7 +58,7 @@ fn valid_widths_and_sets_are_optimistic() {
     let widths = [Width::Paper, Width::PaperPlain, Width::AzarHoeffding, Width::Weissman, Width::HoeffdingV]
         .map(Estimate::Width);
     let flat_widths = [Width::AzarBernstein, Width::Bernstein].map(Estimate::Width);
-    let sets = [Sets::L1, Sets::Kl].map(Estimate::Sets);
+    let sets = Sets::ALL.iter().copied().map(Estimate::Sets);
     for estimate in widths.into_iter().chain(flat_widths).chain(sets) {
         // F-UCBVI is left out: its product of factors is wrong where causes are shared.
         for view in [FLAT, CAUSAL, FACTORED, GRAPH] {
@@ -75,7 +75,8 @@ fn valid_widths_and_sets_are_optimistic() {
 
 #[test]
 fn what_is_learned_of_rewards_and_mechanisms_is_learned_optimistically() {
-    for estimate in [Estimate::Sets(Sets::Kl), Estimate::Sets(Sets::L1), Estimate::Width(Width::HoeffdingV)] {
+    let sets = Sets::ALL.iter().copied().map(Estimate::Sets);
+    for estimate in sets.chain([Estimate::Width(Width::HoeffdingV)]) {
         for view in [FLAT, CAUSAL, GRAPH] {
             let options = options(view, estimate);
             let all = [

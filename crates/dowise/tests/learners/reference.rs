@@ -276,7 +276,12 @@ impl Reference {
         let t = self.options.episodes as f64 * self.horizon();
         let cells: f64 = self.factors.iter().map(|f| f.cells as f64).sum();
         let log = (2.0 * cells * t / self.options.delta).ln();
+        let blocks = if self.options.stage_dependent { self.horizon() } else { 1.0 };
         match (kind, f.n_values) {
+            (Sets::Mixture, _) => {
+                let log = (cells * blocks / self.options.delta).ln();
+                best_in_kl_ball(&p, &x, (log + price_of_mixture(row)) / n)
+            }
             (Sets::L1, 2) => {
                 let e = (log / (2.0 * n)).sqrt();
                 let at = |q: f64| (1.0 - q) * x[0] + q * x[1];
@@ -286,7 +291,7 @@ impl Reference {
                 let at = |q: f64| (1.0 - q) * x[0] + q * x[1];
                 at(kl_end(p[1], log / n, 1.0)).max(at(kl_end(p[1], log / n, 0.0)))
             }
-            _ => {
+            (Sets::L1 | Sets::Kl, _) => {
                 let eps = (2.0 * (log + (f.n_values as f64 - 1.0) * 2f64.ln()) / n).sqrt();
                 best_in_l1_ball(&p, &x, eps)
             }
@@ -307,6 +312,56 @@ pub(crate) fn kl_end(p: f64, bound: f64, end: f64) -> f64 {
         if kl(middle) <= bound { inside = middle } else { outside = middle }
     }
     inside
+}
+
+/// ln of the greatest likelihood of a row of counts less ln of its mixture: Krichevsky and Trofimov's for two values; for more,
+/// half of it over all values, half over k of them with weight 1/k.
+pub(crate) fn price_of_mixture(row: &[f64]) -> f64 {
+    let (m, n) = (row.len(), row.iter().sum::<f64>());
+    let seen = row.iter().filter(|k| **k > 0.0).count();
+    // One observation after the other.
+    let mixed = |values: usize| -> f64 {
+        let (mut log, mut before) = (0.0, 0.0);
+        for &count in row {
+            for i in 0..count as usize {
+                log += ((i as f64 + 0.5) / (before + values as f64 / 2.0)).ln();
+                before += 1.0;
+            }
+        }
+        log
+    };
+    let fit: f64 = row.iter().filter(|k| **k > 0.0).map(|k| k * (k / n).ln()).sum();
+    if m == 2 {
+        return fit - mixed(2);
+    }
+    let choose = |n: usize, k: usize| (0..k).map(|i| (n - i) as f64 / (i + 1) as f64).product::<f64>();
+    let harmonic: f64 = (1..=m).map(|k| 1.0 / k as f64).sum();
+    let some = (seen..=m).map(|k| 0.5 / (k as f64 * harmonic) * choose(k, seen) / choose(m, seen) * mixed(k).exp());
+    fit - (0.5 * mixed(m).exp() + some.sum::<f64>()).ln()
+}
+
+/// max q·x over the simplex with KL(p ‖ q) ≤ eps, by halving the multiplier of the constraint: q = p/(ν − x) to scale, and what
+/// ν at the best value leaves over goes to that value.
+pub(crate) fn best_in_kl_ball(p: &[f64], x: &[f64], eps: f64) -> f64 {
+    let best = x.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let seen: Vec<(f64, f64)> = p.iter().zip(x).filter(|(p, _)| **p > 0.0).map(|(p, x)| (*p, best - x)).collect();
+    if seen.iter().all(|(_, d)| *d == 0.0) {
+        return best;
+    }
+    let at = |t: f64| -> (f64, f64) {
+        let scale: f64 = seen.iter().map(|(p, d)| p / (t + d)).sum();
+        let divergence = seen.iter().map(|(p, d)| p * ((t + d) * scale).ln()).sum();
+        (divergence, seen.iter().map(|(p, d)| p / (t + d) / scale * d).sum())
+    };
+    if seen.iter().all(|(_, d)| *d > 0.0) && at(0.0).0 <= eps {
+        return best - (at(0.0).0 - eps).exp() * at(0.0).1;
+    }
+    let (mut outside, mut inside) = (-600.0, 60.0);
+    for _ in 0..100 {
+        let middle: f64 = 0.5 * (outside + inside);
+        *(if at(middle.exp()).0 <= eps { &mut inside } else { &mut outside }) = middle;
+    }
+    best - at(inside.exp()).1
 }
 
 /// max p'·x over the simplex with ‖p' − p‖₁ ≤ eps, by trying every shape that a corner of this set can have:

@@ -82,7 +82,7 @@ fn samplers_converge_on_what_they_were_not_told() {
 
 #[test]
 fn optimists_converge_on_what_they_were_not_told() {
-    converges(SetSpec::All, Estimate::Sets(Sets::Kl), 0.35);
+    converges(SetSpec::All, Estimate::Sets(Sets::Mixture), 0.35);
 }
 
 #[test]

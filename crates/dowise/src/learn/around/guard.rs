@@ -76,7 +76,7 @@ impl Guard {
         let direct = Options {
             states: States::Flat,
             causes: Causes::Actions,
-            estimate: Estimate::Sets(Sets::Kl),
+            estimate: Estimate::Sets(Sets::default()),
             schedule: Schedule::Episode,
             guard: false,
             ..options.clone()

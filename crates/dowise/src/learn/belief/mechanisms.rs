@@ -2,6 +2,7 @@
 
 use rand::Rng;
 
+use super::confidence::Confidence;
 use super::posterior::dirichlet;
 use crate::kernel::Kernel;
 use crate::learn::LearnResult;
@@ -11,10 +12,10 @@ use crate::learn::view::MechanismRows;
 
 /// How counts become P(c | s, a).
 pub(crate) enum MechanismReading<'a, R> {
-    /// Frequencies, with the radius scale · min(1, √(log/(2N)) or half the L1 radius) for the best choice.
-    Best { log: f64, scale: f64 },
-    /// The same with the radius taken off.
-    Worst { log: f64 },
+    /// Frequencies, with scale times the distance by which they may be off for the best choice.
+    Best { confidence: Confidence, scale: f64 },
+    /// The same with the distance taken off.
+    Worst { confidence: Confidence },
     /// A sample of the Dirichlet posterior.
     Sample { prior: f64, rng: &'a mut R },
     /// The mean of the Dirichlet posterior; without a prior frequencies, and all values alike where none was seen.
@@ -66,23 +67,21 @@ pub(crate) fn read_kernel<R: Rng>(
     let mut tables: Vec<Option<&[f64]>> = rows.world.mechanisms().iter().map(|m| m.table.as_deref()).collect();
     learned.iter().for_each(|(i, table)| tables[*i] = Some(table));
     let (radius, sign) = match reading {
-        MechanismReading::Best { log, scale } => (Some(radii(evidence, rows, log, scale)), 1.0),
-        MechanismReading::Worst { log } => (Some(radii(evidence, rows, log, 1.0)), -1.0),
+        MechanismReading::Best { confidence, scale } => (Some(radii(evidence, rows, confidence, scale)), 1.0),
+        MechanismReading::Worst { confidence } => (Some(radii(evidence, rows, confidence, 1.0)), -1.0),
         MechanismReading::Sample { .. } | MechanismReading::Mean { .. } => (None, 1.0),
     };
     Ok(Kernel::with_tables(&rows.world, &tables, radius.as_deref().map(|r| (r, sign)))?)
 }
 
 /// For each mechanism of the world the distance by which each row may be off (total variation); empty if known.
-fn radii(evidence: &Evidence, rows: &MechanismRows, log: f64, scale: f64) -> Vec<Vec<f64>> {
+fn radii(evidence: &Evidence, rows: &MechanismRows, confidence: Confidence, scale: f64) -> Vec<Vec<f64>> {
     let mut radii = vec![Vec::new(); rows.world.mechanisms().len()];
     for (m, counts) in rows.unknown.iter().zip(&evidence.mechanisms) {
-        let extra = if counts.n_values == 2 { 0.0 } else { (counts.n_values as f64 - 1.0) * std::f64::consts::LN_2 };
-        radii[m.position] = counts
-            .n_r
-            .iter()
-            .map(|&n| if n == 0 { 1.0 } else { (scale * ((log + extra) / (2.0 * f64::from(n))).sqrt()).min(1.0) })
-            .collect();
+        let radius = |(row, &n): (usize, &u32)| {
+            if n == 0 { 1.0 } else { (scale * confidence.distance(counts.values(row), n)).min(1.0) }
+        };
+        radii[m.position] = counts.n_r.iter().enumerate().map(radius).collect();
     }
     radii
 }

@@ -3,15 +3,17 @@
 //! | rule | belief | file |
 //! |---|---|---|
 //! | mean, with a width or without | dense tables, or rows by their nonzero entries | `mean.rs`, `sparse.rs` |
-//! | best or worst member of confidence sets | intervals and balls | `sets.rs` |
+//! | best or worst member of confidence sets | intervals and balls, their radii | `sets/`, `confidence.rs`, `mixture.rs` |
 //! | posterior sample | whole tables, or only rows that can be best | `sample.rs`, `posterior/contenders.rs` |
 //!
 //! A belief answers one look ahead; optimism enters here and nowhere else.
 
 mod added;
+mod confidence;
 mod frame;
 mod mean;
 mod mechanisms;
+mod mixture;
 mod posterior;
 mod rewards;
 mod sample;
@@ -28,12 +30,13 @@ use std::sync::Arc;
 use rand_chacha::ChaCha8Rng;
 
 use self::added::Added;
+use self::confidence::Confidence;
 use self::frame::Frame;
 use self::mean::MeanBelief;
 use self::mechanisms::{MechanismReading, read_kernel};
 use self::rewards::{RewardReading, read_rewards};
 use self::sample::SampleBelief;
-use self::sets::{Confidence, SetsBelief, Side};
+use self::sets::{SetsBelief, Side};
 use self::sparse::SparseBelief;
 use self::stale::Stale;
 use self::width::{Sizes, Widths};
@@ -94,8 +97,10 @@ pub(crate) struct Belief {
     reading: Reading,
     frame: Frame,
     stale: Stale,
-    /// ln(2 · cells · T / δ): the logarithm for confidence in every row at every count.
+    /// ln(2 · cells · T / δ): the logarithm for widths of rewards in every row at every count.
     log: f64,
+    /// How far frequencies may be off.
+    confidence: Confidence,
     form: Form,
 }
 
@@ -121,6 +126,12 @@ impl Belief {
             range: terms.range,
         };
         let log = crate::math::ln(2.0 * view.cells() as f64 * sizes.episodes * sizes.horizon / sizes.delta);
+        let kind = match reading {
+            Reading::Best(kind) | Reading::Worst(kind) => kind,
+            // Of mechanisms that are not known, read with a width.
+            Reading::Width(..) | Reading::Greedy | Reading::Mean { .. } | Reading::Sample { .. } => Sets::L1,
+        };
+        let confidence = Confidence::new(kind, view, terms.delta, sizes.episodes * sizes.horizon);
         let frame = Frame::new(view, terms.caps, terms.monotone);
         let added = |width, scale| Added::new(Widths::new(width, view.causes, layout, sizes, scale), layout, n_blocks);
         let with_width = |added: Added| {
@@ -137,8 +148,8 @@ impl Belief {
             // A width of nothing: infinite where nothing was seen, zero elsewhere.
             Reading::Greedy => with_width(added(Width::Quasi, 0.0)),
             Reading::Mean { prior } => Form::Mean(MeanBelief::new(&frame, prior, None)),
-            Reading::Best(kind) => Form::Sets(SetsBelief::new(&frame, Confidence { kind, log }, Side::Best)),
-            Reading::Worst(kind) => Form::Sets(SetsBelief::new(&frame, Confidence { kind, log }, Side::Worst)),
+            Reading::Best(_) => Form::Sets(SetsBelief::new(&frame, confidence, Side::Best)),
+            Reading::Worst(_) => Form::Sets(SetsBelief::new(&frame, confidence, Side::Worst)),
             Reading::Sample { prior } => match &view.actions {
                 Some(list)
                     if layout.flat
@@ -153,7 +164,7 @@ impl Belief {
                 Some(_) | None => Form::Sample(SampleBelief::new(&frame, prior)),
             },
         };
-        Belief { reading, frame, stale: Stale::all(evidence), log, form }
+        Belief { reading, frame, stale: Stale::all(evidence), log, confidence, form }
     }
 
     /// Tells of a row that has changed.
@@ -199,10 +210,10 @@ impl Belief {
         }
         let log = self.log;
         let reading = match self.reading {
-            Reading::Width(_, scale) => RewardReading::Best { log, scale },
-            Reading::Greedy => RewardReading::Best { log, scale: 0.0 },
-            Reading::Best(_) => RewardReading::Best { log, scale: 1.0 },
-            Reading::Worst(_) => RewardReading::Worst { log },
+            Reading::Width(_, scale) => RewardReading::Width { log, scale },
+            Reading::Greedy => RewardReading::Width { log, scale: 0.0 },
+            Reading::Best(_) => RewardReading::Best(self.confidence),
+            Reading::Worst(_) => RewardReading::Worst(self.confidence),
             Reading::Sample { .. } => {
                 RewardReading::Sample(rng.expect("invariant: there is a generator where rewards are sampled"))
             }
@@ -219,12 +230,12 @@ impl Belief {
     /// How interventions are picked by what the mechanisms are believed to be; `None` if they are known.
     pub(crate) fn selector(&self, evidence: &Evidence, rng: &mut ChaCha8Rng) -> LearnResult<Option<Selector>> {
         let Some(rows) = &evidence.view.mechanisms else { return Ok(None) };
-        let log = self.log;
+        let confidence = self.confidence;
         let reading = match self.reading {
-            Reading::Width(_, scale) => MechanismReading::Best { log, scale },
-            Reading::Greedy => MechanismReading::Best { log, scale: 0.0 },
-            Reading::Best(_) => MechanismReading::Best { log, scale: 1.0 },
-            Reading::Worst(_) => MechanismReading::Worst { log },
+            Reading::Width(_, scale) => MechanismReading::Best { confidence, scale },
+            Reading::Greedy => MechanismReading::Best { confidence, scale: 0.0 },
+            Reading::Best(_) => MechanismReading::Best { confidence, scale: 1.0 },
+            Reading::Worst(_) => MechanismReading::Worst { confidence },
             Reading::Sample { prior } => MechanismReading::Sample { prior, rng },
             Reading::Mean { prior } => MechanismReading::Mean { prior },
         };

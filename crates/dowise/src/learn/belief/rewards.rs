@@ -2,15 +2,18 @@
 
 use rand::Rng;
 
+use super::confidence::Confidence;
 use super::posterior::beta;
 use crate::learn::evidence::Evidence;
 
 /// How sums and numbers of payments become expected rewards.
 pub(crate) enum RewardReading<'a, R> {
     /// Mean plus scale · √(log/(2N)) of the range; nothing seen: the upper end.
-    Best { log: f64, scale: f64 },
-    /// Mean less √(log/(2N)) of the range; nothing seen: the lower end.
-    Worst { log: f64 },
+    Width { log: f64, scale: f64 },
+    /// The upper end of the confidence interval.
+    Best(Confidence),
+    /// The lower end of the confidence interval.
+    Worst(Confidence),
     /// A sample of the Beta posterior with a uniform prior.
     Sample(&'a mut R),
     /// The mean of the Beta posterior with a uniform prior.
@@ -30,12 +33,12 @@ pub(crate) fn read_rewards<R: Rng>(evidence: &Evidence, mut reading: RewardReadi
             .map(|row| {
                 let (sum, n) = (paid.sum(row), f64::from(paid.n[row]));
                 let share = match &mut reading {
-                    RewardReading::Best { log, scale } if n > 0.0 => {
+                    RewardReading::Width { log, scale } if n > 0.0 => {
                         (sum / n + *scale * (*log / (2.0 * n)).sqrt()).min(1.0)
                     }
-                    RewardReading::Best { .. } => 1.0,
-                    RewardReading::Worst { log } if n > 0.0 => (sum / n - (*log / (2.0 * n)).sqrt()).max(0.0),
-                    RewardReading::Worst { .. } => 0.0,
+                    RewardReading::Width { .. } => 1.0,
+                    RewardReading::Best(confidence) => confidence.mean_interval(sum, paid.n[row]).1,
+                    RewardReading::Worst(confidence) => confidence.mean_interval(sum, paid.n[row]).0,
                     RewardReading::Sample(rng) => beta(1.0 + sum, 1.0 + (n - sum).max(0.0), rng),
                     RewardReading::PosteriorMean => (1.0 + sum) / (2.0 + n),
                     RewardReading::Mean if n > 0.0 => sum / n,

@@ -128,6 +128,11 @@ impl FactorLayout {
         self.count_row.as_ref().map_or(cell, |rows| rows[cell] as usize)
     }
 
+    /// Count row of `[state row][cause]`; `None` for their own numbering.
+    pub(crate) fn rows_of_cells(&self) -> Option<&[u32]> {
+        self.count_row.as_deref()
+    }
+
     /// Whether several state rows and causes share a count row.
     pub(crate) fn is_shared(&self) -> bool {
         self.shared.is_some()

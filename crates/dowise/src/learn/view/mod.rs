@@ -71,6 +71,11 @@ impl View {
         self.layout.cells() + self.mechanisms.as_ref().map_or(0, |m| m.cells()) + self.payments.cells()
     }
 
+    /// The same with the rows of every stage that counts by itself.
+    pub(crate) fn rows(&self) -> usize {
+        self.cells() + (self.n_blocks - 1) * self.layout.cells()
+    }
+
     /// A short name for what is counted and where: evidence of equal views can be merged.
     pub(crate) fn fingerprint(&self) -> String {
         let words = serde_json::to_string(&(self.states, self.causes)).expect("words");

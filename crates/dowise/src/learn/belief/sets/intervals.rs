@@ -1,0 +1,46 @@
+//! Two values: an interval for the second of them, the better or the worse end of which is taken.
+
+use super::Side;
+use crate::plan::Mix;
+
+/// An interval for the second of two values, for every row and cause; the better or the worse end is taken.
+#[derive(Clone, Debug)]
+pub(super) struct Intervals {
+    /// `[row][cause]`
+    pub(super) lo: Vec<f64>,
+    pub(super) hi: Vec<f64>,
+    pub(super) side: Side,
+}
+
+impl Intervals {
+    #[inline(always)]
+    fn mix_side<'a, const WORST: bool>(&self, row: usize, at: impl Fn(usize) -> &'a [f64], out: &mut [f64]) {
+        let n = out.len();
+        let (lo, hi) = (&self.lo[row * n..][..n], &self.hi[row * n..][..n]);
+        let end = |a: f64, b: f64| if WORST { a.min(b) } else { a.max(b) };
+        match (at(0), at(1)) {
+            ([a], [b]) => {
+                let gain = b - a;
+                for c in 0..n {
+                    out[c] = *a + end(lo[c] * gain, hi[c] * gain);
+                }
+            }
+            (a, b) => {
+                for c in 0..n {
+                    let gain = b[c] - a[c];
+                    out[c] = a[c] + end(lo[c] * gain, hi[c] * gain);
+                }
+            }
+        }
+    }
+}
+
+impl Mix for Intervals {
+    #[inline(always)]
+    fn mix<'a>(&self, row: usize, at: impl Fn(usize) -> &'a [f64], out: &mut [f64]) {
+        match self.side {
+            Side::Best => self.mix_side::<false>(row, at, out),
+            Side::Worst => self.mix_side::<true>(row, at, out),
+        }
+    }
+}

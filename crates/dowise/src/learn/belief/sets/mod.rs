@@ -1,0 +1,215 @@
+//! Confidence sets for rows of probabilities, and the best or worst member of each.
+
+mod intervals;
+mod kl;
+mod l1;
+
+use self::intervals::Intervals;
+use self::kl::{Kept, KlBalls};
+use self::l1::Balls;
+use super::confidence::Confidence;
+use super::frame::Frame;
+use super::stale::Stale;
+use crate::learn::evidence::Evidence;
+use crate::learn::options::Sets;
+use crate::learn::view::FactorLayout;
+use crate::plan::Mix;
+
+/// Which member of a set is taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Side {
+    Best,
+    Worst,
+}
+
+impl Side {
+    /// The worst member is the best one for values times −1, times −1 again.
+    fn sign(self) -> f64 {
+        match self {
+            Side::Best => 1.0,
+            Side::Worst => -1.0,
+        }
+    }
+}
+
+/// Rows of confidence sets, `[block][factor]`.
+#[derive(Clone, Debug)]
+pub(crate) struct SetsBelief {
+    confidence: Confidence,
+    tables: Vec<Vec<Table>>,
+    /// For each stage, where the state is seen whole and sets are Kullback–Leibler balls.
+    kept: Vec<Kept>,
+    touched: Vec<u32>,
+}
+
+/// One factor's sets.
+#[derive(Clone, Debug)]
+enum Table {
+    Intervals(Intervals),
+    Balls(Balls),
+    KlBalls(KlBalls),
+}
+
+impl Mix for Table {
+    #[inline(always)]
+    fn mix<'a>(&self, row: usize, at: impl Fn(usize) -> &'a [f64], out: &mut [f64]) {
+        match self {
+            Table::Intervals(t) => t.mix(row, at, out),
+            Table::Balls(t) => t.mix(row, at, out),
+            Table::KlBalls(t) => t.mix(row, at, out),
+        }
+    }
+
+    #[inline(always)]
+    fn mix_run<'a>(&self, row: usize, n_blocks: usize, at: impl Fn(usize) -> &'a [f64], out: &mut [f64]) {
+        match self {
+            Table::Intervals(t) => t.mix_run(row, n_blocks, at, out),
+            Table::Balls(t) => t.mix_run(row, n_blocks, at, out),
+            Table::KlBalls(t) => t.mix_run(row, n_blocks, at, out),
+        }
+    }
+}
+
+impl Table {
+    /// Sets that allow anything, or a transition that is known.
+    fn new(factor: &FactorLayout, n_causes: usize, kind: Sets, side: Side) -> Table {
+        let (cells, n_values) = (factor.n_state_rows * n_causes, factor.n_values);
+        let known =
+            |cell: usize, v: usize, known: &[f64]| known[(cell / n_causes * n_values + v) * n_causes + cell % n_causes];
+        match (&factor.known, n_values, kind) {
+            (None, 2, _) => Table::Intervals(Intervals { lo: vec![0.0; cells], hi: vec![1.0; cells], side }),
+            (Some(table), 2, _) => {
+                let p: Vec<f64> = (0..cells).map(|cell| known(cell, 1, table)).collect();
+                Table::Intervals(Intervals { lo: p.clone(), hi: p, side })
+            }
+            (None, _, Sets::Mixture) => {
+                Table::KlBalls(KlBalls::new(factor.n_rows, n_values, factor.rows_of_cells().map(<[u32]>::to_vec), side))
+            }
+            (Some(table), _, Sets::Mixture) => {
+                let mut balls = KlBalls::new(cells, n_values, None, side);
+                (0..cells).for_each(|cell| balls.set(cell, (0..n_values).map(|v| known(cell, v, table)), 0.0));
+                Table::KlBalls(balls)
+            }
+            (None, _, Sets::Kl | Sets::L1) => Table::Balls(Balls::new(cells, n_values, side)),
+            (Some(table), _, Sets::Kl | Sets::L1) => {
+                let mut balls = Balls::new(cells, n_values, side);
+                balls.prob.copy_from_slice(table);
+                balls.movable.fill(0.0);
+                Table::Balls(balls)
+            }
+        }
+    }
+
+    /// Sets the entries of the cells that a row of counts stands for.
+    fn set(
+        &mut self,
+        confidence: &Confidence,
+        factor: &FactorLayout,
+        row: usize,
+        n_causes: usize,
+        counts: &[u32],
+        n: u32,
+    ) {
+        match self {
+            Table::Intervals(t) => {
+                let (lo, hi) = confidence.interval(counts, n);
+                factor.for_each_cell(row, |cell| (t.lo[cell], t.hi[cell]) = (lo, hi));
+            }
+            Table::Balls(t) => {
+                let movable = confidence.movable(counts.len(), n);
+                factor.for_each_cell(row, |cell| {
+                    t.movable[cell] = movable;
+                    let (state_row, cause) = (cell / n_causes, cell % n_causes);
+                    for (v, &count) in counts.iter().enumerate() {
+                        let frequency = if n == 0 { 0.0 } else { f64::from(count) / f64::from(n) };
+                        t.prob[(state_row * counts.len() + v) * n_causes + cause] = frequency;
+                    }
+                });
+            }
+            Table::KlBalls(t) => {
+                let frequencies = counts.iter().map(|&k| if n == 0 { 0.0 } else { f64::from(k) / f64::from(n) });
+                t.set(row, frequencies, confidence.divergence(counts, n));
+            }
+        }
+    }
+}
+
+impl SetsBelief {
+    pub(crate) fn new(frame: &Frame, confidence: Confidence, side: Side) -> SetsBelief {
+        let layout = frame.layout();
+        let tables =
+            || layout.factors.iter().map(|f| Table::new(f, layout.n_causes, confidence.kind(), side)).collect();
+        let tables: Vec<Vec<Table>> = (0..frame.view.n_blocks).map(|_| tables()).collect();
+        let kept = match &tables[0][..] {
+            [Table::KlBalls(_)] if layout.flat => {
+                (0..layout.horizon).map(|_| Kept::new(layout.cells(), layout.n_states())).collect()
+            }
+            _ => Vec::new(),
+        };
+        SetsBelief { confidence, tables, kept, touched: Vec::new() }
+    }
+
+    /// Reads the rows that have changed.
+    pub(crate) fn update(&mut self, frame: &Frame, evidence: &Evidence, stale: &mut Stale) {
+        let layout = frame.layout();
+        for (block, counts) in evidence.transitions.iter().enumerate() {
+            for (i, (factor, counts)) in layout.factors.iter().zip(counts).enumerate() {
+                stale.take(block, i, &mut self.touched);
+                for &row in &self.touched {
+                    let row = row as usize;
+                    let (values, n) = (counts.values(row), counts.n_r[row]);
+                    self.tables[block][i].set(&self.confidence, factor, row, layout.n_causes, values, n);
+                    let stages =
+                        self.kept.iter_mut().enumerate().filter(|(stage, _)| frame.view.block(*stage) == block);
+                    stages.for_each(|(_, kept)| kept.least[row] = f64::NAN);
+                }
+            }
+        }
+    }
+
+    /// q of a stage; whether losses were written in its place, as `LOSSES` asks.
+    pub(crate) fn look<const LOSSES: bool>(
+        &mut self,
+        frame: &mut Frame,
+        stage: usize,
+        next_value: &[f64],
+        q: &mut Vec<f64>,
+    ) -> bool {
+        let block = frame.view.block(stage);
+        match (&mut self.tables[block][..], self.kept.get_mut(stage)) {
+            ([Table::KlBalls(balls)], Some(kept)) => balls.look(next_value, kept, q),
+            _ => {
+                self.prepare(block, next_value);
+                frame.contraction.apply(&self.tables[block], next_value, q, &mut frame.spare);
+            }
+        }
+        if frame.ceiling.is_empty() {
+            frame.values::<LOSSES>(stage, q);
+            return LOSSES;
+        }
+        for (cell, q) in q.iter_mut().enumerate() {
+            *q = frame.value(stage, cell, *q, 0.0);
+        }
+        frame.lower_ceiling(stage, q);
+        false
+    }
+
+    /// q(s, ·) of one state.
+    pub(crate) fn look_at(&mut self, frame: &Frame, stage: usize, state: usize, next_value: &[f64], q: &mut Vec<f64>) {
+        let block = frame.view.block(stage);
+        self.prepare(block, next_value);
+        frame.expect_at(&self.tables[block], state, next_value, q);
+        for (c, q) in q.iter_mut().enumerate() {
+            *q = frame.value(stage, state * frame.n_causes() + c, *q, 0.0);
+        }
+    }
+
+    /// Where the state is seen whole, every row has the same next values.
+    fn prepare(&mut self, block: usize, next_value: &[f64]) {
+        match &mut self.tables[block][..] {
+            [Table::Balls(balls)] if balls.n_values == next_value.len() => balls.prepare(next_value),
+            [Table::KlBalls(balls)] if balls.n_values == next_value.len() => balls.prepare(next_value),
+            _ => {}
+        }
+    }
+}
