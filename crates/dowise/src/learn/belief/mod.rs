@@ -30,7 +30,7 @@ use rand_chacha::ChaCha8Rng;
 use self::added::Added;
 use self::frame::Frame;
 use self::mean::MeanBelief;
-use self::mechanisms::{MechanismReading, read_kernel};
+use self::mechanisms::{Intervals, MechanismReading, read_kernel};
 use self::rewards::{RewardReading, read_rewards};
 use self::sample::SampleBelief;
 use self::sets::{Confidence, SetsBelief, Side};
@@ -221,10 +221,10 @@ impl Belief {
         let Some(rows) = &evidence.view.mechanisms else { return Ok(None) };
         let log = self.log;
         let reading = match self.reading {
-            Reading::Width(_, scale) => MechanismReading::Best { log, scale },
-            Reading::Greedy => MechanismReading::Best { log, scale: 0.0 },
-            Reading::Best(_) => MechanismReading::Best { log, scale: 1.0 },
-            Reading::Worst(_) => MechanismReading::Worst { log },
+            Reading::Width(_, scale) => MechanismReading::Best(Intervals::Scaled { log, scale }),
+            Reading::Greedy => MechanismReading::Best(Intervals::Scaled { log, scale: 0.0 }),
+            Reading::Best(kind) => MechanismReading::Best(Intervals::Sets(Confidence { kind, log })),
+            Reading::Worst(kind) => MechanismReading::Worst(Intervals::Sets(Confidence { kind, log })),
             Reading::Sample { prior } => MechanismReading::Sample { prior, rng },
             Reading::Mean { prior } => MechanismReading::Mean { prior },
         };
