@@ -87,6 +87,10 @@
 // Results have the same bits on every machine: see `math.rs`. Tests may compare with the system's functions.
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 
+// Tests of what is private use the random worlds of the tests of what is public.
+#[cfg(test)]
+extern crate self as dowise;
+
 mod arena;
 pub mod draw;
 mod file;

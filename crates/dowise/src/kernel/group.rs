@@ -1,11 +1,15 @@
 //! One group of levers and key variables: its settings, and what each setting sets off.
 
 use super::KernelError;
+use super::bounds::{Doubt, Member};
+use super::boxes::Boxes;
 use super::elimination::{MAX_ENTRIES, TooLarge};
 use super::groups::GroupShape;
 use super::lever_values::{LeverValues, row_space};
 use super::prune::{Setting, prune};
-use super::tabulate::{tabulate, total_radius};
+use super::radius::total_radius;
+use super::tabulate::tabulate;
+use super::variants::Variants;
 use crate::Space;
 use crate::world::{Action, Forbid, Interventions, World};
 
@@ -20,10 +24,22 @@ pub(crate) struct Group {
     row_of_state: Vec<u32>,
     /// `[row][cause][setting]`: settings innermost, so that a sum over causes streams.
     prob: Vec<f64>,
+    /// Where mechanisms are not exact and the best member is planned with: the corners of what each setting may set off.
+    variants: Option<Variants>,
     /// For each row the settings worth looking at, or all of them.
     kept: Vec<Option<Kept>>,
-    /// Total-variation radius of the confidence set around `prob`, `[row][setting]`; empty if `prob` is exact.
-    radius: Vec<f64>,
+    unsure: Unsure,
+}
+
+/// How far what a setting sets off may be from the columns of a row.
+#[derive(Clone, Debug)]
+enum Unsure {
+    /// Not at all.
+    No,
+    /// Total-variation radius of its confidence set, less than 0 if the worst member is planned with, `[row][setting]`.
+    Radius(Vec<f64>),
+    /// Within these intervals; only where there is no other group.
+    Boxes(Boxes),
 }
 
 #[derive(Clone, Debug)]
@@ -50,10 +66,9 @@ impl Group {
     pub(crate) fn new(
         world: &World,
         shape: GroupShape,
-        tables: &[Option<&[f64]>],
-        radii: Option<(&[Vec<f64>], f64)>,
-        cross: &[Forbid],
-        limited: bool,
+        (tables, doubt): (&[Option<&[f64]>], Option<Doubt<'_>>),
+        (cross, limited): (&[Forbid], bool),
+        alone: bool,
         work: &mut i64,
     ) -> Result<Group, KernelError> {
         let too_large = |e: TooLarge| KernelError::TooLarge {
@@ -82,15 +97,39 @@ impl Group {
                 }
             })
             .collect();
-        let radius = radii.map_or(Vec::new(), |(radii, sign)| {
-            let mut radius = total_radius(world, &shape, radii, &state_space, &lever_values);
-            radius.iter_mut().for_each(|r| *r *= sign);
-            radius
-        });
+        let (mut variants, mut unsure) = (None, Unsure::No);
+        let doubt = doubt.filter(|doubt| shape.mechanisms.iter().any(|&m| doubt.bounds[m].is_some()));
+        if let Some(Doubt { bounds, member }) = doubt {
+            let spaces = (&state_space, &cause_space);
+            let boxes = if alone { Boxes::new(world, &shape, bounds, spaces, &lever_values, member) } else { None };
+            // Two causes have two corners, most of which sorting prunes; of more, the best member is found for the losses at hand.
+            let boxes = boxes.filter(|_| cause_space.len() > 2 || member == Member::Worst);
+            if boxes.is_none() && member == Member::Best {
+                let made = Variants::new(world, &shape, tables, bounds, spaces, &lever_values).map_err(too_large)?;
+                variants = Some(made);
+            }
+            unsure = match (boxes, &variants) {
+                (Some(boxes), _) => Unsure::Boxes(boxes),
+                (None, Some(v)) if !v.doubtful.contains(&true) => Unsure::No,
+                (None, v) => {
+                    let doubtful = v.as_ref().map(|v| &v.doubtful[..]);
+                    let mut radius =
+                        total_radius(world, &shape, (tables, bounds), &state_space, &lever_values, doubtful);
+                    if member == Member::Worst {
+                        radius.iter_mut().for_each(|r| *r = -*r);
+                    }
+                    Unsure::Radius(radius)
+                }
+            };
+        }
         let row_of_state = rows_of_states(world.state_space(), &shape.state, &state_space);
-        let mut group = Group { shape, cause_space, settings, row_of_state, prob, kept: Vec::new(), radius };
+        let mut group = Group { shape, cause_space, settings, row_of_state, prob, variants, kept: Vec::new(), unsure };
+        let columns: Vec<Setting> = match &group.variants {
+            Some(variants) => variants.setting.iter().map(|&i| group.settings[i as usize]).collect(),
+            None => Vec::new(),
+        };
         group.kept = (0..state_space.len())
-            .map(|row| group.prune_row(world, &state_space, row, &lever_values, limited, work))
+            .map(|row| group.prune_row(world, (&state_space, row), &lever_values, &columns, limited, work))
             .collect();
         Ok(group)
     }
@@ -107,9 +146,20 @@ impl Group {
         self.prob[(row * self.n_causes() + cause) * self.settings.len() + setting]
     }
 
-    /// Total-variation radius of the confidence set around a setting's distribution.
+    /// Total-variation radius of the confidence set around a setting's column.
     pub(crate) fn radius(&self, row: usize, setting: usize) -> f64 {
-        self.radius.get(row * self.settings.len() + setting).copied().unwrap_or(0.0)
+        match &self.unsure {
+            Unsure::Radius(radius) => radius[row * self.settings.len() + setting],
+            Unsure::No | Unsure::Boxes(_) => 0.0,
+        }
+    }
+
+    /// Where what a setting sets off is only known to lie within intervals: those.
+    pub(crate) fn boxes(&self) -> Option<&Boxes> {
+        match &self.unsure {
+            Unsure::Boxes(boxes) => Some(boxes),
+            Unsure::No | Unsure::Radius(_) => None,
+        }
     }
 
     /// A setting's cost, less what the best member of its confidence set gains where losses differ by at most `spread`.
@@ -117,8 +167,41 @@ impl Group {
         self.settings[setting].cost - spread * self.radius(row, setting)
     }
 
+    /// Whether the columns of a row are exact, be they of settings or of corners.
     pub(crate) fn is_exact(&self) -> bool {
-        self.radius.is_empty()
+        matches!(self.unsure, Unsure::No)
+    }
+
+    /// Whether there is one distribution for each setting, and it is exact.
+    pub(crate) fn is_certain(&self) -> bool {
+        self.is_exact() && self.variants.is_none()
+    }
+
+    /// The same group with one setting alone, in the only row that is left: a state's.
+    pub(crate) fn only(&self, state: usize, setting: usize) -> Group {
+        let (row, n_causes) = (self.row_of(state), self.n_causes());
+        let kept = self.variants.as_ref().map(|variants| {
+            let n = variants.setting.len();
+            let columns = (0..n).filter(|&i| variants.setting[i] as usize == setting);
+            let prob = (0..n_causes)
+                .flat_map(|c| columns.clone().map(move |i| variants.prob[(row * n_causes + c) * n + i]))
+                .collect();
+            Kept { settings: vec![0; columns.count()], prob }
+        });
+        Group {
+            shape: self.shape.clone(),
+            cause_space: self.cause_space.clone(),
+            settings: vec![self.settings[setting]],
+            row_of_state: Vec::new(),
+            prob: (0..n_causes).map(|c| self.prob(row, c, setting)).collect(),
+            variants: None,
+            kept: vec![kept],
+            unsure: match &self.unsure {
+                Unsure::No => Unsure::No,
+                Unsure::Radius(_) => Unsure::Radius(vec![self.radius(row, setting)]),
+                Unsure::Boxes(boxes) => Unsure::Boxes(boxes.only(row, setting)),
+            },
+        }
     }
 
     pub(crate) fn row(&self, row: usize) -> Row<'_> {
@@ -140,13 +223,14 @@ impl Group {
             .expect("invariant: every allowed intervention has a setting in each group")
     }
 
-    /// Which settings of a row are worth looking at; `None` if all are.
+    /// Which settings of a row are worth looking at; `None` if all are. `columns` has the setting of each variant, if there
+    /// are any.
     fn prune_row(
         &self,
         world: &World,
-        state_space: &Space,
-        row: usize,
+        (state_space, row): (&Space, usize),
         lever_values: &LeverValues,
+        columns: &[Setting],
         limited: bool,
         work: &mut i64,
     ) -> Option<Kept> {
@@ -167,21 +251,28 @@ impl Group {
                 })
             })
         };
-        let allowed: Vec<u32> = (0..lever_values.len()).filter(|&i| !forbidden(i)).map(|i| i as u32).collect();
-        let n = self.settings.len();
-        let block = &self.prob[row * self.n_causes() * n..(row + 1) * self.n_causes() * n];
-        // Settings with confidence sets cannot be compared by their centres alone, so none is dropped.
-        let settings = if self.is_exact() {
-            prune(&allowed, &self.settings, block, self.n_causes(), limited, work)
-        } else {
-            allowed
+        let (points, prob) = match &self.variants {
+            Some(variants) => (columns, &variants.prob),
+            None => (&self.settings[..], &self.prob),
         };
-        if settings.len() == n {
+        let setting = |i: u32| self.variants.as_ref().map_or(i, |v| v.setting[i as usize]);
+        let n = points.len();
+        let block = &prob[row * self.n_causes() * n..(row + 1) * self.n_causes() * n];
+        let allowed = (0..n as u32).filter(|&i| !forbidden(setting(i) as usize));
+        // Settings with confidence sets cannot be compared by their centres alone, so none of them is dropped.
+        let doubtful = |i: &u32| match (&self.unsure, &self.variants) {
+            (Unsure::No, _) => false,
+            (_, Some(variants)) => variants.doubtful[setting(*i) as usize],
+            (_, None) => true,
+        };
+        let (mut kept, exact): (Vec<u32>, Vec<u32>) = allowed.partition(doubtful);
+        kept.extend(prune(&exact, points, block, self.n_causes(), limited, work));
+        kept.sort_unstable();
+        if kept.len() == n && self.variants.is_none() {
             return None;
         }
-        let prob =
-            (0..self.n_causes()).flat_map(|c| settings.iter().map(move |&i| block[c * n + i as usize])).collect();
-        Some(Kept { settings, prob })
+        let prob = (0..self.n_causes()).flat_map(|c| kept.iter().map(move |&i| block[c * n + i as usize])).collect();
+        Some(Kept { settings: kept.into_iter().map(setting).collect(), prob })
     }
 }
 

@@ -92,11 +92,20 @@ pub(super) fn total_bytes(world: &World, shapes: &[GroupShape]) -> u128 {
 }
 
 /// Bytes of how far each setting may be off, where mechanisms are learned.
-pub(super) fn radius_bytes(world: &World, shapes: &[GroupShape]) -> u128 {
+pub(super) fn doubt_bytes(world: &World, shapes: &[GroupShape]) -> u128 {
     shapes.iter().fold(0u128, |sum, shape| {
-        let rows = shape.state.iter().fold(8u128, |n, &f| n.saturating_mul(world.state_space().sizes()[f] as u128));
+        let size = |sizes: &mut dyn Iterator<Item = usize>| sizes.fold(1u128, |n, m| n.saturating_mul(m as u128));
+        let rows = size(&mut shape.state.iter().map(|&f| world.state_space().sizes()[f]));
+        let causes = size(&mut world.sizes(&shape.causes).into_iter());
         let settings = count(world.interventions(), &shape.levers).map_or(u128::MAX, u128::from);
-        sum.saturating_add(rows.saturating_mul(settings))
+        let entries = rows.saturating_mul(causes).saturating_mul(settings);
+        let columns = settings.saturating_mul(super::variants::most_variants(world, shape) as u128);
+        // The corners of all columns, and then those that pruning keeps; or two ends of intervals; and a radius.
+        let corners = super::variants::most_entries(world, shape, entries).saturating_mul(16);
+        let own = columns.saturating_mul(size_of::<super::prune::Setting>() as u128 + 8 + 16);
+        let corners_of_rows = super::variants::corner_bytes(world, shape);
+        let radius = rows.saturating_mul(settings).saturating_mul(8);
+        [corners, own, corners_of_rows, radius].into_iter().fold(sum, u128::saturating_add)
     })
 }
 

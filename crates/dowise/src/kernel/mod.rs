@@ -2,19 +2,26 @@
 
 mod allowed;
 mod anchor;
+mod bounds;
+mod boxes;
 mod elimination;
 mod group;
 pub(crate) mod groups;
 mod lever_values;
 mod prune;
+mod radius;
 mod search;
 mod tabulate;
+#[cfg(test)]
+mod twin;
+mod variants;
 
 use crate::Space;
 use crate::world::{Action, Forbid, Interventions, LeverRule, VarId, World};
 
 pub(crate) use allowed::any_allowed;
 pub(crate) use anchor::Anchor;
+pub(crate) use bounds::{Doubt, Member, RowBounds};
 pub use elimination::TooLarge;
 pub(crate) use group::Group;
 pub(crate) use search::{Scratch, Tie, pick};
@@ -130,24 +137,26 @@ impl Kernel {
         Kernel::pruned(world, &tables, None, PRUNING)
     }
 
-    /// The kernel with these tables in place of the world's mechanisms. `radii` has the total-variation radius of the
-    /// confidence set of each row of each mechanism (an empty list: the mechanism is exact), and 1 to plan with the best
-    /// member of the sets, −1 to plan with the worst.
+    /// The kernel with these tables in place of the world's mechanisms, and how far they may be off.
     ///
-    /// Such kernels are used for an episode or two, so only settings that sorting finds unnecessary are pruned.
+    /// With the best members, the least loss that a search finds is the least over interventions and members together, if no
+    /// setting of a group has too many corners, and no more than that otherwise. With the worst members it is no less
+    /// than the least over interventions of the greatest over members.
+    ///
+    /// Such kernels are used for an episode or two, so mostly settings that sorting finds unnecessary are pruned.
     pub(crate) fn with_tables(
         world: &World,
         tables: &[Option<&[f64]>],
-        radii: Option<(&[Vec<f64>], f64)>,
+        doubt: Option<Doubt<'_>>,
     ) -> Result<Kernel, KernelError> {
-        Kernel::pruned(world, tables, radii, 0)
+        Kernel::pruned(world, tables, doubt, 0)
     }
 
     /// The kernel, pruned with at most `work` multiplications.
     fn pruned(
         world: &World,
         tables: &[Option<&[f64]>],
-        radii: Option<(&[Vec<f64>], f64)>,
+        doubt: Option<Doubt<'_>>,
         mut work: i64,
     ) -> Result<Kernel, KernelError> {
         let shapes = groups::groups(world);
@@ -172,9 +181,10 @@ impl Kernel {
             LeverRule::AtMost(k) if *k < interventions.n_levers() && shapes.len() > 1 => Some(*k),
             LeverRule::All | LeverRule::AtMost(_) | LeverRule::List(_) => None,
         };
+        let (alone, restrictions) = (shapes.len() == 1, (&cross[..], limit.is_some()));
         let groups = shapes
             .into_iter()
-            .map(|shape| Group::new(world, shape, tables, radii, &cross, limit.is_some(), &mut work))
+            .map(|shape| Group::new(world, shape, (tables, doubt), restrictions, alone, &mut work))
             .collect::<Result<Vec<Group>, KernelError>>()?;
         let has_costs = interventions.has_costs();
         Ok(Kernel { interventions, state_space: world.state_space().clone(), causes, groups, cross, limit, has_costs })
@@ -188,7 +198,7 @@ impl Kernel {
     /// The same where mechanisms are learned: it may be off, and is made anew while the old one is still there.
     pub(crate) fn bytes_learned(world: &World) -> u128 {
         let shapes = groups::groups(world);
-        let one = lever_values::total_bytes(world, &shapes).saturating_add(lever_values::radius_bytes(world, &shapes));
+        let one = lever_values::total_bytes(world, &shapes).saturating_add(lever_values::doubt_bytes(world, &shapes));
         one.saturating_mul(2)
     }
 
@@ -246,10 +256,27 @@ impl Kernel {
         }
     }
 
-    /// Total-variation radius of the confidence set around an intervention's distribution in a state; 0 where it is known.
-    pub(crate) fn radius(&self, state: usize, action: Action) -> f64 {
-        let of = |g: &Group| g.radius(g.row_of(state), g.setting_of(&self.interventions, action));
-        self.groups.iter().map(of).sum()
+    /// Σ_c P(c | state, action) · q(c), with what is not known of P taken as this kernel plans with it.
+    pub(crate) fn hope(&self, state: usize, action: Action, q: &[f64]) -> f64 {
+        let parts = self.groups.iter().map(|g| g.only(state, g.setting_of(&self.interventions, action)));
+        let one = Kernel {
+            interventions: self.interventions.clone(),
+            state_space: self.state_space.clone(),
+            causes: self.causes.clone(),
+            groups: parts.collect(),
+            cross: Vec::new(),
+            limit: None,
+            has_costs: self.has_costs,
+        };
+        let cap = q.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        let loss: Vec<f64> = q.iter().map(|q| cap - q).collect();
+        let (least, _) = one.best(state, &loss, 0.0, Tie::First, &mut Scratch::default());
+        cap - (least - self.interventions.cost(action))
+    }
+
+    /// Whether P(c | s, a) is exact.
+    pub(crate) fn is_certain(&self) -> bool {
+        self.groups.iter().all(Group::is_certain)
     }
 
     /// Each group's part of an intervention, added to `out`.

@@ -201,9 +201,11 @@ fn interventions(knowledge: &Knowledge, options: &Options) -> Bytes {
     }
     match MechanismRows::new(world) {
         Ok(Some(rows)) => {
-            // Visits of a row and of its values, a flag; while a kernel is made: the table and how far each row may be off.
-            let of = |(rows, values): (usize, usize)| n(rows) * (n(4 + 1 + 8) + n(4 + 8) * n(values));
+            // Visits of a row and of its values, a flag; while a kernel is made: the table and two ends of each interval.
+            let of = |(rows, values): (usize, usize)| n(rows) * (n(4 + 1) + n(4 + 8 + 16) * n(values));
+            let models = rows.unknown.iter().filter_map(|m| m.model.as_ref()).map(|model| Saturating(model.bytes()));
             sum(rows.unknown.iter().map(|m| of((m.rows.len(), m.n_values))))
+                + sum(models)
                 + Saturating(Kernel::bytes_learned(&rows.world))
         }
         Ok(None) => Saturating(Kernel::bytes(world)),

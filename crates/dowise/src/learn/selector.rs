@@ -62,11 +62,9 @@ impl Selector {
 
     /// The same, with what is not known of P(c | s, a) taken at its best.
     pub(crate) fn hope(&self, state: usize, action: Action, of: &[f64]) -> f64 {
-        let off = match self {
-            Selector::Listed(_) => 0.0,
-            Selector::Kernel(kernel) => kernel.radius(state, action),
-        };
-        let (lo, hi) = of.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(lo, hi), &x| (lo.min(x), hi.max(x)));
-        self.average(state, action, of) + off * (hi - lo)
+        match self {
+            Selector::Kernel(kernel) if !kernel.is_certain() => kernel.hope(state, action, of),
+            Selector::Kernel(_) | Selector::Listed(_) => self.average(state, action, of),
+        }
     }
 }

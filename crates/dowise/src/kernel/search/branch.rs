@@ -140,6 +140,8 @@ impl Walk<'_> {
                     return self.again(Aim::Any(random), buffers);
                 }
                 buffers.leaves.sort_unstable();
+                // One intervention may be found with several corners of what is not known about it.
+                buffers.leaves.dedup();
                 let chosen = buffers.leaves.get(scale(random, buffers.leaves.len() as u64) as usize).copied();
                 // Without a tolerance rounding may hide even the one that was found first.
                 self.part = chosen.or(self.part);

@@ -96,8 +96,12 @@ impl Kernel {
         let group = &self.groups[0];
         let row = group.row(group.row_of(state));
         scratch.values.resize(row.n, 0.0);
-        weigh(row.prob, loss, &mut scratch.values);
-        if !group.is_exact() {
+        if let Some(boxes) = group.boxes() {
+            boxes.weigh(group.row_of(state), |i| row.setting(i), loss, &mut scratch.values);
+        } else {
+            weigh(row.prob, loss, &mut scratch.values);
+        }
+        if !group.is_exact() && group.boxes().is_none() {
             let spread = spread(loss);
             for i in 0..row.n {
                 let gain = spread * group.radius(group.row_of(state), row.setting(i));

@@ -26,6 +26,16 @@ impl Confidence {
         Confidence { kind, log }
     }
 
+    /// The bounds of one of several intervals that are to hold together.
+    pub(crate) fn shared_by(self, intervals: usize) -> Confidence {
+        Confidence { log: self.log + ln(intervals as f64), ..self }
+    }
+
+    /// The logarithm of one over the share of δ that a row has.
+    pub(crate) fn log(&self) -> f64 {
+        self.log
+    }
+
     /// Which sets these are the bounds of.
     pub(crate) fn kind(&self) -> Sets {
         self.kind
@@ -73,26 +83,6 @@ impl Confidence {
         // Weissman et al.: P(‖p^ − p‖₁ ≥ ε) ≤ (2^m − 2) exp(−n ε²/2).
         let log = self.log + n_values as f64 * LN_2 - LN_2;
         ((2.0 * log / f64::from(n)).sqrt() / 2.0).min(1.0)
-    }
-
-    /// How far frequencies may be off in total variation; more than 1 means anything.
-    pub(crate) fn distance(&self, counts: &[u32], n: u32) -> f64 {
-        if n == 0 {
-            return 1.0;
-        }
-        match (self.kind, counts.len()) {
-            (Sets::L1 | Sets::Kl, n_values) => {
-                let extra = if n_values == 2 { 0.0 } else { (n_values as f64 - 1.0) * LN_2 };
-                ((self.log + extra) / (2.0 * f64::from(n))).sqrt()
-            }
-            (Sets::Mixture, 2) => {
-                let (lo, hi) = self.interval(counts, n);
-                let p = f64::from(counts[1]) / f64::from(n);
-                (hi - p).max(p - lo)
-            }
-            // Pinsker's inequality.
-            (Sets::Mixture, _) => (self.divergence(counts, n) / 2.0).sqrt(),
-        }
     }
 
     fn hoeffding(&self, p: f64, n: f64) -> (f64, f64) {

@@ -33,7 +33,7 @@ use self::added::Added;
 use self::confidence::Confidence;
 use self::frame::Frame;
 use self::mean::MeanBelief;
-use self::mechanisms::{MechanismReading, read_kernel};
+use self::mechanisms::{Intervals, MechanismReading, read_kernel};
 use self::rewards::{RewardReading, read_rewards};
 use self::sample::SampleBelief;
 use self::sets::{SetsBelief, Side};
@@ -232,10 +232,10 @@ impl Belief {
         let Some(rows) = &evidence.view.mechanisms else { return Ok(None) };
         let confidence = self.confidence;
         let reading = match self.reading {
-            Reading::Width(_, scale) => MechanismReading::Best { confidence, scale },
-            Reading::Greedy => MechanismReading::Best { confidence, scale: 0.0 },
-            Reading::Best(_) => MechanismReading::Best { confidence, scale: 1.0 },
-            Reading::Worst(_) => MechanismReading::Worst { confidence },
+            Reading::Width(_, scale) => MechanismReading::Best(Intervals { confidence, scale: Some(scale) }),
+            Reading::Greedy => MechanismReading::Best(Intervals { confidence, scale: Some(0.0) }),
+            Reading::Best(_) => MechanismReading::Best(Intervals { confidence, scale: None }),
+            Reading::Worst(_) => MechanismReading::Worst(Intervals { confidence, scale: None }),
             Reading::Sample { prior } => MechanismReading::Sample { prior, rng },
             Reading::Mean { prior } => MechanismReading::Mean { prior },
         };

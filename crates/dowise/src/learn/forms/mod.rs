@@ -37,7 +37,9 @@ impl FormModel {
     /// The model of a mechanism that stands for some mechanisms of the world; `None` if each of its rows is learned by itself.
     pub(crate) fn new(told: &World, made_from: &[usize], projected: &Mechanism) -> LearnResult<Option<FormModel>> {
         let members: Vec<&Mechanism> = made_from.iter().map(|&m| &told.mechanisms()[m]).collect();
-        let has_form = |m: &&&Mechanism| m.table.is_none() && m.assumed.form != LearnedForm::Table;
+        // A guess at one of several mechanisms behind hidden variables is no guess at what is counted.
+        let guessed = |m: &Mechanism| members.len() > 1 && m.assumed.guess.is_some();
+        let has_form = |m: &&&Mechanism| m.table.is_none() && (m.assumed.form != LearnedForm::Table || guessed(m));
         let Some(first) = members.iter().find(has_form) else { return Ok(None) };
         let name = || told.variable(first.children[0]).name.clone();
         let is_hidden = |id: &VarId| told.variable(*id).kind == Kind::Hidden;

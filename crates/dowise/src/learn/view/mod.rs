@@ -8,7 +8,7 @@ mod projection;
 
 pub(crate) use actions::ActionList;
 pub(crate) use layout::{FactorLayout, Layout, Walk};
-pub(crate) use mechanisms::{MISSING, MechanismRows};
+pub(crate) use mechanisms::{MISSING, MechanismRow, MechanismRows};
 pub(crate) use payments::PaymentRows;
 
 use std::sync::Arc;

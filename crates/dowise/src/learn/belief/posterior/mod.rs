@@ -11,17 +11,14 @@ use rand::Rng;
 
 use crate::variates::gamma;
 
-/// Writes a sample of Dirichlet(counts + prior / number of values) into `out`.
-///
-/// A prior weight of 2 is uniform for two values, and for many values expects few of them to occur.
+/// Replaces the parameters of a Dirichlet distribution by a sample of it.
 ///
 /// # Cost
 /// One gamma variate per value.
-pub(crate) fn dirichlet(counts: &[u32], prior: f64, rng: &mut impl Rng, out: &mut [f64]) {
-    let prior = prior / counts.len() as f64;
+pub(crate) fn dirichlet_of(out: &mut [f64], rng: &mut impl Rng) {
     let mut sum = 0.0;
-    for (o, &n) in out.iter_mut().zip(counts) {
-        *o = gamma(prior + f64::from(n), rng);
+    for o in out.iter_mut() {
+        *o = gamma(*o, rng);
         sum += *o;
     }
     if sum > 0.0 {
