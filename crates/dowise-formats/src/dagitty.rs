@@ -224,7 +224,8 @@ pub(crate) fn write(network: &Network) -> String {
     for variable in &network.variables {
         let mark = variable.role.as_ref().and_then(|role| MARKS.iter().find(|m| m.2 == *role)).map(|m| m.0.to_owned());
         let others = variable.properties.iter().filter_map(|p| p.split_once('='));
-        let others = others.filter(|(key, _)| key.chars().all(is_word)).map(|(key, value)| format!("{key}={}", quoted(value)));
+        let others =
+            others.filter(|(key, _)| key.chars().all(is_word)).map(|(key, value)| format!("{key}={}", quoted(value)));
         let options: Vec<String> = mark.into_iter().chain(others).collect();
         let options = if options.is_empty() { String::new() } else { format!(" [{}]", options.join(",")) };
         let _ = writeln!(out, "{}{options}", name(&variable.name));

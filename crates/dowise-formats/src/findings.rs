@@ -140,7 +140,8 @@ impl Draft {
             if let Some(circle) = circle(&self.network) {
                 let at = self.places[circle[0]];
                 let names = circle.iter().map(|&i| format!("\"{}\"", self.network.variables[i].name));
-                let message = format!("variables act on each other in a circle: {}", names.collect::<Vec<_>>().join(" → "));
+                let message =
+                    format!("variables act on each other in a circle: {}", names.collect::<Vec<_>>().join(" → "));
                 let help = "take one of these edges out; a value at the next step is a variable of its own";
                 self.findings.push(Problem::error("cycle", message).help(help).at(at));
             }

@@ -47,7 +47,9 @@ fn entries(scanner: &mut Scanner<'_>, depth: usize) -> Result<Vec<Entry>, Proble
         let is_key = |c: char| c.is_ascii_alphanumeric() || c == '_';
         let Some((key, at)) = scanner.word(is_key) else {
             let what = if depth > 0 { "a key or `]`" } else { "a key, such as `graph`" };
-            return Err(scanner.expected(what).help("GML is a list of keys and values, such as `graph [ directed 1 ]`"));
+            return Err(scanner
+                .expected(what)
+                .help("GML is a list of keys and values, such as `graph [ directed 1 ]`"));
         };
         let value = if let Some((text, _)) = scanner.quoted(false)? {
             Value::Text(decoded(text))
@@ -83,7 +85,8 @@ fn graph(draft: &mut Draft, top: &[Entry]) {
         let problem = Problem::error("undirected", "this graph is undirected, so it does not say what acts on what");
         draft.findings.push(problem.help("add `directed 1`; in networkx, write a DiGraph").at(at));
     }
-    draft.network.name = text(graph, "name").or(text(graph, "label")).map_or(String::new(), |(name, _)| name.to_owned());
+    draft.network.name =
+        text(graph, "name").or(text(graph, "label")).map_or(String::new(), |(name, _)| name.to_owned());
     let mut ids = HashMap::new();
     for entry in graph.iter().filter(|e| e.key == "node") {
         let Value::List(node) = &entry.value else { continue };
@@ -114,7 +117,8 @@ fn graph(draft: &mut Draft, top: &[Entry]) {
             };
             let found = ids.get(id).copied();
             if found.is_none() {
-                let problem = Problem::error("unknown-name", format!("the {key} of an edge, {id}, is the id of no node"));
+                let problem =
+                    Problem::error("unknown-name", format!("the {key} of an edge, {id}, is the id of no node"));
                 draft.findings.push(problem.help("add the node, or take the edge out").at(at));
             }
             found

@@ -7,16 +7,22 @@
 mod bif;
 mod dagitty;
 mod dot;
+mod export;
 mod findings;
 mod format;
 mod gml;
+mod import;
 mod limits;
 mod network;
+mod roles;
 mod scan;
 mod tables;
 mod xmlbif;
 
+pub use export::{Exported, export};
 pub use format::{Format, read_graph};
+pub use import::{Imported, import};
 pub use limits::{MOST_BYTES, MOST_ENTRIES, MOST_VALUES, MOST_VARIABLES};
 pub use network::{GraphFile, Network, Role, Variable};
+pub use roles::{Missing, Payment, Roles};
 pub use tables::ROW_TOLERANCE;

@@ -48,7 +48,9 @@ impl<'t> Scanner<'t> {
             let rest = self.rest();
             let trimmed = rest.trim_start();
             self.pos += rest.len() - trimmed.len();
-            let length = if self.comments.slashes && trimmed.starts_with("//") || self.comments.hash && trimmed.starts_with('#') {
+            let length = if self.comments.slashes && trimmed.starts_with("//")
+                || self.comments.hash && trimmed.starts_with('#')
+            {
                 trimmed.find('\n').unwrap_or(trimmed.len())
             } else if self.comments.slashes && trimmed.starts_with("/*") {
                 trimmed.find("*/").map_or(trimmed.len(), |end| end + 2)
@@ -114,7 +116,9 @@ impl<'t> Scanner<'t> {
         let Some(end) = end else {
             let line = inside.find('\n').unwrap_or(inside.len());
             let at = Some(At { source: 0, start, end: start + 1 + line });
-            return Err(Problem::error("syntax", "a quote is opened here and never closed").help("add the closing \"").at(at));
+            return Err(Problem::error("syntax", "a quote is opened here and never closed")
+                .help("add the closing \"")
+                .at(at));
         };
         self.pos += end + 2;
         Ok(Some((&inside[..end], self.since(start))))

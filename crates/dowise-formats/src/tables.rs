@@ -84,7 +84,8 @@ impl<'d> Tables<'d> {
         let parents = self.draft.network.variables[child].parents.clone();
         let width = self.size(child);
         let sizes: Vec<usize> = parents.iter().map(|&p| self.size(p)).collect();
-        let given = rows.table.is_some() || rows.by_rows.is_some() || rows.default.is_some() || !rows.labelled.is_empty();
+        let given =
+            rows.table.is_some() || rows.by_rows.is_some() || rows.default.is_some() || !rows.labelled.is_empty();
         if !given || width == 0 || sizes.contains(&0) {
             return; // no numbers, or no values, which is reported where the variable is declared
         }
@@ -239,7 +240,8 @@ impl<'d> Tables<'d> {
         let width = self.size(child);
         let as_rows: Vec<f64> = (0..n_rows * width).map(|i| numbers[(i % width) * n_rows + i / width].0).collect();
         let as_written: Vec<f64> = numbers.iter().map(|n| n.0).collect();
-        let sums = |table: &[f64]| table.chunks(width).all(|row| (row.iter().sum::<f64>() - 1.0).abs() <= ROW_TOLERANCE);
+        let sums =
+            |table: &[f64]| table.chunks(width).all(|row| (row.iter().sum::<f64>() - 1.0).abs() <= ROW_TOLERANCE);
         if n_rows > 1 && sums(&as_written) && as_written != as_rows {
             let name = self.name(child).to_owned();
             if sums(&as_rows) {
@@ -272,7 +274,8 @@ impl<'d> Tables<'d> {
             format!("the row {} of \"{}\"", self.labels(child, row), self.name(child))
         };
         if off > ROW_TOLERANCE {
-            let message = format!("{what} sums to {}, not 1", short(sum)).replace("probabilities of", "distribution of");
+            let message =
+                format!("{what} sums to {}, not 1", short(sum)).replace("probabilities of", "distribution of");
             self.push("row-sum", message, "correct it; rows are rescaled only if they are off by at most 0.01", at);
             return;
         }

@@ -20,9 +20,7 @@ fn files(ending: &str) -> Vec<String> {
 }
 
 /// Variables, edges, free parameters and rows that do not sum to 1, as bnlearn's repository states the first three.
-const NETWORKS: [(&str, usize, usize, usize, usize); 1] = [
-    ("alarm.bif.gz", 37, 46, 509, 0),
-];
+const NETWORKS: [(&str, usize, usize, usize, usize); 1] = [("alarm.bif.gz", 37, 46, 509, 0)];
 
 #[test]
 fn every_network_has_the_variables_edges_and_parameters_that_its_publishers_state() {
@@ -30,7 +28,12 @@ fn every_network_has_the_variables_edges_and_parameters_that_its_publishers_stat
         let file = network(&name);
         let n = &file.network;
         let free: usize = n.variables.iter().enumerate().map(|(i, v)| n.n_rows(i) * (v.values.len() - 1)).sum();
-        println!("(\"{name}\", {}, {}, {free}), {:?}", n.variables.len(), n.n_edges(), file.findings.iter().map(|f|f.render(std::slice::from_ref(&file.source))).collect::<Vec<_>>());
+        println!(
+            "(\"{name}\", {}, {}, {free}), {:?}",
+            n.variables.len(),
+            n.n_edges(),
+            file.findings.iter().map(|f| f.render(std::slice::from_ref(&file.source))).collect::<Vec<_>>()
+        );
     }
 }
 

@@ -51,7 +51,8 @@ impl Reader<'_> {
             Some((w, _)) if w == "digraph" => {}
             Some((w, at)) if w == "graph" => {
                 self.directed = false;
-                let problem = Problem::error("undirected", "this graph is undirected, so it does not say what acts on what");
+                let problem =
+                    Problem::error("undirected", "this graph is undirected, so it does not say what acts on what");
                 self.draft.findings.push(problem.help("write `digraph`, and `->` for edges").at(at));
             }
             _ => {
@@ -169,7 +170,8 @@ impl Reader<'_> {
                 Direction::Back => self.draft.edge(r, l, at),
                 Direction::Both => self.draft.bidirected(l, r, at),
                 Direction::None => {
-                    let problem = Problem::error("undirected", "an edge with `dir=none` does not say what acts on what");
+                    let problem =
+                        Problem::error("undirected", "an edge with `dir=none` does not say what acts on what");
                     self.draft.findings.push(problem.help("take `dir=none` out").at(at));
                 }
             }
