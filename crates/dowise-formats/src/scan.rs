@@ -32,6 +32,11 @@ impl<'t> Scanner<'t> {
         self.pos
     }
 
+    /// Goes back to an earlier place.
+    pub(crate) fn back(&mut self, position: usize) {
+        self.pos = position;
+    }
+
     /// From a byte up to here.
     pub(crate) fn since(&self, start: usize) -> Option<At> {
         Some(At { source: 0, start, end: self.pos.max(start) })

@@ -75,14 +75,13 @@ impl<'t> Reader<'t> {
 
     /// Goes on behind the block in which something is wrong.
     fn recover(&mut self) {
-        let start = self.scanner.position();
         let mut depth = 0usize;
         loop {
             self.scanner.skip();
             // The next block begins: a closing brace was forgotten.
             let rest = self.scanner.rest();
             let begins = |word: &str| rest.strip_prefix(word).is_some_and(|r| r.starts_with(|c: char| !is_word(c)));
-            if self.scanner.position() > start && ["variable", "probability", "network"].into_iter().any(begins) {
+            if ["variable", "probability", "network"].into_iter().any(begins) {
                 return;
             }
             match self.scanner.peek() {
@@ -134,7 +133,7 @@ impl<'t> Reader<'t> {
                     let property = self.property()?;
                     self.draft.network.properties.push(property);
                 }
-                _ => return Err(self.scanner.expected("`property` or `}` in the network's block")),
+                word => return Err(self.unexpected(word, "`property` or `}` in the network's block")),
             }
         }
         Ok(())
@@ -167,9 +166,24 @@ impl<'t> Reader<'t> {
         Ok(text)
     }
 
+    /// Says that something else was expected where this word stands.
+    fn unexpected(&mut self, word: Option<(&str, Option<At>)>, what: &str) -> Problem {
+        if let Some((_, Some(at))) = word {
+            self.scanner.back(at.start);
+        }
+        self.scanner.expected(what)
+    }
+
     fn variable(&mut self) -> Result<(), Problem> {
         let (name, at) = self.needed("the variable's name")?;
         let mut variable = Variable { name: name.into_owned(), ..Variable::default() };
+        let read = self.variable_block(&mut variable, at);
+        // Declared even if something is wrong with it, so that its name is known where it is used.
+        self.draft.declare(variable, at);
+        read
+    }
+
+    fn variable_block(&mut self, variable: &mut Variable, at: Option<At>) -> Result<(), Problem> {
         self.scanner.expect("{", " behind the variable's name")?;
         let mut typed = false;
         let mut properties = vec![];
@@ -183,7 +197,10 @@ impl<'t> Reader<'t> {
                     variable.values = self.values(&variable.name)?;
                 }
                 Some(("property", _)) => properties.push(self.property()?),
-                _ => return Err(self.scanner.expected("`type`, `property` or `}` in a variable's block")),
+                word => {
+                    let help = "if the block ends here, close it by `}`";
+                    return Err(self.unexpected(word, "`type`, `property` or `}` in a variable's block").help(help));
+                }
             }
         }
         if !typed {
@@ -192,7 +209,6 @@ impl<'t> Reader<'t> {
             self.draft.findings.push(Problem::error("missing-key", message).help(help).at(at));
         }
         (variable.role, variable.properties) = split_role(properties);
-        self.draft.declare(variable, at);
         Ok(())
     }
 

@@ -167,13 +167,13 @@ impl Cast {
         }
         // Levers and key variables after states, which claim two variables each.
         for (found, part, list, words) in [
-            (levers, Part::Lever, &mut self.levers, "taken as levers, since the file marks them so"),
-            (keys, Part::Key, &mut self.keys, "taken as key variables, since the file marks them so"),
+            (levers, Part::Lever, &mut self.levers, "levers, as the file marks them"),
+            (keys, Part::Key, &mut self.keys, "key variables, as the file marks them"),
         ] {
             let found: Vec<usize> = found.into_iter().filter(|&i| given[i].is_none()).collect();
             if !found.is_empty() {
                 let names: Vec<&str> = found.iter().map(|&i| self.network.variables[i].name.as_str()).collect();
-                findings.push(Problem::note("marked", format!("{}: {words}", some_of(&names))));
+                findings.push(Problem::note("marked", format!("{words}: {}", some_of(&names))));
             }
             found.iter().for_each(|&i| given[i] = Some(part));
             list.extend(found);

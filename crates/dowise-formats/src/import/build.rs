@@ -26,7 +26,8 @@ struct Builder<'a> {
     placeholders: Vec<String>,
 }
 
-pub(super) fn state(cast: &Cast, roles: &Roles, findings: &mut Findings) -> Stated {
+/// `title` is for a network that has none.
+pub(super) fn state(cast: &Cast, roles: &Roles, title: &str, findings: &mut Findings) -> Stated {
     let mut builder = Builder { cast, roles, placeholders: vec![] };
     let kept = builder.kept();
     let hidden: Vec<usize> = (0..kept.len()).filter(|&i| kept[i] && cast.parts[i] == Part::Hidden).collect();
@@ -47,9 +48,10 @@ pub(super) fn state(cast: &Cast, roles: &Roles, findings: &mut Findings) -> Stat
     builder.costs(&mut variables, findings);
     let start = builder.start(findings);
     let comments = builder.comments(&kept, findings);
-    let name = roles.name.clone().unwrap_or_else(|| cast.network.name.clone());
+    let name =
+        [roles.name.clone(), Some(cast.network.name.clone())].into_iter().flatten().find(|name| !name.is_empty());
     let spec = WorldSpec {
-        name,
+        name: name.unwrap_or_else(|| title.to_owned()),
         about: String::new(),
         horizon: roles.horizon.clone().unwrap_or(Located::from(1)),
         variables,
@@ -123,9 +125,7 @@ impl Builder<'_> {
         let order = values.iter().map(|v| variable.values.iter().position(|w| w == v));
         let order: Vec<usize> = order.map(|p| p.expect("invariant: the values are the same")).collect();
         let rows = table.chunks(variable.values.len()).flat_map(|row| {
-            let sum: f64 = row.iter().sum();
-            // Numbers that sum to 1 up to rounding are kept to the last bit.
-            let scale = if (sum - 1.0).abs() < 1e-12 { 1.0 } else { sum };
+            let scale = scale(row);
             order.iter().map(move |&v| row[v] / scale)
         });
         Form::Table(rows.collect())
@@ -318,8 +318,8 @@ impl Builder<'_> {
             let variable = &self.cast.network.variables[i];
             match &variable.table {
                 Some(table) if variable.parents.is_empty() => {
-                    let sum: f64 = table.iter().sum();
-                    starts.insert(i, Outcome::Probabilities(table.iter().map(|p| p / sum).collect()));
+                    let scale = scale(table);
+                    starts.insert(i, Outcome::Probabilities(table.iter().map(|p| p / scale).collect()));
                 }
                 _ if variable.parents.is_empty() => {}
                 _ => {
@@ -378,4 +378,10 @@ impl Builder<'_> {
         }
         comments
     }
+}
+
+/// What a row is divided by to sum to 1; a row that does so up to rounding is kept to the last bit.
+fn scale(row: &[f64]) -> f64 {
+    let sum: f64 = row.iter().sum();
+    if (sum - 1.0).abs() < 1e-12 { 1.0 } else { sum }
 }

@@ -34,7 +34,7 @@ pub fn import(file: &GraphFile, roles: &Roles, roles_source: Option<Source>) -> 
     let mut findings = Findings::default();
     file.findings.iter().for_each(|finding| findings.push(finding.clone()));
     let cast = Cast::of(file, roles, &mut findings);
-    let stated = cast.map(|cast| build::state(&cast, roles, &mut findings));
+    let stated = cast.map(|cast| build::state(&cast, roles, title(&file.source.name), &mut findings));
     let (mut notes, sources) = findings.finish(sources)?;
     let stated = stated.expect("invariant: without a cast there is an error");
     let world = World::new(stated.spec).map_err(|error| {
@@ -63,6 +63,13 @@ pub fn import(file: &GraphFile, roles: &Roles, roles_source: Option<Source>) -> 
 /// The last part of a path, so that a world file does not tell where its maker keeps files.
 fn file_name(path: &str) -> &str {
     path.rsplit(['/', '\\']).next().unwrap_or(path)
+}
+
+/// What a file is called, without its ending.
+fn title(path: &str) -> &str {
+    let name = file_name(path);
+    let name = name.strip_suffix(".gz").unwrap_or(name);
+    name.rsplit_once('.').map_or(name, |(title, _)| title)
 }
 
 /// All names, in quotes.
