@@ -11,8 +11,10 @@ use crate::network::{Network, Role, Variable};
 pub struct Exported {
     /// The network.
     pub network: Network,
-    /// What of the world is not in it, or not as it is in the world, as sentences.
+    /// What of the world is not in it, as sentences.
     pub notes: Vec<String>,
+    /// What its numbers do not say, or not as the world does; for formats that have numbers.
+    pub number_notes: Vec<String>,
 }
 
 /// One step of a world as a network.
@@ -21,7 +23,7 @@ pub struct Exported {
 /// mechanism: it becomes uniform. `Err`: a chain would be too large.
 pub fn export(world: &World) -> Result<Exported, String> {
     let mut network = Network { name: world.name().to_owned(), ..Network::default() };
-    let mut notes = vec![];
+    let mut number_notes = vec![];
     let n = world.variables().len();
     for variable in world.variables() {
         let role = match variable.kind {
@@ -38,7 +40,7 @@ pub fn export(world: &World) -> Result<Exported, String> {
     for mechanism in world.mechanisms() {
         if mechanism.children.len() > 1 {
             let names: Vec<&str> = mechanism.children.iter().map(|&c| world.variable(c).name.as_str()).collect();
-            notes.push(format!("the joint table of {} is written as a chain", names.join(", ")));
+            number_notes.push(format!("the joint table of {} is written as a chain", names.join(", ")));
         }
         if mechanism.table.is_none() {
             unknown.extend(mechanism.children.iter().map(|&c| world.variable(c).name.clone()));
@@ -54,7 +56,7 @@ pub fn export(world: &World) -> Result<Exported, String> {
     }
     if !set.is_empty() {
         let names: Vec<&str> = set.iter().map(|&l| world.variable(l).name.as_str()).collect();
-        notes.push(format!("always set, and therefore uniform here: {}", names.join(", ")));
+        number_notes.push(format!("always set, and therefore uniform here: {}", names.join(", ")));
     }
     for (transition, &factor) in world.transitions().iter().zip(world.state()) {
         let Variable { name, values, .. } = network.variables[factor.ix()].clone();
@@ -76,10 +78,11 @@ pub fn export(world: &World) -> Result<Exported, String> {
     }
     debug_assert_eq!(network.variables.len(), n + world.state().len());
     if !unknown.is_empty() {
-        notes.push(format!("to be learned, and therefore without numbers: {}", unknown.join(", ")));
+        number_notes.push(format!("to be learned, and therefore without numbers: {}", unknown.join(", ")));
     }
-    notes.push("rewards, costs, the horizon and which interventions are allowed are not part of a network".to_owned());
-    Ok(Exported { network, notes })
+    let notes =
+        vec!["rewards, costs, the horizon and which interventions are allowed are not part of a network".to_owned()];
+    Ok(Exported { network, notes, number_notes })
 }
 
 fn decided(world: &World, lever: VarId) -> bool {

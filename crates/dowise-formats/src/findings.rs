@@ -42,6 +42,8 @@ impl Findings {
             self.problems.push(Problem::error("more", format!("and {} more problems", self.left_out)));
         }
         if self.errors > 0 {
+            // What was assumed on the way to a mistake would only hide it.
+            self.problems.retain(|p| p.severity != Severity::Note);
             return Err(WorldError { problems: self.problems, sources });
         }
         Ok((self.problems, sources))

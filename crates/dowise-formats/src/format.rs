@@ -91,7 +91,7 @@ pub fn read_graph(path: &Path, format: Option<Format>) -> Result<GraphFile, Worl
     let name = path.display().to_string();
     let Some(format) = format.or_else(|| Format::of_path(path)) else {
         let message = format!("the name of {name} does not say which format it has");
-        let help = "let it end in .bif, .xmlbif, .dagitty (or .txt), .dot or .gml, or name the format";
+        let help = "let it end in .bif, .xmlbif, .dagitty (or .txt), .dot or .gml, or name the format (--from)";
         return Err(WorldError { problems: vec![Problem::error("format", message).help(help)], sources: vec![] });
     };
     format.read(&read_text(path)?, &name)

@@ -221,10 +221,11 @@ impl<'d> Tables<'d> {
         let width = self.size(child);
         if numbers.len() != n_rows * width {
             let message = format!(
-                "the table of \"{}\" has {} numbers; it needs {}: {width} values for {n_rows} combinations of parents",
+                "the table of \"{}\" has {} numbers; it needs {}, for {width} values and {n_rows} combination{} of parents",
                 self.name(child),
                 numbers.len(),
-                n_rows * width
+                n_rows * width,
+                if n_rows == 1 { "" } else { "s" }
             );
             self.push("count", message, "write one for each combination, or rows with labels", at);
             return false;

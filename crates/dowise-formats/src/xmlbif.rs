@@ -24,7 +24,9 @@ pub(crate) fn read(source: Source) -> Result<GraphFile, WorldError> {
             let place = error.pos();
             let start = offset(&source.text, place.row as usize, place.col as usize);
             let at = Some(At { source: 0, start, end: start });
-            draft.findings.push(Problem::error("syntax", format!("not XML: {error}")).help("correct it here").at(at));
+            let message = error.to_string();
+            let message = message.strip_suffix(&format!(" at {place}")).unwrap_or(&message);
+            draft.findings.push(Problem::error("syntax", format!("not XML: {message}")).help("correct it here").at(at));
         }
     }
     draft.finish(source)

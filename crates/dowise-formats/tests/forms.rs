@@ -72,16 +72,24 @@ fn a_table_that_sums_only_by_rows_is_refused_and_one_that_sums_both_ways_is_said
     let text = |numbers: &str| format!("{RAIN} probability ( wet | rain ) {{ table {numbers}; }}");
     let by_rows = complaints(Format::Bif, &text("0.9 0.1 0.2 0.8"));
     assert!(by_rows[0].contains("sums to 1 only if read row by row"), "{by_rows:?}");
-    let both = complaints(Format::Bif, &text("0.9 0.1 0.1 0.9"));
-    assert_eq!(both, [] as [&str; 0]);
-    let both = complaints(Format::Bif, &text("0.25 0.75 0.75 0.25"));
-    assert_eq!(both, [] as [&str; 0], "the same either way");
+    assert_eq!(complaints(Format::Bif, &text("0.9 0.1 0.1 0.9")), [] as [&str; 0], "the same either way");
+    let text = |numbers: &str| {
+        let cold = "variable cold { type discrete [ 2 ] { no, yes }; }";
+        format!("{RAIN} {cold} probability ( wet | rain, cold ) {{ table {numbers}; }}")
+    };
+    let both = complaints(Format::Bif, &text("0.5 0.5 0.3 0.7  0.5 0.5 0.7 0.3"));
+    assert!(both[0].contains("could be read by columns or by rows"), "{both:?}");
 }
 
 #[test]
 fn rows_that_are_rounded_are_noted_with_the_worst() {
-    let found = complaints(Format::Bif, &format!("{RAIN} probability ( rain ) {{ table 0.7999 0.2; }}"));
-    assert!(found[0].starts_with("test:9:") || found[0].contains("sums to 0.9999"), "{found:?}");
+    let text = format!("{RAIN} probability ( wet | rain ) {{ (no) 0.8, 0.19999;\n (yes) 0.7999, 0.2; }}");
+    let found = complaints(Format::Bif, &text);
+    assert!(
+        found[0].contains("2 rows do not sum to 1: furthest off, the row (yes) of \"wet\" sums to 0.9999"),
+        "{found:?}"
+    );
+    assert!(found[0].starts_with("test:8:2: "), "{found:?}");
     let found = complaints(Format::Bif, &format!("{RAIN} probability ( rain ) {{ table 0.78 0.2; }}"));
     assert!(found[0].contains("the distribution of \"rain\" sums to 0.98, not 1"), "{found:?}");
 }

@@ -52,8 +52,12 @@ pub(crate) fn run(args: Args, output: &Output) -> Result<Status, Failure> {
         Failure::Shown
     })?;
     let exported = export(&world).map_err(Failure::Usage)?;
-    for note in &exported.notes {
+    let numbers = exported.number_notes.iter().filter(|_| format.has_numbers());
+    for note in exported.notes.iter().chain(numbers) {
         output.talk(format_args!("note: {note}"));
+    }
+    if !format.has_numbers() {
+        output.talk(format_args!("note: {} has no place for probabilities; bif and xmlbif have", format.name()));
     }
     let text = format.write(&exported.network);
     match file {

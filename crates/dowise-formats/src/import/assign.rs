@@ -102,7 +102,7 @@ impl Cast {
         cast.parts = given.iter().map(|part| part.unwrap_or(Part::Hidden)).collect();
         cast.values(roles, findings);
         cast.connect(file, findings);
-        cast.complete(findings);
+        cast.complete(roles, findings);
         (!findings.failed()).then_some(cast)
     }
 
@@ -241,14 +241,16 @@ impl Cast {
     }
 
     /// Whether anything can be set and anything can be seen.
-    fn complete(&self, findings: &mut Findings) {
+    fn complete(&self, roles: &Roles, findings: &mut Findings) {
         let names: Vec<&str> = self.network.variables.iter().map(|v| v.name.as_str()).collect();
-        if self.levers.is_empty() {
+        // Names that were given and are wrong have been reported.
+        if self.levers.is_empty() && roles.levers.is_empty() {
             let problem = Problem::error("no-levers", "no variable is a lever, so there is nothing to decide");
             let help = format!("say what can be set, such as --lever NAME; the variables are {}", some_of(&names));
             findings.push(problem.help(help));
         }
-        if self.keys.is_empty() && self.states.is_empty() {
+        let nothing_named = roles.keys.is_empty() && roles.states.is_empty();
+        if self.keys.is_empty() && self.states.is_empty() && nothing_named {
             let problem =
                 Problem::error("no-keys", "no variable is a key variable or a state factor, so nothing is observed");
             let help = format!("say what is observed, such as --key NAME; the variables are {}", some_of(&names));
