@@ -8,7 +8,7 @@ use dowise::world::{At, Problem, Source};
 use crate::findings::{Draft, nearest};
 use crate::limits::DEEPEST;
 use crate::network::{GraphFile, Network, Role};
-use crate::scan::{Comments, Scanner};
+use crate::scan::{Comments, Scanner, quoted, unescaped};
 
 /// Marks of a variable, their short forms, and the roles they mean.
 const MARKS: [(&str, &str, Role); 5] = [
@@ -84,7 +84,7 @@ impl Reader<'_> {
     /// A name, in quotes or not.
     fn name(&mut self) -> Result<Option<(String, Option<At>)>, Problem> {
         if let Some((text, at)) = self.scanner.quoted(true)? {
-            return Ok(Some((text.replace("\\\"", "\"").replace("\\\\", "\\"), at)));
+            return Ok(Some((unescaped(text).into_owned(), at)));
         }
         Ok(self.scanner.word(is_word).map(|(word, at)| (word.to_owned(), at)))
     }
@@ -172,14 +172,12 @@ impl Reader<'_> {
                 return Err(self.scanner.expected("a mark such as `exposure`, or `]`"));
             };
             let value = if self.scanner.eat("=") {
-                self.scanner.skip();
-                let start = self.scanner.position();
                 // Numbers may be negative, and names have no minus.
-                self.scanner.eat("-");
-                if self.name()?.is_none() {
+                let sign = if self.scanner.eat("-") { "-" } else { "" };
+                let Some((value, _)) = self.name()? else {
                     return Err(self.scanner.expected("a value behind `=`"));
-                }
-                Some(self.scanner.from(start).trim_matches('"').to_owned())
+                };
+                Some(format!("{sign}{value}"))
             } else {
                 None
             };
@@ -224,8 +222,7 @@ pub(crate) fn write(network: &Network) -> String {
     for variable in &network.variables {
         let mark = variable.role.as_ref().and_then(|role| MARKS.iter().find(|m| m.2 == *role)).map(|m| m.0.to_owned());
         let others = variable.properties.iter().filter_map(|p| p.split_once('='));
-        let others =
-            others.filter(|(key, _)| key.chars().all(is_word)).map(|(key, value)| format!("{key}={}", quoted(value)));
+        let others = others.map(|(key, value)| format!("{}={}", name(key), quoted(value)));
         let options: Vec<String> = mark.into_iter().chain(others).collect();
         let options = if options.is_empty() { String::new() } else { format!(" [{}]", options.join(",")) };
         let _ = writeln!(out, "{}{options}", name(&variable.name));
@@ -247,8 +244,4 @@ pub(crate) fn write(network: &Network) -> String {
 fn name(name: &str) -> String {
     let plain = !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || "_.".contains(c));
     if plain { name.to_owned() } else { quoted(name) }
-}
-
-fn quoted(text: &str) -> String {
-    format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))
 }

@@ -95,16 +95,17 @@ fn graph(draft: &mut Draft, top: &[Entry]) {
             draft.findings.push(problem.help("give it a number of its own").at(entry.at));
             continue;
         };
-        if ids.insert(id, draft.network.variables.len()).is_some() {
+        if ids.contains_key(id) {
             let problem = Problem::error("duplicate-name", format!("two nodes have the id {id}"));
             draft.findings.push(problem.help("give one of them another number").at(id_at));
             continue;
         }
         let variable = self::node(draft, node, id);
-        let before = draft.network.variables.len();
+        let position = draft.network.variables.len();
         draft.declare(variable, entry.at);
-        if draft.network.variables.len() == before {
-            ids.remove(id);
+        // A name that stands twice is reported, and the node is not there.
+        if draft.network.variables.len() > position {
+            ids.insert(id, position);
         }
     }
     for entry in graph.iter().filter(|e| e.key == "edge") {

@@ -1,5 +1,7 @@
 //! Walks through a text token by token, with the place of everything; what a token is differs from format to format.
 
+use std::borrow::Cow;
+
 use dowise::world::{At, Problem};
 
 /// Which comments a format has.
@@ -151,4 +153,28 @@ impl<'t> Scanner<'t> {
         let at = Some(At { source: 0, start, end: start + length });
         Problem::error("syntax", format!("expected {what}, found {found}")).at(at)
     }
+}
+
+/// Backslashes taken off in front of quotes and backslashes.
+pub(crate) fn unescaped(text: &str) -> Cow<'_, str> {
+    if !text.contains('\\') {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len());
+    let mut letters = text.chars().peekable();
+    while let Some(c) = letters.next() {
+        match (c, letters.peek()) {
+            ('\\', Some(&next @ ('"' | '\\'))) => {
+                out.push(next);
+                letters.next();
+            }
+            _ => out.push(c),
+        }
+    }
+    Cow::Owned(out)
+}
+
+/// A text in quotes, with backslashes in front of quotes and backslashes.
+pub(crate) fn quoted(text: &str) -> String {
+    format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))
 }

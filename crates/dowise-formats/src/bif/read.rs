@@ -9,7 +9,7 @@ use dowise::world::{At, Problem, Source};
 
 use crate::findings::Draft;
 use crate::network::{GraphFile, Variable, split_role};
-use crate::scan::{Comments, Scanner};
+use crate::scan::{Comments, Scanner, unescaped};
 use crate::tables::{Rows, Tables};
 
 /// A name or a label with its place.
@@ -311,23 +311,4 @@ fn once<T>(slot: &mut Option<(T, Option<At>)>, given: T, at: Option<At>, what: &
         return Err(Problem::error("two-forms", message).help("keep one of them").at(at));
     }
     Ok(())
-}
-
-/// Backslashes taken off in front of quotes and backslashes.
-fn unescaped(text: &str) -> Cow<'_, str> {
-    if !text.contains('\\') {
-        return Cow::Borrowed(text);
-    }
-    let mut out = String::with_capacity(text.len());
-    let mut letters = text.chars().peekable();
-    while let Some(c) = letters.next() {
-        match (c, letters.peek()) {
-            ('\\', Some(&next @ ('"' | '\\'))) => {
-                out.push(next);
-                letters.next();
-            }
-            _ => out.push(c),
-        }
-    }
-    Cow::Owned(out)
 }

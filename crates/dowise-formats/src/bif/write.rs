@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use crate::network::{Network, Variable, with_role};
+use crate::scan::quoted;
 
 pub(crate) fn write(network: &Network) -> String {
     let name = if network.name.is_empty() { "unknown" } else { &network.name };
@@ -55,8 +56,4 @@ fn properties(out: &mut String, properties: &[String]) {
 fn word(name: &str) -> String {
     let plain = !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || "_-.".contains(c));
     if plain { name.to_owned() } else { quoted(name) }
-}
-
-fn quoted(text: &str) -> String {
-    format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))
 }

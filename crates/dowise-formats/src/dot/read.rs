@@ -289,7 +289,20 @@ fn direction(attributes: &[Attribute], default: Direction) -> Result<Direction, 
     }
 }
 
-/// In DOT a backslash means something only in front of a quote, and in front of the end of a line, which goes on then.
+/// In DOT a backslash is taken off in front of a quote, and in front of the end of a line, which goes on then.
 fn unquoted(text: &str) -> String {
-    text.replace("\\\n", "").replace("\\\"", "\"")
+    let mut out = String::with_capacity(text.len());
+    let mut letters = text.chars();
+    while let Some(c) = letters.next() {
+        if c != '\\' {
+            out.push(c);
+            continue;
+        }
+        match letters.next() {
+            Some('"') => out.push('"'),
+            Some('\n') => {}
+            next => out.extend([c].into_iter().chain(next)),
+        }
+    }
+    out
 }

@@ -45,8 +45,18 @@ fn shape(role: &Role) -> Option<&'static str> {
     }
 }
 
-/// A text in quotes. DOT has no way to write a backslash in front of the closing quote, so a space is put between them.
+/// A text in quotes. DOT has no way to write an odd number of backslashes in front of a quote: one is added.
 fn quoted(text: &str) -> String {
-    let closing = if text.ends_with('\\') { " \"" } else { "\"" };
-    format!("\"{}{closing}", text.replace('"', "\\\""))
+    let mut out = String::from("\"");
+    let mut backslashes = 0;
+    for c in text.chars() {
+        if c == '"' {
+            out.push_str(if backslashes % 2 == 1 { "\\\\\"" } else { "\\\"" });
+        } else {
+            out.push(c);
+        }
+        backslashes = if c == '\\' { backslashes + 1 } else { 0 };
+    }
+    out.push_str(if backslashes % 2 == 1 { "\\\"" } else { "\"" });
+    out
 }

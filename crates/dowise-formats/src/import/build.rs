@@ -9,6 +9,7 @@ use dowise::world::{
 
 use super::assign::{Cast, Part, find};
 use crate::findings::{Findings, nearest, some_of};
+use crate::limits::MOST_ENTRIES;
 use crate::roles::{Missing, Payment, Roles};
 
 /// What an import came to.
@@ -106,10 +107,19 @@ impl Builder<'_> {
     }
 
     /// What stands for numbers that the graph does not have. The one place that decides it.
-    fn missing(&mut self, i: usize) -> Form {
+    fn missing(&mut self, i: usize, findings: &mut Findings) -> Form {
         match self.roles.missing.unwrap_or_default() {
             Missing::Learn => Form::Unknown,
             Missing::Uniform => {
+                let variables = &self.cast.network.variables;
+                let sizes = variables[i].parents.iter().chain([&i]).map(|&v| variables[v].values.len() as u128);
+                let entries = sizes.fold(1u128, u128::saturating_mul);
+                if entries > MOST_ENTRIES {
+                    let message = format!("a uniform table of \"{}\" would have {entries} entries", self.name(i));
+                    let help = format!("at most {MOST_ENTRIES} are written; leave it to be learned (--learn)");
+                    findings.push(Problem::error("too-large", message).help(help).at(self.cast.places[i]));
+                    return Form::Unknown;
+                }
                 self.placeholders.push(self.name(i).to_owned());
                 let n = self.cast.network.variables[i].values.len();
                 let outcome = Outcome::Probabilities(vec![1.0 / n as f64; n]);
@@ -119,9 +129,9 @@ impl Builder<'_> {
     }
 
     /// The numbers of a variable, each row rescaled to sum to 1, its values in the order of `values`.
-    fn form(&mut self, i: usize, values: &[String]) -> Form {
+    fn form(&mut self, i: usize, values: &[String], findings: &mut Findings) -> Form {
         let variable = &self.cast.network.variables[i];
-        let Some(table) = &variable.table else { return self.missing(i) };
+        let Some(table) = &variable.table else { return self.missing(i, findings) };
         let order = values.iter().map(|v| variable.values.iter().position(|w| w == v));
         let order: Vec<usize> = order.map(|p| p.expect("invariant: the values are the same")).collect();
         let rows = table.chunks(variable.values.len()).flat_map(|row| {
@@ -150,7 +160,7 @@ impl Builder<'_> {
         Some(MechanismSpec {
             children: vec![self.name(i).into()],
             parents: self.parents(i),
-            form: self.form(i, &values),
+            form: self.form(i, &values, findings),
             at: cast.places[i],
         })
     }
@@ -196,7 +206,7 @@ impl Builder<'_> {
             findings.push(Problem::error("scope", message).help(help).at(at));
             return None;
         }
-        Some(MechanismSpec { children, parents: self.parents(next), form: self.form(next, &a.values), at })
+        Some(MechanismSpec { children, parents: self.parents(next), form: self.form(next, &a.values, findings), at })
     }
 
     /// The position of a value, or a problem.
