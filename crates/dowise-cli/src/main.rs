@@ -43,6 +43,7 @@ Examples:
   dowise plan campaign.toml        the best mail for every customer at every stage
   dowise learn campaign.toml --learner graph-psrl
   dowise compare river-swim deep-sea --learners c-ucbvi,c-psrl,greedy
+  dowise import asia.bif --lever smoke --key dysp --reward dysp=no
   dowise reproduce                 the paper's three experiments: data, figures, claims
 
 Exit status: 0 fine, 1 the answer is no, 2 wrong usage, 3 could not read or write, 130 interrupted.";

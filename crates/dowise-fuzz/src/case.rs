@@ -18,11 +18,13 @@ pub enum Kind {
     Learner,
     /// Saved evidence.
     Evidence,
+    /// A graph or network of another tool.
+    Graph,
 }
 
 impl Kind {
     /// All of them.
-    pub const ALL: [Kind; 4] = [Kind::World, Kind::Study, Kind::Learner, Kind::Evidence];
+    pub const ALL: [Kind; 5] = [Kind::World, Kind::Study, Kind::Learner, Kind::Evidence, Kind::Graph];
 
     /// Its name.
     pub fn word(self) -> &'static str {
@@ -31,6 +33,7 @@ impl Kind {
             Kind::Study => "study",
             Kind::Learner => "learner",
             Kind::Evidence => "evidence",
+            Kind::Graph => "graph",
         }
     }
 
@@ -45,7 +48,8 @@ impl Kind {
 pub struct Case {
     /// What it is read as.
     pub kind: Kind,
-    /// Which of the corpus it was made from; saved learners and evidence are restored in the world of that one.
+    /// Which of the corpus it was made from; saved learners and evidence are restored in the world of that one,
+    /// and graphs are read in its format.
     pub base: usize,
     /// Decides what else is tried with it.
     pub seed: u64,

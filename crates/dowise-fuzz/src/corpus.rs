@@ -2,6 +2,7 @@
 
 use dowise::learn::Evidence;
 use dowise::{Arena, Knowledge, LearnerSpec, Options, World, worlds};
+use dowise_formats::{Format, export};
 use dowise_study::StudyFile;
 use rand::RngExt;
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -18,6 +19,17 @@ const SMALL: [&str; 5] = [
 ];
 
 const STUDIES: [&str; 2] = [include_str!("../seeds/study.toml"), include_str!("../seeds/study-deep.toml")];
+
+const GRAPHS: [&str; 1] = [include_str!("../seeds/graph.bif")];
+
+/// One of each format, with what dowise itself does not write.
+const WRITTEN_BY_HAND: [&str; 5] = [
+    include_str!("../seeds/graph.bif"),
+    include_str!("../seeds/graph.xmlbif"),
+    include_str!("../seeds/graph.dagitty"),
+    include_str!("../seeds/graph.dot"),
+    include_str!("../seeds/graph.gml"),
+];
 
 /// Learners whose saves are tried.
 const LEARNERS: [&str; 16] = [
@@ -56,6 +68,8 @@ pub struct Corpus {
     studies: Vec<String>,
     learners: Vec<String>,
     evidence: Vec<String>,
+    /// Every graph in every format, one after the other.
+    graphs: Vec<String>,
     /// Of each saved learner.
     pub(crate) of_learners: Vec<Played>,
     /// Of each saved evidence.
@@ -71,6 +85,7 @@ impl Corpus {
             studies: STUDIES.iter().map(|text| text.to_string()).collect(),
             learners: vec![],
             evidence: vec![],
+            graphs: vec![],
             of_learners: vec![],
             of_evidence: vec![],
         };
@@ -84,6 +99,16 @@ impl Corpus {
             let study = study.resolve_untried("".as_ref()).expect("invariant: a study that can be run");
             corpus.studies.push(study.to_toml());
         }
+        for text in GRAPHS {
+            let read = Format::Bif.read(text, "graph").unwrap_or_else(|e| panic!("{e}"));
+            corpus.graphs.extend(Format::ALL.map(|format| format.write(&read.network)));
+        }
+        for text in &SMALL[..3] {
+            let world = World::from_toml(text, "world").expect("invariant: a world");
+            let network = export(&world).expect("invariant: a small world").network;
+            corpus.graphs.extend(Format::ALL.map(|format| format.write(&network)));
+        }
+        corpus.graphs.extend(WRITTEN_BY_HAND.map(str::to_owned));
         for world in PLAYED {
             let text = match world {
                 "small" => SMALL[0].to_owned(),
@@ -127,9 +152,14 @@ impl Corpus {
         // The first ones are small, so that many can be tried.
         let i = match kind {
             Kind::World if rng.random_bool(0.9) => rng.random_range(0..SMALL.len()),
-            Kind::World | Kind::Study | Kind::Learner | Kind::Evidence => rng.random_range(0..list.len()),
+            Kind::World | Kind::Study | Kind::Learner | Kind::Evidence | Kind::Graph => rng.random_range(0..list.len()),
         };
         (i, list[i].clone())
+    }
+
+    /// The format of a graph.
+    pub(crate) fn format(&self, base: usize) -> Format {
+        Format::ALL[base % Format::ALL.len()]
     }
 
     /// All texts of a kind.
@@ -139,6 +169,7 @@ impl Corpus {
             Kind::Study => &self.studies,
             Kind::Learner => &self.learners,
             Kind::Evidence => &self.evidence,
+            Kind::Graph => &self.graphs,
         }
     }
 }

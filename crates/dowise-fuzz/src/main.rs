@@ -36,7 +36,7 @@ enum Command {
         /// Most seconds for one case.
         #[arg(long, default_value_t = 10)]
         case_seconds: u64,
-        /// Kinds of input: world, study, learner, evidence.
+        /// Kinds of input: world, study, learner, evidence, graph.
         #[arg(long, value_delimiter = ',', value_parser = kind, default_value = "world,study,learner,evidence")]
         kinds: Vec<Kind>,
         /// Directory for cases that fail.

@@ -4,6 +4,8 @@ mod check;
 mod compare;
 mod completions;
 mod explain;
+mod export;
+mod import;
 mod learn;
 mod new;
 mod plan;
@@ -15,6 +17,8 @@ use crate::output::{Failure, Output, Status};
 #[derive(clap::Subcommand)]
 pub(crate) enum Command {
     New(new::Args),
+    Import(import::Args),
+    Export(export::Args),
     Check(check::Args),
     Plan(plan::Args),
     Learn(learn::Args),
@@ -29,6 +33,8 @@ impl Command {
     pub(crate) fn run(self, output: &Output) -> Result<Status, Failure> {
         match self {
             Command::New(args) => new::run(args, output),
+            Command::Import(args) => import::run(args, output),
+            Command::Export(args) => export::run(args, output),
             Command::Check(args) => check::run(args, output),
             Command::Plan(args) => plan::run(args, output),
             Command::Learn(args) => learn::run(args, output),

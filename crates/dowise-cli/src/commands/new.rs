@@ -71,7 +71,7 @@ fn listing(output: &Output) -> String {
 }
 
 /// Writes a new file; an existing one only if forced to.
-fn write(file: &Path, text: &str, force: bool) -> Result<(), Failure> {
+pub(super) fn write(file: &Path, text: &str, force: bool) -> Result<(), Failure> {
     let failed = |e: StudyError| Failure::Io(e.to_string());
     if force {
         return write_file(file, text.as_bytes()).map_err(failed);

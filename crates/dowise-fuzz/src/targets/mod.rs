@@ -1,6 +1,7 @@
 //! What must hold for an input of each kind.
 
 mod evidence;
+mod graph;
 mod learner;
 mod study;
 mod world;
@@ -25,6 +26,7 @@ pub fn run(corpus: &Corpus, case: &Case) -> Outcome {
         Kind::Study => study::run(&case.text, case.seed),
         Kind::Learner => learner::run(&corpus.of_learners, case),
         Kind::Evidence => evidence::run(&corpus.of_evidence, case),
+        Kind::Graph => graph::run(corpus.format(case.base), case),
     }
 }
 
