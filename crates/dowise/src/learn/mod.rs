@@ -61,4 +61,4 @@ pub use spec::{LearnerSpec, SpecError};
 
 /// Which draws learners make of a seed: raised whenever an episode of some learner comes out otherwise than before, so that
 /// results of different kinds are not mixed.
-pub const DRAWS: u32 = 3;
+pub const DRAWS: u32 = 4;

@@ -10,6 +10,7 @@
 
 mod added;
 mod frame;
+mod intervals;
 mod mean;
 mod mechanisms;
 mod posterior;
@@ -29,8 +30,9 @@ use rand_chacha::ChaCha8Rng;
 
 use self::added::Added;
 use self::frame::Frame;
+use self::intervals::{Interval, Intervals};
 use self::mean::MeanBelief;
-use self::mechanisms::{Intervals, MechanismReading, read_kernel};
+use self::mechanisms::{MechanismReading, read_kernel};
 use self::rewards::{RewardReading, read_rewards};
 use self::sample::SampleBelief;
 use self::sets::{Confidence, SetsBelief, Side};
@@ -42,7 +44,7 @@ use super::evidence::{Changed, Evidence};
 use super::options::{Sets, Width};
 use super::selector::Selector;
 use super::view::{MechanismRows, View};
-use crate::kernel::Kernel;
+use crate::kernel::{Kernel, Member};
 use crate::plan::{Lookahead, turn_into_losses};
 
 /// A rule by which evidence is read.
@@ -97,6 +99,8 @@ pub(crate) struct Belief {
     /// ln(2 · cells · T / δ): the logarithm for confidence in every row at every count.
     log: f64,
     form: Form,
+    /// How far mechanisms that are learned may be off, once a kernel was made with it.
+    intervals: Option<Intervals>,
 }
 
 /// The closed list.
@@ -153,7 +157,7 @@ impl Belief {
                 Some(_) | None => Form::Sample(SampleBelief::new(&frame, prior)),
             },
         };
-        Belief { reading, frame, stale: Stale::all(evidence), log, form }
+        Belief { reading, frame, stale: Stale::all(evidence), log, form, intervals: None }
     }
 
     /// Tells of a row that has changed.
@@ -217,14 +221,15 @@ impl Belief {
     }
 
     /// How interventions are picked by what the mechanisms are believed to be; `None` if they are known.
-    pub(crate) fn selector(&self, evidence: &Evidence, rng: &mut ChaCha8Rng) -> LearnResult<Option<Selector>> {
+    pub(crate) fn selector(&mut self, evidence: &Evidence, rng: &mut ChaCha8Rng) -> LearnResult<Option<Selector>> {
         let Some(rows) = &evidence.view.mechanisms else { return Ok(None) };
         let log = self.log;
+        let kept = &mut self.intervals;
         let reading = match self.reading {
-            Reading::Width(_, scale) => MechanismReading::Best(Intervals::Scaled { log, scale }),
-            Reading::Greedy => MechanismReading::Best(Intervals::Scaled { log, scale: 0.0 }),
-            Reading::Best(kind) => MechanismReading::Best(Intervals::Sets(Confidence { kind, log })),
-            Reading::Worst(kind) => MechanismReading::Worst(Intervals::Sets(Confidence { kind, log })),
+            Reading::Width(_, scale) => within(kept, Interval::Scaled { log, scale }, Member::Best),
+            Reading::Greedy => within(kept, Interval::Scaled { log, scale: 0.0 }, Member::Best),
+            Reading::Best(kind) => within(kept, Interval::Sets(Confidence { kind, log }), Member::Best),
+            Reading::Worst(kind) => within(kept, Interval::Sets(Confidence { kind, log }), Member::Worst),
             Reading::Sample { prior } => MechanismReading::Sample { prior, rng },
             Reading::Mean { prior } => MechanismReading::Mean { prior },
         };
@@ -274,6 +279,11 @@ impl Belief {
         self.form = Form::Mean(MeanBelief::new(&self.frame, 0.0, Some(added)));
         self.stale = Stale::all(evidence);
     }
+}
+
+/// A reading with intervals by a rule, those of the last time if there are any.
+fn within<R>(kept: &mut Option<Intervals>, rule: Interval, member: Member) -> MechanismReading<'_, R> {
+    MechanismReading::Within(kept.get_or_insert_with(|| Intervals::new(rule)), member)
 }
 
 /// The kernel by frequencies, all values alike where none was seen.
