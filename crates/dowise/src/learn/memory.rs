@@ -201,8 +201,9 @@ fn interventions(knowledge: &Knowledge, options: &Options) -> Bytes {
     }
     match MechanismRows::new(world) {
         Ok(Some(rows)) => {
-            // Visits of a row and of its values, a flag; while a kernel is made: the table and two ends of each interval.
-            let of = |(rows, values): (usize, usize)| n(rows) * (n(4 + 1) + n(4 + 8 + 16) * n(values));
+            // Visits of a row and of its values, a flag; two ends of an interval for each value and the visits that it is
+            // computed from; while a kernel is made, the table.
+            let of = |(rows, values): (usize, usize)| n(rows) * (n(4 + 1) + n(4 + 16 + 4 + 8) * n(values));
             let models = rows.unknown.iter().filter_map(|m| m.model.as_ref()).map(|model| Saturating(model.bytes()));
             sum(rows.unknown.iter().map(|m| of((m.rows.len(), m.n_values))))
                 + sum(models)

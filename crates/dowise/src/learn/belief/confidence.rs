@@ -26,6 +26,12 @@ impl Confidence {
         Confidence { kind, log }
     }
 
+    /// Bounds with a logarithm of their own.
+    #[cfg(test)]
+    pub(crate) fn with_log(kind: Sets, log: f64) -> Confidence {
+        Confidence { kind, log }
+    }
+
     /// The bounds of one of several intervals that are to hold together.
     pub(crate) fn shared_by(self, intervals: usize) -> Confidence {
         Confidence { log: self.log + ln(intervals as f64), ..self }

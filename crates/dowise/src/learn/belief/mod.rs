@@ -11,6 +11,7 @@
 mod added;
 mod confidence;
 mod frame;
+mod intervals;
 mod mean;
 mod mechanisms;
 mod mixture;
@@ -32,8 +33,9 @@ use rand_chacha::ChaCha8Rng;
 use self::added::Added;
 use self::confidence::Confidence;
 use self::frame::Frame;
+use self::intervals::{Interval, Intervals};
 use self::mean::MeanBelief;
-use self::mechanisms::{Intervals, MechanismReading, read_kernel};
+use self::mechanisms::{MechanismReading, read_kernel};
 use self::rewards::{RewardReading, read_rewards};
 use self::sample::SampleBelief;
 use self::sets::{SetsBelief, Side};
@@ -45,7 +47,7 @@ use super::evidence::{Changed, Evidence};
 use super::options::{Sets, Width};
 use super::selector::Selector;
 use super::view::{MechanismRows, View};
-use crate::kernel::Kernel;
+use crate::kernel::{Kernel, Member};
 use crate::plan::{Lookahead, turn_into_losses};
 
 /// A rule by which evidence is read.
@@ -102,6 +104,8 @@ pub(crate) struct Belief {
     /// How far frequencies may be off.
     confidence: Confidence,
     form: Form,
+    /// How far mechanisms that are learned may be off, once a kernel was made with it.
+    intervals: Option<Intervals>,
 }
 
 /// The closed list.
@@ -164,7 +168,7 @@ impl Belief {
                 Some(_) | None => Form::Sample(SampleBelief::new(&frame, prior)),
             },
         };
-        Belief { reading, frame, stale: Stale::all(evidence), log, confidence, form }
+        Belief { reading, frame, stale: Stale::all(evidence), log, confidence, form, intervals: None }
     }
 
     /// Tells of a row that has changed.
@@ -228,14 +232,16 @@ impl Belief {
     }
 
     /// How interventions are picked by what the mechanisms are believed to be; `None` if they are known.
-    pub(crate) fn selector(&self, evidence: &Evidence, rng: &mut ChaCha8Rng) -> LearnResult<Option<Selector>> {
+    pub(crate) fn selector(&mut self, evidence: &Evidence, rng: &mut ChaCha8Rng) -> LearnResult<Option<Selector>> {
         let Some(rows) = &evidence.view.mechanisms else { return Ok(None) };
         let confidence = self.confidence;
+        let rule = |scale| Interval { confidence, scale };
+        let kept = &mut self.intervals;
         let reading = match self.reading {
-            Reading::Width(_, scale) => MechanismReading::Best(Intervals { confidence, scale: Some(scale) }),
-            Reading::Greedy => MechanismReading::Best(Intervals { confidence, scale: Some(0.0) }),
-            Reading::Best(_) => MechanismReading::Best(Intervals { confidence, scale: None }),
-            Reading::Worst(_) => MechanismReading::Worst(Intervals { confidence, scale: None }),
+            Reading::Width(_, scale) => within(kept, rule(Some(scale)), Member::Best),
+            Reading::Greedy => within(kept, rule(Some(0.0)), Member::Best),
+            Reading::Best(_) => within(kept, rule(None), Member::Best),
+            Reading::Worst(_) => within(kept, rule(None), Member::Worst),
             Reading::Sample { prior } => MechanismReading::Sample { prior, rng },
             Reading::Mean { prior } => MechanismReading::Mean { prior },
         };
@@ -285,6 +291,11 @@ impl Belief {
         self.form = Form::Mean(MeanBelief::new(&self.frame, 0.0, Some(added)));
         self.stale = Stale::all(evidence);
     }
+}
+
+/// A reading with intervals by a rule, those of the last time if there are any.
+fn within<R>(kept: &mut Option<Intervals>, rule: Interval, member: Member) -> MechanismReading<'_, R> {
+    MechanismReading::Within(kept.get_or_insert_with(|| Intervals::new(rule)), member)
 }
 
 /// The kernel by frequencies, all values alike where none was seen.
