@@ -55,6 +55,7 @@ Examples:
   dowise learn river-swim
   dowise learn campaign.toml --learner graph-psrl --episodes 2000
   dowise learn paper:levels=3 --learner c-ucbvi:width=rlberry,cap=horizon --seed 7
+  dowise learn campaign.toml --learner graph-psrl:unknown=all --episodes 5000
   dowise learn treatment --learner cf-ucbvi:unknown=kernel+rewards
   dowise learn river-swim --learner c-lsvi-ucb --save learned.json
   dowise learn campaign.toml --policy policy.json
@@ -107,6 +108,7 @@ pub(crate) fn run(args: Args, output: &Output) -> Result<Status, Failure> {
     }
 
     output.talk(format_args!("{spec} in {choice}, seed {seed}"));
+    output.talk(format_args!("{}", report::told(&learner)));
     if done > 0 {
         output.talk(format_args!("going on after {done} of {episodes} episodes"));
     }

@@ -36,6 +36,7 @@ mod selector;
 mod session;
 mod spec;
 mod tabular;
+mod to_learn;
 mod view;
 mod vocabulary;
 
@@ -59,6 +60,7 @@ pub use preset::{Preset, UnknownPreset};
 pub use save::RestoreError;
 pub use session::{Session, SessionError};
 pub use spec::{LearnerSpec, SpecError};
+pub use to_learn::ToLearn;
 
 /// Which draws learners make of a seed: raised whenever an episode of some learner comes out otherwise than before, so that
 /// results of different kinds are not mixed.

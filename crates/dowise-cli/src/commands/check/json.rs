@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use super::effort::Effort;
 use super::features::FeatureReport;
+use super::learning::Learning;
 
 /// The whole answer.
 #[derive(Serialize)]
@@ -23,6 +24,9 @@ pub(super) struct Report {
     /// What planning and learning take.
     #[serde(skip_serializing_if = "Option::is_none")]
     effort: Option<Effort>,
+    /// What has to be learned where nothing but the graph is told.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    learning: Option<Learning>,
 }
 
 const SCHEMA: &str = "dowise-check/1";
@@ -35,6 +39,7 @@ impl Report {
         analysis: Option<Analysis>,
         features: Option<FeatureReport>,
         effort: Option<Effort>,
+        learning: Option<Learning>,
     ) -> Report {
         let findings = found.problems.iter().map(|p| p.finding(&found.sources));
         Report {
@@ -45,6 +50,7 @@ impl Report {
             analysis,
             features,
             effort,
+            learning,
         }
     }
 }

@@ -3,6 +3,7 @@
 mod effort;
 mod features;
 mod json;
+mod learning;
 mod report;
 
 use std::path::{Path, PathBuf};
@@ -12,6 +13,7 @@ use dowise_study::write_file;
 
 use self::effort::Effort;
 use self::features::FeatureReport;
+use self::learning::Learning;
 use crate::output::{Failure, Output, Status};
 use crate::render;
 use crate::worldfile::{self, WorldFile};
@@ -53,7 +55,7 @@ pub(crate) fn run(args: Args, output: &Output) -> Result<Status, Failure> {
         Ok(world) => world,
         Err(error) => {
             if args.json {
-                output.json(&json::Report::new(name, &error, None, None, None))?;
+                output.json(&json::Report::new(name, &error, None, None, None, None))?;
             } else {
                 render::problems(&error, output);
             }
@@ -67,15 +69,16 @@ pub(crate) fn run(args: Args, output: &Output) -> Result<Status, Failure> {
     let analysis = world.analyse(args.episodes);
     let features = FeatureReport::of(&world);
     let effort = Effort::of(&world);
+    let learning = Learning::of(&world);
     let findings = WorldError { problems: world.findings().to_vec(), sources: vec![source] };
     if args.json {
-        output.json(&json::Report::new(name, &findings, Some(analysis), features, Some(effort)))?;
+        output.json(&json::Report::new(name, &findings, Some(analysis), features, Some(effort), Some(learning)))?;
         return Ok(Status::Fine);
     }
     for finding in &findings.problems {
         render::show(finding, &findings.sources, output);
     }
-    output.data(report::report(&world, &analysis, features.as_ref(), &effort, output))?;
+    output.data(report::report(&world, &analysis, features.as_ref(), &effort, &learning, output))?;
     Ok(Status::Fine)
 }
 

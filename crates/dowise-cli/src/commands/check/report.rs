@@ -5,6 +5,7 @@ use dowise::world::{Analysis, Kind, LeverRule};
 
 use super::effort::Effort;
 use super::features::FeatureReport;
+use super::learning::Learning;
 use crate::output::Output;
 use crate::table::{self, Align};
 
@@ -14,6 +15,7 @@ pub(super) fn report(
     analysis: &Analysis,
     features: Option<&FeatureReport>,
     effort: &Effort,
+    learning: &Learning,
     output: &Output,
 ) -> String {
     let mut text = format!("{}: a {}, {} steps an episode.\n", world.name(), analysis.kind, analysis.horizon);
@@ -21,7 +23,12 @@ pub(super) fn report(
         text += &format!("{}\n", table::wrapped(world.about()));
     }
     text += &format!("\n{}\n{}", output.heading("Sizes"), sizes(world, analysis));
-    text += &format!("\n{}\n{}", output.heading("What each learner has to learn"), cells(analysis));
+    text += &format!(
+        "\n{}\n{}",
+        output.heading("What each learner has to learn if P(z | s, a) and rewards are told"),
+        cells(analysis)
+    );
+    text += &format!("\n{}\n{}", output.heading("If nothing but the graph is told (unknown=all)"), learning.text());
     let title = format!("Regret bounds for {} episodes", table::count(analysis.episodes));
     text += &format!("\n{}\n{}", output.heading(&title), bounds(analysis));
     let verdict = if analysis.factored_view.right { "Right here." } else { "Wrong here, however much data there is." };

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use dowise::learn::LearnerSpec;
-use dowise::{Action, Arena, Preset};
+use dowise::{Action, Arena, Learner, Preset};
 use serde::Serialize;
 
 use super::saved::SavedRun;
@@ -149,4 +149,20 @@ pub(super) fn learners(output: &Output) -> String {
     text += &format!("\n{}\n", output.heading("Options, as in c-ucbvi:width=paper-plain,scale=0.002"));
     text += &table::table(&["option", "values", ""], &rows, &[Align::Left, Align::Left, Align::Left]);
     text
+}
+
+/// What a learner was told and how much it has to learn, in a sentence.
+pub(super) fn told(learner: &Learner) -> String {
+    let knowledge = learner.knowledge();
+    let mut told = vec!["the graph".to_owned()];
+    if knowledge.knows_mechanisms() {
+        told.push("P(z | s, a)".into());
+    }
+    if knowledge.knows_rewards() {
+        told.push("the rewards".into());
+    }
+    told.extend(knowledge.known_transitions().into_iter().map(|factor| format!("how {factor} changes")));
+    let last = told.pop().unwrap_or_default();
+    let told = if told.is_empty() { last } else { format!("{} and {last}", told.join(", ")) };
+    format!("told {told}; to be learned: {} distributions or parameters", table::count(learner.cells() as u64))
 }

@@ -30,6 +30,8 @@ pub(crate) struct MechanismRow {
     pub(crate) model: Option<Arc<FormModel>>,
     /// A guess at its rows, and what it is worth in visits of each.
     pub(crate) guess: Option<(Arc<[f64]>, f64)>,
+    /// The mechanisms of the world as it was told that it stands for.
+    pub(crate) made_from: Vec<usize>,
     /// Positions of the levers among its children, as bits: one that was set says nothing about its own mechanism.
     levers: u64,
 }
@@ -53,8 +55,9 @@ impl MechanismRows {
             let lever = |id: &VarId| world.levers().iter().position(|l| l == id);
             let levers = m.children.iter().filter_map(lever).fold(0, |bits, l| bits | 1 << l);
             let model = FormModel::new(told, &projection.made_from[position], m)?.map(Arc::new);
+            let made_from = projection.made_from[position].clone();
             let guess = m.assumed.guess.clone().zip(m.assumed.weight);
-            unknown.push(MechanismRow { position, rows, n_values, model, guess, levers });
+            unknown.push(MechanismRow { position, rows, n_values, model, guess, made_from, levers });
         }
         Ok(if unknown.is_empty() { None } else { Some(MechanismRows { world, unknown }) })
     }

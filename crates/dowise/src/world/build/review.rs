@@ -12,7 +12,11 @@ pub(crate) fn review(check: &mut Check, world: &World) {
     for &id in &world.keys {
         if !causes.contains(&id) {
             let message = format!("key variable \"{}\" acts on no state factor and no reward", check.name(id));
-            let help = "name it in a `scope`, or make it hidden; as it is, it is observed and otherwise ignored";
+            // Not to be made hidden: what is observed on the way to another key variable keeps tables small that are learned.
+            let help = match world.mechanisms.iter().any(|m| m.parents.contains(&id)) {
+                true => "nothing is wrong if it stands between levers and other key variables: leave it as it is",
+                false => "name it in a `scope`, or take it out; as it is, it is observed and otherwise ignored",
+            };
             check.push(Problem::warning("acts-on-nothing", message).help(help).at(place(id)));
         }
     }
