@@ -27,7 +27,6 @@ fn taken(done: impl FnOnce()) -> u128 {
 
 fn compare(what: &str, world: &World, said: u128, factor: u128, done: impl FnOnce()) {
     let taken = taken(done);
-    println!("{what}: {said} said, {taken} taken, ratio {:.2}", said as f64 / taken as f64);
     assert!(taken <= said + apart(world), "{what}: {taken} taken, {said} said");
     assert!(said <= factor * taken + (64 << 10), "{what}: {said} said, {taken} taken");
 }
