@@ -51,9 +51,10 @@ pub fn play(
         world: arena.world().name().to_owned(),
         source: source.into(),
     };
+    // The judge's memory is counted before the learner asks for its own.
+    let mut run = arena.run(seed);
     let mut agent = learner.learner(arena.world(), episodes, seed).map_err(cannot_learn)?;
     agent.room_to_deploy().map_err(cannot_learn)?;
-    let mut run = arena.run(seed);
     let (mut total, mut reward, mut regret) = (0.0, 0.0, Vec::with_capacity(checkpoints.len()));
     let mut stopped = false;
     run.episodes(episodes, &mut agent, |episode| {

@@ -1,5 +1,6 @@
 //! One limit for all that is alive: in a process of its own, since the limit is that of the process.
 
+use allocation_counter::measure;
 use dowise::learn::{Evidence, LearnError, LearnerSpec, Reading};
 use dowise::linear::{Features, LinearLearner};
 use dowise::plan::PlanError;
@@ -69,7 +70,8 @@ fn what_is_alive_counts_and_what_is_gone_does_not() {
                 assert!(matches!(learner.explain(0, 0, 3), Err(LearnError::TooMuchMemory { .. })), "{name}");
             }
         });
-        with_left(3 * bytes, || {
+        // With some room for the memory of good interventions, which is there where memory is left.
+        with_left(3 * bytes + (1 << 20), || {
             let learner = made().unwrap();
             learner.room_to_deploy().unwrap();
             assert_eq!(learner.learned_policy().actions().len(), world.horizon() * world.n_states());
@@ -91,6 +93,17 @@ fn what_is_alive_counts_and_what_is_gone_does_not() {
     let features = Features::of(&world).unwrap();
     let linear = "c-lsvi-ucb".parse::<LearnerSpec>().unwrap().linear_options(100, 1).unwrap();
     with_left(1000, || assert!(LinearLearner::with_features(&told, &features, linear).is_err()));
+
+    // All levers left alone, and how each behaves then to be found out: their joint table alone has a million columns.
+    let text = dowise::worlds::text("campaign", &[]).unwrap().replace("set = \"all\"", "set = [{}]");
+    let alone = World::from_toml(&text, "campaign.toml").unwrap_or_else(|e| panic!("{e}"));
+    let spec: LearnerSpec = "graph-psrl:unknown=kernel".parse().unwrap();
+    let said = spec.bytes(&alone, 100).unwrap();
+    assert!(said > 3 << 30, "{said}");
+    let mut error = None;
+    let most = measure(|| error = with_left(3 << 30, || spec.learner(&alone, 100, 1)).err()).bytes_max;
+    assert_eq!(error, Some(LearnError::TooMuchMemory { bytes: said, limit: 3 << 30 }));
+    assert!(most < 4 << 20, "{most} bytes were allocated to refuse");
 
     // A policy that draws interventions.
     let planner = Planner::new(&world).unwrap();

@@ -91,6 +91,7 @@ pub(crate) fn run(args: Args, output: &Output) -> Result<Status, Failure> {
     };
     let (spec, seed): (LearnerSpec, u64) = (state.learner.clone(), state.seed);
     let arena = choice.arena(seed).map_err(fail)?;
+    let mut run = arena.run(seed);
     let cannot_learn = |e: dowise::learn::LearnError| {
         fail(StudyError::Learn { learner: spec.to_string(), world: choice.to_string(), source: e.into() })
     };
@@ -114,7 +115,6 @@ pub(crate) fn run(args: Args, output: &Output) -> Result<Status, Failure> {
     }
     let stop = interrupt::flag();
     let progress = Progress::new(output, episodes, "episodes");
-    let mut run = arena.run(seed);
     if let Some(position) = state.position {
         run.go_on(position);
     }

@@ -46,13 +46,10 @@ impl Learner {
     }
 }
 
-/// Holds the memory of a learner, without what is around it, if there is enough for both: what is around it holds its own.
+/// Holds the memory of a learner with what is around it.
 pub(super) fn hold(told: &Knowledge, options: &Options) -> LearnResult<Held> {
     let bytes = Learner::bytes(told, options);
-    match Held::ask(bytes) {
-        Ok(_all) => Ok(Held::take(self::bytes(told, options).0)),
-        Err(left) => Err(refusal(told, options, bytes, left)),
-    }
+    Held::ask(bytes).map_err(|left| refusal(told, options, bytes, left))
 }
 
 /// Holds as much again as a learner that counts has: for a reading of its evidence by another rule.

@@ -4,6 +4,7 @@ use nalgebra::DMatrix;
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
+use super::MOST_BYTES;
 use super::design::REFRESH_EVERY;
 use super::error::LinearError;
 use super::evidence::MetStep;
@@ -437,13 +438,11 @@ fn bytes(knowledge: &Knowledge, d: u128, options: &LinearOptions) -> u128 {
 fn hold(knowledge: &Knowledge, d: usize, cells: usize, options: &LinearOptions) -> Result<Held, LinearError> {
     let bytes = bytes(knowledge, d as u128, options);
     let designs = if options.stage_dependent { knowledge.horizon() } else { 1 };
-    Held::ask(bytes).map_err(|left| LinearError::TooLarge {
-        dimension: d,
-        designs,
-        cells,
-        bytes,
-        limit: u128::from(left),
-    })
+    let too_large = |limit| LinearError::TooLarge { dimension: d, designs, cells, bytes, limit };
+    if bytes > MOST_BYTES {
+        return Err(too_large(MOST_BYTES));
+    }
+    Held::ask(bytes).map_err(|left| too_large(u128::from(left)))
 }
 
 /// The least λ: below it Λ⁻¹ of what was never seen has no digits left.

@@ -26,5 +26,6 @@ pub(crate) use preset::LINEAR;
 pub use preset::{LinearPreset, UnknownLinearPreset};
 pub(crate) use save::SavedLinear;
 
-/// Bytes that the features of one learner may take, however much memory there is.
+/// Bytes that features, and a learner with all that it has, may take, however much memory there is: time grows with the cube of
+/// the number of features.
 pub(crate) const MOST_BYTES: u128 = 4 << 30;

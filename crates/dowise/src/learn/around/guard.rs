@@ -53,7 +53,7 @@ impl Guard {
         let (told, options, _) = Guard::needs(causal.knowledge(), &causal.options, n_causes)?;
         let pairs = u128::from(told.interventions().count()) * told.n_states() as u128;
         // If the graph is wrong, so may be the rewards that it implies: the one that takes over finds out for itself.
-        let direct = Tabular::new(&told, options)?;
+        let direct = Tabular::within_another(&told, options)?;
         // Everything that is compared: causes, reward and factors of each pair, and what the causal model learned itself.
         let (n, view) = (pairs as usize, causal.view());
         let factors = &view.layout.factors;
