@@ -4,8 +4,9 @@ mod common;
 
 use common::random_world::{Sizes, random_world};
 use dowise::kernel::Kernel;
+use dowise::learn::LearnerSpec;
 use dowise::worlds::ManyLevers;
-use dowise::{Knowledge, Learner, Planner, Preset, World};
+use dowise::{Knowledge, Learner, Planner, World};
 
 #[test]
 fn bytes_grow_with_the_states_and_hardly_with_the_interventions() {
@@ -33,9 +34,12 @@ fn a_learner_that_samples_is_counted_with_what_it_samples_from() {
     let world = World::new(dowise::worlds::Paper::default().spec().unwrap()).unwrap();
     let told = Knowledge::of(&world);
     let bytes = |name: &str| {
-        let preset: Preset = name.parse().unwrap();
-        Learner::bytes(&told, &preset.options(1, 0))
+        let spec: LearnerSpec = name.parse().unwrap();
+        Learner::bytes(&told, &spec.options(1, 0))
     };
     // 8 states, 64 interventions, 8 next states; a confidence set has one number for each row besides.
-    assert_eq!(bytes("psrl") - bytes("ucbvi"), 13 * 8 * 64 * 8 - 8 * 8 * 64);
+    assert_eq!(bytes("psrl") - bytes("ucbvi:sets=l1"), 13 * 8 * 64 * 8 - 8 * 8 * 64);
+    // A Kullback–Leibler ball has which values were seen, how many, its radius and its row, and a number for each of 5 stages.
+    let ball = 4 * 8 + 4 + 16 + 4;
+    assert_eq!(bytes("ucbvi") - bytes("ucbvi:sets=l1"), 8 * 64 * (ball - 8) + 5 * (8 * 8 * 64 + 9 * 8));
 }
