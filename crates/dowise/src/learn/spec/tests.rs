@@ -116,6 +116,6 @@ fn sweeps_know_which_learners_an_option_concerns() {
 fn the_estimate_is_said_in_words() {
     assert_eq!(read("c-ucbvi:width=paper-plain,scale=0.002").estimate(), "paper-plain × 0.002");
     assert_eq!(read("c-ucbvi:width=rlberry").estimate(), "rlberry");
-    assert_eq!(read("c-ucbvi").estimate(), "kl sets");
+    assert_eq!(read("c-ucbvi").estimate(), "mixture sets");
     assert_eq!(read("psrl").estimate(), "posterior, prior 2");
 }
