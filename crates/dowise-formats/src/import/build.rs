@@ -161,6 +161,7 @@ impl Builder<'_> {
             children: vec![self.name(i).into()],
             parents: self.parents(i),
             form: self.form(i, &values, findings),
+            learn: None,
             at: cast.places[i],
         })
     }
@@ -188,7 +189,7 @@ impl Builder<'_> {
             // The next value is observed within the step, and kept.
             let outcome = Outcome::SameAs(b.name.as_str().into());
             let form = Form::Rows(vec![RowSpec { when: vec![], outcome, at: None }]);
-            return Some(MechanismSpec { children, parents: vec![b.name.as_str().into()], form, at });
+            return Some(MechanismSpec { children, parents: vec![b.name.as_str().into()], form, learn: None, at });
         }
         for &parent in &b.parents {
             let what = match cast.parts[parent] {
@@ -206,7 +207,8 @@ impl Builder<'_> {
             findings.push(Problem::error("scope", message).help(help).at(at));
             return None;
         }
-        Some(MechanismSpec { children, parents: self.parents(next), form: self.form(next, &a.values, findings), at })
+        let form = self.form(next, &a.values, findings);
+        Some(MechanismSpec { children, parents: self.parents(next), form, learn: None, at })
     }
 
     /// The position of a value, or a problem.

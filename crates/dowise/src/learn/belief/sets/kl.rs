@@ -174,3 +174,72 @@ impl Mix for KlBalls {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn number(i: usize) -> f64 {
+        (i as f64 * 0.618_034).fract()
+    }
+
+    #[test]
+    fn what_is_kept_has_the_bits_of_what_is_computed_anew_and_of_causes_with_values_of_their_own() {
+        for (n_states, n_causes) in [(3, 2), (8, 5), (20, 3)] {
+            for side in [Side::Best, Side::Worst] {
+                let mut balls = KlBalls::new(n_states * n_causes, n_states, None, side);
+                let mut kept = Kept::new(n_states * n_causes, n_states);
+                let mut next: Vec<f64> = (0..n_states).map(|v| number(v * v + 3)).collect();
+                let mut q = Vec::new();
+                for step in 0..60 {
+                    // A row is seen, and now and then one value changes, or all of them.
+                    let row = step * 7 % (n_states * n_causes);
+                    let counts: Vec<u32> = (0..n_states).map(|v| (step * (v + row) % 5) as u32).collect();
+                    let n: u32 = counts.iter().sum();
+                    if n > 0 {
+                        let shares = counts.iter().map(|&k| f64::from(k) / f64::from(n));
+                        balls.set(row, shares, 3.0 / f64::from(n));
+                        kept.least[row] = f64::NAN;
+                    }
+                    match step % 5 {
+                        1 => next[step % n_states] = number(step),
+                        3 => next.iter_mut().for_each(|v| *v += 0.1),
+                        _ => {}
+                    }
+                    balls.look(&next, &mut kept, &mut q);
+                    let for_each: Vec<Vec<f64>> = next.iter().map(|&v| vec![v; n_causes]).collect();
+                    let mut fresh = balls.clone();
+                    fresh.losses.clear();
+                    for state in 0..n_states {
+                        let expected = &q[state * n_causes..][..n_causes];
+                        let mut out = vec![f64::NAN; n_causes];
+                        fresh.mix(state, |v| &for_each[v], &mut out);
+                        assert_eq!(out, expected, "{side:?} step {step} state {state}, values of each cause");
+                        fresh.mix(state, |v| &next[v..=v], &mut out);
+                        assert_eq!(out, expected, "{side:?} step {step} state {state}, values found there");
+                        balls.mix(state, |v| &next[v..=v], &mut out);
+                        assert_eq!(out, expected, "{side:?} step {step} state {state}, values found beforehand");
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn hundreds_of_values_are_solved_like_few() {
+        for n_values in [15, 120, 1000, 1500] {
+            // Twice the values with half the mass each are the same ball.
+            let mut out = [[0.0]; 2];
+            for (twice, out) in out.iter_mut().enumerate() {
+                let m = n_values << twice;
+                let mut balls = KlBalls::new(1, m, None, Side::Best);
+                balls.set(0, (0..m).map(|_| 1.0 / m as f64), 0.01);
+                let next: Vec<f64> = (0..m).map(|v| number(v >> twice)).collect();
+                balls.mix(0, |v| &next[v..=v], out);
+            }
+            let [[one], [other]] = out;
+            assert!((one - other).abs() < 1e-12, "{n_values}: {one} {other}");
+            assert!(one > 0.5 && one < 0.65);
+        }
+    }
+}
