@@ -295,8 +295,9 @@ def draw(
     log: bool,
     agents: Sequence[tuple[str, bool]],
 ) -> tuple[str, bytes]: ...
-
-def import_file(path: str | PathLike[str], format: str | None, roles: dict[str, Any]) -> tuple[World, list[dict[str, Any]]]: ...
+def import_file(
+    path: str | PathLike[str], format: str | None, roles: dict[str, Any]
+) -> tuple[World, list[dict[str, Any]]]: ...
 def import_parts(
     name: str,
     variables: list[tuple[str, list[str], str | None]],
