@@ -9,6 +9,8 @@
 (50,)
 """
 
+from dowise._graphs import attach as _attach_graphs
+from dowise._graphs import import_graph
 from dowise._lib import (
     ArrayError,
     Error,
@@ -23,8 +25,6 @@ from dowise._lib import (
     __version__,
     learners,
 )
-from dowise._graphs import attach as _attach_graphs
-from dowise._graphs import import_graph
 from dowise._results import Check, Comparison, Interrupted, Picture, Run
 from dowise._runs import compare, run
 from dowise._worlds import attach as _attach

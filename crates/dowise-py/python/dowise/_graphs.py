@@ -32,14 +32,15 @@ def import_graph(
 ) -> World:
     """A world of a causal graph or a Bayesian network, as `dowise import` makes it.
 
-    `source` is the path of a file in BIF, XMLBIF, DAGitty, DOT or GML (`format` names it where the path does not say), or a
-    networkx DiGraph. Nodes may have the attributes `values` (a list) and `role` (`"lever"`, `"key"`, `"hidden"`, `"state"`,
-    `"next of NAME"`); an edge with `bidirected=True` is a common cause that is not in the graph.
+    `source` is the path of a file in BIF, XMLBIF, DAGitty, DOT or GML (`format` names it where the path does not say),
+    or a networkx DiGraph. Nodes may have the attributes `values` (a list) and `role` (`"lever"`, `"key"`, `"hidden"`,
+    `"state"`, `"next of NAME"`); an edge with `bidirected=True` is a common cause that is not in the graph.
 
     `lever`, `key` and `hidden` name variables; `state={"a": "a_next"}` says that the value of `a` at the next step is
-    `a_next`. `reward={"pain": {"no": 1.0}}` pays by value, `{"dose": "values"}` pays the numbers that the values are. `set` is
-    `"all"`, `"any"` or the most levers that are set at once. Mechanisms without numbers become uniform placeholders, or are
-    left to be learned (`learn=True`). What is a placeholder, and each bidirected edge, is said as a warning.
+    `a_next`. `reward={"pain": {"no": 1.0}}` pays by value, `{"dose": "values"}` pays the numbers that the values are.
+    `set` is `"all"`, `"any"` or the most levers that are set at once. Mechanisms without numbers become uniform
+    placeholders, or are left to be learned (`learn=True`). What is a placeholder, and each bidirected edge, is said as
+    a warning.
 
     >>> import dowise, networkx as nx
     >>> graph = nx.DiGraph([("shoes", "walk"), ("rain", "walk")])
@@ -128,7 +129,8 @@ def parts(graph: Any) -> tuple[str, list[tuple[str, list[str], str | None]], lis
     for node, data in graph.nodes(data=True):
         place[node] = len(variables)
         variables.append((str(node), [str(value) for value in data.get("values", ())], data.get("role")))
-    edges, bidirected = [], []
+    edges: list[tuple[int, int]] = []
+    bidirected: list[tuple[int, int]] = []
     for one, other, data in graph.edges(data=True):
         (bidirected if data.get("bidirected") else edges).append((place[one], place[other]))
     return str(graph.graph.get("name") or "graph"), variables, edges, bidirected
