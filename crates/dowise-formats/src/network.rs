@@ -4,6 +4,7 @@ use dowise::WorldError;
 use dowise::world::{At, Problem, Source};
 
 use crate::findings::Draft;
+use crate::scan::{quoted, unescaped};
 
 /// Variables with their parents; what no tool agrees on (levers, rewards, time) is not here.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -83,11 +84,16 @@ impl Role {
 }
 
 /// What a role is written behind where a format has properties but no roles (BIF, XMLBIF).
-const ROLE_PROPERTY: &str = "dowise role = ";
+const ROLE_PROPERTY: &str = "dowise_role";
+
+/// A role as a property, with quotes around its words: other readers of BIF need a name, `=` and one value.
+pub(crate) fn role_property(role: &Role) -> String {
+    format!("{ROLE_PROPERTY} = {}", quoted(&role.words()))
+}
 
 /// The properties of a variable with its role among them.
 pub(crate) fn with_role(variable: &Variable) -> Vec<String> {
-    let role = variable.role.as_ref().map(|role| format!("{ROLE_PROPERTY}{}", role.words()));
+    let role = variable.role.as_ref().map(role_property);
     role.into_iter().chain(variable.properties.iter().cloned()).collect()
 }
 
@@ -95,7 +101,10 @@ pub(crate) fn with_role(variable: &Variable) -> Vec<String> {
 pub(crate) fn split_role(properties: Vec<String>) -> (Option<Role>, Vec<String>) {
     let mut role = None;
     let rest = properties.into_iter().filter(|property| {
-        let found = property.strip_prefix(ROLE_PROPERTY).and_then(Role::of_words);
+        let words =
+            property.split_once('=').filter(|(key, _)| key.trim() == ROLE_PROPERTY).map(|(_, words)| words.trim());
+        let inside = words.map(|w| w.strip_prefix('"').and_then(|w| w.strip_suffix('"')).unwrap_or(w));
+        let found = inside.and_then(|words| Role::of_words(&unescaped(words)));
         let is_role = found.is_some();
         role = found.or(role.take());
         !is_role

@@ -24,20 +24,20 @@ def test_a_network_becomes_a_world_in_which_one_can_plan():
 def test_pyagrum_agrees_on_what_is_exported(tmp_path):
     gum = pytest.importorskip("pyagrum")
     world = dowise.import_graph(
-        NETWORKS / "child.bif.gz", lever="Disease", key=["LVHreport", "Age"], reward={"LVHreport": {"yes": 1}}
+        NETWORKS / "alarm.bif.gz", lever="VENTALV", key=["HR", "BP"], reward={"HR": {"LOW": 1}}
     )
-    path = tmp_path / "child.bif"
+    path = tmp_path / "alarm.bif"
     path.write_text(world.to_graph("bif"))
     net = gum.loadBN(str(path))
     kernel = world.kernel()[0]
-    assert world.causes == ["LVHreport"]
+    assert world.causes == ["HR"]
     for action in range(world.n_actions):
         inference = gum.LazyPropagation(net)
         inference.setEvidence(world.intervention(action))
         inference.makeInference()
-        posterior = inference.posterior("LVHreport")
-        labels = net.variable("LVHreport").labels()
-        expected = [posterior[labels.index(value)] for value in world.variables["LVHreport"]]
+        posterior = inference.posterior("HR")
+        labels = net.variable("HR").labels()
+        expected = [posterior[labels.index(value)] for value in world.variables["HR"]]
         np.testing.assert_allclose(kernel[action], expected, atol=1e-9)
 
 

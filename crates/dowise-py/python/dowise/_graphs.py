@@ -79,7 +79,7 @@ def to_networkx(self: World) -> Any:
 
     >>> import dowise
     >>> sorted(dowise.World.named("river-swim").to_networkx().nodes)[-1]
-    'wake'
+    'stroke'
     """
     import networkx
 
