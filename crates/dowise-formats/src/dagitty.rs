@@ -41,6 +41,9 @@ enum Arrow {
     Unclear,
 }
 
+/// The variables on one side of an arrow, and the one that stands there by itself, if it is one.
+type Side = (Vec<usize>, Option<usize>);
+
 struct Reader<'t> {
     scanner: Scanner<'t>,
     draft: Draft,
@@ -127,7 +130,7 @@ impl Reader<'_> {
     }
 
     /// One side of an arrow: a variable or a group in braces. `None`: an option of the whole graph, such as `bb="…"`.
-    fn side(&mut self, depth: usize) -> Result<Option<(Vec<usize>, Option<usize>)>, Problem> {
+    fn side(&mut self, depth: usize) -> Result<Option<Side>, Problem> {
         if self.scanner.peek() == Some('{') {
             if depth == DEEPEST {
                 return Err(self.scanner.expected("a name").help(format!("groups are nested at most {DEEPEST} deep")));

@@ -193,7 +193,8 @@ pub(crate) fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> O
     let lower = name.to_lowercase();
     let distance = |k: &str| strsim::damerau_levenshtein(&lower, &k.to_lowercase());
     let near = known.map(|k| (distance(k), k)).min_by_key(|&(d, _)| d)?;
-    (near.0 <= 1 + name.chars().count() / 4).then_some(near.1)
+    let letters = name.chars().count();
+    (near.0 <= 1 + letters / 4 && near.0 < letters).then_some(near.1)
 }
 
 /// Some names, in quotes; a long list is cut.

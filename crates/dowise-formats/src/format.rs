@@ -39,6 +39,11 @@ impl Format {
         }
     }
 
+    /// The format of this name.
+    pub fn of_name(name: &str) -> Option<Format> {
+        Format::ALL.into_iter().find(|format| format.name() == name)
+    }
+
     /// Whether it has a place for probabilities.
     pub fn has_numbers(self) -> bool {
         match self {

@@ -23,6 +23,6 @@ pub use export::{Exported, export};
 pub use format::{Format, read_graph};
 pub use import::{Imported, import};
 pub use limits::{MOST_BYTES, MOST_ENTRIES, MOST_VALUES, MOST_VARIABLES};
-pub use network::{GraphFile, Network, Role, Variable};
+pub use network::{GivenVariable, GraphFile, Network, Role, Variable};
 pub use roles::{Missing, Payment, Roles};
 pub use tables::ROW_TOLERANCE;

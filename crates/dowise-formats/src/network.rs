@@ -1,6 +1,10 @@
 //! A causal graph or a Bayesian network as any tool states it: variables, what acts on what, and numbers where there are any.
 
+use dowise::WorldError;
 use dowise::world::{At, Problem, Source};
+
+use crate::findings::Draft;
+use crate::scan::{quoted, unescaped};
 
 /// Variables with their parents; what no tool agrees on (levers, rewards, time) is not here.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -52,8 +56,8 @@ pub enum Role {
 }
 
 impl Role {
-    /// The words that files written by dowise use.
-    pub(crate) fn words(&self) -> String {
+    /// The words that files written by dowise use: `lever`, `key`, `hidden`, `state`, `next of NAME`, …
+    pub fn words(&self) -> String {
         match self {
             Role::Lever => "lever".to_owned(),
             Role::Key => "key".to_owned(),
@@ -66,7 +70,7 @@ impl Role {
     }
 
     /// The role of these words.
-    pub(crate) fn of_words(words: &str) -> Option<Role> {
+    pub fn of_words(words: &str) -> Option<Role> {
         Some(match words {
             "lever" => Role::Lever,
             "key" => Role::Key,
@@ -80,11 +84,16 @@ impl Role {
 }
 
 /// What a role is written behind where a format has properties but no roles (BIF, XMLBIF).
-const ROLE_PROPERTY: &str = "dowise role = ";
+const ROLE_PROPERTY: &str = "dowise_role";
+
+/// A role as a property, with quotes around its words: other readers of BIF need a name, `=` and one value.
+pub(crate) fn role_property(role: &Role) -> String {
+    format!("{ROLE_PROPERTY} = {}", quoted(&role.words()))
+}
 
 /// The properties of a variable with its role among them.
 pub(crate) fn with_role(variable: &Variable) -> Vec<String> {
-    let role = variable.role.as_ref().map(|role| format!("{ROLE_PROPERTY}{}", role.words()));
+    let role = variable.role.as_ref().map(role_property);
     role.into_iter().chain(variable.properties.iter().cloned()).collect()
 }
 
@@ -92,7 +101,10 @@ pub(crate) fn with_role(variable: &Variable) -> Vec<String> {
 pub(crate) fn split_role(properties: Vec<String>) -> (Option<Role>, Vec<String>) {
     let mut role = None;
     let rest = properties.into_iter().filter(|property| {
-        let found = property.strip_prefix(ROLE_PROPERTY).and_then(Role::of_words);
+        let words =
+            property.split_once('=').filter(|(key, _)| key.trim() == ROLE_PROPERTY).map(|(_, words)| words.trim());
+        let inside = words.map(|w| w.strip_prefix('"').and_then(|w| w.strip_suffix('"')).unwrap_or(w));
+        let found = inside.and_then(|words| Role::of_words(&unescaped(words)));
         let is_role = found.is_some();
         role = found.or(role.take());
         !is_role
@@ -127,6 +139,39 @@ impl Network {
             row /= values.len();
         }
         labels
+    }
+}
+
+/// A variable of a graph that a program holds: its name, its values (none: not known) and the words of its role.
+pub type GivenVariable = (String, Vec<String>, Option<String>);
+
+impl GraphFile {
+    /// A graph that a program holds, checked like one from a file; edges are pairs of positions.
+    pub fn of_parts(
+        name: &str,
+        variables: Vec<GivenVariable>,
+        edges: &[(usize, usize)],
+        bidirected: &[(usize, usize)],
+    ) -> Result<GraphFile, WorldError> {
+        let mut draft = Draft::default();
+        draft.network.name = name.to_owned();
+        for (name, values, role) in variables {
+            let known = role.as_deref().map(Role::of_words);
+            if let (Some(None), Some(words)) = (&known, &role) {
+                let message = format!("\"{name}\" has the role `{words}`");
+                let help = "roles are lever, key, hidden, state and `next of NAME`";
+                draft.findings.push(Problem::error("unknown-key", message).help(help));
+            }
+            draft.declare(Variable { name, values, role: known.flatten(), ..Variable::default() }, None);
+        }
+        // Positions mean the wrong variables once one of them is refused.
+        if !draft.findings.failed() {
+            let n = draft.network.variables.len();
+            let within = |pair: &&(usize, usize)| pair.0 < n && pair.1 < n;
+            edges.iter().filter(within).for_each(|&(from, to)| draft.edge(from, to, None));
+            bidirected.iter().filter(within).for_each(|&(one, other)| draft.bidirected(one, other, None));
+        }
+        draft.finish(Source { name: name.to_owned(), text: String::new() })
     }
 }
 

@@ -54,7 +54,7 @@ fn rows_of_bif_are_found_by_their_labels_and_not_by_their_place() {
 #[test]
 fn bif_keeps_names_properties_and_roles() {
     let text = format!(
-        "{RAIN} variable x {{ type discrete [1] {{ \"a \\\"b\\\" c\" }}; property \"dowise role = next of rain\" ; }}"
+        "{RAIN} variable x {{ type discrete [1] {{ \"a \\\"b\\\" c\" }}; property dowise_role = \"next of rain\" ; }}"
     );
     let network = read(Format::Bif, &text);
     assert_eq!(network.name, "wet grass");

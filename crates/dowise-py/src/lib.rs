@@ -6,6 +6,7 @@ mod error;
 mod figure;
 mod flat;
 mod given;
+mod graph;
 mod learner;
 mod mdp;
 mod options;
@@ -34,6 +35,8 @@ fn _lib(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(run::play, module)?)?;
     module.add_function(wrap_pyfunction!(run::play_all, module)?)?;
     module.add_function(wrap_pyfunction!(options::learners, module)?)?;
+    module.add_function(wrap_pyfunction!(graph::import_file, module)?)?;
+    module.add_function(wrap_pyfunction!(graph::import_parts, module)?)?;
     module.add_function(wrap_pyfunction!(figure::draw, module)?)?;
     module.add_function(wrap_pyfunction!(figure::checkpoints, module)?)?;
     Ok(())

@@ -12,7 +12,7 @@ use pyo3::types::{PyBytes, PyDict};
 use crate::causal::Causal;
 use crate::error::Raise;
 use crate::mdp::Mdp;
-use crate::{flat, given, plan, view, whole};
+use crate::{flat, given, graph, plan, view, whole};
 
 /// A whole problem: variables, their mechanisms, rewards, horizon. Checked when made, immutable afterwards.
 ///
@@ -378,6 +378,16 @@ impl World {
     /// The causal graph in the DOT language.
     fn to_dot(&self) -> String {
         draw::dot(&self.inner)
+    }
+
+    /// One step of the world as text for other tools: `"bif"`, `"xmlbif"`, `"dagitty"`, `"dot"` or `"gml"`.
+    fn to_graph(&self, format: &str) -> PyResult<String> {
+        graph::export_text(&self.inner, format)
+    }
+
+    /// One step of the world as (name, values, role) of each variable, and pairs of names.
+    fn _graph(&self) -> PyResult<graph::Parts> {
+        graph::export_parts(&self.inner)
     }
 
     fn _repr_html_(&self) -> String {

@@ -10,7 +10,9 @@ import pytest
 ROOT = Path(__file__).parents[3]
 
 
-@pytest.mark.parametrize("name", ["dowise", "dowise._worlds", "dowise._runs", "dowise._results", "dowise.gym"])
+@pytest.mark.parametrize(
+    "name", ["dowise", "dowise._worlds", "dowise._graphs", "dowise._runs", "dowise._results", "dowise.gym"]
+)
 def test_docstrings(name):
     failed, tried = doctest.testmod(importlib.import_module(name), optionflags=doctest.IGNORE_EXCEPTION_DETAIL)
     assert failed == 0

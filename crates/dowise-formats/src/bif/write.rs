@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use crate::network::{Network, Variable, with_role};
+use crate::network::{Network, Variable, role_property};
 use crate::scan::quoted;
 
 pub(crate) fn write(network: &Network) -> String {
@@ -14,7 +14,10 @@ pub(crate) fn write(network: &Network) -> String {
         let _ = writeln!(out, "variable {} {{", word(&variable.name));
         let values: Vec<String> = variable.values.iter().map(|v| word(v)).collect();
         let _ = writeln!(out, "  type discrete [ {} ] {{ {} }};", values.len(), values.join(", "));
-        properties(&mut out, &with_role(variable));
+        if let Some(role) = &variable.role {
+            let _ = writeln!(out, "  property {} ;", role_property(role));
+        }
+        properties(&mut out, &variable.properties);
         out.push_str("}\n");
     }
     for (i, variable) in network.variables.iter().enumerate() {

@@ -47,6 +47,9 @@ fn shape(role: &Role) -> Option<&'static str> {
 
 /// A text in quotes. DOT has no way to write an odd number of backslashes in front of a quote: one is added.
 fn quoted(text: &str) -> String {
+    if is_markup(text) {
+        return text.to_owned();
+    }
     let mut out = String::from("\"");
     let mut backslashes = 0;
     for c in text.chars() {
@@ -59,4 +62,19 @@ fn quoted(text: &str) -> String {
     }
     out.push_str(if backslashes % 2 == 1 { "\\\"" } else { "\"" });
     out
+}
+
+/// Whether a text is markup between angle brackets, which is read as it stands.
+fn is_markup(text: &str) -> bool {
+    let mut depth = 0usize;
+    for (i, c) in text.char_indices() {
+        match c {
+            '<' => depth += 1,
+            _ if depth == 0 => return false,
+            '>' if depth == 1 => return i + 1 == text.len(),
+            '>' => depth -= 1,
+            _ => {}
+        }
+    }
+    false
 }

@@ -9,6 +9,8 @@
 (50,)
 """
 
+from dowise._graphs import attach as _attach_graphs
+from dowise._graphs import import_graph
 from dowise._lib import (
     ArrayError,
     Error,
@@ -28,6 +30,7 @@ from dowise._runs import compare, run
 from dowise._worlds import attach as _attach
 
 _attach(World)
+_attach_graphs(World)
 
 __all__ = [
     "ArrayError",
@@ -47,6 +50,7 @@ __all__ = [
     "WorldError",
     "__version__",
     "compare",
+    "import_graph",
     "learners",
     "run",
 ]
