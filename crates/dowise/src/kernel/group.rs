@@ -97,31 +97,14 @@ impl Group {
                 }
             })
             .collect();
-        let (mut variants, mut unsure) = (None, Unsure::No);
         let doubt = doubt.filter(|doubt| shape.mechanisms.iter().any(|&m| doubt.bounds[m].is_some()));
-        if let Some(Doubt { bounds, member }) = doubt {
-            let spaces = (&state_space, &cause_space);
-            let boxes = if alone { Boxes::new(world, &shape, bounds, spaces, &lever_values, member) } else { None };
-            // Two causes have two corners, most of which sorting prunes; of more, the best member is found for the losses at hand.
-            let boxes = boxes.filter(|_| cause_space.len() > 2 || member == Member::Worst);
-            if boxes.is_none() && member == Member::Best {
-                let made = Variants::new(world, &shape, tables, bounds, spaces, &lever_values).map_err(too_large)?;
-                variants = Some(made);
+        let (variants, unsure) = match doubt {
+            Some(doubt) => {
+                let spaces = (&state_space, &cause_space);
+                unsure(world, &shape, tables, doubt, spaces, &lever_values, alone).map_err(too_large)?
             }
-            unsure = match (boxes, &variants) {
-                (Some(boxes), _) => Unsure::Boxes(boxes),
-                (None, Some(v)) if !v.doubtful.contains(&true) => Unsure::No,
-                (None, v) => {
-                    let doubtful = v.as_ref().map(|v| &v.doubtful[..]);
-                    let mut radius =
-                        total_radius(world, &shape, (tables, bounds), &state_space, &lever_values, doubtful);
-                    if member == Member::Worst {
-                        radius.iter_mut().for_each(|r| *r = -*r);
-                    }
-                    Unsure::Radius(radius)
-                }
-            };
-        }
+            None => (None, Unsure::No),
+        };
         let row_of_state = rows_of_states(world.state_space(), &shape.state, &state_space);
         let mut group = Group { shape, cause_space, settings, row_of_state, prob, variants, kept: Vec::new(), unsure };
         let columns: Vec<Setting> = match &group.variants {
@@ -273,6 +256,42 @@ impl Group {
         }
         let prob = (0..self.n_causes()).flat_map(|c| kept.iter().map(move |&i| block[c * n + i as usize])).collect();
         Some(Kept { settings: kept.into_iter().map(setting).collect(), prob })
+    }
+}
+
+/// The corners of what the settings may set off, or how far they may be off.
+fn unsure(
+    world: &World,
+    shape: &GroupShape,
+    tables: &[Option<&[f64]>],
+    Doubt { bounds, member }: Doubt<'_>,
+    (states, causes): (&Space, &Space),
+    lever_values: &LeverValues,
+    alone: bool,
+) -> Result<(Option<Variants>, Unsure), TooLarge> {
+    // Two causes have two corners, most of which sorting prunes; of more, the best member is found for the losses at hand.
+    if alone
+        && (causes.len() > 2 || member == Member::Worst)
+        && let Some(boxes) = Boxes::new(world, shape, bounds, (states, causes), lever_values, member)
+    {
+        return Ok((None, Unsure::Boxes(boxes)));
+    }
+    match member {
+        Member::Best => {
+            let variants = Variants::new(world, shape, tables, bounds, (states, causes), lever_values)?;
+            let unsure = if variants.doubtful.contains(&true) {
+                let of = Some(&variants.doubtful[..]);
+                Unsure::Radius(total_radius(world, shape, (tables, bounds), states, lever_values, of))
+            } else {
+                Unsure::No
+            };
+            Ok((Some(variants), unsure))
+        }
+        Member::Worst => {
+            let mut radius = total_radius(world, shape, (tables, bounds), states, lever_values, None);
+            radius.iter_mut().for_each(|r| *r = -*r);
+            Ok((None, Unsure::Radius(radius)))
+        }
     }
 }
 

@@ -3,6 +3,7 @@
 use super::bounds::{RowBounds, distance};
 use super::groups::GroupShape;
 use super::lever_values::LeverValues;
+use super::tabulate::patterns;
 use crate::Space;
 use crate::world::{VarId, World};
 
@@ -16,8 +17,10 @@ pub(super) fn total_radius(
     lever_values: &LeverValues,
     doubtful: Option<&[bool]>,
 ) -> Vec<f64> {
-    let mut total = vec![0.0; state_space.len() * lever_values.len()];
-    let settings: Vec<usize> = (0..lever_values.len()).filter(|&i| doubtful.is_none_or(|d| d[i])).collect();
+    let n_settings = lever_values.len();
+    let mut total = vec![0.0; state_space.len() * n_settings];
+    let lever = |id: &VarId| shape.levers.iter().position(|&l| world.levers()[l] == *id);
+    let factor = |id: &VarId| shape.state.iter().position(|&f| world.state()[f] == *id);
     for &m in &shape.mechanisms {
         let (Some(RowBounds { lo, hi }), Some(table)) = (&bounds[m], tables[m]) else { continue };
         let mechanism = &world.mechanisms()[m];
@@ -25,29 +28,29 @@ pub(super) fn total_radius(
         let rows = lo.chunks_exact(n).zip(hi.chunks_exact(n)).zip(table.chunks_exact(n));
         let radii: Vec<f64> = rows.map(|((lo, hi), row)| distance(lo, hi, row)).collect();
         let parents = Space::new(&world.sizes(&mechanism.parents)).expect("invariant: a world's tables are countable");
-        let place = |id: &VarId| shape.levers.iter().position(|&l| world.levers()[l] == *id);
-        for row in 0..state_space.len() {
-            for &i in &settings {
-                if mechanism.children.iter().any(|id| place(id).is_some_and(|p| lever_values.value(i, p).is_some())) {
-                    continue;
+        for pattern in patterns(lever_values) {
+            let is_set = |p: usize| pattern.is_set >> p & 1 == 1;
+            if mechanism.children.iter().any(|id| lever(id).is_some_and(is_set)) {
+                continue;
+            }
+            // What the state and the setting say is where to begin; what they leave open is added in every way.
+            let (mut of_state, mut of_levers, mut open) = (Vec::new(), Vec::new(), vec![0]);
+            for ((id, &stride), &size) in mechanism.parents.iter().zip(parents.strides()).zip(parents.sizes()) {
+                match (factor(id), lever(id).filter(|&p| is_set(p))) {
+                    (Some(p), _) => of_state.push((p, stride)),
+                    (None, Some(p)) => of_levers.push((p, stride)),
+                    (None, None) => {
+                        open = open.iter().flat_map(|at| (0..size).map(move |v| at + v * stride)).collect();
+                    }
                 }
-                let fixed: Vec<Option<usize>> = mechanism
-                    .parents
-                    .iter()
-                    .map(|id| match shape.state.iter().position(|&f| world.state()[f] == *id) {
-                        Some(p) => Some(state_space.digit(row, p)),
-                        None => place(id).and_then(|p| lever_values.value(i, p)),
-                    })
-                    .collect();
-                let fits =
-                    |r: &usize| fixed.iter().enumerate().all(|(p, v)| v.is_none_or(|v| parents.digit(*r, p) == v));
-                let open = fixed.iter().any(|v| v.is_none());
-                let worst = if open {
-                    (0..parents.len()).filter(fits).map(|r| radii[r]).fold(0.0, f64::max)
-                } else {
-                    radii[parents.index(&fixed.iter().flatten().copied().collect::<Vec<_>>())]
-                };
-                total[row * lever_values.len() + i] += worst;
+            }
+            for &i in pattern.settings.iter().filter(|&&i| doubtful.is_none_or(|d| d[i])) {
+                let value = |p| lever_values.value(i, p).expect("invariant: every lever of the pattern is set");
+                let set: usize = of_levers.iter().map(|&(p, stride)| value(p) * stride).sum();
+                for row in 0..state_space.len() {
+                    let first = set + of_state.iter().map(|&(p, s)| state_space.digit(row, p) * s).sum::<usize>();
+                    total[row * n_settings + i] += open.iter().map(|at| radii[first + at]).fold(0.0, f64::max);
+                }
             }
         }
     }
