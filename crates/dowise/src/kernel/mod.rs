@@ -195,11 +195,11 @@ impl Kernel {
         lever_values::total_bytes(world, &groups::groups(world))
     }
 
-    /// The same where mechanisms are learned: it may be off, and is made anew while the old one is still there.
-    pub(crate) fn bytes_learned(world: &World) -> u128 {
+    /// The same where mechanisms are learned, with or without confidence sets: it is made anew while the old one is still there.
+    pub(crate) fn bytes_learned(world: &World, with_sets: bool) -> u128 {
         let shapes = groups::groups(world);
-        let one = lever_values::total_bytes(world, &shapes).saturating_add(lever_values::doubt_bytes(world, &shapes));
-        one.saturating_mul(2)
+        let doubt = if with_sets { lever_values::doubt_bytes(world, &shapes) } else { 0 };
+        lever_values::total_bytes(world, &shapes).saturating_add(doubt).saturating_mul(2)
     }
 
     /// Whether any lever costs anything.

@@ -198,13 +198,15 @@ fn interventions(knowledge: &Knowledge, options: &Options) -> Bytes {
     }
     match MechanismRows::new(world) {
         Ok(Some(rows)) => {
-            // Visits of a row and of its values, a flag; two ends of an interval for each value and the visits that it is
-            // computed from; while a kernel is made, the table.
-            let of = |(rows, values): (usize, usize)| n(rows) * (n(4 + 1) + n(4 + 16 + 4 + 8) * n(values));
+            let with_sets = !matches!(options.estimate, Estimate::Posterior { .. });
+            // Visits of a row and of its values, a flag; while a kernel is made, the table; with sets, two ends of an interval
+            // for each value and the visits that it is computed from.
+            let of_value = if with_sets { n(4 + 8 + 16 + 4) } else { n(4 + 8) };
+            let of = |(rows, values): (usize, usize)| n(rows) * (n(4 + 1) + of_value * n(values));
             let models = rows.unknown.iter().filter_map(|m| m.model.as_ref()).map(|model| Saturating(model.bytes()));
             sum(rows.unknown.iter().map(|m| of((m.rows.len(), m.n_values))))
                 + sum(models)
-                + Saturating(Kernel::bytes_learned(&rows.world))
+                + Saturating(Kernel::bytes_learned(&rows.world, with_sets))
         }
         Ok(None) => Saturating(Kernel::bytes(world)),
         // Such a learner is refused.
