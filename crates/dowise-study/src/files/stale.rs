@@ -32,9 +32,12 @@ pub(crate) fn sweep(directory: &Path, prefix: &str) {
 }
 
 fn remove_unless_locked(path: &Path) {
-    if File::open(path).is_ok_and(|file| file.try_lock().is_ok()) {
+    let Ok(file) = File::open(path) else { return };
+    if file.try_lock().is_ok() {
         let _ = std::fs::remove_file(path);
     }
+    // Locked until here: a writer that waits for the lock of its new file must find that it is gone, not lose it afterwards.
+    drop(file);
 }
 
 #[cfg(test)]

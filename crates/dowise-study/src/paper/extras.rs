@@ -50,15 +50,20 @@ pub(super) fn many_plain(base: StudyFile, size: ReproductionSize) -> StudyFile {
     StudyFile { learners: texts(&["ucbvi", "f-ucbvi"]), sweep: levels(&["3", "5", "10"]), ..million(base, size) }
 }
 
-/// P(z | s, a) unknown.
+/// Nobody is told P(z | s, a) or the rewards: plain learners either, for R(s, a) would tell them what interventions set off.
 pub(super) fn unknown(base: StudyFile, size: ReproductionSize) -> StudyFile {
     StudyFile {
         worlds: texts(&["paper:levels=4,horizon=2", "paper:levels=4,horizon=2,joint=false"]),
-        learners: ["c-ucbvi", "cf-ucbvi", "c-psrl", "cf-psrl"]
-            .iter()
-            .flat_map(|l| [(*l).to_owned(), format!("{l}:unknown=kernel")])
-            .chain(texts(&["ucbvi", "psrl"]))
-            .collect(),
+        learners: texts(&[
+            "ucbvi:unknown=rewards",
+            "c-ucbvi:unknown=kernel+rewards",
+            "cf-ucbvi:unknown=kernel+rewards",
+            "psrl:unknown=rewards",
+            "c-psrl:unknown=kernel+rewards",
+            "cf-psrl:unknown=kernel+rewards",
+            "cf-ucbvi",
+            "cf-psrl",
+        ]),
         episodes: size.episodes.min(1000),
         repetitions: few(size),
         ..base

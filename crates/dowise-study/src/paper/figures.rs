@@ -268,9 +268,9 @@ fn unknown(study: &Study, tables: &Tables, world: &str) -> Figure {
         let told = spec.changes().all(|(k, _)| k != "unknown");
         let style = Style::of_learner(name, position);
         let (label, style) = if told {
-            (display_name(name), style)
+            (format!("{}, told both", display_name(name)), Style { dash: Dash::Dotted, ..style })
         } else {
-            (format!("{}, learns it", display_name(name)), Style { dash: Dash::Dotted, ..style })
+            (display_name(name), style)
         };
         curve(tables, i, &label, style)
     };
@@ -282,9 +282,9 @@ fn unknown(study: &Study, tables: &Tables, world: &str) -> Figure {
         "One table P(z | s, a) for all key variables, as in the paper"
     };
     Figure {
-        title: "When P(z | s, a) has to be learned too".into(),
+        title: "When nobody is told P(z | s, a) or the rewards".into(),
         subtitle: format!(
-            "{joint}; m = 4, n = 3, d_s = 3, H = 2. Dotted: unknown. Solid and dashed: known. Means of {} fresh environments.",
+            "{joint}; m = 4, n = 3, d_s = 3, H = 2. All are told the graph alone but the dotted ones. Means of {} fresh environments.",
             study.repetitions
         ),
         x,

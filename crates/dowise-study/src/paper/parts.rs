@@ -83,7 +83,7 @@ impl Part {
             Part::Hard => "Hard exploration",
             Part::Many => "Up to a million interventions, Z = 8",
             Part::ManyPlain => "As many interventions as plain learners bear",
-            Part::Unknown => "P(z | s, a) unknown",
+            Part::Unknown => "Nobody is told P(z | s, a) or the rewards",
         }
     }
 

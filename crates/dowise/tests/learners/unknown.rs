@@ -148,3 +148,91 @@ fn how_levers_behave_that_are_always_set_is_not_learned() {
     // Four rows of transitions, three of z; none of x.
     assert_eq!(learner.cells(), 4 + 3);
 }
+
+/// A key variable with an additive logit of six levers, behind a hidden variable: 64 interventions, few effects.
+fn with_forms(learn: &str) -> World {
+    let levers: String = (1..=6).map(|i| format!("[lever.x{i}]\nvalues = [\"0\", \"1\"]\n")).collect();
+    let effects: String =
+        (2..=6).map(|i| format!("x{i} = {{ \"1\" = {} }}, ", [0.6, -0.5, 0.4, 0.7, -0.3][i - 2])).collect();
+    let text = format!(
+        r#"
+dowise = 1
+horizon = 2
+[state.s]
+values = ["a", "b"]
+scope = ["s", "z"]
+next = [[[0.8, 0.2], [0.3, 0.7]], [[0.6, 0.4], [0.1, 0.9]]]
+{levers}
+[hidden.u]
+values = ["no", "yes"]
+parents = ["x1"]
+p = [[0.7, 0.3], [0.2, 0.8]]
+[key.z]
+values = ["no", "yes"]
+parents = ["u", "x2", "x3", "x4", "x5", "x6"]
+logit = {{ base = -1.5, effects = {{ u = {{ yes = 1.4 }}, {effects} }} }}
+{learn}
+[reward.r]
+scope = ["z"]
+value = [0, 1]
+"#
+    );
+    World::from_toml(&text, "forms.toml").unwrap_or_else(|e| panic!("{e}"))
+}
+
+#[test]
+fn a_form_that_is_said_is_worth_many_episodes() {
+    let world = with_forms("");
+    let arena = Arena::new(world.clone());
+    let total = |spec: &str| -> f64 {
+        let spec: dowise::LearnerSpec = spec.parse().expect("a learner");
+        let runs = (1..=3).map(|seed| {
+            let mut learner = spec.learner(&world, 600, seed).expect("a learner");
+            arena.regrets_of(&mut learner, 600, seed).iter().sum::<f64>()
+        });
+        runs.sum()
+    };
+    for name in ["graph-psrl", "graph-ucbvi"] {
+        let (forms, tables) =
+            (total(&format!("{name}:unknown=all")), total(&format!("{name}:unknown=all,forms=false")));
+        assert!(forms < 0.6 * tables, "{name}: {forms} with the form, {tables} without");
+    }
+}
+
+#[test]
+fn what_a_file_says_to_learn_is_not_told_and_a_guess_helps() {
+    let told = Knowledge::of(&with_forms(""));
+    assert!(told.knows_mechanisms());
+    let world = with_forms("learn = \"logit\"");
+    assert!(!Knowledge::of(&world).knows_mechanisms());
+    assert!(Knowledge::of(&with_forms("learn = { form = \"logit\", told = true }")).knows_mechanisms());
+    let guessed = with_forms("learn = { weight = 30 }");
+    let first = |world: &World| -> f64 {
+        let arena = Arena::new(with_forms(""));
+        let spec: dowise::LearnerSpec = "graph-psrl".parse().expect("a learner");
+        let mut learner = spec.learner(world, 100, 1).expect("a learner");
+        arena.regrets_of(&mut learner, 100, 1).iter().sum()
+    };
+    let (without, with) = (first(&world), first(&guessed));
+    assert!(with < 0.5 * without, "{with} with a guess that is right, {without} without");
+}
+
+#[test]
+fn learners_with_forms_are_restored_and_their_evidence_merges() {
+    let world = with_forms("");
+    let arena = Arena::new(world.clone());
+    for spec in ["graph-psrl:unknown=all", "graph-ucbvi:unknown=all"] {
+        let spec: dowise::LearnerSpec = spec.parse().expect("a learner");
+        let mut learner = spec.learner(&world, 100, 1).expect("a learner");
+        arena.regrets_of(&mut learner, 40, 1);
+        let told = spec.knowledge(&world).expect("what it is told");
+        let mut again = Learner::restore(&told, &learner.save()).expect("a saved learner");
+        assert_eq!(again.learned_policy().actions(), learner.learned_policy().actions());
+        assert_eq!(arena.regrets_of(&mut again, 20, 2), arena.regrets_of(&mut learner, 20, 2));
+        // Twice the same evidence in one, and in two that are merged.
+        let seen = learner.evidence().expect("it counts");
+        let mut merged = dowise::learn::Evidence::new(&told, &spec.options(100, 1)).expect("evidence");
+        merged.merge(seen).expect("the same world");
+        assert_eq!(merged.save(), seen.save());
+    }
+}

@@ -36,6 +36,15 @@ pub(crate) fn review(check: &mut Check, world: &World) {
             check.push(Problem::warning("acts-on-nothing", message).help(help).at(place(id)));
         }
     }
+    for m in &world.mechanisms {
+        let learned = m.table.is_none() || m.assumed.learned;
+        let (&[id], true) = (&m.children[..], m.parents.is_empty() && learned) else { continue };
+        if world.hidden.contains(&id) && above[id.ix()] {
+            let message = format!("nothing acts on hidden variable \"{}\", and it is to be learned", check.name(id));
+            let help = "what it does cannot be told from chance in what it acts on: give its numbers, or take it out";
+            check.push(Problem::warning("not-identified", message).help(help).at(place(id)));
+        }
+    }
     if world.rewards.is_empty() && !world.interventions.has_costs() {
         let problem = Problem::warning("no-reward", "there is no reward, so every plan is as good as any other");
         check.push(problem.help("add one with [reward.name]"));
