@@ -3,7 +3,7 @@
 use nalgebra::{Cholesky, DMatrix, DVector, Dyn};
 use rand::Rng;
 
-use super::FormModel;
+use super::{FormModel, Slopes};
 use crate::learn::evidence::Counts;
 use crate::math::{exp, ln};
 use crate::variates::normal;
@@ -101,11 +101,12 @@ impl Fit {
         let (d, n) = (model.n_parameters(), model.n_values);
         let mut tables = Vec::new();
         model.tables(&self.theta, &mut tables);
-        let (mut row_p, mut slopes, mut active) = (vec![0.0; n], vec![0.0; n * d], Vec::new());
+        let mut found = Slopes::new(model);
         let mut bounds = [vec![0.0; model.n_rows * n], vec![0.0; model.n_rows * n]];
         let mut direction = DVector::zeros(d);
         for row in 0..model.n_rows {
-            model.row_with_slopes(&self.theta, &tables, row, &mut row_p, &mut slopes, &mut active);
+            model.row_with_slopes(&self.theta, &tables, row, &mut found);
+            let Slopes { row: row_p, slopes, active, .. } = &found;
             for (value, &p) in row_p.iter().enumerate() {
                 let p = p.clamp(1e-12, 1.0 - 1e-12);
                 // Of the log-odds: they have no ends that the bounds could pass.
@@ -161,8 +162,9 @@ struct Pass<'a> {
     /// P(v, h | row), `[hidden][value]`, and P(v | row).
     joint: Vec<f64>,
     row: Vec<f64>,
-    slopes: Vec<f64>,
-    active: Vec<usize>,
+    found: Slopes,
+    /// For each part what each hidden and observed value, `[hidden][value]`, adds to the place of a row in its table.
+    inner: Vec<Vec<u32>>,
 }
 
 impl<'a> Pass<'a> {
@@ -175,8 +177,8 @@ impl<'a> Pass<'a> {
             expected: vec![Vec::new(); model.parts.len()],
             joint: vec![0.0; model.n_values * model.n_hidden],
             row: vec![0.0; model.n_values],
-            slopes: vec![0.0; model.n_values * model.n_parameters()],
-            active: Vec::new(),
+            found: Slopes::new(model),
+            inner: model.parts.iter().map(|part| part.inner()).collect(),
         }
     }
 
@@ -194,24 +196,31 @@ impl<'a> Pass<'a> {
                 density += expected.iter().zip(table).map(|(e, p)| e * ln(p.max(TINY))).sum::<f64>();
             }
         }
+        let n_values = model.n_values;
         for &row in &self.visited {
-            self.row.fill(0.0);
-            for (hidden, joint) in self.joint.chunks_exact_mut(model.n_values).enumerate() {
-                for (value, joint) in joint.iter_mut().enumerate() {
-                    *joint = model.joint(&self.tables, row, value, hidden);
-                    self.row[value] += *joint;
-                }
+            self.joint.fill(1.0);
+            for ((part, table), inner) in model.parts.iter().zip(&self.tables).zip(&self.inner) {
+                let table = &table[part.first_entry(row)..];
+                self.joint.iter_mut().zip(inner).for_each(|(joint, &at)| *joint *= table[at as usize]);
             }
-            for (value, &n) in self.counts.values(row).iter().enumerate().filter(|(_, n)| **n > 0) {
-                let p = self.row[value].max(TINY);
-                density += f64::from(n) * ln(p);
-                let share = f64::from(n) / p;
-                for hidden in 0..model.n_hidden {
-                    let weight = share * self.joint[hidden * model.n_values + value];
-                    for (part, expected) in model.parts.iter().zip(&mut self.expected) {
-                        expected[part.entry(row, value, hidden)] += weight;
-                    }
+            self.row.fill(0.0);
+            for joint in self.joint.chunks_exact(n_values) {
+                self.row.iter_mut().zip(joint).for_each(|(p, joint)| *p += joint);
+            }
+            for (p, &n) in self.row.iter_mut().zip(self.counts.values(row)) {
+                let at_least = p.max(TINY);
+                if n > 0 {
+                    density += f64::from(n) * ln(at_least);
                 }
+                // From here on what a joint value is multiplied by to become an expected count.
+                *p = f64::from(n) / at_least;
+            }
+            for joint in self.joint.chunks_exact_mut(n_values) {
+                joint.iter_mut().zip(&self.row).for_each(|(joint, share)| *joint *= share);
+            }
+            for ((part, expected), inner) in model.parts.iter().zip(&mut self.expected).zip(&self.inner) {
+                let expected = &mut expected[part.first_entry(row)..];
+                self.joint.iter().zip(inner).for_each(|(joint, &at)| expected[at as usize] += joint);
             }
         }
         density
@@ -235,16 +244,16 @@ impl<'a> Pass<'a> {
         let mut information = DMatrix::zeros(d, d);
         model.prior.iter().enumerate().for_each(|(i, (_, precision))| information[(i, i)] = *precision);
         for &row in &self.visited {
-            let Pass { tables, row: p, slopes, active, .. } = self;
-            model.row_with_slopes(theta, tables, row, p, slopes, active);
+            model.row_with_slopes(theta, &self.tables, row, &mut self.found);
+            let Slopes { row: p, slopes, active, .. } = &self.found;
             let visits = f64::from(self.counts.n_r[row]);
             for (value, &p) in p.iter().enumerate() {
                 let slopes = &slopes[value * d..(value + 1) * d];
                 let by_visit = visits / p.max(TINY);
-                for (a, &j) in active.iter().enumerate() {
-                    let scaled = by_visit * slopes[j];
-                    // Lower triangle, column by column as it is stored.
-                    active[a..].iter().for_each(|&i| information[(i, j)] += scaled * slopes[i]);
+                for (a, &i) in active.iter().enumerate() {
+                    let scaled = by_visit * slopes[i];
+                    // Only the lower triangle is read.
+                    active[..=a].iter().for_each(|&j| information[(i.max(j), i.min(j))] += scaled * slopes[j]);
                 }
             }
         }

@@ -114,20 +114,13 @@ impl FormModel {
     }
 
     /// P(v | row) and its derivatives: `slopes` is `[value][parameter]`, of which only the parameters in `active` are not zero.
-    fn row_with_slopes(
-        &self,
-        theta: &[f64],
-        tables: &[Vec<f64>],
-        row: usize,
-        out: &mut [f64],
-        slopes: &mut [f64],
-        active: &mut Vec<usize>,
-    ) {
-        let d = self.n_parameters();
-        for &i in active.iter() {
-            (0..self.n_values).for_each(|v| slopes[v * d + i] = 0.0);
+    fn row_with_slopes(&self, theta: &[f64], tables: &[Vec<f64>], row: usize, found: &mut Slopes) {
+        let (d, n) = (self.n_parameters(), self.n_values);
+        let Slopes { row: out, slopes, active, is_active } = found;
+        for i in active.drain(..) {
+            is_active[i] = false;
+            (0..n).for_each(|v| slopes[v * d + i] = 0.0);
         }
-        active.clear();
         out.fill(0.0);
         for hidden in 0..self.n_hidden {
             for (value, out) in out.iter_mut().enumerate() {
@@ -135,14 +128,36 @@ impl FormModel {
                 *out += p;
                 for (part, table) in self.parts.iter().zip(tables) {
                     part.slopes(theta, table, part.entry(row, value, hidden), |parameter, slope| {
-                        active.push(parameter);
+                        if !std::mem::replace(&mut is_active[parameter], true) {
+                            active.push(parameter);
+                        }
                         slopes[value * d + parameter] += p * slope;
                     });
                 }
             }
         }
-        active.sort_unstable();
-        active.dedup();
+    }
+}
+
+/// P(v | row) of one row with its derivatives.
+struct Slopes {
+    row: Vec<f64>,
+    /// `[value][parameter]`
+    slopes: Vec<f64>,
+    /// The parameters that the row depends on, each once.
+    active: Vec<usize>,
+    is_active: Vec<bool>,
+}
+
+impl Slopes {
+    fn new(model: &FormModel) -> Slopes {
+        let d = model.n_parameters();
+        Slopes {
+            row: vec![0.0; model.n_values],
+            slopes: vec![0.0; model.n_values * d],
+            active: Vec::new(),
+            is_active: vec![false; d],
+        }
     }
 }
 

@@ -170,6 +170,18 @@ impl Part {
         (self.places[0][row] + self.places[1][value] + self.places[2][hidden]) as usize
     }
 
+    /// What a row of observed parents adds to the position.
+    #[inline]
+    pub(super) fn first_entry(&self, row: usize) -> usize {
+        self.places[0][row] as usize
+    }
+
+    /// What each hidden value and observed value adds, `[hidden][value]`.
+    pub(super) fn inner(&self) -> Vec<u32> {
+        let [_, values, hidden] = &self.places;
+        hidden.iter().flat_map(|h| values.iter().map(move |v| h + v)).collect()
+    }
+
     fn features_of(&self, row: usize) -> &[u32] {
         let begin = if row == 0 { 0 } else { self.ends[row - 1] };
         &self.features[begin as usize..self.ends[row] as usize]

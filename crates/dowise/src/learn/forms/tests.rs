@@ -63,9 +63,10 @@ fn slopes_are_differences() {
         let theta: Vec<f64> = (0..d).map(|_| normal(&mut rng)).collect();
         let mut tables = Vec::new();
         model.tables(&theta, &mut tables);
-        let (mut p, mut slopes, mut active) = (vec![0.0; model.n_values], vec![0.0; model.n_values * d], Vec::new());
+        let mut found = super::Slopes::new(&model);
         for row in 0..model.n_rows {
-            model.row_with_slopes(&theta, &tables, row, &mut p, &mut slopes, &mut active);
+            model.row_with_slopes(&theta, &tables, row, &mut found);
+            let super::Slopes { row: p, slopes, .. } = &found;
             assert!((p.iter().sum::<f64>() - 1.0).abs() < 1e-12);
             for i in 0..d {
                 let at = |step: f64| {
