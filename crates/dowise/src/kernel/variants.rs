@@ -183,7 +183,8 @@ pub(super) fn most_variants(world: &World, shape: &GroupShape) -> usize {
             continue;
         }
         let n_values: usize = world.sizes(&mechanism.children).iter().product();
-        let open = mechanism.parents.iter().filter(|id| !world.state().contains(id) && !(all_set && is_lever(id)));
+        let is_fixed = |id: &VarId| world.state().contains(id) || all_set && is_lever(id);
+        let open = mechanism.parents.iter().filter(|id| !is_fixed(id));
         let n_open = open.fold(1usize, |n, id| n.saturating_mul(world.variable(*id).size()));
         let each = most_corners(n_values.min(MOST_VALUES));
         for _ in 0..n_open.min(MOST_VARIANTS) {
