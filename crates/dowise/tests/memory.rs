@@ -111,10 +111,16 @@ fn every_learner_takes_what_is_said() {
 fn mechanisms_of_a_million_interventions_take_what_is_said() {
     let text = dowise::worlds::text("campaign", &[]).unwrap();
     let world = World::from_toml(&text, "campaign.toml").unwrap();
+    let arena = Arena::new(&world).unwrap();
     for learner in ["graph-ucbvi:unknown=kernel", "graph-psrl:unknown=kernel+rewards", "c-psrl:unknown=kernel"] {
         let spec: LearnerSpec = learner.parse().unwrap();
         let said = spec.bytes(&world, 100).unwrap();
         let what = format!("{learner} in the campaign");
-        compare(&what, &world, said, FACTOR, || _ = spec.learner(&world, 100, 1).unwrap().begin());
+        // What intervals leave to choose from is most when something has been seen.
+        let mut run = arena.run(1);
+        compare(&what, &world, said, FACTOR, || {
+            let mut learner = spec.learner(&world, 100, 1).unwrap();
+            (0..60).for_each(|_| _ = run.play(&mut learner, false));
+        });
     }
 }

@@ -112,10 +112,10 @@ mod tests {
                 "P(next loyalty | loyalty, opened, price): table, 18 rows, 36 numbers",
                 "P(next willingness | willingness, opened, interest): table, 12 rows, 24 numbers",
                 "P(next purse | purse): table, 2 rows, 2 numbers",
-                "P(opened | loyalty, subject, hour, weekday): logit, through on_top, 192 rows, 14 numbers",
-                "P(interest | loyalty, willingness, product, picture, tone): logit, through relevant, 576 rows, 23 numbers",
                 "P(price | discount, shipping, purse): logit, 32 rows, 16 numbers",
                 "P(cart | landing, reminder, willingness): table, 48 rows, 48 numbers",
+                "P(opened | loyalty, subject, hour, weekday): logit, through on_top, 192 rows, 14 numbers",
+                "P(interest | loyalty, willingness, product, picture, tone): logit, through relevant, 576 rows, 23 numbers",
                 "reward purchase(opened, interest, price, cart, purse): table, 48 rows, 48 numbers",
                 "reward goodwill(loyalty): table, 3 rows, 3 numbers",
             ]

@@ -3,7 +3,9 @@
 //! Values are given as losses d against the best value there is, which need not have been seen. By the inequality of the
 //! weighted means, for every q of the ball and every t ≥ 0,
 //!
-//!     Σ q (t + d) ≥ exp(Σ p ln(q (t + d) / p)) ≥ e^−ε G(t),   G(t) = exp(Σ p ln(t + d)),
+//! ```text
+//! Σ q (t + d) ≥ exp(Σ p ln(q (t + d) / p)) ≥ e^−ε G(t),   G(t) = exp(Σ p ln(t + d)),
+//! ```
 //!
 //! so that no member loses less than e^−ε G(t) − t, whatever t. That is concave in t, and its greatest value is reached by a
 //! member of the ball: at t = 0, or where ln G(t) + ln A(t) = ε with A(t) = Σ p / (t + d). The left side of this equation (ψ)
@@ -207,7 +209,8 @@ impl Row<'_> {
         let constant = logs + ln(on_best) - self.ball.radius;
         let first = exp(constant / (1.0 - on_best));
         let t = exp((constant + ln(1.0 + first * inverse / on_best)) / (1.0 - on_best));
-        if t < SMALLEST { Near::Least(0.0) } else { Near::Start(t) }
+        // With nearly all mass on the best value, beside losses that differ by powers of ten, this may not be finite.
+        if t < SMALLEST { Near::Least(0.0) } else { Near::Start(t.min(1.0)) }
     }
 }
 
@@ -332,6 +335,12 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn nearly_all_mass_on_the_best_value_is_solved_beside_losses_of_many_sizes() {
+        let n = 306_055.0;
+        check(&[10.0 / n, 0.0, 856.0 / n, 62.0 / n, 305_127.0 / n], &[1e-9, 0.0, 1.0, 1e-3, 0.0], 0.003_360_103);
     }
 
     #[test]

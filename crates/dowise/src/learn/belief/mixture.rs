@@ -3,7 +3,9 @@
 //! Under the true p of a row, the ratio of a mixture's likelihood to that of p is a supermartingale that begins at 1, so by Ville's
 //! inequality it exceeds 1/δ at some N with probability δ at most. Otherwise, for all N at once,
 //!
-//!     N·KL(p^, p) = ln p^(y) − ln p(y) ≤ ln(1/δ) + ln p^(y) − ln mixture(y).
+//! ```text
+//! N·KL(p^, p) = ln p^(y) − ln p(y) ≤ ln(1/δ) + ln p^(y) − ln mixture(y).
+//! ```
 //!
 //! What this file computes is the last two terms; `docs/learners.md` has the proof.
 
