@@ -92,6 +92,7 @@
 extern crate self as dowise;
 
 mod arena;
+pub mod data;
 pub mod draw;
 mod file;
 pub mod kernel;
