@@ -1,6 +1,8 @@
 //! Exact values of policies that draw their interventions at random.
 
-use super::{PlanError, Planner};
+use super::evaluate::FromZero;
+use super::follow::FollowMixed;
+use super::{Buffers, Plan, PlanError, Planner, Ties, backward_induction};
 use crate::memory::Held;
 
 /// How far probabilities of a row may sum to something else than 1.
@@ -50,19 +52,11 @@ impl Planner {
                 cost[i] += p / sum * all.cost(action);
             }
         }
-        let mut value_hs = vec![0.0; (horizon + 1) * n];
-        let (mut q_sc, mut spare) = (Vec::new(), Vec::new());
-        for stage in (0..horizon).rev() {
-            let (now, next) = value_hs.split_at_mut((stage + 1) * n);
-            self.look(&next[..n], &mut q_sc, &mut spare);
-            for s in 0..n {
-                let row = if stages == 1 { s } else { stage * n + s };
-                let weights = &mixture[row * n_causes..][..n_causes];
-                let q = &q_sc[s * n_causes..][..n_causes];
-                now[stage * n + s] = weights.iter().zip(q).map(|(p, q)| p * q).sum::<f64>() - cost[row];
-            }
-        }
-        Ok(value_hs)
+        let follow = FollowMixed { n_states: n, n_causes, prob: mixture, cost };
+        let mut look = FromZero { planner: self, spare: Vec::new(), sizes: false };
+        let mut plan = Plan::new(horizon, n);
+        backward_induction(&mut look, &follow, 0.0, Ties::First, &mut Buffers::default(), &mut plan);
+        Ok(plan.value_hs)
     }
 }
 

@@ -10,6 +10,7 @@ mod bad_options;
 mod coverage;
 mod equalities;
 mod explain;
+mod following;
 mod guard;
 mod invariants;
 mod optimism;
