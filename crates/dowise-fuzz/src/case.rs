@@ -20,11 +20,13 @@ pub enum Kind {
     Evidence,
     /// A graph or network of another tool.
     Graph,
+    /// A learner by its name and options.
+    Spec,
 }
 
 impl Kind {
     /// All of them.
-    pub const ALL: [Kind; 5] = [Kind::World, Kind::Study, Kind::Learner, Kind::Evidence, Kind::Graph];
+    pub const ALL: [Kind; 6] = [Kind::World, Kind::Study, Kind::Learner, Kind::Evidence, Kind::Graph, Kind::Spec];
 
     /// Its name.
     pub fn word(self) -> &'static str {
@@ -34,6 +36,7 @@ impl Kind {
             Kind::Learner => "learner",
             Kind::Evidence => "evidence",
             Kind::Graph => "graph",
+            Kind::Spec => "spec",
         }
     }
 
@@ -49,7 +52,7 @@ pub struct Case {
     /// What it is read as.
     pub kind: Kind,
     /// Which of the corpus it was made from; saved learners and evidence are restored in the world of that one,
-    /// and graphs are read in its format.
+    /// graphs are read in its format, and learners are made in the world of this number.
     pub base: usize,
     /// Decides what else is tried with it.
     pub seed: u64,
