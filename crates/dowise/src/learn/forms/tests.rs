@@ -248,6 +248,26 @@ fn separation_and_no_data_at_all_end_at_finite_places() {
 }
 
 #[test]
+fn effects_that_only_occur_together_have_a_posterior_under_every_prior_that_a_file_may_state() {
+    for sd in [1e-4, 0.5, 100.0] {
+        let text = format!("{LOGIT}").replace("\"logit\"", &format!("{{ form = \"logit\", sd = {sd} }}"));
+        let model = model(&world(&text));
+        for n in [1u32, 1000, u32::MAX] {
+            // x = 2 was only ever set together with y = 1: their effects are one number to the data.
+            let mut counts = Counts::new(model.n_rows, 2);
+            let row = model.n_rows - 1;
+            (counts.n_r[row], counts.n_rv[2 * row], counts.n_rv[2 * row + 1]) = (n, n / 2, n - n / 2);
+            let fit = Fit::new(&model, &counts);
+            let mut rng = ChaCha8Rng::seed_from_u64(1);
+            let (mean, sample) = (fit.mean(&model), fit.sample(&model, &mut rng));
+            assert!(mean.iter().chain(&sample).all(|p| (0.0..=1.0).contains(p)), "sd {sd}, {n} visits");
+            let [lo, hi] = fit.bounds(&model, 3.0);
+            assert!(lo.iter().zip(&hi).all(|(lo, hi)| 0.0 <= *lo && lo <= hi && *hi <= 1.0), "sd {sd}, {n} visits");
+        }
+    }
+}
+
+#[test]
 fn a_guess_counts_as_visits_of_every_row() {
     let logit = "logit.base = -1.0\nlogit.effects.x = { \"1\" = 0.5, \"2\" = 1.0 }\nlogit.effects.y = { \"1\" = -0.7 }";
     let guessed = |weight: f64| {

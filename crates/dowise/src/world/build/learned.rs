@@ -1,11 +1,16 @@
 //! Checks how a mechanism is to be learned.
 
+use std::ops::RangeInclusive;
+
 use super::check::{Check, number_text};
 use super::forms::Target;
 use crate::world::{Assumed, Form, LearnSpec, LearnedForm, Located, MechanismSpec, Problem, nearest};
 
-/// Largest standard deviation and weight of a prior: far beyond what is of use, and far from what overflows.
-const MOST: f64 = 1e6;
+/// Standard deviations of log-odds that a prior may have. With less nothing that is seen counts; with more the prior is lost in
+/// the rounding of large counts, and effects that only occur together have no posterior.
+const SDS: RangeInclusive<f64> = 1e-4..=100.0;
+/// Visits that a guess may be worth.
+const WEIGHTS: RangeInclusive<f64> = 1e-6..=1e6;
 
 impl Check {
     /// What learners assume of a mechanism.
@@ -52,7 +57,7 @@ impl Check {
             LearnedForm::Table | LearnedForm::NoisyOr => {}
         }
         if let Some(sd) = &learn.sd {
-            self.positive(sd, "sd", &format!("the prior of {} is not proper", target.names), learn);
+            self.prior_number(sd, "sd", SDS, &format!("that is no prior for {}", target.names), learn);
             if form == LearnedForm::Table {
                 let message = format!("{} is learned as a table, whose prior has no `sd`", target.names);
                 let help = "a guess with a `weight` in visits is a table's prior";
@@ -60,7 +65,8 @@ impl Check {
             }
         }
         if let Some(weight) = &learn.weight {
-            self.positive(weight, "weight", &format!("the guess for {} is worth nothing", target.names), learn);
+            let else_ = format!("the guess for {} cannot be worth that", target.names);
+            self.prior_number(weight, "weight", WEIGHTS, &else_, learn);
             if matches!(spec.form, Form::Unknown) {
                 let message = format!("{} has a `weight` but no numbers that could be worth it", target.names);
                 let help = "write the guess as `p`, `rows`, `logit` or `noisy_or`, or leave `weight` out";
@@ -96,11 +102,19 @@ impl Check {
         sets
     }
 
-    fn positive(&mut self, number: &Located<f64>, key: &str, else_: &str, learn: &LearnSpec) {
-        if !(number.value > 0.0 && number.value <= MOST) {
+    fn prior_number(
+        &mut self,
+        number: &Located<f64>,
+        key: &str,
+        range: RangeInclusive<f64>,
+        else_: &str,
+        learn: &LearnSpec,
+    ) {
+        if !range.contains(&number.value) {
             let message = format!("`{key}` is {}: {else_}", number_text(number.value));
-            let problem = Problem::error("not-a-prior", message).help("write a number above 0 and up to 1e6");
-            self.push(problem.at(number.at.or(learn.at)));
+            let ends = [range.start(), range.end()].map(|&end| number_text(end));
+            let help = format!("write a number from {} to {}", ends[0], ends[1]);
+            self.push(Problem::error("not-a-prior", message).help(help).at(number.at.or(learn.at)));
         }
     }
 }
