@@ -1,7 +1,9 @@
 //! A world as the text of a world file, from which exactly the same world can be read.
 
 use super::build::{bare, quoted};
-use super::{Assumed, FeatureMap, FormEffect, FormNumbers, Kind, LearnedForm, LeverRule, Mechanism, Start, VarId, World};
+use super::{
+    Assumed, FeatureMap, FormEffect, FormNumbers, Kind, LearnedForm, LeverRule, Mechanism, Start, VarId, World,
+};
 
 impl World {
     /// The world as a world file: [`World::from_toml`] reads it back with the same tables, bit by bit.

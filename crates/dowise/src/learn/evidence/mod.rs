@@ -187,7 +187,9 @@ impl Evidence {
         places(view, observation, action, |place| {
             hash = hash.wrapping_add(place.hash());
             match place {
-                Counted::Transition { block, factor, row, value } => transitions[block][factor].add_times(row, value, times),
+                Counted::Transition { block, factor, row, value } => {
+                    transitions[block][factor].add_times(row, value, times)
+                }
                 Counted::Mechanism { index, row, value } => mechanisms[index].add_times(row, value, times),
                 Counted::Payment { term, row, share } => payments[term].add_times(row, share, times),
             }

@@ -105,7 +105,11 @@ impl FormModel {
     }
 
     /// The table of each mechanism that it was made from, and its numbers where it has a form that a world file can write.
-    pub(crate) fn members(&self, theta: &[f64], forms: &[(&LearnedForm, Space)]) -> Vec<(Vec<f64>, Option<FormNumbers>)> {
+    pub(crate) fn members(
+        &self,
+        theta: &[f64],
+        forms: &[(&LearnedForm, Space)],
+    ) -> Vec<(Vec<f64>, Option<FormNumbers>)> {
         let mut tables = Vec::new();
         self.tables(theta, &mut tables);
         let parts = self.parts.iter().zip(forms).zip(tables);

@@ -40,7 +40,11 @@ pub(super) fn beta_below(x: f64, a: f64, b: f64) -> f64 {
     }
     let front = exp(ln_gamma(a + b) - ln_gamma(a) - ln_gamma(b) + a * ln(x) + b * ln_1p(-x));
     // The fraction converges quickly below the mean; above it the other tail is computed.
-    if x < (a + 1.0) / (a + b + 2.0) { front * fraction(x, a, b) / a } else { 1.0 - front * fraction(1.0 - x, b, a) / b }
+    if x < (a + 1.0) / (a + b + 2.0) {
+        front * fraction(x, a, b) / a
+    } else {
+        1.0 - front * fraction(1.0 - x, b, a) / b
+    }
 }
 
 /// The continued fraction of the incomplete Beta function, by Lentz's method.

@@ -86,7 +86,8 @@ impl Incomplete {
         let mut counts = seen.clone();
         for round in 0..MOST_ROUNDS {
             let mut expected = seen.clone();
-            let density = tables.prior_density(&now) + tables.density(&now, &seen) + expect(&cases, &tables, &now, &mut expected);
+            let density =
+                tables.prior_density(&now) + tables.density(&now, &seen) + expect(&cases, &tables, &now, &mut expected);
             if let Some(&before) = report.density.last()
                 && density <= before + CLOSE * (1.0 + before.abs())
             {
@@ -249,7 +250,9 @@ impl<'a> Tables<'a> {
         let mut forms = 0.0;
         let mut tables: Vec<Vec<f64>> = Vec::new();
         for (table, counts) in counts.iter().enumerate() {
-            if table < n && let Some(known) = &self.told.transitions()[table].table {
+            if table < n
+                && let Some(known) = &self.told.transitions()[table].table
+            {
                 tables.push(known.to_vec());
                 continue;
             }

@@ -37,7 +37,12 @@ struct EvidenceFile {
 }
 
 impl Fitted {
-    pub(super) fn new(fitting: Fitting, tallies: &Tallies, rule: Rule, em: Option<EmReport>) -> Result<Fitted, FitError> {
+    pub(super) fn new(
+        fitting: Fitting,
+        tallies: &Tallies,
+        rule: Rule,
+        em: Option<EmReport>,
+    ) -> Result<Fitted, FitError> {
         let Fitting { kept, world, summed_out, told, evidence, seen, options, .. } = fitting;
         let filled = fill(&world, &told, &evidence, tallies, rule, kept.start);
         let open = open_questions(&told, &filled.tables, &seen, evidence.steps());
@@ -112,7 +117,8 @@ impl Fitted {
         }
         let share = |n: &u32| f64::from(*n) / f64::from(episodes.max(1));
         let layout = &self.evidence.view.layout.factors;
-        let transitions = used.transitions[0].iter().zip(layout).filter(|(_, f)| f.known.is_none()).map(|(c, _)| &c.n_r);
+        let transitions =
+            used.transitions[0].iter().zip(layout).filter(|(_, f)| f.known.is_none()).map(|(c, _)| &c.n_r);
         let rows = transitions.chain(used.mechanisms.iter().map(|c| &c.n_r)).chain(used.payments.iter().map(|p| &p.n));
         let mut out: Vec<Vec<f64>> = rows.map(|n| n.iter().map(share).collect()).collect();
         let starts = self.report.tables.iter().filter(|t| t.part == FitPart::Start);
@@ -160,7 +166,9 @@ fn header(report: &FitReport, prior: f64) -> String {
     let mut lines = vec![
         format!("Fitted to a log of {} steps in {} episodes.", report.steps, report.episodes),
         format!("Fingerprint of the evidence: {}", report.evidence),
-        format!("Numbers are posterior means; the prior of a row of a table is worth {prior} visits, shared by its values."),
+        format!(
+            "Numbers are posterior means; the prior of a row of a table is worth {prior} visits, shared by its values."
+        ),
     ];
     if !report.kept.is_empty() {
         lines.push(format!("Kept as the world file gave them: {}", report.kept.join(", ")));

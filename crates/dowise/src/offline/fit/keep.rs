@@ -34,7 +34,9 @@ impl Kept {
                 "rewards" => kept.names.extend(rewards),
                 _ => match numbers_of(world, word) {
                     Some(true) => drop(kept.names.insert(word.clone())),
-                    Some(false) => wrong.push(format!("\"{word}\" has no numbers in the world file that could be kept")),
+                    Some(false) => {
+                        wrong.push(format!("\"{word}\" has no numbers in the world file that could be kept"))
+                    }
                     None => {
                         let variables = world.variables().iter().map(|v| v.name.as_str());
                         let names = variables.chain(world.rewards().iter().map(|r| r.name.as_str())).chain(WORDS);

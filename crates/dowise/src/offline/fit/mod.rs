@@ -31,7 +31,5 @@ mod tables;
 pub use error::FitError;
 pub use fitted::{Fitted, read_evidence};
 pub use fitting::{FitOptions, Fitting};
-pub use report::{
-    EmReport, FitAxis, FitPart, FitReport, FitRow, FitTable, IntervalKind, Missing, OpenQuestion,
-};
+pub use report::{EmReport, FitAxis, FitPart, FitReport, FitRow, FitTable, IntervalKind, Missing, OpenQuestion};
 pub use structure::SummedOut;

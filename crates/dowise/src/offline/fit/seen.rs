@@ -61,7 +61,8 @@ impl Seen {
     /// What is missing somewhere, by name.
     pub(super) fn missing(&self, told: &Knowledge) -> Vec<Missing> {
         let name = |id| &told.variable(id).name;
-        let keys = told.keys().iter().zip(&self.keys_missing).map(|(&id, &n)| (format!("key variable {}", name(id)), n));
+        let keys =
+            told.keys().iter().zip(&self.keys_missing).map(|(&id, &n)| (format!("key variable {}", name(id)), n));
         let levers = told.levers().iter().zip(&self.left_missing);
         let levers = levers.map(|(&id, &n)| (format!("lever {}, left alone", name(id)), n));
         let rewards = told.rewards().iter().zip(&self.rewards_missing);

@@ -16,7 +16,8 @@ pub struct SummedOut {
 
 /// The world that is fitted. It depends on the world file alone, so that a log can be read against it.
 pub(super) fn structure(world: &World, kept: &Kept) -> Result<(World, Vec<SummedOut>), FitError> {
-    let names = |ids: &mut dyn Iterator<Item = VarId>| ids.map(|id| world.variable(id).name.clone()).collect::<Vec<_>>();
+    let names =
+        |ids: &mut dyn Iterator<Item = VarId>| ids.map(|id| world.variable(id).name.clone()).collect::<Vec<_>>();
     let is = |id: VarId, kind: Kind| world.variable(id).kind == kind;
     let told = kept.skeleton(world);
     let rows = MechanismRows::new(told.world()).map_err(|error| match error {
@@ -40,8 +41,10 @@ pub(super) fn structure(world: &World, kept: &Kept) -> Result<(World, Vec<Summed
     // A hidden variable that something else names stays, with its mechanism; nothing that matters depends on it any more.
     loop {
         let stays = |m: usize| !dropped.contains(&m);
-        let named: Vec<VarId> =
-            (0..world.mechanisms.len()).filter(|&m| stays(m)).flat_map(|m| world.mechanisms[m].parents.clone()).collect();
+        let named: Vec<VarId> = (0..world.mechanisms.len())
+            .filter(|&m| stays(m))
+            .flat_map(|m| world.mechanisms[m].parents.clone())
+            .collect();
         let back = dropped.iter().position(|&m| {
             let children = &world.mechanisms[m].children;
             children.iter().all(|&id| is(id, Kind::Hidden)) && children.iter().any(|id| named.contains(id))
@@ -72,7 +75,11 @@ fn confounded(world: &World, lever: String) -> FitError {
     let mut next = 0;
     while let Some(&at) = hidden.get(next) {
         let above = own(at).map_or(Vec::new(), |m| m.parents.clone());
-        above.into_iter().filter(is_hidden).for_each(|id| if !hidden.contains(&id) { hidden.push(id) });
+        above.into_iter().filter(is_hidden).for_each(|id| {
+            if !hidden.contains(&id) {
+                hidden.push(id)
+            }
+        });
         next += 1;
     }
     // What else the hidden variables move, through other hidden variables too.

@@ -137,7 +137,9 @@ impl Filled {
                 (&m.assumed.form, space.expect("invariant: a world's tables were counted"))
             })
             .collect();
-        for ((&m, member), (table, numbers)) in of.made_from.iter().zip(&members).zip(model.members(fit.theta(), &forms)) {
+        for ((&m, member), (table, numbers)) in
+            of.made_from.iter().zip(&members).zip(model.members(fit.theta(), &forms))
+        {
             if member.table.is_none() {
                 self.world.mechanisms[m].table = Some(table.into());
                 (self.world.mechanisms[m].assumed.weight, self.world.mechanisms[m].assumed.guess) = (None, None);
@@ -261,7 +263,9 @@ fn rounded(numbers: FormNumbers) -> FormNumbers {
         FormNumbers::Logit { base, effects: all } => {
             FormNumbers::Logit { base: base.into_iter().map(round).collect(), effects: effects(all) }
         }
-        FormNumbers::NoisyOr { leak, effects: all } => FormNumbers::NoisyOr { leak: round(leak), effects: effects(all) },
+        FormNumbers::NoisyOr { leak, effects: all } => {
+            FormNumbers::NoisyOr { leak: round(leak), effects: effects(all) }
+        }
     }
 }
 
@@ -271,7 +275,8 @@ fn means(rows: &[FitRow]) -> Vec<f64> {
 
 fn table_of(world: &World, m: &Mechanism, part: FitPart, form: String, rows: Vec<FitRow>) -> FitTable {
     let next = if part == FitPart::Transition { "next " } else { "" };
-    let given = if m.parents.is_empty() { String::new() } else { format!(" | {}", names(world, &m.parents).join(", ")) };
+    let given =
+        if m.parents.is_empty() { String::new() } else { format!(" | {}", names(world, &m.parents).join(", ")) };
     let children = Space::new(&world.sizes(&m.children)).expect("invariant: a world's tables were counted");
     let value = |joint: usize| {
         let parts = m.children.iter().enumerate();
@@ -302,7 +307,8 @@ fn form_words(world: &World, members: &[&Mechanism]) -> String {
         }
     }
     let hidden: Vec<VarId> = members.iter().flat_map(|m| &m.children).copied().filter(is_hidden).collect();
-    let through = if hidden.is_empty() { String::new() } else { format!(", through {}", names(world, &hidden).join(", ")) };
+    let through =
+        if hidden.is_empty() { String::new() } else { format!(", through {}", names(world, &hidden).join(", ")) };
     format!("{}{through}", words.join(" and ").replace('_', "-"))
 }
 
@@ -311,6 +317,7 @@ fn names(world: &World, ids: &[VarId]) -> Vec<String> {
 }
 
 fn axes(world: &World, ids: &[VarId]) -> Vec<FitAxis> {
-    let axis = |&id: &VarId| FitAxis { name: world.variable(id).name.clone(), values: world.variable(id).values.clone() };
+    let axis =
+        |&id: &VarId| FitAxis { name: world.variable(id).name.clone(), values: world.variable(id).values.clone() };
     ids.iter().map(axis).collect()
 }
