@@ -41,10 +41,12 @@ mod view;
 mod vocabulary;
 
 pub(crate) use error::{LearnResult, MOST_ACTIONS, MOST_CELLS};
+pub(crate) use evidence::{Counts, SavedEvidence};
+pub(crate) use forms::Fit;
 pub(crate) use plans::Plans;
 pub(crate) use save::{Header, MOST_SAVED};
 pub(crate) use selector::Selector;
-pub(crate) use view::{ActionList, MISSING};
+pub(crate) use view::{ActionList, MISSING, MechanismRow, MechanismRows, View};
 
 pub use agent::Agent;
 pub use belief::Reading;
