@@ -59,6 +59,7 @@ impl Reference {
     }
 
     /// Directions in which the tables can deviate.
+    #[cfg(test)]
     pub(super) fn degrees(&self) -> usize {
         self.pivots.len()
     }
