@@ -30,8 +30,12 @@ use crate::learn::{EvidenceError, Knowledge};
 /// Claims with fewer visits than this, in rows where both sides vary, are not tested.
 const LEAST_VISITS: f64 = 20.0;
 
-/// Up to this many visits, small p-values are found by drawing permutations.
-const FEW_VISITS: f64 = 3000.0;
+/// Small p-values are found by drawing permutations, as long as that takes no more than this many visits times draws.
+const MOST_WORK: f64 = 2e8;
+
+/// From this many visits on, a p-value below [`SURE`] by the moments is believed: only its shape in the far tail is in doubt.
+const MANY_VISITS: f64 = 3000.0;
+const SURE: f64 = 1e-12;
 
 /// Permutations are drawn where the moments give a p-value below this.
 const DOUBTFUL: f64 = 0.1;
@@ -157,7 +161,9 @@ impl GraphTest {
         let claim = &self.claims[found.claim];
         let seen = reference.of(&tables.tables, &tables.for_pearson()).least();
         let mut p = if reference.is_alone() { seen } else { (2.0 * seen).min(1.0) };
-        let drawn = p < DOUBTFUL && tables.visits() <= FEW_VISITS;
+        let visits = tables.visits();
+        let sure = visits >= MANY_VISITS && p < SURE;
+        let drawn = p < DOUBTFUL && !sure && visits * f64::from(draws) <= MOST_WORK;
         if drawn {
             p = permute::p_by_permutations(tables, reference, seen, draws, found.claim as u64);
         }
