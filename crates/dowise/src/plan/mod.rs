@@ -3,11 +3,13 @@
 mod careful;
 mod contract;
 mod evaluate;
+mod follow;
 mod mixed;
 mod truth;
 
 pub(crate) use contract::{Contraction, Mean, Mix};
 pub(crate) use evaluate::Evaluator;
+pub(crate) use follow::follow;
 pub use truth::{PlanError, Planner};
 pub(crate) use truth::{rewards_by_cause, rows_by_cause, scope_strides, state_scope};
 

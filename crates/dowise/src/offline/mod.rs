@@ -1,0 +1,12 @@
+//! What a log is good for before anybody acts on it: what a policy would have been worth, and which one is surely better.
+
+mod episodes;
+mod evaluate;
+mod safe;
+
+pub use episodes::{EpisodeError, Episodes, LeftOut};
+pub use evaluate::{
+    Bin, Calibration, Evaluation, Interval, Logged, OfflineError, OfflineOptions, OfflineValue, Return, Robust, Starts,
+    Support, Unsupported, Variable, calibrate, evaluate, evaluate_logged,
+};
+pub use safe::{Candidate, Recommendation, SafePlan, plan_safely};
