@@ -3,7 +3,9 @@
 mod common;
 
 use dowise::data::LogStep;
-use dowise::offline::{Episodes, OfflineOptions, Recommendation, Starts, calibrate, evaluate, plan_safely};
+use dowise::offline::{
+    Episodes, OfflineOptions, Recommendation, Starts, calibrate, evaluate, plan_from_evidence, plan_safely,
+};
 use dowise::simulate::Outcome;
 use dowise::{Action, Knowledge, Planner, Simulator, World, worlds};
 use rand::RngExt;
@@ -279,12 +281,16 @@ fn a_plan_is_recommended_once_it_is_surely_better_and_not_before() {
         other => panic!("{other:?} after 20 episodes"),
     }
     assert_eq!(many.recommendation, Recommendation::DeployMean);
-    assert!(many.recommended().guaranteed.low > many.logged.returns.unwrap().guaranteed.high);
+    assert!(many.recommended().guaranteed.low > many.logged.unwrap().returns.unwrap().guaranteed.high);
     // The worst-member plan has the greatest guaranteed value there is.
     for plan in [&few, &many] {
         assert!(plan.worst.guaranteed.low >= plan.mean.guaranteed.low - 1e-9);
         assert!(plan.mean.model.mean >= plan.worst.model.mean - 1e-9);
     }
+    // Evidence alone gives the same plans and bounds, and nothing to compare them with.
+    let alone = plan_from_evidence(logger.log(&told, 20, 2).evidence(), &quick()).unwrap();
+    assert_eq!((&alone.mean, &alone.worst, alone.logged), (&few.mean, &few.worst, None));
+    assert_eq!(alone.recommendation, Recommendation::NothingToCompare);
     assert!(many.differences(world.n_states()).len() <= few.differences(world.n_states()).len());
 }
 

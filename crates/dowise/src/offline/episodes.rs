@@ -133,11 +133,9 @@ impl Episodes {
             let observation = &step.observation;
             if observation.action().is_none() {
                 self.left_out.without_action += 1;
-            } else {
-                for _ in 0..step.weight {
-                    let added = self.folds[fold].add(observation);
-                    added.map_err(|error| EpisodeError::Step { line: step.line, error })?;
-                }
+            } else if step.weight > 0 {
+                let added = self.folds[fold].add_times(observation, step.weight);
+                added.map_err(|error| EpisodeError::Step { line: step.line, error })?;
             }
             let kept = Step::of(&self.view, step);
             self.left_out.without_cause += u64::from(kept.cause.is_none());

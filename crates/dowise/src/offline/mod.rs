@@ -1,7 +1,9 @@
-//! What a log is good for before anybody acts on it: what a policy would have been worth, and which one is surely better.
+//! What a log is good for before anybody acts on it: its numbers, whether the graph is contradicted, what a policy would have been
+//! worth, and which one is surely better.
 
 mod episodes;
 mod evaluate;
+pub mod fit;
 mod safe;
 
 pub use episodes::{EpisodeError, Episodes, LeftOut};
@@ -9,4 +11,4 @@ pub use evaluate::{
     Bin, Calibration, Evaluation, Interval, Logged, OfflineError, OfflineOptions, OfflineValue, Return, Robust, Starts,
     Support, Unsupported, Variable, calibrate, evaluate, evaluate_logged,
 };
-pub use safe::{Candidate, Recommendation, SafePlan, plan_safely};
+pub use safe::{Candidate, Recommendation, SafePlan, plan_from_evidence, plan_safely};

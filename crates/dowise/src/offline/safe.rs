@@ -2,10 +2,10 @@
 
 use super::Episodes;
 use super::evaluate::{
-    Followed, Interval, Logged, Model, OfflineError, OfflineOptions, OfflineValue, Support, by_model, guaranteed,
-    logged_of, model_of, start_states, support_of,
+    Followed, Interval, Logged, Model, OfflineError, OfflineOptions, OfflineValue, Return, StartStates, Support,
+    by_model, guaranteed, logged_of, model_of, start_states, starts_of, support_of,
 };
-use crate::learn::{Reading, Sets};
+use crate::learn::{Evidence, Reading, Sets};
 use crate::world::Action;
 
 /// A plan that could be deployed.
@@ -35,7 +35,7 @@ pub enum Recommendation {
     },
     /// By the model itself neither is better.
     NotBetter,
-    /// No episode is complete, so what was logged has no value to compare with.
+    /// There is no log, or none of its episodes is complete: there is nothing to compare with.
     NothingToCompare,
 }
 
@@ -46,8 +46,8 @@ pub struct SafePlan {
     pub mean: Candidate,
     /// The best plan by the worst members of the confidence sets: the greatest value that can be guaranteed.
     pub worst: Candidate,
-    /// What was logged.
-    pub logged: Logged,
+    /// What was logged; `None` where only evidence is there, which does not say what episodes brought.
+    pub logged: Option<Logged>,
     /// Which one to deploy.
     pub recommendation: Recommendation,
 }
@@ -77,26 +77,41 @@ impl SafePlan {
 /// the upper bound of what was logged is better than it.
 pub fn plan_safely(log: &Episodes, options: &OfflineOptions) -> Result<SafePlan, OfflineError> {
     let starts = start_states(log, &options.starts)?;
-    let model: Model = model_of(log, options)?;
+    let model = model_of(log.evidence(), options)?;
+    let logged = logged_of(log, &model, &starts, options)?;
+    plan(&model, &starts, Some(logged), options)
+}
+
+/// The same from evidence alone, such as a fit leaves beside its world: there is nothing to compare the plans with.
+pub fn plan_from_evidence(evidence: Evidence, options: &OfflineOptions) -> Result<SafePlan, OfflineError> {
+    let starts = starts_of(&evidence, &options.starts)?;
+    plan(&model_of(evidence, options)?, &starts, None, options)
+}
+
+fn plan(
+    model: &Model,
+    starts: &StartStates,
+    logged: Option<Logged>,
+    options: &OfflineOptions,
+) -> Result<SafePlan, OfflineError> {
     let candidate = |reading| -> Result<Candidate, OfflineError> {
         let policy_hs = model.plan(reading)?.policy_hs;
         let who = Followed::Policy(&policy_hs);
         Ok(Candidate {
-            model: by_model(&model, who, &starts, options)?,
-            guaranteed: guaranteed(&model, who, &starts, options)?.0,
-            support: support_of(&model, &policy_hs, &starts, options),
+            model: by_model(model, who, starts, options)?,
+            guaranteed: guaranteed(model, who, starts, options)?.0,
+            support: support_of(model, &policy_hs, starts, options),
             policy_hs,
         })
     };
     let mean = candidate(Reading::Mean { prior: options.prior })?;
     let worst = candidate(Reading::Worst(Sets::Mixture))?;
-    let logged = logged_of(log, &model, &starts, options)?;
-    let recommendation = recommend(&mean, &worst, &logged);
+    let recommendation = recommend(&mean, &worst, logged.and_then(|l| l.returns));
     Ok(SafePlan { mean, worst, logged, recommendation })
 }
 
-fn recommend(mean: &Candidate, worst: &Candidate, logged: &Logged) -> Recommendation {
-    let Some(today) = logged.returns else { return Recommendation::NothingToCompare };
+fn recommend(mean: &Candidate, worst: &Candidate, today: Option<Return>) -> Recommendation {
+    let Some(today) = today else { return Recommendation::NothingToCompare };
     let surely = |plan: &Candidate| plan.guaranteed.low > today.guaranteed.high;
     if surely(mean) {
         return Recommendation::DeployMean;

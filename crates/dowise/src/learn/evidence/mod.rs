@@ -185,6 +185,44 @@ impl Evidence {
         Ok(())
     }
 
+    /// Counts an observation that was made this many times; nothing is changed if that cannot be done.
+    pub fn add_times(&mut self, observation: &Observation<'_>, times: u32) -> Result<(), EvidenceError> {
+        let action = self.check_addition(observation)?;
+        // No row has more visits than there were steps.
+        if self.steps + u64::from(times) > u64::from(u32::MAX) && times > 1 {
+            return Err(EvidenceError::Full);
+        }
+        let Evidence { view, transitions, mechanisms, payments, visits_hs, .. } = self;
+        let visit = observation.stage * view.layout.n_states() + observation.state;
+        let mut hash = visit_hash(visit);
+        places(view, observation, action, |place| {
+            hash = hash.wrapping_add(place.hash());
+            match place {
+                Counted::Transition { block, factor, row, value } => {
+                    transitions[block][factor].add_times(row, value, times)
+                }
+                Counted::Mechanism { index, row, value } => mechanisms[index].add_times(row, value, times),
+                Counted::Payment { term, row, share } => payments[term].add_times(row, share, times),
+            }
+        });
+        visits_hs[visit] += times;
+        self.steps += u64::from(times);
+        self.hash = self.hash.wrapping_add(hash.wrapping_mul(times.into()));
+        Ok(())
+    }
+
+    /// The same counts for another view of the same tables, such as that of a world with other numbers.
+    pub(crate) fn moved_to(mut self, view: &Arc<View>) -> Evidence {
+        let empty = Evidence::of(view);
+        let shape = |e: &Evidence| {
+            let counts = e.transitions.iter().flatten().chain(&e.mechanisms).map(|c| (c.n_values, c.n_r.len()));
+            (counts.collect::<Vec<_>>(), e.payments.iter().map(|p| p.n.len()).collect::<Vec<_>>(), e.visits_hs.len())
+        };
+        assert_eq!(shape(&self), shape(&empty), "invariant: evidence moves only between views of the same tables");
+        self.view = view.clone();
+        self
+    }
+
     /// What was done, if the observation is one of this world.
     #[inline]
     fn check(&self, observation: &Observation<'_>) -> Result<Action, EvidenceError> {

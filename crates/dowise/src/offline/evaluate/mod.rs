@@ -18,17 +18,17 @@ pub use start::Starts;
 pub use support::{Support, Unsupported};
 
 pub(crate) use model::{Followed, Model};
+pub(crate) use start::StartStates;
 
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
 use self::behaviour::Behaviour;
-use self::start::StartStates;
 use super::Episodes;
 use crate::kernel::splitmix64;
-use crate::learn::{LearnError, LearnResult, Reading, Sets};
+use crate::learn::{Evidence, LearnError, LearnResult, Reading, Sets};
 use crate::plan::PlanError;
-use crate::world::Action;
+use crate::world::{Action, Start};
 
 /// How a log is read.
 #[derive(Clone, Debug, PartialEq)]
@@ -125,7 +125,7 @@ pub enum OfflineError {
 pub fn evaluate(log: &Episodes, policy_hs: &[Action], options: &OfflineOptions) -> Result<Evaluation, OfflineError> {
     check_policy(log, policy_hs)?;
     let starts = start_states(log, &options.starts)?;
-    let model = model_of(log, options)?;
+    let model = model_of(log.evidence(), options)?;
     let behaviour = Behaviour::new(log);
     let who = Followed::Policy(policy_hs);
     let (guaranteed, for_starts) = guaranteed(&model, who, &starts, options)?;
@@ -142,14 +142,27 @@ pub fn evaluate(log: &Episodes, policy_hs: &[Action], options: &OfflineOptions) 
 /// What whoever was logged is worth.
 pub fn evaluate_logged(log: &Episodes, options: &OfflineOptions) -> Result<Logged, OfflineError> {
     let starts = start_states(log, &options.starts)?;
-    let model = model_of(log, options)?;
+    let model = model_of(log.evidence(), options)?;
     Ok(logged_of(log, &model, &starts, options)?)
 }
 
 /// A model of all that was seen, whose confidence sets take their share of δ.
-pub(crate) fn model_of(log: &Episodes, options: &OfflineOptions) -> LearnResult<Model> {
+pub(crate) fn model_of(evidence: Evidence, options: &OfflineOptions) -> LearnResult<Model> {
     check(options)?;
-    Model::new(log.evidence(), options.delta * OF_SETS)
+    Model::new(evidence, options.delta * OF_SETS)
+}
+
+/// Where the episodes start that evidence was counted in: as it was visited at the first stage, or as is given.
+pub(crate) fn starts_of(evidence: &Evidence, starts: &Starts) -> Result<StartStates, OfflineError> {
+    let states = &evidence.view.layout.state_space;
+    match starts {
+        Starts::Log => {
+            let counts: Vec<f64> = evidence.visits_hs[..states.len()].iter().map(|&n| f64::from(n)).collect();
+            StartStates::counted(&counts).ok_or(OfflineError::NoStart)
+        }
+        Starts::Given(start) if *start == Start::States(Vec::new()) => Err(OfflineError::NoWorldStart),
+        Starts::Given(start) => Ok(StartStates::given(start, states)),
+    }
 }
 
 pub(crate) fn support_of(
@@ -185,7 +198,7 @@ fn logged(
 
 pub(crate) fn start_states(log: &Episodes, starts: &Starts) -> Result<StartStates, OfflineError> {
     match starts {
-        Starts::Given(start) if *start == crate::world::Start::States(Vec::new()) => Err(OfflineError::NoWorldStart),
+        Starts::Given(start) if *start == Start::States(Vec::new()) => Err(OfflineError::NoWorldStart),
         Starts::Log | Starts::Given(_) => StartStates::new(log, starts).ok_or(OfflineError::NoStart),
     }
 }

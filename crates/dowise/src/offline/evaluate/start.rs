@@ -39,14 +39,22 @@ impl StartStates {
                         counts[first.state as usize] += f64::from(episode.weight);
                     }
                 }
-                let n: f64 = counts.iter().sum();
-                let shares = counts.iter().enumerate().filter(|(_, c)| **c > 0.0).map(|(s, c)| (s, c / n));
-                (n > 0.0).then(|| StartStates { shares: shares.collect(), episodes: Some(n) })
+                StartStates::counted(&counts)
             }
-            Starts::Given(start) => {
-                Some(StartStates { shares: listed(start, &log.view.layout.state_space), episodes: None })
-            }
+            Starts::Given(start) => Some(StartStates::given(start, &log.view.layout.state_space)),
         }
+    }
+
+    /// As somebody says.
+    pub(crate) fn given(start: &Start, states: &Space) -> StartStates {
+        StartStates { shares: listed(start, states), episodes: None }
+    }
+
+    /// From the number of episodes that started in each state; `None` if there are none.
+    pub(crate) fn counted(counts: &[f64]) -> Option<StartStates> {
+        let n: f64 = counts.iter().sum();
+        let shares = counts.iter().enumerate().filter(|(_, c)| **c > 0.0).map(|(s, c)| (s, c / n));
+        (n > 0.0).then(|| StartStates { shares: shares.collect(), episodes: Some(n) })
     }
 
     /// The same as the start of a world.
