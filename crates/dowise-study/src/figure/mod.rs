@@ -4,8 +4,10 @@ mod axis;
 mod canvas;
 mod draw;
 mod labels;
+mod strips;
 mod style;
 
+pub use strips::{Strip, Strips};
 pub use style::{Dash, Marker, Style};
 
 use crate::StudyError;

@@ -64,6 +64,12 @@ impl Fitting {
         Ok(Fitting { options, kept, world, summed_out, told, evidence, seen, incomplete })
     }
 
+    /// The world that is fitted, without hidden variables that are summed out: what a log is read for. Its numbers are those
+    /// of the world file, and play no part where they are not kept.
+    pub fn world(&self) -> &World {
+        &self.world
+    }
+
     /// What observations have to be made from: the graph, and the numbers that are kept.
     pub fn told(&self) -> &Knowledge {
         &self.told
