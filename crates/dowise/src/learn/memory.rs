@@ -53,7 +53,7 @@ pub(super) fn hold(told: &Knowledge, options: &Options) -> LearnResult<Held> {
 }
 
 /// Holds as much again as a learner that counts has: for a reading of its evidence by another rule.
-pub(super) fn hold_reading(tabular: &Tabular) -> LearnResult<Held> {
+pub(crate) fn hold_reading(tabular: &Tabular) -> LearnResult<Held> {
     let bytes = bytes(tabular.knowledge(), &tabular.options).0;
     Held::ask(bytes).map_err(|limit| LearnError::TooMuchMemory { bytes, limit })
 }

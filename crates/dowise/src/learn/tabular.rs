@@ -160,7 +160,10 @@ impl Tabular {
     ///
     /// It takes no more memory than the learner has; the caller asks for it, or has asked.
     pub(crate) fn read(&self, reading: Reading, seed: u64, ties: Ties) -> LearnResult<(Plan, Belief, Selector)> {
-        let (mut belief, selector) = self.believe(reading, seed, terms(self.view(), &self.options))?;
+        let mut terms = terms(self.view(), &self.options);
+        terms.monotone = false;
+        let mut belief = Belief::new(&self.evidence, reading, terms);
+        let selector = self.draw(&mut belief, seed)?;
         let mut plan = Plan::new(self.plan.horizon, self.plan.n_states);
         backward_induction(&mut belief, &selector, self.tolerance, ties, &mut Buffers::default(), &mut plan);
         Ok((plan, belief, selector))
@@ -168,10 +171,8 @@ impl Tabular {
 
     /// What an allowed policy is worth by the evidence read by another rule: that policy, with its values.
     pub(crate) fn follow(&self, reading: Reading, seed: u64, policy_hs: &[Action]) -> LearnResult<Plan> {
-        let mut terms = terms(self.view(), &self.options);
-        // A sample of the rows that can be best does not do: a policy may go anywhere.
-        terms.whole_stages = false;
-        let (mut belief, selector) = self.believe(reading, seed, terms)?;
+        let mut belief = self.belief_by(reading);
+        let selector = self.draw(&mut belief, seed)?;
         let mut plan = Plan::new(self.plan.horizon, self.plan.n_states);
         let mut policy = Follow::default();
         policy.decode(&selector, policy_hs);
@@ -180,17 +181,23 @@ impl Tabular {
         Ok(plan)
     }
 
-    /// The evidence read by another rule, and what interventions set off by that rule.
-    fn believe(&self, reading: Reading, seed: u64, mut terms: Terms) -> LearnResult<(Belief, Selector)> {
+    /// The evidence as another rule reads it, before anything was drawn from it.
+    pub(crate) fn belief_by(&self, reading: Reading) -> Belief {
+        let mut terms = terms(self.view(), &self.options);
         terms.monotone = false;
-        let mut belief = Belief::new(&self.evidence, reading, terms);
+        // What follows a policy needs every row, not only those that can be best.
+        terms.whole_stages = false;
+        Belief::new(&self.evidence, reading, terms)
+    }
+
+    /// Brings such a belief up to date, with the samples of a seed, and says how interventions are picked.
+    pub(crate) fn draw(&self, belief: &mut Belief, seed: u64) -> LearnResult<Selector> {
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
         belief.update(&self.evidence, splitmix64(seed), Some(&mut rng));
-        let selector = match belief.selector(&self.evidence, &mut rng)? {
+        Ok(match belief.selector(&self.evidence, &mut rng)? {
             Some(selector) => selector,
             None => self.selector.clone(),
-        };
-        Ok((belief, selector))
+        })
     }
 }
 

@@ -1,5 +1,6 @@
 //! Backward induction: the one recursion behind exact plans and every learner.
 
+mod along;
 mod careful;
 mod contract;
 mod evaluate;
@@ -7,6 +8,7 @@ mod follow;
 mod mixed;
 mod truth;
 
+pub(crate) use along::values_along;
 pub(crate) use contract::{Contraction, Mean, Mix};
 pub(crate) use evaluate::Evaluator;
 pub(crate) use follow::{Effects, Follow, check_policy};

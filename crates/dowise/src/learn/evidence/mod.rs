@@ -103,6 +103,17 @@ pub(crate) enum Changed {
     Payment,
 }
 
+/// A row that nothing has been seen of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Unseen {
+    /// Of a factor's transitions.
+    Transition { factor: usize, row: usize },
+    /// Of a mechanism that has to be learned.
+    Mechanism { index: usize, row: usize },
+    /// Of a reward term that has to be learned.
+    Payment { term: usize, row: usize },
+}
+
 /// Where an observation is counted.
 #[derive(Clone, Copy)]
 enum Counted {
@@ -298,6 +309,21 @@ impl Evidence {
         self.steps -= 1;
         self.hash = self.hash.wrapping_sub(hash);
         Ok(())
+    }
+
+    /// Calls `at` for every row that an observation would be counted in and that has never been visited.
+    pub(crate) fn never_seen(&self, observation: &Observation<'_>, mut at: impl FnMut(Unseen)) {
+        let action = observation.action().expect("invariant: what is looked up says what was done");
+        places(&self.view, observation, action, |place| match place {
+            Counted::Transition { block, factor, row, .. } if self.transitions[block][factor].n_r[row] == 0 => {
+                at(Unseen::Transition { factor, row });
+            }
+            Counted::Mechanism { index, row, .. } if self.mechanisms[index].n_r[row] == 0 => {
+                at(Unseen::Mechanism { index, row });
+            }
+            Counted::Payment { term, row, .. } if self.payments[term].n[row] == 0 => at(Unseen::Payment { term, row }),
+            Counted::Transition { .. } | Counted::Mechanism { .. } | Counted::Payment { .. } => {}
+        });
     }
 
     /// Adds all of other evidence; nothing is changed if that cannot be done.
