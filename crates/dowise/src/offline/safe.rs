@@ -9,9 +9,10 @@ use crate::learn::{Evidence, Reading, Sets};
 use crate::world::Action;
 
 /// A plan that could be deployed.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct Candidate {
     /// What to do, `[stage][state]`.
+    #[serde(skip)]
     pub policy_hs: Vec<Action>,
     /// What it is worth by the model.
     pub model: OfflineValue,
@@ -22,7 +23,8 @@ pub struct Candidate {
 }
 
 /// What to do about the plans.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Recommendation {
     /// The plan by the posterior mean is surely better than what was logged.
     DeployMean,
@@ -40,7 +42,7 @@ pub enum Recommendation {
 }
 
 /// Two plans from a log beside what was logged.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct SafePlan {
     /// The best plan by the posterior mean.
     pub mean: Candidate,

@@ -171,7 +171,7 @@ fn distribution(mut seen: Vec<(Action, f64)>) -> Option<Vec<(Action, f64)>> {
 }
 
 /// What the episodes of the log brought.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
 pub struct Return {
     /// Episodes of which every payment is known.
     pub episodes: f64,

@@ -6,7 +6,7 @@ use crate::math::ln;
 pub(crate) const NORMAL_95: f64 = 1.959_963_984_540_054;
 
 /// From a number to another.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
 pub struct Interval {
     /// Lower end.
     pub low: f64,

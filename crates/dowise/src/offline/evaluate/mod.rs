@@ -59,7 +59,7 @@ const OF_STARTS: f64 = 0.1;
 const OF_RETURNS: f64 = 0.1;
 
 /// What something is worth by the model that a log gives.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
 pub struct OfflineValue {
     /// By the posterior mean of every row.
     pub mean: f64,
@@ -68,7 +68,7 @@ pub struct OfflineValue {
 }
 
 /// What whoever was logged is worth.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
 pub struct Logged {
     /// By what their episodes brought; `None` if no episode is complete.
     pub returns: Option<Return>,
@@ -77,7 +77,7 @@ pub struct Logged {
 }
 
 /// What a policy is worth.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct Evaluation {
     /// By the model.
     pub model: OfflineValue,

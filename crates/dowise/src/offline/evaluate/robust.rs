@@ -10,7 +10,7 @@ use crate::offline::Episodes;
 use crate::world::Action;
 
 /// A value that trusts the model less.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
 pub struct Robust {
     /// Mean over episodes.
     pub mean: f64,

@@ -17,7 +17,7 @@ use crate::world::{Action, VarId, World};
 const HARDLY_ANY: f64 = 1e-9;
 
 /// Whether the log says what a policy needs to know.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct Support {
     /// Share of episodes that pass through a row that was never seen.
     pub share: f64,
@@ -28,7 +28,7 @@ pub struct Support {
 }
 
 /// A row that a policy reaches and that was never seen.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct Unsupported {
     /// Such as `the next value of loyalty`.
     pub what: String,
@@ -41,6 +41,7 @@ pub struct Unsupported {
     /// The state there, by names.
     pub state: String,
     /// What the policy does there.
+    #[serde(skip)]
     pub action: Action,
     /// The same by names.
     pub intervention: String,
