@@ -17,10 +17,10 @@ impl Planner {
         let kernel = self.kernel();
         let (horizon, n, n_causes) = (self.horizon(), kernel.n_states(), kernel.n_causes());
         let all = kernel.interventions();
-        let block = (all.count() as usize).saturating_mul(n);
-        let stages = if policy.len() == block { 1 } else { horizon };
-        if policy.len() != stages.saturating_mul(block) {
-            return Err(PlanError::PolicySize { found: policy.len(), expected: block });
+        let entries = (all.count() as usize).saturating_mul(n);
+        let stages = if policy.len() == entries { 1 } else { horizon };
+        if policy.len() != stages.saturating_mul(entries) {
+            return Err(PlanError::PolicySize { found: policy.len(), expected: entries });
         }
         let bytes = (stages as u128 * n as u128)
             .saturating_mul(8 * (n_causes as u128 + 1))

@@ -107,7 +107,7 @@ pub struct Planner {
     /// Greatest reward of one step, least cost taken off.
     best_step: f64,
     /// Greatest less least reward of one step, costs included.
-    spread: f64,
+    range: f64,
     start: Start,
     state_space: Space,
     /// Bytes that a judge of policies takes besides.
@@ -164,7 +164,7 @@ impl Planner {
             factors,
             reward_sc,
             best_step: hi - cost[0],
-            spread: (hi - cost[0]) - (lo - cost[1]),
+            range: (hi - cost[0]) - (lo - cost[1]),
             start: world.start().clone(),
             state_space: world.state_space().clone(),
             judge_bytes: Planner::judge_bytes(world),
@@ -245,7 +245,7 @@ impl Planner {
     pub fn plan_with(&self, ties: Ties) -> Plan {
         let mut plan = Plan::new(self.horizon, self.kernel.n_states());
         let mut lookahead = TrueLookahead::new(self);
-        let tolerance = TIE_TOLERANCE * self.spread.max(f64::MIN_POSITIVE) * self.horizon as f64;
+        let tolerance = TIE_TOLERANCE * self.range.max(f64::MIN_POSITIVE) * self.horizon as f64;
         backward_induction(&mut lookahead, &self.kernel, tolerance, ties, &mut Buffers::default(), &mut plan);
         if lookahead.doubt.into_inner() { careful::plan(self, ties) } else { plan }
     }

@@ -13,7 +13,6 @@ use std::sync::Arc;
 use super::observation::Observation;
 use super::view::{MISSING, View};
 use crate::kernel::splitmix64;
-use crate::world::Action;
 
 /// Visits of every row that a learner counts: transitions, unknown mechanisms, and payments of unknown rewards.
 ///
@@ -114,6 +113,15 @@ pub(crate) enum Unseen {
     Payment { term: usize, row: usize },
 }
 
+/// What was done, as evidence counts it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Done {
+    /// The position of the intervention, where interventions are the causes.
+    Listed(usize),
+    /// Something that set key variables off.
+    Keys,
+}
+
 /// Where an observation is counted.
 #[derive(Clone, Copy)]
 enum Counted {
@@ -157,11 +165,11 @@ impl Evidence {
         observation: &Observation<'_>,
         mut tell: impl FnMut(Changed, u32),
     ) -> Result<(), EvidenceError> {
-        let action = self.check_addition(observation)?;
+        let done = self.check_addition(observation)?;
         let Evidence { view, transitions, mechanisms, payments, visits_hs, .. } = self;
         let visit = observation.stage * view.layout.n_states() + observation.state;
         let mut hash = visit_hash(visit);
-        places(view, observation, action, |place| {
+        places(view, observation, done, |place| {
             hash = hash.wrapping_add(place.hash());
             match place {
                 Counted::Transition { block, factor, row, value } => {
@@ -225,17 +233,17 @@ impl Evidence {
 
     /// What was done, if the observation is one of this world.
     #[inline]
-    fn check(&self, observation: &Observation<'_>) -> Result<Action, EvidenceError> {
-        let action = observation.done(&self.view.told)?;
+    fn check(&self, observation: &Observation<'_>) -> Result<Done, EvidenceError> {
+        let action = observation.done(&self.view.told, self.view.sizes.iter().copied())?;
         match &self.view.actions {
-            Some(list) if !list.has(action) => Err(EvidenceError::OtherWorld),
-            Some(_) | None => Ok(action),
+            None => Ok(Done::Keys),
+            Some(list) => list.find(action).map(Done::Listed).ok_or(EvidenceError::OtherWorld),
         }
     }
 
-    fn has_room(&self, observation: &Observation<'_>, action: Action) -> bool {
+    fn has_room(&self, observation: &Observation<'_>, done: Done) -> bool {
         let mut room = self.visits_hs[observation.stage * self.view.layout.n_states() + observation.state] < u32::MAX;
-        places(&self.view, observation, action, |place| {
+        places(&self.view, observation, done, |place| {
             room &= match place {
                 Counted::Transition { block, factor, row, .. } => self.transitions[block][factor].n_r[row] < u32::MAX,
                 Counted::Mechanism { index, row, .. } => self.mechanisms[index].n_r[row] < u32::MAX,
@@ -246,27 +254,27 @@ impl Evidence {
     }
 
     /// Whether an observation can be added; what was done.
-    pub(crate) fn check_addition(&self, observation: &Observation<'_>) -> Result<Action, EvidenceError> {
-        let action = self.check(observation)?;
+    pub(crate) fn check_addition(&self, observation: &Observation<'_>) -> Result<Done, EvidenceError> {
+        let done = self.check(observation)?;
         // No row has more visits than there were steps, so the rows need not be looked at before this.
-        if self.steps >= u64::from(u32::MAX) && !self.has_room(observation, action) {
+        if self.steps >= u64::from(u32::MAX) && !self.has_room(observation, done) {
             return Err(EvidenceError::Full);
         }
-        Ok(action)
+        Ok(done)
     }
 
     /// Whether an observation can be taken back; what was done.
-    pub(crate) fn check_removal(&self, observation: &Observation<'_>) -> Result<Action, EvidenceError> {
-        let action = self.check(observation)?;
+    pub(crate) fn check_removal(&self, observation: &Observation<'_>) -> Result<Done, EvidenceError> {
+        let done = self.check(observation)?;
         let mut there = self.visits_hs[observation.stage * self.view.layout.n_states() + observation.state] > 0;
-        places(&self.view, observation, action, |place| {
+        places(&self.view, observation, done, |place| {
             there &= match place {
                 Counted::Transition { block, factor, row, value } => self.transitions[block][factor].has(row, value),
                 Counted::Mechanism { index, row, value } => self.mechanisms[index].has(row, value),
                 Counted::Payment { term, row, share } => self.payments[term].has(row, share),
             };
         });
-        if there { Ok(action) } else { Err(EvidenceError::NotThere) }
+        if there { Ok(done) } else { Err(EvidenceError::NotThere) }
     }
 
     /// Takes one observation back that was added before.
@@ -284,11 +292,11 @@ impl Evidence {
         observation: &Observation<'_>,
         mut tell: impl FnMut(Changed),
     ) -> Result<(), EvidenceError> {
-        let action = self.check_removal(observation)?;
+        let done = self.check_removal(observation)?;
         let Evidence { view, transitions, mechanisms, payments, visits_hs, .. } = self;
         let visit = observation.stage * view.layout.n_states() + observation.state;
         let mut hash = visit_hash(visit);
-        places(view, observation, action, |place| {
+        places(view, observation, done, |place| {
             hash = hash.wrapping_add(place.hash());
             match place {
                 Counted::Transition { block, factor, row, value } => {
@@ -313,8 +321,9 @@ impl Evidence {
 
     /// Calls `at` for every row that an observation would be counted in and that has never been visited.
     pub(crate) fn never_seen(&self, observation: &Observation<'_>, mut at: impl FnMut(Unseen)) {
-        let action = observation.action().expect("invariant: what is looked up says what was done");
-        places(&self.view, observation, action, |place| match place {
+        let done =
+            self.check(observation).expect("invariant: what is looked up is of this world and says what was done");
+        places(&self.view, observation, done, |place| match place {
             Counted::Transition { block, factor, row, .. } if self.transitions[block][factor].n_r[row] == 0 => {
                 at(Unseen::Transition { factor, row });
             }
@@ -396,13 +405,13 @@ impl Evidence {
 
 /// Calls `at` for everything that an observation is counted in; what is missing is left out.
 #[inline]
-fn places(view: &View, observation: &Observation<'_>, action: Action, mut at: impl FnMut(Counted)) {
+fn places(view: &View, observation: &Observation<'_>, done: Done, mut at: impl FnMut(Counted)) {
     let Observation { stage, state, action: _, values, rewards, next_state } = observation;
     let layout = &view.layout;
     let (states, n_causes) = (&layout.state_space, layout.n_causes);
-    let (cause, missing) = match &view.actions {
-        Some(list) => (list.rank(action), 0),
-        None => view.key_causes.of_seen(values, MISSING),
+    let (cause, missing) = match done {
+        Done::Listed(rank) => (rank, 0),
+        Done::Keys => view.key_causes.of_seen(values, MISSING),
     };
     if let Some(next_state) = *next_state {
         let block = view.block(*stage);

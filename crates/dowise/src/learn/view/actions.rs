@@ -37,14 +37,14 @@ impl ActionList {
         Some(ActionList { actions, costs, forbidden, has_costs: all.has_costs() })
     }
 
-    /// Whether an intervention is in the list.
-    pub(crate) fn has(&self, action: Action) -> bool {
-        self.actions.binary_search(&action).is_ok()
+    /// Position of an intervention in the list, if it is there.
+    pub(crate) fn find(&self, action: Action) -> Option<usize> {
+        self.actions.binary_search(&action).ok()
     }
 
     /// Position of an intervention in the list.
     pub(crate) fn rank(&self, action: Action) -> usize {
-        self.actions.binary_search(&action).expect("an intervention of this world")
+        self.find(action).expect("invariant: an intervention of this world")
     }
 
     fn allowed(&self, state: usize, rank: usize) -> bool {

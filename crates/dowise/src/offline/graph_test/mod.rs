@@ -101,7 +101,8 @@ impl GraphTest {
     /// O(steps · claims).
     pub fn add_episode(&mut self, steps: &[LogStep<'_>]) -> Result<(), EvidenceError> {
         for step in steps {
-            match step.observation.done(&self.told) {
+            let sizes = self.told.variables().iter().map(|v| v.size() as u32);
+            match step.observation.done(&self.told, sizes) {
                 // Whoever does not know what was done may still know what followed.
                 Ok(_) | Err(EvidenceError::NothingDone) => {}
                 Err(error) => return Err(error),
