@@ -53,6 +53,8 @@ pub enum Shape {
     Band,
     /// Points with error bars, joined by a line.
     Bars,
+    /// Points with error bars, each by itself.
+    Points,
     /// Hollow points alone: what others published.
     Published,
 }

@@ -42,7 +42,7 @@ mod vocabulary;
 
 pub(crate) use belief::{Belief, mean_tables};
 pub(crate) use error::{LearnResult, MOST_ACTIONS, MOST_CELLS};
-pub(crate) use evidence::{Counts, SavedEvidence, Unseen};
+pub(crate) use evidence::{Counts, Looked, SavedEvidence};
 pub(crate) use forms::Fit;
 pub(crate) use memory::hold_reading;
 pub(crate) use plans::Plans;

@@ -52,6 +52,8 @@ pub struct SafePlan {
     pub logged: Option<Logged>,
     /// Which one to deploy.
     pub recommendation: Recommendation,
+    /// [Fingerprint](Evidence::fingerprint) of the evidence that the plans were made from.
+    pub evidence: u64,
 }
 
 impl SafePlan {
@@ -109,7 +111,7 @@ fn plan(
     let mean = candidate(Reading::Mean { prior: options.prior })?;
     let worst = candidate(Reading::Worst(Sets::Mixture))?;
     let recommendation = recommend(&mean, &worst, logged.and_then(|l| l.returns));
-    Ok(SafePlan { mean, worst, logged, recommendation })
+    Ok(SafePlan { mean, worst, logged, recommendation, evidence: model.evidence().fingerprint() })
 }
 
 fn recommend(mean: &Candidate, worst: &Candidate, today: Option<Return>) -> Recommendation {

@@ -102,9 +102,9 @@ pub(crate) enum Changed {
     Payment,
 }
 
-/// A row that nothing has been seen of.
+/// A row that an observation would be counted in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Unseen {
+pub(crate) enum Looked {
     /// Of a factor's transitions.
     Transition { factor: usize, row: usize },
     /// Of a mechanism that has to be learned.
@@ -319,19 +319,18 @@ impl Evidence {
         Ok(())
     }
 
-    /// Calls `at` for every row that an observation would be counted in and that has never been visited.
-    pub(crate) fn never_seen(&self, observation: &Observation<'_>, mut at: impl FnMut(Unseen)) {
+    /// Calls `at` for every row that an observation would be counted in, with its visits.
+    pub(crate) fn visits_of(&self, observation: &Observation<'_>, mut at: impl FnMut(Looked, u32)) {
         let done =
             self.check(observation).expect("invariant: what is looked up is of this world and says what was done");
         places(&self.view, observation, done, |place| match place {
-            Counted::Transition { block, factor, row, .. } if self.transitions[block][factor].n_r[row] == 0 => {
-                at(Unseen::Transition { factor, row });
+            Counted::Transition { block, factor, row, .. } => {
+                at(Looked::Transition { factor, row }, self.transitions[block][factor].n_r[row]);
             }
-            Counted::Mechanism { index, row, .. } if self.mechanisms[index].n_r[row] == 0 => {
-                at(Unseen::Mechanism { index, row });
+            Counted::Mechanism { index, row, .. } => {
+                at(Looked::Mechanism { index, row }, self.mechanisms[index].n_r[row]);
             }
-            Counted::Payment { term, row, .. } if self.payments[term].n[row] == 0 => at(Unseen::Payment { term, row }),
-            Counted::Transition { .. } | Counted::Mechanism { .. } | Counted::Payment { .. } => {}
+            Counted::Payment { term, row, .. } => at(Looked::Payment { term, row }, self.payments[term].n[row]),
         });
     }
 

@@ -129,11 +129,12 @@ pub fn evaluate(log: &Episodes, policy_hs: &[Action], options: &OfflineOptions) 
     let behaviour = Behaviour::new(log);
     let who = Followed::Policy(policy_hs);
     let (guaranteed, for_starts) = guaranteed(&model, who, &starts, options)?;
+    let of_mechanisms = robust::variance_of_mechanisms(&model, policy_hs, &starts, options)?;
     Ok(Evaluation {
         model: by_model(&model, who, &starts, options)?,
         guaranteed,
         for_starts,
-        robust: robust::robust(log, policy_hs, &behaviour, &starts, options.prior)?,
+        robust: robust::robust(log, policy_hs, &behaviour, &starts, (options.prior, of_mechanisms))?,
         logged: logged(log, &model, &behaviour, &starts, options)?,
         support: support_of(&model, policy_hs, &starts, options),
     })

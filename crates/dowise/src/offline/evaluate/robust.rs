@@ -1,10 +1,12 @@
 //! Doubly robust over key variables: the model's value, corrected by what episodes brought that it has not seen.
 
+use super::OfflineOptions;
 use super::behaviour::Behaviour;
 use super::interval::{Interval, NORMAL_95, moments};
 use super::model::{Followed, Model};
 use super::start::StartStates;
 use crate::data::End;
+use crate::kernel::splitmix64;
 use crate::learn::{LearnResult, Reading};
 use crate::offline::Episodes;
 use crate::world::Action;
@@ -14,7 +16,7 @@ use crate::world::Action;
 pub struct Robust {
     /// Mean over episodes.
     pub mean: f64,
-    /// By the variance over episodes.
+    /// By the variance over episodes; where mechanisms are learned, plus their part of the posterior's, since the ratios rest on them.
     pub interval: Interval,
     /// Episodes that it is the mean of.
     pub episodes: f64,
@@ -46,13 +48,13 @@ struct Standing {
 /// V_h = V^_h(s) + ρ (r + V_{h+1} − q^_h(s, z)) backwards over the stages of each episode, ρ = P(z | s, π) / P(z | s, b).
 ///
 /// V^ and q^ are by the posterior mean of the folds that do not hold the episode. Where a ratio cannot be computed, the
-/// model's value stands. `None` if fewer than two episodes begin at the first stage.
+/// model's value stands. `of_mechanisms` is the variance of the value over what the mechanisms may be. `None` if fewer than two episodes begin at the first stage.
 pub(crate) fn robust(
     log: &Episodes,
     policy_hs: &[Action],
     behaviour: &Behaviour,
     starts: &StartStates,
-    prior: f64,
+    (prior, of_mechanisms): (f64, f64),
 ) -> LearnResult<Option<Robust>> {
     let layout = &log.view.layout;
     let (horizon, n, n_causes) = (layout.horizon, layout.n_states(), layout.n_causes);
@@ -142,7 +144,30 @@ pub(crate) fn robust(
         (sum + k * w, squares + k * w * w)
     });
     (out.mean, out.episodes) = (mean, n);
-    out.interval = Interval::around(mean, NORMAL_95 * (variance / n).sqrt());
+    out.interval = Interval::around(mean, NORMAL_95 * (variance / n + of_mechanisms).sqrt());
     out.effective = if squares > 0.0 { sum * sum / squares } else { 0.0 };
     Ok(Some(out))
+}
+
+/// The variance of a policy's value over the posterior of the mechanisms, all else at its mean; 0 where they are known.
+pub(crate) fn variance_of_mechanisms(
+    model: &Model,
+    policy_hs: &[Action],
+    starts: &StartStates,
+    options: &OfflineOptions,
+) -> LearnResult<f64> {
+    if model.view().mechanisms.is_none() {
+        return Ok(0.0);
+    }
+    let prior = options.prior;
+    let mut mean = model.belief(Reading::Mean { prior });
+    model.draw(&mut mean, 0)?;
+    let mut sample = model.belief(Reading::Sample { prior });
+    let mut values = Vec::with_capacity(options.samples as usize);
+    for i in 0..options.samples {
+        let selector = model.draw(&mut sample, splitmix64(options.seed ^ splitmix64(u64::from(i) ^ 0x6d65_6368)))?;
+        let value_hs = model.value_by(&mut mean, &selector, Followed::Policy(policy_hs), |_, _, _, _| {});
+        values.push((starts.mean(&value_hs), 1));
+    }
+    Ok(moments(values.iter().copied()).2)
 }

@@ -9,19 +9,25 @@ use rand_chacha::ChaCha8Rng;
 use super::model::Model;
 use super::start::StartStates;
 use crate::kernel::splitmix64;
-use crate::learn::Unseen;
+use crate::learn::Looked;
 use crate::simulate::{Outcome, Simulator};
 use crate::world::{Action, VarId, World};
 
 /// Weight of the prior there: what was seen counts alone, and where nothing was seen all values are alike.
 const HARDLY_ANY: f64 = 1e-9;
 
+/// Visits below which a row is thin.
+const THIN: u32 = 20;
+
 /// Whether the log says what a policy needs to know.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct Support {
     /// Share of episodes that pass through a row that was never seen.
     pub share: f64,
-    /// Those rows, the most frequent first.
+    /// Share of steps that rest on a row that was seen fewer than 20 times: what the model says there is to a good part the prior's,
+    /// and the posterior interval is only as good as the prior.
+    pub thin: f64,
+    /// Rows that were never seen, the most frequent first.
     pub rows: Vec<Unsupported>,
     /// Episodes that were played in the model to find that out.
     pub played: u32,
@@ -67,16 +73,21 @@ pub(crate) fn support(model: &Model, policy_hs: &[Action], starts: &StartStates,
     let mut rng = ChaCha8Rng::seed_from_u64(splitmix64(seed ^ 0x7375_7070));
     let n = world.n_states();
     let mut outcome = Outcome::default();
-    let mut rows: BTreeMap<Unseen, (Unsupported, u32, u32)> = BTreeMap::new();
-    let mut episodes = 0u32;
+    let mut rows: BTreeMap<Looked, (Unsupported, u32, u32)> = BTreeMap::new();
+    let (mut episodes, mut thin_steps) = (0u32, 0u64);
     for episode in 1..=played {
         let mut state = simulator.start(&mut rng);
         let mut found = false;
         for stage in 0..world.horizon() {
             let action = policy_hs[stage * n + state];
             simulator.step(state, action, &mut rng, &mut outcome);
-            model.evidence().never_seen(&outcome.observation(stage, state, action), |row| {
-                if !is_needed(model, row) {
+            let mut thin = false;
+            model.evidence().visits_of(&outcome.observation(stage, state, action), |row, visits| {
+                if visits >= THIN || !is_needed(model, row) {
+                    return;
+                }
+                thin = true;
+                if visits > 0 {
                     return;
                 }
                 found = true;
@@ -85,6 +96,7 @@ pub(crate) fn support(model: &Model, policy_hs: &[Action], starts: &StartStates,
                 *times += u32::from(*last != episode);
                 *last = episode;
             });
+            thin_steps += u64::from(thin);
             state = outcome.next_state;
         }
         episodes += u32::from(found);
@@ -93,25 +105,26 @@ pub(crate) fn support(model: &Model, policy_hs: &[Action], starts: &StartStates,
     let mut rows: Vec<Unsupported> =
         rows.into_values().map(|(row, times, _)| Unsupported { share: share(times), ..row }).collect();
     rows.sort_by(|a, b| b.share.total_cmp(&a.share));
-    Support { share: share(episodes), rows, played }
+    let thin = thin_steps as f64 / (f64::from(played.max(1)) * world.horizon() as f64);
+    Support { share: share(episodes), thin, rows, played }
 }
 
 /// Rows of a mechanism with a form say something about each other, so that none of them has to be seen.
-fn is_needed(model: &Model, row: Unseen) -> bool {
+fn is_needed(model: &Model, row: Looked) -> bool {
     match row {
-        Unseen::Mechanism { index, .. } => {
+        Looked::Mechanism { index, .. } => {
             let rows =
                 model.view().mechanisms.as_ref().expect("invariant: a mechanism is counted only if it is learned");
             rows.unknown[index].model.is_none()
         }
-        Unseen::Transition { .. } | Unseen::Payment { .. } => true,
+        Looked::Transition { .. } | Looked::Payment { .. } => true,
     }
 }
 
 fn describe(
     model: &Model,
     world: &World,
-    row: Unseen,
+    row: Looked,
     values: &[u32],
     stage: usize,
     state: usize,
@@ -121,16 +134,16 @@ fn describe(
     let names = |ids: &[VarId]| ids.iter().map(name).collect::<Vec<_>>().join(", ");
     let view = model.view();
     let (what, given): (String, &[VarId]) = match row {
-        Unseen::Transition { factor, .. } => {
+        Looked::Transition { factor, .. } => {
             let m = &world.transitions()[factor];
             (format!("the next value of {}", names(&m.children)), &m.parents)
         }
-        Unseen::Mechanism { index, .. } => {
+        Looked::Mechanism { index, .. } => {
             let rows = view.mechanisms.as_ref().expect("invariant: a mechanism is counted only if it is learned");
             let m = &world.mechanisms()[rows.unknown[index].position];
             (names(&m.children), &m.parents)
         }
-        Unseen::Payment { term, .. } => {
+        Looked::Payment { term, .. } => {
             let term = &world.rewards()[view.payments.terms[term].of[0]];
             (format!("the reward {}", term.name), &term.scope)
         }
