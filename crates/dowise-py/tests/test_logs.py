@@ -76,7 +76,7 @@ def test_a_map_renames_columns_and_values(treatment, played):
     values = sorted({v for v in played[factor]})
     other[factor] = [f"code {values.index(v)}" for v in played[factor]]
     lines = [f'"code {i}" = "{value}"' for i, value in enumerate(values)]
-    text = "\n".join(['[columns]', 'patient = "episode"', f'[values."{factor}"]', *lines])
+    text = "\n".join(["[columns]", 'patient = "episode"', f'[values."{factor}"]', *lines])
     one, two = (dowise.Learner(treatment, "graph-psrl", unknown="all") for _ in range(2))
     one.observe_log(played)
     two.observe_log(other, map=text)

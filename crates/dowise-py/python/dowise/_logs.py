@@ -71,9 +71,7 @@ class Log(_Log):
         """Number of steps."""
         return int(self.report["steps"])
 
-    def fit(
-        self, *, keep: str | Sequence[str] = (), prior: float = 2.0, level: float = 0.95, em: bool = False
-    ) -> Fit:
+    def fit(self, *, keep: str | Sequence[str] = (), prior: float = 2.0, level: float = 0.95, em: bool = False) -> Fit:
         """The world with its numbers filled in from the log, as `dowise fit` does it.
 
         What the file gives is refitted, but for what `keep` names (variables, reward terms, "mechanisms", "transitions",
@@ -370,7 +368,9 @@ def label(value: Any) -> str | None:
         return "true" if value else "false"
     if isinstance(value, (float, np.floating)):
         number = float(value)
-        return str(int(number)) if math.isfinite(number) and number.is_integer() and abs(number) < 2**53 else repr(number)
+        return (
+            str(int(number)) if math.isfinite(number) and number.is_integer() and abs(number) < 2**53 else repr(number)
+        )
     return str(value)
 
 
