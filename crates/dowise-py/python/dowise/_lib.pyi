@@ -6,6 +6,7 @@ from typing import Any, final
 
 import numpy as np
 from numpy.typing import NDArray
+from typing_extensions import Self, disjoint_base
 
 from dowise._results import Check
 
@@ -22,6 +23,7 @@ __all__ = [
     "Simulation",
     "World",
     "WorldError",
+    "_Log",
     "__version__",
     "checkpoints",
     "draw",
@@ -246,6 +248,7 @@ class Learner:
     @staticmethod
     def _restored(world: World, text: str, name: str) -> Learner: ...
 
+@disjoint_base
 class _Log:
     def __new__(
         cls,
@@ -253,7 +256,7 @@ class _Log:
         path: str | PathLike[str] | None,
         columns: list[tuple[str, list[str], list[int | None]]] | None,
         map: tuple[str, str] | None,
-    ) -> _Log: ...
+    ) -> Self: ...
     @property
     def world(self) -> World: ...
     @property

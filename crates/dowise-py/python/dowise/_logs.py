@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,16 +17,19 @@ from dowise import _lib
 from dowise._lib import Learner, LogError, World, _Log
 from dowise._results import pandas_frame, polars_frame
 
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
 _Column = tuple[str, list[str], list[int | None]]
 
 
 class Log(_Log):
     """A log of a world: one row for each step, in the format of docs/logs.md.
 
-    `source` is the path of a CSV file (gzip allowed) or a frame: pandas, polars, a pyarrow table, anything with the Arrow
-    interface, or a mapping of columns. `map` is the path of a map file, or its text: other names of columns and values,
-    bins, texts that mean missing. An empty cell, None, NaN or NaT is missing, never zero. A log with rows that are wrong
-    is refused with everything that was found, unless they are to be left out (`skip_bad=True`); `report` counts them.
+    `source` is the path of a CSV file (gzip allowed) or a frame: pandas, polars, a pyarrow table, anything with the
+    Arrow interface, or a mapping of columns. `map` is the path of a map file, or its text: other names of columns and
+    values, bins, texts that mean missing. An empty cell, None, NaN or NaT is missing, never zero. A log with rows that
+    are wrong is refused with everything that was found, unless they are to be left out (`skip_bad=True`).
 
     >>> import dowise
     >>> world = dowise.World.named("river-swim")
@@ -46,18 +49,18 @@ class Log(_Log):
         *,
         map: str | PathLike[str] | None = None,
         skip_bad: bool = False,
-    ) -> Log:
+    ) -> Self:
         if isinstance(source, (str, PathLike)):
-            log = super().__new__(cls, world, source, None, read_map(map))
+            log: Self = super().__new__(cls, world, source, None, read_map(map))
         else:
             log = super().__new__(cls, world, None, columns(source), read_map(map))
         if log._has_errors and not skip_bad:
             report = log.report
             error = LogError(
-                f"{report['left_out']} of {report['rows']} rows would be left out; mend the log, or leave these rows out "
-                f"with skip_bad=True\n{log._findings.rstrip()}"
+                f"{report['left_out']} of {report['rows']} rows would be left out; mend the log, or leave these rows "
+                f"out with skip_bad=True\n{log._findings.rstrip()}"
             )
-            error.findings = report["findings"]  # type: ignore[attr-defined]
+            error.findings = report["findings"]
             raise error
         return log
 
@@ -74,8 +77,8 @@ class Log(_Log):
     def fit(self, *, keep: str | Sequence[str] = (), prior: float = 2.0, level: float = 0.95, em: bool = False) -> Fit:
         """The world with its numbers filled in from the log, as `dowise fit` does it.
 
-        What the file gives is refitted, but for what `keep` names (variables, reward terms, "mechanisms", "transitions",
-        "rewards", "start"). `em` estimates missing key variables instead of leaving their steps out.
+        What the file gives is refitted, but for what `keep` names (variables, reward terms, "mechanisms",
+        "transitions", "rewards", "start"). `em` estimates missing key variables instead of leaving their steps out.
         """
         return Fit(*self._fit(names(keep), prior, level, em))
 
@@ -94,7 +97,10 @@ class Log(_Log):
         seed: int = 0,
         start: str = "log",
     ) -> Evaluation:
-        """What a policy (numbers of interventions, `[stage, state]` or `[state]`) is worth, as `dowise evaluate` says it."""
+        """What a policy is worth, as `dowise evaluate` says it.
+
+        `policy` is a plan, or numbers of interventions, `[stage, state]` or `[state]`.
+        """
         offline = {"prior": prior, "delta": delta, "samples": samples, "seed": seed, "start": start}
         return Evaluation(self._evaluate(getattr(policy, "policy", policy), names(keep), offline))
 
@@ -108,7 +114,10 @@ class Log(_Log):
         seed: int = 0,
         start: str = "log",
     ) -> SafePlan:
-        """The best plan by the posterior mean and the best by the worst case, beside what was logged (`dowise plan --safe`)."""
+        """The best plan by the posterior mean and the best by the worst case, beside what was logged.
+
+        `dowise plan --safe` prints the same.
+        """
         offline = {"prior": prior, "delta": delta, "samples": samples, "seed": seed, "start": start}
         found, mean, worst = self._plan_safely(names(keep), offline)
         shape = (self.world.horizon, self.world.n_states)
