@@ -7,7 +7,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use crate::Corpus;
 use crate::mutate::mutate;
 
-/// The kinds of input. Logs are to be the next one.
+/// The kinds of input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Kind {
     /// A world file.
@@ -20,11 +20,13 @@ pub enum Kind {
     Evidence,
     /// A graph or network of another tool.
     Graph,
+    /// A log.
+    Log,
 }
 
 impl Kind {
     /// All of them.
-    pub const ALL: [Kind; 5] = [Kind::World, Kind::Study, Kind::Learner, Kind::Evidence, Kind::Graph];
+    pub const ALL: [Kind; 6] = [Kind::World, Kind::Study, Kind::Learner, Kind::Evidence, Kind::Graph, Kind::Log];
 
     /// Its name.
     pub fn word(self) -> &'static str {
@@ -34,6 +36,7 @@ impl Kind {
             Kind::Learner => "learner",
             Kind::Evidence => "evidence",
             Kind::Graph => "graph",
+            Kind::Log => "log",
         }
     }
 
