@@ -58,7 +58,9 @@ pub(crate) fn run(args: Args, output: &Output) -> Result<Status, Failure> {
 
 fn text(report: &LogReport, world: &str, output: &Output) -> String {
     let count = table::count;
-    let mut text = format!("A log of {world}: {} rows, {} episodes.\n\n", count(report.rows), count(report.episodes));
+    let some = |n: u64, what: &str| format!("{} {what}{}", count(n), if n == 1 { "" } else { "s" });
+    let (rows, episodes) = (some(report.rows, "row"), some(report.episodes, "episode"));
+    let mut text = format!("A log of {world}: {rows}, {episodes}.\n\n");
     let mut rows = vec![("steps", report.steps), ("rows left out", report.left_out)];
     if report.weight != report.steps {
         rows.push(("steps by weight", report.weight));

@@ -97,6 +97,9 @@ pub(crate) fn run(args: Args, output: &Output) -> Result<Status, Failure> {
     args.episodes.map_or(Ok(()), within_limit)?;
     keeps_apart(&args)?;
     refuse_a_log(&args.world)?;
+    if args.reading.map.is_some() && args.from.is_none() {
+        return Err(Failure::Usage("--map says how a log is read; give the log with --from".into()));
+    }
     // What was learned is not to be lost at the end because it cannot be written.
     for file in args.save.iter().chain(&args.policy) {
         check_writable(file).map_err(fail)?;

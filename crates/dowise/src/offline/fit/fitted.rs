@@ -175,7 +175,8 @@ fn header(report: &FitReport, prior: f64) -> String {
     }
     for s in &report.summed_out {
         let (hidden, keys) = (s.hidden.join(", "), s.keys.join(", "));
-        lines.push(format!("Summed out: {hidden}; {keys} is learned as one table without them."));
+        let them = if s.hidden.len() == 1 { "it" } else { "them" };
+        lines.push(format!("Summed out: {hidden}; {keys} learned as one table without {them}."));
     }
     for table in report.tables.iter().filter(|t| t.never_seen() > 0) {
         let (never, rows) = (table.never_seen(), table.rows.len());
