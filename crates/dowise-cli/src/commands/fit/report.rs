@@ -8,9 +8,9 @@ use crate::output::Output;
 use crate::table::{Align, count, short, table, wrapped};
 
 /// Rows of the table of what the best plan relies on.
-const RELIED_ON: usize = 10;
+const RELIED_ON: usize = 6;
 /// Open questions that are printed; the rest is in the file and in the JSON.
-const OPEN: usize = 8;
+const OPEN: usize = 6;
 /// Episodes that are simulated to find out what the best plan relies on.
 const EPISODES: u32 = 400;
 
@@ -75,25 +75,29 @@ fn missing(report: &FitReport) -> String {
     out
 }
 
-/// Share of its scale that the interval of a row takes.
-fn width(table: &FitTable, row: usize) -> f64 {
-    table.rows[row].width() / table.scale()
+/// How much what is not known of a row can matter: rewards as a share of the greatest range of all terms.
+fn doubt(report: &FitReport, table: &FitTable, row: usize) -> f64 {
+    let rewards = || report.tables.iter().filter(|t| t.part == FitPart::Reward);
+    match table.part {
+        FitPart::Reward => table.rows[row].width() / rewards().map(FitTable::scale).fold(f64::MIN_POSITIVE, f64::max),
+        FitPart::Transition | FitPart::Mechanism | FitPart::Start => table.share(row),
+    }
 }
 
 /// How much of what is not known matters to the best plan, or without a plan simply how much is not known.
-fn weight(table: &FitTable, used: Option<&[f64]>) -> f64 {
-    let all = (0..table.rows.len()).map(|row| width(table, row) * used.map_or(1.0, |used| used[row]));
+fn weight(report: &FitReport, table: &FitTable, used: Option<&[f64]>) -> f64 {
+    let all = (0..table.rows.len()).map(|row| doubt(report, table, row) * used.map_or(1.0, |used| used[row]));
     all.sum::<f64>() / if used.is_some() { 1.0 } else { table.rows.len().max(1) as f64 }
 }
 
 fn parts(report: &FitReport, reliance: Option<&[Vec<f64>]>) -> String {
     let mut order: Vec<usize> = (0..report.tables.len()).collect();
     let weights: Vec<f64> =
-        report.tables.iter().enumerate().map(|(i, t)| weight(t, reliance.map(|r| &r[i][..]))).collect();
+        report.tables.iter().enumerate().map(|(i, t)| weight(report, t, reliance.map(|r| &r[i][..]))).collect();
     order.sort_by(|&a, &b| weights[b].total_cmp(&weights[a]));
     let line = |&i: &usize| {
         let t = &report.tables[i];
-        let mut widths: Vec<f64> = (0..t.rows.len()).map(|row| width(t, row)).collect();
+        let mut widths: Vec<f64> = (0..t.rows.len()).map(|row| t.share(row)).collect();
         widths.sort_by(f64::total_cmp);
         let mut visits: Vec<u64> = t.rows.iter().map(|r| r.visits).collect();
         visits.sort_unstable();
@@ -112,12 +116,16 @@ fn parts(report: &FitReport, reliance: Option<&[Vec<f64>]>) -> String {
         ]
     };
     let rows: Vec<Vec<String>> = order.iter().map(line).collect();
-    let header = ["", "form", "rows", "never seen", "visits (median)", "width (median)", "widest"];
+    let header = ["", "form", "rows", "never seen", "visits", "width", "widest"];
     let align = [Align::Left, Align::Left, Align::Right, Align::Right, Align::Right, Align::Right, Align::Right];
     let percent = short(report.level * 100.0);
+    let order_words = match reliance {
+        Some(_) => "sorted by how much the best plan relies on what is not known",
+        None => "sorted by how much is not known",
+    };
     table(&header, &rows, &align)
         + &format!(
-            "width: of the {percent} % credible interval, as a share of the range; sorted by what the best plan relies on\n"
+            "width: of the {percent} % credible interval, as a share of the range, and visits: medians; {order_words}\n"
         )
 }
 
@@ -125,7 +133,7 @@ fn relied_on(report: &FitReport, reliance: &[Vec<f64>]) -> String {
     let mut all: Vec<(f64, usize, usize)> = Vec::new();
     for (i, t) in report.tables.iter().enumerate().filter(|(_, t)| t.part != FitPart::Start) {
         let rows = (0..t.rows.len()).filter(|&row| reliance[i][row] > 0.0);
-        all.extend(rows.map(|row| (width(t, row) * reliance[i][row], i, row)));
+        all.extend(rows.map(|row| (doubt(report, t, row) * reliance[i][row], i, row)));
     }
     all.sort_by(|a, b| b.0.total_cmp(&a.0).then((a.1, a.2).cmp(&(b.1, b.2))));
     let line = |&(_, i, row): &(f64, usize, usize)| {
@@ -160,7 +168,7 @@ pub(super) fn picture(report: &FitReport, world: &World) -> Strips {
         Strip {
             label: t.what.clone(),
             note: if never > 0 { format!("{words}, {} never seen", count(never as u64)) } else { words },
-            rows: (0..rows).map(|row| (width(t, row), t.rows[row].visits)).collect(),
+            rows: (0..rows).map(|row| (t.share(row), t.rows[row].visits)).collect(),
         }
     };
     let (steps, episodes) = (count(report.steps), count(report.episodes));

@@ -178,10 +178,6 @@ fn header(report: &FitReport, prior: f64) -> String {
         let them = if s.hidden.len() == 1 { "it" } else { "them" };
         lines.push(format!("Summed out: {hidden}; {keys} learned as one table without {them}."));
     }
-    for table in report.tables.iter().filter(|t| t.never_seen() > 0) {
-        let (never, rows) = (table.never_seen(), table.rows.len());
-        lines.push(format!("Never seen: {never} of {rows} rows of {}; those take {}.", table.what, table.unseen));
-    }
     for m in &report.missing {
         lines.push(format!("Not recorded in {} steps: {}.", m.steps, m.what));
     }

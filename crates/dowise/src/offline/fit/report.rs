@@ -99,6 +99,8 @@ pub struct FitTable {
     pub given: Vec<FitAxis>,
     /// What each row has a number for: values, or `reward`.
     pub outcomes: Vec<String>,
+    /// What the numbers lie between: 0 and 1, or the range of a reward term.
+    pub range: [f64; 2],
     /// The rows.
     pub rows: Vec<FitRow>,
     /// What rows that were never seen take.
@@ -164,18 +166,14 @@ impl FitTable {
         self.rows.iter().filter(|r| r.visits == 0).count()
     }
 
-    /// The range that widths are compared with: 1 for probabilities, the range of a reward term otherwise.
+    /// What widths are compared with: 1 for probabilities, the length of the term's range for rewards.
     pub fn scale(&self) -> f64 {
-        match self.part {
-            FitPart::Transition | FitPart::Mechanism | FitPart::Start => 1.0,
-            FitPart::Reward => {
-                let ends = |f: fn(f64, f64) -> f64, from: f64, pick: fn(&FitRow) -> &Vec<f64>| {
-                    self.rows.iter().flat_map(pick).fold(from, |a, &b| f(a, b))
-                };
-                let low = ends(f64::min, f64::INFINITY, |r| &r.low);
-                let high = ends(f64::max, f64::NEG_INFINITY, |r| &r.high);
-                if high > low { high - low } else { 1.0 }
-            }
-        }
+        let [low, high] = self.range;
+        if high > low { high - low } else { 1.0 }
+    }
+
+    /// The widest interval of a row, as a share of what it could be.
+    pub fn share(&self, row: usize) -> f64 {
+        self.rows[row].width() / self.scale()
     }
 }

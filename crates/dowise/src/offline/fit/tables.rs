@@ -84,6 +84,7 @@ pub(super) fn fill(
             interval: IntervalKind::Beta,
             given: axes(skeleton, &reward.scope),
             outcomes: vec!["reward".into()],
+            range: term.range,
             rows,
             unseen: "the middle of the term's range".into(),
         });
@@ -167,6 +168,7 @@ impl Filled {
             interval: IntervalKind::Beta,
             given: Vec::new(),
             outcomes,
+            range: [0.0, 1.0],
             rows: vec![row],
             unseen: "nothing".into(),
         };
@@ -291,6 +293,7 @@ fn table_of(world: &World, m: &Mechanism, part: FitPart, form: String, rows: Vec
         interval: IntervalKind::Beta,
         given: axes(world, &m.parents),
         outcomes: (0..children.len()).map(value).collect(),
+        range: [0.0, 1.0],
         rows,
         unseen: "the prior: all values alike".into(),
     }
