@@ -129,33 +129,7 @@ impl FindingKind {
 
     /// What is counted.
     fn unit(self) -> &'static str {
-        match self {
-            FindingKind::Gap | FindingKind::StartsLate => "episode",
-            FindingKind::WrongFields
-            | FindingKind::Encoding
-            | FindingKind::UnknownLabel
-            | FindingKind::MissingNeeded
-            | FindingKind::NotANumber
-            | FindingKind::Stage
-            | FindingKind::LeverWithoutValue
-            | FindingKind::NotAllowed
-            | FindingKind::RewardRange
-            | FindingKind::Propensity
-            | FindingKind::Weight
-            | FindingKind::Contradicting
-            | FindingKind::AfterEnd
-            | FindingKind::NextContradicts
-            | FindingKind::RewardContradicts
-            | FindingKind::Duplicate
-            | FindingKind::NextMissing
-            | FindingKind::MissingCell
-            | FindingKind::OneReward
-            | FindingKind::AbsentColumn
-            | FindingKind::HiddenColumn
-            | FindingKind::IgnoredColumn
-            | FindingKind::MapUnused
-            | FindingKind::NoRows => "row",
-        }
+        if matches!(self, FindingKind::Gap | FindingKind::StartsLate) { "episode" } else { "row" }
     }
 
     /// Whether it is about a column as a whole, not about rows.
