@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use dowise::World;
-use dowise::offline::fit::read_evidence;
+use dowise::offline::fit::{FitError, not_fitted_in, read_evidence};
 use dowise::offline::{Candidate, OfflineOptions, Recommendation, SafePlan, plan_from_evidence, plan_safely};
 use dowise_study::{MOST_TEXT, read_text_file};
 use serde::Serialize;
@@ -36,8 +36,17 @@ pub(super) fn run(args: &Args, world: &World, output: &Output) -> Result<Status,
                 let help = "`dowise fit` writes it beside its world; or plan from a log with --from LOG";
                 Failure::Io(format!("a safe plan needs what was seen: {e}; {help}"))
             })?;
+            let wrong = |e: FitError| Failure::Usage(format!("{}: {e}", file.display()));
+            let not_fitted = not_fitted_in(&text).map_err(wrong)?;
+            if !not_fitted.is_empty() {
+                return Err(Failure::Usage(format!(
+                    "nothing can be guaranteed: a hidden variable moves a lever and its effect, so that {} could not be fitted; \
+                     `dowise fit` says what would settle it, and --keep there takes their numbers as known",
+                    not_fitted.join(", ")
+                )));
+            }
             let evidence =
-                read_evidence(world, &text).map_err(|e| Failure::Usage(format!("{}: {e}", file.display())))?;
+                read_evidence(world, &text).map_err(wrong)?;
             (world.clone(), plan_from_evidence(evidence, &options).map_err(evaluate::failure)?, 0)
         }
     };

@@ -31,6 +31,11 @@ impl Interval {
         Interval { low: at(0.025), high: at(0.975) }
     }
 
+    /// What of it is possible at all: no number is below the least or above the greatest.
+    pub(crate) fn clipped(self, [least, greatest]: [f64; 2]) -> Interval {
+        Interval { low: self.low.clamp(least, greatest), high: self.high.clamp(least, greatest) }
+    }
+
     /// Whether a number is inside.
     pub fn contains(&self, x: f64) -> bool {
         self.low <= x && x <= self.high

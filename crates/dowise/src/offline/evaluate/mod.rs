@@ -225,7 +225,8 @@ pub(crate) fn by_model(
     Ok(OfflineValue { mean, posterior: Interval::of_samples(&mut samples) })
 }
 
-/// The bounds of a policy by the worst and the best members of all sets, and how much of them is for where episodes start.
+/// The bounds of a policy by the worst and the best members of all sets, and how much of them is for where episodes start. They
+/// are never beyond what rewards and costs allow.
 pub(crate) fn guaranteed(
     model: &Model,
     who: Followed<'_>,
@@ -236,7 +237,9 @@ pub(crate) fn guaranteed(
     let low_s = &model.value(Reading::Worst(Sets::Mixture), who)?[..n];
     let high_s = &model.value(Reading::Best(Sets::Mixture), who)?[..n];
     let off = starts.may_be_off(low_s, high_s, options.delta * OF_STARTS);
-    Ok((Interval { low: starts.mean(low_s) - off, high: starts.mean(high_s) + off }, off))
+    let found = Interval { low: starts.mean(low_s) - off, high: starts.mean(high_s) + off };
+    let told = &model.view().told;
+    Ok((found.clipped(behaviour::possible(told, told.horizon())), off))
 }
 
 fn check(options: &OfflineOptions) -> LearnResult<()> {
