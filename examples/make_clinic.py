@@ -1,7 +1,7 @@
 """Writes clinic.csv: invented records of a clinic, in the shape in which a hospital might hand them out.
 
-Semicolons, decimal commas, its own names, measured numbers, and cells that nobody filled in. The doctors' habits and the truth
-that made the outcomes are below; the notebook does not look at them.
+Semicolons, decimal commas, its own names, measured numbers, and cells that nobody filled in. The doctors' habits and
+the truth that made the outcomes are below; the notebook does not look at them.
 """
 
 import random

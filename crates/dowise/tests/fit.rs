@@ -268,7 +268,10 @@ fn a_hidden_common_cause_of_a_lever_and_its_effect_is_named_and_the_rest_is_fitt
     assert!(given(1) < given(0) && does(1) > does(0));
     let fitting = Fitting::new(&world, FitOptions::default()).unwrap();
     let [found] = fitting.confounded() else { panic!("{:?}", fitting.confounded()) };
-    assert_eq!((&found.lever[..], &found.hidden[..], &found.effects[..]), ("drug", &["severity".into()][..], &["better".into()][..]));
+    assert_eq!(
+        (&found.lever[..], &found.hidden[..], &found.effects[..]),
+        ("drug", &["severity".into()][..], &["better".into()][..])
+    );
     // Whoever rests on every number says why it cannot.
     let text = found.refusal().to_string();
     assert!(

@@ -145,7 +145,10 @@ impl Play<'_> {
             if let Err(error) = writer.episode(&number.to_string(), episode, &[name]) {
                 failed = Some(self.cannot(error));
             } else if stop.load(Ordering::Relaxed) {
-                failed = Some(Failure::Interrupted(format!("interrupted; {}", if args.output.as_os_str() == "-" { "the log is not complete" } else { "nothing was written" })));
+                failed = Some(Failure::Interrupted(format!(
+                    "interrupted; {}",
+                    if args.output.as_os_str() == "-" { "the log is not complete" } else { "nothing was written" }
+                )));
             }
             if number % 64 == 0 {
                 progress.set(number, String::new);

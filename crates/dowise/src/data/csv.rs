@@ -22,6 +22,7 @@ pub struct CsvTable {
     records: Records<Box<dyn Read + Send>>,
     columns: Vec<String>,
     name: String,
+    packed: bool,
     read: Arc<AtomicU64>,
     size: Option<u64>,
 }
@@ -72,7 +73,7 @@ impl CsvTable {
         }
         let name_of = |i| String::from_utf8_lossy(records.cell(i)).trim().to_owned();
         let columns = (0..records.n_cells()).map(name_of).collect();
-        Ok(CsvTable { records, columns, name: name.to_owned(), read, size: None })
+        Ok(CsvTable { records, columns, name: name.to_owned(), packed, read, size: None })
     }
 
     /// Bytes of the file that have been read, shared with whoever shows progress.
@@ -98,11 +99,10 @@ impl Table for CsvTable {
                 Ok(true) if self.n_cells() == 1 && self.cell(0).trim_ascii().is_empty() => {}
                 Ok(found) => return Ok(found),
                 Err(error) => {
-                    return Err(match error.kind() {
-                        io::ErrorKind::InvalidInput | io::ErrorKind::InvalidData | io::ErrorKind::UnexpectedEof => {
-                            damaged(&self.name, &error)
-                        }
-                        _ => LogError::Io { name: self.name.clone(), error },
+                    // What the system did not report was found while unpacking.
+                    return Err(match self.packed && error.raw_os_error().is_none() {
+                        true => damaged(&self.name, &error),
+                        false => LogError::Io { name: self.name.clone(), error },
                     });
                 }
             }

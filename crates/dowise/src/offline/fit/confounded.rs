@@ -65,14 +65,13 @@ impl Confounded {
 
     /// The same with all that is tied to the lever by levers, hidden variables or edges.
     pub(super) fn with_whole_group(mut self, world: &World) -> Confounded {
-        let of_lever = |m: &usize| world.mechanisms[*m].children.iter().any(|&id| world.variable(id).name == self.lever);
+        let of_lever =
+            |m: &usize| world.mechanisms[*m].children.iter().any(|&id| world.variable(id).name == self.lever);
         let groups = groups::groups(world);
         let group = groups.iter().find(|g| g.mechanisms.iter().any(of_lever));
         let members = group.into_iter().flat_map(|g| &g.mechanisms);
-        let all: Vec<String> = members
-            .flat_map(|&m| &world.mechanisms[m].children)
-            .map(|&id| world.variable(id).name.clone())
-            .collect();
+        let all: Vec<String> =
+            members.flat_map(|&m| &world.mechanisms[m].children).map(|&id| world.variable(id).name.clone()).collect();
         self.not_fitted.extend(all);
         self.not_fitted.sort();
         self.not_fitted.dedup();

@@ -53,10 +53,18 @@ impl Fitting {
     /// Nothing seen yet.
     pub fn new(world: &World, options: FitOptions) -> Result<Fitting, FitError> {
         if !(options.prior > 0.0 && options.prior <= 1e6) {
-            return Err(FitError::Option { name: "prior", value: options.prior, expected: "a prior is worth a number of visits of each row, above 0 and up to 1000000" });
+            return Err(FitError::Option {
+                name: "prior",
+                value: options.prior,
+                expected: "a prior is worth a number of visits of each row, above 0 and up to 1000000",
+            });
         }
         if !(options.level > 0.0 && options.level < 1.0) {
-            return Err(FitError::Option { name: "level", value: options.level, expected: "a level is a probability above 0 and below 1, such as 0.95" });
+            return Err(FitError::Option {
+                name: "level",
+                value: options.level,
+                expected: "a level is a probability above 0 and below 1, such as 0.95",
+            });
         }
         let mut kept = Kept::read(world, &options.keep)?;
         let Structure { world, summed_out, confounded } = structure(world, &mut kept)?;
