@@ -45,10 +45,10 @@ fn mean_of_shared(bencher: Bencher<'_, '_>, ((values, causes), version): ((usize
     run(bencher, Means::shared(values, causes), version);
 }
 
-/// Values, causes, blocks that share a row.
+/// Values, causes, tiles that share a row.
 #[divan::bench(args = each(&[(2, 8, 1), (2, 8, 16), (2, 64, 1), (2, 343, 1), (3, 8, 16)]))]
-fn mean_of_blocks(bencher: Bencher<'_, '_>, ((values, causes, blocks), version): ((usize, usize, usize), Version)) {
-    run(bencher, Means::tiles(values, causes, blocks), version);
+fn mean_of_tiles(bencher: Bencher<'_, '_>, ((values, causes, tiles), version): ((usize, usize, usize), Version)) {
+    run(bencher, Means::tiles(values, causes, tiles), version);
 }
 
 #[divan::bench(args = [Version::Plain, Version::Fast])]
@@ -56,10 +56,10 @@ fn pairs(bencher: Bencher<'_, '_>, version: Version) {
     run(bencher, Pairs::default(), version);
 }
 
-/// Causes, blocks inside of the two factors, numbers: 8 and 64 states, the nearest cache, 2^14 states.
+/// Causes, tiles inside of the two factors, numbers: 8 and 64 states, the nearest cache, 2^14 states.
 #[divan::bench(args = each(&[(8, 1, 1 << 6), (8, 1, 1 << 9), (8, 4, 1 << 9), (8, 1, 1 << 11), (8, 64, 1 << 11), (8, 1 << 12, 1 << 17)]))]
-fn two_binary(bencher: Bencher<'_, '_>, ((causes, blocks, len), version): ((usize, usize, usize), Version)) {
-    run(bencher, TwoBinary::new(causes, blocks, len), version);
+fn two_binary(bencher: Bencher<'_, '_>, ((causes, tiles, len), version): ((usize, usize, usize), Version)) {
+    run(bencher, TwoBinary::new(causes, tiles, len), version);
 }
 
 /// Values, rows side by side.

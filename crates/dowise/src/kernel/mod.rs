@@ -260,9 +260,8 @@ impl Kernel {
     pub(crate) fn hope(&self, state: usize, action: Action, q: &[f64]) -> f64 {
         let mut settings = Vec::with_capacity(self.groups.len());
         self.decode(action, &mut settings);
-        let cap = q.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-        let loss: Vec<f64> = q.iter().map(|q| cap - q).collect();
-        cap - self.expect_member(state, &settings, &loss, &mut Scratch::default())
+        let loss: Vec<f64> = q.iter().map(|q| -q).collect();
+        -self.expect_member(state, &settings, &loss, &mut Scratch::default())
     }
 
     /// Σ_c P(c | state, settings) · loss(c) for a decoded intervention, with what is not known of P taken as a search for the
@@ -281,8 +280,11 @@ impl Kernel {
             limit: None,
             has_costs: self.has_costs,
         };
-        let (least, action) = one.best(state, loss, 0.0, Tie::First, scratch);
-        least - self.interventions.cost(action)
+        // A search is for losses, none of which is below 0.
+        let least = loss.iter().copied().fold(f64::INFINITY, f64::min);
+        let above: Vec<f64> = loss.iter().map(|loss| loss - least).collect();
+        let (found, action) = one.best(state, &above, 0.0, Tie::First, scratch);
+        least + (found - self.interventions.cost(action))
     }
 
     /// Whether P(c | s, a) is exact.
@@ -322,6 +324,7 @@ pub(crate) fn scale(random: u64, n: u64) -> u64 {
 }
 
 /// The output function of SplitMix64: a hash of 64 bits, for random numbers without a generator's state.
+#[inline]
 pub(crate) fn splitmix64(x: u64) -> u64 {
     let mut z = x.wrapping_add(0x9e37_79b9_7f4a_7c15);
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

@@ -48,7 +48,7 @@ pub(crate) fn least_loss(p: &[Lot], loss: &mut [Lot], n: usize, ball: Ball) -> f
 /// Numbers that are taken at a time.
 pub(crate) const LANES: usize = 8;
 
-/// So many numbers.
+/// The numbers taken at a time.
 pub(crate) type Lot = [f64; LANES];
 
 /// Their sum, in one order on every machine.

@@ -292,7 +292,7 @@ pub struct Normalised {
 }
 
 impl Normalised {
-    /// So many rows of `n_values` values, side by side.
+    /// `n_rows` rows of `n_values` values, side by side.
     pub fn new(n_values: usize, n_rows: usize) -> Normalised {
         let variates = numbers(n_values * n_rows).into_iter().map(|g| g as f32).collect();
         Normalised { n_rows, variates, out: vec![0.0; n_values * n_rows] }
@@ -326,7 +326,7 @@ pub struct GammaVariates {
 }
 
 impl GammaVariates {
-    /// So many cells, in whole batches.
+    /// Variates for `n_cells` cells, in whole batches.
     pub fn new(n_cells: usize, shape: f64) -> GammaVariates {
         let n_batches = n_cells.div_ceil(BATCH);
         GammaVariates {
