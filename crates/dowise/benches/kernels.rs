@@ -4,7 +4,9 @@
 //! with 8 causes. Every loop runs plainly, plainly but compiled for the widest registers, and tuned by hand.
 
 use divan::Bencher;
-use dowise::probes::loops::{Balls, GammaVariates, Least, Loop, Means, Normalised, Pairs, TwoBinary, Version, Weighed};
+use dowise::probes::loops::{
+    Balls, GammaVariates, KlBalls, Least, Loop, Means, Normalised, Pairs, TwoBinary, Version, Weighed,
+};
 use dowise::probes::{Expectation, Weighing};
 
 fn main() {
@@ -26,6 +28,12 @@ fn run(bencher: Bencher<'_, '_>, mut probe: impl Loop, version: Version) {
 #[divan::bench(args = each(&[(8, 8), (8, 64), (64, 8), (64, 343)]))]
 fn best_of_balls(bencher: Bencher<'_, '_>, ((values, causes), version): ((usize, usize), Version)) {
     run(bencher, Balls::new(values, causes), version);
+}
+
+/// Next states that were seen, rows.
+#[divan::bench(args = each(&[(3, 64), (8, 64), (20, 64), (64, 64)]))]
+fn least_loss(bencher: Bencher<'_, '_>, ((values, rows), version): ((usize, usize), Version)) {
+    run(bencher, KlBalls::new(values, rows), version);
 }
 
 /// Settings kept by an anchor, settings of a state.
