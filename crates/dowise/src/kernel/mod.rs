@@ -261,7 +261,7 @@ impl Kernel {
         let mut settings = Vec::with_capacity(self.groups.len());
         self.decode(action, &mut settings);
         let loss: Vec<f64> = q.iter().map(|q| -q).collect();
-        -self.expect_member(state, &settings, &loss, &mut Scratch::default())
+        -self.expect_member_from_least(state, &settings, &loss, &mut Scratch::default())
     }
 
     /// Σ_c P(c | state, settings) · loss(c) for a decoded intervention, with what is not known of P taken as a search for the
@@ -280,11 +280,22 @@ impl Kernel {
             limit: None,
             has_costs: self.has_costs,
         };
-        // A search is for losses, none of which is below 0.
+        let (least, action) = one.best(state, loss, 0.0, Tie::First, scratch);
+        least - self.interventions.cost(action)
+    }
+
+    /// The same with losses measured from the least of them, which may be below 0. No member of a set is taken to be better than
+    /// the best cause, in place of the cap.
+    pub(crate) fn expect_member_from_least(
+        &self,
+        state: usize,
+        settings: &[u32],
+        loss: &[f64],
+        scratch: &mut Scratch,
+    ) -> f64 {
         let least = loss.iter().copied().fold(f64::INFINITY, f64::min);
         let above: Vec<f64> = loss.iter().map(|loss| loss - least).collect();
-        let (found, action) = one.best(state, &above, 0.0, Tie::First, scratch);
-        least + (found - self.interventions.cost(action))
+        least + self.expect_member(state, settings, &above, scratch)
     }
 
     /// Whether P(c | s, a) is exact.

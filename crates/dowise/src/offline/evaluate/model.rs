@@ -2,12 +2,12 @@
 
 use super::behaviour::Behaviour;
 use crate::Space;
-use crate::kernel::Kernel;
+use crate::kernel::{Kernel, Scratch};
 use crate::learn::{
     Belief, Evidence, LearnResult, Options, Reading, Selector, Tabular, View, hold_reading, mean_tables,
 };
 use crate::memory::Held;
-use crate::plan::{Buffers, Chooser, Follow, Lookahead, Plan, Ties, Watched, backward_induction};
+use crate::plan::{Buffers, Chooser, Effects, Follow, Lookahead, Plan, Ties, Watched, backward_induction};
 use crate::world::{Action, Start, World};
 
 /// Evidence, to be read by any rule.
@@ -80,9 +80,10 @@ impl Model {
         let mut look = Watched { look: belief, watch };
         match who {
             Followed::Policy(policy_hs) => {
+                let effects = FromLeast(Model::kernel(selector));
                 let mut policy = Follow::default();
-                policy.decode(selector, policy_hs);
-                self.along(&mut look, &policy.through(selector, self.n_states))
+                policy.decode(&effects, policy_hs);
+                self.along(&mut look, &policy.through(&effects, self.n_states))
             }
             Followed::Logged(who) => self.along(&mut look, who),
         }
@@ -141,5 +142,34 @@ impl Model {
 
     pub(crate) fn state_space(&self) -> &Space {
         &self.view().layout.state_space
+    }
+}
+
+/// What interventions set off, where values are measured from zero: losses may be below 0, so sets are read from the least of them.
+struct FromLeast<'a>(&'a Kernel);
+
+impl Effects for FromLeast<'_> {
+    fn n_causes(&self) -> usize {
+        self.0.n_causes()
+    }
+
+    fn n_parts(&self) -> usize {
+        self.0.n_parts()
+    }
+
+    fn decode(&self, action: Action, out: &mut Vec<u32>) {
+        self.0.decode(action, out);
+    }
+
+    fn cost(&self, action: Action) -> f64 {
+        self.0.cost(action)
+    }
+
+    fn expect(&self, state: usize, parts: &[u32], of: &[f64], scratch: &mut Scratch) -> f64 {
+        if self.0.is_certain() {
+            self.0.expect(state, parts, of, &mut scratch.values)
+        } else {
+            self.0.expect_member_from_least(state, parts, of, scratch)
+        }
     }
 }
