@@ -83,6 +83,9 @@ impl Log {
     fn counted(&self, py: Python<'_>, keep: Vec<String>) -> PyResult<Episodes> {
         let world = &self.world.get().inner;
         let fitting = Fitting::new(world, FitOptions { keep, ..FitOptions::default() }).map_err(Raise::raise)?;
+        if let Some(confounded) = fitting.confounded().first() {
+            return Err(confounded.refusal().raise());
+        }
         let mut all = Episodes::new(fitting.told(), FOLDS).map_err(Raise::raise)?;
         let read = py.detach(|| self.episodes(fitting.world(), |steps| all.add(steps)));
         read.map_err(Raise::raise)?.map_err(Raise::raise)?;

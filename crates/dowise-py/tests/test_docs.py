@@ -49,11 +49,23 @@ def test_every_class_and_function_says_what_it_is():
                 assert getattr(cls, name).__doc__, f"{cls.__name__}.{name}"
 
 
-def test_the_notebook_runs():
+@pytest.mark.parametrize(("name", "kind", "pictures"), [("experiment", "image/svg+xml", 1), ("clinic", "image/png", 3)])
+def test_the_notebooks_run(name, kind, pictures):
     nbformat = pytest.importorskip("nbformat")
     nbclient = pytest.importorskip("nbclient")
-    path = ROOT / "examples" / "experiment.ipynb"
+    if name == "clinic":
+        pytest.importorskip("matplotlib")
+    path = ROOT / "examples" / f"{name}.ipynb"
     notebook = nbformat.read(path, as_version=4)
     nbclient.NotebookClient(notebook, timeout=120, resources={"metadata": {"path": str(path.parent)}}).execute()
-    drawn = [o for c in notebook.cells for o in c.get("outputs", []) if "image/svg+xml" in o.get("data", {})]
-    assert len(drawn) >= 1
+    drawn = [o for c in notebook.cells for o in c.get("outputs", []) if kind in o.get("data", {})]
+    assert len(drawn) >= pictures
+
+
+def test_the_records_of_the_clinic_are_what_their_script_writes(tmp_path):
+    import runpy
+    import shutil
+
+    shutil.copy(ROOT / "examples" / "make_clinic.py", tmp_path)
+    runpy.run_path(str(tmp_path / "make_clinic.py"), run_name="__main__")
+    assert (tmp_path / "clinic.csv").read_bytes() == (ROOT / "examples" / "clinic.csv").read_bytes()

@@ -38,7 +38,7 @@ pub use execute::{Ending, Event, execute};
 pub use figure::{Axis, Dash, Drawing, Figure, Marker, Point, Scale, Series, Shape, Strip, Strips, Style};
 pub use figures::figures;
 pub use file::{StudyFile, Sweep};
-pub use files::{MOST_TEXT, check_writable, create_file, read_text_file, write_file};
+pub use files::{MOST_TEXT, check_writable, create_file, read_text_file, stream_file, write_file};
 pub use identity::world_fingerprint;
 pub use limits::{MOST_COMBINATIONS, MOST_EPISODES, MOST_POINTS, MOST_RUNS, MOST_THREADS};
 pub use memory::{keep_to_memory, memory_allowed};

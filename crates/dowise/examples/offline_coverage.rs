@@ -1,6 +1,6 @@
 //! How often the intervals of offline evaluation hold the true value, and how wide they are: the table of `docs/offline.md`.
 //!
-//! `cargo run --release --example offline_coverage -- [logs] [episodes of each]`
+//! `cargo run --release --example offline_coverage -- [LOGS [EPISODES of each [PRIOR [WORLD]]]]`
 
 #![allow(clippy::print_stdout)] // a study prints its result
 
@@ -10,21 +10,25 @@ use dowise::simulate::Outcome;
 use dowise::{Action, Knowledge, Planner, Simulator, World, worlds};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let mut numbers = std::env::args().skip(1).map(|a| a.parse::<u64>());
-    let logs = numbers.next().unwrap_or(Ok(200))?;
-    let episodes = numbers.next().unwrap_or(Ok(1000))?;
+    let given: Vec<String> = std::env::args().skip(1).collect();
+    let number = |i: usize, default: u64| given.get(i).map_or(Ok(default), |a| a.parse());
+    let (logs, episodes) = (number(0, 200)?, number(1, 1000)?);
+    let prior = given.get(2).map_or(Ok(OfflineOptions::default().prior), |a| a.parse::<f64>())?;
     println!(
         "{logs} logs of {episodes} episodes with interventions drawn from all; share of logs that cover, and mean width"
     );
     println!(
-        "| world | interventions | unknown | posterior 95 % | guaranteed 95 % | doubly robust 95 % | effective | plans below their bound |"
+        "| world | interventions | unknown | posterior 95 % | guaranteed 95 % | doubly robust 95 % | errors | effective | plans below their bound |"
     );
-    println!("|---|---|---|---|---|---|---|---|");
+    println!("|---|---|---|---|---|---|---|---|---|");
     for (name, options) in
         [("paper", &[][..]), ("paper", &[("levels", "100"), ("joint", "false")][..]), ("campaign", &[][..])]
     {
+        if given.get(3).is_some_and(|only| only != name) {
+            continue;
+        }
         for all in [false, true] {
-            row(name, options, all, logs, episodes)?;
+            row(name, options, all, (logs, episodes), prior)?;
         }
     }
     Ok(())
@@ -34,10 +38,11 @@ fn row(
     name: &str,
     with: &[(&str, &str)],
     all: bool,
-    logs: u64,
-    episodes: u64,
+    (logs, episodes): (u64, u64),
+    prior: f64,
 ) -> Result<(), Box<dyn std::error::Error>> {
-    let options = OfflineOptions { samples: 200, played: 1, ..OfflineOptions::default() };
+    let options = OfflineOptions { samples: 200, played: 1, prior, ..OfflineOptions::default() };
+    let mut errors = [0.0; 2];
     let (mut covered, mut widths, mut effective, mut broken) = ([0u64; 3], [0.0; 3], 0.0, 0u64);
     let mut count = 0;
     for seed in 0..logs {
@@ -64,6 +69,8 @@ fn row(
             covered[i] += u64::from(interval.contains(exact));
             widths[i] += interval.width() / logs as f64;
         }
+        errors[0] += (found.model.mean - exact) / logs as f64;
+        errors[1] += (robust.mean - exact) / logs as f64;
         effective += robust.effective / logs as f64;
         let safe = plan_safely(&log, &OfflineOptions { samples: 1, ..options.clone() })?;
         for plan in [&safe.mean, &safe.worst] {
@@ -73,7 +80,8 @@ fn row(
     let cell = |i: usize| format!("{:.3} ({:.3})", covered[i] as f64 / logs as f64, widths[i]);
     let unknown = if all { "all" } else { "transitions" };
     let cells = [cell(0), cell(1), cell(2)].join(" | ");
-    println!("| {name} | {count} | {unknown} | {cells} | {effective:.0} | {broken} of {} |", 2 * logs);
+    let errors = format!("{:+.3}, {:+.3}", errors[0], errors[1]);
+    println!("| {name} | {count} | {unknown} | {cells} | {errors} | {effective:.0} | {broken} of {} |", 2 * logs);
     Ok(())
 }
 

@@ -3,7 +3,7 @@
 use dowise::data::LogStep;
 use dowise::kernel::Kernel;
 use dowise::learn::{Evidence, Knowledge, Observation};
-use dowise::offline::fit::{FitError, FitOptions, FitPart, Fitted, Fitting, read_evidence};
+use dowise::offline::fit::{FitError, FitOptions, FitPart, Fitted, Fitting, not_fitted_in, read_evidence};
 use dowise::simulate::{Outcome, Simulator};
 use dowise::{Action, Arena, Learner, Options, Planner, Preset, World, worlds};
 use rand::RngExt;
@@ -253,7 +253,7 @@ set = "any"
 "#;
 
 #[test]
-fn a_hidden_common_cause_of_a_lever_and_its_effect_is_refused_by_name() {
+fn a_hidden_common_cause_of_a_lever_and_its_effect_is_named_and_the_rest_is_fitted() {
     let world = World::from_toml(CONFOUNDED, "doctors.toml").unwrap();
     // What is seen when the drug is left alone points the wrong way: it looks harmful, and setting it helps.
     let steps = simulate_with(&world, 4000, 1, |_, _, _, _| Action(0));
@@ -266,21 +266,39 @@ fn a_hidden_common_cause_of_a_lever_and_its_effect_is_refused_by_name() {
         kernel_row(&world, 0, action)[1]
     };
     assert!(given(1) < given(0) && does(1) > does(0));
-    let error = Fitting::new(&world, FitOptions::default()).unwrap_err();
-    assert!(
-        matches!(&error, FitError::Confounded { lever, hidden, effects }
-        if lever == "drug" && hidden == &["severity"] && effects == &["better"]),
-        "{error}"
+    let fitting = Fitting::new(&world, FitOptions::default()).unwrap();
+    let [found] = fitting.confounded() else { panic!("{:?}", fitting.confounded()) };
+    assert_eq!(
+        (&found.lever[..], &found.hidden[..], &found.effects[..]),
+        ("drug", &["severity".into()][..], &["better".into()][..])
     );
-    let text = error.to_string();
+    // Whoever rests on every number says why it cannot.
+    let text = found.refusal().to_string();
     assert!(
         text.contains("the hidden \"severity\" moves both the lever, when it is left alone, and \"better\""),
         "{text}"
     );
     assert!(text.contains("set \"drug\" by a draw"), "{text}");
+    // The rest is fitted, what is confounded stays, and the report, the file and the evidence say so.
+    let fitted = fit(&world, &steps, FitOptions::default());
+    let report = fitted.report();
+    assert_eq!(kernel_row(fitted.world(), 0, Action(2)), kernel_row(&world, 0, Action(2)));
+    assert!(report.tables.iter().any(|t| t.what == "P(next sex | sex)") && report.kept.is_empty());
+    assert!(report.tables.iter().all(|t| !t.what.contains("better |")));
+    assert!(report.open[0].what.contains("drug") && report.open[0].experiment.contains("by a draw"));
+    assert!(fitted.text().contains("# Not fitted, see below: severity, better, drug"), "{}", fitted.text());
+    assert_eq!(not_fitted_in(&fitted.evidence_text()).unwrap(), ["severity", "better", "drug"]);
+    read_evidence(fitted.world(), &fitted.evidence_text()).unwrap();
+    // Without numbers in the file all values alike stand in their place, by name.
+    let bare = CONFOUNDED.replace("p = [[[0.3, 0.7], [0.8, 0.2]], [[0.2, 0.8], [0.6, 0.4]]]\n", "");
+    let bare = World::from_toml(&bare, "doctors.toml").unwrap();
+    let fitted = fit(&bare, &steps, FitOptions::default());
+    assert_eq!(fitted.report().confounded[0].without_numbers, ["better"]);
+    assert_eq!(kernel_row(fitted.world(), 0, Action(2)), [0.5, 0.5]);
     // Numbers that are given may be kept; then only the rest is fitted.
     let keep = FitOptions { keep: vec!["mechanisms".into()], ..FitOptions::default() };
     let fitted = fit(&world, &steps, keep);
+    assert!(fitted.report().confounded.is_empty() && not_fitted_in(&fitted.evidence_text()).unwrap().is_empty());
     assert_eq!(kernel_row(fitted.world(), 0, Action(2)), kernel_row(&world, 0, Action(2)));
 }
 

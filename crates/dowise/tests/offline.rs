@@ -141,6 +141,31 @@ fn intervals_cover_at_their_rate() {
     assert!(guaranteed >= 114 && below >= 228, "{guaranteed} {below}");
 }
 
+#[test]
+fn intervals_hold_where_tables_are_thin_and_the_posterior_alone_would_not() {
+    // 36 interventions with rows of their own, seen about ten times each, and the best of them is followed.
+    let rounds = 60;
+    let (mut posterior, mut alone, mut robust, mut moved) = (0, 0, 0, 0.0);
+    for seed in 0..rounds {
+        let spec = worlds::Paper { levels: 6, levers: 2, factors: 2, horizon: 4, seed: seed % 6, ..Default::default() };
+        let world = World::new(spec.spec().unwrap()).unwrap();
+        let told = Knowledge::of(&world).without_mechanisms().without_rewards();
+        let logger = logger(&world, 1.0);
+        let log = logger.log(&told, 90, 2000 + seed);
+        let found = evaluate(&log, &logger.policy_hs, &OfflineOptions { played: 1, ..quick() }).unwrap();
+        let exact = truth(&world, &logger.policy_hs);
+        let (interval, by) = (found.model.posterior, found.model.by_prior);
+        posterior += u64::from(interval.contains(exact));
+        alone += u64::from((interval.low + by.max(0.0)..=interval.high + by.min(0.0)).contains(&exact));
+        robust += u64::from(found.robust.unwrap().interval.contains(exact));
+        moved += by / rounds as f64;
+    }
+    // The prior pulls down what a good policy picks.
+    assert!(moved < 0.0, "{moved}");
+    assert!(posterior >= 51 && robust >= 48, "{posterior} {robust} of {rounds}, the posterior alone {alone}");
+    assert!(alone < posterior, "{alone} {posterior}");
+}
+
 /// The key variable is the lever: what the model expects of a cause is what it expects of the intervention.
 fn copied() -> World {
     World::builder("a lever that is its own key variable", 3)

@@ -126,7 +126,11 @@ pub(crate) fn run(args: Args, output: &Output) -> Result<Status, Failure> {
                     let text = read_text_file(file, MOST_EVIDENCE).map_err(|e| Failure::Io(e.to_string()))?;
                     let evidence = read_evidence(arena.world(), &text)
                         .map_err(|e| Failure::Usage(format!("{}: {e}", file.display())))?;
-                    Learner::with_evidence(evidence, spec.options(episodes, seed)).map_err(cannot_learn)?
+                    let steps = table::count(evidence.steps());
+                    let learner =
+                        Learner::with_evidence(evidence, spec.options(episodes, seed)).map_err(cannot_learn)?;
+                    output.talk(format_args!("began with {steps} steps of {}", file.display()));
+                    learner
                 }
             }
         }

@@ -1,12 +1,13 @@
 //! `dowise simulate`: a log of a simulated world.
 
+use std::io::{BufWriter, ErrorKind, Write};
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 
 use dowise::data::{Chooser, LogWriter, WrittenColumns, simulate_log};
 use dowise::{LearnerSpec, Simulator};
-use dowise_study::{StudyError, WorldChoice, check_writable, write_file};
+use dowise_study::{StudyError, WorldChoice, check_writable, stream_file};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 
@@ -47,9 +48,6 @@ Examples:
   dowise simulate campaign.toml --learner graph-psrl --episodes 500 -o log.csv.gz
   dowise simulate river-swim --policy policy.json --seed 7 -o -";
 
-/// Most bytes of a log, which is written whole or not at all: 4 GiB in memory.
-const MOST_BYTES: usize = 4 << 30;
-
 pub(crate) fn run(args: Args, output: &Output) -> Result<Status, Failure> {
     let fail = |e: StudyError| study::failure(e, output);
     if args.episodes == 0 {
@@ -85,54 +83,90 @@ pub(crate) fn run(args: Args, output: &Output) -> Result<Status, Failure> {
     };
     let with =
         WrittenColumns { propensity: args.learner.is_none(), policy: true, end: true, ..WrittenColumns::default() };
-    let cannot = |e: std::io::Error| Failure::Io(format!("cannot write {}: {e}", args.output.display()));
-    let mut writer = LogWriter::new(&world, Vec::new(), with).map_err(cannot)?;
-    let (stop, progress) = (interrupt::flag(), Progress::new(output, args.episodes, "episodes"));
-    let (mut steps, mut unknown, mut failed) = (0u64, 0u64, None);
-    simulate_log(&simulator, chooser, args.episodes, args.seed, |episode| {
-        let number = episode[0].episode + 1;
-        steps += episode.len() as u64;
-        unknown += episode.iter().filter(|s| s.propensity.is_none()).count() as u64;
-        if let Err(error) = writer.episode(&number.to_string(), episode, &[&name]) {
-            failed = Some(cannot(error));
-        } else if stop.load(Ordering::Relaxed) {
-            failed = Some(Failure::Interrupted("interrupted; nothing was written".into()));
-        } else if writer.written() > MOST_BYTES as u64 {
-            let message = format!("a log of more than {MOST_BYTES} bytes is not written; ask for fewer episodes");
-            failed = Some(Failure::Usage(message));
-        }
-        if number % 64 == 0 {
-            progress.set(number, String::new);
-        }
-        if failed.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-    });
-    progress.finish();
-    if let Some(failure) = failed {
-        return Err(failure);
-    }
-    let text = writer.finish().map_err(cannot)?;
-    if to_stdout {
-        output.data(String::from_utf8_lossy(&text))?;
-        return Ok(Status::Fine);
-    }
-    let bytes = if args.output.extension().is_some_and(|e| e == "gz") {
-        let mut packed = GzEncoder::new(Vec::new(), Compression::default());
-        std::io::Write::write_all(&mut packed, &text).and_then(|()| packed.finish()).map_err(cannot)?
+    let place = args.output.display();
+    let play = Play { args: &args, simulator: &simulator, name: &name, with };
+    let played = if to_stdout {
+        let mut out = BufWriter::with_capacity(1 << 16, std::io::stdout().lock());
+        play.write(&mut out, chooser, output)?;
+        return match out.flush() {
+            Ok(()) => Ok(Status::Fine),
+            Err(error) => Err(play.cannot(error)),
+        };
+    } else if args.output.extension().is_some_and(|e| e == "gz") {
+        stream_file(&args.output, fail, |out| {
+            let mut packed = GzEncoder::new(out, Compression::default());
+            let played = play.write(&mut packed, chooser, output)?;
+            packed.finish().map_err(|e| play.cannot(e))?;
+            Ok(played)
+        })?
     } else {
-        text
+        stream_file(&args.output, fail, |out| play.write(out, chooser, output))?
     };
-    write_file(&args.output, &bytes).map_err(fail)?;
     output.talk(format_args!(
-        "wrote {}: {} episodes, {} steps, interventions by \"{name}\"",
-        args.output.display(),
+        "wrote {place}: {} episodes, {} steps, interventions by \"{name}\"",
         table::count(args.episodes),
-        table::count(steps)
+        table::count(played.steps)
     ));
-    if args.learner.is_none() && unknown > 0 {
+    if args.learner.is_none() && played.unknown > 0 {
         output.talk(format_args!(
             "of {} steps the propensity is not known: too much is forbidden there",
-            table::count(unknown)
+            table::count(played.unknown)
         ));
     }
     Ok(Status::Fine)
+}
+
+/// Episodes that are played and written one by one.
+struct Play<'a> {
+    args: &'a Args,
+    simulator: &'a Simulator,
+    name: &'a str,
+    with: WrittenColumns,
+}
+
+/// What was written.
+struct Played {
+    steps: u64,
+    /// Steps whose propensity is not known.
+    unknown: u64,
+}
+
+impl Play<'_> {
+    fn write(&self, out: &mut dyn Write, chooser: Chooser<'_>, output: &Output) -> Result<Played, Failure> {
+        let Play { args, simulator, name, with } = *self;
+        let mut writer = LogWriter::new(simulator.world(), out, with).map_err(|e| self.cannot(e))?;
+        let (stop, progress) = (interrupt::flag(), Progress::new(output, args.episodes, "episodes"));
+        let mut played = Played { steps: 0, unknown: 0 };
+        let mut failed = None;
+        simulate_log(simulator, chooser, args.episodes, args.seed, |episode| {
+            let number = episode[0].episode + 1;
+            played.steps += episode.len() as u64;
+            played.unknown += episode.iter().filter(|s| s.propensity.is_none()).count() as u64;
+            if let Err(error) = writer.episode(&number.to_string(), episode, &[name]) {
+                failed = Some(self.cannot(error));
+            } else if stop.load(Ordering::Relaxed) {
+                failed = Some(Failure::Interrupted(format!(
+                    "interrupted; {}",
+                    if args.output.as_os_str() == "-" { "the log is not complete" } else { "nothing was written" }
+                )));
+            }
+            if number % 64 == 0 {
+                progress.set(number, String::new);
+            }
+            if failed.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        });
+        progress.finish();
+        match failed {
+            Some(failure) => Err(failure),
+            None => writer.finish().map(|_| played).map_err(|e| self.cannot(e)),
+        }
+    }
+
+    fn cannot(&self, error: std::io::Error) -> Failure {
+        match error.kind() {
+            // The reader of standard output, such as `head`, has closed it.
+            ErrorKind::BrokenPipe if self.args.output.as_os_str() == "-" => Failure::ClosedPipe,
+            _ => Failure::Io(format!("cannot write {}: {error}", self.args.output.display())),
+        }
+    }
 }

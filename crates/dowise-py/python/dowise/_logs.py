@@ -233,6 +233,16 @@ class Evaluation:
         """Share of the policy's episodes that pass through what the log never saw: there the prior decides."""
         return float(self.report["support"]["share"])
 
+    @property
+    def thin(self) -> float:
+        """Share of the policy's steps that rest on rows seen fewer than 20 times: the posterior may be too narrow."""
+        return float(self.report["support"]["thin"])
+
+    @property
+    def by_prior(self) -> float:
+        """By how much the prior moves `value`; the posterior's interval has room for both."""
+        return float(self.report["model"]["by_prior"])
+
     def __repr__(self) -> str:
         low, high = self.posterior
         return f"<Evaluation: {self.value:.4f}, 95 % of the posterior between {low:.4f} and {high:.4f}>"

@@ -23,6 +23,27 @@ pub fn write_file(path: &Path, bytes: &[u8]) -> Result<(), StudyError> {
     Ok(())
 }
 
+/// The same with bytes that are made while they are written, so that a file need not fit into memory; if `write` fails, nothing is
+/// left behind.
+pub fn stream_file<T, E>(
+    path: &Path,
+    failed: impl Fn(StudyError) -> E,
+    write: impl FnOnce(&mut dyn Write) -> Result<T, E>,
+) -> Result<T, E> {
+    let target = target(path).map_err(&failed)?;
+    let directory = directory_of(&target.path);
+    make_directory(&directory).map_err(&failed)?;
+    let cannot = |source| failed(StudyError::Write { path: path.to_owned(), source });
+    let mut file = temporary(&target.path, &directory).map_err(cannot)?;
+    let mut out = io::BufWriter::with_capacity(1 << 16, file.as_file_mut());
+    let made = write(&mut out)?;
+    out.flush().map_err(cannot)?;
+    drop(out);
+    file.as_file().sync_all().and_then(|()| put_in_place(file, &target)).map_err(cannot)?;
+    stale::sweep(&directory, &prefix(&target.path));
+    Ok(made)
+}
+
 /// The same in a directory that is there and that others sweep: looking through thousands of files for each would take long.
 pub(crate) fn write_one_of_many(path: &Path, bytes: &[u8]) -> Result<(), StudyError> {
     put(path, &target(path)?, bytes)
@@ -61,7 +82,12 @@ fn put(path: &Path, target: &Target, bytes: &[u8]) -> Result<(), StudyError> {
 
 fn replace(target: &Target, bytes: &[u8]) -> io::Result<()> {
     let directory = directory_of(&target.path);
-    let file = filled(&target.path, &directory, bytes)?;
+    put_in_place(filled(&target.path, &directory, bytes)?, target)
+}
+
+/// Gives a temporary file its name.
+fn put_in_place(file: NamedTempFile, target: &Target) -> io::Result<()> {
+    let directory = directory_of(&target.path);
     if let Some(there) = &target.there {
         file.as_file().set_permissions(there.permissions())?;
     }

@@ -147,7 +147,9 @@ pub(crate) fn match_columns(
         if let Some(twin) = columns.iter().find(|c| c.role == role) {
             return Err(LogError::Twice { name: (*name).to_owned(), columns: [twin.index + 1, index + 1] });
         }
-        columns.push(Column { index, role, labels: labels_of(world, role, map), numbers: Numbers::new(), missing: 0 });
+        let comma = map.is_some_and(|m| m.decimal_comma);
+        let labels = labels_of(world, role, map).map(|labels| labels.with_comma(comma));
+        columns.push(Column { index, role, labels, numbers: Numbers::new(comma), missing: 0 });
     }
     required(world, &known, &columns, &renamed)?;
     let is_there = |name: &str| columns.iter().any(|c| role_of(&known, name) == Some(c.role));

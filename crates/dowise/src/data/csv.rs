@@ -6,9 +6,9 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use csv::{ByteRecord, ReaderBuilder, Terminator};
 use flate2::read::MultiGzDecoder;
 
+use super::records::Records;
 use super::{LogError, Table};
 
 /// Bytes that are looked at before the first row is read.
@@ -19,13 +19,10 @@ const DELIMITERS: [u8; 4] = [b',', b';', b'\t', b'|'];
 
 /// A table in a CSV file.
 pub struct CsvTable {
-    reader: csv::Reader<Box<dyn Read + Send>>,
-    record: ByteRecord,
+    records: Records<Box<dyn Read + Send>>,
     columns: Vec<String>,
     name: String,
-    /// Line of the present row, and the line behind it.
-    line: u64,
-    behind: u64,
+    packed: bool,
     read: Arc<AtomicU64>,
     size: Option<u64>,
 }
@@ -70,23 +67,13 @@ impl CsvTable {
         }
         let delimiter = delimiter(&sample);
         let whole: Box<dyn Read + Send> = Box::new(LastLine::new(io::Cursor::new(sample).chain(all)));
-        // A row ends with a line feed only: a carriage return before it is taken off below, so that lines are counted right.
-        let mut reader = ReaderBuilder::new()
-            .delimiter(delimiter)
-            .has_headers(false)
-            .flexible(true)
-            .terminator(Terminator::Any(b'\n'))
-            .buffer_capacity(1 << 17)
-            .from_reader(whole);
-        let mut header = ByteRecord::new();
-        let found = reader.read_byte_record(&mut header).map_err(|e| failed(e.into()))?;
-        if !found {
+        let mut records = Records::new(whole, delimiter);
+        if !records.advance().map_err(failed)? {
             return Err(LogError::Empty { name: name.to_owned() });
         }
-        let columns = header.iter().map(|cell| String::from_utf8_lossy(cell).trim().to_owned()).collect();
-        let record = ByteRecord::new();
-        let behind = reader.position().line();
-        Ok(CsvTable { reader, record, columns, name: name.to_owned(), line: 1, behind, read, size: None })
+        let name_of = |i| String::from_utf8_lossy(records.cell(i)).trim().to_owned();
+        let columns = (0..records.n_cells()).map(name_of).collect();
+        Ok(CsvTable { records, columns, name: name.to_owned(), packed, read, size: None })
     }
 
     /// Bytes of the file that have been read, shared with whoever shows progress.
@@ -107,49 +94,32 @@ impl Table for CsvTable {
 
     fn advance(&mut self) -> Result<bool, LogError> {
         loop {
-            match self.reader.read_byte_record(&mut self.record) {
-                Ok(true) => {}
-                Ok(false) => return Ok(false),
+            match self.records.advance() {
+                // A line of blanks is an empty one.
+                Ok(true) if self.n_cells() == 1 && self.cell(0).trim_ascii().is_empty() => {}
+                Ok(found) => return Ok(found),
                 Err(error) => {
-                    let error = io::Error::from(error);
-                    return Err(match error.kind() {
-                        io::ErrorKind::InvalidInput | io::ErrorKind::InvalidData | io::ErrorKind::UnexpectedEof => {
-                            damaged(&self.name, &error)
-                        }
-                        _ => LogError::Io { name: self.name.clone(), error },
+                    // What the system did not report was found while unpacking.
+                    return Err(match self.packed && error.raw_os_error().is_none() {
+                        true => damaged(&self.name, &error),
+                        false => LogError::Io { name: self.name.clone(), error },
                     });
                 }
             }
-            // The reader stands behind the line feed that ends the row, whatever empty lines came before it.
-            let behind = self.reader.position().line();
-            let inside = match behind - self.behind {
-                1 => 0,
-                _ => self.record.as_slice().iter().filter(|&&b| b == b'\n').count() as u64,
-            };
-            self.behind = behind;
-            if self.n_cells() == 1 && self.cell(0).trim_ascii().is_empty() {
-                continue;
-            }
-            self.line = behind - 1 - inside;
-            return Ok(true);
         }
     }
 
     fn n_cells(&self) -> usize {
-        self.record.len()
+        self.records.n_cells()
     }
 
     #[inline]
     fn cell(&self, column: usize) -> &[u8] {
-        let cell = &self.record[column];
-        match cell.split_last() {
-            Some((b'\r', rest)) if column + 1 == self.record.len() => rest,
-            Some(_) | None => cell,
-        }
+        self.records.cell(column)
     }
 
     fn line(&self) -> u64 {
-        self.line
+        self.records.line()
     }
 }
 

@@ -326,18 +326,14 @@ impl fmt::Display for LogFinding {
             Severity::Error => "error",
             Severity::Note => "note",
         };
-        let mut places = String::new();
-        for (i, place) in self.first.iter().enumerate() {
-            let column = place.column.filter(|_| i == 0).map_or(String::new(), |c| format!(" column {c}"));
-            places += &format!("{}{}{column}", if i > 0 { ", " } else { "line " }, place.line);
+        write!(f, "{word}: ")?;
+        if let Some(place) = self.first.first() {
+            let lines: Vec<String> = self.first.iter().map(|place| place.line.to_string()).collect();
+            let more = if self.count > lines.len() as u64 { ", …" } else { "" };
+            let column = place.column.map_or(String::new(), |c| format!(" column {c}"));
+            write!(f, "line {}{more}{column}: ", lines.join(", "))?;
         }
-        let colon = if places.is_empty() { "" } else { ": " };
-        write!(
-            f,
-            "{word}: {places}{}{colon}{}",
-            if self.count > self.first.len() as u64 && !places.is_empty() { ", …" } else { "" },
-            self.message
-        )?;
+        write!(f, "{}", self.message)?;
         if self.kind.is_about_columns() {
             return Ok(());
         }

@@ -26,6 +26,8 @@ pub(super) struct Labels {
     /// Labels that are numbers, for other spellings of the same number.
     numbers: Vec<(f64, u32)>,
     spellings: Vec<(Box<[u8]>, u32)>,
+    /// Whether numbers have a comma where others have a point.
+    comma: bool,
     /// Numbers are cut here: a number in the i-th interval has the i-th value.
     bins: Option<(Vec<f64>, Vec<u32>)>,
 }
@@ -49,7 +51,7 @@ impl Labels {
                 all.push((value.as_bytes().into(), Some(i as u32)));
             }
         }
-        let number = |(label, value): &(Box<[u8]>, Option<u32>)| Some((number(label)?, (*value)?));
+        let number = |(label, value): &(Box<[u8]>, Option<u32>)| Some((number(label, false)?, (*value)?));
         let mut numbers: Vec<(f64, u32)> = all.iter().filter_map(number).collect();
         // Two values that are the same number are told apart by their spelling only.
         let repeated = |x: f64, all: &[(f64, u32)]| all.iter().filter(|(y, _)| *y == x).count() > 1;
@@ -61,7 +63,22 @@ impl Labels {
         });
         let (few, many) =
             if all.len() <= FEW { (all, HashMap::new()) } else { (Vec::new(), all.into_iter().collect()) };
-        Labels { few, many, numbers, spellings: Vec::new(), bins }
+        Labels { few, many, numbers, spellings: Vec::new(), comma: false, bins }
+    }
+
+    /// The same with a decimal comma in numbers, or without.
+    pub(super) fn with_comma(self, comma: bool) -> Labels {
+        Labels { comma, ..self }
+    }
+
+    /// Whether numbers are cut into bins.
+    pub(super) fn has_bins(&self) -> bool {
+        self.bins.is_some()
+    }
+
+    /// The texts that are understood, for suggestions.
+    pub(super) fn texts(&self) -> impl Iterator<Item = &str> {
+        self.few.iter().map(|(label, _)| label).filter_map(|label| std::str::from_utf8(label).ok())
     }
 
     /// What a cell that is not empty says.
@@ -88,7 +105,7 @@ impl Labels {
         if trimmed.len() < cell.len() {
             return if trimmed.is_empty() { Said::Missing } else { self.read(trimmed) };
         }
-        let Some(x) = number(cell) else { return Said::Unknown };
+        let Some(x) = number(cell, self.comma) else { return Said::Unknown };
         if let Some((edges, targets)) = &self.bins {
             return Said::Value(targets[edges.partition_point(|edge| *edge <= x)]);
         }
@@ -100,9 +117,14 @@ impl Labels {
     }
 }
 
-/// A finite number.
-pub(super) fn number(cell: &[u8]) -> Option<f64> {
+/// A finite number, with a decimal point or a decimal comma.
+pub(super) fn number(cell: &[u8], comma: bool) -> Option<f64> {
     let text = std::str::from_utf8(cell).ok()?.trim();
+    if comma {
+        // A point groups digits then, or the announcement is wrong; which of the two would be a guess.
+        let pointed = text.replacen(',', ".", 1);
+        return pointed.parse::<f64>().ok().filter(|x| x.is_finite() && !text.contains('.'));
+    }
     text.parse::<f64>().ok().filter(|x| x.is_finite())
 }
 
@@ -110,6 +132,7 @@ pub(super) fn number(cell: &[u8]) -> Option<f64> {
 #[derive(Clone, Debug)]
 pub(super) struct Numbers {
     known: Vec<(u8, [u8; LONGEST], f64)>,
+    comma: bool,
 }
 
 /// Bytes of a number that is remembered.
@@ -118,8 +141,8 @@ const LONGEST: usize = 23;
 const REMEMBERED: usize = 32;
 
 impl Numbers {
-    pub(super) fn new() -> Numbers {
-        Numbers { known: vec![(0, [0; LONGEST], 0.0); REMEMBERED] }
+    pub(super) fn new(comma: bool) -> Numbers {
+        Numbers { known: vec![(0, [0; LONGEST], 0.0); REMEMBERED], comma }
     }
 
     /// [`number`] of a cell that is not empty.
@@ -127,14 +150,14 @@ impl Numbers {
     pub(super) fn read(&mut self, cell: &[u8]) -> Option<f64> {
         let n = cell.len();
         if n > LONGEST {
-            return number(cell);
+            return number(cell, self.comma);
         }
         let place = usize::from(cell[n - 1]) ^ (usize::from(cell[n / 2]) << 1) ^ n;
         let (length, bytes, value) = &mut self.known[place % REMEMBERED];
         if usize::from(*length) == n && bytes[..n] == *cell {
             return Some(*value);
         }
-        let x = number(cell)?;
+        let x = number(cell, self.comma)?;
         *length = n as u8;
         bytes[..n].copy_from_slice(cell);
         *value = x;
@@ -153,7 +176,7 @@ pub(super) fn whole(cell: &[u8]) -> Option<i64> {
         return Some(n);
     }
     // Beyond 2^53 a number with a point does not say which whole number it is.
-    number(cell).filter(|x| x.trunc() == *x && x.abs() < 9e15).map(|x| x as i64)
+    number(cell, false).filter(|x| x.trunc() == *x && x.abs() < 9e15).map(|x| x as i64)
 }
 
 #[cfg(test)]
@@ -186,16 +209,28 @@ mod tests {
 
     #[test]
     fn numbers_that_are_remembered_are_those_that_are_read() {
-        let mut numbers = Numbers::new();
+        let mut numbers = Numbers::new(false);
         for _ in 0..3 {
             for i in 0..500 {
                 let text = format!("{}", f64::from(i) / 7.0);
-                assert_eq!(numbers.read(text.as_bytes()), number(text.as_bytes()), "{text}");
+                assert_eq!(numbers.read(text.as_bytes()), number(text.as_bytes(), false), "{text}");
             }
         }
         for text in ["x", "1,5", "nan", "inf", "-", "0x1"] {
             assert_eq!(numbers.read(text.as_bytes()), None);
         }
+    }
+
+    #[test]
+    fn a_decimal_comma_is_read_where_it_is_announced_and_a_group_of_digits_never() {
+        let mut numbers = Numbers::new(true);
+        assert_eq!(numbers.read(b"4,8"), Some(4.8));
+        assert_eq!(numbers.read(b"-0,5e1"), Some(-5.0));
+        assert_eq!(numbers.read(b"7"), Some(7.0));
+        for text in ["4.8", "1.234", "1.234,5", "1,234,5", "1,234.5", ","] {
+            assert_eq!(numbers.read(text.as_bytes()), None, "{text}");
+        }
+        assert_eq!(Numbers::new(false).read(b"4,8"), None);
     }
 
     #[test]

@@ -4,6 +4,8 @@
 ///
 /// ```toml
 /// missing = ["NA", "null"]          # these texts mean missing, in every column
+/// decimal = ","                     # 4,5 is four and a half; without it a point
+/// first_stage = 0                   # stages are counted from 0; without it from 1
 ///
 /// [columns]                         # column of the log = what it is
 /// patient = "episode"
@@ -25,6 +27,10 @@ pub struct LogMap {
     pub(crate) of: Vec<(String, ColumnMap)>,
     /// Texts that mean missing.
     pub(crate) missing: Vec<String>,
+    /// Whether numbers have a comma where others have a point.
+    pub(crate) decimal_comma: bool,
+    /// The number of the log's first stage, less 1.
+    pub(crate) before_first_stage: i64,
 }
 
 /// What is different in the columns of one variable.

@@ -10,6 +10,7 @@ mod findings;
 mod labels;
 mod map;
 mod reader;
+mod records;
 mod row;
 mod simulate;
 mod step;

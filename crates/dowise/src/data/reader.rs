@@ -95,8 +95,7 @@ impl<'w, T: Table> LogReader<'w, T> {
         let names = table.columns();
         let mut findings = Findings::new(names);
         let columns = match_columns(world, names, map, &mut findings)?;
-        let missing = map.map_or(&[][..], |m| &m.missing);
-        let rows = RowReader::new(world, columns, names.len(), missing);
+        let rows = RowReader::new(world, columns, names.len(), map);
         Ok(LogReader { world, table, rows, findings })
     }
 

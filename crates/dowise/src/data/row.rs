@@ -4,8 +4,8 @@ use std::collections::HashMap;
 
 use super::columns::{Column, Role, always_set};
 use super::findings::{FindingKind, Findings};
-use super::labels::{Said, whole};
-use super::{End, Table};
+use super::labels::{Labels, Said, number, whole};
+use super::{End, LogMap, Table};
 use crate::kernel::splitmix64;
 use crate::learn::MISSING;
 use crate::world::{Action, Kind, LeverRule, World, nearest};
@@ -46,6 +46,7 @@ pub(super) struct RowReader<'w> {
     pub(super) columns: Vec<Column>,
     n_columns: usize,
     missing: Vec<Box<[u8]>>,
+    before_first_stage: i64,
     /// For each lever: 0 left alone, 1 set, 2 not said.
     set: Vec<u8>,
     set_by_default: Vec<u8>,
@@ -59,7 +60,8 @@ pub(super) struct RowReader<'w> {
 }
 
 impl<'w> RowReader<'w> {
-    pub(super) fn new(world: &'w World, columns: Vec<Column>, n_columns: usize, missing: &[String]) -> RowReader<'w> {
+    pub(super) fn new(world: &'w World, columns: Vec<Column>, n_columns: usize, map: Option<&LogMap>) -> RowReader<'w> {
+        let missing = map.map_or(&[][..], |m| &m.missing);
         let set_by_default: Vec<u8> =
             (0..world.levers().len()).map(|l| if always_set(world, l) { 1 } else { 2 }).collect();
         let place = |role: Role| columns.iter().find(|c| c.role == role).map(|c| c.index);
@@ -67,6 +69,7 @@ impl<'w> RowReader<'w> {
             world,
             n_columns,
             missing: missing.iter().map(|m| m.as_bytes().into()).collect(),
+            before_first_stage: map.map_or(0, |m| m.before_first_stage),
             set: set_by_default.clone(),
             set_by_default,
             digits: vec![0; world.state().len()],
@@ -106,7 +109,8 @@ impl<'w> RowReader<'w> {
         }
         let mut placed = [false; 2];
         let (mut total, mut lacks) = (None, false);
-        let RowReader { columns, missing, set, policy_ids, policies, latest_policy, .. } = self;
+        let RowReader { columns, missing, set, policy_ids, policies, latest_policy, before_first_stage, .. } = self;
+        let first_stage = before_first_stage.saturating_add(1);
         for column in columns {
             let cell = table.cell(column.index);
             let (index, line) = (column.index, row.line);
@@ -130,7 +134,7 @@ impl<'w> RowReader<'w> {
                             continue;
                         }
                         Said::Unknown => {
-                            unknown(world, column.role, index, line, cell, findings);
+                            unknown(world, column.role, (index, line), cell, labels, findings);
                             row.bad = true;
                             // It is wrong, which is said already, and not missing besides.
                             if let Role::Value(ix) = column.role {
@@ -161,20 +165,34 @@ impl<'w> RowReader<'w> {
                     placed[0] = true;
                 }
                 Role::Stage => match whole(cell) {
-                    Some(stage) if stage >= 1 && stage as u64 <= world.horizon() as u64 => {
-                        row.stage = stage as usize - 1;
+                    Some(stage) if (0..world.horizon() as i64).contains(&stage.saturating_sub(first_stage)) => {
+                        row.stage = (stage - first_stage) as usize;
                         placed[1] = true;
                     }
-                    Some(_) => wrong(findings, FindingKind::Stage, &|text| {
-                        format!("there is no stage {text}: an episode has stages 1 to {}", world.horizon())
-                    }),
-                    None => wrong(findings, FindingKind::NotANumber, &|text| {
-                        format!("\"{text}\" is no stage: a whole number from 1 to {}", world.horizon())
-                    }),
+                    found => {
+                        let last = first_stage.saturating_add(world.horizon() as i64 - 1);
+                        match found {
+                            Some(stage) => wrong(findings, FindingKind::Stage, &|text| {
+                                let from = match (stage, first_stage) {
+                                    (0, 1) => "; if the log counts from 0, say `first_stage = 0` in a map",
+                                    _ => "",
+                                };
+                                format!("there is no stage {text}: an episode has stages {first_stage} to {last}{from}")
+                            }),
+                            None => wrong(findings, FindingKind::NotANumber, &|text| {
+                                format!("\"{text}\" is no stage: a whole number from {first_stage} to {last}")
+                            }),
+                        }
+                    }
                 },
                 Role::Term(_) | Role::Reward | Role::Propensity => {
                     let Some(x) = column.numbers.read(cell) else {
-                        wrong(findings, FindingKind::NotANumber, &not_a_number);
+                        match std::str::from_utf8(cell).ok().filter(|text| has_decimal_comma(text)) {
+                            Some(text) => decimal_comma(text, (index, line), findings),
+                            None => {
+                                wrong(findings, FindingKind::NotANumber, &|text| format!("\"{text}\" is not a number"))
+                            }
+                        }
                         row.bad = true;
                         continue;
                     };
@@ -420,17 +438,33 @@ fn is_blank(column: &Column, cell: &[u8]) -> bool {
     column.labels.clone().is_some_and(|mut labels| labels.read(cell) == Said::Missing)
 }
 
-fn not_a_number(text: &str) -> String {
-    let comma = text.contains(',') && text.replace(',', ".").trim().parse::<f64>().is_ok();
-    let help = if comma { "; write a point instead of the comma" } else { "" };
-    format!("\"{text}\" is not a number{help}")
+/// Whether a text would be a number with a point instead of its comma.
+fn has_decimal_comma(text: &str) -> bool {
+    text.contains(',') && number(text.as_bytes(), true).is_some()
 }
 
-fn unknown(world: &World, role: Role, index: usize, line: u64, cell: &[u8], findings: &mut Findings) {
+/// One group for all such numbers of a column: they have one cause.
+fn decimal_comma(text: &str, (index, line): (usize, u64), findings: &mut Findings) {
+    findings.add(FindingKind::NotANumber, Some(index), line, || {
+        format!("\"{text}\" is not a number; if it has a decimal comma, say `decimal = \",\"` in a map")
+    });
+}
+
+fn unknown(
+    world: &World,
+    role: Role,
+    (index, line): (usize, u64),
+    cell: &[u8],
+    labels: &Labels,
+    findings: &mut Findings,
+) {
     let Ok(text) = std::str::from_utf8(cell) else {
         let say = || "a cell is not written in UTF-8; save the file again with that encoding".to_owned();
         return findings.add(FindingKind::Encoding, Some(index), line, say);
     };
+    if labels.has_bins() && has_decimal_comma(text) {
+        return decimal_comma(text, (index, line), findings);
+    }
     let variable = match role {
         Role::Value(ix) => Some(&world.variables()[ix]),
         Role::Next(i) => Some(world.variable(world.state()[i])),
@@ -455,7 +489,7 @@ fn unknown(world: &World, role: Role, index: usize, line: u64, cell: &[u8], find
             };
             return (format!("\"{text}\" is not understood: it must be {must}"), None);
         };
-        let near = nearest(&text, variable.values.iter().map(String::as_str)).map(str::to_owned);
+        let near = nearest(&text, variable.values.iter().map(String::as_str).chain(labels.texts())).map(str::to_owned);
         let help = match &near {
             Some(near) => format!("; did you mean \"{near}\"?"),
             None => {

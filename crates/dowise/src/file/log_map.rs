@@ -26,10 +26,21 @@ impl LogMap {
 
 impl Reader<'_> {
     fn log_map(&mut self, top: &DeTable<'_>, world: &World) -> LogMap {
-        self.known_keys(top, "a map", &["missing", "columns", "values", "bins"]);
+        self.known_keys(top, "a map", &["missing", "decimal", "first_stage", "columns", "values", "bins"]);
         let mut map = LogMap::default();
         let missing = top.get("missing").and_then(|node| self.names(node, "`missing`"));
         map.missing = missing.unwrap_or_default().into_iter().map(|m| m.value).collect();
+        if let Some(node) = top.get("decimal")
+            && let Some(text) = self.text(node, "`decimal`")
+        {
+            map.decimal_comma = text == ",";
+            if text != "," && text != "." {
+                self.wrong(node, "`decimal`", "\",\" or \".\"");
+            }
+        }
+        if let Some(first) = top.get("first_stage").and_then(|node| self.whole(node, "`first_stage`")) {
+            map.before_first_stage = first.saturating_sub(1);
+        }
         self.log_columns(top, world, &mut map);
         if let Some(table) = top.get("values").and_then(|node| self.table(node, "`values`")) {
             for (key, node) in entries(table) {

@@ -207,6 +207,11 @@ impl Episodes {
         &self.steps[episode.first..episode.first + episode.n]
     }
 
+    /// Whether an episode with a return ended before the horizon.
+    pub(crate) fn ends_early(&self) -> bool {
+        self.episodes.iter().any(|e| e.n < self.view.layout.horizon && self.gain(e).is_some())
+    }
+
     /// What an episode brought, costs taken off; `None` if it does not begin at the first stage or not every payment is known.
     pub(crate) fn gain(&self, episode: &Episode) -> Option<f64> {
         let steps = self.steps_of(episode);

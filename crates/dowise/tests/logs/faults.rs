@@ -239,7 +239,7 @@ fn findings_are_grouped_and_fit_on_a_screen() {
     assert_eq!(report.findings.of(FindingKind::UnknownLabel).map(|f| f.count).sum::<u64>(), 48);
     let text = report.findings.to_string();
     assert!(text.lines().count() <= 21, "{text}");
-    assert!(text.contains("line 2 column 5, 3, 4, …: \"helthy\" is no value of \"kidney\""), "{text}");
+    assert!(text.contains("line 2, 3, 4, … column 5: \"helthy\" is no value of \"kidney\""), "{text}");
 }
 
 fn refused(text: impl Into<Vec<u8>>) -> String {

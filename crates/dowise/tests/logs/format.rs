@@ -57,6 +57,39 @@ fn a_map_renames_columns_and_values_cuts_numbers_and_says_what_is_missing() {
 }
 
 #[test]
+fn a_map_says_that_numbers_have_commas_and_stages_begin_at_0() {
+    let world = walk();
+    let bins = "[bins.walk]\nedges = [1.5, 3.5]\n";
+    let log = "episode;stage;mood;shoes;walk;next.mood\na;0;low;door;1,4;\na;1;high;door;3,5;\na;2;low;door;2;low\n";
+    let map = |text: &str| LogMap::from_toml(text, "map.toml", &world).unwrap();
+    let read = |text: &str| read_with(&world, log, Some(&map(text))).unwrap();
+    let (steps, report) = read(&format!("decimal = \",\"\nfirst_stage = 0\n{bins}"));
+    assert!(!report.findings.has_errors(), "{}", report.findings);
+    let key = world.keys()[0];
+    let walked: Vec<Option<u32>> = steps.iter().map(|s| s.observation.value(key)).collect();
+    assert_eq!(walked, [Some(0), Some(2), Some(1)]);
+    assert_eq!(steps.iter().map(|s| s.observation.stage()).collect::<Vec<_>>(), [0, 1, 2]);
+    // Without them, what to say is said, once for each column.
+    let text = read(bins).1.findings.to_string();
+    assert!(
+        text.contains("line 2, 3 column 5: \"1,4\" is not a number; if it has a decimal comma, say `decimal"),
+        "{text}"
+    );
+    assert!(text.contains("there is no stage 0: an episode has stages 1 to 3; if the log counts from 0"), "{text}");
+    let error = LogMap::from_toml("decimal = \";\"\nfirst_stage = 0.5", "map.toml", &world).unwrap_err().to_string();
+    assert_eq!(error.lines().count(), 2, "{error}");
+}
+
+#[test]
+fn a_text_that_a_map_almost_has_is_suggested() {
+    let world = walk();
+    let map = LogMap::from_toml("[values.mood]\n\"not good\" = \"low\"\n", "map.toml", &world).unwrap();
+    let log = "episode,stage,mood,shoes\na,1,not god,door\n";
+    let text = read_with(&world, log, Some(&map)).unwrap().1.findings.to_string();
+    assert!(text.contains("did you mean \"not good\"?"), "{text}");
+}
+
+#[test]
 fn mistakes_in_a_map_are_named_all_at_once() {
     let map = r#"
         colums = 3

@@ -36,7 +36,10 @@ pub(super) fn episodes(
         (left_out.late, "episodes do not begin at stage 1: their steps count, their value does not"),
         (left_out.incomplete, "episodes have no return: not every payment up to their end is known"),
         (left_out.without_action, "steps do not say what was done and are not counted"),
-        (left_out.without_cause, "steps lack a variable that acts on the next state or the reward"),
+        (
+            left_out.without_cause,
+            "steps lack a variable that acts on the next state or the reward, and count only where it is not needed",
+        ),
     ] {
         if n > 0 {
             output.talk(format_args!("{} {what}", count(n)));

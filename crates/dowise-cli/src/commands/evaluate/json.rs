@@ -28,6 +28,8 @@ pub(super) struct Evaluated {
 pub(crate) struct Value {
     mean: f64,
     posterior: [f64; 2],
+    /// By how much the prior moves the mean.
+    by_prior: f64,
 }
 
 #[derive(Serialize)]
@@ -60,6 +62,8 @@ struct Returns {
 #[derive(Serialize)]
 struct Unsupported {
     share: f64,
+    /// Share of steps that rest on rows seen fewer than 20 times.
+    thin: f64,
     rows: Vec<Row>,
 }
 
@@ -74,7 +78,7 @@ pub(crate) fn ends(interval: Interval) -> [f64; 2] {
 }
 
 pub(crate) fn value(value: OfflineValue) -> Value {
-    Value { mean: value.mean, posterior: ends(value.posterior) }
+    Value { mean: value.mean, posterior: ends(value.posterior), by_prior: value.by_prior }
 }
 
 pub(crate) fn logged(logged: &Logged) -> LoggedValue {
@@ -122,6 +126,7 @@ pub(super) fn evaluated(
         logged: logged(&found.logged),
         unsupported: Unsupported {
             share: found.support.share,
+            thin: found.support.thin,
             rows: found.support.rows.iter().map(|r| Row { what: r.to_string(), share: r.share }).collect(),
         },
     }

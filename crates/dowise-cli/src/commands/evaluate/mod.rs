@@ -22,7 +22,7 @@ use crate::{policy_file, render, worldfile};
 /// check that trusts the model less; beside it what those who were logged are worth. Refuses where the policy needs to
 /// know what the log never saw.
 #[derive(clap::Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = EXAMPLES, allow_negative_numbers = true)]
 pub(crate) struct Args {
     /// The world file: its graph, forms and ranges count; its numbers only where they are kept.
     world: PathBuf,
@@ -120,6 +120,10 @@ impl Reading {
     pub(crate) fn episodes(&self, world: &World, log: &Path, output: &Output) -> Result<(World, Episodes), Failure> {
         let options = FitOptions { keep: self.keep.clone(), ..FitOptions::default() };
         let fitting = Fitting::new(world, options).map_err(|e| Failure::Usage(e.to_string()))?;
+        // Values by numbers that no step of the log speaks of would be no evidence.
+        if let Some(confounded) = fitting.confounded().first() {
+            return Err(Failure::Usage(confounded.refusal().to_string()));
+        }
         let (world, told) = (fitting.world().clone(), fitting.told().clone());
         let episodes = episodes::episodes(log, self.log.map.as_deref(), self.skip_bad, (&world, &told), output)?;
         Ok((world, episodes))

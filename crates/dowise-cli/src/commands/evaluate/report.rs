@@ -1,7 +1,7 @@
 //! What `dowise evaluate` prints for people.
 
 use dowise::World;
-use dowise::offline::{Episodes, Evaluation, Interval, Logged, OfflineOptions, Support};
+use dowise::offline::{Episodes, Evaluation, Interval, Logged, OfflineOptions, OfflineValue, Support};
 
 use crate::output::Output;
 use crate::table::{self, Align, count};
@@ -49,7 +49,7 @@ pub(super) fn report(
             )
         } else {
             let (by, word) = if more >= 0.0 { (more, "more") } else { (-more, "less") };
-            format!("The model expects {} {word} than what was logged; for sure neither is better.", digits(by))
+            format!("The model expects {} {word} than what was logged; neither is surely better ({sure}).", digits(by))
         });
         if !overlap(found.logged.model.posterior, returns.normal) {
             notes.push(
@@ -80,7 +80,8 @@ pub(super) fn report(
         }
         if robust.effective < FEW {
             notes.push(
-                "With so few effective episodes the doubly robust interval is too narrow to be relied on.".into(),
+                "With fewer than 30 effective episodes the doubly robust interval is too narrow to be relied on."
+                    .into(),
             );
         } else if !overlap(robust.interval, found.model.posterior) {
             notes.push("The doubly robust value and the model contradict each other: the graph may be wrong.".into());
@@ -93,6 +94,7 @@ pub(super) fn report(
         ));
     }
     notes.extend(thin(&found.support));
+    notes.extend(by_prior(&found.model));
     if found.for_starts > 0.0 {
         let part = digits(found.for_starts);
         notes.push(format!(
@@ -112,6 +114,17 @@ pub(crate) fn thin(support: &Support) -> Option<String> {
         format!(
             "{share} of the policy's steps rest on rows that were seen fewer than 20 times: there the posterior is to a good part \
              the prior's, and its interval may be too narrow; the guaranteed bounds are not."
+        )
+    })
+}
+
+/// Says so where the prior has a part in a value that one would see.
+pub(crate) fn by_prior(value: &OfflineValue) -> Option<String> {
+    (value.by_prior.abs() > 0.05 * value.posterior.width()).then(|| {
+        format!(
+            "The prior moves the model's value by {}; frequencies alone say {}. The posterior's interval has room for both.",
+            digits(value.by_prior),
+            digits(value.mean - value.by_prior)
         )
     })
 }

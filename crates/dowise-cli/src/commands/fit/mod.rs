@@ -18,7 +18,7 @@ use crate::{log, render, study, worldfile};
 /// evidence, so that `dowise learn FITTED --evidence FILE` goes on from there. Prints how well each part is known, what the
 /// best plan relies on that is little known, and what the log cannot say.
 #[derive(clap::Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = EXAMPLES, allow_negative_numbers = true)]
 pub(crate) struct Args {
     /// The world file: its graph, forms and ranges count; its numbers only where they are kept.
     world: PathBuf,

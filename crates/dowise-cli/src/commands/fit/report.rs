@@ -23,6 +23,16 @@ pub(super) fn text(fitted: &Fitted, output: &Output) -> String {
         let them = if s.hidden.len() == 1 { "it" } else { "them" };
         out += &format!("summed out: {}; {} learned without {them}\n", s.hidden.join(", "), s.keys.join(", "));
     }
+    for c in &report.confounded {
+        let line = format!(
+            "NOT FITTED: {}. The hidden {} moves the lever {} and {}: see what the log cannot say",
+            c.not_fitted.join(", "),
+            c.hidden.join(", "),
+            c.lever,
+            c.effects.join(", ")
+        );
+        out += &format!("{}\n", wrapped(&line));
+    }
     if !report.kept.is_empty() {
         out += &format!("kept: {}\n", report.kept.join(", "));
     }
@@ -123,10 +133,11 @@ fn parts(report: &FitReport, reliance: Option<&[Vec<f64>]>) -> String {
         Some(_) => "sorted by how much the best plan relies on what is not known",
         None => "sorted by how much is not known",
     };
-    table(&header, &rows, &align)
-        + &format!(
-            "width: of the {percent} % credible interval, as a share of the range, and visits: medians; {order_words}\n"
-        )
+    let note = format!(
+        "visits, width: of the row in the middle; width: of the {percent} % credible interval, as a share of what it could be; \
+         {order_words}"
+    );
+    table(&header, &rows, &align) + &format!("{}\n", wrapped(&note))
 }
 
 fn relied_on(report: &FitReport, reliance: &[Vec<f64>]) -> String {
@@ -152,7 +163,8 @@ fn relied_on(report: &FitReport, reliance: &[Vec<f64>]) -> String {
     };
     let rows: Vec<Vec<String>> = all.iter().take(RELIED_ON).map(line).collect();
     let align = [Align::Left, Align::Left, Align::Left, Align::Right, Align::Right];
-    table(&["", "row", "mean and interval", "visits", "uses an episode"], &rows, &align)
+    table(&["", "row", "mean and interval", "visits", "uses"], &rows, &align)
+        + "uses: how often an episode of that plan rests on the row\n"
 }
 
 fn two(x: f64) -> f64 {

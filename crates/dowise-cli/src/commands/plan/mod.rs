@@ -18,7 +18,7 @@ use crate::{policy_file, render};
 /// Needs a world in which every mechanism and reward is known. Of equally good interventions the first counts: levers
 /// left alone before levers set, values in the order of the file.
 #[derive(clap::Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = EXAMPLES, allow_negative_numbers = true)]
 pub(crate) struct Args {
     /// The world file, `-` for standard input.
     file: PathBuf,

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use dowise::World;
-use dowise::offline::fit::read_evidence;
+use dowise::offline::fit::{FitError, not_fitted_in, read_evidence};
 use dowise::offline::{Candidate, OfflineOptions, Recommendation, SafePlan, plan_from_evidence, plan_safely};
 use dowise_study::{MOST_TEXT, read_text_file};
 use serde::Serialize;
@@ -36,8 +36,16 @@ pub(super) fn run(args: &Args, world: &World, output: &Output) -> Result<Status,
                 let help = "`dowise fit` writes it beside its world; or plan from a log with --from LOG";
                 Failure::Io(format!("a safe plan needs what was seen: {e}; {help}"))
             })?;
-            let evidence =
-                read_evidence(world, &text).map_err(|e| Failure::Usage(format!("{}: {e}", file.display())))?;
+            let wrong = |e: FitError| Failure::Usage(format!("{}: {e}", file.display()));
+            let not_fitted = not_fitted_in(&text).map_err(wrong)?;
+            if !not_fitted.is_empty() {
+                return Err(Failure::Usage(format!(
+                    "nothing can be guaranteed: a hidden variable moves a lever and its effect, so that {} could not be fitted; \
+                     `dowise fit` says what would settle it, and --keep there takes their numbers as known",
+                    not_fitted.join(", ")
+                )));
+            }
+            let evidence = read_evidence(world, &text).map_err(wrong)?;
             (world.clone(), plan_from_evidence(evidence, &options).map_err(evaluate::failure)?, 0)
         }
     };
@@ -46,7 +54,13 @@ pub(super) fn run(args: &Args, world: &World, output: &Output) -> Result<Status,
             if std::ptr::eq(plan.recommended(), &plan.worst) { "worst-member plan" } else { "posterior-mean plan" };
         let actions = &plan.recommended().policy_hs;
         policy_file::write_actions(file, &world, (name, episodes), (1, format!("{:016x}", plan.evidence)), actions)?;
-        output.talk(format_args!("wrote {} ({name})", file.display()));
+        let but = match plan.recommendation {
+            Recommendation::DeployMean | Recommendation::DeployWorst => "",
+            Recommendation::NotYet { .. } => "; not yet surely better than what was logged",
+            Recommendation::NotBetter => "; not better than what was logged",
+            Recommendation::NothingToCompare => "; there is nothing to compare it with",
+        };
+        output.talk(format_args!("wrote {} ({name}{but})", file.display()));
     }
     if args.json {
         output.json(&in_json(&world, &plan, &options))?;
@@ -69,7 +83,9 @@ fn text(world: &World, plan: &SafePlan, options: &OfflineOptions, all: bool, out
         rows.push(report::row(name, Some(candidate.model.mean), candidate.model.posterior, "posterior, 95 %"));
         rows.push(report::row("  guaranteed", None, candidate.guaranteed, &how));
     }
-    let mut text = format!("{}\n\n{}", world.name(), report::values(&rows));
+    let legend = "posterior-mean plan: the best by what the log says on average; worst-member plan: the best if every number is as \
+                  bad as the log allows";
+    let mut text = format!("{}\n\n{}{}\n", world.name(), report::values(&rows), table::wrapped(legend));
     if let Some(logged) = &plan.logged {
         let rows = report::logged_rows(logged, &sure);
         text += &format!("\n{}\n{}", output.heading("Those who were logged"), report::values(&rows));
@@ -81,7 +97,7 @@ fn text(world: &World, plan: &SafePlan, options: &OfflineOptions, all: bool, out
             text += &format!("{line}\n");
         }
     }
-    if let Some(note) = report::thin(support) {
+    for note in report::thin(support).into_iter().chain(report::by_prior(&plan.recommended().model)) {
         text += &format!("{}\n", table::wrapped(&note));
     }
     text + &differences(world, plan, all, output)

@@ -18,7 +18,7 @@ use crate::{log, render, worldfile};
 /// what no arrow and no hidden variable joins is independent. Every promise that the log can break is tested; all tests
 /// together contradict a true graph with at most the probability --level. The numbers of the world play no part.
 #[derive(clap::Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = EXAMPLES, allow_negative_numbers = true)]
 pub(crate) struct Args {
     /// The world file.
     world: PathBuf,
@@ -47,7 +47,7 @@ Examples:
   dowise test clinic.toml records.csv.gz --level 0.01 --all
   dowise test campaign.toml log.csv --json | jq '.tested[0]'
 
-Exit status: 0 not contradicted, 1 contradicted, 2 wrong usage, 3 could not read or write.";
+Exit status: 0 not contradicted, 1 contradicted, 2 wrong usage or nothing could be tested, 3 could not read or write.";
 
 /// What `--json` prints.
 #[derive(Serialize)]
@@ -74,11 +74,22 @@ pub(crate) fn run(args: Args, output: &Output) -> Result<Status, Failure> {
     let found = log::episodes(&args.log, args.map.as_deref(), &world, output, add)?;
     log::refuse_errors(&found, &args.log, args.skip_bad, output)?;
     let report = test.finish(args.level);
+    if report.steps == 0 {
+        let log = args.log.display();
+        return Err(Failure::Usage(format!("{log}: the log has no steps, so nothing was tested")));
+    }
     let contradicted = report.is_contradicted();
     if args.json {
         output.json(&Json { schema: "dowise-test/1", contradicted, verdict: report.verdict(), report: &report })?;
     } else {
         output.data(report::text(&report, args.all, output))?;
+    }
+    if report.tested.is_empty() {
+        let why = match report.untested.is_empty() {
+            true => "this graph promises nothing that a log could break",
+            false => "each claim needs 20 visits of rows in which both of its sides vary",
+        };
+        return Err(Failure::Usage(format!("nothing could be tested: {why}")));
     }
     Ok(if contradicted { Status::No } else { Status::Fine })
 }

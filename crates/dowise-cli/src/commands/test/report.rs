@@ -38,6 +38,13 @@ pub(super) fn text(report: &GraphReport, all: bool, output: &Output) -> String {
         let rows: Vec<Vec<String>> = report.tested[..shown].iter().map(row).collect();
         text += &table::wide_table(&header, &rows, &align);
         text += &more(report.tested.len() - shown);
+        let legend = format!(
+            "a ⊥ b | c: once c is known, b says nothing about a. Adjusted p: at most {} contradicts the graph; p: of this test alone. V: \
+             Cramér's V, from 0 (no association) to 1. Difference: in probability. Rows and visits: values of c in which both sides \
+             vary, and steps there.",
+            report.level
+        );
+        text += &format!("{}\n", table::wrapped(&legend));
     }
     if !report.untested.is_empty() {
         text += &format!("\n{}\n", output.heading("Not tested"));

@@ -51,6 +51,9 @@ use super::view::{MechanismRows, View};
 use crate::kernel::{Kernel, Member};
 use crate::plan::{Lookahead, turn_into_losses};
 
+/// Weight of a prior below which frequencies are meant; options allow no prior below it.
+const LEAST_PRIOR: f64 = 1e-6;
+
 /// A rule by which evidence is read.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Reading {
@@ -222,7 +225,7 @@ impl Belief {
             Reading::Sample { .. } => {
                 RewardReading::Sample(rng.expect("invariant: there is a generator where rewards are sampled"))
             }
-            Reading::Mean { prior: 0.0 } => RewardReading::Mean,
+            Reading::Mean { prior } if prior < LEAST_PRIOR => RewardReading::Mean,
             Reading::Mean { .. } => RewardReading::PosteriorMean,
         };
         read_rewards(evidence, reading, &mut self.frame.reward_sc);

@@ -2,6 +2,7 @@
 
 use super::interval::{Interval, NORMAL_95, mean_may_be_off, moments};
 use crate::kernel::{Kernel, Scratch, Tie};
+use crate::learn::Knowledge;
 use crate::offline::Episodes;
 use crate::plan::Chooser;
 use crate::world::Action;
@@ -183,6 +184,14 @@ fn distribution(mut seen: Vec<(Action, f64)>) -> Option<Vec<(Action, f64)>> {
     (constant && (total - 1.0).abs() <= ALL_SEEN).then_some(seen)
 }
 
+/// The least and the most that an episode can bring, costs taken off, if it has at least `shortest` steps.
+pub(crate) fn possible(told: &Knowledge, shortest: usize) -> [f64; 2] {
+    let ([lo, hi], cost) = (told.reward_range(), told.interventions().cost_range());
+    let (least, most) = (lo - cost[1], hi - cost[0]);
+    let steps = [shortest as f64, told.horizon() as f64];
+    [(steps[0] * least).min(steps[1] * least), (steps[0] * most).max(steps[1] * most)]
+}
+
 /// What the episodes of the log brought.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
 pub struct Return {
@@ -206,16 +215,16 @@ impl Return {
         if n == 0.0 {
             return None;
         }
-        let [lo, hi] = log.view.told.reward_range();
-        let cost = log.view.told.interventions().cost_range();
-        let range = log.view.layout.horizon as f64 * ((hi - cost[0]) - (lo - cost[1]));
+        let shortest = if log.ends_early() { 1 } else { log.view.layout.horizon };
+        let possible = possible(&log.view.told, shortest);
+        let range = possible[1] - possible[0];
         let off = if n > 1.0 { NORMAL_95 * (variance / n).sqrt() } else { range };
         Some(Return {
             episodes: n,
             mean,
             sd: variance.sqrt(),
             normal: Interval::around(mean, off),
-            guaranteed: Interval::around(mean, mean_may_be_off(n, range, variance, delta)),
+            guaranteed: Interval::around(mean, mean_may_be_off(n, range, variance, delta)).clipped(possible),
         })
     }
 }

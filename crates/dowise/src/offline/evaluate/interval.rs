@@ -31,6 +31,16 @@ impl Interval {
         Interval { low: at(0.025), high: at(0.975) }
     }
 
+    /// The same where the middle may as well be elsewhere, by that much: both intervals and what is between them.
+    pub(crate) fn stretched(self, by: f64) -> Interval {
+        Interval { low: self.low.min(self.low + by), high: self.high.max(self.high + by) }
+    }
+
+    /// What of it is possible at all: no number is below the least or above the greatest.
+    pub(crate) fn clipped(self, [least, greatest]: [f64; 2]) -> Interval {
+        Interval { low: self.low.clamp(least, greatest), high: self.high.clamp(least, greatest) }
+    }
+
     /// Whether a number is inside.
     pub fn contains(&self, x: f64) -> bool {
         self.low <= x && x <= self.high

@@ -53,6 +53,9 @@ impl Default for OfflineOptions {
     }
 }
 
+/// Weight of a prior that leaves frequencies as they are, and makes all values alike where nothing was seen.
+const FREQUENCIES: f64 = 1e-9;
+
 /// Shares of δ: of the confidence sets, of where episodes start, and of what the log's episodes brought.
 const OF_SETS: f64 = 0.8;
 const OF_STARTS: f64 = 0.1;
@@ -63,8 +66,13 @@ const OF_RETURNS: f64 = 0.1;
 pub struct OfflineValue {
     /// By the posterior mean of every row.
     pub mean: f64,
-    /// The middle 95 % of the posterior, where episodes start included.
+    /// The middle 95 % of the posterior, where episodes start included: with the prior, without it, and what is between them.
+    ///
+    /// A prior pulls every row towards the middle. Where a policy picks rows that are better than most, these pulls have one direction and
+    /// add up, while the posterior's width averages out; so the interval holds for every weight of the prior from none on.
     pub posterior: Interval,
+    /// By how much the prior moves the mean: what frequencies alone say is the mean less this.
+    pub by_prior: f64,
 }
 
 /// What whoever was logged is worth.
@@ -135,7 +143,7 @@ pub fn evaluate(log: &Episodes, policy_hs: &[Action], options: &OfflineOptions) 
         model: by_model(&model, who, &starts, options)?,
         guaranteed,
         for_starts,
-        robust: robust::robust(log, policy_hs, &behaviour, &starts, (options.prior, of_mechanisms))?,
+        robust: robust::robust(log, policy_hs, &behaviour, &starts, of_mechanisms)?,
         logged: logged(log, &model, &behaviour, &starts, options)?,
         support: support_of(&model, policy_hs, &starts, options),
     })
@@ -223,10 +231,12 @@ pub(crate) fn by_model(
         let mut rng = ChaCha8Rng::seed_from_u64(splitmix64(seed ^ 0x7374_6172));
         samples.push(starts.drawn_mean(&value_hs, &mut rng));
     }
-    Ok(OfflineValue { mean, posterior: Interval::of_samples(&mut samples) })
+    let by_prior = mean - starts.mean(&model.value(Reading::Mean { prior: FREQUENCIES }, who)?);
+    Ok(OfflineValue { mean, posterior: Interval::of_samples(&mut samples).stretched(-by_prior), by_prior })
 }
 
-/// The bounds of a policy by the worst and the best members of all sets, and how much of them is for where episodes start.
+/// The bounds of a policy by the worst and the best members of all sets, and how much of them is for where episodes start. They
+/// are never beyond what rewards and costs allow.
 pub(crate) fn guaranteed(
     model: &Model,
     who: Followed<'_>,
@@ -237,7 +247,9 @@ pub(crate) fn guaranteed(
     let low_s = &model.value(Reading::Worst(Sets::Mixture), who)?[..n];
     let high_s = &model.value(Reading::Best(Sets::Mixture), who)?[..n];
     let off = starts.may_be_off(low_s, high_s, options.delta * OF_STARTS);
-    Ok((Interval { low: starts.mean(low_s) - off, high: starts.mean(high_s) + off }, off))
+    let found = Interval { low: starts.mean(low_s) - off, high: starts.mean(high_s) + off };
+    let told = &model.view().told;
+    Ok((found.clipped(behaviour::possible(told, told.horizon())), off))
 }
 
 fn check(options: &OfflineOptions) -> LearnResult<()> {

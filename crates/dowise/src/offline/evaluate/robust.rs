@@ -1,10 +1,10 @@
 //! Doubly robust over key variables: the model's value, corrected by what episodes brought that it has not seen.
 
-use super::OfflineOptions;
 use super::behaviour::Behaviour;
 use super::interval::{Interval, NORMAL_95, moments};
 use super::model::{Followed, Model};
 use super::start::StartStates;
+use super::{FREQUENCIES, OfflineOptions};
 use crate::data::End;
 use crate::kernel::splitmix64;
 use crate::learn::{LearnResult, Reading};
@@ -47,14 +47,15 @@ struct Standing {
 
 /// V_h = V^_h(s) + ρ (r + V_{h+1} − q^_h(s, z)) backwards over the stages of each episode, ρ = P(z | s, π) / P(z | s, b).
 ///
-/// V^ and q^ are by the posterior mean of the folds that do not hold the episode. Where a ratio cannot be computed, the
+/// V^ and q^ are by the frequencies of the folds that do not hold the episode: nothing here corrects mechanisms that are learned,
+/// and a prior would pull those that a good policy sets off in one direction. Where a ratio cannot be computed, the
 /// model's value stands. `of_mechanisms` is the variance of the value over what the mechanisms may be. `None` if fewer than two episodes begin at the first stage.
 pub(crate) fn robust(
     log: &Episodes,
     policy_hs: &[Action],
     behaviour: &Behaviour,
     starts: &StartStates,
-    (prior, of_mechanisms): (f64, f64),
+    of_mechanisms: f64,
 ) -> LearnResult<Option<Robust>> {
     let layout = &log.view.layout;
     let (horizon, n, n_causes) = (layout.horizon, layout.n_states(), layout.n_causes);
@@ -78,7 +79,7 @@ pub(crate) fn robust(
             continue;
         }
         let model = Model::new(log.evidence_without(Some(fold)), 0.1)?;
-        let mut belief = model.belief(Reading::Mean { prior });
+        let mut belief = model.belief(Reading::Mean { prior: FREQUENCIES });
         let selector = model.draw(&mut belief, 0)?;
         let kernel = Model::kernel(&selector);
         let mut prob = vec![0.0; n_causes];

@@ -125,6 +125,21 @@ fn the_best_plan_by_a_rule_is_worth_what_it_says_when_it_is_followed() {
 }
 
 #[test]
+fn bounds_are_never_beyond_what_rewards_allow() {
+    let world = small_paper();
+    let told = Knowledge::of(&world).without_rewards();
+    let options = OfflineOptions { samples: 5, played: 10, ..OfflineOptions::default() };
+    let found = evaluate(&log(&world, &told, 2, 4), &some_policy(&world), &options).unwrap();
+    let [low, high] = behaviour::possible(&told, world.horizon());
+    assert_eq!((low, high), (0.0, 3.0), "an episode of three steps that pay between 0 and 1");
+    // Two episodes say next to nothing, so that every term for what is not known would go beyond.
+    assert_eq!(found.guaranteed, Interval { low, high });
+    assert_eq!(found.logged.returns.unwrap().guaranteed, Interval { low, high });
+    // Where episodes may end early, one step is the least that they bring.
+    assert_eq!(behaviour::possible(&told, 1), [0.0, 3.0]);
+}
+
+#[test]
 fn whoever_was_logged_is_worth_the_mixture_of_what_they_did() {
     // By the frequencies of causes in each stage and state, against the value by hand of those frequencies.
     let world = small_paper();

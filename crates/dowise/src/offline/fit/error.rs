@@ -59,7 +59,7 @@ pub enum FitError {
     Format(String),
 }
 
-fn words(names: &[String]) -> String {
+pub(super) fn words(names: &[String]) -> String {
     match names {
         [] => "something else".to_owned(),
         [one] => format!("\"{one}\""),

@@ -3,10 +3,11 @@
 use serde::{Deserialize, Serialize};
 
 use super::FitError;
+use super::confounded::Confounded;
 use super::fitting::Fitting;
 use super::identify::open_questions;
 use super::keep::Kept;
-use super::report::{EmReport, FitPart, FitReport};
+use super::report::{EmReport, FitPart, FitReport, OpenQuestion};
 use super::tables::{Filled, Rule, Tallies, fill};
 use crate::learn::{Evidence, Options, SavedEvidence, View};
 use crate::plan::{PlanError, Planner};
@@ -33,6 +34,9 @@ struct EvidenceFile {
     version: u32,
     /// What was not fitted: a learner that goes on is told it.
     kept: Vec<String>,
+    /// Of these, what was not fitted because a hidden variable moves a lever and its effect.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    not_fitted: Vec<String>,
     evidence: SavedEvidence,
 }
 
@@ -43,10 +47,12 @@ impl Fitted {
         rule: Rule,
         em: Option<EmReport>,
     ) -> Result<Fitted, FitError> {
-        let Fitting { kept, world, summed_out, told, evidence, seen, options, .. } = fitting;
+        let Fitting { kept, world, summed_out, confounded, told, evidence, seen, options, .. } = fitting;
         let filled = fill(&world, &told, &evidence, tallies, rule, kept.start);
-        let open = open_questions(&told, &filled.tables, &seen, evidence.steps());
-        let mut names: Vec<String> = kept.names.iter().cloned().collect();
+        let mut open: Vec<OpenQuestion> = confounded.iter().map(Confounded::question).collect();
+        open.extend(open_questions(&told, &filled.tables, &seen, evidence.steps()));
+        let not_fitted = |name: &String| confounded.iter().any(|c| c.not_fitted.contains(name));
+        let mut names: Vec<String> = kept.names.iter().filter(|name| !not_fitted(name)).cloned().collect();
         names.extend(kept.start.then(|| "start".to_owned()));
         let report = FitReport {
             steps: evidence.steps(),
@@ -55,6 +61,7 @@ impl Fitted {
             level: options.level,
             tables: filled.tables.clone(),
             kept: names,
+            confounded,
             summed_out,
             missing: seen.missing(&told),
             open,
@@ -91,6 +98,7 @@ impl Fitted {
             format: FORMAT.to_owned(),
             version: VERSION,
             kept: self.kept.names.iter().cloned().collect(),
+            not_fitted: self.report.confounded.iter().flat_map(|c| c.not_fitted.clone()).collect(),
             evidence: self.evidence.saved(),
         };
         serde_json::to_string(&file).expect("invariant: numbers and words can be written")
@@ -127,8 +135,22 @@ impl Fitted {
     }
 }
 
+/// What a fit could not say because a hidden variable moves a lever and its effect, from the text beside its world: such numbers
+/// come from the world file, and nothing can be guaranteed by them.
+pub fn not_fitted_in(text: &str) -> Result<Vec<String>, FitError> {
+    Ok(read_file(text)?.not_fitted)
+}
+
 /// The evidence that was written beside a fitted world, for learners that go on with what was fitted.
 pub fn read_evidence(world: &World, text: &str) -> Result<Evidence, FitError> {
+    let file = read_file(text)?;
+    let kept = Kept::read(world, &file.kept)?;
+    let (told, options) = (kept.skeleton(world), Options::default());
+    let view = View::new(&told, options.states, options.causes, options.stage_dependent)?;
+    Ok(Evidence::restored(&std::sync::Arc::new(view), &file.evidence)?)
+}
+
+fn read_file(text: &str) -> Result<EvidenceFile, FitError> {
     let file: EvidenceFile = serde_json::from_str(text).map_err(|e| FitError::Format(e.to_string()))?;
     if file.format != FORMAT || file.version != VERSION {
         let found = format!(
@@ -137,10 +159,7 @@ pub fn read_evidence(world: &World, text: &str) -> Result<Evidence, FitError> {
         );
         return Err(FitError::Format(found));
     }
-    let kept = Kept::read(world, &file.kept)?;
-    let (told, options) = (kept.skeleton(world), Options::default());
-    let view = View::new(&told, options.states, options.causes, options.stage_dependent)?;
-    Ok(Evidence::restored(&std::sync::Arc::new(view), &file.evidence)?)
+    Ok(file)
 }
 
 /// The text of the file, and the world that is read from it.
@@ -172,6 +191,9 @@ fn header(report: &FitReport, prior: f64) -> String {
     ];
     if !report.kept.is_empty() {
         lines.push(format!("Kept as the world file gave them: {}", report.kept.join(", ")));
+    }
+    for c in &report.confounded {
+        lines.push(format!("Not fitted, see below: {}", c.not_fitted.join(", ")));
     }
     for s in &report.summed_out {
         let (hidden, keys) = (s.hidden.join(", "), s.keys.join(", "));

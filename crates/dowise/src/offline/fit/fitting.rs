@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use super::FitError;
+use super::confounded::Confounded;
 use super::em::Incomplete;
 use super::fitted::Fitted;
 use super::keep::Kept;
 use super::seen::Seen;
-use super::structure::{SummedOut, structure};
+use super::structure::{Structure, SummedOut, structure};
 use super::tables::{Rule, Tallies};
 use crate::data::LogStep;
 use crate::learn::{Evidence, Knowledge, Options, View};
@@ -41,6 +42,7 @@ pub struct Fitting {
     pub(super) kept: Kept,
     pub(super) world: World,
     pub(super) summed_out: Vec<SummedOut>,
+    pub(super) confounded: Vec<Confounded>,
     pub(super) told: Knowledge,
     pub(super) evidence: Evidence,
     pub(super) seen: Seen,
@@ -51,17 +53,25 @@ impl Fitting {
     /// Nothing seen yet.
     pub fn new(world: &World, options: FitOptions) -> Result<Fitting, FitError> {
         if !(options.prior > 0.0 && options.prior <= 1e6) {
-            return Err(FitError::Option { name: "prior", value: options.prior, expected: "above 0 and up to 1e6" });
+            return Err(FitError::Option {
+                name: "prior",
+                value: options.prior,
+                expected: "a prior is worth a number of visits of each row, above 0 and up to 1000000",
+            });
         }
         if !(options.level > 0.0 && options.level < 1.0) {
-            return Err(FitError::Option { name: "level", value: options.level, expected: "between 0 and 1" });
+            return Err(FitError::Option {
+                name: "level",
+                value: options.level,
+                expected: "a level is a probability above 0 and below 1, such as 0.95",
+            });
         }
-        let kept = Kept::read(world, &options.keep)?;
-        let (world, summed_out) = structure(world, &kept)?;
+        let mut kept = Kept::read(world, &options.keep)?;
+        let Structure { world, summed_out, confounded } = structure(world, &mut kept)?;
         let told = kept.skeleton(&world);
         let evidence = Evidence::new(&told, &Options::default())?;
         let (seen, incomplete) = (Seen::new(&told), Incomplete::default());
-        Ok(Fitting { options, kept, world, summed_out, told, evidence, seen, incomplete })
+        Ok(Fitting { options, kept, world, summed_out, confounded, told, evidence, seen, incomplete })
     }
 
     /// The world that is fitted, without hidden variables that are summed out: what a log is read for. Its numbers are those
@@ -73,6 +83,12 @@ impl Fitting {
     /// What observations have to be made from: the graph, and the numbers that are kept.
     pub fn told(&self) -> &Knowledge {
         &self.told
+    }
+
+    /// Levers that share a hidden cause with what they act on: what setting them does is not fitted. Whoever rests on every number
+    /// (an evaluation, a guarantee) has to refuse.
+    pub fn confounded(&self) -> &[Confounded] {
+        &self.confounded
     }
 
     /// What was seen so far.

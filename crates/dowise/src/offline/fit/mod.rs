@@ -17,6 +17,7 @@
 //! ```
 
 mod beta;
+mod confounded;
 mod em;
 mod error;
 mod fitted;
@@ -28,8 +29,9 @@ mod seen;
 mod structure;
 mod tables;
 
+pub use confounded::Confounded;
 pub use error::FitError;
-pub use fitted::{Fitted, read_evidence};
+pub use fitted::{Fitted, not_fitted_in, read_evidence};
 pub use fitting::{FitOptions, Fitting};
 pub use report::{EmReport, FitAxis, FitPart, FitReport, FitRow, FitTable, IntervalKind, Missing, OpenQuestion};
 pub use structure::SummedOut;

@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use super::confounded::Confounded;
 use super::structure::SummedOut;
 
 /// Everything that a fit found.
@@ -19,6 +20,8 @@ pub struct FitReport {
     pub tables: Vec<FitTable>,
     /// What was not fitted because its numbers were to stay.
     pub kept: Vec<String>,
+    /// Levers with a hidden cause in common with what they act on: nothing about those effects was fitted.
+    pub confounded: Vec<Confounded>,
     /// Hidden variables that were summed out.
     pub summed_out: Vec<SummedOut>,
     /// What was not recorded, and in how many steps.

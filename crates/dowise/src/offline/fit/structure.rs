@@ -1,9 +1,10 @@
 //! The world that is fitted: the graph of the world file, without hidden variables behind free tables.
 
 use super::FitError;
-use super::keep::{Kept, needed};
+use super::confounded::Confounded;
+use super::keep::Kept;
 use crate::learn::{LearnError, MechanismRows};
-use crate::world::{Kind, Mechanism, VarId, World};
+use crate::world::{Kind, VarId, World};
 
 /// Hidden variables that were summed out, and the key variables that are learned together instead.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
@@ -14,16 +15,47 @@ pub struct SummedOut {
     pub keys: Vec<String>,
 }
 
+/// The world that is fitted.
+pub(super) struct Structure {
+    pub(super) world: World,
+    pub(super) summed_out: Vec<SummedOut>,
+    pub(super) confounded: Vec<Confounded>,
+}
+
 /// The world that is fitted. It depends on the world file alone, so that a log can be read against it.
-pub(super) fn structure(world: &World, kept: &Kept) -> Result<(World, Vec<SummedOut>), FitError> {
+///
+/// Mechanisms that a hidden common cause of a lever and its effect makes unlearnable join what is kept, with the numbers of the
+/// world file or, where it has none, all values alike.
+pub(super) fn structure(world: &World, kept: &mut Kept) -> Result<Structure, FitError> {
+    let mut world = world.clone();
+    let mut confounded: Vec<Confounded> = Vec::new();
+    let rows = loop {
+        match MechanismRows::new(kept.skeleton(&world).world()) {
+            Ok(rows) => break rows,
+            Err(LearnError::Confounded { lever }) => {
+                let known = confounded.iter().position(|c| c.lever == lever);
+                let mut found = match known {
+                    // What the hidden variables move is tied to more by what lies in between.
+                    Some(at) => confounded.remove(at).with_whole_group(&world),
+                    None => Confounded::find(&world, lever),
+                };
+                if !found.keep(&mut world, kept) {
+                    return Err(found.refusal());
+                }
+                confounded.push(found);
+            }
+            Err(other) => return Err(FitError::Learn(other)),
+        }
+    };
+    let (world, summed_out) = without_hidden(&world, rows)?;
+    Ok(Structure { world, summed_out, confounded })
+}
+
+/// The world without hidden variables behind free tables.
+fn without_hidden(world: &World, rows: Option<MechanismRows>) -> Result<(World, Vec<SummedOut>), FitError> {
     let names =
         |ids: &mut dyn Iterator<Item = VarId>| ids.map(|id| world.variable(id).name.clone()).collect::<Vec<_>>();
     let is = |id: VarId, kind: Kind| world.variable(id).kind == kind;
-    let told = kept.skeleton(world);
-    let rows = MechanismRows::new(told.world()).map_err(|error| match error {
-        LearnError::Confounded { lever } => confounded(world, lever),
-        other => FitError::Learn(other),
-    })?;
     let (mut dropped, mut made, mut summed) = (Vec::new(), Vec::new(), Vec::new());
     for of in rows.iter().flat_map(|rows| rows.unknown.iter().filter(|of| of.model.is_none())) {
         let members = || of.made_from.iter().map(|&m| &world.mechanisms[m]);
@@ -63,38 +95,4 @@ pub(super) fn structure(world: &World, kept: &Kept) -> Result<(World, Vec<Summed
     // Read again, so that its variables are numbered without gaps.
     let out = World::from_toml(&out.to_toml(), world.name()).map_err(FitError::World)?;
     Ok((out, summed))
-}
-
-/// Which hidden variables move a lever and something else, by name.
-fn confounded(world: &World, lever: String) -> FitError {
-    let is_hidden = |id: &VarId| world.variable(*id).kind == Kind::Hidden;
-    let own = |id: VarId| world.mechanisms.iter().find(|m| m.children.contains(&id));
-    let id = world.find(&lever).expect("invariant: the lever was found in this world");
-    let mut hidden: Vec<VarId> = own(id).map_or(Vec::new(), |m| m.parents.clone());
-    hidden.retain(is_hidden);
-    let mut next = 0;
-    while let Some(&at) = hidden.get(next) {
-        let above = own(at).map_or(Vec::new(), |m| m.parents.clone());
-        above.into_iter().filter(is_hidden).for_each(|id| {
-            if !hidden.contains(&id) {
-                hidden.push(id)
-            }
-        });
-        next += 1;
-    }
-    // What else the hidden variables move, through other hidden variables too.
-    let mut moved = hidden.clone();
-    let mut effects = Vec::new();
-    let needed = needed(world);
-    let of = |m: &Mechanism, moved: &[VarId]| m.parents.iter().any(|p| moved.contains(p));
-    for &m in &needed {
-        let mechanism = &world.mechanisms[m];
-        if of(mechanism, &moved) {
-            for &child in mechanism.children.iter().filter(|c| **c != id) {
-                if is_hidden(&child) { moved.push(child) } else { effects.push(child) }
-            }
-        }
-    }
-    let names = |ids: &[VarId]| ids.iter().map(|&id| world.variable(id).name.clone()).collect();
-    FitError::Confounded { lever, hidden: names(&hidden), effects: names(&effects) }
 }

@@ -1,0 +1,140 @@
+//! A hidden common cause of a lever and its effect: what stays as it is, why, and what would settle it.
+
+use serde::Serialize;
+
+use super::FitError;
+use super::error::words;
+use super::keep::{Kept, needed};
+use super::report::OpenQuestion;
+use crate::kernel::groups;
+use crate::world::{Kind, Mechanism, VarId, World};
+
+/// A lever whose effect cannot be learned from a log of this world.
+///
+/// Steps in which the lever was left alone say nothing about setting it, and the other way round, so that no single mechanism holds
+/// for both.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Confounded {
+    /// The lever.
+    pub lever: String,
+    /// What moves it, unobserved.
+    pub hidden: Vec<String>,
+    /// What that moves as well.
+    pub effects: Vec<String>,
+    /// Everything that was not fitted because of it.
+    pub not_fitted: Vec<String>,
+    /// Of these, what the world file has no numbers for: all values alike stand in their place.
+    pub without_numbers: Vec<String>,
+}
+
+impl Confounded {
+    /// Which hidden variables move a lever and something else, by name.
+    pub(super) fn find(world: &World, lever: String) -> Confounded {
+        let is_hidden = |id: &VarId| world.variable(*id).kind == Kind::Hidden;
+        let own = |id: VarId| world.mechanisms.iter().find(|m| m.children.contains(&id));
+        let id = world.find(&lever).expect("invariant: the lever was found in this world");
+        let mut hidden: Vec<VarId> = own(id).map_or(Vec::new(), |m| m.parents.clone());
+        hidden.retain(is_hidden);
+        let mut next = 0;
+        while let Some(&at) = hidden.get(next) {
+            let above = own(at).map_or(Vec::new(), |m| m.parents.clone());
+            above.into_iter().filter(is_hidden).for_each(|id| {
+                if !hidden.contains(&id) {
+                    hidden.push(id)
+                }
+            });
+            next += 1;
+        }
+        // What else the hidden variables move, through other hidden variables too.
+        let mut moved = hidden.clone();
+        let mut effects = Vec::new();
+        for &m in &needed(world) {
+            let mechanism = &world.mechanisms[m];
+            if mechanism.parents.iter().any(|p| moved.contains(p)) {
+                for &child in mechanism.children.iter().filter(|c| **c != id) {
+                    if is_hidden(&child) { moved.push(child) } else { effects.push(child) }
+                }
+            }
+        }
+        let names = |ids: &[VarId]| -> Vec<String> { ids.iter().map(|&id| world.variable(id).name.clone()).collect() };
+        let (hidden, effects) = (names(&hidden), names(&effects));
+        let mut not_fitted: Vec<String> = names(&moved);
+        not_fitted.extend(effects.iter().cloned().chain([lever.clone()]));
+        Confounded { lever, hidden, effects, not_fitted, without_numbers: Vec::new() }
+    }
+
+    /// The same with all that is tied to the lever by levers, hidden variables or edges.
+    pub(super) fn with_whole_group(mut self, world: &World) -> Confounded {
+        let of_lever =
+            |m: &usize| world.mechanisms[*m].children.iter().any(|&id| world.variable(id).name == self.lever);
+        let groups = groups::groups(world);
+        let group = groups.iter().find(|g| g.mechanisms.iter().any(of_lever));
+        let members = group.into_iter().flat_map(|g| &g.mechanisms);
+        let all: Vec<String> =
+            members.flat_map(|&m| &world.mechanisms[m].children).map(|&id| world.variable(id).name.clone()).collect();
+        self.not_fitted.extend(all);
+        self.not_fitted.sort();
+        self.not_fitted.dedup();
+        self
+    }
+
+    /// Joins what is not fitted to what is kept; `false` if all of it was kept already.
+    pub(super) fn keep(&mut self, world: &mut World, kept: &mut Kept) -> bool {
+        let mut changed = false;
+        for name in &self.not_fitted {
+            changed |= kept.names.insert(name.clone());
+            let id = world.find(name).expect("invariant: names of this world");
+            let Some(at) = world.mechanisms.iter().position(|m| m.children.contains(&id)) else { continue };
+            if world.mechanisms[at].table.is_none() {
+                let table = stand_in(world, &world.mechanisms[at]);
+                world.mechanisms[at].table = Some(table.into());
+                self.without_numbers.push(name.clone());
+                changed = true;
+            }
+        }
+        changed
+    }
+
+    /// The refusal of whoever rests on every number.
+    pub fn refusal(&self) -> FitError {
+        let Confounded { lever, hidden, effects, .. } = self.clone();
+        FitError::Confounded { lever, hidden, effects }
+    }
+
+    /// What is reported.
+    pub(super) fn question(&self) -> OpenQuestion {
+        let Confounded { lever, hidden, effects, not_fitted, without_numbers } = self;
+        let stands = if without_numbers.is_empty() {
+            format!("{} stay as the world file gives them", words(not_fitted))
+        } else {
+            format!(
+                "{} stay as the world file gives them, and all values alike stand for the numbers that it lacks ({})",
+                words(not_fitted),
+                words(without_numbers)
+            )
+        };
+        OpenQuestion {
+            what: format!("what setting lever {lever} does to {}", effects.join(", ")),
+            why: format!(
+                "the hidden {} moves both: steps in which {lever} was left alone say nothing about setting it, and steps in \
+                 which it was set say nothing about leaving it alone; {stands}",
+                words(hidden)
+            ),
+            experiment: format!(
+                "set {lever} by a draw that does not look at anything, in every state that matters, allow only interventions \
+                 that set it (`set = \"all\"` in [interventions]) and fit those steps; or record {}, as a key variable",
+                words(hidden)
+            ),
+        }
+    }
+}
+
+/// The guess of the world file at the rows of a mechanism, or all values alike.
+fn stand_in(world: &World, m: &Mechanism) -> Vec<f64> {
+    if let Some(guess) = &m.assumed.guess {
+        return guess.to_vec();
+    }
+    let sizes = |ids: &[VarId]| world.sizes(ids).iter().product::<usize>();
+    let n = sizes(&m.children);
+    vec![1.0 / n as f64; n * sizes(&m.parents)]
+}
