@@ -181,7 +181,9 @@ impl Corpus {
         // The first ones are small, so that many can be tried.
         let i = match kind {
             Kind::World if rng.random_bool(0.9) => rng.random_range(0..SMALL.len()),
-            Kind::World | Kind::Study | Kind::Learner | Kind::Evidence | Kind::Graph | Kind::Log => rng.random_range(0..list.len()),
+            Kind::World | Kind::Study | Kind::Learner | Kind::Evidence | Kind::Graph | Kind::Log => {
+                rng.random_range(0..list.len())
+            }
         };
         (i, list[i].clone())
     }
