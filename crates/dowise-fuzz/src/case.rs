@@ -7,7 +7,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use crate::Corpus;
 use crate::mutate::mutate;
 
-/// The kinds of input. Logs are to be the next one.
+/// The kinds of input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Kind {
     /// A world file.
@@ -22,11 +22,14 @@ pub enum Kind {
     Graph,
     /// A learner by its name and options.
     Spec,
+    /// A log.
+    Log,
 }
 
 impl Kind {
     /// All of them.
-    pub const ALL: [Kind; 6] = [Kind::World, Kind::Study, Kind::Learner, Kind::Evidence, Kind::Graph, Kind::Spec];
+    pub const ALL: [Kind; 7] =
+        [Kind::World, Kind::Study, Kind::Learner, Kind::Evidence, Kind::Graph, Kind::Spec, Kind::Log];
 
     /// Its name.
     pub fn word(self) -> &'static str {
@@ -37,6 +40,7 @@ impl Kind {
             Kind::Evidence => "evidence",
             Kind::Graph => "graph",
             Kind::Spec => "spec",
+            Kind::Log => "log",
         }
     }
 

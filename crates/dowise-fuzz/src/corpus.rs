@@ -1,9 +1,11 @@
 //! What cases are made from: the ready-made worlds, small ones, studies, and learners and evidence after a few episodes.
 
 use std::cell::OnceCell;
+use std::ops::ControlFlow;
 
+use dowise::data::{Chooser, LogWriter, WrittenColumns, simulate_log};
 use dowise::learn::Evidence;
-use dowise::{Arena, Knowledge, LearnerSpec, Options, Preset, World, worlds};
+use dowise::{Arena, Knowledge, LearnerSpec, Options, Preset, Simulator, World, worlds};
 use dowise_formats::{Format, export};
 use dowise_study::StudyFile;
 use rand::RngExt;
@@ -79,6 +81,22 @@ fn specs() -> Vec<String> {
     list
 }
 
+/// Worlds whose logs are tried.
+const LOGGED: [&str; 3] = ["treatment", "river-swim", "campaign"];
+
+/// A small log of a world.
+fn log_of(world: &World) -> String {
+    let simulator = Simulator::new(world).expect("invariant: a known world");
+    let with = WrittenColumns { reward: true, propensity: true, policy: true, weight: true, end: true };
+    let mut writer = LogWriter::new(world, Vec::new(), with).expect("invariant: memory can be written");
+    simulate_log(&simulator, Chooser::AtRandom, 3, 1, |steps| {
+        let name = steps[0].episode.to_string();
+        writer.episode(&name, steps, &["at random"]).expect("invariant: memory can be written");
+        ControlFlow::Continue(())
+    });
+    String::from_utf8(writer.finish().expect("invariant: memory can be written")).expect("invariant: names are text")
+}
+
 /// A world with a learner in it that was saved.
 pub(crate) struct Played {
     pub(crate) arena: Arena,
@@ -99,6 +117,9 @@ pub struct Corpus {
     random: Vec<OnceCell<String>>,
     /// The worlds in which learners are played.
     pub(crate) arenas: Vec<Played>,
+    logs: Vec<String>,
+    /// The world of each log.
+    pub(crate) of_logs: Vec<World>,
     /// Of each saved learner.
     pub(crate) of_learners: Vec<Played>,
     /// Of each saved evidence.
@@ -118,6 +139,8 @@ impl Corpus {
             specs: specs(),
             random: vec![OnceCell::new(); RANDOM],
             arenas: vec![],
+            logs: vec![],
+            of_logs: vec![],
             of_learners: vec![],
             of_evidence: vec![],
         };
@@ -141,6 +164,11 @@ impl Corpus {
             corpus.graphs.extend(Format::ALL.map(|format| format.write(&network)));
         }
         corpus.graphs.extend(WRITTEN_BY_HAND.map(str::to_owned));
+        for world in LOGGED {
+            let world = worlds::world(world, &[]).expect("invariant: a ready-made world");
+            corpus.logs.push(log_of(&world));
+            corpus.of_logs.push(world);
+        }
         for world in PLAYED {
             let text = match world {
                 "small" => SMALL[0].to_owned(),
@@ -192,7 +220,9 @@ impl Corpus {
                 let base = rng.random_range(0..self.arenas.len());
                 return (base, list[rng.random_range(0..list.len())].clone());
             }
-            Kind::World | Kind::Study | Kind::Learner | Kind::Evidence | Kind::Graph => rng.random_range(0..list.len()),
+            Kind::World | Kind::Study | Kind::Learner | Kind::Evidence | Kind::Graph | Kind::Log => {
+                rng.random_range(0..list.len())
+            }
         };
         (i, list[i].clone())
     }
@@ -211,6 +241,7 @@ impl Corpus {
             Kind::Evidence => &self.evidence,
             Kind::Graph => &self.graphs,
             Kind::Spec => &self.specs,
+            Kind::Log => &self.logs,
         }
     }
 }

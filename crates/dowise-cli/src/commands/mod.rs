@@ -3,6 +3,7 @@
 mod check;
 mod compare;
 mod completions;
+mod data;
 mod explain;
 mod export;
 mod import;
@@ -11,6 +12,7 @@ mod new;
 mod plan;
 mod plot;
 mod reproduce;
+mod simulate;
 
 use crate::output::{Failure, Output, Status};
 
@@ -22,6 +24,8 @@ pub(crate) enum Command {
     Check(check::Args),
     Plan(plan::Args),
     Learn(learn::Args),
+    Simulate(simulate::Args),
+    Data(data::Args),
     Explain(explain::Args),
     Compare(compare::Args),
     Plot(plot::Args),
@@ -38,6 +42,8 @@ impl Command {
             Command::Check(args) => check::run(args, output),
             Command::Plan(args) => plan::run(args, output),
             Command::Learn(args) => learn::run(args, output),
+            Command::Simulate(args) => simulate::run(args, output),
+            Command::Data(args) => data::run(args, output),
             Command::Explain(args) => explain::run(args, output),
             Command::Compare(args) => compare::run(args, output),
             Command::Plot(args) => plot::run(args, output),

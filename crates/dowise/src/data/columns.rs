@@ -2,7 +2,7 @@
 
 use super::LogError;
 use super::findings::{FindingKind, Findings};
-use super::labels::Labels;
+use super::labels::{Labels, Numbers};
 use super::map::LogMap;
 use crate::world::{Kind, LeverRule, World, nearest};
 
@@ -25,6 +25,23 @@ pub(crate) enum Role {
     Policy,
     Weight,
     End,
+}
+
+impl Role {
+    /// Whether an empty cell is worth a note: something could have been learned from it.
+    pub(crate) fn is_learned_from(self) -> bool {
+        match self {
+            Role::Value(_) | Role::Term(_) | Role::Reward | Role::Propensity => true,
+            Role::Episode
+            | Role::Stage
+            | Role::Time
+            | Role::Set(_)
+            | Role::Next(_)
+            | Role::Policy
+            | Role::Weight
+            | Role::End => false,
+        }
+    }
 }
 
 /// Columns that every log may have. Where the world has a variable of that name, `log.` in front makes the difference.
@@ -50,6 +67,8 @@ pub(crate) struct Column {
     pub(crate) role: Role,
     /// For columns with labels.
     pub(crate) labels: Option<Labels>,
+    /// For columns of numbers.
+    pub(crate) numbers: Numbers,
     /// Cells that were missing.
     pub(crate) missing: u64,
 }
@@ -128,7 +147,7 @@ pub(crate) fn match_columns(
         if let Some(twin) = columns.iter().find(|c| c.role == role) {
             return Err(LogError::Twice { name: (*name).to_owned(), columns: [twin.index + 1, index + 1] });
         }
-        columns.push(Column { index, role, labels: labels_of(world, role, map), missing: 0 });
+        columns.push(Column { index, role, labels: labels_of(world, role, map), numbers: Numbers::new(), missing: 0 });
     }
     required(world, &known, &columns, &renamed)?;
     let is_there = |name: &str| columns.iter().any(|c| role_of(&known, name) == Some(c.role));

@@ -6,7 +6,7 @@ use super::map::ColumnMap;
 use crate::world::Variable;
 
 /// Labels that are compared one after the other; more are hashed.
-const FEW: usize = 8;
+const FEW: usize = 16;
 /// Spellings that are remembered once they were understood, such as `20.0` for `20`.
 const MOST_SPELLINGS: usize = 64;
 
@@ -67,7 +67,9 @@ impl Labels {
     /// What a cell that is not empty says.
     #[inline]
     pub(super) fn read(&mut self, cell: &[u8]) -> Said {
-        match self.few.iter().find(|(label, _)| **label == *cell) {
+        // Most labels differ in length or in their first byte, which is compared without a call.
+        let same = |label: &[u8]| label.len() == cell.len() && label.first() == cell.first() && label == cell;
+        match self.few.iter().find(|(label, _)| same(label)) {
             Some((_, Some(value))) => Said::Value(*value),
             Some((_, None)) => Said::Missing,
             None => self.read_slowly(cell),
@@ -104,8 +106,47 @@ pub(super) fn number(cell: &[u8]) -> Option<f64> {
     text.parse::<f64>().ok().filter(|x| x.is_finite())
 }
 
+/// Numbers that were read before: logs repeat a few of them, and comparing bytes is quicker than reading digits.
+#[derive(Clone, Debug)]
+pub(super) struct Numbers {
+    known: Vec<(u8, [u8; LONGEST], f64)>,
+}
+
+/// Bytes of a number that is remembered.
+const LONGEST: usize = 23;
+/// Numbers that are remembered, each in the one place that its last bytes say.
+const REMEMBERED: usize = 32;
+
+impl Numbers {
+    pub(super) fn new() -> Numbers {
+        Numbers { known: vec![(0, [0; LONGEST], 0.0); REMEMBERED] }
+    }
+
+    /// [`number`] of a cell that is not empty.
+    #[inline]
+    pub(super) fn read(&mut self, cell: &[u8]) -> Option<f64> {
+        let n = cell.len();
+        if n > LONGEST {
+            return number(cell);
+        }
+        let place = usize::from(cell[n - 1]) ^ (usize::from(cell[n / 2]) << 1) ^ n;
+        let (length, bytes, value) = &mut self.known[place % REMEMBERED];
+        if usize::from(*length) == n && bytes[..n] == *cell {
+            return Some(*value);
+        }
+        let x = number(cell)?;
+        *length = n as u8;
+        bytes[..n].copy_from_slice(cell);
+        *value = x;
+        Some(x)
+    }
+}
+
 /// A whole number, also where it is written with a point and zeros.
 pub(super) fn whole(cell: &[u8]) -> Option<i64> {
+    if cell.len() <= 18 && !cell.is_empty() && cell.iter().all(u8::is_ascii_digit) {
+        return Some(cell.iter().fold(0, |n, b| n * 10 + i64::from(b - b'0')));
+    }
     if let Ok(text) = std::str::from_utf8(cell)
         && let Ok(n) = text.trim().parse()
     {
@@ -141,6 +182,20 @@ mod tests {
             assert_eq!(labels.read(name.as_bytes()), Said::Value(i as u32));
         }
         assert_eq!(labels.read(b"v100"), Said::Unknown);
+    }
+
+    #[test]
+    fn numbers_that_are_remembered_are_those_that_are_read() {
+        let mut numbers = Numbers::new();
+        for _ in 0..3 {
+            for i in 0..500 {
+                let text = format!("{}", f64::from(i) / 7.0);
+                assert_eq!(numbers.read(text.as_bytes()), number(text.as_bytes()), "{text}");
+            }
+        }
+        for text in ["x", "1,5", "nan", "inf", "-", "0x1"] {
+            assert_eq!(numbers.read(text.as_bytes()), None);
+        }
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::columns::{Column, Role, always_set};
 use super::findings::{FindingKind, Findings};
-use super::labels::{Said, number, whole};
+use super::labels::{Said, whole};
 use super::{End, Table};
 use crate::kernel::splitmix64;
 use crate::learn::MISSING;
@@ -50,12 +50,11 @@ pub(super) struct RowReader<'w> {
     set: Vec<u8>,
     set_by_default: Vec<u8>,
     digits: Vec<usize>,
-    /// Which lever a variable is.
-    lever_of: Vec<usize>,
     /// Columns of levers and of payments, for the places of findings.
     lever_column: Vec<Option<usize>>,
     term_column: Vec<Option<usize>>,
     policy_ids: HashMap<Box<[u8]>, u32>,
+    latest_policy: (Vec<u8>, Option<u32>),
     pub(super) policies: Vec<String>,
 }
 
@@ -64,7 +63,6 @@ impl<'w> RowReader<'w> {
         let set_by_default: Vec<u8> =
             (0..world.levers().len()).map(|l| if always_set(world, l) { 1 } else { 2 }).collect();
         let place = |role: Role| columns.iter().find(|c| c.role == role).map(|c| c.index);
-        let lever = |ix: usize| world.levers().iter().position(|id| id.ix() == ix).unwrap_or(usize::MAX);
         RowReader {
             world,
             n_columns,
@@ -72,11 +70,11 @@ impl<'w> RowReader<'w> {
             set: set_by_default.clone(),
             set_by_default,
             digits: vec![0; world.state().len()],
-            lever_of: (0..world.variables().len()).map(lever).collect(),
             lever_column: world.levers().iter().map(|id| place(Role::Value(id.ix()))).collect(),
             term_column: (0..world.rewards().len()).map(|i| place(Role::Term(i))).collect(),
             columns,
             policy_ids: HashMap::new(),
+            latest_policy: (Vec::new(), None),
             policies: Vec::new(),
         }
     }
@@ -107,13 +105,14 @@ impl<'w> RowReader<'w> {
             return false;
         }
         let mut placed = [false; 2];
-        let mut total = None;
-        let RowReader { columns, missing, set, lever_of, policy_ids, policies, .. } = self;
-        for column in columns.iter_mut() {
+        let (mut total, mut lacks) = (None, false);
+        let RowReader { columns, missing, set, policy_ids, policies, latest_policy, .. } = self;
+        for column in columns {
             let cell = table.cell(column.index);
             let (index, line) = (column.index, row.line);
             if cell.is_empty() || (!missing.is_empty() && missing.iter().any(|m| **m == *cell.trim_ascii())) {
                 column.missing += 1;
+                lacks |= column.role.is_learned_from();
                 continue;
             }
             let wrong = |findings: &mut Findings, kind, say: &dyn Fn(&str) -> String| {
@@ -127,6 +126,7 @@ impl<'w> RowReader<'w> {
                         Said::Value(value) => value,
                         Said::Missing => {
                             column.missing += 1;
+                            lacks |= column.role.is_learned_from();
                             continue;
                         }
                         Said::Unknown => {
@@ -165,7 +165,7 @@ impl<'w> RowReader<'w> {
                     }),
                 },
                 Role::Term(_) | Role::Reward | Role::Propensity => {
-                    let Some(x) = number(cell) else {
+                    let Some(x) = column.numbers.read(cell) else {
                         wrong(findings, FindingKind::NotANumber, &not_a_number);
                         row.bad = true;
                         continue;
@@ -194,10 +194,14 @@ impl<'w> RowReader<'w> {
                         });
                     }
                 },
-                Role::Policy => row.policy = policy(cell, policy_ids, policies),
+                Role::Policy => {
+                    if latest_policy.0 != cell {
+                        *latest_policy = (cell.to_vec(), policy(cell, policy_ids, policies));
+                    }
+                    row.policy = latest_policy.1;
+                }
                 Role::Time => {}
             }
-            let _ = lever_of;
         }
         if !(placed[0] && placed[1]) {
             self.needed(
@@ -211,7 +215,7 @@ impl<'w> RowReader<'w> {
         self.state_of(row, findings, table);
         self.action_of(row, findings, table);
         self.pay(row, total, findings);
-        if !row.bad {
+        if lacks && !row.bad {
             self.note_missing(row, findings, table);
         }
         // What could not be read is not there.

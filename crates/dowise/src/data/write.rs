@@ -27,6 +27,7 @@ pub struct WrittenColumns {
 pub struct LogWriter<'w, W: Write> {
     world: &'w World,
     out: csv::Writer<W>,
+    written: u64,
     roles: Vec<Role>,
     text: String,
 }
@@ -55,7 +56,7 @@ impl<'w, W: Write> LogWriter<'w, W> {
         roles.extend(optional.into_iter().filter(|(wanted, _)| *wanted).map(|(_, role)| role));
         let mut out = csv::Writer::from_writer(out);
         out.write_record(roles.iter().map(|&role| name_of(world, role)))?;
-        Ok(LogWriter { world, out, roles, text: String::new() })
+        Ok(LogWriter { world, out, written: 0, roles, text: String::new() })
     }
 
     /// Writes the steps of one episode; `policies` are the names that steps refer to.
@@ -69,6 +70,7 @@ impl<'w, W: Write> LogWriter<'w, W> {
                 let role = self.roles[r];
                 self.text.clear();
                 self.cell(role, name, step, follows, policies);
+                self.written += self.text.len() as u64 + 1;
                 self.out.write_field(&self.text)?;
             }
             self.out.write_record(None::<&[u8]>)?;
@@ -108,6 +110,11 @@ impl<'w, W: Write> LogWriter<'w, W> {
             Role::End => step.end.map_or(Ok(()), |end| write!(text, "{}", end.word())),
             Role::Time => Ok(()),
         };
+    }
+
+    /// Bytes of all rows so far, quotation marks not counted.
+    pub fn written(&self) -> u64 {
+        self.written
     }
 
     /// Writes what is left, and gives the output back.
