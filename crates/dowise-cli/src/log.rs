@@ -2,7 +2,8 @@
 
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::Ordering;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use dowise::World;
 use dowise::data::{CsvTable, LogError, LogMap, LogReader, LogReport, LogStep};
@@ -31,6 +32,33 @@ pub(crate) fn steps(
     output: &Output,
     mut visit: impl FnMut(&LogStep<'_>) -> Result<(), Failure>,
 ) -> Result<LogReport, Failure> {
+    read(log, map, world, output, |reader, watch| reader.steps(|step| watch.go_on(1, step.episode, visit(step))))
+}
+
+/// The same with whole episodes.
+pub(crate) fn episodes(
+    log: &Path,
+    map: Option<&Path>,
+    world: &World,
+    output: &Output,
+    mut visit: impl FnMut(&[LogStep<'_>]) -> Result<(), Failure>,
+) -> Result<LogReport, Failure> {
+    read(log, map, world, output, |reader, watch| {
+        reader.episodes(|steps| {
+            let episode = steps.first().map_or(0, |step| step.episode);
+            watch.go_on(steps.len() as u32, episode, visit(steps))
+        })
+    })
+}
+
+/// Opens a log and lets `all` read it, watched.
+fn read(
+    log: &Path,
+    map: Option<&Path>,
+    world: &World,
+    output: &Output,
+    all: impl FnOnce(LogReader<'_, CsvTable>, &mut Watch<'_>) -> Result<LogReport, LogError>,
+) -> Result<LogReport, Failure> {
     let shown = |error: LogError| failure(error, log, output);
     let map = match map {
         None => None,
@@ -44,30 +72,43 @@ pub(crate) fn steps(
     let (read, size) = (table.bytes_read(), table.size().unwrap_or(0));
     let reader = LogReader::new(table, world, map.as_ref()).map_err(shown)?;
     let progress = Progress::new(output, size, "bytes");
-    let stop = interrupt::flag();
-    let (mut failed, mut since) = (None, 0);
-    let report = reader.steps(|step| {
-        since += 1;
-        if since == STEPS_BETWEEN {
-            since = 0;
-            progress.set(read.load(Ordering::Relaxed), || format!("episode {}", table::count(step.episode + 1)));
-            if stop.load(Ordering::Relaxed) {
-                failed = Some(Failure::Interrupted(format!("interrupted while reading {}", log.display())));
+    let mut watch = Watch { log, progress, read, stop: interrupt::flag(), failed: None, since: 0 };
+    let report = all(reader, &mut watch);
+    watch.progress.finish();
+    match watch.failed {
+        Some(failure) => Err(failure),
+        None => report.map_err(|error| failure(error, log, output)),
+    }
+}
+
+/// Shows how far a log has been read, and stops where something fails or the user wishes it.
+struct Watch<'a> {
+    log: &'a Path,
+    progress: Progress,
+    read: Arc<AtomicU64>,
+    stop: &'static AtomicBool,
+    failed: Option<Failure>,
+    since: u32,
+}
+
+impl Watch<'_> {
+    fn go_on(&mut self, steps: u32, episode: u64, visited: Result<(), Failure>) -> ControlFlow<()> {
+        self.since += steps;
+        if self.since >= STEPS_BETWEEN {
+            self.since = 0;
+            self.progress.set(self.read.load(Ordering::Relaxed), || format!("episode {}", table::count(episode + 1)));
+            if self.stop.load(Ordering::Relaxed) {
+                self.failed = Some(Failure::Interrupted(format!("interrupted while reading {}", self.log.display())));
                 return ControlFlow::Break(());
             }
         }
-        match visit(step) {
+        match visited {
             Ok(()) => ControlFlow::Continue(()),
             Err(error) => {
-                failed = Some(error);
+                self.failed = Some(error);
                 ControlFlow::Break(())
             }
         }
-    });
-    progress.finish();
-    match failed {
-        Some(failure) => Err(failure),
-        None => report.map_err(|error| failure(error, log, output)),
     }
 }
 

@@ -1,6 +1,7 @@
 //! How often the test of a graph contradicts true graphs, and how many episodes wrong ones take to be found.
 //!
-//! `cargo run --release -p dowise --example graph_test_rates [LOGS]` prints three tables from `LOGS` simulated logs each (200):
+//! `cargo run --release -p dowise --example graph_test_rates [LOGS [SEED [WORLD]]]` prints three tables from `LOGS` simulated logs each (200,
+//! seeds from `SEED` on), or the first alone of one ready-made world:
 //! false contradictions at level 0.05 on ready-made worlds under a fixed policy; the same where a learner chose; and the share of
 //! wrong graphs contradicted after 100 to 3,000 episodes.
 #![allow(clippy::print_stdout)] // a study prints its result
@@ -106,6 +107,10 @@ fn line(name: &str, episodes: u64, reports: &[GraphReport]) {
         below(0.05),
         below(0.001)
     );
+    let mut first: Vec<&str> =
+        reports.iter().filter_map(|r| Some(r.contradictions().first()?.claim.as_str())).collect();
+    first.sort_unstable();
+    println!("    contradicted: {}", first.join("; "));
 }
 
 /// Two state factors, two levers, two key variables; what `wrong` names is in the truth and not in the declared graph.
@@ -195,6 +200,9 @@ fn declared() -> Result<World, dowise::WorldError> {
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let logs: u64 = std::env::args().nth(1).map_or(Ok(200), |n| n.parse())?;
+    let from: u64 = std::env::args().nth(2).map_or(Ok(0), |n| n.parse())?;
+    let only = std::env::args().nth(3);
+    let seeds = from..from + logs;
     println!("true graphs, level {LEVEL}, {logs} logs each, interventions drawn at random");
     println!(
         "{:<34} {:>8} {:>6} {:>14} {:>9} {:>9} {:>10}",
@@ -212,17 +220,23 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         ("deep-sea", &[], 300),
     ];
     for (name, settings, episodes) in cases {
+        if only.as_deref().is_some_and(|only| only != name) {
+            continue;
+        }
         let world = worlds::world(name, settings)?;
         let told = Knowledge::of(&world);
-        let reports: Vec<GraphReport> = (0..logs).map(|seed| uniform(&world, &told, episodes, seed)).collect();
+        let reports: Vec<GraphReport> = seeds.clone().map(|seed| uniform(&world, &told, episodes, seed)).collect();
         line(&format!("{name}{}", if settings.is_empty() { "" } else { ":joint=false" }), episodes, &reports);
+    }
+    if only.is_some() {
+        return Ok(());
     }
     println!("\ntrue graphs, interventions chosen by a learner that learns from the log");
     for (name, learner, episodes) in
         [("paper", "graph-psrl", 300), ("paper", "graph-psrl", 1000), ("paper", "graph-ucbvi", 300)]
     {
         let arena = Arena::new(&worlds::world(name, &[])?)?;
-        let reports: Vec<GraphReport> = (0..logs).map(|seed| adaptive(&arena, learner, episodes, seed)).collect();
+        let reports: Vec<GraphReport> = seeds.clone().map(|seed| adaptive(&arena, learner, episodes, seed)).collect();
         line(&format!("{name}, {learner}"), episodes, &reports);
     }
     println!("\nwrong graphs, share contradicted in %, and the claim found first in most logs");
@@ -238,7 +252,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     ] {
         let world = clinic(wrong)?;
         let power = |episodes: u64| {
-            let found = (0..logs).filter(|&seed| uniform(&world, &told, episodes, seed).is_contradicted()).count();
+            let found = seeds.clone().filter(|&seed| uniform(&world, &told, episodes, seed).is_contradicted()).count();
             format!("{:>6.0}", 100.0 * found as f64 / logs as f64)
         };
         let first = uniform(&world, &told, 2000, 0);

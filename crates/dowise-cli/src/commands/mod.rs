@@ -4,6 +4,7 @@ mod check;
 mod compare;
 mod completions;
 mod data;
+mod evaluate;
 mod explain;
 mod export;
 mod import;
@@ -13,6 +14,7 @@ mod plan;
 mod plot;
 mod reproduce;
 mod simulate;
+mod test;
 
 use crate::output::{Failure, Output, Status};
 
@@ -22,7 +24,9 @@ pub(crate) enum Command {
     Import(import::Args),
     Export(export::Args),
     Check(check::Args),
+    Test(test::Args),
     Plan(plan::Args),
+    Evaluate(evaluate::Args),
     Learn(learn::Args),
     Simulate(simulate::Args),
     Data(data::Args),
@@ -40,7 +44,9 @@ impl Command {
             Command::Import(args) => import::run(args, output),
             Command::Export(args) => export::run(args, output),
             Command::Check(args) => check::run(args, output),
+            Command::Test(args) => test::run(args, output),
             Command::Plan(args) => plan::run(args, output),
+            Command::Evaluate(args) => evaluate::run(args, output),
             Command::Learn(args) => learn::run(args, output),
             Command::Simulate(args) => simulate::run(args, output),
             Command::Data(args) => data::run(args, output),

@@ -1,18 +1,20 @@
 //! `dowise evaluate`: what a policy would have been worth, from a log.
 
-mod json;
+mod episodes;
+pub(crate) mod json;
 mod picture;
-mod report;
+pub(crate) mod report;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use dowise::World;
 use dowise::offline::fit::{FitOptions, Fitting};
-use dowise::offline::{OfflineError, OfflineOptions, Starts, Support, calibrate, evaluate};
+use dowise::offline::{Episodes, OfflineError, OfflineOptions, Starts, Support, calibrate, evaluate};
 
+use crate::log::LogArgs;
 use crate::output::{Failure, Output, Status};
 use crate::table::count;
-use crate::{logfile, policy_file, render, worldfile};
+use crate::{policy_file, render, worldfile};
 
 /// Say what a policy would have been worth, from a log of what others did
 ///
@@ -49,30 +51,31 @@ pub(crate) struct Reading {
     /// `rewards`.
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     keep: Vec<String>,
-    /// Renames columns and values of the log, and cuts numbers into bins.
-    #[arg(long, value_name = "MAP.toml")]
-    map: Option<PathBuf>,
-    /// Where episodes start: as those of the log, or as the world says.
-    #[arg(long, value_enum, default_value_t, value_name = "WHERE")]
-    start: StartOf,
-    /// Probability with which the guaranteed bounds, all together, may fail.
-    #[arg(long, value_name = "P", default_value_t = 0.05)]
-    delta: f64,
-    /// Samples of the posterior.
-    #[arg(long, value_name = "N", default_value_t = 400)]
-    samples: u32,
-    /// Weight of the prior of each row of a table, in visits.
-    #[arg(long, value_name = "VISITS", default_value_t = 2.0)]
-    prior: f64,
-    /// Seed of the samples.
-    #[arg(long, value_name = "SEED", default_value_t = 0)]
-    seed: u64,
+    #[command(flatten)]
+    log: LogArgs,
+    /// Leave rows of the log out in which something is wrong, instead of refusing it.
+    #[arg(long)]
+    skip_bad: bool,
+    /// Where episodes start: as those of the log, or as the world says [default: log].
+    #[arg(long, value_enum, value_name = "WHERE")]
+    start: Option<StartOf>,
+    /// Probability with which the guaranteed bounds, all together, may fail [default: 0.05].
+    #[arg(long, value_name = "P")]
+    delta: Option<f64>,
+    /// Samples of the posterior [default: 400].
+    #[arg(long, value_name = "N")]
+    samples: Option<u32>,
+    /// Weight of the prior of each row of a table, in visits [default: 2].
+    #[arg(long, value_name = "VISITS")]
+    prior: Option<f64>,
+    /// Seed of the samples [default: 0].
+    #[arg(long, value_name = "SEED")]
+    seed: Option<u64>,
 }
 
-#[derive(Clone, Copy, Debug, Default, clap::ValueEnum)]
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
 enum StartOf {
     /// As those of the log, which are a sample.
-    #[default]
     Log,
     /// As the world file says.
     World,
@@ -80,43 +83,54 @@ enum StartOf {
 
 impl Reading {
     pub(crate) fn options(&self, world: &World) -> OfflineOptions {
-        let starts = match self.start {
-            StartOf::Log => Starts::Log,
-            StartOf::World => Starts::Given(world.start().clone()),
-        };
-        let (prior, delta, samples, seed) = (self.prior, self.delta, self.samples, self.seed);
-        OfflineOptions { prior, delta, samples, seed, starts, ..OfflineOptions::default() }
-    }
-
-    /// Whether anything is said that only the reading of a log needs.
-    pub(crate) fn log_only(&self) -> Option<&'static str> {
-        if !self.keep.is_empty() {
-            Some("--keep")
-        } else if self.map.is_some() {
-            Some("--map")
-        } else {
-            None
+        let default = OfflineOptions::default();
+        OfflineOptions {
+            prior: self.prior.unwrap_or(default.prior),
+            delta: self.delta.unwrap_or(default.delta),
+            samples: self.samples.unwrap_or(default.samples),
+            seed: self.seed.unwrap_or(default.seed),
+            starts: match self.start {
+                None | Some(StartOf::Log) => Starts::Log,
+                Some(StartOf::World) => Starts::Given(world.start().clone()),
+            },
+            ..default
         }
     }
 
+    /// The first flag that was given and that only the reading of a log needs.
+    pub(crate) fn for_logs(&self) -> Option<&'static str> {
+        let given =
+            [(!self.keep.is_empty(), "--keep"), (self.log.map.is_some(), "--map"), (self.skip_bad, "--skip-bad")];
+        given.into_iter().find(|(is, _)| *is).map(|(_, flag)| flag)
+    }
+
+    /// The first flag that was given.
+    pub(crate) fn given(&self) -> Option<&'static str> {
+        let given = [
+            (self.start.is_some(), "--start"),
+            (self.delta.is_some(), "--delta"),
+            (self.samples.is_some(), "--samples"),
+            (self.prior.is_some(), "--prior"),
+            (self.seed.is_some(), "--seed"),
+        ];
+        self.for_logs().or_else(|| given.into_iter().find(|(is, _)| *is).map(|(_, flag)| flag))
+    }
+
     /// The episodes of a log, counted for a world, and the world as it is counted for.
-    pub(crate) fn episodes(
-        &self,
-        world: &World,
-        log: &std::path::Path,
-        output: &Output,
-    ) -> Result<(World, dowise::offline::Episodes), Failure> {
+    pub(crate) fn episodes(&self, world: &World, log: &Path, output: &Output) -> Result<(World, Episodes), Failure> {
         let options = FitOptions { keep: self.keep.clone(), ..FitOptions::default() };
         let fitting = Fitting::new(world, options).map_err(|e| Failure::Usage(e.to_string()))?;
         let (world, told) = (fitting.world().clone(), fitting.told().clone());
-        let episodes = logfile::episodes(log, self.map.as_deref(), &world, &told, output)?;
+        let episodes = episodes::episodes(log, self.log.map.as_deref(), self.skip_bad, (&world, &told), output)?;
         Ok((world, episodes))
     }
 }
 
 const EXAMPLES: &str = "\
 Examples:
-  dowise evaluate clinic.toml records.csv --policy policy.json
+  dowise plan treatment.toml --json > policy.json
+  dowise simulate treatment.toml --episodes 1000 -o log.csv
+  dowise evaluate treatment.toml log.csv --policy policy.json
   dowise evaluate clinic.toml records.csv --policy policy.json --keep rewards --draw calibration.svg
   dowise evaluate clinic.toml records.csv --policy policy.json --start world --delta 0.1
 

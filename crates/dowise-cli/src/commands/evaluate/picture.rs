@@ -72,9 +72,10 @@ fn probabilities(world: &World, calibration: &Calibration) -> Figure {
     let diagonal = line("", style(GREY, Dash::Dotted, Marker::Circle), [(0.0, 0.0), (1.0, 1.0)].into_iter());
     Figure {
         title: format!("{}: predicted and observed", world.name()),
-        subtitle: "A point for each variable and tenth of predicted probability, by models that have not seen the episode; \
+        subtitle:
+            "A point for each variable and tenth of predicted probability, by models that have not seen the episode; \
                    bars: 95 % (Wilson). Right predictions lie on the dotted line."
-            .into(),
+                .into(),
         x: Axis { label: "predicted probability".into(), ..Axis::default() },
         y: Axis { label: "observed frequency".into(), ..Axis::default() },
         series: vec![
@@ -88,7 +89,8 @@ fn probabilities(world: &World, calibration: &Calibration) -> Figure {
 /// What the rest of an episode brings, stage by stage.
 fn returns(world: &World, calibration: &Calibration) -> Figure {
     let stages = || calibration.returns.iter().enumerate().map(|(h, bin)| ((h + 1) as f64, bin));
-    let predicted = line("predicted", style(GREY, Dash::Dashed, Marker::Circle), stages().map(|(h, b)| (h, b.predicted)));
+    let predicted =
+        line("predicted", style(GREY, Dash::Dashed, Marker::Circle), stages().map(|(h, b)| (h, b.predicted)));
     let observed = Series {
         label: "observed".into(),
         style: style(BLUE, Dash::Solid, Marker::Circle),
@@ -97,8 +99,9 @@ fn returns(world: &World, calibration: &Calibration) -> Figure {
     };
     Figure {
         title: format!("{}: what the rest of an episode brings", world.name()),
-        subtitle: "Of those who were logged; predicted by models that have not seen the episode; bars: 95 % of the mean."
-            .into(),
+        subtitle:
+            "Of those who were logged; predicted by models that have not seen the episode; bars: 95 % of the mean."
+                .into(),
         x: Axis { label: "stage".into(), ..Axis::default() },
         y: Axis { label: "rewards less costs from the stage on".into(), ..Axis::default() },
         series: vec![predicted, observed],

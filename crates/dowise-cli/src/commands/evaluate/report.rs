@@ -1,7 +1,7 @@
 //! What `dowise evaluate` prints for people.
 
 use dowise::World;
-use dowise::offline::{Episodes, Evaluation, Interval, Logged, OfflineOptions};
+use dowise::offline::{Episodes, Evaluation, Interval, Logged, OfflineOptions, Support};
 
 use crate::output::Output;
 use crate::table::{self, Align, count};
@@ -38,9 +38,15 @@ pub(super) fn report(
     if let Some(returns) = found.logged.returns {
         let more = found.model.mean - returns.mean;
         notes.push(if found.guaranteed.low > returns.guaranteed.high {
-            format!("The policy is surely better than what was logged ({sure}); the model expects {} more.", digits(more))
+            format!(
+                "The policy is surely better than what was logged ({sure}); the model expects {} more.",
+                digits(more)
+            )
         } else if found.guaranteed.high < returns.guaranteed.low {
-            format!("The policy is surely worse than what was logged ({sure}); the model expects {} less.", digits(-more))
+            format!(
+                "The policy is surely worse than what was logged ({sure}); the model expects {} less.",
+                digits(-more)
+            )
         } else {
             let (by, word) = if more >= 0.0 { (more, "more") } else { (-more, "less") };
             format!("The model expects {} {word} than what was logged; for sure neither is better.", digits(by))
@@ -64,29 +70,50 @@ pub(super) fn report(
                 count(robust.corrected)
             )
         };
-        notes.push(format!("Ratios of the doubly robust value by {by}; the greatest is {}.", table::short(robust.greatest_ratio)));
+        notes.push(format!(
+            "Ratios of the doubly robust value by {by}; the greatest is {}.",
+            table::short(robust.greatest_ratio)
+        ));
         if robust.not_corrected > 0 {
             let steps = count(robust.not_corrected);
             notes.push(format!("In {steps} steps it rests on the model alone: something was not recorded."));
         }
         if robust.effective < FEW {
-            notes.push("With so few effective episodes the doubly robust interval is too narrow to be relied on.".into());
+            notes.push(
+                "With so few effective episodes the doubly robust interval is too narrow to be relied on.".into(),
+            );
         } else if !overlap(robust.interval, found.model.posterior) {
             notes.push("The doubly robust value and the model contradict each other: the graph may be wrong.".into());
         }
     }
     if found.support.share > 0.0 {
         let share = percent(found.support.share);
-        notes.push(format!("{share} of the policy's episodes pass through what the log never saw; the prior decides there."));
+        notes.push(format!(
+            "{share} of the policy's episodes pass through what the log never saw; the prior decides there."
+        ));
     }
+    notes.extend(thin(&found.support));
     if found.for_starts > 0.0 {
         let part = digits(found.for_starts);
-        notes.push(format!("For episodes that start as the log's do; {part} of the guaranteed bounds, on either side, is for that."));
+        notes.push(format!(
+            "For episodes that start as the log's do; {part} of the guaranteed bounds, on either side, is for that."
+        ));
     }
     for note in notes {
         text += &format!("\n{}\n", table::wrapped(&note));
     }
     text
+}
+
+/// A warning where much rests on rows that were seen a few times.
+pub(crate) fn thin(support: &Support) -> Option<String> {
+    let share = percent(support.thin);
+    (support.thin > 0.05).then(|| {
+        format!(
+            "{share} of the policy's steps rest on rows that were seen fewer than 20 times: there the posterior is to a good part \
+             the prior's, and its interval may be too narrow; the guaranteed bounds are not."
+        )
+    })
 }
 
 /// What those who were logged are worth, as rows.
