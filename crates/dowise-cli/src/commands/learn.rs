@@ -6,8 +6,9 @@ pub(super) mod saved;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 
+use dowise::offline::fit::read_evidence;
 use dowise::{Learner, LearnerSpec, World};
-use dowise_study::{StudyError, WorldChoice, check_writable};
+use dowise_study::{StudyError, WorldChoice, check_writable, read_text_file};
 
 use self::report::Report;
 use self::saved::{Resumed, SavedRun};
@@ -48,6 +49,9 @@ pub(crate) struct Args {
     /// Go on with a run that was saved, in the same world, as if it had never stopped.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["learner", "seed"])]
     resume: Option<PathBuf>,
+    /// Begin with the evidence that `dowise fit` wrote beside a fitted world, and learn on all that was fitted.
+    #[arg(long, value_name = "FILE", conflicts_with = "resume")]
+    evidence: Option<PathBuf>,
     /// Write the policy to deploy into a file that `dowise plan --evaluate` reads: for samplers the plan of the posterior mean.
     #[arg(long, value_name = "FILE")]
     policy: Option<PathBuf>,
@@ -74,6 +78,9 @@ Examples:
 
 /// Most episodes of a run: their regrets take 80 MB, and a quarter of what a saved run may take as text.
 const MOST_EPISODES: u64 = 10_000_000;
+
+/// Bytes of the largest evidence that is read: 1 GiB.
+const MOST_EVIDENCE: u64 = 1 << 30;
 
 /// Episodes of a run that is not told how many.
 const EPISODES: u64 = 1000;
@@ -108,7 +115,18 @@ pub(crate) fn run(args: Args, output: &Output) -> Result<Status, Failure> {
     };
     let mut learner = match &resumed {
         Some(resumed) => resumed.learner(&arena)?,
-        None => spec.learner(arena.world(), args.episodes.unwrap_or(EPISODES), seed).map_err(cannot_learn)?,
+        None => {
+            let episodes = args.episodes.unwrap_or(EPISODES);
+            match &args.evidence {
+                None => spec.learner(arena.world(), episodes, seed).map_err(cannot_learn)?,
+                Some(file) => {
+                    let text = read_text_file(file, MOST_EVIDENCE).map_err(|e| Failure::Io(e.to_string()))?;
+                    let evidence = read_evidence(arena.world(), &text)
+                        .map_err(|e| Failure::Usage(format!("{}: {e}", file.display())))?;
+                    Learner::with_evidence(evidence, spec.options(episodes, seed)).map_err(cannot_learn)?
+                }
+            }
+        }
     };
     if let Some(log) = &args.from {
         let steps = warm_start(&mut learner, log, &args, arena.world(), output)?;

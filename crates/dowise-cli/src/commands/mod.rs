@@ -7,6 +7,7 @@ mod data;
 mod evaluate;
 mod explain;
 mod export;
+mod fit;
 mod import;
 mod learn;
 mod new;
@@ -24,13 +25,14 @@ pub(crate) enum Command {
     Import(import::Args),
     Export(export::Args),
     Check(check::Args),
-    Test(test::Args),
     Plan(plan::Args),
-    Evaluate(evaluate::Args),
     Learn(learn::Args),
+    Explain(explain::Args),
     Simulate(simulate::Args),
     Data(data::Args),
-    Explain(explain::Args),
+    Test(test::Args),
+    Fit(fit::Args),
+    Evaluate(evaluate::Args),
     Compare(compare::Args),
     Plot(plot::Args),
     Reproduce(reproduce::Args),
@@ -44,6 +46,7 @@ impl Command {
             Command::Import(args) => import::run(args, output),
             Command::Export(args) => export::run(args, output),
             Command::Check(args) => check::run(args, output),
+            Command::Fit(args) => fit::run(args, output),
             Command::Test(args) => test::run(args, output),
             Command::Plan(args) => plan::run(args, output),
             Command::Evaluate(args) => evaluate::run(args, output),
