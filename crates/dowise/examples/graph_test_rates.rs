@@ -181,6 +181,9 @@ fn clinic(wrong: &str) -> Result<World, dowise::WorldError> {
         .build()
 }
 
+/// A world, its settings, and how many episodes a log has.
+type Case = (&'static str, &'static [(&'static str, &'static str)], u64);
+
 /// The graph that is declared: the numbers play no part.
 fn declared() -> Result<World, dowise::WorldError> {
     World::builder("clinic", 5)
@@ -208,14 +211,13 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         "{:<34} {:>8} {:>6} {:>14} {:>9} {:>9} {:>10}",
         "world", "episodes", "tests", "contradicted", "%", "p≤.05 %", "p≤.001 %"
     );
-    let paper_parts = [("joint", "false")];
-    let cases: [(&str, &[(&str, &str)], u64); 8] = [
+    let cases: [Case; 8] = [
         ("campaign", &[], 200),
         ("campaign", &[], 1000),
         ("treatment", &[], 200),
         ("treatment", &[], 1000),
         ("paper", &[], 300),
-        ("paper", &paper_parts, 300),
+        ("paper", &[("joint", "false")], 300),
         ("river-swim", &[], 300),
         ("deep-sea", &[], 300),
     ];

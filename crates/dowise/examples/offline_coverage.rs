@@ -2,6 +2,8 @@
 //!
 //! `cargo run --release --example offline_coverage -- [logs] [episodes of each]`
 
+#![allow(clippy::print_stdout)] // a study prints its result
+
 use dowise::data::LogStep;
 use dowise::offline::{Episodes, Interval, OfflineOptions, evaluate, plan_safely};
 use dowise::simulate::Outcome;

@@ -2,7 +2,7 @@
 //! wrappers leave alone.
 
 use dowise::learn::{Causes, Estimate, EvidenceError, Observation, Reading, Schedule, Session, States, Width};
-use dowise::{Learner, LearnerSpec, Options, Preset};
+use dowise::{Agent, Learner, LearnerSpec, Options, Preset};
 
 use crate::play::{Arena, by_name, steps, told, watch};
 use crate::small_worlds;

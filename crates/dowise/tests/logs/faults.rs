@@ -243,7 +243,7 @@ fn findings_are_grouped_and_fit_on_a_screen() {
 }
 
 fn refused(text: impl Into<Vec<u8>>) -> String {
-    read_with(&world("treatment"), text, None).err().expect("it is refused").to_string()
+    read_with(&world("treatment"), text, None).expect_err("it is refused").to_string()
 }
 
 #[test]
