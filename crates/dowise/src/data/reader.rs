@@ -22,11 +22,7 @@ use crate::world::World;
 /// use dowise::worlds;
 /// use std::ops::ControlFlow;
 /// let world = worlds::world("river-swim", &[])?;
-/// let text = "episode,stage,place,stroke\n7,1,bank,with the current\n7,2,bank,against\n";
-/// # let names: Vec<String> = world.state().iter().chain(world.levers()).map(|&id| world.variable(id).name.clone()).collect();
-/// # let label = |id: dowise::world::VarId| world.variable(id).values[0].clone();
-/// # let (s, l) = (label(world.state()[0]), label(world.levers()[0]));
-/// # let text = format!("episode,stage,{}\n7,1,{s},{l}\n7,2,{s},{l}\n", names.join(","));
+/// let text = "episode,stage,position,effort,stroke\n7,1,0,3,2\n7,2,0,1,1\n";
 /// let table = CsvTable::new(std::io::Cursor::new(text), "log.csv")?;
 /// let mut next = Vec::new();
 /// let report = LogReader::new(table, &world, None)?.steps(|step| {

@@ -52,12 +52,15 @@ impl<T: Table + ?Sized> Table for Box<T> {
 /// use dowise::data::{Coded, LogReader};
 /// use dowise::worlds;
 /// let world = worlds::world("river-swim", &[])?;
-/// let lever = &world.variable(world.levers()[0]);
+/// let column = |name: &str, labels: &[&str], codes: [u32; 2]| {
+///     (name.to_owned(), labels.iter().map(|&l| l.to_owned()).collect::<Vec<_>>(), codes.map(Some).to_vec())
+/// };
 /// let table = Coded::new(vec![
-///     ("episode".into(), vec!["a".into()], vec![Some(0), Some(0)]),
-///     ("stage".into(), vec!["1".into(), "2".into()], vec![Some(0), Some(1)]),
-///     (world.variable(world.state()[0]).name.clone(), world.variable(world.state()[0]).values.clone(), vec![Some(0), Some(1)]),
-///     (lever.name.clone(), lever.values.clone(), vec![Some(0), Some(0)]),
+///     column("episode", &["a"], [0, 0]),
+///     column("stage", &["1", "2"], [0, 1]),
+///     column("position", &["0", "1"], [0, 1]),
+///     column("effort", &["3"], [0, 0]),
+///     column("stroke", &["2"], [0, 0]),
 /// ]).expect("columns of one length");
 /// let mut steps = 0;
 /// let report = LogReader::new(table, &world, None)?.steps(|_| { steps += 1; std::ops::ControlFlow::Continue(()) })?;

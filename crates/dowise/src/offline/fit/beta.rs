@@ -4,7 +4,8 @@ use crate::math::{exp, ln, ln_1p, ln_gamma};
 
 /// The number below which a Beta(a, b) variable stays with probability `p`; a, b > 0.
 ///
-/// Newton's steps on the distribution function, kept within a bracket that halves when a step would leave it.
+/// Newton's steps on the distribution function of ln x, since quantiles may be as small as 10⁻⁸⁰, kept within a bracket that is
+/// divided at its geometric mean when a step would leave it.
 ///
 /// # Cost
 /// About ten evaluations of a continued fraction of O(√(a + b)) terms.
@@ -20,9 +21,10 @@ pub(super) fn beta_quantile(p: f64, a: f64, b: f64) -> f64 {
             low = x;
         }
         let density = exp(scale + (a - 1.0) * ln(x) + (b - 1.0) * ln_1p(-x));
-        let step = x - off / density;
-        let next = if step > low && step < high { step } else { 0.5 * (low + high) };
-        if (next - x).abs() <= 1e-13 * x.max(1e-3) || high - low <= f64::MIN_POSITIVE {
+        let step = x * exp(-off / (density * x));
+        let middle = if low > 0.0 { (low * high).sqrt() } else { 1e-3 * high };
+        let next = if step > low && step < high { step } else { middle };
+        if (next - x).abs() <= 1e-13 * x || high - low <= f64::MIN_POSITIVE {
             return next;
         }
         x = next;
