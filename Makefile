@@ -1,6 +1,6 @@
 # `make check` is what has to pass before a change goes in.
 
-.PHONY: check format lint test doc examples python figures benchmarks faults fuzz
+.PHONY: check format lint test doc examples python figures benchmarks faults fuzz same-bits
 
 check: format lint test doc examples python
 
@@ -70,6 +70,11 @@ FUZZ_CASES = 18446744073709551615
 FUZZ_SEED = 1
 fuzz:
 	cargo run --profile fuzz --locked -p dowise-fuzz -- run --seconds $(FUZZ_SECONDS) --cases $(FUZZ_CASES) --seed $(FUZZ_SEED)
+
+# Learners on this processor and on an emulated one without AVX: docs/reliability.md. Needs qemu-user.
+same-bits:
+	cargo build --release --locked -p dowise-cli
+	crates/dowise-cli/tests/same-bits.sh target/release/dowise
 
 # Times beside a peer (installed into target/peer-venv), growth with states and interventions, and loops against what the
 # machine can do: writes docs/performance.md.

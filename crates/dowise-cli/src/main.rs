@@ -2,6 +2,7 @@
 
 mod commands;
 mod interrupt;
+mod log;
 mod naming;
 mod output;
 mod policy_file;
@@ -43,6 +44,7 @@ Examples:
   dowise plan campaign.toml        the best mail for every customer at every stage
   dowise learn campaign.toml --learner graph-psrl
   dowise compare river-swim deep-sea --learners c-ucbvi,c-psrl,greedy
+  dowise data log.csv treatment.toml
   dowise import asia.bif --lever smoke --key dysp --reward dysp=no
   dowise reproduce                 the paper's three experiments: data, figures, claims
 

@@ -96,7 +96,7 @@ struct WrittenRule {
     r#do: Map<String, Value>,
 }
 
-/// Writes the whole policy of a learner; stages that do the same everywhere are written once.
+/// Writes the whole policy of a learner.
 pub(crate) fn write(
     file: &Path,
     world: &World,
@@ -104,8 +104,21 @@ pub(crate) fn write(
     episodes: u64,
     policy: &dowise::learn::Policy,
 ) -> Result<(), Failure> {
+    let evidence = format!("{:016x}", policy.evidence());
+    write_actions(file, world, (learner, episodes), (policy.plan(), evidence), policy.actions())
+}
+
+/// Writes a policy, `[stage][state]`: what made it from how many episodes, the number of its plan and the evidence behind it. Stages
+/// that do the same everywhere are written once.
+pub(crate) fn write_actions(
+    file: &Path,
+    world: &World,
+    (learner, episodes): (&str, u64),
+    (plan, evidence): (u64, String),
+    actions: &[Action],
+) -> Result<(), Failure> {
     let n = world.n_states();
-    let stages: Vec<&[Action]> = policy.actions().chunks_exact(n).collect();
+    let stages: Vec<&[Action]> = actions.chunks_exact(n).collect();
     let same = stages.windows(2).all(|pair| pair[0] == pair[1]);
     let written = if same { &stages[..1] } else { &stages[..] };
     let mut rules = Vec::new();
@@ -120,15 +133,8 @@ pub(crate) fn write(
             rules.push(WrittenRule { stage, state, r#do: naming::intervention(world, action) });
         }
     }
-    let whole = Written {
-        schema: "dowise-policy/1",
-        world: world.name(),
-        learner,
-        episodes,
-        plan: policy.plan(),
-        evidence: format!("{:016x}", policy.evidence()),
-        policy: rules,
-    };
+    let whole =
+        Written { schema: "dowise-policy/1", world: world.name(), learner, episodes, plan, evidence, policy: rules };
     let mut text = serde_json::to_string_pretty(&whole).expect("invariant: names and numbers can be written");
     text.push('\n');
     write_file(file, text.as_bytes()).map_err(|e| Failure::Io(e.to_string()))

@@ -83,6 +83,17 @@ fn a_bidirected_edge_becomes_a_hidden_variable_and_numbers_are_placeholders_or_l
 }
 
 #[test]
+fn names_with_control_characters_leave_a_world_file_that_can_be_read() {
+    for odd in ['\0', '\u{1}', '\u{b}', '\u{1f}', '\u{7f}', '\u{85}', '\u{2028}'] {
+        let text = format!("dag {{ x [exposure] \"a{odd}b\" [outcome] x -> \"a{odd}b\" x <-> \"a{odd}b\" }}");
+        let imported = made(Format::Dagitty, &text, "horizon = 2").unwrap();
+        assert!(imported.text.starts_with("# "), "{}", imported.text);
+        let read = World::from_toml(&imported.text, "text").unwrap_or_else(|error| panic!("{odd:?}: {error}"));
+        assert_eq!(read.to_toml(), imported.world.to_toml());
+    }
+}
+
+#[test]
 fn what_acts_on_a_lever_matters_only_where_the_lever_can_be_left_alone() {
     let text = "dag { u -> x x -> y }";
     let given = "lever = \"x\"\nkey = \"y\"\nreward = { y = { \"1\" = 1 } }";

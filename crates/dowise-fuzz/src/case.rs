@@ -7,7 +7,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use crate::Corpus;
 use crate::mutate::mutate;
 
-/// The kinds of input. Logs are to be the next one.
+/// The kinds of input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Kind {
     /// A world file.
@@ -20,11 +20,16 @@ pub enum Kind {
     Evidence,
     /// A graph or network of another tool.
     Graph,
+    /// A learner by its name and options.
+    Spec,
+    /// A log.
+    Log,
 }
 
 impl Kind {
     /// All of them.
-    pub const ALL: [Kind; 5] = [Kind::World, Kind::Study, Kind::Learner, Kind::Evidence, Kind::Graph];
+    pub const ALL: [Kind; 7] =
+        [Kind::World, Kind::Study, Kind::Learner, Kind::Evidence, Kind::Graph, Kind::Spec, Kind::Log];
 
     /// Its name.
     pub fn word(self) -> &'static str {
@@ -34,6 +39,8 @@ impl Kind {
             Kind::Learner => "learner",
             Kind::Evidence => "evidence",
             Kind::Graph => "graph",
+            Kind::Spec => "spec",
+            Kind::Log => "log",
         }
     }
 
@@ -49,7 +56,7 @@ pub struct Case {
     /// What it is read as.
     pub kind: Kind,
     /// Which of the corpus it was made from; saved learners and evidence are restored in the world of that one,
-    /// and graphs are read in its format.
+    /// graphs are read in its format, and learners are made in the world of this number.
     pub base: usize,
     /// Decides what else is tried with it.
     pub seed: u64,

@@ -1,7 +1,11 @@
 //! What cases are made from: the ready-made worlds, small ones, studies, and learners and evidence after a few episodes.
 
+use std::cell::OnceCell;
+use std::ops::ControlFlow;
+
+use dowise::data::{Chooser, LogWriter, WrittenColumns, simulate_log};
 use dowise::learn::Evidence;
-use dowise::{Arena, Knowledge, LearnerSpec, Options, World, worlds};
+use dowise::{Arena, Knowledge, LearnerSpec, Options, Preset, Simulator, World, worlds};
 use dowise_formats::{Format, export};
 use dowise_study::StudyFile;
 use rand::RngExt;
@@ -10,10 +14,11 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use crate::Kind;
 use crate::random_world::{Sizes, random_world};
 
-const SMALL: [&str; 5] = [
+const SMALL: [&str; 6] = [
     include_str!("../seeds/small.toml"),
     include_str!("../seeds/features.toml"),
     include_str!("../seeds/direct.toml"),
+    include_str!("../seeds/forms.toml"),
     include_str!("../../dowise/tests/world_errors/base.toml"),
     include_str!("../../dowise/tests/world_errors/other.toml"),
 ];
@@ -32,7 +37,7 @@ const WRITTEN_BY_HAND: [&str; 5] = [
 ];
 
 /// Learners whose saves are tried.
-const LEARNERS: [&str; 16] = [
+const LEARNERS: [&str; 18] = [
     "ucbvi",
     "f-ucbvi",
     "c-ucbvi",
@@ -47,12 +52,50 @@ const LEARNERS: [&str; 16] = [
     "graph-psrl",
     "graph-psrl:unknown=kernel",
     "graph-psrl:guard=true",
+    "graph-ucbvi:unknown=all",
+    "graph-psrl:unknown=all",
     "lsvi-ucb",
     "c-rlsvi",
 ];
 
 /// Worlds whose learners are saved.
-const PLAYED: [&str; 4] = ["small", "features", "direct", "river-swim"];
+const PLAYED: [&str; 5] = ["small", "features", "direct", "forms", "river-swim"];
+
+/// Worlds drawn at random: each is drawn when it is first asked for, since drawing takes as long as several cases.
+const RANDOM: usize = 4096;
+
+/// Every learner by its name, alone and with each option that it takes and a value to begin with.
+fn specs() -> Vec<String> {
+    let mut list = Vec::new();
+    for preset in Preset::all() {
+        let name = preset.name();
+        list.push(name.to_owned());
+        let plain: LearnerSpec = name.parse().expect("invariant: a learner");
+        for option in LearnerSpec::option_names() {
+            for value in ["2", "0.5", "1e-3", "true", "kernel", "all", "rlberry", "mixture", "doubling", "stage", "s"] {
+                list.extend(plain.with(option, value).map(|spec| spec.to_string()));
+            }
+        }
+        list.push(format!("{name}:prior=1,unknown=all,schedule=doubling"));
+    }
+    list
+}
+
+/// Worlds whose logs are tried.
+const LOGGED: [&str; 3] = ["treatment", "river-swim", "campaign"];
+
+/// A small log of a world.
+fn log_of(world: &World) -> String {
+    let simulator = Simulator::new(world).expect("invariant: a known world");
+    let with = WrittenColumns { reward: true, propensity: true, policy: true, weight: true, end: true };
+    let mut writer = LogWriter::new(world, Vec::new(), with).expect("invariant: memory can be written");
+    simulate_log(&simulator, Chooser::AtRandom, 3, 1, |steps| {
+        let name = steps[0].episode.to_string();
+        writer.episode(&name, steps, &["at random"]).expect("invariant: memory can be written");
+        ControlFlow::Continue(())
+    });
+    String::from_utf8(writer.finish().expect("invariant: memory can be written")).expect("invariant: names are text")
+}
 
 /// A world with a learner in it that was saved.
 pub(crate) struct Played {
@@ -70,6 +113,13 @@ pub struct Corpus {
     evidence: Vec<String>,
     /// Every graph in every format, one after the other.
     graphs: Vec<String>,
+    specs: Vec<String>,
+    random: Vec<OnceCell<String>>,
+    /// The worlds in which learners are played.
+    pub(crate) arenas: Vec<Played>,
+    logs: Vec<String>,
+    /// The world of each log.
+    pub(crate) of_logs: Vec<World>,
     /// Of each saved learner.
     pub(crate) of_learners: Vec<Played>,
     /// Of each saved evidence.
@@ -86,6 +136,11 @@ impl Corpus {
             learners: vec![],
             evidence: vec![],
             graphs: vec![],
+            specs: specs(),
+            random: vec![OnceCell::new(); RANDOM],
+            arenas: vec![],
+            logs: vec![],
+            of_logs: vec![],
             of_learners: vec![],
             of_evidence: vec![],
         };
@@ -109,16 +164,23 @@ impl Corpus {
             corpus.graphs.extend(Format::ALL.map(|format| format.write(&network)));
         }
         corpus.graphs.extend(WRITTEN_BY_HAND.map(str::to_owned));
+        for world in LOGGED {
+            let world = worlds::world(world, &[]).expect("invariant: a ready-made world");
+            corpus.logs.push(log_of(&world));
+            corpus.of_logs.push(world);
+        }
         for world in PLAYED {
             let text = match world {
                 "small" => SMALL[0].to_owned(),
                 "features" => SMALL[1].to_owned(),
                 "direct" => SMALL[2].to_owned(),
+                "forms" => SMALL[3].to_owned(),
                 name => worlds::text(name, &[]).expect("invariant: a ready-made world"),
             };
             let world = World::from_toml(&text, world).unwrap_or_else(|e| panic!("{e}"));
             let arena = Arena::new(&world).expect("invariant: a known world");
             LEARNERS.iter().for_each(|name| corpus.play(&arena, name));
+            corpus.arenas.push(Played { told: Knowledge::of(&world), arena, options: None });
         }
         corpus
     }
@@ -145,14 +207,22 @@ impl Corpus {
     /// A text to begin with, and its number.
     pub(crate) fn base(&self, kind: Kind, rng: &mut Xoshiro256PlusPlus) -> (usize, String) {
         if kind == Kind::World && rng.random_bool(0.5) {
-            let sizes = Sizes { coarse: rng.random_bool(0.5), cost: 0.3, ..Sizes::default() };
-            return (0, random_world(rng.random(), &sizes).1.to_toml());
+            let i = rng.random_range(0..RANDOM);
+            let sizes = Sizes { coarse: i % 2 == 0, cost: 0.3, ..Sizes::default() };
+            let text = self.random[i].get_or_init(|| random_world(i as u64, &sizes).1.to_toml());
+            return (0, text.clone());
         }
         let list = self.others(kind);
         // The first ones are small, so that many can be tried.
         let i = match kind {
             Kind::World if rng.random_bool(0.9) => rng.random_range(0..SMALL.len()),
-            Kind::World | Kind::Study | Kind::Learner | Kind::Evidence | Kind::Graph => rng.random_range(0..list.len()),
+            Kind::Spec => {
+                let base = rng.random_range(0..self.arenas.len());
+                return (base, list[rng.random_range(0..list.len())].clone());
+            }
+            Kind::World | Kind::Study | Kind::Learner | Kind::Evidence | Kind::Graph | Kind::Log => {
+                rng.random_range(0..list.len())
+            }
         };
         (i, list[i].clone())
     }
@@ -170,6 +240,8 @@ impl Corpus {
             Kind::Learner => &self.learners,
             Kind::Evidence => &self.evidence,
             Kind::Graph => &self.graphs,
+            Kind::Spec => &self.specs,
+            Kind::Log => &self.logs,
         }
     }
 }

@@ -10,6 +10,9 @@ use dowise_fuzz::supervise::{Report, Settings, supervise};
 use dowise_fuzz::work::{attempt, keep_panics, work};
 use dowise_fuzz::{Case, Corpus, Kind};
 
+/// All kinds.
+const KINDS: &str = "world,study,learner,evidence,graph,spec";
+
 #[derive(Parser)]
 #[command(about = "Throws broken, odd and extreme inputs at dowise")]
 struct Arguments {
@@ -36,8 +39,8 @@ enum Command {
         /// Most seconds for one case.
         #[arg(long, default_value_t = 10)]
         case_seconds: u64,
-        /// Kinds of input: world, study, learner, evidence, graph.
-        #[arg(long, value_delimiter = ',', value_parser = kind, default_value = "world,study,learner,evidence")]
+        /// Kinds of input: world, study, learner, evidence, graph, spec.
+        #[arg(long, value_delimiter = ',', value_parser = kind, default_value = KINDS)]
         kinds: Vec<Kind>,
         /// Directory for cases that fail.
         #[arg(long, default_value = "target/fuzz-failures")]
@@ -59,7 +62,7 @@ enum Command {
         /// Number of the case.
         case: u64,
         /// As in the run.
-        #[arg(long, value_delimiter = ',', value_parser = kind, default_value = "world,study,learner,evidence")]
+        #[arg(long, value_delimiter = ',', value_parser = kind, default_value = KINDS)]
         kinds: Vec<Kind>,
     },
     /// What a run starts: tries cases and tells how it goes.

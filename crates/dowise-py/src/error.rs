@@ -15,6 +15,12 @@ pyo3::create_exception!(dowise, WorldError, Error, "A world that is not sound; `
 pyo3::create_exception!(dowise, ArrayError, WorldError, "An array with a wrong shape or a wrong number in it.");
 pyo3::create_exception!(dowise, PlanError_, Error, "A plan that cannot be made, or a policy that does not fit.");
 pyo3::create_exception!(dowise, LearnError_, Error, "A learner that cannot be made, or was told something impossible.");
+pyo3::create_exception!(
+    dowise,
+    LogError_,
+    Error,
+    "A log that cannot be read, or does not say what is asked; `findings` lists what is wrong."
+);
 pyo3::create_exception!(dowise, RestoreError_, Error, "A saved learner that cannot be restored.");
 
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -25,6 +31,7 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
         ("ArrayError", py.get_type::<ArrayError>()),
         ("PlanError", py.get_type::<PlanError_>()),
         ("LearnError", py.get_type::<LearnError_>()),
+        ("LogError", py.get_type::<LogError_>()),
         ("RestoreError", py.get_type::<RestoreError_>()),
     ] {
         class.setattr("__name__", name)?;

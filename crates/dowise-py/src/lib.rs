@@ -8,6 +8,7 @@ mod flat;
 mod given;
 mod graph;
 mod learner;
+mod log;
 mod mdp;
 mod options;
 mod plan;
@@ -35,6 +36,8 @@ fn _lib(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(run::play, module)?)?;
     module.add_function(wrap_pyfunction!(run::play_all, module)?)?;
     module.add_function(wrap_pyfunction!(options::learners, module)?)?;
+    module.add_class::<log::Log>()?;
+    module.add_function(wrap_pyfunction!(log::simulate_log, module)?)?;
     module.add_function(wrap_pyfunction!(graph::import_file, module)?)?;
     module.add_function(wrap_pyfunction!(graph::import_parts, module)?)?;
     module.add_function(wrap_pyfunction!(figure::draw, module)?)?;

@@ -161,19 +161,7 @@ pub(crate) fn evaluate(
             py.detach(|| planner.evaluate_mixed(&given.values)).map_err(Raise::raise)
         }
         Some(PolicyKind::Interventions) => {
-            let action = |(i, &x): (usize, &f64)| -> PyResult<Action> {
-                if x.fract() != 0.0 || x < 0.0 || x >= world.interventions().count() as f64 {
-                    let most = world.interventions().count() - 1;
-                    let message =
-                        format!("policy{} is {x}, expected the number of an intervention, 0 to {most}", given.at(i));
-                    return Err(PlanError_::new_err(message));
-                }
-                Ok(world.interventions().nth(x as u64))
-            };
-            let mut actions: Vec<Action> = given.values.iter().enumerate().map(action).collect::<PyResult<_>>()?;
-            if given.shape.len() == 1 {
-                actions = actions.repeat(horizon);
-            }
+            let actions = numbered(world, &given)?;
             py.detach(|| planner.evaluate(&actions)).map_err(Raise::raise)
         }
         None => {
@@ -189,6 +177,37 @@ pub(crate) fn evaluate(
             Err(PlanError_::new_err(message))
         }
     }
+}
+
+/// A policy as numbers of interventions, `[stage, state]` or `[state]`.
+pub(crate) fn interventions(world: &dowise::World, policy: &Bound<'_, PyAny>) -> PyResult<Vec<Action>> {
+    let given = Numbers::read("policy", policy)?;
+    let (horizon, n) = (world.horizon(), world.n_states());
+    if given.shape.as_slice() != [horizon, n] && given.shape.as_slice() != [n] {
+        let shapes = [vec![horizon, n], vec![n]].map(|s| tuple(&s));
+        let found = tuple(&given.shape);
+        let message =
+            format!("policy has shape {found}, expected {} or {} (numbers of interventions)", shapes[0], shapes[1]);
+        return Err(PlanError_::new_err(message));
+    }
+    numbered(world, &given)
+}
+
+/// Interventions by their numbers, for every stage and state.
+fn numbered(world: &dowise::World, given: &Numbers) -> PyResult<Vec<Action>> {
+    let action = |(i, &x): (usize, &f64)| -> PyResult<Action> {
+        if x.fract() != 0.0 || x < 0.0 || x >= world.interventions().count() as f64 {
+            let most = world.interventions().count() - 1;
+            let message = format!("policy{} is {x}, expected the number of an intervention, 0 to {most}", given.at(i));
+            return Err(PlanError_::new_err(message));
+        }
+        Ok(world.interventions().nth(x as u64))
+    };
+    let mut actions: Vec<Action> = given.values.iter().enumerate().map(action).collect::<PyResult<_>>()?;
+    if given.shape.len() == 1 {
+        actions = actions.repeat(world.horizon());
+    }
+    Ok(actions)
 }
 
 /// Numbers as an array, moved.

@@ -11,7 +11,8 @@ ROOT = Path(__file__).parents[3]
 
 
 @pytest.mark.parametrize(
-    "name", ["dowise", "dowise._worlds", "dowise._graphs", "dowise._runs", "dowise._results", "dowise.gym"]
+    "name",
+    ["dowise", "dowise._worlds", "dowise._graphs", "dowise._logs", "dowise._runs", "dowise._results", "dowise.gym"],
 )
 def test_docstrings(name):
     failed, tried = doctest.testmod(importlib.import_module(name), optionflags=doctest.IGNORE_EXCEPTION_DETAIL)

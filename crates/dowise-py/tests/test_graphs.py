@@ -23,9 +23,7 @@ def test_a_network_becomes_a_world_in_which_one_can_plan():
 
 def test_pyagrum_agrees_on_what_is_exported(tmp_path):
     gum = pytest.importorskip("pyagrum")
-    world = dowise.import_graph(
-        NETWORKS / "alarm.bif.gz", lever="VENTALV", key=["HR", "BP"], reward={"HR": {"LOW": 1}}
-    )
+    world = dowise.import_graph(NETWORKS / "alarm.bif.gz", lever="VENTALV", key=["HR", "BP"], reward={"HR": {"LOW": 1}})
     path = tmp_path / "alarm.bif"
     path.write_text(world.to_graph("bif"))
     net = gum.loadBN(str(path))

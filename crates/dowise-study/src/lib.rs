@@ -35,7 +35,7 @@ pub use checkpoints::Checkpoints;
 pub use directory::Directory;
 pub use error::StudyError;
 pub use execute::{Ending, Event, execute};
-pub use figure::{Axis, Dash, Drawing, Figure, Marker, Point, Scale, Series, Shape, Style};
+pub use figure::{Axis, Dash, Drawing, Figure, Marker, Point, Scale, Series, Shape, Strip, Strips, Style};
 pub use figures::figures;
 pub use file::{StudyFile, Sweep};
 pub use files::{MOST_TEXT, check_writable, create_file, read_text_file, write_file};

@@ -48,7 +48,7 @@ fn mean_of_shared(bencher: Bencher<'_, '_>, ((values, causes), version): ((usize
 /// Values, causes, blocks that share a row.
 #[divan::bench(args = each(&[(2, 8, 1), (2, 8, 16), (2, 64, 1), (2, 343, 1), (3, 8, 16)]))]
 fn mean_of_blocks(bencher: Bencher<'_, '_>, ((values, causes, blocks), version): ((usize, usize, usize), Version)) {
-    run(bencher, Means::blocks(values, causes, blocks), version);
+    run(bencher, Means::tiles(values, causes, blocks), version);
 }
 
 #[divan::bench(args = [Version::Plain, Version::Fast])]

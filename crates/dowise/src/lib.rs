@@ -101,6 +101,7 @@ pub mod linear;
 mod loops;
 mod math;
 mod memory;
+pub mod offline;
 pub mod plan;
 #[cfg(feature = "probes")]
 pub mod probes;

@@ -6,14 +6,16 @@ pub(super) mod saved;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 
-use dowise::LearnerSpec;
-use dowise_study::{StudyError, WorldChoice, check_writable};
+use dowise::offline::fit::read_evidence;
+use dowise::{Learner, LearnerSpec, World};
+use dowise_study::{StudyError, WorldChoice, check_writable, read_text_file};
 
 use self::report::Report;
 use self::saved::{Resumed, SavedRun};
+use crate::log::{self, LogArgs};
 use crate::output::{Failure, Output, Status};
 use crate::progress::Progress;
-use crate::{interrupt, policy_file, study};
+use crate::{interrupt, policy_file, study, table};
 
 /// Let one learner learn in a world, and show what it learned
 ///
@@ -36,9 +38,20 @@ pub(crate) struct Args {
     /// Write the learner and its run into a file, also when interrupted.
     #[arg(long, value_name = "FILE")]
     save: Option<PathBuf>,
+    /// Begin with the steps of a log, which others have played.
+    #[arg(long, value_name = "LOG", conflicts_with = "resume")]
+    from: Option<PathBuf>,
+    #[command(flatten)]
+    reading: LogArgs,
+    /// Leave rows of the log out in which something is wrong, instead of refusing the log.
+    #[arg(long, requires = "from")]
+    skip_bad: bool,
     /// Go on with a run that was saved, in the same world, as if it had never stopped.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["learner", "seed"])]
     resume: Option<PathBuf>,
+    /// Begin with the evidence that `dowise fit` wrote beside a fitted world, and learn on all that was fitted.
+    #[arg(long, value_name = "FILE", conflicts_with = "resume")]
+    evidence: Option<PathBuf>,
     /// Write the policy to deploy into a file that `dowise plan --evaluate` reads: for samplers the plan of the posterior mean.
     #[arg(long, value_name = "FILE")]
     policy: Option<PathBuf>,
@@ -59,11 +72,15 @@ Examples:
   dowise learn treatment --learner cf-ucbvi:unknown=kernel+rewards
   dowise learn river-swim --learner c-lsvi-ucb --save learned.json
   dowise learn campaign.toml --policy policy.json
+  dowise learn treatment --from log.csv --episodes 100
   dowise learn river-swim --resume learned.json --episodes 2000 --save learned.json
   dowise learn paper --learner help";
 
 /// Most episodes of a run: their regrets take 80 MB, and a quarter of what a saved run may take as text.
 const MOST_EPISODES: u64 = 10_000_000;
+
+/// Bytes of the largest evidence that is read: 1 GiB.
+const MOST_EVIDENCE: u64 = 1 << 30;
 
 /// Episodes of a run that is not told how many.
 const EPISODES: u64 = 1000;
@@ -79,6 +96,7 @@ pub(crate) fn run(args: Args, output: &Output) -> Result<Status, Failure> {
     }
     args.episodes.map_or(Ok(()), within_limit)?;
     keeps_apart(&args)?;
+    refuse_a_log(&args.world)?;
     // What was learned is not to be lost at the end because it cannot be written.
     for file in args.save.iter().chain(&args.policy) {
         check_writable(file).map_err(fail)?;
@@ -97,8 +115,23 @@ pub(crate) fn run(args: Args, output: &Output) -> Result<Status, Failure> {
     };
     let mut learner = match &resumed {
         Some(resumed) => resumed.learner(&arena)?,
-        None => spec.learner(arena.world(), args.episodes.unwrap_or(EPISODES), seed).map_err(cannot_learn)?,
+        None => {
+            let episodes = args.episodes.unwrap_or(EPISODES);
+            match &args.evidence {
+                None => spec.learner(arena.world(), episodes, seed).map_err(cannot_learn)?,
+                Some(file) => {
+                    let text = read_text_file(file, MOST_EVIDENCE).map_err(|e| Failure::Io(e.to_string()))?;
+                    let evidence = read_evidence(arena.world(), &text)
+                        .map_err(|e| Failure::Usage(format!("{}: {e}", file.display())))?;
+                    Learner::with_evidence(evidence, spec.options(episodes, seed)).map_err(cannot_learn)?
+                }
+            }
+        }
     };
+    if let Some(log) = &args.from {
+        let steps = warm_start(&mut learner, log, &args, arena.world(), output)?;
+        output.talk(format_args!("began with {} steps of {}", table::count(steps), log.display()));
+    }
     // What was learned is not to be lost at the end because there is no memory to make a policy of it.
     learner.room_to_deploy().map_err(cannot_learn)?;
     let (done, episodes) = (learner.episodes(), args.episodes.unwrap_or(learner.planned_episodes()));
@@ -151,6 +184,31 @@ pub(crate) fn run(args: Args, output: &Output) -> Result<Status, Failure> {
         return Err(Failure::Interrupted(message));
     }
     Ok(Status::Fine)
+}
+
+/// Takes the steps of a log in; how many went in, by their weights.
+fn warm_start(learner: &mut Learner, log: &Path, args: &Args, world: &World, output: &Output) -> Result<u64, Failure> {
+    let report = log::steps(log, args.reading.map.as_deref(), world, output, |step| {
+        for _ in 0..step.weight {
+            let cannot = |e| Failure::Usage(format!("{}: line {}: {e}", log.display(), step.line));
+            learner.learn(&step.observation).map_err(cannot)?;
+        }
+        Ok(())
+    })?;
+    log::refuse_errors(&report, log, args.skip_bad, output)?;
+    Ok(report.weight)
+}
+
+/// A log in place of a world is a mistake that is easily made.
+fn refuse_a_log(world: &str) -> Result<(), Failure> {
+    let name = world.strip_suffix(".gz").unwrap_or(world);
+    if [".csv", ".tsv", ".txt"].iter().any(|end| name.ends_with(end)) {
+        return Err(Failure::Usage(format!(
+            "{world} is a log, not a world; `dowise learn WORLD --from {world}` begins with its steps, and `dowise data {world} \
+             WORLD` says what it holds"
+        )));
+    }
+    Ok(())
 }
 
 /// Refuses to write over the world, or two things into one file.

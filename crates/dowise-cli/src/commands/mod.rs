@@ -3,14 +3,19 @@
 mod check;
 mod compare;
 mod completions;
+mod data;
+mod evaluate;
 mod explain;
 mod export;
+mod fit;
 mod import;
 mod learn;
 mod new;
 mod plan;
 mod plot;
 mod reproduce;
+mod simulate;
+mod test;
 
 use crate::output::{Failure, Output, Status};
 
@@ -23,6 +28,11 @@ pub(crate) enum Command {
     Plan(plan::Args),
     Learn(learn::Args),
     Explain(explain::Args),
+    Simulate(simulate::Args),
+    Data(data::Args),
+    Test(test::Args),
+    Fit(fit::Args),
+    Evaluate(evaluate::Args),
     Compare(compare::Args),
     Plot(plot::Args),
     Reproduce(reproduce::Args),
@@ -36,8 +46,13 @@ impl Command {
             Command::Import(args) => import::run(args, output),
             Command::Export(args) => export::run(args, output),
             Command::Check(args) => check::run(args, output),
+            Command::Fit(args) => fit::run(args, output),
+            Command::Test(args) => test::run(args, output),
             Command::Plan(args) => plan::run(args, output),
+            Command::Evaluate(args) => evaluate::run(args, output),
             Command::Learn(args) => learn::run(args, output),
+            Command::Simulate(args) => simulate::run(args, output),
+            Command::Data(args) => data::run(args, output),
             Command::Explain(args) => explain::run(args, output),
             Command::Compare(args) => compare::run(args, output),
             Command::Plot(args) => plot::run(args, output),

@@ -55,7 +55,8 @@ pub fn import(file: &GraphFile, roles: &Roles, roles_source: Option<Source>) -> 
         notes.push(Problem::warning("placeholder", message).help(help));
     }
     comments.extend(stated.comments);
-    let header: String = comments.iter().map(|c| format!("# {}\n", c.replace(['\n', '\r'], " "))).collect();
+    // A comment of TOML ends at a line break and has no other control characters; names of another tool may have any.
+    let header: String = comments.iter().map(|c| format!("# {}\n", c.replace(char::is_control, " "))).collect();
     let text = header + &world.to_toml();
     Ok(Imported { world, text, notes, sources })
 }

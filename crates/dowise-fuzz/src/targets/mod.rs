@@ -3,6 +3,8 @@
 mod evidence;
 mod graph;
 mod learner;
+mod log;
+mod spec;
 mod study;
 mod world;
 
@@ -27,6 +29,8 @@ pub fn run(corpus: &Corpus, case: &Case) -> Outcome {
         Kind::Learner => learner::run(&corpus.of_learners, case),
         Kind::Evidence => evidence::run(&corpus.of_evidence, case),
         Kind::Graph => graph::run(corpus.format(case.base), case),
+        Kind::Spec => spec::run(&corpus.arenas, case),
+        Kind::Log => log::run(&corpus.of_logs, case),
     }
 }
 

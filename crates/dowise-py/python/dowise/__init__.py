@@ -16,6 +16,7 @@ from dowise._lib import (
     Error,
     Learner,
     LearnError,
+    LogError,
     Plan,
     PlanError,
     RestoreError,
@@ -25,26 +26,35 @@ from dowise._lib import (
     __version__,
     learners,
 )
+from dowise._logs import Evaluation, Fit, GraphTest, Log, SafePlan
+from dowise._logs import attach as _attach_logs
 from dowise._results import Check, Comparison, Interrupted, Picture, Run
 from dowise._runs import compare, run
 from dowise._worlds import attach as _attach
 
 _attach(World)
 _attach_graphs(World)
+_attach_logs(World, Learner)
 
 __all__ = [
     "ArrayError",
     "Check",
     "Comparison",
     "Error",
+    "Evaluation",
+    "Fit",
+    "GraphTest",
     "Interrupted",
     "LearnError",
     "Learner",
+    "Log",
+    "LogError",
     "Picture",
     "Plan",
     "PlanError",
     "RestoreError",
     "Run",
+    "SafePlan",
     "Session",
     "World",
     "WorldError",

@@ -38,7 +38,7 @@ pub(super) fn draw(figure: &Figure) -> Canvas {
     let subtitle = wrap(&figure.subtitle, WIDTH - 24.0);
     let top = 46.0 + 15.0 * subtitle.len() as f64;
     let points = || figure.series.iter().flat_map(|s| &s.points);
-    let bars = figure.series.iter().any(|s| s.shape == Shape::Bars);
+    let bars = figure.series.iter().any(|s| matches!(s.shape, Shape::Bars | Shape::Points));
     let x = Range::new(&figure.x, points().map(|p| p.x), true, bars);
     // Bands may reach below zero; on a logarithmic axis they must not stretch it.
     let floor = points().map(|p| p.y).filter(|y| *y > 0.0).fold(f64::INFINITY, f64::min) / 2.0;
@@ -105,8 +105,10 @@ fn lines(series: &Series, figure: &Figure, frame: &Frame, canvas: &mut Canvas) {
     let at: Vec<(f64, f64)> = points.iter().map(|p| frame.at(p.x, p.y)).collect();
     match series.shape {
         Shape::Band => canvas.curve(&at, style.colour, 1.9, style.dash),
-        Shape::Bars => {
-            canvas.curve(&at, style.colour, 1.7, style.dash);
+        Shape::Bars | Shape::Points => {
+            if series.shape == Shape::Bars {
+                canvas.curve(&at, style.colour, 1.7, style.dash);
+            }
             for (p, &(x, y)) in points.iter().zip(&at) {
                 if p.high > p.low {
                     let (low, high) = (frame.at(p.x, p.low).1, frame.at(p.x, p.high).1);

@@ -4,8 +4,10 @@ mod axis;
 mod canvas;
 mod draw;
 mod labels;
+mod strips;
 mod style;
 
+pub use strips::{Strip, Strips};
 pub use style::{Dash, Marker, Style};
 
 use crate::StudyError;
@@ -51,6 +53,8 @@ pub enum Shape {
     Band,
     /// Points with error bars, joined by a line.
     Bars,
+    /// Points with error bars, each by itself.
+    Points,
     /// Hollow points alone: what others published.
     Published,
 }

@@ -1,5 +1,29 @@
-//! Logs: steps that others played, read from tables into observations.
+//! Logs: steps that others played, read from tables into observations, and written as tables.
+//!
+//! The format is described in `docs/logs.md`.
 
+mod columns;
+mod csv;
+mod episodes;
+mod error;
+mod findings;
+mod labels;
+mod map;
+mod reader;
+mod row;
+mod simulate;
 mod step;
+mod table;
+mod write;
 
+pub(crate) use columns::{all as all_columns, role_of};
+pub use csv::CsvTable;
+pub use error::LogError;
+pub use findings::{Effect, FindingKind, Findings, LogFinding, LogPlace, Severity};
+pub(crate) use map::Bins;
+pub use map::LogMap;
+pub use reader::{ColumnReport, LogReader, LogReport, PolicyReport};
+pub use simulate::{Chooser, simulate_log, uniform_propensity};
 pub use step::{End, LogStep};
+pub use table::{Coded, Table};
+pub use write::{LogWriter, WrittenColumns};

@@ -14,9 +14,14 @@ pub struct LogStep<'a> {
     pub line: u64,
     /// What was seen, checked against the world.
     pub observation: Observation<'a>,
+    /// What was received for the whole step, the cost of the intervention taken off, where the log says it: in its column
+    /// `reward`, or by a payment for every reward term.
+    pub reward: Option<f64>,
     /// The probability with which the intervention was chosen, where the log says it.
     pub propensity: Option<f64>,
-    /// How often the row counts.
+    /// Which policy chose, as a position in [`LogReport::policies`](super::LogReport::policies), where the log says it.
+    pub policy: Option<u32>,
+    /// How often the row counts: at least once.
     pub weight: u32,
     /// How the episode ended, if it ended here.
     pub end: Option<End>,
@@ -31,9 +36,26 @@ pub enum End {
     Truncated,
 }
 
+impl End {
+    /// The word in a log.
+    pub fn word(self) -> &'static str {
+        match self {
+            End::Terminated => "terminated",
+            End::Truncated => "truncated",
+        }
+    }
+}
+
 impl<'a> LogStep<'a> {
     /// A step that says nothing but what was seen, and counts once.
     pub fn new(episode: u64, observation: Observation<'a>) -> LogStep<'a> {
-        LogStep { episode, line: 0, observation, propensity: None, weight: 1, end: None }
+        let (reward, propensity, policy) = (None, None, None);
+        LogStep { episode, line: 0, observation, reward, propensity, policy, weight: 1, end: None }
+    }
+
+    /// The same step with values of its own, to be kept.
+    pub fn into_owned(self) -> LogStep<'static> {
+        let LogStep { episode, line, observation, reward, propensity, policy, weight, end } = self;
+        LogStep { episode, line, observation: observation.into_owned(), reward, propensity, policy, weight, end }
     }
 }

@@ -6,6 +6,7 @@ mod csv_table;
 mod features;
 mod interventions;
 mod learn;
+mod log_map;
 mod mechanisms;
 mod node;
 mod rewards;

@@ -66,3 +66,75 @@ fn next_allowed(all: &Interventions, active: &Vec<&Forbid>, levers: &mut [Option
     levers[lever] = Some(drawn);
     false
 }
+
+/// Forbidden combinations of a state up to which allowed interventions are counted by inclusion and exclusion.
+const MOST_RULES: usize = 12;
+
+/// Number of interventions that a state (by its factors' values) allows; `None` if too many combinations are forbidden to count.
+///
+/// |not forbidden| = Σ over sets R of rules (−1)^|R| · |interventions that match all of R|, exact below 2^53.
+pub(crate) fn n_allowed(all: &Interventions, digits: &[usize]) -> Option<f64> {
+    if let LeverRule::List(list) = all.lever_rule() {
+        return Some(list.iter().filter(|&&a| !all.is_forbidden(digits, a)).count() as f64);
+    }
+    let active: Vec<&Forbid> =
+        all.forbid().iter().filter(|rule| rule.when.iter().all(|(f, values)| values[digits[*f]])).collect();
+    if active.len() > MOST_RULES {
+        return None;
+    }
+    let mut sum = 0.0;
+    for set in 0u32..1 << active.len() {
+        let rules = (0..active.len()).filter(|i| set >> i & 1 == 1).map(|i| active[i]);
+        let matching = n_matching(all, rules);
+        sum += if set.count_ones().is_multiple_of(2) { matching } else { -matching };
+    }
+    Some(sum)
+}
+
+/// Number of interventions that match every one of these combinations.
+fn n_matching<'a>(all: &Interventions, rules: impl Iterator<Item = &'a Forbid>) -> f64 {
+    let n = all.n_levers();
+    // Which values of each lever are left; `None`: it may also be left alone.
+    let mut left: Vec<Option<Vec<bool>>> = vec![None; n];
+    for (lever, values) in rules.flat_map(|rule| &rule.levers) {
+        match &mut left[*lever] {
+            Some(both) => both.iter_mut().zip(values).for_each(|(a, b)| *a &= b),
+            none => *none = Some(values.clone()),
+        }
+    }
+    let most = match all.lever_rule() {
+        LeverRule::AtMost(k) => (*k).min(n),
+        LeverRule::All | LeverRule::List(_) => n,
+    };
+    // ways[k]: ways to treat the levers so far that set exactly k of them.
+    let mut ways = vec![0.0; most + 1];
+    ways[0] = 1.0;
+    for (lever, left) in left.iter().enumerate() {
+        let must = left.is_some() || *all.lever_rule() == LeverRule::All;
+        let values = left.as_ref().map_or(all.sizes()[lever], |v| v.iter().filter(|&&v| v).count()) as f64;
+        for k in (0..=most).rev() {
+            let set = if k > 0 { ways[k - 1] * values } else { 0.0 };
+            ways[k] = set + if must { 0.0 } else { ways[k] };
+        }
+    }
+    ways.iter().sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::worlds;
+
+    #[test]
+    fn allowed_interventions_are_counted_as_by_listing_them() {
+        for name in ["treatment", "river-swim", "paper"] {
+            let world = worlds::world(name, &[]).unwrap();
+            let all = world.interventions();
+            for state in 0..world.n_states().min(36) {
+                let digits = world.state_space().digits(state);
+                let listed = (0..all.count()).filter(|&i| all.allows(&digits, all.nth(i))).count();
+                assert_eq!(n_allowed(all, &digits), Some(listed as f64), "{name}, state {state}");
+            }
+        }
+    }
+}

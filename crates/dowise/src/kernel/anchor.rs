@@ -17,7 +17,7 @@ use crate::world::Action;
 /// Settings up to which all of them are weighed every time.
 const FEW: usize = 16;
 
-/// How many of so many settings are kept: an eighth, in whole registers.
+/// How many of `n` settings are kept: an eighth, in whole registers.
 fn n_kept(n: usize) -> usize {
     (n / 8).clamp(FEW, 64).next_multiple_of(8)
 }
@@ -37,13 +37,13 @@ pub(crate) struct Anchor {
 }
 
 impl Anchor {
-    /// Bytes that a memory of so many settings and causes takes.
+    /// Bytes that a memory of this number of settings and causes takes.
     pub(crate) fn bytes(n_settings: usize, n_causes: usize) -> usize {
         let numbers = if n_settings <= FEW { 0 } else { n_kept(n_settings) * (n_causes + 2) + n_causes };
         size_of::<Anchor>() + numbers * size_of::<f64>()
     }
 
-    /// With room for what is to be remembered of so many settings and causes.
+    /// With room for what is to be remembered of this number of settings and causes.
     fn with_room(n_settings: usize, n_causes: usize) -> Anchor {
         if n_settings <= FEW {
             return Anchor::default();
@@ -148,7 +148,7 @@ impl Kernel {
         (best, Action(group.settings[row.setting(chosen)].part))
     }
 
-    /// Memories for so many stages, `[stage][state]`.
+    /// Memories for this number of stages, `[stage][state]`.
     pub(crate) fn anchors(&self, horizon: usize) -> Vec<Anchor> {
         let room = |group: &super::group::Group, state| group.row(group.row_of(state)).n;
         let all = (0..horizon * self.n_states()).map(|i| match &self.groups[..] {
@@ -158,7 +158,7 @@ impl Kernel {
         all.collect()
     }
 
-    /// Bytes that memories for so many stages take at most.
+    /// Bytes that memories for this number of stages take at most.
     pub(crate) fn anchor_bytes(&self, horizon: usize) -> usize {
         match &self.groups[..] {
             [group] => horizon * self.n_states() * Anchor::bytes(group.settings.len(), self.n_causes()),

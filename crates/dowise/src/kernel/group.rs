@@ -145,9 +145,9 @@ impl Group {
         }
     }
 
-    /// A setting's cost, less what the best member of its confidence set gains where losses differ by at most `spread`.
-    pub(crate) fn own(&self, row: usize, setting: usize, spread: f64) -> f64 {
-        self.settings[setting].cost - spread * self.radius(row, setting)
+    /// A setting's cost, less what the best member of its confidence set gains where losses differ by at most `range`.
+    pub(crate) fn own(&self, row: usize, setting: usize, range: f64) -> f64 {
+        self.settings[setting].cost - range * self.radius(row, setting)
     }
 
     /// Whether the columns of a row are exact, be they of settings or of corners.

@@ -19,7 +19,7 @@ mod variants;
 use crate::Space;
 use crate::world::{Action, Forbid, Interventions, LeverRule, VarId, World};
 
-pub(crate) use allowed::any_allowed;
+pub(crate) use allowed::{any_allowed, n_allowed};
 pub(crate) use anchor::Anchor;
 pub(crate) use bounds::{Doubt, Member, RowBounds};
 pub use elimination::TooLarge;
@@ -258,7 +258,20 @@ impl Kernel {
 
     /// Σ_c P(c | state, action) · q(c), with what is not known of P taken as this kernel plans with it.
     pub(crate) fn hope(&self, state: usize, action: Action, q: &[f64]) -> f64 {
-        let parts = self.groups.iter().map(|g| g.only(state, g.setting_of(&self.interventions, action)));
+        let mut settings = Vec::with_capacity(self.groups.len());
+        self.decode(action, &mut settings);
+        let cap = q.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        let loss: Vec<f64> = q.iter().map(|q| cap - q).collect();
+        cap - self.expect_member(state, &settings, &loss, &mut Scratch::default())
+    }
+
+    /// Σ_c P(c | state, settings) · loss(c) for a decoded intervention, with what is not known of P taken as a search for the
+    /// least loss takes it: the member for which the sum is least, or greatest.
+    ///
+    /// # Cost
+    /// That of making a kernel of one intervention and one state.
+    pub(crate) fn expect_member(&self, state: usize, settings: &[u32], loss: &[f64], scratch: &mut Scratch) -> f64 {
+        let parts = self.groups.iter().zip(settings).map(|(g, &setting)| g.only(state, setting as usize));
         let one = Kernel {
             interventions: self.interventions.clone(),
             state_space: self.state_space.clone(),
@@ -268,10 +281,8 @@ impl Kernel {
             limit: None,
             has_costs: self.has_costs,
         };
-        let cap = q.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-        let loss: Vec<f64> = q.iter().map(|q| cap - q).collect();
-        let (least, _) = one.best(state, &loss, 0.0, Tie::First, &mut Scratch::default());
-        cap - (least - self.interventions.cost(action))
+        let (least, action) = one.best(state, loss, 0.0, Tie::First, scratch);
+        least - self.interventions.cost(action)
     }
 
     /// Whether P(c | s, a) is exact.

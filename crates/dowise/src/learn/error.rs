@@ -3,6 +3,7 @@
 use super::options::{Estimate, Options, Schedule, States, Width};
 use crate::kernel::KernelError;
 use crate::linear::LinearError;
+use crate::plan::PlanError;
 
 /// Counters that a learner may have; above that it refuses (4 GiB).
 pub(crate) const MOST_CELLS: usize = 1 << 30;
@@ -20,6 +21,9 @@ pub enum LearnError {
     /// P(c | s, do(a)) cannot be computed from what is known.
     #[error(transparent)]
     Kernel(#[from] KernelError),
+    /// A policy that does not fit the world.
+    #[error(transparent)]
+    Policy(#[from] PlanError),
     /// An option outside its range.
     #[error("{name} = {value}: {expected}")]
     Option {

@@ -15,7 +15,7 @@ use super::tabular::Tabular;
 use super::{Knowledge, Plans, Reading};
 use crate::linear::{LinearLearner, LinearOptions};
 use crate::memory::Held;
-use crate::plan::{Plan, Ties};
+use crate::plan::{Plan, Ties, check_policy};
 use crate::world::Action;
 
 /// A learner: it plans from what was seen, decides, and takes observations in.
@@ -243,6 +243,26 @@ impl Learner {
             Kind::Tabular(tabular) => {
                 let _held = hold_reading(tabular)?;
                 Ok(tabular.read(reading, seed, Ties::First)?.0)
+            }
+            Kind::Linear(_) => Err(LearnError::NoTables),
+        }
+    }
+
+    /// What a policy (`[stage][state]`) is worth by the evidence, read by any rule: that policy, with its values. `seed` is for
+    /// samples.
+    ///
+    /// The recursion of [`Learner::read`], with the policy followed in place of the best intervention. The best and the worst
+    /// members of confidence sets bound its value from above and below, each with probability 1 − δ.
+    ///
+    /// # Cost
+    /// One plan, and tables as large as the learner's own.
+    pub fn read_policy(&self, policy_hs: &[Action], reading: Reading, seed: u64) -> LearnResult<Plan> {
+        match &self.kind {
+            Kind::Tabular(tabular) => {
+                let (told, plan) = (tabular.knowledge(), tabular.plan());
+                check_policy(told.interventions(), told.state_space(), plan.horizon, policy_hs)?;
+                let _held = hold_reading(tabular)?;
+                tabular.follow(reading, seed, policy_hs)
             }
             Kind::Linear(_) => Err(LearnError::NoTables),
         }

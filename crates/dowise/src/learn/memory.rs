@@ -53,7 +53,7 @@ pub(super) fn hold(told: &Knowledge, options: &Options) -> LearnResult<Held> {
 }
 
 /// Holds as much again as a learner that counts has: for a reading of its evidence by another rule.
-pub(super) fn hold_reading(tabular: &Tabular) -> LearnResult<Held> {
+pub(crate) fn hold_reading(tabular: &Tabular) -> LearnResult<Held> {
     let bytes = bytes(tabular.knowledge(), &tabular.options).0;
     Held::ask(bytes).map_err(|limit| LearnError::TooMuchMemory { bytes, limit })
 }
@@ -113,8 +113,14 @@ fn bytes(knowledge: &Knowledge, options: &Options) -> Bytes {
             (if known { cells } else { rows }) * (n(8) * lots(values) + n(4) * values + n(20)) + n(4) * cells
         }
         // An L1 ball has its centre and how much may be moved, an interval of two has its ends.
-        Estimate::Sets(_) if values != n(2) => n(8) * cells * (values + n(1)),
-        _ => n(8) * cells * values,
+        Estimate::Sets(Sets::L1 | Sets::Kl) if values != n(2) => n(8) * cells * (values + n(1)),
+        Estimate::Sets(_)
+        | Estimate::Posterior { .. }
+        | Estimate::Width(_)
+        | Estimate::Greedy
+        | Estimate::EpsilonGreedy { .. }
+        | Estimate::Uniform
+        | Estimate::Linear => n(8) * cells * values,
     };
     let tables = sum(factors.iter().enumerate().map(|(i, factor)| table(i, factor)));
     // Two constants and a variate in single precision, and a flag, for every number that is sampled, in whole batches; of one in
@@ -133,14 +139,26 @@ fn bytes(knowledge: &Knowledge, options: &Options) -> Bytes {
     // What every row adds to a width, the two parts that make it up, and a flag for rows seen since.
     let widths = match options.estimate {
         Estimate::Sets(_) | Estimate::Posterior { .. } => n(0),
-        _ => sum(factors.iter().map(|&(rows, cells, _)| n(24) * rows + cells)) + n(16) * n_states * n_causes,
+        Estimate::Width(_)
+        | Estimate::Greedy
+        | Estimate::EpsilonGreedy { .. }
+        | Estimate::Uniform
+        | Estimate::Linear => {
+            sum(factors.iter().map(|&(rows, cells, _)| n(24) * rows + cells)) + n(16) * n_states * n_causes
+        }
     };
     // Of balls over whole states, the least losses of all rows at each stage, and what each next state lost.
     let kept = match options.estimate {
         Estimate::Sets(Sets::Mixture) if options.states == States::Flat && n_states != n(2) => {
             n(knowledge.horizon()) * (n(8) * n_states * n_causes + n(9) * n_states)
         }
-        _ => n(0),
+        Estimate::Sets(_)
+        | Estimate::Posterior { .. }
+        | Estimate::Width(_)
+        | Estimate::Greedy
+        | Estimate::EpsilonGreedy { .. }
+        | Estimate::Uniform
+        | Estimate::Linear => n(0),
     };
     // Rewards as known and as read, q, and two arrays in between.
     let arrays = n(8 * 5) * n_states * n_causes;

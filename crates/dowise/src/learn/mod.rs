@@ -40,11 +40,16 @@ mod to_learn;
 mod view;
 mod vocabulary;
 
+pub(crate) use belief::{Belief, mean_tables};
 pub(crate) use error::{LearnResult, MOST_ACTIONS, MOST_CELLS};
+pub(crate) use evidence::{Counts, Looked, SavedEvidence};
+pub(crate) use forms::Fit;
+pub(crate) use memory::hold_reading;
 pub(crate) use plans::Plans;
 pub(crate) use save::{Header, MOST_SAVED};
 pub(crate) use selector::Selector;
-pub(crate) use view::{ActionList, MISSING};
+pub(crate) use tabular::Tabular;
+pub(crate) use view::{ActionList, MISSING, MechanismRow, MechanismRows, View};
 
 pub use agent::Agent;
 pub use belief::Reading;

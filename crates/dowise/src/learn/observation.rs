@@ -289,16 +289,23 @@ impl<'a> Observation<'a> {
         }
     }
 
-    /// What was done, if this can have been observed in the world that is told of.
-    pub(crate) fn done(&self, told: &Knowledge) -> Result<Action, EvidenceError> {
+    /// What was done, if this can have been observed in the world that is told of; `sizes` are the numbers of values of its
+    /// variables, by [`VarId`].
+    #[inline]
+    pub(crate) fn done(
+        &self,
+        told: &Knowledge,
+        sizes: impl ExactSizeIterator<Item = u32>,
+    ) -> Result<Action, EvidenceError> {
         let inside = |state: usize| state < told.n_states();
         let fits = self.stage < told.horizon()
             && inside(self.state)
             && self.next_state.is_none_or(inside)
             && self.rewards.len() == told.rewards().len()
-            && self.values.len() == told.variables().len();
-        let values = || self.values.iter().zip(told.variables());
-        if !fits || !values().all(|(&v, variable)| v == MISSING || (v as usize) < variable.size()) {
+            && self.values.len() == sizes.len();
+        // What is missing is the greatest number there is, and 0 after one is added. All are looked at: that is one comparison.
+        let inside = self.values.iter().zip(sizes).fold(true, |all, (&v, size)| all & (v.wrapping_add(1) <= size));
+        if !fits || !inside {
             return Err(EvidenceError::OtherWorld);
         }
         self.action.ok_or(EvidenceError::NothingDone)
@@ -308,13 +315,14 @@ impl<'a> Observation<'a> {
     pub(crate) fn fingerprint(&self) -> u64 {
         let next = self.next_state.map_or(u64::MAX, |s| s as u64);
         let action = self.action.map_or(u64::MAX, |a| a.0);
-        let place = [self.stage as u64, self.state as u64, next, action];
-        let values = self.values.iter().map(|&v| u64::from(v));
+        // One multiplication a part, and a loop for each kind: this is done for every step that is played.
+        let mut hash = 0u64;
+        let mut join = |part: u64| hash = (hash.rotate_left(5) ^ part).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        [self.stage as u64, self.state as u64, next, action].into_iter().for_each(&mut join);
+        self.values.iter().for_each(|&v| join(u64::from(v)));
         // All that is not a number is missing alike.
-        let paid = self.rewards.iter().map(|r| if r.is_nan() { u64::MAX } else { r.to_bits() });
-        // One multiplication a part: this is done for every step that is played.
-        let join = |hash: u64, part: u64| (hash.rotate_left(5) ^ part).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        splitmix64(place.into_iter().chain(values).chain(paid).fold(0, join))
+        self.rewards.iter().for_each(|r| join(if r.is_nan() { u64::MAX } else { r.to_bits() }));
+        splitmix64(hash)
     }
 
     /// The levers that were set, as bits by their positions.

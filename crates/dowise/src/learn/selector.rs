@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::view::ActionList;
 use crate::kernel::{Anchor, Kernel, Scratch, Tie};
-use crate::plan::Chooser;
+use crate::plan::{Chooser, Effects};
 use crate::world::Action;
 
 /// Picks interventions from what causes are worth.
@@ -19,20 +19,29 @@ pub(crate) enum Selector {
 impl Chooser for Selector {
     fn n_causes(&self) -> usize {
         match self {
-            Selector::Listed(list) => list.n_causes(),
+            Selector::Listed(list) => Chooser::n_causes(&**list),
             Selector::Kernel(kernel) => kernel.n_causes(),
         }
     }
 
-    fn best(&self, state: usize, loss: &[f64], tolerance: f64, tie: Tie, scratch: &mut Scratch) -> (f64, Action) {
+    fn best(
+        &self,
+        stage: usize,
+        state: usize,
+        loss: &[f64],
+        tolerance: f64,
+        tie: Tie,
+        scratch: &mut Scratch,
+    ) -> (f64, Action) {
         match self {
-            Selector::Listed(list) => list.best(state, loss, tolerance, tie, scratch),
+            Selector::Listed(list) => list.best(stage, state, loss, tolerance, tie, scratch),
             Selector::Kernel(kernel) => kernel.best(state, loss, tolerance, tie, scratch),
         }
     }
 
     fn best_anchored(
         &self,
+        stage: usize,
         state: usize,
         loss: &[f64],
         tolerance: f64,
@@ -41,8 +50,42 @@ impl Chooser for Selector {
         scratch: &mut Scratch,
     ) -> (f64, Action) {
         match self {
-            Selector::Listed(list) => list.best(state, loss, tolerance, tie, scratch),
+            Selector::Listed(list) => list.best(stage, state, loss, tolerance, tie, scratch),
             Selector::Kernel(kernel) => kernel.best_anchored(state, loss, tolerance, tie, anchor, scratch),
+        }
+    }
+}
+
+impl Effects for Selector {
+    fn n_causes(&self) -> usize {
+        Chooser::n_causes(self)
+    }
+
+    fn n_parts(&self) -> usize {
+        match self {
+            Selector::Listed(list) => list.n_parts(),
+            Selector::Kernel(kernel) => kernel.n_parts(),
+        }
+    }
+
+    fn decode(&self, action: Action, out: &mut Vec<u32>) {
+        match self {
+            Selector::Listed(list) => list.decode(action, out),
+            Selector::Kernel(kernel) => kernel.decode(action, out),
+        }
+    }
+
+    fn cost(&self, action: Action) -> f64 {
+        match self {
+            Selector::Listed(list) => list.cost(action),
+            Selector::Kernel(kernel) => kernel.cost(action),
+        }
+    }
+
+    fn expect(&self, state: usize, parts: &[u32], of: &[f64], scratch: &mut Scratch) -> f64 {
+        match self {
+            Selector::Listed(list) => list.expect(state, parts, of, scratch),
+            Selector::Kernel(kernel) => Effects::expect(&**kernel, state, parts, of, scratch),
         }
     }
 }

@@ -16,7 +16,7 @@ use super::view::View;
 use super::{Knowledge, Plans};
 use crate::kernel::{Kernel, splitmix64};
 use crate::memory::Held;
-use crate::plan::{Buffers, Chooser, Lookahead, Plan, Ties, backward_induction, tie_tolerance};
+use crate::plan::{Buffers, Chooser, Follow, Lookahead, Plan, Ties, backward_induction, tie_tolerance};
 use crate::world::Action;
 
 /// A learner that counts, without anything around it.
@@ -152,7 +152,7 @@ impl Tabular {
         let cap = self.belief.caps()[stage];
         q.iter_mut().for_each(|q| *q = cap - *q);
         let tie = Ties::Seeded(splitmix64(self.options.seed ^ splitmix64(episode))).at(stage, state);
-        let (loss, action) = self.selector.best(state, q, self.tolerance, tie, &mut self.buffers.scratch);
+        let (loss, action) = self.selector.best(stage, state, q, self.tolerance, tie, &mut self.buffers.scratch);
         (cap - loss, action)
     }
 
@@ -163,15 +163,41 @@ impl Tabular {
         let mut terms = terms(self.view(), &self.options);
         terms.monotone = false;
         let mut belief = Belief::new(&self.evidence, reading, terms);
-        let mut rng = ChaCha8Rng::seed_from_u64(seed);
-        belief.update(&self.evidence, splitmix64(seed), Some(&mut rng));
-        let selector = match belief.selector(&self.evidence, &mut rng)? {
-            Some(selector) => selector,
-            None => self.selector.clone(),
-        };
+        let selector = self.draw(&mut belief, seed)?;
         let mut plan = Plan::new(self.plan.horizon, self.plan.n_states);
         backward_induction(&mut belief, &selector, self.tolerance, ties, &mut Buffers::default(), &mut plan);
         Ok((plan, belief, selector))
+    }
+
+    /// What an allowed policy is worth by the evidence read by another rule: that policy, with its values.
+    pub(crate) fn follow(&self, reading: Reading, seed: u64, policy_hs: &[Action]) -> LearnResult<Plan> {
+        let mut belief = self.belief_by(reading);
+        let selector = self.draw(&mut belief, seed)?;
+        let mut plan = Plan::new(self.plan.horizon, self.plan.n_states);
+        let mut policy = Follow::default();
+        policy.decode(&selector, policy_hs);
+        let following = policy.through(&selector, plan.n_states);
+        backward_induction(&mut belief, &following, 0.0, Ties::First, &mut Buffers::default(), &mut plan);
+        Ok(plan)
+    }
+
+    /// The evidence as another rule reads it, before anything was drawn from it.
+    pub(crate) fn belief_by(&self, reading: Reading) -> Belief {
+        let mut terms = terms(self.view(), &self.options);
+        terms.monotone = false;
+        // What follows a policy needs every row, not only those that can be best.
+        terms.whole_stages = false;
+        Belief::new(&self.evidence, reading, terms)
+    }
+
+    /// Brings such a belief up to date, with the samples of a seed, and says how interventions are picked.
+    pub(crate) fn draw(&self, belief: &mut Belief, seed: u64) -> LearnResult<Selector> {
+        let mut rng = ChaCha8Rng::seed_from_u64(seed);
+        belief.update(&self.evidence, splitmix64(seed), Some(&mut rng));
+        Ok(match belief.selector(&self.evidence, &mut rng)? {
+            Some(selector) => selector,
+            None => self.selector.clone(),
+        })
     }
 }
 
@@ -240,7 +266,7 @@ impl Plans for Tabular {
             self.belief.losses(stage, next, &mut self.buffers.q_sc);
             for (s, loss) in self.buffers.q_sc.chunks_exact(n_causes).enumerate() {
                 let tie = ties.at(stage, s);
-                out.push(self.selector.best(s, loss, self.tolerance, tie, &mut self.buffers.scratch).1);
+                out.push(self.selector.best(stage, s, loss, self.tolerance, tie, &mut self.buffers.scratch).1);
             }
         }
     }

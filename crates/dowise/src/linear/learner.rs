@@ -225,10 +225,9 @@ impl LinearLearner {
 
     /// The design that an observation belongs to and how it is counted there; `None` if something of it is missing.
     fn step_of(&self, observation: &Observation<'_>) -> Result<Option<(usize, MetStep)>, EvidenceError> {
-        let action = observation.done(&self.knowledge)?;
+        let action = observation.done(&self.knowledge, self.knowledge.variables().iter().map(|v| v.size() as u32))?;
         let (cause, n_causes) = match &self.selector {
-            Selector::Listed(list) if !list.has(action) => return Err(EvidenceError::OtherWorld),
-            Selector::Listed(list) => (list.rank(action), list.actions.len()),
+            Selector::Listed(list) => (list.find(action).ok_or(EvidenceError::OtherWorld)?, list.actions.len()),
             Selector::Kernel(_) => match self.key_causes.of_seen(&observation.values, MISSING) {
                 (cause, 0) => (cause, self.key_causes.len()),
                 (_, _) => return Ok(None),

@@ -1,6 +1,6 @@
 //! Binary factors that depend on their own value alone, in place: one or two of them, register by register.
 //!
-//! Rows of probabilities are `[row][value][cause]`: four numbers for every cause. Left to itself the compiler goes over blocks
+//! Rows of probabilities are `[row][value][cause]`: four numbers for every cause. Left to itself the compiler goes over tiles
 //! in place of causes, and gathers numbers one by one.
 //!
 //! Two factors at a time in registers buy 1.5x at 64 numbers of 8 causes, 2.1x at 512, 2.6x at 2048, 2.1x at 2^17 over one
@@ -13,20 +13,20 @@ use pulp::{Simd, WithSimd};
 
 use crate::loops::simd;
 
-/// One factor for `n` causes, block by block, in every chunk that has its values outside of `inner` numbers each.
+/// One factor for `n` causes, tile by tile, in every chunk that has its values outside of `inner` numbers each.
 #[inline(always)]
 pub(crate) fn one_plainly(prob: &[f64], n: usize, inner: usize, array: &mut [f64]) {
     for chunk in array.chunks_exact_mut(2 * inner) {
         let (x, y) = chunk.split_at_mut(inner);
         for (x, y) in x.chunks_exact_mut(n).zip(y.chunks_exact_mut(n)) {
-            both_rows_of_block(prob, x, y);
+            both_rows_of_tile(prob, x, y);
         }
     }
 }
 
-/// Both rows of a binary factor in one block each, for any number of causes.
+/// Both rows of a binary factor in one tile each, for any number of causes.
 #[inline(always)]
-fn both_rows_of_block(prob: &[f64], x: &mut [f64], y: &mut [f64]) {
+fn both_rows_of_tile(prob: &[f64], x: &mut [f64], y: &mut [f64]) {
     let n = x.len();
     let (y, p, q) = (&mut y[..n], &prob[..n], &prob[n..2 * n]);
     let (r, t) = (&prob[2 * n..3 * n], &prob[3 * n..4 * n]);
@@ -35,18 +35,18 @@ fn both_rows_of_block(prob: &[f64], x: &mut [f64], y: &mut [f64]) {
     }
 }
 
-/// What becomes of blocks of other sizes.
-const OTHERS: &str = "gone through block by block";
+/// Tiles of other sizes never get here.
+const OTHERS: &str = "invariant: tiles that do not fill registers are summed out one at a time";
 
 /// Causes from which on those left over after whole registers do not count.
 const MANY: usize = 32;
 
-/// Whether the causes of a block fill one, two or four registers: known sizes let the probabilities stay in registers.
+/// Whether the causes of a tile fill one, two or four registers: known sizes let the probabilities stay in registers.
 fn fills_registers(n: usize) -> bool {
     [1, 2, 4].iter().any(|k| n == k * simd::lanes())
 }
 
-/// Whether so many causes are worth the loops of this file.
+/// Whether this number of causes is worth the loops of this file.
 pub(crate) fn suits(n: usize) -> bool {
     n.is_multiple_of(simd::lanes()) || n >= MANY
 }
@@ -73,7 +73,7 @@ pub(crate) fn two(outer: &[f64], inner: &[f64], n: usize, size: usize, array: &m
         #[inline(always)]
         || {
             for chunk in array.chunks_exact_mut(4 * size) {
-                four_rows_of_blocks(outer, inner, n, quarters(chunk));
+                four_rows_of_tiles(outer, inner, n, quarters(chunk));
             }
         },
     );
@@ -87,7 +87,7 @@ pub(crate) fn in_parts(outer: &[f64], inner: &[f64], n: usize, parts: [&mut [f64
     }
     simd::wide(
         #[inline(always)]
-        || four_rows_of_blocks(outer, inner, n, parts),
+        || four_rows_of_tiles(outer, inner, n, parts),
     );
 }
 
@@ -101,14 +101,14 @@ pub(crate) fn spread(outer: &[f64], inner: &[f64], n: usize, values: [&[f64]; 4]
         #[inline(always)]
         || {
             let ([x, y, z, w], [e, f, g, h]) = (parts, values);
-            let blocks = x.chunks_exact_mut(n).zip(y.chunks_exact_mut(n));
-            let blocks = blocks.zip(z.chunks_exact_mut(n)).zip(w.chunks_exact_mut(n));
-            for (i, (((x, y), z), w)) in blocks.enumerate() {
+            let tiles = x.chunks_exact_mut(n).zip(y.chunks_exact_mut(n));
+            let tiles = tiles.zip(z.chunks_exact_mut(n)).zip(w.chunks_exact_mut(n));
+            for (i, (((x, y), z), w)) in tiles.enumerate() {
                 x.fill(e[i]);
                 y.fill(f[i]);
                 z.fill(g[i]);
                 w.fill(h[i]);
-                four_rows_of_block(outer, inner, [x, y, z, w]);
+                four_rows_of_tile(outer, inner, [x, y, z, w]);
             }
         },
     );
@@ -123,21 +123,21 @@ pub(crate) fn quarters<T>(array: &mut [T]) -> [&mut [T]; 4] {
     [a, b, c, d]
 }
 
-/// All rows of two binary factors in four blocks.
+/// All rows of two binary factors in four tiles.
 #[inline(always)]
-fn four_rows_of_block(outer: &[f64], inner: &[f64], [x, y, z, w]: [&mut [f64]; 4]) {
-    both_rows_of_block(outer, x, z);
-    both_rows_of_block(outer, y, w);
-    both_rows_of_block(inner, x, y);
-    both_rows_of_block(inner, z, w);
+fn four_rows_of_tile(outer: &[f64], inner: &[f64], [x, y, z, w]: [&mut [f64]; 4]) {
+    both_rows_of_tile(outer, x, z);
+    both_rows_of_tile(outer, y, w);
+    both_rows_of_tile(inner, x, y);
+    both_rows_of_tile(inner, z, w);
 }
 
-/// The same in every block of four parts of an array.
+/// The same in every tile of four parts of an array.
 #[inline(always)]
-fn four_rows_of_blocks(outer: &[f64], inner: &[f64], n: usize, [x, y, z, w]: [&mut [f64]; 4]) {
-    let blocks = x.chunks_exact_mut(n).zip(y.chunks_exact_mut(n)).zip(z.chunks_exact_mut(n)).zip(w.chunks_exact_mut(n));
-    for (((x, y), z), w) in blocks {
-        four_rows_of_block(outer, inner, [x, y, z, w]);
+fn four_rows_of_tiles(outer: &[f64], inner: &[f64], n: usize, [x, y, z, w]: [&mut [f64]; 4]) {
+    let tiles = x.chunks_exact_mut(n).zip(y.chunks_exact_mut(n)).zip(z.chunks_exact_mut(n)).zip(w.chunks_exact_mut(n));
+    for (((x, y), z), w) in tiles {
+        four_rows_of_tile(outer, inner, [x, y, z, w]);
     }
 }
 
@@ -218,7 +218,7 @@ impl WithSimd for Two<'_> {
     }
 }
 
-/// Chunks of four times Q blocks of N registers.
+/// Chunks of four times Q tiles of N registers.
 #[inline(always)]
 fn in_chunks_of<S: Simd, const N: usize, const Q: usize>(
     simd: S,
@@ -230,7 +230,7 @@ fn in_chunks_of<S: Simd, const N: usize, const Q: usize>(
         unreachable!("two rows of two values")
     };
     let chunks = array.as_chunks_mut::<N>().0.as_chunks_mut::<Q>().0.as_chunks_mut::<4>().0;
-    for tile in chunks.chunks_mut(TILE / Q) {
+    for tile in chunks.chunks_mut(AT_ONCE / Q) {
         for k in 0..N {
             let (p, q) = ([a[k], b[k], c[k], d[k]], [e[k], f[k], g[k], h[k]]);
             for [x, y, z, w] in &mut *tile {
@@ -301,15 +301,15 @@ fn in_quarters<S: Simd>(simd: S, outer: &[S::f64s], inner: &[S::f64s], n: usize,
     }
 }
 
-/// Blocks that are gone through for one register of causes after another: they fit the nearest cache.
-const TILE: usize = 16;
+/// Tiles that pass for one register of causes after another: they fit the nearest cache.
+const AT_ONCE: usize = 16;
 
 #[inline(always)]
 fn in_quarters_of<S: Simd, const N: usize>(simd: S, outer: &[S::f64s], inner: &[S::f64s], parts: [&mut [S::f64s]; 4]) {
     let ([outer, inner], [x, y, z, w]) =
         ([outer.as_chunks::<N>().0, inner.as_chunks::<N>().0], parts.map(|part| part.as_chunks_mut::<N>().0));
     let (&[a, b, c, d], &[e, f, g, h]) = (outer, inner) else { unreachable!("two rows of two values") };
-    let tiles = x.chunks_mut(TILE).zip(y.chunks_mut(TILE)).zip(z.chunks_mut(TILE)).zip(w.chunks_mut(TILE));
+    let tiles = x.chunks_mut(AT_ONCE).zip(y.chunks_mut(AT_ONCE)).zip(z.chunks_mut(AT_ONCE)).zip(w.chunks_mut(AT_ONCE));
     for (((x, y), z), w) in tiles {
         for k in 0..N {
             let (p, q) = ([a[k], b[k], c[k], d[k]], [e[k], f[k], g[k], h[k]]);
@@ -365,22 +365,22 @@ mod tests {
                 }
                 out
             };
-            for n_blocks in [1, 2, 5, 40] {
-                let (size, n_chunks) = (n_blocks * n, 3);
+            for n_tiles in [1, 2, 5, 40] {
+                let (size, n_chunks) = (n_tiles * n, 3);
                 let input = numbers(4 * size * n_chunks, 9);
                 let first = row_after_row(&outer, 2 * size, &input);
                 let mut array = input.clone();
                 one(&outer.prob, n, 2 * size, &mut array);
-                assert_eq!(array, first, "{n} causes, {n_blocks} blocks");
+                assert_eq!(array, first, "{n} causes, {n_tiles} tiles");
                 let both = row_after_row(&inner, size, &first);
                 let mut array = input.clone();
                 two(&outer.prob, &inner.prob, n, size, &mut array);
-                assert_eq!(array, both, "{n} causes, {n_blocks} blocks");
+                assert_eq!(array, both, "{n} causes, {n_tiles} tiles");
                 let mut array = input.clone();
                 array
                     .chunks_exact_mut(4 * size)
                     .for_each(|chunk| in_parts(&outer.prob, &inner.prob, n, quarters(chunk)));
-                assert_eq!(array, both, "{n} causes, {n_blocks} blocks");
+                assert_eq!(array, both, "{n} causes, {n_tiles} tiles");
             }
         }
         // Those that fill registers of eight numbers, and those that are many.

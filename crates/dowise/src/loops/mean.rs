@@ -1,18 +1,18 @@
-//! Means of next values: Σ_v p(v, c) x(v, c) for every cause, in one or several blocks that share their probabilities.
+//! Means of next values: Σ_v p(v, c) x(v, c) for every cause, in one or several tiles that share their probabilities.
 //!
-//! `prob` is `[value][cause]`, `out` is `[block][cause]`; `at(v)` is the slice of what value v is worth, `[block][cause]`, or
-//! `[block]` if all causes share it.
+//! `prob` is `[value][cause]`, `out` is `[tile][cause]`; `at(v)` is the slice of what value v is worth, `[tile][cause]`, or
+//! `[tile]` if all causes share it.
 
-/// Value by value: also the fastest where causes are many, or what follows differs between them and they are not 2, 4, 8 or 16.
+/// Value by value: also the fastest where many causes share what follows.
 #[inline(always)]
 pub(crate) fn mean_of_run_plainly<'a>(
     prob: &[f64],
     n: usize,
-    n_blocks: usize,
+    n_tiles: usize,
     at: impl Fn(usize) -> &'a [f64],
     out: &mut [f64],
 ) {
-    let shared = at(0).len() == n_blocks;
+    let shared = at(0).len() == n_tiles;
     for (b, out) in out.chunks_exact_mut(n).enumerate() {
         out.fill(0.0);
         for (v, p) in prob.chunks_exact(n).enumerate() {
@@ -34,43 +34,48 @@ pub(crate) fn mean_of_run_plainly<'a>(
 /// With known numbers of causes, or many of them at a time.
 ///
 /// In wide registers this buys 2.0x at 8 values and 8 causes that share them, 4.1x at 64 and 8, 1.9x at 8 and 64:
-/// `mean_of_shared`; and 1.4x to 2.7x at 8 causes that do not: `mean_of_blocks`.
+/// `mean_of_shared`; and 1.4x to 2.7x at 8 causes that do not: `mean_of_tiles`.
 #[inline(always)]
 pub(crate) fn mean_of_run<'a>(
     prob: &[f64],
     n: usize,
-    n_blocks: usize,
+    n_tiles: usize,
     at: impl Fn(usize) -> &'a [f64],
     out: &mut [f64],
 ) {
-    let shared = at(0).len() == n_blocks && n > 1;
+    let shared = at(0).len() == n_tiles && n > 1;
     match (n, shared) {
         // Known sizes let the compiler keep the probabilities in registers.
-        (2, false) => blend::<2>(prob, at, out),
-        (4, false) => blend::<4>(prob, at, out),
-        (8, false) => blend::<8>(prob, at, out),
-        (16, false) => blend::<16>(prob, at, out),
-        (2, true) => spread::<2>(prob, at, out),
-        (4, true) => spread::<4>(prob, at, out),
-        (8, true) => spread::<8>(prob, at, out),
-        (16, true) => spread::<16>(prob, at, out),
-        (..STREAM, true) => {
+        (2, false) => mean_of_tiles::<2>(prob, at, out),
+        (4, false) => mean_of_tiles::<4>(prob, at, out),
+        (8, false) => mean_of_tiles::<8>(prob, at, out),
+        (16, false) => mean_of_tiles::<16>(prob, at, out),
+        (2, true) => mean_of_shared::<2>(prob, at, out),
+        (4, true) => mean_of_shared::<4>(prob, at, out),
+        (8, true) => mean_of_shared::<8>(prob, at, out),
+        (16, true) => mean_of_shared::<16>(prob, at, out),
+        (_, false) => {
             for (b, out) in out.chunks_exact_mut(n).enumerate() {
-                sum_up(prob, |v| at(v)[b], out);
+                sum_up(prob, |v, c| at(v)[b * n + c], out);
             }
         }
-        _ => mean_of_run_plainly(prob, n, n_blocks, at, out),
+        (..STREAM, true) => {
+            for (b, out) in out.chunks_exact_mut(n).enumerate() {
+                sum_up(prob, |v, _| at(v)[b], out);
+            }
+        }
+        (STREAM.., true) => mean_of_run_plainly(prob, n, n_tiles, at, out),
     }
 }
 
-/// Causes from which on sums are not kept in registers: a large table is better read in long runs.
+/// Causes that share what follows from which on sums are not kept in registers: a large table is better read in long runs.
 const STREAM: usize = 128;
 
-/// Many causes that share x at a time, so that sums stay in registers while the values pass.
+/// Many causes at a time, so that sums stay in registers while the values pass.
 ///
 /// Plain loops: adapters with closures are not always inlined, and what is not inlined does not use wide registers.
 #[inline(always)]
-fn sum_up(prob: &[f64], x: impl Fn(usize) -> f64, out: &mut [f64]) {
+fn sum_up(prob: &[f64], x: impl Fn(usize, usize) -> f64, out: &mut [f64]) {
     let n = out.len();
     let mut done = 0;
     while done + 32 <= n {
@@ -88,13 +93,12 @@ fn sum_up(prob: &[f64], x: impl Fn(usize) -> f64, out: &mut [f64]) {
 
 /// The sums of N causes from number `first` on.
 #[inline(always)]
-fn lanes<const N: usize>(prob: &[f64], n: usize, first: usize, x: impl Fn(usize) -> f64) -> [f64; N] {
+fn lanes<const N: usize>(prob: &[f64], n: usize, first: usize, x: impl Fn(usize, usize) -> f64) -> [f64; N] {
     let mut sum = [0.0; N];
     for (v, p) in prob.chunks_exact(n).enumerate() {
         let p: &[f64; N] = p[first..][..N].try_into().expect("invariant: N causes from `first` on");
-        let x = x(v);
         for lane in 0..N {
-            sum[lane] += p[lane] * x;
+            sum[lane] += p[lane] * x(v, first + lane);
         }
     }
     sum
@@ -102,7 +106,7 @@ fn lanes<const N: usize>(prob: &[f64], n: usize, first: usize, x: impl Fn(usize)
 
 /// Σ_v p(v) x(v) for N causes that share x.
 #[inline(always)]
-fn spread<'a, const N: usize>(prob: &[f64], at: impl Fn(usize) -> &'a [f64], out: &mut [f64]) {
+fn mean_of_shared<'a, const N: usize>(prob: &[f64], at: impl Fn(usize) -> &'a [f64], out: &mut [f64]) {
     let (prob, _) = prob.as_chunks::<N>();
     for (b, out) in out.as_chunks_mut::<N>().0.iter_mut().enumerate() {
         let mut sum = [0.0; N];
@@ -118,7 +122,7 @@ fn spread<'a, const N: usize>(prob: &[f64], at: impl Fn(usize) -> &'a [f64], out
 
 /// Σ_v p(v) x(v) for N causes at a time.
 #[inline(always)]
-fn blend<'a, const N: usize>(prob: &[f64], at: impl Fn(usize) -> &'a [f64], out: &mut [f64]) {
+fn mean_of_tiles<'a, const N: usize>(prob: &[f64], at: impl Fn(usize) -> &'a [f64], out: &mut [f64]) {
     let (prob, _) = prob.as_chunks::<N>();
     let (out, _) = out.as_chunks_mut::<N>();
     if let [p, q] = prob {
@@ -152,13 +156,13 @@ mod tests {
         for n in CAUSES {
             for n_values in [2, 3, 5] {
                 let prob = numbers(n_values * n, 1);
-                for (width, n_blocks) in [(1, 1), (1, 3), (n, 1), (n, 3)] {
-                    let input = numbers(n_values * width * n_blocks, 5);
-                    let at = |v: usize| &input[v * width * n_blocks..][..width * n_blocks];
-                    let (mut fast, mut plain) = (vec![f64::NAN; n * n_blocks], vec![f64::NAN; n * n_blocks]);
-                    mean_of_run(&prob, n, n_blocks, at, &mut fast);
-                    mean_of_run_plainly(&prob, n, n_blocks, at, &mut plain);
-                    assert_eq!(fast, plain, "{n} causes, {n_values} values, {n_blocks} blocks of {width}");
+                for (width, n_tiles) in [(1, 1), (1, 3), (n, 1), (n, 3)] {
+                    let input = numbers(n_values * width * n_tiles, 5);
+                    let at = |v: usize| &input[v * width * n_tiles..][..width * n_tiles];
+                    let (mut fast, mut plain) = (vec![f64::NAN; n * n_tiles], vec![f64::NAN; n * n_tiles]);
+                    mean_of_run(&prob, n, n_tiles, at, &mut fast);
+                    mean_of_run_plainly(&prob, n, n_tiles, at, &mut plain);
+                    assert_eq!(fast, plain, "{n} causes, {n_values} values, {n_tiles} tiles of {width}");
                 }
             }
         }

@@ -22,8 +22,8 @@ pub(crate) fn sum_out(prob: &[f64], n_causes: usize, n: usize, input: &[f64], ta
 pub(crate) fn sum_out_pairs<const N: usize>(groups: &[[f64; 4]], costs: Option<&[[f64; 2]]>, values: &mut [f64; N]) {
     let mut tail = 1;
     for (g, [p, q, r, t]) in groups.iter().enumerate() {
-        for block in values.chunks_exact_mut(2 * tail) {
-            let (x, y) = block.split_at_mut(tail);
+        for tile in values.chunks_exact_mut(2 * tail) {
+            let (x, y) = tile.split_at_mut(tail);
             for (x, y) in x.iter_mut().zip(y) {
                 (*x, *y) = (p * *x + r * *y, q * *x + t * *y);
                 if let Some(costs) = costs {

@@ -1,111 +1,78 @@
-//! Values of a given policy.
+//! Exact values of a given policy: the backward induction with a chooser that follows it.
 
-use std::collections::HashMap;
-
-use rayon::prelude::*;
-
-use super::{PARALLEL_STATES, Planner};
+use super::follow::Follow;
+use super::{Buffers, Lookahead, Plan, Planner, Ties, backward_induction};
 use crate::world::Action;
-
-/// Interventions whose parts are remembered; a policy rarely has more that differ.
-pub(super) const MOST_REMEMBERED: usize = 1 << 16;
 
 /// Evaluates one policy after another, keeping its buffers.
 #[derive(Clone, Debug)]
 pub(crate) struct Evaluator<'a> {
-    planner: &'a Planner,
-    q_sc: Vec<f64>,
-    spare: Vec<f64>,
-    buffer: Vec<f64>,
-    /// Where the parts of an intervention begin in `parts`.
-    known: HashMap<Action, u32>,
-    /// Settings group by group, one intervention after the other.
-    parts: Vec<u32>,
-    costs: Vec<f64>,
-    /// For each state the intervention's position among those known.
-    chosen: Vec<u32>,
-    pub(crate) value_hs: Vec<f64>,
-    /// Whether rewards and costs count by their absolute values.
-    sizes: bool,
+    look: FromZero<'a>,
+    follow: Follow,
+    buffers: Buffers,
+    plan: Plan,
 }
 
 impl<'a> Evaluator<'a> {
     pub(crate) fn new(planner: &'a Planner) -> Evaluator<'a> {
-        let n = planner.kernel().n_states();
         Evaluator {
-            planner,
-            q_sc: Vec::new(),
-            spare: Vec::new(),
-            buffer: Vec::new(),
-            known: HashMap::new(),
-            parts: Vec::new(),
-            costs: Vec::new(),
-            chosen: Vec::new(),
-            value_hs: vec![0.0; (planner.horizon() + 1) * n],
-            sizes: false,
+            look: FromZero { planner, spare: Vec::new(), sizes: false },
+            follow: Follow::default(),
+            buffers: Buffers::default(),
+            plan: Plan::new(planner.horizon(), planner.kernel().n_states()),
         }
     }
 
     /// One that adds up the absolute values of all rewards and costs: the scale of the rounding of a value.
     pub(crate) fn of_sizes(planner: &'a Planner) -> Evaluator<'a> {
-        Evaluator { sizes: true, ..Evaluator::new(planner) }
+        let mut evaluator = Evaluator::new(planner);
+        evaluator.look.sizes = true;
+        evaluator.follow = Follow::of_sizes();
+        evaluator
     }
 
-    /// V_h(s) = Σ_c P(c | s, π) q_h(s, c) − cost(π), for an allowed policy. Fills `value_hs`.
-    pub(crate) fn evaluate(&mut self, policy_hs: &[Action]) {
-        let kernel = self.planner.kernel();
-        let (n, n_causes, n_groups) = (kernel.n_states(), kernel.n_causes(), kernel.n_groups());
-        for stage in (0..self.planner.horizon()).rev() {
-            self.decode(&policy_hs[stage * n..(stage + 1) * n]);
-            let (now, next) = self.value_hs.split_at_mut((stage + 1) * n);
-            if self.sizes {
-                self.planner.look_at_sizes(&next[..n], &mut self.q_sc, &mut self.spare);
-            } else {
-                self.planner.look(&next[..n], &mut self.q_sc, &mut self.spare);
-            }
-            let (parts, costs) = (&self.parts, &self.costs);
-            let value = |s: usize, q: &[f64], i: u32, buffer: &mut Vec<f64>| {
-                let settings = &parts[i as usize * n_groups..][..n_groups];
-                kernel.expect(s, settings, q, buffer) - costs[i as usize]
-            };
-            let values = &mut now[stage * n..];
-            if n < PARALLEL_STATES {
-                let rows = self.q_sc.chunks_exact(n_causes).zip(&self.chosen);
-                for (s, ((q, &i), v)) in rows.zip(values).enumerate() {
-                    *v = value(s, q, i, &mut self.buffer);
-                }
-            } else {
-                let rows = self.q_sc.par_chunks_exact(n_causes).zip(&self.chosen);
-                rows.zip(values)
-                    .enumerate()
-                    .with_min_len(PARALLEL_STATES / 4)
-                    .for_each_init(Vec::new, |buffer, (s, ((q, &i), v))| *v = value(s, q, i, buffer));
-            }
+    /// V_h(s) = Σ_c P(c | s, π) q_h(s, c) − cost(π), for an allowed policy: that policy, with its values.
+    pub(crate) fn evaluate(&mut self, policy_hs: &[Action]) -> &Plan {
+        let kernel = self.look.planner.kernel();
+        self.follow.decode(kernel, policy_hs);
+        let following = self.follow.through(kernel, self.plan.n_states);
+        backward_induction(&mut self.look, &following, 0.0, Ties::First, &mut self.buffers, &mut self.plan);
+        &self.plan
+    }
+
+    /// The policy evaluated last, with its values.
+    pub(crate) fn last(&self) -> &Plan {
+        &self.plan
+    }
+
+    /// The values alone, `[stage][state]` with one further stage of zeros.
+    pub(crate) fn into_values(self) -> Vec<f64> {
+        self.plan.value_hs
+    }
+}
+
+/// The truth, measured from zero.
+///
+/// With a cap of 0 losses are −q, and 0 − (Σ P (−q) + cost) is Σ P q − cost to the bit: rounding is relative to the values
+/// themselves. Plans need the greatest value as their cap, so that equal values are equal to the bit; here nothing is compared.
+#[derive(Clone, Debug)]
+pub(super) struct FromZero<'a> {
+    pub(super) planner: &'a Planner,
+    pub(super) spare: Vec<f64>,
+    /// Whether rewards count by their absolute values.
+    pub(super) sizes: bool,
+}
+
+impl Lookahead for FromZero<'_> {
+    fn look(&mut self, _stage: usize, next_value: &[f64], q: &mut Vec<f64>) {
+        if self.sizes {
+            self.planner.look_at_sizes(next_value, q, &mut self.spare);
+        } else {
+            self.planner.look(next_value, q, &mut self.spare);
         }
     }
 
-    /// Fills `chosen` for one stage.
-    fn decode(&mut self, policy_s: &[Action]) {
-        let kernel = self.planner.kernel();
-        if self.known.len() > MOST_REMEMBERED {
-            self.known.clear();
-            self.parts.clear();
-            self.costs.clear();
-        }
-        self.chosen.clear();
-        let mut last: Option<(Action, u32)> = None;
-        for &action in policy_s {
-            let position = match last {
-                Some((same, position)) if same == action => position,
-                _ => *self.known.entry(action).or_insert_with(|| {
-                    kernel.decode(action, &mut self.parts);
-                    let cost = kernel.interventions().cost(action);
-                    self.costs.push(if self.sizes { -cost.abs() } else { cost });
-                    self.costs.len() as u32 - 1
-                }),
-            };
-            last = Some((action, position));
-            self.chosen.push(position);
-        }
+    fn cap(&self, _stage: usize) -> f64 {
+        0.0
     }
 }

@@ -1,6 +1,8 @@
 //! Exact values of policies that draw their interventions at random.
 
-use super::{PlanError, Planner};
+use super::evaluate::FromZero;
+use super::follow::FollowMixed;
+use super::{Buffers, Plan, PlanError, Planner, Ties, backward_induction};
 use crate::memory::Held;
 
 /// How far probabilities of a row may sum to something else than 1.
@@ -15,10 +17,10 @@ impl Planner {
         let kernel = self.kernel();
         let (horizon, n, n_causes) = (self.horizon(), kernel.n_states(), kernel.n_causes());
         let all = kernel.interventions();
-        let block = (all.count() as usize).saturating_mul(n);
-        let stages = if policy.len() == block { 1 } else { horizon };
-        if policy.len() != stages.saturating_mul(block) {
-            return Err(PlanError::PolicySize { found: policy.len(), expected: block });
+        let entries = (all.count() as usize).saturating_mul(n);
+        let stages = if policy.len() == entries { 1 } else { horizon };
+        if policy.len() != stages.saturating_mul(entries) {
+            return Err(PlanError::PolicySize { found: policy.len(), expected: entries });
         }
         let bytes = (stages as u128 * n as u128)
             .saturating_mul(8 * (n_causes as u128 + 1))
@@ -50,19 +52,11 @@ impl Planner {
                 cost[i] += p / sum * all.cost(action);
             }
         }
-        let mut value_hs = vec![0.0; (horizon + 1) * n];
-        let (mut q_sc, mut spare) = (Vec::new(), Vec::new());
-        for stage in (0..horizon).rev() {
-            let (now, next) = value_hs.split_at_mut((stage + 1) * n);
-            self.look(&next[..n], &mut q_sc, &mut spare);
-            for s in 0..n {
-                let row = if stages == 1 { s } else { stage * n + s };
-                let weights = &mixture[row * n_causes..][..n_causes];
-                let q = &q_sc[s * n_causes..][..n_causes];
-                now[stage * n + s] = weights.iter().zip(q).map(|(p, q)| p * q).sum::<f64>() - cost[row];
-            }
-        }
-        Ok(value_hs)
+        let follow = FollowMixed { n_states: n, n_causes, prob: mixture, cost };
+        let mut look = FromZero { planner: self, spare: Vec::new(), sizes: false };
+        let mut plan = Plan::new(horizon, n);
+        backward_induction(&mut look, &follow, 0.0, Ties::First, &mut Buffers::default(), &mut plan);
+        Ok(plan.value_hs)
     }
 }
 

@@ -1,13 +1,17 @@
 //! Backward induction: the one recursion behind exact plans and every learner.
 
+mod along;
 mod careful;
 mod contract;
 mod evaluate;
+mod follow;
 mod mixed;
 mod truth;
 
+pub(crate) use along::values_along;
 pub(crate) use contract::{Contraction, Mean, Mix};
 pub(crate) use evaluate::Evaluator;
+pub(crate) use follow::{Effects, Follow, check_policy};
 pub use truth::{PlanError, Planner};
 pub(crate) use truth::{rewards_by_cause, rows_by_cause, scope_strides, state_scope};
 
@@ -46,7 +50,7 @@ pub(crate) trait Lookahead: Sync {
         turn_into_losses(out, self.cap(stage));
     }
 
-    /// An upper bound of every q and of the value at a stage.
+    /// What values are measured from; an upper bound of every q and of the value at a stage wherever values are compared.
     fn cap(&self, stage: usize) -> f64;
 
     /// Told of every choice: the state, its losses, the least of the expected ones, and the intervention chosen;
@@ -56,17 +60,26 @@ pub(crate) trait Lookahead: Sync {
     }
 }
 
-/// Picks the best intervention from a loss for every cause.
+/// Picks an intervention from a loss for every cause: the best one, or the one that a policy says ([`Follow`]).
 pub(crate) trait Chooser: Sync {
     /// Number of causes.
     fn n_causes(&self) -> usize;
 
     /// Minimises Σ_c P(c | state, a) · loss(c) + cost(a) over the interventions a that are allowed in the state.
-    fn best(&self, state: usize, loss: &[f64], tolerance: f64, tie: Tie, scratch: &mut Scratch) -> (f64, Action);
+    fn best(
+        &self,
+        stage: usize,
+        state: usize,
+        loss: &[f64],
+        tolerance: f64,
+        tie: Tie,
+        scratch: &mut Scratch,
+    ) -> (f64, Action);
 
     /// As [`Chooser::best`], with a memory of the last call for the same stage and state; the same results.
     fn best_anchored(
         &self,
+        stage: usize,
         state: usize,
         loss: &[f64],
         tolerance: f64,
@@ -74,7 +87,7 @@ pub(crate) trait Chooser: Sync {
         _anchor: &mut Anchor,
         scratch: &mut Scratch,
     ) -> (f64, Action) {
-        self.best(state, loss, tolerance, tie, scratch)
+        self.best(stage, state, loss, tolerance, tie, scratch)
     }
 }
 
@@ -83,12 +96,21 @@ impl Chooser for Kernel {
         Kernel::n_causes(self)
     }
 
-    fn best(&self, state: usize, loss: &[f64], tolerance: f64, tie: Tie, scratch: &mut Scratch) -> (f64, Action) {
+    fn best(
+        &self,
+        _stage: usize,
+        state: usize,
+        loss: &[f64],
+        tolerance: f64,
+        tie: Tie,
+        scratch: &mut Scratch,
+    ) -> (f64, Action) {
         Kernel::best(self, state, loss, tolerance, tie, scratch)
     }
 
     fn best_anchored(
         &self,
+        _stage: usize,
         state: usize,
         loss: &[f64],
         tolerance: f64,
@@ -160,7 +182,7 @@ impl Plan {
 /// States below which a stage is not worth sharing between threads.
 const PARALLEL_STATES: usize = 1 << 10;
 
-/// Fills `plan` backwards: q from the lookahead, then for every state the best intervention.
+/// Fills `plan` backwards: q from the lookahead, then for every state the chooser's intervention.
 ///
 /// V_h(s) = max_a { Σ_c P(c | s, a) q_h(s, c) − cost(a) }, computed as cap − min_a { Σ_c P(c | s, a) (cap − q) + cost(a) }.
 ///
@@ -186,8 +208,8 @@ pub(crate) fn backward_induction(
             for (s, ((loss, v), a)) in rows.zip(value).zip(policy).enumerate() {
                 let (tie, scratch) = (ties.at(stage, s), &mut buffers.scratch);
                 let (least, action) = match buffers.anchors.get_mut(stage * n + s) {
-                    None => chooser.best(s, loss, tolerance, tie, scratch),
-                    Some(anchor) => chooser.best_anchored(s, loss, tolerance, tie, anchor, scratch),
+                    None => chooser.best(stage, s, loss, tolerance, tie, scratch),
+                    Some(anchor) => chooser.best_anchored(stage, s, loss, tolerance, tie, anchor, scratch),
                 };
                 (*v, *a) = (lookahead.chosen(stage, s, loss, least, action), action);
             }
@@ -203,7 +225,7 @@ pub(crate) fn backward_induction(
                 .with_min_len(PARALLEL_STATES / 4)
                 .for_each_init(Scratch::default, |scratch, (s, ((q, v), a))| {
                     turn_into_losses(q, cap);
-                    let (least, action) = chooser.best(s, q, tolerance, ties.at(stage, s), scratch);
+                    let (least, action) = chooser.best(stage, s, q, tolerance, ties.at(stage, s), scratch);
                     (*v, *a) = (lookahead.chosen(stage, s, q, least, action), action);
                 });
         }

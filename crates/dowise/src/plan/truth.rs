@@ -1,11 +1,10 @@
 //! Exact planning and evaluation where every mechanism and reward is known.
 
 use std::cell::RefCell;
-use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::careful::{self, Decoded};
-use super::evaluate;
+use super::follow::{MOST_REMEMBERED, check_policy};
 use super::{Buffers, Contraction, Evaluator, Lookahead, Mean, Plan, TIE_TOLERANCE, Ties, backward_induction};
 use crate::Space;
 use crate::kernel::{CauseSpace, Kernel, KernelError};
@@ -108,7 +107,7 @@ pub struct Planner {
     /// Greatest reward of one step, least cost taken off.
     best_step: f64,
     /// Greatest less least reward of one step, costs included.
-    spread: f64,
+    range: f64,
     start: Start,
     state_space: Space,
     /// Bytes that a judge of policies takes besides.
@@ -165,7 +164,7 @@ impl Planner {
             factors,
             reward_sc,
             best_step: hi - cost[0],
-            spread: (hi - cost[0]) - (lo - cost[1]),
+            range: (hi - cost[0]) - (lo - cost[1]),
             start: world.start().clone(),
             state_space: world.state_space().clone(),
             judge_bytes: Planner::judge_bytes(world),
@@ -210,7 +209,7 @@ impl Planner {
 
     /// Bytes that evaluating policies one after the other takes at most, besides the planner.
     pub(crate) fn judge_bytes(world: &World) -> u128 {
-        let most = (world.n_states() + evaluate::MOST_REMEMBERED) as u128;
+        let most = (world.n_states() + MOST_REMEMBERED) as u128;
         evaluation_bytes(world, most.min(u128::from(world.interventions().count())))
     }
 
@@ -246,23 +245,17 @@ impl Planner {
     pub fn plan_with(&self, ties: Ties) -> Plan {
         let mut plan = Plan::new(self.horizon, self.kernel.n_states());
         let mut lookahead = TrueLookahead::new(self);
-        let tolerance = TIE_TOLERANCE * self.spread.max(f64::MIN_POSITIVE) * self.horizon as f64;
+        let tolerance = TIE_TOLERANCE * self.range.max(f64::MIN_POSITIVE) * self.horizon as f64;
         backward_induction(&mut lookahead, &self.kernel, tolerance, ties, &mut Buffers::default(), &mut plan);
         if lookahead.doubt.into_inner() { careful::plan(self, ties) } else { plan }
     }
 
     /// Values of a policy (`[stage][state]`), as `[stage][state]` with one further stage of zeros.
     pub fn evaluate(&self, policy_hs: &[Action]) -> Result<Vec<f64>, PlanError> {
-        let n = self.kernel.n_states();
-        if policy_hs.len() != self.horizon * n {
-            return Err(PlanError::PolicySize { found: policy_hs.len(), expected: self.horizon * n });
-        }
-        if let Some(i) = self.first_not_allowed(policy_hs) {
-            return Err(PlanError::PolicyNotAllowed { stage: i / n + 1, state: i % n });
-        }
+        check_policy(self.kernel.interventions(), &self.state_space, self.horizon, policy_hs)?;
         let mut evaluator = Evaluator::new(self);
         evaluator.evaluate(policy_hs);
-        Ok(evaluator.value_hs)
+        Ok(evaluator.into_values())
     }
 
     /// Values of a plan's policy, evaluated anew; an error where they are not those of the plan.
@@ -272,7 +265,7 @@ impl Planner {
         let value_hs = self.evaluate(&plan.policy_hs)?;
         let mut sizes = Evaluator::of_sizes(self);
         sizes.evaluate(&plan.policy_hs);
-        let pairs = value_hs.iter().zip(&plan.value_hs).zip(&sizes.value_hs);
+        let pairs = value_hs.iter().zip(&plan.value_hs).zip(&sizes.last().value_hs);
         let close = |((worth, said), size): ((&f64, &f64), &f64)| (worth - said).abs() <= VERIFIED * size;
         match pairs.into_iter().position(|pair| !close(pair)) {
             None => Ok(value_hs),
@@ -283,24 +276,6 @@ impl Planner {
                 worth: value_hs[i],
             }),
         }
-    }
-
-    /// Position of the first entry of a policy that is not allowed.
-    fn first_not_allowed(&self, policy_hs: &[Action]) -> Option<usize> {
-        let n = self.kernel.n_states();
-        let anywhere = self.kernel.interventions().forbid().is_empty();
-        // Without forbidden combinations an intervention is allowed in every state or in none, so each is checked once.
-        let mut known = HashSet::new();
-        let mut last = None;
-        (0..policy_hs.len()).find(|&i| {
-            let action = policy_hs[i];
-            if anywhere && (last == Some(action) || known.contains(&action)) {
-                last = Some(action);
-                return false;
-            }
-            known.insert(action);
-            !self.kernel.allows(i % n, action)
-        })
     }
 
     /// q(s, c) for a stage, from the values of the next one: `r(s, c) + E[V(s') | s, c]`.
@@ -342,9 +317,9 @@ impl Planner {
 fn evaluation_bytes(world: &World, interventions: u128) -> u128 {
     let (n_states, horizon) = (world.n_states() as u128, world.horizon() as u128);
     let (contraction, _) = contraction(world, CauseSpace::new(world).len());
-    // Two arrays over states and causes, the values, the policy judged last, and what each state does.
-    let arrays = (16 * contraction.largest() as u128).saturating_add(n_states.saturating_mul(16 * horizon + 12));
-    // A hash map and two lists that grow by doubling; an intervention has a part for every group.
+    // Two arrays over states and causes, the values, the policy judged last, and where each of its entries was decoded.
+    let arrays = (16 * contraction.largest() as u128).saturating_add(n_states.saturating_mul(20 * horizon + 8));
+    // A hash map and three lists that grow by doubling; an intervention has a part for every group.
     let parts = 12 * crate::kernel::groups::groups(world).len() as u128;
     arrays.saturating_add(interventions.saturating_mul(88 + parts))
 }

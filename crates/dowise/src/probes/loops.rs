@@ -128,7 +128,7 @@ pub struct Least {
 }
 
 impl Least {
-    /// Of so many numbers.
+    /// Of `n` numbers.
     pub fn new(n: usize) -> Least {
         Least { values: numbers(n), found: [0.0] }
     }
@@ -154,7 +154,7 @@ impl Loop for Least {
 #[derive(Clone, Debug)]
 pub struct Means {
     n_causes: usize,
-    n_blocks: usize,
+    n_tiles: usize,
     /// Numbers that say what a value is worth.
     width: usize,
     prob: Vec<f64>,
@@ -166,14 +166,14 @@ impl Means {
     /// One row; what follows is the same for all causes.
     pub fn shared(n_values: usize, n_causes: usize) -> Means {
         let (prob, next) = (numbers(n_values * n_causes), numbers(n_values));
-        Means { n_causes, n_blocks: 1, width: 1, prob, next, out: vec![0.0; n_causes] }
+        Means { n_causes, n_tiles: 1, width: 1, prob, next, out: vec![0.0; n_causes] }
     }
 
-    /// So many blocks that share a row; what follows differs from cause to cause.
-    pub fn blocks(n_values: usize, n_causes: usize, n_blocks: usize) -> Means {
-        let out = vec![0.0; n_blocks * n_causes];
-        let (prob, next) = (numbers(n_values * n_causes), numbers(n_values * n_blocks * n_causes));
-        Means { n_causes, n_blocks, width: out.len(), prob, next, out }
+    /// Several tiles that share a row; what follows differs from cause to cause.
+    pub fn tiles(n_values: usize, n_causes: usize, n_tiles: usize) -> Means {
+        let out = vec![0.0; n_tiles * n_causes];
+        let (prob, next) = (numbers(n_values * n_causes), numbers(n_values * n_tiles * n_causes));
+        Means { n_causes, n_tiles, width: out.len(), prob, next, out }
     }
 }
 
@@ -188,9 +188,9 @@ impl Loop for Means {
         version.run(
             self,
             #[inline(always)]
-            |x| mean_of_run_plainly(&x.prob, x.n_causes, x.n_blocks, at(&x.next, x.width), &mut x.out),
+            |x| mean_of_run_plainly(&x.prob, x.n_causes, x.n_tiles, at(&x.next, x.width), &mut x.out),
             #[inline(always)]
-            |x| mean_of_run(&x.prob, x.n_causes, x.n_blocks, at(&x.next, x.width), &mut x.out),
+            |x| mean_of_run(&x.prob, x.n_causes, x.n_tiles, at(&x.next, x.width), &mut x.out),
         );
     }
 
@@ -251,11 +251,11 @@ pub struct TwoBinary {
 }
 
 impl TwoBinary {
-    /// An array of so many numbers, of which `blocks` blocks lie inside of the inner factor.
-    pub fn new(n_causes: usize, blocks: usize, len: usize) -> TwoBinary {
+    /// An array of `len` numbers, of which `tiles` tiles lie inside of the inner factor.
+    pub fn new(n_causes: usize, tiles: usize, len: usize) -> TwoBinary {
         // Rows that sum to one, so that numbers stay what they are however often this runs.
         let half = vec![0.5; 4 * n_causes];
-        TwoBinary { outer: half.clone(), inner: half, n_causes, size: blocks * n_causes, array: numbers(len) }
+        TwoBinary { outer: half.clone(), inner: half, n_causes, size: tiles * n_causes, array: numbers(len) }
     }
 }
 
@@ -367,7 +367,7 @@ mod tests {
             || Box::new(Weighed::new(8, 343)),
             || Box::new(Least::new(343)),
             || Box::new(Means::shared(8, 64)),
-            || Box::new(Means::blocks(2, 8, 4)),
+            || Box::new(Means::tiles(2, 8, 4)),
             || Box::<Pairs>::default(),
             || Box::new(TwoBinary::new(8, 2, 1 << 9)),
             || Box::new(Normalised::new(8, 64)),

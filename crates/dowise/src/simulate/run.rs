@@ -45,7 +45,8 @@ pub struct Run<'a> {
     simulator: &'a Simulator,
     optimal_s: &'a [f64],
     evaluator: Evaluator<'a>,
-    judged: Vec<Action>,
+    /// Whether the evaluator has evaluated a policy.
+    judged: bool,
     starts: ChaCha8Rng,
     steps: ChaCha8Rng,
     outcome: Outcome,
@@ -61,7 +62,7 @@ impl<'a> Run<'a> {
             simulator,
             optimal_s,
             evaluator: Evaluator::new(planner),
-            judged: Vec::new(),
+            judged: false,
             starts,
             steps,
             outcome: Outcome::default(),
@@ -115,12 +116,11 @@ impl<'a> Run<'a> {
 
     /// V*(start) − V^π(start); a policy that was judged last time is not judged again.
     fn judge(&mut self, policy: &[Action], start: usize) -> f64 {
-        if self.judged != policy {
+        if !self.judged || self.evaluator.last().policy_hs != policy {
             self.evaluator.evaluate(policy);
-            self.judged.clear();
-            self.judged.extend_from_slice(policy);
+            self.judged = true;
         }
-        self.optimal_s[start] - self.evaluator.value_hs[start]
+        self.optimal_s[start] - self.evaluator.last().value(0, start)
     }
 
     /// Plays `n` episodes, telling `after` about each; it may stop the run.

@@ -1,32 +1,36 @@
 //! Exponential, normal and gamma variates with the same bits on every machine.
 //!
-//! The same methods, draw by draw, as those of `rand_distr` 0.6, whose logarithms and powers come from the operating system's
-//! library wherever any dependency turns on the feature `std` of `num-traits`; here they come from [`crate::math`].
+//! Written after the papers: Marsaglia and Tsang (2000) for the ziggurat and for gamma variates, Marsaglia (1964) for the normal
+//! tail. The number of layers and the use of the bits are those of `rand_distr` 0.6, so that the tests can hold the draws
+//! against it one by one; its logarithms and powers come from the operating system's library wherever any dependency turns on the
+//! feature `std` of `num-traits`, ours from [`crate::math`].
 
-mod tables;
+mod rounded;
+mod ziggurat;
 
 use rand::distr::Open01;
 use rand::{Rng, RngExt};
 
-use self::tables::{EXPONENTIAL_F, EXPONENTIAL_R, EXPONENTIAL_X, NORMAL_F, NORMAL_R, NORMAL_X};
+use self::ziggurat::{EXPONENTIAL, EXPONENTIAL_R, NORMAL, NORMAL_R, Ziggurat};
 use crate::math::{exp, ln, powf};
 
 /// A sample of the exponential distribution with mean 1.
 #[inline]
 pub(crate) fn exponential(rng: &mut impl Rng) -> f64 {
+    let layers = &*EXPONENTIAL;
     loop {
         let bits = rng.next_u64();
         // In (0, 1).
         let u = with_exponent(bits >> 12, 0) - (1.0 - f64::EPSILON / 2.0);
         let i = layer(bits);
-        let x = u * EXPONENTIAL_X[i];
-        if x < EXPONENTIAL_X[i + 1] {
+        let x = u * layers.x[i];
+        if x < layers.x[i + 1] {
             return x;
         }
         if i == 0 {
             return EXPONENTIAL_R - ln(rng.random());
         }
-        if height(&EXPONENTIAL_F, i, rng) < exp(-x) {
+        if layers.height(i, rng) < exp(-x) {
             return x;
         }
     }
@@ -35,20 +39,21 @@ pub(crate) fn exponential(rng: &mut impl Rng) -> f64 {
 /// A sample of the normal distribution with mean 0 and variance 1.
 #[inline]
 pub(crate) fn normal(rng: &mut impl Rng) -> f64 {
+    let layers = &*NORMAL;
     loop {
         let bits = rng.next_u64();
         // In [−1, 1).
         let u = with_exponent(bits >> 12, 1) - 3.0;
         let i = layer(bits);
-        let x = u * NORMAL_X[i];
-        if x.abs() < NORMAL_X[i + 1] {
+        let x = u * layers.x[i];
+        if x.abs() < layers.x[i + 1] {
             return x;
         }
         if i == 0 {
             let beyond = normal_tail(rng);
             return if u < 0.0 { -beyond } else { beyond };
         }
-        if height(&NORMAL_F, i, rng) < exp(-x * x / 2.0) {
+        if layers.height(i, rng) < exp(-x * x / 2.0) {
             return x;
         }
     }
@@ -106,10 +111,12 @@ fn layer(bits: u64) -> usize {
     bits as usize & 0xff
 }
 
-/// A height between those of a layer's two ends.
-#[inline]
-fn height(f: &[f64; 257], layer: usize, rng: &mut impl Rng) -> f64 {
-    f[layer + 1] + (f[layer] - f[layer + 1]) * rng.random::<f64>()
+impl Ziggurat {
+    /// A height between those of a layer's two ends.
+    #[inline]
+    fn height(&self, layer: usize, rng: &mut impl Rng) -> f64 {
+        self.f[layer + 1] + (self.f[layer] - self.f[layer + 1]) * rng.random::<f64>()
+    }
 }
 
 /// 52 bits as a number in [2^exponent, 2^(exponent + 1)).

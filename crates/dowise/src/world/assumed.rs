@@ -30,6 +30,23 @@ impl LearnedForm {
     }
 }
 
+/// The numbers of a form, as a world file writes them; parents by their positions.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum FormNumbers {
+    /// P(value) ∝ exp(base + Σ effects); one number in place of two where there are two values: the log-odds of the second.
+    Logit { base: Vec<f64>, effects: Vec<FormEffect> },
+    /// P(second value) = 1 − (1 − leak) Π (1 − push).
+    NoisyOr { leak: f64, effects: Vec<FormEffect> },
+}
+
+/// What a value of a parent adds.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct FormEffect {
+    pub(crate) parent: usize,
+    pub(crate) value: usize,
+    pub(crate) amounts: Vec<f64>,
+}
+
 /// What is assumed of a mechanism by those who have to learn it.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct Assumed {

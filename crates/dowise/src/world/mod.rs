@@ -18,6 +18,7 @@ use std::sync::Arc;
 
 pub use analysis::{Analysis, Bound, Cells, Unknown, VariableSize};
 pub use assumed::{Assumed, LearnedForm};
+pub(crate) use assumed::{FormEffect, FormNumbers};
 pub(crate) use build::{MOST_VALUES, MOST_VALUES_IN_ALL, nearest, too_many_values};
 pub use builder::{Names, Values, WorldBuilder};
 pub use factored_view::{Dependent, FactoredView, Outside};

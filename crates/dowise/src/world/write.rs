@@ -1,11 +1,19 @@
 //! A world as the text of a world file, from which exactly the same world can be read.
 
 use super::build::{bare, quoted};
-use super::{Assumed, FeatureMap, Kind, LearnedForm, LeverRule, Mechanism, Start, VarId, World};
+use super::{
+    Assumed, FeatureMap, FormEffect, FormNumbers, Kind, LearnedForm, LeverRule, Mechanism, Start, VarId, World,
+};
 
 impl World {
     /// The world as a world file: [`World::from_toml`] reads it back with the same tables, bit by bit.
     pub fn to_toml(&self) -> String {
+        self.to_toml_with(&[])
+    }
+
+    /// The same, with these numbers in place of the tables of some mechanisms, by position; the tables follow from them when the
+    /// file is read.
+    pub(crate) fn to_toml_with(&self, numbers: &[Option<FormNumbers>]) -> String {
         let mut out = String::from("dowise = 1\n");
         if !self.name.is_empty() {
             line(&mut out, "name", &quoted(&self.name));
@@ -15,12 +23,12 @@ impl World {
         }
         line(&mut out, "horizon", &self.horizon.to_string());
         for ids in [&self.state, &self.levers, &self.keys, &self.hidden] {
-            ids.iter().enumerate().for_each(|(i, &id)| self.write_variable(&mut out, i, id));
+            ids.iter().enumerate().for_each(|(i, &id)| self.write_variable(&mut out, i, id, numbers));
         }
         for joint in self.mechanisms.iter().filter(|m| m.children.len() > 1) {
             out.push_str("\n[[joint]]\n");
             line(&mut out, "keys", &self.names(&joint.children));
-            self.write_mechanism(&mut out, joint, "parents");
+            self.write_mechanism(&mut out, joint, None);
         }
         self.write_rewards(&mut out);
         self.write_interventions(&mut out);
@@ -37,7 +45,7 @@ impl World {
         out
     }
 
-    fn write_variable(&self, out: &mut String, position: usize, id: VarId) {
+    fn write_variable(&self, out: &mut String, position: usize, id: VarId, numbers: &[Option<FormNumbers>]) {
         let variable = self.variable(id);
         out.push_str(&format!("\n[{}.{}]\n", variable.kind.word(), bare(&variable.name)));
         line(out, "values", &list(variable.values.iter().map(|v| quoted(v))));
@@ -62,16 +70,20 @@ impl World {
             }
             Kind::Key | Kind::Hidden => {}
         }
-        if let Some(own) = self.mechanisms.iter().find(|m| m.children == [id]) {
-            self.write_mechanism(out, own, "parents");
+        if let Some(own) = self.mechanisms.iter().position(|m| m.children == [id]) {
+            self.write_mechanism(out, &self.mechanisms[own], numbers.get(own).and_then(Option::as_ref));
         }
     }
 
-    fn write_mechanism(&self, out: &mut String, mechanism: &Mechanism, parents: &str) {
-        line(out, parents, &self.names(&mechanism.parents));
-        self.write_table(out, mechanism, "p");
+    fn write_mechanism(&self, out: &mut String, mechanism: &Mechanism, numbers: Option<&FormNumbers>) {
+        line(out, "parents", &self.names(&mechanism.parents));
+        match numbers {
+            None => self.write_table(out, mechanism, "p"),
+            Some(numbers) => self.write_form(out, mechanism, numbers),
+        }
         let Assumed { form, sd, weight, guess: _, learned } = &mechanism.assumed;
-        if !learned && *form == LearnedForm::Table {
+        // A form that is written says itself in which form it is learned.
+        if !learned && (*form == LearnedForm::Table || (numbers.is_some() && sd.is_none())) {
             return;
         }
         let mut parts = vec![format!("form = \"{}\"", form.word())];
@@ -85,6 +97,27 @@ impl World {
         parts.extend(weight.map(|weight| format!("weight = {}", number(weight))));
         parts.extend((!learned).then(|| "told = true".to_owned()));
         line(out, "learn", &table(parts.into_iter()));
+    }
+
+    fn write_form(&self, out: &mut String, mechanism: &Mechanism, numbers: &FormNumbers) {
+        let amounts = |a: &[f64]| if let [one] = a { number(*one) } else { list(a.iter().map(|&x| number(x))) };
+        let (word, first, effects) = match numbers {
+            FormNumbers::Logit { base, effects } => ("logit", format!("base = {}", amounts(base)), effects),
+            FormNumbers::NoisyOr { leak, effects } => ("noisy_or", format!("leak = {}", number(*leak)), effects),
+        };
+        out.push_str(&format!("{word}.{first}\n"));
+        for (position, &parent) in mechanism.parents.iter().enumerate() {
+            let variable = self.variable(parent);
+            let own = |e: &&FormEffect| e.parent == position && e.amounts.iter().any(|a| *a != 0.0);
+            let named: Vec<String> = effects
+                .iter()
+                .filter(own)
+                .map(|e| format!("{} = {}", bare(&variable.values[e.value]), amounts(&e.amounts)))
+                .collect();
+            if !named.is_empty() {
+                line(out, &format!("{word}.effects.{}", bare(&variable.name)), &table(named.into_iter()));
+            }
+        }
     }
 
     fn write_table(&self, out: &mut String, mechanism: &Mechanism, key: &str) {

@@ -3,7 +3,7 @@
 use dowise::learn::{Agent, Observation, RestoreError};
 use dowise::simulate::{Episode, Outcome};
 use dowise::world::Action;
-use dowise::{Knowledge, Learner, Options, Plan, Run, Simulator, World};
+use dowise::{Knowledge, Learner, LearnerSpec, Options, Plan, Preset, Run, Simulator, World};
 
 /// A known world and its best plan, with whole runs of learners.
 pub(crate) struct Arena {
@@ -142,4 +142,26 @@ pub(crate) fn watch(run: &mut Run<'_>, agent: &mut impl Agent) -> (Episode, Vec<
     let mut watched = Watched::new(agent);
     let episode = run.episode(&mut watched);
     (episode, watched.seen)
+}
+
+/// Steps of episodes that were played at random.
+pub(crate) fn steps(arena: &Arena, episodes: u64, seed: u64) -> Vec<Seen> {
+    let options = "uniform".parse::<Preset>().unwrap().options(episodes, seed);
+    let mut learner = Learner::new(&arena.knowledge(), options).unwrap();
+    let mut run = arena.run(seed);
+    (0..episodes).flat_map(|_| watch(&mut run, &mut learner).1).collect()
+}
+
+/// All but the transitions, and the graph alone.
+pub(crate) fn told(arena: &Arena) -> [Knowledge; 2] {
+    [arena.knowledge(), arena.knowledge().without_mechanisms().without_rewards()]
+}
+
+/// A learner of either kind by name, told this.
+pub(crate) fn by_name(told: &Knowledge, name: &str) -> Learner {
+    let spec: LearnerSpec = name.parse().unwrap();
+    match spec.linear_options(30, 1) {
+        Some(options) => Learner::linear(told, options).unwrap(),
+        None => Learner::new(told, spec.options(30, 1)).unwrap(),
+    }
 }

@@ -2,11 +2,13 @@
 
 mod json;
 mod report;
+mod safe;
 
 use std::path::PathBuf;
 
 use dowise::Planner;
 
+use super::evaluate::Reading;
 use crate::output::{Failure, Output, Status};
 use crate::worldfile::{self, WorldFile};
 use crate::{policy_file, render};
@@ -23,6 +25,18 @@ pub(crate) struct Args {
     /// Instead of planning, say what the policy in this file is worth.
     #[arg(long, value_name = "POLICY.json")]
     evaluate: Option<PathBuf>,
+    /// Plan from a log instead: the best plan by what was seen and the plan with the greatest guaranteed value, beside what was
+    /// logged. The file is what `dowise fit` wrote, or any world with --from.
+    #[arg(long, conflicts_with = "evaluate")]
+    safe: bool,
+    /// The log that a safe plan is made from, instead of the evidence beside a fitted world.
+    #[arg(long, value_name = "LOG", requires = "safe")]
+    from: Option<PathBuf>,
+    /// Write the recommended policy of a safe plan.
+    #[arg(long, value_name = "POLICY.json", requires = "safe")]
+    policy: Option<PathBuf>,
+    #[command(flatten, next_help_heading = "Safe plans")]
+    reading: Reading,
     /// Print every state, however many there are.
     #[arg(long)]
     all: bool,
@@ -36,6 +50,8 @@ Examples:
   dowise plan campaign.toml
   dowise plan campaign.toml --json > policy.json
   dowise plan campaign.toml --evaluate policy.json
+  dowise plan fitted.toml --safe
+  dowise plan clinic.toml --safe --from records.csv --policy safe.json
 
 A policy is JSON with a list of rules; for every stage and state the first that fits counts:
   { \"policy\": [ { \"stage\": 1, \"state\": { \"loyalty\": \"fan\" }, \"do\": { \"discount\": \"0%\" } }, ... ] }
@@ -50,6 +66,12 @@ pub(crate) fn run(args: Args, output: &Output) -> Result<Status, Failure> {
             return Ok(Status::No);
         }
     };
+    if args.safe {
+        return safe::run(&args, &world, output);
+    }
+    if let Some(flag) = args.reading.given() {
+        return Err(Failure::Usage(format!("{flag} is for plans from a log; add --safe")));
+    }
     let planner = match Planner::new(&world) {
         Ok(planner) => planner,
         Err(error) => {

@@ -64,7 +64,7 @@ impl Kernel {
         let Tie::Random(random) = tie else { return None };
         let most = ROUNDING * tolerance;
         // Mostly two losses are enough to see it.
-        if self.has_costs || (loss[0] - loss[loss.len() - 1]).abs() > most || spread(loss) > most {
+        if self.has_costs || (loss[0] - loss[loss.len() - 1]).abs() > most || range(loss) > most {
             return None;
         }
         let least = loss.iter().copied().fold(f64::INFINITY, f64::min);
@@ -102,9 +102,9 @@ impl Kernel {
             weigh(row.prob, loss, &mut scratch.values);
         }
         if !group.is_exact() && group.boxes().is_none() {
-            let spread = spread(loss);
+            let range = range(loss);
             for i in 0..row.n {
-                let gain = spread * group.radius(group.row_of(state), row.setting(i));
+                let gain = range * group.radius(group.row_of(state), row.setting(i));
                 scratch.values[i] = (scratch.values[i] - gain).max(0.0);
             }
         }
@@ -119,7 +119,7 @@ impl Kernel {
 
     /// Greatest less least loss if the kernel may be off, else 0: times a radius it is what that may gain.
     fn doubt(&self, loss: &[f64]) -> f64 {
-        if self.groups.iter().all(|g| g.is_exact()) { 0.0 } else { spread(loss) }
+        if self.groups.iter().all(|g| g.is_exact()) { 0.0 } else { range(loss) }
     }
 }
 
@@ -144,7 +144,7 @@ pub(crate) fn pick_here(values: &[f64], tolerance: f64, tie: Tie) -> (f64, usize
 }
 
 /// Greatest less least.
-fn spread(loss: &[f64]) -> f64 {
+fn range(loss: &[f64]) -> f64 {
     let (lo, hi) = loss.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(lo, hi), &x| (lo.min(x), hi.max(x)));
     hi - lo
 }

@@ -26,13 +26,7 @@ pub(crate) fn read_kernel<R: Rng>(
     rows: &MechanismRows,
     mut reading: MechanismReading<'_, R>,
 ) -> LearnResult<Kernel> {
-    let mut learned = vec![None; rows.world.mechanisms().len()];
-    for (index, (of, counts)) in rows.unknown.iter().zip(&evidence.mechanisms).enumerate() {
-        learned[of.position] = Some(match &of.model {
-            Some(model) => read_form(rows, index, model, counts, &mut reading),
-            None => read_rows(rows, index, of, counts, &mut reading),
-        });
-    }
+    let learned = read_tables(evidence, rows, &mut reading);
     let known = rows.world.mechanisms().iter().map(|m| m.table.as_deref());
     let tables: Vec<Option<&[f64]>> = learned.iter().zip(known).map(|(l, known)| l.as_deref().or(known)).collect();
     let doubt = match &reading {
@@ -40,6 +34,27 @@ pub(crate) fn read_kernel<R: Rng>(
         MechanismReading::Sample { .. } | MechanismReading::Mean { .. } => None,
     };
     Ok(Kernel::with_tables(&rows.world, &tables, doubt)?)
+}
+
+/// The tables that follow from the counts, by mechanism of the rewritten world; `None` where it is known.
+fn read_tables<R: Rng>(
+    evidence: &Evidence,
+    rows: &MechanismRows,
+    reading: &mut MechanismReading<'_, R>,
+) -> Vec<Option<Vec<f64>>> {
+    let mut learned = vec![None; rows.world.mechanisms().len()];
+    for (index, (of, counts)) in rows.unknown.iter().zip(&evidence.mechanisms).enumerate() {
+        learned[of.position] = Some(match &of.model {
+            Some(model) => read_form(rows, index, model, counts, reading),
+            None => read_rows(rows, index, of, counts, reading),
+        });
+    }
+    learned
+}
+
+/// The posterior means of the tables, by mechanism of the rewritten world; `None` where it is known.
+pub(crate) fn mean_tables(evidence: &Evidence, rows: &MechanismRows, prior: f64) -> Vec<Option<Vec<f64>>> {
+    read_tables::<rand_chacha::ChaCha8Rng>(evidence, rows, &mut MechanismReading::Mean { prior })
 }
 
 /// The table of a mechanism whose rows have a form.

@@ -23,6 +23,7 @@ mod sparse;
 mod stale;
 mod width;
 
+pub(crate) use mechanisms::mean_tables;
 pub(crate) use posterior::{BATCH, Contenders};
 pub(crate) use rewards::estimate as reward_estimate;
 

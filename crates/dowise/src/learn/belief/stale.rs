@@ -45,7 +45,9 @@ impl Stale {
     pub(crate) fn take(&mut self, block: usize, factor: usize, out: &mut Vec<u32>) {
         out.clear();
         out.append(&mut self.rows[block][factor]);
-        out.sort_unstable();
+        if out.len() > 1 {
+            out.sort_unstable();
+        }
         out.iter().for_each(|&row| self.is_stale[block][factor][row as usize] = false);
     }
 }

@@ -23,6 +23,11 @@ impl Counts {
         self.n_rv[row * self.n_values + value] += 1;
     }
 
+    pub(crate) fn add_times(&mut self, row: usize, value: usize, times: u32) {
+        self.n_r[row] += times;
+        self.n_rv[row * self.n_values + value] += times;
+    }
+
     /// Whether this value of a row was ever counted.
     pub(crate) fn has(&self, row: usize, value: usize) -> bool {
         self.n_rv[row * self.n_values + value] > 0

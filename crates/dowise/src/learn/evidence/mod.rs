@@ -13,7 +13,6 @@ use std::sync::Arc;
 use super::observation::Observation;
 use super::view::{MISSING, View};
 use crate::kernel::splitmix64;
-use crate::world::Action;
 
 /// Visits of every row that a learner counts: transitions, unknown mechanisms, and payments of unknown rewards.
 ///
@@ -103,6 +102,26 @@ pub(crate) enum Changed {
     Payment,
 }
 
+/// A row that an observation would be counted in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Looked {
+    /// Of a factor's transitions.
+    Transition { factor: usize, row: usize },
+    /// Of a mechanism that has to be learned.
+    Mechanism { index: usize, row: usize },
+    /// Of a reward term that has to be learned.
+    Payment { term: usize, row: usize },
+}
+
+/// What was done, as evidence counts it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Done {
+    /// The position of the intervention, where interventions are the causes.
+    Listed(usize),
+    /// Something that set key variables off.
+    Keys,
+}
+
 /// Where an observation is counted.
 #[derive(Clone, Copy)]
 enum Counted {
@@ -146,11 +165,11 @@ impl Evidence {
         observation: &Observation<'_>,
         mut tell: impl FnMut(Changed, u32),
     ) -> Result<(), EvidenceError> {
-        let action = self.check_addition(observation)?;
+        let done = self.check_addition(observation)?;
         let Evidence { view, transitions, mechanisms, payments, visits_hs, .. } = self;
         let visit = observation.stage * view.layout.n_states() + observation.state;
         let mut hash = visit_hash(visit);
-        places(view, observation, action, |place| {
+        places(view, observation, done, |place| {
             hash = hash.wrapping_add(place.hash());
             match place {
                 Counted::Transition { block, factor, row, value } => {
@@ -174,19 +193,57 @@ impl Evidence {
         Ok(())
     }
 
+    /// Counts an observation that was made this many times; nothing is changed if that cannot be done.
+    pub fn add_times(&mut self, observation: &Observation<'_>, times: u32) -> Result<(), EvidenceError> {
+        let action = self.check_addition(observation)?;
+        // No row has more visits than there were steps.
+        if self.steps + u64::from(times) > u64::from(u32::MAX) && times > 1 {
+            return Err(EvidenceError::Full);
+        }
+        let Evidence { view, transitions, mechanisms, payments, visits_hs, .. } = self;
+        let visit = observation.stage * view.layout.n_states() + observation.state;
+        let mut hash = visit_hash(visit);
+        places(view, observation, action, |place| {
+            hash = hash.wrapping_add(place.hash());
+            match place {
+                Counted::Transition { block, factor, row, value } => {
+                    transitions[block][factor].add_times(row, value, times)
+                }
+                Counted::Mechanism { index, row, value } => mechanisms[index].add_times(row, value, times),
+                Counted::Payment { term, row, share } => payments[term].add_times(row, share, times),
+            }
+        });
+        visits_hs[visit] += times;
+        self.steps += u64::from(times);
+        self.hash = self.hash.wrapping_add(hash.wrapping_mul(times.into()));
+        Ok(())
+    }
+
+    /// The same counts for another view of the same tables, such as that of a world with other numbers.
+    pub(crate) fn moved_to(mut self, view: &Arc<View>) -> Evidence {
+        let empty = Evidence::of(view);
+        let shape = |e: &Evidence| {
+            let counts = e.transitions.iter().flatten().chain(&e.mechanisms).map(|c| (c.n_values, c.n_r.len()));
+            (counts.collect::<Vec<_>>(), e.payments.iter().map(|p| p.n.len()).collect::<Vec<_>>(), e.visits_hs.len())
+        };
+        assert_eq!(shape(&self), shape(&empty), "invariant: evidence moves only between views of the same tables");
+        self.view = view.clone();
+        self
+    }
+
     /// What was done, if the observation is one of this world.
     #[inline]
-    fn check(&self, observation: &Observation<'_>) -> Result<Action, EvidenceError> {
-        let action = observation.done(&self.view.told)?;
+    fn check(&self, observation: &Observation<'_>) -> Result<Done, EvidenceError> {
+        let action = observation.done(&self.view.told, self.view.sizes.iter().copied())?;
         match &self.view.actions {
-            Some(list) if !list.has(action) => Err(EvidenceError::OtherWorld),
-            Some(_) | None => Ok(action),
+            None => Ok(Done::Keys),
+            Some(list) => list.find(action).map(Done::Listed).ok_or(EvidenceError::OtherWorld),
         }
     }
 
-    fn has_room(&self, observation: &Observation<'_>, action: Action) -> bool {
+    fn has_room(&self, observation: &Observation<'_>, done: Done) -> bool {
         let mut room = self.visits_hs[observation.stage * self.view.layout.n_states() + observation.state] < u32::MAX;
-        places(&self.view, observation, action, |place| {
+        places(&self.view, observation, done, |place| {
             room &= match place {
                 Counted::Transition { block, factor, row, .. } => self.transitions[block][factor].n_r[row] < u32::MAX,
                 Counted::Mechanism { index, row, .. } => self.mechanisms[index].n_r[row] < u32::MAX,
@@ -197,27 +254,27 @@ impl Evidence {
     }
 
     /// Whether an observation can be added; what was done.
-    pub(crate) fn check_addition(&self, observation: &Observation<'_>) -> Result<Action, EvidenceError> {
-        let action = self.check(observation)?;
+    pub(crate) fn check_addition(&self, observation: &Observation<'_>) -> Result<Done, EvidenceError> {
+        let done = self.check(observation)?;
         // No row has more visits than there were steps, so the rows need not be looked at before this.
-        if self.steps >= u64::from(u32::MAX) && !self.has_room(observation, action) {
+        if self.steps >= u64::from(u32::MAX) && !self.has_room(observation, done) {
             return Err(EvidenceError::Full);
         }
-        Ok(action)
+        Ok(done)
     }
 
     /// Whether an observation can be taken back; what was done.
-    pub(crate) fn check_removal(&self, observation: &Observation<'_>) -> Result<Action, EvidenceError> {
-        let action = self.check(observation)?;
+    pub(crate) fn check_removal(&self, observation: &Observation<'_>) -> Result<Done, EvidenceError> {
+        let done = self.check(observation)?;
         let mut there = self.visits_hs[observation.stage * self.view.layout.n_states() + observation.state] > 0;
-        places(&self.view, observation, action, |place| {
+        places(&self.view, observation, done, |place| {
             there &= match place {
                 Counted::Transition { block, factor, row, value } => self.transitions[block][factor].has(row, value),
                 Counted::Mechanism { index, row, value } => self.mechanisms[index].has(row, value),
                 Counted::Payment { term, row, share } => self.payments[term].has(row, share),
             };
         });
-        if there { Ok(action) } else { Err(EvidenceError::NotThere) }
+        if there { Ok(done) } else { Err(EvidenceError::NotThere) }
     }
 
     /// Takes one observation back that was added before.
@@ -235,11 +292,11 @@ impl Evidence {
         observation: &Observation<'_>,
         mut tell: impl FnMut(Changed),
     ) -> Result<(), EvidenceError> {
-        let action = self.check_removal(observation)?;
+        let done = self.check_removal(observation)?;
         let Evidence { view, transitions, mechanisms, payments, visits_hs, .. } = self;
         let visit = observation.stage * view.layout.n_states() + observation.state;
         let mut hash = visit_hash(visit);
-        places(view, observation, action, |place| {
+        places(view, observation, done, |place| {
             hash = hash.wrapping_add(place.hash());
             match place {
                 Counted::Transition { block, factor, row, value } => {
@@ -260,6 +317,21 @@ impl Evidence {
         self.steps -= 1;
         self.hash = self.hash.wrapping_sub(hash);
         Ok(())
+    }
+
+    /// Calls `at` for every row that an observation would be counted in, with its visits.
+    pub(crate) fn visits_of(&self, observation: &Observation<'_>, mut at: impl FnMut(Looked, u32)) {
+        let done =
+            self.check(observation).expect("invariant: what is looked up is of this world and says what was done");
+        places(&self.view, observation, done, |place| match place {
+            Counted::Transition { block, factor, row, .. } => {
+                at(Looked::Transition { factor, row }, self.transitions[block][factor].n_r[row]);
+            }
+            Counted::Mechanism { index, row, .. } => {
+                at(Looked::Mechanism { index, row }, self.mechanisms[index].n_r[row]);
+            }
+            Counted::Payment { term, row, .. } => at(Looked::Payment { term, row }, self.payments[term].n[row]),
+        });
     }
 
     /// Adds all of other evidence; nothing is changed if that cannot be done.
@@ -332,13 +404,13 @@ impl Evidence {
 
 /// Calls `at` for everything that an observation is counted in; what is missing is left out.
 #[inline]
-fn places(view: &View, observation: &Observation<'_>, action: Action, mut at: impl FnMut(Counted)) {
+fn places(view: &View, observation: &Observation<'_>, done: Done, mut at: impl FnMut(Counted)) {
     let Observation { stage, state, action: _, values, rewards, next_state } = observation;
     let layout = &view.layout;
     let (states, n_causes) = (&layout.state_space, layout.n_causes);
-    let (cause, missing) = match &view.actions {
-        Some(list) => (list.rank(action), 0),
-        None => view.key_causes.of_seen(values, MISSING),
+    let (cause, missing) = match done {
+        Done::Listed(rank) => (rank, 0),
+        Done::Keys => view.key_causes.of_seen(values, MISSING),
     };
     if let Some(next_state) = *next_state {
         let block = view.block(*stage);

@@ -28,6 +28,11 @@ impl Payments {
         self.sum[row] += share;
     }
 
+    pub(crate) fn add_times(&mut self, row: usize, share: u128, times: u32) {
+        self.n[row] += times;
+        self.sum[row] += share * u128::from(times);
+    }
+
     /// Whether this payment can have been among those of the row.
     pub(crate) fn has(&self, row: usize, share: u128) -> bool {
         let left = u128::from(self.n[row]).saturating_sub(1) * WHOLE;

@@ -40,7 +40,16 @@ impl Fit {
     /// For each step visited rows × values × hidden values; for each of a few informations also visited rows × values ×
     /// (parameters of a row)², and d³/3 for d parameters.
     pub(crate) fn new(model: &FormModel, counts: &Counts) -> Fit {
-        let mut pass = Pass::new(model, counts);
+        Fit::climbed(model, Pass::new(model, &counts.n_r, &counts.n_rv))
+    }
+
+    /// The same for visits that need not be whole numbers, `[row][value]`: expectations over what was not observed.
+    pub(crate) fn of_tally(model: &FormModel, tally: &[f64]) -> Fit {
+        let n_r: Vec<f64> = tally.chunks_exact(model.n_values).map(|row| row.iter().sum()).collect();
+        Fit::climbed(model, Pass::new(model, &n_r, tally))
+    }
+
+    fn climbed<N: Copy + Into<f64>>(model: &FormModel, mut pass: Pass<'_, N>) -> Fit {
         let mut theta = DVector::from_iterator(model.prior.len(), model.prior.iter().map(|(mean, _)| *mean));
         let mut density = pass.density(theta.as_slice());
         let mut gradient = pass.gradient(theta.as_slice());
@@ -98,6 +107,30 @@ impl Fit {
     /// With variance v of the log-odds now and v₀ under the prior, the log-odds are off by at most √(v (2 log + ln(v₀/v))): the
     /// mixture bound of a normal mean, which holds at all times at once. It is exact for normal observations and an approximation here.
     pub(crate) fn bounds(&self, model: &FormModel, log: f64) -> [Vec<f64>; 2] {
+        let off = |now: f64, before: f64| if now > 0.0 { (now * (2.0 * log + ln(before / now))).sqrt() } else { 0.0 };
+        self.spread(model, off)
+    }
+
+    /// Ends of the credible interval of P(v | row), `[row][value]` each: the log-odds of a row are normal under Laplace's
+    /// approximation, and the interval is this many of their standard deviations to each side.
+    pub(crate) fn interval(&self, model: &FormModel, deviations: f64) -> [Vec<f64>; 2] {
+        self.spread(model, |now, _| deviations * now.sqrt())
+    }
+
+    /// The logarithm of the prior's density at the parameters, constants left out.
+    pub(crate) fn prior_density(&self, model: &FormModel) -> f64 {
+        let none: [f64; 0] = [];
+        let mut pass = Pass::new(model, &none, &none);
+        pass.density(&self.theta)
+    }
+
+    /// The most likely parameters.
+    pub(crate) fn theta(&self) -> &[f64] {
+        &self.theta
+    }
+
+    /// P(v | row) with its log-odds moved down and up by `off(variance now, variance under the prior)`.
+    fn spread(&self, model: &FormModel, off: impl Fn(f64, f64) -> f64) -> [Vec<f64>; 2] {
         let (d, n) = (model.n_parameters(), model.n_values);
         let mut tables = Vec::new();
         model.tables(&self.theta, &mut tables);
@@ -117,7 +150,7 @@ impl Fit {
                 let solved = self.information.l_dirty().solve_lower_triangular_mut(&mut direction);
                 debug_assert!(solved, "the information matrix has a positive diagonal");
                 let now = direction.norm_squared().min(before);
-                let off = if now > 0.0 { (now * (2.0 * log + ln(before / now))).sqrt() } else { 0.0 };
+                let off = off(now, before);
                 let odds = ln(p / (1.0 - p));
                 bounds[0][row * n + value] = logistic(odds - off);
                 bounds[1][row * n + value] = logistic(odds + off);
@@ -152,9 +185,11 @@ fn corrected(information: &Cholesky<f64, Dyn>, memory: &[Correction], gradient: 
 }
 
 /// One model and the counts that it is fitted to, with buffers for going over them.
-struct Pass<'a> {
+struct Pass<'a, N> {
     model: &'a FormModel,
-    counts: &'a Counts,
+    /// Visits of rows, and of their values, `[row][value]`.
+    n_r: &'a [N],
+    n_rv: &'a [N],
     visited: Vec<usize>,
     tables: Vec<Vec<f64>>,
     /// How often each entry of each part's table is expected to have occurred, given what was observed and the parameters.
@@ -167,12 +202,13 @@ struct Pass<'a> {
     inner: Vec<Vec<u32>>,
 }
 
-impl<'a> Pass<'a> {
-    fn new(model: &'a FormModel, counts: &'a Counts) -> Pass<'a> {
+impl<'a, N: Copy + Into<f64>> Pass<'a, N> {
+    fn new(model: &'a FormModel, n_r: &'a [N], n_rv: &'a [N]) -> Pass<'a, N> {
         Pass {
             model,
-            counts,
-            visited: counts.visited().collect(),
+            n_r,
+            n_rv,
+            visited: n_r.iter().enumerate().filter(|(_, n)| (**n).into() > 0.0).map(|(row, _)| row).collect(),
             tables: Vec::new(),
             expected: vec![Vec::new(); model.parts.len()],
             joint: vec![0.0; model.n_values * model.n_hidden],
@@ -207,13 +243,13 @@ impl<'a> Pass<'a> {
             for joint in self.joint.chunks_exact(n_values) {
                 self.row.iter_mut().zip(joint).for_each(|(p, joint)| *p += joint);
             }
-            for (p, &n) in self.row.iter_mut().zip(self.counts.values(row)) {
-                let at_least = p.max(TINY);
-                if n > 0 {
-                    density += f64::from(n) * ln(at_least);
+            for (p, &n) in self.row.iter_mut().zip(&self.n_rv[row * n_values..]) {
+                let (at_least, n): (f64, f64) = (p.max(TINY), n.into());
+                if n > 0.0 {
+                    density += n * ln(at_least);
                 }
                 // From here on what a joint value is multiplied by to become an expected count.
-                *p = f64::from(n) / at_least;
+                *p = n / at_least;
             }
             for joint in self.joint.chunks_exact_mut(n_values) {
                 joint.iter_mut().zip(&self.row).for_each(|(joint, share)| *joint *= share);
@@ -246,7 +282,7 @@ impl<'a> Pass<'a> {
         for &row in &self.visited {
             model.row_with_slopes(theta, &self.tables, row, &mut self.found);
             let Slopes { row: p, slopes, active, .. } = &self.found;
-            let visits = f64::from(self.counts.n_r[row]);
+            let visits: f64 = self.n_r[row].into();
             for (value, &p) in p.iter().enumerate() {
                 let slopes = &slopes[value * d..(value + 1) * d];
                 let by_visit = visits / p.max(TINY);

@@ -14,7 +14,7 @@ pub(crate) use fit::Fit;
 use self::part::Part;
 use super::error::{LearnError, LearnResult};
 use crate::Space;
-use crate::world::{Kind, LearnedForm, Mechanism, VarId, World};
+use crate::world::{FormNumbers, Kind, LearnedForm, Mechanism, VarId, World};
 
 /// Parameters up to which a mechanism is fitted: a fit solves equations of this many unknowns before every plan.
 pub(crate) const MOST_PARAMETERS: usize = 1000;
@@ -102,6 +102,18 @@ impl FormModel {
     /// P(v, h | row)
     fn joint(&self, tables: &[Vec<f64>], row: usize, value: usize, hidden: usize) -> f64 {
         self.parts.iter().zip(tables).map(|(part, table)| table[part.entry(row, value, hidden)]).product()
+    }
+
+    /// The table of each mechanism that it was made from, and its numbers where it has a form that a world file can write.
+    pub(crate) fn members(
+        &self,
+        theta: &[f64],
+        forms: &[(&LearnedForm, Space)],
+    ) -> Vec<(Vec<f64>, Option<FormNumbers>)> {
+        let mut tables = Vec::new();
+        self.tables(theta, &mut tables);
+        let parts = self.parts.iter().zip(forms).zip(tables);
+        parts.map(|((part, (form, rows)), table)| (table, part.numbers(theta, form, rows))).collect()
     }
 
     /// P(v | row) of all rows, `[row][value]`.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::Axes;
 use crate::Space;
 use crate::math::exp;
-use crate::world::{Kind, LearnedForm, Mechanism, VarId, World};
+use crate::world::{FormEffect, FormNumbers, Kind, LearnedForm, Mechanism, VarId, World};
 
 /// Standard deviation of the prior of a base: log-odds from about −3 to 3.
 const BASE_SD: f64 = 1.5;
@@ -213,6 +213,37 @@ impl Part {
                     out.iter_mut().for_each(|p| *p /= sum);
                 }
             }
+        }
+    }
+
+    /// Its numbers as a world file writes them; `None` where that is a table: free rows, interactions, numbers that are known.
+    pub(super) fn numbers(&self, theta: &[f64], form: &LearnedForm, rows: &Space) -> Option<FormNumbers> {
+        let parameter = |column: usize, feature: u32| theta[self.first + column * self.n_features + feature as usize];
+        // The row in which one parent alone has not its first value has one feature beside the base.
+        let effects = |amounts: &dyn Fn(u32) -> Vec<f64>| {
+            let sizes = rows.sizes().iter().enumerate();
+            let pairs = sizes.flat_map(|(parent, &size)| (1..size).map(move |value| (parent, value)));
+            let of = |(parent, value): (usize, usize)| {
+                let feature = self.features_of(value * rows.strides()[parent])[1];
+                FormEffect { parent, value, amounts: amounts(feature) }
+            };
+            pairs.map(of).collect::<Vec<_>>()
+        };
+        match (&self.link, form) {
+            (Link::Known(_), _) | (_, LearnedForm::Table) => None,
+            (Link::NoisyOr, _) => {
+                let push = |feature: u32| 1.0 / (1.0 + exp(-parameter(0, feature)));
+                Some(FormNumbers::NoisyOr { leak: push(0), effects: effects(&|f| vec![push(f)]) })
+            }
+            (Link::Softmax, LearnedForm::Logit { interactions }) if interactions.is_empty() => {
+                let columns = self.n_values - 1;
+                let scores = |feature: u32| {
+                    let own = (0..columns).map(|column| parameter(column, feature));
+                    if columns == 1 { own.collect() } else { std::iter::once(0.0).chain(own).collect() }
+                };
+                Some(FormNumbers::Logit { base: scores(0), effects: effects(&scores) })
+            }
+            (Link::Softmax, LearnedForm::Logit { .. } | LearnedForm::NoisyOr) => None,
         }
     }
 

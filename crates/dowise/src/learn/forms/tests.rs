@@ -250,7 +250,7 @@ fn separation_and_no_data_at_all_end_at_finite_places() {
 #[test]
 fn effects_that_only_occur_together_have_a_posterior_under_every_prior_that_a_file_may_state() {
     for sd in [1e-4, 0.5, 100.0] {
-        let text = format!("{LOGIT}").replace("\"logit\"", &format!("{{ form = \"logit\", sd = {sd} }}"));
+        let text = LOGIT.replace("\"logit\"", &format!("{{ form = \"logit\", sd = {sd} }}"));
         let model = model(&world(&text));
         for n in [1u32, 1000, u32::MAX] {
             // x = 2 was only ever set together with y = 1: their effects are one number to the data.

@@ -1,7 +1,7 @@
 //! Interventions as causes themselves: the view of learners that know nothing of key variables.
 
 use crate::kernel::{Kernel, Scratch, Tie, pick};
-use crate::plan::Chooser;
+use crate::plan::{Chooser, Effects};
 use crate::world::{Action, World};
 
 /// All interventions of a world as a list, with what each costs and where it is allowed.
@@ -37,14 +37,14 @@ impl ActionList {
         Some(ActionList { actions, costs, forbidden, has_costs: all.has_costs() })
     }
 
-    /// Whether an intervention is in the list.
-    pub(crate) fn has(&self, action: Action) -> bool {
-        self.actions.binary_search(&action).is_ok()
+    /// Position of an intervention in the list, if it is there.
+    pub(crate) fn find(&self, action: Action) -> Option<usize> {
+        self.actions.binary_search(&action).ok()
     }
 
     /// Position of an intervention in the list.
     pub(crate) fn rank(&self, action: Action) -> usize {
-        self.actions.binary_search(&action).expect("an intervention of this world")
+        self.find(action).expect("invariant: an intervention of this world")
     }
 
     fn allowed(&self, state: usize, rank: usize) -> bool {
@@ -80,7 +80,15 @@ impl Chooser for ActionList {
         self.actions.len()
     }
 
-    fn best(&self, state: usize, loss: &[f64], tolerance: f64, tie: Tie, scratch: &mut Scratch) -> (f64, Action) {
+    fn best(
+        &self,
+        _stage: usize,
+        state: usize,
+        loss: &[f64],
+        tolerance: f64,
+        tie: Tie,
+        scratch: &mut Scratch,
+    ) -> (f64, Action) {
         if !self.has_costs && self.forbidden.is_empty() {
             let (best, rank) = pick(loss, tolerance, tie);
             return (best, self.actions[rank]);
@@ -100,5 +108,27 @@ impl Chooser for ActionList {
         }
         let (best, rank) = pick(values, tolerance, tie);
         (best, self.actions[rank])
+    }
+}
+
+impl Effects for ActionList {
+    fn n_causes(&self) -> usize {
+        self.actions.len()
+    }
+
+    fn n_parts(&self) -> usize {
+        1
+    }
+
+    fn decode(&self, action: Action, out: &mut Vec<u32>) {
+        out.push(self.rank(action) as u32);
+    }
+
+    fn cost(&self, action: Action) -> f64 {
+        self.costs[self.rank(action)]
+    }
+
+    fn expect(&self, _state: usize, parts: &[u32], of: &[f64], _scratch: &mut Scratch) -> f64 {
+        of[parts[0] as usize]
     }
 }

@@ -25,6 +25,8 @@ pub(crate) struct View {
     pub(crate) states: States,
     pub(crate) causes: Causes,
     pub(crate) key_causes: CauseSpace,
+    /// Number of values of every variable.
+    pub(crate) sizes: Vec<u32>,
     pub(crate) layout: Layout,
     /// The interventions, where they are the causes.
     pub(crate) actions: Option<Arc<ActionList>>,
@@ -58,7 +60,9 @@ impl View {
             None => PaymentRows::by_keys(world, &key_causes, layout.flat),
             Some(list) => PaymentRows::by_action(world, &key_causes, list),
         };
-        Ok(View { told: told.clone(), states, causes, key_causes, layout, actions, payments, mechanisms, n_blocks })
+        let sizes = told.variables().iter().map(|v| v.size() as u32).collect();
+        let told = told.clone();
+        Ok(View { told, states, causes, key_causes, sizes, layout, actions, payments, mechanisms, n_blocks })
     }
 
     /// The block of tables that a stage counts in.

@@ -25,9 +25,9 @@ impl Mix for Mean {
     }
 
     #[inline(always)]
-    fn mix_run<'a>(&self, row: usize, n_blocks: usize, at: impl Fn(usize) -> &'a [f64], out: &mut [f64]) {
+    fn mix_run<'a>(&self, row: usize, n_tiles: usize, at: impl Fn(usize) -> &'a [f64], out: &mut [f64]) {
         let n = self.n_causes;
-        let block = &self.prob[row * self.n_values * n..][..self.n_values * n];
-        mean_of_run(block, n, n_blocks, at, out);
+        let tile = &self.prob[row * self.n_values * n..][..self.n_values * n];
+        mean_of_run(tile, n, n_tiles, at, out);
     }
 }

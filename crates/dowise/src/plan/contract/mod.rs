@@ -19,10 +19,10 @@ pub(crate) trait Mix: Sync {
     /// `at(v)` is the slice of next values for the factor's value v: one number per cause, or one for all of them.
     fn mix<'a>(&self, row: usize, at: impl Fn(usize) -> &'a [f64], out: &mut [f64]);
 
-    /// The same for neighbouring blocks that share a row: `at(v)` and `out` have `n_blocks` times as many numbers.
+    /// The same for neighbouring tiles that share a row: `at(v)` and `out` have `n_tiles` times as many numbers.
     #[inline(always)]
-    fn mix_run<'a>(&self, row: usize, n_blocks: usize, at: impl Fn(usize) -> &'a [f64], out: &mut [f64]) {
-        let (width, n_causes) = (at(0).len() / n_blocks, out.len() / n_blocks);
+    fn mix_run<'a>(&self, row: usize, n_tiles: usize, at: impl Fn(usize) -> &'a [f64], out: &mut [f64]) {
+        let (width, n_causes) = (at(0).len() / n_tiles, out.len() / n_tiles);
         for (b, out) in out.chunks_exact_mut(n_causes).enumerate() {
             self.mix(row, |v| &at(v)[b * width..][..width], out);
         }
@@ -43,14 +43,14 @@ pub(crate) struct Contraction {
     slabs: Slabs,
 }
 
-/// Steps that are taken one after the other for each of so many slabs of an array, while the slab is in the cache.
+/// Steps that are taken one after the other for each slab of an array, while the slab is in the cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Slabs {
     from: usize,
     n: usize,
 }
 
-/// Work below which a contraction is not worth sharing between threads (in blocks).
+/// Work below which a contraction is not worth sharing between threads (in tiles).
 const PARALLEL_BLOCKS: usize = 1 << 13;
 
 /// Most numbers of a slab: two of them fit into a core's own cache.
@@ -102,7 +102,7 @@ impl Contraction {
 
     /// Largest number of entries of any intermediate array.
     pub(crate) fn largest(&self) -> usize {
-        self.steps.iter().map(|s| s.n_blocks.saturating_mul(self.n_causes)).max().unwrap_or(self.n_causes)
+        self.steps.iter().map(|s| s.n_tiles.saturating_mul(self.n_causes)).max().unwrap_or(self.n_causes)
     }
 
     /// Writes E[V(s') | s, c] into `out[s][c]`; `spare` is a buffer that is kept between calls.
@@ -115,7 +115,7 @@ impl Contraction {
         if value.iter().all(|&v| v == 0.0) {
             // As after the last stage.
             out.clear();
-            out.resize(last.n_blocks * self.n_causes, 0.0);
+            out.resize(last.n_tiles * self.n_causes, 0.0);
             return;
         }
         if self.steps.iter().any(|step| step.has_causes && self.own(step, factors).is_some()) {
@@ -132,11 +132,11 @@ impl Contraction {
                 (_, true) => (&*spare, &mut *out),
                 (_, false) => (&*out, &mut *spare),
             };
-            output.resize(step.n_blocks * self.n_causes, 0.0);
+            output.resize(step.n_tiles * self.n_causes, 0.0);
             self.run(step, &factors[step.factor], input, output);
         }
         if whole < self.steps.len() {
-            out.resize(last.n_blocks * self.n_causes, 0.0);
+            out.resize(last.n_tiles * self.n_causes, 0.0);
             self.run_slabs(factors, if whole == 0 { value } else { spare }, out);
         }
     }
@@ -181,7 +181,7 @@ impl Contraction {
             }
             left -= 1;
             let (from, into) = if left.is_multiple_of(2) { (&*spare, &mut *out) } else { (&*out, &mut *spare) };
-            into.resize(step.n_blocks * self.n_causes, 0.0);
+            into.resize(step.n_tiles * self.n_causes, 0.0);
             self.run(step, &factors[step.factor], if is_first { value } else { from }, into);
             (is_first, steps) = (false, &steps[1..]);
         }
@@ -189,14 +189,14 @@ impl Contraction {
 
     fn run<M: Mix>(&self, step: &Step, factor: &M, input: &[f64], output: &mut [f64]) {
         let input = Part { first: 0, numbers: input };
-        if step.n_blocks < PARALLEL_BLOCKS {
-            step.run_blocks(factor, self.n_causes, 0, input, output);
+        if step.n_tiles < PARALLEL_BLOCKS {
+            step.run_tiles(factor, self.n_causes, 0, input, output);
         } else {
             let per_task = PARALLEL_BLOCKS / 2;
             output
                 .par_chunks_mut(per_task * self.n_causes)
                 .enumerate()
-                .for_each(|(task, chunk)| step.run_blocks(factor, self.n_causes, task * per_task, input, chunk));
+                .for_each(|(task, chunk)| step.run_tiles(factor, self.n_causes, task * per_task, input, chunk));
         }
     }
 
@@ -209,17 +209,17 @@ impl Contraction {
             || (Vec::new(), Vec::new()),
             |(here, there), (slab, output)| {
                 for (i, step) in steps.iter().enumerate() {
-                    let n_blocks = step.n_blocks / n_slabs;
+                    let n_tiles = step.n_tiles / n_slabs;
                     let part = match i {
                         0 => Part { first: 0, numbers: input },
                         _ => Part { first: slab * here.len(), numbers: here },
                     };
                     let factor = &factors[step.factor];
                     if i + 1 == steps.len() {
-                        step.run_blocks(factor, self.n_causes, slab * n_blocks, part, output);
+                        step.run_tiles(factor, self.n_causes, slab * n_tiles, part, output);
                     } else {
-                        there.resize(n_blocks * self.n_causes, 0.0);
-                        step.run_blocks(factor, self.n_causes, slab * n_blocks, part, there);
+                        there.resize(n_tiles * self.n_causes, 0.0);
+                        step.run_tiles(factor, self.n_causes, slab * n_tiles, part, there);
                         std::mem::swap(here, there);
                     }
                 }
@@ -228,7 +228,7 @@ impl Contraction {
     }
 }
 
-/// From which step on to go slab by slab, for slabs of at most so many numbers: `labels` are the axes before and after steps.
+/// From which step on to go slab by slab, for slabs up to a size: `labels` are the axes before and after steps.
 fn slabs(sizes: &[usize], labels: &[Vec<Label>], n_causes: usize, most: usize) -> Slabs {
     let n_steps = labels.len() - 1;
     let len = |labels: &[Label]| labels.iter().fold(1usize, |n, l| n.saturating_mul(sizes[l.factor]));

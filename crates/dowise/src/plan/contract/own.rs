@@ -27,8 +27,8 @@ impl Own<'_> {
         self.factor.n_causes
     }
 
-    /// Blocks that a thread takes at a time.
-    fn blocks_per_task(&self) -> usize {
+    /// Tiles that a thread takes at a time.
+    fn tiles_per_task(&self) -> usize {
         (PARALLEL / 16 / self.n_causes()).max(1)
     }
 }
@@ -60,7 +60,7 @@ pub(super) fn sum_out<'a, T: Sync>(factors: &[T], own: &(impl Fn(&T) -> Own<'a> 
 
 /// The first two factors at once, from values that all causes share.
 pub(super) fn spread(first: &Own<'_>, second: &Own<'_>, values: &[f64], out: &mut [f64]) {
-    let (size, n, blocks) = (4 * second.inner, first.n_causes(), first.blocks_per_task());
+    let (size, n, tiles) = (4 * second.inner, first.n_causes(), first.tiles_per_task());
     let (outer, inner) = (&first.factor.prob, &second.factor.prob);
     for (values, out) in values.chunks_exact(size / n).zip(out.chunks_exact_mut(size)) {
         let ([e, f, g, h], [a, b, c, d]) = (quarters_of(values), quarters(out));
@@ -68,9 +68,9 @@ pub(super) fn spread(first: &Own<'_>, second: &Own<'_>, values: &[f64], out: &mu
             binary::spread(outer, inner, n, [e, f, g, h], [a, b, c, d]);
             continue;
         }
-        let parts = a.par_chunks_mut(blocks * n).zip(b.par_chunks_mut(blocks * n));
-        let parts = parts.zip(c.par_chunks_mut(blocks * n)).zip(d.par_chunks_mut(blocks * n));
-        let values = e.par_chunks(blocks).zip(f.par_chunks(blocks)).zip(g.par_chunks(blocks)).zip(h.par_chunks(blocks));
+        let parts = a.par_chunks_mut(tiles * n).zip(b.par_chunks_mut(tiles * n));
+        let parts = parts.zip(c.par_chunks_mut(tiles * n)).zip(d.par_chunks_mut(tiles * n));
+        let values = e.par_chunks(tiles).zip(f.par_chunks(tiles)).zip(g.par_chunks(tiles)).zip(h.par_chunks(tiles));
         parts.zip(values).for_each(|((((a, b), c), d), (((e, f), g), h))| {
             binary::spread(outer, inner, n, [e, f, g, h], [a, b, c, d]);
         });
@@ -86,7 +86,7 @@ fn pass(first: &Own<'_>, second: Option<&Own<'_>>, array: &mut [f64]) {
         return binary::two(outer, inner, n, second.inner, array);
     }
     // A single large chunk: threads take the same places of all four parts.
-    let places = first.blocks_per_task() * n;
+    let places = first.tiles_per_task() * n;
     let [a, b, c, d] = quarters(array);
     let parts = a.par_chunks_mut(places).zip(b.par_chunks_mut(places));
     let parts = parts.zip(c.par_chunks_mut(places)).zip(d.par_chunks_mut(places));

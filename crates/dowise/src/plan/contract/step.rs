@@ -12,10 +12,10 @@ pub(super) struct Step {
     /// Whether the input has a cause axis yet.
     pub(super) has_causes: bool,
     axes: Vec<Axis>,
-    /// If the factor's rows are its own values, which take the place of its next ones: how many blocks lie inside of them.
+    /// If the factor's rows are its own values, which take the place of its next ones: how many tiles lie inside of them.
     pub(super) inner: Option<usize>,
-    /// Blocks (of one number per cause) in the output.
-    pub(super) n_blocks: usize,
+    /// Tiles (of one number per cause) in the output.
+    pub(super) n_tiles: usize,
 }
 
 /// One axis of a step's output.
@@ -77,7 +77,7 @@ pub(super) fn step(
         inner,
         value_stride: stride_in(Label { factor, next: true }),
         has_causes: causes.is_some(),
-        n_blocks: axes.iter().fold(1, |n, a| n.saturating_mul(a.size)),
+        n_tiles: axes.iter().fold(1, |n, a| n.saturating_mul(a.size)),
         axes,
     }
 }
@@ -90,8 +90,8 @@ pub(super) struct Part<'a> {
 }
 
 impl Step {
-    /// Computes the blocks from number `first` on, as many as fit into `output`.
-    pub(super) fn run_blocks<M: Mix>(
+    /// Computes the tiles from number `first` on, as many as fit into `output`.
+    pub(super) fn run_tiles<M: Mix>(
         &self,
         factor: &M,
         n_causes: usize,
@@ -108,7 +108,7 @@ impl Step {
     #[inline(always)]
     fn walk<M: Mix>(&self, factor: &M, n_causes: usize, first: usize, input: Part<'_>, output: &mut [f64]) {
         let width = if self.has_causes { n_causes } else { 1 };
-        // An axis has two values at least, so that more of them would be more blocks than there are addresses.
+        // An axis has two values at least, so that more of them would be more tiles than there are addresses.
         let mut digits = [0usize; usize::BITS as usize];
         let digits = &mut digits[..self.axes.len()];
         let (mut base, mut row, mut rest) = (0, 0, first);
@@ -118,7 +118,7 @@ impl Step {
             base += digits[i] * axis.input_stride;
             row += digits[i] * axis.row_stride;
         }
-        // Neighbouring blocks of the innermost axis share their row if the factor does not depend on it.
+        // Neighbouring tiles of the innermost axis share their row if the factor does not depend on it.
         let inner = self.axes.len().wrapping_sub(1);
         let in_runs = self.axes.last().is_some_and(|a| a.row_stride == 0 && a.input_stride == width);
         let mut output = output;

@@ -61,11 +61,11 @@ impl Mix for Table {
     }
 
     #[inline(always)]
-    fn mix_run<'a>(&self, row: usize, n_blocks: usize, at: impl Fn(usize) -> &'a [f64], out: &mut [f64]) {
+    fn mix_run<'a>(&self, row: usize, n_tiles: usize, at: impl Fn(usize) -> &'a [f64], out: &mut [f64]) {
         match self {
-            Table::Intervals(t) => t.mix_run(row, n_blocks, at, out),
-            Table::Balls(t) => t.mix_run(row, n_blocks, at, out),
-            Table::KlBalls(t) => t.mix_run(row, n_blocks, at, out),
+            Table::Intervals(t) => t.mix_run(row, n_tiles, at, out),
+            Table::Balls(t) => t.mix_run(row, n_tiles, at, out),
+            Table::KlBalls(t) => t.mix_run(row, n_tiles, at, out),
         }
     }
 }

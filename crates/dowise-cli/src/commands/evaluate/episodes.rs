@@ -1,0 +1,46 @@
+//! Reads whole episodes of a log for evaluation, and says what some answers cannot use.
+
+use std::path::Path;
+
+use dowise::World;
+use dowise::learn::Knowledge;
+use dowise::offline::Episodes;
+
+use crate::log;
+use crate::output::{Failure, Output};
+use crate::table::count;
+
+/// Parts of a log between which a model is made without the episodes that it is compared with.
+const FOLDS: usize = 5;
+
+/// All episodes of a log; rows with mistakes are refused, or left out if they are to be.
+pub(super) fn episodes(
+    file: &Path,
+    map: Option<&Path>,
+    skip_bad: bool,
+    (world, told): (&World, &Knowledge),
+    output: &Output,
+) -> Result<Episodes, Failure> {
+    let name = file.display();
+    let mut episodes = Episodes::new(told, FOLDS).map_err(|e| Failure::Usage(e.to_string()))?;
+    let add = |steps: &[dowise::data::LogStep<'_>]| {
+        episodes.add(steps).map_err(|error| Failure::Usage(format!("{name}: {error}")))
+    };
+    let report = log::episodes(file, map, world, output, add)?;
+    log::refuse_errors(&report, file, skip_bad, output)?;
+    if episodes.is_empty() {
+        return Err(Failure::Usage(format!("{name}: no episode could be read; `dowise data` says why")));
+    }
+    let left_out = episodes.left_out();
+    for (n, what) in [
+        (left_out.late, "episodes do not begin at stage 1: their steps count, their value does not"),
+        (left_out.incomplete, "episodes have no return: not every payment up to their end is known"),
+        (left_out.without_action, "steps do not say what was done and are not counted"),
+        (left_out.without_cause, "steps lack a variable that acts on the next state or the reward"),
+    ] {
+        if n > 0 {
+            output.talk(format_args!("{} {what}", count(n)));
+        }
+    }
+    Ok(episodes)
+}

@@ -1,0 +1,128 @@
+//! What `dowise evaluate --json` prints.
+
+use std::path::Path;
+
+use dowise::offline::{Episodes, Evaluation, Interval, Logged, OfflineOptions, OfflineValue};
+use serde::Serialize;
+
+#[derive(Serialize)]
+pub(super) struct Evaluated {
+    schema: &'static str,
+    log: String,
+    policy: String,
+    episodes: usize,
+    steps: usize,
+    delta: f64,
+    /// Whether the answer was refused for lack of support.
+    refused: bool,
+    model: Value,
+    guaranteed: [f64; 2],
+    /// Part of the guaranteed bounds, on either side, that is for where episodes start.
+    for_starts: f64,
+    robust: Option<Robust>,
+    logged: LoggedValue,
+    unsupported: Unsupported,
+}
+
+#[derive(Serialize)]
+pub(crate) struct Value {
+    mean: f64,
+    posterior: [f64; 2],
+}
+
+#[derive(Serialize)]
+struct Robust {
+    mean: f64,
+    interval: [f64; 2],
+    episodes: f64,
+    effective: f64,
+    greatest_ratio: f64,
+    corrected: u64,
+    not_corrected: u64,
+    by_propensity: u64,
+}
+
+#[derive(Serialize)]
+pub(crate) struct LoggedValue {
+    returns: Option<Returns>,
+    model: Value,
+}
+
+#[derive(Serialize)]
+struct Returns {
+    episodes: f64,
+    mean: f64,
+    sd: f64,
+    normal: [f64; 2],
+    guaranteed: [f64; 2],
+}
+
+#[derive(Serialize)]
+struct Unsupported {
+    share: f64,
+    rows: Vec<Row>,
+}
+
+#[derive(Serialize)]
+struct Row {
+    what: String,
+    share: f64,
+}
+
+pub(crate) fn ends(interval: Interval) -> [f64; 2] {
+    [interval.low, interval.high]
+}
+
+pub(crate) fn value(value: OfflineValue) -> Value {
+    Value { mean: value.mean, posterior: ends(value.posterior) }
+}
+
+pub(crate) fn logged(logged: &Logged) -> LoggedValue {
+    LoggedValue {
+        returns: logged.returns.map(|r| Returns {
+            episodes: r.episodes,
+            mean: r.mean,
+            sd: r.sd,
+            normal: ends(r.normal),
+            guaranteed: ends(r.guaranteed),
+        }),
+        model: value(logged.model),
+    }
+}
+
+pub(super) fn evaluated(
+    log_file: &Path,
+    policy: &Path,
+    log: &Episodes,
+    options: &OfflineOptions,
+    found: &Evaluation,
+    refused: bool,
+) -> Evaluated {
+    Evaluated {
+        schema: "dowise-offline/1",
+        log: log_file.display().to_string(),
+        policy: policy.display().to_string(),
+        episodes: log.len(),
+        steps: log.steps(),
+        delta: options.delta,
+        refused,
+        model: value(found.model),
+        guaranteed: ends(found.guaranteed),
+        for_starts: found.for_starts,
+        robust: found.robust.map(|r| Robust {
+            mean: r.mean,
+            interval: ends(r.interval),
+            episodes: r.episodes,
+            effective: r.effective,
+            greatest_ratio: r.greatest_ratio,
+            corrected: r.corrected,
+            not_corrected: r.not_corrected,
+            by_propensity: r.by_propensity,
+        }),
+        logged: logged(&found.logged),
+        unsupported: Unsupported {
+            share: found.support.share,
+            rows: found.support.rows.iter().map(|r| Row { what: r.to_string(), share: r.share }).collect(),
+        },
+    }
+}

@@ -1,0 +1,191 @@
+//! `dowise evaluate`: what a policy would have been worth, from a log.
+
+mod episodes;
+pub(crate) mod json;
+mod picture;
+pub(crate) mod report;
+
+use std::path::{Path, PathBuf};
+
+use dowise::World;
+use dowise::offline::fit::{FitOptions, Fitting};
+use dowise::offline::{Episodes, OfflineError, OfflineOptions, Starts, Support, calibrate, evaluate};
+
+use crate::log::LogArgs;
+use crate::output::{Failure, Output, Status};
+use crate::table::count;
+use crate::{policy_file, render, worldfile};
+
+/// Say what a policy would have been worth, from a log of what others did
+///
+/// By the model that the log gives (posterior mean and interval), guaranteed by confidence sets, and doubly robust as a
+/// check that trusts the model less; beside it what those who were logged are worth. Refuses where the policy needs to
+/// know what the log never saw.
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// The world file: its graph, forms and ranges count; its numbers only where they are kept.
+    world: PathBuf,
+    /// The log: CSV, one row for each step, `.gz` or not.
+    log: PathBuf,
+    /// The policy, as `dowise plan --json`, `dowise plan --safe --policy` or `dowise learn --policy` writes it.
+    #[arg(long, value_name = "POLICY.json")]
+    policy: PathBuf,
+    #[command(flatten)]
+    reading: Reading,
+    /// Answer even where the log never saw what the policy needs to know: the prior decides there.
+    #[arg(long)]
+    allow_unsupported: bool,
+    /// Draw predictions against what was observed, as .svg or .png; the returns go beside it as NAME-returns.
+    #[arg(long, value_name = "FILE")]
+    draw: Option<PathBuf>,
+    /// Print the result as JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+/// How a log is read and what is promised.
+#[derive(clap::Args)]
+pub(crate) struct Reading {
+    /// Numbers that stay as the world file gives them: names of variables or reward terms, or `mechanisms`, `transitions`,
+    /// `rewards`.
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    keep: Vec<String>,
+    #[command(flatten)]
+    log: LogArgs,
+    /// Leave rows of the log out in which something is wrong, instead of refusing it.
+    #[arg(long)]
+    skip_bad: bool,
+    /// Where episodes start: as those of the log, or as the world says [default: log].
+    #[arg(long, value_enum, value_name = "WHERE")]
+    start: Option<StartOf>,
+    /// Probability with which the guaranteed bounds, all together, may fail [default: 0.05].
+    #[arg(long, value_name = "P")]
+    delta: Option<f64>,
+    /// Samples of the posterior [default: 400].
+    #[arg(long, value_name = "N")]
+    samples: Option<u32>,
+    /// Weight of the prior of each row of a table, in visits [default: 2].
+    #[arg(long, value_name = "VISITS")]
+    prior: Option<f64>,
+    /// Seed of the samples [default: 0].
+    #[arg(long, value_name = "SEED")]
+    seed: Option<u64>,
+}
+
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+enum StartOf {
+    /// As those of the log, which are a sample.
+    Log,
+    /// As the world file says.
+    World,
+}
+
+impl Reading {
+    pub(crate) fn options(&self, world: &World) -> OfflineOptions {
+        let default = OfflineOptions::default();
+        OfflineOptions {
+            prior: self.prior.unwrap_or(default.prior),
+            delta: self.delta.unwrap_or(default.delta),
+            samples: self.samples.unwrap_or(default.samples),
+            seed: self.seed.unwrap_or(default.seed),
+            starts: match self.start {
+                None | Some(StartOf::Log) => Starts::Log,
+                Some(StartOf::World) => Starts::Given(world.start().clone()),
+            },
+            ..default
+        }
+    }
+
+    /// The first flag that was given and that only the reading of a log needs.
+    pub(crate) fn for_logs(&self) -> Option<&'static str> {
+        let given =
+            [(!self.keep.is_empty(), "--keep"), (self.log.map.is_some(), "--map"), (self.skip_bad, "--skip-bad")];
+        given.into_iter().find(|(is, _)| *is).map(|(_, flag)| flag)
+    }
+
+    /// The first flag that was given.
+    pub(crate) fn given(&self) -> Option<&'static str> {
+        let given = [
+            (self.start.is_some(), "--start"),
+            (self.delta.is_some(), "--delta"),
+            (self.samples.is_some(), "--samples"),
+            (self.prior.is_some(), "--prior"),
+            (self.seed.is_some(), "--seed"),
+        ];
+        self.for_logs().or_else(|| given.into_iter().find(|(is, _)| *is).map(|(_, flag)| flag))
+    }
+
+    /// The episodes of a log, counted for a world, and the world as it is counted for.
+    pub(crate) fn episodes(&self, world: &World, log: &Path, output: &Output) -> Result<(World, Episodes), Failure> {
+        let options = FitOptions { keep: self.keep.clone(), ..FitOptions::default() };
+        let fitting = Fitting::new(world, options).map_err(|e| Failure::Usage(e.to_string()))?;
+        let (world, told) = (fitting.world().clone(), fitting.told().clone());
+        let episodes = episodes::episodes(log, self.log.map.as_deref(), self.skip_bad, (&world, &told), output)?;
+        Ok((world, episodes))
+    }
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  dowise plan treatment.toml --json > policy.json
+  dowise simulate treatment.toml --episodes 1000 -o log.csv
+  dowise evaluate treatment.toml log.csv --policy policy.json
+  dowise evaluate clinic.toml records.csv --policy policy.json --keep rewards --draw calibration.svg
+  dowise evaluate clinic.toml records.csv --policy policy.json --start world --delta 0.1
+
+Exit status: 0 answered, 1 the log does not say what the policy needs, 2 wrong usage, 3 could not read or write.";
+
+/// Share of episodes that may pass through what the log never saw.
+pub(crate) const NOTABLE: f64 = 0.01;
+
+/// Rows named in a refusal.
+const NAMED: usize = 10;
+
+pub(crate) fn run(args: Args, output: &Output) -> Result<Status, Failure> {
+    let pictures = args.draw.as_deref().map(picture::Pictures::from_name).transpose()?;
+    let world = worldfile::read(&args.world)?.world.map_err(|error| {
+        render::problems(&error, output);
+        Failure::Shown
+    })?;
+    let policy = policy_file::read(&args.policy, &world)?;
+    let options = args.reading.options(&world);
+    let (world, log) = args.reading.episodes(&world, &args.log, output)?;
+    let found = evaluate(&log, &policy, &options).map_err(failure)?;
+    if let Some(pictures) = &pictures {
+        let calibration = calibrate(&log, options.prior).map_err(|e| failure(e.into()))?;
+        pictures.draw(&world, &calibration, output)?;
+    }
+    let refused = found.support.share > NOTABLE && !args.allow_unsupported;
+    if args.json {
+        output.json(&json::evaluated(&args.log, &args.policy, &log, &options, &found, refused))?;
+    }
+    if refused {
+        for line in unsupported(&found.support) {
+            output.error(line);
+        }
+        output.talk("collect episodes that do this, choose another policy, or --allow-unsupported: the prior then decides there");
+        return Ok(Status::No);
+    }
+    if !args.json {
+        output.data(report::report(&world, &log, &options, &found, output))?;
+    }
+    Ok(Status::Fine)
+}
+
+/// What the log never saw and a policy needs, one line each.
+pub(crate) fn unsupported(support: &Support) -> Vec<String> {
+    let share = |p: f64| format!("{:.1} %", 100.0 * p);
+    let mut lines =
+        vec![format!("{} of the policy's episodes pass through what the log never saw:", share(support.share))];
+    let rows = support.rows.iter().take(NAMED);
+    lines.extend(rows.map(|row| format!("never seen: {row}, in {} of episodes", share(row.share))));
+    if support.rows.len() > NAMED {
+        lines.push(format!("and {} more", count((support.rows.len() - NAMED) as u64)));
+    }
+    lines
+}
+
+pub(crate) fn failure(error: OfflineError) -> Failure {
+    Failure::Usage(error.to_string())
+}

@@ -1,0 +1,156 @@
+//! What `dowise evaluate` prints for people.
+
+use dowise::World;
+use dowise::offline::{Episodes, Evaluation, Interval, Logged, OfflineOptions, Support};
+
+use crate::output::Output;
+use crate::table::{self, Align, count};
+
+/// Episodes below which the doubly robust interval is not to be relied on.
+const FEW: f64 = 30.0;
+
+pub(super) fn report(
+    world: &World,
+    log: &Episodes,
+    options: &OfflineOptions,
+    found: &Evaluation,
+    output: &Output,
+) -> String {
+    let sure = percent(1.0 - options.delta);
+    let mut rows = vec![
+        row("by the model", Some(found.model.mean), found.model.posterior, "posterior, 95 %"),
+        row("guaranteed", None, found.guaranteed, &format!("confidence sets, {sure}")),
+    ];
+    if let Some(robust) = &found.robust {
+        let how = format!("over episodes, 95 %; {} effective of {}", whole(robust.effective), whole(robust.episodes));
+        rows.push(row("doubly robust", Some(robust.mean), robust.interval, &how));
+    }
+    let mut text = format!(
+        "{}: {} episodes, {} steps.\n\n{}\n{}",
+        world.name(),
+        count(log.len() as u64),
+        count(log.steps() as u64),
+        output.heading("The policy"),
+        values(&rows)
+    );
+    text += &format!("\n{}\n{}", output.heading("Those who were logged"), values(&logged_rows(&found.logged, &sure)));
+    let mut notes = Vec::new();
+    if let Some(returns) = found.logged.returns {
+        let more = found.model.mean - returns.mean;
+        notes.push(if found.guaranteed.low > returns.guaranteed.high {
+            format!(
+                "The policy is surely better than what was logged ({sure}); the model expects {} more.",
+                digits(more)
+            )
+        } else if found.guaranteed.high < returns.guaranteed.low {
+            format!(
+                "The policy is surely worse than what was logged ({sure}); the model expects {} less.",
+                digits(-more)
+            )
+        } else {
+            let (by, word) = if more >= 0.0 { (more, "more") } else { (-more, "less") };
+            format!("The model expects {} {word} than what was logged; for sure neither is better.", digits(by))
+        });
+        if !overlap(found.logged.model.posterior, returns.normal) {
+            notes.push(
+                "The model does not give what the logged episodes brought: `dowise test` says whether the graph is wrong."
+                    .into(),
+            );
+        }
+    }
+    if let Some(robust) = &found.robust {
+        let by = if robust.by_propensity == robust.corrected && robust.corrected > 0 {
+            "the logged propensities".to_owned()
+        } else if robust.by_propensity == 0 {
+            "frequencies of the key variables".to_owned()
+        } else {
+            format!(
+                "the logged propensities in {} of {} steps, frequencies in the others",
+                count(robust.by_propensity),
+                count(robust.corrected)
+            )
+        };
+        notes.push(format!(
+            "Ratios of the doubly robust value by {by}; the greatest is {}.",
+            table::short(robust.greatest_ratio)
+        ));
+        if robust.not_corrected > 0 {
+            let steps = count(robust.not_corrected);
+            notes.push(format!("In {steps} steps it rests on the model alone: something was not recorded."));
+        }
+        if robust.effective < FEW {
+            notes.push(
+                "With so few effective episodes the doubly robust interval is too narrow to be relied on.".into(),
+            );
+        } else if !overlap(robust.interval, found.model.posterior) {
+            notes.push("The doubly robust value and the model contradict each other: the graph may be wrong.".into());
+        }
+    }
+    if found.support.share > 0.0 {
+        let share = percent(found.support.share);
+        notes.push(format!(
+            "{share} of the policy's episodes pass through what the log never saw; the prior decides there."
+        ));
+    }
+    notes.extend(thin(&found.support));
+    if found.for_starts > 0.0 {
+        let part = digits(found.for_starts);
+        notes.push(format!(
+            "For episodes that start as the log's do; {part} of the guaranteed bounds, on either side, is for that."
+        ));
+    }
+    for note in notes {
+        text += &format!("\n{}\n", table::wrapped(&note));
+    }
+    text
+}
+
+/// A warning where much rests on rows that were seen a few times.
+pub(crate) fn thin(support: &Support) -> Option<String> {
+    let share = percent(support.thin);
+    (support.thin > 0.05).then(|| {
+        format!(
+            "{share} of the policy's steps rest on rows that were seen fewer than 20 times: there the posterior is to a good part \
+             the prior's, and its interval may be too narrow; the guaranteed bounds are not."
+        )
+    })
+}
+
+/// What those who were logged are worth, as rows.
+pub(crate) fn logged_rows(logged: &Logged, sure: &str) -> Vec<Vec<String>> {
+    let mut rows = Vec::new();
+    if let Some(returns) = &logged.returns {
+        let how = format!("{} episodes, 95 %", whole(returns.episodes));
+        rows.push(row("by what they brought", Some(returns.mean), returns.normal, &how));
+        rows.push(row("guaranteed", None, returns.guaranteed, &format!("any distribution, {sure}")));
+    }
+    rows.push(row("by the model", Some(logged.model.mean), logged.model.posterior, "posterior, 95 %"));
+    rows
+}
+
+/// A value, its interval, and what that is.
+pub(crate) fn row(what: &str, value: Option<f64>, interval: Interval, how: &str) -> Vec<String> {
+    let value = value.map_or_else(String::new, digits);
+    vec![what.to_owned(), value, digits(interval.low), digits(interval.high), how.to_owned()]
+}
+
+pub(crate) fn values(rows: &[Vec<String>]) -> String {
+    let align = [Align::Left, Align::Right, Align::Right, Align::Right, Align::Left];
+    table::table(&["", "value", "from", "to", "interval"], rows, &align)
+}
+
+fn overlap(a: Interval, b: Interval) -> bool {
+    a.low <= b.high && b.low <= a.high
+}
+
+pub(crate) fn digits(value: f64) -> String {
+    format!("{value:.4}")
+}
+
+pub(crate) fn percent(p: f64) -> String {
+    format!("{} %", table::short(100.0 * p))
+}
+
+fn whole(n: f64) -> String {
+    count(n.round() as u64)
+}

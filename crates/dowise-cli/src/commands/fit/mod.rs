@@ -1,0 +1,150 @@
+//! `dowise fit`: the numbers of a world from a log.
+
+mod report;
+mod rows;
+
+use std::path::{Path, PathBuf};
+
+use dowise::offline::fit::{FitError, FitOptions, Fitting};
+use dowise_study::{check_writable, write_file};
+
+use super::new::write;
+use crate::output::{Failure, Output, Status};
+use crate::{log, render, study, worldfile};
+
+/// Fit the numbers of a world to a log: what do the data say, and how surely?
+///
+/// Writes a world file with every transition, mechanism, reward and start fitted (posterior means), and beside it the
+/// evidence, so that `dowise learn FITTED --evidence FILE` goes on from there. Prints how well each part is known, what the
+/// best plan relies on that is little known, and what the log cannot say.
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// The world file: its graph, forms and ranges count; its numbers only where they are kept.
+    world: PathBuf,
+    /// The log: CSV, one row for each step, `.gz` or not.
+    log: PathBuf,
+    /// Where to write the fitted world; the evidence goes beside it as NAME.evidence.json.
+    #[arg(short, long, value_name = "FITTED")]
+    output: PathBuf,
+    /// Overwrite files that are there.
+    #[arg(short, long)]
+    force: bool,
+    /// Numbers that stay as the world file gives them: names of variables or reward terms, or `mechanisms`, `transitions`,
+    /// `rewards`, `start`.
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    keep: Vec<String>,
+    /// Renames columns and values, and cuts numbers into bins.
+    #[arg(long, value_name = "MAP.toml")]
+    map: Option<PathBuf>,
+    /// Leave rows out in which something is wrong, instead of refusing the log.
+    #[arg(long)]
+    skip_bad: bool,
+    /// Expect key variables that were not recorded from the rest of the step, instead of leaving the step out.
+    #[arg(long)]
+    em: bool,
+    /// Weight of the prior of each row of a table, in visits.
+    #[arg(long, value_name = "VISITS", default_value_t = 2.0)]
+    prior: f64,
+    /// Probability of the intervals.
+    #[arg(long, value_name = "P", default_value_t = 0.95)]
+    level: f64,
+    /// Draw what is well known and what is not, as .svg or .png.
+    #[arg(long, value_name = "FILE")]
+    draw: Option<PathBuf>,
+    /// Write every row with visits, mean and interval as CSV.
+    #[arg(long, value_name = "FILE.csv")]
+    rows: Option<PathBuf>,
+    /// Print everything as JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  dowise fit campaign.toml log.csv -o fitted.toml
+  dowise fit campaign.toml log.csv -o fitted.toml --keep rewards,purse --draw known.svg
+  dowise fit clinic.toml records.csv.gz -o fitted.toml --em --rows rows.csv
+  dowise plan fitted.toml
+  dowise learn fitted.toml --evidence fitted.evidence.json";
+
+pub(crate) fn run(args: Args, output: &Output) -> Result<Status, Failure> {
+    let world = worldfile::read(&args.world)?.world.map_err(|error| {
+        render::problems(&error, output);
+        Failure::Shown
+    })?;
+    let evidence = evidence_file(&args.output);
+    let svg = args.draw.as_deref().map(is_svg).transpose()?;
+    check_apart(&args, &evidence)?;
+    // A long log is not to be read in vain.
+    for file in [&args.output, &evidence].into_iter().chain(&args.draw).chain(&args.rows) {
+        check_writable(file).map_err(|e| study::failure(e, output))?;
+    }
+    if !args.force
+        && let Some(there) = [&args.output, &evidence].into_iter().find(|file| file.exists())
+    {
+        return Err(Failure::Io(format!("{} is there already; --force overwrites it", there.display())));
+    }
+    let options = FitOptions { keep: args.keep.clone(), prior: args.prior, level: args.level, em: args.em };
+    let mut fitting = Fitting::new(&world, options).map_err(failure)?;
+    let counted = fitting.world().clone();
+    let found = log::steps(&args.log, args.map.as_deref(), &counted, output, |step| {
+        let wrong = |error| Failure::Usage(format!("{}, line {}: {error}", args.log.display(), step.line));
+        fitting.add(step).map_err(wrong)
+    })?;
+    log::refuse_errors(&found, &args.log, args.skip_bad, output)?;
+    let fitted = fitting.fit().map_err(failure)?;
+    write(&args.output, fitted.text(), args.force)?;
+    write(&evidence, &format!("{}\n", fitted.evidence_text()), args.force)?;
+    if let Some(file) = &args.rows {
+        write_file(file, rows::csv(fitted.report()).as_bytes()).map_err(|e| study::failure(e, output))?;
+    }
+    if let (Some(file), Some(svg)) = (&args.draw, svg) {
+        let drawing = report::picture(fitted.report(), &world).draw().map_err(|e| study::failure(e, output))?;
+        let bytes = if svg { drawing.svg.into_bytes() } else { drawing.png };
+        write_file(file, &bytes).map_err(|e| study::failure(e, output))?;
+    }
+    if args.json {
+        output.json(fitted.report())?;
+    } else {
+        output.data(report::text(&fitted, output))?;
+    }
+    output.talk(format_args!("wrote {} and {}", args.output.display(), evidence.display()));
+    Ok(Status::Fine)
+}
+
+/// Where the evidence of a fitted world goes.
+fn evidence_file(world: &Path) -> PathBuf {
+    world.with_extension("evidence.json")
+}
+
+/// Whether a picture is scalable, by its name.
+fn is_svg(file: &Path) -> Result<bool, Failure> {
+    match file.extension().and_then(|e| e.to_str()) {
+        Some("svg") => Ok(true),
+        Some("png") => Ok(false),
+        _ => Err(Failure::Usage(format!("--draw {}: let its name end in .svg or .png", file.display()))),
+    }
+}
+
+/// Refuses to write over what is read, or two things into one file.
+fn check_apart(args: &Args, evidence: &Path) -> Result<(), Failure> {
+    let place = |path: &Path| path.canonicalize().or_else(|_| std::path::absolute(path)).ok();
+    let read = [("the world", args.world.as_path()), ("the log", args.log.as_path())];
+    let mut taken: Vec<(&str, Option<PathBuf>)> = read.iter().map(|(what, path)| (*what, place(path))).collect();
+    let written = [("--output", Some(args.output.as_path())), ("the evidence", Some(evidence))];
+    let more = [("--draw", args.draw.as_deref()), ("--rows", args.rows.as_deref())];
+    for (what, path) in written.into_iter().chain(more).filter_map(|(what, path)| Some((what, path?))) {
+        let at = place(path);
+        if let Some((other, _)) = taken.iter().find(|(_, there)| at.is_some() && *there == at) {
+            let message = format!("{what} and {other} are one file, {}; give another name", path.display());
+            return Err(Failure::Usage(message));
+        }
+        taken.push((what, at));
+    }
+    Ok(())
+}
+
+fn failure(error: FitError) -> Failure {
+    Failure::Usage(error.to_string())
+}

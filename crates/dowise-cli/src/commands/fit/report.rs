@@ -1,0 +1,175 @@
+//! What `dowise fit` prints: how well each part is known, what the best plan relies on, what stays open.
+
+use dowise::World;
+use dowise::offline::fit::{FitPart, FitReport, FitTable, Fitted, IntervalKind};
+use dowise_study::{Strip, Strips};
+
+use crate::output::Output;
+use crate::table::{Align, count, short, table, wrapped};
+
+/// Rows of the table of what the best plan relies on.
+const RELIED_ON: usize = 10;
+/// Open questions that are printed; the rest is in the file and in the JSON.
+const OPEN: usize = 8;
+/// Episodes that are simulated to find out what the best plan relies on.
+const EPISODES: u32 = 400;
+
+pub(super) fn text(fitted: &Fitted, output: &Output) -> String {
+    let report = fitted.report();
+    let reliance = fitted.reliance(EPISODES, 0).ok();
+    let mut out =
+        format!("{} steps in {} episodes, evidence {}\n", count(report.steps), count(report.episodes), report.evidence);
+    for s in &report.summed_out {
+        let them = if s.hidden.len() == 1 { "it" } else { "them" };
+        out += &format!("summed out: {}; {} learned without {them}\n", s.hidden.join(", "), s.keys.join(", "));
+    }
+    if !report.kept.is_empty() {
+        out += &format!("kept: {}\n", report.kept.join(", "));
+    }
+    out += &missing(report);
+    out += &format!("\n{}\n", output.heading("How well each part is known"));
+    out += &parts(report, reliance.as_deref());
+    if let Some(reliance) = &reliance {
+        out += &format!("\n{}\n", output.heading("Least known of what the best plan of the fitted world relies on"));
+        out += &relied_on(report, reliance);
+    }
+    if !report.open.is_empty() {
+        out += &format!("\n{}\n", output.heading("What the log cannot say, and what would settle it"));
+        for question in report.open.iter().take(OPEN) {
+            let line = format!("- {}: {}. To settle it: {}.", question.what, question.why, question.experiment);
+            out += &format!("{}\n", wrapped(&line));
+        }
+        if report.open.len() > OPEN {
+            out += &format!("and {} more; the fitted file and --json have all\n", report.open.len() - OPEN);
+        }
+    }
+    out
+}
+
+fn missing(report: &FitReport) -> String {
+    let mut out = String::new();
+    for m in &report.missing {
+        out += &format!("not recorded in {} of {} steps: {}\n", count(m.steps), count(report.steps), m.what);
+    }
+    match &report.em {
+        None if !report.missing.is_empty() => {
+            out += "such steps count only where nothing is missing; --em expects the rest\n"
+        }
+        None => {}
+        Some(em) => {
+            out += &format!(
+                "expected from the rest of the step: {} steps, {} rounds of EM",
+                count(em.steps),
+                em.density.len()
+            );
+            out += &if em.left_out > 0 {
+                format!("; {} left out, too much is missing\n", count(em.left_out))
+            } else {
+                "\n".into()
+            };
+            if em.steps > 0 {
+                out += "intervals take expectations for visits, so they are narrower than they should be\n";
+            }
+        }
+    }
+    out
+}
+
+/// Share of its scale that the interval of a row takes.
+fn width(table: &FitTable, row: usize) -> f64 {
+    table.rows[row].width() / table.scale()
+}
+
+/// How much of what is not known matters to the best plan, or without a plan simply how much is not known.
+fn weight(table: &FitTable, used: Option<&[f64]>) -> f64 {
+    let all = (0..table.rows.len()).map(|row| width(table, row) * used.map_or(1.0, |used| used[row]));
+    all.sum::<f64>() / if used.is_some() { 1.0 } else { table.rows.len().max(1) as f64 }
+}
+
+fn parts(report: &FitReport, reliance: Option<&[Vec<f64>]>) -> String {
+    let mut order: Vec<usize> = (0..report.tables.len()).collect();
+    let weights: Vec<f64> =
+        report.tables.iter().enumerate().map(|(i, t)| weight(t, reliance.map(|r| &r[i][..]))).collect();
+    order.sort_by(|&a, &b| weights[b].total_cmp(&weights[a]));
+    let line = |&i: &usize| {
+        let t = &report.tables[i];
+        let mut widths: Vec<f64> = (0..t.rows.len()).map(|row| width(t, row)).collect();
+        widths.sort_by(f64::total_cmp);
+        let mut visits: Vec<u64> = t.rows.iter().map(|r| r.visits).collect();
+        visits.sort_unstable();
+        let form = match t.interval {
+            IntervalKind::Beta => t.form.clone(),
+            IntervalKind::Laplace => format!("{} (Laplace)", t.form),
+        };
+        vec![
+            t.what.clone(),
+            form,
+            count(t.rows.len() as u64),
+            count(t.never_seen() as u64),
+            count(visits[visits.len() / 2]),
+            short(two(widths[widths.len() / 2])),
+            short(two(widths[widths.len() - 1])),
+        ]
+    };
+    let rows: Vec<Vec<String>> = order.iter().map(line).collect();
+    let header = ["", "form", "rows", "never seen", "visits (median)", "width (median)", "widest"];
+    let align = [Align::Left, Align::Left, Align::Right, Align::Right, Align::Right, Align::Right, Align::Right];
+    let percent = short(report.level * 100.0);
+    table(&header, &rows, &align)
+        + &format!(
+            "width: of the {percent} % credible interval, as a share of the range; sorted by what the best plan relies on\n"
+        )
+}
+
+fn relied_on(report: &FitReport, reliance: &[Vec<f64>]) -> String {
+    let mut all: Vec<(f64, usize, usize)> = Vec::new();
+    for (i, t) in report.tables.iter().enumerate().filter(|(_, t)| t.part != FitPart::Start) {
+        let rows = (0..t.rows.len()).filter(|&row| reliance[i][row] > 0.0);
+        all.extend(rows.map(|row| (width(t, row) * reliance[i][row], i, row)));
+    }
+    all.sort_by(|a, b| b.0.total_cmp(&a.0).then((a.1, a.2).cmp(&(b.1, b.2))));
+    let line = |&(_, i, row): &(f64, usize, usize)| {
+        let (t, r) = (&report.tables[i], &report.tables[i].rows[row]);
+        // The outcome that is least sure.
+        let at =
+            (0..r.mean.len()).max_by(|&a, &b| (r.high[a] - r.low[a]).total_cmp(&(r.high[b] - r.low[b]))).unwrap_or(0);
+        let outcome = if t.part == FitPart::Reward { String::new() } else { format!("{}: ", t.outcomes[at]) };
+        vec![
+            t.what.clone(),
+            t.row_words(row),
+            format!("{outcome}{} [{}, {}]", short(two(r.mean[at])), short(two(r.low[at])), short(two(r.high[at]))),
+            count(r.visits),
+            short(two(reliance[i][row])),
+        ]
+    };
+    let rows: Vec<Vec<String>> = all.iter().take(RELIED_ON).map(line).collect();
+    let align = [Align::Left, Align::Left, Align::Left, Align::Right, Align::Right];
+    table(&["", "row", "mean and interval", "visits", "uses an episode"], &rows, &align)
+}
+
+fn two(x: f64) -> f64 {
+    (x * 100.0).round() / 100.0
+}
+
+/// What is well known and what is not.
+pub(super) fn picture(report: &FitReport, world: &World) -> Strips {
+    let strip = |t: &FitTable| {
+        let never = t.never_seen();
+        let rows = t.rows.len();
+        let words = if rows == 1 { "1 row".to_owned() } else { format!("{} rows", count(rows as u64)) };
+        Strip {
+            label: t.what.clone(),
+            note: if never > 0 { format!("{words}, {} never seen", count(never as u64)) } else { words },
+            rows: (0..rows).map(|row| (width(t, row), t.rows[row].visits)).collect(),
+        }
+    };
+    let (steps, episodes) = (count(report.steps), count(report.episodes));
+    Strips {
+        title: format!("{}: what the log says", world.name()),
+        subtitle: format!(
+            "{steps} steps in {episodes} episodes. Each bar is a row; its height is the width of the {} % interval.",
+            short(report.level * 100.0)
+        ),
+        strips: report.tables.iter().filter(|t| t.part != FitPart::Start).map(strip).collect(),
+    }
+}

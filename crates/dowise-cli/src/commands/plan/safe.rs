@@ -1,0 +1,257 @@
+//! `dowise plan --safe`: plans from a log or from evidence beside a fitted world, with what they are worth for sure.
+
+use std::path::{Path, PathBuf};
+
+use dowise::World;
+use dowise::offline::fit::read_evidence;
+use dowise::offline::{Candidate, OfflineOptions, Recommendation, SafePlan, plan_from_evidence, plan_safely};
+use dowise_study::{MOST_TEXT, read_text_file};
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use super::super::evaluate::{self, NOTABLE, json, report};
+use super::Args;
+use crate::output::{Failure, Output, Status};
+use crate::table::{self, Align, count};
+use crate::{naming, policy_file};
+
+/// Differences printed unless all are asked for.
+const SHOWN: usize = 20;
+
+pub(super) fn run(args: &Args, world: &World, output: &Output) -> Result<Status, Failure> {
+    let options = args.reading.options(world);
+    let (world, plan, episodes) = match &args.from {
+        Some(log) => {
+            let (world, log) = args.reading.episodes(world, log, output)?;
+            let plan = plan_safely(&log, &options).map_err(evaluate::failure)?;
+            (world, plan, log.len() as u64)
+        }
+        None => {
+            if let Some(flag) = args.reading.for_logs() {
+                let why = "the evidence beside a fitted world was counted already";
+                return Err(Failure::Usage(format!("{flag} says how a log is read; add --from LOG ({why})")));
+            }
+            let file = evidence_file(&args.file);
+            let text = read_text_file(&file, MOST_TEXT).map_err(|e| {
+                let help = "`dowise fit` writes it beside its world; or plan from a log with --from LOG";
+                Failure::Io(format!("a safe plan needs what was seen: {e}; {help}"))
+            })?;
+            let evidence =
+                read_evidence(world, &text).map_err(|e| Failure::Usage(format!("{}: {e}", file.display())))?;
+            (world.clone(), plan_from_evidence(evidence, &options).map_err(evaluate::failure)?, 0)
+        }
+    };
+    if let Some(file) = &args.policy {
+        let name =
+            if std::ptr::eq(plan.recommended(), &plan.worst) { "worst-member plan" } else { "posterior-mean plan" };
+        let actions = &plan.recommended().policy_hs;
+        policy_file::write_actions(file, &world, (name, episodes), (1, format!("{:016x}", plan.evidence)), actions)?;
+        output.talk(format_args!("wrote {} ({name})", file.display()));
+    }
+    if args.json {
+        output.json(&in_json(&world, &plan, &options))?;
+    } else {
+        output.data(text(&world, &plan, &options, args.all, output))?;
+    }
+    Ok(Status::Fine)
+}
+
+/// Where `dowise fit` puts the evidence of a fitted world.
+fn evidence_file(world: &Path) -> PathBuf {
+    world.with_extension("evidence.json")
+}
+
+fn text(world: &World, plan: &SafePlan, options: &OfflineOptions, all: bool, output: &Output) -> String {
+    let sure = report::percent(1.0 - options.delta);
+    let mut rows = Vec::new();
+    for (name, candidate) in [("posterior-mean plan", &plan.mean), ("worst-member plan", &plan.worst)] {
+        let how = format!("confidence sets, {sure}");
+        rows.push(report::row(name, Some(candidate.model.mean), candidate.model.posterior, "posterior, 95 %"));
+        rows.push(report::row("  guaranteed", None, candidate.guaranteed, &how));
+    }
+    let mut text = format!("{}\n\n{}", world.name(), report::values(&rows));
+    if let Some(logged) = &plan.logged {
+        let rows = report::logged_rows(logged, &sure);
+        text += &format!("\n{}\n{}", output.heading("Those who were logged"), report::values(&rows));
+    }
+    text += &format!("\n{}\n", table::wrapped(&advice(plan, &sure)));
+    let support = &plan.recommended().support;
+    if support.share > NOTABLE {
+        for line in evaluate::unsupported(support) {
+            text += &format!("{line}\n");
+        }
+    }
+    if let Some(note) = report::thin(support) {
+        text += &format!("{}\n", table::wrapped(&note));
+    }
+    text + &differences(world, plan, all, output)
+}
+
+/// What to do, in one sentence.
+fn advice(plan: &SafePlan, sure: &str) -> String {
+    let digits = report::digits;
+    let bounds = |c: &Candidate| {
+        let today = plan.logged.and_then(|l| l.returns).map_or(f64::NAN, |r| r.guaranteed.high);
+        format!("it is worth at least {}, what was logged at most {} ({sure})", digits(c.guaranteed.low), digits(today))
+    };
+    match plan.recommendation {
+        Recommendation::DeployMean => {
+            format!("Deploy the posterior-mean plan: {}.", bounds(&plan.mean))
+        }
+        Recommendation::DeployWorst => format!(
+            "Deploy the worst-member plan: {}; the posterior-mean plan, worth at least {}, is not yet surely better.",
+            bounds(&plan.worst),
+            digits(plan.mean.guaranteed.low)
+        ),
+        Recommendation::NotYet { episodes } => format!(
+            "Not yet surely better than what was logged: about {} more episodes like these would show it, if the plan is worth \
+             what the model says.",
+            about(episodes)
+        ),
+        Recommendation::NotBetter => "By the model no plan is better than what was logged; stay with that.".into(),
+        Recommendation::NothingToCompare => format!(
+            "The posterior-mean plan is worth at least {}, the worst-member plan at least {} ({sure}); deploy one if that is more \
+             than what is done today brings (--from LOG compares).",
+            digits(plan.mean.guaranteed.low),
+            digits(plan.worst.guaranteed.low)
+        ),
+    }
+}
+
+/// Two digits are enough for a guess.
+fn about(n: f64) -> String {
+    let mut unit = 1.0;
+    while n / unit >= 100.0 {
+        unit *= 10.0;
+    }
+    count(((n / unit).ceil() * unit) as u64)
+}
+
+/// Where the plans differ; stages at which the same states differ in the same way are folded.
+fn differences(world: &World, plan: &SafePlan, all: bool, output: &Output) -> String {
+    let n = world.n_states();
+    let places = plan.differences(n);
+    if places.is_empty() {
+        return "\nThe two plans do the same at every stage and state.\n".into();
+    }
+    let of = |stage: usize, state: usize| {
+        let at = stage * n + state;
+        (plan.mean.policy_hs[at], plan.worst.policy_hs[at])
+    };
+    // One row for each state and pair of interventions, with the stages at which they differ so.
+    let mut rows: Vec<(usize, (dowise::Action, dowise::Action), Vec<usize>)> = Vec::new();
+    for &(stage, state) in &places {
+        let pair = of(stage, state);
+        match rows.iter_mut().find(|(s, p, _)| *s == state && *p == pair) {
+            Some((_, _, stages)) => stages.push(stage + 1),
+            None => rows.push((state, pair, vec![stage + 1])),
+        }
+    }
+    rows.sort_by_key(|(state, _, stages)| (*state, stages[0]));
+    let shown = if all { rows.len() } else { rows.len().min(SHOWN) };
+    let cells: Vec<Vec<String>> = rows[..shown]
+        .iter()
+        .map(|(state, (mean, worst), stages)| {
+            let [mean, worst] = apart(world, *mean, *worst);
+            vec![world.describe_state(*state), folded(stages), mean, worst]
+        })
+        .collect();
+    let title = format!(
+        "They differ in {} of {} stages and states",
+        count(places.len() as u64),
+        count(plan.mean.policy_hs.len() as u64)
+    );
+    let header = ["state", "stages", "posterior mean", "worst member"];
+    let mut text = format!("\n{}\n{}", output.heading(&title), table::table(&header, &cells, &[Align::Left; 4]));
+    if shown < rows.len() {
+        text += &format!("and {} more: --all prints them\n", count((rows.len() - shown) as u64));
+    }
+    text
+}
+
+/// Only the levers in which two interventions differ.
+fn apart(world: &World, a: dowise::Action, b: dowise::Action) -> [String; 2] {
+    let all = world.interventions();
+    let differ = || (0..all.n_levers()).filter(move |&i| all.lever(a, i) != all.lever(b, i));
+    [a, b].map(|action| {
+        let word = |i: usize| {
+            let variable = world.variable(world.levers()[i]);
+            let value = all.lever(action, i).map_or("left alone", |v| variable.values[v].as_str());
+            format!("{}={value}", variable.name)
+        };
+        differ().map(word).collect::<Vec<_>>().join(" ")
+    })
+}
+
+/// 1, 2, 3, 5 as `1–3, 5`.
+fn folded(stages: &[usize]) -> String {
+    let runs = stages.chunk_by(|a, b| a + 1 == *b);
+    let word = |run: &[usize]| match run {
+        [one] => one.to_string(),
+        run => format!("{}–{}", run[0], run[run.len() - 1]),
+    };
+    runs.map(word).collect::<Vec<_>>().join(", ")
+}
+
+#[derive(Serialize)]
+struct Safe {
+    schema: &'static str,
+    world: String,
+    delta: f64,
+    recommendation: &'static str,
+    /// Episodes more that would show that a plan is better.
+    more_episodes: Option<f64>,
+    mean: Plan,
+    worst: Plan,
+    logged: Option<json::LoggedValue>,
+    differences: usize,
+    /// The recommended one.
+    policy: Vec<Decision>,
+}
+
+#[derive(Serialize)]
+struct Plan {
+    model: json::Value,
+    guaranteed: [f64; 2],
+    unsupported: f64,
+}
+
+#[derive(Serialize)]
+struct Decision {
+    stage: usize,
+    state: Map<String, Value>,
+    r#do: Map<String, Value>,
+}
+
+fn in_json(world: &World, plan: &SafePlan, options: &OfflineOptions) -> Safe {
+    let of = |c: &Candidate| Plan {
+        model: json::value(c.model),
+        guaranteed: json::ends(c.guaranteed),
+        unsupported: c.support.share,
+    };
+    let (recommendation, more_episodes) = match plan.recommendation {
+        Recommendation::DeployMean => ("deploy the posterior-mean plan", None),
+        Recommendation::DeployWorst => ("deploy the worst-member plan", None),
+        Recommendation::NotYet { episodes } => ("not yet", Some(episodes)),
+        Recommendation::NotBetter => ("not better", None),
+        Recommendation::NothingToCompare => ("nothing to compare with", None),
+    };
+    let n = world.n_states();
+    let decisions = plan.recommended().policy_hs.iter().enumerate().map(|(i, &action)| Decision {
+        stage: i / n + 1,
+        state: naming::state(world, i % n),
+        r#do: naming::intervention(world, action),
+    });
+    Safe {
+        schema: "dowise-safe/1",
+        world: world.name().to_owned(),
+        delta: options.delta,
+        recommendation,
+        more_episodes,
+        mean: of(&plan.mean),
+        worst: of(&plan.worst),
+        logged: plan.logged.as_ref().map(json::logged),
+        differences: plan.differences(n).len(),
+        policy: decisions.collect(),
+    }
+}

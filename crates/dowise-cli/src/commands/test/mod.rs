@@ -1,0 +1,91 @@
+//! `dowise test`: is the declared graph contradicted by a log?
+
+mod report;
+
+use std::path::PathBuf;
+
+use dowise::Knowledge;
+use dowise::data::LogStep;
+use dowise::offline::{GraphReport, GraphTest};
+use serde::Serialize;
+
+use crate::output::{Failure, Output, Status};
+use crate::{log, render, worldfile};
+
+/// Test the declared graph against a log: is it contradicted?
+///
+/// A graph promises that levers act through key variables alone, that a factor's next value depends on its scope alone, and that
+/// what no arrow and no hidden variable joins is independent. Every promise that the log can break is tested; all tests
+/// together contradict a true graph with at most the probability --level. The numbers of the world play no part.
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// The world file.
+    world: PathBuf,
+    /// The log: CSV, one row for each step, `.gz` or not.
+    log: PathBuf,
+    /// Probability with which a true graph may be contradicted.
+    #[arg(long, value_name = "P", default_value_t = 0.05, value_parser = level)]
+    level: f64,
+    /// Renames columns and values, and cuts numbers into bins.
+    #[arg(long, value_name = "MAP.toml")]
+    map: Option<PathBuf>,
+    /// Leave rows out in which something is wrong, instead of refusing the log.
+    #[arg(long)]
+    skip_bad: bool,
+    /// Show every independence, not only the most doubtful ones.
+    #[arg(long)]
+    all: bool,
+    /// Print the result as JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  dowise test campaign.toml log.csv
+  dowise test clinic.toml records.csv.gz --level 0.01 --all
+  dowise test campaign.toml log.csv --json | jq '.tested[0]'
+
+Exit status: 0 not contradicted, 1 contradicted, 2 wrong usage, 3 could not read or write.";
+
+/// What `--json` prints.
+#[derive(Serialize)]
+struct Json<'a> {
+    /// Changes when a field changes its meaning or goes away.
+    schema: &'static str,
+    contradicted: bool,
+    verdict: String,
+    #[serde(flatten)]
+    report: &'a GraphReport,
+}
+
+pub(crate) fn run(args: Args, output: &Output) -> Result<Status, Failure> {
+    let world = worldfile::read(&args.world)?.world.map_err(|error| {
+        render::problems(&error, output);
+        Failure::Shown
+    })?;
+    let mut test = GraphTest::new(&Knowledge::of(&world));
+    let add = |steps: &[LogStep<'_>]| {
+        let line = steps.first().map_or(0, |step| step.line);
+        let wrong = |error| Failure::Usage(format!("{}, line {line}: {error}", args.log.display()));
+        test.add_episode(steps).map_err(wrong)
+    };
+    let found = log::episodes(&args.log, args.map.as_deref(), &world, output, add)?;
+    log::refuse_errors(&found, &args.log, args.skip_bad, output)?;
+    let report = test.finish(args.level);
+    let contradicted = report.is_contradicted();
+    if args.json {
+        output.json(&Json { schema: "dowise-test/1", contradicted, verdict: report.verdict(), report: &report })?;
+    } else {
+        output.data(report::text(&report, args.all, output))?;
+    }
+    Ok(if contradicted { Status::No } else { Status::Fine })
+}
+
+fn level(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(level) if level > 0.0 && level < 1.0 => Ok(level),
+        Ok(_) | Err(_) => Err("a level is a probability above 0 and below 1, such as 0.05".to_owned()),
+    }
+}

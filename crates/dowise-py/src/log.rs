@@ -1,0 +1,317 @@
+//! `dowise.Log`: a log and the world that it is of, read anew by everything that is asked of it.
+
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+
+use dowise::data::{Coded, CsvTable, LogError, LogMap, LogReader, LogReport, LogStep, Table};
+use dowise::offline::fit::{FitError, FitOptions, Fitting};
+use dowise::offline::{EpisodeError, Episodes, GraphTest, OfflineError, OfflineOptions, Starts, evaluate, plan_safely};
+use pyo3::prelude::*;
+
+use crate::error::{Error, LogError_, Raise, learn};
+use crate::learner::Learner;
+use crate::plan::{interventions, to_python};
+use crate::world::World;
+use crate::{given, whole};
+
+/// Folds of episodes: a model is compared only with episodes that it has not seen.
+const FOLDS: usize = 5;
+
+/// A column as `_logs.py` hands it over: name, labels, and for each row the position of its label.
+type Column = (String, Vec<String>, Vec<Option<u32>>);
+
+/// Fitted world, its text, the evidence's text, the report.
+type Fitted<'py> = (World, String, String, Bound<'py, PyAny>);
+
+/// Where the rows are.
+enum Source {
+    File(PathBuf),
+    Columns(Coded),
+}
+
+/// A log of a world: steps that somebody played, in a file or a frame; `dowise.Log(source, world)`.
+///
+/// Nothing of it is kept but the columns of a frame: whatever is asked reads it from start to end.
+#[pyclass(frozen, module = "dowise", name = "_Log", subclass)]
+pub(crate) struct Log {
+    world: Py<World>,
+    source: Source,
+    map: Option<LogMap>,
+    report: LogReport,
+}
+
+impl Log {
+    fn table(&self) -> Result<Box<dyn Table + Send>, LogError> {
+        open(&self.source)
+    }
+
+    /// Hands every step on, until one fails.
+    fn steps<E>(
+        &self,
+        world: &dowise::World,
+        mut visit: impl FnMut(&LogStep<'_>) -> Result<(), E>,
+    ) -> Result<Result<(), E>, LogError> {
+        let mut outcome = Ok(());
+        LogReader::new(self.table()?, world, self.map.as_ref())?.steps(|step| match visit(step) {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(error) => {
+                outcome = Err(error);
+                ControlFlow::Break(())
+            }
+        })?;
+        Ok(outcome)
+    }
+
+    /// Hands every episode on, until one fails.
+    fn episodes<E>(
+        &self,
+        world: &dowise::World,
+        mut visit: impl FnMut(&[LogStep<'_>]) -> Result<(), E>,
+    ) -> Result<Result<(), E>, LogError> {
+        let mut outcome = Ok(());
+        LogReader::new(self.table()?, world, self.map.as_ref())?.episodes(|steps| match visit(steps) {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(error) => {
+                outcome = Err(error);
+                ControlFlow::Break(())
+            }
+        })?;
+        Ok(outcome)
+    }
+
+    /// All episodes, counted for a world some of whose numbers are kept.
+    fn counted(&self, py: Python<'_>, keep: Vec<String>) -> PyResult<Episodes> {
+        let world = &self.world.get().inner;
+        let fitting = Fitting::new(world, FitOptions { keep, ..FitOptions::default() }).map_err(Raise::raise)?;
+        let mut all = Episodes::new(fitting.told(), FOLDS).map_err(Raise::raise)?;
+        let read = py.detach(|| self.episodes(fitting.world(), |steps| all.add(steps)));
+        read.map_err(Raise::raise)?.map_err(Raise::raise)?;
+        Ok(all)
+    }
+
+    fn options(&self, offline: Offline) -> PyResult<OfflineOptions> {
+        let starts = match offline.start.as_str() {
+            "log" => Starts::Log,
+            "world" => Starts::Given(self.world.get().inner.start().clone()),
+            other => return Err(Error::new_err(format!("start is \"{other}\", expected \"log\" or \"world\""))),
+        };
+        let Offline { prior, delta, samples, seed, .. } = offline;
+        if !(delta > 0.0 && delta < 1.0) {
+            return Err(Error::new_err(format!("delta is {delta}, expected a probability above 0 and below 1")));
+        }
+        if samples == 0 {
+            return Err(Error::new_err("samples is 0, expected at least 1"));
+        }
+        Ok(OfflineOptions { prior, delta, samples, seed, starts, ..OfflineOptions::default() })
+    }
+}
+
+/// How a log is evaluated.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+struct Offline {
+    prior: f64,
+    delta: f64,
+    samples: u32,
+    seed: u64,
+    start: String,
+}
+
+fn open(source: &Source) -> Result<Box<dyn Table + Send>, LogError> {
+    Ok(match source {
+        Source::File(path) => Box::new(CsvTable::open(path)?),
+        Source::Columns(columns) => Box::new(columns.clone()),
+    })
+}
+
+#[pymethods]
+impl Log {
+    #[new]
+    #[pyo3(signature = (world, path, columns, map))]
+    fn new(
+        py: Python<'_>,
+        world: Py<World>,
+        path: Option<PathBuf>,
+        columns: Option<Vec<Column>>,
+        map: Option<(String, String)>,
+    ) -> PyResult<Log> {
+        let source = match (path, columns) {
+            (Some(path), _) => Source::File(path),
+            (None, Some(columns)) => Source::Columns(
+                Coded::new(columns).ok_or_else(|| Error::new_err("the columns of the log have different lengths"))?,
+            ),
+            (None, None) => return Err(Error::new_err("a log is a file or a frame")),
+        };
+        let inner = &world.get().inner;
+        let map = map.map(|(text, name)| LogMap::from_toml(&text, &name, inner)).transpose().map_err(Raise::raise)?;
+        let read = py.detach(|| -> Result<LogReport, LogError> {
+            LogReader::new(open(&source)?, inner, map.as_ref())?.steps(|_| ControlFlow::Continue(()))
+        });
+        let report = read.map_err(Raise::raise)?;
+        Ok(Log { world, source, map, report })
+    }
+
+    /// The world that the log is of.
+    #[getter]
+    fn world(&self, py: Python<'_>) -> Py<World> {
+        self.world.clone_ref(py)
+    }
+
+    /// What is there: rows, steps, episodes, missing cells, policies, and everything that was found.
+    #[getter]
+    fn report<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        to_python(py, &self.report)
+    }
+
+    #[getter]
+    fn _has_errors(&self) -> bool {
+        self.report.findings.has_errors()
+    }
+
+    #[getter]
+    fn _findings(&self) -> String {
+        self.report.findings.to_string()
+    }
+
+    #[pyo3(signature = (keep, prior, level, em))]
+    fn _fit<'py>(&self, py: Python<'py>, keep: Vec<String>, prior: f64, level: f64, em: bool) -> PyResult<Fitted<'py>> {
+        let options = FitOptions { keep, prior, level, em };
+        let mut fitting = Fitting::new(&self.world.get().inner, options).map_err(Raise::raise)?;
+        let world = fitting.world().clone();
+        let read = py.detach(|| self.steps(&world, |step| fitting.add(step)));
+        read.map_err(Raise::raise)?.map_err(Raise::raise)?;
+        let fitted = py.detach(|| fitting.fit()).map_err(Raise::raise)?;
+        let report = to_python(py, fitted.report())?;
+        Ok((fitted.world().clone().into(), fitted.text().to_owned(), fitted.evidence_text(), report))
+    }
+
+    fn _test<'py>(&self, py: Python<'py>, level: f64) -> PyResult<(Bound<'py, PyAny>, String, bool)> {
+        if !(level > 0.0 && level < 1.0) {
+            return Err(Error::new_err(format!("level is {level}, expected a probability above 0 and below 1")));
+        }
+        let world = &self.world.get().inner;
+        let mut test = GraphTest::new(&dowise::Knowledge::of(world));
+        let read = py.detach(|| self.episodes(world, |steps| test.add_episode(steps)));
+        read.map_err(Raise::raise)?.map_err(Raise::raise)?;
+        let report = py.detach(|| test.finish(level));
+        Ok((to_python(py, &report)?, report.verdict(), report.is_contradicted()))
+    }
+
+    fn _evaluate<'py>(
+        &self,
+        py: Python<'py>,
+        policy: &Bound<'py, PyAny>,
+        keep: Vec<String>,
+        offline: Offline,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let policy = interventions(&self.world.get().inner, policy)?;
+        let options = self.options(offline)?;
+        let log = self.counted(py, keep)?;
+        let found = py.detach(|| evaluate(&log, &policy, &options)).map_err(Raise::raise)?;
+        to_python(py, &found)
+    }
+
+    /// The plans and their values, and the number of each plan's intervention, `[stage][state]`.
+    fn _plan_safely<'py>(
+        &self,
+        py: Python<'py>,
+        keep: Vec<String>,
+        offline: Offline,
+    ) -> PyResult<(Bound<'py, PyAny>, Vec<i64>, Vec<i64>)> {
+        let options = self.options(offline)?;
+        let log = self.counted(py, keep)?;
+        let found = py.detach(|| plan_safely(&log, &options)).map_err(Raise::raise)?;
+        let world = &self.world.get().inner;
+        let ranks = |policy: &[dowise::Action]| policy.iter().map(|&a| given::rank(world, a)).collect::<Vec<_>>();
+        let (mean, worst) = (ranks(&found.mean.policy_hs), ranks(&found.worst.policy_hs));
+        Ok((to_python(py, &found)?, mean, worst))
+    }
+
+    /// Everything into a learner; the number of steps that went in.
+    fn _teach(&self, py: Python<'_>, learner: &Bound<'_, Learner>) -> PyResult<u64> {
+        let world = &self.world.get().inner;
+        let mut learner = learner.borrow_mut();
+        learner.belongs_to(world)?;
+        learner.between_episodes("observe_log")?;
+        let inner = &mut learner.inner;
+        let mut n = 0;
+        let read = py.detach(|| {
+            self.steps(world, |step| {
+                for _ in 0..step.weight {
+                    inner.learn(&step.observation)?;
+                    n += 1;
+                }
+                Ok(())
+            })
+        });
+        read.map_err(Raise::raise)?.map_err(|e: dowise::learn::EvidenceError| learn(e.to_string()))?;
+        Ok(n)
+    }
+}
+
+/// A simulated log as CSV text: interventions at random, or a policy's.
+#[pyfunction]
+#[pyo3(signature = (world, episodes, seed, policy))]
+pub(crate) fn simulate_log(
+    py: Python<'_>,
+    world: &World,
+    #[pyo3(from_py_with = whole::episodes)] episodes: u64,
+    #[pyo3(from_py_with = whole::seed)] seed: u64,
+    policy: Option<&Bound<'_, PyAny>>,
+) -> PyResult<String> {
+    use dowise::data::{Chooser, LogWriter, WrittenColumns};
+    let inner = &world.inner;
+    let policy = policy.map(|policy| interventions(inner, policy)).transpose()?;
+    let simulator = dowise::Simulator::new(inner).map_err(Raise::raise)?;
+    let mut written = Vec::new();
+    let done = py.detach(|| -> std::io::Result<()> {
+        let with = WrittenColumns { propensity: true, end: true, ..WrittenColumns::default() };
+        let mut writer = LogWriter::new(inner, &mut written, with)?;
+        let chooser = policy.as_deref().map_or(Chooser::AtRandom, Chooser::Policy);
+        let mut failed = Ok(());
+        dowise::data::simulate_log(&simulator, chooser, episodes, seed, |steps| {
+            let name = steps.first().map_or(0, |step| step.episode) + 1;
+            failed = writer.episode(&name.to_string(), steps, &[]);
+            if failed.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        });
+        failed?;
+        writer.finish().map(|_| ())
+    });
+    done.map_err(|e| Error::new_err(e.to_string()))?;
+    String::from_utf8(written).map_err(|e| Error::new_err(e.to_string()))
+}
+
+impl Raise for LogError {
+    fn raise(self) -> PyErr {
+        match self {
+            LogError::Map(error) => error.raise(),
+            other => LogError_::new_err(other.to_string()),
+        }
+    }
+}
+
+impl Raise for FitError {
+    fn raise(self) -> PyErr {
+        match self {
+            FitError::World(error) => error.raise(),
+            FitError::Learn(error) => error.raise(),
+            other => LogError_::new_err(other.to_string()),
+        }
+    }
+}
+
+impl Raise for OfflineError {
+    fn raise(self) -> PyErr {
+        match self {
+            OfflineError::Learn(error) => error.raise(),
+            OfflineError::Policy(error) => error.raise(),
+            other => LogError_::new_err(other.to_string()),
+        }
+    }
+}
+
+impl Raise for EpisodeError {
+    fn raise(self) -> PyErr {
+        LogError_::new_err(self.to_string())
+    }
+}

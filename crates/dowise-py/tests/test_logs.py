@@ -1,0 +1,153 @@
+"""Logs from files and frames, and what they say."""
+
+from __future__ import annotations
+
+import gzip
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+import dowise
+
+
+@pytest.fixture(scope="module")
+def treatment():
+    return dowise.World.named("treatment")
+
+
+@pytest.fixture(scope="module")
+def played(treatment):
+    return treatment.simulate_log(400, seed=3)
+
+
+def saved(learner):
+    return learner.save()
+
+
+def test_every_kind_of_frame_and_a_file_give_the_same_learner(treatment, played, tmp_path):
+    frame = pd.DataFrame(played)
+    path = tmp_path / "log.csv"
+    frame.to_csv(path, index=False)
+    packed = tmp_path / "log.csv.gz"
+    packed.write_bytes(gzip.compress(path.read_bytes()))
+    texts = []
+    for source in (played, frame, pl.DataFrame(played), path, str(packed), dowise.Log(played, treatment)):
+        learner = dowise.Learner(treatment, "graph-psrl", unknown="all", seed=5)
+        assert learner.observe_log(source) == 400 * treatment.horizon
+        texts.append(saved(learner))
+    assert len(set(texts)) == 1
+
+
+def test_shuffled_rows_give_the_same_learner(treatment, played):
+    frame = pd.DataFrame(played).sample(frac=1.0, random_state=1)
+    one, other = (dowise.Learner(treatment, "graph-psrl", unknown="all") for _ in range(2))
+    one.observe_log(played)
+    other.observe_log(frame)
+    assert saved(one) == saved(other)
+
+
+def test_whatever_means_missing_is_missing(treatment, played):
+    key = treatment.keys[0]
+    counts = []
+    for nothing in (None, float("nan"), pd.NA, pd.NaT, ""):
+        columns = dict(played)
+        columns[key] = [nothing if i % 3 == 0 else value for i, value in enumerate(played[key])]
+        log = dowise.Log(columns, treatment)
+        counts.append({c["name"]: c["missing"] for c in log.report["columns"]}[key])
+    assert counts == [-(-len(played[key]) // 3)] * 5
+
+
+def test_a_wrong_label_is_refused_with_its_place_and_the_nearest_name(treatment, played):
+    factor = treatment.states[0]
+    wrong = dict(played)
+    wrong[factor] = [wrong[factor][0] + "x", *wrong[factor][1:]]
+    with pytest.raises(dowise.LogError, match="skip_bad=True") as error:
+        dowise.Log(wrong, treatment)
+    assert played[factor][0] in str(error.value) and factor in str(error.value)
+    log = dowise.Log(wrong, treatment, skip_bad=True)
+    assert log.report["left_out"] == 1 and log.steps == len(played["stage"]) - 1
+
+
+def test_a_map_renames_columns_and_values(treatment, played):
+    factor = treatment.states[0]
+    other = {("patient" if name == "episode" else name): values for name, values in played.items()}
+    values = sorted({v for v in played[factor]})
+    other[factor] = [f"code {values.index(v)}" for v in played[factor]]
+    lines = [f'"code {i}" = "{value}"' for i, value in enumerate(values)]
+    text = "\n".join(["[columns]", 'patient = "episode"', f'[values."{factor}"]', *lines])
+    one, two = (dowise.Learner(treatment, "graph-psrl", unknown="all") for _ in range(2))
+    one.observe_log(played)
+    two.observe_log(other, map=text)
+    assert saved(one) == saved(two)
+
+
+@pytest.mark.parametrize(
+    ("source", "words"),
+    [
+        ({"episode": [1], "stage": [1, 2]}, "different lengths"),
+        (42, "expected a path"),
+        ({"a": [1]}, "column"),
+        ("no-such-file.csv", "no-such-file.csv"),
+        ({"episode": [[1]], "stage": [1]}, "expected a text or a number"),
+    ],
+)
+def test_what_is_no_log_is_refused_by_name(treatment, source, words):
+    with pytest.raises(dowise.LogError, match=words):
+        dowise.Log(source, treatment)
+
+
+def test_a_fit_recovers_the_world_and_is_written_with_its_evidence(treatment, played, tmp_path):
+    fit = dowise.Log(played, treatment).fit()
+    assert fit.world.states == treatment.states
+    frame = fit.to_pandas()
+    assert {"what", "given", "outcome", "visits", "mean", "low", "high"} == set(frame.columns)
+    assert ((frame["low"] <= frame["mean"]) & (frame["mean"] <= frame["high"])).all()
+    fit.save(tmp_path / "fitted.toml")
+    again = dowise.World.from_file(tmp_path / "fitted.toml")
+    assert again.plan().value == fit.world.plan().value
+    assert (tmp_path / "fitted.evidence.json").read_text() == fit.evidence
+    # What was learned is worth nearly what can be had.
+    assert treatment.evaluate(fit.world.plan().policy)[0].mean() > 0.9 * treatment.plan().values[0].mean()
+
+
+def test_a_true_graph_is_kept_and_a_wrong_one_is_not(treatment):
+    log = dowise.Log(treatment.simulate_log(300, seed=11), treatment)
+    test = log.test()
+    assert not test.contradicted, test.verdict
+    assert len(test.to_pandas()) > 5
+    columns = treatment.simulate_log(2000, seed=4)
+    lever, factor = treatment.levers[0], treatment.states[0]
+    # The next value of a factor follows a lever, which the graph does not know.
+    values = sorted(set(columns[factor]))
+    frame = pd.DataFrame(columns)
+    first = frame[frame["stage"] == "1"].copy()
+    first["next." + factor] = [values[0] if v == first[lever].iloc[0] else values[-1] for v in first[lever]]
+    for other in treatment.states[1:]:
+        following = frame[frame["stage"] == "2"].set_index("episode")[other]
+        first["next." + other] = following.loc[first["episode"]].to_numpy()
+    assert dowise.Log(first, treatment).test().contradicted
+
+
+def test_the_logged_policy_is_worth_what_the_log_says(treatment):
+    plan = treatment.plan()
+    exact = plan.value
+    log = dowise.Log(treatment.simulate_log(1500, policy=plan, seed=2), treatment)
+    found = log.evaluate(plan)
+    assert found.guaranteed[0] < found.posterior[0] < found.value < found.posterior[1] < found.guaranteed[1]
+    assert found.guaranteed[0] <= exact <= found.guaranteed[1]
+    assert abs(found.value - exact) < 0.1 * abs(exact)
+    assert found.unsupported < 0.01
+    with pytest.raises(dowise.PlanError, match="shape"):
+        log.evaluate(np.zeros((1, 2)))
+    with pytest.raises(dowise.Error, match="delta"):
+        log.evaluate(plan, delta=2.0)
+
+
+def test_a_safe_plan_says_what_is_guaranteed(treatment, played):
+    safe = dowise.Log(played, treatment).plan_safely()
+    assert safe.recommendation in {"deploy-mean", "deploy-worst", "not-yet", "not-better", "nothing-to-compare"}
+    assert safe.policy.shape == (treatment.horizon, treatment.n_states)
+    exact = treatment.evaluate(safe.worst)
+    assert safe.report["worst"]["guaranteed"]["low"] <= exact[0].max()

@@ -1,0 +1,255 @@
+//! Which column of a log is what: names of the world, and the names that every log has.
+
+use super::LogError;
+use super::findings::{FindingKind, Findings};
+use super::labels::{Labels, Numbers};
+use super::map::LogMap;
+use crate::world::{Kind, LeverRule, World, nearest};
+
+/// What a column says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Role {
+    Episode,
+    Stage,
+    Time,
+    /// The value of a variable: a state factor before the step, a lever, a key variable.
+    Value(usize),
+    /// Whether a lever was set.
+    Set(usize),
+    /// The next value of a state factor.
+    Next(usize),
+    /// What a reward term paid.
+    Term(usize),
+    Reward,
+    Propensity,
+    Policy,
+    Weight,
+    End,
+}
+
+impl Role {
+    /// Whether an empty cell is worth a note: something could have been learned from it.
+    pub(crate) fn is_learned_from(self) -> bool {
+        match self {
+            Role::Value(_) | Role::Term(_) | Role::Reward | Role::Propensity => true,
+            Role::Episode
+            | Role::Stage
+            | Role::Time
+            | Role::Set(_)
+            | Role::Next(_)
+            | Role::Policy
+            | Role::Weight
+            | Role::End => false,
+        }
+    }
+}
+
+/// Columns that every log may have. Where the world has a variable of that name, `log.` in front makes the difference.
+const OWN: [(&str, Role); 8] = [
+    ("episode", Role::Episode),
+    ("stage", Role::Stage),
+    ("time", Role::Time),
+    ("reward", Role::Reward),
+    ("propensity", Role::Propensity),
+    ("policy", Role::Policy),
+    ("weight", Role::Weight),
+    ("end", Role::End),
+];
+
+/// What stands in front of a log's own name where the world has a variable of that name.
+const PREFIX: &str = "log.";
+
+/// A column that is read.
+#[derive(Clone, Debug)]
+pub(crate) struct Column {
+    /// Position in the table.
+    pub(crate) index: usize,
+    pub(crate) role: Role,
+    /// For columns with labels.
+    pub(crate) labels: Option<Labels>,
+    /// For columns of numbers.
+    pub(crate) numbers: Numbers,
+    /// Cells that were missing.
+    pub(crate) missing: u64,
+}
+
+/// The name of a column in a log of this world.
+pub(crate) fn name_of(world: &World, role: Role) -> String {
+    let factor = |i: usize| &world.variable(world.state()[i]).name;
+    let plain = match role {
+        Role::Value(ix) => return world.variables()[ix].name.clone(),
+        Role::Set(lever) => format!("set.{}", world.variable(world.levers()[lever]).name),
+        Role::Next(i) => format!("next.{}", factor(i)),
+        Role::Term(i) => format!("reward.{}", world.rewards()[i].name),
+        Role::Episode
+        | Role::Stage
+        | Role::Time
+        | Role::Reward
+        | Role::Propensity
+        | Role::Policy
+        | Role::Weight
+        | Role::End => {
+            let own = OWN.iter().find(|(_, own)| *own == role);
+            own.expect("invariant: every other role is in the list").0.to_owned()
+        }
+    };
+    if world.find(&plain).is_some() { format!("{PREFIX}{plain}") } else { plain }
+}
+
+/// Every role that a column of this world's logs can have, with its name.
+pub(crate) fn all(world: &World) -> Vec<(String, Role)> {
+    let observed = [world.state(), world.levers(), world.keys()].into_iter().flatten();
+    let mut roles: Vec<Role> = observed.map(|id| Role::Value(id.ix())).collect();
+    roles.extend((0..world.levers().len()).map(Role::Set));
+    roles.extend((0..world.state().len()).map(Role::Next));
+    roles.extend((0..world.rewards().len()).map(Role::Term));
+    roles.extend(OWN.iter().map(|(_, role)| *role));
+    roles.into_iter().map(|role| (name_of(world, role), role)).collect()
+}
+
+/// What a name means in logs of this world.
+pub(crate) fn role_of(known: &[(String, Role)], name: &str) -> Option<Role> {
+    if let Some((_, role)) = known.iter().find(|(k, _)| k == name) {
+        return Some(*role);
+    }
+    // `log.` may stand in front of a log's own names everywhere.
+    let bare = name.strip_prefix(PREFIX)?;
+    OWN.iter().find(|(own, _)| *own == bare).map(|(_, role)| *role)
+}
+
+/// Whether every intervention sets a lever, so that the log need not say it.
+pub(crate) fn always_set(world: &World, lever: usize) -> bool {
+    let all = world.interventions();
+    match all.lever_rule() {
+        LeverRule::All => true,
+        LeverRule::AtMost(_) => false,
+        LeverRule::List(list) => list.iter().all(|&action| all.lever(action, lever).is_some()),
+    }
+}
+
+/// The columns of a table that say something about the world; what is odd about the others is found.
+pub(crate) fn match_columns(
+    world: &World,
+    names: &[String],
+    map: Option<&LogMap>,
+    findings: &mut Findings,
+) -> Result<Vec<Column>, LogError> {
+    let known = all(world);
+    for id in [world.state(), world.levers(), world.keys()].into_iter().flatten() {
+        if world.variable(*id).values.iter().any(|v| v.trim().is_empty()) {
+            return Err(LogError::EmptyValue { variable: world.variable(*id).name.clone() });
+        }
+    }
+    let renamed: Vec<&str> = names.iter().map(|n| map.map_or(n.trim(), |m| m.renamed(n.trim()))).collect();
+    let mut columns: Vec<Column> = Vec::new();
+    for (index, name) in renamed.iter().enumerate() {
+        let Some(role) = role_of(&known, name) else { continue };
+        if let Some(twin) = columns.iter().find(|c| c.role == role) {
+            return Err(LogError::Twice { name: (*name).to_owned(), columns: [twin.index + 1, index + 1] });
+        }
+        columns.push(Column { index, role, labels: labels_of(world, role, map), numbers: Numbers::new(), missing: 0 });
+    }
+    required(world, &known, &columns, &renamed)?;
+    let is_there = |name: &str| columns.iter().any(|c| role_of(&known, name) == Some(c.role));
+    for (index, name) in renamed.iter().enumerate().filter(|(_, name)| role_of(&known, name).is_none()) {
+        let hidden = world.find(name).is_some_and(|id| world.variable(id).kind == Kind::Hidden);
+        let near = nearest(name, known.iter().map(|(k, _)| k.as_str()).filter(|k| !is_there(k)));
+        let kind = if hidden { FindingKind::HiddenColumn } else { FindingKind::IgnoredColumn };
+        findings.about_column(kind, Some(index), name, near.map(str::to_owned));
+    }
+    absent(world, &known, &columns, findings);
+    for (from, to) in map.iter().flat_map(|m| &m.columns) {
+        if !names.iter().any(|n| n.trim() == from) {
+            findings.about_column(FindingKind::MapUnused, None, from, Some(to.clone()));
+        }
+    }
+    Ok(columns)
+}
+
+fn labels_of(world: &World, role: Role, map: Option<&LogMap>) -> Option<Labels> {
+    let own = |name: String| map.and_then(|m| m.column(&name));
+    match role {
+        Role::Value(ix) => Some(Labels::new(&world.variables()[ix], own(world.variables()[ix].name.clone()))),
+        Role::Next(i) => {
+            let variable = world.variable(world.state()[i]);
+            Some(Labels::new(variable, own(variable.name.clone())))
+        }
+        Role::Set(_) => {
+            const WORDS: [&str; 10] = ["0", "1", "no", "yes", "false", "true", "False", "True", "FALSE", "TRUE"];
+            Some(Labels::of(&WORDS, own(name_of(world, role))))
+        }
+        Role::End => Some(Labels::of(&["terminated", "truncated"], own(name_of(world, role)))),
+        Role::Episode
+        | Role::Stage
+        | Role::Time
+        | Role::Term(_)
+        | Role::Reward
+        | Role::Propensity
+        | Role::Policy
+        | Role::Weight => None,
+    }
+}
+
+/// Fails if a column is missing without which no row can be understood.
+fn required(world: &World, known: &[(String, Role)], columns: &[Column], names: &[&str]) -> Result<(), LogError> {
+    let needed = |role: Role| match role {
+        Role::Episode | Role::Stage => true,
+        Role::Value(ix) => world.variables()[ix].kind != Kind::Key,
+        Role::Set(lever) => !always_set(world, lever),
+        Role::Time
+        | Role::Next(_)
+        | Role::Term(_)
+        | Role::Reward
+        | Role::Propensity
+        | Role::Policy
+        | Role::Weight
+        | Role::End => false,
+    };
+    let there = |role: Role| columns.iter().any(|c| c.role == role);
+    let missing: Vec<&(String, Role)> = known.iter().filter(|(_, role)| needed(*role) && !there(*role)).collect();
+    if missing.is_empty() {
+        return Ok(());
+    }
+    let variables = world.state().len() + world.levers().len() + world.keys().len();
+    let fit = columns.iter().filter(|c| matches!(c.role, Role::Value(_))).count();
+    let unknown = || names.iter().copied().filter(|n| role_of(known, n).is_none());
+    let near = |name: &str| nearest(name, unknown()).map(str::to_owned);
+    let missing: Vec<(String, Option<String>)> = missing.iter().map(|(name, _)| (name.clone(), near(name))).collect();
+    // A column that is merely misspelt is no sign of another world.
+    let misspelt = missing.iter().filter(|(_, near)| near.is_some()).count();
+    Err(LogError::Columns {
+        other_world: 4 * (fit + misspelt) <= variables,
+        missing,
+        found: names.iter().map(|n| (*n).to_owned()).collect(),
+        world: world.name().to_owned(),
+    })
+}
+
+/// Says which columns are not there of which something could be learned.
+fn absent(world: &World, known: &[(String, Role)], columns: &[Column], findings: &mut Findings) {
+    let there = |role: Role| columns.iter().any(|c| c.role == role);
+    for (name, role) in known {
+        let wanted = match role {
+            Role::Value(ix) => world.variables()[*ix].kind == Kind::Key,
+            Role::Term(_) => !there(Role::Reward),
+            Role::Episode
+            | Role::Stage
+            | Role::Time
+            | Role::Set(_)
+            | Role::Next(_)
+            | Role::Reward
+            | Role::Propensity
+            | Role::Policy
+            | Role::Weight
+            | Role::End => false,
+        };
+        if wanted && !there(*role) {
+            findings.about_column(FindingKind::AbsentColumn, None, name, None);
+        }
+    }
+    let terms = (0..world.rewards().len()).filter(|&i| there(Role::Term(i))).count();
+    if there(Role::Reward) && world.rewards().len() > 1 && terms < world.rewards().len() {
+        let name = name_of(world, Role::Reward);
+        findings.about_column(FindingKind::OneReward, None, &name, None);
+    }
+}

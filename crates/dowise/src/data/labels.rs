@@ -1,0 +1,209 @@
+//! Labels to values without allocation: what the cells of one column mean.
+
+use std::collections::HashMap;
+
+use super::map::ColumnMap;
+use crate::world::Variable;
+
+/// Labels that are compared one after the other; more are hashed.
+const FEW: usize = 16;
+/// Spellings that are remembered once they were understood, such as `20.0` for `20`.
+const MOST_SPELLINGS: usize = 64;
+
+/// What a cell says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Said {
+    Value(u32),
+    Missing,
+    Unknown,
+}
+
+/// The labels of one column.
+#[derive(Clone, Debug)]
+pub(super) struct Labels {
+    few: Vec<(Box<[u8]>, Option<u32>)>,
+    many: HashMap<Box<[u8]>, Option<u32>>,
+    /// Labels that are numbers, for other spellings of the same number.
+    numbers: Vec<(f64, u32)>,
+    spellings: Vec<(Box<[u8]>, u32)>,
+    /// Numbers are cut here: a number in the i-th interval has the i-th value.
+    bins: Option<(Vec<f64>, Vec<u32>)>,
+}
+
+impl Labels {
+    /// The labels of a variable, and what a map adds to them.
+    pub(super) fn new(variable: &Variable, map: Option<&ColumnMap>) -> Labels {
+        Labels::of(&variable.values.iter().map(String::as_str).collect::<Vec<_>>(), map)
+    }
+
+    /// Labels by their values in order.
+    pub(super) fn of(values: &[&str], map: Option<&ColumnMap>) -> Labels {
+        let position = |label: &str| values.iter().position(|v| *v == label).map(|i| i as u32);
+        let mut all: Vec<(Box<[u8]>, Option<u32>)> = Vec::new();
+        // What the map says counts before the names of the world: it may exchange two of them.
+        for (label, value) in map.iter().flat_map(|m| &m.values) {
+            all.push((label.as_bytes().into(), value.as_deref().and_then(position)));
+        }
+        for (i, value) in values.iter().enumerate() {
+            if !all.iter().take(map.map_or(0, |m| m.values.len())).any(|(label, _)| **label == *value.as_bytes()) {
+                all.push((value.as_bytes().into(), Some(i as u32)));
+            }
+        }
+        let number = |(label, value): &(Box<[u8]>, Option<u32>)| Some((number(label)?, (*value)?));
+        let mut numbers: Vec<(f64, u32)> = all.iter().filter_map(number).collect();
+        // Two values that are the same number are told apart by their spelling only.
+        let repeated = |x: f64, all: &[(f64, u32)]| all.iter().filter(|(y, _)| *y == x).count() > 1;
+        let unique = numbers.clone();
+        numbers.retain(|(x, _)| !repeated(*x, &unique));
+        let bins = map.and_then(|m| m.bins.as_ref()).map(|bins| {
+            let targets = bins.labels.iter().map(|label| position(label));
+            (bins.edges.clone(), targets.map(|t| t.expect("invariant: a map was checked against its world")).collect())
+        });
+        let (few, many) =
+            if all.len() <= FEW { (all, HashMap::new()) } else { (Vec::new(), all.into_iter().collect()) };
+        Labels { few, many, numbers, spellings: Vec::new(), bins }
+    }
+
+    /// What a cell that is not empty says.
+    #[inline]
+    pub(super) fn read(&mut self, cell: &[u8]) -> Said {
+        // Most labels differ in length or in their first byte, which is compared without a call.
+        let same = |label: &[u8]| label.len() == cell.len() && label.first() == cell.first() && label == cell;
+        match self.few.iter().find(|(label, _)| same(label)) {
+            Some((_, Some(value))) => Said::Value(*value),
+            Some((_, None)) => Said::Missing,
+            None => self.read_slowly(cell),
+        }
+    }
+
+    #[inline(never)]
+    fn read_slowly(&mut self, cell: &[u8]) -> Said {
+        if let Some(value) = self.many.get(cell) {
+            return value.map_or(Said::Missing, Said::Value);
+        }
+        if let Some((_, value)) = self.spellings.iter().find(|(spelling, _)| **spelling == *cell) {
+            return Said::Value(*value);
+        }
+        let trimmed = cell.trim_ascii();
+        if trimmed.len() < cell.len() {
+            return if trimmed.is_empty() { Said::Missing } else { self.read(trimmed) };
+        }
+        let Some(x) = number(cell) else { return Said::Unknown };
+        if let Some((edges, targets)) = &self.bins {
+            return Said::Value(targets[edges.partition_point(|edge| *edge <= x)]);
+        }
+        let Some(&(_, value)) = self.numbers.iter().find(|(y, _)| *y == x) else { return Said::Unknown };
+        if self.spellings.len() < MOST_SPELLINGS {
+            self.spellings.push((cell.into(), value));
+        }
+        Said::Value(value)
+    }
+}
+
+/// A finite number.
+pub(super) fn number(cell: &[u8]) -> Option<f64> {
+    let text = std::str::from_utf8(cell).ok()?.trim();
+    text.parse::<f64>().ok().filter(|x| x.is_finite())
+}
+
+/// Numbers that were read before: logs repeat a few of them, and comparing bytes is quicker than reading digits.
+#[derive(Clone, Debug)]
+pub(super) struct Numbers {
+    known: Vec<(u8, [u8; LONGEST], f64)>,
+}
+
+/// Bytes of a number that is remembered.
+const LONGEST: usize = 23;
+/// Numbers that are remembered, each in the one place that its last bytes say.
+const REMEMBERED: usize = 32;
+
+impl Numbers {
+    pub(super) fn new() -> Numbers {
+        Numbers { known: vec![(0, [0; LONGEST], 0.0); REMEMBERED] }
+    }
+
+    /// [`number`] of a cell that is not empty.
+    #[inline]
+    pub(super) fn read(&mut self, cell: &[u8]) -> Option<f64> {
+        let n = cell.len();
+        if n > LONGEST {
+            return number(cell);
+        }
+        let place = usize::from(cell[n - 1]) ^ (usize::from(cell[n / 2]) << 1) ^ n;
+        let (length, bytes, value) = &mut self.known[place % REMEMBERED];
+        if usize::from(*length) == n && bytes[..n] == *cell {
+            return Some(*value);
+        }
+        let x = number(cell)?;
+        *length = n as u8;
+        bytes[..n].copy_from_slice(cell);
+        *value = x;
+        Some(x)
+    }
+}
+
+/// A whole number, also where it is written with a point and zeros.
+pub(super) fn whole(cell: &[u8]) -> Option<i64> {
+    if cell.len() <= 18 && !cell.is_empty() && cell.iter().all(u8::is_ascii_digit) {
+        return Some(cell.iter().fold(0, |n, b| n * 10 + i64::from(b - b'0')));
+    }
+    if let Ok(text) = std::str::from_utf8(cell)
+        && let Ok(n) = text.trim().parse()
+    {
+        return Some(n);
+    }
+    // Beyond 2^53 a number with a point does not say which whole number it is.
+    number(cell).filter(|x| x.trunc() == *x && x.abs() < 9e15).map(|x| x as i64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn labels_are_read_as_written_trimmed_and_as_the_same_number() {
+        let mut labels = Labels::of(&["20", "40", "6 h"], None);
+        assert_eq!(labels.read(b"40"), Said::Value(1));
+        assert_eq!(labels.read(b" 6 h "), Said::Value(2));
+        for _ in 0..2 {
+            assert_eq!(labels.read(b"20.0"), Said::Value(0), "frames write whole numbers with a point");
+        }
+        assert_eq!(labels.read(b"21"), Said::Unknown);
+        assert_eq!(labels.read(b"   "), Said::Missing);
+        let mut alike = Labels::of(&["1", "1.0"], None);
+        assert_eq!((alike.read(b"1.0"), alike.read(b"1.00")), (Said::Value(1), Said::Unknown));
+    }
+
+    #[test]
+    fn many_labels_are_read_like_few() {
+        let names: Vec<String> = (0..100).map(|i| format!("v{i}")).collect();
+        let mut labels = Labels::of(&names.iter().map(String::as_str).collect::<Vec<_>>(), None);
+        for (i, name) in names.iter().enumerate() {
+            assert_eq!(labels.read(name.as_bytes()), Said::Value(i as u32));
+        }
+        assert_eq!(labels.read(b"v100"), Said::Unknown);
+    }
+
+    #[test]
+    fn numbers_that_are_remembered_are_those_that_are_read() {
+        let mut numbers = Numbers::new();
+        for _ in 0..3 {
+            for i in 0..500 {
+                let text = format!("{}", f64::from(i) / 7.0);
+                assert_eq!(numbers.read(text.as_bytes()), number(text.as_bytes()), "{text}");
+            }
+        }
+        for text in ["x", "1,5", "nan", "inf", "-", "0x1"] {
+            assert_eq!(numbers.read(text.as_bytes()), None);
+        }
+    }
+
+    #[test]
+    fn whole_numbers_may_have_a_point() {
+        assert_eq!(whole(b"3"), Some(3));
+        assert_eq!(whole(b"3.0"), Some(3));
+        assert_eq!(whole(b"3.5"), None);
+        assert_eq!(whole(b"1e300"), None);
+        assert_eq!(whole(b"inf"), None);
+    }
+}

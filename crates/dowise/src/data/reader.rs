@@ -1,0 +1,184 @@
+//! Reads a log: rows of a table become steps of a world, one after the other or as whole episodes.
+
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+
+use serde::Serialize;
+
+use super::columns::match_columns;
+use super::episodes::{Episodes, Visit};
+use super::findings::{FindingKind, Findings};
+use super::row::{Row, RowReader};
+use super::{LogError, LogMap, LogStep, Table};
+use crate::world::World;
+
+/// A log that is about to be read.
+///
+/// Rows may come in any order and episodes may be interleaved: a step is handed on when the row of the next stage has come,
+/// the episode has ended, or the log is over. Memory goes to what waits, and to 16 bytes for each episode.
+///
+/// ```
+/// use dowise::data::{CsvTable, LogReader};
+/// use dowise::worlds;
+/// use std::ops::ControlFlow;
+/// let world = worlds::world("river-swim", &[])?;
+/// let text = "episode,stage,position,effort,stroke\n7,1,0,3,2\n7,2,0,1,1\n";
+/// let table = CsvTable::new(std::io::Cursor::new(text), "log.csv")?;
+/// let mut next = Vec::new();
+/// let report = LogReader::new(table, &world, None)?.steps(|step| {
+///     next.push(step.observation.next_state());
+///     ControlFlow::Continue(())
+/// })?;
+/// assert_eq!(next, [Some(0), None]);
+/// assert_eq!((report.steps, report.episodes, report.next_missing), (2, 1, 1));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct LogReader<'w, T> {
+    world: &'w World,
+    table: T,
+    rows: RowReader<'w>,
+    findings: Findings,
+}
+
+/// What a log holds.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct LogReport {
+    /// Rows of the table.
+    pub rows: u64,
+    /// Rows that were left out.
+    pub left_out: u64,
+    /// Rows that became steps.
+    pub steps: u64,
+    /// What these steps count, by their weights.
+    pub weight: u64,
+    /// Episodes with at least one row that could be placed.
+    pub episodes: u64,
+    /// Number of episodes by number of stages, from the first that is there to the last.
+    pub lengths: BTreeMap<usize, u64>,
+    /// Steps whose next state is not known, though their episode did not terminate there.
+    pub next_missing: u64,
+    /// Episodes that end by themselves, as far as the log says it.
+    pub terminated: u64,
+    /// Episodes whose record stops, as far as the log says it.
+    pub truncated: u64,
+    /// Columns that were read.
+    pub columns: Vec<ColumnReport>,
+    /// Policies in the order in which they first appear.
+    pub policies: Vec<PolicyReport>,
+    /// Whether reading was stopped before the end.
+    pub stopped: bool,
+    /// What is odd or wrong.
+    pub findings: Findings,
+}
+
+/// A column that was read.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ColumnReport {
+    /// Its name in the log.
+    pub name: String,
+    /// Empty cells, in rows with as many cells as there are columns.
+    pub missing: u64,
+}
+
+/// A policy that a log names.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct PolicyReport {
+    /// Its name.
+    pub name: String,
+    /// Its steps.
+    pub steps: u64,
+}
+
+impl<'w, T: Table> LogReader<'w, T> {
+    /// Matches the columns of a table with the names of a world.
+    pub fn new(table: T, world: &'w World, map: Option<&LogMap>) -> Result<LogReader<'w, T>, LogError> {
+        let names = table.columns();
+        let mut findings = Findings::new(names);
+        let columns = match_columns(world, names, map, &mut findings)?;
+        let missing = map.map_or(&[][..], |m| &m.missing);
+        let rows = RowReader::new(world, columns, names.len(), missing);
+        Ok(LogReader { world, table, rows, findings })
+    }
+
+    /// Hands on every step as soon as it is complete.
+    pub fn steps(self, visit: impl FnMut(&LogStep<'_>) -> ControlFlow<()>) -> Result<LogReport, LogError> {
+        self.read(Steps(visit))
+    }
+
+    /// Hands on every episode as soon as it is complete: its steps in the order of their stages, those left out missing.
+    pub fn episodes(self, visit: impl FnMut(&[LogStep<'_>]) -> ControlFlow<()>) -> Result<LogReport, LogError> {
+        self.read(Whole(visit))
+    }
+
+    fn read<V: Visit>(mut self, mut visit: V) -> Result<LogReport, LogError> {
+        let world = self.world;
+        let space = world.state_space();
+        let mut episodes = Episodes::new(space, world.horizon(), world.variables().len(), world.rewards().len());
+        let mut row = Row::default();
+        let (mut rows, mut unplaced) = (0, 0);
+        let mut flow = ControlFlow::Continue(());
+        while flow.is_continue() && self.table.advance()? {
+            rows += 1;
+            if self.rows.read(&self.table, &mut row, &mut self.findings) {
+                flow = episodes.take(&row, &mut self.findings, &mut visit);
+            } else {
+                unplaced += 1;
+            }
+        }
+        if flow.is_continue() {
+            flow = episodes.end(&mut self.findings, &mut visit);
+        }
+        if rows == 0 {
+            self.findings.add(FindingKind::NoRows, None, 1, || "there are columns, but no rows".to_owned());
+        }
+        self.findings.sort();
+        let tally = episodes.tally;
+        let names = self.table.columns();
+        let column = |c: &super::columns::Column| ColumnReport { name: names[c.index].clone(), missing: c.missing };
+        let policies = std::mem::take(&mut self.rows.policies);
+        let policy = |(i, name)| PolicyReport { name, steps: tally.policies.get(i + 1).copied().unwrap_or(0) };
+        Ok(LogReport {
+            rows,
+            left_out: tally.left_out + unplaced,
+            steps: tally.steps,
+            weight: tally.weight,
+            episodes: episodes.n_episodes,
+            lengths: tally.lengths.iter().copied().enumerate().filter(|(_, n)| *n > 0).collect(),
+            next_missing: tally.next_missing,
+            terminated: tally.terminated,
+            truncated: tally.truncated,
+            columns: self.rows.columns.iter().map(column).collect(),
+            policies: policies.into_iter().enumerate().map(policy).collect(),
+            stopped: flow.is_break(),
+            findings: self.findings,
+        })
+    }
+}
+
+struct Steps<F>(F);
+
+impl<F: FnMut(&LogStep<'_>) -> ControlFlow<()>> Visit for Steps<F> {
+    const WHOLE: bool = false;
+
+    fn step(&mut self, step: &LogStep<'_>) -> ControlFlow<()> {
+        (self.0)(step)
+    }
+
+    fn episode(&mut self, _: &[LogStep<'_>]) -> ControlFlow<()> {
+        unreachable!("invariant: steps are handed on one by one")
+    }
+}
+
+struct Whole<F>(F);
+
+impl<F: FnMut(&[LogStep<'_>]) -> ControlFlow<()>> Visit for Whole<F> {
+    const WHOLE: bool = true;
+
+    fn step(&mut self, _: &LogStep<'_>) -> ControlFlow<()> {
+        unreachable!("invariant: episodes are handed on whole")
+    }
+
+    fn episode(&mut self, steps: &[LogStep<'_>]) -> ControlFlow<()> {
+        (self.0)(steps)
+    }
+}

@@ -1,0 +1,490 @@
+//! One row: cells become numbers, everything that an observation promises is checked, and what is wrong is found.
+
+use std::collections::HashMap;
+
+use super::columns::{Column, Role, always_set};
+use super::findings::{FindingKind, Findings};
+use super::labels::{Said, whole};
+use super::{End, Table};
+use crate::kernel::splitmix64;
+use crate::learn::MISSING;
+use crate::world::{Action, Kind, LeverRule, World, nearest};
+
+/// What one row says.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Row {
+    pub(super) line: u64,
+    /// A number for the episode's name: different for different whole numbers, and almost surely for different texts.
+    pub(super) key: u64,
+    /// From 0.
+    pub(super) stage: usize,
+    pub(super) state: Option<usize>,
+    pub(super) action: Action,
+    /// By `VarId`; `MISSING` where nothing was observed.
+    pub(super) values: Vec<u32>,
+    /// NaN where it is not known.
+    pub(super) rewards: Vec<f64>,
+    /// Next value of each state factor; `MISSING` where the row does not say it.
+    pub(super) next: Vec<u32>,
+    pub(super) reward: Option<f64>,
+    pub(super) propensity: Option<f64>,
+    pub(super) policy: Option<u32>,
+    pub(super) weight: u32,
+    pub(super) end: Option<End>,
+    /// Whether something is wrong, so that the row is left out; its state may still be what followed another row.
+    pub(super) bad: bool,
+}
+
+/// How far a payment may be outside its range, or a sum from its parts, by rounding.
+const ROUNDING: f64 = 1e-9;
+/// Policies that are told apart.
+const MOST_POLICIES: usize = 1000;
+
+/// Reads rows of a table.
+pub(super) struct RowReader<'w> {
+    world: &'w World,
+    pub(super) columns: Vec<Column>,
+    n_columns: usize,
+    missing: Vec<Box<[u8]>>,
+    /// For each lever: 0 left alone, 1 set, 2 not said.
+    set: Vec<u8>,
+    set_by_default: Vec<u8>,
+    digits: Vec<usize>,
+    /// Columns of levers and of payments, for the places of findings.
+    lever_column: Vec<Option<usize>>,
+    term_column: Vec<Option<usize>>,
+    policy_ids: HashMap<Box<[u8]>, u32>,
+    latest_policy: (Vec<u8>, Option<u32>),
+    pub(super) policies: Vec<String>,
+}
+
+impl<'w> RowReader<'w> {
+    pub(super) fn new(world: &'w World, columns: Vec<Column>, n_columns: usize, missing: &[String]) -> RowReader<'w> {
+        let set_by_default: Vec<u8> =
+            (0..world.levers().len()).map(|l| if always_set(world, l) { 1 } else { 2 }).collect();
+        let place = |role: Role| columns.iter().find(|c| c.role == role).map(|c| c.index);
+        RowReader {
+            world,
+            n_columns,
+            missing: missing.iter().map(|m| m.as_bytes().into()).collect(),
+            set: set_by_default.clone(),
+            set_by_default,
+            digits: vec![0; world.state().len()],
+            lever_column: world.levers().iter().map(|id| place(Role::Value(id.ix()))).collect(),
+            term_column: (0..world.rewards().len()).map(|i| place(Role::Term(i))).collect(),
+            columns,
+            policy_ids: HashMap::new(),
+            latest_policy: (Vec::new(), None),
+            policies: Vec::new(),
+        }
+    }
+
+    /// Reads the present row; `false` if not even its episode and stage can be told.
+    pub(super) fn read(&mut self, table: &impl Table, row: &mut Row, findings: &mut Findings) -> bool {
+        let world = self.world;
+        row.line = table.line();
+        row.bad = false;
+        row.values.clear();
+        row.values.resize(world.variables().len(), MISSING);
+        row.rewards.clear();
+        row.rewards.resize(world.rewards().len(), f64::NAN);
+        row.next.clear();
+        row.next.resize(world.state().len(), MISSING);
+        (row.reward, row.propensity, row.policy, row.weight, row.end) = (None, None, None, 1, None);
+        self.set.copy_from_slice(&self.set_by_default);
+        if table.n_cells() != self.n_columns {
+            let (found, expected, line) = (table.n_cells(), self.n_columns, row.line);
+            findings.add(FindingKind::WrongFields, None, line, || {
+                let quote = if found < expected {
+                    "; is a quotation mark open, or a line cut?"
+                } else {
+                    "; quote cells with delimiters in them"
+                };
+                format!("a row has {found} cells, but there are {expected} columns{quote}")
+            });
+            return false;
+        }
+        let mut placed = [false; 2];
+        let (mut total, mut lacks) = (None, false);
+        let RowReader { columns, missing, set, policy_ids, policies, latest_policy, .. } = self;
+        for column in columns {
+            let cell = table.cell(column.index);
+            let (index, line) = (column.index, row.line);
+            if cell.is_empty() || (!missing.is_empty() && missing.iter().any(|m| **m == *cell.trim_ascii())) {
+                column.missing += 1;
+                lacks |= column.role.is_learned_from();
+                continue;
+            }
+            let wrong = |findings: &mut Findings, kind, say: &dyn Fn(&str) -> String| {
+                let text = String::from_utf8_lossy(cell);
+                findings.add_label(kind, Some(index), line, &text, || (say(&text), None));
+            };
+            match column.role {
+                Role::Value(_) | Role::Next(_) | Role::Set(_) | Role::End => {
+                    let labels = column.labels.as_mut().expect("invariant: these columns have labels");
+                    let value = match labels.read(cell) {
+                        Said::Value(value) => value,
+                        Said::Missing => {
+                            column.missing += 1;
+                            lacks |= column.role.is_learned_from();
+                            continue;
+                        }
+                        Said::Unknown => {
+                            unknown(world, column.role, index, line, cell, findings);
+                            row.bad = true;
+                            // It is wrong, which is said already, and not missing besides.
+                            if let Role::Value(ix) = column.role {
+                                row.values[ix] = UNREAD;
+                            } else if let Role::Set(lever) = column.role {
+                                set[lever] = 3;
+                            }
+                            continue;
+                        }
+                    };
+                    match column.role {
+                        Role::Value(ix) => row.values[ix] = value,
+                        Role::Next(i) => row.next[i] = value,
+                        Role::Set(lever) => set[lever] = (value % 2) as u8,
+                        _ => row.end = Some(if value == 0 { End::Terminated } else { End::Truncated }),
+                    }
+                }
+                Role::Episode => {
+                    row.key = key_of(cell);
+                    placed[0] = true;
+                }
+                Role::Stage => match whole(cell) {
+                    Some(stage) if stage >= 1 && stage as u64 <= world.horizon() as u64 => {
+                        row.stage = stage as usize - 1;
+                        placed[1] = true;
+                    }
+                    Some(_) => wrong(findings, FindingKind::Stage, &|text| {
+                        format!("there is no stage {text}: an episode has stages 1 to {}", world.horizon())
+                    }),
+                    None => wrong(findings, FindingKind::NotANumber, &|text| {
+                        format!("\"{text}\" is no stage: a whole number from 1 to {}", world.horizon())
+                    }),
+                },
+                Role::Term(_) | Role::Reward | Role::Propensity => {
+                    let Some(x) = column.numbers.read(cell) else {
+                        wrong(findings, FindingKind::NotANumber, &not_a_number);
+                        row.bad = true;
+                        continue;
+                    };
+                    match column.role {
+                        Role::Term(i) => row.rewards[i] = x,
+                        Role::Reward => total = Some((x, index)),
+                        _ if x > 0.0 && x <= 1.0 => row.propensity = Some(x),
+                        _ => {
+                            row.bad = true;
+                            findings.add(FindingKind::Propensity, Some(index), line, || {
+                                format!("a propensity is {x}, and must be above 0 and at most 1")
+                            });
+                        }
+                    }
+                }
+                Role::Weight => match whole(cell) {
+                    Some(n) if n >= 1 && n <= i64::from(u32::MAX) => row.weight = n as u32,
+                    Some(_) | None => {
+                        row.bad = true;
+                        wrong(findings, FindingKind::Weight, &|text| {
+                            format!(
+                                "the weight {text} is no whole number from 1 on: a row counts as often as it was seen, and \
+                                 a fraction of a visit cannot be counted"
+                            )
+                        });
+                    }
+                },
+                Role::Policy => {
+                    if latest_policy.0 != cell {
+                        *latest_policy = (cell.to_vec(), policy(cell, policy_ids, policies));
+                    }
+                    row.policy = latest_policy.1;
+                }
+                Role::Time => {}
+            }
+        }
+        if !(placed[0] && placed[1]) {
+            self.needed(
+                row,
+                findings,
+                |role| (role == Role::Episode && !placed[0]) || (role == Role::Stage && !placed[1]),
+                table,
+            );
+            return false;
+        }
+        self.state_of(row, findings, table);
+        self.action_of(row, findings, table);
+        self.pay(row, total, findings);
+        if lacks && !row.bad {
+            self.note_missing(row, findings, table);
+        }
+        // What could not be read is not there.
+        row.values.iter_mut().filter(|v| **v == UNREAD).for_each(|v| *v = MISSING);
+        true
+    }
+
+    /// Empty cells without which the row says nothing.
+    fn needed(&self, row: &Row, findings: &mut Findings, is: impl Fn(Role) -> bool, table: &impl Table) {
+        for column in self.columns.iter().filter(|c| is(c.role)) {
+            let cell = table.cell(column.index);
+            // What is there but wrong was found already.
+            if cell.is_empty() || self.missing.iter().any(|m| **m == *cell.trim_ascii()) || is_blank(column, cell) {
+                let name = table.columns()[column.index].clone();
+                findings.add(FindingKind::MissingNeeded, Some(column.index), row.line, || {
+                    format!("\"{name}\" is empty, and without it a row says nothing")
+                });
+            }
+        }
+    }
+
+    fn state_of(&mut self, row: &mut Row, findings: &mut Findings, table: &impl Table) {
+        let mut state = Some(0);
+        for (i, (id, stride)) in self.world.state().iter().zip(self.world.state_space().strides()).enumerate() {
+            let value = row.values[id.ix()];
+            if value >= UNREAD {
+                row.bad = true;
+                state = None;
+                if value == MISSING {
+                    self.needed(row, findings, |role| role == Role::Value(id.ix()), table);
+                }
+                continue;
+            }
+            self.digits[i] = value as usize;
+            state = state.map(|s| s + value as usize * stride);
+        }
+        row.state = state;
+    }
+
+    fn action_of(&mut self, row: &mut Row, findings: &mut Findings, table: &impl Table) {
+        let all = self.world.interventions();
+        let (mut code, mut n_set, mut known) = (0, 0, true);
+        for (l, id) in self.world.levers().iter().enumerate() {
+            match (self.set[l], row.values[id.ix()]) {
+                (0, _) => {}
+                (1, value) if value < UNREAD => {
+                    code += all.part(l, Some(value as usize));
+                    n_set += 1;
+                }
+                (1, MISSING) if self.set_by_default[l] == 1 => {
+                    known = false;
+                    self.needed(row, findings, |role| role == Role::Value(id.ix()), table);
+                }
+                (1, MISSING) => {
+                    known = false;
+                    let name = &self.world.variable(*id).name;
+                    findings.add(FindingKind::LeverWithoutValue, self.lever_column[l], row.line, || {
+                        format!("\"{name}\" was set, but the row does not say to what")
+                    });
+                }
+                (2, _) => {
+                    known = false;
+                    self.needed(row, findings, |role| role == Role::Set(l), table);
+                }
+                // What cannot be read was found already.
+                _ => known = false,
+            }
+        }
+        row.action = Action(code);
+        row.bad |= !known;
+        if !known || row.state.is_none() {
+            return;
+        }
+        let by_rule = match all.lever_rule() {
+            LeverRule::All => n_set == self.set.len(),
+            LeverRule::AtMost(most) => n_set <= *most,
+            LeverRule::List(list) => list.binary_search(&row.action).is_ok(),
+        };
+        let (values, levers, set, digits) = (&row.values, self.world.levers(), &self.set, &self.digits);
+        let forbidden = all.forbid().iter().any(|rule| {
+            rule.when.iter().all(|(i, of)| of[digits[*i]])
+                && rule.levers.iter().all(|(l, of)| set[*l] == 1 && of[values[levers[*l].ix()] as usize])
+        });
+        if by_rule && !forbidden {
+            return;
+        }
+        row.bad = true;
+        let (world, action, state) = (self.world, row.action, row.state);
+        let done = world.describe_action(action);
+        let label = match state {
+            Some(state) if by_rule => format!("{done} in {}", world.describe_state(state)),
+            Some(_) | None => done,
+        };
+        findings.add_label(FindingKind::NotAllowed, None, row.line, &label, || {
+            let message = match state {
+                Some(state) if by_rule => {
+                    format!("{} is not allowed in state {}", world.describe_action(action), world.describe_state(state))
+                }
+                Some(_) | None => format!("this world has no intervention {}", world.describe_action(action)),
+            };
+            (message, None)
+        });
+    }
+
+    /// Checks what was paid, and adds it up.
+    fn pay(&mut self, row: &mut Row, total: Option<(f64, usize)>, findings: &mut Findings) {
+        if row.bad {
+            return;
+        }
+        let costs = self.world.interventions().costs();
+        let mut cost = 0.0;
+        for (l, id) in self.world.levers().iter().enumerate() {
+            if self.set[l] == 1 && !costs.is_empty() {
+                cost += costs[l].get(row.values[id.ix()] as usize).copied().unwrap_or(0.0);
+            }
+        }
+        let mut place = None;
+        if let (Some((x, index)), [only]) = (total, &mut row.rewards[..])
+            && only.is_nan()
+        {
+            *only = x + cost;
+            place = Some(index);
+        }
+        let mut sum = 0.0;
+        let mut size = cost.abs();
+        for (i, (term, &paid)) in self.world.rewards().iter().zip(&row.rewards).enumerate() {
+            let [lo, hi] = term.range;
+            let slack = ROUNDING * (hi - lo).max(lo.abs()).max(hi.abs());
+            if paid < lo - slack || paid > hi + slack {
+                row.bad = true;
+                findings.add(FindingKind::RewardRange, self.term_column[i].or(place), row.line, || {
+                    format!(
+                        "the reward term \"{}\" paid {paid}, but it pays between {lo} and {hi}; give the world the range \
+                         that it has",
+                        term.name
+                    )
+                });
+            }
+            sum += paid;
+            size += paid.abs();
+        }
+        let received = sum - cost;
+        match total {
+            Some((x, _)) if received.is_nan() => row.reward = Some(x),
+            Some((x, index)) if place.is_none() && (x - received).abs() > 1e-6 * size.max(1e-3) => {
+                row.bad = true;
+                findings.add(FindingKind::RewardContradicts, Some(index), row.line, || {
+                    format!("the reward of the step is {x}, but its terms less the cost add up to {received}")
+                });
+            }
+            Some((x, _)) if place.is_some() => row.reward = Some(x),
+            Some(_) | None => row.reward = Some(received).filter(|r| !r.is_nan()),
+        }
+    }
+
+    /// Empty cells of which something could have been learned.
+    fn note_missing(&self, row: &Row, findings: &mut Findings, table: &impl Table) {
+        for column in &self.columns {
+            let missing = match column.role {
+                Role::Value(ix) => row.values[ix] == MISSING && self.world.variables()[ix].kind != Kind::State,
+                Role::Term(i) => row.rewards[i].is_nan(),
+                Role::Reward => row.reward.is_none(),
+                Role::Propensity => row.propensity.is_none(),
+                Role::Episode
+                | Role::Stage
+                | Role::Time
+                | Role::Set(_)
+                | Role::Next(_)
+                | Role::Policy
+                | Role::Weight
+                | Role::End => false,
+            };
+            if missing {
+                let name = &table.columns()[column.index];
+                findings.add(FindingKind::MissingCell, Some(column.index), row.line, || format!("\"{name}\" is empty"));
+            }
+        }
+    }
+}
+
+/// The value of a variable that could not be read; below [`MISSING`].
+const UNREAD: u32 = MISSING - 1;
+
+fn is_blank(column: &Column, cell: &[u8]) -> bool {
+    column.labels.clone().is_some_and(|mut labels| labels.read(cell) == Said::Missing)
+}
+
+fn not_a_number(text: &str) -> String {
+    let comma = text.contains(',') && text.replace(',', ".").trim().parse::<f64>().is_ok();
+    let help = if comma { "; write a point instead of the comma" } else { "" };
+    format!("\"{text}\" is not a number{help}")
+}
+
+fn unknown(world: &World, role: Role, index: usize, line: u64, cell: &[u8], findings: &mut Findings) {
+    let Ok(text) = std::str::from_utf8(cell) else {
+        let say = || "a cell is not written in UTF-8; save the file again with that encoding".to_owned();
+        return findings.add(FindingKind::Encoding, Some(index), line, say);
+    };
+    let variable = match role {
+        Role::Value(ix) => Some(&world.variables()[ix]),
+        Role::Next(i) => Some(world.variable(world.state()[i])),
+        _ => None,
+    };
+    findings.add_label(FindingKind::UnknownLabel, Some(index), line, text, || {
+        let text: String = text.chars().take(60).collect();
+        let Some(variable) = variable else {
+            let must = if role == Role::End {
+                "empty, \"terminated\" or \"truncated\""
+            } else {
+                "0 or 1, no or yes, false or true"
+            };
+            return (format!("\"{text}\" is not understood: it must be {must}"), None);
+        };
+        let near = nearest(&text, variable.values.iter().map(String::as_str)).map(str::to_owned);
+        let help = match &near {
+            Some(near) => format!("; did you mean \"{near}\"?"),
+            None => {
+                let some: Vec<&str> = variable.values.iter().take(6).map(String::as_str).collect();
+                let more = if variable.values.len() > 6 { ", …" } else { "" };
+                format!("; it has {}{more}", some.join(", "))
+            }
+        };
+        (format!("\"{text}\" is no value of \"{}\"{help}", variable.name), near)
+    });
+}
+
+/// Different whole numbers have different keys; texts almost surely.
+fn key_of(cell: &[u8]) -> u64 {
+    let plain = cell.len() <= 19 && cell.iter().all(u8::is_ascii_digit) && (cell[0] != b'0' || cell.len() == 1);
+    if plain {
+        return splitmix64(cell.iter().fold(0, |n, b| n * 10 + u64::from(b - b'0')));
+    }
+    let mut hash = 0x6a09_e667_f3bc_c908 ^ cell.len() as u64;
+    for part in cell.chunks(8) {
+        let mut bytes = [0; 8];
+        bytes[..part.len()].copy_from_slice(part);
+        hash = splitmix64(hash ^ u64::from_le_bytes(bytes));
+    }
+    hash
+}
+
+/// The number of a policy; the rest of very many has none.
+fn policy(cell: &[u8], ids: &mut HashMap<Box<[u8]>, u32>, names: &mut Vec<String>) -> Option<u32> {
+    if let Some(&id) = ids.get(cell) {
+        return Some(id);
+    }
+    if names.len() == MOST_POLICIES {
+        return None;
+    }
+    ids.insert(cell.into(), names.len() as u32);
+    names.push(String::from_utf8_lossy(cell).into_owned());
+    Some(names.len() as u32 - 1)
+}
+
+impl Row {
+    /// A number for what the row says, not zero.
+    pub(super) fn fingerprint(&self) -> u32 {
+        let join = |hash: u64, part: u64| (hash.rotate_left(5) ^ part).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let mut hash = join(self.action.0, self.state.map_or(u64::MAX, |s| s as u64));
+        for v in self.values.iter().chain(&self.next) {
+            hash = join(hash, u64::from(*v));
+        }
+        for r in &self.rewards {
+            hash = join(hash, if r.is_nan() { u64::MAX } else { r.to_bits() });
+        }
+        let rest = [self.reward, self.propensity].map(|x| x.map_or(u64::MAX, f64::to_bits));
+        let end = self.end.map_or(0, |e| 1 + e as u64);
+        let last = [u64::from(self.weight), end, u64::from(self.policy.unwrap_or(u32::MAX)), u64::from(self.bad)];
+        hash = rest.into_iter().chain(last).fold(hash, join);
+        (splitmix64(hash) as u32).max(1)
+    }
+}

@@ -1,0 +1,107 @@
+//! Logs of a simulated world: interventions at random with their propensities, a policy, or a learner.
+
+use std::ops::ControlFlow;
+
+use rand::SeedableRng;
+use rand_chacha::ChaCha8Rng;
+
+use super::{End, LogStep};
+use crate::Simulator;
+use crate::kernel::n_allowed;
+use crate::learn::{Agent, Learner};
+use crate::simulate::Outcome;
+use crate::world::{Action, World};
+
+/// Who chooses in a simulated log.
+pub enum Chooser<'a> {
+    /// Every intervention that the state allows with the same probability, step by step.
+    AtRandom,
+    /// A policy, `[stage][state]`.
+    Policy(&'a [Action]),
+    /// A learner that takes every step in.
+    Learner(&'a mut Learner),
+}
+
+/// Shares of allowed interventions below which the draw is not exactly uniform any more; see `kernel::any_allowed`.
+const LEAST_SHARE: f64 = 0.2;
+
+/// Plays episodes and hands each on as a log has it: whole, with what every variable that is not hidden came to.
+///
+/// Starting states and steps are drawn as in a [`Run`](crate::Run) of the same seed. The propensity is one over the number of
+/// allowed interventions at random, 1 for a policy, and not known for a learner. At random it is not known either where more
+/// than four of five interventions are forbidden, or too many combinations are forbidden to count what is left.
+pub fn simulate_log(
+    simulator: &Simulator,
+    mut chooser: Chooser<'_>,
+    episodes: u64,
+    seed: u64,
+    mut visit: impl FnMut(&[LogStep<'_>]) -> ControlFlow<()>,
+) {
+    let world = simulator.world();
+    let [mut starts, mut steps] = Simulator::streams(seed);
+    let mut choices = ChaCha8Rng::seed_from_u64(seed);
+    // Streams 1 and 2 of a seed belong to runs, 3 to visits.
+    choices.set_stream(4);
+    let mut propensities = vec![f64::NAN; world.n_states()];
+    let mut outcomes = vec![Outcome::default(); world.horizon()];
+    let mut played: Vec<(usize, Action, Option<f64>)> = Vec::with_capacity(world.horizon());
+    for episode in 0..episodes {
+        let mut state = simulator.start(&mut starts);
+        if let Chooser::Learner(learner) = &mut chooser {
+            learner.begin_episode();
+        }
+        played.clear();
+        for (stage, outcome) in outcomes.iter_mut().enumerate() {
+            let (action, propensity) = match &mut chooser {
+                Chooser::AtRandom => {
+                    let known = &mut propensities[state];
+                    if known.is_nan() {
+                        *known = uniform_propensity(world, state).unwrap_or(0.0);
+                    }
+                    (simulator.any_allowed(state, &mut choices), Some(*known).filter(|p| *p > 0.0))
+                }
+                Chooser::Policy(policy) => (policy[stage * world.n_states() + state], Some(1.0)),
+                Chooser::Learner(learner) => (learner.act(stage, state), None),
+            };
+            simulator.step(state, action, &mut steps, outcome);
+            if let Chooser::Learner(learner) = &mut chooser {
+                learner.observe(&outcome.observation(stage, state, action));
+            }
+            played.push((state, action, propensity));
+            state = outcome.next_state;
+        }
+        if let Chooser::Learner(learner) = &mut chooser {
+            learner.end_episode();
+        }
+        let whole = played.iter().zip(&outcomes).enumerate();
+        let log: Vec<LogStep<'_>> =
+            whole.map(|(stage, (p, outcome))| logged(world, episode, stage, p, outcome)).collect();
+        if visit(&log).is_break() {
+            return;
+        }
+    }
+}
+
+/// A step as a log has it.
+fn logged<'a>(
+    world: &World,
+    episode: u64,
+    stage: usize,
+    &(state, action, propensity): &(usize, Action, Option<f64>),
+    outcome: &'a Outcome,
+) -> LogStep<'a> {
+    let mut observation = outcome.observation(stage, state, action);
+    for id in world.hidden() {
+        observation.values.to_mut()[id.ix()] = crate::learn::MISSING;
+    }
+    let end = (stage + 1 == world.horizon()).then_some(End::Terminated);
+    let (reward, policy) = (Some(outcome.reward), Some(0));
+    LogStep { reward, propensity, policy, end, ..LogStep::new(episode, observation) }
+}
+
+/// The probability of each allowed intervention of a state when all are equally likely; `None` where it is not known.
+pub fn uniform_propensity(world: &World, state: usize) -> Option<f64> {
+    let all = world.interventions();
+    let n = n_allowed(all, &world.state_space().digits(state))?;
+    (n >= LEAST_SHARE * all.count() as f64).then_some(1.0 / n)
+}

@@ -1,0 +1,117 @@
+//! Where rows come from: columns by name, and cells as text. A CSV file is one source, columns in memory are another.
+
+use super::LogError;
+
+/// Rows of cells under named columns, one after the other.
+///
+/// A frame, a query or a file becomes a log by these five methods; nothing behind them knows of files.
+pub trait Table {
+    /// Names of the columns.
+    fn columns(&self) -> &[String];
+
+    /// Goes on to the next row; `false` after the last one.
+    fn advance(&mut self) -> Result<bool, LogError>;
+
+    /// Number of cells of the present row.
+    fn n_cells(&self) -> usize;
+
+    /// A cell of the present row; an empty one is missing.
+    fn cell(&self, column: usize) -> &[u8];
+
+    /// Line of the present row, from 1, or its position where there is no file.
+    fn line(&self) -> u64;
+}
+
+impl<T: Table + ?Sized> Table for Box<T> {
+    fn columns(&self) -> &[String] {
+        (**self).columns()
+    }
+
+    fn advance(&mut self) -> Result<bool, LogError> {
+        (**self).advance()
+    }
+
+    fn n_cells(&self) -> usize {
+        (**self).n_cells()
+    }
+
+    fn cell(&self, column: usize) -> &[u8] {
+        (**self).cell(column)
+    }
+
+    fn line(&self) -> u64 {
+        (**self).line()
+    }
+}
+
+/// Columns in memory: for each a list of labels, and for each row the position of its label.
+///
+/// This is how frames keep columns with few labels; a column with a label of its own for every row fits as well.
+///
+/// ```
+/// use dowise::data::{Coded, LogReader};
+/// use dowise::worlds;
+/// let world = worlds::world("river-swim", &[])?;
+/// let column = |name: &str, labels: &[&str], codes: [u32; 2]| {
+///     (name.to_owned(), labels.iter().map(|&l| l.to_owned()).collect::<Vec<_>>(), codes.map(Some).to_vec())
+/// };
+/// let table = Coded::new(vec![
+///     column("episode", &["a"], [0, 0]),
+///     column("stage", &["1", "2"], [0, 1]),
+///     column("position", &["0", "1"], [0, 1]),
+///     column("effort", &["3"], [0, 0]),
+///     column("stroke", &["2"], [0, 0]),
+/// ]).expect("columns of one length");
+/// let mut steps = 0;
+/// let report = LogReader::new(table, &world, None)?.steps(|_| { steps += 1; std::ops::ControlFlow::Continue(()) })?;
+/// assert_eq!((steps, report.next_missing), (2, 1));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Coded {
+    names: Vec<String>,
+    columns: Vec<(Vec<String>, Vec<Option<u32>>)>,
+    /// The present row, from 1; 0 before the first.
+    row: usize,
+    rows: usize,
+}
+
+impl Coded {
+    /// Columns as (name, labels, position of each row's label or `None` where it is missing); `None` if the columns have
+    /// different numbers of rows or a position has no label.
+    pub fn new(columns: Vec<(String, Vec<String>, Vec<Option<u32>>)>) -> Option<Coded> {
+        let rows = columns.first().map_or(0, |(_, _, codes)| codes.len());
+        let fits = |(_, labels, codes): &(String, Vec<String>, Vec<Option<u32>>)| {
+            codes.len() == rows && codes.iter().flatten().all(|&code| (code as usize) < labels.len())
+        };
+        if !columns.iter().all(fits) {
+            return None;
+        }
+        let (names, columns) = columns.into_iter().map(|(name, labels, codes)| (name, (labels, codes))).unzip();
+        Some(Coded { names, columns, row: 0, rows })
+    }
+}
+
+impl Table for Coded {
+    fn columns(&self) -> &[String] {
+        &self.names
+    }
+
+    fn advance(&mut self) -> Result<bool, LogError> {
+        self.row += usize::from(self.row <= self.rows);
+        Ok(self.row <= self.rows)
+    }
+
+    fn n_cells(&self) -> usize {
+        self.names.len()
+    }
+
+    fn cell(&self, column: usize) -> &[u8] {
+        let (labels, codes) = &self.columns[column];
+        codes[self.row - 1].map_or(&[], |code| labels[code as usize].as_bytes())
+    }
+
+    fn line(&self) -> u64 {
+        self.row as u64
+    }
+}

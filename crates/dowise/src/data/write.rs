@@ -1,0 +1,124 @@
+//! Writes steps as a log that reads back as the same steps.
+
+use std::io::{self, Write};
+
+use super::LogStep;
+use super::columns::{Role, always_set, name_of};
+use crate::learn::MISSING;
+use crate::world::World;
+
+/// Columns that not every log needs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct WrittenColumns {
+    /// The reward of the whole step, where what its terms paid is not known.
+    pub reward: bool,
+    /// With which probability the intervention was chosen.
+    pub propensity: bool,
+    /// Which policy chose.
+    pub policy: bool,
+    /// How often the row counts.
+    pub weight: bool,
+    /// How the episode ended.
+    pub end: bool,
+}
+
+/// Writes episodes as CSV: every observed variable, whether levers were set where that is not always so, what each reward
+/// term paid, and the next state where the next row does not say it.
+pub struct LogWriter<'w, W: Write> {
+    world: &'w World,
+    out: csv::Writer<W>,
+    written: u64,
+    roles: Vec<Role>,
+    text: String,
+}
+
+impl<'w, W: Write> LogWriter<'w, W> {
+    /// Writes the names of the columns.
+    pub fn new(world: &'w World, out: W, with: WrittenColumns) -> io::Result<LogWriter<'w, W>> {
+        let mut roles = vec![Role::Episode, Role::Stage];
+        roles.extend(world.state().iter().map(|id| Role::Value(id.ix())));
+        for (l, id) in world.levers().iter().enumerate() {
+            roles.push(Role::Value(id.ix()));
+            if !always_set(world, l) {
+                roles.push(Role::Set(l));
+            }
+        }
+        roles.extend(world.keys().iter().map(|id| Role::Value(id.ix())));
+        roles.extend((0..world.rewards().len()).map(Role::Term));
+        roles.extend((0..world.state().len()).map(Role::Next));
+        let optional = [
+            (with.reward, Role::Reward),
+            (with.propensity, Role::Propensity),
+            (with.policy, Role::Policy),
+            (with.weight, Role::Weight),
+            (with.end, Role::End),
+        ];
+        roles.extend(optional.into_iter().filter(|(wanted, _)| *wanted).map(|(_, role)| role));
+        let mut out = csv::Writer::from_writer(out);
+        out.write_record(roles.iter().map(|&role| name_of(world, role)))?;
+        Ok(LogWriter { world, out, written: 0, roles, text: String::new() })
+    }
+
+    /// Writes the steps of one episode; `policies` are the names that steps refer to.
+    pub fn episode(&mut self, name: &str, steps: &[LogStep<'_>], policies: &[&str]) -> io::Result<()> {
+        for (i, step) in steps.iter().enumerate() {
+            let seen = &step.observation;
+            let follows = steps.get(i + 1).is_some_and(|next| {
+                next.observation.stage == seen.stage + 1 && Some(next.observation.state) == seen.next_state
+            });
+            for r in 0..self.roles.len() {
+                let role = self.roles[r];
+                self.text.clear();
+                self.cell(role, name, step, follows, policies);
+                self.written += self.text.len() as u64 + 1;
+                self.out.write_field(&self.text)?;
+            }
+            self.out.write_record(None::<&[u8]>)?;
+        }
+        Ok(())
+    }
+
+    fn cell(&mut self, role: Role, name: &str, step: &LogStep<'_>, follows: bool, policies: &[&str]) {
+        use std::fmt::Write as _;
+        let (world, seen) = (self.world, &step.observation);
+        let text = &mut self.text;
+        // Writing into a text cannot fail. Numbers are written with as many digits as it takes to read them back.
+        let _ = match role {
+            Role::Episode => write!(text, "{name}"),
+            Role::Stage => write!(text, "{}", seen.stage + 1),
+            Role::Value(ix) => match seen.values[ix] {
+                MISSING => Ok(()),
+                value => write!(text, "{}", world.variables()[ix].values[value as usize]),
+            },
+            Role::Set(lever) => {
+                let set = seen.action.is_some_and(|a| world.interventions().lever(a, lever).is_some());
+                write!(text, "{}", u8::from(set))
+            }
+            Role::Next(i) => match seen.next_state.filter(|_| !follows) {
+                Some(next) => {
+                    let digit = world.state_space().digit(next, i);
+                    write!(text, "{}", world.variable(world.state()[i]).values[digit])
+                }
+                None => Ok(()),
+            },
+            Role::Term(i) if seen.rewards[i].is_nan() => Ok(()),
+            Role::Term(i) => write!(text, "{}", seen.rewards[i]),
+            Role::Reward => step.reward.map_or(Ok(()), |x| write!(text, "{x}")),
+            Role::Propensity => step.propensity.map_or(Ok(()), |x| write!(text, "{x}")),
+            Role::Policy => step.policy.map_or(Ok(()), |p| write!(text, "{}", policies[p as usize])),
+            Role::Weight => write!(text, "{}", step.weight),
+            Role::End => step.end.map_or(Ok(()), |end| write!(text, "{}", end.word())),
+            Role::Time => Ok(()),
+        };
+    }
+
+    /// Bytes of all rows so far, quotation marks not counted.
+    pub fn written(&self) -> u64 {
+        self.written
+    }
+
+    /// Writes what is left, and gives the output back.
+    pub fn finish(self) -> io::Result<W> {
+        self.out.into_inner().map_err(|e| io::Error::new(e.error().kind(), e.to_string()))
+    }
+}

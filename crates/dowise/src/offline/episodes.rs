@@ -1,0 +1,247 @@
+//! Whole episodes of a log, as evaluation needs them: evidence in folds, and every step by its cause and payment.
+
+use std::sync::Arc;
+
+use crate::data::{End, LogStep};
+use crate::learn::{Evidence, EvidenceError, Knowledge, LearnError, LearnResult, MISSING, Options, View};
+use crate::world::Action;
+
+/// Episodes of a log, counted as the graph says and kept step by step.
+///
+/// Evidence is counted in folds of episodes, so that a model can be made that has not seen the episode it is compared with.
+///
+/// ```
+/// use dowise::data::LogStep;
+/// use dowise::offline::Episodes;
+/// use dowise::{Knowledge, Observation, worlds};
+/// let world = worlds::world("river-swim", &[])?;
+/// let told = Knowledge::of(&world);
+/// let mut log = Episodes::new(&told, 5)?;
+/// let step = Observation::at(&told, 0, 0)?.did(&told, 0)?.saw(&told, [("push", "forward")])?.then(&told, 1)?;
+/// log.add(&[LogStep::new(0, step)])?;
+/// assert_eq!((log.len(), log.steps()), (1, 1));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Episodes {
+    pub(crate) view: Arc<View>,
+    pub(crate) steps: Vec<Step>,
+    pub(crate) episodes: Vec<Episode>,
+    folds: Vec<Evidence>,
+    left_out: LeftOut,
+}
+
+/// One step, as far as the log says it.
+#[derive(Clone, Debug)]
+pub(crate) struct Step {
+    pub(crate) stage: u32,
+    pub(crate) state: u32,
+    /// `None` where a variable that causes something was not observed.
+    pub(crate) cause: Option<u32>,
+    pub(crate) action: Option<Action>,
+    /// What was paid, costs not taken off; where the log does not say it, what the world says that the cause pays. NaN: not known.
+    pub(crate) paid: f64,
+    /// NaN: not said.
+    pub(crate) propensity: f64,
+    pub(crate) next: Option<u32>,
+}
+
+/// Where the steps of an episode are.
+#[derive(Clone, Debug)]
+pub(crate) struct Episode {
+    pub(crate) first: usize,
+    pub(crate) n: usize,
+    /// How often it counts.
+    pub(crate) weight: u32,
+    pub(crate) end: Option<End>,
+}
+
+/// What a log has that some of the answers cannot use.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LeftOut {
+    /// Episodes that do not begin at the first stage: they say nothing about where episodes start and what one brings.
+    pub late: u64,
+    /// Episodes of which not every payment is known, up to their end: they have no return.
+    pub incomplete: u64,
+    /// Steps that do not say what was done, and are not counted.
+    pub without_action: u64,
+    /// Steps without a variable that acts on the next state or the reward: no ratio can be computed.
+    pub without_cause: u64,
+}
+
+/// Why an episode cannot be taken in.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum EpisodeError {
+    /// A step is not one of this world, or cannot be counted.
+    #[error("line {line}: {error}")]
+    Step {
+        /// Line of the file; 0 where there is none.
+        line: u64,
+        /// Why.
+        error: EvidenceError,
+    },
+    /// Stages out of order.
+    #[error("line {line}: stage {found} comes after stage {before} of the same episode; give its steps by stage")]
+    Order {
+        /// Line of the file; 0 where there is none.
+        line: u64,
+        /// From 1.
+        found: usize,
+        /// From 1.
+        before: usize,
+    },
+}
+
+impl Episodes {
+    /// No episodes yet, to be counted in this many folds (at least 2).
+    pub fn new(told: &Knowledge, folds: usize) -> LearnResult<Episodes> {
+        if folds < 2 {
+            let expected = "at least 2, so that a model can be made without the episode that it is compared with";
+            return Err(LearnError::Option { name: "folds", value: folds as f64, expected });
+        }
+        let options = Options::default();
+        let first = Evidence::new(told, &options)?;
+        let view = first.view.clone();
+        Ok(Episodes {
+            folds: vec![first; folds],
+            view,
+            steps: Vec::new(),
+            episodes: Vec::new(),
+            left_out: LeftOut::default(),
+        })
+    }
+
+    /// Takes in one episode: its steps in the order of their stages, some of which may be missing.
+    pub fn add(&mut self, steps: &[LogStep<'_>]) -> Result<(), EpisodeError> {
+        let Some(first) = steps.first() else { return Ok(()) };
+        for pair in steps.windows(2) {
+            let [before, found] = [&pair[0], &pair[1]].map(|s| s.observation.stage() + 1);
+            if found <= before {
+                return Err(EpisodeError::Order { line: pair[1].line, found, before });
+            }
+        }
+        let fold = self.episodes.len() % self.folds.len();
+        for step in steps {
+            let wrong = |error| EpisodeError::Step { line: step.line, error };
+            match self.folds[fold].check_addition(&step.observation) {
+                Ok(_) | Err(EvidenceError::NothingDone) => {}
+                Err(error) => return Err(wrong(error)),
+            }
+        }
+        let at = self.steps.len();
+        for step in steps {
+            let observation = &step.observation;
+            if observation.action().is_none() {
+                self.left_out.without_action += 1;
+            } else if step.weight > 0 {
+                let added = self.folds[fold].add_times(observation, step.weight);
+                added.map_err(|error| EpisodeError::Step { line: step.line, error })?;
+            }
+            let kept = Step::of(&self.view, step);
+            self.left_out.without_cause += u64::from(kept.cause.is_none());
+            self.steps.push(kept);
+        }
+        let end = steps.last().and_then(|s| s.end);
+        let episode = Episode { first: at, n: steps.len(), weight: first.weight, end };
+        if self.steps[at].stage > 0 {
+            self.left_out.late += 1;
+        } else if self.gain(&episode).is_none() {
+            self.left_out.incomplete += 1;
+        }
+        self.episodes.push(episode);
+        Ok(())
+    }
+
+    /// Number of episodes.
+    pub fn len(&self) -> usize {
+        self.episodes.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.episodes.is_empty()
+    }
+
+    /// Number of steps.
+    pub fn steps(&self) -> usize {
+        self.steps.len()
+    }
+
+    /// What some answers cannot use.
+    pub fn left_out(&self) -> LeftOut {
+        self.left_out
+    }
+
+    /// What the log's episodes were counted for.
+    pub fn knowledge(&self) -> &Knowledge {
+        &self.view.told
+    }
+
+    /// All that was seen.
+    pub fn evidence(&self) -> Evidence {
+        self.evidence_without(None)
+    }
+
+    /// What was seen, a fold left out.
+    pub(crate) fn evidence_without(&self, fold: Option<usize>) -> Evidence {
+        let mut all = Evidence::of(&self.view);
+        for (i, part) in self.folds.iter().enumerate() {
+            if fold != Some(i) {
+                all.merge(part)
+                    .expect("invariant: folds are counted alike, and no row has more visits than can be counted");
+            }
+        }
+        all
+    }
+
+    pub(crate) fn n_folds(&self) -> usize {
+        self.folds.len()
+    }
+
+    /// The fold of an episode.
+    pub(crate) fn fold(&self, episode: usize) -> usize {
+        episode % self.folds.len()
+    }
+
+    pub(crate) fn steps_of(&self, episode: &Episode) -> &[Step] {
+        &self.steps[episode.first..episode.first + episode.n]
+    }
+
+    /// What an episode brought, costs taken off; `None` if it does not begin at the first stage or not every payment is known.
+    pub(crate) fn gain(&self, episode: &Episode) -> Option<f64> {
+        let steps = self.steps_of(episode);
+        let whole = steps.len() == self.view.layout.horizon || episode.end == Some(End::Terminated);
+        let in_order = steps.iter().enumerate().all(|(h, step)| step.stage as usize == h);
+        if !whole || !in_order {
+            return None;
+        }
+        let all = self.view.told.interventions();
+        let gains = steps.iter().map(|step| step.action.map_or(f64::NAN, |a| step.paid - all.cost(a)));
+        Some(gains.sum::<f64>()).filter(|sum| !sum.is_nan())
+    }
+}
+
+impl Step {
+    fn of(view: &View, step: &LogStep<'_>) -> Step {
+        let seen = &step.observation;
+        let (cause, missing) = view.key_causes.of_seen(seen.values(), MISSING);
+        let cause = (missing == 0).then_some(cause);
+        let paid: f64 = seen.rewards().iter().sum();
+        let paid = match cause {
+            // What a world says is paid need not be logged.
+            Some(c) if paid.is_nan() && view.payments.is_known() => {
+                view.payments.known[seen.state() * view.payments.n_causes + c]
+            }
+            Some(_) | None => paid,
+        };
+        Step {
+            stage: seen.stage() as u32,
+            state: seen.state() as u32,
+            cause: cause.map(|c| c as u32),
+            action: seen.action(),
+            paid,
+            propensity: step.propensity.unwrap_or(f64::NAN),
+            next: seen.next_state().map(|s| s as u32),
+        }
+    }
+}

@@ -1,0 +1,208 @@
+//! Whoever was logged: which causes they set off in each state, what they paid for it, and what it brought.
+
+use super::interval::{Interval, NORMAL_95, mean_may_be_off, moments};
+use super::model::Behaves;
+use crate::kernel::Kernel;
+use crate::offline::Episodes;
+use crate::world::Action;
+
+/// Weight in visits of the policy that is evaluated, for what was set off at a stage in a state: ratios stay finite.
+const SMOOTHING: f64 = 1.0;
+
+/// How far the logged probabilities of the interventions seen in a state may sum to something else than 1, if all were seen.
+const ALL_SEEN: f64 = 1e-3;
+
+/// What was set off in every state, by frequency.
+#[derive(Clone, Debug)]
+pub(crate) struct Behaviour {
+    n_states: usize,
+    n_causes: usize,
+    /// `[state][cause]`, all stages together.
+    n_sc: Vec<f64>,
+    n_s: Vec<f64>,
+    /// Sums of costs, all stages together.
+    cost_s: Vec<f64>,
+    /// All states together.
+    everywhere: Vec<f64>,
+    cost_everywhere: f64,
+    /// For each `[stage][state]` where its causes begin.
+    begins: Vec<usize>,
+    causes: Vec<(u32, f64)>,
+    n_hs: Vec<f64>,
+    cost_hs: Vec<f64>,
+    /// For each `[stage][state]` the interventions and their logged probabilities, where all were seen.
+    stated: Vec<Option<Vec<(Action, f64)>>>,
+}
+
+impl Behaviour {
+    pub(crate) fn new(log: &Episodes) -> Behaviour {
+        let layout = &log.view.layout;
+        let (horizon, n, n_causes) = (layout.horizon, layout.n_states(), layout.n_causes);
+        let all = log.view.told.interventions();
+        let mut out = Behaviour {
+            n_states: n,
+            n_causes,
+            n_sc: vec![0.0; n * n_causes],
+            n_s: vec![0.0; n],
+            cost_s: vec![0.0; n],
+            everywhere: vec![0.0; n_causes],
+            cost_everywhere: 0.0,
+            begins: Vec::with_capacity(horizon * n + 1),
+            causes: Vec::new(),
+            n_hs: vec![0.0; horizon * n],
+            cost_hs: vec![0.0; horizon * n],
+            stated: stated(log),
+        };
+        let mut seen: Vec<(usize, u32, f64)> = Vec::new();
+        for episode in &log.episodes {
+            let weight = f64::from(episode.weight);
+            for step in log.steps_of(episode) {
+                let (Some(cause), Some(action)) = (step.cause, step.action) else { continue };
+                let (s, at) = (step.state as usize, step.stage as usize * n + step.state as usize);
+                let cost = weight * all.cost(action);
+                out.n_sc[s * n_causes + cause as usize] += weight;
+                out.n_s[s] += weight;
+                out.cost_s[s] += cost;
+                out.everywhere[cause as usize] += weight;
+                out.cost_everywhere += cost;
+                out.n_hs[at] += weight;
+                out.cost_hs[at] += cost;
+                seen.push((at, cause, weight));
+            }
+        }
+        seen.sort_unstable_by_key(|&(at, cause, _)| (at, cause));
+        let total: f64 = out.everywhere.iter().sum();
+        out.everywhere.iter_mut().for_each(|p| *p = if total > 0.0 { *p / total } else { 1.0 / n_causes as f64 });
+        out.cost_everywhere = if total > 0.0 { out.cost_everywhere / total } else { 0.0 };
+        let mut seen = seen.into_iter().peekable();
+        for at in 0..horizon * n {
+            let begin = out.causes.len();
+            out.begins.push(begin);
+            while let Some((_, cause, weight)) = seen.next_if(|next| next.0 == at) {
+                match out.causes[begin..].last_mut() {
+                    Some(last) if last.0 == cause => last.1 += weight,
+                    Some(_) | None => out.causes.push((cause, weight)),
+                }
+            }
+        }
+        out.begins.push(out.causes.len());
+        out
+    }
+
+    /// P(cause | stage, state) of whoever was logged, smoothed towards `own`, the same of the policy that is evaluated; and whether
+    /// it follows from logged probabilities.
+    ///
+    /// Those are used where the interventions that were seen in the state have probabilities that sum to 1; otherwise
+    /// (n_h(s, c) + own) / (n_h(s) + 1). Stages are not counted together, since whoever was logged may act by the stage.
+    pub(crate) fn probability(
+        &self,
+        stage: usize,
+        state: usize,
+        cause: usize,
+        own: f64,
+        kernel: &Kernel,
+    ) -> (f64, bool) {
+        let at = stage * self.n_states + state;
+        if let Some(actions) = &self.stated[at] {
+            let mut prob = vec![0.0; self.n_causes];
+            let total: f64 = actions.iter().map(|(_, p)| p).sum();
+            let of = |&(action, p): &(Action, f64)| {
+                kernel.distribution(state, action, &mut prob);
+                p / total * prob[cause]
+            };
+            return (actions.iter().map(of).sum(), true);
+        }
+        let here = &self.causes[self.begins[at]..self.begins[at + 1]];
+        let seen = here.binary_search_by_key(&(cause as u32), |c| c.0).map_or(0.0, |i| here[i].1);
+        ((seen + SMOOTHING * own) / (self.n_hs[at] + SMOOTHING), false)
+    }
+}
+
+impl Behaves for Behaviour {
+    /// By frequencies at the stage; in a state that was not visited at the stage, those of all stages, and in a state that was never
+    /// visited, those of all states.
+    fn expect(&self, stage: usize, state: usize, q: &[f64]) -> f64 {
+        let at = stage * self.n_states + state;
+        if self.n_hs[at] > 0.0 {
+            let here = self.causes[self.begins[at]..self.begins[at + 1]].iter();
+            return (here.map(|&(c, n)| n * q[c as usize]).sum::<f64>() - self.cost_hs[at]) / self.n_hs[at];
+        }
+        let dot = |p: &[f64]| p.iter().zip(q).map(|(p, q)| p * q).sum::<f64>();
+        if self.n_s[state] > 0.0 {
+            (dot(&self.n_sc[state * self.n_causes..][..self.n_causes]) - self.cost_s[state]) / self.n_s[state]
+        } else {
+            dot(&self.everywhere) - self.cost_everywhere
+        }
+    }
+}
+
+/// For each `[stage][state]` the interventions that were seen with their logged probabilities, if those sum to 1: of all stages
+/// together where each intervention always has the same probability in a state, otherwise of the stage alone.
+fn stated(log: &Episodes) -> Vec<Option<Vec<(Action, f64)>>> {
+    let layout = &log.view.layout;
+    let (horizon, n) = (layout.horizon, layout.n_states());
+    let steps = log.steps.iter().filter(|step| !step.propensity.is_nan());
+    let mut seen: Vec<(u32, u32, Action, f64)> =
+        steps.filter_map(|step| Some((step.state, step.stage, step.action?, step.propensity))).collect();
+    let mut out = vec![None; horizon * n];
+    if seen.is_empty() {
+        return out;
+    }
+    seen.sort_by(|a, b| (a.0, a.1, a.2).cmp(&(b.0, b.1, b.2)).then(a.3.total_cmp(&b.3)));
+    for of_state in seen.chunk_by(|a, b| a.0 == b.0) {
+        let state = of_state[0].0 as usize;
+        let whole = distribution(of_state.iter().map(|&(_, _, action, p)| (action, p)).collect());
+        for of_stage in of_state.chunk_by(|a, b| a.1 == b.1) {
+            let own = || distribution(of_stage.iter().map(|&(_, _, action, p)| (action, p)).collect());
+            out[of_stage[0].1 as usize * n + state] = whole.clone().or_else(own);
+        }
+    }
+    out
+}
+
+/// Interventions and their probabilities, if each has only one and they sum to 1.
+fn distribution(mut seen: Vec<(Action, f64)>) -> Option<Vec<(Action, f64)>> {
+    seen.sort_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
+    let constant =
+        seen.chunk_by(|a, b| a.0 == b.0).all(|same| same[same.len() - 1].1 - same[0].1 <= ALL_SEEN * same[0].1);
+    seen.dedup_by_key(|s| s.0);
+    let total: f64 = seen.iter().map(|s| s.1).sum();
+    (constant && (total - 1.0).abs() <= ALL_SEEN).then_some(seen)
+}
+
+/// What the episodes of the log brought.
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
+pub struct Return {
+    /// Episodes of which every payment is known.
+    pub episodes: f64,
+    /// Mean of what they brought, costs taken off.
+    pub mean: f64,
+    /// Standard deviation of an episode.
+    pub sd: f64,
+    /// Of the mean, by the normal approximation.
+    pub normal: Interval,
+    /// Of the mean, whatever the distribution, with the probability that the options say.
+    pub guaranteed: Interval,
+}
+
+impl Return {
+    /// `None` if no episode is complete.
+    pub(crate) fn new(log: &Episodes, delta: f64) -> Option<Return> {
+        let gains = log.episodes.iter().filter_map(|e| Some((log.gain(e)?, e.weight)));
+        let (n, mean, variance) = moments(gains);
+        if n == 0.0 {
+            return None;
+        }
+        let [lo, hi] = log.view.told.reward_range();
+        let cost = log.view.told.interventions().cost_range();
+        let range = log.view.layout.horizon as f64 * ((hi - cost[0]) - (lo - cost[1]));
+        let off = if n > 1.0 { NORMAL_95 * (variance / n).sqrt() } else { range };
+        Some(Return {
+            episodes: n,
+            mean,
+            sd: variance.sqrt(),
+            normal: Interval::around(mean, off),
+            guaranteed: Interval::around(mean, mean_may_be_off(n, range, variance, delta)),
+        })
+    }
+}

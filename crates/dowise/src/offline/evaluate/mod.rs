@@ -1,0 +1,271 @@
+//! What a policy would have been worth, from a log: by the model, guaranteed, and as a check that trusts the model less.
+
+mod behaviour;
+mod calibration;
+mod interval;
+mod model;
+mod robust;
+mod start;
+mod support;
+#[cfg(test)]
+mod tests;
+
+pub use behaviour::Return;
+pub use calibration::{Bin, Calibration, Variable, calibrate};
+pub use interval::Interval;
+pub use robust::Robust;
+pub use start::Starts;
+pub use support::{Support, Unsupported};
+
+pub(crate) use model::{Followed, Model};
+pub(crate) use start::StartStates;
+
+use rand::SeedableRng;
+use rand_chacha::ChaCha8Rng;
+
+use self::behaviour::Behaviour;
+use super::Episodes;
+use crate::kernel::splitmix64;
+use crate::learn::{Evidence, LearnError, LearnResult, Reading, Sets};
+use crate::plan::PlanError;
+use crate::world::{Action, Start};
+
+/// How a log is read.
+#[derive(Clone, Debug, PartialEq)]
+pub struct OfflineOptions {
+    /// Weight of the prior in visits, shared equally by the values of a row.
+    pub prior: f64,
+    /// Probability with which the guaranteed bounds, all together, may fail (δ).
+    pub delta: f64,
+    /// Samples of the posterior.
+    pub samples: u32,
+    /// Episodes that are played in the model to see where a policy leads.
+    pub played: u32,
+    /// Seed of the samples and of those episodes.
+    pub seed: u64,
+    /// Where episodes start.
+    pub starts: Starts,
+}
+
+impl Default for OfflineOptions {
+    fn default() -> Self {
+        OfflineOptions { prior: 2.0, delta: 0.05, samples: 400, played: 10_000, seed: 0, starts: Starts::Log }
+    }
+}
+
+/// Shares of δ: of the confidence sets, of where episodes start, and of what the log's episodes brought.
+const OF_SETS: f64 = 0.8;
+const OF_STARTS: f64 = 0.1;
+const OF_RETURNS: f64 = 0.1;
+
+/// What something is worth by the model that a log gives.
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
+pub struct OfflineValue {
+    /// By the posterior mean of every row.
+    pub mean: f64,
+    /// The middle 95 % of the posterior, where episodes start included.
+    pub posterior: Interval,
+}
+
+/// What whoever was logged is worth.
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
+pub struct Logged {
+    /// By what their episodes brought; `None` if no episode is complete.
+    pub returns: Option<Return>,
+    /// By the model, with the causes that they set off in each state.
+    pub model: OfflineValue,
+}
+
+/// What a policy is worth.
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+pub struct Evaluation {
+    /// By the model.
+    pub model: OfflineValue,
+    /// By the worst and the best members of the confidence sets: bounds that hold with probability 1 − δ, all together.
+    pub guaranteed: Interval,
+    /// How much of that, on either side, is for where episodes start.
+    pub for_starts: f64,
+    /// As a check; `None` if there are fewer than two episodes.
+    pub robust: Option<Robust>,
+    /// Whoever was logged.
+    pub logged: Logged,
+    /// Whether the log says what the policy needs to know.
+    pub support: Support,
+}
+
+/// Why a log cannot be evaluated.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum OfflineError {
+    /// The model cannot be made.
+    #[error(transparent)]
+    Learn(#[from] LearnError),
+    /// The policy is not one of this world.
+    #[error(transparent)]
+    Policy(#[from] PlanError),
+    /// No episode begins at the first stage.
+    #[error(
+        "no episode of the log begins at stage 1, so the log does not say where episodes start; give whole episodes, or take the start of the world"
+    )]
+    NoStart,
+    /// The world has no start.
+    #[error("the world does not say where episodes start")]
+    NoWorldStart,
+}
+
+/// What a policy (`[stage][state]`) is worth, from a log.
+///
+/// * By the model: the posterior mean of every row, and the middle 95 % of samples of the posterior.
+/// * Guaranteed: the worst and the best member of every row's confidence set, at every stage and state the worst (best) for what
+///   follows. With probability 1 − δ the true value is between them, whatever the policy and however the log was made, as long as
+///   the graph is right.
+/// * Doubly robust: see [`Robust`].
+///
+/// # Cost
+/// Samples + 2 (folds + 3) times H look aheads; memory: the steps of the log, and three models.
+pub fn evaluate(log: &Episodes, policy_hs: &[Action], options: &OfflineOptions) -> Result<Evaluation, OfflineError> {
+    check_policy(log, policy_hs)?;
+    let starts = start_states(log, &options.starts)?;
+    let model = model_of(log.evidence(), options)?;
+    let behaviour = Behaviour::new(log);
+    let who = Followed::Policy(policy_hs);
+    let (guaranteed, for_starts) = guaranteed(&model, who, &starts, options)?;
+    let of_mechanisms = robust::variance_of_mechanisms(&model, policy_hs, &starts, options)?;
+    Ok(Evaluation {
+        model: by_model(&model, who, &starts, options)?,
+        guaranteed,
+        for_starts,
+        robust: robust::robust(log, policy_hs, &behaviour, &starts, (options.prior, of_mechanisms))?,
+        logged: logged(log, &model, &behaviour, &starts, options)?,
+        support: support_of(&model, policy_hs, &starts, options),
+    })
+}
+
+/// What whoever was logged is worth.
+pub fn evaluate_logged(log: &Episodes, options: &OfflineOptions) -> Result<Logged, OfflineError> {
+    let starts = start_states(log, &options.starts)?;
+    let model = model_of(log.evidence(), options)?;
+    Ok(logged_of(log, &model, &starts, options)?)
+}
+
+/// A model of all that was seen, whose confidence sets take their share of δ.
+pub(crate) fn model_of(evidence: Evidence, options: &OfflineOptions) -> LearnResult<Model> {
+    check(options)?;
+    Model::new(evidence, options.delta * OF_SETS)
+}
+
+/// Where the episodes start that evidence was counted in: as it was visited at the first stage, or as is given.
+pub(crate) fn starts_of(evidence: &Evidence, starts: &Starts) -> Result<StartStates, OfflineError> {
+    let states = &evidence.view.layout.state_space;
+    match starts {
+        Starts::Log => {
+            let counts: Vec<f64> = evidence.visits_hs[..states.len()].iter().map(|&n| f64::from(n)).collect();
+            StartStates::counted(&counts).ok_or(OfflineError::NoStart)
+        }
+        Starts::Given(start) if *start == Start::States(Vec::new()) => Err(OfflineError::NoWorldStart),
+        Starts::Given(start) => Ok(StartStates::given(start, states)),
+    }
+}
+
+pub(crate) fn support_of(
+    model: &Model,
+    policy_hs: &[Action],
+    starts: &StartStates,
+    options: &OfflineOptions,
+) -> Support {
+    support::support(model, policy_hs, starts, options.played, options.seed)
+}
+
+pub(crate) fn logged_of(
+    log: &Episodes,
+    model: &Model,
+    starts: &StartStates,
+    options: &OfflineOptions,
+) -> LearnResult<Logged> {
+    logged(log, model, &Behaviour::new(log), starts, options)
+}
+
+fn logged(
+    log: &Episodes,
+    model: &Model,
+    behaviour: &Behaviour,
+    starts: &StartStates,
+    options: &OfflineOptions,
+) -> LearnResult<Logged> {
+    Ok(Logged {
+        returns: Return::new(log, options.delta * OF_RETURNS),
+        model: by_model(model, Followed::Causes(behaviour), starts, options)?,
+    })
+}
+
+pub(crate) fn start_states(log: &Episodes, starts: &Starts) -> Result<StartStates, OfflineError> {
+    match starts {
+        Starts::Given(start) if *start == Start::States(Vec::new()) => Err(OfflineError::NoWorldStart),
+        Starts::Log | Starts::Given(_) => StartStates::new(log, starts).ok_or(OfflineError::NoStart),
+    }
+}
+
+/// Mean and posterior of whoever is followed.
+pub(crate) fn by_model(
+    model: &Model,
+    who: Followed<'_>,
+    starts: &StartStates,
+    options: &OfflineOptions,
+) -> LearnResult<OfflineValue> {
+    let prior = options.prior;
+    let mean = starts.mean(&model.value(Reading::Mean { prior }, who)?);
+    let mut belief = model.belief(Reading::Sample { prior });
+    let mut samples = Vec::with_capacity(options.samples as usize);
+    for i in 0..options.samples {
+        let seed = splitmix64(options.seed ^ splitmix64(u64::from(i) ^ 0x6f66_666c));
+        let selector = model.draw(&mut belief, seed)?;
+        let value_hs = model.value_by(&mut belief, &selector, who, |_, _, _, _| {});
+        let mut rng = ChaCha8Rng::seed_from_u64(splitmix64(seed ^ 0x7374_6172));
+        samples.push(starts.drawn_mean(&value_hs, &mut rng));
+    }
+    Ok(OfflineValue { mean, posterior: Interval::of_samples(&mut samples) })
+}
+
+/// The bounds of a policy by the worst and the best members of all sets, and how much of them is for where episodes start.
+pub(crate) fn guaranteed(
+    model: &Model,
+    who: Followed<'_>,
+    starts: &StartStates,
+    options: &OfflineOptions,
+) -> LearnResult<(Interval, f64)> {
+    let n = model.state_space().len();
+    let low_s = &model.value(Reading::Worst(Sets::Mixture), who)?[..n];
+    let high_s = &model.value(Reading::Best(Sets::Mixture), who)?[..n];
+    let off = starts.may_be_off(low_s, high_s, options.delta * OF_STARTS);
+    Ok((Interval { low: starts.mean(low_s) - off, high: starts.mean(high_s) + off }, off))
+}
+
+fn check(options: &OfflineOptions) -> LearnResult<()> {
+    let wrong = |name, value, expected| Err(LearnError::Option { name, value, expected });
+    if !(1e-6..=1e6).contains(&options.prior) {
+        return wrong("prior", options.prior, "a weight from 0.000001 to 1000000");
+    }
+    if !(options.delta > 0.0 && options.delta < 1.0) {
+        return wrong("delta", options.delta, "a probability above 0 and below 1");
+    }
+    if options.samples == 0 {
+        return wrong("samples", 0.0, "at least 1");
+    }
+    Ok(())
+}
+
+fn check_policy(log: &Episodes, policy_hs: &[Action]) -> Result<(), PlanError> {
+    let told = log.knowledge();
+    let n = told.n_states();
+    let expected = told.horizon() * n;
+    if policy_hs.len() != expected {
+        return Err(PlanError::PolicySize { found: policy_hs.len(), expected });
+    }
+    let mut digits = vec![0; told.state_space().n_axes()];
+    for (i, &action) in policy_hs.iter().enumerate() {
+        told.state_space().digits_into(i % n, &mut digits);
+        if !told.interventions().allows(&digits, action) {
+            return Err(PlanError::PolicyNotAllowed { stage: i / n + 1, state: i % n });
+        }
+    }
+    Ok(())
+}

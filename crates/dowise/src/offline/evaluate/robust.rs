@@ -1,0 +1,173 @@
+//! Doubly robust over key variables: the model's value, corrected by what episodes brought that it has not seen.
+
+use super::OfflineOptions;
+use super::behaviour::Behaviour;
+use super::interval::{Interval, NORMAL_95, moments};
+use super::model::{Followed, Model};
+use super::start::StartStates;
+use crate::data::End;
+use crate::kernel::splitmix64;
+use crate::learn::{LearnResult, Reading};
+use crate::offline::Episodes;
+use crate::world::Action;
+
+/// A value that trusts the model less.
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
+pub struct Robust {
+    /// Mean over episodes.
+    pub mean: f64,
+    /// By the variance over episodes; where mechanisms are learned, plus their part of the posterior's, since the ratios rest on them.
+    pub interval: Interval,
+    /// Episodes that it is the mean of.
+    pub episodes: f64,
+    /// (Σ w)² / Σ w² of the products w of an episode's ratios: how many episodes of the policy itself the log is worth to methods
+    /// that trust no model.
+    pub effective: f64,
+    /// The greatest ratio of a step.
+    pub greatest_ratio: f64,
+    /// Steps that corrected the model, and those that could not: a cause, a payment or what followed is not known.
+    pub corrected: u64,
+    /// Steps that could not.
+    pub not_corrected: u64,
+    /// Of the steps that corrected, those whose ratio follows from logged probabilities; the others' from frequencies.
+    pub by_propensity: u64,
+}
+
+/// How an episode stands while stages go backwards.
+#[derive(Clone)]
+struct Standing {
+    episode: usize,
+    /// Steps not yet looked at.
+    left: usize,
+    /// The stage that `value` is from.
+    stage: usize,
+    value: f64,
+    product: f64,
+}
+
+/// V_h = V^_h(s) + ρ (r + V_{h+1} − q^_h(s, z)) backwards over the stages of each episode, ρ = P(z | s, π) / P(z | s, b).
+///
+/// V^ and q^ are by the posterior mean of the folds that do not hold the episode. Where a ratio cannot be computed, the
+/// model's value stands. `of_mechanisms` is the variance of the value over what the mechanisms may be. `None` if fewer than two episodes begin at the first stage.
+pub(crate) fn robust(
+    log: &Episodes,
+    policy_hs: &[Action],
+    behaviour: &Behaviour,
+    starts: &StartStates,
+    (prior, of_mechanisms): (f64, f64),
+) -> LearnResult<Option<Robust>> {
+    let layout = &log.view.layout;
+    let (horizon, n, n_causes) = (layout.horizon, layout.n_states(), layout.n_causes);
+    let mut out = Robust {
+        mean: 0.0,
+        interval: Interval { low: 0.0, high: 0.0 },
+        episodes: 0.0,
+        effective: 0.0,
+        greatest_ratio: 0.0,
+        corrected: 0,
+        not_corrected: 0,
+        by_propensity: 0,
+    };
+    let mut found: Vec<(f64, f64, u32, usize)> = Vec::new();
+    for fold in 0..log.n_folds() {
+        let mut standing: Vec<Standing> = (0..log.len())
+            .filter(|&e| log.fold(e) == fold && log.steps[log.episodes[e].first].stage == 0)
+            .map(|e| Standing { episode: e, left: log.episodes[e].n, stage: horizon, value: 0.0, product: 1.0 })
+            .collect();
+        if standing.is_empty() {
+            continue;
+        }
+        let model = Model::new(log.evidence_without(Some(fold)), 0.1)?;
+        let mut belief = model.belief(Reading::Mean { prior });
+        let selector = model.draw(&mut belief, 0)?;
+        let kernel = Model::kernel(&selector);
+        let mut prob = vec![0.0; n_causes];
+        model.value_by(&mut belief, &selector, Followed::Policy(policy_hs), |stage, q_sc, value_s, next_s| {
+            for at in &mut standing {
+                let episode = &log.episodes[at.episode];
+                let Some(step) = at.left.checked_sub(1).map(|i| &log.steps_of(episode)[i]) else { continue };
+                if step.stage as usize != stage {
+                    continue;
+                }
+                let last = at.left == episode.n;
+                at.left -= 1;
+                let state = step.state as usize;
+                let following = if stage + 1 == horizon || (last && episode.end == Some(End::Terminated)) {
+                    Some(0.0)
+                } else if !last && at.stage == stage + 1 {
+                    Some(at.value)
+                } else {
+                    step.next.map(|s| next_s[s as usize])
+                };
+                let usable = (step.cause, following, !step.paid.is_nan() && step.action.is_some());
+                (at.stage, at.value) = (stage, value_s[state]);
+                let (Some(cause), Some(following), true) = usable else {
+                    out.not_corrected += u64::from(episode.weight);
+                    continue;
+                };
+                let cause = cause as usize;
+                kernel.distribution(state, policy_hs[stage * n + state], &mut prob);
+                let own = prob[cause];
+                let (logged, stated) = behaviour.probability(stage, state, cause, own, kernel);
+                // Never logged, yet seen: the logged probabilities cannot be right. The model's value stands.
+                if logged <= 0.0 {
+                    out.not_corrected += u64::from(episode.weight);
+                    continue;
+                }
+                let ratio = own / logged;
+                at.value += ratio * (step.paid + following - q_sc[state * n_causes + cause]);
+                at.product *= ratio;
+                out.greatest_ratio = out.greatest_ratio.max(ratio);
+                out.corrected += u64::from(episode.weight);
+                out.by_propensity += u64::from(stated) * u64::from(episode.weight);
+            }
+        });
+        found.extend(standing.into_iter().map(|at| {
+            let episode = &log.episodes[at.episode];
+            (at.value, at.product, episode.weight, log.steps[episode.first].state as usize)
+        }));
+    }
+    let total: f64 = found.iter().map(|f| f64::from(f.2)).sum();
+    if total < 2.0 {
+        return Ok(None);
+    }
+    // Where starts are given, an episode counts as often as its start should have been logged.
+    let mut share = vec![0.0; n];
+    starts.shares.iter().for_each(|&(s, p)| share[s] = p);
+    let mut logged = vec![0.0; n];
+    found.iter().for_each(|f| logged[f.3] += f64::from(f.2) / total);
+    let weight = |s: usize| if starts.is_sample() { 1.0 } else { share[s] / logged[s] };
+    let values = found.iter().map(|f| (f.0 * weight(f.3), f.2));
+    let (n, mean, variance) = moments(values);
+    let (sum, squares) = found.iter().fold((0.0, 0.0), |(sum, squares), f| {
+        let (w, k) = (f.1 * weight(f.3), f64::from(f.2));
+        (sum + k * w, squares + k * w * w)
+    });
+    (out.mean, out.episodes) = (mean, n);
+    out.interval = Interval::around(mean, NORMAL_95 * (variance / n + of_mechanisms).sqrt());
+    out.effective = if squares > 0.0 { sum * sum / squares } else { 0.0 };
+    Ok(Some(out))
+}
+
+/// The variance of a policy's value over the posterior of the mechanisms, all else at its mean; 0 where they are known.
+pub(crate) fn variance_of_mechanisms(
+    model: &Model,
+    policy_hs: &[Action],
+    starts: &StartStates,
+    options: &OfflineOptions,
+) -> LearnResult<f64> {
+    if model.view().mechanisms.is_none() {
+        return Ok(0.0);
+    }
+    let prior = options.prior;
+    let mut mean = model.belief(Reading::Mean { prior });
+    model.draw(&mut mean, 0)?;
+    let mut sample = model.belief(Reading::Sample { prior });
+    let mut values = Vec::with_capacity(options.samples as usize);
+    for i in 0..options.samples {
+        let selector = model.draw(&mut sample, splitmix64(options.seed ^ splitmix64(u64::from(i) ^ 0x6d65_6368)))?;
+        let value_hs = model.value_by(&mut mean, &selector, Followed::Policy(policy_hs), |_, _, _, _| {});
+        values.push((starts.mean(&value_hs), 1));
+    }
+    Ok(moments(values.iter().copied()).2)
+}

@@ -1,0 +1,161 @@
+//! What a policy needs to know and the log does not say: rows that it reaches and that were never seen.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use rand::SeedableRng;
+use rand_chacha::ChaCha8Rng;
+
+use super::model::Model;
+use super::start::StartStates;
+use crate::kernel::splitmix64;
+use crate::learn::Looked;
+use crate::simulate::{Outcome, Simulator};
+use crate::world::{Action, VarId, World};
+
+/// Weight of the prior there: what was seen counts alone, and where nothing was seen all values are alike.
+const HARDLY_ANY: f64 = 1e-9;
+
+/// Visits below which a row is thin.
+const THIN: u32 = 20;
+
+/// Whether the log says what a policy needs to know.
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+pub struct Support {
+    /// Share of episodes that pass through a row that was never seen.
+    pub share: f64,
+    /// Share of steps that rest on a row that was seen fewer than 20 times: what the model says there is to a good part the prior's,
+    /// and the posterior interval is only as good as the prior.
+    pub thin: f64,
+    /// Rows that were never seen, the most frequent first.
+    pub rows: Vec<Unsupported>,
+    /// Episodes that were played in the model to find that out.
+    pub played: u32,
+}
+
+/// A row that a policy reaches and that was never seen.
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+pub struct Unsupported {
+    /// Such as `the next value of loyalty`.
+    pub what: String,
+    /// What it depends on, names and values.
+    pub given: Vec<(String, String)>,
+    /// Share of episodes that pass through it.
+    pub share: f64,
+    /// Where that happened first: the stage, from 1.
+    pub stage: usize,
+    /// The state there, by names.
+    pub state: String,
+    /// What the policy does there.
+    #[serde(skip)]
+    pub action: Action,
+    /// The same by names.
+    pub intervention: String,
+}
+
+impl fmt::Display for Unsupported {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let given: Vec<String> = self.given.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        let Unsupported { what, stage, state, intervention, .. } = self;
+        if given.is_empty() {
+            write!(f, "{what}")?;
+        } else {
+            write!(f, "{what} where {}", given.join(" "))?;
+        }
+        write!(f, " (stage {stage}, state {state}, do {intervention})")
+    }
+}
+
+/// Plays the policy in the model, and looks up every row that it passes through.
+pub(crate) fn support(model: &Model, policy_hs: &[Action], starts: &StartStates, played: u32, seed: u64) -> Support {
+    let world = model.mean_world(HARDLY_ANY, starts.to_start());
+    let simulator = Simulator::new(&world).expect("invariant: the mean of the posterior gives every number");
+    let mut rng = ChaCha8Rng::seed_from_u64(splitmix64(seed ^ 0x7375_7070));
+    let n = world.n_states();
+    let mut outcome = Outcome::default();
+    let mut rows: BTreeMap<Looked, (Unsupported, u32, u32)> = BTreeMap::new();
+    let (mut episodes, mut thin_steps) = (0u32, 0u64);
+    for episode in 1..=played {
+        let mut state = simulator.start(&mut rng);
+        let mut found = false;
+        for stage in 0..world.horizon() {
+            let action = policy_hs[stage * n + state];
+            simulator.step(state, action, &mut rng, &mut outcome);
+            let mut thin = false;
+            model.evidence().visits_of(&outcome.observation(stage, state, action), |row, visits| {
+                if visits >= THIN || !is_needed(model, row) {
+                    return;
+                }
+                thin = true;
+                if visits > 0 {
+                    return;
+                }
+                found = true;
+                let first = || (describe(model, &world, row, &outcome.values, stage, state, action), 0, 0);
+                let (_, times, last) = rows.entry(row).or_insert_with(first);
+                *times += u32::from(*last != episode);
+                *last = episode;
+            });
+            thin_steps += u64::from(thin);
+            state = outcome.next_state;
+        }
+        episodes += u32::from(found);
+    }
+    let share = |times: u32| f64::from(times) / f64::from(played.max(1));
+    let mut rows: Vec<Unsupported> =
+        rows.into_values().map(|(row, times, _)| Unsupported { share: share(times), ..row }).collect();
+    rows.sort_by(|a, b| b.share.total_cmp(&a.share));
+    let thin = thin_steps as f64 / (f64::from(played.max(1)) * world.horizon() as f64);
+    Support { share: share(episodes), thin, rows, played }
+}
+
+/// Rows of a mechanism with a form say something about each other, so that none of them has to be seen.
+fn is_needed(model: &Model, row: Looked) -> bool {
+    match row {
+        Looked::Mechanism { index, .. } => {
+            let rows =
+                model.view().mechanisms.as_ref().expect("invariant: a mechanism is counted only if it is learned");
+            rows.unknown[index].model.is_none()
+        }
+        Looked::Transition { .. } | Looked::Payment { .. } => true,
+    }
+}
+
+fn describe(
+    model: &Model,
+    world: &World,
+    row: Looked,
+    values: &[u32],
+    stage: usize,
+    state: usize,
+    action: Action,
+) -> Unsupported {
+    let name = |id: &VarId| world.variable(*id).name.clone();
+    let names = |ids: &[VarId]| ids.iter().map(name).collect::<Vec<_>>().join(", ");
+    let view = model.view();
+    let (what, given): (String, &[VarId]) = match row {
+        Looked::Transition { factor, .. } => {
+            let m = &world.transitions()[factor];
+            (format!("the next value of {}", names(&m.children)), &m.parents)
+        }
+        Looked::Mechanism { index, .. } => {
+            let rows = view.mechanisms.as_ref().expect("invariant: a mechanism is counted only if it is learned");
+            let m = &world.mechanisms()[rows.unknown[index].position];
+            (names(&m.children), &m.parents)
+        }
+        Looked::Payment { term, .. } => {
+            let term = &world.rewards()[view.payments.terms[term].of[0]];
+            (format!("the reward {}", term.name), &term.scope)
+        }
+    };
+    let value = |id: &VarId| world.variable(*id).values[values[id.ix()] as usize].clone();
+    Unsupported {
+        what,
+        given: given.iter().map(|id| (name(id), value(id))).collect(),
+        share: 0.0,
+        stage: stage + 1,
+        state: world.describe_state(state),
+        action,
+        intervention: world.describe_intervention(action),
+    }
+}

@@ -1,0 +1,145 @@
+//! Following by a belief against the plain way: the mean as a world of its own, and every outcome of tiny worlds.
+
+use super::*;
+use crate::data::LogStep;
+use crate::kernel::Kernel;
+use crate::simulate::{Outcome, Simulator};
+use crate::world::{Start, World};
+use crate::{Knowledge, Planner, worlds};
+
+/// A log of interventions drawn from all.
+fn log(world: &World, told: &Knowledge, episodes: u64, seed: u64) -> Episodes {
+    let simulator = Simulator::new(world).unwrap();
+    let [mut starts, mut rng] = Simulator::streams(seed);
+    let mut log = Episodes::new(told, 3).unwrap();
+    for episode in 0..episodes {
+        let mut state = simulator.start(&mut starts);
+        let mut seen = Vec::new();
+        for stage in 0..world.horizon() {
+            let action = simulator.any_allowed(state, &mut rng);
+            let mut outcome = Outcome::default();
+            simulator.step(state, action, &mut rng, &mut outcome);
+            let step = outcome.observation(stage, state, action).into_owned();
+            state = outcome.next_state;
+            seen.push(LogStep::new(episode, step));
+        }
+        log.add(&seen).unwrap();
+    }
+    log
+}
+
+fn some_policy(world: &World) -> Vec<Action> {
+    let simulator = Simulator::new(world).unwrap();
+    let [_, mut rng] = Simulator::streams(99);
+    let n = world.n_states();
+    (0..world.horizon() * n).map(|i| simulator.any_allowed(i % n, &mut rng)).collect()
+}
+
+fn small_paper() -> World {
+    World::new(worlds::Paper { levels: 2, levers: 2, factors: 2, horizon: 3, ..Default::default() }.spec().unwrap())
+        .unwrap()
+}
+
+#[test]
+fn following_by_the_mean_is_exact_evaluation_in_the_world_of_the_mean() {
+    for name in ["paper", "river-swim", "treatment", "campaign"] {
+        let world = worlds::world(name, &[]).unwrap();
+        let of = Knowledge::of(&world);
+        for told in [of.clone(), of.clone().without_rewards(), of.without_mechanisms().without_rewards()] {
+            let log = log(&world, &told, 30, 1);
+            let model = Model::new(log.evidence(), 0.1).unwrap();
+            let policy = some_policy(&world);
+            let value_hs = model.value(Reading::Mean { prior: 2.0 }, Followed::Policy(&policy)).unwrap();
+            let mean = model.mean_world(2.0, Start::States(vec![(0, 1.0)]));
+            let exact = Planner::new(&mean).unwrap().evaluate(&policy).unwrap();
+            let far = value_hs.iter().zip(&exact).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+            assert!(far < 1e-9, "{name}: {far}");
+        }
+    }
+}
+
+/// V by going through every cause and next state, row by row.
+fn by_hand(world: &World, policy: &[Action], stage: usize, state: usize) -> f64 {
+    if stage == world.horizon() {
+        return 0.0;
+    }
+    let kernel = Kernel::new(world).unwrap();
+    let action = policy[stage * world.n_states() + state];
+    let mut prob = vec![0.0; kernel.n_causes()];
+    kernel.distribution(state, action, &mut prob);
+    let mut values = vec![0u32; world.variables().len()];
+    world.state().iter().zip(world.state_space().digits(state)).for_each(|(id, v)| values[id.ix()] = v as u32);
+    let row = |ids: &[crate::world::VarId], values: &[u32]| {
+        ids.iter().fold(0, |row, id| row * world.variable(*id).size() + values[id.ix()] as usize)
+    };
+    let mut sum = -world.interventions().cost(action);
+    for (cause, p) in prob.iter().enumerate() {
+        let variables = kernel.causes().variables();
+        variables.iter().enumerate().for_each(|(i, id)| values[id.ix()] = kernel.causes().digit(cause, i) as u32);
+        let paid = world.rewards().iter().map(|r| r.table.as_ref().unwrap()[row(&r.scope, &values)]);
+        sum += p * paid.sum::<f64>();
+        for next in 0..world.n_states() {
+            let factors = world.transitions().iter().zip(world.state_space().digits(next));
+            let likely: f64 = factors
+                .map(|(m, v)| {
+                    m.table.as_ref().unwrap()[row(&m.parents, &values) * world.variable(m.children[0]).size() + v]
+                })
+                .product();
+            sum += p * likely * by_hand(world, policy, stage + 1, next);
+        }
+    }
+    sum
+}
+
+#[test]
+fn the_true_value_by_enumeration_is_between_the_worst_and_the_best_members() {
+    let world = small_paper();
+    let told = Knowledge::of(&world).without_rewards();
+    let log = log(&world, &told, 40, 2);
+    let model = Model::new(log.evidence(), 0.1).unwrap();
+    let policy = some_policy(&world);
+    let mean = model.mean_world(2.0, Start::States(vec![(0, 1.0)]));
+    let followed = model.value(Reading::Mean { prior: 2.0 }, Followed::Policy(&policy)).unwrap();
+    for state in 0..world.n_states() {
+        assert!((by_hand(&mean, &policy, 0, state) - followed[state]).abs() < 1e-12);
+        let truth = by_hand(&world, &policy, 0, state);
+        let [low, high] = [Reading::Worst(Sets::Mixture), Reading::Best(Sets::Mixture)]
+            .map(|r| model.value(r, Followed::Policy(&policy)).unwrap()[state]);
+        assert!(low < truth && truth < high && low < followed[state] && followed[state] < high);
+    }
+}
+
+#[test]
+fn the_best_plan_by_a_rule_is_worth_what_it_says_when_it_is_followed() {
+    for name in ["paper", "treatment"] {
+        let world = worlds::world(name, &[]).unwrap();
+        let told = Knowledge::of(&world).without_rewards();
+        let model = Model::new(log(&world, &told, 50, 3).evidence(), 0.1).unwrap();
+        for reading in [Reading::Mean { prior: 2.0 }, Reading::Worst(Sets::Mixture), Reading::Best(Sets::Mixture)] {
+            let plan = model.plan(reading).unwrap();
+            let followed = model.value(reading, Followed::Policy(&plan.policy_hs)).unwrap();
+            let far = plan.value_hs.iter().zip(&followed).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+            assert!(far < 1e-7, "{name} {reading:?}: {far}");
+        }
+    }
+}
+
+#[test]
+fn whoever_was_logged_is_worth_the_mixture_of_what_they_did() {
+    // By the frequencies of causes in each stage and state, against the value by hand of those frequencies.
+    let world = small_paper();
+    let log = log(&world, &Knowledge::of(&world), 200, 5);
+    let behaviour = Behaviour::new(&log);
+    let n_causes = log.view.layout.n_causes;
+    let q: Vec<f64> = (0..n_causes).map(|c| (c * c) as f64).collect();
+    for stage in 0..world.horizon() {
+        for state in 0..world.n_states() {
+            let here = log.steps.iter().filter(|s| s.stage as usize == stage && s.state as usize == state);
+            let costs = world.interventions();
+            let values: Vec<f64> = here.map(|s| q[s.cause.unwrap() as usize] - costs.cost(s.action.unwrap())).collect();
+            let mean = values.iter().sum::<f64>() / values.len() as f64;
+            let found = super::model::Behaves::expect(&behaviour, stage, state, &q);
+            assert!(values.is_empty() || (found - mean).abs() < 1e-12);
+        }
+    }
+}

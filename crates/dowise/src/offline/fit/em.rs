@@ -1,0 +1,310 @@
+//! Steps in which key variables are missing, counted by their expectation given the rest of the step: EM.
+//!
+//! A step says s, what was done, some of the key variables and s′. With θ for all tables, the missing ones have
+//! P(z | rest, θ) ∝ Π P(z_k | parents) Π P(s′_i | scope); each table that could not be counted takes these as fractions of a visit,
+//! and the tables are fitted again. The posterior density of θ never falls. Right where what is missing depends on what was
+//! recorded, s′ included; wrong where it depends on the missing value itself.
+
+use std::collections::BTreeMap;
+
+use super::report::EmReport;
+use super::tables::{Rule, Tallies};
+use crate::Space;
+use crate::kernel::groups;
+use crate::learn::{Evidence, Fit, Knowledge, MISSING, Observation};
+use crate::math::ln;
+use crate::world::{Kind, Mechanism, VarId, World};
+
+/// Joint values of what is missing up to which a step is expected.
+const MOST_JOINT: usize = 4096;
+/// Rounds after which it ends.
+const MOST_ROUNDS: usize = 1000;
+/// It ends when the density rises by less than this, and by less than this share of itself.
+const CLOSE: f64 = 1e-9;
+
+/// Steps with something missing: equal ones together, by what was seen.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Incomplete {
+    seen: BTreeMap<Pattern, u64>,
+}
+
+/// What was seen in a step; `values` by [`VarId`] with [`MISSING`] for what was not.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Pattern {
+    values: Vec<u32>,
+    /// Levers that were set, as bits.
+    set: u64,
+    next_state: Option<usize>,
+}
+
+/// A table whose share in a step is not known, because something that it needs is missing.
+struct Open<'a> {
+    mechanism: &'a Mechanism,
+    /// Its place among the tables, transitions first.
+    table: usize,
+    /// The value that came next, for a transition.
+    next: Option<usize>,
+}
+
+/// One incomplete step, ready: what is missing, and which tables that leaves open.
+struct Case<'a> {
+    values: &'a [u32],
+    times: f64,
+    missing: Vec<VarId>,
+    joint: Space,
+    open: Vec<Open<'a>>,
+}
+
+impl Incomplete {
+    /// Remembers a step if a key variable, or a lever that was left alone, is missing in it.
+    pub(super) fn add(&mut self, told: &Knowledge, step: &Observation<'_>, times: u32) {
+        if told.keys().iter().chain(told.levers()).any(|&id| step.value(id).is_none()) {
+            let mut values = step.values().to_vec();
+            // A simulated step knows what is hidden; a log does not, and nor may this.
+            told.world().hidden().iter().for_each(|id| values[id.ix()] = MISSING);
+            let pattern = Pattern { values, set: step.levers_set(told), next_state: step.next_state() };
+            *self.seen.entry(pattern).or_default() += u64::from(times);
+        }
+    }
+
+    /// Adds to the tallies what the steps with something missing are expected to have been.
+    pub(super) fn expect(&self, evidence: &Evidence, tallies: &mut Tallies, rule: Rule) -> EmReport {
+        let tables = Tables::new(evidence, rule);
+        let mut report = EmReport { steps: 0, left_out: 0, density: Vec::new() };
+        let mut cases = Vec::new();
+        for (pattern, &times) in &self.seen {
+            match tables.case(pattern, times) {
+                Some(case) => {
+                    report.steps += times;
+                    cases.push(case);
+                }
+                None => report.left_out += times,
+            }
+        }
+        let seen: Vec<Vec<f64>> = tallies.transitions.iter().chain(&tallies.mechanisms).cloned().collect();
+        let mut now = tables.fit(&seen);
+        let mut counts = seen.clone();
+        for round in 0..MOST_ROUNDS {
+            let mut expected = seen.clone();
+            let density =
+                tables.prior_density(&now) + tables.density(&now, &seen) + expect(&cases, &tables, &now, &mut expected);
+            if let Some(&before) = report.density.last()
+                && density <= before + CLOSE * (1.0 + before.abs())
+            {
+                // A form behind hidden variables may climb to another peak than the one before; then the better one stays.
+                if density >= before {
+                    counts = expected;
+                    report.density.push(density);
+                }
+                break;
+            }
+            report.density.push(density);
+            counts = expected;
+            if round + 1 < MOST_ROUNDS {
+                now = tables.fit(&counts);
+            }
+        }
+        let mechanisms = counts.split_off(tallies.transitions.len());
+        (tallies.transitions, tallies.mechanisms) = (counts, mechanisms);
+        report
+    }
+}
+
+/// Adds the expectation of every case, and gives the log likelihood of what was seen in them.
+fn expect(cases: &[Case<'_>], tables: &Tables<'_>, now: &Fitted, out: &mut [Vec<f64>]) -> f64 {
+    let mut likelihood = 0.0;
+    let (mut values, mut weights, mut at) = (Vec::new(), Vec::new(), Vec::new());
+    for case in cases {
+        weights.clear();
+        at.clear();
+        for joint in 0..case.joint.len() {
+            values.clear();
+            values.extend_from_slice(case.values);
+            case.missing.iter().enumerate().for_each(|(i, id)| values[id.ix()] = case.joint.digit(joint, i) as u32);
+            let mut weight = 1.0;
+            for open in &case.open {
+                let cell = tables.cell(open, &values);
+                at.push(cell);
+                weight *= now.tables[open.table].get(cell).copied().unwrap_or(0.0);
+            }
+            weights.push(weight);
+        }
+        let total: f64 = weights.iter().sum();
+        if total <= 0.0 {
+            // Tables that were kept say that this cannot have happened: nothing can be expected.
+            continue;
+        }
+        likelihood += case.times * ln(total);
+        for (joint, weight) in weights.iter().enumerate() {
+            let share = case.times * weight / total;
+            for (open, &cell) in case.open.iter().zip(&at[joint * case.open.len()..]) {
+                if let Some(counts) = out.get_mut(open.table).filter(|_| tables.is_learned(open.table)) {
+                    counts[cell] += share;
+                }
+            }
+        }
+    }
+    likelihood
+}
+
+/// All tables of a step: transitions, learned mechanisms, then mechanisms that are known.
+struct Tables<'a> {
+    evidence: &'a Evidence,
+    world: &'a World,
+    told: &'a World,
+    rule: Rule,
+    /// Positions in `world` of learned mechanisms, then of known ones that matter.
+    learned: Vec<usize>,
+    known: Vec<usize>,
+}
+
+/// The tables at the present parameters, and the density of the priors of forms there.
+struct Fitted {
+    tables: Vec<Vec<f64>>,
+    forms: f64,
+}
+
+impl<'a> Tables<'a> {
+    fn new(evidence: &'a Evidence, rule: Rule) -> Tables<'a> {
+        let view = &evidence.view;
+        let told = view.told.world();
+        let world = view.mechanisms.as_ref().map_or(told, |rows| &rows.world);
+        let learned: Vec<usize> =
+            view.mechanisms.iter().flat_map(|rows| rows.unknown.iter().map(|of| of.position)).collect();
+        let mut known: Vec<usize> = groups::groups(world).into_iter().flat_map(|g| g.mechanisms).collect();
+        known.retain(|m| !learned.contains(m));
+        Tables { evidence, world, told, rule, learned, known }
+    }
+
+    fn n_transitions(&self) -> usize {
+        self.told.transitions().len()
+    }
+
+    fn is_learned(&self, table: usize) -> bool {
+        let n = self.n_transitions();
+        if table < n { self.told.transitions()[table].table.is_none() } else { table - n < self.learned.len() }
+    }
+
+    /// What is missing in a step and which tables that leaves open; `None` if there are too many joint values.
+    fn case<'b>(&'b self, pattern: &'b Pattern, times: u64) -> Option<Case<'b>> {
+        let is_missing = |id: &VarId| pattern.values[id.ix()] == MISSING;
+        let touches = |m: &Mechanism| m.parents.iter().any(is_missing);
+        let mut open = Vec::new();
+        if let Some(next) = pattern.next_state {
+            for (i, m) in self.told.transitions().iter().enumerate().filter(|(_, m)| touches(m)) {
+                open.push(Open { mechanism: m, table: i, next: Some(self.told.state_space().digit(next, i)) });
+            }
+        }
+        let n = self.n_transitions();
+        for (i, &position) in self.learned.iter().chain(&self.known).enumerate() {
+            let m = &self.world.mechanisms()[position];
+            let was_set = |id: &VarId| {
+                let lever = self.world.levers().iter().position(|l| l == id);
+                lever.is_some_and(|l| pattern.set >> l & 1 == 1)
+            };
+            if (touches(m) || m.children.iter().any(is_missing)) && !m.children.iter().any(was_set) {
+                open.push(Open { mechanism: m, table: n + i, next: None });
+            }
+        }
+        let mut missing: Vec<VarId> =
+            open.iter().flat_map(|o| o.mechanism.parents.iter().chain(&o.mechanism.children)).copied().collect();
+        missing.sort_unstable();
+        missing.dedup();
+        missing.retain(|id| is_missing(id) && self.world.variable(*id).kind != Kind::State);
+        let joint = Space::new(&self.world.sizes(&missing)).filter(|space| space.len() <= MOST_JOINT)?;
+        Some(Case { values: &pattern.values, times: times as f64, missing, joint, open })
+    }
+
+    /// Where the values of all variables lead in a table.
+    fn cell(&self, open: &Open<'_>, values: &[u32]) -> usize {
+        let digit = |at: usize, id: &VarId| at * self.world.variable(*id).size() + values[id.ix()] as usize;
+        let row = open.mechanism.parents.iter().fold(0, digit);
+        match open.next {
+            Some(next) => row * self.world.variable(open.mechanism.children[0]).size() + next,
+            None => open.mechanism.children.iter().fold(row, digit),
+        }
+    }
+
+    fn n_values(&self, table: usize) -> usize {
+        let n = self.n_transitions();
+        if table < n {
+            self.evidence.view.layout.factors[table].n_values
+        } else {
+            self.evidence.mechanisms[table - n].n_values
+        }
+    }
+
+    /// Pseudo-visits of the prior and of a guess, for a cell of a free table.
+    fn prior_of(&self, table: usize, cell: usize) -> f64 {
+        let share = self.rule.prior / self.n_values(table) as f64;
+        let guess = table.checked_sub(self.n_transitions()).and_then(|index| {
+            let rows = self.evidence.view.mechanisms.as_ref()?;
+            rows.unknown[index].guess.as_ref().map(|(guess, worth)| guess[cell] * worth)
+        });
+        share + guess.unwrap_or(0.0)
+    }
+
+    /// The tables that go with counts.
+    fn fit(&self, counts: &[Vec<f64>]) -> Fitted {
+        let n = self.n_transitions();
+        let mut forms = 0.0;
+        let mut tables: Vec<Vec<f64>> = Vec::new();
+        for (table, counts) in counts.iter().enumerate() {
+            if table < n
+                && let Some(known) = &self.told.transitions()[table].table
+            {
+                tables.push(known.to_vec());
+                continue;
+            }
+            let model = table.checked_sub(n).and_then(|index| {
+                let rows = self.evidence.view.mechanisms.as_ref()?;
+                rows.unknown[index].model.as_ref()
+            });
+            tables.push(match model {
+                Some(model) => {
+                    let fit = Fit::of_tally(model, counts);
+                    forms += fit.prior_density(model);
+                    fit.mean(model)
+                }
+                None => {
+                    let mut out: Vec<f64> =
+                        counts.iter().enumerate().map(|(cell, n)| n + self.prior_of(table, cell)).collect();
+                    for row in out.chunks_exact_mut(self.n_values(table)) {
+                        let total: f64 = row.iter().sum();
+                        row.iter_mut().for_each(|p| *p /= total);
+                    }
+                    out
+                }
+            });
+        }
+        let known = self.known.iter().map(|&m| self.world.mechanisms()[m].table.as_deref());
+        tables.extend(known.map(|table| table.expect("invariant: what is not learned is known").to_vec()));
+        Fitted { tables, forms }
+    }
+
+    /// ln of the prior's density, constants left out.
+    fn prior_density(&self, now: &Fitted) -> f64 {
+        let n = self.n_transitions();
+        let mut density = now.forms;
+        for table in (0..n + self.learned.len()).filter(|&t| self.is_learned(t)) {
+            let has_form = table.checked_sub(n).is_some_and(|index| {
+                let rows = self.evidence.view.mechanisms.as_ref();
+                rows.is_some_and(|rows| rows.unknown[index].model.is_some())
+            });
+            if !has_form {
+                let cells = now.tables[table].iter().enumerate();
+                density += cells.map(|(cell, p)| self.prior_of(table, cell) * ln(*p)).sum::<f64>();
+            }
+        }
+        density
+    }
+
+    /// ln of the likelihood of what was counted.
+    fn density(&self, now: &Fitted, seen: &[Vec<f64>]) -> f64 {
+        let of = |(counts, table): (&Vec<f64>, &Vec<f64>)| {
+            let cells = counts.iter().zip(table).filter(|(n, _)| **n > 0.0);
+            cells.map(|(n, p)| n * ln(p.max(f64::MIN_POSITIVE))).sum::<f64>()
+        };
+        seen.iter().zip(&now.tables).map(of).sum()
+    }
+}

@@ -1,0 +1,194 @@
+//! A fitted world: its numbers, the text of its file, the evidence to go on from, and the report.
+
+use serde::{Deserialize, Serialize};
+
+use super::FitError;
+use super::fitting::Fitting;
+use super::identify::open_questions;
+use super::keep::Kept;
+use super::report::{EmReport, FitPart, FitReport};
+use super::tables::{Filled, Rule, Tallies, fill};
+use crate::learn::{Evidence, Options, SavedEvidence, View};
+use crate::plan::{PlanError, Planner};
+use crate::simulate::{Outcome, Simulator};
+use crate::world::World;
+
+const FORMAT: &str = "dowise fitted evidence";
+const VERSION: u32 = 1;
+
+/// What a fit came to.
+#[derive(Clone, Debug)]
+pub struct Fitted {
+    world: World,
+    text: String,
+    kept: Kept,
+    evidence: Evidence,
+    report: FitReport,
+}
+
+/// What is written beside a fitted world.
+#[derive(Serialize, Deserialize)]
+struct EvidenceFile {
+    format: String,
+    version: u32,
+    /// What was not fitted: a learner that goes on is told it.
+    kept: Vec<String>,
+    evidence: SavedEvidence,
+}
+
+impl Fitted {
+    pub(super) fn new(
+        fitting: Fitting,
+        tallies: &Tallies,
+        rule: Rule,
+        em: Option<EmReport>,
+    ) -> Result<Fitted, FitError> {
+        let Fitting { kept, world, summed_out, told, evidence, seen, options, .. } = fitting;
+        let filled = fill(&world, &told, &evidence, tallies, rule, kept.start);
+        let open = open_questions(&told, &filled.tables, &seen, evidence.steps());
+        let mut names: Vec<String> = kept.names.iter().cloned().collect();
+        names.extend(kept.start.then(|| "start".to_owned()));
+        let report = FitReport {
+            steps: evidence.steps(),
+            episodes: seen.episodes,
+            evidence: format!("{:016x}", evidence.fingerprint()),
+            level: options.level,
+            tables: filled.tables.clone(),
+            kept: names,
+            summed_out,
+            missing: seen.missing(&told),
+            open,
+            em,
+        };
+        let (world, text) = written(filled, &header(&report, options.prior))?;
+        let evidence = Fitting::evidence_of(evidence, &kept, &world)?;
+        Ok(Fitted { world, text, kept, evidence, report })
+    }
+
+    /// The world with the numbers filled in.
+    pub fn world(&self) -> &World {
+        &self.world
+    }
+
+    /// The world as a file, with what was done said at its top.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Visits, means and intervals, and what the log cannot say.
+    pub fn report(&self) -> &FitReport {
+        &self.report
+    }
+
+    /// What was seen, for a learner that goes on from here ([`Learner::with_evidence`](crate::Learner::with_evidence)).
+    pub fn evidence(&self) -> &Evidence {
+        &self.evidence
+    }
+
+    /// The evidence as text; [`read_evidence`] reads it.
+    pub fn evidence_text(&self) -> String {
+        let file = EvidenceFile {
+            format: FORMAT.to_owned(),
+            version: VERSION,
+            kept: self.kept.names.iter().cloned().collect(),
+            evidence: self.evidence.saved(),
+        };
+        serde_json::to_string(&file).expect("invariant: numbers and words can be written")
+    }
+
+    /// How often an episode of the fitted world's best plan uses each row, `[table][row]` as in the report: what one relies on
+    /// who follows that plan. Simulated, a function of the seed.
+    pub fn reliance(&self, episodes: u32, seed: u64) -> Result<Vec<Vec<f64>>, PlanError> {
+        let planner = Planner::new(&self.world)?;
+        let policy = planner.plan().policy_hs;
+        let simulator = Simulator::new(&self.world).expect("invariant: a world that can be planned in can be played");
+        let mut used = Evidence::of(&self.evidence.view);
+        let [mut starts, mut steps] = Simulator::streams(seed);
+        let mut outcome = Outcome::default();
+        let n = self.world.n_states();
+        for _ in 0..episodes {
+            let mut state = simulator.start(&mut starts);
+            for stage in 0..self.world.horizon() {
+                let action = policy[stage * n + state];
+                simulator.step(state, action, &mut steps, &mut outcome);
+                used.add(&outcome.observation(stage, state, action)).expect("invariant: the steps are of this world");
+                state = outcome.next_state;
+            }
+        }
+        let share = |n: &u32| f64::from(*n) / f64::from(episodes.max(1));
+        let layout = &self.evidence.view.layout.factors;
+        let transitions =
+            used.transitions[0].iter().zip(layout).filter(|(_, f)| f.known.is_none()).map(|(c, _)| &c.n_r);
+        let rows = transitions.chain(used.mechanisms.iter().map(|c| &c.n_r)).chain(used.payments.iter().map(|p| &p.n));
+        let mut out: Vec<Vec<f64>> = rows.map(|n| n.iter().map(share).collect()).collect();
+        let starts = self.report.tables.iter().filter(|t| t.part == FitPart::Start);
+        out.extend(starts.map(|_| vec![1.0]));
+        Ok(out)
+    }
+}
+
+/// The evidence that was written beside a fitted world, for learners that go on with what was fitted.
+pub fn read_evidence(world: &World, text: &str) -> Result<Evidence, FitError> {
+    let file: EvidenceFile = serde_json::from_str(text).map_err(|e| FitError::Format(e.to_string()))?;
+    if file.format != FORMAT || file.version != VERSION {
+        let found = format!(
+            "this is `{}` version {}, and this dowise reads `{FORMAT}` version {VERSION}",
+            file.format, file.version
+        );
+        return Err(FitError::Format(found));
+    }
+    let kept = Kept::read(world, &file.kept)?;
+    let (told, options) = (kept.skeleton(world), Options::default());
+    let view = View::new(&told, options.states, options.causes, options.stage_dependent)?;
+    Ok(Evidence::restored(&std::sync::Arc::new(view), &file.evidence)?)
+}
+
+/// The text of the file, and the world that is read from it.
+fn written(filled: Filled, header: &str) -> Result<(World, String), FitError> {
+    let Filled { mut world, numbers, .. } = filled;
+    let name = world.name().to_owned();
+    let read = |world: &World| {
+        let text = format!("{header}{}", world.to_toml_with(&numbers));
+        World::from_toml(&text, &name).map(|world| (world, text))
+    };
+    if let Ok(found) = read(&world) {
+        return Ok(found);
+    }
+    // Where rewards were never seen, the middles of their ranges may add up to more than the range that was declared of the sum.
+    let sum = |end: usize| world.rewards.iter().map(|r| r.range[end]).sum::<f64>();
+    let [lo, hi] = world.reward_range;
+    world.reward_range = [lo.min(sum(0)), hi.max(sum(1))];
+    Ok(read(&world)?)
+}
+
+/// What was done, as comments at the top of the file.
+fn header(report: &FitReport, prior: f64) -> String {
+    let mut lines = vec![
+        format!("Fitted to a log of {} steps in {} episodes.", report.steps, report.episodes),
+        format!("Fingerprint of the evidence: {}", report.evidence),
+        format!(
+            "Numbers are posterior means; the prior of a row of a table is worth {prior} visits, shared by its values."
+        ),
+    ];
+    if !report.kept.is_empty() {
+        lines.push(format!("Kept as the world file gave them: {}", report.kept.join(", ")));
+    }
+    for s in &report.summed_out {
+        let (hidden, keys) = (s.hidden.join(", "), s.keys.join(", "));
+        lines.push(format!("Summed out: {hidden}; {keys} is learned as one table without them."));
+    }
+    for table in report.tables.iter().filter(|t| t.never_seen() > 0) {
+        let (never, rows) = (table.never_seen(), table.rows.len());
+        lines.push(format!("Never seen: {never} of {rows} rows of {}; those take {}.", table.what, table.unseen));
+    }
+    for m in &report.missing {
+        lines.push(format!("Not recorded in {} steps: {}.", m.steps, m.what));
+    }
+    if let Some(em) = &report.em {
+        lines.push(format!("What was not recorded is expected from the rest of the step in {} steps (EM).", em.steps));
+    }
+    lines.extend(report.open.iter().map(|o| format!("Open: {}: {}.", o.what, o.why)));
+    // A name may hold a line break; a comment may not.
+    let clean = |line: &String| line.chars().map(|c| if c.is_control() { ' ' } else { c }).collect::<String>();
+    lines.iter().map(|line| format!("# {}\n", clean(line))).collect::<String>() + "\n"
+}

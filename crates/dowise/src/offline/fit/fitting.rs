@@ -1,0 +1,114 @@
+//! A fit under way: takes the steps of a log in, then makes numbers of them.
+
+use std::sync::Arc;
+
+use super::FitError;
+use super::em::Incomplete;
+use super::fitted::Fitted;
+use super::keep::Kept;
+use super::seen::Seen;
+use super::structure::{SummedOut, structure};
+use super::tables::{Rule, Tallies};
+use crate::data::LogStep;
+use crate::learn::{Evidence, Knowledge, Options, View};
+use crate::world::World;
+
+/// How a world is fitted.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FitOptions {
+    /// Variables and reward terms whose numbers stay as the world file gives them; `mechanisms`, `transitions`, `rewards` and
+    /// `start` stand for all of a kind. Whatever is not named is fitted.
+    pub keep: Vec<String>,
+    /// Weight of the prior in visits, shared equally by the values of a row.
+    pub prior: f64,
+    /// Probability of the intervals.
+    pub level: f64,
+    /// Whether key variables that were not recorded are replaced by their expectation given the rest of the step, the next state
+    /// included; otherwise such a step counts only where nothing is missing.
+    pub em: bool,
+}
+
+impl Default for FitOptions {
+    fn default() -> FitOptions {
+        FitOptions { keep: Vec::new(), prior: 2.0, level: 0.95, em: false }
+    }
+}
+
+/// A fit under way.
+#[derive(Clone, Debug)]
+pub struct Fitting {
+    pub(super) options: FitOptions,
+    pub(super) kept: Kept,
+    pub(super) world: World,
+    pub(super) summed_out: Vec<SummedOut>,
+    pub(super) told: Knowledge,
+    pub(super) evidence: Evidence,
+    pub(super) seen: Seen,
+    pub(super) incomplete: Incomplete,
+}
+
+impl Fitting {
+    /// Nothing seen yet.
+    pub fn new(world: &World, options: FitOptions) -> Result<Fitting, FitError> {
+        if !(options.prior > 0.0 && options.prior <= 1e6) {
+            return Err(FitError::Option { name: "prior", value: options.prior, expected: "above 0 and up to 1e6" });
+        }
+        if !(options.level > 0.0 && options.level < 1.0) {
+            return Err(FitError::Option { name: "level", value: options.level, expected: "between 0 and 1" });
+        }
+        let kept = Kept::read(world, &options.keep)?;
+        let (world, summed_out) = structure(world, &kept)?;
+        let told = kept.skeleton(&world);
+        let evidence = Evidence::new(&told, &Options::default())?;
+        let (seen, incomplete) = (Seen::new(&told), Incomplete::default());
+        Ok(Fitting { options, kept, world, summed_out, told, evidence, seen, incomplete })
+    }
+
+    /// The world that is fitted, without hidden variables that are summed out: what a log is read for. Its numbers are those
+    /// of the world file, and play no part where they are not kept.
+    pub fn world(&self) -> &World {
+        &self.world
+    }
+
+    /// What observations have to be made from: the graph, and the numbers that are kept.
+    pub fn told(&self) -> &Knowledge {
+        &self.told
+    }
+
+    /// What was seen so far.
+    pub fn evidence(&self) -> &Evidence {
+        &self.evidence
+    }
+
+    /// Takes a step in, as often as its weight says.
+    pub fn add(&mut self, step: &LogStep<'_>) -> Result<(), FitError> {
+        if step.weight == 0 {
+            return Ok(());
+        }
+        self.evidence.add_times(&step.observation, step.weight)?;
+        self.seen.add(&self.told, step);
+        if self.options.em {
+            self.incomplete.add(&self.told, &step.observation, step.weight);
+        }
+        Ok(())
+    }
+
+    /// The numbers that the steps come to.
+    pub fn fit(self) -> Result<Fitted, FitError> {
+        if self.evidence.steps() == 0 {
+            return Err(FitError::NoSteps);
+        }
+        let rule = Rule { prior: self.options.prior, level: self.options.level };
+        let mut tallies = Tallies::of(&self.evidence);
+        let em = self.options.em.then(|| self.incomplete.expect(&self.evidence, &mut tallies, rule));
+        Fitted::new(self, &tallies, rule, em)
+    }
+
+    /// The evidence, counted for the world with its fitted numbers.
+    pub(super) fn evidence_of(evidence: Evidence, kept: &Kept, world: &World) -> Result<Evidence, FitError> {
+        let options = Options::default();
+        let told = kept.skeleton(world);
+        let view = View::new(&told, options.states, options.causes, options.stage_dependent)?;
+        Ok(evidence.moved_to(&Arc::new(view)))
+    }
+}

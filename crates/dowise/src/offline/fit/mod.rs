@@ -1,0 +1,35 @@
+//! Fits the numbers of a world to a log: posterior means with intervals, and what the log cannot say.
+//!
+//! ```
+//! use dowise::data::LogStep;
+//! use dowise::learn::Observation;
+//! use dowise::offline::fit::{FitOptions, Fitting};
+//! use dowise::{World, worlds};
+//! let world = worlds::world("river-swim", &[])?;
+//! let mut fitting = Fitting::new(&world, FitOptions::default())?;
+//! let told = fitting.told().clone();
+//! let step = Observation::at(&told, 0, 0)?.did(&told, 1)?.saw(&told, [("push", "forward")])?.then(&told, 1)?;
+//! fitting.add(&LogStep::new(0, step))?;
+//! let fitted = fitting.fit()?;
+//! assert_eq!(World::from_toml(fitted.text(), "fitted.toml")?.to_toml(), fitted.world().to_toml());
+//! assert_eq!(fitted.report().steps, 1);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod beta;
+mod em;
+mod error;
+mod fitted;
+mod fitting;
+mod identify;
+mod keep;
+mod report;
+mod seen;
+mod structure;
+mod tables;
+
+pub use error::FitError;
+pub use fitted::{Fitted, read_evidence};
+pub use fitting::{FitOptions, Fitting};
+pub use report::{EmReport, FitAxis, FitPart, FitReport, FitRow, FitTable, IntervalKind, Missing, OpenQuestion};
+pub use structure::SummedOut;

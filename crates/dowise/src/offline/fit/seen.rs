@@ -1,0 +1,74 @@
+//! What a log recorded and what it left out, counted beside the evidence.
+
+use super::report::Missing;
+use crate::data::LogStep;
+use crate::learn::Knowledge;
+
+/// Counts that evidence does not keep, each step as often as its weight says.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Seen {
+    pub(super) episodes: u64,
+    /// Steps without each key variable, in order.
+    pub(super) keys_missing: Vec<u64>,
+    /// How often each lever was set to each value, `[lever][value]`.
+    pub(super) set: Vec<Vec<u64>>,
+    /// How often each lever was left alone, and how often its value was not recorded then.
+    pub(super) left: Vec<u64>,
+    pub(super) left_missing: Vec<u64>,
+    /// Steps without each reward term.
+    pub(super) rewards_missing: Vec<u64>,
+    pub(super) next_missing: u64,
+}
+
+impl Seen {
+    pub(super) fn new(told: &Knowledge) -> Seen {
+        let levers = told.levers();
+        Seen {
+            episodes: 0,
+            keys_missing: vec![0; told.keys().len()],
+            set: levers.iter().map(|&id| vec![0; told.variable(id).size()]).collect(),
+            left: vec![0; levers.len()],
+            left_missing: vec![0; levers.len()],
+            rewards_missing: vec![0; told.rewards().len()],
+            next_missing: 0,
+        }
+    }
+
+    /// Counts a step that says what was done.
+    pub(super) fn add(&mut self, told: &Knowledge, step: &LogStep<'_>) {
+        let (seen, times) = (&step.observation, u64::from(step.weight));
+        self.episodes = self.episodes.max(step.episode + 1);
+        let missing = |id| seen.value(id).is_none();
+        for (n, &id) in self.keys_missing.iter_mut().zip(told.keys()) {
+            *n += times * u64::from(missing(id));
+        }
+        let action = seen.action().expect("invariant: evidence has taken the step, so it says what was done");
+        for (i, &id) in told.levers().iter().enumerate() {
+            match told.interventions().lever(action, i) {
+                Some(value) => self.set[i][value] += times,
+                None => {
+                    self.left[i] += times;
+                    self.left_missing[i] += times * u64::from(missing(id));
+                }
+            }
+        }
+        for (n, paid) in self.rewards_missing.iter_mut().zip(seen.rewards()) {
+            *n += times * u64::from(paid.is_nan());
+        }
+        self.next_missing += times * u64::from(seen.next_state().is_none());
+    }
+
+    /// What is missing somewhere, by name.
+    pub(super) fn missing(&self, told: &Knowledge) -> Vec<Missing> {
+        let name = |id| &told.variable(id).name;
+        let keys =
+            told.keys().iter().zip(&self.keys_missing).map(|(&id, &n)| (format!("key variable {}", name(id)), n));
+        let levers = told.levers().iter().zip(&self.left_missing);
+        let levers = levers.map(|(&id, &n)| (format!("lever {}, left alone", name(id)), n));
+        let rewards = told.rewards().iter().zip(&self.rewards_missing);
+        let rewards = rewards.filter(|(r, _)| r.table.is_none()).map(|(r, &n)| (format!("reward {}", r.name), n));
+        let next = [("next state".to_owned(), self.next_missing)];
+        let all = keys.chain(levers).chain(rewards).chain(next);
+        all.filter(|(_, n)| *n > 0).map(|(what, steps)| Missing { what, steps }).collect()
+    }
+}

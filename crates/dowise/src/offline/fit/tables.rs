@@ -1,0 +1,323 @@
+//! Evidence into numbers: posterior means with intervals for every row, and the numbers of forms.
+
+use super::beta::beta_quantile;
+use super::report::{FitAxis, FitPart, FitRow, FitTable, IntervalKind};
+use crate::Space;
+use crate::learn::{Evidence, Fit, Knowledge, MechanismRow, MechanismRows};
+use crate::world::{FormEffect, FormNumbers, Kind, LearnedForm, Mechanism, Start, VarId, World};
+
+/// How counts are read.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Rule {
+    /// Weight of the prior in visits, shared equally by the values of a row.
+    pub(super) prior: f64,
+    /// Probability of the intervals.
+    pub(super) level: f64,
+}
+
+/// Counts of every table of a view, as numbers that need not be whole: `[table][row × values + value]`.
+pub(super) struct Tallies {
+    pub(super) transitions: Vec<Vec<f64>>,
+    pub(super) mechanisms: Vec<Vec<f64>>,
+}
+
+impl Tallies {
+    pub(super) fn of(evidence: &Evidence) -> Tallies {
+        let read = |counts: &crate::learn::Counts| counts.n_rv.iter().map(|&n| f64::from(n)).collect();
+        Tallies {
+            transitions: evidence.transitions[0].iter().map(read).collect(),
+            mechanisms: evidence.mechanisms.iter().map(read).collect(),
+        }
+    }
+}
+
+/// The world with fitted numbers, the numbers of its forms by position of the mechanism, and the report of every table.
+pub(super) struct Filled {
+    pub(super) world: World,
+    pub(super) numbers: Vec<Option<FormNumbers>>,
+    pub(super) tables: Vec<FitTable>,
+}
+
+/// Fills in what is not kept.
+pub(super) fn fill(
+    world: &World,
+    told: &Knowledge,
+    evidence: &Evidence,
+    tallies: &Tallies,
+    rule: Rule,
+    keep_start: bool,
+) -> Filled {
+    let view = &evidence.view;
+    let mut filled = Filled { world: world.clone(), numbers: vec![None; world.mechanisms().len()], tables: Vec::new() };
+    let skeleton = told.world();
+    for (i, layout) in view.layout.factors.iter().enumerate().filter(|(_, layout)| layout.known.is_none()) {
+        let m = &skeleton.transitions()[i];
+        let visits = &evidence.transitions[0][i].n_r;
+        let rows = free_rows(visits, &tallies.transitions[i], layout.n_values, None, rule);
+        filled.world.transitions[i].table = Some(means(&rows).into());
+        filled.tables.push(table_of(skeleton, m, FitPart::Transition, "table".into(), rows));
+    }
+    if let Some(rows) = &view.mechanisms {
+        for (index, of) in rows.unknown.iter().enumerate() {
+            let visits = &evidence.mechanisms[index].n_r;
+            filled.mechanism(told, rows, of, visits, &tallies.mechanisms[index], rule);
+        }
+    }
+    for (term, paid) in view.payments.terms.iter().zip(&evidence.payments) {
+        let [i] = term.of[..] else { unreachable!("invariant: factored views learn each term by itself") };
+        let [lo, hi] = term.range;
+        let row = |row: usize| {
+            let (n, sum) = (f64::from(paid.n[row]), paid.sum(row));
+            let none = n == 0.0;
+            let [low, high] = interval([1.0 + sum, 1.0 + n - sum], [none || sum == 0.0, none || sum == n], rule.level);
+            let at = |share: f64| lo + (hi - lo) * share;
+            let mean = at((1.0 + sum) / (2.0 + n));
+            FitRow { visits: paid.n[row].into(), mean: vec![mean], low: vec![at(low)], high: vec![at(high)] }
+        };
+        let rows: Vec<FitRow> = (0..term.n_rows).map(row).collect();
+        filled.world.rewards[i].table = Some(means(&rows).into());
+        let reward = &skeleton.rewards()[i];
+        filled.tables.push(FitTable {
+            what: format!("reward {}({})", reward.name, names(skeleton, &reward.scope).join(", ")),
+            part: FitPart::Reward,
+            form: "table".into(),
+            interval: IntervalKind::Beta,
+            given: axes(skeleton, &reward.scope),
+            outcomes: vec!["reward".into()],
+            rows,
+            unseen: "the middle of the term's range".into(),
+        });
+    }
+    if !keep_start {
+        filled.start(evidence, rule);
+    }
+    filled
+}
+
+impl Filled {
+    fn mechanism(
+        &mut self,
+        told: &Knowledge,
+        rows: &MechanismRows,
+        of: &MechanismRow,
+        visits: &[u32],
+        tally: &[f64],
+        rule: Rule,
+    ) {
+        let projected = &rows.world.mechanisms()[of.position];
+        let skeleton = told.world();
+        let Some(model) = &of.model else {
+            let [m] = of.made_from[..] else { unreachable!("invariant: free tables have no hidden variables") };
+            let guess = of.guess.as_ref().map(|(table, worth)| (&table[..], *worth));
+            let found = free_rows(visits, tally, of.n_values, guess, rule);
+            self.world.mechanisms[m].table = Some(means(&found).into());
+            // What the guess was worth is in the numbers now.
+            (self.world.mechanisms[m].assumed.weight, self.world.mechanisms[m].assumed.guess) = (None, None);
+            let mut table = table_of(skeleton, projected, FitPart::Mechanism, "table".into(), found);
+            if let Some((_, worth)) = guess {
+                table.unseen = format!("the world file's guess, worth {worth} visits, and the prior");
+            }
+            self.tables.push(table);
+            return;
+        };
+        let fit = Fit::of_tally(model, tally);
+        let mean = fit.mean(model);
+        let [low, high] = fit.interval(model, normal_deviations(rule.level));
+        let n = of.n_values;
+        let row = |row: usize| {
+            let part = |from: &[f64]| from[row * n..(row + 1) * n].to_vec();
+            FitRow { visits: visits[row].into(), mean: part(&mean), low: part(&low), high: part(&high) }
+        };
+        let found: Vec<FitRow> = (0..of.rows.len()).map(row).collect();
+        let members: Vec<&Mechanism> = of.made_from.iter().map(|&m| &skeleton.mechanisms()[m]).collect();
+        let forms: Vec<(&LearnedForm, Space)> = members
+            .iter()
+            .map(|m| {
+                let space = Space::new(&skeleton.sizes(&m.parents));
+                (&m.assumed.form, space.expect("invariant: a world's tables were counted"))
+            })
+            .collect();
+        for ((&m, member), (table, numbers)) in
+            of.made_from.iter().zip(&members).zip(model.members(fit.theta(), &forms))
+        {
+            if member.table.is_none() {
+                self.world.mechanisms[m].table = Some(table.into());
+                (self.world.mechanisms[m].assumed.weight, self.world.mechanisms[m].assumed.guess) = (None, None);
+                self.numbers[m] = numbers.map(rounded);
+            }
+        }
+        let form = form_words(skeleton, &members);
+        let mut table = table_of(skeleton, projected, FitPart::Mechanism, form, found);
+        table.interval = IntervalKind::Laplace;
+        table.unseen = "what the form says, learned from the other rows".into();
+        self.tables.push(table);
+    }
+
+    /// Where episodes start, from the states at the first stage.
+    fn start(&mut self, evidence: &Evidence, rule: Rule) {
+        let space = self.world.state_space().clone();
+        let first = &evidence.visits_hs[..space.len()];
+        if first.iter().all(|&n| n == 0) {
+            return;
+        }
+        let table = |what: String, outcomes: Vec<String>, row: FitRow| FitTable {
+            what,
+            part: FitPart::Start,
+            form: "table".into(),
+            interval: IntervalKind::Beta,
+            given: Vec::new(),
+            outcomes,
+            rows: vec![row],
+            unseen: "nothing".into(),
+        };
+        let start = match &self.world.start {
+            Start::Product(_) => {
+                let mut factors = Vec::new();
+                for (i, &id) in self.world.state().iter().enumerate() {
+                    let mut counts = vec![0.0; space.sizes()[i]];
+                    first.iter().enumerate().for_each(|(s, &n)| counts[space.digit(s, i)] += f64::from(n));
+                    let total: f64 = counts.iter().sum();
+                    let row = free_row(total as u64, &counts, None, rule);
+                    factors.push(row.mean.clone());
+                    let variable = self.world.variable(id);
+                    self.tables.push(table(format!("P(first {})", variable.name), variable.values.clone(), row));
+                }
+                Start::Product(factors)
+            }
+            Start::States(_) => {
+                let seen: Vec<usize> = (0..space.len()).filter(|&s| first[s] > 0).collect();
+                let counts: Vec<f64> = seen.iter().map(|&s| f64::from(first[s])).collect();
+                let total: f64 = counts.iter().sum();
+                let mut row = free_row(total as u64, &counts, None, rule);
+                // Only these states were seen, and with a prior on them alone there is nothing to spread.
+                row.mean = counts.iter().map(|n| n / total).collect();
+                let words = seen.iter().map(|&s| self.world.describe_state(s)).collect();
+                let start = seen.iter().copied().zip(row.mean.iter().copied()).collect();
+                self.tables.push(table("P(first state)".into(), words, row));
+                Start::States(start)
+            }
+        };
+        self.world.start = start;
+    }
+}
+
+/// Rows that are learned each by itself.
+fn free_rows(visits: &[u32], tally: &[f64], n_values: usize, guess: Option<(&[f64], f64)>, rule: Rule) -> Vec<FitRow> {
+    let of = |(row, (&n, counts)): (usize, (&u32, &[f64]))| {
+        let guess = guess.map(|(table, worth)| (&table[row * n_values..(row + 1) * n_values], worth));
+        free_row(n.into(), counts, guess, rule)
+    };
+    visits.iter().zip(tally.chunks_exact(n_values)).enumerate().map(of).collect()
+}
+
+/// One row: the mean of its Dirichlet posterior, and the interval of each value's Beta marginal.
+fn free_row(visits: u64, counts: &[f64], guess: Option<(&[f64], f64)>, rule: Rule) -> FitRow {
+    let share = rule.prior / counts.len() as f64;
+    let guessed = |v: usize| guess.map_or(0.0, |(table, worth)| worth * table[v]);
+    let weights: Vec<f64> = counts.iter().enumerate().map(|(v, n)| n + share + guessed(v)).collect();
+    let (total, seen): (f64, f64) = (weights.iter().sum(), counts.iter().sum());
+    let mut row = FitRow { visits, mean: Vec::new(), low: Vec::new(), high: Vec::new() };
+    for (&weight, &n) in weights.iter().zip(counts) {
+        let [low, high] = match counts.len() {
+            1 => [1.0, 1.0],
+            _ => interval([weight, total - weight], [n == 0.0, n == seen], rule.level),
+        };
+        row.mean.push(weight / total);
+        row.low.push(low);
+        row.high.push(high);
+    }
+    row
+}
+
+/// The credible interval of a Beta variable. `open` says whether it reaches 0, and 1: the density of a value that was never
+/// seen is greatest there, and a world in which it never happens must not be ruled out by not having seen it.
+fn interval([a, b]: [f64; 2], open: [bool; 2], level: f64) -> [f64; 2] {
+    let tail = (1.0 - level) / 2.0;
+    let low = if open[0] { 0.0 } else { beta_quantile(tail, a, b) };
+    let high = if open[1] { 1.0 } else { beta_quantile(1.0 - tail, a, b) };
+    [low, high]
+}
+
+/// How many standard deviations to each side hold this share of a normal variable.
+pub(super) fn normal_deviations(level: f64) -> f64 {
+    let (mut low, mut high) = (0.0, 40.0);
+    for _ in 0..200 {
+        let middle = 0.5 * (low + high);
+        if libm::erf(middle / std::f64::consts::SQRT_2) < level {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    high
+}
+
+/// Six digits after the point: far below what any log decides, and easy to read.
+fn rounded(numbers: FormNumbers) -> FormNumbers {
+    let round = |x: f64| (x * 1e6).round() / 1e6;
+    let effects = |all: Vec<FormEffect>| {
+        let one = |e: FormEffect| FormEffect { amounts: e.amounts.into_iter().map(round).collect(), ..e };
+        all.into_iter().map(one).collect()
+    };
+    match numbers {
+        FormNumbers::Logit { base, effects: all } => {
+            FormNumbers::Logit { base: base.into_iter().map(round).collect(), effects: effects(all) }
+        }
+        FormNumbers::NoisyOr { leak, effects: all } => {
+            FormNumbers::NoisyOr { leak: round(leak), effects: effects(all) }
+        }
+    }
+}
+
+fn means(rows: &[FitRow]) -> Vec<f64> {
+    rows.iter().flat_map(|r| r.mean.iter().copied()).collect()
+}
+
+fn table_of(world: &World, m: &Mechanism, part: FitPart, form: String, rows: Vec<FitRow>) -> FitTable {
+    let next = if part == FitPart::Transition { "next " } else { "" };
+    let given =
+        if m.parents.is_empty() { String::new() } else { format!(" | {}", names(world, &m.parents).join(", ")) };
+    let children = Space::new(&world.sizes(&m.children)).expect("invariant: a world's tables were counted");
+    let value = |joint: usize| {
+        let parts = m.children.iter().enumerate();
+        let words: Vec<&str> =
+            parts.map(|(i, &id)| world.variable(id).values[children.digit(joint, i)].as_str()).collect();
+        words.join("|")
+    };
+    FitTable {
+        what: format!("P({next}{}{given})", names(world, &m.children).join(", ")),
+        part,
+        form,
+        interval: IntervalKind::Beta,
+        given: axes(world, &m.parents),
+        outcomes: (0..children.len()).map(value).collect(),
+        rows,
+        unseen: "the prior: all values alike".into(),
+    }
+}
+
+/// The forms of the observed variables among some mechanisms, and the hidden variables between.
+fn form_words(world: &World, members: &[&Mechanism]) -> String {
+    let is_hidden = |id: &VarId| world.variable(*id).kind == Kind::Hidden;
+    let mut words: Vec<&str> = Vec::new();
+    for m in members.iter().filter(|m| !m.children.iter().all(is_hidden)) {
+        let word = if m.table.is_some() { "kept" } else { m.assumed.form.word() };
+        if !words.contains(&word) {
+            words.push(word);
+        }
+    }
+    let hidden: Vec<VarId> = members.iter().flat_map(|m| &m.children).copied().filter(is_hidden).collect();
+    let through =
+        if hidden.is_empty() { String::new() } else { format!(", through {}", names(world, &hidden).join(", ")) };
+    format!("{}{through}", words.join(" and ").replace('_', "-"))
+}
+
+fn names(world: &World, ids: &[VarId]) -> Vec<String> {
+    ids.iter().map(|&id| world.variable(id).name.clone()).collect()
+}
+
+fn axes(world: &World, ids: &[VarId]) -> Vec<FitAxis> {
+    let axis =
+        |&id: &VarId| FitAxis { name: world.variable(id).name.clone(), values: world.variable(id).values.clone() };
+    ids.iter().map(axis).collect()
+}

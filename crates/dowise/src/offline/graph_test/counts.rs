@@ -1,0 +1,157 @@
+//! Counts of (other, outcome) in every row that was visited, for all claims that condition on the same parts at once.
+
+use std::collections::BTreeMap;
+
+use super::claims::{self, Claim};
+use super::graph::Part;
+use crate::learn::{Knowledge, MISSING, Observation};
+
+/// Tables with more cells than this are kept as lists of the cells that were met.
+const MOST_DENSE: usize = 256;
+
+/// The counts of one claim.
+#[derive(Clone, Debug)]
+struct Pair {
+    claim: usize,
+    other: Part,
+    outcome: Part,
+    n_other: usize,
+    n_outcome: usize,
+    cells: Cells,
+    /// For each row the episode that last visited it, from 1.
+    visited: Vec<u64>,
+    missing: u64,
+}
+
+#[derive(Clone, Debug)]
+enum Cells {
+    /// `[row][other][outcome]`
+    Dense(Vec<u32>),
+    Sparse(BTreeMap<(u32, u32, u32), u32>),
+}
+
+/// The claims that condition on the same parts.
+#[derive(Clone, Debug)]
+pub(super) struct Panel {
+    given: Vec<Part>,
+    /// Rows that were met, with their numbers in the order of meeting them.
+    place: BTreeMap<Vec<u32>, u32>,
+    pairs: Vec<Pair>,
+    row: Vec<u32>,
+}
+
+/// One row: the classes of what is given, and the counts as (other, outcome, visits).
+pub(super) struct RowCounts<'a> {
+    pub(super) row: &'a [u32],
+    pub(super) cells: Vec<(u32, u32, u32)>,
+}
+
+/// What was counted for one claim.
+pub(super) struct Counted<'a> {
+    pub(super) claim: usize,
+    pub(super) rows: Vec<RowCounts<'a>>,
+    /// Steps at which a cell was missing.
+    pub(super) missing: u64,
+}
+
+/// Panels of claims.
+pub(super) fn panels(told: &Knowledge, claims: &[Claim]) -> Vec<Panel> {
+    let mut panels: Vec<Panel> = Vec::new();
+    for (i, claim) in claims.iter().enumerate() {
+        let (n_other, n_outcome) = (claims::size(told, claim.other), claims::size(told, claim.outcome));
+        let dense = n_other * n_outcome <= MOST_DENSE;
+        let pair = Pair {
+            claim: i,
+            other: claim.other,
+            outcome: claim.outcome,
+            n_other,
+            n_outcome,
+            cells: if dense { Cells::Dense(Vec::new()) } else { Cells::Sparse(BTreeMap::new()) },
+            visited: Vec::new(),
+            missing: 0,
+        };
+        match panels.iter_mut().find(|p| p.given == claim.given) {
+            Some(panel) => panel.pairs.push(pair),
+            None => panels.push(Panel {
+                given: claim.given.clone(),
+                place: BTreeMap::new(),
+                pairs: vec![pair],
+                row: Vec::new(),
+            }),
+        }
+    }
+    panels
+}
+
+impl Panel {
+    /// Counts a step of an episode (from 1) that stands for `weight` equal ones. Only the first visit of a row in an episode counts:
+    /// later ones may have come about because of what the first one brought. Says whether nothing that is needed was missing.
+    pub(super) fn add(&mut self, told: &Knowledge, episode: u64, seen: &Observation<'_>, weight: u32) -> bool {
+        self.row.clear();
+        self.row.extend(self.given.iter().map(|&part| claims::class(told, part, seen)));
+        if self.row.contains(&MISSING) {
+            self.pairs.iter_mut().for_each(|pair| pair.missing += 1);
+            return false;
+        }
+        let at = match self.place.get(&self.row) {
+            Some(&at) => at,
+            None => {
+                let at = self.place.len() as u32;
+                self.place.insert(self.row.clone(), at);
+                at
+            }
+        };
+        let mut complete = true;
+        for pair in &mut self.pairs {
+            let (x, y) = (claims::class(told, pair.other, seen), claims::class(told, pair.outcome, seen));
+            if x == MISSING || y == MISSING {
+                pair.missing += 1;
+                complete = false;
+                continue;
+            }
+            let row = at as usize;
+            if pair.visited.len() <= row {
+                pair.visited.resize(row + 1, 0);
+            }
+            if std::mem::replace(&mut pair.visited[row], episode) == episode {
+                continue;
+            }
+            let count = match &mut pair.cells {
+                Cells::Dense(cells) => {
+                    let size = pair.n_other * pair.n_outcome;
+                    if cells.len() <= row * size {
+                        cells.resize((row + 1) * size, 0);
+                    }
+                    &mut cells[row * size + x as usize * pair.n_outcome + y as usize]
+                }
+                Cells::Sparse(cells) => cells.entry((at, x, y)).or_insert(0),
+            };
+            *count = count.saturating_add(weight);
+        }
+        complete
+    }
+
+    /// What was counted for each claim, rows in increasing order, so that the order of episodes does not matter.
+    pub(super) fn counted(&self) -> impl Iterator<Item = Counted<'_>> {
+        self.pairs.iter().map(|pair| {
+            let rows = self.place.iter().map(|(row, &at)| RowCounts { row, cells: pair.row(at) });
+            Counted { claim: pair.claim, rows: rows.collect(), missing: pair.missing }
+        })
+    }
+}
+
+impl Pair {
+    fn row(&self, at: u32) -> Vec<(u32, u32, u32)> {
+        match &self.cells {
+            Cells::Dense(cells) => {
+                let size = self.n_other * self.n_outcome;
+                let of_row = cells.iter().skip(at as usize * size).take(size).enumerate().filter(|(_, n)| **n > 0);
+                of_row.map(|(i, &n)| ((i / self.n_outcome) as u32, (i % self.n_outcome) as u32, n)).collect()
+            }
+            Cells::Sparse(cells) => {
+                let of_row = cells.range((at, 0, 0)..=(at, u32::MAX, u32::MAX));
+                of_row.map(|(&(_, x, y), &n)| (x, y, n)).collect()
+            }
+        }
+    }
+}

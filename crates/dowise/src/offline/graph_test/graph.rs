@@ -1,0 +1,150 @@
+//! One step of a world as a directed graph: what a log may have seen of it, and what it has not.
+
+use crate::learn::Knowledge;
+use crate::world::{Kind, LeverRule, VarId, World};
+
+/// What a log says of a step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Part {
+    /// When it was.
+    Stage,
+    /// A state factor before the step.
+    State(VarId),
+    /// What the intervention did to a lever, by its position: left alone, or set to a value.
+    Set(usize),
+    /// The value of a lever.
+    Lever(VarId),
+    /// A key variable.
+    Key(VarId),
+    /// What a reward term paid, by its position.
+    Reward(usize),
+    /// A state factor after the step, by its position.
+    Next(usize),
+}
+
+/// A node of the graph.
+#[derive(Clone, Debug)]
+struct Node {
+    /// `None`: never observed.
+    part: Option<Part>,
+    parents: Vec<usize>,
+}
+
+/// One step as a graph.
+///
+/// What happened before the step acts on the stage, on every state factor and on the choice of the intervention, and is never
+/// given: so nothing is assumed of the logging policy but that it does not look into the future. A lever that may be left alone
+/// has two nodes, what the intervention did to it and the value that it had.
+#[derive(Clone, Debug)]
+pub(super) struct StepGraph {
+    nodes: Vec<Node>,
+    /// The parents of each node, for questions of separation.
+    parents: Vec<Vec<usize>>,
+}
+
+impl StepGraph {
+    pub(super) fn new(told: &Knowledge) -> StepGraph {
+        let world = told.world();
+        let mut nodes = Vec::new();
+        let mut add = |part: Option<Part>, parents: Vec<usize>| {
+            nodes.push(Node { part, parents });
+            nodes.len() - 1
+        };
+        let mut at = vec![usize::MAX; world.variables().len()];
+        let past = add(None, vec![]);
+        let stage = add(Some(Part::Stage), vec![past]);
+        for &id in world.state() {
+            at[id.ix()] = add(Some(Part::State(id)), vec![past]);
+        }
+        let mut known = vec![past, stage];
+        known.extend(world.state().iter().map(|id| at[id.ix()]));
+        let choice = add(None, known);
+        let mut set = Vec::new();
+        for (i, &id) in world.levers().iter().enumerate() {
+            let node = if may_be_left_alone(world, id) { Part::Set(i) } else { Part::Lever(id) };
+            set.push(add(Some(node), vec![choice]));
+            at[id.ix()] = set[i];
+        }
+        // Parents come before children, so every parent has its node when it is needed.
+        for mechanism in world.mechanisms() {
+            let mut parents: Vec<usize> = mechanism.parents.iter().map(|p| at[p.ix()]).collect();
+            if mechanism.children.len() > 1 {
+                // Children of one table depend on each other given its parents, as if they had a cause in common.
+                let common = add(None, parents.clone());
+                parents.push(common);
+            }
+            for &id in &mechanism.children {
+                let part = match world.variable(id).kind {
+                    Kind::Key => Some(Part::Key(id)),
+                    Kind::Hidden => None,
+                    Kind::Lever if may_be_left_alone(world, id) => Some(Part::Lever(id)),
+                    Kind::Lever => continue,
+                    Kind::State => panic!("invariant: no mechanism within a step decides a state factor"),
+                };
+                let mut parents = parents.clone();
+                if let Some(i) = world.levers().iter().position(|&l| l == id) {
+                    parents.push(set[i]);
+                }
+                at[id.ix()] = add(part, parents);
+            }
+        }
+        for (j, term) in world.rewards().iter().enumerate() {
+            add(Some(Part::Reward(j)), term.scope.iter().map(|p| at[p.ix()]).collect());
+        }
+        for (i, transition) in world.transitions().iter().enumerate() {
+            add(Some(Part::Next(i)), transition.parents.iter().map(|p| at[p.ix()]).collect());
+        }
+        let parents = nodes.iter().map(|n| n.parents.clone()).collect();
+        StepGraph { nodes, parents }
+    }
+
+    /// Everything that a log may say, in causal order.
+    pub(super) fn observed(&self) -> impl Iterator<Item = (usize, Part)> {
+        self.nodes.iter().enumerate().filter_map(|(v, node)| Some((v, node.part?)))
+    }
+
+    pub(super) fn part(&self, node: usize) -> Part {
+        self.nodes[node].part.expect("invariant: only observed nodes are conditioned on")
+    }
+
+    /// What is observed and acts on a node directly or through hidden variables alone, in order.
+    pub(super) fn observed_parents(&self, node: usize) -> Vec<usize> {
+        let (mut found, mut open) = (Vec::new(), self.parents[node].clone());
+        while let Some(v) = open.pop() {
+            match self.nodes[v].part {
+                Some(_) => found.push(v),
+                None => open.extend(&self.parents[v]),
+            }
+        }
+        found.sort_unstable();
+        found.dedup();
+        found
+    }
+
+    /// The same nodes, and for every lever among them what the intervention did to it.
+    pub(super) fn with_choices(&self, nodes: &[usize]) -> Vec<usize> {
+        let is_set = |&&v: &&usize| matches!(self.nodes[v].part, Some(Part::Set(_)));
+        let levers = nodes.iter().filter(|&&v| matches!(self.nodes[v].part, Some(Part::Lever(_))));
+        let choices = levers.flat_map(|&v| self.parents[v].iter().filter(is_set));
+        let mut all: Vec<usize> = nodes.iter().chain(choices).copied().collect();
+        all.sort_unstable();
+        all.dedup();
+        all
+    }
+
+    /// Whether two nodes are independent given others, whatever the numbers are.
+    pub(super) fn independent(&self, a: usize, b: usize, given: &[usize]) -> bool {
+        super::separation::separated(&self.parents, a, b, given)
+    }
+}
+
+/// Whether some intervention leaves a lever to its own mechanism.
+fn may_be_left_alone(world: &World, lever: VarId) -> bool {
+    let all = world.interventions();
+    let position = world.levers().iter().position(|&l| l == lever).expect("invariant: a lever is one of the levers");
+    match all.lever_rule() {
+        LeverRule::All => false,
+        LeverRule::AtMost(_) => true,
+        LeverRule::List(list) => list.iter().any(|&a| all.lever(a, position).is_none()),
+    }
+}

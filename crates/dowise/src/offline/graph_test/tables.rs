@@ -1,0 +1,202 @@
+//! Tables of one claim, row by row, with rare classes merged: what the statistics are made of.
+//!
+//! Which classes are merged, and which rows count, is decided by the margins alone. Permutations leave these as they are, so the
+//! choice does not favour one result over another.
+
+use super::counts::RowCounts;
+
+/// Most classes of each side that are told apart over all rows.
+const MOST_CLASSES: usize = 8;
+
+/// Least number of visits that is expected in a cell of a row, and in a cell over all rows.
+const LEAST_IN_ROW: f64 = 2.0;
+const LEAST_IN_ALL: f64 = 5.0;
+
+/// Counts `[other][outcome]` of one row.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Table {
+    pub(super) n_other: usize,
+    pub(super) n_outcome: usize,
+    pub(super) counts: Vec<f64>,
+    /// Visits of each class of `other`, and of each class of `outcome`.
+    pub(super) others: Vec<f64>,
+    pub(super) outcomes: Vec<f64>,
+    /// Visits in all.
+    pub(super) total: f64,
+}
+
+impl Table {
+    pub(super) fn new(n_other: usize, n_outcome: usize, counts: Vec<f64>) -> Table {
+        let others: Vec<f64> = counts.chunks(n_outcome).map(|row| row.iter().sum()).collect();
+        let outcomes: Vec<f64> = (0..n_outcome).map(|y| counts.iter().skip(y).step_by(n_outcome).sum()).collect();
+        let total = others.iter().sum();
+        Table { n_other, n_outcome, counts, others, outcomes, total }
+    }
+
+    /// Whether both sides vary: only then a permutation changes anything.
+    pub(super) fn varies(&self) -> bool {
+        let several = |margin: &[f64]| margin.iter().filter(|&&n| n > 0.0).count() > 1;
+        self.total > 2.0 && several(&self.others) && several(&self.outcomes)
+    }
+
+    /// The table with classes merged as these maps say.
+    pub(super) fn merged(&self, other: &Merge, outcome: &Merge) -> Table {
+        let mut counts = vec![0.0; other.n * outcome.n];
+        for x in 0..self.n_other {
+            for y in 0..self.n_outcome {
+                counts[other.to[x] * outcome.n + outcome.to[y]] += self.counts[x * self.n_outcome + y];
+            }
+        }
+        Table::new(other.n, outcome.n, counts)
+    }
+
+    /// How classes have to be merged until every cell expects visits enough for Pearson's statistic; `None` if nothing is left.
+    fn coarse(&self) -> Option<[Merge; 2]> {
+        let (other, outcome) = coarsen(&self.others, &self.outcomes, usize::MAX, LEAST_IN_ROW);
+        (other.n > 1 && outcome.n > 1).then_some([other, outcome])
+    }
+}
+
+/// Which class each class becomes a part of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Merge {
+    pub(super) to: Vec<usize>,
+    pub(super) n: usize,
+}
+
+/// The rows of a claim in which both sides vary, with the same classes in every row.
+#[derive(Clone, Debug)]
+pub(super) struct Tables {
+    pub(super) tables: Vec<Table>,
+    /// How classes of each table are merged further for Pearson's statistic; `None`: it has too few visits for that.
+    pub(super) coarse: Vec<Option<[Merge; 2]>>,
+    /// The place of each table among the rows.
+    pub(super) places: Vec<usize>,
+    /// Which classes went together, of `other` and of `outcome`.
+    pub(super) merged: [Merge; 2],
+}
+
+impl Tables {
+    pub(super) fn new(rows: &[RowCounts<'_>], n_other: usize, n_outcome: usize) -> Tables {
+        let dense = |row: &RowCounts<'_>| {
+            let mut counts = vec![0.0; n_other * n_outcome];
+            row.cells.iter().for_each(|&(x, y, n)| counts[x as usize * n_outcome + y as usize] = f64::from(n));
+            Table::new(n_other, n_outcome, counts)
+        };
+        let varying = |(at, row): (usize, &RowCounts<'_>)| Some((at, dense(row))).filter(|(_, t)| t.varies());
+        let (mut others, mut outcomes) = (vec![0.0; n_other], vec![0.0; n_outcome]);
+        for (_, table) in rows.iter().enumerate().filter_map(varying) {
+            others.iter_mut().zip(&table.others).for_each(|(sum, n)| *sum += n);
+            outcomes.iter_mut().zip(&table.outcomes).for_each(|(sum, n)| *sum += n);
+        }
+        let (other, outcome) = coarsen(&others, &outcomes, MOST_CLASSES, LEAST_IN_ALL);
+        let (mut tables, mut places) = (Vec::new(), Vec::new());
+        for (at, table) in rows.iter().enumerate().filter_map(varying) {
+            let table = table.merged(&other, &outcome);
+            if table.varies() {
+                tables.push(table);
+                places.push(at);
+            }
+        }
+        let coarse = tables.iter().map(Table::coarse).collect();
+        Tables { tables, coarse, places, merged: [other, outcome] }
+    }
+
+    /// The tables that are fit for Pearson's statistic.
+    pub(super) fn for_pearson(&self) -> Vec<Table> {
+        let both = self.tables.iter().zip(&self.coarse);
+        both.filter_map(|(t, merge)| merge.as_ref().map(|[x, y]| t.merged(x, y))).collect()
+    }
+
+    /// Visits in all rows.
+    pub(super) fn visits(&self) -> f64 {
+        self.tables.iter().map(|t| t.total).sum()
+    }
+}
+
+/// Merges the rarest classes of the side with the rarer one, until no side has more than `most` and the least expected count is
+/// `least`; classes without visits join the first one. Ends with a single class where there are too few visits.
+fn coarsen(others: &[f64], outcomes: &[f64], most: usize, least: f64) -> (Merge, Merge) {
+    let total: f64 = others.iter().sum();
+    let mut sides = [Classes::new(others), Classes::new(outcomes)];
+    loop {
+        let too_many = (0..2).find(|&i| sides[i].groups.len() > most);
+        let expected = sides[0].least() * sides[1].least() / total.max(1.0);
+        let side = match too_many {
+            Some(side) => side,
+            None if expected >= least => break,
+            None => {
+                let share = |i: usize| sides[i].least() * sides[i].groups.len() as f64;
+                // The side on which the rarest class is rarest for its number of classes; a side of one class is left alone.
+                let side = usize::from(share(1) < share(0));
+                if sides[side].groups.len() > 1 { side } else { 1 - side }
+            }
+        };
+        if sides[side].groups.len() <= 1 {
+            break;
+        }
+        sides[side].merge();
+    }
+    let [other, outcome] = sides;
+    (other.map(others.len()), outcome.map(outcomes.len()))
+}
+
+/// Classes with visits, joined to groups.
+struct Classes {
+    /// (visits, members)
+    groups: Vec<(f64, Vec<usize>)>,
+}
+
+impl Classes {
+    fn new(margin: &[f64]) -> Classes {
+        let visited = margin.iter().enumerate().filter(|(_, n)| **n > 0.0);
+        Classes { groups: visited.map(|(i, &n)| (n, vec![i])).collect() }
+    }
+
+    fn least(&self) -> f64 {
+        self.groups.iter().map(|g| g.0).fold(f64::INFINITY, f64::min)
+    }
+
+    /// Joins the two rarest; of equals the first.
+    fn merge(&mut self) {
+        self.groups.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+        let (n, members) = self.groups.remove(0);
+        self.groups[0].0 += n;
+        self.groups[0].1.extend(members);
+        self.groups[0].1.sort_unstable();
+    }
+
+    fn map(mut self, size: usize) -> Merge {
+        self.groups.sort_by(|a, b| a.1.cmp(&b.1));
+        let mut to = vec![0; size];
+        for (g, (_, members)) in self.groups.iter().enumerate() {
+            members.iter().for_each(|&i| to[i] = g);
+        }
+        Merge { to, n: self.groups.len().max(1) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rare_classes_are_merged_by_margins_alone() {
+        let (other, outcome) = coarsen(&[90.0, 1.0, 0.0, 9.0], &[50.0, 50.0], 8, 2.0);
+        assert_eq!((other.n, outcome.n), (2, 2));
+        assert_eq!(other.to, [0, 1, 0, 1], "the two rarest go together, what was never seen goes anywhere");
+        let (other, outcome) = coarsen(&[3.0, 1.0], &[2.0, 2.0], 8, 2.0);
+        assert!(other.n == 1 || outcome.n == 1, "too few visits");
+        let many = vec![100.0; 40];
+        let (other, _) = coarsen(&many, &[2000.0, 2000.0], 8, 5.0);
+        assert_eq!(other.n, 8);
+    }
+
+    #[test]
+    fn merging_keeps_all_visits() {
+        let table = Table::new(3, 2, vec![4.0, 1.0, 2.0, 2.0, 0.0, 7.0]);
+        let merged = table.merged(&Merge { to: vec![0, 1, 1], n: 2 }, &Merge { to: vec![0, 1], n: 2 });
+        assert_eq!(merged.counts, [4.0, 1.0, 2.0, 9.0]);
+        assert_eq!((merged.total, merged.others, merged.outcomes), (16.0, vec![5.0, 11.0], vec![6.0, 10.0]));
+    }
+}

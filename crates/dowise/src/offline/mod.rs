@@ -1,0 +1,16 @@
+//! What a log is good for before anybody acts on it: its numbers, whether the graph is contradicted, what a policy would have been
+//! worth, and which one is surely better.
+
+mod episodes;
+mod evaluate;
+pub mod fit;
+mod graph_test;
+mod safe;
+
+pub use episodes::{EpisodeError, Episodes, LeftOut};
+pub use evaluate::{
+    Bin, Calibration, Evaluation, Interval, Logged, OfflineError, OfflineOptions, OfflineValue, Return, Robust, Starts,
+    Support, Unsupported, Variable, calibrate, evaluate, evaluate_logged,
+};
+pub use graph_test::{Effect, GraphReport, GraphTest, RowEffect, Tested, Untested};
+pub use safe::{Candidate, Recommendation, SafePlan, plan_from_evidence, plan_safely};

@@ -1,0 +1,238 @@
+//! The test of a graph against a log: true graphs are kept, wrong ones are found, and holes in the log are no trouble.
+
+mod common;
+
+use common::random_world::{Sizes, random_world};
+use dowise::data::LogStep;
+use dowise::offline::{GraphReport, GraphTest};
+use dowise::simulate::Outcome;
+use dowise::{Knowledge, Observation, Simulator, World, worlds};
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+
+/// Episodes of interventions drawn at random.
+fn episodes(world: &World, n: u64, seed: u64) -> Vec<Vec<LogStep<'static>>> {
+    let simulator = Simulator::new(world).unwrap();
+    let [mut starts, mut steps] = Simulator::streams(seed);
+    let mut outcome = Outcome::default();
+    let mut out = Vec::new();
+    for episode in 0..n {
+        let mut state = simulator.start(&mut starts);
+        let mut played = Vec::new();
+        for stage in 0..world.horizon() {
+            let action = simulator.any_allowed(state, &mut steps);
+            simulator.step(state, action, &mut steps, &mut outcome);
+            played.push(LogStep::new(episode, outcome.observation(stage, state, action).into_owned()));
+            state = outcome.next_state;
+        }
+        out.push(played);
+    }
+    out
+}
+
+fn report(declared: &Knowledge, log: &[Vec<LogStep<'static>>]) -> GraphReport {
+    let mut test = GraphTest::new(declared);
+    log.iter().for_each(|episode| test.add_episode(episode).unwrap());
+    test.finish(0.05)
+}
+
+/// Most contradictions of `n` true graphs that a rate of 0.05 brings but once in a thousand times.
+fn most_by_chance(n: u32) -> u32 {
+    let (mut p, mut sum, mut k) = (0.95f64.powi(n as i32), 0.0, 0);
+    loop {
+        sum += p;
+        if sum > 0.999 {
+            return k;
+        }
+        p *= f64::from(n - k) / f64::from(k + 1) * 0.05 / 0.95;
+        k += 1;
+    }
+}
+
+#[test]
+fn true_graphs_with_hidden_variables_are_rarely_contradicted() {
+    for (name, n, length) in [("campaign", 25, 120), ("treatment", 25, 120), ("paper", 25, 120)] {
+        let world = worlds::world(name, &[]).unwrap();
+        let told = Knowledge::of(&world);
+        let wrong = (0..n).filter(|&seed| report(&told, &episodes(&world, length, u64::from(seed))).is_contradicted());
+        let (wrong, most) = (wrong.count() as u32, most_by_chance(n));
+        assert!(wrong <= most, "{name}: {wrong} of {n} true graphs contradicted, {most} by chance");
+    }
+}
+
+#[test]
+fn true_random_graphs_are_rarely_contradicted() {
+    // Levers left alone, hidden causes of levers and key variables, joint tables, forbidden combinations.
+    let sizes = Sizes { hidden: [1, 3], levers: [1, 3], keys: [1, 3], values: [2, 3], ..Sizes::default() };
+    let n = 150;
+    let mut wrong = Vec::new();
+    for seed in 0..n {
+        let world = random_world(u64::from(seed), &sizes).1;
+        let found = report(&Knowledge::of(&world), &episodes(&world, 150, 1));
+        if found.is_contradicted() {
+            wrong.push((seed, found.contradictions()[0].claim.clone()));
+        }
+    }
+    let most = most_by_chance(n);
+    assert!(wrong.len() as u32 <= most, "{} of {n}, {most} by chance: {wrong:?}", wrong.len());
+}
+
+/// A world whose next factors can depend on what the declared graph does not have.
+fn shop(direct: f64, missing: f64) -> World {
+    let mut table = Vec::new();
+    for mood in [0.0, 1.0] {
+        for seen in [0.0, 1.0] {
+            for price in [-1.0, 1.0] {
+                for purse in [-1.0, 1.0] {
+                    let p = 0.3 + 0.2 * mood + 0.2 * seen + direct * price + missing * purse;
+                    table.extend([1.0 - p, p]);
+                }
+            }
+        }
+    }
+    let builder = World::builder("shop", 4)
+        .state("mood", ["low", "high"])
+        .state("purse", ["thin", "full"])
+        .lever("price", ["low", "high"])
+        .key("seen", ["no", "yes"])
+        .mechanism("seen", ["price"], [0.6, 0.4, 0.3, 0.7])
+        .next("purse", ["purse"], [0.7, 0.3, 0.3, 0.7])
+        .reward("well", "mood", [0.0, 1.0]);
+    let form = dowise::world::Form::Table(table);
+    builder.next("mood", ["mood", "seen", "price", "purse"], form).build().unwrap()
+}
+
+fn declared() -> Knowledge {
+    let world = World::builder("shop", 4)
+        .state("mood", ["low", "high"])
+        .state("purse", ["thin", "full"])
+        .lever("price", ["low", "high"])
+        .key("seen", ["no", "yes"])
+        .mechanism("seen", ["price"], [0.6, 0.4, 0.3, 0.7])
+        .next("purse", ["purse"], [0.7, 0.3, 0.3, 0.7])
+        .next("mood", ["mood", "seen"], [0.5; 8])
+        .reward("well", "mood", [0.0, 1.0])
+        .build();
+    Knowledge::of(&world.unwrap())
+}
+
+#[test]
+fn a_lever_that_acts_directly_and_a_missing_parent_are_found_by_name() {
+    let told = declared();
+    for (direct, missing, claim, meaning) in [
+        (0.15, 0.0, "next mood ⊥ price | mood, seen", "price acts on next mood directly"),
+        (0.0, 0.15, "next mood ⊥ purse | mood, seen", "purse acts on next mood directly"),
+    ] {
+        let found = report(&told, &episodes(&shop(direct, missing), 600, 3));
+        let first = &found.contradictions()[0];
+        assert_eq!(first.claim, claim);
+        assert!(first.meaning.starts_with(meaning), "{}", first.meaning);
+        let size = first.effect.difference.abs();
+        assert!((size - 0.3).abs() < 0.1, "twice 0.15 apart, found {size}");
+        assert!(found.verdict().starts_with("contradicted at level 0.05"));
+    }
+    assert!(!report(&told, &episodes(&shop(0.0, 0.0), 600, 3)).is_contradicted());
+}
+
+#[test]
+fn the_claims_of_a_small_graph_are_these() {
+    assert_eq!(
+        GraphTest::new(&declared()).claims(),
+        [
+            "seen ⊥ stage | price",
+            "seen ⊥ mood | price",
+            "seen ⊥ purse | price",
+            "reward well ⊥ stage | mood",
+            "reward well ⊥ purse | mood",
+            "reward well ⊥ price | mood",
+            "reward well ⊥ seen | mood",
+            "next mood ⊥ stage | mood, seen",
+            "next mood ⊥ purse | mood, seen",
+            "next mood ⊥ price | mood, seen",
+            "next mood ⊥ reward well | mood, seen",
+            "next purse ⊥ stage | purse",
+            "next purse ⊥ mood | purse",
+            "next purse ⊥ price | purse",
+            "next purse ⊥ seen | purse",
+            "next purse ⊥ reward well | purse",
+            "next purse ⊥ next mood | purse",
+        ]
+    );
+}
+
+#[test]
+fn what_shares_a_hidden_cause_is_not_compared() {
+    let world = World::builder("hidden", 3)
+        .state("s", ["a", "b"])
+        .lever("x", ["a", "b"])
+        .key("y", ["a", "b"])
+        .key("z", ["a", "b"])
+        .hidden("u", ["a", "b"])
+        .mechanism("u", [] as [&str; 0], [0.5, 0.5])
+        .mechanism("x", ["u"], [0.9, 0.1, 0.1, 0.9])
+        .mechanism("y", ["u"], [0.9, 0.1, 0.1, 0.9])
+        .mechanism("z", ["u", "x"], [0.9, 0.1, 0.1, 0.9, 0.2, 0.8, 0.6, 0.4])
+        .next("s", ["y", "z"], [0.9, 0.1, 0.1, 0.9, 0.2, 0.8, 0.6, 0.4])
+        .reward("well", "s", [0.0, 1.0])
+        .set(dowise::world::SetSpec::Any)
+        .build()
+        .unwrap();
+    let told = Knowledge::of(&world);
+    let claims = GraphTest::new(&told).claims();
+    let has = |claim: &str| claims.iter().any(|c| c == claim);
+    assert!(!claims.iter().any(|c| c.starts_with("z ⊥ y") || c.starts_with("y ⊥ x")), "{claims:?}");
+    assert!(has("y ⊥ set x"), "what was done to the lever is free of the hidden cause: {claims:?}");
+    assert!(!has("z ⊥ s | x"), "given the lever's value alone, the hidden cause is open: {claims:?}");
+    assert!(has("z ⊥ s | set x, x"), "{claims:?}");
+    let wrong = (0..40).filter(|&seed| report(&told, &episodes(&world, 200, seed)).is_contradicted()).count();
+    assert!(wrong as u32 <= most_by_chance(40), "{wrong} of 40");
+}
+
+#[test]
+fn missing_cells_are_left_out_pair_by_pair_and_counted() {
+    let told = declared();
+    let mut rng = ChaCha8Rng::seed_from_u64(1);
+    let mut log = episodes(&shop(0.2, 0.0), 800, 5);
+    let mut holes = 0;
+    for step in log.iter_mut().flatten() {
+        let seen = &step.observation;
+        if rng.random_bool(0.2) {
+            // The key variable was not seen, and the reward is not known.
+            let bare = Observation::at(&told, seen.stage(), seen.state()).unwrap();
+            let bare = bare.did_action(&told, seen.action().unwrap()).unwrap();
+            step.observation = bare.then(&told, seen.next_state().unwrap()).unwrap();
+            holes += 1;
+        }
+    }
+    let found = report(&told, &log);
+    assert_eq!(found.incomplete_steps, holes);
+    let first = &found.contradictions()[0];
+    assert_eq!((first.claim.as_str(), first.missing), ("next mood ⊥ price | mood, seen", holes));
+    let kept = found.tested.iter().find(|t| t.claim == "next purse ⊥ price | purse").unwrap();
+    assert_eq!(kept.missing, 0);
+}
+
+#[test]
+fn an_empty_log_says_that_nothing_was_tested() {
+    let found = report(&declared(), &[]);
+    assert!(!found.is_contradicted() && found.tested.is_empty());
+    assert_eq!(found.untested.len(), GraphTest::new(&declared()).claims().len());
+    assert!(found.verdict().starts_with("nothing could be tested"), "{}", found.verdict());
+    let few = report(&declared(), &episodes(&shop(0.0, 0.0), 3, 1));
+    assert!(few.tested.is_empty() && few.untested.iter().all(|u| !u.why.is_empty()));
+}
+
+#[test]
+fn the_order_of_episodes_does_not_matter() {
+    let mut log = episodes(&shop(0.1, 0.0), 150, 9);
+    let before = report(&declared(), &log);
+    log.reverse();
+    assert_eq!(report(&declared(), &log), before);
+}
+
+#[test]
+fn a_log_of_another_world_is_refused() {
+    let other = worlds::world("campaign", &[]).unwrap();
+    let mut test = GraphTest::new(&declared());
+    assert!(test.add_episode(&episodes(&other, 1, 1)[0]).is_err());
+}

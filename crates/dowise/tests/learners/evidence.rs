@@ -1,0 +1,375 @@
+//! Observations and evidence: checked when made, added in any order, merged, taken back and saved; what is missing is not counted,
+//! known transitions are used, and every rule reads the same evidence.
+
+use dowise::learn::{Evidence, EvidenceError, Observation, Reading, Sets};
+use dowise::{Knowledge, Learner, LearnerSpec, Options, Preset, World};
+use proptest::prelude::*;
+
+use crate::draft::Draft;
+use crate::play::{Arena, Seen, by_name, steps, told};
+use crate::small_worlds;
+
+fn views() -> Vec<Options> {
+    let mut all: Vec<Options> = ["ucbvi", "f-ucbvi", "c-ucbvi", "cf-ucbvi", "graph-ucbvi"]
+        .map(|name| name.parse::<Preset>().unwrap().options(30, 1))
+        .to_vec();
+    all.push(Options { stage_dependent: true, ..all[4].clone() });
+    all
+}
+
+#[test]
+fn evidence_in_any_order_split_and_merge_is_the_same_bytes_and_can_be_taken_back() {
+    let arena = Arena::new(small_worlds::crooked(2));
+    let steps: Vec<Observation<'static>> = steps(&arena, 20, 3).iter().map(Seen::observation).collect();
+    for told in told(&arena) {
+        for options in views() {
+            let new = || Evidence::new(&told, &options).unwrap();
+            let mut whole = new();
+            steps.iter().for_each(|s| whole.add(s).unwrap());
+            let mut backwards = new();
+            steps.iter().rev().for_each(|s| backwards.add(s).unwrap());
+            assert_eq!(backwards.save(), whole.save(), "{options:?}");
+            // Three pieces, dealt out like cards, merged in another order.
+            let mut pieces = [new(), new(), new()];
+            steps.iter().enumerate().for_each(|(i, s)| pieces[i % 3].add(s).unwrap());
+            let [a, b, mut c] = pieces;
+            c.merge(&a).unwrap();
+            c.merge(&b).unwrap();
+            assert_eq!((c.save(), c.fingerprint()), (whole.save(), whole.fingerprint()), "{options:?}");
+            // Taking one half back leaves the other.
+            let (first, second) = steps.split_at(steps.len() / 2);
+            let mut half = new();
+            second.iter().for_each(|s| half.add(s).unwrap());
+            first.iter().for_each(|s| whole.remove(s).unwrap());
+            assert_eq!((whole.save(), whole.fingerprint()), (half.save(), half.fingerprint()), "{options:?}");
+            second.iter().rev().for_each(|s| whole.remove(s).unwrap());
+            assert_eq!(whole.save(), new().save(), "{options:?}");
+            assert_eq!(whole.remove(&first[0]), Err(EvidenceError::NotThere));
+            assert_eq!(whole.save(), new().save(), "a refused observation changes nothing");
+        }
+    }
+}
+
+#[test]
+fn saved_evidence_is_restored_and_what_cannot_be_is_refused_by_field() {
+    let arena = Arena::new(small_worlds::factored(2));
+    let told = arena.knowledge().without_rewards();
+    let options = views().remove(4);
+    let mut seen = Evidence::new(&told, &options).unwrap();
+    steps(&arena, 10, 1).iter().for_each(|s| seen.add(&s.observation()).unwrap());
+    let text = seen.save();
+    let again = Evidence::restore(&told, &options, &text).unwrap();
+    assert_eq!((again.save(), again.steps(), again.fingerprint()), (text.clone(), seen.steps(), seen.fingerprint()));
+    let refused = |text: &str| Evidence::restore(&told, &options, text).unwrap_err();
+    let other = Evidence::restore(&arena.knowledge(), &options, &text).unwrap_err();
+    assert!(matches!(other, EvidenceError::OtherView { .. }), "{other}");
+    assert!(matches!(refused("{}"), EvidenceError::Format(_)));
+    assert!(refused(&text.replacen("\"version\":1", "\"version\":9", 1)).to_string().contains("version 9"));
+    let field = |text: &str| match refused(text) {
+        EvidenceError::Damaged { field, .. } => field,
+        other => panic!("{other}"),
+    };
+    assert_eq!(field(&text.replacen("\"steps\":", "\"steps\":1", 1)), "visits");
+    assert_eq!(field(&text.replacen("\"seal\":\"", "\"seal\":\"0", 1)), "seal");
+}
+
+#[test]
+fn a_learner_that_begins_with_the_evidence_of_another_believes_the_same() {
+    let arena = Arena::new(small_worlds::factored(3));
+    for told in told(&arena) {
+        for name in ["graph-ucbvi", "graph-psrl", "c-ucbvi", "greedy", "cf-ucbvi:width=hoeffding-v"] {
+            let options = name.parse::<LearnerSpec>().unwrap().options(60, 5);
+            let mut first = Learner::new(&told, options.clone()).unwrap();
+            arena.regrets_of(&mut first, 60, 1);
+            let second = Learner::with_evidence(first.evidence().unwrap().clone(), options).unwrap();
+            for reading in
+                [Reading::Greedy, Reading::Mean { prior: 2.0 }, Reading::Best(Sets::Mixture), Reading::Worst(Sets::L1)]
+            {
+                assert_eq!(first.read(reading, 1).unwrap(), second.read(reading, 1).unwrap(), "{name} {reading:?}");
+            }
+            assert_eq!(
+                second.read(Reading::Sample { prior: 2.0 }, 4).unwrap(),
+                first.read(Reading::Sample { prior: 2.0 }, 4).unwrap()
+            );
+        }
+    }
+}
+
+#[test]
+fn observations_are_checked_when_they_are_made() {
+    let arena = Arena::new(small_worlds::factored(1));
+    let told = arena.knowledge();
+    let says = |made: Result<Observation<'_>, dowise::learn::ObservationError>| made.unwrap_err().to_string();
+    let horizon = arena.world.horizon();
+    let at = || Observation::at(&told, 0, 0).unwrap();
+    let text = says(Observation::at(&told, horizon, 0));
+    assert_eq!(
+        text,
+        format!("there is no stage {}; an episode has {horizon} steps, stages 1 to {horizon}", horizon + 1)
+    );
+    assert!(says(Observation::at(&told, 0, 999)).starts_with("there is no state 999; states run from 0 to"));
+    assert!(says(at().did(&told, 999)).starts_with("there is no intervention 999"));
+    assert!(
+        says(at().did(&told, 0).unwrap().saw(&told, [("nose", "1")])).starts_with("there is no key variable \"nose\"")
+    );
+    assert!(says(at().paid(&told, &[])).starts_with("reward has 0 numbers"));
+    let term = &arena.world.rewards()[0];
+    let text = says(at().paid_by(&told, &term.name, term.range[1] + 1.0));
+    assert!(text.starts_with(&format!("the reward term \"{}\" paid ", term.name)), "{text}");
+    assert!(says(at().paid_by(&told, "luck", 0.0)).starts_with("there is no reward term \"luck\""));
+    assert!(says(at().then(&told, 999)).starts_with("there is no state 999"));
+}
+
+#[test]
+fn what_is_missing_is_not_counted_and_never_taken_for_the_first_value() {
+    // Two factors, each with a key variable of its own.
+    let world = Draft::new(2, 4)
+        .state("s", 2)
+        .state("t", 2)
+        .lever("x", 2)
+        .key("y", 2)
+        .key("z", 2)
+        .drawn(&["y"], &["x"])
+        .drawn(&["z"], &["x"])
+        .next("s", &["s", "y"])
+        .next("t", &["t", "z"])
+        .pays_between("r", &["z"], [0.0, 1.0], false)
+        .world();
+    let told = Knowledge::of(&world).without_mechanisms().without_rewards();
+    let options = Options::default();
+    let count = |step: Observation<'_>, what: &str| -> Vec<usize> {
+        let mut seen = Evidence::new(&told, &options).unwrap();
+        seen.add(&step).unwrap();
+        let file: serde_json::Value = serde_json::from_str(&seen.save()).unwrap();
+        let tables = if what == "transitions" { &file[what][0] } else { &file[what] };
+        tables.as_array().unwrap().iter().map(|t| t.as_array().unwrap().len()).collect()
+    };
+    let at = || Observation::at(&told, 0, 0).unwrap().did(&told, 1).unwrap();
+    let whole =
+        || at().saw(&told, [("y", "1"), ("z", "1")]).unwrap().paid(&told, &[0.5]).unwrap().then(&told, 3).unwrap();
+    assert_eq!((count(whole(), "transitions"), count(whole(), "payments")), (vec![1, 1], vec![1]));
+    // z not seen: only s, which does not depend on it, and the mechanism of y.
+    let half = || at().saw(&told, [("y", "1")]).unwrap().paid(&told, &[0.5]).unwrap().then(&told, 3).unwrap();
+    assert_eq!((count(half(), "transitions"), count(half(), "payments")), (vec![1, 0], vec![0]));
+    assert_eq!(
+        count(half(), "mechanisms").iter().sum::<usize>() + 1,
+        count(whole(), "mechanisms").iter().sum::<usize>()
+    );
+    // The next state not known yet, the reward not known.
+    let early = || at().saw(&told, [("y", "1"), ("z", "1")]).unwrap();
+    assert_eq!((count(early(), "transitions"), count(early(), "payments")), (vec![0, 0], vec![0]));
+}
+
+#[test]
+fn known_transitions_are_used_and_not_learned() {
+    let arena = Arena::new(small_worlds::factored(1));
+    let names: Vec<&str> = arena.world.state().iter().map(|&id| arena.world.variable(id).name.as_str()).collect();
+    let cells = |told: &Knowledge, options: &Options| Learner::new(told, options.clone()).unwrap().cells();
+    let all = arena.knowledge().with_transitions_of(&arena.world, &names).unwrap();
+    assert_eq!(all.known_transitions(), names);
+    for name in [
+        "graph-ucbvi",
+        "graph-psrl",
+        "cf-ucbvi",
+        "cf-psrl",
+        "greedy",
+        "cf-ucbvi:width=hoeffding-v",
+        "graph-ucbvi:sets=l1,schedule=visited",
+    ] {
+        let options = name.parse::<LearnerSpec>().unwrap().options(40, 2);
+        // All known: nothing is left to learn, and the first plan is the best one.
+        let mut sure = Learner::new(&all, options.clone()).unwrap();
+        assert_eq!(sure.cells(), 0, "{name}");
+        let regrets = arena.regrets_of(&mut sure, 5, 1);
+        // Real-time dynamic programming brings values down where it comes, and only there.
+        let by_visits = name.contains("visited");
+        assert!(by_visits || regrets.iter().all(|r| r.abs() < 1e-9), "{name}: {regrets:?}");
+        // One known: fewer cells, and saved and restored like any other.
+        let one = arena.knowledge().with_transitions_of(&arena.world, &names[..1]).unwrap();
+        assert!(cells(&one, &options) < cells(&arena.knowledge(), &options), "{name}");
+        let mut learner = Learner::new(&one, options.clone()).unwrap();
+        arena.regrets_of(&mut learner, 40, 1);
+        let again = Learner::restore_in(&arena.world, &learner.save()).unwrap();
+        assert_eq!(again.save(), learner.save(), "{name}");
+        assert_eq!(again.explain(0, 0, 3), learner.explain(0, 0, 3));
+    }
+    let refused = |name: &str| {
+        let spec: LearnerSpec = format!("{name}:known={}", names[0]).parse().unwrap();
+        spec.learner(&arena.world, 10, 1).unwrap_err().to_string()
+    };
+    assert!(refused("c-ucbvi").contains("this learner sees the state whole"));
+    assert!(refused("f-ucbvi").contains("this learner knows only interventions"));
+    let text =
+        "graph-psrl:known=mod".parse::<LearnerSpec>().unwrap().learner(&arena.world, 10, 1).unwrap_err().to_string();
+    assert!(text.starts_with("there is no state factor `mod`"), "{text}");
+}
+
+#[test]
+fn the_worst_members_promise_less_than_there_is_and_the_best_more() {
+    for (seed, unknown) in [(1, false), (2, false), (1, true), (2, true)] {
+        let arena = Arena::new(small_worlds::factored(seed));
+        let told = if unknown { arena.knowledge().without_mechanisms().without_rewards() } else { arena.knowledge() };
+        for name in ["graph-ucbvi", "c-ucbvi"] {
+            let options = Options { delta: 0.05, ..name.parse::<Preset>().unwrap().options(400, seed) };
+            let mut learner = Learner::new(&told, options).unwrap();
+            let mut gaps = vec![];
+            for _ in 0..4 {
+                arena.regrets_of(&mut learner, 100, seed);
+                for sets in Sets::ALL {
+                    let [worst, best] =
+                        [Reading::Worst(*sets), Reading::Best(*sets)].map(|r| learner.read(r, 0).unwrap());
+                    let kept = arena.values_of(&worst.policy_hs);
+                    for i in 0..kept.len() {
+                        assert!(
+                            worst.value_hs[i] <= kept[i] + 1e-9,
+                            "{name}: {} promised, {} kept",
+                            worst.value_hs[i],
+                            kept[i]
+                        );
+                        assert!(best.value_hs[i] >= arena.optimal.value_hs[i] - 1e-9, "{name}");
+                    }
+                    gaps.push(best.value_hs[0] - worst.value_hs[0]);
+                }
+            }
+            let closes_in = (0..Sets::ALL.len()).all(|kind| gaps[gaps.len() - Sets::ALL.len() + kind] < gaps[kind]);
+            assert!(closes_in, "{name}: the bounds close in: {gaps:?}");
+        }
+    }
+}
+
+#[test]
+fn bounds_hold_where_levers_are_left_alone_cost_something_and_act_directly() {
+    for seed in 1..4 {
+        let arena = Arena::new(small_worlds::crooked(seed));
+        for told in told(&arena) {
+            for name in ["graph-ucbvi", "c-ucbvi", "cf-ucbvi:stage-dependent=true", "ucbvi"] {
+                let options = name.parse::<LearnerSpec>().unwrap().options(200, seed);
+                let mut learner = Learner::new(&told, options).unwrap();
+                for _ in 0..3 {
+                    for sets in Sets::ALL {
+                        let [worst, best] =
+                            [Reading::Worst(*sets), Reading::Best(*sets)].map(|r| learner.read(r, 0).unwrap());
+                        let kept = arena.values_of(&worst.policy_hs);
+                        for i in 0..kept.len() {
+                            assert!(worst.value_hs[i] <= kept[i] + 1e-9, "{name}: {} {}", worst.value_hs[i], kept[i]);
+                            assert!(best.value_hs[i] >= arena.optimal.value_hs[i] - 1e-9, "{name}");
+                        }
+                    }
+                    arena.regrets_of(&mut learner, 60, seed);
+                }
+            }
+        }
+    }
+}
+
+/// Worlds of several shapes for random orders.
+fn any_world(seed: u64) -> World {
+    match seed % 3 {
+        0 => small_worlds::factored(seed),
+        1 => small_worlds::crooked(seed),
+        _ => small_worlds::all_keys(seed),
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(24) })]
+
+    #[test]
+    fn any_order_and_split_of_any_steps_gives_the_same_evidence(
+        seed in 0u64..50,
+        keys in prop::collection::vec(any::<u32>(), 40),
+        cut in 0usize..40,
+        view in 0usize..6,
+    ) {
+        let arena = Arena::new(any_world(seed));
+        let told = arena.knowledge().without_mechanisms().without_rewards();
+        let Ok(mut whole) = Evidence::new(&told, &views()[view]) else { return Ok(()) };
+        let mut steps: Vec<Observation<'static>> = steps(&arena, 10, seed).iter().map(Seen::observation).collect();
+        steps.truncate(keys.len());
+        let (mut left, mut right) = (whole.clone(), whole.clone());
+        steps.iter().for_each(|s| whole.add(s).unwrap());
+        let mut order: Vec<usize> = (0..steps.len()).collect();
+        order.sort_by_key(|&i| keys[i]);
+        for (place, &i) in order.iter().enumerate() {
+            if place < cut { left.add(&steps[i]).unwrap() } else { right.add(&steps[i]).unwrap() }
+        }
+        right.merge(&left).unwrap();
+        prop_assert_eq!(right.save(), whole.save());
+        prop_assert_eq!(right.fingerprint(), whole.fingerprint());
+    }
+}
+
+#[test]
+fn an_observation_that_does_not_say_what_was_done_is_refused_and_never_counted_as_the_first_intervention() {
+    let arena = Arena::new(small_worlds::crooked(1));
+    let told = arena.knowledge();
+    let at = || Observation::at(&told, 0, 0).unwrap();
+    for options in views() {
+        let mut seen = Evidence::new(&told, &options).unwrap();
+        let before = seen.save();
+        let step = at().then(&told, 1).unwrap();
+        assert_eq!(step.action(), None);
+        assert_eq!(seen.add(&step), Err(EvidenceError::NothingDone), "{options:?}");
+        assert_eq!(seen.remove(&step), Err(EvidenceError::NothingDone), "{options:?}");
+        assert_eq!(seen.save(), before);
+    }
+    let text = at().found(&told, [("x1", "1")]).unwrap_err().to_string();
+    assert!(text.ends_with("depends on what was done, and this observation does not say it yet; call `did` first"));
+    // Said twice, the second counts, and nothing is left of the first.
+    let both = at().did(&told, [("x1", "1"), ("x2", "2")]).unwrap().did(&told, [("x1", "0")]).unwrap();
+    let once = at().did(&told, [("x1", "0")]).unwrap();
+    assert_eq!((both.action(), both.values()), (once.action(), once.values()));
+}
+
+#[test]
+fn what_was_received_for_a_step_takes_the_cost_of_what_was_done_off_and_needs_to_know_it() {
+    let world = Draft::new(2, 4)
+        .state("s", 2)
+        .lever("x", 2)
+        .cost(&[0.25, 0.5])
+        .key("y", 2)
+        .drawn(&["y"], &["x"])
+        .next("s", &["s", "y"])
+        .pays_between("r", &["y"], [0.0, 1.0], false)
+        .world();
+    let told = Knowledge::of(&world);
+    let at = || Observation::at(&told, 0, 0).unwrap();
+    assert_eq!(at().did(&told, [("x", "1")]).unwrap().received(&told, 0.25).unwrap().rewards(), [0.75]);
+    let text = at().received(&told, 0.25).unwrap_err().to_string();
+    assert!(text.starts_with("what was received for the whole step depends on what was done"), "{text}");
+}
+
+#[test]
+fn an_observation_of_another_world_is_refused_and_changes_nothing() {
+    let arena = Arena::new(small_worlds::factored(1));
+    for (n, other) in [small_worlds::one_factor(1), small_worlds::all_keys(1)].iter().enumerate() {
+        let theirs = Knowledge::of(other);
+        let last = theirs.n_states() - 1;
+        let keys: Vec<u32> = theirs.keys().iter().map(|_| 1).collect();
+        let step = Observation::at(&theirs, theirs.horizon() - 1, last).unwrap().did(&theirs, 0).unwrap();
+        let step = step.saw(&theirs, &keys[..]).unwrap().then(&theirs, last).unwrap();
+        for name in ["ucbvi", "graph-psrl", "graph-ucbvi:guard=true", "lsvi-ucb:features=one-hot"] {
+            let mut learner = by_name(&arena.knowledge(), name);
+            learner.learn(&steps(&arena, 1, 1)[0].observation()).unwrap();
+            let before = learner.save();
+            assert_eq!(learner.learn(&step), Err(EvidenceError::OtherWorld), "{name}, world {n}");
+            assert_eq!(learner.take_back(&step), Err(EvidenceError::OtherWorld), "{name}, world {n}");
+            assert_eq!(learner.save(), before, "{name}, world {n}");
+        }
+    }
+}
+
+#[test]
+fn a_regression_takes_back_no_payment_that_cannot_have_been_made() {
+    let arena = Arena::new(small_worlds::one_factor(1));
+    let told = arena.knowledge().without_rewards();
+    let mut learner = by_name(&told, "c-lsvi-ucb:features=one-hot");
+    let paid = |reward: f64| {
+        let at = Observation::at(&told, 0, 0).unwrap().did(&told, 0).unwrap();
+        at.saw(&told, &[0u32][..]).unwrap().paid(&told, &[reward]).unwrap().then(&told, 0).unwrap()
+    };
+    learner.learn(&paid(1.0)).unwrap();
+    learner.learn(&paid(1.0)).unwrap();
+    assert_eq!(learner.take_back(&paid(0.0)), Err(EvidenceError::NotThere));
+    learner.take_back(&paid(1.0)).unwrap();
+}

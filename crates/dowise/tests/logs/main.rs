@@ -1,0 +1,6 @@
+//! Logs: written and read back, shuffled, interleaved, faulty, mapped, and bytes that are no log at all.
+
+mod common;
+mod faults;
+mod format;
+mod round_trip;
