@@ -2,7 +2,8 @@
 //!
 //! `cargo run --release -p dowise --example unknown_mechanisms` prints the table of goals, each with held or missed: six
 //! seeds that nothing was chosen by, the mean over them and the worst. With arguments, `WORLD [EPISODES [SEEDS [LEARNER…]]]`, it
-//! prints the same measures for another world (such as `treatment` or `paper:joint=false`) and other learners.
+//! prints the same measures for another world (such as `treatment` or `paper:joint=false`) and other learners; SEEDS is a number of
+//! seeds from 1, or a first and a last one such as `101-124`.
 #![allow(clippy::print_stdout)] // a benchmark prints its result
 
 use std::time::Instant;
@@ -44,22 +45,25 @@ fn main() -> Fallible<()> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let Some(world) = arguments.first() else { return goals() };
     let most: u64 = arguments.get(1).map_or(Ok(5000), |n| n.parse())?;
-    let seeds: u64 = arguments.get(2).map_or(Ok(6), |n| n.parse())?;
+    let seeds = arguments.get(2).map_or("6", String::as_str);
+    let (first, last) = seeds.split_once('-').unwrap_or(("1", seeds));
+    let (first, last): (u64, u64) = (first.parse()?, last.parse()?);
     let named: Vec<&str> = arguments.iter().skip(3).map(String::as_str).collect();
-    println!("{world}: means of {seeds} seeds (worst in brackets)");
+    println!("{world}: means of seeds {first} to {last} (worst in brackets); regret ± the standard error of its mean");
     println!(
-        "{:<40} {:>8} {:>16} {:>16} {:>18} {:>10}",
+        "{:<40} {:>8} {:>16} {:>16} {:>24} {:>10}",
         "learner", "episodes", "learned %", "last 100 %", "regret", "ms/episode"
     );
     let stops: Vec<u64> = [1000, 5000].into_iter().filter(|&stop| stop < most).chain([most]).collect();
     for name in if named.is_empty() { &LEARNERS[..] } else { &named[..] } {
-        for (stop, found) in stops.iter().zip(&runs(world, name, &stops, 1, seeds)?) {
+        for (stop, found) in stops.iter().zip(&runs(world, name, &stops, first, (last + 1).saturating_sub(first))?) {
             let [learned, played] =
                 [|r: &Reached| r.learned, |r: &Reached| r.played].map(|of| (mean(found, of), least(found, of)));
             let (regret, time) = (mean(found, |r| r.regret), mean(found, |r| r.milliseconds));
             let worst = -least(found, |r| -r.regret);
+            let error = standard_error(found, |r| r.regret);
             println!(
-                "{name:<40} {stop:>8} {:>8.1} ({:>5.1}) {:>8.1} ({:>5.1}) {regret:>9.1} ({worst:>6.1}) {time:>10.3}",
+                "{name:<40} {stop:>8} {:>8.1} ({:>5.1}) {:>8.1} ({:>5.1}) {regret:>8.1} ±{error:>5.1} ({worst:>6.1}) {time:>10.3}",
                 learned.0, learned.1, played.0, played.1
             );
         }
@@ -108,6 +112,10 @@ fn goals() -> Fallible<()> {
     aim("campaign", "graph-ucbvi:unknown=all", &[(1000, vec![time(AtMost(10.0))])])?;
     aim("paper:joint=false", "graph-ucbvi:unknown=kernel", &[(5000, vec![regret(AtMost(150.0))])])?;
     aim("paper:joint=false", "graph-psrl:unknown=kernel", &[(5000, vec![regret(AtMost(50.0))])])?;
+    // Samples with 0.7 times the posterior's standard deviation: half the variance.
+    let narrow = [(1000, vec![played(AtLeast(78.0)), regret(AtMost(115.0))])];
+    aim("campaign", "graph-psrl:unknown=all,scale=0.7", &narrow)?;
+    aim("paper:joint=false", "graph-psrl:unknown=kernel,scale=0.7", &[(5000, vec![regret(AtMost(50.0))])])?;
     aim("river-swim", "graph-ucbvi", &[(2000, vec![regret(AtMost(50.0))])])?;
     // Experiment 1; with its own seeds it is `dowise reproduce`.
     aim("paper", "c-ucbvi", &[(5000, vec![regret(AtMost(10.0))])])?;
@@ -116,6 +124,12 @@ fn goals() -> Fallible<()> {
 
 fn mean(found: &[Reached], of: impl Fn(&Reached) -> f64) -> f64 {
     found.iter().map(of).sum::<f64>() / found.len() as f64
+}
+
+/// How far a mean over the seeds may be from the mean over all seeds there are: its standard deviation.
+fn standard_error(found: &[Reached], of: impl Fn(&Reached) -> f64) -> f64 {
+    let (n, mean) = (found.len() as f64, mean(found, &of));
+    (found.iter().map(|r| (of(r) - mean) * (of(r) - mean)).sum::<f64>() / (n * (n - 1.0).max(1.0))).sqrt()
 }
 
 fn least(found: &[Reached], of: impl Fn(&Reached) -> f64) -> f64 {

@@ -133,6 +133,23 @@ fn a_mechanism_that_is_given_need_not_be_learned() {
 }
 
 #[test]
+fn a_learner_and_a_check_count_the_same() {
+    for name in ["campaign", "treatment", "paper", "river-swim"] {
+        let world = dowise::worlds::world(name, &[]).expect("a world");
+        for spec in
+            ["graph-psrl", "graph-psrl:unknown=all", "graph-psrl:unknown=all,forms=false", "graph-ucbvi:unknown=kernel"]
+        {
+            let spec: dowise::LearnerSpec = spec.parse().expect("a learner");
+            let counted = spec.knowledge(&world).expect("knowledge").to_learn().expect("it can be learned");
+            let [rows, numbers] =
+                [counted.iter().map(|t| t.rows).sum(), counted.iter().map(|t| t.numbers).sum::<u64>()];
+            let learner = spec.learner(&world, 10, 1).expect("a learner");
+            assert_eq!([learner.cells() as u64, learner.numbers() as u64], [rows, numbers], "{spec} in {name}");
+        }
+    }
+}
+
+#[test]
 fn how_levers_behave_that_are_always_set_is_not_learned() {
     let world = Draft::new(2, 4)
         .state("s", 2)

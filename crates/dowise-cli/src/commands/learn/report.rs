@@ -170,13 +170,21 @@ pub(super) fn told(learner: &Learner) -> String {
     told.extend(knowledge.known_transitions().into_iter().map(|factor| format!("how {factor} changes")));
     let last = told.pop().unwrap_or_default();
     let told = if told.is_empty() { last } else { format!("{} and {last}", told.join(", ")) };
-    let told =
-        format!("told {told}; to be learned: {} distributions or parameters", table::count(learner.cells() as u64));
+    let told = format!("told {told}; to be learned: {}", to_learn(learner));
     match knowledge.guessed_mechanisms().is_empty() {
         true => told,
         // The same numbers are the guess and what is simulated.
         false => {
             told + "\nnote: here the guess is right, since the world is simulated with it; in real life it is as good as whoever made it"
         }
+    }
+}
+
+/// As `dowise check` counts it.
+fn to_learn(learner: &Learner) -> String {
+    let [rows, numbers] = [learner.cells(), learner.numbers()].map(|n| table::count(n as u64));
+    match learner.as_linear().is_some() {
+        true => format!("{numbers} weights"),
+        false => format!("{rows} rows, {numbers} numbers"),
     }
 }
