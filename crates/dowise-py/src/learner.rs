@@ -198,10 +198,16 @@ impl Learner {
         self.inner.episodes()
     }
 
-    /// Number of distributions it has to learn.
+    /// Number of distributions and rewards it has to learn: rows of tables, and of what has a form as well.
     #[getter]
     fn cells(&self) -> usize {
         self.inner.cells()
+    }
+
+    /// Numbers it has to learn: the probabilities of each row less one, the parameters of what has a form, rewards, weights.
+    #[getter]
+    fn numbers(&self) -> usize {
+        self.inner.numbers()
     }
 
     /// Stage of the running episode, from 0; `None` between episodes.

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use super::error::{LearnError, LearnResult};
 use crate::Space;
 use crate::world::{
-    Assumed, FeatureMap, Interventions, LearnedForm, Mechanism, RewardTerm, Start, VarId, Variable, World, nearest,
+    Assumed, FeatureMap, Interventions, Kind, LearnedForm, Mechanism, RewardTerm, Start, VarId, Variable, World,
+    nearest,
 };
 
 /// A world as a learner may see it: variables, graph, horizon, interventions, and those numbers that are given.
@@ -98,6 +99,22 @@ impl Knowledge {
     /// Whether every reward term is known.
     pub fn knows_rewards(&self) -> bool {
         self.0.rewards.iter().all(|r| r.table.is_some())
+    }
+
+    /// Key and hidden variables whose mechanisms are told.
+    pub fn known_mechanisms(&self) -> Vec<&str> {
+        self.names_of(|m| m.table.is_some())
+    }
+
+    /// Key and hidden variables whose mechanisms are learned beginning with a guess.
+    pub fn guessed_mechanisms(&self) -> Vec<&str> {
+        self.names_of(|m| m.table.is_none() && m.assumed.guess.is_some())
+    }
+
+    fn names_of(&self, which: impl Fn(&Mechanism) -> bool) -> Vec<&str> {
+        let children = self.0.mechanisms.iter().filter(|m| which(m)).flat_map(|m| &m.children);
+        let inner = children.map(|&id| self.0.variable(id)).filter(|v| matches!(v.kind, Kind::Key | Kind::Hidden));
+        inner.map(|v| v.name.as_str()).collect()
     }
 
     /// State factors whose transitions are told.

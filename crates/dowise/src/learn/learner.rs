@@ -190,10 +190,18 @@ impl Learner {
         }
     }
 
-    /// Number of distributions, or of weights, that it has to learn.
+    /// Number of distributions and rewards, or of weights, that it has to learn: rows of tables, and of what has a form as well.
     pub fn cells(&self) -> usize {
         match &self.kind {
-            Kind::Tabular(tabular) => tabular.view().cells(),
+            Kind::Tabular(tabular) => tabular.view().to_learn()[0],
+            Kind::Linear(linear) => linear.cells(),
+        }
+    }
+
+    /// Numbers that it has to learn: the probabilities of each row less one, the parameters of what has a form, rewards, weights.
+    pub fn numbers(&self) -> usize {
+        match &self.kind {
+            Kind::Tabular(tabular) => tabular.view().to_learn()[1],
             Kind::Linear(linear) => linear.cells(),
         }
     }
@@ -280,13 +288,13 @@ impl Learner {
 
     /// What to deploy: the policy that it has learned, without exploring.
     ///
-    /// For posterior sampling the plan of the posterior mean, not of its next sample; for greedy learners the greedy plan; for
+    /// For posterior sampling the plan of the posterior mean, not of its next sample, with [`Reading::Pooled`]; for greedy learners the greedy plan; for
     /// others the plan that they would follow next. A learner that only draws at random, and one that was guarded and gave its
     /// causes up, do what they would do next.
     pub fn learned_policy(&self) -> Arc<Policy> {
         if let (Kind::Tabular(tabular), None) = (&self.kind, self.gave_up_causes()) {
             let reading = match tabular.options.estimate {
-                Estimate::Posterior { prior } => Some(Reading::Mean { prior }),
+                Estimate::Posterior { prior } => Some(Reading::Pooled { prior }),
                 Estimate::EpsilonGreedy { .. } => Some(Reading::Greedy),
                 Estimate::Width(_) | Estimate::Sets(_) | Estimate::Greedy | Estimate::Uniform | Estimate::Linear => {
                     None

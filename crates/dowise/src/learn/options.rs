@@ -128,7 +128,8 @@ pub struct Options {
     pub causes: Causes,
     /// How counts become values.
     pub estimate: Estimate,
-    /// Multiplies every width; 1 is the formula as published. No effect on sets and posteriors.
+    /// Multiplies every width, and of a posterior the standard deviation of samples of unknown mechanisms; 1 is as published. No effect
+    /// on sets.
     pub scale: f64,
     /// Probability with which the guarantee may fail (δ).
     pub delta: f64,

@@ -226,6 +226,9 @@ impl LearnerSpec {
         match options.estimate {
             Estimate::Width(width) if options.scale != 1.0 => format!("{} × {}", width.word(), options.scale),
             Estimate::Width(width) => width.word().to_owned(),
+            Estimate::Posterior { prior } if options.scale != 1.0 => {
+                format!("posterior, prior {prior}, spread × {}", options.scale)
+            }
             Estimate::Posterior { prior } => format!("posterior, prior {prior}"),
             Estimate::Sets(sets) => format!("{} sets", sets.word()),
             Estimate::EpsilonGreedy { epsilon } => format!("epsilon {epsilon}"),
@@ -255,6 +258,7 @@ impl LearnerSpec {
         let has = |name: &str| self.changes.iter().any(|change| change.name() == name);
         let estimate = self.preset.options(1, 0).estimate;
         let optimistic = matches!(estimate, Estimate::Width(_) | Estimate::Sets(_));
+        let sampler = matches!(estimate, Estimate::Posterior { .. });
         if estimate == Estimate::Linear {
             let visited = self.changes.contains(&Change::Schedule(Schedule::Visited));
             return match option {
@@ -272,10 +276,12 @@ impl LearnerSpec {
             }
             "width" | "sets" if !optimistic => Some("it is not optimistic, so it has neither widths nor sets"),
             "sets" if has("width") => Some("it has a width, and sets take the place of widths"),
-            "scale" if !optimistic || !has("width") => {
-                Some("it multiplies a width; choose one, for example width=paper-plain")
+            "scale" if optimistic && has("width") || sampler && has("unknown") => None,
+            "scale" if sampler => {
+                Some("it multiplies the spread of samples of mechanisms that are unknown, as with unknown=all")
             }
-            "prior" if !matches!(estimate, Estimate::Posterior { .. }) => Some("only posterior sampling has a prior"),
+            "scale" => Some("it multiplies a width; choose one, for example width=paper-plain"),
+            "prior" if !sampler => Some("only posterior sampling has a prior"),
             "epsilon" if !matches!(estimate, Estimate::EpsilonGreedy { .. }) => Some("only epsilon-greedy explores so"),
             "cap" | "delta" | "monotone" if !optimistic => Some("it is not optimistic"),
             _ if estimate == Estimate::Uniform => Some("it learns nothing"),

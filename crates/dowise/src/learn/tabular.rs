@@ -301,6 +301,19 @@ fn reading(options: &Options) -> LearnResult<Reading> {
     })
 }
 
+/// The scale of a sampler; with none at all every sample would be the mean, so that nothing would be explored or even defined.
+fn spread(options: &Options) -> f64 {
+    match options.estimate {
+        Estimate::Posterior { .. } => options.scale.clamp(1e-3, 1e3),
+        Estimate::Width(_)
+        | Estimate::Sets(_)
+        | Estimate::Greedy
+        | Estimate::EpsilonGreedy { .. }
+        | Estimate::Uniform
+        | Estimate::Linear => 1.0,
+    }
+}
+
 fn terms(view: &View, options: &Options) -> Terms {
     let [lo, hi] = view.told.reward_range();
     let cost = view.told.interventions().cost_range();
@@ -322,6 +335,7 @@ fn terms(view: &View, options: &Options) -> Terms {
         monotone: options.monotone && options.schedule != Schedule::Visited,
         whole_stages: options.schedule != Schedule::Visited && !literal,
         margin: 0.0,
+        spread: spread(options),
         caps,
     };
     // Wider than ties, by more than what rounding may add where rewards are large and differ little.

@@ -47,6 +47,13 @@ impl Knowledge {
                 if !hidden.is_empty() {
                     entry.form += &format!(", through {}", hidden.join(", "));
                 }
+                for m in members.iter().filter(|m| m.assumed.guess.is_some()) {
+                    let (weight, visits) = match m.assumed.weight {
+                        Some(1.0) => ("1".to_owned(), "visit"),
+                        weight => (weight.unwrap_or_default().to_string(), "visits"),
+                    };
+                    entry.form += &format!(", a guess at {} worth {weight} {visits}", names(world, &m.children));
+                }
                 out.push(entry);
             }
         }

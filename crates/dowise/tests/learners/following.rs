@@ -10,11 +10,12 @@ use rand_chacha::ChaCha8Rng;
 use crate::play::Arena;
 use crate::small_worlds;
 
-const READINGS: [Reading; 8] = [
+const READINGS: [Reading; 9] = [
     Reading::Greedy,
     Reading::Width(Width::HoeffdingV, 0.1),
     Reading::Mean { prior: 0.0 },
     Reading::Mean { prior: 2.0 },
+    Reading::Pooled { prior: 2.0 },
     Reading::Best(Sets::Mixture),
     Reading::Best(Sets::L1),
     Reading::Worst(Sets::Mixture),

@@ -160,7 +160,7 @@ fn a_sampler_deploys_the_plan_of_its_posterior_mean_which_is_better_than_its_sam
         let mut learner = Learner::new(&arena.knowledge(), options).unwrap();
         arena.regrets_of(&mut learner, 8, seed);
         let learned = learner.learned_policy();
-        assert_eq!(learned.actions(), learner.read(Reading::Mean { prior: 2.0 }, 0).unwrap().policy_hs);
+        assert_eq!(learned.actions(), learner.read(Reading::Pooled { prior: 2.0 }, 0).unwrap().policy_hs);
         assert_eq!(learned.evidence(), learner.evidence().unwrap().fingerprint());
         let value = |policy: &[dowise::Action]| arena.values_of(policy)[0];
         let samples: Vec<Session> = (0..20).map(|_| learner.begin()).collect();

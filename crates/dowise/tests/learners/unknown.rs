@@ -133,6 +133,23 @@ fn a_mechanism_that_is_given_need_not_be_learned() {
 }
 
 #[test]
+fn a_learner_and_a_check_count_the_same() {
+    for name in ["campaign", "treatment", "paper", "river-swim"] {
+        let world = dowise::worlds::world(name, &[]).expect("a world");
+        for spec in
+            ["graph-psrl", "graph-psrl:unknown=all", "graph-psrl:unknown=all,forms=false", "graph-ucbvi:unknown=kernel"]
+        {
+            let spec: dowise::LearnerSpec = spec.parse().expect("a learner");
+            let counted = spec.knowledge(&world).expect("knowledge").to_learn().expect("it can be learned");
+            let [rows, numbers] =
+                [counted.iter().map(|t| t.rows).sum(), counted.iter().map(|t| t.numbers).sum::<u64>()];
+            let learner = spec.learner(&world, 10, 1).expect("a learner");
+            assert_eq!([learner.cells() as u64, learner.numbers() as u64], [rows, numbers], "{spec} in {name}");
+        }
+    }
+}
+
+#[test]
 fn how_levers_behave_that_are_always_set_is_not_learned() {
     let world = Draft::new(2, 4)
         .state("s", 2)
@@ -229,10 +246,21 @@ fn learners_with_forms_are_restored_and_their_evidence_merges() {
         let mut again = Learner::restore(&told, &learner.save()).expect("a saved learner");
         assert_eq!(again.learned_policy().actions(), learner.learned_policy().actions());
         assert_eq!(arena.regrets_of(&mut again, 20, 2), arena.regrets_of(&mut learner, 20, 2));
-        // Twice the same evidence in one, and in two that are merged.
-        let seen = learner.evidence().expect("it counts");
-        let mut merged = dowise::learn::Evidence::new(&told, &spec.options(100, 1)).expect("evidence");
-        merged.merge(seen).expect("the same world");
-        assert_eq!(merged.save(), seen.save());
+        // What two have seen, merged in either order, is what one would have seen: the same bytes, and the same policy from it.
+        let mut other = spec.learner(&world, 100, 7).expect("a learner");
+        arena.regrets_of(&mut other, 30, 8);
+        let (one, two) = (learner.evidence().expect("it counts"), other.evidence().expect("it counts"));
+        let merged = |first: &dowise::learn::Evidence, second: &dowise::learn::Evidence| {
+            let mut all = dowise::learn::Evidence::new(&told, &spec.options(100, 1)).expect("evidence");
+            all.merge(first).expect("the same world");
+            all.merge(second).expect("the same world");
+            all
+        };
+        let both = merged(one, two);
+        assert_eq!(both.save(), merged(two, one).save());
+        assert_ne!(both.save(), one.save());
+        let policy =
+            |evidence| Learner::with_evidence(evidence, spec.options(100, 1)).expect("a learner").learned_policy();
+        assert_eq!(policy(both).actions(), policy(merged(two, one)).actions());
     }
 }

@@ -6,6 +6,9 @@ use serde::Serialize;
 
 use crate::table::{self, Align};
 
+/// Rows of one table beyond which learning each by itself is hardly what anybody means.
+const MANY_ROWS: u64 = 1000;
+
 /// What a learner has to learn with `unknown=all`.
 #[derive(Serialize)]
 pub(super) struct Learning {
@@ -37,6 +40,15 @@ impl Learning {
             "For graph-psrl and graph-ucbvi, whatever the number of interventions: `dowise learn --learner graph-psrl:unknown=all`.",
         );
         text.push('\n');
+        for t in self.to_learn.iter().filter(|t| t.rows > MANY_ROWS && t.form.starts_with("table")) {
+            let advice = match t.what.starts_with("P(next") || t.what.starts_with("reward") {
+                true => "name less in its `scope`",
+                false => "say in which form it depends on its parents, such as `learn = \"logit\"`, or give it fewer",
+            };
+            let rows = table::count(t.rows);
+            text += &table::wrapped(&format!("{} has {rows} rows, and each has to be visited: {advice}.", t.what));
+            text.push('\n');
+        }
         text
     }
 }

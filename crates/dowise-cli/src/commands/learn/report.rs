@@ -157,12 +157,34 @@ pub(super) fn told(learner: &Learner) -> String {
     let mut told = vec!["the graph".to_owned()];
     if knowledge.knows_mechanisms() {
         told.push("P(z | s, a)".into());
+    } else {
+        told.extend(knowledge.known_mechanisms().into_iter().map(|name| format!("the mechanism of {name}")));
+        told.extend(knowledge.guessed_mechanisms().into_iter().map(|name| format!("a guess at that of {name}")));
     }
     if knowledge.knows_rewards() {
         told.push("the rewards".into());
+    } else {
+        let known = knowledge.rewards().iter().filter(|r| r.table.is_some());
+        told.extend(known.map(|r| format!("the reward {}", r.name)));
     }
     told.extend(knowledge.known_transitions().into_iter().map(|factor| format!("how {factor} changes")));
     let last = told.pop().unwrap_or_default();
     let told = if told.is_empty() { last } else { format!("{} and {last}", told.join(", ")) };
-    format!("told {told}; to be learned: {} distributions or parameters", table::count(learner.cells() as u64))
+    let told = format!("told {told}; to be learned: {}", to_learn(learner));
+    match knowledge.guessed_mechanisms().is_empty() {
+        true => told,
+        // The same numbers are the guess and what is simulated.
+        false => {
+            told + "\nnote: here the guess is right, since the world is simulated with it; in real life it is as good as whoever made it"
+        }
+    }
+}
+
+/// As `dowise check` counts it.
+fn to_learn(learner: &Learner) -> String {
+    let [rows, numbers] = [learner.cells(), learner.numbers()].map(|n| table::count(n as u64));
+    match learner.as_linear().is_some() {
+        true => format!("{numbers} weights"),
+        false => format!("{rows} rows, {numbers} numbers"),
+    }
 }

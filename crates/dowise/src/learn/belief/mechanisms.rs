@@ -3,6 +3,7 @@
 use rand::Rng;
 
 use super::intervals::Intervals;
+use super::pooled::Pool;
 use super::posterior::dirichlet_of;
 use crate::kernel::{Doubt, Kernel, Member};
 use crate::learn::LearnResult;
@@ -14,10 +15,12 @@ use crate::learn::view::{MechanismRow, MechanismRows};
 pub(crate) enum MechanismReading<'a, R> {
     /// Frequencies, an interval around each, and which member of these sets is planned with.
     Within(&'a mut Intervals, Member),
-    /// A sample of the posterior: Dirichlet where each row is learned by itself, Laplace's where rows have a form.
-    Sample { prior: f64, rng: &'a mut R },
-    /// The mean of the posterior; without a prior frequencies, and all values alike where none was seen.
-    Mean { prior: f64 },
+    /// A sample of the posterior: Dirichlet where each row is learned by itself, Laplace's where rows have a form. Its standard
+    /// deviation is multiplied by `spread`.
+    Sample { prior: f64, spread: f64, rng: &'a mut R },
+    /// The mean of the posterior; without a prior frequencies, and all values alike where none was seen. Pooled: rows that are
+    /// learned each by itself are pulled towards what the others say.
+    Mean { prior: f64, pooled: bool },
 }
 
 /// The kernel that follows from the counts; `rows` are those of the evidence's view.
@@ -54,7 +57,7 @@ fn read_tables<R: Rng>(
 
 /// The posterior means of the tables, by mechanism of the rewritten world; `None` where it is known.
 pub(crate) fn mean_tables(evidence: &Evidence, rows: &MechanismRows, prior: f64) -> Vec<Option<Vec<f64>>> {
-    read_tables::<rand_chacha::ChaCha8Rng>(evidence, rows, &mut MechanismReading::Mean { prior })
+    read_tables::<rand_chacha::ChaCha8Rng>(evidence, rows, &mut MechanismReading::Mean { prior, pooled: false })
 }
 
 /// The table of a mechanism whose rows have a form.
@@ -67,7 +70,7 @@ fn read_form<R: Rng>(
 ) -> Vec<f64> {
     let fit = Fit::new(model, counts);
     match reading {
-        MechanismReading::Sample { rng, .. } => fit.sample(model, *rng),
+        MechanismReading::Sample { rng, spread, .. } => fit.sample(model, counts, *spread, *rng),
         MechanismReading::Mean { .. } => fit.mean(model),
         MechanismReading::Within(intervals, _) => {
             let mean = fit.mean(model);
@@ -87,7 +90,7 @@ fn read_rows<R: Rng>(
 ) -> Vec<f64> {
     let n = counts.n_values;
     let (prior, weight) = match reading {
-        MechanismReading::Sample { prior, .. } | MechanismReading::Mean { prior } => (*prior, 1.0),
+        MechanismReading::Sample { prior, .. } | MechanismReading::Mean { prior, .. } => (*prior, 1.0),
         // Confidence sets promise something whatever the truth is, so guesses play no part.
         MechanismReading::Within(intervals, _) => {
             intervals.count(rows, index, counts);
@@ -95,13 +98,28 @@ fn read_rows<R: Rng>(
         }
     };
     let share = prior / n as f64;
+    let pool = match reading {
+        // A guess is a centre of its own.
+        MechanismReading::Mean { prior, pooled: true } if *prior > 0.0 && of.guess.is_none() => {
+            Pool::of(&rows.world, &rows.world.mechanisms()[of.position], counts, *prior)
+        }
+        MechanismReading::Mean { .. } | MechanismReading::Sample { .. } | MechanismReading::Within(..) => None,
+    };
     let mut table = vec![0.0; of.rows.len() * n];
     for (row, out) in table.chunks_exact_mut(n).enumerate() {
-        out.iter_mut().zip(counts.values(row)).for_each(|(o, &k)| *o = f64::from(k) + share);
+        match &pool {
+            None => out.iter_mut().zip(counts.values(row)).for_each(|(o, &k)| *o = f64::from(k) + share),
+            Some(Pool { centre, weight }) => {
+                let cells = out.iter_mut().zip(counts.values(row)).zip(&centre[row * n..]);
+                cells.for_each(|((o, &k), p)| *o = f64::from(k) + weight * p);
+            }
+        }
         if let Some((guess, worth)) = &of.guess {
             out.iter_mut().zip(&guess[row * n..]).for_each(|(o, g)| *o += weight * worth * g);
         }
-        if let MechanismReading::Sample { rng, .. } = reading {
+        if let MechanismReading::Sample { spread, rng, .. } = reading {
+            // As if every visit had been made this many times: the mean is the same, the variance about this many times less.
+            out.iter_mut().for_each(|o| *o /= *spread * *spread);
             dirichlet_of(out, *rng);
             continue;
         }

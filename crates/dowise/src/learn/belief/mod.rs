@@ -15,6 +15,7 @@ mod intervals;
 mod mean;
 mod mechanisms;
 mod mixture;
+mod pooled;
 mod posterior;
 mod rewards;
 mod sample;
@@ -66,6 +67,13 @@ pub enum Reading {
         /// Weight of the prior in visits, shared equally by the values of a row.
         prior: f64,
     },
+    /// The same, where rows of unknown mechanisms that are learned each by itself borrow strength from each other: the centre of
+    /// their prior is an additive logit, with effects of two parents together where the counts ask for them, and what that centre is
+    /// worth is read from the counts as well.
+    Pooled {
+        /// Weight of the prior in visits where nothing is pooled.
+        prior: f64,
+    },
     /// The best member of a confidence set for every row: a value that is too high with probability 1 − δ.
     Best(Sets),
     /// The worst member of a confidence set for every row: a value that is kept with probability 1 − δ.
@@ -95,6 +103,8 @@ pub(crate) struct Terms {
     pub(crate) whole_stages: bool,
     /// By how much a row that is not drawn must fall short.
     pub(crate) margin: f64,
+    /// What the standard deviation of samples of unknown mechanisms is multiplied by.
+    pub(crate) spread: f64,
 }
 
 /// Evidence as a rule reads it, laid out for backward induction.
@@ -108,6 +118,8 @@ pub(crate) struct Belief {
     /// How far frequencies may be off.
     confidence: Confidence,
     form: Form,
+    /// What the standard deviation of samples of unknown mechanisms is multiplied by.
+    spread: f64,
     /// How far mechanisms that are learned may be off, once a kernel was made with it.
     intervals: Option<Intervals>,
 }
@@ -137,7 +149,11 @@ impl Belief {
         let kind = match reading {
             Reading::Best(kind) | Reading::Worst(kind) => kind,
             // Of mechanisms that are not known, read with a width.
-            Reading::Width(..) | Reading::Greedy | Reading::Mean { .. } | Reading::Sample { .. } => Sets::L1,
+            Reading::Width(..)
+            | Reading::Greedy
+            | Reading::Mean { .. }
+            | Reading::Pooled { .. }
+            | Reading::Sample { .. } => Sets::L1,
         };
         let confidence = Confidence::new(kind, view, terms.delta, sizes.episodes * sizes.horizon);
         let frame = Frame::new(view, terms.caps, terms.monotone);
@@ -155,7 +171,7 @@ impl Belief {
             Reading::Width(width, scale) => with_width(added(width, scale)),
             // A width of nothing: infinite where nothing was seen, zero elsewhere.
             Reading::Greedy => with_width(added(Width::Quasi, 0.0)),
-            Reading::Mean { prior } => Form::Mean(MeanBelief::new(&frame, prior, None)),
+            Reading::Mean { prior } | Reading::Pooled { prior } => Form::Mean(MeanBelief::new(&frame, prior, None)),
             Reading::Best(_) => Form::Sets(SetsBelief::new(&frame, confidence, Side::Best)),
             Reading::Worst(_) => Form::Sets(SetsBelief::new(&frame, confidence, Side::Worst)),
             Reading::Sample { prior } => match &view.actions {
@@ -172,7 +188,8 @@ impl Belief {
                 Some(_) | None => Form::Sample(SampleBelief::new(&frame, prior)),
             },
         };
-        Belief { reading, frame, stale: Stale::all(evidence), log, confidence, form, intervals: None }
+        let (stale, spread) = (Stale::all(evidence), terms.spread);
+        Belief { reading, frame, stale, log, confidence, form, spread, intervals: None }
     }
 
     /// Tells of a row that has changed.
@@ -225,8 +242,8 @@ impl Belief {
             Reading::Sample { .. } => {
                 RewardReading::Sample(rng.expect("invariant: there is a generator where rewards are sampled"))
             }
-            Reading::Mean { prior } if prior < LEAST_PRIOR => RewardReading::Mean,
-            Reading::Mean { .. } => RewardReading::PosteriorMean,
+            Reading::Mean { prior } | Reading::Pooled { prior } if prior < LEAST_PRIOR => RewardReading::Mean,
+            Reading::Mean { .. } | Reading::Pooled { .. } => RewardReading::PosteriorMean,
         };
         read_rewards(evidence, reading, &mut self.frame.reward_sc);
         match &mut self.form {
@@ -246,8 +263,9 @@ impl Belief {
             Reading::Greedy => within(kept, rule(Some(0.0)), Member::Best),
             Reading::Best(_) => within(kept, rule(None), Member::Best),
             Reading::Worst(_) => within(kept, rule(None), Member::Worst),
-            Reading::Sample { prior } => MechanismReading::Sample { prior, rng },
-            Reading::Mean { prior } => MechanismReading::Mean { prior },
+            Reading::Sample { prior } => MechanismReading::Sample { prior, spread: self.spread, rng },
+            Reading::Mean { prior } => MechanismReading::Mean { prior, pooled: false },
+            Reading::Pooled { prior } => MechanismReading::Mean { prior, pooled: true },
         };
         Ok(Some(Selector::Kernel(Box::new(read_kernel(evidence, rows, reading)?))))
     }
@@ -304,7 +322,7 @@ fn within<R>(kept: &mut Option<Intervals>, rule: Interval, member: Member) -> Me
 
 /// The kernel by frequencies, all values alike where none was seen.
 pub(crate) fn mean_kernel(evidence: &Evidence, rows: &MechanismRows) -> LearnResult<Kernel> {
-    read_kernel::<ChaCha8Rng>(evidence, rows, MechanismReading::Mean { prior: 0.0 })
+    read_kernel::<ChaCha8Rng>(evidence, rows, MechanismReading::Mean { prior: 0.0, pooled: false })
 }
 
 impl Lookahead for Belief {

@@ -16,6 +16,13 @@ const REFRESHED: [usize; 5] = [0, 2, 5, 12, 25];
 const REMEMBERED: usize = 8;
 /// A fit ends when the step, measured in standard deviations of the posterior, is shorter than this.
 const CLOSE: f64 = 1e-3;
+/// A prior is wide if the precision of some parameter is less than this: a standard deviation of 5 in log-odds.
+const WIDE: f64 = 0.04;
+/// By how much the logarithm of the posterior may fall short of the normal's at a draw.
+const SHORTFALL: f64 = 5.0;
+/// Draws, and halvings of the last one, until the posterior bears one out.
+const MOST_DRAWS: usize = 16;
+const MOST_HALVINGS: usize = 30;
 /// A probability below which nothing is divided by it.
 const TINY: f64 = 1e-200;
 
@@ -28,6 +35,8 @@ const TINY: f64 = 1e-200;
 pub(crate) struct Fit {
     pub(super) theta: Vec<f64>,
     information: Cholesky<f64, Dyn>,
+    /// The logarithm of the posterior density at the parameters, constants left out.
+    density: f64,
 }
 
 impl Fit {
@@ -82,9 +91,9 @@ impl Fit {
             }
         }
         // Where no step led higher, the last one that was tried is not where the fit is.
-        pass.density(theta.as_slice());
+        let density = pass.density(theta.as_slice());
         let information = pass.information(theta.as_slice());
-        Fit { theta: theta.as_slice().to_vec(), information }
+        Fit { theta: theta.as_slice().to_vec(), information, density }
     }
 
     /// P(v | row) of all rows for the most likely parameters.
@@ -92,14 +101,41 @@ impl Fit {
         model.probabilities(&self.theta)
     }
 
-    /// P(v | row) of all rows for parameters drawn from the posterior.
-    pub(crate) fn sample(&self, model: &FormModel, rng: &mut impl Rng) -> Vec<f64> {
-        let mut noise = DVector::from_fn(self.theta.len(), |_, _| normal(rng));
-        // F = L Lᵀ, so L⁻ᵀ ξ has the covariance F⁻¹.
-        let solved = self.information.l_dirty().tr_solve_lower_triangular_mut(&mut noise);
-        debug_assert!(solved, "the information matrix has a positive diagonal");
-        let theta: Vec<f64> = self.theta.iter().zip(noise.iter()).map(|(t, x)| t + x).collect();
-        model.probabilities(&theta)
+    /// P(v | row) of all rows for parameters drawn from the posterior, their standard deviation multiplied by `spread`; the counts
+    /// are those that were fitted.
+    ///
+    /// Under a wide prior a draw at which the posterior is far less dense than the normal is drawn again: where an outcome was never
+    /// seen, the posterior goes on to one side only, and the normal is no picture of it. Where that fails time and again, the last draw is
+    /// brought nearer until the posterior bears it out. Narrow priors keep draws near what was seen by themselves.
+    pub(crate) fn sample(&self, model: &FormModel, counts: &Counts, spread: f64, rng: &mut impl Rng) -> Vec<f64> {
+        let mut pass = Pass::new(model, &counts.n_r, &counts.n_rv);
+        let wide = model.prior.iter().any(|(_, precision)| *precision < WIDE);
+        let mut borne_out = |noise: &DVector<f64>, fell: f64| {
+            let theta: Vec<f64> = self.theta.iter().zip(noise.iter()).map(|(t, x)| t + x).collect();
+            (pass.density(&theta) >= self.density - fell - SHORTFALL).then_some(theta)
+        };
+        let (mut noise, mut fell) = (DVector::zeros(0), 0.0);
+        for _ in 0..MOST_DRAWS {
+            noise = DVector::from_fn(self.theta.len(), |_, _| spread * normal(rng));
+            fell = 0.5 * noise.norm_squared();
+            // F = L Lᵀ, so L⁻ᵀ ξ has the covariance F⁻¹.
+            let solved = self.information.l_dirty().tr_solve_lower_triangular_mut(&mut noise);
+            debug_assert!(solved, "the information matrix has a positive diagonal");
+            if !wide {
+                let theta: Vec<f64> = self.theta.iter().zip(noise.iter()).map(|(t, x)| t + x).collect();
+                return model.probabilities(&theta);
+            }
+            if let Some(theta) = borne_out(&noise, fell) {
+                return model.probabilities(&theta);
+            }
+        }
+        for _ in 0..MOST_HALVINGS {
+            (noise, fell) = (noise * 0.5, fell * 0.25);
+            if let Some(theta) = borne_out(&noise, fell) {
+                return model.probabilities(&theta);
+            }
+        }
+        self.mean(model)
     }
 
     /// Least and greatest P(v | row) of all rows, `[row][value]` each: the ellipsoid of the parameters along each row's own direction.
@@ -122,6 +158,20 @@ impl Fit {
         let none: [f64; 0] = [];
         let mut pass = Pass::new(model, &none, &none);
         pass.density(&self.theta)
+    }
+
+    /// The logarithm of the probability of what was counted under the model, by Laplace's approximation: what the order of the visits
+    /// adds is left out, so models of the same counts can be compared.
+    pub(crate) fn log_evidence(&self, model: &FormModel) -> f64 {
+        self.density - self.prior_density(model) + self.log_occam(model)
+    }
+
+    /// What choosing the parameters costs: the logarithm of the share of the prior that fits the counts about as well.
+    pub(crate) fn log_occam(&self, model: &FormModel) -> f64 {
+        let precisions: f64 = model.prior.iter().map(|(_, precision)| ln(*precision)).sum();
+        let factor = self.information.l_dirty();
+        let volume: f64 = (0..self.theta.len()).map(|i| ln(factor[(i, i)])).sum();
+        self.prior_density(model) + 0.5 * precisions - volume
     }
 
     /// The most likely parameters.

@@ -14,7 +14,7 @@ pub(crate) use fit::Fit;
 use self::part::Part;
 use super::error::{LearnError, LearnResult};
 use crate::Space;
-use crate::world::{FormNumbers, Kind, LearnedForm, Mechanism, VarId, World};
+use crate::world::{Assumed, FormNumbers, Kind, LearnedForm, Mechanism, VarId, World};
 
 /// Parameters up to which a mechanism is fitted: a fit solves equations of this many unknowns before every plan.
 pub(crate) const MOST_PARAMETERS: usize = 1000;
@@ -69,6 +69,31 @@ impl FormModel {
             return Err(LearnError::TooManyParameters { variable: name(), parameters, limit });
         }
         Ok(Some(FormModel { parts, n_rows: rows.len(), n_values: values.len(), n_hidden: states.len(), prior }))
+    }
+
+    /// The logit of a mechanism without hidden variables, whatever its own form, with effects of these sets of parents together;
+    /// `None` beyond this many parameters.
+    pub(crate) fn logit(
+        world: &World,
+        of: &Mechanism,
+        interactions: Vec<Vec<usize>>,
+        limit: usize,
+    ) -> Option<FormModel> {
+        let [rows, values] = [&of.parents[..], &of.children[..]].map(|ids| Space::new(&world.sizes(ids)));
+        let (rows, values) = (rows?, values?);
+        let effects_of = |set: &[usize]| set.iter().map(|&p| rows.sizes()[p] - 1).product::<usize>();
+        let alone: usize = (0..rows.sizes().len()).map(|p| effects_of(&[p])).sum();
+        let together: usize = interactions.iter().map(|set| effects_of(set)).sum();
+        if (1 + alone + together).checked_mul(values.len() - 1)? > limit {
+            return None;
+        }
+        let assumed = Assumed { form: LearnedForm::Logit { interactions }, ..Assumed::default() };
+        let plain = Mechanism { table: None, assumed, ..of.clone() };
+        let none = Space::new(&[]).expect("invariant: nothing has one joint value");
+        let axes = Axes { ids: [&of.parents, &of.children, &[]], spaces: [&rows, &values, &none] };
+        let mut prior = Vec::new();
+        let parts = vec![Part::new(world, &plain, &[&plain], &axes, &mut prior)];
+        Some(FormModel { parts, n_rows: rows.len(), n_values: values.len(), n_hidden: 1, prior })
     }
 
     /// Number of parameters that have to be learned.

@@ -175,7 +175,7 @@ fn posteriors_agree_with_quadrature() {
             let close = 3.0 / f64::from(entries.iter().sum::<u32>()).sqrt();
             let fit = Fit::new(&model, &counts);
             let mut rng = ChaCha8Rng::seed_from_u64(3);
-            let samples: Vec<Vec<f64>> = (0..4000).map(|_| fit.sample(&model, &mut rng)).collect();
+            let samples: Vec<Vec<f64>> = (0..4000).map(|_| fit.sample(&model, &counts, 1.0, &mut rng)).collect();
             for row in 0..2 {
                 let (mean, sd) = by_quadrature(&model, &counts, row);
                 let drawn = |f: &dyn Fn(f64) -> f64| samples.iter().map(|s| f(s[row * 2 + 1])).sum::<f64>() / 4000.0;
@@ -248,6 +248,33 @@ fn separation_and_no_data_at_all_end_at_finite_places() {
 }
 
 #[test]
+fn samples_keep_to_the_posterior_where_an_outcome_was_never_seen_and_the_prior_is_wide() {
+    for form in ["logit", "noisy_or"] {
+        let text = format!(
+            "[key.k]\nvalues = [\"no\", \"yes\"]\nparents = [\"y\"]\nlearn = {{ form = \"{form}\", sd = 100 }}"
+        );
+        let model = model(&world(&text));
+        let mut counts = Counts::new(2, 2);
+        (counts.n_r, counts.n_rv) = (vec![40, 40], vec![20, 20, 0, 40]);
+        // P(no | second row): the effect goes on to one side, so nearly all of the posterior is at next to nothing.
+        let (mut mass, mut sum) = (0.0, 0.0);
+        for step in 0..4000 {
+            let theta = [0.0, -50.0 + 0.125 * f64::from(step)];
+            let p = model.probabilities(&theta);
+            let (mean, precision) = model.prior[1];
+            let weight = p[3].powi(40) * (-0.5 * precision * (theta[1] - mean).powi(2)).exp();
+            (mass, sum) = (mass + weight, sum + weight * p[2]);
+        }
+        let by_quadrature = sum / mass;
+        assert!(by_quadrature < 0.002, "{form}: {by_quadrature}");
+        let fit = Fit::new(&model, &counts);
+        let mut rng = ChaCha8Rng::seed_from_u64(7);
+        let drawn = (0..500).map(|_| fit.sample(&model, &counts, 1.0, &mut rng)[2]).sum::<f64>() / 500.0;
+        assert!(drawn < 0.01, "{form}: {drawn} drawn, {by_quadrature} by quadrature");
+    }
+}
+
+#[test]
 fn effects_that_only_occur_together_have_a_posterior_under_every_prior_that_a_file_may_state() {
     for sd in [1e-4, 0.5, 100.0] {
         let text = LOGIT.replace("\"logit\"", &format!("{{ form = \"logit\", sd = {sd} }}"));
@@ -259,7 +286,7 @@ fn effects_that_only_occur_together_have_a_posterior_under_every_prior_that_a_fi
             (counts.n_r[row], counts.n_rv[2 * row], counts.n_rv[2 * row + 1]) = (n, n / 2, n - n / 2);
             let fit = Fit::new(&model, &counts);
             let mut rng = ChaCha8Rng::seed_from_u64(1);
-            let (mean, sample) = (fit.mean(&model), fit.sample(&model, &mut rng));
+            let (mean, sample) = (fit.mean(&model), fit.sample(&model, &counts, 1.0, &mut rng));
             assert!(mean.iter().chain(&sample).all(|p| (0.0..=1.0).contains(p)), "sd {sd}, {n} visits");
             let [lo, hi] = fit.bounds(&model, 3.0);
             assert!(lo.iter().zip(&hi).all(|(lo, hi)| 0.0 <= *lo && lo <= hi && *hi <= 1.0), "sd {sd}, {n} visits");

@@ -68,7 +68,7 @@ pub(super) const OPENINGS: [Opening; 19] = [
     },
     Opening {
         name: "scale",
-        about: "multiplies the width; 1 is the formula as published",
+        about: "multiplies the width, or the spread of samples of unknown mechanisms; 1 is as published",
         values: Values::Described("a number from 0 on"),
         read: |v| number(v, |x| x >= 0.0).map(Change::Scale),
     },

@@ -89,6 +89,7 @@ fn mistakes_are_named_with_what_was_probably_meant() {
     assert!(says("c-ucbvi:cap=stage,cap=stage").contains("given twice"));
     assert!(says("psrl:prior=0").ends_with("it must be a number from 1e-6 to 1e6"));
     assert!(says("ucbvi:scale=2").contains("it multiplies a width"));
+    assert!(says("graph-psrl:scale=0.7").contains("samples of mechanisms that are unknown"));
     assert!(says("psrl:width=paper").contains("not optimistic"));
     assert!(says("ucbvi:width=paper,sets=l1").contains("take the place of widths"));
     assert!(says("uniform:schedule=doubling").contains("learns nothing"));
@@ -118,4 +119,5 @@ fn the_estimate_is_said_in_words() {
     assert_eq!(read("c-ucbvi:width=rlberry").estimate(), "rlberry");
     assert_eq!(read("c-ucbvi").estimate(), "mixture sets");
     assert_eq!(read("psrl").estimate(), "posterior, prior 2");
+    assert_eq!(read("psrl:unknown=all,scale=0.7").estimate(), "posterior, prior 2, spread × 0.7");
 }

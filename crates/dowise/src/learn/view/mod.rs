@@ -70,12 +70,25 @@ impl View {
         if self.n_blocks == 1 { 0 } else { stage }
     }
 
-    /// Number of distributions to learn: rows of transitions, of unknown mechanisms and of unknown rewards.
+    /// What confidence sets and widths hold for at once: rows of transitions and rewards, and of mechanisms rows or parameters.
     pub(crate) fn cells(&self) -> usize {
         self.layout.cells() + self.mechanisms.as_ref().map_or(0, |m| m.cells()) + self.payments.cells()
     }
 
-    /// The same with the rows of every stage that counts by itself.
+    /// Rows of transitions, unknown mechanisms and unknown rewards, and the numbers to be learned in them: the probabilities of a row
+    /// less one, or the parameters of a form. As [`Knowledge::to_learn`](super::Knowledge::to_learn) counts them.
+    pub(crate) fn to_learn(&self) -> [usize; 2] {
+        let transitions = self.layout.factors.iter().map(|f| [f.n_rows, f.n_rows * (f.n_values - 1)]);
+        let mechanisms = self.mechanisms.iter().flat_map(|m| &m.unknown).map(|m| {
+            let numbers = m.model.as_ref().map_or(m.rows.len() * (m.n_values - 1), |model| model.n_parameters());
+            [m.rows.len(), numbers]
+        });
+        let payments = std::iter::once([self.payments.cells(); 2]);
+        let add = |[a, b]: [usize; 2], [c, d]: [usize; 2]| [a + c, b + d];
+        transitions.chain(mechanisms).chain(payments).fold([0, 0], add)
+    }
+
+    /// [`View::cells`] with the rows of every stage that counts by itself.
     pub(crate) fn rows(&self) -> usize {
         self.cells() + (self.n_blocks - 1) * self.layout.cells()
     }

@@ -39,9 +39,10 @@ pub(crate) fn review(check: &mut Check, world: &World) {
     for m in &world.mechanisms {
         let learned = m.table.is_none() || m.assumed.learned;
         let (&[id], true) = (&m.children[..], m.parents.is_empty() && learned) else { continue };
-        if world.hidden.contains(&id) && above[id.ix()] {
+        // With two observed children it shows in how they go together, and taking it out would deny that.
+        if world.hidden.contains(&id) && above[id.ix()] && observed_below(world, id, &above) < 2 {
             let message = format!("nothing acts on hidden variable \"{}\", and it is to be learned", check.name(id));
-            let help = "what it does cannot be told from chance in what it acts on: give its numbers, or take it out";
+            let help = "what it does cannot be told from chance in the one variable that it acts on: give its numbers, or take it out";
             check.push(Problem::warning("not-identified", message).help(help).at(place(id)));
         }
     }
@@ -60,6 +61,25 @@ pub(crate) fn review(check: &mut Check, world: &World) {
         let help = "start there, or let something lead there, or take the values out";
         check.push(Problem::warning("never-reached", message).help(help));
     }
+}
+
+/// Number of observed variables that matter (or of tables of several) on which a hidden variable acts, directly or through other
+/// hidden variables.
+fn observed_below(world: &World, hidden: VarId, matters: &[bool]) -> usize {
+    let mut reached = vec![false; world.variables.len()];
+    reached[hidden.ix()] = true;
+    let mut found = 0;
+    // Parents come before children.
+    for m in world.mechanisms.iter().filter(|m| m.children.iter().any(|id| matters[id.ix()])) {
+        if !m.parents.iter().any(|id| reached[id.ix()]) {
+            continue;
+        }
+        match m.children.iter().all(|id| world.hidden.contains(id)) {
+            true => m.children.iter().for_each(|id| reached[id.ix()] = true),
+            false => found += 1,
+        }
+    }
+    found
 }
 
 /// Which variables act, directly or through others within a step, on one of `on`.
