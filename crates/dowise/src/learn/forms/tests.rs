@@ -278,3 +278,59 @@ fn too_many_parameters_are_refused_by_name() {
     assert!(matches!(error, LearnError::TooManyParameters { .. }), "{error}");
     assert!(error.to_string().starts_with("learning the mechanism of \"h\" takes 2000 parameters, the limit is 1000"));
 }
+
+/// What a fit says is a distribution, whatever was counted and assumed.
+fn assert_holds(model: &FormModel, counts: &Counts, what: &str) {
+    let fit = Fit::new(model, counts);
+    assert!(fit.theta.iter().all(|t| t.is_finite()), "{what}: {:?}", fit.theta);
+    let mut rng = ChaCha8Rng::seed_from_u64(9);
+    for table in [fit.mean(model), fit.sample(model, &mut rng), fit.sample(model, &mut rng)] {
+        for row in table.chunks_exact(model.n_values) {
+            assert!(row.iter().all(|p| (0.0..=1.0 + 1e-12).contains(p)), "{what}: {row:?}");
+            assert!((row.iter().sum::<f64>() - 1.0).abs() < 1e-9, "{what}: {row:?}");
+        }
+    }
+    let [lo, hi] = fit.bounds(model, 40.0);
+    let ordered = lo.iter().zip(&hi).all(|(lo, hi)| (0.0..=1.0).contains(lo) && lo <= hi && *hi <= 1.0);
+    assert!(ordered, "{what}: {lo:?} {hi:?}");
+}
+
+#[test]
+fn separation_and_counts_and_priors_at_their_limits_leave_finite_fits() {
+    for text in [LOGIT, THREE, NOISY, HIDDEN, TWO_CHILDREN] {
+        for sd in ["1e-6", "0.001", "30", "1e6"] {
+            // Every form that has a prior of its own.
+            let form = |word: &str| (format!("learn = \"{word}\""), format!("learn = {{ form = \"{word}\", sd = {sd} }}"));
+            let text = ["logit", "noisy_or"].iter().fold(text.to_owned(), |text, word| {
+                let (plain, with_sd) = form(word);
+                text.replace(&plain, &with_sd)
+            });
+            let text = text.replace("form = \"logit\", inter", &format!("form = \"logit\", sd = {sd}, inter"));
+            let model = model(&world(&text));
+            let (rows, values) = (model.n_rows, model.n_values);
+            let empty = || Counts::new(rows, values);
+            let with = |entry: &dyn Fn(usize, usize) -> u32| {
+                let mut counts = empty();
+                for row in 0..rows {
+                    for value in 0..values {
+                        let n = entry(row, value);
+                        counts.n_rv[row * values + value] = n;
+                        counts.n_r[row] += n;
+                    }
+                }
+                counts
+            };
+            let most = u32::MAX / values as u32;
+            let what = |case: &str| format!("{case}, {text}");
+            assert_holds(&model, &empty(), &what("nothing seen"));
+            for n in [1, 1000, u32::MAX] {
+                assert_holds(&model, &with(&|_, v| if v == 0 { n } else { 0 }), &what("always the first value"));
+                assert_holds(&model, &with(&|_, v| if v + 1 == values { n } else { 0 }), &what("always the last"));
+                assert_holds(&model, &with(&|r, v| if v == r % values { n } else { 0 }), &what("decided by the row"));
+                assert_holds(&model, &with(&|r, v| if r == 0 && v == 0 { n } else { 0 }), &what("one row alone"));
+            }
+            assert_holds(&model, &with(&|_, _| most), &what("all as often as can be counted"));
+            assert_holds(&model, &with(&|r, v| if (r + v) % 2 == 0 { most } else { 1 }), &what("against the form"));
+        }
+    }
+}

@@ -6,6 +6,8 @@ use crate::world::{Assumed, Form, LearnSpec, LearnedForm, Located, MechanismSpec
 
 /// Largest standard deviation and weight of a prior: far beyond what is of use, and far from what overflows.
 const MOST: f64 = 1e6;
+/// Least one: below, squares and their inverses leave what numbers can hold, and a fit would stay where it began.
+const LEAST: f64 = 1e-6;
 
 impl Check {
     /// What learners assume of a mechanism.
@@ -97,9 +99,9 @@ impl Check {
     }
 
     fn positive(&mut self, number: &Located<f64>, key: &str, else_: &str, learn: &LearnSpec) {
-        if !(number.value > 0.0 && number.value <= MOST) {
+        if !(LEAST..=MOST).contains(&number.value) {
             let message = format!("`{key}` is {}: {else_}", number_text(number.value));
-            let problem = Problem::error("not-a-prior", message).help("write a number above 0 and up to 1e6");
+            let problem = Problem::error("not-a-prior", message).help("write a number from 1e-6 to 1e6");
             self.push(problem.at(number.at.or(learn.at)));
         }
     }
