@@ -65,7 +65,7 @@ fn row(
             widths[i] += interval.width() / logs as f64;
         }
         effective += robust.effective / logs as f64;
-        let safe = plan_safely(&log, &OfflineOptions { samples: 1, ..options.clone() })?;
+        let safe = plan_safely(&log, &OfflineOptions { samples: 40, ..options.clone() })?;
         for plan in [&safe.mean, &safe.worst] {
             broken += u64::from(plan.guaranteed.low > truth(&plan.policy_hs)?);
         }
