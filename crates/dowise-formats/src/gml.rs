@@ -140,7 +140,7 @@ fn node(draft: &mut Draft, node: &[Entry], id: &str) -> Variable {
     let mut variable = Variable { name: name.to_owned(), ..Variable::default() };
     let values = node.iter().filter(|e| e.key == "values").filter_map(|e| match &e.value {
         Value::Text(value) if value != LIST_START => Some(value.clone()),
-        _ => None,
+        Value::Text(_) | Value::List(_) => None,
     });
     variable.values = values.collect();
     if let Some((words, at)) = text(node, "role") {

@@ -29,7 +29,7 @@ impl WorldChoice {
     pub(crate) fn without_directory(&self) -> WorldChoice {
         match self {
             WorldChoice::File(file) => WorldChoice::File(file.file_name().map_or_else(|| file.clone(), Into::into)),
-            named => named.clone(),
+            named @ WorldChoice::Named { .. } => named.clone(),
         }
     }
 }

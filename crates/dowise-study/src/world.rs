@@ -44,7 +44,7 @@ impl WorldChoice {
     pub(crate) fn relative_to(self, base: &Path) -> WorldChoice {
         match self {
             WorldChoice::File(file) if !base.as_os_str().is_empty() => WorldChoice::File(base.join(file)),
-            other => other,
+            other @ (WorldChoice::File(_) | WorldChoice::Named { .. }) => other,
         }
     }
 

@@ -4,7 +4,9 @@
 //! with 8 causes. Every loop runs plainly, plainly but compiled for the widest registers, and tuned by hand.
 
 use divan::Bencher;
-use dowise::probes::loops::{Balls, GammaVariates, Least, Loop, Means, Normalised, Pairs, TwoBinary, Version, Weighed};
+use dowise::probes::loops::{
+    Balls, GammaVariates, KlBalls, Least, Loop, Means, Normalised, Pairs, TwoBinary, Version, Weighed,
+};
 use dowise::probes::{Expectation, Weighing};
 
 fn main() {
@@ -28,6 +30,12 @@ fn best_of_balls(bencher: Bencher<'_, '_>, ((values, causes), version): ((usize,
     run(bencher, Balls::new(values, causes), version);
 }
 
+/// Next states that were seen, rows.
+#[divan::bench(args = each(&[(3, 64), (8, 64), (20, 64), (64, 64)]))]
+fn least_loss(bencher: Bencher<'_, '_>, ((values, rows), version): ((usize, usize), Version)) {
+    run(bencher, KlBalls::new(values, rows), version);
+}
+
 /// Settings kept by an anchor, settings of a state.
 #[divan::bench(args = each(&[16, 40, 64, 343]))]
 fn weigh(bencher: Bencher<'_, '_>, (settings, version): (usize, Version)) {
@@ -45,10 +53,10 @@ fn mean_of_shared(bencher: Bencher<'_, '_>, ((values, causes), version): ((usize
     run(bencher, Means::shared(values, causes), version);
 }
 
-/// Values, causes, blocks that share a row.
+/// Values, causes, tiles that share a row.
 #[divan::bench(args = each(&[(2, 8, 1), (2, 8, 16), (2, 64, 1), (2, 343, 1), (3, 8, 16)]))]
-fn mean_of_blocks(bencher: Bencher<'_, '_>, ((values, causes, blocks), version): ((usize, usize, usize), Version)) {
-    run(bencher, Means::tiles(values, causes, blocks), version);
+fn mean_of_tiles(bencher: Bencher<'_, '_>, ((values, causes, tiles), version): ((usize, usize, usize), Version)) {
+    run(bencher, Means::tiles(values, causes, tiles), version);
 }
 
 #[divan::bench(args = [Version::Plain, Version::Fast])]
@@ -56,10 +64,10 @@ fn pairs(bencher: Bencher<'_, '_>, version: Version) {
     run(bencher, Pairs::default(), version);
 }
 
-/// Causes, blocks inside of the two factors, numbers: 8 and 64 states, the nearest cache, 2^14 states.
+/// Causes, tiles inside of the two factors, numbers: 8 and 64 states, the nearest cache, 2^14 states.
 #[divan::bench(args = each(&[(8, 1, 1 << 6), (8, 1, 1 << 9), (8, 4, 1 << 9), (8, 1, 1 << 11), (8, 64, 1 << 11), (8, 1 << 12, 1 << 17)]))]
-fn two_binary(bencher: Bencher<'_, '_>, ((causes, blocks, len), version): ((usize, usize, usize), Version)) {
-    run(bencher, TwoBinary::new(causes, blocks, len), version);
+fn two_binary(bencher: Bencher<'_, '_>, ((causes, tiles, len), version): ((usize, usize, usize), Version)) {
+    run(bencher, TwoBinary::new(causes, tiles, len), version);
 }
 
 /// Values, rows side by side.

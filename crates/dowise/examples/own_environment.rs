@@ -18,8 +18,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut learner = Learner::new(&told, "graph-psrl".parse::<Preset>()?.options(200, 1))?;
     let mut life = rand_chacha::ChaCha8Rng::seed_from_u64(7); // stands for what really happens
     for _ in 0..200 {
-        let mut week = learner.begin();
-        let mut mood = 0;
+        let (mut week, mut mood) = (learner.begin(), 0);
         for stage in 0..world.horizon() {
             let action = week.act(&mut learner, mood)?;
             let shoes = world.interventions().lever(action, 0).unwrap_or(0);

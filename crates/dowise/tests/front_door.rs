@@ -17,7 +17,7 @@ fn the_readme_shows_the_first_example_as_it_is() {
 #[test]
 fn examples_have_fewer_than_forty_lines_and_say_how_they_are_run() {
     for (name, text) in EXAMPLES {
-        let lines = text.lines().filter(|line| !line.is_empty()).count();
+        let lines = text.lines().count();
         assert!(lines < 40, "{name} has {lines} lines");
         let command = format!("`cargo run -p dowise --example {name}`");
         assert!(text.lines().next().expect("a first line").contains(&command), "{name} does not say {command}");

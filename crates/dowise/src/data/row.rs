@@ -145,7 +145,15 @@ impl<'w> RowReader<'w> {
                         Role::Value(ix) => row.values[ix] = value,
                         Role::Next(i) => row.next[i] = value,
                         Role::Set(lever) => set[lever] = (value % 2) as u8,
-                        _ => row.end = Some(if value == 0 { End::Terminated } else { End::Truncated }),
+                        Role::End => row.end = Some(if value == 0 { End::Terminated } else { End::Truncated }),
+                        Role::Episode
+                        | Role::Stage
+                        | Role::Time
+                        | Role::Term(_)
+                        | Role::Reward
+                        | Role::Propensity
+                        | Role::Policy
+                        | Role::Weight => unreachable!("invariant: these columns have no labels"),
                     }
                 }
                 Role::Episode => {
@@ -173,13 +181,22 @@ impl<'w> RowReader<'w> {
                     match column.role {
                         Role::Term(i) => row.rewards[i] = x,
                         Role::Reward => total = Some((x, index)),
-                        _ if x > 0.0 && x <= 1.0 => row.propensity = Some(x),
-                        _ => {
+                        Role::Propensity if x > 0.0 && x <= 1.0 => row.propensity = Some(x),
+                        Role::Propensity => {
                             row.bad = true;
                             findings.add(FindingKind::Propensity, Some(index), line, || {
                                 format!("a propensity is {x}, and must be above 0 and at most 1")
                             });
                         }
+                        Role::Episode
+                        | Role::Stage
+                        | Role::Time
+                        | Role::Value(_)
+                        | Role::Set(_)
+                        | Role::Next(_)
+                        | Role::Policy
+                        | Role::Weight
+                        | Role::End => unreachable!("invariant: these columns have no numbers"),
                     }
                 }
                 Role::Weight => match whole(cell) {
@@ -417,7 +434,16 @@ fn unknown(world: &World, role: Role, index: usize, line: u64, cell: &[u8], find
     let variable = match role {
         Role::Value(ix) => Some(&world.variables()[ix]),
         Role::Next(i) => Some(world.variable(world.state()[i])),
-        _ => None,
+        Role::Episode
+        | Role::Stage
+        | Role::Time
+        | Role::Set(_)
+        | Role::Term(_)
+        | Role::Reward
+        | Role::Propensity
+        | Role::Policy
+        | Role::Weight
+        | Role::End => None,
     };
     findings.add_label(FindingKind::UnknownLabel, Some(index), line, text, || {
         let text: String = text.chars().take(60).collect();

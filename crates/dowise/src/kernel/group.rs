@@ -192,8 +192,8 @@ impl Group {
             Some(kept) => Row { n: kept.settings.len(), prob: &kept.prob, settings: Some(&kept.settings) },
             None => {
                 let n = self.settings.len();
-                let block = self.n_causes() * n;
-                Row { n, prob: &self.prob[row * block..(row + 1) * block], settings: None }
+                let size = self.n_causes() * n;
+                Row { n, prob: &self.prob[row * size..(row + 1) * size], settings: None }
             }
         }
     }
@@ -240,21 +240,22 @@ impl Group {
         };
         let setting = |i: u32| self.variants.as_ref().map_or(i, |v| v.setting[i as usize]);
         let n = points.len();
-        let block = &prob[row * self.n_causes() * n..(row + 1) * self.n_causes() * n];
+        let table = &prob[row * self.n_causes() * n..(row + 1) * self.n_causes() * n];
         let allowed = (0..n as u32).filter(|&i| !forbidden(setting(i) as usize));
         // Settings with confidence sets cannot be compared by their centres alone, so none of them is dropped.
-        let doubtful = |i: &u32| match (&self.unsure, &self.variants) {
-            (Unsure::No, _) => false,
-            (_, Some(variants)) => variants.doubtful[setting(*i) as usize],
-            (_, None) => true,
+        let doubtful = |i: &u32| match &self.unsure {
+            Unsure::No => false,
+            Unsure::Radius(_) | Unsure::Boxes(_) => {
+                self.variants.as_ref().is_none_or(|variants| variants.doubtful[setting(*i) as usize])
+            }
         };
         let (mut kept, exact): (Vec<u32>, Vec<u32>) = allowed.partition(doubtful);
-        kept.extend(prune(&exact, points, block, self.n_causes(), limited, work));
+        kept.extend(prune(&exact, points, table, self.n_causes(), limited, work));
         kept.sort_unstable();
         if kept.len() == n && self.variants.is_none() {
             return None;
         }
-        let prob = (0..self.n_causes()).flat_map(|c| kept.iter().map(move |&i| block[c * n + i as usize])).collect();
+        let prob = (0..self.n_causes()).flat_map(|c| kept.iter().map(move |&i| table[c * n + i as usize])).collect();
         Some(Kept { settings: kept.into_iter().map(setting).collect(), prob })
     }
 }

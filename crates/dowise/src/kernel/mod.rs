@@ -260,9 +260,8 @@ impl Kernel {
     pub(crate) fn hope(&self, state: usize, action: Action, q: &[f64]) -> f64 {
         let mut settings = Vec::with_capacity(self.groups.len());
         self.decode(action, &mut settings);
-        let cap = q.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-        let loss: Vec<f64> = q.iter().map(|q| cap - q).collect();
-        cap - self.expect_member(state, &settings, &loss, &mut Scratch::default())
+        let loss: Vec<f64> = q.iter().map(|q| -q).collect();
+        -self.expect_member_from_least(state, &settings, &loss, &mut Scratch::default())
     }
 
     /// Σ_c P(c | state, settings) · loss(c) for a decoded intervention, with what is not known of P taken as a search for the
@@ -283,6 +282,20 @@ impl Kernel {
         };
         let (least, action) = one.best(state, loss, 0.0, Tie::First, scratch);
         least - self.interventions.cost(action)
+    }
+
+    /// The same with losses measured from the least of them, which may be below 0. No member of a set is taken to be better than
+    /// the best cause, in place of the cap.
+    pub(crate) fn expect_member_from_least(
+        &self,
+        state: usize,
+        settings: &[u32],
+        loss: &[f64],
+        scratch: &mut Scratch,
+    ) -> f64 {
+        let least = loss.iter().copied().fold(f64::INFINITY, f64::min);
+        let above: Vec<f64> = loss.iter().map(|loss| loss - least).collect();
+        least + self.expect_member(state, settings, &above, scratch)
     }
 
     /// Whether P(c | s, a) is exact.
@@ -322,6 +335,7 @@ pub(crate) fn scale(random: u64, n: u64) -> u64 {
 }
 
 /// The output function of SplitMix64: a hash of 64 bits, for random numbers without a generator's state.
+#[inline]
 pub(crate) fn splitmix64(x: u64) -> u64 {
     let mut z = x.wrapping_add(0x9e37_79b9_7f4a_7c15);
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

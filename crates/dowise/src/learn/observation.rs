@@ -315,11 +315,13 @@ impl<'a> Observation<'a> {
     pub(crate) fn fingerprint(&self) -> u64 {
         let next = self.next_state.map_or(u64::MAX, |s| s as u64);
         let action = self.action.map_or(u64::MAX, |a| a.0);
-        // One multiplication a part, and a loop for each kind: this is done for every step that is played.
+        // One multiplication a part, two values in each, and a loop for each kind: this is done for every step that is played.
         let mut hash = 0u64;
         let mut join = |part: u64| hash = (hash.rotate_left(5) ^ part).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         [self.stage as u64, self.state as u64, next, action].into_iter().for_each(&mut join);
-        self.values.iter().for_each(|&v| join(u64::from(v)));
+        let (pairs, last) = self.values.as_chunks::<2>();
+        pairs.iter().for_each(|&[v, w]| join(u64::from(v) | u64::from(w) << 32));
+        last.iter().for_each(|&v| join(u64::from(v)));
         // All that is not a number is missing alike.
         self.rewards.iter().for_each(|r| join(if r.is_nan() { u64::MAX } else { r.to_bits() }));
         splitmix64(hash)

@@ -464,7 +464,9 @@ fn check(options: &LinearOptions) -> Result<(), LinearError> {
     }
     match beta {
         Beta::Fixed(beta) if !(beta.is_finite() && beta >= 0.0) => bad("beta", beta, "beta is a number from 0 on"),
-        _ if episodes == 0 => bad("episodes", 0.0, "at least one episode"),
-        _ => Ok(()),
+        Beta::Published | Beta::SelfNormalised | Beta::Deviation | Beta::Fixed(_) if episodes == 0 => {
+            bad("episodes", 0.0, "at least one episode")
+        }
+        Beta::Published | Beta::SelfNormalised | Beta::Deviation | Beta::Fixed(_) => Ok(()),
     }
 }

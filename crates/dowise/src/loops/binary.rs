@@ -169,7 +169,9 @@ impl WithSimd for One<'_> {
 
 #[inline(always)]
 fn one_of<S: Simd, const N: usize>(simd: S, prob: &[S::f64s], inner: usize, array: &mut [S::f64s]) {
-    let &[p, q, r, t] = prob.as_chunks::<N>().0 else { unreachable!("two rows of two values") };
+    let &[p, q, r, t] = prob.as_chunks::<N>().0 else {
+        unreachable!("invariant: a binary factor has two rows of two values")
+    };
     for chunk in array.chunks_exact_mut(2 * inner) {
         let (x, y) = chunk.split_at_mut(inner);
         for (x, y) in x.as_chunks_mut::<N>().0.iter_mut().zip(y.as_chunks_mut::<N>().0) {
@@ -227,7 +229,7 @@ fn in_chunks_of<S: Simd, const N: usize, const Q: usize>(
     array: &mut [S::f64s],
 ) {
     let (&[a, b, c, d], &[e, f, g, h]) = (outer.as_chunks::<N>().0, inner.as_chunks::<N>().0) else {
-        unreachable!("two rows of two values")
+        unreachable!("invariant: a binary factor has two rows of two values")
     };
     let chunks = array.as_chunks_mut::<N>().0.as_chunks_mut::<Q>().0.as_chunks_mut::<4>().0;
     for tile in chunks.chunks_mut(AT_ONCE / Q) {
@@ -308,7 +310,9 @@ const AT_ONCE: usize = 16;
 fn in_quarters_of<S: Simd, const N: usize>(simd: S, outer: &[S::f64s], inner: &[S::f64s], parts: [&mut [S::f64s]; 4]) {
     let ([outer, inner], [x, y, z, w]) =
         ([outer.as_chunks::<N>().0, inner.as_chunks::<N>().0], parts.map(|part| part.as_chunks_mut::<N>().0));
-    let (&[a, b, c, d], &[e, f, g, h]) = (outer, inner) else { unreachable!("two rows of two values") };
+    let (&[a, b, c, d], &[e, f, g, h]) = (outer, inner) else {
+        unreachable!("invariant: a binary factor has two rows of two values")
+    };
     let tiles = x.chunks_mut(AT_ONCE).zip(y.chunks_mut(AT_ONCE)).zip(z.chunks_mut(AT_ONCE)).zip(w.chunks_mut(AT_ONCE));
     for (((x, y), z), w) in tiles {
         for k in 0..N {

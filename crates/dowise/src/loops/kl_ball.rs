@@ -19,13 +19,16 @@ use crate::math::{exp, ln, ln_of_normal};
 /// Σ q d of the member that loses least. `p` has the positive masses of the row, which sum to 1, and `loss` ≥ 0 what each of
 /// them loses.
 ///
-/// Both are padded to whole lots of [`LANES`] with masses of zero and losses of one. Sums are kept apart for each place in a lot,
-/// so that a lot is taken at a time; without, a row of 8 values takes several times as long.
+/// Both are padded to whole lots of N numbers (a power of two) with masses of zero and losses of one. Sums are kept apart for each
+/// place in a lot, so that a lot is taken at a time. With N = 1 this is the plain loop, one number after the other.
+///
+/// Lots of [`LANES`] buy 1.3x at 8 values that were seen, 1.6x at 20, 2.5x at 64, in wide registers; at 3 they take 1.3x as long:
+/// `least_loss`.
 #[inline(always)]
-pub(crate) fn least_loss(p: &[Lot], loss: &mut [Lot], n: usize, ball: Ball) -> f64 {
-    let (mut mean, mut largest) = ([0.0; LANES], [0.0; LANES]);
+pub(crate) fn least_loss<const N: usize>(p: &[[f64; N]], loss: &mut [[f64; N]], n: usize, ball: Ball) -> f64 {
+    let (mut mean, mut largest) = ([0.0; N], [0.0; N]);
     for (p, d) in p.iter().zip(&*loss) {
-        for i in 0..LANES {
+        for i in 0..N {
             mean[i] += p[i] * d[i];
             let d = if p[i] > 0.0 { d[i] } else { 0.0 };
             largest[i] = if d > largest[i] { d } else { largest[i] };
@@ -48,13 +51,20 @@ pub(crate) fn least_loss(p: &[Lot], loss: &mut [Lot], n: usize, ball: Ball) -> f
 /// Numbers that are taken at a time.
 pub(crate) const LANES: usize = 8;
 
-/// So many numbers.
+/// The numbers taken at a time.
 pub(crate) type Lot = [f64; LANES];
 
 /// Their sum, in one order on every machine.
 #[inline(always)]
-fn sum(x: Lot) -> f64 {
-    ((x[0] + x[4]) + (x[2] + x[6])) + ((x[1] + x[5]) + (x[3] + x[7]))
+fn sum<const N: usize>(mut x: [f64; N]) -> f64 {
+    let mut half = N / 2;
+    while half > 0 {
+        for i in 0..half {
+            x[i] += x[i + half];
+        }
+        half /= 2;
+    }
+    x[0]
 }
 
 /// How far a member of the ball may be from its centre.
@@ -83,9 +93,9 @@ const SMALLEST: f64 = 1e-150;
 const PRECISION: f64 = 1e-11;
 
 /// A row with losses of at most 1 (padding aside), at least one of which is 1.
-struct Row<'a> {
-    p: &'a [Lot],
-    loss: &'a [Lot],
+struct Row<'a, const N: usize> {
+    p: &'a [[f64; N]],
+    loss: &'a [[f64; N]],
     ball: Ball,
     mean: f64,
 }
@@ -102,12 +112,12 @@ struct Point {
     slope: f64,
 }
 
-impl Row<'_> {
+impl<const N: usize> Row<'_, N> {
     #[inline(always)]
     fn least(&self) -> f64 {
-        let (mut second, mut third, mut on_best) = ([0.0; LANES], [0.0; LANES], [0.0; LANES]);
+        let (mut second, mut third, mut on_best) = ([0.0; N], [0.0; N], [0.0; N]);
         for (p, d) in self.p.iter().zip(self.loss) {
-            for i in 0..LANES {
+            for i in 0..N {
                 let e = d[i] - self.mean;
                 let square = p[i] * e * e;
                 second[i] += square;
@@ -167,10 +177,9 @@ impl Row<'_> {
 
     #[inline(always)]
     fn at(&self, t: f64) -> Point {
-        let (mut log_mean, mut inverse, mut squares, mut rest) =
-            ([0.0; LANES], [0.0; LANES], [0.0; LANES], [0.0; LANES]);
+        let (mut log_mean, mut inverse, mut squares, mut rest) = ([0.0; N], [0.0; N], [0.0; N], [0.0; N]);
         for (p, d) in self.p.iter().zip(self.loss) {
-            for i in 0..LANES {
+            for i in 0..N {
                 let x = t + d[i];
                 let over = 1.0 / x;
                 let share = p[i] * over;
@@ -197,9 +206,9 @@ impl Row<'_> {
             return Near::Start(t);
         }
         // With mass on the best value, ψ(t) ≈ (mass − 1) ln t + Σ p ln d + ln mass + ln(1 + t Σ p / (d mass)).
-        let (mut logs, mut inverse) = ([0.0; LANES], [0.0; LANES]);
+        let (mut logs, mut inverse) = ([0.0; N], [0.0; N]);
         for (p, d) in self.p.iter().zip(self.loss) {
-            for i in 0..LANES {
+            for i in 0..N {
                 let (p, d) = if d[i] < SMALLEST { (0.0, 1.0) } else { (p[i], d[i]) };
                 logs[i] += p * ln_of_normal(d);
                 inverse[i] += p / d;
@@ -245,6 +254,17 @@ mod tests {
             (masses[i / LANES][i % LANES], losses[i / LANES][i % LANES]) = (p[v], d[v]);
         }
         least_loss(&masses, &mut losses, seen.len(), Ball::new(radius))
+    }
+
+    proptest! {
+        #[test]
+        fn a_lot_at_a_time_loses_what_one_number_after_the_other_loses((p, d, radius) in case()) {
+            let (masses, mut losses): (Vec<_>, Vec<_>) =
+                p.iter().zip(&d).filter(|(p, _)| **p > 0.0).map(|(&p, &d)| ([p], [d])).unzip();
+            let plain = least_loss(&masses, &mut losses, masses.len(), Ball::new(radius));
+            let fast = least(&p, &d, radius);
+            prop_assert!((fast - plain).abs() <= 1e-10 * mean(&p, &d), "{} {}", fast, plain);
+        }
     }
 
     /// A member of the ball, by halving: masses p / (t + d) to scale for the least t at which they are in the ball, and where

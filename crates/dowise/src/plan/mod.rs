@@ -1,19 +1,19 @@
 //! Backward induction: the one recursion behind exact plans and every learner.
 
-mod along;
 mod careful;
 mod contract;
 mod evaluate;
 mod follow;
 mod mixed;
 mod truth;
+mod watch;
 
-pub(crate) use along::values_along;
 pub(crate) use contract::{Contraction, Mean, Mix};
 pub(crate) use evaluate::Evaluator;
 pub(crate) use follow::{Effects, Follow, check_policy};
 pub use truth::{PlanError, Planner};
 pub(crate) use truth::{rewards_by_cause, rows_by_cause, scope_strides, state_scope};
+pub(crate) use watch::Watched;
 
 use rayon::prelude::*;
 
@@ -75,6 +75,10 @@ pub(crate) trait Lookahead: Sync {
     fn chosen(&self, stage: usize, _state: usize, _loss: &[f64], least: f64, _action: Action) -> f64 {
         self.cap(stage) - least
     }
+
+    /// Told of every stage when all of its states are done: the losses, `[state][cause]`, its values and those of the next.
+    #[inline]
+    fn done(&mut self, _stage: usize, _loss_sc: &[f64], _value_s: &[f64], _next_s: &[f64]) {}
 }
 
 /// Picks an intervention from a loss for every cause: the best one, or the one that a policy says ([`Follow`]).
@@ -222,7 +226,7 @@ pub(crate) fn backward_induction(
         if n < PARALLEL_STATES {
             lookahead.losses(stage, &next[..n], &mut buffers.q_sc);
             let rows = buffers.q_sc.chunks_exact(n_causes);
-            for (s, ((loss, v), a)) in rows.zip(value).zip(policy).enumerate() {
+            for (s, ((loss, v), a)) in rows.zip(&mut *value).zip(policy).enumerate() {
                 let (tie, scratch) = (ties.at(stage, s), &mut buffers.scratch);
                 let (least, action) = match buffers.anchors.get_mut(stage * n + s) {
                     None => chooser.best(stage, s, loss, tolerance, tie, scratch),
@@ -246,6 +250,7 @@ pub(crate) fn backward_induction(
                     (*v, *a) = (lookahead.chosen(stage, s, q, least, action), action);
                 });
         }
+        lookahead.done(stage, &buffers.q_sc, value, &next[..n]);
     }
 }
 

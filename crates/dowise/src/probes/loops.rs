@@ -6,6 +6,7 @@ use super::numbers;
 use crate::loops::balls::{best_of_balls, best_of_balls_plainly};
 use crate::loops::binary;
 use crate::loops::gamma::{BATCH, Gammas, Lanes};
+use crate::loops::kl_ball::{self, Ball, least_loss};
 use crate::loops::mean::{mean_of_run, mean_of_run_plainly};
 use crate::loops::normalise::{normalise, normalise_plainly};
 use crate::loops::pairs::{sum_out, sum_out_pairs};
@@ -81,6 +82,62 @@ impl Loop for Balls {
             |x| best_of_balls_plainly(&x.order, &x.next, &x.prob, &x.movable, &mut x.out),
             #[inline(always)]
             |x| best_of_balls(&x.order, &x.next, &x.prob, &x.movable, &mut x.out),
+        );
+    }
+
+    fn result(&self) -> &[f64] {
+        &self.out
+    }
+}
+
+/// The best member of each of some Kullback–Leibler balls of distributions over `n_values` values. The versions add up in different
+/// orders, so their last bits differ.
+#[derive(Clone, Debug)]
+pub struct KlBalls {
+    n_values: usize,
+    prob: Vec<f64>,
+    next: Vec<f64>,
+    ball: Ball,
+    out: Vec<f64>,
+}
+
+impl KlBalls {
+    /// Rows of which every value was seen.
+    pub fn new(n_values: usize, n_rows: usize) -> KlBalls {
+        let mut prob = numbers(n_values * n_rows);
+        for row in prob.chunks_exact_mut(n_values) {
+            let sum: f64 = row.iter().map(|p| p + 0.1).sum();
+            row.iter_mut().for_each(|p| *p = (*p + 0.1) / sum);
+        }
+        KlBalls { n_values, prob, next: numbers(n_values), ball: Ball::new(0.05), out: vec![0.0; n_rows] }
+    }
+
+    #[inline(always)]
+    fn run_in_lots<const N: usize>(&mut self) {
+        let lots = self.n_values.div_ceil(N);
+        let best = self.next.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        let (mut p, mut loss) = ([[0.0; N]; MOST_VALUES], [[1.0; N]; MOST_VALUES]);
+        for (row, out) in self.prob.chunks_exact(self.n_values).zip(&mut self.out) {
+            loss[..lots].fill([1.0; N]);
+            for (i, (mass, next)) in row.iter().zip(&self.next).enumerate() {
+                (p[i / N][i % N], loss[i / N][i % N]) = (*mass, best - next);
+            }
+            *out = least_loss(&p[..lots], &mut loss[..lots], self.n_values, self.ball);
+        }
+    }
+}
+
+/// Values of a row of [`KlBalls`] at most.
+const MOST_VALUES: usize = 64;
+
+impl Loop for KlBalls {
+    fn run(&mut self, version: Version) {
+        version.run(
+            self,
+            #[inline(always)]
+            |x| x.run_in_lots::<1>(),
+            #[inline(always)]
+            |x| x.run_in_lots::<{ kl_ball::LANES }>(),
         );
     }
 
@@ -292,7 +349,7 @@ pub struct Normalised {
 }
 
 impl Normalised {
-    /// So many rows of `n_values` values, side by side.
+    /// `n_rows` rows of `n_values` values, side by side.
     pub fn new(n_values: usize, n_rows: usize) -> Normalised {
         let variates = numbers(n_values * n_rows).into_iter().map(|g| g as f32).collect();
         Normalised { n_rows, variates, out: vec![0.0; n_values * n_rows] }
@@ -326,7 +383,7 @@ pub struct GammaVariates {
 }
 
 impl GammaVariates {
-    /// So many cells, in whole batches.
+    /// Variates for `n_cells` cells, in whole batches.
     pub fn new(n_cells: usize, shape: f64) -> GammaVariates {
         let n_batches = n_cells.div_ceil(BATCH);
         GammaVariates {

@@ -88,7 +88,7 @@ pub struct Expectation {
 }
 
 impl Expectation {
-    /// So many binary factors: 2^m states.
+    /// `m` binary factors: 2^m states.
     pub fn new(m: usize, n_causes: usize) -> Expectation {
         let scopes: Vec<Vec<usize>> = (0..m).map(|i| vec![i]).collect();
         Expectation {
@@ -142,7 +142,7 @@ impl Expectation {
     }
 }
 
-/// So many rounds of multiplications and additions in the widest registers, ten of them at a time, hardly waiting for each
+/// `rounds` rounds of multiplications and additions in the widest registers, ten of them at a time, hardly waiting for each
 /// other. Gives the number of multiplications and additions.
 pub fn multiply_and_add(rounds: usize) -> f64 {
     simd::wide_registers(MultiplyAndAdd { rounds })

@@ -133,9 +133,9 @@ mod tests {
         assert!(table.chunks_exact(8).all(|row| (row.iter().sum::<f64>() - 1.0).abs() < 1e-12));
         let largest = |normalise| -> f64 {
             let spec = Paper { normalise, ..paper.clone() }.spec().unwrap();
-            let tables = spec.rewards.iter().map(|r| match &r.form {
-                RewardForm::Table(t) => t.iter().copied().fold(0.0, f64::max),
-                _ => f64::NAN,
+            let tables = spec.rewards.iter().map(|r| {
+                let RewardForm::Table(t) = &r.form else { return f64::NAN };
+                t.iter().copied().fold(0.0, f64::max)
             });
             tables.sum()
         };

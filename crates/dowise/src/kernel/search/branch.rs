@@ -120,8 +120,8 @@ impl Kernel {
         let row = group.row(group.row_of(state));
         values.resize(row.n.max(values.len()), 0.0);
         out.clear();
-        for block in after.chunks_exact(group.n_causes()) {
-            weigh(row.prob, block, &mut values[..row.n]);
+        for of_cause in after.chunks_exact(group.n_causes()) {
+            weigh(row.prob, of_cause, &mut values[..row.n]);
             let own = |i: usize| group.own(group.row_of(state), row.setting(i), doubt);
             out.push((0..row.n).map(|i| values[i] + own(i)).fold(f64::INFINITY, f64::min));
         }
@@ -249,9 +249,9 @@ fn condition(tensor: &[f64], prob: &[f64], i: usize, n: usize, n_causes: usize, 
     let tail = tensor.len() / n_causes;
     out.clear();
     out.resize(tail, 0.0);
-    for (c, block) in tensor.chunks_exact(tail).enumerate() {
+    for (c, of_cause) in tensor.chunks_exact(tail).enumerate() {
         let p = prob[c * n + i];
-        for (o, x) in out.iter_mut().zip(block) {
+        for (o, x) in out.iter_mut().zip(of_cause) {
             *o += p * x;
         }
     }

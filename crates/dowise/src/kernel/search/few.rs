@@ -73,7 +73,7 @@ impl Kernel {
             }
         };
         assert!(best < f64::INFINITY, "every state has an allowed intervention");
-        (best, Action(part.expect("the best ties with itself")))
+        (best, Action(part.expect("invariant: the best ties with itself")))
     }
 
     /// Whether some settings of different groups cannot be combined.

@@ -140,7 +140,7 @@ pub(crate) fn pick_here(values: &[f64], tolerance: f64, tie: Tie) -> (f64, usize
         Tie::First => nth_within(values, limit, 0),
         Tie::Random(random) => nth_within(values, limit, scale(random, n_within(values, limit))),
     };
-    (best, chosen.expect("every state has an allowed intervention"))
+    (best, chosen.expect("invariant: every state has an allowed intervention"))
 }
 
 /// Greatest less least.

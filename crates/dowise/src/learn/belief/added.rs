@@ -10,8 +10,6 @@ pub(crate) struct Added {
     /// One for each block of stages.
     blocks: Vec<Block>,
     walk: Walk,
-    /// Causes of one state of which a row has changed.
-    stale_causes: Vec<bool>,
 }
 
 /// Stage-free parts of the widths of one block.
@@ -22,17 +20,17 @@ struct Block {
     /// `[state][cause]`; infinite where some factor was never seen.
     first: Vec<f64>,
     second: Vec<f64>,
-    /// Whether a row of some factor has changed since they were added up, `[factor][state row][cause]`; empty for a single
-    /// factor.
-    stale: Vec<Vec<bool>>,
+    /// Causes of which a row has changed since they were added up, as bits, `[factor][state row][cause / 64]`; empty for a
+    /// single factor.
+    stale: Vec<Vec<u64>>,
 }
 
 impl Added {
     pub(crate) fn new(widths: Widths, layout: &Layout, n_blocks: usize) -> Added {
         let cells = layout.n_states() * layout.n_causes;
         let unseen = |(i, f): (usize, &FactorLayout)| vec![widths.of_count(i, 0); f.n_rows];
-        let fresh =
-            |f: &FactorLayout| vec![false; if f.known.is_some() { 0 } else { f.n_state_rows * layout.n_causes }];
+        let words = words(layout);
+        let fresh = |f: &FactorLayout| vec![0; if f.known.is_some() { 0 } else { f.n_state_rows * words }];
         // Where every transition is known there is nothing to be unsure of.
         let known = layout.factors.iter().all(|f| f.known.is_some());
         let block = Block {
@@ -42,7 +40,7 @@ impl Added {
             stale: if layout.flat { vec![] } else { layout.factors.iter().map(fresh).collect() },
         };
         let blocks = vec![block; n_blocks];
-        Added { widths, blocks, walk: Walk::default(), stale_causes: Vec::new() }
+        Added { widths, blocks, walk: Walk::default() }
     }
 
     /// Takes in a row that has been seen `n` times.
@@ -53,7 +51,11 @@ impl Added {
             let joined = self.widths.join(std::iter::once(of.of_rows[0][row]));
             (of.first[row], of.second[row]) = (joined.first, joined.second);
         } else {
-            layout.factors[factor].for_each_cell(row, |cell| of.stale[factor][cell] = true);
+            let (stale, n_causes, words) = (&mut of.stale[factor], layout.n_causes, words(layout));
+            layout.factors[factor].for_each_cell(row, |cell| {
+                let (state_row, cause) = (cell / n_causes, cell % n_causes);
+                stale[state_row * words + cause / 64] |= 1 << (cause % 64);
+            });
         }
     }
 
@@ -62,22 +64,24 @@ impl Added {
         if layout.flat {
             return;
         }
-        let n_causes = layout.n_causes;
+        let (n_causes, words) = (layout.n_causes, words(layout));
         let Block { of_rows, first, second, stale } = &mut self.blocks[block];
-        let (widths, now) = (&self.widths, &mut self.stale_causes);
+        let widths = &self.widths;
         layout.for_each_state(&mut self.walk, |s, rows| {
-            now.clear();
-            now.resize(n_causes, false);
-            for (stale, row) in stale.iter().zip(rows).filter(|(stale, _)| !stale.is_empty()) {
-                now.iter_mut().zip(&stale[row * n_causes..][..n_causes]).for_each(|(now, stale)| *now |= stale);
-            }
-            for (c, _) in now.iter().enumerate().filter(|(_, stale)| **stale) {
-                let unknown = layout.factors.iter().zip(rows).zip(&*of_rows).filter(|((f, _), _)| f.known.is_none());
-                let joined = widths.join(unknown.map(|((factor, &row), of)| of[factor.row(row, c, n_causes)]));
-                (first[s * n_causes + c], second[s * n_causes + c]) = (joined.first, joined.second);
+            for word in 0..words {
+                let unknown = stale.iter().zip(rows).filter(|(stale, _)| !stale.is_empty());
+                let mut causes = unknown.fold(0, |causes, (stale, row)| causes | stale[row * words + word]);
+                while causes != 0 {
+                    let c = word * 64 + causes.trailing_zeros() as usize;
+                    causes &= causes - 1;
+                    let unknown =
+                        layout.factors.iter().zip(rows).zip(&*of_rows).filter(|((f, _), _)| f.known.is_none());
+                    let joined = widths.join(unknown.map(|((factor, &row), of)| of[factor.row(row, c, n_causes)]));
+                    (first[s * n_causes + c], second[s * n_causes + c]) = (joined.first, joined.second);
+                }
             }
         });
-        stale.iter_mut().for_each(|stale| stale.fill(false));
+        stale.iter_mut().for_each(|stale| stale.fill(0));
     }
 
     /// The width at a stage, state and cause.
@@ -92,4 +96,9 @@ impl Added {
         let of = &self.blocks[block];
         self.widths.plain(stage).map(|plain| (plain, [&of.first[..], &of.second[..]]))
     }
+}
+
+/// Words of 64 bits that hold one bit for every cause.
+fn words(layout: &Layout) -> usize {
+    layout.n_causes.div_ceil(64)
 }

@@ -77,7 +77,7 @@ const LARGE: f64 = 1e200;
 mod tests {
     use super::*;
 
-    /// ln ∫ Π q^n over Dirichlet(1/2, …) of so many values, one observation after the other.
+    /// ln ∫ Π q^n over Dirichlet(1/2, …) with one entry for each count, one observation after the other.
     fn sequence(counts: &[u32]) -> f64 {
         let (mut log, mut n) = (0.0, 0.0);
         for &count in counts {

@@ -5,25 +5,26 @@ use crate::learn::evidence::{Changed, Evidence};
 /// Rows of transitions that have changed, each once.
 #[derive(Clone, Debug)]
 pub(crate) struct Stale {
+    n_factors: usize,
     /// `[block][factor]`
-    rows: Vec<Vec<Vec<u32>>>,
-    is_stale: Vec<Vec<Vec<bool>>>,
+    tables: Vec<Table>,
+}
+
+#[derive(Clone, Debug)]
+struct Table {
+    rows: Vec<u32>,
+    is_stale: Vec<bool>,
 }
 
 impl Stale {
     /// Every row that was ever visited.
     pub(crate) fn all(evidence: &Evidence) -> Stale {
-        let tables = &evidence.transitions;
-        let flags =
-            |of: &Vec<_>| of.iter().map(|c: &crate::learn::evidence::Counts| vec![false; c.n_r.len()]).collect();
-        let mut stale = Stale {
-            rows: tables.iter().map(|of| vec![Vec::new(); of.len()]).collect(),
-            is_stale: tables.iter().map(flags).collect(),
-        };
-        for (block, of) in tables.iter().enumerate() {
-            for (factor, counts) in of.iter().enumerate() {
-                counts.visited().for_each(|row| stale.add(Changed::Transition { block, factor, row }));
-            }
+        let of = &evidence.transitions;
+        let fresh = |n_rows| Table { rows: Vec::new(), is_stale: vec![false; n_rows] };
+        let tables = of.iter().flatten().map(|counts| fresh(counts.n_r.len())).collect();
+        let mut stale = Stale { n_factors: of[0].len(), tables };
+        for (table, counts) in stale.tables.iter_mut().zip(of.iter().flatten()) {
+            counts.visited().for_each(|row| table.add(row));
         }
         stale
     }
@@ -31,11 +32,7 @@ impl Stale {
     #[inline]
     pub(crate) fn add(&mut self, changed: Changed) {
         match changed {
-            Changed::Transition { block, factor, row } => {
-                if !std::mem::replace(&mut self.is_stale[block][factor][row], true) {
-                    self.rows[block][factor].push(row as u32);
-                }
-            }
+            Changed::Transition { block, factor, row } => self.tables[block * self.n_factors + factor].add(row),
             // Rewards and mechanisms are read whole before every plan.
             Changed::Mechanism | Changed::Payment => {}
         }
@@ -43,11 +40,21 @@ impl Stale {
 
     /// Rows of a table since the last call, moved into `out` in increasing order.
     pub(crate) fn take(&mut self, block: usize, factor: usize, out: &mut Vec<u32>) {
+        let Table { rows, is_stale } = &mut self.tables[block * self.n_factors + factor];
         out.clear();
-        out.append(&mut self.rows[block][factor]);
+        out.append(rows);
         if out.len() > 1 {
             out.sort_unstable();
         }
-        out.iter().for_each(|&row| self.is_stale[block][factor][row as usize] = false);
+        out.iter().for_each(|&row| is_stale[row as usize] = false);
+    }
+}
+
+impl Table {
+    #[inline]
+    fn add(&mut self, row: usize) {
+        if !std::mem::replace(&mut self.is_stale[row], true) {
+            self.rows.push(row as u32);
+        }
     }
 }

@@ -108,13 +108,13 @@ impl Fit {
     /// mixture bound of a normal mean, which holds at all times at once. It is exact for normal observations and an approximation here.
     pub(crate) fn bounds(&self, model: &FormModel, log: f64) -> [Vec<f64>; 2] {
         let off = |now: f64, before: f64| if now > 0.0 { (now * (2.0 * log + ln(before / now))).sqrt() } else { 0.0 };
-        self.spread(model, off)
+        self.moved(model, off)
     }
 
     /// Ends of the credible interval of P(v | row), `[row][value]` each: the log-odds of a row are normal under Laplace's
     /// approximation, and the interval is this many of their standard deviations to each side.
     pub(crate) fn interval(&self, model: &FormModel, deviations: f64) -> [Vec<f64>; 2] {
-        self.spread(model, |now, _| deviations * now.sqrt())
+        self.moved(model, |now, _| deviations * now.sqrt())
     }
 
     /// The logarithm of the prior's density at the parameters, constants left out.
@@ -130,7 +130,7 @@ impl Fit {
     }
 
     /// P(v | row) with its log-odds moved down and up by `off(variance now, variance under the prior)`.
-    fn spread(&self, model: &FormModel, off: impl Fn(f64, f64) -> f64) -> [Vec<f64>; 2] {
+    fn moved(&self, model: &FormModel, off: impl Fn(f64, f64) -> f64) -> [Vec<f64>; 2] {
         let (d, n) = (model.n_parameters(), model.n_values);
         let mut tables = Vec::new();
         model.tables(&self.theta, &mut tables);

@@ -116,6 +116,7 @@ impl FactorLayout {
         Ok(layout)
     }
 
+    #[inline]
     pub(crate) fn state_row(&self, states: &Space, state: usize) -> usize {
         match self.factor {
             None => state,
@@ -149,6 +150,7 @@ impl FactorLayout {
     }
 
     /// The value that is counted, for a next state.
+    #[inline]
     pub(crate) fn value(&self, states: &Space, next_state: usize) -> usize {
         self.factor.map_or(next_state, |f| states.digit(next_state, f))
     }

@@ -82,7 +82,7 @@ impl View {
 
     /// A short name for what is counted and where: evidence of equal views can be merged.
     pub(crate) fn fingerprint(&self) -> String {
-        let words = serde_json::to_string(&(self.states, self.causes)).expect("words");
+        let words = serde_json::to_string(&(self.states, self.causes)).expect("invariant: two options are words");
         let blocks = self.n_blocks;
         let text = format!("{} {words} {blocks}", self.told.fingerprint());
         format!("{:016x}", super::knowledge::fnv(text.as_bytes()))

@@ -1,12 +1,15 @@
 //! Random bits, many at a time: the generator xoshiro128++ in many lanes side by side.
 
-use rand::{Rng, SeedableRng};
-use rand_xoshiro::SplitMix64;
+use crate::kernel::splitmix64;
+use crate::loops::simd;
 
-/// So many that a step of all of them is a loop, not a list of single instructions.
+/// Lanes stepped together: enough for the step to be compiled as a loop, not as a list of single instructions.
 pub(crate) const LANES: usize = 64;
 
 type Words = [u32; LANES];
+
+/// What the state of SplitMix64 grows by with every word.
+const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// Generators side by side, each the one of `rand_xoshiro` with a seed of its own, stepped together.
 #[derive(Clone, Debug)]
@@ -16,12 +19,17 @@ pub(crate) struct Lanes {
 
 impl Lanes {
     pub(crate) fn new(seed: u64) -> Lanes {
-        let mut seeds = SplitMix64::seed_from_u64(seed);
         let mut state = [[0; LANES]; 4];
-        for pair in state.as_flattened_mut().as_chunks_mut::<2>().0 {
-            let word = seeds.next_u64();
-            *pair = [word as u32, (word >> 32) as u32];
-        }
+        // The stream of SplitMix64. Each word is a function of its number, so none waits for the one before.
+        simd::wide(
+            #[inline(always)]
+            || {
+                for (i, pair) in state.as_flattened_mut().as_chunks_mut::<2>().0.iter_mut().enumerate() {
+                    let word = splitmix64(seed.wrapping_add((i as u64).wrapping_mul(STEP)));
+                    *pair = [word as u32, (word >> 32) as u32];
+                }
+            },
+        );
         Lanes { state }
     }
 
@@ -51,7 +59,19 @@ impl Lanes {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use rand_xoshiro::Xoshiro128PlusPlus;
+    use rand::{Rng, SeedableRng};
+    use rand_xoshiro::{SplitMix64, Xoshiro128PlusPlus};
+
+    #[test]
+    fn seeds_are_the_words_of_the_library_one_after_the_other() {
+        for seed in [0, 7, u64::MAX] {
+            let mut words = SplitMix64::seed_from_u64(seed);
+            for pair in Lanes::new(seed).state.as_flattened().as_chunks::<2>().0 {
+                let word = words.next_u64();
+                assert_eq!(*pair, [word as u32, (word >> 32) as u32]);
+            }
+        }
+    }
 
     #[test]
     fn every_lane_is_a_generator_of_the_library() {

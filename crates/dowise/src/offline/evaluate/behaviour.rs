@@ -1,9 +1,9 @@
 //! Whoever was logged: which causes they set off in each state, what they paid for it, and what it brought.
 
 use super::interval::{Interval, NORMAL_95, mean_may_be_off, moments};
-use super::model::Behaves;
-use crate::kernel::Kernel;
+use crate::kernel::{Kernel, Scratch, Tie};
 use crate::offline::Episodes;
+use crate::plan::Chooser;
 use crate::world::Action;
 
 /// Weight in visits of the policy that is evaluated, for what was set off at a stage in a state: ratios stay finite.
@@ -118,21 +118,34 @@ impl Behaviour {
     }
 }
 
-impl Behaves for Behaviour {
+impl Behaviour {
+    /// Σ_c P(c | stage, state) · loss(c) + cost of whoever was logged.
+    ///
     /// By frequencies at the stage; in a state that was not visited at the stage, those of all stages, and in a state that was never
     /// visited, those of all states.
-    fn expect(&self, stage: usize, state: usize, q: &[f64]) -> f64 {
+    pub(super) fn expect(&self, stage: usize, state: usize, loss: &[f64]) -> f64 {
         let at = stage * self.n_states + state;
         if self.n_hs[at] > 0.0 {
             let here = self.causes[self.begins[at]..self.begins[at + 1]].iter();
-            return (here.map(|&(c, n)| n * q[c as usize]).sum::<f64>() - self.cost_hs[at]) / self.n_hs[at];
+            return (here.map(|&(c, n)| n * loss[c as usize]).sum::<f64>() + self.cost_hs[at]) / self.n_hs[at];
         }
-        let dot = |p: &[f64]| p.iter().zip(q).map(|(p, q)| p * q).sum::<f64>();
+        let dot = |p: &[f64]| p.iter().zip(loss).map(|(p, loss)| p * loss).sum::<f64>();
         if self.n_s[state] > 0.0 {
-            (dot(&self.n_sc[state * self.n_causes..][..self.n_causes]) - self.cost_s[state]) / self.n_s[state]
+            (dot(&self.n_sc[state * self.n_causes..][..self.n_causes]) + self.cost_s[state]) / self.n_s[state]
         } else {
-            dot(&self.everywhere) - self.cost_everywhere
+            dot(&self.everywhere) + self.cost_everywhere
         }
+    }
+}
+
+impl Chooser for Behaviour {
+    fn n_causes(&self) -> usize {
+        self.n_causes
+    }
+
+    /// What they come to on average. No intervention stands for it: the one that is given back says nothing.
+    fn best(&self, stage: usize, state: usize, loss: &[f64], _: f64, _: Tie, _: &mut Scratch) -> (f64, Action) {
+        (self.expect(stage, state, loss), Action(0))
     }
 }
 

@@ -86,7 +86,7 @@ pub fn calibrate(log: &Episodes, prior: f64) -> LearnResult<Calibration> {
         let mut belief = model.belief(Reading::Mean { prior });
         let selector = model.draw(&mut belief, 0)?;
         let kernel = Model::kernel(&selector);
-        let value_hs = model.value_by(&mut belief, &selector, Followed::Causes(&behaviour), |_, _, _, _| {});
+        let value_hs = model.value_by(&mut belief, &selector, Followed::Logged(&behaviour), |_, _, _, _| {});
         let counts = &model.evidence().transitions[0];
         for episode in (0..log.len()).filter(|&e| log.fold(e) == fold).map(|e| &log.episodes[e]) {
             let weight = f64::from(episode.weight);

@@ -29,7 +29,7 @@ use self::behaviour::Behaviour;
 use super::Episodes;
 use crate::kernel::splitmix64;
 use crate::learn::{Evidence, LearnError, LearnResult, Reading, Sets};
-use crate::plan::PlanError;
+use crate::plan::{PlanError, check_policy};
 use crate::world::{Action, Start};
 
 /// How a log is read.
@@ -129,7 +129,8 @@ pub enum OfflineError {
 /// # Cost
 /// Samples + 2 (folds + 3) times H look aheads; memory: the steps of the log, and three models.
 pub fn evaluate(log: &Episodes, policy_hs: &[Action], options: &OfflineOptions) -> Result<Evaluation, OfflineError> {
-    check_policy(log, policy_hs)?;
+    let told = log.knowledge();
+    check_policy(told.interventions(), told.state_space(), told.horizon(), policy_hs)?;
     let starts = start_states(log, &options.starts)?;
     let model = model_of(log.evidence(), options)?;
     let behaviour = Behaviour::new(log);
@@ -199,7 +200,7 @@ fn logged(
 ) -> LearnResult<Logged> {
     Ok(Logged {
         returns: Return::new(log, options.delta * OF_RETURNS),
-        model: by_model(model, Followed::Causes(behaviour), starts, options)?,
+        model: by_model(model, Followed::Logged(behaviour), starts, options)?,
     })
 }
 
@@ -259,23 +260,6 @@ fn check(options: &OfflineOptions) -> LearnResult<()> {
             f64::from(options.samples),
             "from 40 to 1000000, since an interval is their middle 95 %",
         );
-    }
-    Ok(())
-}
-
-fn check_policy(log: &Episodes, policy_hs: &[Action]) -> Result<(), PlanError> {
-    let told = log.knowledge();
-    let n = told.n_states();
-    let expected = told.horizon() * n;
-    if policy_hs.len() != expected {
-        return Err(PlanError::PolicySize { found: policy_hs.len(), expected });
-    }
-    let mut digits = vec![0; told.state_space().n_axes()];
-    for (i, &action) in policy_hs.iter().enumerate() {
-        told.state_space().digits_into(i % n, &mut digits);
-        if !told.interventions().allows(&digits, action) {
-            return Err(PlanError::PolicyNotAllowed { stage: i / n + 1, state: i % n });
-        }
     }
     Ok(())
 }

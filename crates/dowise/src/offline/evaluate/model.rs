@@ -1,12 +1,13 @@
 //! A log's evidence as a model that policies are followed in.
 
+use super::behaviour::Behaviour;
 use crate::Space;
-use crate::kernel::Kernel;
+use crate::kernel::{Kernel, Scratch};
 use crate::learn::{
     Belief, Evidence, LearnResult, Options, Reading, Selector, Tabular, View, hold_reading, mean_tables,
 };
 use crate::memory::Held;
-use crate::plan::{Plan, Ties, values_along};
+use crate::plan::{Buffers, Chooser, Effects, Follow, Lookahead, Plan, Ties, Watched, backward_induction};
 use crate::world::{Action, Start, World};
 
 /// Evidence, to be read by any rule.
@@ -22,14 +23,8 @@ pub(crate) struct Model {
 pub(crate) enum Followed<'a> {
     /// A policy, `[stage][state]`.
     Policy(&'a [Action]),
-    /// Whoever sets off these causes and pays these costs at a stage and in a state, drawn anew at every step.
-    Causes(&'a dyn Behaves),
-}
-
-/// What somebody sets off, and what it costs on average.
-pub(crate) trait Behaves {
-    /// Σ_c P(c | stage, state) · q(c) − cost.
-    fn expect(&self, stage: usize, state: usize, q: &[f64]) -> f64;
+    /// Whoever was logged: they set causes off and pay costs by a stage and a state, drawn anew at every step.
+    Logged(&'a Behaviour),
 }
 
 impl Model {
@@ -70,22 +65,34 @@ impl Model {
         Ok(self.value_by(&mut belief, &selector, who, |_, _, _, _| {}))
     }
 
-    /// The same with a belief that was drawn already, telling of every stage: q, its values, and those of the next.
+    /// The same with a belief that was drawn already. `watch` is told of every stage: −q (`[state][cause]`), its values, and those
+    /// of the next.
+    ///
+    /// # Cost
+    /// H look aheads, and S sums over causes for each.
     pub(crate) fn value_by(
         &self,
         belief: &mut Belief,
         selector: &Selector,
         who: Followed<'_>,
-        after: impl FnMut(usize, &[f64], &[f64], &[f64]),
+        watch: impl FnMut(usize, &[f64], &[f64], &[f64]) + Sync,
     ) -> Vec<f64> {
-        let size @ [_, n] = [self.horizon, self.n_states];
+        let mut look = Watched { look: belief, watch };
         match who {
             Followed::Policy(policy_hs) => {
-                let mut acts = Acts::new(selector, self.view());
-                values_along(belief, size, |h, s, q| acts.expect(s, policy_hs[h * n + s], q), after)
+                let effects = FromLeast(Model::kernel(selector));
+                let mut policy = Follow::default();
+                policy.decode(&effects, policy_hs);
+                self.along(&mut look, &policy.through(&effects, self.n_states))
             }
-            Followed::Causes(who) => values_along(belief, size, |h, s, q| who.expect(h, s, q), after),
+            Followed::Logged(who) => self.along(&mut look, who),
         }
+    }
+
+    fn along(&self, look: &mut impl Lookahead, chooser: &impl Chooser) -> Vec<f64> {
+        let mut plan = Plan::new(self.horizon, self.n_states);
+        backward_induction(look, chooser, 0.0, Ties::First, &mut Buffers::default(), &mut plan);
+        plan.value_hs
     }
 
     /// Where interventions act as a belief says: their distribution over causes, as a function to be called.
@@ -138,36 +145,31 @@ impl Model {
     }
 }
 
-/// What interventions are worth, decoded once where a run of states has the same.
-struct Acts<'a> {
-    kernel: &'a Kernel,
-    certain: bool,
-    last: Option<Action>,
-    settings: Vec<u32>,
-    cost: f64,
-    buffer: Vec<f64>,
-}
+/// What interventions set off, where values are measured from zero: losses may be below 0, so sets are read from the least of them.
+struct FromLeast<'a>(&'a Kernel);
 
-impl<'a> Acts<'a> {
-    fn new(selector: &'a Selector, _view: &View) -> Acts<'a> {
-        let kernel = Model::kernel(selector);
-        let certain = kernel.is_certain();
-        Acts { kernel, certain, last: None, settings: Vec::new(), cost: 0.0, buffer: Vec::new() }
+impl Effects for FromLeast<'_> {
+    fn n_causes(&self) -> usize {
+        self.0.n_causes()
     }
 
-    /// Σ_c P(c | s, a) q(c) − cost(a), with what is not known of P taken as the belief takes it.
-    fn expect(&mut self, state: usize, action: Action, q: &[f64]) -> f64 {
-        if self.last != Some(action) {
-            self.settings.clear();
-            self.kernel.decode(action, &mut self.settings);
-            self.cost = self.kernel.interventions().cost(action);
-            self.last = Some(action);
-        }
-        let value = if self.certain {
-            self.kernel.expect(state, &self.settings, q, &mut self.buffer)
+    fn n_parts(&self) -> usize {
+        self.0.n_parts()
+    }
+
+    fn decode(&self, action: Action, out: &mut Vec<u32>) {
+        self.0.decode(action, out);
+    }
+
+    fn cost(&self, action: Action) -> f64 {
+        self.0.cost(action)
+    }
+
+    fn expect(&self, state: usize, parts: &[u32], of: &[f64], scratch: &mut Scratch) -> f64 {
+        if self.0.is_certain() {
+            self.0.expect(state, parts, of, &mut scratch.values)
         } else {
-            self.kernel.hope(state, action, q)
-        };
-        value - self.cost
+            self.0.expect_member_from_least(state, parts, of, scratch)
+        }
     }
 }

@@ -82,7 +82,7 @@ pub(crate) fn robust(
         let selector = model.draw(&mut belief, 0)?;
         let kernel = Model::kernel(&selector);
         let mut prob = vec![0.0; n_causes];
-        model.value_by(&mut belief, &selector, Followed::Policy(policy_hs), |stage, q_sc, value_s, next_s| {
+        model.value_by(&mut belief, &selector, Followed::Policy(policy_hs), |stage, loss_sc, value_s, next_s| {
             for at in &mut standing {
                 let episode = &log.episodes[at.episode];
                 let Some(step) = at.left.checked_sub(1).map(|i| &log.steps_of(episode)[i]) else { continue };
@@ -115,7 +115,8 @@ pub(crate) fn robust(
                     continue;
                 }
                 let ratio = own / logged;
-                at.value += ratio * (step.paid + following - q_sc[state * n_causes + cause]);
+                // Losses are −q.
+                at.value += ratio * (step.paid + following + loss_sc[state * n_causes + cause]);
                 at.product *= ratio;
                 out.greatest_ratio = out.greatest_ratio.max(ratio);
                 out.corrected += u64::from(episode.weight);

@@ -131,14 +131,15 @@ fn whoever_was_logged_is_worth_the_mixture_of_what_they_did() {
     let log = log(&world, &Knowledge::of(&world), 200, 5);
     let behaviour = Behaviour::new(&log);
     let n_causes = log.view.layout.n_causes;
-    let q: Vec<f64> = (0..n_causes).map(|c| (c * c) as f64).collect();
+    let loss: Vec<f64> = (0..n_causes).map(|c| (c * c) as f64).collect();
     for stage in 0..world.horizon() {
         for state in 0..world.n_states() {
             let here = log.steps.iter().filter(|s| s.stage as usize == stage && s.state as usize == state);
             let costs = world.interventions();
-            let values: Vec<f64> = here.map(|s| q[s.cause.unwrap() as usize] - costs.cost(s.action.unwrap())).collect();
+            let values: Vec<f64> =
+                here.map(|s| loss[s.cause.unwrap() as usize] + costs.cost(s.action.unwrap())).collect();
             let mean = values.iter().sum::<f64>() / values.len() as f64;
-            let found = super::model::Behaves::expect(&behaviour, stage, state, &q);
+            let found = behaviour.expect(stage, state, &loss);
             assert!(values.is_empty() || (found - mean).abs() < 1e-12);
         }
     }

@@ -51,7 +51,7 @@ struct Slabs {
 }
 
 /// Work below which a contraction is not worth sharing between threads (in tiles).
-const PARALLEL_BLOCKS: usize = 1 << 13;
+const PARALLEL_TILES: usize = 1 << 13;
 
 /// Most numbers of a slab: two of them fit into a core's own cache.
 const SLAB: usize = 1 << 14;
@@ -70,7 +70,7 @@ impl Contraction {
         let mut left: Vec<usize> = (0..sizes.len()).collect();
         let mut steps = Vec::new();
         while !left.is_empty() {
-            let input = labels.last().expect("not empty");
+            let input = labels.last().expect("invariant: labels begin with those of the value");
             let after = |factor: usize| -> Vec<Label> {
                 let now: Vec<usize> = if left.len() == 1 { (0..sizes.len()).collect() } else { scopes[factor].clone() };
                 let mut out: Vec<Label> =
@@ -84,7 +84,7 @@ impl Contraction {
             let factor = *left
                 .iter()
                 .min_by(|&&a, &&b| size(&after(a)).total_cmp(&size(&after(b))).then(a.cmp(&b)))
-                .expect("not empty");
+                .expect("invariant: some factor is left");
             let output = after(factor);
             let causes = (!steps.is_empty()).then_some(n_causes);
             steps.push(step(sizes, &scopes[factor], factor, input, &output, causes));
@@ -151,7 +151,7 @@ impl Contraction {
     fn apply_in_place<M: Mix>(&self, factors: &[M], value: &[f64], out: &mut Vec<f64>, spare: &mut Vec<f64>) {
         let own = |step: &Step| self.own(step, factors);
         let in_place = |step: &Step| own(step).filter(|_| step.has_causes);
-        // So many arrays are still to come; the last one must be `out`.
+        // The number of arrays still to be written; the last one must be `out`.
         let mut left = self.steps.iter().filter(|step| in_place(step).is_none()).count();
         let mut steps = &self.steps[..];
         let mut is_first = true;
@@ -175,7 +175,7 @@ impl Contraction {
                 {
                     run += 1;
                 }
-                sum_out(&steps[..run], &|step| own(step).expect("in place"), array);
+                sum_out(&steps[..run], &|step| own(step).expect("invariant: this run of steps is in place"), array);
                 steps = &steps[run..];
                 continue;
             }
@@ -189,10 +189,10 @@ impl Contraction {
 
     fn run<M: Mix>(&self, step: &Step, factor: &M, input: &[f64], output: &mut [f64]) {
         let input = Part { first: 0, numbers: input };
-        if step.n_tiles < PARALLEL_BLOCKS {
+        if step.n_tiles < PARALLEL_TILES {
             step.run_tiles(factor, self.n_causes, 0, input, output);
         } else {
-            let per_task = PARALLEL_BLOCKS / 2;
+            let per_task = PARALLEL_TILES / 2;
             output
                 .par_chunks_mut(per_task * self.n_causes)
                 .enumerate()

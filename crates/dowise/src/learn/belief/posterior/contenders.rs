@@ -56,7 +56,7 @@ pub(crate) struct Contenders {
 const NONE: u32 = u32::MAX;
 
 impl Contenders {
-    /// Whether there are so many rows that leaving some out pays.
+    /// Whether there are enough rows for leaving some out to pay.
     pub(crate) fn pays(n_states: usize, n_actions: usize) -> bool {
         n_states >= MANY.0 && n_actions >= MANY.1
     }

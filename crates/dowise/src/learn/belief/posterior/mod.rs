@@ -37,7 +37,7 @@ pub(crate) fn beta(a: f64, b: f64, rng: &mut impl Rng) -> f64 {
     if x + y > 0.0 { x / (x + y) } else { 0.5 }
 }
 
-/// Checks sums and sums of squares of so many samples of a row against the mean and the variance of its posterior.
+/// Checks sums and sums of squares of `rounds` samples of a row against the mean and the variance of its posterior.
 #[cfg(test)]
 fn assert_moments(counts: &[u32], prior: f64, rounds: u64, sums: &[f64], squares: &[f64]) {
     let (prior, rounds) = (prior / counts.len() as f64, rounds as f64);

@@ -4,7 +4,7 @@ use crate::loops::gamma::{BATCH, Gammas, Lanes};
 use crate::loops::normalise::normalise;
 use crate::loops::simd;
 
-/// Dirichlet posteriors of many rows, laid out `[block][value][lane]`: lane l of block b is row b · lanes + l.
+/// Dirichlet posteriors of many rows, laid out `[panel][value][lane]`: lane l of panel b is row b · lanes + l.
 #[derive(Clone, Debug)]
 pub(crate) struct Posterior {
     n_values: usize,
@@ -16,22 +16,22 @@ pub(crate) struct Posterior {
 
 impl Posterior {
     /// Rows of `n_values` values with this prior weight in all, nothing seen yet.
-    pub(crate) fn new(n_blocks: usize, n_values: usize, n_lanes: usize, prior: f64) -> Posterior {
-        let n_batches = (n_blocks * n_values * n_lanes).div_ceil(BATCH);
+    pub(crate) fn new(n_panels: usize, n_values: usize, n_lanes: usize, prior: f64) -> Posterior {
+        let n_batches = (n_panels * n_values * n_lanes).div_ceil(BATCH);
         let prior = prior / n_values as f64;
         Posterior { n_values, n_lanes, prior, gammas: Gammas::new(n_batches, prior) }
     }
 
     /// Takes in the counts of one row.
     pub(crate) fn set(&mut self, row: usize, counts: &[u32]) {
-        let (block, lane) = (row / self.n_lanes, row % self.n_lanes);
+        let (panel, lane) = (row / self.n_lanes, row % self.n_lanes);
         for (v, &n) in counts.iter().enumerate() {
-            let cell = (block * self.n_values + v) * self.n_lanes + lane;
+            let cell = (panel * self.n_values + v) * self.n_lanes + lane;
             self.gammas.set(cell, self.prior + f64::from(n));
         }
     }
 
-    /// Draws all rows into `out`, `[block][value][lane]`; a function of the seed.
+    /// Draws all rows into `out`, `[panel][value][lane]`; a function of the seed.
     ///
     /// # Cost
     /// One gamma variate per cell, in single precision and in wide registers. Sums and quotients are in double precision.
@@ -42,17 +42,17 @@ impl Posterior {
             || self.gammas.draw(0..self.gammas.variates.len(), &mut random),
         );
         let gammas = self.gammas.variates.as_flattened();
-        let block = self.n_values * self.n_lanes;
+        let panel = self.n_values * self.n_lanes;
         simd::wide(
             #[inline(always)]
             || {
-                for (gammas, out) in gammas.chunks_exact(block).zip(out.chunks_exact_mut(block)) {
+                for (gammas, out) in gammas.chunks_exact(panel).zip(out.chunks_exact_mut(panel)) {
                     normalise(gammas, self.n_lanes, out);
                 }
             },
         );
         // Every variate of a row was below the smallest number: with a tiny prior the sample is a corner of the simplex.
-        for out in out.chunks_exact_mut(block) {
+        for out in out.chunks_exact_mut(panel) {
             for lane in 0..self.n_lanes {
                 if out[lane].is_nan() {
                     let [bits] = random.draw();
@@ -71,7 +71,7 @@ mod tests {
 
     #[test]
     fn rows_have_the_mean_and_variance_of_their_posterior() {
-        // 3 blocks of 5 lanes with 4 values each; row 7 has been seen.
+        // 3 panels of 5 lanes with 4 values each; row 7 has been seen.
         let mut posterior = Posterior::new(3, 4, 5, 2.0);
         posterior.set(7, &[3, 0, 1, 9]);
         let (rounds, mut sums, mut squares) = (20_000, [[0.0; 4]; 2], [[0.0; 4]; 2]);

@@ -206,10 +206,11 @@ impl SetsBelief {
 
     /// Where the state is seen whole, every row has the same next values.
     fn prepare(&mut self, block: usize, next_value: &[f64]) {
-        match &mut self.tables[block][..] {
-            [Table::Balls(balls)] if balls.n_values == next_value.len() => balls.prepare(next_value),
-            [Table::KlBalls(balls)] if balls.n_values == next_value.len() => balls.prepare(next_value),
-            _ => {}
+        let [table] = &mut self.tables[block][..] else { return };
+        match table {
+            Table::Balls(balls) if balls.n_values == next_value.len() => balls.prepare(next_value),
+            Table::KlBalls(balls) if balls.n_values == next_value.len() => balls.prepare(next_value),
+            Table::Balls(_) | Table::KlBalls(_) | Table::Intervals(_) => {}
         }
     }
 }
