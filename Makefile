@@ -71,10 +71,12 @@ FUZZ_SEED = 1
 fuzz:
 	cargo run --profile fuzz --locked -p dowise-fuzz -- run --seconds $(FUZZ_SECONDS) --cases $(FUZZ_CASES) --seed $(FUZZ_SEED)
 
-# Learners on this processor and on an emulated one without AVX: docs/reliability.md. Needs qemu-user.
+# Learners on this processor, on an emulated one without AVX, and in WebAssembly: docs/reliability.md says what it needs.
 same-bits:
 	cargo build --release --locked -p dowise-cli
 	crates/dowise-cli/tests/same-bits.sh target/release/dowise
+	cargo build --release --locked -p dowise --example fingerprints
+	crates/dowise/tests/webassembly.sh target/release/examples/fingerprints
 
 # Times beside a peer (installed into target/peer-venv), growth with states and interventions, and loops against what the
 # machine can do: writes docs/performance.md.

@@ -75,6 +75,9 @@ fn read(
     let mut watch = Watch { log, progress, read, stop: interrupt::flag(), failed: None, since: 0 };
     let report = all(reader, &mut watch);
     watch.progress.finish();
+    if watch.failed.is_none() {
+        interrupt::at_once();
+    }
     match watch.failed {
         Some(failure) => Err(failure),
         None => report.map_err(|error| failure(error, log, output)),

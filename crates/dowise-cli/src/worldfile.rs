@@ -27,8 +27,17 @@ pub(crate) fn read(file: &Path) -> Result<WorldFile, Failure> {
     let name = file.display().to_string();
     let open = std::fs::File::open(file).map_err(|e| Failure::Io(format!("cannot read {name}: {e}")))?;
     let bytes = limited(open, &name, MOST_BYTES)?;
-    let text = String::from_utf8_lossy(&bytes).into_owned();
-    Ok(WorldFile { world: World::from_file(file), source: Source { name, text } })
+    // It is read once: a pipe has nothing more to say, and what a file says may change in between.
+    let dir = file.parent().unwrap_or(Path::new(""));
+    match String::from_utf8(bytes) {
+        Ok(text) => Ok(WorldFile { world: World::from_toml_in(&text, &name, dir), source: Source { name, text } }),
+        // The library says where a wrong encoding begins; of a file alone, since it reads it again.
+        Err(e) if file.is_file() => {
+            let text = String::from_utf8_lossy(e.as_bytes()).into_owned();
+            Ok(WorldFile { world: World::from_file(file), source: Source { name, text } })
+        }
+        Err(e) => Err(Failure::Io(format!("{name} is not UTF-8: {}", e.utf8_error()))),
+    }
 }
 
 /// Most bytes of a world file, as in the library: 1 GiB.

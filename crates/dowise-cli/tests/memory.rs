@@ -60,3 +60,39 @@ fn a_run_does_not_write_over_its_world_or_its_own_files() {
     assert!(run("learn river.toml --episodes 4 --resume a.json --save a.json").status.success());
     std::fs::remove_dir_all(&at).unwrap();
 }
+
+#[test]
+fn a_text_that_takes_more_than_is_left_while_it_is_read_is_refused() {
+    let at = place("text");
+    let rows = "{ when = { s = \"a\" }, value = 1 },\n".repeat(800_000);
+    std::fs::write(
+        at.join("long.toml"),
+        format!("dowise = 1\nhorizon = 2\n[reward.r]\nscope = []\nrows = [\n{rows}]\n"),
+    )
+    .unwrap();
+    for (command, code) in
+        [("check long.toml", 1), ("plan long.toml", 1), ("learn long.toml --episodes 1", 2), ("check - < long.toml", 1)]
+    {
+        let output = limited(&at, command);
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(code), "{command}: {said}");
+        assert!(said.contains("may take") && said.contains("put large tables into CSV files"), "{command}: {said}");
+    }
+    std::fs::remove_dir_all(&at).unwrap();
+}
+
+#[test]
+fn a_world_in_a_pipe_is_read_once() {
+    let at = place("pipe");
+    assert!(limited(&at, "new river-swim -o river.toml").status.success());
+    for (text, code) in [("cat river.toml", 0), ("printf 'name = \"\\377\"'", 3), ("echo 'dowise = 1'", 1)] {
+        // A pipe that is read a second time has no writer any more: opening it would wait for ever.
+        let script = format!(
+            "rm -f pipe; mkfifo pipe; ({text} > pipe &); timeout 20 {} --quiet check pipe",
+            env!("CARGO_BIN_EXE_dowise")
+        );
+        let output = Command::new("sh").current_dir(&at).args(["-c", &script]).output().unwrap();
+        assert_eq!(output.status.code(), Some(code), "{text}: {}", String::from_utf8_lossy(&output.stderr));
+    }
+    std::fs::remove_dir_all(&at).unwrap();
+}

@@ -118,8 +118,8 @@ pub struct Corpus {
     /// The worlds in which learners are played.
     pub(crate) arenas: Vec<Played>,
     logs: Vec<String>,
-    /// The world of each log.
-    pub(crate) of_logs: Vec<World>,
+    /// The world of each log, and what a learner of everything but the graph is told of it.
+    pub(crate) of_logs: Vec<(World, Knowledge)>,
     /// Of each saved learner.
     pub(crate) of_learners: Vec<Played>,
     /// Of each saved evidence.
@@ -167,7 +167,8 @@ impl Corpus {
         for world in LOGGED {
             let world = worlds::world(world, &[]).expect("invariant: a ready-made world");
             corpus.logs.push(log_of(&world));
-            corpus.of_logs.push(world);
+            let told = Knowledge::of(&world).without_rewards();
+            corpus.of_logs.push((world, told));
         }
         for world in PLAYED {
             let text = match world {

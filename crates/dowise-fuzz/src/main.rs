@@ -11,7 +11,7 @@ use dowise_fuzz::work::{attempt, keep_panics, work};
 use dowise_fuzz::{Case, Corpus, Kind};
 
 /// All kinds.
-const KINDS: &str = "world,study,learner,evidence,graph,spec";
+const KINDS: &str = "world,study,learner,evidence,graph,spec,log";
 
 #[derive(Parser)]
 #[command(about = "Throws broken, odd and extreme inputs at dowise")]
@@ -39,7 +39,7 @@ enum Command {
         /// Most seconds for one case.
         #[arg(long, default_value_t = 10)]
         case_seconds: u64,
-        /// Kinds of input: world, study, learner, evidence, graph, spec.
+        /// Kinds of input: world, study, learner, evidence, graph, spec, log.
         #[arg(long, value_delimiter = ',', value_parser = kind, default_value = KINDS)]
         kinds: Vec<Kind>,
         /// Directory for cases that fail.

@@ -56,6 +56,9 @@ pub struct Report {
     pub failures: BTreeMap<String, Failure>,
 }
 
+/// Times that a case may take, most of which its process waited: for the processor, or for what never comes.
+const IDLE: u32 = 30;
+
 /// Tries cases until the time or the cases are used up. `tell` is called about once a second.
 pub fn supervise(settings: &Settings, program: &Path, mut tell: impl FnMut(&Report)) -> std::io::Result<Report> {
     let corpus = Corpus::new();
@@ -67,8 +70,13 @@ pub fn supervise(settings: &Settings, program: &Path, mut tell: impl FnMut(&Repo
     while next < to && begin.elapsed() < settings.time {
         std::fs::write(place.path(), next.to_le_bytes())?;
         let mut worker = Worker::start(settings, program, next, to, place.path())?;
+        // Where it was last, and how much of the processor it had used then.
+        let mut seen = (next, Duration::ZERO, Instant::now());
         let ended = loop {
             let now = position(place.path())?;
+            if now != seen.0 {
+                seen = (now, worker.used(), Instant::now());
+            }
             report.executions = now - settings.from;
             report.seconds = begin.elapsed().as_secs_f64();
             if begin.elapsed() >= settings.time {
@@ -82,8 +90,13 @@ pub fn supervise(settings: &Settings, program: &Path, mut tell: impl FnMut(&Repo
                 }
                 Ok(Said::Failed(number, what)) => keep(settings, program, &corpus, &mut report, number, what)?,
                 Err(RecvTimeoutError::Timeout) if position(place.path())? == now => {
-                    worker.end();
-                    break Some(format!("hang: longer than {} s", settings.case_time.as_secs_f64()));
+                    // On a busy machine a worker may wait long for the processor, which is no hang.
+                    let hangs = worker.used().saturating_sub(seen.1) >= settings.case_time
+                        || seen.2.elapsed() >= IDLE * settings.case_time;
+                    if hangs {
+                        worker.end();
+                        break Some(format!("hang: longer than {} s", settings.case_time.as_secs_f64()));
+                    }
                 }
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => break worker.ended(),
@@ -152,7 +165,7 @@ pub fn try_alone(program: &Path, case: &Case, limit: Duration) -> Option<String>
                 return Some(text);
             }
             Some(status) => return Some(abort(&mut child, status)),
-            None if begin.elapsed() > limit => {
+            None if used(&child).unwrap_or(begin.elapsed()) > limit || begin.elapsed() > IDLE * limit => {
                 let _ = child.kill();
                 let _ = child.wait();
                 return Some(format!("hang: longer than {} s", limit.as_secs_f64()));
@@ -170,6 +183,15 @@ fn abort(child: &mut Child, status: std::process::ExitStatus) -> String {
     format!("abort: {} ({status})", text.lines().find(|line| !line.trim().is_empty()).unwrap_or(""))
 }
 
+/// Time on the processor that a process has used, where the system says so.
+fn used(child: &Child) -> Option<Duration> {
+    let stat = std::fs::read_to_string(format!("/proc/{}/stat", child.id())).ok()?;
+    // The name, in brackets, may have spaces; user and system time are the twelfth and thirteenth words after it.
+    let words: Vec<&str> = stat.rsplit_once(')')?.1.split_whitespace().collect();
+    let ticks: u64 = words.get(11)?.parse::<u64>().ok()? + words.get(12)?.parse::<u64>().ok()?;
+    Some(Duration::from_millis(10 * ticks)) // a hundred a second wherever Linux says so in this file
+}
+
 fn position(file: &Path) -> std::io::Result<u64> {
     let bytes = std::fs::read(file)?;
     bytes.try_into().map(u64::from_le_bytes).map_err(|_| std::io::Error::other("invariant: a number of eight bytes"))
@@ -177,6 +199,7 @@ fn position(file: &Path) -> std::io::Result<u64> {
 
 struct Worker {
     child: Child,
+    started: Instant,
     said: Receiver<Said>,
 }
 
@@ -199,7 +222,12 @@ impl Worker {
                 }
             }
         });
-        Ok(Worker { child, said })
+        Ok(Worker { child, started: Instant::now(), said })
+    }
+
+    /// Time on the processor, or since it was started where the system does not say.
+    fn used(&self) -> Duration {
+        used(&self.child).unwrap_or(self.started.elapsed())
     }
 
     fn end(&mut self) {

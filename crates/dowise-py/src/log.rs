@@ -102,9 +102,6 @@ impl Log {
         if !(delta > 0.0 && delta < 1.0) {
             return Err(Error::new_err(format!("delta is {delta}, expected a probability above 0 and below 1")));
         }
-        if samples == 0 {
-            return Err(Error::new_err("samples is 0, expected at least 1"));
-        }
         Ok(OfflineOptions { prior, delta, samples, seed, starts, ..OfflineOptions::default() })
     }
 }

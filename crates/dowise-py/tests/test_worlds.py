@@ -134,3 +134,41 @@ def test_a_check_has_findings_and_an_analysis(paper):
     check = paper.check(episodes=500)
     assert check.analysis["episodes"] == 500 and check.findings == []
     assert "graph-UCBVI" in repr(check)
+
+
+def test_values_beyond_sixteen_bits_are_not_cut():
+    world = dowise.World.from_text(
+        """
+dowise = 1
+horizon = 3
+[state.s]
+values = 2
+scope = ["z"]
+next = { p = [[1, 0], [0, 1]] }
+start = { "0" = 1 }
+[lever.x]
+values = 70_000
+p = { "4464" = 1 }
+[key.z]
+values = 2
+parents = ["x"]
+rows = [{ when = { x = "69999" }, p = [0, 1] }, { p = [1, 0] }]
+[reward.r]
+scope = ["s"]
+value = [0, 1]
+[interventions]
+set = "all"
+"""
+    )
+    plan = world.plan()
+    assert plan.values[0, 0] == 2.0 and world.evaluate(plan.policy)[0, 0] == 2.0
+    assert world.intervention(int(plan.policy[0, 0])) == {"x": "69999"}
+    env = dowise._lib.Simulation(world, 1)
+    state, paid = env.reset(), []
+    for stage in range(3):
+        state, reward, _, levers, _, _ = env.step(int(plan.policy[stage, state]))
+        paid.append(reward)
+        assert levers[0] == (69_999 if stage < 2 else 0)
+    assert sum(paid) == 2.0
+    log = world.simulate_log(5, policy=plan, seed=1)
+    assert log["x"] == ["69999", "69999", "0"] * 5

@@ -72,7 +72,7 @@ fn row(
         errors[0] += (found.model.mean - exact) / logs as f64;
         errors[1] += (robust.mean - exact) / logs as f64;
         effective += robust.effective / logs as f64;
-        let safe = plan_safely(&log, &OfflineOptions { samples: 1, ..options.clone() })?;
+        let safe = plan_safely(&log, &OfflineOptions { samples: 40, ..options.clone() })?;
         for plan in [&safe.mean, &safe.worst] {
             broken += u64::from(plan.guaranteed.low > truth(&plan.policy_hs)?);
         }

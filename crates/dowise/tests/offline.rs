@@ -131,7 +131,7 @@ fn intervals_cover_at_their_rate() {
         let value = uniform.evaluate_mixed(&vec![1.0 / all as f64; all * world.n_states()]).unwrap();
         returns +=
             u64::from(found.logged.returns.unwrap().normal.contains(uniform.from_start(&value[..world.n_states()])));
-        let safe = plan_safely(&log, &OfflineOptions { samples: 1, played: 1, ..quick() }).unwrap();
+        let safe = plan_safely(&log, &OfflineOptions { samples: 40, played: 1, ..quick() }).unwrap();
         for plan in [&safe.mean, &safe.worst] {
             below += u64::from(plan.guaranteed.low <= truth(&world, &plan.policy_hs));
         }
@@ -383,4 +383,18 @@ fn a_seed_gives_the_same_numbers() {
     let other = evaluate(&log, &logger.policy_hs, &OfflineOptions { seed: 1, ..quick() }).unwrap();
     assert_eq!(a.model.mean, other.model.mean);
     assert_ne!(a.model.posterior, other.model.posterior);
+}
+
+#[test]
+fn an_interval_of_too_few_samples_is_refused() {
+    let world = paper(0);
+    let logger = logger(&world, 1.0);
+    let log = logger.log(&Knowledge::of(&world), 20, 1);
+    for samples in [0, 1, 39, 1_000_001, u32::MAX] {
+        let options = OfflineOptions { samples, ..quick() };
+        let expected = format!("samples = {samples}: from 40 to 1000000, since an interval is their middle 95 %");
+        assert_eq!(evaluate(&log, &logger.policy_hs, &options).unwrap_err().to_string(), expected);
+        assert_eq!(plan_safely(&log, &options).unwrap_err().to_string(), expected);
+    }
+    assert!(evaluate(&log, &logger.policy_hs, &OfflineOptions { samples: 40, ..quick() }).is_ok());
 }

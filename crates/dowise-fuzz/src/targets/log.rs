@@ -10,8 +10,8 @@ use dowise::{Knowledge, Options, World};
 use super::{Outcome, reason};
 use crate::Case;
 
-pub(super) fn run(worlds: &[World], case: &Case) -> Outcome {
-    let Some(world) = worlds.get(case.base) else { return reason("no such base") };
+pub(super) fn run(worlds: &[(World, Knowledge)], case: &Case) -> Outcome {
+    let Some((world, told)) = worlds.get(case.base) else { return reason("no such base") };
     let (episodes, report) = match read(world, &case.text) {
         Ok(read) => read,
         Err(error) => return reason(&error.to_string()),
@@ -25,17 +25,21 @@ pub(super) fn run(worlds: &[World], case: &Case) -> Outcome {
         return Outcome::Wrong("rows are left out without a finding".into());
     }
     let _ = report.findings.to_string();
-    let told = Knowledge::of(world).without_rewards();
-    let counted = |episodes: &[Vec<LogStep<'static>>]| -> Result<String, String> {
-        let mut seen = Evidence::new(&told, &Options::default()).map_err(|e| e.to_string())?;
+    let counted = |episodes: &[Vec<LogStep<'static>>]| -> Result<Evidence, String> {
+        let mut seen = Evidence::new(told, &Options::default()).map_err(|e| e.to_string())?;
         for step in episodes.iter().flatten() {
             seen.add(&step.observation).map_err(|e| e.to_string())?;
         }
-        Ok(seen.save())
+        Ok(seen)
     };
     let first = match counted(&episodes) {
         Ok(first) => first,
         Err(error) => return Outcome::Wrong(format!("a step of a log is refused: {error}")),
+    };
+    // Saving takes as long as all the rest, since the world is part of it; a hash of all that was counted nearly always does.
+    let same = |a: &Evidence, b: &Evidence| {
+        let alike = a.steps() == b.steps() && a.fingerprint() == b.fingerprint();
+        alike && (!case.seed.is_multiple_of(8) || a.save() == b.save())
     };
     let again = written(world, &episodes).and_then(|text| read(world, &text).map_err(|e| e.to_string()));
     match again {
@@ -44,7 +48,7 @@ pub(super) fn run(worlds: &[World], case: &Case) -> Outcome {
             Outcome::Wrong(format!("a log has errors after being written:\n{}", report.findings))
         }
         Ok((again, _)) => match counted(&again) {
-            Ok(second) if second == first => match report.findings.list().first() {
+            Ok(second) if same(&second, &first) => match report.findings.list().first() {
                 Some(finding) if finding.severity == Severity::Error => reason(&finding.to_string()),
                 Some(_) | None => Outcome::Accepted,
             },

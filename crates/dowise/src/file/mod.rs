@@ -18,7 +18,7 @@ use std::path::Path;
 use toml::de::DeTable;
 
 use self::node::Reader;
-use self::text::text_of;
+use self::text::{room_for, text_of};
 use crate::world::{At, FeatureSpec, Located, Problem, Source, StartSpec, World, WorldError, WorldSpec};
 
 impl World {
@@ -58,6 +58,7 @@ impl Stated {
     pub(crate) fn read(text: &str, name: &str, dir: Option<&Path>) -> Result<Stated, WorldError> {
         // Some editors put a byte order mark in front; it means nothing in UTF-8.
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+        let _held = room_for(text, name)?;
         let mut reader = Reader::new(Source { name: name.to_owned(), text: text.to_owned() }, dir);
         let (document, errors) = DeTable::parse_recoverable(text);
         for error in errors {

@@ -79,7 +79,7 @@ impl Tabular {
             // Made anew before every plan; here to find out whether it can be made.
             (None, Some(rows)) => Selector::Kernel(Box::new(mean_kernel(&evidence, rows)?)),
         };
-        let tolerance = tie_tolerance(horizon, terms.range, view.told.reward_range());
+        let tolerance = tie_tolerance(horizon, terms.range, view.told.world());
         let belief = Belief::new(&evidence, reading, terms);
         let mut plan = Plan::new(horizon, n_states);
         if options.schedule == Schedule::Visited {
@@ -340,6 +340,6 @@ fn terms(view: &View, options: &Options) -> Terms {
     };
     // Wider than ties, by more than what rounding may add where rewards are large and differ little.
     let largest = terms.caps.iter().fold(0.0, |most: f64, cap| most.max(cap.abs()));
-    terms.margin = 2.0 * tie_tolerance(horizon, terms.range, view.told.reward_range()) + 1e-14 * largest;
+    terms.margin = 2.0 * tie_tolerance(horizon, terms.range, view.told.world()) + 1e-14 * largest;
     terms
 }

@@ -143,7 +143,7 @@ impl LinearLearner {
             [lo + ahead * (lo - cost[1]), hi + ahead * (hi - cost[0])]
         });
         let sizes = Sizes { horizon, range, regressed: own };
-        let tolerance = tie_tolerance(horizon, range, [lo, hi]);
+        let tolerance = tie_tolerance(horizon, range, knowledge.world());
         let rng = ChaCha8Rng::seed_from_u64(0);
         Ok(LinearLearner {
             knowledge: knowledge.clone(),

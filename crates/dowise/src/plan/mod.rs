@@ -19,7 +19,7 @@ use rayon::prelude::*;
 
 use crate::kernel::{Anchor, Kernel, Scratch, Tie, splitmix64};
 use crate::loops::simd;
-use crate::world::Action;
+use crate::world::{Action, World};
 
 /// Relative tolerance within which two interventions count as equally good.
 ///
@@ -30,13 +30,30 @@ pub const TIE_TOLERANCE: f64 = 1e-9;
 /// Times the range of rewards, what the range of rewards and costs together may be, to set the scale of a learner's ties.
 const MOST_COSTS: f64 = 1e3;
 
+/// Share of the least amount at stake that may be lost in a step to a tie.
+const OF_LEAST: f64 = 1e-4;
+
+/// Share of the range of a step that rounding may make, and more: no tolerance is narrower.
+const ROUNDING: f64 = 1e-14;
+
 /// How far two interventions may differ that a learner takes for equally good.
 ///
-/// `range` is that of a step, costs included, `rewards` that of the rewards alone. A prohibitive cost is no scale for what else
-/// is at stake: with it every intervention without that cost would be as good as any other, and nothing would be learned.
-pub(crate) fn tie_tolerance(horizon: usize, range: f64, [lo, hi]: [f64; 2]) -> f64 {
+/// `range` is that of a step, costs included, and `told` has the rewards and costs. Neither a prohibitive cost nor a catastrophe
+/// that can be avoided is a scale for what else is at stake: with it every intervention without that cost would be as good as any
+/// other, and nothing would be learned. So ties are no wider than a share of the least reward or cost either.
+pub(crate) fn tie_tolerance(horizon: usize, range: f64, told: &World) -> f64 {
+    let [lo, hi] = told.reward_range();
     let scale = if hi > lo { range.min(MOST_COSTS * (hi - lo)) } else { range };
-    TIE_TOLERANCE * horizon as f64 * scale.max(f64::MIN_POSITIVE)
+    let usual = TIE_TOLERANCE * scale;
+    let tolerance = usual.min(OF_LEAST * least_amount(told, ROUNDING * range)).max((ROUNDING * range).min(usual));
+    horizon as f64 * tolerance.max(f64::MIN_POSITIVE)
+}
+
+/// The least size of a reward or cost above what rounding can have left of sums; infinite if there is none.
+fn least_amount(told: &World, above: f64) -> f64 {
+    let rewards = told.rewards().iter().filter_map(|term| term.table.as_deref()).flatten();
+    let amounts = rewards.chain(told.interventions().costs().iter().flatten());
+    amounts.map(|amount| amount.abs()).filter(|&size| size > 10.0 * above).fold(f64::INFINITY, f64::min)
 }
 
 /// Values one stage ahead become a value for every state and cause.

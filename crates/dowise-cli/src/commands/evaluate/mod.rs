@@ -62,7 +62,7 @@ pub(crate) struct Reading {
     /// Probability with which the guaranteed bounds, all together, may fail [default: 0.05].
     #[arg(long, value_name = "P")]
     delta: Option<f64>,
-    /// Samples of the posterior [default: 400].
+    /// Samples of the posterior, from 40 to 1000000 [default: 400].
     #[arg(long, value_name = "N")]
     samples: Option<u32>,
     /// Weight of the prior of each row of a table, in visits [default: 2].

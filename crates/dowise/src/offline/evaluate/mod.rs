@@ -20,6 +20,8 @@ pub use support::{Support, Unsupported};
 pub(crate) use model::{Followed, Model};
 pub(crate) use start::StartStates;
 
+use std::ops::RangeInclusive;
+
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
@@ -37,7 +39,7 @@ pub struct OfflineOptions {
     pub prior: f64,
     /// Probability with which the guaranteed bounds, all together, may fail (δ).
     pub delta: f64,
-    /// Samples of the posterior.
+    /// Samples of the posterior, from 40 to 1,000,000.
     pub samples: u32,
     /// Episodes that are played in the model to see where a policy leads.
     pub played: u32,
@@ -55,6 +57,10 @@ impl Default for OfflineOptions {
 
 /// Weight of a prior that leaves frequencies as they are, and makes all values alike where nothing was seen.
 const FREQUENCIES: f64 = 1e-9;
+
+/// Samples that an interval may be made of: with fewer than 40 there is none beyond its ends on either side, and more than a million
+/// cannot make it better that anybody would see.
+const SAMPLES: RangeInclusive<u32> = 40..=1_000_000;
 
 /// Shares of δ: of the confidence sets, of where episodes start, and of what the log's episodes brought.
 const OF_SETS: f64 = 0.8;
@@ -260,8 +266,12 @@ fn check(options: &OfflineOptions) -> LearnResult<()> {
     if !(options.delta > 0.0 && options.delta < 1.0) {
         return wrong("delta", options.delta, "a probability above 0 and below 1");
     }
-    if options.samples == 0 {
-        return wrong("samples", 0.0, "at least 1");
+    if !SAMPLES.contains(&options.samples) {
+        return wrong(
+            "samples",
+            f64::from(options.samples),
+            "from 40 to 1000000, since an interval is their middle 95 %",
+        );
     }
     Ok(())
 }
