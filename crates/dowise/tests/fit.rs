@@ -2,7 +2,7 @@
 
 use dowise::data::LogStep;
 use dowise::kernel::Kernel;
-use dowise::learn::{Evidence, Knowledge, Observation};
+use dowise::learn::{Evidence, Knowledge, Observation, Reading};
 use dowise::offline::fit::{FitError, FitOptions, FitPart, Fitted, Fitting, not_fitted_in, read_evidence};
 use dowise::simulate::{Outcome, Simulator};
 use dowise::{Action, Arena, Learner, Options, Planner, Preset, World, worlds};
@@ -203,7 +203,8 @@ fn the_plan_of_a_fitted_world_is_the_posterior_mean_plan_of_a_learner_with_its_e
         let options = "graph-psrl".parse::<Preset>().unwrap().options(100, 1);
         let learner = Learner::with_evidence(fitted.evidence().clone(), Options { ..options }).unwrap();
         let planner = Planner::new(fitted.world()).unwrap();
-        let [ours, theirs] = [planner.plan().policy_hs, learner.learned_policy().actions().to_vec()]
+        let mean = learner.read(Reading::Mean { prior: 1.0 }, 0).unwrap();
+        let [ours, theirs] = [planner.plan().policy_hs, mean.policy_hs]
             .map(|policy| planner.from_start(&planner.evaluate(&policy).unwrap()[..fitted.world().n_states()]));
         assert!((ours - theirs).abs() < 1e-9, "{name}: {ours} {theirs}");
     }

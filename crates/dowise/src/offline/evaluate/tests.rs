@@ -128,7 +128,7 @@ fn the_best_plan_by_a_rule_is_worth_what_it_says_when_it_is_followed() {
 fn bounds_are_never_beyond_what_rewards_allow() {
     let world = small_paper();
     let told = Knowledge::of(&world).without_rewards();
-    let options = OfflineOptions { samples: 5, played: 10, ..OfflineOptions::default() };
+    let options = OfflineOptions { samples: 40, played: 10, ..OfflineOptions::default() };
     let found = evaluate(&log(&world, &told, 2, 4), &some_policy(&world), &options).unwrap();
     let [low, high] = behaviour::possible(&told, world.horizon());
     assert_eq!((low, high), (0.0, 3.0), "an episode of three steps that pay between 0 and 1");
