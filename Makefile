@@ -62,7 +62,7 @@ python:
 # Kills, races and full disks, many rounds of each: docs/reliability.md says what must hold after them.
 FAULT_ROUNDS = 50
 faults:
-	FAULT_ROUNDS=$(FAULT_ROUNDS) cargo test --release --locked -p dowise-cli --test faults -- --nocapture
+	FAULT_ROUNDS=$(FAULT_ROUNDS) cargo test --release --locked -p dowise-cli --test faults --test service -- --nocapture
 
 # Broken, odd and extreme inputs: docs/reliability.md says what must hold for each. The same seed tries the same cases.
 FUZZ_SECONDS = 600

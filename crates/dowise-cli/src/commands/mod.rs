@@ -3,6 +3,7 @@
 mod check;
 mod compare;
 mod completions;
+mod crowd;
 mod data;
 mod evaluate;
 mod explain;
@@ -14,7 +15,9 @@ mod new;
 mod plan;
 mod plot;
 mod reproduce;
+mod serve;
 mod simulate;
+mod store;
 mod test;
 
 use crate::output::{Failure, Output, Status};
@@ -36,6 +39,12 @@ pub(crate) enum Command {
     Compare(compare::Args),
     Plot(plot::Args),
     Reproduce(reproduce::Args),
+    Serve(serve::Args),
+    Crowd(crowd::Args),
+    Replay(store::ReplayArgs),
+    Backup(store::BackupArgs),
+    Restore(store::RestoreArgs),
+    Keys(store::KeysArgs),
     Completions(completions::Args),
 }
 
@@ -57,6 +66,12 @@ impl Command {
             Command::Compare(args) => compare::run(args, output),
             Command::Plot(args) => plot::run(args, output),
             Command::Reproduce(args) => reproduce::run(args, output),
+            Command::Serve(args) => serve::run(args, output),
+            Command::Crowd(args) => crowd::run(args, output),
+            Command::Replay(args) => store::replay_store(args, output),
+            Command::Backup(args) => store::backup(args, output),
+            Command::Restore(args) => store::restore(args, output),
+            Command::Keys(args) => store::keys(args, output),
             Command::Completions(args) => completions::run(args, output),
         }
     }

@@ -19,7 +19,7 @@ mod variants;
 use crate::Space;
 use crate::world::{Action, Forbid, Interventions, LeverRule, VarId, World};
 
-pub(crate) use allowed::{any_allowed, n_allowed};
+pub(crate) use allowed::{any_allowed, n_allowed, some_allowed};
 pub(crate) use anchor::Anchor;
 pub(crate) use bounds::{Doubt, Member, RowBounds};
 pub use elimination::TooLarge;

@@ -118,6 +118,11 @@ impl Tabular {
         &self.evidence.view
     }
 
+    /// How far two interventions may differ that count as equally good.
+    pub(crate) fn tolerance(&self) -> f64 {
+        self.tolerance
+    }
+
     fn ties(&self, episode: u64) -> Ties {
         Ties::Seeded(splitmix64(self.options.seed ^ splitmix64(episode)))
     }

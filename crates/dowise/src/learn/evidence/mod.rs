@@ -3,10 +3,12 @@
 mod counts;
 mod payments;
 mod save;
+mod tables;
 
 pub(crate) use counts::Counts;
 pub(crate) use payments::Payments;
 pub(crate) use save::SavedEvidence;
+pub use tables::{SeenOf, TableSeen};
 
 use std::sync::Arc;
 

@@ -1,0 +1,214 @@
+// The page of the service: asks for the overview of a world every few seconds and shows it; switches modes after a confirmation.
+import { get, post } from "./api.js";
+import { calibration, resize, rewards, shares } from "./charts.js";
+import { graph, knownness } from "./graph.js";
+import { MODES, ago, make, number, pairs, percent } from "./words.js";
+import { build } from "./what-if.js";
+
+const EVERY = 3000;
+const FEW = 8;
+const by = (id) => document.getElementById(id);
+const pick = by("world");
+let last = null;
+let built = null;
+let drawn = "";
+let wide = false;
+
+const path = (rest) => `/v1/${encodeURIComponent(pick.value)}${rest}`;
+
+async function refresh() {
+  const asked = pick.value;
+  try {
+    const parts = ["", "/rewards", "/shares", "/calibration", "/mechanisms", "/graph", "/decisions?limit=50"];
+    const [world, paid, done, predicted, mechanisms, arrows, recent] = await Promise.all(parts.map((part) => get(path(part))));
+    if (asked !== pick.value) return;
+    by("trouble").hidden = true;
+    show({ world, paid, done, predicted, mechanisms, arrows, recent });
+  } catch (wrong) {
+    trouble(wrong instanceof TypeError ? "The service does not answer. What is shown may be old." : wrong.message);
+  }
+}
+
+function trouble(words) {
+  by("trouble").textContent = words;
+  by("trouble").hidden = false;
+}
+
+function show(told) {
+  last = told;
+  const { world } = told;
+  const mode = world.standing.mode;
+  by("sentence").textContent = world.sentence.replaceAll(" %", "\u00a0%");
+  by("mode-badge").textContent = mode;
+  by("mode-badge").className = `badge ${mode}`;
+  by("stop").textContent = mode === "stop" ? "Go on" : "Stop";
+  numbers(told);
+  if (built !== world.name) {
+    build(by("what-if"), by("what-if-answer"), world, told.recent[0]?.answer.intervention, path("/what-if"));
+    by("what-if-answer").replaceChildren();
+    const choice = (name, value) => make("option", { value }, name);
+    by("share-of").replaceChildren(choice("why it was decided so", ""), ...world.names.levers.map((l) => choice(l.name, l.name)));
+    if (world.names.levers.length) by("share-of").value = world.names.levers[0].name;
+    built = told.recent.length ? world.name : null;
+  }
+  modes(mode);
+  // Charts are drawn anew only when something changed, so that a pointer resting on one is not disturbed.
+  const parts = JSON.stringify([told.paid, told.done, told.predicted, told.mechanisms]);
+  if (parts !== drawn) {
+    drawn = parts;
+    charts(told);
+  }
+  promises(world);
+  recent(told.recent);
+  const { version, hash } = world.policy;
+  by("policy").textContent = `Policy ${version}${world.standing.pinned ? " (pinned)" : ""}, ${hash}. Learner: ${world.learner}.`;
+  by("refreshed").textContent = `Charts show the last ${number(world.window.decisions)} decisions. As of ${new Date().toLocaleTimeString("en-GB")}.`;
+}
+
+function charts(told) {
+  rewards(by("reward"), by("reward-names"), told.paid);
+  share();
+  calibration(by("calibration"), told.predicted);
+  graph(by("graph"), told.arrows, told.mechanisms);
+  known(told.mechanisms);
+}
+
+function share() {
+  const of = by("share-of").value;
+  shares(by("shares"), by("share-names"), last.done.to, of ? (last.done.levers[of] ?? {}) : last.done.why);
+}
+
+function numbers(told) {
+  const { world } = told;
+  const settled = told.recent.filter((d) => d.settled).length;
+  const all = [
+    ["decisions, lately", world.window.decisions],
+    ["episodes seen to their end, lately", world.window.episodes],
+    ["waiting, of the last decisions", told.recent.length - settled],
+    ["events in the log", world.log.events],
+    ["events learned from", world.log.learned_events],
+    ["expected of an episode", world.expected?.policy?.mean],
+    ["the same, baseline", world.expected?.baseline?.mean],
+  ];
+  by("numbers").replaceChildren(...all.filter(([, v]) => v !== null && v !== undefined).map(([name, v]) => make("div", {}, make("dt", {}, name), make("dd", {}, number(v)))));
+}
+
+function head(...names) {
+  return make("thead", {}, make("tr", {}, ...names.map(([name, kind]) => make("th", { scope: "col", class: kind ?? "" }, name))));
+}
+
+function known(mechanisms) {
+  const cell = (text) => make("td", { class: "number" }, text);
+  const rows = mechanisms.map((m) => {
+    const bar = make("span", { class: "bar" });
+    bar.style.width = `${Math.round(80 * knownness(m.rows, m.visits))}px`;
+    return make("tr", {}, make("td", {}, `${m.of} of ${m.names.join(", ")}`), cell(`${number(m.rows_seen)} of ${number(m.rows)}`), cell(number(m.visits)), cell(number(m.visits_per_row)), make("td", {}, bar));
+  });
+  if (rows.length === 0) rows.push(make("tr", {}, make("td", { colspan: "5" }, "Everything was told: there is nothing to learn.")));
+  by("known").replaceChildren(head(["what is learned"], ["rows met", "number"], ["visits", "number"], ["visits of a row", "number"], ["known"]), make("tbody", {}, ...rows));
+}
+
+function promises(world) {
+  const lines = world.shares.map((rule) => make("p", {}, typeof rule === "string" ? rule : Object.values(rule).filter((v) => v !== null).join(" ")));
+  const say = (text) => lines.push(make("p", { class: "nothing" }, text));
+  if (world.shares.length === 0) say("No least or greatest share is kept (dowise serve --share).");
+  say("While it runs, no certificate is computed and the graph is not tested: export the log and use dowise evaluate and dowise test.");
+  by("promises").replaceChildren(...lines);
+}
+
+function recent(all) {
+  const more = by("more");
+  more.hidden = all.length <= FEW || wide;
+  more.textContent = `Show ${all.length - FEW} more`;
+  const rows = all.slice(0, wide ? all.length : FEW).map(({ at, state, answer, observed }) => {
+    const keys = Object.fromEntries(Object.entries(observed?.keys ?? {}).filter(([, value]) => value !== null));
+    const paid = Object.values(observed?.rewards ?? {}).filter((value) => value !== null);
+    return make(
+      "tr",
+      {},
+      make("td", { class: "short" }, ago(at)),
+      make("td", { class: "name" }, answer.episode_id),
+      make("td", { class: "number" }, String(answer.stage)),
+      make("td", {}, pairs(state)),
+      make("td", {}, pairs(answer.intervention)),
+      make("td", { class: `why-${answer.why}` }, answer.why, answer.guardrails?.length ? ` (${answer.guardrails.join(", ")})` : ""),
+      make("td", { class: "number" }, percent(answer.propensity)),
+      make("td", {}, Object.keys(keys).length ? pairs(keys) : "waiting"),
+      make("td", { class: "number" }, paid.length ? number(paid.reduce((sum, value) => sum + value, 0)) : "–"),
+    );
+  });
+  by("recent").replaceChildren(
+    head(["when"], ["episode"], ["stage", "number"], ["state"], ["intervention"], ["why"], ["propensity", "number"], ["came of it"], ["reward", "number"]),
+    make("tbody", {}, ...rows),
+  );
+}
+
+function modes(current) {
+  const form = by("modes");
+  if (form.contains(document.activeElement) || form.dataset.shown === current) return;
+  form.dataset.shown = current;
+  form.replaceChildren(
+    make(
+      "fieldset",
+      {},
+      ...MODES.map(([name, means]) => make("label", {}, make("input", { type: "radio", name: "mode", value: name, checked: name === current }), make("span", {}, name, make("small", {}, means)))),
+    ),
+    make("button", { type: "submit" }, "Switch"),
+  );
+}
+
+async function switchTo(mode) {
+  const means = MODES.find(([name]) => name === mode)[1];
+  if (!(await confirmed(`Switch ${(last.world.title ?? last.world.name)} to ${mode}? ${means}`, mode === "stop" ? "Stop" : `Switch to ${mode}`))) return;
+  try {
+    await post(path("/mode"), { mode });
+    by("modes").dataset.shown = "";
+  } catch (wrong) {
+    trouble(wrong.message);
+    return;
+  }
+  await refresh();
+}
+
+function confirmed(question, yes) {
+  const dialog = by("confirm");
+  by("confirm-text").textContent = question;
+  by("confirm-yes").textContent = yes;
+  dialog.returnValue = "no";
+  dialog.showModal();
+  return new Promise((resolve) => dialog.addEventListener("close", () => resolve(dialog.returnValue === "yes"), { once: true }));
+}
+
+by("stop").addEventListener("click", () => last && switchTo(last.world.standing.mode === "stop" ? "online" : "stop"));
+by("modes").addEventListener("submit", (event) => {
+  event.preventDefault();
+  const mode = new FormData(event.target).get("mode");
+  document.activeElement?.blur();
+  if (mode && last && mode !== last.world.standing.mode) switchTo(mode);
+});
+by("more").addEventListener("click", () => {
+  wide = true;
+  recent(last.recent);
+  by("recent").parentElement.focus();
+});
+by("share-of").addEventListener("change", share);
+pick.addEventListener("change", () => {
+  drawn = "";
+  built = null;
+  by("modes").dataset.shown = "";
+  refresh();
+});
+new ResizeObserver(resize).observe(by("main"));
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => last && charts(last));
+
+const worlds = await get("/v1").catch((wrong) => {
+  trouble(wrong.message);
+  return [];
+});
+for (const world of worlds) pick.append(make("option", { value: world.name }, world.title ?? world.name));
+if (pick.value) {
+  await refresh();
+  setInterval(() => document.visibilityState === "visible" && refresh(), EVERY);
+} else {
+  by("sentence").textContent = "No world is served.";
+}

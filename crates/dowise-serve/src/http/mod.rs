@@ -1,0 +1,198 @@
+//! The API: paths, who may use them, limits, and answers. What requests mean is read by `request.rs`, what they do is the engine's.
+
+mod handlers;
+mod limits;
+mod look;
+mod openapi;
+mod page;
+mod read;
+
+pub(crate) use limits::{Limited, Rate};
+pub(crate) use look::Looked;
+pub use openapi::openapi;
+
+use std::sync::atomic::{AtomicBool, AtomicU64};
+use std::sync::{Arc, Mutex, RwLock};
+
+use axum::Router;
+use axum::body::{Body, Bytes};
+use axum::extract::{Request, State};
+use axum::http::{HeaderValue, Response, StatusCode, header};
+use axum::middleware::{self, Next};
+use axum::routing::{delete, get, post};
+use tokio::sync::mpsc;
+
+use crate::keys::{Key, Role};
+use crate::metrics::Metrics;
+use crate::problem::Problem;
+use crate::served::Served;
+use crate::store::Store;
+use crate::writer::{Command, Published};
+
+/// What handlers share.
+pub(crate) struct App {
+    pub(crate) worlds: Vec<Arc<Served>>,
+    pub(crate) commands: mpsc::Sender<Command>,
+    pub(crate) published: Arc<Published>,
+    pub(crate) reader: Arc<Mutex<Box<dyn Store>>>,
+    pub(crate) metrics: Arc<Metrics>,
+    /// `None`: whoever reaches the port may do everything.
+    pub(crate) keys: Option<RwLock<Vec<Key>>>,
+    pub(crate) rate: Option<Rate>,
+    pub(crate) most_body: usize,
+    pub(crate) patience: std::time::Duration,
+    pub(crate) applied: Vec<Arc<AtomicU64>>,
+    pub(crate) looked: Looked,
+    /// Set when it is about to stop.
+    pub(crate) stopping: Arc<AtomicBool>,
+}
+
+/// Every path with its method and the role that it needs; `None` is for everybody. The document and the tests go through it.
+pub(crate) const ROUTES: [(&str, &str, Option<Role>); 28] = [
+    ("get", "/healthz", None),
+    ("get", "/readyz", None),
+    ("get", "/metrics", Some(Role::Admin)),
+    ("get", "/openapi.json", None),
+    ("get", "/v1", Some(Role::Admin)),
+    ("post", "/v1/{world}/decide", Some(Role::Decide)),
+    ("post", "/v1/{world}/observe", Some(Role::Observe)),
+    ("get", "/v1/{world}", Some(Role::Admin)),
+    ("get", "/v1/{world}/rewards", Some(Role::Admin)),
+    ("get", "/v1/{world}/shares", Some(Role::Admin)),
+    ("get", "/v1/{world}/calibration", Some(Role::Admin)),
+    ("get", "/v1/{world}/mechanisms", Some(Role::Admin)),
+    ("get", "/v1/{world}/graph", Some(Role::Admin)),
+    ("get", "/v1/{world}/graph.svg", Some(Role::Admin)),
+    ("post", "/v1/{world}/what-if", Some(Role::Admin)),
+    ("get", "/v1/{world}/episodes", Some(Role::Admin)),
+    ("post", "/v1/{world}/episodes", Some(Role::Decide)),
+    ("post", "/v1/{world}/episodes/{id}/close", Some(Role::Observe)),
+    ("delete", "/v1/{world}/episodes/{id}", Some(Role::Admin)),
+    ("delete", "/v1/{world}/subjects/{id}", Some(Role::Admin)),
+    ("get", "/v1/{world}/decisions", Some(Role::Admin)),
+    ("get", "/v1/{world}/decisions/{id}", Some(Role::Admin)),
+    ("get", "/v1/{world}/policies", Some(Role::Admin)),
+    ("post", "/v1/{world}/policies", Some(Role::Admin)),
+    ("get", "/v1/{world}/policies/difference", Some(Role::Admin)),
+    ("get", "/v1/{world}/mode", Some(Role::Admin)),
+    ("post", "/v1/{world}/mode", Some(Role::Admin)),
+    ("get", "/v1/{world}/export", Some(Role::Admin)),
+];
+
+/// All paths.
+pub(crate) fn router(app: Arc<App>) -> Router {
+    Router::new()
+        .route("/", get(page::index))
+        .route("/page/{file}", get(page::file))
+        .route("/healthz", get(handlers::healthz))
+        .route("/readyz", get(handlers::readyz))
+        .route("/metrics", get(handlers::metrics))
+        .route("/openapi.json", get(handlers::document))
+        .route("/v1", get(read::worlds))
+        .route("/v1/{world}/decide", post(handlers::decide))
+        .route("/v1/{world}/observe", post(handlers::observe))
+        .route("/v1/{world}", get(look::status))
+        .route("/v1/{world}/rewards", get(look::rewards))
+        .route("/v1/{world}/shares", get(look::shares))
+        .route("/v1/{world}/calibration", get(look::calibration))
+        .route("/v1/{world}/mechanisms", get(look::mechanisms))
+        .route("/v1/{world}/graph", get(look::graph))
+        .route("/v1/{world}/graph.svg", get(look::picture))
+        .route("/v1/{world}/what-if", post(look::what_if))
+        .route("/v1/{world}/episodes", get(read::episodes).post(handlers::open))
+        .route("/v1/{world}/episodes/{id}/close", post(handlers::close))
+        .route("/v1/{world}/episodes/{id}", delete(handlers::forget))
+        .route("/v1/{world}/subjects/{id}", delete(handlers::forget_subject))
+        .route("/v1/{world}/decisions", get(look::decisions))
+        .route("/v1/{world}/decisions/{id}", get(read::decision))
+        .route("/v1/{world}/policies", get(read::policies).post(handlers::promote))
+        .route("/v1/{world}/policies/difference", get(look::difference))
+        .route("/v1/{world}/mode", get(read::mode).post(handlers::set_mode))
+        .route("/v1/{world}/export", get(read::export))
+        .fallback(|| async { problem(&Problem::not_found("there is no such path; see /openapi.json")) })
+        .method_not_allowed_fallback(|| async { problem(&Problem::method()) })
+        .layer(middleware::from_fn_with_state(app.clone(), admit))
+        .with_state(app)
+}
+
+/// Keys and rates, before anything is read.
+async fn admit(State(app): State<Arc<App>>, request: Request, next: Next) -> Response<Body> {
+    let path = request.extensions().get::<axum::extract::MatchedPath>().map(|p| p.as_str().to_owned());
+    let method = request.method().as_str().to_ascii_lowercase();
+    // Every GET answers HEAD as well, so it needs the same key.
+    let method = if method == "head" { "get" } else { method.as_str() };
+    let needed = match &path {
+        // No such path: there is nothing to protect.
+        None => None,
+        Some(path) if method == "get" && page::PATHS.contains(&path.as_str()) => None,
+        Some(path) => match ROUTES.iter().find(|r| (r.0, r.1) == (method, path.as_str())) {
+            Some((.., needed)) => *needed,
+            None => Some(Role::Admin),
+        },
+    };
+    if let (Some(keys), Some(needed)) = (&app.keys, needed) {
+        let sent = request.headers().get(header::AUTHORIZATION).and_then(|v| v.to_str().ok());
+        let key = sent.and_then(|v| v.strip_prefix("Bearer ")).map(str::trim).unwrap_or_default();
+        let role = Key::role_of(&keys.read().unwrap_or_else(std::sync::PoisonError::into_inner), key);
+        match role {
+            None => return refuse(&app, &Problem::unauthorised()),
+            Some(role) if !role.may(needed) => return refuse(&app, &Problem::forbidden(needed.name())),
+            Some(_) => {}
+        }
+    }
+    if needed.is_some()
+        && let Some(rate) = &app.rate
+        && !rate.take()
+    {
+        return refuse(&app, &Problem::too_many());
+    }
+    let begun = std::time::Instant::now();
+    let response = match tokio::time::timeout(app.patience, next.run(request)).await {
+        Ok(response) => response,
+        Err(_) => refuse(&app, &Problem::slow()),
+    };
+    // What the framework refuses by itself, such as an address that is not UTF-8, is said in our way.
+    let kind = response.headers().get(header::CONTENT_TYPE).map(HeaderValue::as_bytes);
+    let ours = kind == Some(b"application/problem+json") || kind == Some(b"application/json");
+    let response = if response.status().is_client_error() && !ours {
+        refuse(&app, &Problem::malformed("the address of the request cannot be read"))
+    } else {
+        response
+    };
+    // Never the path as it was sent: it may name somebody.
+    let (path, status) = (path.as_deref().unwrap_or("unknown"), response.status().as_u16());
+    tracing::debug!(method, path, status, ms = begun.elapsed().as_secs_f64() * 1e3, "request");
+    response
+}
+
+/// Counts and answers what is wrong.
+pub(super) fn refuse(app: &App, wrong: &Problem) -> Response<Body> {
+    if wrong.status >= 500 {
+        app.metrics.unavailable.add(1)
+    } else {
+        app.metrics.refused.add(1)
+    }
+    problem(wrong)
+}
+
+fn problem(wrong: &Problem) -> Response<Body> {
+    let mut response = answer(wrong.status, "application/problem+json", wrong.body());
+    if matches!(wrong.status, 429 | 503) {
+        response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
+    }
+    if wrong.status == 401 {
+        response.headers_mut().insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+    }
+    response
+}
+
+pub(super) fn answer(status: u16, kind: &'static str, body: impl Into<Bytes>) -> Response<Body> {
+    let mut response = Response::new(Body::from(body.into()));
+    *response.status_mut() = StatusCode::from_u16(status).expect("invariant: our own statuses");
+    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
+    response
+}
+
+pub(super) fn json(body: impl Into<Bytes>) -> Response<Body> {
+    answer(200, "application/json", body)
+}
