@@ -1,6 +1,6 @@
 # `make check` is what has to pass before a change goes in.
 
-.PHONY: check format lint test doc examples python figures benchmarks faults fuzz same-bits
+.PHONY: check format lint test doc examples python figures browser benchmarks faults fuzz same-bits
 
 check: format lint test doc examples python
 
@@ -39,7 +39,7 @@ figures:
 # Built with the profile of the other tests, so that they share what is compiled. Tools run as modules: their scripts
 # would name the place where an environment was made, and a checkout may have been moved or copied.
 PIP = -m pip --quiet --disable-pip-version-check
-python:
+python: browser
 	cargo build --locked -p dowise-cli
 	python3 -m venv .venv
 	.venv/bin/python $(PIP) install -r crates/dowise-py/requirements-dev.txt
@@ -58,6 +58,12 @@ python:
 	python3 -m venv .venv/empty
 	.venv/empty/bin/python $(PIP) install .venv/wheel/dowise-*.whl
 	cd .venv/empty && bin/python -c "import dowise; print(dowise.compare('river-swim', ['graph-psrl'], 50, 2))"
+
+# The page of the service is tested in a real browser; on Debian it is installed where that is allowed.
+browser:
+	@command -v chromium chromium-browser google-chrome google-chrome-stable > /dev/null \
+		|| (apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -qq -y chromium > /dev/null) \
+		|| (echo "the page is tested in Chromium or Chrome: install one of them"; exit 1)
 
 # Kills, races and full disks, many rounds of each: docs/reliability.md says what must hold after them.
 FAULT_ROUNDS = 50

@@ -9,6 +9,7 @@
 (50,)
 """
 
+from dowise._client import AsyncClient, Client, ServiceError
 from dowise._graphs import attach as _attach_graphs
 from dowise._graphs import import_graph
 from dowise._lib import (
@@ -38,7 +39,9 @@ _attach_logs(World, Learner)
 
 __all__ = [
     "ArrayError",
+    "AsyncClient",
     "Check",
+    "Client",
     "Comparison",
     "Error",
     "Evaluation",
@@ -55,6 +58,7 @@ __all__ = [
     "RestoreError",
     "Run",
     "SafePlan",
+    "ServiceError",
     "Session",
     "World",
     "WorldError",
