@@ -29,6 +29,9 @@ pub enum ServedError {
         /// Entries needed.
         expected: usize,
     },
+    /// A declared value that the world does not have.
+    #[error("the declared value of a key variable does not fit the world: {0}")]
+    Default(NamingError),
     /// A rule on shares that does not fit the world.
     #[error("{0}")]
     Share(String),
@@ -146,7 +149,7 @@ impl Served {
         }
         let named = |(key, value): &(String, String)| (key.clone(), dowise::world::GivenValue::Name(value.clone()));
         let defaults = Given::Named(choices.defaults.iter().map(named).collect());
-        let defaults = world.read_values(world.keys(), "key variable", &defaults)?;
+        let defaults = world.read_values(world.keys(), "key variable", &defaults).map_err(ServedError::Default)?;
         if choices.shares.len() > MOST_SHARES {
             let given = choices.shares.len();
             return Err(ServedError::Share(format!(
