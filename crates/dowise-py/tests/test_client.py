@@ -3,7 +3,9 @@
 import asyncio
 import http.server
 import json
+import re
 import threading
+from pathlib import Path
 
 import pytest
 from service import replayed, served
@@ -129,3 +131,10 @@ def test_the_log_of_all_of_this_can_be_played_again(tmp_path):
         for k in range(5):
             client.decide(some_state(client), episode_id=str(k))
     assert "5 decisions" in replayed(tmp_path / "store")
+
+
+def test_the_lines_of_the_docs_run(tmp_path):
+    docs = (Path(__file__).parents[3] / "docs" / "service.md").read_text(encoding="utf-8")
+    (block,) = re.findall(r"```python\n(.*?)```", docs, re.DOTALL)
+    with served(tmp_path, world="campaign") as process:
+        exec(block.replace("http://127.0.0.1:8080", process.url), {})
