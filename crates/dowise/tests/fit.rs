@@ -203,7 +203,7 @@ fn the_plan_of_a_fitted_world_is_the_posterior_mean_plan_of_a_learner_with_its_e
         let options = "graph-psrl".parse::<Preset>().unwrap().options(100, 1);
         let learner = Learner::with_evidence(fitted.evidence().clone(), Options { ..options }).unwrap();
         let planner = Planner::new(fitted.world()).unwrap();
-        let mean = learner.read(Reading::Mean { prior: 1.0 }, 0).unwrap();
+        let mean = learner.read(Reading::Mean { prior: FitOptions::default().prior }, 0).unwrap();
         let [ours, theirs] = [planner.plan().policy_hs, mean.policy_hs]
             .map(|policy| planner.from_start(&planner.evaluate(&policy).unwrap()[..fitted.world().n_states()]));
         assert!((ours - theirs).abs() < 1e-9, "{name}: {ours} {theirs}");
