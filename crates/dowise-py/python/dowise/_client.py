@@ -122,10 +122,9 @@ class Client:
         answer: _Json = self._post(f"episodes/{quote(episode_id, safe='')}/close", {})
         return answer
 
-    def episodes(self, *, limit: int | None = None, subject: str | None = None) -> list[_Json]:
-        """Episodes, the latest first, or those of a subject."""
-        query = {name: value for name, value in {"limit": limit, "subject": subject}.items() if value is not None}
-        answer: list[_Json] = self._get("episodes", query)
+    def episodes(self, limit: int = 100) -> list[_Json]:
+        """Episodes, the latest first."""
+        answer: list[_Json] = self._get("episodes", {"limit": limit})
         return answer
 
     def explain(self, event_id: str) -> _Json:
