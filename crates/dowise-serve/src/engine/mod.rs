@@ -211,7 +211,9 @@ impl Engine {
                 live.standing.latest = snapshot.version;
                 live.latest = snapshot.clone();
                 if live.standing.mode != Mode::Frozen && !live.standing.pinned {
-                    live.standing.before = std::mem::replace(&mut live.standing.active, snapshot.version);
+                    let before = std::mem::replace(&mut live.standing.active, snapshot.version);
+                    // Before the first policy there is none to go back to but itself.
+                    live.standing.before = before.max(1);
                     live.active = snapshot.clone();
                 }
                 self.note_standing(world, EventKind::Publish, body, at)

@@ -228,6 +228,8 @@ pub(super) async fn promote(State(app): Shared, Path(world): Path<String>, body:
         fields.end()?;
         let name = app.worlds[world].name.clone();
         let row = blocking(&app, move |store| store.snapshot(&name, version)).await?;
+        // A policy that is only made ready for other services is not published yet.
+        let row = row.filter(|row| row.version <= standing.latest);
         let row = row.ok_or_else(|| Problem::not_found(format!("there is no policy {version}")))?;
         // Made again beside the writer: decisions do not wait for it.
         let served = app.worlds[world].clone();

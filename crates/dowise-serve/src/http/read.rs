@@ -100,7 +100,8 @@ pub(super) async fn policies(State(app): Shared, Path(world): Path<String>) -> S
             json!({"version": row.version, "hash": row.hash, "made": row.at, "learned_events": row.seq,
                    "learned_steps": row.steps, "active": row.version == standing.active})
         };
-        Ok(Value::Array(rows.into_iter().map(one).collect()))
+        // A policy that is only made ready for other services is not published yet.
+        Ok(Value::Array(rows.into_iter().filter(|row| row.version <= standing.latest).map(one).collect()))
     };
     let result = result.await;
     respond(&app, result)
