@@ -155,7 +155,7 @@ fn runs(world: &str, learner: &str, stops: &[u64], first: u64, seeds: u64) -> Fa
     for seed in first..first + seeds {
         let world = ready_made(world, seed)?;
         let arena = Arena::new(&world)?;
-        let (best, random) = (arena.optimal(), arena.uniform(200, 1));
+        let (best, random) = (arena.optimal(), arena.at_random().0);
         let mut learner = spec.learner(&world, most, seed)?;
         let mut run = arena.run(seed);
         let (mut regrets, mut seconds) = (Vec::new(), 0.0);

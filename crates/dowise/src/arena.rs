@@ -1,6 +1,5 @@
 //! A world ready to be played and judged: its simulator, its planner, and the best plan that regret is measured against.
 
-use crate::learn::{Agent, LearnerSpec, Preset};
 use crate::plan::{Plan, PlanError, Planner};
 use crate::simulate::{NotSimulable, Run, Simulator};
 use crate::world::{Action, World};
@@ -88,6 +87,11 @@ impl Arena {
         self.planner.from_start(&self.best.value_hs[..self.world().n_states()])
     }
 
+    /// How likely an episode starts in each state.
+    pub fn start_distribution(&self) -> Vec<f64> {
+        self.planner.start_distribution()
+    }
+
     /// Expected sum of rewards of an episode under a policy (`[stage][state]`), exactly.
     pub fn value_of(&self, policy_hs: &[Action]) -> Result<f64, PlanError> {
         let values = self.planner.evaluate(policy_hs)?;
@@ -104,19 +108,11 @@ impl Arena {
         world.horizon() as f64 * (terms.max(size(world.reward_range())) + costs)
     }
 
-    /// The same under interventions at random: the mean over this many random policies, each judged exactly.
-    pub fn uniform(&self, policies: usize, seed: u64) -> f64 {
-        let uniform: Preset = "uniform".parse().expect("invariant: there is a preset of this name");
-        let agent = LearnerSpec::new(uniform).learner(self.world(), 1, seed);
-        let mut agent = agent.expect("invariant: interventions at random can be drawn in any world");
-        let mut sum = 0.0;
-        for _ in 0..policies {
-            agent.begin_episode();
-            let policy = agent.policy().expect("invariant: a learner tells its policy");
-            sum += self.value_of(policy).expect("invariant: a learner's policy is one of its world");
-            agent.end_episode();
-        }
-        sum / policies as f64
+    /// Expected sum of rewards of an episode under interventions at random, and whether that is exact: see
+    /// [`Planner::at_random`].
+    pub fn at_random(&self) -> (f64, bool) {
+        let (values, exact) = self.planner.at_random();
+        (self.planner.from_start(&values[..self.world().n_states()]), exact)
     }
 }
 
@@ -131,7 +127,7 @@ mod tests {
             let arena = Arena::new(&worlds::world(name, &[]).unwrap()).unwrap();
             let value = arena.value_of(&arena.best().policy_hs).unwrap();
             assert!((value - arena.optimal()).abs() < 1e-9, "{name}: {value} and {}", arena.optimal());
-            assert!(arena.uniform(5, 1) < arena.optimal(), "{name}");
+            assert!(arena.at_random().0 < arena.optimal(), "{name}");
         }
     }
 

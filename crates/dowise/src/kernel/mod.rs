@@ -14,6 +14,7 @@ mod search;
 mod tabulate;
 #[cfg(test)]
 mod twin;
+mod uniform;
 mod variants;
 
 use crate::Space;
@@ -25,6 +26,7 @@ pub(crate) use bounds::{Doubt, Member, RowBounds};
 pub use elimination::TooLarge;
 pub(crate) use group::Group;
 pub(crate) use search::{Scratch, Tie, pick};
+pub(crate) use uniform::AtRandom;
 
 /// Why P(c | s, do(a)) cannot be computed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

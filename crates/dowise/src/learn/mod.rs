@@ -13,12 +13,14 @@
 //! | what a plan came to, shared | `policy.rs` |
 //! | one episode being played | `session.rs` |
 //! | evidence, a rule, and when to plan | `tabular.rs` |
+//! | how far from best, at most | `certificate/` |
 //! | a learner with its wrappers and sessions | `learner.rs`, `around/` |
 //! | the papers' names; options; a learner as text | `preset.rs`, `options.rs`, `spec.rs` |
 
 mod agent;
 mod around;
 mod belief;
+mod certificate;
 mod error;
 mod evidence;
 mod explain;
@@ -54,6 +56,7 @@ pub(crate) use view::{ActionList, MISSING, MechanismRow, MechanismRows, View};
 
 pub use agent::Agent;
 pub use belief::Reading;
+pub use certificate::Certificate;
 pub use error::LearnError;
 pub use evidence::{Evidence, EvidenceError, SeenOf, TableSeen};
 pub use explain::{Explanation, Preferred};

@@ -188,7 +188,13 @@ impl Tabular {
 
     /// The evidence as another rule reads it, before anything was drawn from it.
     pub(crate) fn belief_by(&self, reading: Reading) -> Belief {
-        let mut terms = terms(self.view(), &self.options);
+        self.belief_with(reading, &self.options, None)
+    }
+
+    /// The same with the δ and the ceiling of other options, and where the state is seen whole, with sets that hold for the means of
+    /// a number of fixed value functions alone.
+    pub(crate) fn belief_with(&self, reading: Reading, options: &Options, values: Option<usize>) -> Belief {
+        let mut terms = Terms { values, ..terms(self.view(), options) };
         terms.monotone = false;
         // What follows a policy needs every row, not only those that can be best.
         terms.whole_stages = false;
@@ -341,6 +347,7 @@ fn terms(view: &View, options: &Options) -> Terms {
         whole_stages: options.schedule != Schedule::Visited && !literal,
         margin: 0.0,
         spread: spread(options),
+        values: None,
         caps,
     };
     // Wider than ties, by more than what rounding may add where rewards are large and differ little.

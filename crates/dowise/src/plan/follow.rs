@@ -162,13 +162,13 @@ impl<E: Effects> Chooser for Following<'_, E> {
 
 /// A policy that draws its interventions: what it sets off, and what it pays for that.
 #[derive(Debug)]
-pub(super) struct FollowMixed {
-    pub(super) n_states: usize,
-    pub(super) n_causes: usize,
+pub(crate) struct FollowMixed {
+    pub(crate) n_states: usize,
+    pub(crate) n_causes: usize,
     /// How likely each cause is, `[stage][state][cause]`, or `[state][cause]` if all stages are alike.
-    pub(super) prob: Vec<f64>,
+    pub(crate) prob: Vec<f64>,
     /// Expected costs, `[stage][state]` or `[state]`.
-    pub(super) cost: Vec<f64>,
+    pub(crate) cost: Vec<f64>,
 }
 
 impl Chooser for FollowMixed {

@@ -3,6 +3,7 @@
 use super::evaluate::FromZero;
 use super::follow::FollowMixed;
 use super::{Buffers, Plan, PlanError, Planner, Ties, backward_induction};
+use crate::kernel::AtRandom;
 use crate::memory::Held;
 
 /// How far probabilities of a row may sum to something else than 1.
@@ -52,11 +53,24 @@ impl Planner {
                 cost[i] += p / sum * all.cost(action);
             }
         }
-        let follow = FollowMixed { n_states: n, n_causes, prob: mixture, cost };
+        Ok(self.follow_mixed(&FollowMixed { n_states: n, n_causes, prob: mixture, cost }))
+    }
+
+    /// Values of interventions drawn from all that are allowed, all alike, as `[stage][state]` with one further stage of zeros, and
+    /// whether they are exact: where combinations are forbidden and interventions are too many to list, they are means over 4096 drawn
+    /// ones in each state.
+    pub fn at_random(&self) -> (Vec<f64>, bool) {
+        let kernel = self.kernel();
+        let AtRandom { prob_sc: prob, cost_s: cost, exact } = kernel.at_random();
+        let follow = FollowMixed { n_states: kernel.n_states(), n_causes: kernel.n_causes(), prob, cost };
+        (self.follow_mixed(&follow), exact)
+    }
+
+    fn follow_mixed(&self, follow: &FollowMixed) -> Vec<f64> {
         let mut look = FromZero { planner: self, spare: Vec::new(), sizes: false };
-        let mut plan = Plan::new(horizon, n);
-        backward_induction(&mut look, &follow, 0.0, Ties::First, &mut Buffers::default(), &mut plan);
-        Ok(plan.value_hs)
+        let mut plan = Plan::new(self.horizon(), follow.n_states);
+        backward_induction(&mut look, follow, 0.0, Ties::First, &mut Buffers::default(), &mut plan);
+        plan.value_hs
     }
 }
 
@@ -78,6 +92,27 @@ mod tests {
             let value = planner.evaluate_mixed(&certain).unwrap();
             let expected = planner.evaluate(&plan.policy_hs).unwrap();
             assert!(value.iter().zip(&expected).all(|(x, y)| (x - y).abs() < 1e-9), "{name}");
+        }
+    }
+
+    #[test]
+    fn interventions_at_random_are_the_even_mixture_of_all() {
+        for name in ["river-swim", "paper", "treatment"] {
+            let world = World::from_toml(&worlds::text(name, &[]).unwrap(), name).unwrap();
+            let planner = Planner::new(&world).unwrap();
+            let all = world.interventions();
+            let allowed = |s: usize| {
+                let digits = world.state_space().digits(s);
+                (0..all.count()).map(|i| f64::from(u8::from(all.allows(&digits, all.nth(i))))).collect::<Vec<_>>()
+            };
+            let even = |row: Vec<f64>| {
+                let n: f64 = row.iter().sum();
+                row.into_iter().map(move |p| p / n).collect::<Vec<_>>()
+            };
+            let mixture: Vec<f64> = (0..world.n_states()).flat_map(|s| even(allowed(s))).collect();
+            let expected = planner.evaluate_mixed(&mixture).unwrap();
+            let (found, exact) = planner.at_random();
+            assert!(exact && found.iter().zip(&expected).all(|(x, y)| (x - y).abs() < 1e-9), "{name}");
         }
     }
 

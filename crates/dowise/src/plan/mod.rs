@@ -10,7 +10,7 @@ mod watch;
 
 pub(crate) use contract::{Contraction, Mean, Mix};
 pub(crate) use evaluate::Evaluator;
-pub(crate) use follow::{Effects, Follow, check_policy};
+pub(crate) use follow::{Effects, Follow, FollowMixed, check_policy};
 pub use truth::{PlanError, Planner};
 pub(crate) use truth::{rewards_by_cause, rows_by_cause, scope_strides, state_scope};
 pub(crate) use watch::Watched;

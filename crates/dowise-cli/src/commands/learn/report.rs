@@ -29,6 +29,8 @@ pub(super) struct Report {
     best: f64,
     learned: f64,
     uniform: f64,
+    /// Whether the last one is exact, or a mean over interventions that were drawn.
+    uniform_is_exact: bool,
     policy: Vec<Row>,
 }
 
@@ -44,9 +46,6 @@ struct Row {
     loses: f64,
 }
 
-/// Random policies over which the value of doing things at random is averaged.
-const RANDOM_POLICIES: usize = 200;
-
 /// Episodes played to see which situations the learned policy leads to.
 const SAMPLE: usize = 2000;
 
@@ -54,6 +53,7 @@ impl Report {
     pub(super) fn new(arena: &Arena, learned: &[Action], run: &SavedRun, rows: usize) -> Report {
         let SavedRun { learner: spec, regrets, seed, reward, .. } = run;
         let (seed, reward) = (*seed, *reward);
+        let (uniform, uniform_is_exact) = arena.at_random();
         let tail = &regrets[regrets.len() - regrets.len().div_ceil(10)..];
         Report {
             schema: "dowise-learn/1",
@@ -67,7 +67,8 @@ impl Report {
             reward,
             best: arena.optimal(),
             learned: arena.value_of(learned).expect("invariant: a learner's policy is one of its world"),
-            uniform: arena.uniform(RANDOM_POLICIES, seed),
+            uniform,
+            uniform_is_exact,
             policy: policy(arena, learned, seed, rows),
         }
     }
@@ -78,8 +79,9 @@ impl Report {
             if of.is_finite() { format!("{:.1} %", 100.0 * of) } else { "-".into() }
         };
         let value = |name: &str, v: f64| vec![name.to_owned(), format!("{v:.4}"), share(v)];
+        let at_random = if self.uniform_is_exact { "at random" } else { "at random (estimated)" };
         let rows =
-            [value("best policy", self.best), value("learned policy", self.learned), value("at random", self.uniform)];
+            [value("best policy", self.best), value("learned policy", self.learned), value(at_random, self.uniform)];
         let header = ["", "reward of an episode", "from random to best"];
         let mut text = format!(
             "{} in {}: {} episodes, {}.\n\n",

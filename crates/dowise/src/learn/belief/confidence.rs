@@ -14,6 +14,8 @@ pub(crate) struct Confidence {
     /// ln(rows / δ), or ln(2 · rows · T / δ): union over all rows, and where bounds are for one number of visits at a time,
     /// over these and both sides.
     log: f64,
+    /// Whether balls hold for the mean of one function of the next state at each stage alone, not for whole rows.
+    of_mean: bool,
 }
 
 impl Confidence {
@@ -23,13 +25,19 @@ impl Confidence {
             Sets::Mixture => ln(view.rows() as f64 / delta),
             Sets::Kl | Sets::L1 => ln(2.0 * view.cells() as f64 * steps / delta),
         };
-        Confidence { kind, log }
+        Confidence { kind, log, of_mean: false }
+    }
+
+    /// The same for `functions` fixed functions of the next state at each stage: balls in which each has a member of its true mean. Much
+    /// narrower than for whole rows where these have many values.
+    pub(crate) fn for_means(self, functions: usize) -> Confidence {
+        Confidence { of_mean: true, log: self.log + ln(functions as f64), ..self }
     }
 
     /// Bounds with a logarithm of their own.
     #[cfg(test)]
     pub(crate) fn with_log(kind: Sets, log: f64) -> Confidence {
-        Confidence { kind, log }
+        Confidence { kind, log, of_mean: false }
     }
 
     /// The bounds of one of several intervals that are to hold together.
@@ -78,7 +86,11 @@ impl Confidence {
 
     /// ε of the ball { q : KL(p, q) ≤ ε } around the frequencies p of a row.
     pub(crate) fn divergence(&self, counts: &[u32], n: u32) -> f64 {
-        if n == 0 { f64::INFINITY } else { (self.log + mixture::of_many(counts, n)) / f64::from(n) }
+        match n {
+            0 => f64::INFINITY,
+            _ if self.of_mean => (self.log + mixture::of_mean(n).min(mixture::of_many(counts, n))) / f64::from(n),
+            _ => (self.log + mixture::of_many(counts, n)) / f64::from(n),
+        }
     }
 
     /// Half the radius of the L1 ball around the frequencies of a row: how much mass may be moved.
@@ -98,7 +110,7 @@ impl Confidence {
 }
 
 /// All q with KL(p ‖ q) ≤ bound.
-fn kl_interval(p: f64, bound: f64) -> (f64, f64) {
+pub(super) fn kl_interval(p: f64, bound: f64) -> (f64, f64) {
     (1.0 - kl_upper(1.0 - p, bound), kl_upper(p, bound))
 }
 
@@ -174,7 +186,7 @@ mod tests {
 
     #[test]
     fn the_truth_is_inside_at_all_numbers_of_visits_at_once_as_often_as_promised() {
-        let confidence = Confidence { kind: Sets::Mixture, log: (1.0 / DELTA).ln() };
+        let confidence = Confidence { kind: Sets::Mixture, log: (1.0 / DELTA).ln(), of_mean: false };
         let rows: [&[f64]; 7] = [
             &[0.5, 0.5],
             &[0.97, 0.03],
@@ -201,7 +213,7 @@ mod tests {
 
     #[test]
     fn the_mean_of_payments_is_inside_at_all_numbers_of_visits_at_once() {
-        let confidence = Confidence { kind: Sets::Mixture, log: (1.0 / DELTA).ln() };
+        let confidence = Confidence { kind: Sets::Mixture, log: (1.0 / DELTA).ln(), of_mean: false };
         // What is paid, and how often.
         for (pays, p) in [([0.0, 0.5, 1.0], [0.3, 0.4, 0.3]), ([0.0, 0.1, 1.0], [0.5, 0.48, 0.02])] {
             let mean: f64 = pays.iter().zip(p).map(|(x, p)| x * p).sum();

@@ -24,6 +24,17 @@ pub(super) fn of_two(a: f64, b: f64) -> f64 {
     (fit(a) + fit(b) - n * ln(n) + ln_gamma(n + 1.0)).max(0.0)
 }
 
+/// Any number of values where one fixed mean of them is asked for, not the whole row: ln(Γ(1/2) Γ(n + 1) / Γ(n + 1/2)).
+///
+/// With x in \[0, 1\] what a value is worth and μ its true mean, b x/μ + (1 − b)(1 − x)/(1 − μ) has the mean 1 for every b, so its
+/// product over the visits is a martingale, and so is the mixture of these over b with density Dirichlet(1/2, 1/2). That is no
+/// less than the greatest product over b times e to the minus this number (Cover and Ordentlich 1996), and the logarithm of
+/// the greatest product is n times the least KL(p^, q) of all q with the mean μ.
+pub(super) fn of_mean(n: u32) -> f64 {
+    let n = f64::from(n);
+    LN_GAMMA_HALF + ln_gamma(n + 1.0) - ln_gamma(n + 0.5)
+}
+
 /// x ln x − ln Γ(x + 1/2) + ln Γ(1/2)
 fn fit(x: f64) -> f64 {
     if x <= 0.0 { 0.0 } else { x * ln(x) - ln_gamma(x + 0.5) + LN_GAMMA_HALF }

@@ -105,6 +105,8 @@ pub(crate) struct Terms {
     pub(crate) margin: f64,
     /// What the standard deviation of samples of unknown mechanisms is multiplied by.
     pub(crate) spread: f64,
+    /// Where the state is seen whole: the number of fixed value functions that balls are to hold for, in place of whole rows.
+    pub(crate) values: Option<usize>,
 }
 
 /// Evidence as a rule reads it, laid out for backward induction.
@@ -156,6 +158,10 @@ impl Belief {
             | Reading::Sample { .. } => Sets::L1,
         };
         let confidence = Confidence::new(kind, view, terms.delta, sizes.episodes * sizes.horizon);
+        let confidence = match terms.values {
+            Some(functions) if layout.flat => confidence.for_means(functions * layout.horizon),
+            Some(_) | None => confidence,
+        };
         let frame = Frame::new(view, terms.caps, terms.monotone);
         let added = |width, scale| Added::new(Widths::new(width, view.causes, layout, sizes, scale), layout, n_blocks);
         let with_width = |added: Added| {
@@ -268,6 +274,32 @@ impl Belief {
             Reading::Pooled { prior } => MechanismReading::Mean { prior, pooled: true },
         };
         Ok(Some(Selector::Kernel(Box::new(read_kernel(evidence, rows, reading)?))))
+    }
+
+    /// Rewards as they are read, `[state][cause]`.
+    pub(crate) fn rewards(&self) -> &[f64] {
+        &self.frame.reward_sc
+    }
+
+    /// E[next value | s, c] of a stage by the best or the worst members, `[state][cause]`: no rewards, no ceiling.
+    pub(crate) fn expect_by_sets(&mut self, stage: usize, next_value: &[f64], out: &mut Vec<f64>) {
+        let (frame, belief) = self.by_sets();
+        belief.expect(frame, stage, next_value, out);
+    }
+
+    /// Within what every single probability of a factor lies, as `[state row][cause][value]`.
+    pub(crate) fn entries_of_sets(&mut self, stage: usize, factor: usize) -> [Vec<f64>; 2] {
+        let (frame, belief) = self.by_sets();
+        belief.entries(frame, frame.view.block(stage), factor)
+    }
+
+    fn by_sets(&mut self) -> (&mut Frame, &mut SetsBelief) {
+        match &mut self.form {
+            Form::Sets(belief) => (&mut self.frame, belief),
+            Form::Mean(_) | Form::Sparse(_) | Form::Sample(_) | Form::Contenders(..) => {
+                panic!("invariant: only confidence sets are asked for their bounds")
+            }
+        }
     }
 
     /// q of a stage; whether losses were written in its place.

@@ -1,6 +1,7 @@
 //! Kullback–Leibler balls around the frequencies of rows, the best or worst member of which is taken.
 
 use super::Side;
+use crate::learn::belief::confidence::kl_interval;
 use crate::loops::kl_ball::{Ball, LANES, Lot, least_loss};
 use crate::loops::simd;
 use crate::plan::Mix;
@@ -95,6 +96,23 @@ impl KlBalls {
 
     fn seen_of(&self, row: usize) -> &[u32] {
         &self.seen[row * self.n_values..][..self.n_seen[row] as usize]
+    }
+
+    /// Within what the probability of each value lies in a cell: a ball is a Kullback–Leibler interval in every single coordinate.
+    pub(super) fn entries(&self, cell: usize, add: &mut impl FnMut((f64, f64))) {
+        let row = self.row_of.as_ref().map_or(cell, |rows| rows[cell] as usize);
+        let (seen, radius) = (self.seen_of(row), self.ball[row].radius);
+        let first = &self.prob[row * self.n_values.div_ceil(LANES)..].as_flattened()[..seen.len()];
+        let unseen = if seen.is_empty() { (0.0, 1.0) } else { kl_interval(0.0, radius) };
+        let mut place = 0;
+        for v in 0..self.n_values {
+            if seen.get(place).is_some_and(|&at| at as usize == v) {
+                add(kl_interval(first[place], radius));
+                place += 1;
+            } else {
+                add(unseen);
+            }
+        }
     }
 
     /// The best (or worst) expected next value of every row, where all rows have the same next values, kept from stage to stage and

@@ -32,6 +32,12 @@ impl Balls {
         }
     }
 
+    /// Within what the probability of a value lies in a cell.
+    pub(super) fn entry(&self, cell: usize, n_causes: usize, value: usize) -> (f64, f64) {
+        let p = self.prob[(cell / n_causes * self.n_values + value) * n_causes + cell % n_causes];
+        ((p - self.movable[cell]).max(0.0), (p + self.movable[cell]).min(1.0))
+    }
+
     /// Finds the order of next values that all rows and causes share, once for all of them.
     pub(super) fn prepare(&mut self, next_value: &[f64]) {
         let sign = self.side.sign();

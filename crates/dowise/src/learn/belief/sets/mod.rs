@@ -167,6 +167,36 @@ impl SetsBelief {
         }
     }
 
+    /// E[next value | s, c] of the members that are taken, `[state][cause]`: no rewards, no ceiling.
+    pub(crate) fn expect(&mut self, frame: &mut Frame, stage: usize, next_value: &[f64], out: &mut Vec<f64>) {
+        let block = frame.view.block(stage);
+        self.prepare(block, next_value);
+        frame.contraction.apply(&self.tables[block], next_value, out, &mut frame.spare);
+    }
+
+    /// Within what every single probability of a factor lies, as `[state row][cause][value]`: the least, and the greatest.
+    pub(crate) fn entries(&self, frame: &Frame, block: usize, factor: usize) -> [Vec<f64>; 2] {
+        let layout = frame.layout();
+        let FactorLayout { n_state_rows, n_values, .. } = layout.factors[factor];
+        let n_causes = layout.n_causes;
+        let mut ends = [0, 1].map(|_| Vec::with_capacity(n_state_rows * n_causes * n_values));
+        for cell in 0..n_state_rows * n_causes {
+            let mut add = |(lo, hi): (f64, f64)| {
+                ends[0].push(lo);
+                ends[1].push(hi);
+            };
+            match &self.tables[block][factor] {
+                Table::Intervals(t) => {
+                    add((1.0 - t.hi[cell], 1.0 - t.lo[cell]));
+                    add((t.lo[cell], t.hi[cell]));
+                }
+                Table::Balls(t) => (0..n_values).for_each(|v| add(t.entry(cell, n_causes, v))),
+                Table::KlBalls(t) => t.entries(cell, &mut add),
+            }
+        }
+        ends
+    }
+
     /// q of a stage; whether losses were written in its place, as `LOSSES` asks.
     pub(crate) fn look<const LOSSES: bool>(
         &mut self,
@@ -178,10 +208,7 @@ impl SetsBelief {
         let block = frame.view.block(stage);
         match (&mut self.tables[block][..], self.kept.get_mut(stage)) {
             ([Table::KlBalls(balls)], Some(kept)) => balls.look(next_value, kept, q),
-            _ => {
-                self.prepare(block, next_value);
-                frame.contraction.apply(&self.tables[block], next_value, q, &mut frame.spare);
-            }
+            _ => self.expect(frame, stage, next_value, q),
         }
         if frame.ceiling.is_empty() {
             frame.values::<LOSSES>(stage, q);

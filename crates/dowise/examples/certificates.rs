@@ -1,0 +1,94 @@
+//! How many episodes until a learner can promise that its policy is within 5 % of the way from random to best, and whether its
+//! promises were kept.
+//!
+//! `cargo run --release -p dowise --example certificates [WORLDS [EPISODES [LEARNER]]]` prints the table of docs/guarantees.md.
+
+use std::ops::ControlFlow;
+
+use dowise::{Arena, LearnerSpec, worlds};
+
+/// δ of the certificates.
+const DELTA: f64 = 0.05;
+
+/// Share of the way from random to best.
+const SHARE: f64 = 0.05;
+
+/// A certificate is asked for whenever the episodes have grown by this factor.
+const GROWTH: f64 = 1.05;
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let number = |i: usize, usual: u64| std::env::args().nth(i).map_or(Ok(usual), |text| text.parse());
+    let (n_worlds, episodes) = (number(1, 10)?, number(2, 100_000)?);
+    let only = std::env::args().nth(3);
+    println!("| world | learner | gap within 5 % | the learner knows it | bounds broken |");
+    println!("|---|---|--:|--:|--:|");
+    for (world, learner) in [
+        ("paper", "cf-ucbvi"),
+        ("paper", "cf-psrl"),
+        ("paper", "c-ucbvi"),
+        ("paper", "c-psrl"),
+        ("paper", "cf-ucbvi:unknown=rewards"),
+        ("river-swim", "c-ucbvi"),
+        ("treatment", "graph-ucbvi"),
+    ] {
+        if only.as_ref().is_some_and(|only| only != learner) {
+            continue;
+        }
+        let (mut within, mut known, mut broken, mut asked) = (Vec::new(), Vec::new(), 0, 0);
+        for seed in 1..=n_worlds {
+            let found = one(world, learner, episodes, seed)?;
+            within.push(found.within.unwrap_or(u64::MAX));
+            known.push(found.known.unwrap_or(u64::MAX));
+            broken += u64::from(found.broken > 0);
+            asked += 1;
+        }
+        let median = |mut list: Vec<u64>| {
+            list.sort_unstable();
+            match (list[(list.len() - 1) / 2], list[list.len() / 2]) {
+                (_, u64::MAX) => format!("> {episodes}"),
+                (a, b) => a.midpoint(b).to_string(),
+            }
+        };
+        println!("| {world} | `{learner}` | {} | {} | {broken} of {asked} |", median(within), median(known));
+    }
+    Ok(())
+}
+
+/// Episodes after which the gap is within the share of the true way, after which the learner can tell, and bounds that did not hold.
+#[derive(Default)]
+struct Found {
+    within: Option<u64>,
+    known: Option<u64>,
+    broken: u64,
+}
+
+fn one(world: &str, learner: &str, episodes: u64, seed: u64) -> Result<Found, Box<dyn std::error::Error>> {
+    let text = seed.to_string();
+    let choices: &[(&str, &str)] = if world == "paper" { &[("seed", &text)] } else { &[] };
+    let arena = Arena::new(&worlds::world(world, choices)?)?;
+    let (start, best) = (arena.start_distribution(), arena.optimal());
+    let way = best - arena.at_random().0;
+    let mut agent = learner.parse::<LearnerSpec>()?.learner(arena.world(), episodes, seed)?;
+    let (mut run, mut found) = (arena.run(seed), Found::default());
+    let mut played = 0;
+    while found.known.is_none() && played < episodes {
+        let next = ((played as f64 * GROWTH) as u64).max(played + 10).min(episodes);
+        run.episodes(next - played, &mut agent, |_| ControlFlow::Continue(()));
+        played = next;
+        let certificate = agent.certificate(DELTA)?;
+        let value = arena.value_of(&certificate.policy_hs)?;
+        let gap = certificate.gap(&start);
+        let rounding = 1e-9 * best.abs().max(1.0);
+        let holds = value >= certificate.at_least(&start) - rounding
+            && best <= certificate.best_at_most(&start) + rounding
+            && best - value <= gap + rounding;
+        found.broken += u64::from(!holds);
+        if found.within.is_none() && gap <= SHARE * way {
+            found.within = Some(played);
+        }
+        if certificate.share(&start).is_some_and(|share| share <= SHARE) {
+            found.known = Some(played);
+        }
+    }
+    Ok(found)
+}

@@ -1,0 +1,210 @@
+//! What interventions at random set off: the mean over all allowed interventions, without listing them where that can be avoided.
+
+use super::{Kernel, any_allowed, splitmix64};
+use crate::world::{Action, LeverRule};
+
+/// Interventions, summed over the states, that are listed at most.
+const MOST_LISTED: u64 = 1 << 24;
+
+/// Interventions that are drawn in each state where there are too many to list and some are forbidden.
+const DRAWN: u64 = 4096;
+
+/// An intervention drawn from all that a state allows, all alike.
+#[derive(Clone, Debug)]
+pub(crate) struct AtRandom {
+    /// How likely it sets off each cause, `[state][cause]`.
+    pub(crate) prob_sc: Vec<f64>,
+    /// What it costs on average, `[state]`.
+    pub(crate) cost_s: Vec<f64>,
+    /// Whether these are exact, or means over some that were drawn.
+    pub(crate) exact: bool,
+}
+
+impl Kernel {
+    /// The mean over all interventions that are allowed in each state.
+    ///
+    /// # Cost
+    /// Without forbidden combinations one pass over the settings of each group. Otherwise a look at every intervention in every
+    /// state; where these are more than 2^24, at 4096 drawn ones in each, and the result is an estimate.
+    pub(crate) fn at_random(&self) -> AtRandom {
+        let (n, n_causes) = (self.n_states(), self.n_causes());
+        let mut out = AtRandom { prob_sc: vec![0.0; n * n_causes], cost_s: vec![0.0; n], exact: true };
+        let all = &self.interventions;
+        let free = all.forbid().is_empty() && !matches!(all.lever_rule(), LeverRule::List(_));
+        let listed =
+            all.count().saturating_mul(n as u64) <= MOST_LISTED || matches!(all.lever_rule(), LeverRule::List(_));
+        out.exact = free || listed;
+        for (state, (row, cost)) in out.prob_sc.chunks_exact_mut(n_causes).zip(&mut out.cost_s).enumerate() {
+            if free {
+                self.mean_of_groups(state, row, cost);
+                continue;
+            }
+            if listed {
+                let digits = self.state_space.digits(state);
+                let every = (0..all.count()).map(|i| all.nth(i));
+                self.mean_of(state, every.filter(|&a| !all.is_forbidden(&digits, a)), row, cost);
+            } else {
+                let seed = |i: u64| splitmix64(splitmix64(state as u64) ^ i);
+                let drawn = (0..DRAWN).map(|i| any_allowed(all, &self.state_space, state, seed(i)));
+                self.mean_of(state, drawn, row, cost);
+            }
+        }
+        out
+    }
+
+    /// The mean over these interventions.
+    fn mean_of(&self, state: usize, actions: impl Iterator<Item = Action>, row: &mut [f64], cost: &mut f64) {
+        let mut prob = vec![0.0; row.len()];
+        let mut n = 0u64;
+        for action in actions {
+            self.distribution(state, action, &mut prob);
+            row.iter_mut().zip(&prob).for_each(|(sum, p)| *sum += p);
+            *cost += self.interventions.cost(action);
+            n += 1;
+        }
+        row.iter_mut().for_each(|p| *p /= n as f64);
+        *cost /= n as f64;
+    }
+
+    /// The mean over all combinations of settings, group by group; where only so many levers may be set in all, one sum for each
+    /// number of levers set so far.
+    fn mean_of_groups(&self, state: usize, row: &mut [f64], cost: &mut f64) {
+        let most = self.limit.unwrap_or(0);
+        let place = |n_set: usize| if self.limit.is_some() { n_set } else { 0 };
+        // By the number of levers set: combinations, their costs, and what they set off, all as shares, so that nothing overflows.
+        let mut ways = vec![(0.0, 0.0, Vec::new()); most + 1];
+        ways[0] = (1.0, 0.0, vec![1.0]);
+        for group in &self.groups {
+            let (of_state, n) = (group.row_of(state), group.n_causes());
+            let mut own = vec![(0.0, 0.0, vec![0.0; n]); most + 1];
+            let share = 1.0 / group.settings.len() as f64;
+            for (i, setting) in group.settings.iter().enumerate().filter(|(_, s)| place(s.n_set) <= most) {
+                let (count, paid, prob) = &mut own[place(setting.n_set)];
+                *count += share;
+                *paid += share * setting.cost;
+                prob.iter_mut().enumerate().for_each(|(c, p)| *p += share * group.prob(of_state, c, i));
+            }
+            let mut joined = vec![(0.0, 0.0, Vec::new()); most + 1];
+            for (before, (count, paid, prob)) in ways.iter().enumerate().filter(|(_, w)| w.0 > 0.0) {
+                for (more, (own_count, own_paid, own_prob)) in own.iter().enumerate().take(most + 1 - before) {
+                    if *own_count == 0.0 {
+                        continue;
+                    }
+                    let (c, k, p) = &mut joined[before + more];
+                    *c += count * own_count;
+                    *k += paid * own_count + count * own_paid;
+                    p.resize(prob.len() * n, 0.0);
+                    for (out, (a, b)) in
+                        p.iter_mut().zip(prob.iter().flat_map(|a| own_prob.iter().map(move |b| (a, b))))
+                    {
+                        *out += a * b;
+                    }
+                }
+            }
+            ways = joined;
+        }
+        let total: f64 = ways.iter().map(|w| w.0).sum();
+        *cost = ways.iter().map(|w| w.1).sum::<f64>() / total;
+        for (_, _, prob) in &ways {
+            row.iter_mut().zip(prob).for_each(|(out, p)| *out += p / total);
+        }
+    }
+
+    /// The allowed combinations of settings that pruning keeps in a state, one of which is best for every sum that is convex in
+    /// P(c | s, a), costs taken off; `None` if there are more than `most`, or P is not exact.
+    ///
+    /// Such a sum is convex in each group's distribution when the others are fixed, so some corner of what the group can reach
+    /// is as good as anything between the corners.
+    pub(crate) fn corners(&self, state: usize, most: usize) -> Option<Vec<Action>> {
+        if !self.is_certain() {
+            return None;
+        }
+        let rows: Vec<_> = self.groups.iter().map(|g| (g, g.row(g.row_of(state)))).collect();
+        let n = rows.iter().try_fold(1usize, |n, (_, row)| n.checked_mul(row.n)).filter(|&n| n <= most)?;
+        let digits = self.state_space.digits(state);
+        let combination = |mut i: usize| {
+            let (mut part, mut n_set) = (0, 0);
+            for (group, row) in &rows {
+                let setting = &group.settings[row.setting(i % row.n)];
+                i /= row.n;
+                part += setting.part;
+                n_set += setting.n_set;
+            }
+            (Action(part), n_set)
+        };
+        let within = |&(action, n_set): &(Action, usize)| {
+            self.limit.is_none_or(|limit| n_set <= limit)
+                && (self.cross.is_empty() || !self.interventions.is_forbidden(&digits, action))
+        };
+        Some((0..n).map(combination).filter(within).map(|(action, _)| action).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::world::SetSpec;
+    use crate::{World, worlds};
+
+    fn by_listing(kernel: &Kernel, state: usize) -> (Vec<f64>, f64) {
+        let all = kernel.interventions();
+        let allowed: Vec<Action> = (0..all.count()).map(|i| all.nth(i)).filter(|&a| kernel.allows(state, a)).collect();
+        let (mut sum, mut cost) = (vec![0.0; kernel.n_causes()], 0.0);
+        for &action in &allowed {
+            let mut prob = vec![0.0; kernel.n_causes()];
+            kernel.distribution(state, action, &mut prob);
+            sum.iter_mut().zip(prob).for_each(|(s, p)| *s += p / allowed.len() as f64);
+            cost += all.cost(action) / allowed.len() as f64;
+        }
+        (sum, cost)
+    }
+
+    #[test]
+    fn interventions_at_random_are_the_mean_over_all_that_are_allowed() {
+        for name in ["treatment", "river-swim", "paper", "paper:joint=false,levels=3"] {
+            let (base, settings) = name.split_once(':').map_or((name, ""), |(a, b)| (a, b));
+            let settings: Vec<(&str, &str)> = settings.split(',').filter_map(|s| s.split_once('=')).collect();
+            let world = worlds::world(base, &settings).unwrap();
+            let kernel = Kernel::new(&world).unwrap();
+            let random = kernel.at_random();
+            assert!(random.exact, "{name}");
+            for state in (0..world.n_states()).step_by(3) {
+                let (expected, cost) = by_listing(&kernel, state);
+                let found = &random.prob_sc[state * kernel.n_causes()..][..kernel.n_causes()];
+                assert!(found.iter().zip(&expected).all(|(a, b)| (a - b).abs() < 1e-12), "{name}, state {state}");
+                assert!((random.cost_s[state] - cost).abs() < 1e-12, "{name}, state {state}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_limit_on_the_number_of_levers_counts_for_all_groups_together() {
+        for most in [0, 1, 2] {
+            let world = World::builder("two groups", 1)
+                .state("s", ["a", "b"])
+                .lever("u", ["off", "low", "high"])
+                .lever("v", ["off", "on"])
+                .key("x", ["no", "yes"])
+                .key("y", ["no", "yes"])
+                .mechanism("u", [] as [&str; 0], [0.5, 0.3, 0.2])
+                .mechanism("v", [] as [&str; 0], [0.6, 0.4])
+                .mechanism("x", ["u"], [0.9, 0.1, 0.4, 0.6, 0.2, 0.8])
+                .mechanism("y", ["v"], [0.7, 0.3, 0.1, 0.9])
+                .next("s", ["x", "y"], [0.9, 0.1, 0.5, 0.5, 0.4, 0.6, 0.1, 0.9])
+                .reward("r", "s", [0.0, 1.0])
+                .set(SetSpec::AtMost(most.into()))
+                .build();
+            let world = world.unwrap();
+            let kernel = Kernel::new(&world).unwrap();
+            let random = kernel.at_random();
+            for state in 0..2 {
+                let (expected, _) = by_listing(&kernel, state);
+                let found = &random.prob_sc[state * 4..][..4];
+                assert!(
+                    found.iter().zip(&expected).all(|(a, b)| (a - b).abs() < 1e-12),
+                    "{most}: {found:?} {expected:?}"
+                );
+            }
+        }
+    }
+}

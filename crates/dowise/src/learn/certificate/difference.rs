@@ -1,0 +1,498 @@
+//! By how much one policy can exceed another: bounded by performance differences, so that what is not known of both cancels.
+//!
+//! For any policies π' and π (V' the value of π', q' what a cause is worth if π' is followed afterwards),
+//!
+//! ```text
+//! V'_h(s) − V^π_h(s) = Σ_c (P(c | s, π') − P(c | s, π)) q'_h(s, c) − cost' + cost + Σ_c P(c | s, π) p(· | s, c)·(V' − V^π)_{h+1}.
+//! ```
+//!
+//! The last term is bounded by the best member for the bound one stage ahead; the first by the sets in two ways, of which the
+//! smaller counts. With d_c the difference of the probabilities: (1) q' between its own bounds, Σ d⁺ q_up − d⁻ q_low; (2) with V'
+//! ahead within w of m up to a constant (`relative.rs`), which cancels since Σ_c d_c = 0,
+//!
+//! ```text
+//! Σ_c d_c (r_c + p_c·V') ≤ Σ_c d⁺ (r_c + p_c·m)_up − d⁻ (r_c + p_c·m)_low + Σ_y w(y) max |Σ_c d_c p_c(y)|,
+//! ```
+//!
+//! where the maximum is over the sets: next states that all causes lead to alike cancel in it. For the best policy, the greatest
+//! over all interventions that can still be best; the bound is never above up − low.
+
+use super::relative::Relative;
+use super::{Certificate, SETS};
+use crate::learn::belief::{Belief, Reading};
+use crate::learn::options::Options;
+use crate::learn::selector::Selector;
+use crate::learn::tabular::Tabular;
+use crate::learn::{LearnResult, Plans};
+use crate::plan::{Buffers, Chooser, Follow, FollowMixed, Lookahead, Plan, Ties, backward_induction};
+use crate::world::Action;
+
+/// Interventions that are compared one by one in a state at most.
+const MOST_CORNERS: usize = 1 << 12;
+
+/// Numbers that the effects of all interventions that are compared may have.
+const MOST_EFFECTS: usize = 1 << 23;
+
+/// Multiplications that a certificate may take to compare next states: about a second.
+const MOST_WORK: u128 = 1 << 30;
+
+/// Evidence of a learner by its best and worst members, ready to compare policies.
+pub(crate) struct Difference<'a> {
+    tabular: &'a Tabular,
+    delta: f64,
+    /// The members that bound the values of the best policy and of interventions at random, two functions that do not depend on what
+    /// was seen; where the state is seen whole, these sets are much smaller than those below.
+    pub(super) best: Belief,
+    pub(super) worst: Belief,
+    /// The members of sets that hold for whole rows, so for every function and policy.
+    whole_best: Belief,
+    whole_worst: Belief,
+    pub(super) best_selector: Selector,
+    pub(super) worst_selector: Selector,
+    /// The best policy is worth no more than this plan, and no less than that of the worst members.
+    pub(super) up: Plan,
+    pub(super) low: Plan,
+    /// The least that is left to be paid at each stage, and one after the last.
+    floors: Vec<f64>,
+    /// The interventions that can be best, for every state, if they are few enough.
+    pub(super) corners: Option<Vec<Vec<Effect>>>,
+    /// Bounds of single probabilities, `[block][factor]`, where that is not too much work.
+    pub(super) entries: Vec<Vec<[Vec<f64>; 2]>>,
+    /// An intervention at random, where its effect is known exactly.
+    random: Option<Random>,
+    /// What causes are worth at most if the best policy is followed afterwards, `[stage][state][cause]`; empty where interventions
+    /// are not compared.
+    q_up: Vec<Vec<f64>>,
+    /// Values up to a constant of each stage: of the best policy, and of interventions at random.
+    relative: [Relative; 2],
+}
+
+/// What an intervention sets off: causes and their probabilities, in order of causes.
+#[derive(Clone, Debug)]
+pub(super) struct Effect {
+    pub(super) cost: f64,
+    pub(super) at: Vec<(u32, f64)>,
+}
+
+/// An intervention drawn at random in each state, and between what its value lies.
+pub(super) struct Random {
+    effects: Vec<Effect>,
+    up: Vec<f64>,
+    low: Vec<f64>,
+}
+
+/// Whom a policy is compared with.
+#[derive(Clone, Copy)]
+pub(super) enum Other {
+    Best = 0,
+    Random = 1,
+}
+
+/// What causes are worth at a stage, `[state][cause]`, and how far the values ahead may be off, `[next state]`.
+#[derive(Default)]
+pub(super) struct Ahead {
+    q_up: Vec<f64>,
+    q_low: Vec<f64>,
+    middle_up: Vec<f64>,
+    middle_low: Vec<f64>,
+    half: Vec<f64>,
+}
+
+impl<'a> Difference<'a> {
+    pub(crate) fn new(tabular: &'a Tabular, options: &Options) -> LearnResult<Difference<'a>> {
+        let delta = options.delta;
+        // Where there are two kinds of sets, each may fail with half of the probability.
+        let flat = tabular.view().layout.flat;
+        let options = &Options { delta: if flat { 0.5 * options.delta } else { options.delta }, ..options.clone() };
+        let [mut best, mut worst] =
+            [Reading::Best(SETS), Reading::Worst(SETS)].map(|r| tabular.belief_with(r, options, Some(2)));
+        let (best_selector, worst_selector) = (tabular.draw(&mut best, 0)?, tabular.draw(&mut worst, 0)?);
+        let [mut whole_best, mut whole_worst] =
+            [Reading::Best(SETS), Reading::Worst(SETS)].map(|r| tabular.belief_with(r, options, None));
+        tabular.draw(&mut whole_best, 0)?;
+        tabular.draw(&mut whole_worst, 0)?;
+        let [up, low] = [(&mut best, &best_selector), (&mut worst, &worst_selector)].map(|(belief, selector)| {
+            let mut plan = Plan::new(tabular.plan().horizon, tabular.plan().n_states);
+            let (ties, mut buffers) = (Ties::First, Buffers::default());
+            backward_induction(belief, selector, tabular.tolerance(), ties, &mut buffers, &mut plan);
+            plan
+        });
+        let (told, horizon) = (tabular.knowledge(), up.horizon);
+        let least = told.reward_range()[0] - told.interventions().cost_range()[1];
+        let floors = (0..=horizon).map(|stage| (horizon - stage) as f64 * least).collect();
+        let mut difference = Difference {
+            tabular,
+            delta,
+            best,
+            worst,
+            whole_best,
+            whole_worst,
+            best_selector,
+            worst_selector,
+            up,
+            low,
+            floors,
+            corners: None,
+            entries: Vec::new(),
+            random: None,
+            q_up: Vec::new(),
+            relative: Default::default(),
+        };
+        raise(&mut difference.low.value_hs, &difference.floors, difference.up.n_states);
+        difference.corners = difference.list_corners();
+        difference.entries = difference.list_entries();
+        if difference.corners.is_some() {
+            difference.q_up = (0..horizon).map(|stage| difference.greatest_q(stage)).collect();
+        }
+        difference.random = difference.at_random();
+        difference.relative = [Other::Best, Other::Random].map(|other| difference.relative_values(other));
+        Ok(difference)
+    }
+
+    /// The plan of the worst members.
+    pub(crate) fn worst_plan(&self) -> &Plan {
+        &self.low
+    }
+
+    /// What can be promised of an allowed policy.
+    pub(crate) fn certify(&mut self, policy_hs: Vec<Action>) -> Certificate {
+        let n = self.up.n_states;
+        let least = self.follow_worst(&policy_hs);
+        let gap = self.excess(Other::Best, &policy_hs, &least);
+        let above = self.random.is_some().then(|| self.excess(Other::Random, &policy_hs, &least));
+        Certificate {
+            delta: self.delta,
+            at_least_s: least[..n].to_vec(),
+            best_at_most_s: self.up.value_hs[..n].to_vec(),
+            gap_s: gap,
+            above_random_s: above.map(|excess| excess.iter().map(|x| -x).collect()),
+            evidence: self.tabular.evidence.fingerprint(),
+            policy_hs,
+        }
+    }
+
+    /// What a policy is worth at least, `[stage][state]`.
+    fn follow_worst(&mut self, policy_hs: &[Action]) -> Vec<f64> {
+        let mut plan = Plan::new(self.up.horizon, self.up.n_states);
+        let mut follow = Follow::default();
+        follow.decode(&self.worst_selector, policy_hs);
+        let following = follow.through(&self.worst_selector, plan.n_states);
+        backward_induction(&mut self.whole_worst, &following, 0.0, Ties::First, &mut Buffers::default(), &mut plan);
+        raise(&mut plan.value_hs, &self.floors, plan.n_states);
+        plan.value_hs
+    }
+
+    /// At most V' − V^π at the first stage; π is worth `least` at least.
+    fn excess(&mut self, other: Other, policy_hs: &[Action], least: &[f64]) -> Vec<f64> {
+        let n = self.up.n_states;
+        let n_causes = self.best_selector.n_causes();
+        let mut excess = vec![0.0; n];
+        let (mut ahead, mut roll, mut joint, mut d) = (Ahead::default(), Vec::new(), Joint::default(), Vec::new());
+        // Where interventions cannot be compared one by one, the two bounds are all there is.
+        let compared = self.compares(other);
+        for stage in (0..self.up.horizon).rev() {
+            if compared {
+                self.look_ahead(other, stage, &mut ahead);
+                self.whole_best.expect_by_sets(stage, &excess, &mut roll);
+            }
+            let [up, _] = self.interval(other, stage);
+            for state in 0..n {
+                let plain = up[state] - least[stage * n + state];
+                excess[state] = plain;
+                if !compared {
+                    continue;
+                }
+                let own = self.effect(state, policy_hs[stage * n + state]);
+                let cells = state * n_causes..(state + 1) * n_causes;
+                let mut here = Here { ahead: &ahead, cells: cells.clone(), joint: &mut joint, d: &mut d };
+                self.fill_joint(stage, state, here.joint);
+                let gain = match other {
+                    Other::Random => here.gain(&self.random_effects()[state], &own),
+                    Other::Best => self.can_be_best(stage, state).map(|a| here.gain(a, &own)).fold(0.0, f64::max),
+                };
+                excess[state] = plain.min(gain + own.later(&roll[cells]));
+            }
+        }
+        if let Other::Best = other {
+            excess.iter_mut().for_each(|x| *x = x.max(0.0));
+        }
+        excess
+    }
+
+    fn greatest_q(&mut self, stage: usize) -> Vec<f64> {
+        let (n, mut q) = (self.up.n_states, Vec::new());
+        self.best.look(stage, &self.up.value_hs[(stage + 1) * n..(stage + 2) * n], &mut q);
+        q
+    }
+
+    /// The interventions that can be best in a state at a stage: worth no less than the best is at least.
+    pub(super) fn can_be_best(&self, stage: usize, state: usize) -> impl Iterator<Item = &Effect> {
+        let (n, low) = (self.up.n_states, &self.low.value_hs);
+        let n_causes = self.best_selector.n_causes();
+        let q_up = self.q_up.get(stage).map_or(&[][..], |q| &q[state * n_causes..][..n_causes]);
+        let least = low[stage * n + state] - self.tabular.tolerance();
+        let corners = self.corners.as_ref().map_or(&[][..], |corners| &corners[state]);
+        corners.iter().filter(move |a| a.mean(q_up) >= least)
+    }
+
+    pub(super) fn compares(&self, other: Other) -> bool {
+        match other {
+            Other::Best => self.corners.is_some(),
+            Other::Random => self.random.is_some(),
+        }
+    }
+
+    pub(super) fn random_effects(&self) -> &[Effect] {
+        self.random.as_ref().map_or(&[], |random| &random.effects)
+    }
+
+    /// Between what the value of the other policy lies at a stage: at most, and at least.
+    pub(super) fn interval(&self, other: Other, stage: usize) -> [&[f64]; 2] {
+        let n = self.up.n_states;
+        let [up, low] = match (other, &self.random) {
+            (Other::Random, Some(random)) => [&random.up, &random.low],
+            (Other::Best | Other::Random, _) => [&self.up.value_hs, &self.low.value_hs],
+        };
+        [&up[stage * n..(stage + 1) * n], &low[stage * n..(stage + 1) * n]]
+    }
+
+    /// What causes are worth at a stage if the other policy is followed afterwards.
+    fn look_ahead(&mut self, other: Other, stage: usize, ahead: &mut Ahead) {
+        let [up, low] = self.interval(other, stage + 1).map(<[f64]>::to_vec);
+        let [middle, half] = self.relative[other as usize].at(stage + 1, self.up.n_states).map(<[f64]>::to_vec);
+        ahead.half = half;
+        let cap = self.best.caps()[stage];
+        let look = |belief: &mut Belief, next: &[f64], out: &mut Vec<f64>| {
+            belief.expect_by_sets(stage, next, out);
+            out.iter_mut().zip(belief.rewards()).for_each(|(q, r)| *q += r);
+        };
+        look(&mut self.best, &up, &mut ahead.q_up);
+        look(&mut self.best, &middle, &mut ahead.middle_up);
+        look(&mut self.worst, &low, &mut ahead.q_low);
+        look(&mut self.worst, &middle, &mut ahead.middle_low);
+        ahead.q_up.iter_mut().for_each(|q| *q = q.min(cap));
+    }
+
+    /// What an intervention sets off in a state.
+    pub(super) fn effect(&self, state: usize, action: Action) -> Effect {
+        let cost = self.tabular.knowledge().interventions().cost(action);
+        let at = match &self.best_selector {
+            Selector::Listed(list) => vec![(list.rank(action) as u32, 1.0)],
+            Selector::Kernel(kernel) => {
+                let mut prob = vec![0.0; kernel.n_causes()];
+                kernel.distribution(state, action, &mut prob);
+                sparse(&prob)
+            }
+        };
+        Effect { cost, at }
+    }
+
+    /// The interventions that can be best in each state; `None` if they are too many, or what they set off is not known.
+    fn list_corners(&self) -> Option<Vec<Vec<Effect>>> {
+        let (told, mut room) = (self.tabular.knowledge(), MOST_EFFECTS);
+        let states = told.state_space();
+        let mut corners = Vec::with_capacity(states.len());
+        for state in 0..states.len() {
+            let actions = match &self.best_selector {
+                Selector::Kernel(kernel) => kernel.corners(state, MOST_CORNERS)?,
+                Selector::Listed(list) => {
+                    let digits = states.digits(state);
+                    list.actions.iter().copied().filter(|&a| told.interventions().allows(&digits, a)).collect()
+                }
+            };
+            let effects: Vec<Effect> = actions.into_iter().map(|a| self.effect(state, a)).collect();
+            room = room.checked_sub(effects.iter().map(|e| e.at.len()).sum())?;
+            corners.push(effects);
+        }
+        Some(corners)
+    }
+
+    /// Bounds of single probabilities for every block and factor; none if comparing next states is too much work.
+    fn list_entries(&mut self) -> Vec<Vec<[Vec<f64>; 2]>> {
+        let Some(corners) = &self.corners else { return Vec::new() };
+        let (layout, n_blocks) = (&self.tabular.view().layout, self.tabular.view().n_blocks);
+        let compared: usize = corners.iter().flatten().map(|e| 2 * e.at.len()).sum();
+        let own = layout.n_states() * layout.n_causes;
+        let work = (compared + own) as u128 * (layout.horizon * layout.n_states()) as u128;
+        if work > MOST_WORK {
+            return Vec::new();
+        }
+        let (n_factors, best) = (layout.factors.len(), &mut self.best);
+        (0..n_blocks).map(|block| (0..n_factors).map(|f| best.entries_of_sets(block, f)).collect()).collect()
+    }
+
+    /// Bounds of the probabilities of all next states, for every cause in a state.
+    pub(super) fn fill_joint(&self, stage: usize, state: usize, joint: &mut Joint) {
+        let view = self.tabular.view();
+        let Some(factors) = self.entries.get(view.block(stage)) else {
+            joint.n_next = 0;
+            return;
+        };
+        let (layout, n_causes) = (&view.layout, view.layout.n_causes);
+        joint.n_next = layout.n_states();
+        for (end, out) in [&mut joint.low, &mut joint.high].into_iter().enumerate() {
+            out.clear();
+            for cause in 0..n_causes {
+                let from = out.len();
+                out.push(1.0);
+                for (factor, entries) in layout.factors.iter().zip(factors) {
+                    let row = factor.state_row(&layout.state_space, state);
+                    let own = &entries[end][(row * n_causes + cause) * factor.n_values..][..factor.n_values];
+                    // From the back, so that entries still to be read are not overwritten.
+                    let filled = out.len() - from;
+                    out.resize(from + filled * own.len(), 0.0);
+                    for i in (0..filled).rev() {
+                        let p = out[from + i];
+                        (0..own.len()).rev().for_each(|v| out[from + i * own.len() + v] = p * own[v]);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Interventions at random, if what they set off is known exactly, and between what their value lies.
+    fn at_random(&mut self) -> Option<Random> {
+        let (n, n_causes) = (self.up.n_states, self.best_selector.n_causes());
+        let follow = match &self.best_selector {
+            Selector::Kernel(kernel) => {
+                let random = kernel.is_certain().then(|| kernel.at_random()).filter(|random| random.exact)?;
+                FollowMixed { n_states: n, n_causes, prob: random.prob_sc, cost: random.cost_s }
+            }
+            Selector::Listed(_) => {
+                let corners = self.corners.as_ref()?;
+                let (mut prob, mut cost) = (vec![0.0; n * n_causes], vec![0.0; n]);
+                for (state, effects) in corners.iter().enumerate() {
+                    let share = 1.0 / effects.len() as f64;
+                    for effect in effects {
+                        cost[state] += share * effect.cost;
+                        effect.at.iter().for_each(|&(c, p)| prob[state * n_causes + c as usize] += share * p);
+                    }
+                }
+                FollowMixed { n_states: n, n_causes, prob, cost }
+            }
+        };
+        let [up, mut low] = [&mut self.best, &mut self.worst].map(|belief| {
+            let mut plan = Plan::new(self.up.horizon, n);
+            backward_induction(belief, &follow, 0.0, Ties::First, &mut Buffers::default(), &mut plan);
+            plan.value_hs
+        });
+        raise(&mut low, &self.floors, n);
+        let rows = follow.prob.chunks_exact(n_causes).zip(&follow.cost);
+        let effects = rows.map(|(prob, &cost)| Effect { cost, at: sparse(prob) }).collect();
+        Some(Random { effects, up, low })
+    }
+}
+
+/// Raises values to the least that is left to be paid.
+fn raise(value_hs: &mut [f64], floors: &[f64], n_states: usize) {
+    for (values, floor) in value_hs.chunks_exact_mut(n_states).zip(floors) {
+        values.iter_mut().for_each(|v| *v = v.max(*floor));
+    }
+}
+
+fn sparse(prob: &[f64]) -> Vec<(u32, f64)> {
+    prob.iter().enumerate().filter(|(_, p)| **p > 0.0).map(|(c, p)| (c as u32, *p)).collect()
+}
+
+/// Bounds of the probability of every next state, `[cause][next state]`; no next states where they are not compared.
+#[derive(Default)]
+pub(super) struct Joint {
+    pub(super) low: Vec<f64>,
+    pub(super) high: Vec<f64>,
+    pub(super) n_next: usize,
+    /// Buffers: the least and the greatest difference of probabilities.
+    ends: [Vec<f64>; 2],
+}
+
+/// One state at one stage.
+struct Here<'a> {
+    ahead: &'a Ahead,
+    /// Its causes among those of all states.
+    cells: std::ops::Range<usize>,
+    joint: &'a mut Joint,
+    d: &'a mut Vec<(u32, f64)>,
+}
+
+impl Here<'_> {
+    /// At most Σ_c (P(c | s, a) − P(c | s, b)) q(s, c) − cost(a) + cost(b).
+    fn gain(&mut self, a: &Effect, b: &Effect) -> f64 {
+        subtract(&a.at, &b.at, self.d);
+        let Ahead { q_up, q_low, middle_up, middle_low, half } = self.ahead;
+        let bound = |up: &[f64], low: &[f64]| -> f64 {
+            let (up, low) = (&up[self.cells.clone()], &low[self.cells.clone()]);
+            self.d.iter().map(|&(c, d)| d * if d > 0.0 { up[c as usize] } else { low[c as usize] }).sum()
+        };
+        let plain = bound(q_up, q_low);
+        let gain = match self.joint.n_next {
+            0 => plain,
+            _ => plain.min(bound(middle_up, middle_low) + self.joint.spread(self.d, half)),
+        };
+        gain - a.cost + b.cost
+    }
+}
+
+impl Joint {
+    /// Σ_y half(y) max |Σ_c P(c) p_c(y) − ρ(y)|
+    pub(super) fn apart(&mut self, prob: &[(u32, f64)], rho: &[f64], half: &[f64]) -> f64 {
+        self.mix(prob);
+        let [least, most] = &self.ends;
+        let farthest = least.iter().zip(most).zip(rho).map(|((lo, hi), r)| (hi - r).max(r - lo));
+        farthest.zip(half).map(|(d, w)| d * w).sum()
+    }
+
+    /// Σ_y half(y) max |Σ_c d_c p_c(y)|
+    fn spread(&mut self, d: &[(u32, f64)], half: &[f64]) -> f64 {
+        self.mix(d);
+        let [least, most] = &self.ends;
+        half.iter().zip(least).zip(most).map(|((w, least), most)| w * least.abs().max(most.abs())).sum()
+    }
+
+    /// The least and the greatest of Σ_c d_c p_c(y), for every next state.
+    fn mix(&mut self, d: &[(u32, f64)]) {
+        let Joint { low, high, n_next, ends: [least, most] } = self;
+        for ends in [&mut *least, &mut *most] {
+            ends.clear();
+            ends.resize(*n_next, 0.0);
+        }
+        for &(c, d) in d {
+            let row = c as usize * *n_next..(c as usize + 1) * *n_next;
+            let (low, high) = (&low[row.clone()], &high[row]);
+            let (low, high) = if d > 0.0 { (low, high) } else { (high, low) };
+            least.iter_mut().zip(low).for_each(|(x, p)| *x += d * p);
+            most.iter_mut().zip(high).for_each(|(x, p)| *x += d * p);
+        }
+    }
+}
+
+impl Effect {
+    /// Σ_c P(c | s, a) of(c)
+    fn later(&self, of: &[f64]) -> f64 {
+        self.at.iter().map(|&(c, p)| p * of[c as usize]).sum()
+    }
+
+    /// Σ_c P(c | s, a) of(c) − cost(a)
+    pub(super) fn mean(&self, of: &[f64]) -> f64 {
+        self.later(of) - self.cost
+    }
+}
+
+/// The differences of two lists of probabilities, both in order of causes.
+fn subtract(a: &[(u32, f64)], b: &[(u32, f64)], out: &mut Vec<(u32, f64)>) {
+    out.clear();
+    let (mut a, mut b) = (a.iter().peekable(), b.iter().peekable());
+    loop {
+        let next = match (a.peek(), b.peek()) {
+            (None, None) => return,
+            (Some(x), None) => x.0,
+            (None, Some(y)) => y.0,
+            (Some(x), Some(y)) => x.0.min(y.0),
+        };
+        let take = |list: &mut std::iter::Peekable<std::slice::Iter<'_, (u32, f64)>>| {
+            list.next_if(|(c, _)| *c == next).map_or(0.0, |(_, p)| *p)
+        };
+        let d = take(&mut a) - take(&mut b);
+        if d != 0.0 {
+            out.push((next, d));
+        }
+    }
+}

@@ -1,0 +1,187 @@
+use std::ops::ControlFlow;
+
+use super::*;
+use crate::kernel::{Kernel, splitmix64};
+use crate::{Arena, Knowledge, LearnerSpec, World, worlds};
+
+fn play(world: &World, learner: &str, episodes: u64, seed: u64) -> (Arena, Learner) {
+    let arena = Arena::new(world).unwrap();
+    let mut agent = learner.parse::<LearnerSpec>().unwrap().learner(world, episodes, seed).unwrap();
+    arena.run(seed).episodes(episodes, &mut agent, |_| ControlFlow::Continue(()));
+    (arena, agent)
+}
+
+fn small_paper(seed: &str) -> World {
+    worlds::world("paper", &[("factors", "2"), ("levels", "2"), ("horizon", "4"), ("seed", seed)]).unwrap()
+}
+
+/// A number between 0 and 1 that looks random.
+fn number(i: u64) -> f64 {
+    (splitmix64(i) >> 11) as f64 / (1u64 << 53) as f64
+}
+
+/// Values of the best policy and of a given one by plain loops, in the model with these rows, `[factor][state row][cause][value]`.
+fn by_loops(world: &World, rows: &[Vec<f64>], policy_hs: &[Action]) -> [Vec<f64>; 2] {
+    let told = Knowledge::of(world);
+    let options = "cf-ucbvi".parse::<crate::Preset>().unwrap().options(10, 1);
+    let learner = Learner::new(&told, options).unwrap();
+    let Kind::Tabular(tabular) = &learner.kind else { panic!("it counts") };
+    let (view, kernel) = (tabular.view(), Kernel::new(world).unwrap());
+    let (layout, n) = (&view.layout, world.n_states());
+    let (all, n_causes) = (world.interventions(), kernel.n_causes());
+    let next = |s: usize, c: usize, y: usize| -> f64 {
+        let factors = layout.factors.iter().zip(rows);
+        factors
+            .map(|(f, rows)| {
+                let cell = f.state_row(&layout.state_space, s) * n_causes + c;
+                rows[cell * f.n_values + f.value(&layout.state_space, y)]
+            })
+            .product()
+    };
+    let (mut best, mut own) = (vec![0.0; n], vec![0.0; n]);
+    for stage in (0..world.horizon()).rev() {
+        let worth = |ahead: &[f64], s: usize, a: Action| -> f64 {
+            let mut prob = vec![0.0; n_causes];
+            kernel.distribution(s, a, &mut prob);
+            let q = |c: usize| {
+                view.payments.known[s * n_causes + c] + (0..n).map(|y| next(s, c, y) * ahead[y]).sum::<f64>()
+            };
+            (0..n_causes).map(|c| prob[c] * q(c)).sum::<f64>() - all.cost(a)
+        };
+        let allowed = |s: usize| {
+            (0..all.count()).map(|i| all.nth(i)).filter(move |&a| all.allows(&world.state_space().digits(s), a))
+        };
+        let now = |s: usize| allowed(s).map(|a| worth(&best, s, a)).fold(f64::NEG_INFINITY, f64::max);
+        let (b, o): (Vec<f64>, Vec<f64>) =
+            ((0..n).map(now).collect(), (0..n).map(|s| worth(&own, s, policy_hs[stage * n + s])).collect());
+        (best, own) = (b, o);
+    }
+    [best, own]
+}
+
+#[test]
+fn no_model_within_the_sets_has_a_larger_gap_or_values_outside_of_the_bounds() {
+    let mut tightest = f64::INFINITY;
+    for seed in ["1", "2"] {
+        let world = small_paper(seed);
+        for episodes in [5, 60, 800] {
+            let (_, learner) = play(&world, "cf-ucbvi", episodes, 3);
+            let certificate = learner.certificate(0.1).unwrap();
+            let (tabular, options) = learner.to_certify(0.1).unwrap();
+            let mut sets = tabular.belief_with(Reading::Best(SETS), &options, None);
+            tabular.draw(&mut sets, 0).unwrap();
+            let n_factors = tabular.view().layout.factors.len();
+            let entries: Vec<[Vec<f64>; 2]> = (0..n_factors).map(|f| sets.entries_of_sets(0, f)).collect();
+            // Binary factors: every row at one of its ends, or anywhere between them.
+            let at = |shares: &[f64]| -> Vec<Vec<f64>> {
+                let mut shares = shares.iter();
+                let rows = |[lo, hi]: &[Vec<f64>; 2]| {
+                    let pairs = lo.chunks_exact(2).zip(hi.chunks_exact(2));
+                    let row = |(lo, hi): (&[f64], &[f64])| {
+                        let p = lo[1] + shares.next().expect("a share for every row") * (hi[1] - lo[1]);
+                        [1.0 - p, p]
+                    };
+                    pairs.flat_map(row).collect()
+                };
+                entries.iter().map(rows).collect()
+            };
+            let mut check = |shares: &[f64]| -> f64 {
+                let [best, own] = by_loops(&world, &at(shares), &certificate.policy_hs);
+                for s in 0..world.n_states() {
+                    assert!(own[s] >= certificate.at_least_s[s] - 1e-9, "{episodes} episodes, state {s}");
+                    assert!(best[s] <= certificate.best_at_most_s[s] + 1e-9, "{episodes} episodes, state {s}");
+                    let slack = certificate.gap_s[s] - (best[s] - own[s]);
+                    assert!(slack >= -1e-9, "{episodes} episodes, state {s}: {slack}");
+                    tightest = tightest.min(slack / certificate.gap_s[s]);
+                }
+                best.iter().zip(&own).map(|(b, o)| b - o).sum()
+            };
+            let n_rows: usize = entries.iter().map(|[lo, _]| lo.len() / 2).sum();
+            for member in 0..10u64 {
+                check(&(0..n_rows as u64).map(|i| number(member * 1000 + i)).collect::<Vec<_>>());
+            }
+            // The ends that are worst for the policy, one row after the other.
+            let mut shares: Vec<f64> = (0..n_rows as u64).map(|i| number(i).round()).collect();
+            let mut most = check(&shares);
+            for i in (0..n_rows).chain(0..n_rows) {
+                shares[i] = 1.0 - shares[i];
+                match check(&shares) {
+                    gap if gap > most => most = gap,
+                    _ => shares[i] = 1.0 - shares[i],
+                }
+            }
+        }
+    }
+    // Some member comes near: a bound of half the size would have failed.
+    assert!(tightest < 0.5, "{tightest}");
+}
+
+#[test]
+fn promises_are_kept_in_the_true_world() {
+    let river = worlds::world("river-swim", &[]).unwrap();
+    let paper = small_paper("4");
+    let treatment = worlds::world("treatment", &[]).unwrap();
+    for (world, learner, episodes) in [
+        (&paper, "c-ucbvi", 300),
+        (&paper, "cf-psrl", 300),
+        (&paper, "ucbvi", 300),
+        (&paper, "cf-ucbvi:unknown=rewards", 300),
+        (&paper, "graph-psrl:unknown=all", 300),
+        (&paper, "c-ucbvi:stage-dependent=true", 100),
+        (&river, "c-ucbvi", 400),
+        (&river, "c-psrl:unknown=rewards", 200),
+        (&treatment, "graph-psrl", 60),
+    ] {
+        for seed in 0..3 {
+            let (arena, agent) = play(world, learner, episodes, seed);
+            let start = arena.start_distribution();
+            let c = agent.certificate(0.05).unwrap();
+            let (value, best) = (arena.value_of(&c.policy_hs).unwrap(), arena.optimal());
+            assert!(c.at_least(&start) <= value + 1e-9, "{learner} {seed}: at least");
+            assert!(best <= c.best_at_most(&start) + 1e-9, "{learner} {seed}: at most");
+            assert!(best - value <= c.gap(&start) + 1e-9, "{learner} {seed}: gap");
+            // The gap is no more than the two bounds say, and less where causes are compared.
+            let plain = c.best_at_most(&start) - c.at_least(&start);
+            assert!(c.gap(&start) <= plain + 1e-9, "{learner} {seed}: {} {plain}", c.gap(&start));
+            if let Some(share) = c.share(&start) {
+                let way = best - arena.planner().from_start(&arena.planner().at_random().0[..world.n_states()]);
+                assert!((best - value) / way <= share + 1e-9, "{learner} {seed}: share");
+            }
+        }
+    }
+}
+
+#[test]
+fn comparing_policies_tells_more_than_bounds_of_their_values() {
+    let world = worlds::world("paper", &[("seed", "2")]).unwrap();
+    for learner in ["c-ucbvi", "cf-ucbvi"] {
+        let (arena, agent) = play(&world, learner, 3000, 1);
+        let c = agent.certificate(0.05).unwrap();
+        let start = arena.start_distribution();
+        let plain = c.best_at_most(&start) - c.at_least(&start);
+        assert!(c.gap(&start) < 0.5 * plain, "{learner}: {} {plain}", c.gap(&start));
+    }
+}
+
+#[test]
+fn what_is_known_has_no_gap() {
+    let world = worlds::world("river-swim", &[]).unwrap();
+    let told = Knowledge::of(&world).with_transitions_of(&world, &["position"]).unwrap();
+    let learner = Learner::new(&told, "graph-psrl".parse::<crate::Preset>().unwrap().options(10, 1)).unwrap();
+    let c = learner.certificate(0.05).unwrap();
+    assert!(c.gap_s.iter().all(|g| g.abs() < 1e-9), "{:?}", c.gap_s);
+    let arena = Arena::new(&world).unwrap();
+    assert!((c.at_least(&arena.start_distribution()) - arena.optimal()).abs() < 1e-9);
+}
+
+#[test]
+fn what_cannot_be_certified_is_refused() {
+    let world = worlds::world("river-swim", &[]).unwrap();
+    let learner = "c-ucbvi".parse::<LearnerSpec>().unwrap().learner(&world, 10, 1).unwrap();
+    for delta in [0.0, 1.0, -1.0, f64::NAN] {
+        assert!(learner.certificate(delta).unwrap_err().to_string().contains("delta"), "{delta}");
+    }
+    assert!(learner.certificate_of(&[], 0.1).is_err());
+    let linear = "c-lsvi-ucb".parse::<LearnerSpec>().unwrap().learner(&world, 10, 1).unwrap();
+    assert!(linear.certificate(0.1).is_err());
+}
