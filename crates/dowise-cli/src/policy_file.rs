@@ -96,21 +96,9 @@ struct WrittenRule {
     r#do: Map<String, Value>,
 }
 
-/// Writes the whole policy of a learner.
-pub(crate) fn write(
-    file: &Path,
-    world: &World,
-    learner: &str,
-    episodes: u64,
-    policy: &dowise::learn::Policy,
-) -> Result<(), Failure> {
-    let evidence = format!("{:016x}", policy.evidence());
-    write_actions(file, world, (learner, episodes), (policy.plan(), evidence), policy.actions())
-}
-
 /// Writes a policy, `[stage][state]`: what made it from how many episodes, the number of its plan and the evidence behind it. Stages
 /// that do the same everywhere are written once.
-pub(crate) fn write_actions(
+pub(crate) fn write(
     file: &Path,
     world: &World,
     (learner, episodes): (&str, u64),

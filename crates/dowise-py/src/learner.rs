@@ -3,7 +3,7 @@
 use dowise::learn::{Estimate, Observation, Reading, Session, Sets};
 use dowise::linear::LinearPreset;
 use dowise::{Agent, Knowledge, LearnerSpec, Options, Preset};
-use numpy::PyArray2;
+use numpy::{IntoPyArray, PyArray2, PyArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -334,6 +334,27 @@ impl Learner {
         let [least, most] = both.map_err(|e: dowise::learn::LearnError| e.raise())?;
         let array = |plan: dowise::Plan| crate::plan::by_stage(py, plan.value_hs, plan.n_states);
         Ok((array(least)?, array(most)?))
+    }
+
+    /// What can be promised of a policy with probability 1 − δ, at all times together: a dict with `policy` (`[stage, state]`,
+    /// numbers of interventions), `at_least` (what it is worth at least), `best_at_most` (what no policy exceeds), `gap` (by how much
+    /// the best one exceeds it at most) and `share` (the gap as a share of the way from random to best, or None), averaged over where
+    /// episodes of the world start, and `gap_by_state`.
+    #[pyo3(signature = (delta = 0.05))]
+    fn certificate<'py>(&self, py: Python<'py>, delta: f64) -> PyResult<Bound<'py, PyDict>> {
+        let world = &self.world.get().inner;
+        let certificate = py.detach(|| self.inner.certificate(delta)).map_err(Raise::raise)?;
+        let start = world.start_distribution();
+        let ranks: Vec<i64> = certificate.policy_hs.iter().map(|&a| given::rank(world, a)).collect();
+        let out = PyDict::new(py);
+        out.set_item("policy", ranks.into_pyarray(py).reshape([world.horizon(), world.n_states()])?)?;
+        out.set_item("at_least", certificate.at_least(&start))?;
+        out.set_item("best_at_most", certificate.best_at_most(&start))?;
+        out.set_item("gap", certificate.gap(&start))?;
+        out.set_item("share", certificate.share(&start))?;
+        out.set_item("gap_by_state", certificate.gap_s.clone().into_pyarray(py))?;
+        out.set_item("delta", certificate.delta)?;
+        Ok(out)
     }
 
     /// The interventions that it values most in a state at a stage (from 0): a list of dicts with `intervention` (by names),

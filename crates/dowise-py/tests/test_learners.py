@@ -166,3 +166,18 @@ def test_policy_and_values_are_arrays(paper):
     learner = dowise.run(paper, "graph-ucbvi", episodes=5).learner
     assert learner.policy().shape == (5, 8) and learner.values().shape == (6, 8)
     np.testing.assert_array_less(-1e-9, paper.plan().values[0] - paper.evaluate(learner.policy())[0])
+
+
+def test_a_certificate_promises_no_more_than_is_true():
+    world = dowise.World.named("river-swim")
+    learner = dowise.Learner(world, "c-ucbvi", episodes=200, seed=1)
+    dowise.run(world, learner, episodes=200)
+    certificate = learner.certificate(delta=0.05)
+    best = world.plan().value
+    value = world.from_start(world.evaluate(certificate["policy"])[0])
+    assert certificate["at_least"] <= value + 1e-9
+    assert best <= certificate["best_at_most"] + 1e-9
+    assert best - value <= certificate["gap"] + 1e-9
+    assert certificate["gap_by_state"].shape == (world.n_states,)
+    with pytest.raises(dowise.LearnError, match="delta"):
+        learner.certificate(delta=0)

@@ -89,7 +89,7 @@ impl Arena {
 
     /// How likely an episode starts in each state.
     pub fn start_distribution(&self) -> Vec<f64> {
-        self.planner.start_distribution()
+        self.world().start_distribution()
     }
 
     /// Expected sum of rewards of an episode under a policy (`[stage][state]`), exactly.

@@ -1,5 +1,6 @@
 //! `dowise learn`: one learner in one world, and what it learned.
 
+pub(super) mod promise;
 mod report;
 pub(super) mod saved;
 
@@ -8,8 +9,9 @@ use std::sync::atomic::Ordering;
 
 use dowise::offline::fit::read_evidence;
 use dowise::{Learner, LearnerSpec, World};
-use dowise_study::{StudyError, WorldChoice, check_writable, read_text_file};
+use dowise_study::{StudyError, WorldChoice, check_writable, read_text_file, write_file};
 
+use self::promise::{Promises, Until, is_svg};
 use self::report::Report;
 use self::saved::{Resumed, SavedRun};
 use crate::log::{self, LogArgs};
@@ -55,6 +57,19 @@ pub(crate) struct Args {
     /// Write the policy to deploy into a file that `dowise plan --evaluate` reads: for samplers the plan of the posterior mean.
     #[arg(long, value_name = "FILE")]
     policy: Option<PathBuf>,
+    /// Stop as soon as the policy is surely this near to the best: a share of the way from random to best such as 5%, or a gap in
+    /// rewards of an episode such as 0.2. `--policy` then writes that policy.
+    #[arg(long, value_name = "GAP")]
+    until: Option<Until>,
+    /// Say at the end how far from best the policy can be, also without `--until`.
+    #[arg(long)]
+    certify: bool,
+    /// Probability with which anything promised during the run may be wrong.
+    #[arg(long, value_name = "DELTA", default_value_t = 0.05)]
+    delta: f64,
+    /// Draw how the gap shrinks beside the true one, as .svg or .png.
+    #[arg(long, value_name = "FILE")]
+    draw: Option<PathBuf>,
     /// Rows of the table of what was learned.
     #[arg(long, value_name = "N", default_value_t = 12)]
     rows: usize,
@@ -72,6 +87,7 @@ Examples:
   dowise learn treatment --learner cf-ucbvi:unknown=kernel+rewards
   dowise learn river-swim --learner c-lsvi-ucb --save learned.json
   dowise learn campaign.toml --policy policy.json
+  dowise learn paper --learner cf-ucbvi --until 10% --episodes 10000 --draw gap.svg
   dowise learn treatment --from log.csv --episodes 100
   dowise learn river-swim --resume learned.json --episodes 2000 --save learned.json
   dowise learn paper --learner help";
@@ -101,9 +117,10 @@ pub(crate) fn run(args: Args, output: &Output) -> Result<Status, Failure> {
         return Err(Failure::Usage("--map says how a log is read; give the log with --from".into()));
     }
     // What was learned is not to be lost at the end because it cannot be written.
-    for file in args.save.iter().chain(&args.policy) {
+    for file in args.save.iter().chain(&args.policy).chain(&args.draw) {
         check_writable(file).map_err(fail)?;
     }
+    let svg = args.draw.as_deref().map(is_svg).transpose()?;
     let choice = WorldChoice::read(&args.world);
     let resumed = args.resume.as_deref().map(Resumed::read).transpose()?;
     let mut state = match &resumed {
@@ -141,6 +158,11 @@ pub(crate) fn run(args: Args, output: &Output) -> Result<Status, Failure> {
     }
     // What was learned is not to be lost at the end because there is no memory to make a policy of it.
     learner.room_to_deploy().map_err(cannot_learn)?;
+    let certifies = args.until.is_some() || args.certify || args.draw.is_some();
+    let mut promises = certifies.then(|| Promises::new(&arena, args.until, args.delta, learner.episodes()));
+    if let Some(promises) = &mut promises {
+        promises.check(&learner).map_err(cannot_learn)?;
+    }
     let (done, episodes) = (learner.episodes(), args.episodes.unwrap_or(learner.planned_episodes()));
     within_limit(episodes)?;
     if episodes <= done {
@@ -159,38 +181,60 @@ pub(crate) fn run(args: Args, output: &Output) -> Result<Status, Failure> {
         run.go_on(position);
     }
     let mut total: f64 = state.regrets.iter().sum();
-    run.episodes(episodes - done, &mut learner, |episode| {
+    let mut reached = false;
+    for _ in done..episodes {
+        let episode = run.episode(&mut learner);
         total += episode.regret;
         state.reward += episode.reward;
         state.regrets.push(episode.regret);
         if episode.number % 16 == 0 {
             progress.set(episode.number, || format!("regret {total:.1}"));
         }
-        if stop.load(Ordering::Relaxed) {
-            std::ops::ControlFlow::Break(())
-        } else {
-            std::ops::ControlFlow::Continue(())
+        reached = promises.as_mut().is_some_and(|promises| promises.after(&learner));
+        if reached || stop.load(Ordering::Relaxed) {
+            break;
         }
-    });
+    }
     progress.finish();
+    if let Some(promises) = &mut promises {
+        reached |= promises.now(&learner);
+    }
     state.position = Some(run.position());
     // If it cannot be saved after all, what was learned is printed first.
     let saved = args.save.as_deref().map_or(Ok(()), |file| state.write(&learner, &arena, file, output));
     let learned = learner.learned_policy();
+    // What can be promised is promised of one policy, so it is that one which is shown and written.
+    let promised = promises.as_ref().and_then(|promises| promises.last.as_ref());
+    let actions = promised.map_or(learned.actions(), |certificate| &certificate.policy_hs);
     let deployed = args.policy.as_deref().map_or(Ok(()), |file| {
-        policy_file::write(file, arena.world(), &spec.to_string(), learner.episodes(), &learned)?;
+        let (made_by, evidence) = (spec.to_string(), format!("{:016x}", learned.evidence()));
+        let origin = (made_by.as_str(), learner.episodes());
+        policy_file::write(file, arena.world(), origin, (learned.plan(), evidence), actions)?;
         output.talk(format_args!("the learned policy is in {}", file.display()));
         Ok(())
     });
-    let report = Report::new(&arena, learned.actions(), &state, args.rows);
+    let drawn = promises.as_ref().zip(args.draw.as_deref()).map_or(Ok(()), |(promises, file)| {
+        let drawing = promises.picture(&spec.to_string()).draw().map_err(fail)?;
+        let bytes = if svg == Some(true) { drawing.svg.into_bytes() } else { drawing.png };
+        write_file(file, &bytes).map_err(fail)
+    });
+    let promised = promises.as_ref().and_then(|promises| promises.history.last().cloned());
+    let report = Report::new(&arena, actions, &state, args.rows, promised);
     let printed = if args.json { output.json(&report) } else { output.data(report.text(output)) };
-    saved.and(deployed).and(printed)?;
+    saved.and(deployed).and(drawn).and(printed)?;
     if stop.load(Ordering::Relaxed) {
         let message =
             format!("interrupted after {} of {episodes} episodes; this is what was learned", state.regrets.len());
         return Err(Failure::Interrupted(message));
     }
-    Ok(Status::Fine)
+    match args.until {
+        Some(until) if !reached => {
+            let played = table::count(state.regrets.len() as u64);
+            output.talk(format_args!("not within {until} for sure after {played} episodes; go on with more"));
+            Ok(Status::No)
+        }
+        Some(_) | None => Ok(Status::Fine),
+    }
 }
 
 /// Takes the steps of a log in; how many went in, by their weights.

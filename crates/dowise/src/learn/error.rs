@@ -100,6 +100,12 @@ pub enum LearnError {
     /// Something that only a learner that counts can do.
     #[error("a learner that regresses on features keeps no tables that could be read by another rule or explained")]
     NoTables,
+    /// The mean effect of interventions at random is not known.
+    #[error(
+        "how far interventions at random are from the best cannot be told exactly: what interventions set off is learned, or they are too \
+         many to compare; ask for a gap in rewards, such as 0.2, instead of a share"
+    )]
+    NoShare,
     /// A state factor that the world does not have.
     #[error("there is no state factor `{factor}`{}; there are {}", .nearest.as_ref().map_or(String::new(), |n| format!(", did you mean `{n}`?")), .factors.join(", "))]
     NoFactor {

@@ -290,20 +290,6 @@ impl Planner {
         out.iter_mut().zip(&self.reward_sc).for_each(|(q, r)| *q += r.abs());
     }
 
-    /// How likely an episode starts in each state.
-    pub fn start_distribution(&self) -> Vec<f64> {
-        match &self.start {
-            Start::States(states) => {
-                let mut out = vec![0.0; self.kernel.n_states()];
-                states.iter().for_each(|&(s, p)| out[s] += p);
-                out
-            }
-            Start::Product(factors) => factors
-                .iter()
-                .fold(vec![1.0], |out, factor| out.iter().flat_map(|p| factor.iter().map(move |q| p * q)).collect()),
-        }
-    }
-
     /// Expected value over starting states of something that has one number per state.
     pub fn from_start(&self, value_s: &[f64]) -> f64 {
         match &self.start {

@@ -173,6 +173,20 @@ impl World {
         &self.interventions
     }
 
+    /// How likely an episode starts in each state.
+    pub fn start_distribution(&self) -> Vec<f64> {
+        match &self.start {
+            Start::States(states) => {
+                let mut out = vec![0.0; self.n_states()];
+                states.iter().for_each(|&(s, p)| out[s] += p);
+                out
+            }
+            Start::Product(factors) => factors
+                .iter()
+                .fold(vec![1.0], |out, factor| out.iter().flat_map(|p| factor.iter().map(move |q| p * q)).collect()),
+        }
+    }
+
     /// Where episodes start.
     pub fn start(&self) -> &Start {
         &self.start

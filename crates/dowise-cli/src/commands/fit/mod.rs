@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use dowise::offline::fit::{FitError, FitOptions, Fitting};
 use dowise_study::{check_writable, write_file};
 
+use super::learn::promise::is_svg;
 use super::new::write;
 use crate::output::{Failure, Output, Status};
 use crate::{log, render, study, worldfile};
@@ -116,15 +117,6 @@ pub(crate) fn run(args: Args, output: &Output) -> Result<Status, Failure> {
 /// Where the evidence of a fitted world goes.
 fn evidence_file(world: &Path) -> PathBuf {
     world.with_extension("evidence.json")
-}
-
-/// Whether a picture is scalable, by its name.
-fn is_svg(file: &Path) -> Result<bool, Failure> {
-    match file.extension().and_then(|e| e.to_str()) {
-        Some("svg") => Ok(true),
-        Some("png") => Ok(false),
-        _ => Err(Failure::Usage(format!("--draw {}: let its name end in .svg or .png", file.display()))),
-    }
 }
 
 /// Refuses to write over what is read, or two things into one file.

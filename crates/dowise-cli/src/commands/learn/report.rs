@@ -6,6 +6,7 @@ use dowise::learn::LearnerSpec;
 use dowise::{Action, Arena, Learner, Preset};
 use serde::Serialize;
 
+use super::promise::Promised;
 use super::saved::SavedRun;
 use crate::output::Output;
 use crate::table::{self, Align};
@@ -31,6 +32,9 @@ pub(super) struct Report {
     uniform: f64,
     /// Whether the last one is exact, or a mean over interventions that were drawn.
     uniform_is_exact: bool,
+    /// What can be promised of the policy, where it was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    promised: Option<Promised>,
     policy: Vec<Row>,
 }
 
@@ -50,7 +54,13 @@ struct Row {
 const SAMPLE: usize = 2000;
 
 impl Report {
-    pub(super) fn new(arena: &Arena, learned: &[Action], run: &SavedRun, rows: usize) -> Report {
+    pub(super) fn new(
+        arena: &Arena,
+        learned: &[Action],
+        run: &SavedRun,
+        rows: usize,
+        promised: Option<Promised>,
+    ) -> Report {
         let SavedRun { learner: spec, regrets, seed, reward, .. } = run;
         let (seed, reward) = (*seed, *reward);
         let (uniform, uniform_is_exact) = arena.at_random();
@@ -69,6 +79,7 @@ impl Report {
             learned: arena.value_of(learned).expect("invariant: a learner's policy is one of its world"),
             uniform,
             uniform_is_exact,
+            promised,
             policy: policy(arena, learned, seed, rows),
         }
     }
@@ -96,6 +107,9 @@ impl Report {
             plain(self.regret),
             plain(self.regret_at_the_end)
         );
+        if let Some(promised) = &self.promised {
+            text += &format!("{}\n", promised.text());
+        }
         text += &format!("{}\n", output.heading("What the learned policy does where it most often comes"));
         let rows: Vec<Vec<String>> = self
             .policy

@@ -53,7 +53,7 @@ pub(super) fn run(args: &Args, world: &World, output: &Output) -> Result<Status,
         let name =
             if std::ptr::eq(plan.recommended(), &plan.worst) { "worst-member plan" } else { "posterior-mean plan" };
         let actions = &plan.recommended().policy_hs;
-        policy_file::write_actions(file, &world, (name, episodes), (1, format!("{:016x}", plan.evidence)), actions)?;
+        policy_file::write(file, &world, (name, episodes), (1, format!("{:016x}", plan.evidence)), actions)?;
         let but = match plan.recommendation {
             Recommendation::DeployMean | Recommendation::DeployWorst => "",
             Recommendation::NotYet { .. } => "; not yet surely better than what was logged",

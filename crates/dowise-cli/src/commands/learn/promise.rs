@@ -1,0 +1,210 @@
+//! `dowise learn --until`: when a run may stop, what can be promised then, and how the promise came closer.
+
+use std::path::Path;
+
+use dowise::learn::{Certificate, LearnError};
+use dowise::{Arena, Learner};
+use dowise_study::{Axis, Figure, Point, Scale, Series, Shape, Style};
+use serde::Serialize;
+
+use crate::output::Failure;
+
+/// A certificate is asked for whenever the episodes have grown by this share.
+const GROWTH: f64 = 0.05;
+
+/// Least episodes between two certificates.
+const LEAST_BETWEEN: u64 = 10;
+
+/// How near to best a run must be for sure before it stops.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Until {
+    /// A share of the way from interventions at random to the best policy.
+    Share(f64),
+    /// A gap in rewards of an episode.
+    Gap(f64),
+}
+
+impl std::str::FromStr for Until {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Until, String> {
+        let wrong = || format!("'{text}' is neither a share such as 5% nor a gap in rewards of an episode such as 0.2");
+        let (number, share) = match text.trim().strip_suffix('%') {
+            Some(number) => (number.trim_end(), true),
+            None => (text.trim(), false),
+        };
+        let number: f64 = number.parse().map_err(|_| wrong())?;
+        if !number.is_finite() || number <= 0.0 {
+            return Err(format!("'{text}': no run can be surely best; give a number above 0"));
+        }
+        match share {
+            true if number >= 100.0 => Err(format!("'{text}': interventions at random are within 100 % already")),
+            true => Ok(Until::Share(number / 100.0)),
+            false => Ok(Until::Gap(number)),
+        }
+    }
+}
+
+impl std::fmt::Display for Until {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Until::Share(share) => write!(f, "{} %", 100.0 * share),
+            Until::Gap(gap) => write!(f, "{gap}"),
+        }
+    }
+}
+
+/// What was promised at some time, beside the truth.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct Promised {
+    /// Episodes played.
+    pub(super) episodes: u64,
+    /// Probability with which anything promised during the run may be wrong.
+    pub(super) delta: f64,
+    /// What the policy is worth at least, and is worth.
+    pub(super) at_least: f64,
+    pub(super) value: f64,
+    /// What the best policy is worth at most.
+    pub(super) best_at_most: f64,
+    /// By how much the best policy exceeds it at most, and does.
+    pub(super) gap: f64,
+    pub(super) true_gap: f64,
+    /// The gap as a share of the way from random to best, at most; missing where that cannot be told.
+    pub(super) share: Option<f64>,
+}
+
+impl Promised {
+    fn new(arena: &Arena, learner: &Learner, certificate: &Certificate) -> Promised {
+        let start = arena.start_distribution();
+        let value =
+            arena.value_of(&certificate.policy_hs).expect("invariant: a certificate's policy is one of its world");
+        Promised {
+            episodes: learner.episodes(),
+            delta: certificate.delta,
+            at_least: certificate.at_least(&start),
+            value,
+            best_at_most: certificate.best_at_most(&start),
+            gap: certificate.gap(&start),
+            true_gap: (arena.optimal() - value).max(0.0),
+            share: certificate.share(&start),
+        }
+    }
+
+    /// A sentence for people.
+    pub(super) fn text(&self) -> String {
+        let share = self
+            .share
+            .map_or(String::new(), |share| format!(", {:.1} % of the way from random to best", 100.0 * share));
+        format!(
+            "Surely (δ = {}): a policy worth at least {:.4} that the best exceeds by at most {:.4}{share}. In truth it is worth {:.4}, and the \
+             best exceeds it by {:.4}.\n",
+            self.delta, self.at_least, self.gap, self.value, self.true_gap
+        )
+    }
+}
+
+/// Asks for certificates as a run goes on.
+pub(super) struct Promises<'a> {
+    arena: &'a Arena,
+    until: Option<Until>,
+    delta: f64,
+    next: u64,
+    pub(super) history: Vec<Promised>,
+    pub(super) last: Option<Certificate>,
+}
+
+impl<'a> Promises<'a> {
+    pub(super) fn new(arena: &'a Arena, until: Option<Until>, delta: f64, done: u64) -> Promises<'a> {
+        Promises { arena, until, delta, next: done + LEAST_BETWEEN, history: Vec::new(), last: None }
+    }
+
+    /// Whether a certificate can be made at all, and for a share, whether it can be told: before the run, not after it.
+    pub(super) fn check(&mut self, learner: &Learner) -> Result<(), LearnError> {
+        let first = learner.certificate(self.delta)?;
+        if let (Some(Until::Share(_)), None) = (self.until, &first.above_random_s) {
+            return Err(LearnError::NoShare);
+        }
+        Ok(())
+    }
+
+    /// Whether the run may stop after this many episodes.
+    pub(super) fn after(&mut self, learner: &Learner) -> bool {
+        if learner.episodes() < self.next {
+            return false;
+        }
+        self.now(learner)
+    }
+
+    /// Whether it may stop now.
+    pub(super) fn now(&mut self, learner: &Learner) -> bool {
+        let episodes = learner.episodes();
+        self.next = episodes + ((episodes as f64 * GROWTH) as u64).max(LEAST_BETWEEN);
+        if self.history.last().is_some_and(|last| last.episodes == episodes) {
+            return false;
+        }
+        let Ok(certificate) = learner.certificate(self.delta) else { return false };
+        let promised = Promised::new(self.arena, learner, &certificate);
+        let reached = match self.until {
+            None => false,
+            Some(Until::Share(share)) => promised.share.is_some_and(|now| now <= share),
+            Some(Until::Gap(gap)) => promised.gap <= gap,
+        };
+        self.last = Some(certificate);
+        self.history.push(promised);
+        reached
+    }
+
+    /// The shrinking gap beside the true one.
+    pub(super) fn picture(&self, learner: &str) -> Figure {
+        let series = |label: &str, position: usize, of: fn(&Promised) -> f64| Series {
+            label: label.to_owned(),
+            style: Style::at(position),
+            shape: Shape::Band,
+            points: (self.history.iter())
+                .map(|p| (p.episodes as f64, of(p)))
+                .filter(|(_, y)| *y > 0.0)
+                .map(|(x, y)| Point { x, y, low: y, high: y })
+                .collect(),
+        };
+        let axis = |label: &str| Axis { label: label.to_owned(), scale: Scale::Log, ticks: None };
+        Figure {
+            title: format!("How far from best {learner} can be"),
+            subtitle: format!(
+                "{}; all bounds hold together with probability {}",
+                self.arena.world().name(),
+                1.0 - self.delta
+            ),
+            x: axis("episodes"),
+            y: axis("reward of an episode"),
+            series: vec![
+                series("upper less lower value", 2, |p| p.best_at_most - p.at_least),
+                series("gap at most", 0, |p| p.gap),
+                series("true gap", 1, |p| p.true_gap),
+            ],
+        }
+    }
+}
+
+/// Whether a picture's name ends in .svg, or else in .png.
+pub(in crate::commands) fn is_svg(file: &Path) -> Result<bool, Failure> {
+    match file.extension().and_then(|e| e.to_str()) {
+        Some("svg") => Ok(true),
+        Some("png") => Ok(false),
+        _ => Err(Failure::Usage(format!("--draw {}: let its name end in .svg or .png", file.display()))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shares_and_gaps_are_read_and_nonsense_is_refused() {
+        assert_eq!("5%".parse(), Ok(Until::Share(0.05)));
+        assert_eq!("2.5 %".parse(), Ok(Until::Share(0.025)));
+        assert_eq!("0.2".parse(), Ok(Until::Gap(0.2)));
+        for text in ["", "five", "0", "-1", "0%", "100%", "nan", "inf", "1e400"] {
+            assert!(text.parse::<Until>().is_err(), "{text}");
+        }
+    }
+}
