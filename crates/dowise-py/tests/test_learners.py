@@ -1,6 +1,8 @@
 """Learners driven from Python: the same decisions as in a run, saved, restored, and told impossible things."""
 
 import pickle
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -166,3 +168,26 @@ def test_policy_and_values_are_arrays(paper):
     learner = dowise.run(paper, "graph-ucbvi", episodes=5).learner
     assert learner.policy().shape == (5, 8) and learner.values().shape == (6, 8)
     np.testing.assert_array_less(-1e-9, paper.plan().values[0] - paper.evaluate(learner.policy())[0])
+
+
+LIMITED = """
+import resource
+resource.setrlimit(resource.RLIMIT_AS, (3_000_000_000, 3_000_000_000))
+import dowise
+world = dowise.World.named("campaign")
+for name in ["ucbvi", "psrl", "graph-psrl:guard=true"]:
+    try:
+        dowise.Learner(world, name)
+    except dowise.LearnError as error:
+        assert "bytes" in str(error) or "counters" in str(error), error
+    else:
+        raise AssertionError(f"{name} was made")
+print(dowise.Learner(world, "graph-psrl").act(0))
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="a limit on the address space")
+def test_what_does_not_fit_under_a_limit_of_the_process_is_refused():
+    limited = subprocess.run([sys.executable, "-c", LIMITED], capture_output=True, text=True)
+    assert limited.returncode == 0, limited.stderr
+    assert limited.stdout.strip().isdigit()

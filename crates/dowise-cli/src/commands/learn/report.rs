@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::saved::SavedRun;
 use crate::output::Output;
-use crate::table::{self, Align};
+use crate::table::{self, Align, Amounts};
 
 /// The whole answer.
 #[derive(Serialize)]
@@ -77,7 +77,8 @@ impl Report {
             let of = (value - self.uniform) / (self.best - self.uniform);
             if of.is_finite() { format!("{:.1} %", 100.0 * of) } else { "-".into() }
         };
-        let value = |name: &str, v: f64| vec![name.to_owned(), format!("{v:.4}"), share(v)];
+        let amounts = Amounts::of([self.best, self.learned]);
+        let value = |name: &str, v: f64| vec![name.to_owned(), amounts.show(v), share(v)];
         let rows =
             [value("best policy", self.best), value("learned policy", self.learned), value("at random", self.uniform)];
         let header = ["", "reward of an episode", "from random to best"];
@@ -90,9 +91,9 @@ impl Report {
         );
         text += &table::table(&header, &rows, &[Align::Left, Align::Right, Align::Right]);
         text += &format!(
-            "\nRegret {:.2} in all, {:.4} an episode over the last tenth.\n\n",
-            plain(self.regret),
-            plain(self.regret_at_the_end)
+            "\nRegret {} in all, {} an episode over the last tenth.\n\n",
+            amounts.with(2, plain(self.regret, amounts)),
+            amounts.show(plain(self.regret_at_the_end, amounts))
         );
         text += &format!("{}\n", output.heading("What the learned policy does where it most often comes"));
         let rows: Vec<Vec<String>> = self
@@ -100,7 +101,7 @@ impl Report {
             .iter()
             .map(|r| {
                 let share = format!("{:.0} %", 100.0 * r.share);
-                vec![r.stage.to_string(), r.state.clone(), share, r.intervention.clone(), format!("{:.4}", r.loses)]
+                vec![r.stage.to_string(), r.state.clone(), share, r.intervention.clone(), amounts.show(r.loses)]
             })
             .collect();
         let header = ["stage", "state", "episodes", "intervention", "loses"];
@@ -110,8 +111,8 @@ impl Report {
 }
 
 /// A number without the sign of a zero that rounding left.
-fn plain(x: f64) -> f64 {
-    if x.abs() < 5e-5 { 0.0 } else { x }
+fn plain(x: f64, amounts: Amounts) -> f64 {
+    if amounts.show(x.abs()) == amounts.show(0.0) { 0.0 } else { x }
 }
 
 /// The situations that a policy most often leads to, in order of stages.
