@@ -375,7 +375,7 @@ mod tests {
 
     #[test]
     fn the_versions_that_are_compared_compute_the_same() {
-        let loops: [fn() -> Box<dyn Loop>; 8] = [
+        let loops: [fn() -> Box<dyn Loop>; 7] = [
             || Box::new(Balls::new(8, 64)),
             || Box::new(Weighed::new(8, 343)),
             || Box::new(Least::new(343)),
