@@ -1,7 +1,7 @@
 """Instructions that an episode takes, of two builds of the example `play_episodes`, learner by learner.
 
     cargo build --release -p dowise --example play_episodes       # here, and in a clone of an earlier commit
-    python3 benchmarks/instructions.py BEFORE AFTER [LEARNER ...]
+    python3 benchmarks/instructions.py BEFORE AFTER [8|64] [LEARNER ...]
 
 Counted by `valgrind --tool=callgrind`, so other programs on the machine do not matter; setting up is left out, as the difference
 between a long and a short run. A learner may be given as OLD=>NEW where a name or a default has changed.
@@ -47,8 +47,10 @@ def main():
     if len(sys.argv) < 3:
         sys.exit(__doc__)
     print(f"{'states':>6} {'learner':28} {'before':>12} {'after':>12} {'ratio':>6}")
-    for states in RUNS:
-        for both in sys.argv[3:] or LEARNERS:
+    sizes = [size for size in RUNS if size in sys.argv[3:]] or RUNS
+    learners = [name for name in sys.argv[3:] if name not in RUNS] or LEARNERS
+    for states in sizes:
+        for both in learners:
             old, _, new = both.partition("=>")
             before = per_episode(sys.argv[1], states, old)
             after = per_episode(sys.argv[2], states, new or old)

@@ -70,22 +70,41 @@ def lines(command, **options):
 
 ENVIRONMENT = ROOT / "target" / "peer-venv"
 PYTHON = ENVIRONMENT / "bin" / "python"
+BEGUN = time.monotonic()
 
 
-def measure():
-    """Both sides, on one core."""
-    if not PYTHON.exists():
-        venv.create(ENVIRONMENT, with_pip=True)
-        subprocess.run([PYTHON, "-m", "pip", "install", "--quiet", *PEER], check=True)
-    subprocess.run(["cargo", "build", "--release", "--quiet", "-p", "dowise", "--example", "episode_times"], cwd=ROOT, check=True)
-    one_core = dict(os.environ, NUMBA_NUM_THREADS="1", OMP_NUM_THREADS="1", RAYON_NUM_THREADS="1")
+def say(what):
+    """Progress, since all of it takes minutes."""
+    print(f"{time.monotonic() - BEGUN:4.0f} s: {what}", file=sys.stderr, flush=True)
+
+
+def build(*examples):
+    """Makes examples, all with the same features, so that the library is compiled once; gives their directory."""
+    say(f"building {', '.join(examples)}")
+    named = [word for name in examples for word in ("--example", name)]
+    command = ["cargo", "build", "--release", "--quiet", "--locked", "-p", "dowise", "--features", "probes", *named]
+    subprocess.run(command, cwd=ROOT, check=True)
     metadata = json.loads(subprocess.run(
         ["cargo", "metadata", "--format-version", "1", "--no-deps"], cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True
     ).stdout)
-    program = pathlib.Path(metadata["target_directory"]) / "release" / "examples" / "episode_times"
+    return pathlib.Path(metadata["target_directory"]) / "release" / "examples"
+
+
+def measure(program):
+    """Both sides, on one core; `program` is the example `episode_times`."""
+    if not PYTHON.exists():
+        say("installing the peer")
+        venv.create(ENVIRONMENT, with_pip=True)
+        subprocess.run([PYTHON, "-m", "pip", "install", "--quiet", *PEER], check=True)
+    one_core = dict(os.environ, NUMBA_NUM_THREADS="1", OMP_NUM_THREADS="1", RAYON_NUM_THREADS="1")
     sides = {"peer": [PYTHON, HERE / "peers.py", "--peer"], "dowise": [program]}
     # In turn, so that a busy hour is not held against one of them.
-    rounds = [{side: lines(command, env=one_core) for side, command in sides.items()} for _ in range(2)]
+    rounds = []
+    for turn in (1, 2):
+        rounds.append({})
+        for side, command in sides.items():
+            say(f"episodes of {side}, turn {turn} of 2")
+            rounds[-1][side] = lines(command, env=one_core)
     return {side: [min(pair, key=lambda row: row["us_per_episode"]) for pair in zip(*(r[side] for r in rounds))] for side in sides}
 
 
@@ -98,7 +117,7 @@ def ratios(peer, ours):
 
 
 def main():
-    measured = measure()
+    measured = measure(build("episode_times") / "episode_times")
     print("| size | learner | µs per episode | judging, apart | rlberry's | µs | ratio |\n|---|---|--:|--:|---|--:|--:|")
     for row, family, other, ratio in ratios(measured["peer"], measured["dowise"]):
         print(

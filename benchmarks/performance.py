@@ -3,7 +3,7 @@
     python3 benchmarks/performance.py
 
 Runs benchmarks/peers.py (rlberry beside dowise), the examples `plan_growth` and `roofline`, and benchmarks/where.py (a profile), one
-after another, each on one core.
+after another, each on one core; says on standard error what it is at.
 """
 
 import csv
@@ -19,10 +19,10 @@ import where
 DOCS = peers.ROOT / "docs"
 
 
-def example(name):
-    command = ["cargo", "run", "--release", "--quiet", "--locked", "-p", "dowise", "--features", "probes", "--example", name]
-    out = subprocess.run(command, cwd=peers.ROOT, check=True, stdout=subprocess.PIPE, text=True, env=dict(os.environ, RAYON_NUM_THREADS="1"))
-    return out.stdout
+def example(program):
+    peers.say(f"running {program.name}")
+    one_core = dict(os.environ, RAYON_NUM_THREADS="1")
+    return subprocess.run([program], check=True, stdout=subprocess.PIPE, text=True, env=one_core).stdout
 
 
 def table(head, rows):
@@ -82,13 +82,15 @@ def page(measured, growth, lines, profile):
 
 
 def main():
-    measured = peers.measure()
-    growth = list(csv.DictReader(io.StringIO(example("plan_growth"))))
+    programs = peers.build("episode_times", "plan_growth", "roofline")
+    measured = peers.measure(programs / "episode_times")
+    growth = list(csv.DictReader(io.StringIO(example(programs / "plan_growth"))))
     # Twice, so that a busy moment is not taken for a slow loop.
-    rounds = [[json.loads(line) for line in example("roofline").splitlines()] for _ in range(2)]
+    rounds = [[json.loads(line) for line in example(programs / "roofline").splitlines()] for _ in range(2)]
     lines = [min(pair, key=lambda row: row.get("microseconds", 0)) for pair in zip(*rounds)]
     subprocess.run([peers.PYTHON, __file__, "--draw"], input=json.dumps(growth), text=True, check=True)
-    page(measured, growth, lines, where.tables())
+    page(measured, growth, lines, where.tables(programs))
+    peers.say("wrote docs/performance.md")
 
 
 if __name__ == "__main__":

@@ -7,13 +7,13 @@ Needs `perf` and `addr2line`; `benchmarks/performance.py` puts the result into d
 
 import collections
 import os
-import pathlib
 import re
 import shutil
 import subprocess
 import tempfile
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
+import peers
+
 SOURCES = "crates/dowise/src/"
 PROGRAMS = {
     "`ucbvi:width=rlberry`, S 8, A 64": ("episode_times", "8", "ucbvi:width=rlberry", "unjudged"),
@@ -38,9 +38,8 @@ def code_offset(binary):
     raise SystemExit(f"{binary} has no code")
 
 
-def sample(name, *arguments):
+def sample(binary, *arguments):
     """Shares of the samples: {file of the library, or another library: share}."""
-    binary = str(ROOT / "target/release/examples" / name)
     with tempfile.TemporaryDirectory() as directory:
         data = directory + "/perf.data"
         output("perf", "record", "-F", "2000", "-o", data, binary, *arguments)
@@ -70,19 +69,18 @@ def sample(name, *arguments):
 
 def purpose(file):
     """The first line of a file says what it is for."""
-    path = ROOT / SOURCES / file
+    path = peers.ROOT / SOURCES / file
     return path.read_text().splitlines()[0].removeprefix("//!").strip() if path.is_file() else ""
 
 
-def tables(least=0.03):
-    """One table for each program, of the files with at least this share; `None` without the tools."""
+def tables(programs, least=0.03):
+    """One table for each program of that directory, of the files with at least this share; `None` without the tools."""
     if not all(shutil.which(tool) for tool in ("perf", "addr2line", "readelf")):
         return None
-    command = ["cargo", "build", "--release", "--quiet", "--locked", "-p", "dowise", "--examples"]
-    subprocess.run(command, cwd=ROOT, check=True)
     out = []
-    for name, program in PROGRAMS.items():
-        shares = sample(*program)
+    for name, (program, *arguments) in PROGRAMS.items():
+        peers.say(f"profile of {name}")
+        shares = sample(str(programs / program), *arguments)
         rows = [(f"`{file}`" if purpose(file) else file, f"{100 * share:.0f} %", purpose(file)) for file, share in shares.items() if share >= least]
         rows.append(("all else", f"{100 * sum(share for share in shares.values() if share < least):.0f} %", ""))
         out.append("\n".join([f"| {name} | share | |", "| --- | --: | --- |", *("| " + " | ".join(row) + " |" for row in rows)]))
@@ -90,4 +88,4 @@ def tables(least=0.03):
 
 
 if __name__ == "__main__":
-    print(tables() or "perf, addr2line and readelf are needed")
+    print(tables(peers.build("episode_times", "plan_growth")) or "perf, addr2line and readelf are needed")

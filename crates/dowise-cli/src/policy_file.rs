@@ -4,6 +4,7 @@ use std::path::Path;
 
 use dowise::{Action, World};
 use dowise_study::{MOST_TEXT, read_text_file, write_file};
+use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -13,15 +14,25 @@ use crate::output::Failure;
 /// As written; what a plan's JSON has besides is not needed.
 #[derive(Deserialize)]
 struct PolicyFile {
+    /// None if it was written by hand.
+    schema: Option<String>,
     policy: Vec<RuleFile>,
 }
 
+/// What writes policies, with the version of how it does.
+const SCHEMAS: [&str; 3] = ["dowise-policy/1", "dowise-plan/1", "dowise-safe/1"];
+
+/// A name that is not known is refused: a misspelt `state` would make the rule fit all states.
 #[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
 struct RuleFile {
     stage: Option<usize>,
     #[serde(default)]
     state: Map<String, Value>,
     r#do: Map<String, Value>,
+    /// What a plan says that it is worth from there on.
+    #[serde(default, rename = "value")]
+    _value: IgnoredAny,
 }
 
 /// A rule of a policy, its names resolved to positions.
@@ -39,6 +50,10 @@ pub(crate) fn read(file: &Path, world: &World) -> Result<Vec<Action>, Failure> {
         let saved = if text.contains("\"dowise learner\"") { "; `dowise learn --policy` writes one" } else { "" };
         Failure::Usage(format!("{name} is not a policy: {e}{saved}"))
     })?;
+    if let Some(schema) = written.schema.filter(|schema| !SCHEMAS.contains(&schema.as_str())) {
+        let known = SCHEMAS.join(", ");
+        return Err(Failure::Usage(format!("{name}: schema `{schema}`: a policy is one of {known}, or has no schema")));
+    }
     let mut rules = vec![];
     for (i, rule) in written.policy.iter().enumerate() {
         let wrong = |e: String| Failure::Usage(format!("{name}: rule {}: {e}", i + 1));

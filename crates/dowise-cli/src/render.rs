@@ -3,8 +3,8 @@
 use std::fmt;
 use std::io::{self, Write};
 
-use dowise::WorldError;
 use dowise::world::{Problem, Severity, Source};
+use dowise::{World, WorldError};
 use miette::{Diagnostic, GraphicalReportHandler, GraphicalTheme, LabeledSpan, NamedSource, SourceCode};
 
 use crate::output::Output;
@@ -35,6 +35,12 @@ pub(crate) fn show(problem: &Problem, sources: &[Source], output: &Output) {
         text = format!("{}\n", problem.message);
     }
     let _ = writeln!(io::stderr(), "{text}");
+}
+
+/// The findings that every answer should come with, not only `dowise check`: numbers that rounding may hide, and rows that were
+/// written and never count.
+pub(crate) fn decisive(world: &World) -> impl Iterator<Item = &Problem> {
+    world.findings().iter().filter(|finding| ["badly-scaled", "dead-row"].contains(&finding.code))
 }
 
 /// A problem with the text that it points into.

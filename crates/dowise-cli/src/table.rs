@@ -78,6 +78,48 @@ pub(crate) fn short(x: f64) -> String {
     if rounded == 0.0 { "0".into() } else { rounded.to_string() }
 }
 
+/// Shares of the greatest amount below are what is left of differences, by rounding.
+const ROUNDING: f64 = 1e-14;
+
+/// How amounts that belong together are printed: with digits after the point, or as powers of ten where these would show
+/// nothing but zeros, or digits that nobody reads.
+#[derive(Clone, Copy)]
+pub(crate) struct Amounts {
+    /// The greatest of them.
+    size: f64,
+}
+
+impl Amounts {
+    pub(crate) fn of(amounts: impl IntoIterator<Item = f64>) -> Amounts {
+        Amounts { size: amounts.into_iter().fold(0.0, |size, x| x.abs().max(size)) }
+    }
+
+    /// The greatest of them, without its sign.
+    pub(crate) fn size(self) -> f64 {
+        self.size
+    }
+
+    /// With as few digits as it needs.
+    pub(crate) fn short(self, x: f64) -> String {
+        let is_small = x.abs() < 5e-5 && x.abs() > ROUNDING * self.size;
+        if is_small { format!("{x:.1e}") } else { short(x) }
+    }
+
+    /// With four digits after the point.
+    pub(crate) fn show(self, x: f64) -> String {
+        self.with(4, x)
+    }
+
+    /// With this number of digits after the point.
+    pub(crate) fn with(self, digits: usize, x: f64) -> String {
+        if self.size == 0.0 || (1e-3..1e12).contains(&self.size) || !x.is_finite() {
+            return format!("{x:.digits$}");
+        }
+        // What is left of a difference of two such amounts is rounding.
+        if x.abs() <= ROUNDING * self.size { "0".into() } else { format!("{x:.4e}") }
+    }
+}
+
 /// How one number compares with another: the same, 1/43,691 of it, or 2.1 times it.
 pub(crate) fn ratio(r: f64) -> String {
     let times = |x: f64| if x < 9.95 { format!("{x:.1}") } else { count(x.round() as u64) };
@@ -100,6 +142,17 @@ mod tests {
         assert_eq!(count(5_000_000_000_000_000), "5.0·10^15");
         assert_eq!(count(u64::MAX), "more than 10^19");
         assert_eq!(short(0.30000000000000004), "0.3");
+        let shown = |amounts: [f64; 3]| amounts.map(|x| Amounts::of(amounts).show(x));
+        assert_eq!(shown([0.5, 0.00012, 1e-17]), ["0.5000", "0.0001", "0.0000"]);
+        assert_eq!(shown([3e-5, 2.5e-5, 1e-21]), ["3.0000e-5", "2.5000e-5", "0"]);
+        assert_eq!(shown([-2e13, 5.0, 0.0]), ["-2.0000e13", "5.0000e0", "0"]);
+        assert_eq!(
+            [2e-9, 2.5e-9, 0.5, 1e-17].map(|x: f64| Amounts::of([x.max(0.01)]).short(x)),
+            ["2.0e-9", "2.5e-9", "0.5", "0"]
+        );
+        assert_eq!(shown([0.0; 3]), ["0.0000"; 3]);
+        assert_eq!(shown([5e-324, 0.0, 0.0])[0], "4.9407e-324");
+        assert_eq!([0.4, 4e-4].map(|x| Amounts::of([x]).with(1, x)), ["0.4", "4.0000e-4"]);
         assert_eq!(ratio(1.0 / 43_690.7), "1/43,691");
         assert_eq!(ratio(1.0), "1");
         assert_eq!(ratio(0.25), "1/4.0");

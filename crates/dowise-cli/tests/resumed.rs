@@ -74,6 +74,12 @@ fn what_cannot_be_resumed_is_said() {
         ("\"seed\":0,\"position\"", "\"seed\":1,\"position\"", "saved for another world"),
         ("\"regrets\":[", "\"regrets\":[-0.5,", "do not have the same episodes"),
         ("\"reward\":", "\"reward\":99999", "run.reward: "),
+        ("\"learner\":\"c-rlsvi\"", "\"learner\":\"c-psrl\"", "run.learner: c-psrl with seed 0 is not what is saved"),
+        (
+            "\"learner\":\"c-rlsvi\"",
+            "\"learner\":\"c-lsvi-ucb\"",
+            "run.learner: c-lsvi-ucb with seed 0 is not what is saved",
+        ),
     ];
     let sealed = |text: &str| format!("{}}}}}\n", dowise_study::seal(text.rsplit_once(",\"checksum\"").unwrap().0));
     assert_eq!(sealed(&read), read);

@@ -1,6 +1,8 @@
 """Learners driven from Python: the same decisions as in a run, saved, restored, and told impossible things."""
 
 import pickle
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -181,3 +183,26 @@ def test_a_certificate_promises_no_more_than_is_true():
     assert certificate["gap_by_state"].shape == (world.n_states,)
     with pytest.raises(dowise.LearnError, match="delta"):
         learner.certificate(delta=0)
+
+
+LIMITED = """
+import resource
+resource.setrlimit(resource.RLIMIT_AS, (3_000_000_000, 3_000_000_000))
+import dowise
+world = dowise.World.named("campaign")
+for name in ["ucbvi", "psrl", "graph-psrl:guard=true"]:
+    try:
+        dowise.Learner(world, name)
+    except dowise.LearnError as error:
+        assert "bytes" in str(error) or "counters" in str(error), error
+    else:
+        raise AssertionError(f"{name} was made")
+print(dowise.Learner(world, "graph-psrl").act(0))
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="a limit on the address space")
+def test_what_does_not_fit_under_a_limit_of_the_process_is_refused():
+    limited = subprocess.run([sys.executable, "-c", LIMITED], capture_output=True, text=True)
+    assert limited.returncode == 0, limited.stderr
+    assert limited.stdout.strip().isdigit()

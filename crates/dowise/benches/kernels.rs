@@ -4,9 +4,7 @@
 //! with 8 causes. Every loop runs plainly, plainly but compiled for the widest registers, and tuned by hand.
 
 use divan::Bencher;
-use dowise::probes::loops::{
-    Balls, GammaVariates, KlBalls, Least, Loop, Means, Normalised, Pairs, TwoBinary, Version, Weighed,
-};
+use dowise::probes::loops::{Balls, GammaVariates, KlBalls, Least, Loop, Means, Normalised, Pairs, Version, Weighed};
 use dowise::probes::{Expectation, Weighing};
 
 fn main() {
@@ -62,12 +60,6 @@ fn mean_of_tiles(bencher: Bencher<'_, '_>, ((values, causes, tiles), version): (
 #[divan::bench(args = [Version::Plain, Version::Fast])]
 fn pairs(bencher: Bencher<'_, '_>, version: Version) {
     run(bencher, Pairs::default(), version);
-}
-
-/// Causes, tiles inside of the two factors, numbers: 8 and 64 states, the nearest cache, 2^14 states.
-#[divan::bench(args = each(&[(8, 1, 1 << 6), (8, 1, 1 << 9), (8, 4, 1 << 9), (8, 1, 1 << 11), (8, 64, 1 << 11), (8, 1 << 12, 1 << 17)]))]
-fn two_binary(bencher: Bencher<'_, '_>, ((causes, tiles, len), version): ((usize, usize, usize), Version)) {
-    run(bencher, TwoBinary::new(causes, tiles, len), version);
 }
 
 /// Values, rows side by side.

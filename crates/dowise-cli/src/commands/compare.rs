@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use crate::output::{Failure, Output, Status};
 use crate::study;
-use crate::table::{self, Align};
+use crate::table::{self, Align, Amounts};
 
 /// Compare learners on one or more worlds; write tables and figures
 ///
@@ -153,6 +153,10 @@ fn listing(study: &Study) -> String {
 }
 
 fn text(study: &Study, tables: &Tables) -> String {
+    let regrets = Amounts::of((0..study.combinations.len()).map(|i| tables.summary(i).mean));
+    let amounts = Amounts::of(tables.runs.iter().map(|r| r.optimal).chain([regrets.size()]));
+    // One digit behind the point says enough, unless it would be zero and more than rounding.
+    let digits = if (1e-9 * amounts.size()..0.1).contains(&regrets.size()) { 4 } else { 1 };
     let rows: Vec<Vec<String>> = study
         .combinations
         .iter()
@@ -166,9 +170,9 @@ fn text(study: &Study, tables: &Tables) -> String {
             vec![
                 s.world.to_string(),
                 s.learner.to_string(),
-                format!("{:.1}", regret.mean),
-                format!("{:.1}", regret.sd),
-                format!("{:.1}", regret.median),
+                amounts.with(digits, regret.mean),
+                amounts.with(digits, regret.sd),
+                amounts.with(digits, regret.median),
                 if shares { format!("{:.1} %", 100.0 * reached) } else { "–".to_owned() },
             ]
         })

@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 
 use super::learn::saved::Resumed;
 use crate::output::{Failure, Output, Status};
-use crate::table::{self, Align};
+use crate::table::{self, Align, Amounts};
 use crate::{naming, study};
 
 /// Say why a saved learner prefers what it does in a state
@@ -133,12 +133,13 @@ fn rows(world: &World, explanation: &Explanation) -> Vec<Row> {
 }
 
 fn text(world: &World, explanation: &Explanation) -> String {
+    let amounts = Amounts::of(explanation.preferred.iter().flat_map(|p| [p.hoped, p.mean]));
     let rows: Vec<Vec<String>> = explanation
         .preferred
         .iter()
         .map(|p| {
             let words = world.describe_intervention(p.action);
-            vec![words, format!("{:.4}", p.hoped), format!("{:.4}", p.mean), format!("{:.1}", p.visits)]
+            vec![words, amounts.show(p.hoped), amounts.show(p.mean), format!("{:.1}", p.visits)]
         })
         .collect();
     let header = ["intervention", "hoped for", "by the mean", "visits"];

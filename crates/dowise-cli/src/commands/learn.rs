@@ -17,7 +17,7 @@ use self::saved::{Resumed, SavedRun};
 use crate::log::{self, LogArgs};
 use crate::output::{Failure, Output, Status};
 use crate::progress::Progress;
-use crate::{interrupt, policy_file, study, table};
+use crate::{interrupt, policy_file, render, study, table};
 
 /// Let one learner learn in a world, and show what it learned
 ///
@@ -172,6 +172,9 @@ pub(crate) fn run(args: Args, output: &Output) -> Result<Status, Failure> {
 
     output.talk(format_args!("{spec} in {choice}, seed {seed}"));
     output.talk(format_args!("{}", report::told(&learner)));
+    for finding in render::decisive(arena.world()) {
+        output.talk(format_args!("warning: {}; `dowise check` shows where", finding.message));
+    }
     if done > 0 {
         output.talk(format_args!("going on after {done} of {episodes} episodes"));
     }

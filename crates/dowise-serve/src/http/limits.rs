@@ -12,7 +12,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-/// A bucket that fills with so many requests a second, and holds one second's.
+/// A bucket that fills with this number of requests a second, and holds one second's.
 #[derive(Debug)]
 pub(crate) struct Rate {
     per_second: f64,

@@ -38,13 +38,13 @@ impl Boxes {
             return None;
         }
         // Nothing is summed out, so the ends of the intervals are moved to their places like probabilities.
-        let spread_out = |end: &[f64]| {
+        let in_cells = |end: &[f64]| {
             let mut tables = vec![None; world.mechanisms().len()];
             tables[m] = Some(end);
             tabulate(world, shape, &tables, state_space, cause_space, lever_values).ok()
         };
         let (n_causes, n_settings) = (cause_space.len(), lever_values.len());
-        Some(Boxes { lo: spread_out(lo)?, hi: spread_out(hi)?, n_causes, n_settings, member })
+        Some(Boxes { lo: in_cells(lo)?, hi: in_cells(hi)?, n_causes, n_settings, member })
     }
 
     /// The intervals of one setting in one row.

@@ -5,8 +5,8 @@ use crate::{Space, math};
 
 /// A feature map laid out for evaluation.
 pub(super) enum Basis<'a> {
-    /// For each scope: its variables with strides, and where its block starts; the value of the one that is on.
-    Indicators { blocks: Vec<(Vec<(VarId, usize)>, usize)>, value: f64 },
+    /// For each scope: its variables with strides, and where its indicators start; the value of the one that is on.
+    Indicators { scopes: Vec<(Vec<(VarId, usize)>, usize)>, value: f64 },
     /// Values of one-variable functions, `[variable][value][function]`, and which of them each feature multiplies.
     Products { scope: Vec<VarId>, one: Vec<Vec<Vec<f64>>>, terms: Vec<Vec<usize>>, scale: f64 },
     /// Rows of a table.
@@ -23,12 +23,12 @@ impl<'a> Basis<'a> {
         match map {
             FeatureMap::Indicators { scopes } => {
                 let mut start = 0;
-                let blocks = scopes.iter().map(|scope| {
+                let laid_out = scopes.iter().map(|scope| {
                     let (strides, len) = strides(scope);
                     start += len;
                     (strides, start - len)
                 });
-                Basis::Indicators { blocks: blocks.collect(), value: 1.0 / (scopes.len() as f64).sqrt() }
+                Basis::Indicators { scopes: laid_out.collect(), value: 1.0 / (scopes.len() as f64).sqrt() }
             }
             FeatureMap::Polynomial { scope, degree } => {
                 let sizes = world.sizes(scope);
@@ -56,8 +56,8 @@ impl<'a> Basis<'a> {
     pub(super) fn fill(&self, values: &[usize], out: &mut [f64]) {
         let index = |strides: &[(VarId, usize)]| strides.iter().map(|(id, s)| values[id.ix()] * s).sum::<usize>();
         match self {
-            Basis::Indicators { blocks, value } => {
-                blocks.iter().for_each(|(strides, start)| out[start + index(strides)] = *value);
+            Basis::Indicators { scopes, value } => {
+                scopes.iter().for_each(|(strides, start)| out[start + index(strides)] = *value);
             }
             Basis::Products { scope, one, terms, scale } => {
                 for (out, term) in out.iter_mut().zip(terms) {

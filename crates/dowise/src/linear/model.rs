@@ -76,14 +76,14 @@ impl LinearModel {
         let LinearOptions { beta, beta_scale, lambda, delta, episodes, .. } = self.options;
         let Sizes { horizon, range, regressed } = self.sizes;
         let (d, h) = (self.columns.nrows() as f64, horizon as f64);
-        let spread = (horizon - 1 - stage) as f64 * range + (regressed[1] - regressed[0]);
+        let range_left = (horizon - 1 - stage) as f64 * range + (regressed[1] - regressed[0]);
         let unscaled = match beta {
             Beta::Published => d * h * range * ln(2.0 * d * episodes as f64 * h / delta).sqrt(),
             Beta::SelfNormalised => {
                 let gained = self.designs[self.design(stage)].gained();
-                spread * (0.5 * (2.0 * ln(h / delta) + gained).sqrt() + (lambda * d).sqrt())
+                range_left * (0.5 * (2.0 * ln(h / delta) + gained).sqrt() + (lambda * d).sqrt())
             }
-            Beta::Deviation => spread / 2.0,
+            Beta::Deviation => range_left / 2.0,
             Beta::Fixed(beta) => beta,
         };
         beta_scale * unscaled

@@ -23,7 +23,8 @@ use crate::math::{exp, ln, ln_of_normal};
 /// place in a lot, so that a lot is taken at a time. With N = 1 this is the plain loop, one number after the other.
 ///
 /// Lots of [`LANES`] buy 1.3x at 8 values that were seen, 1.6x at 20, 2.5x at 64, in wide registers; at 3 they take 1.3x as long:
-/// `least_loss`.
+/// `least_loss`. So one number after the other is better for a while: the first 150 episodes of `c-ucbvi` at 8 states would take
+/// 0.85x, those of other learners the same. It would change the last bits of results.
 #[inline(always)]
 pub(crate) fn least_loss<const N: usize>(p: &[[f64; N]], loss: &mut [[f64; N]], n: usize, ball: Ball) -> f64 {
     let (mut mean, mut largest) = ([0.0; N], [0.0; N]);

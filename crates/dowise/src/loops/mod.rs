@@ -6,7 +6,9 @@
 //!   benchmark says so. Ratios are of the fastest samples in `benches/kernels.rs` (one core, registers of four numbers);
 //!   "in wide registers" compares with the plain loop compiled for the same registers, so that only the tuning counts.
 //! - Tests compare both to the bit. Where plain loops are no part of the program they are compiled for tests and benchmarks.
-//! - A fast loop that buys less than a fifth at the sizes that learners and plans use is removed.
+//! - A fast loop that buys less than a fifth in its benchmark, or next to nothing of any plan or episode, is removed. The lines
+//!   "without" say what a whole plan or episode takes with the plain loop in its place, in instructions (two builds,
+//!   `benchmarks/instructions.py`), at 8 states and 64 interventions or 64 and 343.
 
 pub(crate) mod balls;
 pub(crate) mod binary;

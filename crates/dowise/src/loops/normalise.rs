@@ -16,6 +16,7 @@ pub(crate) fn normalise_plainly(variates: &[f32], n_rows: usize, out: &mut [f64]
 /// Many rows at a time.
 ///
 /// Buys 1.1x at 2 values and 8 rows, 1.8x at 8 and 8, 2.2x at 64 and 8, 5.8x at 64 and 343, in wide registers: `normalise`.
+/// Without, an episode of `c-psrl` at 8 states takes 1.07x, of `cf-psrl` 1.01x.
 #[inline(always)]
 pub(crate) fn normalise(variates: &[f32], n_rows: usize, out: &mut [f64]) {
     let mut first = 0;

@@ -17,7 +17,7 @@ pub(crate) fn sum_out(prob: &[f64], n_causes: usize, n: usize, input: &[f64], ta
 /// [`sum_out`] for two causes and two settings, as binary key variables have: every group in turn, the last one first, with all
 /// N numbers in registers. A group's cost of each setting is added if there are `costs`.
 ///
-/// Buys 3.8x at 8 combinations: `pairs`; a whole plan takes 1.4x as long without (example `plan_growth`, 16 to 4096 states).
+/// Buys 3.8x at 8 combinations: `pairs`; without, a plan of 64 or 1024 states takes 1.7x.
 #[inline(always)]
 pub(crate) fn sum_out_pairs<const N: usize>(groups: &[[f64; 4]], costs: Option<&[[f64; 2]]>, values: &mut [f64; N]) {
     let mut tail = 1;

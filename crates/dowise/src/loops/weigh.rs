@@ -17,6 +17,7 @@ pub(crate) fn weigh_plainly(prob: &[f64], loss: &[f64], values: &mut [f64]) {
 /// Many settings at a time, so that their sums stay in registers while the causes pass.
 ///
 /// Buys 2.2x at 16, 1.9x at 40, 2.2x at 64 and at 343 settings of 8 causes, in wide registers: `weigh`.
+/// Without, episodes of `c-ucbvi`, `cf-ucbvi` (`width=rlberry`), `c-psrl` and `cf-psrl` at 8 states take 1.1x.
 pub(crate) fn weigh(prob: &[f64], loss: &[f64], values: &mut [f64]) {
     simd::wide(
         #[inline(always)]

@@ -8,7 +8,7 @@ mod mixed;
 mod truth;
 mod watch;
 
-pub(crate) use contract::{Contraction, Mean, Mix};
+pub(crate) use contract::{Contraction, Expect, Mean};
 pub(crate) use evaluate::Evaluator;
 pub(crate) use follow::{Effects, Follow, FollowMixed, check_policy};
 pub use truth::{PlanError, Planner};

@@ -4,7 +4,6 @@ use std::hint::black_box;
 
 use super::numbers;
 use crate::loops::balls::{best_of_balls, best_of_balls_plainly};
-use crate::loops::binary;
 use crate::loops::gamma::{BATCH, Gammas, Lanes};
 use crate::loops::kl_ball::{self, Ball, least_loss};
 use crate::loops::mean::{mean_of_run, mean_of_run_plainly};
@@ -297,49 +296,6 @@ impl Loop for Pairs {
     }
 }
 
-/// Two binary factors summed out of an array in place, for `n_causes` causes.
-#[derive(Clone, Debug)]
-pub struct TwoBinary {
-    outer: Vec<f64>,
-    inner: Vec<f64>,
-    n_causes: usize,
-    size: usize,
-    array: Vec<f64>,
-}
-
-impl TwoBinary {
-    /// An array of `len` numbers, of which `tiles` tiles lie inside of the inner factor.
-    pub fn new(n_causes: usize, tiles: usize, len: usize) -> TwoBinary {
-        // Rows that sum to one, so that numbers stay what they are however often this runs.
-        let half = vec![0.5; 4 * n_causes];
-        TwoBinary { outer: half.clone(), inner: half, n_causes, size: tiles * n_causes, array: numbers(len) }
-    }
-}
-
-impl Loop for TwoBinary {
-    fn run(&mut self, version: Version) {
-        if version == Version::Fast {
-            // It asks for wide registers itself.
-            let x = black_box(self);
-            binary::two(&x.outer, &x.inner, x.n_causes, x.size, &mut x.array);
-            return;
-        }
-        version.run(
-            self,
-            #[inline(always)]
-            |x| {
-                binary::one_plainly(&x.outer, x.n_causes, 2 * x.size, &mut x.array);
-                binary::one_plainly(&x.inner, x.n_causes, x.size, &mut x.array);
-            },
-            |_| {},
-        );
-    }
-
-    fn result(&self) -> &[f64] {
-        &self.array
-    }
-}
-
 /// Rows divided by their sums.
 #[derive(Clone, Debug)]
 pub struct Normalised {
@@ -419,14 +375,13 @@ mod tests {
 
     #[test]
     fn the_versions_that_are_compared_compute_the_same() {
-        let loops: [fn() -> Box<dyn Loop>; 8] = [
+        let loops: [fn() -> Box<dyn Loop>; 7] = [
             || Box::new(Balls::new(8, 64)),
             || Box::new(Weighed::new(8, 343)),
             || Box::new(Least::new(343)),
             || Box::new(Means::shared(8, 64)),
             || Box::new(Means::tiles(2, 8, 4)),
             || Box::<Pairs>::default(),
-            || Box::new(TwoBinary::new(8, 2, 1 << 9)),
             || Box::new(Normalised::new(8, 64)),
         ];
         for (i, new) in loops.into_iter().enumerate() {

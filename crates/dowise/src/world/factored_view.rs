@@ -124,14 +124,14 @@ fn acting_parents(world: &World, mechanism: &Mechanism) -> Vec<VarId> {
     let mut stride: usize = world.sizes(&mechanism.children).iter().product();
     let mut acting = vec![];
     for (&parent, &size) in mechanism.parents.iter().zip(&sizes).rev() {
-        let block = stride * size;
+        let span = stride * size;
         let varies = table
-            .chunks_exact(block)
+            .chunks_exact(span)
             .any(|b| b.chunks_exact(stride).skip(1).any(|value| value.iter().zip(b).any(|(x, y)| x != y)));
         if varies {
             acting.push(parent);
         }
-        stride = block;
+        stride = span;
     }
     acting.reverse();
     acting

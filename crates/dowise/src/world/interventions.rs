@@ -121,9 +121,9 @@ impl Interventions {
             }
             rank -= alone;
             left -= 1;
-            let block = self.ways[i + 1][left];
-            code += (rank / block + 1) * self.places[i];
-            rank %= block;
+            let later = self.ways[i + 1][left];
+            code += (rank / later + 1) * self.places[i];
+            rank %= later;
         }
         Action(code)
     }

@@ -235,8 +235,8 @@ fn nested(table: &[f64], sizes: &[usize], depth: usize) -> String {
         [_] => list(table.iter().map(|&x| number(x))),
         [n, deeper @ ..] => {
             let indent = "  ".repeat(depth + 1);
-            let block = table.len() / n;
-            let parts = table.chunks(block).map(|part| format!("{indent}{},\n", nested(part, deeper, depth + 1)));
+            let each = table.len() / n;
+            let parts = table.chunks(each).map(|part| format!("{indent}{},\n", nested(part, deeper, depth + 1)));
             format!("[\n{}{}]", parts.collect::<String>(), "  ".repeat(depth))
         }
     }

@@ -102,9 +102,8 @@ fn balls_miss_no_more_often_than_promised() {
                 for p in [[0.3, 0.3, 0.4], [0.05, 0.05, 0.9], [0.9, 0.08, 0.02], [0.5, 0.0, 0.5]] {
                     let missed = miss(&world, kind, n, &p, &pays);
                     assert!(missed <= promised, "{kind:?} n {n} p {p:?}: {missed} > {promised}");
-                    // Three rows, two steps, two sides; a quarter of the radius.
-                    let log = (2.0 * 3.0 * 2.0 / DELTA).ln();
-                    let narrow = (2.0 * (log + 2.0 * 2f64.ln()) / f64::from(n)).sqrt() / 4.0;
+                    // Three rows, two steps; a quarter of the radius.
+                    let narrow = radius(3, n, DELTA / (3.0 * 2.0)) / 4.0;
                     let truth: f64 = p.iter().zip(&pays).map(|(p, x)| p * x).sum();
                     let below = |counts: &&Vec<u32>| {
                         let row: Vec<f64> = counts.iter().map(|&k| f64::from(k)).collect();
@@ -128,6 +127,14 @@ fn balls_miss_no_more_often_than_promised() {
     }
 }
 
+/// The radius of the L1 ball of `values` values: the greatest distance from the frequencies of n visits that the bound of
+/// Weissman et al., P(‖p^ − p‖₁ ≥ ε) ≤ 2^m exp(−n ε²/2), gives at least this probability. No two distributions are farther
+/// apart than 2.
+fn radius(values: usize, n: u32, probability: f64) -> f64 {
+    let bound = |eps: f64| (0..values).fold(1.0, |power, _| 2.0 * power) * (-f64::from(n) * eps * eps / 2.0).exp();
+    farthest(0.0, 2.0, |eps| bound(eps) >= probability)
+}
+
 /// The number nearest to an end, from a number inside on, that is still inside.
 fn farthest(mut inside: f64, end: f64, is_inside: impl Fn(f64) -> bool) -> f64 {
     if is_inside(end) {
@@ -148,7 +155,7 @@ fn ends_of_intervals_and_corners_of_balls_are_those_of_brute_force() {
     {
         let world = world(&pays);
         let values = pays.len();
-        // Number of rows times number of steps.
+        // Number of rows times number of steps, two sides.
         let log = (2.0 * values as f64 * 2.0 / DELTA).ln();
         // Number of rows.
         let anytime = (values as f64 / DELTA).ln();
@@ -169,8 +176,8 @@ fn ends_of_intervals_and_corners_of_balls_are_those_of_brute_force() {
                         [0.0, 1.0].map(|end| at(farthest(p[1], end, kept))).into_iter().fold(f64::MIN, f64::max)
                     }
                     (_, Sets::L1 | Sets::Kl) => {
-                        let eps = (2.0 * (log + (values as f64 - 1.0) * 2f64.ln()) / f64::from(n)).sqrt();
-                        best_in_l1_ball(&p, &pays, eps)
+                        // Number of rows times number of steps.
+                        best_in_l1_ball(&p, &pays, radius(values, n, DELTA / (values as f64 * 2.0)))
                     }
                 };
                 let found = best_member(&world, kind, &counts) - pays[0];

@@ -7,7 +7,7 @@ use super::effort::Effort;
 use super::features::FeatureReport;
 use super::learning::Learning;
 use crate::output::Output;
-use crate::table::{self, Align};
+use crate::table::{self, Align, Amounts};
 
 /// The whole report.
 pub(super) fn report(
@@ -67,16 +67,17 @@ fn sizes(world: &World, analysis: &Analysis) -> String {
     }
     let names: Vec<&str> = world.rewards().iter().map(|r| r.name.as_str()).collect();
     let [lo, hi] = analysis.reward_range;
-    rows.push(vec![
-        "reward terms".into(),
-        names.len().to_string(),
-        names.join(", "),
-        format!("{} to {} a step", table::short(lo), table::short(hi)),
-    ]);
+    rows.push(vec!["reward terms".into(), names.len().to_string(), names.join(", "), between(lo, hi) + " a step"]);
     let header = ["", "", "name(number of values)", "together"];
     let mut text = table::table(&header, &rows, &[Align::Left, Align::Right, Align::Left, Align::Left]);
     text += &format!("{}\n", table::wrapped(&interventions(world, analysis)));
     text
+}
+
+/// The least and the greatest of some amounts.
+fn between(lo: f64, hi: f64) -> String {
+    let amounts = Amounts::of([lo, hi]);
+    format!("{} to {}", amounts.short(lo), amounts.short(hi))
 }
 
 fn interventions(world: &World, analysis: &Analysis) -> String {
@@ -91,7 +92,7 @@ fn interventions(world: &World, analysis: &Analysis) -> String {
     }
     let [lo, hi] = analysis.cost_range;
     if hi != 0.0 || lo != 0.0 {
-        text += &format!("; it costs {} to {}", table::short(lo), table::short(hi));
+        text += &format!("; it costs {}", between(lo, hi));
     }
     text + "."
 }

@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::promise::Promised;
 use super::saved::SavedRun;
 use crate::output::Output;
-use crate::table::{self, Align};
+use crate::table::{self, Align, Amounts};
 
 /// The whole answer.
 #[derive(Serialize)]
@@ -89,7 +89,8 @@ impl Report {
             let of = (value - self.uniform) / (self.best - self.uniform);
             if of.is_finite() { format!("{:.1} %", 100.0 * of) } else { "-".into() }
         };
-        let value = |name: &str, v: f64| vec![name.to_owned(), format!("{v:.4}"), share(v)];
+        let amounts = Amounts::of([self.best, self.learned]);
+        let value = |name: &str, v: f64| vec![name.to_owned(), amounts.show(v), share(v)];
         let at_random = if self.uniform_is_exact { "at random" } else { "at random (estimated)" };
         let rows =
             [value("best policy", self.best), value("learned policy", self.learned), value(at_random, self.uniform)];
@@ -103,9 +104,9 @@ impl Report {
         );
         text += &table::table(&header, &rows, &[Align::Left, Align::Right, Align::Right]);
         text += &format!(
-            "\nRegret {:.2} in all, {:.4} an episode over the last tenth.\n\n",
-            plain(self.regret),
-            plain(self.regret_at_the_end)
+            "\nRegret {} in all, {} an episode over the last tenth.\n\n",
+            amounts.with(2, plain(self.regret, amounts)),
+            amounts.show(plain(self.regret_at_the_end, amounts))
         );
         if let Some(promised) = &self.promised {
             text += &format!("{}\n", promised.text());
@@ -116,7 +117,7 @@ impl Report {
             .iter()
             .map(|r| {
                 let share = format!("{:.0} %", 100.0 * r.share);
-                vec![r.stage.to_string(), r.state.clone(), share, r.intervention.clone(), format!("{:.4}", r.loses)]
+                vec![r.stage.to_string(), r.state.clone(), share, r.intervention.clone(), amounts.show(r.loses)]
             })
             .collect();
         let header = ["stage", "state", "episodes", "intervention", "loses"];
@@ -126,8 +127,8 @@ impl Report {
 }
 
 /// A number without the sign of a zero that rounding left.
-fn plain(x: f64) -> f64 {
-    if x.abs() < 5e-5 { 0.0 } else { x }
+fn plain(x: f64, amounts: Amounts) -> f64 {
+    if amounts.show(x.abs()) == amounts.show(0.0) { 0.0 } else { x }
 }
 
 /// The situations that a policy most often leads to, in order of stages.

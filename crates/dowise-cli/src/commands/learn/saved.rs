@@ -93,6 +93,13 @@ impl Resumed {
                 "the run was played in another world: something in it that the learner was not told has changed".into(),
             ));
         }
+        if !self.is_of(&learner) {
+            let named = &self.run.learner;
+            return Err(wrong(format!(
+                "run.learner: {named} with seed {} is not what is saved; the file is damaged",
+                self.run.seed
+            )));
+        }
         let played = self.run.position.map_or(0, |p| p.episode);
         if (played, played) != (learner.episodes(), self.run.regrets.len() as u64) {
             return Err(wrong("the learner and its run do not have the same episodes; the file is damaged".into()));
@@ -100,6 +107,17 @@ impl Resumed {
         match episodes_fault(&self.run.regrets, self.run.reward, arena.reward_bound()) {
             Some((field, why)) => Err(wrong(format!("run.{field}: {why}; the file is damaged"))),
             None => Ok(learner),
+        }
+    }
+
+    /// Whether a learner has the options and the seed that the run names.
+    fn is_of(&self, learner: &Learner) -> bool {
+        let (spec, planned, seed) = (&self.run.learner, learner.planned_episodes(), self.run.seed);
+        match learner.as_linear() {
+            Some(linear) => spec.linear_options(planned, seed).as_ref() == Some(linear.options()),
+            None => {
+                spec.linear_options(planned, seed).is_none() && learner.options() == Some(&spec.options(planned, seed))
+            }
         }
     }
 }

@@ -79,7 +79,7 @@ pub(crate) fn run(args: Args, output: &Output) -> Result<Status, Failure> {
             return Ok(Status::No);
         }
     };
-    for finding in world.findings().iter().filter(|finding| finding.code == "badly-scaled") {
+    for finding in render::decisive(&world) {
         render::show(finding, std::slice::from_ref(&source), output);
     }
     let mut best = planner.plan();

@@ -3,14 +3,16 @@
 use dowise::{World, plan::Plan};
 
 use crate::output::Output;
-use crate::table::{self, Align};
+use crate::table::{self, Align, Amounts};
 
 /// The most states printed for a stage unless all are asked for.
 const MOST_STATES: usize = 40;
 
 /// The best policy.
 pub(super) fn planned(world: &World, plan: &Plan, value: f64, all: bool, output: &Output) -> String {
-    let mut text = format!("{}: {} expected over an episode of {} steps.\n", world.name(), digits(value), plan.horizon);
+    let amounts = Amounts::of(plan.value_hs.iter().copied().chain([value]));
+    let (expected, steps) = (amounts.show(value), plan.horizon);
+    let mut text = format!("{}: {expected} expected over an episode of {steps} steps.\n", world.name());
     let levers = LeverUse::of(world, plan);
     if !levers.always.is_empty() {
         text += &format!("{}\n", table::wrapped(&format!("At every stage and state: {}.", levers.always.join(", "))));
@@ -27,7 +29,11 @@ pub(super) fn planned(world: &World, plan: &Plan, value: f64, all: bool, output:
         } else {
             format!("Stage {}", stage + 1)
         };
-        text += &format!("\n{}\n{}", output.heading(&title), stage_table(world, plan, stage, &levers.varying, all));
+        text += &format!(
+            "\n{}\n{}",
+            output.heading(&title),
+            stage_table(world, plan, stage, &levers.varying, all, amounts)
+        );
         stage = last + 1;
     }
     text
@@ -35,12 +41,13 @@ pub(super) fn planned(world: &World, plan: &Plan, value: f64, all: bool, output:
 
 /// A given policy's value.
 pub(super) fn evaluated(value: f64, best_value: f64) -> String {
+    let amounts = Amounts::of([value, best_value]);
     format!(
         "{} expected over an episode; the best policy has {}, so {} is lost.\n",
-        digits(value),
-        digits(best_value),
+        amounts.show(value),
+        amounts.show(best_value),
         // A difference within rounding is none.
-        digits((best_value - value).max(0.0))
+        amounts.show((best_value - value).max(0.0))
     )
 }
 
@@ -77,7 +84,7 @@ fn setting(world: &World, lever: usize, value: Option<usize>) -> String {
     value.map_or_else(|| "–".into(), |v| world.variable(world.levers()[lever]).values[v].clone())
 }
 
-fn stage_table(world: &World, plan: &Plan, stage: usize, varying: &[usize], all: bool) -> String {
+fn stage_table(world: &World, plan: &Plan, stage: usize, varying: &[usize], all: bool, amounts: Amounts) -> String {
     let name = |id: &dowise::world::VarId| world.variable(*id).name.as_str();
     let mut header: Vec<&str> = world.state().iter().map(name).collect();
     header.push("value");
@@ -89,7 +96,7 @@ fn stage_table(world: &World, plan: &Plan, stage: usize, varying: &[usize], all:
             let state = world.state().iter().zip(state).map(|(&id, v)| world.variable(id).values[v].clone());
             let levers = world.interventions().levers(plan.action(stage, s));
             let levers = varying.iter().map(|&i| setting(world, i, levers[i]));
-            state.chain([digits(plan.value(stage, s))]).chain(levers).collect()
+            state.chain([amounts.show(plan.value(stage, s))]).chain(levers).collect()
         })
         .collect();
     let mut align = vec![Align::Left; header.len()];
@@ -99,9 +106,4 @@ fn stage_table(world: &World, plan: &Plan, stage: usize, varying: &[usize], all:
         text += &format!("and {} more states: --all prints them\n", table::count((plan.n_states - shown) as u64));
     }
     text
-}
-
-/// Four digits after the point.
-fn digits(value: f64) -> String {
-    format!("{value:.4}")
 }

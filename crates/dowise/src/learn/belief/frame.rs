@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::width::Plain;
 use crate::learn::view::{Layout, View};
 use crate::loops::simd;
-use crate::plan::{Contraction, Mix};
+use crate::plan::{Contraction, Expect};
 
 /// Rewards, ceilings and buffers of a belief.
 #[derive(Clone, Debug)]
@@ -107,7 +107,7 @@ impl Frame {
 
     /// E[V(s') | s, ·] for one state, factor by factor, in the order of a whole stage: where a factor's row is chosen from a
     /// set, the choice may depend on the factors that are still open, so another order would give another value.
-    pub(crate) fn expect_at<T: Mix>(&self, tables: &[T], state: usize, next_value: &[f64], out: &mut Vec<f64>) {
+    pub(crate) fn expect_at<T: Expect>(&self, tables: &[T], state: usize, next_value: &[f64], out: &mut Vec<f64>) {
         let (layout, n_causes) = (self.layout(), self.n_causes());
         let mut input = next_value.to_vec();
         let mut open: Vec<usize> = (0..layout.factors.len()).collect();
@@ -123,7 +123,7 @@ impl Frame {
             out.resize(input.len() / width / n_values * n_causes, 0.0);
             for (i, out) in out.chunks_exact_mut(n_causes).enumerate() {
                 let first = i / inner * n_values * inner + i % inner;
-                table.mix(row, |v| &input[(first + v * inner) * width..][..width], out);
+                table.expect_next(row, |v| &input[(first + v * inner) * width..][..width], out);
             }
             std::mem::swap(&mut input, out);
             width = n_causes;

@@ -119,16 +119,16 @@ pub(crate) struct Belief {
     log: f64,
     /// How far frequencies may be off.
     confidence: Confidence,
-    form: Form,
+    kept: Kept,
     /// What the standard deviation of samples of unknown mechanisms is multiplied by.
     spread: f64,
     /// How far mechanisms that are learned may be off, once a kernel was made with it.
     intervals: Option<Intervals>,
 }
 
-/// The closed list.
+/// What a reading keeps of the evidence: the closed list.
 #[derive(Clone, Debug)]
-enum Form {
+enum Kept {
     Mean(MeanBelief),
     Sparse(SparseBelief),
     Sets(SetsBelief),
@@ -168,18 +168,18 @@ impl Belief {
             // Only where q is a function of its row and the mean next value alone.
             let plain = !terms.monotone && !added.widths.needs_variance() && !added.widths.needs_visits();
             if plain && layout.flat && SparseBelief::pays(layout.n_states()) {
-                Form::Sparse(SparseBelief::new(&frame, added))
+                Kept::Sparse(SparseBelief::new(&frame, added))
             } else {
-                Form::Mean(MeanBelief::new(&frame, 0.0, Some(added)))
+                Kept::Mean(MeanBelief::new(&frame, 0.0, Some(added)))
             }
         };
-        let form = match reading {
+        let kept = match reading {
             Reading::Width(width, scale) => with_width(added(width, scale)),
             // A width of nothing: infinite where nothing was seen, zero elsewhere.
             Reading::Greedy => with_width(added(Width::Quasi, 0.0)),
-            Reading::Mean { prior } | Reading::Pooled { prior } => Form::Mean(MeanBelief::new(&frame, prior, None)),
-            Reading::Best(_) => Form::Sets(SetsBelief::new(&frame, confidence, Side::Best)),
-            Reading::Worst(_) => Form::Sets(SetsBelief::new(&frame, confidence, Side::Worst)),
+            Reading::Mean { prior } | Reading::Pooled { prior } => Kept::Mean(MeanBelief::new(&frame, prior, None)),
+            Reading::Best(_) => Kept::Sets(SetsBelief::new(&frame, confidence, Side::Best)),
+            Reading::Worst(_) => Kept::Sets(SetsBelief::new(&frame, confidence, Side::Worst)),
             Reading::Sample { prior } => match &view.actions {
                 Some(list)
                     if layout.flat
@@ -189,13 +189,13 @@ impl Belief {
                 {
                     let net = list.net(&frame.reward_sc);
                     let contenders = Contenders::new(layout.n_states(), &net, n_blocks, prior, terms.margin);
-                    Form::Contenders(Box::new(contenders), Vec::new())
+                    Kept::Contenders(Box::new(contenders), Vec::new())
                 }
-                Some(_) | None => Form::Sample(SampleBelief::new(&frame, prior)),
+                Some(_) | None => Kept::Sample(SampleBelief::new(&frame, prior)),
             },
         };
         let (stale, spread) = (Stale::all(evidence), terms.spread);
-        Belief { reading, frame, stale, log, confidence, form, spread, intervals: None }
+        Belief { reading, frame, stale, log, confidence, kept, spread, intervals: None }
     }
 
     /// Tells of a row that has changed.
@@ -223,12 +223,12 @@ impl Belief {
     /// the generator, which only rewards that have to be learned need.
     pub(crate) fn update(&mut self, evidence: &Evidence, seed: u64, rng: Option<&mut ChaCha8Rng>) {
         let Belief { frame, stale, .. } = self;
-        match &mut self.form {
-            Form::Mean(belief) => belief.update(frame, evidence, stale),
-            Form::Sparse(belief) => belief.update(frame, evidence, stale),
-            Form::Sets(belief) => belief.update(frame, evidence, stale),
-            Form::Sample(belief) => belief.update(frame, evidence, stale, seed),
-            Form::Contenders(contenders, touched) => {
+        match &mut self.kept {
+            Kept::Mean(belief) => belief.update(frame, evidence, stale),
+            Kept::Sparse(belief) => belief.update(frame, evidence, stale),
+            Kept::Sets(belief) => belief.update(frame, evidence, stale),
+            Kept::Sample(belief) => belief.update(frame, evidence, stale, seed),
+            Kept::Contenders(contenders, touched) => {
                 for (block, counts) in evidence.transitions.iter().enumerate() {
                     stale.take(block, 0, touched);
                     touched.iter().for_each(|&row| contenders.set(block, row as usize, counts[0].values(row as usize)));
@@ -252,9 +252,9 @@ impl Belief {
             Reading::Mean { .. } | Reading::Pooled { .. } => RewardReading::PosteriorMean,
         };
         read_rewards(evidence, reading, &mut self.frame.reward_sc);
-        match &mut self.form {
-            Form::Sparse(belief) => belief.rewards_changed(),
-            Form::Mean(_) | Form::Sets(_) | Form::Sample(_) | Form::Contenders(..) => {}
+        match &mut self.kept {
+            Kept::Sparse(belief) => belief.rewards_changed(),
+            Kept::Mean(_) | Kept::Sets(_) | Kept::Sample(_) | Kept::Contenders(..) => {}
         }
     }
 
@@ -306,15 +306,15 @@ impl Belief {
     #[inline]
     fn look_for<const LOSSES: bool>(&mut self, stage: usize, next_value: &[f64], q: &mut Vec<f64>) -> bool {
         let frame = &mut self.frame;
-        match &mut self.form {
-            Form::Mean(belief) => belief.look::<LOSSES>(frame, stage, next_value, q),
-            Form::Sets(belief) => belief.look::<LOSSES>(frame, stage, next_value, q),
-            Form::Sample(belief) => belief.look::<LOSSES>(frame, stage, next_value, q),
-            Form::Sparse(belief) => {
+        match &mut self.kept {
+            Kept::Mean(belief) => belief.look::<LOSSES>(frame, stage, next_value, q),
+            Kept::Sets(belief) => belief.look::<LOSSES>(frame, stage, next_value, q),
+            Kept::Sample(belief) => belief.look::<LOSSES>(frame, stage, next_value, q),
+            Kept::Sparse(belief) => {
                 belief.look(frame, stage, next_value, q);
                 false
             }
-            Form::Contenders(contenders, _) => {
+            Kept::Contenders(contenders, _) => {
                 contenders.look(frame.view.block(stage), next_value, &frame.reward_sc, q);
                 false
             }
@@ -324,12 +324,12 @@ impl Belief {
     /// q(s, ·) of one state.
     pub(crate) fn look_at(&mut self, stage: usize, state: usize, next_value: &[f64], q: &mut Vec<f64>) {
         let frame = &self.frame;
-        match &mut self.form {
-            Form::Mean(belief) => belief.look_at(frame, stage, state, next_value, q),
-            Form::Sets(belief) => belief.look_at(frame, stage, state, next_value, q),
-            Form::Sample(belief) => belief.look_at(frame, stage, state, next_value, q),
-            Form::Sparse(belief) => belief.look_at(frame, stage, state, next_value, q),
-            Form::Contenders(contenders, _) => {
+        match &mut self.kept {
+            Kept::Mean(belief) => belief.look_at(frame, stage, state, next_value, q),
+            Kept::Sets(belief) => belief.look_at(frame, stage, state, next_value, q),
+            Kept::Sample(belief) => belief.look_at(frame, stage, state, next_value, q),
+            Kept::Sparse(belief) => belief.look_at(frame, stage, state, next_value, q),
+            Kept::Contenders(contenders, _) => {
                 let n = frame.n_causes();
                 let reward_a = &frame.reward_sc[state * n..(state + 1) * n];
                 contenders.look_at(frame.view.block(stage), state, next_value, reward_a, q);
@@ -340,9 +340,9 @@ impl Belief {
     /// The same belief with dense tables, to compare with.
     #[cfg(test)]
     pub(crate) fn use_tables(&mut self, evidence: &Evidence) {
-        let Form::Sparse(belief) = &self.form else { panic!("not a belief by nonzero entries") };
+        let Kept::Sparse(belief) = &self.kept else { panic!("not a belief by nonzero entries") };
         let added = belief.fresh_widths(&self.frame);
-        self.form = Form::Mean(MeanBelief::new(&self.frame, 0.0, Some(added)));
+        self.kept = Kept::Mean(MeanBelief::new(&self.frame, 0.0, Some(added)));
         self.stale = Stale::all(evidence);
     }
 }

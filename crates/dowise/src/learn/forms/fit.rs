@@ -18,6 +18,9 @@ const REMEMBERED: usize = 8;
 const CLOSE: f64 = 1e-3;
 /// A prior is wide if the precision of some parameter is less than this: a standard deviation of 5 in log-odds.
 const WIDE: f64 = 0.04;
+/// The longest step of a parameter under a wide prior, in log-odds: nothing else keeps a fit from going where all probabilities are next
+/// to 0 or 1, slopes vanish, and the fit ends though it fits nothing.
+const LONGEST: f64 = 2.0;
 /// By how much the logarithm of the posterior may fall short of the normal's at a draw.
 const SHORTFALL: f64 = 5.0;
 /// Draws, and halvings of the last one, until the posterior bears one out.
@@ -64,6 +67,7 @@ impl Fit {
         let mut gradient = pass.gradient(theta.as_slice());
         let mut information = pass.information(theta.as_slice());
         let mut memory: Vec<Correction> = Vec::new();
+        let longest = if is_wide(model) { LONGEST } else { f64::INFINITY };
         for step in 0..MOST_STEPS {
             if step > 0 && REFRESHED.contains(&step) {
                 information = pass.information(theta.as_slice());
@@ -76,11 +80,12 @@ impl Fit {
                 direction = information.solve(&gradient);
                 rise = direction.dot(&gradient);
             }
-            let Some((next, higher)) = pass.climb(&theta, &direction, density) else { break };
+            let within = (longest / direction.amax()).min(1.0);
+            let Some((next, higher)) = pass.climb(&theta, &direction, within, density) else { break };
             let before = std::mem::replace(&mut gradient, pass.gradient(next.as_slice()));
             let correction = Correction { moved: &next - &theta, fell: &before - &gradient };
             (theta, density) = (next, higher);
-            if rise.max(0.0).sqrt() < CLOSE {
+            if within == 1.0 && rise.max(0.0).sqrt() < CLOSE {
                 break;
             }
             if correction.moved.dot(&correction.fell) > 0.0 {
@@ -109,7 +114,7 @@ impl Fit {
     /// brought nearer until the posterior bears it out. Narrow priors keep draws near what was seen by themselves.
     pub(crate) fn sample(&self, model: &FormModel, counts: &Counts, spread: f64, rng: &mut impl Rng) -> Vec<f64> {
         let mut pass = Pass::new(model, &counts.n_r, &counts.n_rv);
-        let wide = model.prior.iter().any(|(_, precision)| *precision < WIDE);
+        let wide = is_wide(model);
         let mut borne_out = |noise: &DVector<f64>, fell: f64| {
             let theta: Vec<f64> = self.theta.iter().zip(noise.iter()).map(|(t, x)| t + x).collect();
             (pass.density(&theta) >= self.density - fell - SHORTFALL).then_some(theta)
@@ -356,12 +361,17 @@ impl<'a, N: Copy + Into<f64>> Pass<'a, N> {
                 }
             }
         }
-        Cholesky::new(information).expect("invariant: a proper prior makes the information positive definite")
+        factorised(information)
     }
 
-    /// A point along the step where the density is higher, and the density there; steps are halved until there is one.
-    fn climb(&mut self, theta: &DVector<f64>, step: &DVector<f64>, density: f64) -> Option<(DVector<f64>, f64)> {
-        let mut share = 1.0;
+    /// A point along the step where the density is higher, and the density there; this share of the step is halved until there is one.
+    fn climb(
+        &mut self,
+        theta: &DVector<f64>,
+        step: &DVector<f64>,
+        mut share: f64,
+        density: f64,
+    ) -> Option<(DVector<f64>, f64)> {
         for _ in 0..40 {
             let next = theta + step * share;
             let there = self.density(next.as_slice());
@@ -371,6 +381,27 @@ impl<'a, N: Copy + Into<f64>> Pass<'a, N> {
             share *= 0.5;
         }
         None
+    }
+}
+
+/// Whether nothing but the counts keeps some parameter from going far.
+fn is_wide(model: &FormModel) -> bool {
+    model.prior.iter().any(|(_, precision)| *precision < WIDE)
+}
+
+/// The factor of a matrix that is positive definite but for rounding: a prior of next to nothing beside billions of visits is lost
+/// in the sums, and then the diagonal is raised by as much as rounding may have taken, and more if need be.
+pub(super) fn factorised(mut matrix: DMatrix<f64>) -> Cholesky<f64, Dyn> {
+    let mut raised = 1e-15;
+    loop {
+        if let Some(factor) = Cholesky::new(matrix.clone()) {
+            return factor;
+        }
+        for i in 0..matrix.nrows() {
+            matrix[(i, i)] *= 1.0 + raised;
+        }
+        raised *= 10.0;
+        assert!(raised < 1.0, "invariant: a proper prior makes the information positive definite");
     }
 }
 

@@ -294,6 +294,93 @@ fn effects_that_only_occur_together_have_a_posterior_under_every_prior_that_a_fi
     }
 }
 
+/// How often a value followed a row, of a number of values.
+type Extreme = fn(row: usize, value: usize, n_values: usize) -> u32;
+
+#[test]
+fn counts_as_large_and_as_uneven_as_they_get_have_a_posterior() {
+    let cases: [(&str, Extreme); 6] = [
+        ("all alike, as many as there can be", |_, _, n| u32::MAX / n as u32),
+        ("one value always, but one row", |row, v, n| match (row, v) {
+            (0, 0) => 1,
+            (1.., v) if v == n - 1 => u32::MAX,
+            _ => 0,
+        }),
+        ("rows that contradict every sum of effects", |row, v, n| {
+            if v == row.count_ones() as usize % 2 * (n - 1) { u32::MAX } else { 0 }
+        }),
+        ("each value once, and one of them always", |_, v, n| if v == 0 { u32::MAX - (n as u32 - 1) } else { 1 }),
+        (
+            "one row seen once, the next more often than can be",
+            |row, v, n| {
+                if v == n - 1 { [1, u32::MAX][row % 2] } else { 0 }
+            },
+        ),
+        ("a single row", |row, v, n| if row == 0 { [u32::MAX / 2, 0, 1][v.min(n - 1).min(2)] } else { 0 }),
+    ];
+    for text in [LOGIT, THREE, NOISY, HIDDEN, TWO_CHILDREN] {
+        for sd in [None, Some("0.001"), Some("100.0")] {
+            // A prior that is next to certain, and one that says nothing.
+            let wide =
+                sd.map(|sd| text.replace("learn = \"logit\"", &format!("learn = {{ form = \"logit\", sd = {sd} }}")));
+            let model = model(&world(wide.as_deref().unwrap_or(text)));
+            let (rows, values) = (model.n_rows, model.n_values);
+            let density = |theta: &[f64], counts: &Counts| -> f64 {
+                let p = model.probabilities(theta);
+                let prior = theta.iter().zip(&model.prior).map(|(t, (mean, weight))| weight * (t - mean) * (t - mean));
+                let seen = p.iter().zip(&counts.n_rv).filter(|(_, n)| **n > 0);
+                seen.map(|(p, &n)| f64::from(n) * p.ln()).sum::<f64>() - 0.5 * prior.sum::<f64>()
+            };
+            for (what, extreme) in &cases {
+                let mut counts = Counts::new(rows, values);
+                for row in 0..rows {
+                    for v in 0..values {
+                        counts.n_rv[row * values + v] = extreme(row, v, values);
+                    }
+                    counts.n_r[row] = counts.n_rv[row * values..][..values].iter().sum();
+                }
+                let about = format!("{what}, sd {sd:?}: {text}");
+                let fit = Fit::new(&model, &counts);
+                assert!(fit.theta.iter().all(|t| t.is_finite()), "{about}: {:?}", fit.theta);
+                // The fit did not run away from where it began.
+                let begun: Vec<f64> = model.prior.iter().map(|(mean, _)| *mean).collect();
+                let (best, first) = (density(&fit.theta, &counts), density(&begun, &counts));
+                assert!(best >= first - 1e-9 * first.abs(), "{about}: {best} after {first}");
+                let mut rng = ChaCha8Rng::seed_from_u64(1);
+                let mean = fit.mean(&model);
+                let samples = (0..3).map(|_| fit.sample(&model, &counts, 1.0, &mut rng));
+                for table in [mean.clone()].into_iter().chain(samples) {
+                    assert_eq!(table.len(), rows * values);
+                    for row in table.chunks_exact(values) {
+                        // Sums over hidden values may round to a little more than 1.
+                        assert!(row.iter().all(|p| (0.0..=1.0 + 1e-12).contains(p)), "{about}: {row:?}");
+                        assert!((row.iter().sum::<f64>() - 1.0).abs() < 1e-9, "{about}: {row:?}");
+                    }
+                }
+                let [lo, hi] = fit.bounds(&model, 3.0);
+                assert!(lo.iter().zip(&hi).all(|(lo, hi)| 0.0 <= *lo && lo <= hi && *hi <= 1.0), "{about}");
+                if *what == cases[0].0 && sd != Some("0.001") {
+                    let even = 1.0 / values as f64;
+                    assert!(mean.iter().all(|p| (p - even).abs() < 1e-3), "{about}: {mean:?}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn what_rounding_takes_from_a_prior_does_not_stop_a_fit() {
+    use nalgebra::DMatrix;
+    // Two effects that are one number to the data, seen so often that a precision of 10⁻⁴ is lost in their sums.
+    let seen = DMatrix::from_row_slice(2, 2, &[4e15 + 1e-4, 4e15, 4e15, 4e15 + 1e-4]);
+    assert!(nalgebra::Cholesky::new(seen.clone()).is_none(), "nothing was lost");
+    let factor = super::fit::factorised(seen.clone());
+    assert!((factor.l() * factor.l().transpose() - seen).abs().max() < 100.0);
+    // What is positive definite is factorised as it is.
+    let plain = DMatrix::from_row_slice(2, 2, &[4.0, 2.0, 2.0, 5.0]);
+    assert_eq!(super::fit::factorised(plain.clone()).l(), nalgebra::Cholesky::new(plain).unwrap().l());
+}
+
 #[test]
 fn a_guess_counts_as_visits_of_every_row() {
     let logit = "logit.base = -1.0\nlogit.effects.x = { \"1\" = 0.5, \"2\" = 1.0 }\nlogit.effects.y = { \"1\" = -0.7 }";

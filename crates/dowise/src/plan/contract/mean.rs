@@ -1,6 +1,6 @@
 //! The plain expectation: a known distribution for every row and cause.
 
-use super::Mix;
+use super::Expect;
 use crate::loops::binary;
 use crate::loops::mean::mean_of_run;
 
@@ -13,10 +13,10 @@ pub(crate) struct Mean {
     pub(crate) n_causes: usize,
 }
 
-impl Mix for Mean {
+impl Expect for Mean {
     #[inline(always)]
-    fn mix<'a>(&self, row: usize, at: impl Fn(usize) -> &'a [f64], out: &mut [f64]) {
-        self.mix_run(row, 1, at, out);
+    fn expect_next<'a>(&self, row: usize, at: impl Fn(usize) -> &'a [f64], out: &mut [f64]) {
+        self.expect_run(row, 1, at, out);
     }
 
     fn in_place(&self) -> Option<&Mean> {
@@ -25,7 +25,7 @@ impl Mix for Mean {
     }
 
     #[inline(always)]
-    fn mix_run<'a>(&self, row: usize, n_tiles: usize, at: impl Fn(usize) -> &'a [f64], out: &mut [f64]) {
+    fn expect_run<'a>(&self, row: usize, n_tiles: usize, at: impl Fn(usize) -> &'a [f64], out: &mut [f64]) {
         let n = self.n_causes;
         let tile = &self.prob[row * self.n_values * n..][..self.n_values * n];
         mean_of_run(tile, n, n_tiles, at, out);

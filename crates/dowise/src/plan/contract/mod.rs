@@ -8,23 +8,23 @@ mod step;
 
 pub(crate) use mean::Mean;
 
-use own::{Own, spread, sum_out};
+use own::{Own, sum_out, sum_out_two};
 use rayon::prelude::*;
 use step::{Label, Part, Step, step};
 
 /// How one factor is summed out. `row` counts joint values of the factor's state scope, `n` is its number of values.
-pub(crate) trait Mix: Sync {
+pub(crate) trait Expect: Sync {
     /// For every cause: the value of the factor's distribution (or the best of a set of them) at `row`.
     ///
     /// `at(v)` is the slice of next values for the factor's value v: one number per cause, or one for all of them.
-    fn mix<'a>(&self, row: usize, at: impl Fn(usize) -> &'a [f64], out: &mut [f64]);
+    fn expect_next<'a>(&self, row: usize, at: impl Fn(usize) -> &'a [f64], out: &mut [f64]);
 
     /// The same for neighbouring tiles that share a row: `at(v)` and `out` have `n_tiles` times as many numbers.
     #[inline(always)]
-    fn mix_run<'a>(&self, row: usize, n_tiles: usize, at: impl Fn(usize) -> &'a [f64], out: &mut [f64]) {
+    fn expect_run<'a>(&self, row: usize, n_tiles: usize, at: impl Fn(usize) -> &'a [f64], out: &mut [f64]) {
         let (width, n_causes) = (at(0).len() / n_tiles, out.len() / n_tiles);
         for (b, out) in out.chunks_exact_mut(n_causes).enumerate() {
-            self.mix(row, |v| &at(v)[b * width..][..width], out);
+            self.expect_next(row, |v| &at(v)[b * width..][..width], out);
         }
     }
 
@@ -106,7 +106,7 @@ impl Contraction {
     }
 
     /// Writes E[V(s') | s, c] into `out[s][c]`; `spare` is a buffer that is kept between calls.
-    pub(crate) fn apply<M: Mix>(&self, factors: &[M], value: &[f64], out: &mut Vec<f64>, spare: &mut Vec<f64>) {
+    pub(crate) fn apply<M: Expect>(&self, factors: &[M], value: &[f64], out: &mut Vec<f64>, spare: &mut Vec<f64>) {
         let Some(last) = self.steps.last() else {
             out.clear();
             out.resize(self.n_causes, value[0]);
@@ -142,13 +142,13 @@ impl Contraction {
     }
 
     /// A step that can be taken in place, if its array has causes.
-    fn own<'a, M: Mix>(&self, step: &Step, factors: &'a [M]) -> Option<Own<'a>> {
+    fn own<'a, M: Expect>(&self, step: &Step, factors: &'a [M]) -> Option<Own<'a>> {
         let inner = step.inner? * self.n_causes;
         factors[step.factor].in_place().map(|factor| Own { factor, inner })
     }
 
     /// Where some of the steps need no second array: those one after another in place, the others from array to array.
-    fn apply_in_place<M: Mix>(&self, factors: &[M], value: &[f64], out: &mut Vec<f64>, spare: &mut Vec<f64>) {
+    fn apply_in_place<M: Expect>(&self, factors: &[M], value: &[f64], out: &mut Vec<f64>, spare: &mut Vec<f64>) {
         let own = |step: &Step| self.own(step, factors);
         let in_place = |step: &Step| own(step).filter(|_| step.has_causes);
         // The number of arrays still to be written; the last one must be `out`.
@@ -163,7 +163,7 @@ impl Contraction {
             left -= 1;
             let into = if left.is_multiple_of(2) { &mut *out } else { &mut *spare };
             into.resize(value.len() * self.n_causes, 0.0);
-            spread(&first, &second, value, into);
+            sum_out_two(&first, &second, value, into);
             (is_first, steps) = (false, rest);
         }
         while let Some(step) = steps.first() {
@@ -187,7 +187,7 @@ impl Contraction {
         }
     }
 
-    fn run<M: Mix>(&self, step: &Step, factor: &M, input: &[f64], output: &mut [f64]) {
+    fn run<M: Expect>(&self, step: &Step, factor: &M, input: &[f64], output: &mut [f64]) {
         let input = Part { first: 0, numbers: input };
         if step.n_tiles < PARALLEL_TILES {
             step.run_tiles(factor, self.n_causes, 0, input, output);
@@ -201,7 +201,7 @@ impl Contraction {
     }
 
     /// The remaining steps, all of them for one slab after the other.
-    fn run_slabs<M: Mix>(&self, factors: &[M], input: &[f64], output: &mut [f64]) {
+    fn run_slabs<M: Expect>(&self, factors: &[M], input: &[f64], output: &mut [f64]) {
         let n_slabs = self.slabs.n;
         let steps = &self.steps[self.slabs.from..];
         let slab_len = output.len() / n_slabs;
@@ -288,9 +288,9 @@ mod tests {
     /// A factor that does not say that it could be summed out in place.
     struct Moved<'a>(&'a Mean);
 
-    impl Mix for Moved<'_> {
-        fn mix<'a>(&self, row: usize, at: impl Fn(usize) -> &'a [f64], out: &mut [f64]) {
-            self.0.mix(row, at, out);
+    impl Expect for Moved<'_> {
+        fn expect_next<'a>(&self, row: usize, at: impl Fn(usize) -> &'a [f64], out: &mut [f64]) {
+            self.0.expect_next(row, at, out);
         }
     }
 

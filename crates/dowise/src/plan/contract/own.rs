@@ -1,8 +1,8 @@
 //! Factors that depend on their own value alone, summed out in place.
 //!
 //! The value now takes the place of the next one, so an array keeps its shape, and numbers meet only with those of the same
-//! places. Two binary factors at a time pass through registers, which halves the traffic; then each quarter of the array
-//! goes on by itself, so that all further factors find it in the nearest cache.
+//! places. The first two are summed out at once while causes are added to the array; after that each half of a large array goes
+//! on by itself, so that all further factors find it in the nearest cache.
 
 use rayon::prelude::*;
 
@@ -35,62 +35,47 @@ impl Own<'_> {
 
 /// Sums factors out of an array, outer ones first: each lies inside of the one before.
 pub(super) fn sum_out<'a, T: Sync>(factors: &[T], own: &(impl Fn(&T) -> Own<'a> + Sync), array: &mut [f64]) {
-    let Some(first) = factors.first().map(own) else { return };
-    // Two at once if they are neighbours.
-    let second = factors.get(1).map(own).filter(|second| first.inner == 2 * second.inner);
-    let (rest, inner) = match &second {
-        Some(second) => (&factors[2..], second.inner),
-        None => (&factors[1..], first.inner),
-    };
     if array.len() <= NEAR {
-        pass(&first, second.as_ref(), array);
-        sum_out(rest, own, array);
+        for Own { factor, inner } in factors.iter().map(own) {
+            binary::one(&factor.prob, factor.n_causes, inner, array);
+        }
         return;
     }
-    for chunk in array.chunks_exact_mut(2 * first.inner) {
-        pass(&first, second.as_ref(), chunk);
-        // What is inside of these factors no longer meets.
-        if chunk.len() < PARALLEL {
-            chunk.chunks_exact_mut(inner).for_each(|part| sum_out(rest, own, part));
+    let Some((first, rest)) = factors.split_first() else { return };
+    let first = own(first);
+    let (prob, n, inner) = (&first.factor.prob, first.n_causes(), first.inner);
+    for chunk in array.chunks_exact_mut(2 * inner) {
+        let (x, y) = chunk.split_at_mut(inner);
+        // What is inside of this factor no longer meets.
+        if 2 * inner < PARALLEL {
+            binary::halves(prob, n, x, y);
+            chunk.chunks_exact_mut(inner).for_each(|half| sum_out(rest, own, half));
         } else {
-            chunk.par_chunks_exact_mut(inner).for_each(|part| sum_out(rest, own, part));
+            let places = first.tiles_per_task() * n;
+            let both = x.par_chunks_mut(places).zip(y.par_chunks_mut(places));
+            both.for_each(|(x, y)| binary::halves(prob, n, x, y));
+            chunk.par_chunks_exact_mut(inner).for_each(|half| sum_out(rest, own, half));
         }
     }
 }
 
 /// The first two factors at once, from values that all causes share.
-pub(super) fn spread(first: &Own<'_>, second: &Own<'_>, values: &[f64], out: &mut [f64]) {
+pub(super) fn sum_out_two(first: &Own<'_>, second: &Own<'_>, values: &[f64], out: &mut [f64]) {
     let (size, n, tiles) = (4 * second.inner, first.n_causes(), first.tiles_per_task());
     let (outer, inner) = (&first.factor.prob, &second.factor.prob);
     for (values, out) in values.chunks_exact(size / n).zip(out.chunks_exact_mut(size)) {
         let ([e, f, g, h], [a, b, c, d]) = (quarters_of(values), quarters(out));
         if size < PARALLEL {
-            binary::spread(outer, inner, n, [e, f, g, h], [a, b, c, d]);
+            binary::two_from_shared(outer, inner, n, [e, f, g, h], [a, b, c, d]);
             continue;
         }
         let parts = a.par_chunks_mut(tiles * n).zip(b.par_chunks_mut(tiles * n));
         let parts = parts.zip(c.par_chunks_mut(tiles * n)).zip(d.par_chunks_mut(tiles * n));
         let values = e.par_chunks(tiles).zip(f.par_chunks(tiles)).zip(g.par_chunks(tiles)).zip(h.par_chunks(tiles));
         parts.zip(values).for_each(|((((a, b), c), d), (((e, f), g), h))| {
-            binary::spread(outer, inner, n, [e, f, g, h], [a, b, c, d]);
+            binary::two_from_shared(outer, inner, n, [e, f, g, h], [a, b, c, d]);
         });
     }
-}
-
-/// One or two factors, in all of an array.
-fn pass(first: &Own<'_>, second: Option<&Own<'_>>, array: &mut [f64]) {
-    let (outer, n) = (&first.factor.prob, first.n_causes());
-    let Some(second) = second else { return binary::one(outer, n, first.inner, array) };
-    let inner = &second.factor.prob;
-    if array.len() < PARALLEL || array.len() > 4 * second.inner {
-        return binary::two(outer, inner, n, second.inner, array);
-    }
-    // A single large chunk: threads take the same places of all four parts.
-    let places = first.tiles_per_task() * n;
-    let [a, b, c, d] = quarters(array);
-    let parts = a.par_chunks_mut(places).zip(b.par_chunks_mut(places));
-    let parts = parts.zip(c.par_chunks_mut(places)).zip(d.par_chunks_mut(places));
-    parts.for_each(|(((a, b), c), d)| binary::in_parts(outer, inner, n, [a, b, c, d]));
 }
 
 fn quarters_of<T>(array: &[T]) -> [&[T]; 4] {

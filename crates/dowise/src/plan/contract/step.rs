@@ -1,6 +1,6 @@
 //! One factor summed out of an array: which numbers meet, and in what order they are walked through.
 
-use super::Mix;
+use super::Expect;
 use crate::loops::simd;
 
 /// How to walk through one sum.
@@ -91,7 +91,7 @@ pub(super) struct Part<'a> {
 
 impl Step {
     /// Computes the tiles from number `first` on, as many as fit into `output`.
-    pub(super) fn run_tiles<M: Mix>(
+    pub(super) fn run_tiles<M: Expect>(
         &self,
         factor: &M,
         n_causes: usize,
@@ -106,7 +106,7 @@ impl Step {
     }
 
     #[inline(always)]
-    fn walk<M: Mix>(&self, factor: &M, n_causes: usize, first: usize, input: Part<'_>, output: &mut [f64]) {
+    fn walk<M: Expect>(&self, factor: &M, n_causes: usize, first: usize, input: Part<'_>, output: &mut [f64]) {
         let width = if self.has_causes { n_causes } else { 1 };
         // An axis has two values at least, so that more of them would be more tiles than there are addresses.
         let mut digits = [0usize; usize::BITS as usize];
@@ -126,7 +126,7 @@ impl Step {
             let run = if in_runs { (self.axes[inner].size - digits[inner]).min(output.len() / n_causes) } else { 1 };
             let (out, later) = std::mem::take(&mut output).split_at_mut(run * n_causes);
             output = later;
-            factor.mix_run(
+            factor.expect_run(
                 row,
                 run,
                 |v| &input.numbers[base - input.first + v * self.value_stride..][..run * width],

@@ -1,7 +1,7 @@
 //! Two values: an interval for the second of them, the better or the worse end of which is taken.
 
 use super::Side;
-use crate::plan::Mix;
+use crate::plan::Expect;
 
 /// An interval for the second of two values, for every row and cause; the better or the worse end is taken.
 #[derive(Clone, Debug)]
@@ -14,7 +14,7 @@ pub(super) struct Intervals {
 
 impl Intervals {
     #[inline(always)]
-    fn mix_side<'a, const WORST: bool>(&self, row: usize, at: impl Fn(usize) -> &'a [f64], out: &mut [f64]) {
+    fn expect_side<'a, const WORST: bool>(&self, row: usize, at: impl Fn(usize) -> &'a [f64], out: &mut [f64]) {
         let n = out.len();
         let (lo, hi) = (&self.lo[row * n..][..n], &self.hi[row * n..][..n]);
         let end = |a: f64, b: f64| if WORST { a.min(b) } else { a.max(b) };
@@ -35,12 +35,12 @@ impl Intervals {
     }
 }
 
-impl Mix for Intervals {
+impl Expect for Intervals {
     #[inline(always)]
-    fn mix<'a>(&self, row: usize, at: impl Fn(usize) -> &'a [f64], out: &mut [f64]) {
+    fn expect_next<'a>(&self, row: usize, at: impl Fn(usize) -> &'a [f64], out: &mut [f64]) {
         match self.side {
-            Side::Best => self.mix_side::<false>(row, at, out),
-            Side::Worst => self.mix_side::<true>(row, at, out),
+            Side::Best => self.expect_side::<false>(row, at, out),
+            Side::Worst => self.expect_side::<true>(row, at, out),
         }
     }
 }

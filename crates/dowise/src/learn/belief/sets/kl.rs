@@ -4,7 +4,7 @@ use super::Side;
 use crate::learn::belief::confidence::kl_interval;
 use crate::loops::kl_ball::{Ball, LANES, Lot, least_loss};
 use crate::loops::simd;
-use crate::plan::Mix;
+use crate::plan::Expect;
 
 /// A ball for every count row, kept by the values that were seen, and the rows that cells share.
 #[derive(Clone, Debug)]
@@ -161,9 +161,9 @@ impl Kept {
     }
 }
 
-impl Mix for KlBalls {
+impl Expect for KlBalls {
     #[inline(always)]
-    fn mix<'a>(&self, row: usize, at: impl Fn(usize) -> &'a [f64], out: &mut [f64]) {
+    fn expect_next<'a>(&self, row: usize, at: impl Fn(usize) -> &'a [f64], out: &mut [f64]) {
         let n = out.len();
         let sign = self.side.sign();
         let row_of = |c: usize| match &self.row_of {
@@ -231,11 +231,11 @@ mod tests {
                     for state in 0..n_states {
                         let expected = &q[state * n_causes..][..n_causes];
                         let mut out = vec![f64::NAN; n_causes];
-                        fresh.mix(state, |v| &for_each[v], &mut out);
+                        fresh.expect_next(state, |v| &for_each[v], &mut out);
                         assert_eq!(out, expected, "{side:?} step {step} state {state}, values of each cause");
-                        fresh.mix(state, |v| &next[v..=v], &mut out);
+                        fresh.expect_next(state, |v| &next[v..=v], &mut out);
                         assert_eq!(out, expected, "{side:?} step {step} state {state}, values found there");
-                        balls.mix(state, |v| &next[v..=v], &mut out);
+                        balls.expect_next(state, |v| &next[v..=v], &mut out);
                         assert_eq!(out, expected, "{side:?} step {step} state {state}, values found beforehand");
                     }
                 }
@@ -253,7 +253,7 @@ mod tests {
                 let mut balls = KlBalls::new(1, m, None, Side::Best);
                 balls.set(0, (0..m).map(|_| 1.0 / m as f64), 0.01);
                 let next: Vec<f64> = (0..m).map(|v| number(v >> twice)).collect();
-                balls.mix(0, |v| &next[v..=v], out);
+                balls.expect_next(0, |v| &next[v..=v], out);
             }
             let [[one], [other]] = out;
             assert!((one - other).abs() < 1e-12, "{n_values}: {one} {other}");

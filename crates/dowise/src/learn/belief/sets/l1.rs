@@ -2,7 +2,7 @@
 
 use super::Side;
 use crate::loops::balls::{best_of_ball, best_of_balls};
-use crate::plan::Mix;
+use crate::plan::Expect;
 
 /// An L1 ball around the empirical row, for every row and cause; the best or the worst member is taken.
 #[derive(Clone, Debug)]
@@ -50,7 +50,7 @@ impl Balls {
 
     /// The best member of each ball for the values of `at` times the sign of the side.
     #[inline(always)]
-    fn mix_with<'a>(&self, row: usize, at: impl Fn(usize) -> &'a [f64], out: &mut [f64], sign: f64) {
+    fn expect_with<'a>(&self, row: usize, at: impl Fn(usize) -> &'a [f64], out: &mut [f64], sign: f64) {
         let n = out.len();
         let prob = &self.prob[row * self.n_values * n..][..self.n_values * n];
         let movable = &self.movable[row * n..][..n];
@@ -88,10 +88,10 @@ fn sort(order: &mut [usize], next: &[f64]) {
     order.sort_unstable_by(|&a, &b| next[a].total_cmp(&next[b]).then(a.cmp(&b)));
 }
 
-impl Mix for Balls {
+impl Expect for Balls {
     #[inline(always)]
-    fn mix<'a>(&self, row: usize, at: impl Fn(usize) -> &'a [f64], out: &mut [f64]) {
-        self.mix_with(row, at, out, self.side.sign());
+    fn expect_next<'a>(&self, row: usize, at: impl Fn(usize) -> &'a [f64], out: &mut [f64]) {
+        self.expect_with(row, at, out, self.side.sign());
         if self.side == Side::Worst {
             out.iter_mut().for_each(|q| *q = -*q);
         }
@@ -113,13 +113,13 @@ mod tests {
                 let next: Vec<f64> = (0..n_values).map(|v| number(v * v + 3)).collect();
                 let for_each: Vec<Vec<f64>> = next.iter().map(|&v| vec![v; n]).collect();
                 let mut expected = vec![f64::NAN; n];
-                balls.mix(0, |v| &for_each[v], &mut expected);
+                balls.expect_next(0, |v| &for_each[v], &mut expected);
                 let mut out = vec![f64::NAN; n];
-                balls.mix(0, |v| &next[v..=v], &mut out);
+                balls.expect_next(0, |v| &next[v..=v], &mut out);
                 assert_eq!(out, expected, "{n} causes, {side:?}, order found there");
                 balls.prepare(&next);
                 out.fill(f64::NAN);
-                balls.mix(0, |v| &next[v..=v], &mut out);
+                balls.expect_next(0, |v| &next[v..=v], &mut out);
                 assert_eq!(out, expected, "{n} causes, {side:?}, order found beforehand");
             }
         }

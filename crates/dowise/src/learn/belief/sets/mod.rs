@@ -13,7 +13,7 @@ use super::stale::Stale;
 use crate::learn::evidence::Evidence;
 use crate::learn::options::Sets;
 use crate::learn::view::FactorLayout;
-use crate::plan::Mix;
+use crate::plan::Expect;
 
 /// Which member of a set is taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,22 +50,22 @@ enum Table {
     KlBalls(KlBalls),
 }
 
-impl Mix for Table {
+impl Expect for Table {
     #[inline(always)]
-    fn mix<'a>(&self, row: usize, at: impl Fn(usize) -> &'a [f64], out: &mut [f64]) {
+    fn expect_next<'a>(&self, row: usize, at: impl Fn(usize) -> &'a [f64], out: &mut [f64]) {
         match self {
-            Table::Intervals(t) => t.mix(row, at, out),
-            Table::Balls(t) => t.mix(row, at, out),
-            Table::KlBalls(t) => t.mix(row, at, out),
+            Table::Intervals(t) => t.expect_next(row, at, out),
+            Table::Balls(t) => t.expect_next(row, at, out),
+            Table::KlBalls(t) => t.expect_next(row, at, out),
         }
     }
 
     #[inline(always)]
-    fn mix_run<'a>(&self, row: usize, n_tiles: usize, at: impl Fn(usize) -> &'a [f64], out: &mut [f64]) {
+    fn expect_run<'a>(&self, row: usize, n_tiles: usize, at: impl Fn(usize) -> &'a [f64], out: &mut [f64]) {
         match self {
-            Table::Intervals(t) => t.mix_run(row, n_tiles, at, out),
-            Table::Balls(t) => t.mix_run(row, n_tiles, at, out),
-            Table::KlBalls(t) => t.mix_run(row, n_tiles, at, out),
+            Table::Intervals(t) => t.expect_run(row, n_tiles, at, out),
+            Table::Balls(t) => t.expect_run(row, n_tiles, at, out),
+            Table::KlBalls(t) => t.expect_run(row, n_tiles, at, out),
         }
     }
 }
