@@ -148,7 +148,9 @@ fn failure(error: LogError, log: &Path, output: &Output) -> Failure {
             render::problems(&problems, output);
             Failure::Shown
         }
-        LogError::Io { .. } | LogError::Encoding { .. } | LogError::Empty { .. } => Failure::Io(error.to_string()),
+        LogError::Io { .. } | LogError::Encoding { .. } | LogError::Empty { .. } | LogError::Row { .. } => {
+            Failure::Io(error.to_string())
+        }
         LogError::Columns { .. } | LogError::Twice { .. } | LogError::EmptyValue { .. } => {
             Failure::Usage(format!("{}: {error}", log.display()))
         }

@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 use std::path::PathBuf;
 
 use dowise::data::{Coded, CsvTable, LogError, LogMap, LogReader, LogReport, LogStep, Table};
-use dowise::offline::fit::{FitError, FitOptions, Fitting};
+use dowise::offline::fit::{FitError, FitOptions, Fitting, OpenQuestion};
 use dowise::offline::{EpisodeError, Episodes, GraphTest, OfflineError, OfflineOptions, Starts, evaluate, plan_safely};
 use pyo3::prelude::*;
 
@@ -80,16 +80,14 @@ impl Log {
     }
 
     /// All episodes, counted for a world some of whose numbers are kept.
-    fn counted(&self, py: Python<'_>, keep: Vec<String>) -> PyResult<Episodes> {
+    fn counted(&self, py: Python<'_>, keep: Vec<String>) -> PyResult<(Episodes, Vec<OpenQuestion>)> {
         let world = &self.world.get().inner;
         let fitting = Fitting::new(world, FitOptions { keep, ..FitOptions::default() }).map_err(Raise::raise)?;
-        if let Some(confounded) = fitting.confounded().first() {
-            return Err(confounded.refusal().raise());
-        }
+        let from_file = fitting.rests_on().map_err(Raise::raise)?;
         let mut all = Episodes::new(fitting.told(), FOLDS).map_err(Raise::raise)?;
         let read = py.detach(|| self.episodes(fitting.world(), |steps| all.add(steps)));
         read.map_err(Raise::raise)?.map_err(Raise::raise)?;
-        Ok(all)
+        Ok((all, from_file))
     }
 
     fn options(&self, offline: Offline) -> PyResult<OfflineOptions> {
@@ -115,6 +113,17 @@ struct Offline {
     samples: u32,
     seed: u64,
     start: String,
+}
+
+/// What was found, and as `from_file` what the log cannot say, so that the numbers of the world file were taken.
+fn with_questions<'py>(
+    py: Python<'py>,
+    found: &impl serde::Serialize,
+    from_file: &[OpenQuestion],
+) -> PyResult<Bound<'py, PyAny>> {
+    let found = to_python(py, found)?;
+    found.set_item("from_file", to_python(py, &from_file)?)?;
+    Ok(found)
 }
 
 fn open(source: &Source) -> Result<Box<dyn Table + Send>, LogError> {
@@ -206,9 +215,9 @@ impl Log {
     ) -> PyResult<Bound<'py, PyAny>> {
         let policy = interventions(&self.world.get().inner, policy)?;
         let options = self.options(offline)?;
-        let log = self.counted(py, keep)?;
+        let (log, from_file) = self.counted(py, keep)?;
         let found = py.detach(|| evaluate(&log, &policy, &options)).map_err(Raise::raise)?;
-        to_python(py, &found)
+        with_questions(py, &found, &from_file)
     }
 
     /// The plans and their values, and the number of each plan's intervention, `[stage][state]`.
@@ -219,12 +228,12 @@ impl Log {
         offline: Offline,
     ) -> PyResult<(Bound<'py, PyAny>, Vec<i64>, Vec<i64>)> {
         let options = self.options(offline)?;
-        let log = self.counted(py, keep)?;
+        let (log, from_file) = self.counted(py, keep)?;
         let found = py.detach(|| plan_safely(&log, &options)).map_err(Raise::raise)?;
         let world = &self.world.get().inner;
         let ranks = |policy: &[dowise::Action]| policy.iter().map(|&a| given::rank(world, a)).collect::<Vec<_>>();
         let (mean, worst) = (ranks(&found.mean.policy_hs), ranks(&found.worst.policy_hs));
-        Ok((to_python(py, &found)?, mean, worst))
+        Ok((with_questions(py, &found, &from_file)?, mean, worst))
     }
 
     /// Everything into a learner; the number of steps that went in.
@@ -237,11 +246,8 @@ impl Log {
         let mut n = 0;
         let read = py.detach(|| {
             self.steps(world, |step| {
-                for _ in 0..step.weight {
-                    inner.learn(&step.observation)?;
-                    n += 1;
-                }
-                Ok(())
+                n += u64::from(step.weight);
+                inner.learn_times(&step.observation, step.weight)
             })
         });
         read.map_err(Raise::raise)?.map_err(|e: dowise::learn::EvidenceError| learn(e.to_string()))?;

@@ -273,13 +273,20 @@ fn a_hidden_common_cause_of_a_lever_and_its_effect_is_named_and_the_rest_is_fitt
         (&found.lever[..], &found.hidden[..], &found.effects[..]),
         ("drug", &["severity".into()][..], &["better".into()][..])
     );
-    // Whoever rests on every number says why it cannot.
-    let text = found.refusal().to_string();
+    // Whoever rests on every number says which are not from the log, and refuses where they are nowhere.
+    let [question] = &fitting.rests_on().unwrap()[..] else { panic!() };
+    assert!(
+        question.why.contains("\"severity\", \"better\" and \"drug\" stay as the world file gives them"),
+        "{question:?}"
+    );
+    let bare = CONFOUNDED.replace("p = [[[0.3, 0.7], [0.8, 0.2]], [[0.2, 0.8], [0.6, 0.4]]]\n", "");
+    let bare = World::from_toml(&bare, "doctors.toml").unwrap();
+    let text = Fitting::new(&bare, FitOptions::default()).unwrap().rests_on().unwrap_err().to_string();
     assert!(
         text.contains("the hidden \"severity\" moves both the lever, when it is left alone, and \"better\""),
         "{text}"
     );
-    assert!(text.contains("set \"drug\" by a draw"), "{text}");
+    assert!(text.contains("set \"drug\" by a draw") && text.contains("give \"better\" numbers"), "{text}");
     // The rest is fitted, what is confounded stays, and the report, the file and the evidence say so.
     let fitted = fit(&world, &steps, FitOptions::default());
     let report = fitted.report();
@@ -288,18 +295,18 @@ fn a_hidden_common_cause_of_a_lever_and_its_effect_is_named_and_the_rest_is_fitt
     assert!(report.tables.iter().all(|t| !t.what.contains("better |")));
     assert!(report.open[0].what.contains("drug") && report.open[0].experiment.contains("by a draw"));
     assert!(fitted.text().contains("# Not fitted, see below: severity, better, drug"), "{}", fitted.text());
-    assert_eq!(not_fitted_in(&fitted.evidence_text()).unwrap(), ["severity", "better", "drug"]);
+    let not_fitted = not_fitted_in(&fitted.evidence_text()).unwrap();
+    assert_eq!(not_fitted.names, ["severity", "better", "drug"]);
+    assert_eq!(not_fitted.without_numbers, Some(Vec::new()));
     read_evidence(fitted.world(), &fitted.evidence_text()).unwrap();
     // Without numbers in the file all values alike stand in their place, by name.
-    let bare = CONFOUNDED.replace("p = [[[0.3, 0.7], [0.8, 0.2]], [[0.2, 0.8], [0.6, 0.4]]]\n", "");
-    let bare = World::from_toml(&bare, "doctors.toml").unwrap();
     let fitted = fit(&bare, &steps, FitOptions::default());
     assert_eq!(fitted.report().confounded[0].without_numbers, ["better"]);
     assert_eq!(kernel_row(fitted.world(), 0, Action(2)), [0.5, 0.5]);
     // Numbers that are given may be kept; then only the rest is fitted.
     let keep = FitOptions { keep: vec!["mechanisms".into()], ..FitOptions::default() };
     let fitted = fit(&world, &steps, keep);
-    assert!(fitted.report().confounded.is_empty() && not_fitted_in(&fitted.evidence_text()).unwrap().is_empty());
+    assert!(fitted.report().confounded.is_empty() && not_fitted_in(&fitted.evidence_text()).unwrap().names.is_empty());
     assert_eq!(kernel_row(fitted.world(), 0, Action(2)), kernel_row(&world, 0, Action(2)));
 }
 

@@ -3,8 +3,11 @@
 mod common;
 
 use dowise::data::LogStep;
+use dowise::learn::EvidenceError;
+use dowise::offline::fit::{FitOptions, Fitting};
 use dowise::offline::{
-    Episodes, OfflineOptions, Recommendation, Starts, calibrate, evaluate, plan_from_evidence, plan_safely,
+    EpisodeError, Episodes, OfflineOptions, Recommendation, Starts, calibrate, evaluate, plan_from_evidence,
+    plan_safely,
 };
 use dowise::simulate::Outcome;
 use dowise::{Action, Knowledge, Planner, Simulator, World, worlds};
@@ -164,6 +167,44 @@ fn intervals_hold_where_tables_are_thin_and_the_posterior_alone_would_not() {
     assert!(moved < 0.0, "{moved}");
     assert!(posterior >= 51 && robust >= 48, "{posterior} {robust} of {rounds}, the posterior alone {alone}");
     assert!(alone < posterior, "{alone} {posterior}");
+}
+
+#[test]
+fn no_interval_leaves_what_is_possible_however_little_was_seen() {
+    let mut clipped = 0;
+    for seed in 0..8 {
+        let spec = worlds::Paper { levels: 6, levers: 2, factors: 2, horizon: 4, seed, ..Default::default() };
+        let world = World::new(spec.spec().unwrap()).unwrap();
+        let told = Knowledge::of(&world).without_mechanisms().without_rewards();
+        let [lo, hi] = world.reward_range().map(|r| r * world.horizon() as f64);
+        let logger = logger(&world, 1.0);
+        for (episodes, prior) in [(2, 2.0), (2, 100.0), (5, 1e6)] {
+            let log = logger.log(&told, episodes, seed);
+            let found = evaluate(&log, &logger.policy_hs, &OfflineOptions { prior, samples: 40, ..quick() }).unwrap();
+            for interval in [found.model.posterior, found.guaranteed, found.robust.unwrap().interval] {
+                assert!(lo <= interval.low && interval.low <= interval.high && interval.high <= hi, "{interval:?}");
+                clipped += u64::from(interval.low == lo || interval.high == hi);
+            }
+        }
+    }
+    assert!(clipped > 8, "the test would not see it: {clipped}");
+}
+
+#[test]
+fn episodes_whose_weights_cannot_be_counted_together_are_refused() {
+    let world = paper(0);
+    let told = Knowledge::of(&world);
+    let simulator = Simulator::new(&world).unwrap();
+    let mut outcome = Outcome::default();
+    let mut log = Episodes::new(&told, 2).unwrap();
+    let [_, mut rng] = Simulator::streams(1);
+    simulator.step(0, Action(0), &mut rng, &mut outcome);
+    // Each fold has room for one of them, and both together have not.
+    let step = LogStep { weight: 3_000_000_000, ..LogStep::new(0, outcome.observation(0, 0, Action(0))) };
+    log.add(std::slice::from_ref(&step)).unwrap();
+    let error = log.add(&[step]).unwrap_err();
+    assert!(matches!(&error, EpisodeError::Step { error: EvidenceError::Full, .. }), "{error}");
+    assert_eq!(log.evidence().steps(), 3_000_000_000);
 }
 
 /// The key variable is the lever: what the model expects of a cause is what it expects of the intervention.
@@ -397,4 +438,54 @@ fn an_interval_of_too_few_samples_is_refused() {
         assert_eq!(plan_safely(&log, &options).unwrap_err().to_string(), expected);
     }
     assert!(evaluate(&log, &logger.policy_hs, &OfflineOptions { samples: 40, ..quick() }).is_ok());
+}
+
+/// Doctors give a drug by a severity that nobody recorded; whether they were told to is in the log.
+const DOCTORS: &str = r#"
+dowise = 1
+name = "doctors"
+horizon = 2
+[state.sex]
+values = ["f", "m"]
+scope = ["sex"]
+next = [[0.9, 0.1], [0.1, 0.9]]
+start = [0.5, 0.5]
+[lever.drug]
+values = ["no", "yes"]
+parents = ["severity"]
+p = [[0.9, 0.1], [0.2, 0.8]]
+[hidden.severity]
+values = ["mild", "bad"]
+parents = []
+p = [0.5, 0.5]
+[key.better]
+values = ["no", "yes"]
+parents = ["drug", "severity"]
+p = [[[0.3, 0.7], [0.8, 0.2]], [[0.2, 0.8], [0.6, 0.4]]]
+[reward.better]
+scope = ["sex", "better"]
+value = [[0.0, 1.0], [0.1, 0.5]]
+[interventions]
+set = "any"
+"#;
+
+#[test]
+fn what_a_hidden_cause_of_a_lever_leaves_open_is_taken_from_the_world_file_and_the_rest_from_the_log() {
+    let world = World::from_toml(DOCTORS, "doctors.toml").unwrap();
+    let fitting = Fitting::new(&world, FitOptions::default()).unwrap();
+    assert_eq!(fitting.rests_on().unwrap().len(), 1);
+    let drawn = logger(&world, 1.0);
+    let log = drawn.log(fitting.told(), 2000, 3);
+    for rank in 0..world.interventions().count() as u64 {
+        let policy = constant(&world, rank);
+        let exact = truth(&world, &policy);
+        let found = evaluate(&log, &policy, &quick()).unwrap();
+        assert!((found.model.mean - exact).abs() < 0.05, "{rank}: {found:?} {exact}");
+        assert!(
+            found.guaranteed.contains(exact) && found.robust.unwrap().interval.contains(exact),
+            "{rank}: {found:?}"
+        );
+    }
+    let safe = plan_safely(&log, &quick()).unwrap();
+    assert_eq!(safe.mean.policy_hs, drawn.policy_hs);
 }

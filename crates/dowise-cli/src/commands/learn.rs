@@ -243,11 +243,8 @@ pub(crate) fn run(args: Args, output: &Output) -> Result<Status, Failure> {
 /// Takes the steps of a log in; how many went in, by their weights.
 fn warm_start(learner: &mut Learner, log: &Path, args: &Args, world: &World, output: &Output) -> Result<u64, Failure> {
     let report = log::steps(log, args.reading.map.as_deref(), world, output, |step| {
-        for _ in 0..step.weight {
-            let cannot = |e| Failure::Usage(format!("{}: line {}: {e}", log.display(), step.line));
-            learner.learn(&step.observation).map_err(cannot)?;
-        }
-        Ok(())
+        let cannot = |e| Failure::Usage(format!("{}: line {}: {e}", log.display(), step.line));
+        learner.learn_times(&step.observation, step.weight).map_err(cannot)
     })?;
     log::refuse_errors(&report, log, args.skip_bad, output)?;
     Ok(report.weight)

@@ -243,6 +243,11 @@ class Evaluation:
         """By how much the prior moves `value`; the posterior's interval has room for both."""
         return float(self.report["model"]["by_prior"])
 
+    @property
+    def from_file(self) -> list[dict[str, str]]:
+        """What the log cannot say, so that the world file's numbers were taken: what, why, and the experiment to settle it."""
+        return list(self.report["from_file"])
+
     def __repr__(self) -> str:
         low, high = self.posterior
         return f"<Evaluation: {self.value:.4f}, 95 % of the posterior between {low:.4f} and {high:.4f}>"
@@ -271,6 +276,11 @@ class SafePlan:
         if self.recommendation == "deploy-worst" or low["worst"] > low["mean"]:
             return self.worst
         return self.mean
+
+    @property
+    def from_file(self) -> list[dict[str, str]]:
+        """What the log cannot say, so that the world file's numbers were taken: what, why, and the experiment to settle it."""
+        return list(self.report["from_file"])
 
     def __repr__(self) -> str:
         low = max(self.report[name]["guaranteed"]["low"] for name in ("mean", "worst"))

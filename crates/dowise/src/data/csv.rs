@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use flate2::read::MultiGzDecoder;
 
-use super::records::Records;
+use super::records::{Broken, Records};
 use super::{LogError, Table};
 
 /// Bytes that are looked at before the first row is read.
@@ -19,7 +19,7 @@ const DELIMITERS: [u8; 4] = [b',', b';', b'\t', b'|'];
 
 /// A table in a CSV file.
 pub struct CsvTable {
-    records: Records<Box<dyn Read + Send>>,
+    records: Records,
     columns: Vec<String>,
     name: String,
     packed: bool,
@@ -66,14 +66,14 @@ impl CsvTable {
             return Err(LogError::Empty { name: name.to_owned() });
         }
         let delimiter = delimiter(&sample);
-        let whole: Box<dyn Read + Send> = Box::new(LastLine::new(io::Cursor::new(sample).chain(all)));
-        let mut records = Records::new(whole, delimiter);
-        if !records.advance().map_err(failed)? {
+        let records = Records::new(Box::new(io::Cursor::new(sample).chain(all)), delimiter);
+        let mut table = CsvTable { records, columns: Vec::new(), name: name.to_owned(), packed, read, size: None };
+        if !table.advance()? {
             return Err(LogError::Empty { name: name.to_owned() });
         }
-        let name_of = |i| String::from_utf8_lossy(records.cell(i)).trim().to_owned();
-        let columns = (0..records.n_cells()).map(name_of).collect();
-        Ok(CsvTable { records, columns, name: name.to_owned(), packed, read, size: None })
+        let name_of = |i| String::from_utf8_lossy(table.cell(i)).trim().to_owned();
+        table.columns = (0..table.n_cells()).map(name_of).collect();
+        Ok(table)
     }
 
     /// Bytes of the file that have been read, shared with whoever shows progress.
@@ -98,13 +98,19 @@ impl Table for CsvTable {
                 // A line of blanks is an empty one.
                 Ok(true) if self.n_cells() == 1 && self.cell(0).trim_ascii().is_empty() => {}
                 Ok(found) => return Ok(found),
-                Err(error) => {
-                    // What the system did not report was found while unpacking.
-                    return Err(match self.packed && error.raw_os_error().is_none() {
-                        true => damaged(&self.name, &error),
-                        false => LogError::Io { name: self.name.clone(), error },
-                    });
+                Err(Broken::OpenQuote(line)) => {
+                    let what = "a quotation mark that is opened in this row is never closed".to_owned();
+                    return Err(LogError::Row { name: self.name.clone(), line, what });
                 }
+                Err(Broken::TooLong(line)) => {
+                    let what = "this row is too long; is a quotation mark never closed?".to_owned();
+                    return Err(LogError::Row { name: self.name.clone(), line, what });
+                }
+                // What the system did not report was found while unpacking.
+                Err(Broken::Io(error)) if self.packed && error.raw_os_error().is_none() => {
+                    return Err(damaged(&self.name, &error));
+                }
+                Err(Broken::Io(error)) => return Err(LogError::Io { name: self.name.clone(), error }),
             }
         }
     }
@@ -121,6 +127,10 @@ impl Table for CsvTable {
     fn line(&self) -> u64 {
         self.records.line()
     }
+
+    fn last_line(&self) -> u64 {
+        self.records.last_line()
+    }
 }
 
 /// Counts bytes on their way.
@@ -133,32 +143,6 @@ impl<R: Read> Read for Counted<R> {
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
         let n = self.input.read(out)?;
         self.read.fetch_add(n as u64, Ordering::Relaxed);
-        Ok(n)
-    }
-}
-
-/// Ends the last line if the file does not.
-struct LastLine<R> {
-    input: R,
-    last: u8,
-}
-
-impl<R: Read> LastLine<R> {
-    fn new(input: R) -> LastLine<R> {
-        LastLine { input, last: b'\n' }
-    }
-}
-
-impl<R: Read> Read for LastLine<R> {
-    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
-        let n = self.input.read(out)?;
-        if n > 0 {
-            self.last = out[n - 1];
-        } else if self.last != b'\n' && !out.is_empty() {
-            self.last = b'\n';
-            out[0] = b'\n';
-            return Ok(1);
-        }
         Ok(n)
     }
 }
@@ -177,6 +161,12 @@ fn check_encoding(sample: &[u8], name: &str) -> Result<(), LogError> {
     }
     if sample.starts_with(b"PAR1") {
         return refuse("is a Parquet file", "write it as CSV, or read it as a frame from Python");
+    }
+    // No column is called so; blanks and a byte order mark may stand before it.
+    match sample.strip_prefix(b"\xef\xbb\xbf").unwrap_or(sample).trim_ascii_start().first() {
+        Some(b'{' | b'[') => return refuse("is JSON, not a table", "write it as CSV, a row for each step"),
+        Some(b'<') => return refuse("is a page or XML, not a table", "save the table itself as CSV"),
+        Some(_) | None => {}
     }
     let nulls = sample.iter().filter(|&&b| b == 0).count();
     if sample.starts_with(&[0xff, 0xfe]) || sample.starts_with(&[0xfe, 0xff]) || nulls * 4 > sample.len() {

@@ -23,6 +23,16 @@ pub enum LogError {
         /// What to do.
         help: &'static str,
     },
+    /// A row of which one cannot tell where it ends.
+    #[error("{name}: line {line}: {what}")]
+    Row {
+        /// The file as it was named.
+        name: String,
+        /// Where the row begins, from 1.
+        line: u64,
+        /// What is wrong with it.
+        what: String,
+    },
     /// Nothing in it.
     #[error("{name} is empty; its first line names the columns")]
     Empty {
@@ -93,11 +103,6 @@ fn missing_columns(missing: &[(String, Option<String>)], found: &[String], other
             None => format!("\"{name}\""),
         })
         .collect();
-    let columns = if names.len() == 1 { "the column" } else { "the columns" };
-    format!(
-        "{columns} {} missing: {}; add them, or rename columns by a map",
-        if names.len() == 1 { "is" } else { "are" },
-        names.join(", ")
-    )
-    .replacen("the column is missing:", "a column is missing:", 1)
+    let (columns, them) = if names.len() == 1 { ("a column is", "it") } else { ("the columns are", "them") };
+    format!("{columns} missing: {}; add {them}, or rename columns by a map", names.join(", "))
 }

@@ -9,7 +9,7 @@ use serde::Serialize;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FindingKind {
-    /// A row with more or fewer cells than there are columns.
+    /// A row with more or fewer cells than there are columns, or with a name that goes on over lines.
     WrongFields,
     /// A cell that is not written in UTF-8.
     Encoding,
@@ -221,6 +221,7 @@ impl Findings {
             (_, Some(near)) => format!("the column \"{name}\" is not known and ignored; did you mean \"{near}\"?"),
             (_, None) => format!("the column \"{name}\" is not known and ignored"),
         };
+        let message = on_one_line(&message);
         let first = index.map(|i| LogPlace { line: 1, column: Some(i + 1) });
         self.list.push(LogFinding {
             severity: kind.severity(),
@@ -282,6 +283,7 @@ impl Findings {
         nearest: Option<String>,
         message: String,
     ) -> usize {
+        let message = on_one_line(&message);
         let column = column.and_then(|i| self.names.get(i).cloned());
         let (severity, effect) = (kind.severity(), kind.effect());
         let (count, first) = (0, Vec::new());
@@ -318,6 +320,12 @@ impl Findings {
     pub fn has_errors(&self) -> bool {
         self.list.iter().any(|f| f.severity == Severity::Error)
     }
+}
+
+/// Line feeds and other signs that a terminal would obey, spelt out: a finding is one line, whatever a cell holds.
+fn on_one_line(text: &str) -> String {
+    let spelt = |c: char| if c.is_control() { c.escape_default().collect() } else { String::from(c) };
+    text.chars().map(spelt).collect()
 }
 
 impl fmt::Display for LogFinding {

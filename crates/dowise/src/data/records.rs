@@ -1,202 +1,269 @@
-//! CSV text in records and cells. A row without quotation marks is found and split by two scans; others go through `csv-core`.
+//! CSV text in batches of rows: `csv-core` splits them, on a thread of its own where there is more than one batch.
 
 use std::io::{self, Read};
+use std::sync::mpsc;
+use std::thread;
 
 use csv_core::{ReadRecordResult, ReaderBuilder, Terminator};
-use memchr::memchr;
+use memchr::memchr_iter;
 
-/// Bytes that are read at once.
+/// Bytes that are read at once, and bytes of cells after which a batch is full.
 const AT_ONCE: usize = 1 << 17;
+/// Batches that may wait: one is split while another is read, and one more evens out their speeds.
+const WAITING: usize = 2;
+/// Bytes and cells of the longest row: a quotation mark that is never closed must not take the memory of the whole file.
+const LONGEST: usize = 1 << 26;
+const MOST_CELLS: usize = 1 << 23;
 
-/// Records of a text, one after the other.
-///
-/// Equal to what `csv-core` makes of the same text (a test compares them); a log has few quotation marks and many cells, and without
-/// them a row costs a third. The text has to end with a line feed.
-pub(super) struct Records<R> {
-    input: R,
-    delimiter: u8,
-    core: csv_core::Reader,
-    buffer: Vec<u8>,
-    /// The next record begins here, and the text that was read ends there.
-    at: usize,
-    filled: usize,
-    /// Line of the present record, and line feeds passed.
-    line: u64,
-    passed: u64,
-    /// The present record, unless it is quoted: where it begins in the buffer.
-    begin: usize,
-    /// Where each cell ends, counted from the beginning of the record.
-    ends: Vec<usize>,
-    n_cells: usize,
-    /// Cells of a quoted record, one after the other.
-    unquoted: Vec<u8>,
-    is_quoted: bool,
+/// Why no further row can be had.
+#[derive(Debug)]
+pub(super) enum Broken {
+    Io(io::Error),
+    /// The row that begins on this line is still in quotation marks where the text ends.
+    OpenQuote(u64),
+    /// The row that begins on this line is longer than any should be.
+    TooLong(u64),
 }
 
-impl<R: Read> Records<R> {
-    pub(super) fn new(input: R, delimiter: u8) -> Records<R> {
-        // A row ends with a line feed only; a carriage return before it is taken off here.
-        let core = ReaderBuilder::new().delimiter(delimiter).terminator(Terminator::Any(b'\n')).build();
-        Records {
-            input,
-            delimiter,
-            core,
-            buffer: vec![0; AT_ONCE],
-            at: 0,
-            filled: 0,
-            line: 0,
-            passed: 0,
-            begin: 0,
-            ends: Vec::new(),
-            n_cells: 0,
-            unquoted: Vec::new(),
-            is_quoted: false,
+/// Rows that were split together.
+#[derive(Default)]
+struct Batch {
+    /// Cells one after the other, then room.
+    text: Vec<u8>,
+    n_text: usize,
+    /// Where each cell ends, counted from the beginning of its row, then room.
+    ends: Vec<usize>,
+    n_ends: usize,
+    rows: Vec<Placed>,
+    /// What comes after these rows: more of them, the end, or what is wrong.
+    after: Option<Result<(), Broken>>,
+}
+
+/// Where a row is.
+struct Placed {
+    begin: usize,
+    first_end: usize,
+    n_cells: usize,
+    line: u64,
+    last_line: u64,
+}
+
+/// Splits a text into rows.
+struct Splitter {
+    input: Box<dyn Read + Send>,
+    core: csv_core::Reader,
+    buffer: Vec<u8>,
+    at: usize,
+    filled: usize,
+    /// Whether the last byte that was read ends a line, and whether nothing is left to read.
+    line_ended: bool,
+    over: bool,
+}
+
+impl Splitter {
+    /// Fills an empty batch with the next rows.
+    fn fill(&mut self, batch: &mut Batch) {
+        while batch.n_text < AT_ONCE {
+            match self.row(batch) {
+                Ok(true) => {}
+                Ok(false) => {
+                    batch.after = Some(Ok(()));
+                    return;
+                }
+                Err(broken) => {
+                    batch.after = Some(Err(broken));
+                    return;
+                }
+            }
         }
     }
 
-    /// Goes on to the next record, empty lines left out; `false` after the last one.
-    pub(super) fn advance(&mut self) -> io::Result<bool> {
+    /// Splits one more row, empty lines left out; `false` if there is none.
+    fn row(&mut self, batch: &mut Batch) -> Result<bool, Broken> {
+        let (begin, first_end) = (batch.n_text, batch.n_ends);
         loop {
-            let Some(length) = self.line_feed()? else { return Ok(false) };
-            self.line = self.passed + 1;
-            let line = &self.buffer[self.at..self.at + length];
-            if memchr(b'"', line).is_some() {
-                return self.quoted();
+            if self.at == self.filled && !self.over {
+                self.read_more().map_err(Broken::Io)?;
             }
-            let without_return = line.strip_suffix(b"\r").unwrap_or(line).len();
-            self.begin = self.at;
-            self.at += length + 1;
-            self.passed += 1;
-            if without_return > 0 {
-                self.split(without_return);
-                return Ok(true);
+            let Batch { text, n_text, ends, n_ends, .. } = batch;
+            let unread = &self.buffer[self.at..self.filled];
+            let (result, read, wrote, ended) =
+                self.core.read_record(unread, &mut text[*n_text..], &mut ends[*n_ends..]);
+            (self.at, *n_text, *n_ends) = (self.at + read, *n_text + wrote, *n_ends + ended);
+            // Line feeds within the row are all in its cells, and the one that ends it has been passed.
+            let inside = || memchr_iter(b'\n', &text[begin..*n_text]).count() as u64;
+            match result {
+                ReadRecordResult::InputEmpty => {}
+                ReadRecordResult::OutputFull | ReadRecordResult::OutputEndsFull
+                    if *n_text - begin > LONGEST || *n_ends - first_end > MOST_CELLS =>
+                {
+                    return Err(Broken::TooLong(self.core.line() - inside()));
+                }
+                ReadRecordResult::OutputFull => text.resize(2 * text.len().max(AT_ONCE), 0),
+                ReadRecordResult::OutputEndsFull => ends.resize(2 * ends.len().max(1 << 12), 0),
+                ReadRecordResult::End => return Ok(false),
+                // Every line is ended, so only an open quotation mark is left at the end.
+                ReadRecordResult::Record if self.over => return Err(Broken::OpenQuote(self.core.line() - inside())),
+                ReadRecordResult::Record => {
+                    let last_line = self.core.line() - 1;
+                    let (line, n_cells) = (last_line - inside(), *n_ends - first_end);
+                    batch.rows.push(Placed { begin, first_end, n_cells, line, last_line });
+                    return Ok(true);
+                }
             }
         }
+    }
+
+    /// Reads more text; the last line is ended if the file does not.
+    fn read_more(&mut self) -> io::Result<()> {
+        let n = loop {
+            match self.input.read(&mut self.buffer) {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                read => break read?,
+            }
+        };
+        (self.at, self.filled) = (0, n);
+        if n > 0 {
+            self.line_ended = self.buffer[n - 1] == b'\n';
+        } else if !self.line_ended {
+            (self.buffer[0], self.filled, self.line_ended) = (b'\n', 1, true);
+        } else {
+            self.over = true;
+        }
+        Ok(())
+    }
+}
+
+/// Who splits.
+enum Source {
+    /// Whoever asks: a short text is split before a thread would have begun.
+    Here(Splitter),
+    /// A thread, which gets batches back to fill them again.
+    Apart { full: mpsc::Receiver<Batch>, used: mpsc::Sender<Batch> },
+}
+
+/// Rows of a text, one after the other.
+pub(super) struct Records {
+    source: Option<Source>,
+    batch: Batch,
+    /// The number of the present row in its batch, from 1.
+    row: usize,
+    begun: bool,
+}
+
+impl Records {
+    pub(super) fn new(input: Box<dyn Read + Send>, delimiter: u8) -> Records {
+        // A row ends with a line feed only; a carriage return before it is taken off here.
+        let core = ReaderBuilder::new().delimiter(delimiter).terminator(Terminator::Any(b'\n')).build();
+        let splitter =
+            Splitter { input, core, buffer: vec![0; AT_ONCE], at: 0, filled: 0, line_ended: true, over: false };
+        Records { source: Some(Source::Here(splitter)), batch: Batch::default(), row: 0, begun: false }
+    }
+
+    /// Goes on to the next row, empty lines left out; `false` after the last one.
+    pub(super) fn advance(&mut self) -> Result<bool, Broken> {
+        self.row += 1;
+        while self.row > self.batch.rows.len() {
+            match self.batch.after.take() {
+                Some(Ok(())) => {
+                    self.batch.after = Some(Ok(()));
+                    return Ok(false);
+                }
+                Some(Err(broken)) => {
+                    self.batch.after = Some(Ok(()));
+                    return Err(broken);
+                }
+                None => self.next_batch(),
+            }
+        }
+        Ok(true)
+    }
+
+    fn next_batch(&mut self) {
+        self.row = 1;
+        let mut used = std::mem::take(&mut self.batch);
+        used.clear();
+        let mut source = self.source.take().expect("invariant: it is put back below");
+        if self.begun
+            && let Source::Here(splitter) = source
+        {
+            source = apart(splitter);
+        }
+        self.batch = match &mut source {
+            Source::Here(splitter) => {
+                splitter.fill(&mut used);
+                used
+            }
+            Source::Apart { full, used: back } => {
+                // A thread that has come to the end takes nothing back.
+                let _ = back.send(used);
+                full.recv().expect("invariant: the thread ends after a batch that says that it is the last")
+            }
+        };
+        self.begun = true;
+        self.source = Some(source);
+    }
+
+    fn placed(&self) -> &Placed {
+        &self.batch.rows[self.row - 1]
     }
 
     pub(super) fn n_cells(&self) -> usize {
-        self.n_cells
+        self.placed().n_cells
     }
 
     #[inline]
     pub(super) fn cell(&self, column: usize) -> &[u8] {
-        let end = self.ends[..self.n_cells][column];
-        if self.is_quoted {
-            let cell = &self.unquoted[if column == 0 { 0 } else { self.ends[column - 1] }..end];
-            return if column + 1 == self.n_cells { cell.strip_suffix(b"\r").unwrap_or(cell) } else { cell };
-        }
-        let begin = if column == 0 { 0 } else { self.ends[column - 1] + 1 };
-        &self.buffer[self.begin + begin..self.begin + end]
+        let row = self.placed();
+        let ends = &self.batch.ends[row.first_end..][..row.n_cells];
+        let begin = if column == 0 { 0 } else { ends[column - 1] };
+        let cell = &self.batch.text[row.begin + begin..row.begin + ends[column]];
+        if column + 1 == row.n_cells { cell.strip_suffix(b"\r").unwrap_or(cell) } else { cell }
     }
 
-    /// Line on which the present record begins, from 1.
+    /// Line on which the present row begins, from 1.
     pub(super) fn line(&self) -> u64 {
-        self.line
+        self.placed().line
     }
 
-    /// Bytes before the next line feed; `None` if there is nothing more.
-    fn line_feed(&mut self) -> io::Result<Option<usize>> {
-        let mut searched = 0;
-        loop {
-            let unread = &self.buffer[self.at..self.filled];
-            if let Some(found) = memchr(b'\n', &unread[searched..]) {
-                return Ok(Some(searched + found));
-            }
-            searched = unread.len();
-            if !self.fill()? {
-                assert!(searched == 0, "invariant: the text ends with a line feed");
-                return Ok(None);
-            }
-        }
-    }
-
-    /// Reads more text; `false` if there is none.
-    fn fill(&mut self) -> io::Result<bool> {
-        self.buffer.copy_within(self.at..self.filled, 0);
-        self.filled -= self.at;
-        self.at = 0;
-        if self.filled == self.buffer.len() {
-            self.buffer.resize(2 * self.buffer.len(), 0);
-        }
-        loop {
-            match self.input.read(&mut self.buffer[self.filled..]) {
-                Ok(n) => {
-                    self.filled += n;
-                    return Ok(n > 0);
-                }
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(error),
-            }
-        }
-    }
-
-    /// Finds the cells of a line without quotation marks: 64 bytes become a word with a bit for each delimiter, and only those bits are
-    /// gone through. Cells are short and of any length, so a loop over bytes would guess wrong at every cell.
-    fn split(&mut self, length: usize) {
-        self.is_quoted = false;
-        if self.ends.len() <= length {
-            self.ends.resize(length + 1, 0);
-        }
-        let ends = &mut self.ends[..=length];
-        let mut n = 0;
-        for (i, bytes) in self.buffer[self.begin..self.begin + length].chunks(64).enumerate() {
-            let mut bits = positions(bytes, self.delimiter);
-            while bits != 0 {
-                ends[n] = 64 * i + bits.trailing_zeros() as usize;
-                n += 1;
-                bits &= bits - 1;
-            }
-        }
-        ends[n] = length;
-        self.n_cells = n + 1;
-    }
-
-    /// A record with quotation marks, which may have line feeds inside.
-    fn quoted(&mut self) -> io::Result<bool> {
-        self.is_quoted = true;
-        let (mut n_bytes, mut n_ends) = (0, 0);
-        loop {
-            let text = &self.buffer[self.at..self.filled];
-            let (result, read, wrote, ended) =
-                self.core.read_record(text, &mut self.unquoted[n_bytes..], &mut self.ends[n_ends..]);
-            self.passed += memchr::memchr_iter(b'\n', &text[..read]).count() as u64;
-            (self.at, n_bytes, n_ends) = (self.at + read, n_bytes + wrote, n_ends + ended);
-            match result {
-                ReadRecordResult::InputEmpty => drop(self.fill()?),
-                ReadRecordResult::OutputFull => self.unquoted.resize(2 * self.unquoted.len().max(512), 0),
-                ReadRecordResult::OutputEndsFull => self.ends.resize(2 * self.ends.len().max(32), 0),
-                ReadRecordResult::Record => {
-                    self.n_cells = n_ends;
-                    return Ok(true);
-                }
-                ReadRecordResult::End => return Ok(false),
-            }
-        }
+    /// Line on which it ends: another one where a cell in quotation marks has line feeds.
+    pub(super) fn last_line(&self) -> u64 {
+        self.placed().last_line
     }
 }
 
-/// One bit for each of at most 64 bytes: whether it is the one that is looked for.
-#[inline]
-fn positions(bytes: &[u8], wanted: u8) -> u64 {
-    const LOW: u64 = u64::from_le_bytes([0x7f; 8]);
-    // Brings the lowest bits of eight bytes together at the top.
-    const GATHER: u64 = 0x0102_0408_1020_4080;
-    let wanted = u64::from_le_bytes([wanted; 8]);
-    let in_eight = |eight: [u8; 8]| {
-        let differs = u64::from_le_bytes(eight) ^ wanted;
-        // The highest bit of every byte that is zero, and no other.
-        let same = !(((differs & LOW) + LOW) | differs | LOW);
-        (same >> 7).wrapping_mul(GATHER) >> 56
+impl Batch {
+    /// Without rows, its memory kept.
+    fn clear(&mut self) {
+        (self.n_text, self.n_ends, self.after) = (0, 0, None);
+        self.rows.clear();
+    }
+}
+
+/// Lets a thread split from here on; where no thread can be had, as in WebAssembly, whoever asks goes on.
+fn apart(splitter: Splitter) -> Source {
+    let (hand, handed) = mpsc::channel::<Splitter>();
+    let (filled, full) = mpsc::sync_channel(WAITING);
+    let (used, empty) = mpsc::channel();
+    let split = move || {
+        let Ok(mut splitter) = handed.recv() else { return };
+        loop {
+            let mut batch: Batch = empty.try_recv().unwrap_or_default();
+            splitter.fill(&mut batch);
+            let last = batch.after.is_some();
+            // Nobody reads on if the log was dropped.
+            if filled.send(batch).is_err() || last {
+                return;
+            }
+        }
     };
-    let (eights, rest) = bytes.as_chunks::<8>();
-    let mut bits = 0;
-    for (i, eight) in eights.iter().enumerate() {
-        bits |= in_eight(*eight) << (8 * i);
+    if thread::Builder::new().name("rows of a log".into()).spawn(split).is_err() {
+        return Source::Here(splitter);
     }
-    for (i, byte) in rest.iter().enumerate() {
-        bits |= u64::from(u64::from(*byte) == wanted & 0xff) << (8 * eights.len() + i);
+    match hand.send(splitter) {
+        Ok(()) => Source::Apart { full, used },
+        Err(mpsc::SendError(splitter)) => Source::Here(splitter),
     }
-    bits
 }
 
 #[cfg(test)]
@@ -204,7 +271,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Cells and lines by the `csv` crate, reading the whole text its own way.
+    /// Cells by the `csv` crate, reading the whole text its own way.
     fn plainly(text: &[u8]) -> Vec<Vec<Vec<u8>>> {
         let mut reader = csv::ReaderBuilder::new()
             .has_headers(false)
@@ -220,70 +287,106 @@ mod tests {
             {
                 last.pop();
             }
-            // A carriage return alone is an empty line.
-            if cells != [Vec::<u8>::new()] {
-                out.push(cells);
-            }
+            out.push(cells);
         }
         out
     }
 
     /// A reader that hands out a few bytes at a time.
-    struct Drops<'a>(&'a [u8], usize);
+    struct Drops(Vec<u8>, usize);
 
-    impl Read for Drops<'_> {
+    impl Read for Drops {
         fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
             let n = self.1.min(self.0.len()).min(out.len());
             out[..n].copy_from_slice(&self.0[..n]);
-            self.0 = &self.0[n..];
+            self.0.drain(..n);
             Ok(n)
         }
     }
 
-    fn ours(text: &[u8], at_once: usize) -> (Vec<Vec<Vec<u8>>>, Vec<u64>) {
-        let mut records = Records::new(Drops(text, at_once), b',');
+    type Read3 = (Vec<Vec<Vec<u8>>>, Vec<(u64, u64)>, Option<Broken>);
+
+    fn ours(text: &[u8], at_once: usize) -> Read3 {
+        let mut records = Records::new(Box::new(Drops(text.to_vec(), at_once)), b',');
         let (mut out, mut lines) = (Vec::new(), Vec::new());
-        while records.advance().unwrap() {
-            let cells: Vec<Vec<u8>> = (0..records.n_cells()).map(|i| records.cell(i).to_vec()).collect();
-            if cells != [Vec::<u8>::new()] {
-                out.push(cells);
-                lines.push(records.line());
+        let broken = loop {
+            match records.advance() {
+                Ok(true) => {
+                    out.push((0..records.n_cells()).map(|i| records.cell(i).to_vec()).collect());
+                    lines.push((records.line(), records.last_line()));
+                }
+                Ok(false) => break None,
+                Err(broken) => break Some(broken),
             }
-        }
-        (out, lines)
+        };
+        assert!(!records.advance().unwrap(), "the end is the end");
+        (out, lines, broken)
     }
 
     proptest! {
         #[test]
-        fn records_are_those_of_the_csv_crate(text in "[a,\"\r\n ]{0,200}", at_once in 1usize..9) {
-            let text = format!("{text}\n");
-            prop_assert_eq!(ours(text.as_bytes(), at_once).0, plainly(text.as_bytes()));
-        }
-    }
-
-    proptest! {
-        #[test]
-        fn positions_are_those_of_a_loop_over_bytes(bytes in prop::collection::vec(any::<u8>(), 0..=64), wanted in any::<u8>()) {
-            let mut bytes = bytes;
-            bytes.iter_mut().step_by(3).for_each(|b| *b = wanted);
-            let plain = bytes.iter().enumerate().fold(0, |bits, (i, b)| bits | u64::from(*b == wanted) << i);
-            prop_assert_eq!(positions(&bytes, wanted), plain);
+        fn rows_are_those_of_the_csv_crate(text in "[a,\"\r\n ]{0,200}", at_once in 1usize..9) {
+            let (rows, lines, broken) = ours(text.as_bytes(), at_once);
+            let mut plain = plainly(text.as_bytes());
+            if let Some(broken) = broken {
+                prop_assert!(matches!(broken, Broken::OpenQuote(_)), "{:?}", broken);
+                plain.pop();
+            }
+            prop_assert_eq!(rows, plain);
+            prop_assert!(lines.windows(2).all(|w| w[0].1 < w[1].0) && lines.iter().all(|l| l.0 <= l.1), "{:?}", lines);
         }
     }
 
     #[test]
     fn lines_are_counted_through_quoted_and_empty_ones() {
-        let text = b"a,b\n\n\"x\ny\",2\r\n\r\n3,\"4\"\n5,6\n";
-        let (records, lines) = ours(text, 3);
-        assert_eq!(records[1], [b"x\ny".to_vec(), b"2".to_vec()]);
-        assert_eq!(lines, [1, 3, 6, 7]);
+        let text = b"a,b\n\n\"x\ny\",2\r\n\n3,\"4\"\n5,6";
+        let (rows, lines, _) = ours(text, 3);
+        assert_eq!(rows[1], [b"x\ny".to_vec(), b"2".to_vec()]);
+        assert_eq!(lines, [(1, 1), (3, 4), (6, 6), (7, 7)]);
     }
 
     #[test]
-    fn a_record_longer_than_what_is_read_at_once_is_whole() {
+    fn a_thread_splits_like_whoever_asks() {
+        let mut text = String::new();
+        for i in 0..60_000 {
+            text += &format!("{i},\"a\nb\",{}\n", i % 7);
+        }
+        text += "\"open,1\n";
+        let (rows, lines, broken) = ours(text.as_bytes(), usize::MAX);
+        assert_eq!(rows, plainly(text.as_bytes())[..60_000]);
+        assert!(lines.iter().enumerate().all(|(i, l)| *l == (2 * i as u64 + 1, 2 * i as u64 + 2)));
+        assert!(matches!(broken, Some(Broken::OpenQuote(120_001))), "{broken:?}");
+    }
+
+    #[test]
+    fn what_fails_on_the_way_is_said_after_the_rows_before_it() {
+        struct Fails;
+        impl Read for Fails {
+            fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
+                Err(io::Error::other("the disk is gone"))
+            }
+        }
+        let text = "1,2\n".repeat(100_000);
+        let mut records = Records::new(Box::new(Drops(text.into(), usize::MAX).chain(Fails)), b',');
+        for _ in 0..100_000 {
+            assert!(records.advance().unwrap());
+        }
+        assert!(matches!(records.advance(), Err(Broken::Io(e)) if e.to_string() == "the disk is gone"));
+    }
+
+    #[test]
+    fn a_row_longer_than_what_is_read_at_once_is_whole() {
         let long = "x".repeat(3 * AT_ONCE);
-        let (records, _) = ours(format!("a,{long},b\n\"{long}\",c\n").as_bytes(), usize::MAX);
-        assert_eq!((records[0][1].len(), records[0].len()), (3 * AT_ONCE, 3));
-        assert_eq!((records[1][0].len(), records[1].len()), (3 * AT_ONCE, 2));
+        let (rows, _, _) = ours(format!("a,{long},b\n\"{long}\",c\n").as_bytes(), usize::MAX);
+        assert_eq!((rows[0][1].len(), rows[0].len()), (3 * AT_ONCE, 3));
+        assert_eq!((rows[1][0].len(), rows[1].len()), (3 * AT_ONCE, 2));
+    }
+
+    #[test]
+    fn a_quotation_mark_that_is_never_closed_does_not_take_all_memory() {
+        let begin = io::Cursor::new(b"a,b\n1,2\n3,\"4\n".to_vec());
+        let mut records = Records::new(Box::new(begin.chain(io::repeat(b'x'))), b',');
+        assert!(records.advance().unwrap() && records.advance().unwrap());
+        assert!(matches!(records.advance(), Err(Broken::TooLong(3))));
     }
 }

@@ -96,14 +96,29 @@ impl<'w> RowReader<'w> {
         (row.reward, row.propensity, row.policy, row.weight, row.end) = (None, None, None, 1, None);
         self.set.copy_from_slice(&self.set_by_default);
         if table.n_cells() != self.n_columns {
-            let (found, expected, line) = (table.n_cells(), self.n_columns, row.line);
+            let (found, expected, line, last) = (table.n_cells(), self.n_columns, row.line, table.last_line());
             findings.add(FindingKind::WrongFields, None, line, || {
-                let quote = if found < expected {
-                    "; is a quotation mark open, or a line cut?"
-                } else {
-                    "; quote cells with delimiters in them"
+                let help = match (last > line, found < expected) {
+                    (true, _) => {
+                        format!("; between quotation marks it goes on to line {last}: is one of them too many?")
+                    }
+                    (false, true) => "; is a line cut?".to_owned(),
+                    (false, false) => "; quote cells with delimiters in them".to_owned(),
                 };
-                format!("a row has {found} cells, but there are {expected} columns{quote}")
+                format!("a row has {found} cells, but there are {expected} columns{help}")
+            });
+            return false;
+        }
+        // No name or number has a line feed in it, so a row that goes on in one of these has swallowed others.
+        let broken = |column: &Column| table.cell(column.index).contains(&b'\n');
+        if table.last_line() > row.line
+            && let Some(column) = self.columns.iter().find(|c| broken(c))
+        {
+            findings.add(FindingKind::WrongFields, Some(column.index), row.line, || {
+                format!(
+                    "between quotation marks a cell goes on to line {}, and what is there is lost: is one of them too many?",
+                    table.last_line()
+                )
             });
             return false;
         }
@@ -114,7 +129,7 @@ impl<'w> RowReader<'w> {
         for column in columns {
             let cell = table.cell(column.index);
             let (index, line) = (column.index, row.line);
-            if cell.is_empty() || (!missing.is_empty() && missing.iter().any(|m| **m == *cell.trim_ascii())) {
+            if is_blank(cell) || (!missing.is_empty() && missing.iter().any(|m| **m == *cell.trim_ascii())) {
                 column.missing += 1;
                 lacks |= column.role.is_learned_from();
                 continue;
@@ -161,7 +176,7 @@ impl<'w> RowReader<'w> {
                     }
                 }
                 Role::Episode => {
-                    row.key = key_of(cell);
+                    row.key = key_of(cell.trim_ascii());
                     placed[0] = true;
                 }
                 Role::Stage => match whole(cell) {
@@ -203,7 +218,7 @@ impl<'w> RowReader<'w> {
                         Role::Propensity => {
                             row.bad = true;
                             findings.add(FindingKind::Propensity, Some(index), line, || {
-                                format!("a propensity is {x}, and must be above 0 and at most 1")
+                                format!("a propensity is {}, and must be above 0 and at most 1", shown(x))
                             });
                         }
                         Role::Episode
@@ -223,13 +238,15 @@ impl<'w> RowReader<'w> {
                         row.bad = true;
                         wrong(findings, FindingKind::Weight, &|text| {
                             format!(
-                                "the weight {text} is no whole number from 1 on: a row counts as often as it was seen, and \
-                                 a fraction of a visit cannot be counted"
+                                "the weight {text} is no whole number from 1 to {}: a row counts as often as it was seen, and \
+                                 a fraction of a visit cannot be counted",
+                                u32::MAX
                             )
                         });
                     }
                 },
                 Role::Policy => {
+                    let cell = cell.trim_ascii();
                     if latest_policy.0 != cell {
                         *latest_policy = (cell.to_vec(), policy(cell, policy_ids, policies));
                     }
@@ -263,7 +280,8 @@ impl<'w> RowReader<'w> {
         for column in self.columns.iter().filter(|c| is(c.role)) {
             let cell = table.cell(column.index);
             // What is there but wrong was found already.
-            if cell.is_empty() || self.missing.iter().any(|m| **m == *cell.trim_ascii()) || is_blank(column, cell) {
+            let means_missing = || column.labels.clone().is_some_and(|mut labels| labels.read(cell) == Said::Missing);
+            if is_blank(cell) || self.missing.iter().any(|m| **m == *cell.trim_ascii()) || means_missing() {
                 let name = table.columns()[column.index].clone();
                 findings.add(FindingKind::MissingNeeded, Some(column.index), row.line, || {
                     format!("\"{name}\" is empty, and without it a row says nothing")
@@ -383,9 +401,11 @@ impl<'w> RowReader<'w> {
                 row.bad = true;
                 findings.add(FindingKind::RewardRange, self.term_column[i].or(place), row.line, || {
                     format!(
-                        "the reward term \"{}\" paid {paid}, but it pays between {lo} and {hi}; give the world the range \
-                         that it has",
-                        term.name
+                        "the reward term \"{}\" paid {}, but it pays between {} and {}; give the world the range that it has",
+                        term.name,
+                        shown(paid),
+                        shown(lo),
+                        shown(hi)
                     )
                 });
             }
@@ -398,6 +418,7 @@ impl<'w> RowReader<'w> {
             Some((x, index)) if place.is_none() && (x - received).abs() > 1e-6 * size.max(1e-3) => {
                 row.bad = true;
                 findings.add(FindingKind::RewardContradicts, Some(index), row.line, || {
+                    let (x, received) = (shown(x), shown(received));
                     format!("the reward of the step is {x}, but its terms less the cost add up to {received}")
                 });
             }
@@ -434,8 +455,15 @@ impl<'w> RowReader<'w> {
 /// The value of a variable that could not be read; below [`MISSING`].
 const UNREAD: u32 = MISSING - 1;
 
-fn is_blank(column: &Column, cell: &[u8]) -> bool {
-    column.labels.clone().is_some_and(|mut labels| labels.read(cell) == Said::Missing)
+/// Whether nothing is in a cell, or nothing but blanks.
+#[inline]
+fn is_blank(cell: &[u8]) -> bool {
+    cell.first().is_none_or(u8::is_ascii_whitespace) && cell.trim_ascii().is_empty()
+}
+
+/// A number of any size in a few letters.
+fn shown(x: f64) -> String {
+    if x == 0.0 || (1e-5..1e16).contains(&x.abs()) { x.to_string() } else { format!("{x:e}") }
 }
 
 /// Whether a text would be a number with a point instead of its comma.

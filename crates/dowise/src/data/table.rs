@@ -20,6 +20,11 @@ pub trait Table {
 
     /// Line of the present row, from 1, or its position where there is no file.
     fn line(&self) -> u64;
+
+    /// Line on which the present row ends, where that may be another one.
+    fn last_line(&self) -> u64 {
+        self.line()
+    }
 }
 
 impl<T: Table + ?Sized> Table for Box<T> {
@@ -41,6 +46,10 @@ impl<T: Table + ?Sized> Table for Box<T> {
 
     fn line(&self) -> u64 {
         (**self).line()
+    }
+
+    fn last_line(&self) -> u64 {
+        (**self).last_line()
     }
 }
 

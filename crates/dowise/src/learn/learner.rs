@@ -372,8 +372,14 @@ impl Learner {
 
     /// Takes in one step that others have played, such as one of a log.
     pub fn learn(&mut self, observation: &Observation<'_>) -> Result<(), EvidenceError> {
+        self.learn_times(observation, 1)
+    }
+
+    /// Takes in one step that others have played as often as this, such as a row of a log with its weight. The cost does not grow
+    /// with their number.
+    pub fn learn_times(&mut self, observation: &Observation<'_>, times: u32) -> Result<(), EvidenceError> {
         self.logged = true;
-        self.take_in(observation)
+        self.take_in_times(observation, times)
     }
 
     /// Takes back one step that was taken in before, such as one that turned out to be wrong; see [`Evidence::remove`].
@@ -385,10 +391,18 @@ impl Learner {
     }
 
     pub(super) fn take_in(&mut self, observation: &Observation<'_>) -> Result<(), EvidenceError> {
+        self.take_in_times(observation, 1)
+    }
+
+    fn take_in_times(&mut self, observation: &Observation<'_>, times: u32) -> Result<(), EvidenceError> {
         let Learner { kind, around, .. } = self;
-        around.iter().try_for_each(|a| a.check_learn(kind, observation))?;
-        kind.plans_mut().learn(observation)?;
-        around.iter_mut().try_for_each(|a| a.learn(kind, observation))
+        around.iter().try_for_each(|a| a.check_learn(kind, observation, times))?;
+        match times {
+            0 => return Ok(()),
+            1 => kind.plans_mut().learn(observation)?,
+            2.. => kind.plans_mut().learn_times(observation, times)?,
+        }
+        around.iter_mut().try_for_each(|a| a.learn(kind, observation, times))
     }
 
     /// Counts an episode as ended.

@@ -37,6 +37,9 @@ pub(crate) trait Plans {
     /// Takes an observation in.
     fn learn(&mut self, observation: &Observation<'_>) -> Result<(), EvidenceError>;
 
+    /// Takes an observation in that was made this many times, at least once, at the cost of a few.
+    fn learn_times(&mut self, observation: &Observation<'_>, times: u32) -> Result<(), EvidenceError>;
+
     /// Takes an observation back that was taken in before.
     fn unlearn(&mut self, observation: &Observation<'_>) -> Result<(), EvidenceError>;
 }

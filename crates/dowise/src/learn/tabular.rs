@@ -291,6 +291,15 @@ impl Plans for Tabular {
         })
     }
 
+    fn learn_times(&mut self, observation: &Observation<'_>, times: u32) -> Result<(), EvidenceError> {
+        let Tabular { evidence, belief, doubled, .. } = self;
+        evidence.add_times_and_tell(observation, times, |changed, n| {
+            belief.touch(changed);
+            // As above: 1, 2, 4, 8, … was passed.
+            *doubled |= n.checked_ilog2() != (n - times).checked_ilog2();
+        })
+    }
+
     fn unlearn(&mut self, observation: &Observation<'_>) -> Result<(), EvidenceError> {
         let Tabular { evidence, belief, doubled, .. } = self;
         evidence.remove_and_tell(observation, |changed| {

@@ -86,7 +86,7 @@ impl Design {
     /// # Cost
     /// O(d² + cells · d), and O((d + pairs met) d²) once in [`REFRESH_EVERY`] calls.
     pub(super) fn add(&mut self, columns: DMatrixView<'_, f64>, step: MetStep) {
-        self.met.add(step);
+        self.met.add(step, 1);
         let phi = columns.column(step.cell as usize);
         self.next.column_mut(step.next as usize).axpy(1.0, &phi, 1.0);
         let reward = step.reward(self.range);
@@ -97,18 +97,34 @@ impl Design {
         self.update(columns, step.cell as usize);
     }
 
+    /// Takes in one step this many times: one by one where they are few, and all at once where they would be many updates.
+    pub(super) fn add_times(&mut self, columns: DMatrixView<'_, f64>, step: MetStep, times: u32) {
+        if times as usize <= self.period() {
+            (0..times).for_each(|_| self.add(columns, step));
+            return;
+        }
+        self.met.add(step, times);
+        self.afresh(columns);
+    }
+
     /// Takes one step back; `false` if it was never taken in.
     pub(super) fn remove(&mut self, columns: DMatrixView<'_, f64>, step: MetStep) -> bool {
         if !self.met.remove(step) {
             return false;
         }
+        self.afresh(columns);
+        self.planned = self.planned.min(self.gained);
+        true
+    }
+
+    /// Everything from what was met, the determinant too.
+    fn afresh(&mut self, columns: DMatrixView<'_, f64>) {
         self.recent.clear();
         self.sum_up(columns);
         let d = columns.nrows();
         let log_det: f64 = (0..d).map(|i| 2.0 * crate::math::ln(self.factor.l_dirty()[(i, i)])).sum();
         self.gained = (log_det - d as f64 * crate::math::ln(self.lambda)).max(0.0);
-        (self.gained_then, self.planned) = (self.gained, self.planned.min(self.gained));
-        true
+        self.gained_then = self.gained;
     }
 
     /// Factor, widths and determinant after one more column.
@@ -261,6 +277,27 @@ mod tests {
         columns.column_iter().for_each(|phi| gram += 10.0 * phi * phi.transpose());
         let inverse = gram.try_inverse().unwrap();
         assert!((covariance - 4.0 * inverse).abs().max() < 1e-14);
+    }
+
+    #[test]
+    fn a_step_that_counts_often_is_as_many_steps() {
+        let columns = DMatrix::from_column_slice(2, 2, &[1.0, 0.0, 0.6, 0.8]);
+        for times in [3, 5000] {
+            let [mut one_by_one, mut at_once] = [0, 1].map(|_| Design::new(columns.as_view(), 2, 0.25, [0.0, 1.0]));
+            for cell in [0, 1, 0] {
+                let step = at_once.step(cell, 0.3, cell);
+                (0..times).for_each(|_| one_by_one.add(columns.as_view(), step));
+                at_once.add_times(columns.as_view(), step, times);
+            }
+            assert_eq!(at_once.met, one_by_one.met);
+            let near = |a: f64, b: f64| (a - b).abs() <= 1e-11 * b.abs();
+            assert!(at_once.squares().iter().zip(one_by_one.squares()).all(|(a, b)| near(*a, *b)), "{times}");
+            assert!(near(at_once.gained(), one_by_one.gained()), "{times}");
+            let [mut a, mut b] = [DVector::zeros(2), DVector::zeros(2)];
+            at_once.weights(&[0.2, 0.7], &mut a);
+            one_by_one.weights(&[0.2, 0.7], &mut b);
+            assert!(near(a[0], b[0]) && near(a[1], b[1]), "{times}: {a} {b}");
+        }
     }
 
     #[test]

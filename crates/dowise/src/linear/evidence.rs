@@ -46,15 +46,15 @@ impl MetStep {
 }
 
 impl Met {
-    pub(super) fn add(&mut self, step: MetStep) {
-        *self.next.entry((step.cell, step.next)).or_default() += 1;
-        *self.paid.entry(step.cell).or_default() += step.exact();
-        self.steps += 1;
+    pub(super) fn add(&mut self, step: MetStep, times: u32) {
+        *self.next.entry((step.cell, step.next)).or_default() += times;
+        *self.paid.entry(step.cell).or_default() += step.exact() * u128::from(times);
+        self.steps += u64::from(times);
     }
 
-    /// Whether one more step of this pair can be counted.
-    pub(super) fn has_room(&self, step: MetStep) -> bool {
-        self.next.get(&(step.cell, step.next)).is_none_or(|&n| n < u32::MAX)
+    /// Whether this many more steps of this pair can be counted.
+    pub(super) fn has_room(&self, step: MetStep, times: u32) -> bool {
+        self.next.get(&(step.cell, step.next)).is_none_or(|&n| n.checked_add(times).is_some())
     }
 
     /// Takes a step back; `false` if it is not there.

@@ -323,13 +323,17 @@ impl Plans for LinearLearner {
 
     /// A step of which a key variable, the next state or a regressed reward is missing makes no target and is left out.
     fn learn(&mut self, observation: &Observation<'_>) -> Result<(), EvidenceError> {
+        self.learn_times(observation, 1)
+    }
+
+    fn learn_times(&mut self, observation: &Observation<'_>, times: u32) -> Result<(), EvidenceError> {
         let Some((design, step)) = self.step_of(observation)? else { return Ok(()) };
         let LinearModel { columns, designs, options, .. } = &mut self.model;
         let design = &mut designs[design];
-        if !design.met.has_room(step) {
+        if !design.met.has_room(step, times) {
             return Err(EvidenceError::Full);
         }
-        design.add(columns.as_view(), step);
+        design.add_times(columns.as_view(), step, times);
         self.due |= options.switching == Switching::Episode || design.doubled();
         Ok(())
     }

@@ -121,6 +121,12 @@ impl Episodes {
             }
         }
         let fold = self.episodes.len() % self.folds.len();
+        // Folds are added up again, and what they have together must be countable too.
+        let counted: u64 = self.folds.iter().map(Evidence::steps).sum();
+        let more: u64 = steps.iter().map(|s| u64::from(s.weight)).sum();
+        if counted + more > u64::from(u32::MAX) {
+            return Err(EpisodeError::Step { line: first.line, error: EvidenceError::Full });
+        }
         for step in steps {
             let wrong = |error| EpisodeError::Step { line: step.line, error };
             match self.folds[fold].check_addition(&step.observation) {

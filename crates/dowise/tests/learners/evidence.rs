@@ -51,6 +51,33 @@ fn evidence_in_any_order_split_and_merge_is_the_same_bytes_and_can_be_taken_back
 }
 
 #[test]
+fn a_step_that_counts_often_is_taken_in_like_as_many_steps_at_the_cost_of_one() {
+    let arena = Arena::new(small_worlds::factored(3));
+    let seen: Vec<Observation<'static>> = steps(&arena, 6, 1).iter().map(Seen::observation).collect();
+    for told in told(&arena) {
+        for name in ["graph-ucbvi", "graph-psrl", "ucbvi:width=rlberry", "c-ucbvi:guard=true", "lsvi-ucb"] {
+            // Regression needs to know how interventions act.
+            if name == "lsvi-ucb" && told.known_mechanisms().is_empty() {
+                continue;
+            }
+            let [mut one_by_one, mut at_once] = [by_name(&told, name), by_name(&told, name)];
+            for (i, step) in seen.iter().enumerate() {
+                let times = 1 + (i as u32 * 7) % 11;
+                (0..times).for_each(|_| one_by_one.learn(step).unwrap());
+                at_once.learn_times(step, times).unwrap();
+            }
+            assert_eq!(at_once.save(), one_by_one.save(), "{name}");
+            // As many as a row of a log may stand for; one by one it would take hours.
+            let mut much = by_name(&told, name);
+            much.learn_times(&seen[0], 4_000_000_000).unwrap();
+            let full = much.learn_times(&seen[0], 4_000_000_000);
+            assert_eq!(full, Err(EvidenceError::Full), "{name}");
+            much.learn_times(&seen[0], 0).unwrap();
+        }
+    }
+}
+
+#[test]
 fn saved_evidence_is_restored_and_what_cannot_be_is_refused_by_field() {
     let arena = Arena::new(small_worlds::factored(2));
     let told = arena.knowledge().without_rewards();

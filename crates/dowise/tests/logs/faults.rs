@@ -80,7 +80,7 @@ fn a_row_that_is_left_out_still_says_what_followed_the_row_before() {
 #[test]
 fn cells_that_are_missing_are_counted_by_column() {
     Grid::new().put(4, "oxygen", "").finds(FindingKind::MissingCell, 4, Some("oxygen"));
-    Grid::new().put(4, "reward.body", " ").finds(FindingKind::NotANumber, 4, Some("reward.body"));
+    Grid::new().put(4, "reward.body", " ").finds(FindingKind::MissingCell, 4, Some("reward.body"));
     Grid::new().put(4, "propensity", "").finds(FindingKind::MissingCell, 4, Some("propensity"));
     for needed in ["episode", "stage", "heart", "set.sleep"] {
         Grid::new().put(4, needed, "").finds(FindingKind::MissingNeeded, 4, Some(needed));
@@ -127,6 +127,67 @@ fn weights_are_whole_numbers() {
     let says = weighed("0.5").finds(FindingKind::Weight, 4, Some("log.weight"));
     assert!(says.contains("a fraction of a visit cannot be counted"), "{says}");
     weighed("0").finds(FindingKind::Weight, 4, Some("log.weight"));
+    let says = weighed("4294967296").finds(FindingKind::Weight, 4, Some("log.weight"));
+    assert!(says.contains("from 1 to 4294967295"), "{says}");
+}
+
+#[test]
+fn blanks_around_a_name_mean_nothing_and_a_cell_of_blanks_is_missing() {
+    let (plain, _) = read(&world("treatment"), Grid::new().text());
+    let mut grid = Grid::new();
+    let episode = grid.cells[2][grid.column("episode")].clone();
+    grid.put(3, "episode", &format!(" {episode} ")).put(4, "propensity", "  ").put(5, "policy", "at random ");
+    let (steps, report) = read(&world("treatment"), grid.text());
+    assert_eq!((steps.len(), report.policies.len()), (plain.len(), 1));
+    assert_eq!(steps[1].episode, plain[1].episode);
+    assert_eq!(report.findings.of(FindingKind::MissingCell).count(), 1, "{}", report.findings);
+    Grid::new().put(3, "episode", "  ").finds(FindingKind::MissingNeeded, 3, Some("episode"));
+}
+
+#[test]
+fn a_finding_is_one_line_whatever_a_cell_holds() {
+    let says = Grid::new().put(3, "kidney", "bad\t\u{1b}[31m").finds(FindingKind::UnknownLabel, 3, Some("kidney"));
+    assert!(says.contains(r#""bad\t\u{1b}[31m" is no value"#), "{says}");
+    let says = Grid::new().put(3, "reward.organs", "-1e300").finds(FindingKind::RewardRange, 3, Some("reward.organs"));
+    assert!(says.contains("paid -1e300, but"), "{says}");
+}
+
+#[test]
+fn a_quotation_mark_too_many_is_found_where_it_stands() {
+    // Never closed: nothing after it can be told apart.
+    let text = refused(Grid::new().put(5, "kidney", "\"healthy").text());
+    assert_eq!(text, "log.csv: line 5: a quotation mark that is opened in this row is never closed");
+    // Closed by the next one, three lines on: the row says how far it goes.
+    let mut grid = Grid::new();
+    grid.put(5, "kidney", "\"healthy").put(8, "heart", "sound\"");
+    let says = grid.finds(FindingKind::WrongFields, 5, None);
+    assert!(says.contains("between quotation marks it goes on to line 8"), "{says}");
+    // The same where the number of cells happens to be right.
+    let mut grid = Grid::new();
+    grid.put(5, "kidney", "\"healthy").put(8, "kidney", "healthy\"");
+    let says = grid.finds(FindingKind::WrongFields, 5, Some("kidney"));
+    assert!(says.contains("a cell goes on to line 8"), "{says}");
+}
+
+#[test]
+fn in_a_long_log_faults_stand_on_their_lines() {
+    let world = world("river-swim");
+    let mut text = String::from("episode,stage,position,effort,stroke,note\n");
+    for i in 0..30_000 {
+        let position = if i == 20_000 || i == 29_999 { "9000" } else { "0" };
+        text += &format!("{i},1,{position},3,2,\"two\nlines\"\n");
+    }
+    let (steps, report) = read(&world, text.clone());
+    assert_eq!((steps.len(), report.left_out), (29_998, 2));
+    let found = report.findings.of(FindingKind::UnknownLabel).next().unwrap();
+    assert_eq!(found.first.iter().map(|place| place.line).collect::<Vec<_>>(), [40_002, 60_000]);
+    // Whoever stops early is not waited for.
+    let mut seen = 0;
+    let stopped = dowise::data::LogReader::new(table(text).unwrap(), &world, None).unwrap().steps(|_| {
+        seen += 1;
+        if seen == 3 { std::ops::ControlFlow::Break(()) } else { std::ops::ControlFlow::Continue(()) }
+    });
+    assert!(stopped.unwrap().stopped && seen == 3);
 }
 
 #[test]
@@ -269,6 +330,9 @@ fn what_is_no_table_of_this_world_is_refused_with_what_to_do() {
         says,
         "the columns are missing: \"kidney\" (is it \"kidny\"?), \"set.diet\"; add them, or rename columns by a map"
     );
+    for (text, what) in [("{\"episode\": 1}\n", "is JSON"), (" [1]\n", "is JSON"), ("<table>\n", "is a page or XML")] {
+        assert!(refused(text).contains(what), "{text}");
+    }
     let mut grid = Grid::new();
     grid.cells[0][s] = "heart".into();
     assert!(refused(grid.text()).starts_with("two columns say \"heart\""));

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use dowise::offline::fit::OpenQuestion;
 use dowise::offline::{Episodes, Evaluation, Interval, Logged, OfflineOptions, OfflineValue};
 use serde::Serialize;
 
@@ -22,6 +23,8 @@ pub(super) struct Evaluated {
     robust: Option<Robust>,
     logged: LoggedValue,
     unsupported: Unsupported,
+    /// What the log cannot say, so that the numbers of the world file were taken.
+    from_file: Vec<OpenQuestion>,
 }
 
 #[derive(Serialize)]
@@ -101,6 +104,7 @@ pub(super) fn evaluated(
     options: &OfflineOptions,
     found: &Evaluation,
     refused: bool,
+    from_file: Vec<OpenQuestion>,
 ) -> Evaluated {
     Evaluated {
         schema: "dowise-offline/1",
@@ -124,6 +128,7 @@ pub(super) fn evaluated(
             by_propensity: r.by_propensity,
         }),
         logged: logged(&found.logged),
+        from_file,
         unsupported: Unsupported {
             share: found.support.share,
             thin: found.support.thin,

@@ -8,7 +8,7 @@ pub(crate) mod report;
 use std::path::{Path, PathBuf};
 
 use dowise::World;
-use dowise::offline::fit::{FitOptions, Fitting};
+use dowise::offline::fit::{FitOptions, Fitting, OpenQuestion};
 use dowise::offline::{Episodes, OfflineError, OfflineOptions, Starts, Support, calibrate, evaluate};
 
 use crate::log::LogArgs;
@@ -73,6 +73,15 @@ pub(crate) struct Reading {
     seed: Option<u64>,
 }
 
+/// A log that was counted.
+pub(crate) struct Counted {
+    /// The world as it is counted for.
+    pub(crate) world: World,
+    pub(crate) episodes: Episodes,
+    /// What the log cannot say, so that the numbers of the world file are taken.
+    pub(crate) from_file: Vec<OpenQuestion>,
+}
+
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]
 enum StartOf {
     /// As those of the log, which are a sample.
@@ -116,17 +125,14 @@ impl Reading {
         self.for_logs().or_else(|| given.into_iter().find(|(is, _)| *is).map(|(_, flag)| flag))
     }
 
-    /// The episodes of a log, counted for a world, and the world as it is counted for.
-    pub(crate) fn episodes(&self, world: &World, log: &Path, output: &Output) -> Result<(World, Episodes), Failure> {
+    /// The episodes of a log, counted for a world.
+    pub(crate) fn episodes(&self, world: &World, log: &Path, output: &Output) -> Result<Counted, Failure> {
         let options = FitOptions { keep: self.keep.clone(), ..FitOptions::default() };
         let fitting = Fitting::new(world, options).map_err(|e| Failure::Usage(e.to_string()))?;
-        // Values by numbers that no step of the log speaks of would be no evidence.
-        if let Some(confounded) = fitting.confounded().first() {
-            return Err(Failure::Usage(confounded.refusal().to_string()));
-        }
+        let from_file = fitting.rests_on().map_err(|e| Failure::Usage(e.to_string()))?;
         let (world, told) = (fitting.world().clone(), fitting.told().clone());
         let episodes = episodes::episodes(log, self.log.map.as_deref(), self.skip_bad, (&world, &told), output)?;
-        Ok((world, episodes))
+        Ok(Counted { world, episodes, from_file })
     }
 }
 
@@ -154,7 +160,7 @@ pub(crate) fn run(args: Args, output: &Output) -> Result<Status, Failure> {
     })?;
     let policy = policy_file::read(&args.policy, &world)?;
     let options = args.reading.options(&world);
-    let (world, log) = args.reading.episodes(&world, &args.log, output)?;
+    let Counted { world, episodes: log, from_file } = args.reading.episodes(&world, &args.log, output)?;
     let found = evaluate(&log, &policy, &options).map_err(failure)?;
     if let Some(pictures) = &pictures {
         let calibration = calibrate(&log, options.prior).map_err(|e| failure(e.into()))?;
@@ -162,19 +168,25 @@ pub(crate) fn run(args: Args, output: &Output) -> Result<Status, Failure> {
     }
     let refused = found.support.share > NOTABLE && !args.allow_unsupported;
     if args.json {
-        output.json(&json::evaluated(&args.log, &args.policy, &log, &options, &found, refused))?;
+        output.json(&json::evaluated(&args.log, &args.policy, &log, &options, &found, refused, from_file))?;
+        return Ok(if refused { refuse(&found.support, output) } else { Status::Fine });
     }
     if refused {
-        for line in unsupported(&found.support) {
-            output.error(line);
-        }
-        output.talk("collect episodes that do this, choose another policy, or --allow-unsupported: the prior then decides there");
-        return Ok(Status::No);
+        return Ok(refuse(&found.support, output));
     }
-    if !args.json {
-        output.data(report::report(&world, &log, &options, &found, output))?;
-    }
+    output.data(report::report(&world, &log, &options, &found, &from_file, output))?;
     Ok(Status::Fine)
+}
+
+/// Says why there is no answer.
+fn refuse(support: &Support, output: &Output) -> Status {
+    for line in unsupported(support) {
+        output.error(line);
+    }
+    output.talk(
+        "collect episodes that do this, choose another policy, or --allow-unsupported: the prior then decides there",
+    );
+    Status::No
 }
 
 /// What the log never saw and a policy needs, one line each.

@@ -1,6 +1,7 @@
 //! What `dowise evaluate` prints for people.
 
 use dowise::World;
+use dowise::offline::fit::OpenQuestion;
 use dowise::offline::{Episodes, Evaluation, Interval, Logged, OfflineOptions, OfflineValue, Support};
 
 use crate::output::Output;
@@ -14,6 +15,7 @@ pub(super) fn report(
     log: &Episodes,
     options: &OfflineOptions,
     found: &Evaluation,
+    from_file: &[OpenQuestion],
     output: &Output,
 ) -> String {
     let sure = percent(1.0 - options.delta);
@@ -34,7 +36,7 @@ pub(super) fn report(
         values(&rows)
     );
     text += &format!("\n{}\n{}", output.heading("Those who were logged"), values(&logged_rows(&found.logged, &sure)));
-    let mut notes = Vec::new();
+    let mut notes: Vec<String> = from_file.iter().map(not_from_the_log).collect();
     if let Some(returns) = found.logged.returns {
         let more = found.model.mean - returns.mean;
         notes.push(if found.guaranteed.low > returns.guaranteed.high {
@@ -105,6 +107,20 @@ pub(super) fn report(
         text += &format!("\n{}\n", table::wrapped(&note));
     }
     text
+}
+
+/// Says so where the numbers of the world file were taken, and what would settle it.
+pub(crate) fn not_from_the_log(question: &OpenQuestion) -> String {
+    let OpenQuestion { what, why, experiment } = question;
+    format!(
+        "NOT FROM THE LOG: {what}. {}; every value here, guaranteed ones too, holds only if they are right. To settle it: {experiment}.",
+        capitalised(why)
+    )
+}
+
+fn capitalised(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
 }
 
 /// A warning where much rests on rows that were seen a few times.

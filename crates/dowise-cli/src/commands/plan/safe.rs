@@ -3,13 +3,13 @@
 use std::path::{Path, PathBuf};
 
 use dowise::World;
-use dowise::offline::fit::{FitError, not_fitted_in, read_evidence};
+use dowise::offline::fit::{FitError, NotFitted, OpenQuestion, not_fitted_in, read_evidence};
 use dowise::offline::{Candidate, OfflineOptions, Recommendation, SafePlan, plan_from_evidence, plan_safely};
 use dowise_study::{MOST_TEXT, read_text_file};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::super::evaluate::{self, NOTABLE, json, report};
+use super::super::evaluate::{self, Counted, NOTABLE, json, report};
 use super::Args;
 use crate::output::{Failure, Output, Status};
 use crate::table::{self, Align, count};
@@ -20,11 +20,11 @@ const SHOWN: usize = 20;
 
 pub(super) fn run(args: &Args, world: &World, output: &Output) -> Result<Status, Failure> {
     let options = args.reading.options(world);
-    let (world, plan, episodes) = match &args.from {
+    let (world, plan, episodes, from_file) = match &args.from {
         Some(log) => {
-            let (world, log) = args.reading.episodes(world, log, output)?;
-            let plan = plan_safely(&log, &options).map_err(evaluate::failure)?;
-            (world, plan, log.len() as u64)
+            let Counted { world, episodes, from_file } = args.reading.episodes(world, log, output)?;
+            let plan = plan_safely(&episodes, &options).map_err(evaluate::failure)?;
+            (world, plan, episodes.len() as u64, from_file)
         }
         None => {
             if let Some(flag) = args.reading.for_logs() {
@@ -37,16 +37,9 @@ pub(super) fn run(args: &Args, world: &World, output: &Output) -> Result<Status,
                 Failure::Io(format!("a safe plan needs what was seen: {e}; {help}"))
             })?;
             let wrong = |e: FitError| Failure::Usage(format!("{}: {e}", file.display()));
-            let not_fitted = not_fitted_in(&text).map_err(wrong)?;
-            if !not_fitted.is_empty() {
-                return Err(Failure::Usage(format!(
-                    "nothing can be guaranteed: a hidden variable moves a lever and its effect, so that {} could not be fitted; \
-                     `dowise fit` says what would settle it, and --keep there takes their numbers as known",
-                    not_fitted.join(", ")
-                )));
-            }
+            let from_file = from_file(not_fitted_in(&text).map_err(wrong)?)?;
             let evidence = read_evidence(world, &text).map_err(wrong)?;
-            (world.clone(), plan_from_evidence(evidence, &options).map_err(evaluate::failure)?, 0)
+            (world.clone(), plan_from_evidence(evidence, &options).map_err(evaluate::failure)?, 0, from_file)
         }
     };
     if let Some(file) = &args.policy {
@@ -63,11 +56,43 @@ pub(super) fn run(args: &Args, world: &World, output: &Output) -> Result<Status,
         output.talk(format_args!("wrote {} ({name}{but})", file.display()));
     }
     if args.json {
-        output.json(&in_json(&world, &plan, &options))?;
+        output.json(&in_json(&world, &plan, &options, from_file))?;
     } else {
-        output.data(text(&world, &plan, &options, args.all, output))?;
+        output.data(text(&world, &plan, &options, &from_file, args.all, output))?;
     }
     Ok(Status::Fine)
+}
+
+/// What a fit left as the world file gave it; refused where the world file gave nothing.
+fn from_file(not_fitted: NotFitted) -> Result<Vec<OpenQuestion>, Failure> {
+    let NotFitted { names, without_numbers } = not_fitted;
+    if names.is_empty() {
+        return Ok(Vec::new());
+    }
+    match without_numbers.as_deref() {
+        Some([]) => {}
+        Some(lack) => {
+            return Err(Failure::Usage(format!(
+                "nothing can be guaranteed: a hidden variable moves a lever and its effect, so that {} could not be fitted, and \
+                 the world file has no numbers for {}; `dowise fit` says what experiment would settle it; or give these numbers in the \
+                 world file and fit again",
+                names.join(", "),
+                lack.join(", ")
+            )));
+        }
+        None => {
+            return Err(Failure::Usage(format!(
+                "nothing can be guaranteed: {} could not be fitted, and the evidence does not say whether the world file had \
+                 their numbers; fit again",
+                names.join(", ")
+            )));
+        }
+    }
+    Ok(vec![OpenQuestion {
+        what: format!("the numbers of {}", names.join(", ")),
+        why: "a hidden variable moves a lever and its effect, so they stay as the world file gives them".to_owned(),
+        experiment: "`dowise fit` says how".to_owned(),
+    }])
 }
 
 /// Where `dowise fit` puts the evidence of a fitted world.
@@ -75,7 +100,14 @@ fn evidence_file(world: &Path) -> PathBuf {
     world.with_extension("evidence.json")
 }
 
-fn text(world: &World, plan: &SafePlan, options: &OfflineOptions, all: bool, output: &Output) -> String {
+fn text(
+    world: &World,
+    plan: &SafePlan,
+    options: &OfflineOptions,
+    from_file: &[OpenQuestion],
+    all: bool,
+    output: &Output,
+) -> String {
     let sure = report::percent(1.0 - options.delta);
     let mut rows = Vec::new();
     for (name, candidate) in [("posterior-mean plan", &plan.mean), ("worst-member plan", &plan.worst)] {
@@ -91,6 +123,9 @@ fn text(world: &World, plan: &SafePlan, options: &OfflineOptions, all: bool, out
         text += &format!("\n{}\n{}", output.heading("Those who were logged"), report::values(&rows));
     }
     text += &format!("\n{}\n", table::wrapped(&advice(plan, &sure)));
+    for question in from_file {
+        text += &format!("{}\n", table::wrapped(&report::not_from_the_log(question)));
+    }
     let support = &plan.recommended().support;
     if support.share > NOTABLE {
         for line in evaluate::unsupported(support) {
@@ -221,6 +256,8 @@ struct Safe {
     worst: Plan,
     logged: Option<json::LoggedValue>,
     differences: usize,
+    /// What the log cannot say, so that the numbers of the world file were taken.
+    from_file: Vec<OpenQuestion>,
     /// The recommended one.
     policy: Vec<Decision>,
 }
@@ -239,7 +276,7 @@ struct Decision {
     r#do: Map<String, Value>,
 }
 
-fn in_json(world: &World, plan: &SafePlan, options: &OfflineOptions) -> Safe {
+fn in_json(world: &World, plan: &SafePlan, options: &OfflineOptions, from_file: Vec<OpenQuestion>) -> Safe {
     let of = |c: &Candidate| Plan {
         model: json::value(c.model),
         guaranteed: json::ends(c.guaranteed),
@@ -268,6 +305,7 @@ fn in_json(world: &World, plan: &SafePlan, options: &OfflineOptions) -> Safe {
         worst: of(&plan.worst),
         logged: plan.logged.as_ref().map(json::logged),
         differences: plan.differences(n).len(),
+        from_file,
         policy: decisions.collect(),
     }
 }

@@ -115,10 +115,15 @@ impl Guard {
         }
     }
 
-    /// Whether it can take an observation in.
-    pub(crate) fn check_learn(&self, inside: &Kind, observation: &Observation<'_>) -> Result<(), EvidenceError> {
-        self.direct.evidence.check_addition(observation)?;
-        let full = self.place(inside, observation).is_some_and(|at| self.causes[at] == u32::MAX);
+    /// Whether it can take an observation in this many times.
+    pub(crate) fn check_learn(
+        &self,
+        inside: &Kind,
+        observation: &Observation<'_>,
+        times: u32,
+    ) -> Result<(), EvidenceError> {
+        self.direct.evidence.check_additions(observation, times)?;
+        let full = self.place(inside, observation).is_some_and(|at| self.causes[at].checked_add(times).is_none());
         if full { Err(EvidenceError::Full) } else { Ok(()) }
     }
 
@@ -129,14 +134,19 @@ impl Guard {
         if none { Err(EvidenceError::NotThere) } else { Ok(()) }
     }
 
-    pub(crate) fn learn(&mut self, inside: &Kind, observation: &Observation<'_>) -> Result<(), EvidenceError> {
+    pub(crate) fn learn(
+        &mut self,
+        inside: &Kind,
+        observation: &Observation<'_>,
+        times: u32,
+    ) -> Result<(), EvidenceError> {
         let place = self.place(inside, observation);
         if let Some(at) = place {
-            self.causes[at] = self.causes[at].checked_add(1).ok_or(EvidenceError::Full)?;
+            self.causes[at] = self.causes[at].checked_add(times).ok_or(EvidenceError::Full)?;
         }
         self.incomplete |=
             place.is_none() || observation.next_state.is_none() || observation.rewards.iter().any(|r| r.is_nan());
-        self.direct.learn(observation)
+        self.direct.learn_times(observation, times)
     }
 
     pub(crate) fn unlearn(&mut self, inside: &Kind, observation: &Observation<'_>) -> Result<(), EvidenceError> {

@@ -54,11 +54,16 @@ impl Around {
         }
     }
 
-    /// Whether it can take an observation in.
-    pub(crate) fn check_learn(&self, inside: &Kind, observation: &Observation<'_>) -> Result<(), EvidenceError> {
+    /// Whether it can take an observation in this many times.
+    pub(crate) fn check_learn(
+        &self,
+        inside: &Kind,
+        observation: &Observation<'_>,
+        times: u32,
+    ) -> Result<(), EvidenceError> {
         match self {
             Around::Explore(_) => Ok(()),
-            Around::Guard(guard) => guard.check_learn(inside, observation),
+            Around::Guard(guard) => guard.check_learn(inside, observation, times),
         }
     }
 
@@ -70,11 +75,16 @@ impl Around {
         }
     }
 
-    /// Takes an observation in.
-    pub(crate) fn learn(&mut self, inside: &Kind, observation: &Observation<'_>) -> Result<(), EvidenceError> {
+    /// Takes an observation in this many times.
+    pub(crate) fn learn(
+        &mut self,
+        inside: &Kind,
+        observation: &Observation<'_>,
+        times: u32,
+    ) -> Result<(), EvidenceError> {
         match self {
             Around::Explore(_) => Ok(()),
-            Around::Guard(guard) => guard.learn(inside, observation),
+            Around::Guard(guard) => guard.learn(inside, observation, times),
         }
     }
 

@@ -204,11 +204,17 @@ impl Evidence {
 
     /// Counts an observation that was made this many times; nothing is changed if that cannot be done.
     pub fn add_times(&mut self, observation: &Observation<'_>, times: u32) -> Result<(), EvidenceError> {
-        let action = self.check_addition(observation)?;
-        // No row has more visits than there were steps.
-        if self.steps + u64::from(times) > u64::from(u32::MAX) && times > 1 {
-            return Err(EvidenceError::Full);
-        }
+        self.add_times_and_tell(observation, times, |_, _| {})
+    }
+
+    /// [`Evidence::add_times`], telling of every row that has changed and how often it has been seen now.
+    pub(crate) fn add_times_and_tell(
+        &mut self,
+        observation: &Observation<'_>,
+        times: u32,
+        mut tell: impl FnMut(Changed, u32),
+    ) -> Result<(), EvidenceError> {
+        let action = self.check_additions(observation, times)?;
         let Evidence { view, transitions, mechanisms, payments, visits_hs, .. } = self;
         let visit = observation.stage * view.layout.n_states() + observation.state;
         let mut hash = visit_hash(visit);
@@ -216,10 +222,18 @@ impl Evidence {
             hash = hash.wrapping_add(place.hash());
             match place {
                 Counted::Transition { block, factor, row, value } => {
-                    transitions[block][factor].add_times(row, value, times)
+                    let counts = &mut transitions[block][factor];
+                    counts.add_times(row, value, times);
+                    tell(Changed::Transition { block, factor, row }, counts.n_r[row]);
                 }
-                Counted::Mechanism { index, row, value } => mechanisms[index].add_times(row, value, times),
-                Counted::Payment { term, row, share } => payments[term].add_times(row, share, times),
+                Counted::Mechanism { index, row, value } => {
+                    mechanisms[index].add_times(row, value, times);
+                    tell(Changed::Mechanism, mechanisms[index].n_r[row]);
+                }
+                Counted::Payment { term, row, share } => {
+                    payments[term].add_times(row, share, times);
+                    tell(Changed::Payment, payments[term].n[row]);
+                }
             }
         });
         visits_hs[visit] += times;
@@ -267,6 +281,16 @@ impl Evidence {
         let done = self.check(observation)?;
         // No row has more visits than there were steps, so the rows need not be looked at before this.
         if self.steps >= u64::from(u32::MAX) && !self.has_room(observation, done) {
+            return Err(EvidenceError::Full);
+        }
+        Ok(done)
+    }
+
+    /// Whether an observation can be counted this many times; what was done.
+    pub(crate) fn check_additions(&self, observation: &Observation<'_>, times: u32) -> Result<Done, EvidenceError> {
+        let done = self.check_addition(observation)?;
+        // No row has more visits than there were steps.
+        if times > 1 && self.steps + u64::from(times) > u64::from(u32::MAX) {
             return Err(EvidenceError::Full);
         }
         Ok(done)

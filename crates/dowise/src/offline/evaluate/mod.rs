@@ -72,7 +72,8 @@ const OF_RETURNS: f64 = 0.1;
 pub struct OfflineValue {
     /// By the posterior mean of every row.
     pub mean: f64,
-    /// The middle 95 % of the posterior, where episodes start included: with the prior, without it, and what is between them.
+    /// The middle 95 % of the posterior, where episodes start included: with the prior, without it, and what is between them, as far
+    /// as rewards and costs allow.
     ///
     /// A prior pulls every row towards the middle. Where a policy picks rows that are better than most, these pulls have one direction and
     /// add up, while the posterior's width averages out; so the interval holds for every weight of the prior from none on.
@@ -238,7 +239,11 @@ pub(crate) fn by_model(
         samples.push(starts.drawn_mean(&value_hs, &mut rng));
     }
     let by_prior = mean - starts.mean(&model.value(Reading::Mean { prior: FREQUENCIES }, who)?);
-    Ok(OfflineValue { mean, posterior: Interval::of_samples(&mut samples).stretched(-by_prior), by_prior })
+    // Where rows were never seen the prior moves the value by much, and stretching knows no bounds.
+    let told = &model.view().told;
+    let possible = behaviour::possible(told, told.horizon());
+    let posterior = Interval::of_samples(&mut samples).stretched(-by_prior).clipped(possible);
+    Ok(OfflineValue { mean, posterior, by_prior })
 }
 
 /// The bounds of a policy by the worst and the best members of all sets, and how much of them is for where episodes start. They

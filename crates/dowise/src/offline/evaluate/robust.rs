@@ -1,6 +1,6 @@
 //! Doubly robust over key variables: the model's value, corrected by what episodes brought that it has not seen.
 
-use super::behaviour::Behaviour;
+use super::behaviour::{self, Behaviour};
 use super::interval::{Interval, NORMAL_95, moments};
 use super::model::{Followed, Model};
 use super::start::StartStates;
@@ -145,8 +145,10 @@ pub(crate) fn robust(
         let (w, k) = (f.1 * weight(f.3), f64::from(f.2));
         (sum + k * w, squares + k * w * w)
     });
-    (out.mean, out.episodes) = (mean, n);
-    out.interval = Interval::around(mean, NORMAL_95 * (variance / n + of_mechanisms).sqrt());
+    // Large ratios may lead out of what is possible; nearer to it is nearer to the truth.
+    let possible = behaviour::possible(log.knowledge(), horizon);
+    (out.mean, out.episodes) = (mean.clamp(possible[0], possible[1]), n);
+    out.interval = Interval::around(mean, NORMAL_95 * (variance / n + of_mechanisms).sqrt()).clipped(possible);
     out.effective = if squares > 0.0 { sum * sum / squares } else { 0.0 };
     Ok(Some(out))
 }

@@ -95,14 +95,14 @@ impl Confounded {
         changed
     }
 
-    /// The refusal of whoever rests on every number.
+    /// The refusal of whoever rests on every number, where some are nowhere.
     pub fn refusal(&self) -> FitError {
-        let Confounded { lever, hidden, effects, .. } = self.clone();
-        FitError::Confounded { lever, hidden, effects }
+        let Confounded { lever, hidden, effects, without_numbers, .. } = self.clone();
+        FitError::Confounded { lever, hidden, effects, without_numbers }
     }
 
-    /// What is reported.
-    pub(super) fn question(&self) -> OpenQuestion {
+    /// What the log cannot say because of it, what stands in its place, and what would settle it.
+    pub fn question(&self) -> OpenQuestion {
         let Confounded { lever, hidden, effects, not_fitted, without_numbers } = self;
         let stands = if without_numbers.is_empty() {
             format!("{} stay as the world file gives them", words(not_fitted))

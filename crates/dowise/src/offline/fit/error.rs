@@ -21,8 +21,8 @@ pub enum FitError {
          lever, when it is left alone, and {}; so what is seen when it is left alone says nothing about setting it, and what is \
          seen when it is set says nothing about leaving it alone. To settle it, set \"{lever}\" by a draw that does not look at \
          anything, in every state that matters, allow only interventions that set it (`set = \"all\"` in [interventions]) and \
-         fit those steps; or give the mechanisms as numbers and keep them (`keep` with {})",
-        words(.hidden), words(.effects), words(&.hidden.iter().chain(.effects).chain([.lever]).cloned().collect::<Vec<_>>())
+         fit those steps; or record {}, as a key variable; or give {} numbers in the world file, which are then taken as they are",
+        words(.hidden), words(.effects), words(.hidden), words(.without_numbers)
     )]
     Confounded {
         /// The lever.
@@ -31,6 +31,8 @@ pub enum FitError {
         hidden: Vec<String>,
         /// What that moves as well.
         effects: Vec<String>,
+        /// What the world file has no numbers for, either.
+        without_numbers: Vec<String>,
     },
     /// An option outside its range.
     #[error("{name} = {value}: {expected}")]

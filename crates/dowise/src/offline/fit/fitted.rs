@@ -37,6 +37,9 @@ struct EvidenceFile {
     /// Of these, what was not fitted because a hidden variable moves a lever and its effect.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     not_fitted: Vec<String>,
+    /// Of these, what the world file had no numbers for; absent where all was fitted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    without_numbers: Option<Vec<String>>,
     evidence: SavedEvidence,
 }
 
@@ -94,11 +97,14 @@ impl Fitted {
 
     /// The evidence as text; [`read_evidence`] reads it.
     pub fn evidence_text(&self) -> String {
+        let confounded = &self.report.confounded;
         let file = EvidenceFile {
             format: FORMAT.to_owned(),
             version: VERSION,
             kept: self.kept.names.iter().cloned().collect(),
-            not_fitted: self.report.confounded.iter().flat_map(|c| c.not_fitted.clone()).collect(),
+            not_fitted: confounded.iter().flat_map(|c| c.not_fitted.clone()).collect(),
+            without_numbers: (!confounded.is_empty())
+                .then(|| confounded.iter().flat_map(|c| c.without_numbers.clone()).collect()),
             evidence: self.evidence.saved(),
         };
         serde_json::to_string(&file).expect("invariant: numbers and words can be written")
@@ -135,10 +141,20 @@ impl Fitted {
     }
 }
 
-/// What a fit could not say because a hidden variable moves a lever and its effect, from the text beside its world: such numbers
-/// come from the world file, and nothing can be guaranteed by them.
-pub fn not_fitted_in(text: &str) -> Result<Vec<String>, FitError> {
-    Ok(read_file(text)?.not_fitted)
+/// What a fit could not say because a hidden variable moves a lever and its effect.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NotFitted {
+    /// Variables whose numbers are not from the log.
+    pub names: Vec<String>,
+    /// Of these, what the world file had no numbers for, so that all values alike stand there; `None` where that was not written
+    /// down.
+    pub without_numbers: Option<Vec<String>>,
+}
+
+/// What a fit could not say, from the text beside its world: whoever guarantees anything by its numbers has to tell it.
+pub fn not_fitted_in(text: &str) -> Result<NotFitted, FitError> {
+    let EvidenceFile { not_fitted: names, without_numbers, .. } = read_file(text)?;
+    Ok(NotFitted { names, without_numbers })
 }
 
 /// The evidence that was written beside a fitted world, for learners that go on with what was fitted.

@@ -7,6 +7,7 @@ use super::confounded::Confounded;
 use super::em::Incomplete;
 use super::fitted::Fitted;
 use super::keep::Kept;
+use super::report::OpenQuestion;
 use super::seen::Seen;
 use super::structure::{Structure, SummedOut, structure};
 use super::tables::{Rule, Tallies};
@@ -85,10 +86,18 @@ impl Fitting {
         &self.told
     }
 
-    /// Levers that share a hidden cause with what they act on: what setting them does is not fitted. Whoever rests on every number
-    /// (an evaluation, a guarantee) has to refuse.
+    /// Levers that share a hidden cause with what they act on: what setting them does is not fitted.
     pub fn confounded(&self) -> &[Confounded] {
         &self.confounded
+    }
+
+    /// What whoever rests on every number (an evaluation, a guarantee) has to take from the world file, because the log cannot say
+    /// it: to be told with the answer. Refused, by name and with the experiment, where the world file has no such numbers.
+    pub fn rests_on(&self) -> Result<Vec<OpenQuestion>, FitError> {
+        match self.confounded.iter().find(|c| !c.without_numbers.is_empty()) {
+            Some(without) => Err(without.refusal()),
+            None => Ok(self.confounded.iter().map(Confounded::question).collect()),
+        }
     }
 
     /// What was seen so far.

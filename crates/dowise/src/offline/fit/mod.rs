@@ -31,7 +31,7 @@ mod tables;
 
 pub use confounded::Confounded;
 pub use error::FitError;
-pub use fitted::{Fitted, not_fitted_in, read_evidence};
+pub use fitted::{Fitted, NotFitted, not_fitted_in, read_evidence};
 pub use fitting::{FitOptions, Fitting};
 pub use report::{EmReport, FitAxis, FitPart, FitReport, FitRow, FitTable, IntervalKind, Missing, OpenQuestion};
 pub use structure::SummedOut;
