@@ -2,7 +2,7 @@
 import { get, post } from "./api.js";
 import { calibration, resize, rewards, shares } from "./charts.js";
 import { graph, knownness } from "./graph.js";
-import { MODES, ago, make, number, pairs, percent } from "./words.js";
+import { MODES, ago, make, number, pairs, percent, ruleWords } from "./words.js";
 import { build } from "./what-if.js";
 
 const EVERY = 3000;
@@ -13,19 +13,24 @@ let last = null;
 let built = null;
 let drawn = "";
 let wide = false;
+let waiting = null;
 
 const path = (rest) => `/v1/${encodeURIComponent(pick.value)}${rest}`;
 
 async function refresh() {
   const asked = pick.value;
+  // A service that takes its time is not asked again meanwhile.
+  if (waiting === asked) return;
+  waiting = asked;
   try {
-    const parts = ["", "/rewards", "/shares", "/calibration", "/mechanisms", "/graph", "/decisions?limit=50"];
-    const [world, paid, done, predicted, mechanisms, arrows, recent] = await Promise.all(parts.map((part) => get(path(part))));
+    const told = await get(path("/overview"));
     if (asked !== pick.value) return;
     by("trouble").hidden = true;
-    show({ world, paid, done, predicted, mechanisms, arrows, recent });
+    show(told);
   } catch (wrong) {
     trouble(wrong instanceof TypeError ? "The service does not answer. What is shown may be old." : wrong.message);
+  } finally {
+    if (waiting === asked) waiting = null;
   }
 }
 
@@ -44,47 +49,47 @@ function show(told) {
   by("stop").textContent = mode === "stop" ? "Go on" : "Stop";
   numbers(told);
   if (built !== world.name) {
-    build(by("what-if"), by("what-if-answer"), world, told.recent[0]?.answer.intervention, path("/what-if"));
+    build(by("what-if"), by("what-if-answer"), world, told.decisions[0]?.answer.intervention, path("/what-if"));
     by("what-if-answer").replaceChildren();
     const choice = (name, value) => make("option", { value }, name);
     by("share-of").replaceChildren(choice("why it was decided so", ""), ...world.names.levers.map((l) => choice(l.name, l.name)));
     if (world.names.levers.length) by("share-of").value = world.names.levers[0].name;
-    built = told.recent.length ? world.name : null;
+    built = told.decisions.length ? world.name : null;
   }
   modes(mode);
   // Charts are drawn anew only when something changed, so that a pointer resting on one is not disturbed.
-  const parts = JSON.stringify([told.paid, told.done, told.predicted, told.mechanisms]);
+  const parts = JSON.stringify([told.rewards, told.shares, told.calibration, told.mechanisms]);
   if (parts !== drawn) {
     drawn = parts;
     charts(told);
   }
   promises(world);
-  recent(told.recent);
+  recent(told.decisions);
   const { version, hash } = world.policy;
   by("policy").textContent = `Policy ${version}${world.standing.pinned ? " (pinned)" : ""}, ${hash}. Learner: ${world.learner}.`;
   by("refreshed").textContent = `Charts show the last ${number(world.window.decisions)} decisions. As of ${new Date().toLocaleTimeString("en-GB")}.`;
 }
 
 function charts(told) {
-  rewards(by("reward"), by("reward-names"), told.paid);
+  rewards(by("reward"), by("reward-names"), told.rewards);
   share();
-  calibration(by("calibration"), told.predicted);
-  graph(by("graph"), told.arrows, told.mechanisms);
+  calibration(by("calibration"), told.calibration);
+  graph(by("graph"), told.graph, told.mechanisms);
   known(told.mechanisms);
 }
 
 function share() {
   const of = by("share-of").value;
-  shares(by("shares"), by("share-names"), last.done.to, of ? (last.done.levers[of] ?? {}) : last.done.why);
+  shares(by("shares"), by("share-names"), last.shares.to, of ? (last.shares.levers[of] ?? {}) : last.shares.why);
 }
 
 function numbers(told) {
   const { world } = told;
-  const settled = told.recent.filter((d) => d.settled).length;
+  const settled = told.decisions.filter((d) => d.settled).length;
   const all = [
     ["decisions, lately", world.window.decisions],
     ["episodes seen to their end, lately", world.window.episodes],
-    ["waiting, of the last decisions", told.recent.length - settled],
+    ["waiting, of the last decisions", told.decisions.length - settled],
     ["events in the log", world.log.events],
     ["events learned from", world.log.learned_events],
     ["expected of an episode", world.expected?.policy?.mean],
@@ -109,7 +114,7 @@ function known(mechanisms) {
 }
 
 function promises(world) {
-  const lines = world.shares.map((rule) => make("p", {}, typeof rule === "string" ? rule : Object.values(rule).filter((v) => v !== null).join(" ")));
+  const lines = world.shares.map((rule) => make("p", {}, ruleWords(rule)));
   const say = (text) => lines.push(make("p", { class: "nothing" }, text));
   if (world.shares.length === 0) say("No least or greatest share is kept (dowise serve --share).");
   say("While it runs, no certificate is computed and the graph is not tested: export the log and use dowise evaluate and dowise test.");
@@ -159,7 +164,7 @@ function modes(current) {
 
 async function switchTo(mode) {
   const means = MODES.find(([name]) => name === mode)[1];
-  if (!(await confirmed(`Switch ${(last.world.title ?? last.world.name)} to ${mode}? ${means}`, mode === "stop" ? "Stop" : `Switch to ${mode}`))) return;
+  if (!(await confirmed(`Switch ${last?.world.title ?? pick.value} to ${mode}? ${means}`, mode === "stop" ? "Stop" : `Switch to ${mode}`))) return;
   try {
     await post(path("/mode"), { mode });
     by("modes").dataset.shown = "";
@@ -179,7 +184,8 @@ function confirmed(question, yes) {
   return new Promise((resolve) => dialog.addEventListener("close", () => resolve(dialog.returnValue === "yes"), { once: true }));
 }
 
-by("stop").addEventListener("click", () => last && switchTo(last.world.standing.mode === "stop" ? "online" : "stop"));
+// Stopping works even where nothing could be shown yet.
+by("stop").addEventListener("click", () => pick.value && switchTo(last?.world.standing.mode === "stop" ? "online" : "stop"));
 by("modes").addEventListener("submit", (event) => {
   event.preventDefault();
   const mode = new FormData(event.target).get("mode");
@@ -188,13 +194,14 @@ by("modes").addEventListener("submit", (event) => {
 });
 by("more").addEventListener("click", () => {
   wide = true;
-  recent(last.recent);
+  recent(last.decisions);
   by("recent").parentElement.focus();
 });
-by("share-of").addEventListener("change", share);
+by("share-of").addEventListener("change", () => last && share());
 pick.addEventListener("change", () => {
   drawn = "";
   built = null;
+  last = null;
   by("modes").dataset.shown = "";
   refresh();
 });

@@ -29,6 +29,8 @@ function place(holder, data, options) {
     height: HEIGHT,
     cursor: { drag: { x: false, y: false } },
     ...options,
+    // Room for the last time below the axis.
+    padding: [null, 28, null, null],
     axes: options.axes.map((own) => ({ ...axis, ...own })),
   };
   plots.set(holder, new uPlot(all, data, holder));

@@ -54,6 +54,16 @@ export function pairs(object) {
   return parts.length ? parts.join(", ") : "no lever set";
 }
 
+/** A rule on shares, such as "mail=yes:0.1..0.5", as a sentence. */
+export function ruleWords(rule) {
+  const parts = /^([^=]*)=(.*):([^:]*?)\.\.([^:]*)$/.exec(rule);
+  if (!parts) return rule;
+  const [lever, value, least, most] = parts.slice(1).map((part) => part.trim());
+  const share = (text) => `${+(100 * Number(text)).toPrecision(4)} %`;
+  const ends = [least && `at least ${share(least)}`, most && `at most ${share(most)}`].filter(Boolean);
+  return `${lever} is set to ${value} in ${ends.join(" and ") || "any share"} of the decisions.`;
+}
+
 /** What each mode means. */
 export const MODES = [
   ["online", "The learned policy decides, and explores where it pays."],

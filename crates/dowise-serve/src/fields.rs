@@ -40,9 +40,7 @@ impl<'a> Fields<'a> {
     pub(crate) fn id(&mut self, name: &'static str) -> String {
         let expected = format!("expected text of 1 to {MOST_ID} characters");
         match self.get(name) {
-            Some(Value::String(text)) if (1..=MOST_ID).contains(&text.chars().count()) && !text.contains('\0') => {
-                return text.clone();
-            }
+            Some(Value::String(text)) if is_id(text) => return text.clone(),
             Some(other) => self.wrong(name, format!("{expected}, found {}", kind(other))),
             None => self.wrong(name, format!("{expected}, found nothing")),
         }
@@ -124,6 +122,11 @@ impl<'a> Fields<'a> {
         }
         if self.errors.is_empty() { Ok(()) } else { Err(Problem::fields(self.errors)) }
     }
+}
+
+/// Whether this may name something; databases have no text with a zero in it.
+pub(crate) fn is_id(text: &str) -> bool {
+    (1..=MOST_ID).contains(&text.chars().count()) && !text.contains('\0')
 }
 
 /// A value as it was given; numbers and booleans are names as well, as in a world file.

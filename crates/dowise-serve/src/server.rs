@@ -11,7 +11,7 @@ use axum::Router;
 use tokio::sync::mpsc;
 
 use crate::engine::{Engine, OpenError};
-use crate::http::{App, Limited, Looked, Rate, router};
+use crate::http::{App, Limited, Looked, Peer, Rate, router};
 use crate::keys::Key;
 use crate::learn_loop::{LearnLoop, Pace};
 use crate::metrics::Metrics;
@@ -30,7 +30,7 @@ pub struct ServerOptions {
     pub most_body: usize,
     /// Connections at a time at most.
     pub most_connections: usize,
-    /// Requests a second at most.
+    /// Requests a second of each client at most: of each key, or where there is none of each address.
     pub rate: Option<u32>,
     /// When policies are made.
     pub pace: Pace,
@@ -239,7 +239,8 @@ pub fn serve(
             told.notify_one();
         };
         let limited = Limited::new(listener, options.most_connections);
-        let served = axum::serve(limited, router(app)).with_graceful_shutdown(until);
+        let served = axum::serve(limited, router(app).into_make_service_with_connect_info::<Peer>())
+            .with_graceful_shutdown(until);
         // Whoever holds a connection open without asking anything does not hold up the end.
         let served = tokio::select! {
             served = served.into_future() => served,

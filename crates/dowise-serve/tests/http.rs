@@ -3,6 +3,8 @@
 mod common;
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, Ordering};
+use std::time::Duration;
 
 use axum::Router;
 use axum::body::{Body, to_bytes};
@@ -23,16 +25,19 @@ struct Running {
 
 impl Running {
     fn start(prepare: impl FnOnce(&std::path::Path)) -> Running {
-        Running::start_on(prepare, |store| store)
+        Running::start_on(ServerOptions::default(), prepare, |store| store)
     }
 
     /// With every connection to the store wrapped.
-    fn start_on(prepare: impl FnOnce(&std::path::Path), wrap: impl Fn(Box<dyn Store>) -> Box<dyn Store>) -> Running {
+    fn start_on(
+        options: ServerOptions,
+        prepare: impl FnOnce(&std::path::Path),
+        wrap: impl Fn(Box<dyn Store>) -> Box<dyn Store>,
+    ) -> Running {
         let directory = tempfile::tempdir().unwrap();
         let store = directory.path().join("store");
         prepare(&store);
-        let options =
-            ServerOptions { store: StorePlace::File(store.clone()), most_body: 10_000, ..ServerOptions::default() };
+        let options = ServerOptions { store: StorePlace::File(store.clone()), most_body: 10_000, ..options };
         let open = |access: Access| -> Result<Box<dyn Store>, StoreError> {
             Ok(wrap(match access {
                 Access::Write => Box::new(Sqlite::open(&store)?),
@@ -285,12 +290,20 @@ fn a_subject_is_deleted_for_good_even_if_nothing_was_learned_from_it() {
     assert_eq!((replayed.decisions, replayed.blank), (0, 6));
 }
 
-/// A store that can be broken: from then on nothing can be read or written.
-struct Breakable(Box<dyn Store>, Arc<std::sync::atomic::AtomicBool>);
+/// What is the matter with a store.
+const SOUND: u8 = 0;
+const GONE: u8 = 1;
+const HANGS: u8 = 2;
+
+/// A store that can be broken: from then on nothing can be read or written, or everything waits until it is sound again.
+struct Breakable(Box<dyn Store>, Arc<AtomicU8>);
 
 impl Breakable {
     fn there(&self) -> Result<(), StoreError> {
-        if self.1.load(std::sync::atomic::Ordering::SeqCst) { Err(StoreError("gone".into())) } else { Ok(()) }
+        while self.1.load(Ordering::SeqCst) == HANGS {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        if self.1.load(Ordering::SeqCst) == GONE { Err(StoreError("gone".into())) } else { Ok(()) }
     }
 }
 
@@ -426,10 +439,11 @@ impl Store for Breakable {
 
 #[test]
 fn while_the_store_is_gone_nothing_is_decided_and_afterwards_everything_goes_on() {
-    let broken = Arc::new(std::sync::atomic::AtomicBool::new(false));
-    let running = Running::start_on(|_| {}, |store| Box::new(Breakable(store, broken.clone())));
+    let broken = Arc::new(AtomicU8::new(SOUND));
+    let running =
+        Running::start_on(ServerOptions::default(), |_| {}, |store| Box::new(Breakable(store, broken.clone())));
     assert_eq!(running.post("/v1/clinic/decide", &question("a")).0, 200);
-    broken.store(true, std::sync::atomic::Ordering::SeqCst);
+    broken.store(GONE, Ordering::SeqCst);
     for id in ["a", "b"] {
         let (status, body) = running.post("/v1/clinic/decide", &question(id));
         assert_eq!(status, 503, "{body}");
@@ -437,11 +451,92 @@ fn while_the_store_is_gone_nothing_is_decided_and_afterwards_everything_goes_on(
     assert_eq!(running.send("GET", "/readyz", None, "").0, 503);
     assert_eq!(running.send("GET", "/healthz", None, "").0, 200);
     assert_eq!(running.post("/v1/clinic/mode", &json!({"mode": "stop"})).0, 503);
-    broken.store(false, std::sync::atomic::Ordering::SeqCst);
+    broken.store(SOUND, Ordering::SeqCst);
     let (status, answer) = running.post("/v1/clinic/decide", &question("b"));
     assert_eq!((status, &answer["mode"]), (200, &json!("online")), "a mode that was not written does not hold");
     assert_eq!(running.send("GET", "/readyz", None, "").0, 200);
     assert_eq!(running.replayed().decisions, 2);
+}
+
+#[test]
+fn a_store_that_hangs_is_answered_with_503_and_what_waited_is_carried_out_once() {
+    let broken = Arc::new(AtomicU8::new(SOUND));
+    let options = ServerOptions { patience: Duration::from_millis(400), ..ServerOptions::default() };
+    let running = Running::start_on(options, |_| {}, |store| Box::new(Breakable(store, broken.clone())));
+    assert_eq!(running.post("/v1/clinic/decide", &question("a")).0, 200);
+    broken.store(HANGS, Ordering::SeqCst);
+    let (status, body) = running.post("/v1/clinic/decide", &question("b"));
+    assert_eq!(status, 503, "{body}");
+    assert!(body["detail"].as_str().unwrap().contains("send the same request again"), "{body}");
+    let two = json!([{"observation_id": "x", "event_id": "a"}, {"observation_id": "y", "event_id": "a"}]);
+    let (status, each) = running.post("/v1/clinic/observe", &two);
+    assert_eq!((status, &each[0]["status"], &each[1]["status"]), (207, &json!(503), &json!(503)), "{each}");
+    assert_eq!(running.send("GET", "/readyz", None, "").0, 503);
+    broken.store(SOUND, Ordering::SeqCst);
+    assert_eq!(running.post("/v1/clinic/decide", &question("b")).0, 200);
+    assert_eq!(running.replayed().decisions, 2);
+}
+
+#[test]
+fn an_id_that_no_database_can_hold_is_refused_before_it_comes_into_a_transaction_with_others() {
+    let running = Running::start(|_| {});
+    for id in ["a%00b".to_owned(), "x".repeat(201)] {
+        for (method, path) in [
+            ("POST", format!("episodes/{id}/close")),
+            ("DELETE", format!("episodes/{id}")),
+            ("DELETE", format!("subjects/{id}")),
+            ("GET", format!("decisions/{id}")),
+        ] {
+            let (status, body) = running.send(method, &format!("/v1/clinic/{path}"), None, "");
+            assert_eq!(status, 422, "{method} {path}: {body}");
+        }
+    }
+}
+
+#[test]
+fn one_answer_has_all_that_the_page_shows() {
+    let running = Running::start(|_| {});
+    for id in ["a", "b", "c"] {
+        assert_eq!(running.post("/v1/clinic/decide", &question(id)).0, 200);
+    }
+    let get = |path: &str| -> Value {
+        let (status, text) = running.send("GET", &format!("/v1/clinic{path}"), None, "");
+        assert_eq!(status, 200, "{path}: {text}");
+        serde_json::from_str(&text).unwrap()
+    };
+    let overview = get("/overview");
+    for (part, path) in [
+        ("rewards", "/rewards"),
+        ("shares", "/shares"),
+        ("calibration", "/calibration"),
+        ("mechanisms", "/mechanisms"),
+        ("graph", "/graph"),
+        ("decisions", "/decisions"),
+    ] {
+        assert_eq!(overview[part], get(path), "{part}");
+    }
+    assert_eq!(overview["world"]["names"], get("")["names"]);
+    assert_eq!(overview["decisions"].as_array().unwrap().len(), 3);
+    assert_eq!(get("/overview?limit=2")["decisions"].as_array().unwrap().len(), 2);
+    assert_eq!(running.send("GET", "/v1/clinic/overview?limit=0", None, "").0, 422);
+}
+
+#[test]
+fn a_key_that_asks_too_often_does_not_hold_up_another_and_wrong_keys_count_as_well() {
+    let mut keys = Vec::new();
+    let options = ServerOptions { rate: Some(5), ..ServerOptions::default() };
+    let prepare = |store: &std::path::Path| {
+        let mut store = Sqlite::open(store).unwrap();
+        keys.extend([Role::Admin, Role::Admin].map(|role| Key::make(&mut store, role).unwrap().1));
+    };
+    let running = Running::start_on(options, prepare, |store| store);
+    let ask = |key: Option<&str>| running.send("GET", "/v1", key, "").0;
+    let many = |key: Option<&str>| (0..50).map(|_| ask(key)).collect::<Vec<u16>>();
+    let (greedy, wrong) = (many(Some(&keys[0])), many(Some("dw_x")));
+    assert!(greedy.contains(&200) && greedy.contains(&429), "{greedy:?}");
+    assert!(wrong.contains(&401) && wrong.contains(&429) && !wrong.contains(&200), "{wrong:?}");
+    assert_eq!(ask(Some(&keys[1])), 200);
+    assert_eq!(running.send("GET", "/healthz", None, "").0, 200);
 }
 
 /// Any JSON, not too deep.

@@ -60,7 +60,7 @@ pub(crate) struct Args {
     /// Seconds between policies at least.
     #[arg(long, value_name = "SECONDS", default_value_t = 1.0)]
     pace: f64,
-    /// Requests a second at most.
+    /// Requests a second at most, of each key or, without keys, of each address.
     #[arg(long, value_name = "N")]
     rate: Option<u32>,
     /// Connections at a time at most.

@@ -91,19 +91,7 @@ impl Engine {
         }
         self.store.put_step(&name, &step)?;
         self.store.put_episode(&name, &episode)?;
-        let key = Some(asked.event_id.clone());
-        let episode = Some(id.clone());
-        let event = Event {
-            seq: 0,
-            world: name,
-            kind: EventKind::Decide,
-            key,
-            episode,
-            at,
-            request: body,
-            answer,
-            effect: String::new(),
-        };
+        let event = Event::of(&name, EventKind::Decide, Some(&asked.event_id), Some(id), at, body, answer);
         self.append(event, &effect)
     }
 

@@ -30,18 +30,7 @@ impl Engine {
         let episode = Episode { id: id.to_owned(), subject, opened: at, closed: None, decided: 0, forgotten: false };
         self.store.put_episode(&name, &episode)?;
         let answer = text(&EpisodeSaid { episode_id: id, status: "open", steps: 0 });
-        let (key, episode) = (Some(id.to_owned()), Some(id.to_owned()));
-        let event = Event {
-            seq: 0,
-            world: name,
-            kind: EventKind::Open,
-            key,
-            episode,
-            at,
-            request: body,
-            answer,
-            effect: String::new(),
-        };
+        let event = Event::of(&name, EventKind::Open, Some(id), Some(id), at, body, answer);
         self.append(event, &Effect::default())
     }
 
@@ -88,18 +77,7 @@ impl Engine {
         episode.closed = episode.closed.or(Some(at));
         self.store.put_episode(&name, &episode)?;
         let answer = text(&EpisodeSaid { episode_id: id, status: "closed", steps });
-        let (key, episode) = (Some(id.to_owned()), Some(id.to_owned()));
-        let event = Event {
-            seq: 0,
-            world: name,
-            kind: EventKind::Close,
-            key,
-            episode,
-            at,
-            request: body,
-            answer,
-            effect: String::new(),
-        };
+        let event = Event::of(&name, EventKind::Close, Some(id), Some(id), at, body, answer);
         self.append(event, &effect)
     }
 
@@ -125,17 +103,7 @@ impl Engine {
         episode.forgotten = true;
         self.store.put_episode(&name, &episode)?;
         let answer = text(&EpisodeSaid { episode_id: id, status: "forgotten", steps: effect.back.len() });
-        let event = Event {
-            seq: 0,
-            world: name.clone(),
-            kind: EventKind::Forget,
-            key: None,
-            episode: Some(id.to_owned()),
-            at,
-            request: body,
-            answer,
-            effect: String::new(),
-        };
+        let event = Event::of(&name, EventKind::Forget, None, Some(id), at, body, answer);
         let answer = self.append(event, &effect)?;
         self.store.put_value(&format!("forget/{name}/{id}"), answer.seq.to_string().as_bytes())?;
         Ok(answer)

@@ -238,17 +238,7 @@ impl Engine {
         let name = &live.served.name;
         let answer = serde_json::to_string(&live.standing).expect("invariant: names and numbers can be written");
         self.store.put_value(&format!("standing/{name}"), answer.as_bytes())?;
-        let event = Event {
-            seq: 0,
-            world: name.clone(),
-            kind,
-            key: None,
-            episode: None,
-            at,
-            request,
-            answer,
-            effect: String::new(),
-        };
+        let event = Event::of(name, kind, None, None, at, request, answer);
         self.append(event, &Effect::default())
     }
 

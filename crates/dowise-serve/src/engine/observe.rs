@@ -19,16 +19,8 @@ impl Engine {
         let said = |status, complete| {
             text(&Observed { observation_id: &seen.observation_id, event_id: &seen.event_id, status, complete })
         };
-        let event = |episode, answer| Event {
-            seq: 0,
-            world: name.clone(),
-            kind: EventKind::Observe,
-            key: Some(seen.observation_id.clone()),
-            episode,
-            at,
-            request: body.clone(),
-            answer,
-            effect: String::new(),
+        let event = |episode, answer| {
+            Event::of(&name, EventKind::Observe, Some(&seen.observation_id), episode, at, body.clone(), answer)
         };
         let Some(mut step) = self.store.step(&name, &seen.event_id)? else {
             let answer = self.append(event(None, said("parked", false)), &Effect::default())?;
@@ -54,7 +46,7 @@ impl Engine {
         }
         self.store.put_step(&name, &step)?;
         let answer = said("accepted", step.parts.is_complete(&served));
-        self.append(event(Some(step.episode.clone()), answer), &effect)
+        self.append(event(Some(&step.episode), answer), &effect)
     }
 
     /// No more is waited for: what was declared takes the place of key variables that nothing was heard of.
@@ -73,17 +65,8 @@ impl Engine {
             self.store.put_episode(&name, &episode)?;
         }
         self.store.put_step(&name, &step)?;
-        let event = Event {
-            seq: 0,
-            world: name,
-            kind: EventKind::Timeout,
-            key: Some(event_id.to_owned()),
-            episode: Some(step.episode),
-            at,
-            request: body,
-            answer: "{}".to_owned(),
-            effect: String::new(),
-        };
+        let (of, answer) = (Some(step.episode.as_str()), "{}".to_owned());
+        let event = Event::of(&name, EventKind::Timeout, Some(event_id), of, at, body, answer);
         self.append(event, &effect)
     }
 }

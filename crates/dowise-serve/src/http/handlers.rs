@@ -14,7 +14,7 @@ use super::read::blocking;
 use super::{App, answer, json as json_answer, refuse};
 use crate::decide::Mode;
 use crate::engine::{Answer, Request};
-use crate::fields::Fields;
+use crate::fields::{Fields, MOST_ID, is_id};
 use crate::problem::Problem;
 use crate::request::{Decide, Observe};
 use crate::snapshot::Snapshot;
@@ -33,6 +33,12 @@ impl App {
             let names: Vec<&str> = self.worlds.iter().map(|w| w.name.as_str()).collect();
             Problem::not_found(format!("there is no world \"{name}\"; there are {}", names.join(", ")))
         })
+    }
+
+    /// The id of a path.
+    pub(super) fn id(&self, id: String) -> Result<String, Problem> {
+        let expected = || format!("expected text of 1 to {MOST_ID} characters without zeros");
+        if is_id(&id) { Ok(id) } else { Err(Problem::field("id", expected())) }
     }
 
     /// The body, as JSON.
@@ -61,8 +67,30 @@ impl App {
 
     /// Has a request carried out.
     async fn done(&self, world: usize, request: Request, body: Value) -> Result<Answer, Problem> {
+        let until = self.until();
         let answer = self.ask(world, request, body)?;
-        answer.await.unwrap_or_else(|_| Err(Problem::unavailable("the service is stopping")))
+        self.answered(answer, until).await
+    }
+
+    /// Until when the store is waited for: not quite as long as a request may take, so that whoever has sent all of it is not told
+    /// that it was slow.
+    pub(super) fn until(&self) -> tokio::time::Instant {
+        tokio::time::Instant::now() + self.patience.mul_f64(0.9)
+    }
+
+    /// Waits for the writer.
+    async fn answered(
+        &self,
+        answer: oneshot::Receiver<Result<Answer, Problem>>,
+        until: tokio::time::Instant,
+    ) -> Result<Answer, Problem> {
+        match tokio::time::timeout_at(until, answer).await {
+            Ok(Ok(result)) => result,
+            Ok(Err(_)) => Err(Problem::unavailable("the service is stopping")),
+            Err(_) => Err(Problem::unavailable(
+                "the store does not answer; what was asked may still be carried out, so send the same request again",
+            )),
+        }
     }
 
     fn respond(&self, result: Result<Answer, Problem>) -> Sent {
@@ -110,6 +138,7 @@ pub(super) async fn observe(State(app): Shared, Path(world): Path<String>, body:
 }
 
 async fn batch(app: &App, world: usize, items: Vec<Value>) -> Sent {
+    let until = app.until();
     // All are in the queue before the first is waited for, so that they are written together.
     let asked: Vec<Result<_, Problem>> = items
         .into_iter()
@@ -120,7 +149,7 @@ async fn batch(app: &App, world: usize, items: Vec<Value>) -> Sent {
     let mut out = Vec::with_capacity(asked.len());
     for one in asked {
         let result = match one {
-            Ok(answer) => answer.await.unwrap_or_else(|_| Err(Problem::unavailable("the service is stopping"))),
+            Ok(answer) => app.answered(answer, until).await,
             Err(wrong) => Err(wrong),
         };
         out.push(match result {
@@ -155,6 +184,7 @@ pub(super) async fn open(State(app): Shared, Path(world): Path<String>, body: Bo
 pub(super) async fn close(State(app): Shared, Path((world, id)): Path<(String, String)>) -> Sent {
     let result = async {
         let world = app.world(&world)?;
+        let id = app.id(id)?;
         app.done(world, Request::Close { episode: id.clone() }, json!({"episode_id": id})).await
     };
     let result = result.await;
@@ -164,6 +194,7 @@ pub(super) async fn close(State(app): Shared, Path((world, id)): Path<(String, S
 pub(super) async fn forget(State(app): Shared, Path((world, id)): Path<(String, String)>) -> Sent {
     let result = async {
         let world = app.world(&world)?;
+        let id = app.id(id)?;
         app.done(world, Request::Forget { episode: id.clone() }, json!({"episode_id": id})).await
     };
     let result = result.await;
@@ -174,6 +205,7 @@ pub(super) async fn forget(State(app): Shared, Path((world, id)): Path<(String, 
 pub(super) async fn forget_subject(State(app): Shared, Path((world, id)): Path<(String, String)>) -> Sent {
     let result = async {
         let world = app.world(&world)?;
+        let id = app.id(id)?;
         let (name, subject) = (app.worlds[world].name.clone(), id.clone());
         let episodes = blocking(&app, move |store| store.episodes(&name, usize::MAX >> 1, Some(&subject))).await?;
         if episodes.is_empty() {

@@ -12,6 +12,7 @@ use super::read::{blocking, pairs, respond, whole_number};
 use super::{App, answer, refuse};
 use crate::problem::Problem;
 use crate::request::WhatIf;
+use crate::served::Served;
 use crate::snapshot::Snapshot;
 use crate::story::{self, MOST_WINDOW, Past, Prospects, WINDOW};
 
@@ -88,17 +89,43 @@ impl App {
 pub(super) async fn status(State(app): Shared, Path(world): Path<String>, uri: Uri) -> Sent {
     let result = async {
         let (world, look) = app.looked_at(&world, &uri).await?;
-        let served = &app.worlds[world];
-        let standing = app.published.world(world).standing;
+        app.status(world, &look).await
+    };
+    let result = result.await;
+    respond(&app, result)
+}
+
+/// All that the page shows of a world, in one answer.
+pub(super) async fn overview(State(app): Shared, Path(world): Path<String>, uri: Uri) -> Sent {
+    let result = async {
+        let most = whole_number(&pairs(uri.query()), "limit", 50, 1000)?;
+        let (index, look) = app.looked_at(&world, &uri).await?;
+        let served = &app.worlds[index];
+        Ok(json!({
+            "world": app.status(index, &look).await?,
+            "rewards": story::series(&look.whole, look.prospects.as_ref()),
+            "shares": story::shares(served, &look.past),
+            "calibration": story::calibration(served, &look.past),
+            "mechanisms": made(&app, &world, story::known).await?,
+            "graph": made(&app, &world, story::graph).await?,
+            "decisions": listed(served, look.past.iter().rev().take(most)),
+        }))
+    };
+    let result = result.await;
+    respond(&app, result)
+}
+
+impl App {
+    /// One sentence, a few numbers, and all names.
+    async fn status(&self, world: usize, look: &Look) -> Result<Value, Problem> {
+        let served = &self.worlds[world];
+        let standing = self.published.world(world).standing;
         let totals: Vec<f64> = look.whole.iter().map(|e| e.paid).collect();
         let sentence = story::sentence(served, &standing, &look.past, &totals, look.prospects.as_ref());
-        let name = served.name.clone();
-        let (last, learned) = (
-            blocking(&app, move |store| store.last()).await?,
-            app.applied[world].load(std::sync::atomic::Ordering::Relaxed),
-        );
+        let last = blocking(self, |store| store.last()).await?;
+        let learned = self.applied[world].load(std::sync::atomic::Ordering::Relaxed);
         Ok(json!({
-            "name": name,
+            "name": served.name,
             "title": served.world.name(),
             "about": served.world.about(),
             "sentence": sentence,
@@ -119,12 +146,19 @@ pub(super) async fn status(State(app): Shared, Path(world): Path<String>, uri: U
                 "rewards": served.world.rewards().iter().map(|r| &r.name).collect::<Vec<_>>(),
             },
         }))
-    };
-    let result = result.await;
-    respond(&app, result)
+    }
 }
 
-fn named(served: &crate::served::Served, ids: &[dowise::world::VarId]) -> Value {
+/// Decisions with state, answer and what was observed.
+fn listed<'a>(served: &Served, past: impl Iterator<Item = &'a Past>) -> Value {
+    let one = |past: &Past| {
+        json!({"at": past.at, "state": served.state(past.step.state), "answer": past.answer, "settled": past.step.settled,
+               "observed": super::read::observed(served, &past.step)})
+    };
+    Value::Array(past.map(one).collect())
+}
+
+fn named(served: &Served, ids: &[dowise::world::VarId]) -> Value {
     let one = |&id: &dowise::world::VarId| {
         let variable = served.world.variable(id);
         json!({"name": variable.name, "values": variable.values})
@@ -154,23 +188,14 @@ pub(super) async fn decisions(State(app): Shared, Path(world): Path<String>, uri
         let most = whole_number(&pairs(uri.query()), "limit", 50, 1000)?;
         let served = app.worlds[world].clone();
         let rows = blocking(&app, move |store| story::window(store, &served.name, most)).await?;
-        let served = &app.worlds[world];
-        let one = |past: &Past| {
-            json!({"at": past.at, "state": served.state(past.step.state), "answer": past.answer, "settled": past.step.settled,
-                   "observed": super::read::observed(served, &past.step)})
-        };
-        Ok(Value::Array(rows.iter().rev().map(one).collect()))
+        Ok(listed(&app.worlds[world], rows.iter().rev()))
     };
     let result = result.await;
     respond(&app, result)
 }
 
 /// On a thread that may take its time.
-async fn made(
-    app: &Arc<App>,
-    world: &str,
-    make: fn(&crate::served::Served, &Snapshot) -> Value,
-) -> Result<Value, Problem> {
+async fn made(app: &Arc<App>, world: &str, make: fn(&Served, &Snapshot) -> Value) -> Result<Value, Problem> {
     let world = app.world(world)?;
     let (served, snapshot) = (app.worlds[world].clone(), app.published.world(world).active);
     let made = tokio::task::spawn_blocking(move || make(&served, &snapshot)).await;

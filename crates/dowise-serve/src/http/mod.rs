@@ -7,21 +7,23 @@ mod openapi;
 mod page;
 mod read;
 
-pub(crate) use limits::{Limited, Rate};
+pub(crate) use limits::{Limited, Peer, Rate};
 pub(crate) use look::Looked;
 pub use openapi::openapi;
 
+use std::net::{IpAddr, Ipv4Addr};
 use std::sync::atomic::{AtomicBool, AtomicU64};
-use std::sync::{Arc, Mutex, RwLock};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use axum::Router;
 use axum::body::{Body, Bytes};
-use axum::extract::{Request, State};
+use axum::extract::{ConnectInfo, Request, State};
 use axum::http::{HeaderValue, Response, StatusCode, header};
 use axum::middleware::{self, Next};
 use axum::routing::{delete, get, post};
 use tokio::sync::mpsc;
 
+use self::limits::Client;
 use crate::keys::{Key, Role};
 use crate::metrics::Metrics;
 use crate::problem::Problem;
@@ -48,7 +50,7 @@ pub(crate) struct App {
 }
 
 /// Every path with its method and the role that it needs; `None` is for everybody. The document and the tests go through it.
-pub(crate) const ROUTES: [(&str, &str, Option<Role>); 28] = [
+pub(crate) const ROUTES: [(&str, &str, Option<Role>); 29] = [
     ("get", "/healthz", None),
     ("get", "/readyz", None),
     ("get", "/metrics", Some(Role::Admin)),
@@ -57,6 +59,7 @@ pub(crate) const ROUTES: [(&str, &str, Option<Role>); 28] = [
     ("post", "/v1/{world}/decide", Some(Role::Decide)),
     ("post", "/v1/{world}/observe", Some(Role::Observe)),
     ("get", "/v1/{world}", Some(Role::Admin)),
+    ("get", "/v1/{world}/overview", Some(Role::Admin)),
     ("get", "/v1/{world}/rewards", Some(Role::Admin)),
     ("get", "/v1/{world}/shares", Some(Role::Admin)),
     ("get", "/v1/{world}/calibration", Some(Role::Admin)),
@@ -92,6 +95,7 @@ pub(crate) fn router(app: Arc<App>) -> Router {
         .route("/v1/{world}/decide", post(handlers::decide))
         .route("/v1/{world}/observe", post(handlers::observe))
         .route("/v1/{world}", get(look::status))
+        .route("/v1/{world}/overview", get(look::overview))
         .route("/v1/{world}/rewards", get(look::rewards))
         .route("/v1/{world}/shares", get(look::shares))
         .route("/v1/{world}/calibration", get(look::calibration))
@@ -130,21 +134,10 @@ async fn admit(State(app): State<Arc<App>>, request: Request, next: Next) -> Res
             None => Some(Role::Admin),
         },
     };
-    if let (Some(keys), Some(needed)) = (&app.keys, needed) {
-        let sent = request.headers().get(header::AUTHORIZATION).and_then(|v| v.to_str().ok());
-        let key = sent.and_then(|v| v.strip_prefix("Bearer ")).map(str::trim).unwrap_or_default();
-        let role = Key::role_of(&keys.read().unwrap_or_else(std::sync::PoisonError::into_inner), key);
-        match role {
-            None => return refuse(&app, &Problem::unauthorised()),
-            Some(role) if !role.may(needed) => return refuse(&app, &Problem::forbidden(needed.name())),
-            Some(_) => {}
-        }
-    }
-    if needed.is_some()
-        && let Some(rate) = &app.rate
-        && !rate.take()
+    if let Some(needed) = needed
+        && let Err(wrong) = may(&app, &request, needed)
     {
-        return refuse(&app, &Problem::too_many());
+        return refuse(&app, &wrong);
     }
     let begun = std::time::Instant::now();
     let response = match tokio::time::timeout(app.patience, next.run(request)).await {
@@ -163,6 +156,32 @@ async fn admit(State(app): State<Arc<App>>, request: Request, next: Next) -> Res
     let (path, status) = (path.as_deref().unwrap_or("unknown"), response.status().as_u16());
     tracing::debug!(method, path, status, ms = begun.elapsed().as_secs_f64() * 1e3, "request");
     response
+}
+
+/// Whether whoever asks has the key that is needed, and has not asked too often: requests are counted by key, and by address where there
+/// is no key or a wrong one.
+fn may(app: &App, request: &Request, needed: Role) -> Result<(), Problem> {
+    let peer = request.extensions().get::<ConnectInfo<Peer>>();
+    let address = Client::at(peer.map_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED), |ConnectInfo(Peer(address))| *address));
+    let mut client = address;
+    let mut allowed = Ok(());
+    if let Some(keys) = &app.keys {
+        let sent = request.headers().get(header::AUTHORIZATION).and_then(|v| v.to_str().ok());
+        let text = sent.and_then(|v| v.strip_prefix("Bearer ")).map(str::trim).unwrap_or_default();
+        match Key::find(&keys.read().unwrap_or_else(PoisonError::into_inner), text) {
+            None => allowed = Err(Problem::unauthorised()),
+            Some(key) => {
+                client = Client::Key(key.id.clone());
+                if !key.role.may(needed) {
+                    allowed = Err(Problem::forbidden(needed.name()));
+                }
+            }
+        }
+    }
+    match &app.rate {
+        Some(rate) if !rate.take(client) => Err(Problem::too_many()),
+        Some(_) | None => allowed,
+    }
 }
 
 /// Counts and answers what is wrong.

@@ -48,6 +48,9 @@ fn said(method: &str, path: &str) -> Said {
         ("get", "/v1/{world}") => only(
             "How a world goes: one sentence, who decides, what was paid, what is expected, and all names; ?last=decisions looked at.",
         ),
+        ("get", "/v1/{world}/overview") => only(
+            "All that the page shows in one answer: world, rewards, shares, calibration, mechanisms, graph and decisions, each as under its own path; ?last=decisions looked at, ?limit=decisions listed.",
+        ),
         ("get", "/v1/{world}/rewards") => only(
             "What episodes that were observed to their end paid, over time, with intervals; what policy and baseline are expected to pay.",
         ),

@@ -24,9 +24,10 @@ pub(super) async fn blocking<T: Send + 'static>(
     let reader = app.reader.clone();
     let answer =
         tokio::task::spawn_blocking(move || ask(reader.lock().unwrap_or_else(PoisonError::into_inner).as_ref()));
-    match answer.await {
-        Ok(result) => result.map_err(Problem::from),
-        Err(_) => Err(Problem::unavailable("the store could not be read")),
+    match tokio::time::timeout_at(app.until(), answer).await {
+        Ok(Ok(result)) => result.map_err(Problem::from),
+        Ok(Err(_)) => Err(Problem::unavailable("the store could not be read")),
+        Err(_) => Err(Problem::unavailable("the store does not answer")),
     }
 }
 
@@ -112,6 +113,7 @@ pub(super) async fn decision(State(app): Shared, Path((world, id)): Path<(String
     let result = async {
         let index = app.world(&world)?;
         let served = app.worlds[index].clone();
+        let id = app.id(id)?;
         let (name, event_id) = (served.name.clone(), id.clone());
         let found = blocking(&app, move |store| {
             let Some(event) = store.find(&name, EventKind::Decide, &event_id)? else { return Ok(None) };

@@ -2,6 +2,7 @@
 
 mod place;
 mod postgres;
+mod rows;
 mod schema;
 mod sqlite;
 
@@ -96,6 +97,22 @@ pub struct Event {
     pub answer: String,
     /// What changes in the evidence, as JSON; empty if nothing does.
     pub effect: String,
+}
+
+impl Event {
+    /// An event that is about to be appended, and changes nothing in the evidence yet.
+    pub fn of(
+        world: &str,
+        kind: EventKind,
+        key: Option<&str>,
+        episode: Option<&str>,
+        at: u64,
+        request: String,
+        answer: String,
+    ) -> Event {
+        let (world, key, episode) = (world.to_owned(), key.map(str::to_owned), episode.map(str::to_owned));
+        Event { seq: 0, world, kind, key, episode, at, request, answer, effect: String::new() }
+    }
 }
 
 /// An episode.

@@ -4,11 +4,14 @@
 //! numbers, and whoever reads up to a number has read all that will ever be there.
 
 use std::cell::RefCell;
+use std::collections::HashMap;
 
-use dowise::Action;
 use postgres::types::ToSql;
 use postgres::{Client, NoTls, Row, Statement};
 
+use super::rows::{
+    Columns, counts, episode, episode_columns, event, event_columns, parked, snapshot, step, step_columns, to_json,
+};
 use super::schema::POSTGRES;
 use super::{Episode, Event, EventKind, Kept, Parked, Store, StoreError};
 use crate::snapshot::StoredSnapshot;
@@ -25,6 +28,7 @@ pub struct Postgres {
     connection: RefCell<Option<Connected>>,
     /// Whether writes happen between `begin` and `commit`: then a lost connection is an error.
     writing: bool,
+    reads_only: bool,
 }
 
 struct Connected {
@@ -44,21 +48,25 @@ impl From<postgres::Error> for StoreError {
 impl Postgres {
     /// Opens a store at `postgres://…`; makes it if there is none, and brings an older one up to date.
     pub fn open(address: &str) -> Kept<Postgres> {
-        let store = Postgres { address: address.to_owned(), connection: RefCell::new(None), writing: false };
+        let store = Postgres::at(address, false)?;
         store.with(|c| migrate(&mut c.client))?;
         Ok(store)
     }
 
     /// Opens a store that is there; it is not changed.
     pub fn open_to_read(address: &str) -> Kept<Postgres> {
-        let store = Postgres { address: address.to_owned(), connection: RefCell::new(None), writing: false };
+        let store = Postgres::at(address, true)?;
         store.with(|c| {
-            c.client.batch_execute("SET default_transaction_read_only = on")?;
             let there =
                 c.client.query_opt("SELECT 1 FROM pg_tables WHERE tablename = 'dowise_version'", &[])?.is_some();
             if there { Ok(()) } else { Err(StoreError("this database has no store of dowise".into())) }
         })?;
         Ok(store)
+    }
+
+    fn at(address: &str, reads_only: bool) -> Kept<Postgres> {
+        refuse_encryption(address)?;
+        Ok(Postgres { address: address.to_owned(), connection: RefCell::new(None), writing: false, reads_only })
     }
 
     fn connect(&self) -> Kept<Connected> {
@@ -73,6 +81,9 @@ impl Postgres {
         client
             .batch_execute("SET synchronous_commit = on; SET lock_timeout = '20s'; SET statement_timeout = '60s'")
             .map_err(wrong)?;
+        if self.reads_only {
+            client.batch_execute("SET default_transaction_read_only = on").map_err(wrong)?;
+        }
         Ok(Connected { client, prepared: Vec::new() })
     }
 
@@ -90,10 +101,15 @@ impl Postgres {
     }
 
     /// Rows of a query, whose statement is prepared once for each connection.
-    fn all<T>(&self, sql: &'static str, with: &[&(dyn ToSql + Sync)], read: impl Fn(&Row) -> Kept<T>) -> Kept<Vec<T>> {
+    fn all<T>(
+        &self,
+        sql: &'static str,
+        with: &[&(dyn ToSql + Sync)],
+        read: impl Fn(&dyn Columns) -> Kept<T>,
+    ) -> Kept<Vec<T>> {
         self.with(|c| {
             let statement = c.statement(sql)?;
-            c.client.query(&statement, with)?.iter().map(read).collect()
+            c.client.query(&statement, with)?.iter().map(|row| read(row)).collect()
         })
     }
 
@@ -101,7 +117,7 @@ impl Postgres {
         &self,
         sql: &'static str,
         with: &[&(dyn ToSql + Sync)],
-        read: impl Fn(&Row) -> Kept<T>,
+        read: impl Fn(&dyn Columns) -> Kept<T>,
     ) -> Kept<Option<T>> {
         Ok(self.all(sql, with, read)?.pop())
     }
@@ -127,6 +143,19 @@ impl Connected {
     }
 }
 
+/// Whoever asks for an encrypted connection is told that there is none, before anything is sent.
+fn refuse_encryption(address: &str) -> Kept<()> {
+    let query = address.split_once('?').map_or("", |(_, query)| query);
+    let mode = query.split('&').filter_map(|pair| pair.strip_prefix("sslmode=")).next_back();
+    match mode {
+        None | Some("disable" | "prefer") => Ok(()),
+        Some(mode) => Err(StoreError(format!(
+            "sslmode={mode}: connections to PostgreSQL are not encrypted; put a proxy that encrypts on this machine (stunnel, \
+             pgbouncer, a mesh) and give its address with sslmode=disable, or use a private network"
+        ))),
+    }
+}
+
 /// Brings the tables up to date; replicas that start together wait for each other.
 fn migrate(client: &mut Client) -> Kept<()> {
     let mut change = client.transaction()?;
@@ -149,83 +178,54 @@ fn migrate(client: &mut Client) -> Kept<()> {
     Ok(change.commit()?)
 }
 
-fn event(row: &Row) -> Kept<Event> {
-    let kind: i64 = row.try_get(2)?;
-    let kind = usize::try_from(kind).ok().and_then(|k| EventKind::ALL.get(k).copied());
-    Ok(Event {
-        seq: row.try_get::<_, i64>(0)? as u64,
-        world: row.try_get(1)?,
-        kind: kind.ok_or_else(|| StoreError("an event of an unknown kind".into()))?,
-        key: row.try_get(3)?,
-        episode: row.try_get(4)?,
-        at: row.try_get::<_, i64>(5)? as u64,
-        request: row.try_get(6)?,
-        answer: row.try_get(7)?,
-        effect: row.try_get(8)?,
-    })
-}
-
-fn step(row: &Row) -> Kept<Step> {
-    fn json<T: serde::de::DeserializeOwned>(text: &str) -> Kept<T> {
-        serde_json::from_str(text).map_err(|e| StoreError(format!("a step that cannot be read: {e}")))
+impl Columns for Row {
+    fn text(&self, column: usize) -> Kept<String> {
+        Ok(self.try_get(column)?)
     }
-    Ok(Step {
-        event_id: row.try_get(0)?,
-        episode: row.try_get(1)?,
-        stage: row.try_get::<_, i64>(2)? as usize,
-        state: row.try_get::<_, i64>(3)? as usize,
-        action: Action(row.try_get::<_, i64>(4)? as u64),
-        version: row.try_get::<_, i64>(5)? as u64,
-        agree: row.try_get::<_, i64>(6)? as u64,
-        at: row.try_get::<_, i64>(7)? as u64,
-        parts: json(row.try_get(8)?)?,
-        learned: row.try_get::<_, Option<&str>>(9)?.map(json).transpose()?,
-        settled: row.try_get(10)?,
-        propensity: row.try_get(11)?,
-    })
-}
 
-fn episode(row: &Row) -> Kept<Episode> {
-    Ok(Episode {
-        id: row.try_get(0)?,
-        subject: row.try_get(1)?,
-        opened: row.try_get::<_, i64>(2)? as u64,
-        closed: row.try_get::<_, Option<i64>>(3)?.map(|at| at as u64),
-        decided: row.try_get::<_, i64>(4)? as usize,
-        forgotten: row.try_get(5)?,
-    })
-}
+    fn optional_text(&self, column: usize) -> Kept<Option<String>> {
+        Ok(self.try_get(column)?)
+    }
 
-fn snapshot(row: &Row) -> Kept<StoredSnapshot> {
-    Ok(StoredSnapshot {
-        version: row.try_get::<_, i64>(0)? as u64,
-        seq: row.try_get::<_, i64>(1)? as u64,
-        at: row.try_get::<_, i64>(2)? as u64,
-        hash: row.try_get(3)?,
-        steps: row.try_get::<_, i64>(4)? as u64,
-        evidence: row.try_get(5)?,
-    })
-}
+    fn number(&self, column: usize) -> Kept<i64> {
+        Ok(self.try_get(column)?)
+    }
 
-/// Text of what is ours, as JSON.
-fn text(value: &impl serde::Serialize) -> String {
-    serde_json::to_string(value).expect("invariant: names and numbers can be written")
+    fn optional_number(&self, column: usize) -> Kept<Option<i64>> {
+        Ok(self.try_get(column)?)
+    }
+
+    fn real(&self, column: usize) -> Kept<f64> {
+        Ok(self.try_get(column)?)
+    }
+
+    fn flag(&self, column: usize) -> Kept<bool> {
+        Ok(self.try_get(column)?)
+    }
+
+    fn bytes(&self, column: usize) -> Kept<Vec<u8>> {
+        Ok(self.try_get(column)?)
+    }
 }
 
 /// A query of whole events.
 macro_rules! events {
     ($rest:literal) => {
-        concat!("SELECT seq, world, kind, key, episode, at, request, answer, effect FROM event ", $rest)
+        concat!("SELECT ", event_columns!(), " FROM event ", $rest)
     };
 }
 
 /// A query of whole steps.
 macro_rules! steps {
     ($rest:literal) => {
-        concat!(
-            "SELECT event_id, episode, stage, state, action, version, agree, at, parts, learned, settled, propensity FROM step ",
-            $rest
-        )
+        concat!("SELECT ", step_columns!(), " FROM step ", $rest)
+    };
+}
+
+/// A query of whole episodes.
+macro_rules! episodes {
+    ($rest:literal) => {
+        concat!("SELECT ", episode_columns!(), " FROM episode ", $rest)
     };
 }
 
@@ -243,11 +243,11 @@ impl Store for Postgres {
         // The lock belongs to the connection, so it is free as soon as its holder is gone. Whoever has it already does not take it twice.
         let held = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND pid = pg_backend_pid() \
                     AND (classid::bigint << 32 | objid::bigint) = $1 AND objsubid = 1";
-        let holds: i64 = self.one(held, &[&LEARNER], |row| Ok(row.try_get(0)?))?.unwrap_or(0);
+        let holds = self.one(held, &[&LEARNER], |row| row.number(0))?.unwrap_or(0);
         if holds > 0 {
             return Ok(true);
         }
-        let taken = self.one("SELECT pg_try_advisory_lock($1)", &[&LEARNER], |row| Ok(row.try_get(0)?))?;
+        let taken = self.one("SELECT pg_try_advisory_lock($1)", &[&LEARNER], |row| row.flag(0))?;
         Ok(taken.unwrap_or(false))
     }
 
@@ -285,7 +285,7 @@ impl Store for Postgres {
                    SELECT COALESCE(max(seq), 0) + 1, $1, $2, $3, $4, $5, $6, $7, $8 FROM event RETURNING seq";
         let with: [&(dyn ToSql + Sync); 8] =
             [world, &kind.number(), key, episode, &(*at as i64), request, answer, effect];
-        let seq = self.one(sql, &with, |row| Ok(row.try_get::<_, i64>(0)? as u64))?;
+        let seq = self.one(sql, &with, |row| row.count(0))?;
         seq.ok_or_else(|| StoreError("an event got no number".into()))
     }
 
@@ -298,26 +298,26 @@ impl Store for Postgres {
         self.all(
             "SELECT seq, effect FROM event WHERE world = $1 AND seq > $2 AND seq <= $3 AND effect <> '' ORDER BY seq LIMIT $4",
             &[&world, &(after as i64), &(upto as i64), &(most as i64)],
-            |row| Ok((row.try_get::<_, i64>(0)? as u64, row.try_get(1)?)),
+            |row| Ok((row.count(0)?, row.text(1)?)),
         )
     }
 
     fn last(&self) -> Kept<(u64, u64)> {
-        let read = |row: &Row| Ok((row.try_get::<_, i64>(0)? as u64, row.try_get::<_, i64>(1)? as u64));
-        Ok(self.one("SELECT seq, at FROM event ORDER BY seq DESC LIMIT 1", &[], read)?.unwrap_or((0, 0)))
+        Ok(self.one("SELECT seq, at FROM event ORDER BY seq DESC LIMIT 1", &[], counts)?.unwrap_or((0, 0)))
     }
 
     fn recent(&self, world: &str, most: usize) -> Kept<Vec<(Event, Step)>> {
         let sql = events!("WHERE world = $1 AND kind = $2 AND request <> '' ORDER BY seq DESC LIMIT $3");
         let events = self.all(sql, &[&world, &EventKind::Decide.number(), &(most as i64)], event)?;
-        let mut out = Vec::with_capacity(events.len());
-        for event in events {
-            let key = event.key.clone().unwrap_or_default();
-            if let Some(step) = self.step(world, &key)? {
-                out.push((event, step));
-            }
-        }
-        Ok(out)
+        // All steps at once: to ask for thousands one by one takes as many journeys to the server.
+        let keys: Vec<&str> = events.iter().filter_map(|event| event.key.as_deref()).collect();
+        let steps = self.all(steps!("WHERE world = $1 AND event_id = ANY($2)"), &[&world, &keys], step)?;
+        let mut steps: HashMap<String, Step> = steps.into_iter().map(|step| (step.event_id.clone(), step)).collect();
+        let with_step = |event: Event| {
+            let step = steps.remove(event.key.as_deref()?)?;
+            Some((event, step))
+        };
+        Ok(events.into_iter().filter_map(with_step).collect())
     }
 
     fn blank(&mut self, world: &str, episode: &str, keep_effects: bool) -> Kept<()> {
@@ -329,10 +329,10 @@ impl Store for Postgres {
     }
 
     fn blank_parked(&mut self, world: &str, before: u64, most: usize) -> Kept<usize> {
-        let old: Vec<i64> = self.all(
+        let old = self.all(
             "SELECT p.seq FROM parked p JOIN event e USING (seq) WHERE p.world = $1 AND e.at < $2 ORDER BY p.seq LIMIT $3",
             &[&world, &(before as i64), &(most as i64)],
-            |row| Ok(row.try_get(0)?),
+            |row| row.number(0),
         )?;
         for seq in &old {
             self.run("UPDATE event SET key = NULL, episode = NULL, request = '', answer = '' WHERE seq = $1", &[seq])?;
@@ -357,7 +357,7 @@ impl Store for Postgres {
     fn put_step(&mut self, world: &str, step: &Step) -> Kept<()> {
         let sql = "INSERT INTO step (world, event_id, episode, stage, state, action, version, agree, at, parts, learned, settled, propensity) \
                    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13) ON CONFLICT (world, event_id) DO UPDATE SET \
-                   action = EXCLUDED.action, parts = EXCLUDED.parts, learned = EXCLUDED.learned, settled = EXCLUDED.settled";
+                   parts = EXCLUDED.parts, learned = EXCLUDED.learned, settled = EXCLUDED.settled";
         self.run(
             sql,
             &[
@@ -370,8 +370,8 @@ impl Store for Postgres {
                 &(step.version as i64),
                 &(step.agree as i64),
                 &(step.at as i64),
-                &text(&step.parts),
-                &step.learned.as_ref().map(text),
+                &to_json(&step.parts),
+                &step.learned.as_ref().map(to_json),
                 &step.settled,
                 &step.propensity,
             ],
@@ -382,40 +382,36 @@ impl Store for Postgres {
         self.all(
             "SELECT event_id FROM step WHERE world = $1 AND NOT settled AND at < $2 ORDER BY at, event_id LIMIT $3",
             &[&world, &(before as i64), &(most as i64)],
-            |row| Ok(row.try_get(0)?),
+            |row| row.text(0),
         )
     }
 
     fn episode(&self, world: &str, id: &str) -> Kept<Option<Episode>> {
-        let sql = "SELECT id, subject, opened, closed, decided, forgotten FROM episode WHERE world = $1 AND id = $2";
-        self.one(sql, &[&world, &id], episode)
+        self.one(episodes!("WHERE world = $1 AND id = $2"), &[&world, &id], episode)
     }
 
     fn episodes(&self, world: &str, most: usize, subject: Option<&str>) -> Kept<Vec<Episode>> {
-        self.all(
-            "SELECT id, subject, opened, closed, decided, forgotten FROM episode WHERE world = $1 AND ($2::text IS NULL OR subject = $2) \
-             ORDER BY opened DESC, id LIMIT $3",
-            &[&world, &subject, &(most as i64)],
-            episode,
-        )
+        let sql =
+            episodes!("WHERE world = $1 AND ($2::text IS NULL OR subject = $2) ORDER BY opened DESC, id LIMIT $3");
+        self.all(sql, &[&world, &subject, &(most as i64)], episode)
     }
 
     fn ended(&self, world: &str, before: u64, most: usize) -> Kept<Vec<String>> {
         let sql = "SELECT id FROM episode WHERE world = $1 AND closed IS NOT NULL AND closed < $2 ORDER BY closed, id LIMIT $3";
-        self.all(sql, &[&world, &(before as i64), &(most as i64)], |row| Ok(row.try_get(0)?))
+        self.all(sql, &[&world, &(before as i64), &(most as i64)], |row| row.text(0))
     }
 
     fn unended(&self, world: &str, before: u64, most: usize) -> Kept<Vec<String>> {
         let sql =
             "SELECT id FROM episode WHERE world = $1 AND opened < $2 AND closed IS NULL ORDER BY opened, id LIMIT $3";
-        self.all(sql, &[&world, &(before as i64), &(most as i64)], |row| Ok(row.try_get(0)?))
+        self.all(sql, &[&world, &(before as i64), &(most as i64)], |row| row.text(0))
     }
 
     fn put_episode(&mut self, world: &str, episode: &Episode) -> Kept<()> {
         let Episode { id, subject, opened, closed, decided, forgotten } = episode;
         self.run(
             "INSERT INTO episode (world, id, subject, opened, closed, decided, forgotten) VALUES ($1, $2, $3, $4, $5, $6, $7) \
-             ON CONFLICT (world, id) DO UPDATE SET subject = EXCLUDED.subject, closed = EXCLUDED.closed, \
+             ON CONFLICT (world, id) DO UPDATE SET closed = EXCLUDED.closed, \
              decided = EXCLUDED.decided, forgotten = EXCLUDED.forgotten",
             &[&world, id, subject, &(*opened as i64), &closed.map(|at| at as i64), &(*decided as i64), forgotten],
         )
@@ -425,7 +421,7 @@ impl Store for Postgres {
         self.all(
             "SELECT p.seq, e.request FROM parked p JOIN event e USING (seq) WHERE p.world = $1 AND p.event_id = $2 ORDER BY p.seq",
             &[&world, &event_id],
-            |row| Ok(Parked { seq: row.try_get::<_, i64>(0)? as u64, request: row.try_get(1)? }),
+            parked,
         )
     }
 
@@ -468,14 +464,14 @@ impl Store for Postgres {
     }
 
     fn value(&self, name: &str) -> Kept<Option<Vec<u8>>> {
-        self.one("SELECT value FROM value WHERE name = $1", &[&name], |row| Ok(row.try_get(0)?))
+        self.one("SELECT value FROM value WHERE name = $1", &[&name], |row| row.bytes(0))
     }
 
     fn values(&self, prefix: &str) -> Kept<Vec<(String, Vec<u8>)>> {
         self.all(
             "SELECT name, value FROM value WHERE starts_with(name, $1) ORDER BY name COLLATE \"C\"",
             &[&prefix],
-            |row| Ok((row.try_get(0)?, row.try_get(1)?)),
+            |row| Ok((row.text(0)?, row.bytes(1)?)),
         )
     }
 
@@ -488,5 +484,24 @@ impl Store for Postgres {
 
     fn remove_value(&mut self, name: &str) -> Kept<()> {
         self.run("DELETE FROM value WHERE name = $1", &[&name])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_connection_that_should_be_encrypted_is_refused_by_name_before_anything_is_sent() {
+        for mode in ["require", "verify-ca", "verify-full"] {
+            let error =
+                Postgres::open(&format!("postgres://ann:secret@127.0.0.1:1/db?a=b&sslmode={mode}")).err().unwrap();
+            assert!(error.0.starts_with(&format!("sslmode={mode}: ")) && error.0.contains("proxy"), "{error}");
+            assert!(!error.0.contains("secret"), "{error}");
+        }
+        for mode in ["", "?sslmode=disable", "?sslmode=prefer"] {
+            let error = Postgres::open(&format!("postgres://ann:secret@127.0.0.1:1/db{mode}")).err().unwrap();
+            assert!(error.0.contains("does not answer") && !error.0.contains("secret"), "{error}");
+        }
     }
 }

@@ -3,9 +3,11 @@
 use std::path::Path;
 use std::time::Duration;
 
-use dowise::Action;
-use rusqlite::{Connection, OpenFlags, OptionalExtension, Row, params};
+use rusqlite::{Connection, OpenFlags, Row, params};
 
+use super::rows::{
+    Columns, counts, episode, episode_columns, event, event_columns, parked, snapshot, step, step_columns, to_json,
+};
 use super::schema::MIGRATIONS;
 use super::{Episode, Event, EventKind, Kept, Parked, Store, StoreError};
 use crate::snapshot::StoredSnapshot;
@@ -99,71 +101,38 @@ impl Sqlite {
     }
 }
 
-const EVENT: &str = "seq, world, kind, key, episode, at, request, answer, effect";
-const STEP: &str = "event_id, episode, stage, state, action, version, agree, at, parts, learned, settled, propensity";
+const EVENT: &str = event_columns!();
+const STEP: &str = step_columns!();
+const EPISODE: &str = episode_columns!();
 
-fn event(row: &Row<'_>) -> rusqlite::Result<Event> {
-    let kind: i64 = row.get(2)?;
-    let kind = usize::try_from(kind).ok().and_then(|k| EventKind::ALL.get(k).copied());
-    Ok(Event {
-        seq: row.get::<_, i64>(0)? as u64,
-        world: row.get(1)?,
-        kind: kind.ok_or(rusqlite::Error::IntegralValueOutOfRange(2, -1))?,
-        key: row.get(3)?,
-        episode: row.get(4)?,
-        at: row.get::<_, i64>(5)? as u64,
-        request: row.get(6)?,
-        answer: row.get(7)?,
-        effect: row.get(8)?,
-    })
-}
+impl Columns for Row<'_> {
+    fn text(&self, column: usize) -> Kept<String> {
+        Ok(self.get(column)?)
+    }
 
-fn step(row: &Row<'_>) -> rusqlite::Result<Step> {
-    let json = |column: usize, text: String| {
-        serde_json::from_str(&text)
-            .map_err(|e| rusqlite::Error::FromSqlConversionFailure(column, rusqlite::types::Type::Text, Box::new(e)))
-    };
-    Ok(Step {
-        event_id: row.get(0)?,
-        episode: row.get(1)?,
-        stage: row.get::<_, i64>(2)? as usize,
-        state: row.get::<_, i64>(3)? as usize,
-        action: Action(row.get::<_, i64>(4)? as u64),
-        version: row.get::<_, i64>(5)? as u64,
-        agree: row.get::<_, i64>(6)? as u64,
-        at: row.get::<_, i64>(7)? as u64,
-        parts: json(8, row.get(8)?)?,
-        learned: row.get::<_, Option<String>>(9)?.map(|text| json(9, text)).transpose()?,
-        settled: row.get(10)?,
-        propensity: row.get(11)?,
-    })
-}
+    fn optional_text(&self, column: usize) -> Kept<Option<String>> {
+        Ok(self.get(column)?)
+    }
 
-fn episode(row: &Row<'_>) -> rusqlite::Result<Episode> {
-    Ok(Episode {
-        id: row.get(0)?,
-        subject: row.get(1)?,
-        opened: row.get::<_, i64>(2)? as u64,
-        closed: row.get::<_, Option<i64>>(3)?.map(|at| at as u64),
-        decided: row.get::<_, i64>(4)? as usize,
-        forgotten: row.get(5)?,
-    })
-}
+    fn number(&self, column: usize) -> Kept<i64> {
+        Ok(self.get(column)?)
+    }
 
-fn snapshot(row: &Row<'_>) -> rusqlite::Result<StoredSnapshot> {
-    Ok(StoredSnapshot {
-        version: row.get::<_, i64>(0)? as u64,
-        seq: row.get::<_, i64>(1)? as u64,
-        at: row.get::<_, i64>(2)? as u64,
-        hash: row.get(3)?,
-        steps: row.get::<_, i64>(4)? as u64,
-        evidence: row.get(5)?,
-    })
-}
+    fn optional_number(&self, column: usize) -> Kept<Option<i64>> {
+        Ok(self.get(column)?)
+    }
 
-/// Text of what is ours, as JSON.
-fn text(value: &impl serde::Serialize) -> String {
-    serde_json::to_string(value).expect("invariant: names and numbers can be written")
+    fn real(&self, column: usize) -> Kept<f64> {
+        Ok(self.get(column)?)
+    }
+
+    fn flag(&self, column: usize) -> Kept<bool> {
+        Ok(self.get(column)?)
+    }
+
+    fn bytes(&self, column: usize) -> Kept<Vec<u8>> {
+        Ok(self.get(column)?)
+    }
 }
 
 impl Sqlite {
@@ -171,20 +140,26 @@ impl Sqlite {
         &self,
         sql: &str,
         with: impl rusqlite::Params,
-        read: impl FnMut(&Row<'_>) -> rusqlite::Result<T>,
+        mut read: impl FnMut(&dyn Columns) -> Kept<T>,
     ) -> Kept<Vec<T>> {
         let mut statement = self.connection.prepare_cached(sql)?;
-        let rows = statement.query_map(with, read)?;
-        Ok(rows.collect::<rusqlite::Result<_>>()?)
+        let mut rows = statement.query(with)?;
+        let mut out = Vec::new();
+        while let Some(row) = rows.next()? {
+            out.push(read(row)?);
+        }
+        Ok(out)
     }
 
     fn one<T>(
         &self,
         sql: &str,
         with: impl rusqlite::Params,
-        read: impl FnOnce(&Row<'_>) -> rusqlite::Result<T>,
+        read: impl FnOnce(&dyn Columns) -> Kept<T>,
     ) -> Kept<Option<T>> {
-        Ok(self.connection.prepare_cached(sql)?.query_row(with, read).optional()?)
+        let mut statement = self.connection.prepare_cached(sql)?;
+        let mut rows = statement.query(with)?;
+        rows.next()?.map(|row| read(row)).transpose()
     }
 
     fn run(&self, sql: &str, with: impl rusqlite::Params) -> Kept<()> {
@@ -236,13 +211,12 @@ impl Store for Sqlite {
         self.all(
             "SELECT seq, effect FROM event WHERE world = ?1 AND seq > ?2 AND seq <= ?3 AND effect <> '' ORDER BY seq LIMIT ?4",
             params![world, after as i64, upto as i64, most as i64],
-            |row| Ok((row.get::<_, i64>(0)? as u64, row.get(1)?)),
+            |row| Ok((row.count(0)?, row.text(1)?)),
         )
     }
 
     fn last(&self) -> Kept<(u64, u64)> {
-        let read = |row: &Row<'_>| Ok((row.get::<_, i64>(0)? as u64, row.get::<_, i64>(1)? as u64));
-        Ok(self.one("SELECT seq, at FROM event ORDER BY seq DESC LIMIT 1", [], read)?.unwrap_or((0, 0)))
+        Ok(self.one("SELECT seq, at FROM event ORDER BY seq DESC LIMIT 1", [], counts)?.unwrap_or((0, 0)))
     }
 
     fn recent(&self, world: &str, most: usize) -> Kept<Vec<(Event, Step)>> {
@@ -272,10 +246,10 @@ impl Store for Sqlite {
     }
 
     fn blank_parked(&mut self, world: &str, before: u64, most: usize) -> Kept<usize> {
-        let old: Vec<i64> = self.all(
+        let old = self.all(
             "SELECT seq FROM parked JOIN event e USING (seq) WHERE parked.world = ?1 AND e.at < ?2 ORDER BY seq LIMIT ?3",
             params![world, before as i64, most as i64],
-            |row| row.get(0),
+            |row| row.number(0),
         )?;
         for seq in &old {
             self.run("UPDATE event SET key = NULL, episode = NULL, request = '', answer = '' WHERE seq = ?1", [seq])?;
@@ -316,8 +290,8 @@ impl Store for Sqlite {
                 step.version as i64,
                 step.agree as i64,
                 step.at as i64,
-                text(&step.parts),
-                step.learned.as_ref().map(text),
+                to_json(&step.parts),
+                step.learned.as_ref().map(to_json),
                 step.settled,
                 step.propensity
             ],
@@ -328,33 +302,30 @@ impl Store for Sqlite {
         self.all(
             "SELECT event_id FROM step WHERE world = ?1 AND settled = 0 AND at < ?2 ORDER BY at, event_id LIMIT ?3",
             params![world, before as i64, most as i64],
-            |row| row.get(0),
+            |row| row.text(0),
         )
     }
 
     fn episode(&self, world: &str, id: &str) -> Kept<Option<Episode>> {
-        let sql = "SELECT id, subject, opened, closed, decided, forgotten FROM episode WHERE world = ?1 AND id = ?2";
-        self.one(sql, [world, id], episode)
+        self.one(&format!("SELECT {EPISODE} FROM episode WHERE world = ?1 AND id = ?2"), [world, id], episode)
     }
 
     fn episodes(&self, world: &str, most: usize, subject: Option<&str>) -> Kept<Vec<Episode>> {
-        self.all(
-            "SELECT id, subject, opened, closed, decided, forgotten FROM episode WHERE world = ?1 AND (?2 IS NULL OR subject = ?2) \
-             ORDER BY opened DESC, id LIMIT ?3",
-            params![world, subject, most as i64],
-            episode,
-        )
+        let sql = format!(
+            "SELECT {EPISODE} FROM episode WHERE world = ?1 AND (?2 IS NULL OR subject = ?2) ORDER BY opened DESC, id LIMIT ?3"
+        );
+        self.all(&sql, params![world, subject, most as i64], episode)
     }
 
     fn ended(&self, world: &str, before: u64, most: usize) -> Kept<Vec<String>> {
         let sql = "SELECT id FROM episode WHERE world = ?1 AND closed IS NOT NULL AND closed < ?2 ORDER BY closed, id LIMIT ?3";
-        self.all(sql, params![world, before as i64, most as i64], |row| row.get(0))
+        self.all(sql, params![world, before as i64, most as i64], |row| row.text(0))
     }
 
     fn unended(&self, world: &str, before: u64, most: usize) -> Kept<Vec<String>> {
         let sql =
             "SELECT id FROM episode WHERE world = ?1 AND opened < ?2 AND closed IS NULL ORDER BY opened, id LIMIT ?3";
-        self.all(sql, params![world, before as i64, most as i64], |row| row.get(0))
+        self.all(sql, params![world, before as i64, most as i64], |row| row.text(0))
     }
 
     fn put_episode(&mut self, world: &str, episode: &Episode) -> Kept<()> {
@@ -370,7 +341,7 @@ impl Store for Sqlite {
         self.all(
             "SELECT p.seq, e.request FROM parked p JOIN event e USING (seq) WHERE p.world = ?1 AND p.event_id = ?2 ORDER BY p.seq",
             [world, event_id],
-            |row| Ok(Parked { seq: row.get::<_, i64>(0)? as u64, request: row.get(1)? }),
+            parked,
         )
     }
 
@@ -407,14 +378,14 @@ impl Store for Sqlite {
     }
 
     fn value(&self, name: &str) -> Kept<Option<Vec<u8>>> {
-        self.one("SELECT value FROM value WHERE name = ?1", [name], |row| row.get(0))
+        self.one("SELECT value FROM value WHERE name = ?1", [name], |row| row.bytes(0))
     }
 
     fn values(&self, prefix: &str) -> Kept<Vec<(String, Vec<u8>)>> {
         self.all(
             "SELECT name, value FROM value WHERE substr(name, 1, length(?1)) = ?1 ORDER BY name",
             [prefix],
-            |row| Ok((row.get(0)?, row.get(1)?)),
+            |row| Ok((row.text(0)?, row.bytes(1)?)),
         )
     }
 
