@@ -294,9 +294,9 @@ impl Belief {
     }
 
     fn by_sets(&mut self) -> (&mut Frame, &mut SetsBelief) {
-        match &mut self.form {
-            Form::Sets(belief) => (&mut self.frame, belief),
-            Form::Mean(_) | Form::Sparse(_) | Form::Sample(_) | Form::Contenders(..) => {
+        match &mut self.kept {
+            Kept::Sets(belief) => (&mut self.frame, belief),
+            Kept::Mean(_) | Kept::Sparse(_) | Kept::Sample(_) | Kept::Contenders(..) => {
                 panic!("invariant: only confidence sets are asked for their bounds")
             }
         }
