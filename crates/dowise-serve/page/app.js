@@ -117,7 +117,13 @@ function promises(world) {
   const lines = world.shares.map((rule) => make("p", {}, ruleWords(rule)));
   const say = (text) => lines.push(make("p", { class: "nothing" }, text));
   if (world.shares.length === 0) say("No least or greatest share is kept (dowise serve --share).");
-  say("While it runs, no certificate is computed and the graph is not tested: export the log and use dowise evaluate and dowise test.");
+  const promised = world.expected?.promised;
+  if (promised) {
+    const share = promised.share === null ? "" : `, ${percent(promised.share)} of the way from interventions at random to the best`;
+    lines.push(
+      make("p", { id: "certificate" }, `With ${percent(1 - promised.delta)} confidence, at all times together: the policy pays at least ${number(promised.at_least)} an episode, and the best policy exceeds it by at most ${number(promised.gap)}${share}. This holds if the graph is right and the world does not change.`),
+    );
+  } else say("Nothing can be promised of the policy yet, or the world is too large to say it while it runs.");
   by("promises").replaceChildren(...lines);
 }
 

@@ -90,12 +90,49 @@ pub(crate) struct Prospects {
     pub(crate) policy: Expected,
     /// If the baseline is.
     pub(crate) baseline: Expected,
+    /// How far from best the policy can be; missing where that would take too long.
+    pub(crate) promised: Option<Promised>,
+}
+
+/// What can be promised of the policy, over the states in which episodes began lately, if the graph is right and the world does not change.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub(crate) struct Promised {
+    /// Probability with which anything promised since the service began may be wrong.
+    pub(crate) delta: f64,
+    /// What the policy pays at least.
+    pub(crate) at_least: f64,
+    /// By how much the best policy exceeds it at most.
+    pub(crate) gap: f64,
+    /// The gap as a share of the way from interventions at random to the best policy, where that can be told.
+    pub(crate) share: Option<f64>,
+}
+
+/// δ of what is promised.
+const DELTA: f64 = 0.05;
+
+/// States times stages up to which the page says what can be promised: the certificate takes several plans.
+const MOST_PROMISED: usize = 1 << 16;
+
+/// What can be promised of a policy; `None` where it takes too long, or the learner cannot.
+fn promised(learner: &dowise::Learner, policy_hs: &[dowise::Action], starts: &[usize]) -> Option<Promised> {
+    if policy_hs.len() > MOST_PROMISED {
+        return None;
+    }
+    let certificate = learner.certificate_of(policy_hs, DELTA).ok()?;
+    let mut start = vec![0.0; certificate.gap_s.len()];
+    starts.iter().for_each(|&s| start[s] += 1.0 / starts.len() as f64);
+    Some(Promised {
+        delta: DELTA,
+        at_least: certificate.at_least(&start),
+        gap: certificate.gap(&start),
+        share: certificate.share(&start),
+    })
 }
 
 /// What episodes are expected to pay that begin in these states, by what a policy was made from.
 ///
 /// # Cost
-/// Two plans for every posterior sample.
+/// Two plans for every posterior sample, and a certificate.
 pub(crate) fn prospects(
     served: &Served,
     snapshot: &Snapshot,
@@ -125,7 +162,12 @@ pub(crate) fn prospects(
             high: samples[n - 1 - n / 20],
         })
     };
-    Ok(Some(Prospects { policy: expected(&snapshot.outlook.plan().policy_hs)?, baseline: expected(&served.baseline)? }))
+    let policy_hs = &snapshot.outlook.plan().policy_hs;
+    Ok(Some(Prospects {
+        policy: expected(policy_hs)?,
+        baseline: expected(&served.baseline)?,
+        promised: promised(&learner, policy_hs, starts),
+    }))
 }
 
 /// What episodes paid, over time.
