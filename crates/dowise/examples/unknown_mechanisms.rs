@@ -2,7 +2,7 @@
 //!
 //! `cargo run --release -p dowise --example unknown_mechanisms` prints the table of goals, each with held or missed: six
 //! seeds that nothing was chosen by, the mean over them and the worst. With arguments, `WORLD [EPISODES [SEEDS [LEARNER…]]]`, it
-//! prints the same measures for another world (such as `treatment` or `paper:joint=false`) and other learners; SEEDS is a number of
+//! prints the same measures for another world (a file, or such as `treatment` or `paper:joint=false`) and other learners; SEEDS is a number of
 //! seeds from 1, or a first and a last one such as `101-124`.
 #![allow(clippy::print_stdout)] // a benchmark prints its result
 
@@ -27,6 +27,8 @@ struct Reached {
     played: f64,
     regret: f64,
     milliseconds: f64,
+    /// Milliseconds that the learned policy took to make.
+    planning: f64,
 }
 
 /// One measure of some runs, and what was aimed at.
@@ -51,8 +53,8 @@ fn main() -> Fallible<()> {
     let named: Vec<&str> = arguments.iter().skip(3).map(String::as_str).collect();
     println!("{world}: means of seeds {first} to {last} (worst in brackets); regret ± the standard error of its mean");
     println!(
-        "{:<40} {:>8} {:>16} {:>16} {:>24} {:>10}",
-        "learner", "episodes", "learned %", "last 100 %", "regret", "ms/episode"
+        "{:<40} {:>8} {:>16} {:>16} {:>24} {:>10} {:>17}",
+        "learner", "episodes", "learned %", "last 100 %", "regret", "ms/episode", "ms/learned policy"
     );
     let stops: Vec<u64> = [1000, 5000].into_iter().filter(|&stop| stop < most).chain([most]).collect();
     for name in if named.is_empty() { &LEARNERS[..] } else { &named[..] } {
@@ -60,10 +62,11 @@ fn main() -> Fallible<()> {
             let [learned, played] =
                 [|r: &Reached| r.learned, |r: &Reached| r.played].map(|of| (mean(found, of), least(found, of)));
             let (regret, time) = (mean(found, |r| r.regret), mean(found, |r| r.milliseconds));
+            let planning = mean(found, |r| r.planning);
             let worst = -least(found, |r| -r.regret);
             let error = standard_error(found, |r| r.regret);
             println!(
-                "{name:<40} {stop:>8} {:>8.1} ({:>5.1}) {:>8.1} ({:>5.1}) {regret:>8.1} ±{error:>5.1} ({worst:>6.1}) {time:>10.3}",
+                "{name:<40} {stop:>8} {:>8.1} ({:>5.1}) {:>8.1} ({:>5.1}) {regret:>8.1} ±{error:>5.1} ({worst:>6.1}) {time:>10.3} {planning:>17.1}",
                 learned.0, learned.1, played.0, played.1
             );
         }
@@ -136,8 +139,11 @@ fn least(found: &[Reached], of: impl Fn(&Reached) -> f64) -> f64 {
     found.iter().map(of).fold(f64::INFINITY, f64::min)
 }
 
-/// A ready-made world such as `campaign` or `paper:joint=false`; random ones are drawn by the seed.
+/// A world file, or a ready-made world such as `campaign` or `paper:joint=false`; random ones are drawn by the seed.
 fn ready_made(text: &str, seed: u64) -> Fallible<World> {
+    if text.ends_with(".toml") {
+        return Ok(World::from_toml(&std::fs::read_to_string(text)?, text)?);
+    }
     let (name, choices) = text.split_once(':').unwrap_or((text, ""));
     let seed = seed.to_string();
     let mut chosen: Vec<(&str, &str)> = choices.split(',').filter_map(|choice| choice.split_once('=')).collect();
@@ -164,13 +170,17 @@ fn runs(world: &str, learner: &str, stops: &[u64], first: u64, seeds: u64) -> Fa
             regrets.push(run.play(&mut learner, true).regret);
             seconds += began.elapsed().as_secs_f64();
             if let Some(stop) = stops.iter().position(|&stop| stop == episode) {
-                let value = arena.value_of(learner.learned_policy().actions())?;
+                let began = Instant::now();
+                let learned = learner.learned_policy();
+                let planning = 1e3 * began.elapsed().as_secs_f64();
+                let value = arena.value_of(learned.actions())?;
                 let last = &regrets[regrets.len().saturating_sub(100)..];
                 found[stop].push(Reached {
                     learned: 100.0 * (value - random) / (best - random),
                     played: 100.0 * (1.0 - last.iter().sum::<f64>() / last.len() as f64 / (best - random)),
                     regret: regrets.iter().sum(),
                     milliseconds: 1e3 * seconds / episode as f64,
+                    planning,
                 });
             }
         }

@@ -149,8 +149,8 @@ pub enum LearnError {
     },
     /// A mechanism with a form that has too many parameters.
     #[error(
-        "learning the mechanism of \"{variable}\" takes {parameters} parameters, the limit is {limit}; \
-         give it fewer parents, or name fewer interactions, or learn it as a table"
+        "learning the mechanism of \"{variable}\" in its form, or behind a hidden variable, takes {parameters} parameters, the limit is {limit}; \
+         give it fewer parents or values, or name fewer interactions, or learn each row by itself (forms=false, and no guess behind a hidden variable)"
     )]
     TooManyParameters {
         /// The variable.
@@ -158,6 +158,20 @@ pub enum LearnError {
         /// Parameters.
         parameters: usize,
         /// Most parameters that are fitted.
+        limit: usize,
+    },
+    /// A mechanism with a form behind hidden variables with too many values.
+    #[error(
+        "to sum out the hidden variables behind \"{variable}\" takes {} terms, the limit is {limit}; \
+         give them fewer values or it fewer parents, or learn each row by itself (forms=false)",
+        .terms.map_or("more than 2^64".to_owned(), |n| n.to_string())
+    )]
+    TooManyTerms {
+        /// The variable.
+        variable: String,
+        /// Joint values of observed and hidden variables.
+        terms: Option<usize>,
+        /// Most that are summed.
         limit: usize,
     },
 }

@@ -210,20 +210,28 @@ impl Learner {
     /// The same in a world: the learner is told what it was told when it was made.
     pub fn restore_in(world: &World, text: &str) -> Result<Learner, RestoreError> {
         let saved = read(text)?;
-        let mut told = Knowledge::of(world);
-        if !saved.told.mechanisms {
-            told = told.without_mechanisms();
-        }
-        if !saved.told.rewards {
-            told = told.without_rewards();
-        }
         let transitions: Vec<&str> = saved.told.transitions.iter().map(String::as_str).collect();
-        told = told.with_transitions_of(world, &transitions)?;
-        let here = told.fingerprint();
-        if saved.told.fingerprint != here {
-            return Err(RestoreError::OtherWorld { saved: saved.told.fingerprint, here });
+        let plain = Knowledge::of(world).with_transitions_of(world, &transitions)?;
+        // What was not known is what the world leaves out or says to learn, or else all of it, and forms may have been left out of
+        // account: the fingerprint says which of these it was.
+        let also = |known: bool| if known { &[false][..] } else { &[false, true][..] };
+        let mut here = None;
+        for &mechanisms in also(saved.told.mechanisms) {
+            for &rewards in also(saved.told.rewards) {
+                for forms in [true, false] {
+                    let told = if mechanisms { plain.clone().without_mechanisms() } else { plain.clone() };
+                    let told = if rewards { told.without_rewards() } else { told };
+                    let told = if forms { told } else { told.without_forms() };
+                    let found = told.fingerprint();
+                    if found == saved.told.fingerprint {
+                        return Learner::restored(&told, saved);
+                    }
+                    here.get_or_insert(found);
+                }
+            }
         }
-        Learner::restored(&told, saved)
+        let here = here.expect("invariant: something was tried");
+        Err(RestoreError::OtherWorld { saved: saved.told.fingerprint, here })
     }
 
     fn restored(told: &Knowledge, saved: Saved) -> Result<Learner, RestoreError> {

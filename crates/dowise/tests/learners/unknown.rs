@@ -2,7 +2,7 @@
 
 use dowise::learn::{Causes, Estimate, Sets, States};
 use dowise::world::{Form, SetSpec};
-use dowise::{Knowledge, Learner, Options, Preset, World};
+use dowise::{Knowledge, Learner, LearnerSpec, Options, Preset, World};
 
 use crate::draft::Draft;
 use crate::play::Arena;
@@ -262,5 +262,58 @@ fn learners_with_forms_are_restored_and_their_evidence_merges() {
         let policy =
             |evidence| Learner::with_evidence(evidence, spec.options(100, 1)).expect("a learner").learned_policy();
         assert_eq!(policy(both).actions(), policy(merged(two, one)).actions());
+    }
+}
+
+#[test]
+fn a_learner_goes_on_in_its_world_whatever_part_of_it_was_told() {
+    let mixed = |hidden: &str, key: &str, last: &str| {
+        let text = format!(
+            "dowise = 1\nhorizon = 2\n[state.s]\nvalues = 2\nstart = [1, 0]\nscope = [\"s\", \"k\"]\n\
+             next.rows = [{{ when = {{ k = \"1\" }}, p = [0.3, 0.7] }}, {{ p = [0.6, 0.4] }}]\n\
+             [lever.x]\nvalues = 3\n[lever.y]\nvalues = 2\n\
+             [hidden.h]\nvalues = 2\nparents = [\"x\"]\n{hidden}rows = [{{ when = {{ x = \"2\" }}, p = [0.2, 0.8] }}, {{ p = [0.7, 0.3] }}]\n\
+             [key.j]\nvalues = 2\nparents = [\"h\", \"s\"]\n{key}rows = [{{ when = {{ h = \"1\" }}, p = [0.3, 0.7] }}, {{ p = [0.8, 0.2] }}]\n\
+             [key.k]\nvalues = 2\nparents = [\"j\", \"y\"]\n{last}rows = [{{ when = {{ j = \"1\" }}, p = [0.1, 0.9] }}, {{ p = [0.8, 0.2] }}]\n\
+             [reward.r]\nscope = [\"k\"]\nvalue = [0, 1]\n"
+        );
+        World::from_toml(&text, "mixed.toml").unwrap_or_else(|e| panic!("{e}"))
+    };
+    let (told, form, free) = ("", "learn = \"logit\"\n", "learn = \"table\"\n");
+    let guess = "learn = { form = \"logit\", weight = 5 }\n";
+    for [hidden, key, last] in [
+        [told, told, form],
+        [told, form, free],
+        [form, told, told],
+        [form, free, told],
+        [free, free, form],
+        [guess, form, told],
+        [told, guess, guess],
+    ] {
+        let world = mixed(hidden, key, last);
+        let arena = dowise::Arena::new(&world).expect("a world that can be played");
+        for name in
+            ["graph-psrl", "graph-psrl:forms=false", "graph-ucbvi:unknown=rewards", "graph-ucbvi:unknown=all,known=s"]
+        {
+            let spec: LearnerSpec = name.parse().expect("a learner");
+            let mut whole = spec.learner(&world, 12, 3).expect("a learner for this world");
+            let mut run = arena.run(3);
+            for _ in 0..6 {
+                run.play(&mut whole, false);
+            }
+            let restored = Learner::restore_in(&world, &whole.save());
+            let mut restored = restored.unwrap_or_else(|e| panic!("{name} in {hidden}{key}{last}: {e}"));
+            let mut other = arena.run(3);
+            // The other run comes to the same place with a learner that is of no use.
+            let mut idle = spec.learner(&world, 12, 3).expect("a learner for this world");
+            for _ in 0..6 {
+                other.play(&mut idle, false);
+            }
+            for _ in 0..6 {
+                let (a, b) = (run.play(&mut whole, true), other.play(&mut restored, true));
+                assert_eq!(a.regret, b.regret, "{name} in {hidden}{key}{last}");
+            }
+            assert_eq!(whole.save(), restored.save(), "{name} in {hidden}{key}{last}");
+        }
     }
 }

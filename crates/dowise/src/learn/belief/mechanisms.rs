@@ -47,9 +47,11 @@ fn read_tables<R: Rng>(
 ) -> Vec<Option<Vec<f64>>> {
     let mut learned = vec![None; rows.world.mechanisms().len()];
     for (index, (of, counts)) in rows.unknown.iter().zip(&evidence.mechanisms).enumerate() {
+        // Confidence sets play no guesses, so where there is no form either each row is by itself.
+        let alone = |model: &FormModel| matches!(reading, MechanismReading::Within(..)) && !model.has_form();
         learned[of.position] = Some(match &of.model {
-            Some(model) => read_form(rows, index, model, counts, reading),
-            None => read_rows(rows, index, of, counts, reading),
+            Some(model) if !alone(model) => read_form(rows, index, model, counts, reading),
+            Some(_) | None => read_rows(rows, index, of, counts, reading),
         });
     }
     learned
@@ -68,11 +70,11 @@ fn read_form<R: Rng>(
     counts: &Counts,
     reading: &mut MechanismReading<'_, R>,
 ) -> Vec<f64> {
-    let fit = Fit::new(model, counts);
     match reading {
-        MechanismReading::Sample { rng, spread, .. } => fit.sample(model, counts, *spread, *rng),
-        MechanismReading::Mean { .. } => fit.mean(model),
+        MechanismReading::Sample { rng, spread, .. } => Fit::new(model, counts).sample(model, counts, *spread, *rng),
+        MechanismReading::Mean { .. } => Fit::new(model, counts).mean(model),
         MechanismReading::Within(intervals, _) => {
+            let fit = Fit::without_guesses(model, counts);
             let mean = fit.mean(model);
             intervals.fit(rows, index, &mean, &fit, model);
             mean

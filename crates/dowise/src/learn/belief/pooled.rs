@@ -2,9 +2,10 @@
 //! where the counts ask for it in pairs, is the centre of their prior, and how much that centre is worth is read from the counts
 //! (empirical Bayes).
 
+use crate::Space;
 use crate::learn::evidence::Counts;
-use crate::learn::forms::{Fit, FormModel};
-use crate::math::ln_gamma;
+use crate::learn::forms::{EFFECT_PRECISION, Fit, FormModel};
+use crate::math::{ln, ln_gamma};
 use crate::world::{Mechanism, World};
 
 /// Parameters of the centre up to which rows are pooled; a fit solves equations of this many unknowns.
@@ -12,6 +13,9 @@ const MOST_PARAMETERS: usize = 200;
 
 /// Cells up to which rows are pooled: what it takes for a moment stays within a few megabytes, which are not counted as a learner's.
 const MOST_CELLS: usize = 1 << 16;
+
+/// Multiplications up to which pairs of parents are tried, those of one information counted for each; about a second at most.
+const MOST_WORK: usize = 1 << 26;
 
 /// Weights that are compared, in visits: from next to nothing, doubled time and again. What the other rows say is worth no more than the
 /// last: some rows differ from the centre far more than the rest, and a greater weight would take long to give them up.
@@ -31,7 +35,8 @@ impl Pool {
     /// row does not say itself; too many parameters or cells; counts that are as likely if every row is by itself.
     ///
     /// # Cost
-    /// For k parents up to k² fits of a logit, and visited rows × values logarithms of the gamma function for each weight, twice.
+    /// For k parents up to k²/2 fits of a logit, as many as [`MOST_WORK`] allows, and visited rows × values logarithms of the gamma
+    /// function for each weight, twice.
     pub(crate) fn of(world: &World, mechanism: &Mechanism, counts: &Counts, prior: f64) -> Option<Pool> {
         if world.sizes(&mechanism.parents).iter().filter(|size| **size > 1).count() < 2
             || counts.n_rv.len() > MOST_CELLS
@@ -59,8 +64,8 @@ impl Pool {
     }
 }
 
-/// The logit that the counts ask for: additive, and with every pair of parents whose effects together make them more likely, the best
-/// pair first.
+/// The logit that the counts ask for: additive, and with every pair of parents whose effects together make them more likely, the most
+/// promising pair first.
 fn chosen(world: &World, mechanism: &Mechanism, counts: &Counts) -> Option<(FormModel, Fit)> {
     let fitted = |pairs: &[Vec<usize>]| {
         let model = FormModel::logit(world, mechanism, pairs.to_vec(), MOST_PARAMETERS)?;
@@ -69,21 +74,55 @@ fn chosen(world: &World, mechanism: &Mechanism, counts: &Counts) -> Option<(Form
         Some((evidence, model, fit))
     };
     let mut best = fitted(&[])?;
-    let parents: Vec<usize> =
-        (0..mechanism.parents.len()).filter(|&p| world.sizes(&mechanism.parents)[p] > 1).collect();
-    let pairs = parents.iter().flat_map(|&a| parents.iter().filter(move |b| **b > a).map(move |&b| vec![a, b]));
-    let mut order: Vec<(f64, Vec<usize>)> =
-        pairs.filter_map(|pair| Some((fitted(std::slice::from_ref(&pair))?.0, pair))).collect();
-    order.retain(|(evidence, _)| *evidence > best.0);
-    order.sort_by(|a, b| b.0.total_cmp(&a.0));
+    let cells = counts.visited().count() * counts.n_values;
     let mut kept: Vec<Vec<usize>> = Vec::new();
-    for (_, pair) in order {
+    let mut left = MOST_WORK;
+    for pair in promising(world, mechanism, counts, &best.2.mean(&best.1)) {
+        // A row has the base, an effect of each parent and one of each pair, for every value but the first.
+        let of_a_row = (2 + mechanism.parents.len() + kept.len()) * (counts.n_values - 1);
+        match left.checked_sub(cells * of_a_row * of_a_row) {
+            Some(rest) => left = rest,
+            None => break,
+        }
         let tried: Vec<Vec<usize>> = kept.iter().cloned().chain([pair]).collect();
         if let Some(found) = fitted(&tried).filter(|found| found.0 > best.0) {
             (best, kept) = (found, tried);
         }
     }
     Some((best.1, best.2))
+}
+
+/// All pairs of parents, those first whose effects together promise to make the counts more likely than the additive form with this
+/// mean does: one Newton step for each effect by itself, and what it costs to choose it.
+fn promising(world: &World, mechanism: &Mechanism, counts: &Counts, mean: &[f64]) -> Vec<Vec<usize>> {
+    let rows = Space::new(&world.sizes(&mechanism.parents)).expect("invariant: a world's tables were counted");
+    let (sizes, n) = (rows.sizes(), counts.n_values);
+    let parents: Vec<usize> = (0..sizes.len()).filter(|&p| sizes[p] > 1).collect();
+    let gain = |a: usize, b: usize| -> f64 {
+        // By joint value of the two and own value: how much more often it was seen than expected, and the variance of that.
+        let mut off = vec![(0.0, 0.0); sizes[a] * sizes[b] * n];
+        for row in counts.visited() {
+            let (of_a, of_b) = (rows.digit(row, a), rows.digit(row, b));
+            if of_a == 0 || of_b == 0 {
+                continue;
+            }
+            let visits = f64::from(counts.n_r[row]);
+            let cells = counts.values(row).iter().zip(&mean[row * n..]).enumerate().skip(1);
+            for (value, (&seen, p)) in cells {
+                let (excess, spread) = &mut off[(of_a * sizes[b] + of_b) * n + value];
+                *excess += f64::from(seen) - visits * p;
+                *spread += visits * p * (1.0 - p);
+            }
+        }
+        let one = |&(excess, spread): &(f64, f64)| {
+            excess * excess / (spread + EFFECT_PRECISION) - ln(1.0 + spread / EFFECT_PRECISION)
+        };
+        off.iter().map(one).sum::<f64>() / 2.0
+    };
+    let pairs = parents.iter().flat_map(|&a| parents.iter().filter(move |b| **b > a).map(move |&b| (a, b)));
+    let mut order: Vec<(f64, Vec<usize>)> = pairs.map(|(a, b)| (gain(a, b), vec![a, b])).collect();
+    order.sort_by(|x, y| y.0.total_cmp(&x.0));
+    order.into_iter().map(|(_, pair)| pair).collect()
 }
 
 /// The weight under which the counts are most likely; `prior` unless another one is better by more than rounding.

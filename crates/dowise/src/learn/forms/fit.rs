@@ -50,9 +50,14 @@ impl Fit {
     ///
     /// # Cost
     /// For each step visited rows × values × hidden values; for each of a few informations also visited rows × values ×
-    /// (parameters of a row)², and d³/3 for d parameters.
+    /// (parameters of a row)², a logit of many values without hidden variables the same without × values, and d³/3 for d parameters.
     pub(crate) fn new(model: &FormModel, counts: &Counts) -> Fit {
         Fit::climbed(model, Pass::new(model, &counts.n_r, &counts.n_rv))
+    }
+
+    /// The same with guesses left out, for those who promise something whatever the truth is.
+    pub(crate) fn without_guesses(model: &FormModel, counts: &Counts) -> Fit {
+        Fit::climbed(model, Pass { guesses: false, ..Pass::new(model, &counts.n_r, &counts.n_rv) })
     }
 
     /// The same for visits that need not be whole numbers, `[row][value]`: expectations over what was not observed.
@@ -113,11 +118,12 @@ impl Fit {
     /// seen, the posterior goes on to one side only, and the normal is no picture of it. Where that fails time and again, the last draw is
     /// brought nearer until the posterior bears it out. Narrow priors keep draws near what was seen by themselves.
     pub(crate) fn sample(&self, model: &FormModel, counts: &Counts, spread: f64, rng: &mut impl Rng) -> Vec<f64> {
-        let mut pass = Pass::new(model, &counts.n_r, &counts.n_rv);
         let wide = is_wide(model);
-        let mut borne_out = |noise: &DVector<f64>, fell: f64| {
-            let theta: Vec<f64> = self.theta.iter().zip(noise.iter()).map(|(t, x)| t + x).collect();
-            (pass.density(&theta) >= self.density - fell - SHORTFALL).then_some(theta)
+        let borne_out = |noise: &DVector<f64>, fell: f64| {
+            let table = self.drawn(model, noise.as_slice());
+            let dense =
+                !wide || self.density_of(model, counts, noise.as_slice(), &table) >= self.density - fell - SHORTFALL;
+            dense.then_some(table)
         };
         let (mut noise, mut fell) = (DVector::zeros(0), 0.0);
         for _ in 0..MOST_DRAWS {
@@ -126,21 +132,36 @@ impl Fit {
             // F = L Lᵀ, so L⁻ᵀ ξ has the covariance F⁻¹.
             let solved = self.information.l_dirty().tr_solve_lower_triangular_mut(&mut noise);
             debug_assert!(solved, "the information matrix has a positive diagonal");
-            if !wide {
-                let theta: Vec<f64> = self.theta.iter().zip(noise.iter()).map(|(t, x)| t + x).collect();
-                return model.probabilities(&theta);
-            }
-            if let Some(theta) = borne_out(&noise, fell) {
-                return model.probabilities(&theta);
+            if let Some(table) = borne_out(&noise, fell) {
+                return table;
             }
         }
         for _ in 0..MOST_HALVINGS {
             (noise, fell) = (noise * 0.5, fell * 0.25);
-            if let Some(theta) = borne_out(&noise, fell) {
-                return model.probabilities(&theta);
+            if let Some(table) = borne_out(&noise, fell) {
+                return table;
             }
         }
         self.mean(model)
+    }
+
+    /// P(v | row) of all rows for parameters that are off the most likely ones by this much. Behind hidden variables the log-odds of
+    /// what is observed are moved along their slopes: what leaves P(v | row) as it is there, such as a hidden variable that is on more
+    /// often and does less, is a bent line of parameters, and a normal that is long in its direction would leave it on both sides.
+    fn drawn(&self, model: &FormModel, off: &[f64]) -> Vec<f64> {
+        if model.n_hidden > 1 {
+            return model.moved_probabilities(&self.theta, off);
+        }
+        let theta: Vec<f64> = self.theta.iter().zip(off).map(|(t, x)| t + x).collect();
+        model.probabilities(&theta)
+    }
+
+    /// The logarithm of the posterior density at parameters that are off by this much and give this table, constants left out.
+    fn density_of(&self, model: &FormModel, counts: &Counts, off: &[f64], table: &[f64]) -> f64 {
+        let theta: Vec<f64> = self.theta.iter().zip(off).map(|(t, x)| t + x).collect();
+        let none: [f64; 0] = [];
+        let seen = counts.n_rv.iter().zip(table).filter(|(n, _)| **n > 0);
+        Pass::new(model, &none, &none).density(&theta) + seen.map(|(&n, p)| f64::from(n) * ln(p.max(TINY))).sum::<f64>()
     }
 
     /// Least and greatest P(v | row) of all rows, `[row][value]` each: the ellipsoid of the parameters along each row's own direction.
@@ -245,6 +266,8 @@ struct Pass<'a, N> {
     /// Visits of rows, and of their values, `[row][value]`.
     n_r: &'a [N],
     n_rv: &'a [N],
+    /// Whether guesses count as visits.
+    guesses: bool,
     visited: Vec<usize>,
     tables: Vec<Vec<f64>>,
     /// How often each entry of each part's table is expected to have occurred, given what was observed and the parameters.
@@ -263,6 +286,7 @@ impl<'a, N: Copy + Into<f64>> Pass<'a, N> {
             model,
             n_r,
             n_rv,
+            guesses: true,
             visited: n_r.iter().enumerate().filter(|(_, n)| (**n).into() > 0.0).map(|(row, _)| row).collect(),
             tables: Vec::new(),
             expected: vec![Vec::new(); model.parts.len()],
@@ -282,7 +306,7 @@ impl<'a, N: Copy + Into<f64>> Pass<'a, N> {
         for ((part, table), expected) in model.parts.iter().zip(&self.tables).zip(&mut self.expected) {
             expected.clear();
             expected.resize(table.len(), 0.0);
-            if let Some((guess, weight)) = part.guess() {
+            if let Some((guess, weight)) = part.guess().filter(|_| self.guesses) {
                 expected.iter_mut().zip(guess).for_each(|(e, g)| *e = weight * g);
                 density += expected.iter().zip(table).map(|(e, p)| e * ln(p.max(TINY))).sum::<f64>();
             }
@@ -334,7 +358,13 @@ impl<'a, N: Copy + Into<f64>> Pass<'a, N> {
         let (model, d) = (self.model, self.model.n_parameters());
         let mut information = DMatrix::zeros(d, d);
         model.prior.iter().enumerate().for_each(|(i, (_, precision))| information[(i, i)] = *precision);
+        let many = model.logit_of_many();
         for &row in &self.visited {
+            if let Some(part) = many {
+                let visits: f64 = self.n_r[row].into();
+                part.information(&self.tables[0], row, |i, j, share| information[(i, j)] += visits * share);
+                continue;
+            }
             model.row_with_slopes(theta, &self.tables, row, &mut self.found);
             let Slopes { row: p, slopes, active, .. } = &self.found;
             let visits: f64 = self.n_r[row].into();
@@ -350,7 +380,7 @@ impl<'a, N: Copy + Into<f64>> Pass<'a, N> {
         }
         let mut slopes: Vec<(usize, f64)> = Vec::new();
         for (part, table) in model.parts.iter().zip(&self.tables) {
-            let Some((_, weight)) = part.guess() else { continue };
+            let Some((_, weight)) = part.guess().filter(|_| self.guesses) else { continue };
             for (entry, &p) in table.iter().enumerate() {
                 slopes.clear();
                 part.slopes(theta, table, entry, |parameter, slope| slopes.push((parameter, slope)));

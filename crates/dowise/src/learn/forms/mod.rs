@@ -5,22 +5,28 @@
 //! additive. [`Fit`] has the greatest posterior density and the curvature there.
 
 mod fit;
+#[cfg(test)]
+mod odd;
 mod part;
 #[cfg(test)]
 mod tests;
 
 pub(crate) use fit::Fit;
 
-use self::part::Part;
+use self::part::{EFFECT_SD, Part};
 use super::error::{LearnError, LearnResult};
 use crate::Space;
+use crate::math::{exp, ln};
 use crate::world::{Assumed, FormNumbers, Kind, LearnedForm, Mechanism, VarId, World};
 
 /// Parameters up to which a mechanism is fitted: a fit solves equations of this many unknowns before every plan.
 pub(crate) const MOST_PARAMETERS: usize = 1000;
 
-/// Joint values of hidden variables up to which they are summed out.
-const MOST_HIDDEN: usize = 4096;
+/// Precision of the prior of an effect, where a world file does not say another one.
+pub(crate) const EFFECT_PRECISION: f64 = 1.0 / (EFFECT_SD * EFFECT_SD);
+
+/// Joint values of all variables of a model up to which the hidden ones are summed out: each fit goes over them.
+const MOST_TERMS: usize = 1 << 26;
 
 /// P(observed children | observed parents) with parameters to be learned.
 #[derive(Clone, Debug)]
@@ -31,6 +37,8 @@ pub(crate) struct FormModel {
     n_hidden: usize,
     /// Mean and precision (one over the variance) of every parameter's normal prior.
     prior: Vec<(f64, f64)>,
+    /// Whether some mechanism has a form; if none has, it is a model for the sake of guesses behind hidden variables.
+    has_form: bool,
 }
 
 impl FormModel {
@@ -39,17 +47,20 @@ impl FormModel {
         let members: Vec<&Mechanism> = made_from.iter().map(|&m| &told.mechanisms()[m]).collect();
         // A guess at one of several mechanisms behind hidden variables is no guess at what is counted.
         let guessed = |m: &Mechanism| members.len() > 1 && m.assumed.guess.is_some();
-        let has_form = |m: &&&Mechanism| m.table.is_none() && (m.assumed.form != LearnedForm::Table || guessed(m));
-        let Some(first) = members.iter().find(has_form) else { return Ok(None) };
+        let is_model = |m: &&&Mechanism| m.table.is_none() && (m.assumed.form != LearnedForm::Table || guessed(m));
+        let Some(first) = members.iter().find(is_model) else { return Ok(None) };
         let name = || told.variable(first.children[0]).name.clone();
         let is_hidden = |id: &VarId| told.variable(*id).kind == Kind::Hidden;
         let hidden: Vec<VarId> = members.iter().flat_map(|m| &m.children).copied().filter(is_hidden).collect();
         let free = |m: &&&Mechanism| m.table.is_none() && m.assumed.form == LearnedForm::Table;
         for m in members.iter().filter(free) {
-            let cells = Space::new(&told.sizes(&m.parents)).map_or(usize::MAX, |s| s.len());
-            if cells > MOST_PARAMETERS {
+            let rows = Space::new(&told.sizes(&m.parents)).map_or(usize::MAX, |s| s.len());
+            let values: usize = told.sizes(&m.children).iter().product();
+            // The base and one for each row, for every value but the first.
+            let parameters = rows.saturating_add(1).saturating_mul(values - 1);
+            if parameters > MOST_PARAMETERS {
                 let variable = told.variable(m.children[0]).name.clone();
-                return Err(LearnError::TooManyParameters { variable, parameters: cells, limit: MOST_PARAMETERS });
+                return Err(LearnError::TooManyParameters { variable, parameters, limit: MOST_PARAMETERS });
             }
         }
         let spaces =
@@ -57,18 +68,27 @@ impl FormModel {
         let [Some(rows), Some(values), Some(states)] = spaces else {
             return Err(LearnError::TooManyCells { what: format!("the mechanism of {}", name()), cells: None });
         };
-        if states.len() > MOST_HIDDEN {
-            let what = format!("the hidden variables behind {}", name());
-            return Err(LearnError::TooManyCells { what, cells: Some(states.len() as u128) });
+        let terms = rows.len().checked_mul(values.len()).and_then(|n| n.checked_mul(states.len()));
+        if !hidden.is_empty() && terms.is_none_or(|n| n > MOST_TERMS) {
+            return Err(LearnError::TooManyTerms { variable: name(), terms, limit: MOST_TERMS });
         }
         let axes = Axes { ids: [&projected.parents, &projected.children, &hidden], spaces: [&rows, &values, &states] };
         let mut prior = Vec::new();
-        let parts = members.iter().map(|m| Part::new(told, m, &members, &axes, &mut prior)).collect();
+        let (mut parts, mut most) = (Vec::new(), (0, name()));
+        for m in &members {
+            let before = prior.len();
+            parts.push(Part::new(told, m, &members, &axes, &mut prior));
+            if prior.len() - before > most.0 {
+                most = (prior.len() - before, told.variable(m.children[0]).name.clone());
+            }
+        }
         if prior.len() > MOST_PARAMETERS {
             let (parameters, limit) = (prior.len(), MOST_PARAMETERS);
-            return Err(LearnError::TooManyParameters { variable: name(), parameters, limit });
+            return Err(LearnError::TooManyParameters { variable: most.1, parameters, limit });
         }
-        Ok(Some(FormModel { parts, n_rows: rows.len(), n_values: values.len(), n_hidden: states.len(), prior }))
+        let has_form = members.iter().any(|m| m.table.is_none() && m.assumed.form != LearnedForm::Table);
+        let (n_rows, n_values, n_hidden) = (rows.len(), values.len(), states.len());
+        Ok(Some(FormModel { parts, n_rows, n_values, n_hidden, prior, has_form }))
     }
 
     /// The logit of a mechanism without hidden variables, whatever its own form, with effects of these sets of parents together;
@@ -93,7 +113,20 @@ impl FormModel {
         let axes = Axes { ids: [&of.parents, &of.children, &[]], spaces: [&rows, &values, &none] };
         let mut prior = Vec::new();
         let parts = vec![Part::new(world, &plain, &[&plain], &axes, &mut prior)];
-        Some(FormModel { parts, n_rows: rows.len(), n_values: values.len(), n_hidden: 1, prior })
+        Some(FormModel { parts, n_rows: rows.len(), n_values: values.len(), n_hidden: 1, prior, has_form: true })
+    }
+
+    /// Whether its rows hang together by a form, and not only by guesses.
+    pub(crate) fn has_form(&self) -> bool {
+        self.has_form
+    }
+
+    /// Its one mechanism, if that is a logit of many values and no hidden variable stands before it: rows are then its own.
+    fn logit_of_many(&self) -> Option<&Part> {
+        match &self.parts[..] {
+            [part] if self.n_hidden == 1 && part.is_logit_of_many() => Some(part),
+            _ => None,
+        }
     }
 
     /// Number of parameters that have to be learned.
@@ -147,6 +180,44 @@ impl FormModel {
         self.tables(theta, &mut tables);
         let mut out = vec![0.0; self.n_rows * self.n_values];
         out.chunks_exact_mut(self.n_values).enumerate().for_each(|(row, out)| self.row(&tables, row, out));
+        out
+    }
+
+    /// P(v | row) of all rows, the logarithms moved along their slopes by parameters that are off by this much.
+    fn moved_probabilities(&self, theta: &[f64], off: &[f64]) -> Vec<f64> {
+        let mut tables = Vec::new();
+        self.tables(theta, &mut tables);
+        // By how much the logarithm of each entry moves.
+        let moves: Vec<Vec<f64>> = self
+            .parts
+            .iter()
+            .zip(&tables)
+            .map(|(part, table)| {
+                let of = |entry: usize| {
+                    let mut moved = 0.0;
+                    part.slopes(theta, table, entry, |parameter, slope| moved += slope * off[parameter]);
+                    moved
+                };
+                (0..table.len()).map(of).collect()
+            })
+            .collect();
+        let mut out = vec![0.0; self.n_rows * self.n_values];
+        for (row, out) in out.chunks_exact_mut(self.n_values).enumerate() {
+            for (value, out) in out.iter_mut().enumerate() {
+                let (mut p, mut by) = (0.0, 0.0);
+                for hidden in 0..self.n_hidden {
+                    let joint = self.joint(&tables, row, value, hidden);
+                    let moved: f64 =
+                        self.parts.iter().zip(&moves).map(|(part, of)| of[part.entry(row, value, hidden)]).sum();
+                    (p, by) = (p + joint, by + joint * moved);
+                }
+                *out = if p > 0.0 { ln(p) + by / p } else { f64::NEG_INFINITY };
+            }
+            let most = out.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+            out.iter_mut().for_each(|score| *score = exp(*score - most));
+            let sum: f64 = out.iter().sum();
+            out.iter_mut().for_each(|p| *p /= sum);
+        }
         out
     }
 

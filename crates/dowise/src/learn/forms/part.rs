@@ -11,12 +11,14 @@ use crate::world::{FormEffect, FormNumbers, Kind, LearnedForm, Mechanism, VarId,
 /// Standard deviation of the prior of a base: log-odds from about −3 to 3.
 const BASE_SD: f64 = 1.5;
 /// The same for effects, where a world file does not say another one.
-const EFFECT_SD: f64 = 0.5;
+pub(super) const EFFECT_SD: f64 = 0.5;
 /// What a hidden variable is expected to do to its child, from its first value to its last. The data say nothing about its sign:
 /// renaming the values of a hidden variable changes nothing that is observed.
 const HIDDEN_EFFECT: f64 = 1.5;
 /// Log-odds of a push of a noisy-or: a push of about 0.2.
 const PUSH: f64 = -1.4;
+/// Values from which on the information of a logit is computed by its formula.
+const MANY: usize = 8;
 
 /// One mechanism of a model.
 #[derive(Clone, Debug)]
@@ -132,19 +134,31 @@ impl Part {
             told.variable(id).kind == Kind::Hidden && own.is_some_and(|m| m.table.is_none())
         };
         let columns = if matches!(self.link, Link::NoisyOr) { 1 } else { self.n_values - 1 };
+        // How far up the values of a parent a value is, if its names mean nothing.
+        let rank = |parent: usize, value: usize| {
+            let id = mechanism.parents[parent];
+            nameless(id).then(|| value as f64 / (told.variable(id).size() - 1).max(1) as f64)
+        };
+        let rows = Space::new(&told.sizes(&mechanism.parents)).expect("invariant: a world's tables were counted");
+        let of_row = |row: usize| -> f64 {
+            let parents = 0..mechanism.parents.len();
+            parents.filter_map(|parent| rank(parent, rows.digit(row, parent))).sum()
+        };
         for column in 1..=columns {
             for name in names {
+                // Where values of a hidden variable did the same at first, a fit would begin on a ridge between their names and
+                // never find out that they differ.
+                let effect = HIDDEN_EFFECT * column as f64 / columns as f64;
                 let (mean, sd) = match (&self.link, *name) {
                     (Link::NoisyOr, Feature::Base) => (PUSH, BASE_SD),
-                    (Link::NoisyOr, _) => (PUSH, 2.0 * sd),
-                    (_, Feature::Base) => (0.0, BASE_SD),
-                    (_, Feature::Row(_)) => (0.0, 2.0 * sd),
-                    (_, Feature::Effect { parent, value }) if nameless(mechanism.parents[parent]) => {
-                        let last = told.variable(mechanism.parents[parent]).size() - 1;
-                        let share = value as f64 / last as f64 * column as f64 / columns as f64;
-                        (HIDDEN_EFFECT * share, sd)
+                    (Link::NoisyOr, Feature::Effect { parent, value }) => {
+                        (PUSH + effect * (rank(parent, value).unwrap_or(1.0) - 1.0), 2.0 * sd)
                     }
-                    (_, Feature::Effect { .. } | Feature::Interaction { .. }) => (0.0, sd),
+                    (Link::NoisyOr, Feature::Row(_) | Feature::Interaction { .. }) => (PUSH, 2.0 * sd),
+                    (_, Feature::Base) => (0.0, BASE_SD),
+                    (_, Feature::Row(row)) => (effect * of_row(row), 2.0 * sd),
+                    (_, Feature::Effect { parent, value }) => (effect * rank(parent, value).unwrap_or(0.0), sd),
+                    (_, Feature::Interaction { .. }) => (0.0, sd),
                 };
                 prior.push((mean, precision(sd)));
             }
@@ -193,9 +207,10 @@ impl Part {
         match &self.link {
             Link::Known(table) => out.extend_from_slice(table),
             Link::NoisyOr => {
+                let held: Vec<f64> =
+                    theta[self.first..][..self.n_features].iter().map(|t| 1.0 / (1.0 + exp(*t))).collect();
                 for row in 0..self.n_rows {
-                    let held = |&f: &u32| 1.0 / (1.0 + exp(theta[self.first + f as usize]));
-                    let off: f64 = self.features_of(row).iter().map(held).product();
+                    let off: f64 = self.features_of(row).iter().map(|&f| held[f as usize]).product();
                     out.extend([off, 1.0 - off]);
                 }
             }
@@ -244,6 +259,29 @@ impl Part {
                 Some(FormNumbers::Logit { base: scores(0), effects: effects(&scores) })
             }
             (Link::Softmax, LearnedForm::Logit { .. } | LearnedForm::NoisyOr) => None,
+        }
+    }
+
+    /// Whether it is a logit of so many values that [`Part::information`] pays.
+    pub(super) fn is_logit_of_many(&self) -> bool {
+        matches!(self.link, Link::Softmax) && self.n_values >= MANY
+    }
+
+    /// Calls `at` with pairs of parameters, the greater one first, and what one visit of a row adds to their information if it is a logit
+    /// by itself: p − p² for one value, −p p' for two. By [`Part::slopes`] it would take the number of values times as long.
+    pub(super) fn information(&self, table: &[f64], row: usize, mut at: impl FnMut(usize, usize, f64)) {
+        let probabilities = &table[row * self.n_values + 1..(row + 1) * self.n_values];
+        let features = self.features_of(row);
+        for (a, &p) in probabilities.iter().enumerate() {
+            for (b, &q) in probabilities[..=a].iter().enumerate() {
+                let share = if a == b { p * (1.0 - p) } else { -p * q };
+                let [first, second] = [a, b].map(|column| self.first + column * self.n_features);
+                for &f in features {
+                    let i = first + f as usize;
+                    let smaller = features.iter().map(|&g| second + g as usize).filter(|&j| j <= i);
+                    smaller.for_each(|j| at(i, j, share));
+                }
+            }
         }
     }
 
