@@ -97,6 +97,12 @@ pub enum LearnError {
         "a guard compares every step with a second model, so it cannot begin with evidence that others have counted; let the learner take the steps in one by one"
     )]
     GuardNeedsSteps,
+    /// A baseline that cannot be kept to.
+    #[error("this baseline cannot be kept to: {why}")]
+    Baseline {
+        /// Why, and what to do.
+        why: String,
+    },
     /// Something that only a learner that counts can do.
     #[error("a learner that regresses on features keeps no tables that could be read by another rule or explained")]
     NoTables,

@@ -46,7 +46,7 @@ impl Learner {
     pub fn explain(&self, stage: usize, state: usize, n: usize) -> LearnResult<Explanation> {
         let given_up = self.around.iter().find_map(|around| match around {
             Around::Guard(guard) if guard.tripped.is_some() => Some(&guard.direct),
-            Around::Guard(_) | Around::Explore(_) => None,
+            Around::Guard(_) | Around::Explore(_) | Around::Baseline(_) => None,
         });
         match (given_up, &self.kind) {
             (Some(direct), _) => direct.explain(self.ended, stage, state, n),

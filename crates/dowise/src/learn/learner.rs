@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::agent::Agent;
-use super::around::{Around, Explore, Guard};
+use super::around::{Around, Baseline, BaselineReport, Explore, Guard, check_baseline};
 use super::error::{LearnError, LearnResult};
 use super::evidence::{Evidence, EvidenceError};
 use super::memory::hold_reading;
@@ -217,7 +217,7 @@ impl Learner {
     fn has_guard(&self) -> bool {
         self.around.iter().any(|around| match around {
             Around::Guard(_) => true,
-            Around::Explore(_) => false,
+            Around::Explore(_) | Around::Baseline(_) => false,
         })
     }
 
@@ -235,7 +235,57 @@ impl Learner {
     pub fn gave_up_causes(&self) -> Option<u64> {
         self.around.iter().find_map(|around| match around {
             Around::Guard(guard) => guard.tripped,
-            Around::Explore(_) => None,
+            Around::Explore(_) | Around::Baseline(_) => None,
+        })
+    }
+
+    /// Keeps to a baseline (`[stage][state]`, such as what is done today) from the next episode on: with probability 1 − δ, at all
+    /// times together, the values of the policies played, each at the state where its episode started, sum to no less than 1 − `alpha`
+    /// of the baseline's, both measured from the least that an episode can pay. δ is the learner's. `value_s` is what the baseline is
+    /// worth by starting state, if that is known.
+    ///
+    /// Whenever what is planned could break the promise, the episode follows the baseline, or what is surely no worse.
+    ///
+    /// ```
+    /// use dowise::{Arena, Knowledge, Learner, Preset, worlds};
+    /// let arena = Arena::new(&worlds::world("river-swim", &[])?)?;
+    /// let told = Knowledge::of(arena.world());
+    /// let mut learner = Learner::new(&told, "c-ucbvi".parse::<Preset>()?.options(100, 1))?;
+    /// let today = arena.best().policy_hs.clone();
+    /// learner.keep_baseline(&today, 0.1, None)?;
+    /// arena.run(1).episodes(100, &mut learner, |_| std::ops::ControlFlow::Continue(()));
+    /// assert!(learner.baseline().unwrap().room >= 0.0);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn keep_baseline(&mut self, policy_hs: &[Action], alpha: f64, value_s: Option<&[f64]>) -> LearnResult<()> {
+        let cannot = |why: &str| Err(LearnError::Baseline { why: why.to_owned() });
+        let Kind::Tabular(tabular) = &self.kind else {
+            return cannot(
+                "a learner that regresses on features has no bounds of what policies are worth; use one that counts",
+            );
+        };
+        if tabular.looks_when_asked() {
+            return cannot(
+                "with schedule=visited there is no policy before an episode begins; use schedule=episode or doubling",
+            );
+        }
+        if self.has_guard() {
+            return cannot("the promise rests on the graph, which a guard doubts; leave guard=true out");
+        }
+        if self.baseline().is_some() {
+            return cannot("there is one already; make another learner");
+        }
+        check_baseline(tabular, policy_hs, alpha, value_s)?;
+        let baseline = Baseline::new(tabular, policy_hs, alpha, value_s, self.begun)?;
+        self.around.push(Around::Baseline(Box::new(baseline)));
+        Ok(())
+    }
+
+    /// How the baseline was kept, if there is one.
+    pub fn baseline(&self) -> Option<BaselineReport> {
+        self.around.iter().find_map(|around| match around {
+            Around::Baseline(baseline) => Some(baseline.report()),
+            Around::Explore(_) | Around::Guard(_) => None,
         })
     }
 
@@ -313,6 +363,8 @@ impl Learner {
             // The guard's own exploration is no part of what was learned.
             Around::Guard(guard) => guard.tripped.is_some(),
             Around::Explore(_) => true,
+            // Nor is what keeps it to a baseline.
+            Around::Baseline(_) => false,
         });
         next.begin_episode();
         next.whole_policy()
@@ -324,7 +376,9 @@ impl Learner {
     pub fn begin(&mut self) -> Session {
         let episode = self.begun;
         self.begun += 1;
-        let policy = self.policy_of(episode);
+        let planned = self.policy_of(episode);
+        let Learner { kind, around, .. } = self;
+        let policy = planned.map(|planned| around.iter_mut().fold(planned, |p, a| a.replaces(kind, p)));
         let steps = std::mem::take(&mut self.spare);
         Session::new(episode + 1, self.knowledge().horizon(), policy, steps)
     }
@@ -460,6 +514,7 @@ impl Agent for Learner {
         if let Some(unfinished) = self.current.take() {
             // Its steps were taken in all the same, but no episode will end with them.
             self.logged |= unfinished.observed() > 0;
+            self.around.iter_mut().for_each(|a| a.gave_up(&unfinished));
             // Its number is used again, unless others have begun since.
             self.begun -= u64::from(unfinished.id() == self.begun);
             self.spare = unfinished.into_steps();

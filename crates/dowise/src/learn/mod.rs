@@ -55,6 +55,7 @@ pub(crate) use tabular::Tabular;
 pub(crate) use view::{ActionList, MISSING, MechanismRow, MechanismRows, View};
 
 pub use agent::Agent;
+pub use around::BaselineReport;
 pub use belief::Reading;
 pub use certificate::Certificate;
 pub use error::LearnError;

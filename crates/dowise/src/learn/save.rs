@@ -6,7 +6,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::around::{Around, SavedGuard};
+use super::around::{Around, Baseline, SavedBaseline, SavedGuard};
 use super::evidence::{Evidence, EvidenceError, SavedEvidence};
 use super::knowledge::fnv;
 use super::learner::Kind;
@@ -147,6 +147,8 @@ enum SavedAround {
     /// Its probability and seed follow from the options.
     Explore,
     Guard(Box<SavedGuard>),
+    /// Comes last; learners that keep to none have no such entry.
+    Baseline(Box<SavedBaseline>),
 }
 
 /// What is written of a learner that counts.
@@ -188,6 +190,7 @@ impl Learner {
                 .map(|around| match around {
                     Around::Explore(_) => SavedAround::Explore,
                     Around::Guard(guard) => SavedAround::Guard(Box::new(guard.saved())),
+                    Around::Baseline(baseline) => SavedAround::Baseline(Box::new(baseline.saved())),
                 })
                 .collect(),
         };
@@ -234,7 +237,7 @@ impl Learner {
         Err(RestoreError::OtherWorld { saved: saved.told.fingerprint, here })
     }
 
-    fn restored(told: &Knowledge, saved: Saved) -> Result<Learner, RestoreError> {
+    fn restored(told: &Knowledge, mut saved: Saved) -> Result<Learner, RestoreError> {
         let damaged = |field: &str, why: &str| Err(RestoreError::damaged(field, why));
         if saved.ended > saved.begun || saved.begun > MOST_SAVED {
             return damaged("ended", "more episodes ended than were begun, or there were too many");
@@ -263,6 +266,11 @@ impl Learner {
                 return damaged("evidence.steps", "there are more steps than episodes could have");
             }
         }
+        // A baseline follows from no option.
+        let baseline = match saved.around.pop_if(|around| matches!(around, SavedAround::Baseline(_))) {
+            Some(SavedAround::Baseline(baseline)) => Some(baseline),
+            Some(SavedAround::Explore | SavedAround::Guard(_)) | None => None,
+        };
         if learner.around.len() != saved.around.len() {
             return damaged("around", "these are not the wrappers that the options ask for");
         }
@@ -270,10 +278,17 @@ impl Learner {
             match (around, saved_around) {
                 (Around::Explore(_), SavedAround::Explore) => {}
                 (Around::Guard(guard), SavedAround::Guard(of)) => guard.take(*of, saved.ended)?,
-                (Around::Explore(_), SavedAround::Guard(_)) | (Around::Guard(_), SavedAround::Explore) => {
+                (Around::Explore(_) | Around::Guard(_) | Around::Baseline(_), _) => {
                     return damaged("around", "these are not the wrappers that the options ask for");
                 }
             }
+        }
+        if let Some(saved_baseline) = baseline {
+            let Kind::Tabular(tabular) = &learner.kind else {
+                return damaged("around", "a learner that regresses on features keeps to no baseline");
+            };
+            let baseline = Baseline::restored(*saved_baseline, tabular)?;
+            learner.around.push(Around::Baseline(Box::new(baseline)));
         }
         Ok(learner)
     }

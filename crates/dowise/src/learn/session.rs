@@ -229,6 +229,16 @@ impl Session {
         self.steps.iter().filter(|s| s.observed.is_some()).filter_map(|s| Some((s.state?, s.action?)))
     }
 
+    /// Where it started, once that is known.
+    pub(crate) fn start(&self) -> Option<usize> {
+        self.steps.first()?.state
+    }
+
+    /// Whether nothing was decided or observed in it.
+    pub(crate) fn is_untouched(&self) -> bool {
+        self.steps.iter().all(|s| s.state.is_none())
+    }
+
     /// Its memory, for the next one.
     pub(crate) fn into_steps(self) -> Vec<SessionStep> {
         self.steps

@@ -1,15 +1,23 @@
 //! Wrappers of a learner, one file each: they may take an episode over, change a decision, and watch what is observed.
 
+mod baseline;
 mod explore;
 mod guard;
+mod played;
 
+pub(crate) use baseline::Baseline;
+pub use baseline::BaselineReport;
 pub(crate) use explore::Explore;
 pub(crate) use guard::{Guard, SavedGuard};
+pub(crate) use played::{SavedBaseline, check as check_baseline};
+
+use std::sync::Arc;
 
 use super::Knowledge;
 use super::evidence::EvidenceError;
 use super::learner::Kind;
 use super::observation::Observation;
+use super::policy::Policy;
 use super::session::Session;
 use crate::world::Action;
 
@@ -18,6 +26,7 @@ use crate::world::Action;
 pub(crate) enum Around {
     Explore(Explore),
     Guard(Box<Guard>),
+    Baseline(Box<Baseline>),
 }
 
 impl Around {
@@ -27,6 +36,7 @@ impl Around {
         match self {
             Around::Explore(explore) => explore.takes_over(),
             Around::Guard(guard) => guard.takes_over(episode),
+            Around::Baseline(_) => None,
         }
     }
 
@@ -35,6 +45,7 @@ impl Around {
         match self {
             Around::Explore(explore) => explore.fill_policy(told, episode, out),
             Around::Guard(guard) => guard.fill_policy(told, episode, out),
+            Around::Baseline(_) => unreachable!("invariant: it takes no episode over"),
         }
     }
 
@@ -42,7 +53,7 @@ impl Around {
     pub(crate) fn changes_decisions(&self) -> bool {
         match self {
             Around::Explore(explore) => explore.probability > 0.0,
-            Around::Guard(_) => false,
+            Around::Guard(_) | Around::Baseline(_) => false,
         }
     }
 
@@ -50,7 +61,7 @@ impl Around {
     pub(crate) fn instead(&self, told: &Knowledge, episode: u64, stage: usize, state: usize) -> Option<Action> {
         match self {
             Around::Explore(explore) => explore.instead(told, episode, stage, state),
-            Around::Guard(_) => None,
+            Around::Guard(_) | Around::Baseline(_) => None,
         }
     }
 
@@ -62,7 +73,7 @@ impl Around {
         times: u32,
     ) -> Result<(), EvidenceError> {
         match self {
-            Around::Explore(_) => Ok(()),
+            Around::Explore(_) | Around::Baseline(_) => Ok(()),
             Around::Guard(guard) => guard.check_learn(inside, observation, times),
         }
     }
@@ -70,7 +81,7 @@ impl Around {
     /// Whether it can take an observation back.
     pub(crate) fn check_unlearn(&self, inside: &Kind, observation: &Observation<'_>) -> Result<(), EvidenceError> {
         match self {
-            Around::Explore(_) => Ok(()),
+            Around::Explore(_) | Around::Baseline(_) => Ok(()),
             Around::Guard(guard) => guard.check_unlearn(inside, observation),
         }
     }
@@ -83,7 +94,7 @@ impl Around {
         times: u32,
     ) -> Result<(), EvidenceError> {
         match self {
-            Around::Explore(_) => Ok(()),
+            Around::Explore(_) | Around::Baseline(_) => Ok(()),
             Around::Guard(guard) => guard.learn(inside, observation, times),
         }
     }
@@ -93,6 +104,10 @@ impl Around {
         match self {
             Around::Explore(_) => Ok(()),
             Around::Guard(guard) => guard.unlearn(inside, observation),
+            Around::Baseline(baseline) => {
+                baseline.unlearn();
+                Ok(())
+            }
         }
     }
 
@@ -101,6 +116,23 @@ impl Around {
         match self {
             Around::Explore(_) => {}
             Around::Guard(guard) => guard.end(inside, session, ended),
+            Around::Baseline(baseline) => baseline.end(session),
+        }
+    }
+
+    /// An episode was given up: it will not end.
+    pub(crate) fn gave_up(&mut self, session: &Session) {
+        match self {
+            Around::Explore(_) | Around::Guard(_) => {}
+            Around::Baseline(baseline) => baseline.end(session),
+        }
+    }
+
+    /// What an episode that begins follows in place of what was planned for it.
+    pub(crate) fn replaces(&mut self, inside: &Kind, planned: Arc<Policy>) -> Arc<Policy> {
+        match self {
+            Around::Explore(_) | Around::Guard(_) => planned,
+            Around::Baseline(baseline) => baseline.replaces(inside, planned),
         }
     }
 }

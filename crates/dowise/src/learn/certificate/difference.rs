@@ -17,6 +17,7 @@
 //! where the maximum is over the sets: next states that all causes lead to alike cancel in it. For the best policy, the greatest
 //! over all interventions that can still be best; the bound is never above up − low.
 
+use super::fixed::Fixed;
 use super::relative::Relative;
 use super::{Certificate, SETS};
 use crate::learn::belief::{Belief, Reading};
@@ -24,7 +25,7 @@ use crate::learn::options::Options;
 use crate::learn::selector::Selector;
 use crate::learn::tabular::Tabular;
 use crate::learn::{LearnResult, Plans};
-use crate::plan::{Buffers, Chooser, Follow, FollowMixed, Lookahead, Plan, Ties, backward_induction};
+use crate::plan::{Buffers, Chooser, Follow, Lookahead, Plan, Ties, backward_induction};
 use crate::world::Action;
 
 /// Interventions that are compared one by one in a state at most.
@@ -38,47 +39,44 @@ const MOST_WORK: u128 = 1 << 30;
 
 /// Evidence of a learner by its best and worst members, ready to compare policies.
 pub(crate) struct Difference<'a> {
-    tabular: &'a Tabular,
+    pub(super) tabular: &'a Tabular,
     delta: f64,
-    /// The members that bound the values of the best policy and of interventions at random, two functions that do not depend on what
-    /// was seen; where the state is seen whole, these sets are much smaller than those below.
+    /// The members that bound the values of the policies that others are compared with, functions that do not depend on what was
+    /// seen; where the state is seen whole, these sets are much smaller than those below.
     pub(super) best: Belief,
     pub(super) worst: Belief,
     /// The members of sets that hold for whole rows, so for every function and policy.
     whole_best: Belief,
-    whole_worst: Belief,
+    pub(super) whole_worst: Belief,
     pub(super) best_selector: Selector,
     pub(super) worst_selector: Selector,
     /// The best policy is worth no more than this plan, and no less than that of the worst members.
     pub(super) up: Plan,
     pub(super) low: Plan,
     /// The least that is left to be paid at each stage, and one after the last.
-    floors: Vec<f64>,
+    pub(super) floors: Vec<f64>,
     /// The interventions that can be best, for every state, if they are few enough.
     pub(super) corners: Option<Vec<Vec<Effect>>>,
     /// Bounds of single probabilities, `[block][factor]`, where that is not too much work.
     pub(super) entries: Vec<Vec<[Vec<f64>; 2]>>,
     /// An intervention at random, where its effect is known exactly.
-    random: Option<Random>,
+    pub(super) random: Option<Fixed>,
+    /// A policy that was given.
+    pub(super) given: Option<Fixed>,
     /// What causes are worth at most if the best policy is followed afterwards, `[stage][state][cause]`; empty where interventions
     /// are not compared.
     q_up: Vec<Vec<f64>>,
-    /// Values up to a constant of each stage: of the best policy, and of interventions at random.
-    relative: [Relative; 2],
+    /// Values up to a constant of each stage: of the best policy, of interventions at random, and of the policy given.
+    pub(super) relative: [Relative; 3],
 }
 
 /// What an intervention sets off: causes and their probabilities, in order of causes.
 #[derive(Clone, Debug)]
 pub(super) struct Effect {
+    /// Says nothing where interventions are drawn.
+    pub(super) action: Action,
     pub(super) cost: f64,
     pub(super) at: Vec<(u32, f64)>,
-}
-
-/// An intervention drawn at random in each state, and between what its value lies.
-pub(super) struct Random {
-    effects: Vec<Effect>,
-    up: Vec<f64>,
-    low: Vec<f64>,
 }
 
 /// Whom a policy is compared with.
@@ -86,6 +84,8 @@ pub(super) struct Random {
 pub(super) enum Other {
     Best = 0,
     Random = 1,
+    /// One that was given.
+    Given = 2,
 }
 
 /// What causes are worth at a stage, `[state][cause]`, and how far the values ahead may be off, `[next state]`.
@@ -99,13 +99,29 @@ pub(super) struct Ahead {
 }
 
 impl<'a> Difference<'a> {
+    /// Ready to compare with the best policy and with interventions at random.
     pub(crate) fn new(tabular: &'a Tabular, options: &Options) -> LearnResult<Difference<'a>> {
+        let mut difference = Difference::read(tabular, options, Some(2))?;
+        difference.corners = difference.list_corners();
+        difference.entries = difference.list_entries();
+        if difference.corners.is_some() {
+            difference.q_up = (0..difference.up.horizon).map(|stage| difference.greatest_q(stage)).collect();
+        }
+        difference.random = difference.at_random();
+        for other in [Other::Best, Other::Random] {
+            difference.relative[other as usize] = difference.relative_values(other);
+        }
+        Ok(difference)
+    }
+
+    /// The evidence by its best and worst members, and their plans; `values` fixed value functions are bounded.
+    pub(super) fn read(tabular: &'a Tabular, options: &Options, values: Option<usize>) -> LearnResult<Difference<'a>> {
         let delta = options.delta;
         // Where there are two kinds of sets, each may fail with half of the probability.
         let flat = tabular.view().layout.flat;
         let options = &Options { delta: if flat { 0.5 * options.delta } else { options.delta }, ..options.clone() };
         let [mut best, mut worst] =
-            [Reading::Best(SETS), Reading::Worst(SETS)].map(|r| tabular.belief_with(r, options, Some(2)));
+            [Reading::Best(SETS), Reading::Worst(SETS)].map(|r| tabular.belief_with(r, options, values));
         let (best_selector, worst_selector) = (tabular.draw(&mut best, 0)?, tabular.draw(&mut worst, 0)?);
         let [mut whole_best, mut whole_worst] =
             [Reading::Best(SETS), Reading::Worst(SETS)].map(|r| tabular.belief_with(r, options, None));
@@ -135,17 +151,11 @@ impl<'a> Difference<'a> {
             corners: None,
             entries: Vec::new(),
             random: None,
+            given: None,
             q_up: Vec::new(),
             relative: Default::default(),
         };
         raise(&mut difference.low.value_hs, &difference.floors, difference.up.n_states);
-        difference.corners = difference.list_corners();
-        difference.entries = difference.list_entries();
-        if difference.corners.is_some() {
-            difference.q_up = (0..horizon).map(|stage| difference.greatest_q(stage)).collect();
-        }
-        difference.random = difference.at_random();
-        difference.relative = [Other::Best, Other::Random].map(|other| difference.relative_values(other));
         Ok(difference)
     }
 
@@ -172,7 +182,7 @@ impl<'a> Difference<'a> {
     }
 
     /// What a policy is worth at least, `[stage][state]`.
-    fn follow_worst(&mut self, policy_hs: &[Action]) -> Vec<f64> {
+    pub(super) fn follow_worst(&mut self, policy_hs: &[Action]) -> Vec<f64> {
         let mut plan = Plan::new(self.up.horizon, self.up.n_states);
         let mut follow = Follow::default();
         follow.decode(&self.worst_selector, policy_hs);
@@ -184,39 +194,63 @@ impl<'a> Difference<'a> {
 
     /// At most V' − V^π at the first stage; π is worth `least` at least.
     fn excess(&mut self, other: Other, policy_hs: &[Action], least: &[f64]) -> Vec<f64> {
+        let [excess] =
+            self.excesses(other, &[(policy_hs, least)]).try_into().expect("invariant: one policy, one bound");
+        excess
+    }
+
+    /// The same for several policies at once: what they have in common, such as one intervention in one state, is bounded once.
+    pub(super) fn excesses(&mut self, other: Other, policies: &[(&[Action], &[f64])]) -> Vec<Vec<f64>> {
         let n = self.up.n_states;
         let n_causes = self.best_selector.n_causes();
-        let mut excess = vec![0.0; n];
-        let (mut ahead, mut roll, mut joint, mut d) = (Ahead::default(), Vec::new(), Joint::default(), Vec::new());
+        let mut excesses = vec![vec![0.0; n]; policies.len()];
+        let (mut ahead, mut joint, mut d) = (Ahead::default(), Joint::default(), Vec::new());
+        let mut rolls = vec![Vec::new(); policies.len()];
         // Where interventions cannot be compared one by one, the two bounds are all there is.
         let compared = self.compares(other);
         for stage in (0..self.up.horizon).rev() {
             if compared {
                 self.look_ahead(other, stage, &mut ahead);
-                self.whole_best.expect_by_sets(stage, &excess, &mut roll);
+                for (excess, roll) in excesses.iter().zip(&mut rolls) {
+                    self.whole_best.expect_by_sets(stage, excess, roll);
+                }
             }
             let [up, _] = self.interval(other, stage);
+            let mut gains: Vec<(Effect, f64)> = Vec::new();
             for state in 0..n {
-                let plain = up[state] - least[stage * n + state];
-                excess[state] = plain;
-                if !compared {
-                    continue;
-                }
-                let own = self.effect(state, policy_hs[stage * n + state]);
                 let cells = state * n_causes..(state + 1) * n_causes;
-                let mut here = Here { ahead: &ahead, cells: cells.clone(), joint: &mut joint, d: &mut d };
-                self.fill_joint(stage, state, here.joint);
-                let gain = match other {
-                    Other::Random => here.gain(&self.random_effects()[state], &own),
-                    Other::Best => self.can_be_best(stage, state).map(|a| here.gain(a, &own)).fold(0.0, f64::max),
-                };
-                excess[state] = plain.min(gain + own.later(&roll[cells]));
+                gains.clear();
+                if compared {
+                    self.fill_joint(stage, state, &mut joint);
+                }
+                for (i, (policy_hs, least)) in policies.iter().enumerate() {
+                    let (at, plain) = (stage * n + state, up[state] - least[stage * n + state]);
+                    excesses[i][state] = plain;
+                    if !compared {
+                        continue;
+                    }
+                    let action = policy_hs[at];
+                    if !gains.iter().any(|(own, _)| own.action == action) {
+                        let own = self.effect(state, action);
+                        let mut here = Here { ahead: &ahead, cells: cells.clone(), joint: &mut joint, d: &mut d };
+                        let gain = match other {
+                            Other::Random | Other::Given => here.gain(self.fixed_effect(other, stage, state), &own),
+                            Other::Best => {
+                                self.can_be_best(stage, state).map(|a| here.gain(a, &own)).fold(0.0, f64::max)
+                            }
+                        };
+                        gains.push((own, gain));
+                    }
+                    let found = gains.iter().find(|(own, _)| own.action == action);
+                    let (own, gain) = found.expect("invariant: its gain was just bounded");
+                    excesses[i][state] = plain.min(gain + own.later(&rolls[i][cells.clone()]));
+                }
             }
         }
         if let Other::Best = other {
-            excess.iter_mut().for_each(|x| *x = x.max(0.0));
+            excesses.iter_mut().flatten().for_each(|x| *x = x.max(0.0));
         }
-        excess
+        excesses
     }
 
     fn greatest_q(&mut self, stage: usize) -> Vec<f64> {
@@ -238,26 +272,22 @@ impl<'a> Difference<'a> {
     pub(super) fn compares(&self, other: Other) -> bool {
         match other {
             Other::Best => self.corners.is_some(),
-            Other::Random => self.random.is_some(),
+            Other::Random | Other::Given => self.fixed(other).is_some_and(Fixed::is_known),
         }
-    }
-
-    pub(super) fn random_effects(&self) -> &[Effect] {
-        self.random.as_ref().map_or(&[], |random| &random.effects)
     }
 
     /// Between what the value of the other policy lies at a stage: at most, and at least.
     pub(super) fn interval(&self, other: Other, stage: usize) -> [&[f64]; 2] {
         let n = self.up.n_states;
-        let [up, low] = match (other, &self.random) {
-            (Other::Random, Some(random)) => [&random.up, &random.low],
-            (Other::Best | Other::Random, _) => [&self.up.value_hs, &self.low.value_hs],
+        let [up, low] = match self.fixed(other) {
+            Some(fixed) => [&fixed.up, &fixed.low],
+            None => [&self.up.value_hs, &self.low.value_hs],
         };
         [&up[stage * n..(stage + 1) * n], &low[stage * n..(stage + 1) * n]]
     }
 
     /// What causes are worth at a stage if the other policy is followed afterwards.
-    fn look_ahead(&mut self, other: Other, stage: usize, ahead: &mut Ahead) {
+    pub(super) fn look_ahead(&mut self, other: Other, stage: usize, ahead: &mut Ahead) {
         let [up, low] = self.interval(other, stage + 1).map(<[f64]>::to_vec);
         let [middle, half] = self.relative[other as usize].at(stage + 1, self.up.n_states).map(<[f64]>::to_vec);
         ahead.half = half;
@@ -284,11 +314,11 @@ impl<'a> Difference<'a> {
                 sparse(&prob)
             }
         };
-        Effect { cost, at }
+        Effect { action, cost, at }
     }
 
     /// The interventions that can be best in each state; `None` if they are too many, or what they set off is not known.
-    fn list_corners(&self) -> Option<Vec<Vec<Effect>>> {
+    pub(super) fn list_corners(&self) -> Option<Vec<Vec<Effect>>> {
         let (told, mut room) = (self.tabular.knowledge(), MOST_EFFECTS);
         let states = told.state_space();
         let mut corners = Vec::with_capacity(states.len());
@@ -310,8 +340,13 @@ impl<'a> Difference<'a> {
     /// Bounds of single probabilities for every block and factor; none if comparing next states is too much work.
     fn list_entries(&mut self) -> Vec<Vec<[Vec<f64>; 2]>> {
         let Some(corners) = &self.corners else { return Vec::new() };
+        let compared = corners.iter().flatten().map(|e| 2 * e.at.len()).sum();
+        self.entries_if_cheap(compared)
+    }
+
+    /// The same if so many causes are compared in all states.
+    pub(super) fn entries_if_cheap(&mut self, compared: usize) -> Vec<Vec<[Vec<f64>; 2]>> {
         let (layout, n_blocks) = (&self.tabular.view().layout, self.tabular.view().n_blocks);
-        let compared: usize = corners.iter().flatten().map(|e| 2 * e.at.len()).sum();
         let own = layout.n_states() * layout.n_causes;
         let work = (compared + own) as u128 * (layout.horizon * layout.n_states()) as u128;
         if work > MOST_WORK {
@@ -349,48 +384,16 @@ impl<'a> Difference<'a> {
             }
         }
     }
-
-    /// Interventions at random, if what they set off is known exactly, and between what their value lies.
-    fn at_random(&mut self) -> Option<Random> {
-        let (n, n_causes) = (self.up.n_states, self.best_selector.n_causes());
-        let follow = match &self.best_selector {
-            Selector::Kernel(kernel) => {
-                let random = kernel.is_certain().then(|| kernel.at_random()).filter(|random| random.exact)?;
-                FollowMixed { n_states: n, n_causes, prob: random.prob_sc, cost: random.cost_s }
-            }
-            Selector::Listed(_) => {
-                let corners = self.corners.as_ref()?;
-                let (mut prob, mut cost) = (vec![0.0; n * n_causes], vec![0.0; n]);
-                for (state, effects) in corners.iter().enumerate() {
-                    let share = 1.0 / effects.len() as f64;
-                    for effect in effects {
-                        cost[state] += share * effect.cost;
-                        effect.at.iter().for_each(|&(c, p)| prob[state * n_causes + c as usize] += share * p);
-                    }
-                }
-                FollowMixed { n_states: n, n_causes, prob, cost }
-            }
-        };
-        let [up, mut low] = [&mut self.best, &mut self.worst].map(|belief| {
-            let mut plan = Plan::new(self.up.horizon, n);
-            backward_induction(belief, &follow, 0.0, Ties::First, &mut Buffers::default(), &mut plan);
-            plan.value_hs
-        });
-        raise(&mut low, &self.floors, n);
-        let rows = follow.prob.chunks_exact(n_causes).zip(&follow.cost);
-        let effects = rows.map(|(prob, &cost)| Effect { cost, at: sparse(prob) }).collect();
-        Some(Random { effects, up, low })
-    }
 }
 
 /// Raises values to the least that is left to be paid.
-fn raise(value_hs: &mut [f64], floors: &[f64], n_states: usize) {
+pub(super) fn raise(value_hs: &mut [f64], floors: &[f64], n_states: usize) {
     for (values, floor) in value_hs.chunks_exact_mut(n_states).zip(floors) {
         values.iter_mut().for_each(|v| *v = v.max(*floor));
     }
 }
 
-fn sparse(prob: &[f64]) -> Vec<(u32, f64)> {
+pub(super) fn sparse(prob: &[f64]) -> Vec<(u32, f64)> {
     prob.iter().enumerate().filter(|(_, p)| **p > 0.0).map(|(c, p)| (c as u32, *p)).collect()
 }
 
@@ -405,17 +408,17 @@ pub(super) struct Joint {
 }
 
 /// One state at one stage.
-struct Here<'a> {
-    ahead: &'a Ahead,
+pub(super) struct Here<'a> {
+    pub(super) ahead: &'a Ahead,
     /// Its causes among those of all states.
-    cells: std::ops::Range<usize>,
-    joint: &'a mut Joint,
-    d: &'a mut Vec<(u32, f64)>,
+    pub(super) cells: std::ops::Range<usize>,
+    pub(super) joint: &'a mut Joint,
+    pub(super) d: &'a mut Vec<(u32, f64)>,
 }
 
 impl Here<'_> {
     /// At most Σ_c (P(c | s, a) − P(c | s, b)) q(s, c) − cost(a) + cost(b).
-    fn gain(&mut self, a: &Effect, b: &Effect) -> f64 {
+    pub(super) fn gain(&mut self, a: &Effect, b: &Effect) -> f64 {
         subtract(&a.at, &b.at, self.d);
         let Ahead { q_up, q_low, middle_up, middle_low, half } = self.ahead;
         let bound = |up: &[f64], low: &[f64]| -> f64 {
@@ -466,7 +469,7 @@ impl Joint {
 
 impl Effect {
     /// Σ_c P(c | s, a) of(c)
-    fn later(&self, of: &[f64]) -> f64 {
+    pub(super) fn later(&self, of: &[f64]) -> f64 {
         self.at.iter().map(|&(c, p)| p * of[c as usize]).sum()
     }
 

@@ -5,9 +5,11 @@
 //! may stop when it is good enough. `docs/guarantees.md` has the statements and their proofs.
 
 mod difference;
+mod fixed;
 mod relative;
 
-use self::difference::Difference;
+pub(crate) use self::difference::Difference;
+pub(crate) use self::fixed::Given;
 use super::belief::Reading;
 use super::error::check;
 use super::learner::Kind;
@@ -114,12 +116,17 @@ impl Learner {
     /// The learner that counts, and the options of its certificates.
     fn to_certify(&self, delta: f64) -> LearnResult<(&Tabular, Options)> {
         let Kind::Tabular(tabular) = &self.kind else { return Err(LearnError::NoTables) };
-        let options = Options { delta, cap: Cap::Stage, monotone: false, ..tabular.options.clone() };
+        let options = options_of_bounds(tabular, delta);
         check(&options)?;
         // Three beliefs as large as the learner's own at the same time.
         drop((hold_reading(tabular)?, hold_reading(tabular)?, hold_reading(tabular)?));
         Ok((tabular, options))
     }
+}
+
+/// The options by which a learner's evidence is read for bounds.
+pub(crate) fn options_of_bounds(tabular: &Tabular, delta: f64) -> Options {
+    Options { delta, cap: Cap::Stage, monotone: false, ..tabular.options.clone() }
 }
 
 #[cfg(test)]

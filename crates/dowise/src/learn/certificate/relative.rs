@@ -33,7 +33,7 @@ impl Relative {
 type Ends = [Vec<f64>; 2];
 
 impl Difference<'_> {
-    /// The values of the best policy, or of interventions at random, up to a constant of each stage.
+    /// The values of the best policy, or of a fixed one, up to a constant of each stage.
     pub(super) fn relative_values(&mut self, other: Other) -> Relative {
         let (n, horizon) = (self.up.n_states, self.up.horizon);
         let mut relative = Relative { middle: vec![0.0; (horizon + 1) * n], half: vec![0.0; (horizon + 1) * n] };
@@ -90,7 +90,7 @@ impl Difference<'_> {
                 [a.mean(up) + apart, a.mean(low) - apart]
             };
             let [highest, lowest] = match other {
-                Other::Random => of(&self.random_effects()[state]),
+                Other::Random | Other::Given => of(self.fixed_effect(other, stage, state)),
                 Other::Best => {
                     let ends = self.can_be_best(stage, state).map(&mut of);
                     ends.fold([f64::NEG_INFINITY; 2], |best, e| [best[0].max(e[0]), best[1].max(e[1])])
