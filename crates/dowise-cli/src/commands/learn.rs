@@ -82,6 +82,9 @@ const MOST_EPISODES: u64 = 10_000_000;
 /// Bytes of the largest evidence that is read: 1 GiB.
 const MOST_EVIDENCE: u64 = 1 << 30;
 
+/// Probability with which a true graph is said to be contradicted by a log, at most.
+const GRAPH_DELTA: f64 = 0.05;
+
 /// Episodes of a run that is not told how many.
 const EPISODES: u64 = 1000;
 
@@ -136,6 +139,8 @@ pub(crate) fn run(args: Args, output: &Output) -> Result<Status, Failure> {
         }
     };
     if let Some(log) = &args.from {
+        // A log is of the real world, which may not be what the file says; the simulated one is.
+        learner.watch_graph(GRAPH_DELTA).map_err(cannot_learn)?;
         let steps = warm_start(&mut learner, log, &args, arena.world(), output)?;
         output.talk(format_args!("began with {} steps of {}", table::count(steps), log.display()));
     }
@@ -182,7 +187,8 @@ pub(crate) fn run(args: Args, output: &Output) -> Result<Status, Failure> {
         output.talk(format_args!("the learned policy is in {}", file.display()));
         Ok(())
     });
-    let report = Report::new(&arena, learned.actions(), &state, args.rows);
+    say_graph(&learner, output);
+    let report = Report::new(&arena, &learner, learned.actions(), &state, args.rows);
     let printed = if args.json { output.json(&report) } else { output.data(report.text(output)) };
     saved.and(deployed).and(printed)?;
     if stop.load(Ordering::Relaxed) {
@@ -191,6 +197,21 @@ pub(crate) fn run(args: Args, output: &Output) -> Result<Status, Failure> {
         return Err(Failure::Interrupted(message));
     }
     Ok(Status::Fine)
+}
+
+/// Says what a test of the graph found, and how a guard changed the graph.
+pub(super) fn say_graph(learner: &Learner, output: &Output) {
+    for amendment in learner.amendments() {
+        let (episode, found, became) = (amendment.episode, &amendment.found, &amendment.became);
+        output.talk(format_args!("the graph was changed in episode {episode}: {found}; {became}"));
+    }
+    if let Some(found) = learner.graph_watch().and_then(|watch| watch.found) {
+        let steps = table::count(found.steps);
+        output.talk(format_args!(
+            "warning: what was seen contradicts the graph (after {steps} steps): {}; change the world file, or learn with guard=true",
+            found.what
+        ));
+    }
 }
 
 /// Takes the steps of a log in; how many went in, by their weights.

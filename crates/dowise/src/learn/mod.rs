@@ -13,6 +13,7 @@
 //! | what a plan came to, shared | `policy.rs` |
 //! | one episode being played | `session.rs` |
 //! | evidence, a rule, and when to plan | `tabular.rs` |
+//! | whether the declared graph is contradicted while steps come in | `monitor/` |
 //! | a learner with its wrappers and sessions | `learner.rs`, `around/` |
 //! | the papers' names; options; a learner as text | `preset.rs`, `options.rs`, `spec.rs` |
 
@@ -26,6 +27,7 @@ mod forms;
 mod knowledge;
 mod learner;
 mod memory;
+mod monitor;
 mod observation;
 mod options;
 mod outlook;
@@ -53,12 +55,14 @@ pub(crate) use tabular::Tabular;
 pub(crate) use view::{ActionList, MISSING, MechanismRow, MechanismRows, View};
 
 pub use agent::Agent;
+pub use around::Amendment;
 pub use belief::Reading;
 pub use error::LearnError;
 pub use evidence::{Evidence, EvidenceError, SeenOf, TableSeen};
 pub use explain::{Explanation, Preferred};
 pub use knowledge::Knowledge;
 pub use learner::Learner;
+pub use monitor::{ClaimWatched, GraphFinding, GraphWatch};
 pub use observation::{Observation, ObservationError};
 pub use options::{Cap, Causes, Estimate, Options, Schedule, Sets, States, Width};
 pub use outlook::Outlook;
@@ -71,4 +75,4 @@ pub use to_learn::ToLearn;
 
 /// Which draws learners make of a seed: raised whenever an episode of some learner comes out otherwise than before, so that
 /// results of different kinds are not mixed.
-pub const DRAWS: u32 = 5;
+pub const DRAWS: u32 = 6;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use dowise::learn::LearnerSpec;
+use dowise::learn::{GraphWatch, LearnerSpec};
 use dowise::{Action, Arena, Learner, Preset};
 use serde::Serialize;
 
@@ -30,6 +30,9 @@ pub(super) struct Report {
     learned: f64,
     uniform: f64,
     policy: Vec<Row>,
+    /// How the declared graph fares, where it is tested.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    graph: Option<GraphWatch>,
 }
 
 /// What the learned policy does in one situation.
@@ -51,7 +54,7 @@ const RANDOM_POLICIES: usize = 200;
 const SAMPLE: usize = 2000;
 
 impl Report {
-    pub(super) fn new(arena: &Arena, learned: &[Action], run: &SavedRun, rows: usize) -> Report {
+    pub(super) fn new(arena: &Arena, learner: &Learner, learned: &[Action], run: &SavedRun, rows: usize) -> Report {
         let SavedRun { learner: spec, regrets, seed, reward, .. } = run;
         let (seed, reward) = (*seed, *reward);
         let tail = &regrets[regrets.len() - regrets.len().div_ceil(10)..];
@@ -69,6 +72,7 @@ impl Report {
             learned: arena.value_of(learned).expect("invariant: a learner's policy is one of its world"),
             uniform: arena.uniform(RANDOM_POLICIES, seed),
             policy: policy(arena, learned, seed, rows),
+            graph: learner.graph_watch(),
         }
     }
 

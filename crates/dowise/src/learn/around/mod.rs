@@ -1,16 +1,19 @@
 //! Wrappers of a learner, one file each: they may take an episode over, change a decision, and watch what is observed.
 
+mod amend;
 mod explore;
 mod guard;
+mod history;
 
 pub(crate) use explore::Explore;
+pub use guard::Amendment;
 pub(crate) use guard::{Guard, SavedGuard};
 
 use super::Knowledge;
 use super::evidence::EvidenceError;
 use super::learner::Kind;
+use super::monitor::Monitor;
 use super::observation::Observation;
-use super::session::Session;
 use crate::world::Action;
 
 /// The closed list of wrappers; `match`es on it stand here and in `save.rs`.
@@ -18,23 +21,25 @@ use crate::world::Action;
 pub(crate) enum Around {
     Explore(Explore),
     Guard(Box<Guard>),
+    /// Tests the graph and tells, nothing more.
+    Watch(Box<Monitor>),
 }
 
 impl Around {
     /// Whether it decides an episode in place of the learner inside: the number of its own plan and the fingerprint of the
     /// evidence behind it, zeros for interventions drawn at random. `None`: leaves the episode to the learner inside.
-    pub(crate) fn takes_over(&mut self, episode: u64) -> Option<(u64, u64)> {
+    pub(crate) fn takes_over(&self) -> Option<(u64, u64)> {
         match self {
             Around::Explore(explore) => explore.takes_over(),
-            Around::Guard(guard) => guard.takes_over(episode),
+            Around::Guard(_) | Around::Watch(_) => None,
         }
     }
 
     /// Fills the whole policy, `[stage][state]`, of an episode that it takes over.
-    pub(crate) fn fill_policy(&mut self, told: &Knowledge, episode: u64, out: &mut Vec<Action>) {
+    pub(crate) fn fill_policy(&self, told: &Knowledge, episode: u64, out: &mut Vec<Action>) {
         match self {
             Around::Explore(explore) => explore.fill_policy(told, episode, out),
-            Around::Guard(guard) => guard.fill_policy(told, episode, out),
+            Around::Guard(_) | Around::Watch(_) => unreachable!("invariant: only who takes over is asked"),
         }
     }
 
@@ -42,7 +47,7 @@ impl Around {
     pub(crate) fn changes_decisions(&self) -> bool {
         match self {
             Around::Explore(explore) => explore.probability > 0.0,
-            Around::Guard(_) => false,
+            Around::Guard(_) | Around::Watch(_) => false,
         }
     }
 
@@ -50,47 +55,40 @@ impl Around {
     pub(crate) fn instead(&self, told: &Knowledge, episode: u64, stage: usize, state: usize) -> Option<Action> {
         match self {
             Around::Explore(explore) => explore.instead(told, episode, stage, state),
-            Around::Guard(_) => None,
+            Around::Guard(_) | Around::Watch(_) => None,
         }
     }
 
-    /// Whether it can take an observation in.
-    pub(crate) fn check_learn(&self, inside: &Kind, observation: &Observation<'_>) -> Result<(), EvidenceError> {
+    /// Whether it looks at rewards that the learner inside may be told.
+    pub(crate) fn looks_at_rewards(&self) -> bool {
         match self {
-            Around::Explore(_) => Ok(()),
-            Around::Guard(guard) => guard.check_learn(inside, observation),
+            Around::Explore(_) => false,
+            Around::Guard(_) | Around::Watch(_) => true,
         }
     }
 
     /// Whether it can take an observation back.
-    pub(crate) fn check_unlearn(&self, inside: &Kind, observation: &Observation<'_>) -> Result<(), EvidenceError> {
+    pub(crate) fn check_unlearn(&self, observation: &Observation<'_>) -> Result<(), EvidenceError> {
         match self {
-            Around::Explore(_) => Ok(()),
-            Around::Guard(guard) => guard.check_unlearn(inside, observation),
+            Around::Explore(_) | Around::Watch(_) => Ok(()),
+            Around::Guard(guard) => guard.check_unlearn(observation),
         }
     }
 
-    /// Takes an observation in.
-    pub(crate) fn learn(&mut self, inside: &Kind, observation: &Observation<'_>) -> Result<(), EvidenceError> {
-        match self {
-            Around::Explore(_) => Ok(()),
-            Around::Guard(guard) => guard.learn(inside, observation),
-        }
-    }
-
-    /// Takes an observation back.
-    pub(crate) fn unlearn(&mut self, inside: &Kind, observation: &Observation<'_>) -> Result<(), EvidenceError> {
-        match self {
-            Around::Explore(_) => Ok(()),
-            Around::Guard(guard) => guard.unlearn(inside, observation),
-        }
-    }
-
-    /// An episode has ended, the one after `ended` others.
-    pub(crate) fn end(&mut self, inside: &Kind, session: &Session, ended: u64) {
+    /// Takes in an observation of an episode (from 1) that the learner inside has taken in.
+    pub(crate) fn learn(&mut self, inside: &mut Kind, observation: &Observation<'_>, episode: u64) {
         match self {
             Around::Explore(_) => {}
-            Around::Guard(guard) => guard.end(inside, session, ended),
+            Around::Guard(guard) => guard.learn(inside, observation, episode),
+            Around::Watch(monitor) => monitor.observe(observation),
+        }
+    }
+
+    /// Takes an observation back that the learner inside has taken back.
+    pub(crate) fn unlearn(&mut self, observation: &Observation<'_>) {
+        match self {
+            Around::Explore(_) | Around::Watch(_) => {}
+            Around::Guard(guard) => guard.unlearn(observation),
         }
     }
 }
