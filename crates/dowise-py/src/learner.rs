@@ -216,7 +216,26 @@ impl Learner {
         self.session.as_ref().map(Session::observed)
     }
 
-    /// With `guard=True`: the episode after which the causal model was given up, if it was.
+    /// With `guard=True`: how the declared graph was changed: `episode`, what was `found`, and what it `became`.
+    #[getter]
+    fn amendments<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        crate::plan::to_python(py, &self.inner.amendments())
+    }
+
+    /// Begins to test the declared graph on every step that is observed from now on; a true graph is ever said to be contradicted
+    /// with probability `delta` at most.
+    #[pyo3(signature = (delta = 0.05))]
+    fn watch_graph(&mut self, delta: f64) -> PyResult<()> {
+        self.inner.watch_graph(delta).map_err(Raise::raise)
+    }
+
+    /// How the graph fares, if it is tested (`guard=True`, or since `watch_graph()`): whether it is `contradicted`, what was `found`,
+    /// and every claim with `log_e`, the logarithm of what bets against it have gained.
+    fn graph_watch<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        crate::plan::to_python(py, &self.inner.graph_watch())
+    }
+
+    /// With `guard=True`: the episode in which the causal model was given up, if it was.
     #[getter]
     fn gave_up_causes(&self) -> Option<u64> {
         self.inner.gave_up_causes()

@@ -84,7 +84,25 @@ def test_a_guard_keeps_a_right_graph_from_python(paper):
             learner.observe(state, done, after, reward=rewards, keys=keys, levers=levers)
             state = after
         learner.end_episode()
-    assert learner.gave_up_causes is None
+    assert learner.gave_up_causes is None and learner.amendments == []
+    watch = learner.graph_watch()
+    assert not watch["contradicted"] and watch["steps"] == 60 * paper.horizon
+    assert max(claim["log_e"] for claim in watch["claims"]) < watch["bar"]
+
+
+def test_a_graph_is_watched_from_python(paper):
+    learner = dowise.Learner(paper, "graph-psrl", episodes=60, seed=0)
+    assert learner.graph_watch() is None
+    with pytest.raises(dowise.LearnError, match="delta"):
+        learner.watch_graph(delta=1.5)
+    learner.watch_graph()
+    # The first factor goes where the first lever was set, whatever the key variables are.
+    for i in range(200):
+        value = i % 4
+        learner.learn(0, {"x1": value, "x2": 0, "x3": 0}, 4 * (value // 2), reward=[0.1] * 3, keys=[0, 1, 1], stage=0)
+    watch = learner.graph_watch()
+    assert watch["contradicted"] and watch["found"]["variable"] == "x1"
+    assert dowise.Learner.restore(paper, learner.save()).graph_watch() == watch
 
 
 def test_what_was_learned_is_deployed_bounded_and_explained(paper):

@@ -82,6 +82,7 @@ pub(crate) fn run(args: Args, output: &Output) -> Result<Status, Failure> {
     let explanation = learner
         .explain(args.stage - 1, state, args.rows)
         .map_err(|e| Failure::Usage(format!("{}: {e}", args.learner.display())))?;
+    super::learn::say_graph(&learner, output);
     let spec = resumed.run.learner.to_string();
     if args.json {
         output.json(&Explained {

@@ -98,6 +98,9 @@ const MOST_EPISODES: u64 = 10_000_000;
 /// Bytes of the largest evidence that is read: 1 GiB.
 const MOST_EVIDENCE: u64 = 1 << 30;
 
+/// Probability with which a true graph is said to be contradicted by a log, at most.
+const GRAPH_DELTA: f64 = 0.05;
+
 /// Episodes of a run that is not told how many.
 const EPISODES: u64 = 1000;
 
@@ -153,6 +156,8 @@ pub(crate) fn run(args: Args, output: &Output) -> Result<Status, Failure> {
         }
     };
     if let Some(log) = &args.from {
+        // A log is of the real world, which may not be what the file says; the simulated one is.
+        learner.watch_graph(GRAPH_DELTA).map_err(cannot_learn)?;
         let steps = warm_start(&mut learner, log, &args, arena.world(), output)?;
         output.talk(format_args!("began with {} steps of {}", table::count(steps), log.display()));
     }
@@ -216,13 +221,14 @@ pub(crate) fn run(args: Args, output: &Output) -> Result<Status, Failure> {
         output.talk(format_args!("the learned policy is in {}", file.display()));
         Ok(())
     });
+    say_graph(&learner, output);
     let drawn = promises.as_ref().zip(args.draw.as_deref()).map_or(Ok(()), |(promises, file)| {
         let drawing = promises.picture(&spec.to_string()).draw().map_err(fail)?;
         let bytes = if svg == Some(true) { drawing.svg.into_bytes() } else { drawing.png };
         write_file(file, &bytes).map_err(fail)
     });
     let promised = promises.as_ref().and_then(|promises| promises.history.last().cloned());
-    let report = Report::new(&arena, actions, &state, args.rows, promised);
+    let report = Report::new(&arena, &learner, actions, &state, args.rows, promised);
     let printed = if args.json { output.json(&report) } else { output.data(report.text(output)) };
     saved.and(deployed).and(drawn).and(printed)?;
     if stop.load(Ordering::Relaxed) {
@@ -237,6 +243,21 @@ pub(crate) fn run(args: Args, output: &Output) -> Result<Status, Failure> {
             Ok(Status::No)
         }
         Some(_) | None => Ok(Status::Fine),
+    }
+}
+
+/// Says what a test of the graph found, and how a guard changed the graph.
+pub(super) fn say_graph(learner: &Learner, output: &Output) {
+    for amendment in learner.amendments() {
+        let (episode, found, became) = (amendment.episode, &amendment.found, &amendment.became);
+        output.talk(format_args!("the graph was changed in episode {episode}: {found}; {became}"));
+    }
+    if let Some(found) = learner.graph_watch().and_then(|watch| watch.found) {
+        let steps = table::count(found.steps);
+        output.talk(format_args!(
+            "warning: what was seen contradicts the graph (after {steps} steps): {}; change the world file, or learn with guard=true",
+            found.what
+        ));
     }
 }
 

@@ -78,7 +78,7 @@ pub enum LearnError {
     },
     /// A guard cannot watch this learner.
     #[error(
-        "a guard compares key variables with interventions: it needs a learner with key variables and counts shared by all stages"
+        "a guard tests what key variables stand for: it needs a learner with key variables and counts shared by all stages"
     )]
     NothingToGuard,
     /// A learner that regresses on features cannot be made.
@@ -94,7 +94,7 @@ pub enum LearnError {
     OtherEvidence,
     /// A guard around a learner that begins with evidence.
     #[error(
-        "a guard compares every step with a second model, so it cannot begin with evidence that others have counted; let the learner take the steps in one by one"
+        "a guard counts every step again where it changes the graph, so it cannot begin with evidence that others have counted; let the learner take the steps in one by one"
     )]
     GuardNeedsSteps,
     /// A baseline that cannot be kept to.
@@ -184,15 +184,22 @@ pub enum LearnError {
 
 pub(crate) type LearnResult<T> = Result<T, LearnError>;
 
+/// Whether a probability of failing is one.
+pub(super) fn check_delta(delta: f64) -> LearnResult<()> {
+    if delta > 0.0 && delta < 1.0 {
+        return Ok(());
+    }
+    let expected = "delta is a probability between 0 and 1, neither included";
+    Err(LearnError::Option { name: "delta", value: delta, expected })
+}
+
 /// Whether every option is in its range and fits the others.
 pub(super) fn check(options: &Options) -> LearnResult<()> {
     let bad = |name, value, expected| Err(LearnError::Option { name, value, expected });
     if !(options.scale.is_finite() && options.scale >= 0.0) {
         return bad("scale", options.scale, "a width's scale is a number from 0 on");
     }
-    if !(options.delta > 0.0 && options.delta < 1.0) {
-        return bad("delta", options.delta, "delta is a probability between 0 and 1, neither included");
-    }
+    check_delta(options.delta)?;
     if options.episodes == 0 {
         return bad("episodes", 0.0, "at least one episode");
     }

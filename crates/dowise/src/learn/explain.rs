@@ -1,6 +1,5 @@
 //! Why a learner would do what it does: its preferred interventions in a state, what it hopes for, and what that rests on.
 
-use super::around::Around;
 use super::belief::Reading;
 use super::learner::Kind;
 use super::memory::hold_reading;
@@ -44,14 +43,9 @@ impl Learner {
     /// # Cost
     /// Two plans and a look at every intervention (or, beyond 65,536, at those that differ from the best in one lever).
     pub fn explain(&self, stage: usize, state: usize, n: usize) -> LearnResult<Explanation> {
-        let given_up = self.around.iter().find_map(|around| match around {
-            Around::Guard(guard) if guard.tripped.is_some() => Some(&guard.direct),
-            Around::Guard(_) | Around::Explore(_) | Around::Baseline(_) => None,
-        });
-        match (given_up, &self.kind) {
-            (Some(direct), _) => direct.explain(self.ended, stage, state, n),
-            (None, Kind::Tabular(tabular)) => tabular.explain(self.ended, stage, state, n),
-            (None, Kind::Linear(_)) => Err(LearnError::NoTables),
+        match &self.kind {
+            Kind::Tabular(tabular) => tabular.explain(self.ended, stage, state, n),
+            Kind::Linear(_) => Err(LearnError::NoTables),
         }
     }
 }

@@ -81,6 +81,12 @@ impl Knowledge {
         self
     }
 
+    /// The same with some part of the structure changed; the caller keeps what holds for every world.
+    pub(crate) fn changed(mut self, change: impl FnOnce(&mut World)) -> Knowledge {
+        change(Arc::make_mut(&mut self.0));
+        self
+    }
+
     /// A short name for exactly this knowledge: equal knowledge has equal fingerprints, other knowledge almost surely not.
     /// Title and description of the world play no part.
     pub fn fingerprint(&self) -> String {

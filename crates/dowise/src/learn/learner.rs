@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use super::agent::Agent;
-use super::around::{Around, Baseline, BaselineReport, Explore, Guard, check_baseline};
+use super::around::{Amendment, Around, Baseline, BaselineReport, Explore, Guard, check_baseline};
 use super::error::{LearnError, LearnResult};
 use super::evidence::{Evidence, EvidenceError};
 use super::memory::hold_reading;
+use super::monitor::{GraphWatch, Monitor};
 use super::observation::Observation;
 use super::options::{Estimate, Options};
 use super::policy::Policy;
@@ -100,7 +101,7 @@ impl Learner {
             return Err(LearnError::OtherEvidence);
         }
         if options.guard {
-            // A guard compares every step with a second model, which the evidence of the first does not have.
+            // A guard counts every step again where it changes the graph, and evidence has no steps.
             return Err(LearnError::GuardNeedsSteps);
         }
         let mut learner = Learner::around(Tabular::with(evidence, options)?)?;
@@ -209,16 +210,11 @@ impl Learner {
     /// Whether it learns from rewards: some are not known to it, or it looks at them all the same.
     pub fn learns_rewards(&self) -> bool {
         match &self.kind {
-            Kind::Tabular(tabular) => !tabular.view().payments.is_known() || self.has_guard(),
+            Kind::Tabular(tabular) => {
+                !tabular.view().payments.is_known() || self.around.iter().any(Around::looks_at_rewards)
+            }
             Kind::Linear(linear) => linear.learns_rewards(),
         }
-    }
-
-    fn has_guard(&self) -> bool {
-        self.around.iter().any(|around| match around {
-            Around::Guard(_) => true,
-            Around::Explore(_) | Around::Baseline(_) => false,
-        })
     }
 
     /// Episodes begun, those that have not ended included.
@@ -231,10 +227,38 @@ impl Learner {
         self.kind.plans().plan()
     }
 
-    /// With a guard: the episode after which the causal model was given up, if it was.
+    /// With a guard: the episode in which the causal model was given up, if it was.
     pub fn gave_up_causes(&self) -> Option<u64> {
+        self.guard().and_then(Guard::gave_up)
+    }
+
+    /// With a guard: how the declared graph was changed, in order; from then on knowledge, evidence and plans are of the changed
+    /// graph.
+    pub fn amendments(&self) -> &[Amendment] {
+        self.guard().map_or(&[], Guard::amendments)
+    }
+
+    /// Begins to test the declared graph on every step that is taken in: a lever that acts past the key variables, a parent that a scope
+    /// lacks, factors that share a cause. A true graph is ever said to be contradicted with probability `delta` at most, whoever chooses
+    /// the interventions. Nothing else changes; see [`Learner::graph_watch`].
+    ///
+    /// A learner with a guard tests its graph already.
+    pub fn watch_graph(&mut self, delta: f64) -> LearnResult<()> {
+        super::error::check_delta(delta)?;
+        if !self.around.iter().any(Around::looks_at_rewards) {
+            let watch = Around::Watch(Box::new(Monitor::of_declared(self.knowledge(), delta)?));
+            // A baseline comes last.
+            let last = self.around.iter().position(|a| matches!(a, Around::Baseline(_)));
+            self.around.insert(last.unwrap_or(self.around.len()), watch);
+        }
+        Ok(())
+    }
+
+    /// How the graph fares on the steps that were taken in, if it is tested: by a guard, or since [`Learner::watch_graph`].
+    pub fn graph_watch(&self) -> Option<GraphWatch> {
         self.around.iter().find_map(|around| match around {
-            Around::Guard(guard) => guard.tripped,
+            Around::Guard(guard) => guard.report(),
+            Around::Watch(monitor) => Some(monitor.report(&[])),
             Around::Explore(_) | Around::Baseline(_) => None,
         })
     }
@@ -269,7 +293,7 @@ impl Learner {
                 "with schedule=visited there is no policy before an episode begins; use schedule=episode or doubling",
             );
         }
-        if self.has_guard() {
+        if self.guard().is_some() {
             return cannot("the promise rests on the graph, which a guard doubts; leave guard=true out");
         }
         if self.baseline().is_some() {
@@ -285,8 +309,29 @@ impl Learner {
     pub fn baseline(&self) -> Option<BaselineReport> {
         self.around.iter().find_map(|around| match around {
             Around::Baseline(baseline) => Some(baseline.report()),
-            Around::Explore(_) | Around::Guard(_) => None,
+            Around::Explore(_) | Around::Guard(_) | Around::Watch(_) => None,
         })
+    }
+
+    /// Whether the steps that were taken in contradict the graph that is tested now; false where none is.
+    pub fn graph_contradicted(&self) -> bool {
+        self.around.iter().any(|around| match around {
+            Around::Watch(monitor) => monitor.contradicted(),
+            // A guard changes a graph at once.
+            Around::Guard(_) | Around::Explore(_) | Around::Baseline(_) => false,
+        })
+    }
+
+    fn guard(&self) -> Option<&Guard> {
+        self.around.iter().find_map(|around| match around {
+            Around::Guard(guard) => Some(guard.as_ref()),
+            Around::Explore(_) | Around::Watch(_) | Around::Baseline(_) => None,
+        })
+    }
+
+    /// What it was told when it was made; a guard may have changed the graph since.
+    pub(super) fn declared(&self) -> &Knowledge {
+        self.guard().map_or_else(|| self.knowledge(), Guard::declared)
     }
 
     /// The plan of the evidence, read by any rule: a policy and its values. `seed` is for samples.
@@ -339,10 +384,9 @@ impl Learner {
     /// What to deploy: the policy that it has learned, without exploring.
     ///
     /// For posterior sampling the plan of the posterior mean, not of its next sample, with [`Reading::Pooled`]; for greedy learners the greedy plan; for
-    /// others the plan that they would follow next. A learner that only draws at random, and one that was guarded and gave its
-    /// causes up, do what they would do next.
+    /// others the plan that they would follow next. A learner that only draws at random does what it would do next.
     pub fn learned_policy(&self) -> Arc<Policy> {
-        if let (Kind::Tabular(tabular), None) = (&self.kind, self.gave_up_causes()) {
+        if let Kind::Tabular(tabular) = &self.kind {
             let reading = match tabular.options.estimate {
                 Estimate::Posterior { prior } => Some(Reading::Pooled { prior }),
                 Estimate::EpsilonGreedy { .. } => Some(Reading::Greedy),
@@ -360,8 +404,8 @@ impl Learner {
         }
         let mut next = self.clone();
         next.around.retain(|around| match around {
-            // The guard's own exploration is no part of what was learned.
-            Around::Guard(guard) => guard.tripped.is_some(),
+            // They decide nothing.
+            Around::Guard(_) | Around::Watch(_) => false,
             Around::Explore(_) => true,
             // Nor is what keeps it to a baseline.
             Around::Baseline(_) => false,
@@ -388,8 +432,8 @@ impl Learner {
         let Learner { kind, around, latest, .. } = self;
         let told = kind.plans().knowledge().clone();
         let n = told.n_states();
-        for wrapper in around.iter_mut().rev() {
-            let Some((plan, evidence)) = wrapper.takes_over(episode) else { continue };
+        for wrapper in around.iter().rev() {
+            let Some((plan, evidence)) = wrapper.takes_over() else { continue };
             // Numbers go on where those of the learner inside stopped.
             let plan = if plan == 0 { 0 } else { kind.plans().planned().0 + plan };
             return Some(Policy::made(latest, plan, evidence, n, |out| wrapper.fill_policy(&told, episode, out)));
@@ -439,9 +483,13 @@ impl Learner {
     /// Takes back one step that was taken in before, such as one that turned out to be wrong; see [`Evidence::remove`].
     pub fn take_back(&mut self, observation: &Observation<'_>) -> Result<(), EvidenceError> {
         let Learner { kind, around, .. } = self;
-        around.iter().try_for_each(|a| a.check_unlearn(kind, observation))?;
+        if let Kind::Tabular(tabular) = kind {
+            tabular.evidence.check_removal(observation)?;
+        }
+        around.iter().try_for_each(|a| a.check_unlearn(observation))?;
         kind.plans_mut().unlearn(observation)?;
-        around.iter_mut().try_for_each(|a| a.unlearn(kind, observation))
+        around.iter_mut().for_each(|a| a.unlearn(observation));
+        Ok(())
     }
 
     pub(super) fn take_in(&mut self, observation: &Observation<'_>) -> Result<(), EvidenceError> {
@@ -449,22 +497,21 @@ impl Learner {
     }
 
     fn take_in_times(&mut self, observation: &Observation<'_>, times: u32) -> Result<(), EvidenceError> {
-        let Learner { kind, around, .. } = self;
-        around.iter().try_for_each(|a| a.check_learn(kind, observation, times))?;
+        let Learner { kind, around, ended, .. } = self;
         match times {
             0 => return Ok(()),
             1 => kind.plans_mut().learn(observation)?,
             2.. => kind.plans_mut().learn_times(observation, times)?,
         }
-        around.iter_mut().try_for_each(|a| a.learn(kind, observation, times))
+        around.iter_mut().for_each(|a| a.learn(kind, observation, times, *ended + 1));
+        Ok(())
     }
 
     /// Counts an episode as ended.
     pub(super) fn ended(&mut self, session: Session) {
-        let Learner { kind, around, ended, .. } = self;
-        around.iter_mut().for_each(|a| a.end(kind, &session, *ended));
-        kind.plans_mut().ended();
-        *ended += 1;
+        self.around.iter_mut().for_each(|a| a.end(&session));
+        self.kind.plans_mut().ended();
+        self.ended += 1;
         self.spare = session.into_steps();
     }
 

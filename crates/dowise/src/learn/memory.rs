@@ -35,11 +35,7 @@ impl Learner {
     /// Nor is what does not grow with states and causes: its copy of the world, and a few kilobytes.
     pub fn bytes(knowledge: &Knowledge, options: &Options) -> u128 {
         let guard = match options.guard {
-            true => match Guard::needs(knowledge, options, CauseSpace::new(knowledge.world()).len()) {
-                Ok((told, direct, cells)) => bytes(&told, &direct) + Saturating(cells) * n(4),
-                // Such a learner is refused.
-                Err(_) => Saturating(0),
-            },
+            true => Saturating(Guard::bytes(knowledge, options)),
             false => Saturating(0),
         };
         (bytes(knowledge, options) + guard).0
@@ -86,12 +82,6 @@ fn refused_by_count(told: &Knowledge, options: &Options) -> LearnResult<()> {
     let cells = counters(options.causes, options.states);
     if cells > MOST_CELLS as u128 {
         return Err(LearnError::TooManyCells { what: "what this learner counts".to_owned(), cells: Some(cells) });
-    }
-    if options.guard {
-        Guard::needs(told, options, key_causes.len())?;
-        if count > MOST_ACTIONS {
-            return Err(LearnError::TooManyActions { count });
-        }
     }
     Ok(())
 }

@@ -14,6 +14,7 @@
 //! | one episode being played | `session.rs` |
 //! | evidence, a rule, and when to plan | `tabular.rs` |
 //! | how far from best, at most | `certificate/` |
+//! | whether the declared graph is contradicted while steps come in | `monitor/` |
 //! | a learner with its wrappers and sessions | `learner.rs`, `around/` |
 //! | the papers' names; options; a learner as text | `preset.rs`, `options.rs`, `spec.rs` |
 
@@ -28,6 +29,7 @@ mod forms;
 mod knowledge;
 mod learner;
 mod memory;
+mod monitor;
 mod observation;
 mod options;
 mod outlook;
@@ -55,7 +57,7 @@ pub(crate) use tabular::Tabular;
 pub(crate) use view::{ActionList, MISSING, MechanismRow, MechanismRows, View};
 
 pub use agent::Agent;
-pub use around::BaselineReport;
+pub use around::{Amendment, BaselineReport};
 pub use belief::Reading;
 pub use certificate::Certificate;
 pub use error::LearnError;
@@ -63,6 +65,7 @@ pub use evidence::{Evidence, EvidenceError, SeenOf, TableSeen};
 pub use explain::{Explanation, Preferred};
 pub use knowledge::Knowledge;
 pub use learner::Learner;
+pub use monitor::{ClaimWatched, GraphFinding, GraphWatch};
 pub use observation::{Observation, ObservationError};
 pub use options::{Cap, Causes, Estimate, Options, Schedule, Sets, States, Width};
 pub use outlook::Outlook;

@@ -143,7 +143,7 @@ pub struct Options {
     pub stage_dependent: bool,
     /// When to plan.
     pub schedule: Schedule,
-    /// Whether to test the causal model during the run and fall back to plain UCBVI when it fails.
+    /// Whether to test the graph with every step, and to change it as little as possible where it is contradicted.
     pub guard: bool,
     /// Seed of ties, posterior samples and exploration.
     pub seed: u64,

@@ -1,22 +1,23 @@
 //! A learner as a file: everything it has seen and decided, so that going on gives the same as never having stopped.
 //!
-//! The file is JSON, `"dowise learner"` version 2. It holds what the learner was told (as a fingerprint), its options, its
+//! The file is JSON, `"dowise learner"` version 3. It holds what the learner was told (as a fingerprint), its options, its
 //! evidence, the present plan, and what is wrapped around it. Beliefs are not saved; they follow from the evidence. A checksum
 //! seals the whole, and everything that must hold is checked besides.
 
 use serde::{Deserialize, Serialize};
 
-use super::around::{Around, Baseline, SavedBaseline, SavedGuard};
+use super::around::{Around, Baseline, Guard, SavedBaseline, SavedGuard};
 use super::evidence::{Evidence, EvidenceError, SavedEvidence};
 use super::knowledge::fnv;
 use super::learner::Kind;
+use super::monitor::SavedMonitor;
 use super::tabular::Tabular;
 use super::{Knowledge, LearnError, Learner, Options, Plans, Schedule};
 use crate::linear::{LinearLearner, SavedLinear};
 use crate::world::{Action, World};
 
 const FORMAT: &str = "dowise learner";
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 
 /// Episodes and plans that a saved learner may have had: room for more is left above.
 pub(crate) const MOST_SAVED: u64 = 1_000_000_000_000_000_000;
@@ -147,6 +148,7 @@ enum SavedAround {
     /// Its probability and seed follow from the options.
     Explore,
     Guard(Box<SavedGuard>),
+    Watch(Box<SavedMonitor>),
     /// Comes last; learners that keep to none have no such entry.
     Baseline(Box<SavedBaseline>),
 }
@@ -167,7 +169,7 @@ pub(crate) struct SavedTabular {
 impl Learner {
     /// The learner as text, between episodes. The same learner gives the same bytes.
     pub fn save(&self) -> String {
-        let told = self.knowledge();
+        let told = self.declared();
         let saved = Saved {
             format: FORMAT.to_owned(),
             version: VERSION,
@@ -191,6 +193,7 @@ impl Learner {
                     Around::Explore(_) => SavedAround::Explore,
                     Around::Guard(guard) => SavedAround::Guard(Box::new(guard.saved())),
                     Around::Baseline(baseline) => SavedAround::Baseline(Box::new(baseline.saved())),
+                    Around::Watch(monitor) => SavedAround::Watch(Box::new(monitor.saved())),
                 })
                 .collect(),
         };
@@ -242,9 +245,20 @@ impl Learner {
         if saved.ended > saved.begun || saved.begun > MOST_SAVED {
             return damaged("ended", "more episodes ended than were begun, or there were too many");
         }
+        // A baseline follows from no option.
+        let baseline = match saved.around.pop_if(|around| matches!(around, SavedAround::Baseline(_))) {
+            Some(SavedAround::Baseline(baseline)) => Some(baseline),
+            Some(SavedAround::Explore | SavedAround::Guard(_) | SavedAround::Watch(_)) | None => None,
+        };
         let mut learner = match saved.learner {
             SavedKind::Tabular(tabular) => {
-                let mut learner = Learner::new(told, tabular.options.clone())?;
+                // A guard may have changed the graph, and with it what is inside.
+                let declared = saved.around.iter().find_map(|around| match around {
+                    SavedAround::Guard(guard) => Some(Guard::options_of(guard)),
+                    SavedAround::Explore | SavedAround::Watch(_) | SavedAround::Baseline(_) => None,
+                });
+                let mut learner = Learner::new(told, declared.unwrap_or(&tabular.options).clone())?;
+                restore_around(&mut learner, saved.around, saved.begun)?;
                 match &mut learner.kind {
                     Kind::Tabular(inside) => inside.take(tabular, "learner")?,
                     Kind::Linear(_) => unreachable!("invariant: made of a learner that counts"),
@@ -256,7 +270,9 @@ impl Learner {
                 if inside.episodes() != saved.ended {
                     return damaged("ended", "it is not the number of episodes of the learner inside");
                 }
-                Learner::of(Kind::Linear(Box::new(inside)), Vec::new())
+                let mut learner = Learner::of(Kind::Linear(Box::new(inside)), Vec::new());
+                restore_around(&mut learner, saved.around, saved.begun)?;
+                learner
             }
         };
         (learner.begun, learner.ended, learner.logged) = (saved.begun, saved.ended, saved.logged);
@@ -264,23 +280,6 @@ impl Learner {
             let most = u128::from(saved.begun) * learner.knowledge().horizon() as u128;
             if !saved.logged && u128::from(evidence.steps()) > most {
                 return damaged("evidence.steps", "there are more steps than episodes could have");
-            }
-        }
-        // A baseline follows from no option.
-        let baseline = match saved.around.pop_if(|around| matches!(around, SavedAround::Baseline(_))) {
-            Some(SavedAround::Baseline(baseline)) => Some(baseline),
-            Some(SavedAround::Explore | SavedAround::Guard(_)) | None => None,
-        };
-        if learner.around.len() != saved.around.len() {
-            return damaged("around", "these are not the wrappers that the options ask for");
-        }
-        for (around, saved_around) in learner.around.iter_mut().zip(saved.around) {
-            match (around, saved_around) {
-                (Around::Explore(_), SavedAround::Explore) => {}
-                (Around::Guard(guard), SavedAround::Guard(of)) => guard.take(*of, saved.ended)?,
-                (Around::Explore(_) | Around::Guard(_) | Around::Baseline(_), _) => {
-                    return damaged("around", "these are not the wrappers that the options ask for");
-                }
             }
         }
         if let Some(saved_baseline) = baseline {
@@ -292,6 +291,27 @@ impl Learner {
         }
         Ok(learner)
     }
+}
+
+/// Takes over what was saved of the wrappers that the options ask for, and of a test of the graph.
+fn restore_around(learner: &mut Learner, saved: Vec<SavedAround>, begun: u64) -> Result<(), RestoreError> {
+    let other = || RestoreError::damaged("around", "these are not the wrappers that the options ask for");
+    if let Some(SavedAround::Watch(monitor)) = saved.last() {
+        learner.watch_graph(monitor.delta())?;
+    }
+    let Learner { kind, around, .. } = learner;
+    if around.len() != saved.len() {
+        return Err(other());
+    }
+    for (around, saved) in around.iter_mut().zip(saved) {
+        match (around, saved) {
+            (Around::Explore(_), SavedAround::Explore) => {}
+            (Around::Guard(guard), SavedAround::Guard(of)) => guard.take(*of, kind, begun)?,
+            (Around::Watch(monitor), SavedAround::Watch(of)) => monitor.take(*of)?,
+            (Around::Explore(_) | Around::Guard(_) | Around::Watch(_) | Around::Baseline(_), _) => return Err(other()),
+        }
+    }
+    Ok(())
 }
 
 /// Parses a saved learner and checks its seal.

@@ -224,11 +224,6 @@ impl Session {
         }
     }
 
-    /// States and interventions of the steps that were observed, in order.
-    pub(crate) fn visited(&self) -> impl Iterator<Item = (usize, Action)> {
-        self.steps.iter().filter(|s| s.observed.is_some()).filter_map(|s| Some((s.state?, s.action?)))
-    }
-
     /// Where it started, once that is known.
     pub(crate) fn start(&self) -> Option<usize> {
         self.steps.first()?.state

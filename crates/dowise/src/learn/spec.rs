@@ -283,6 +283,7 @@ impl LearnerSpec {
             "scale" => Some("it multiplies a width; choose one, for example width=paper-plain"),
             "prior" if !sampler => Some("only posterior sampling has a prior"),
             "epsilon" if !matches!(estimate, Estimate::EpsilonGreedy { .. }) => Some("only epsilon-greedy explores so"),
+            "delta" if has("guard") => None,
             "cap" | "delta" | "monotone" if !optimistic => Some("it is not optimistic"),
             _ if estimate == Estimate::Uniform => Some("it learns nothing"),
             _ => None,

@@ -49,12 +49,6 @@ impl Tabular {
         Tabular::inside(told, options, held)
     }
 
-    /// A learner that has seen nothing, and whose memory another one holds.
-    pub(crate) fn within_another(told: &Knowledge, options: Options) -> LearnResult<Tabular> {
-        check(&options)?;
-        Tabular::inside(told, options, Held::default())
-    }
-
     fn inside(told: &Knowledge, options: Options, held: Held) -> LearnResult<Tabular> {
         let view = Arc::new(View::new(told, options.states, options.causes, options.stage_dependent)?);
         Tabular::held(Evidence::of(&view), options, held)

@@ -61,7 +61,7 @@ fn samples_that_may_only_fall() {
 #[test]
 fn a_guard_with_nothing_to_guard() {
     let world = small_worlds::factored(1);
-    let expected = "a guard compares key variables with interventions: it needs a learner with key variables and counts \
+    let expected = "a guard tests what key variables stand for: it needs a learner with key variables and counts \
                     shared by all stages";
     let ucbvi = "ucbvi".parse::<Preset>().unwrap().options(10, 1);
     assert_eq!(refused(&world, Options { guard: true, ..ucbvi }), expected);

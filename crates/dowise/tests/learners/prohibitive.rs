@@ -80,8 +80,7 @@ set = "all"
 
 #[test]
 fn rewards_over_eleven_powers_of_ten_do_not_make_everything_a_tie() {
-    // A guard is not among them: it explores on purpose, and meets the catastrophe.
-    for learner in ["graph-psrl", "cf-psrl", "psrl", "greedy"] {
+    for learner in ["graph-psrl", "graph-psrl:guard=true", "cf-psrl", "psrl", "greedy"] {
         for (loses, pays) in [(1e7, 1.0), (1e10, 1.0), (1e11, 1.0), (1e9, 0.01)] {
             let arena = with_catastrophe(loses, pays);
             let regret = late_regret(&arena, learner);

@@ -124,17 +124,17 @@ fn another_world_another_version_and_damage_are_told_apart() {
         assert_eq!(message, expected);
     }
     assert_eq!(
-        refused(&told, &text.replacen("\"version\":2", "\"version\":7", 1)),
-        "this is `dowise learner` version 7, and this dowise reads `dowise learner` version 2"
+        refused(&told, &text.replacen("\"version\":3", "\"version\":7", 1)),
+        "this is `dowise learner` version 7, and this dowise reads `dowise learner` version 3"
     );
     assert_eq!(
         refused(&told, &text.replacen("dowise learner", "dowise plan", 1)),
-        "this is `dowise plan` version 2, and this dowise reads `dowise learner` version 2"
+        "this is `dowise plan` version 3, and this dowise reads `dowise learner` version 3"
     );
     assert!(refused(&told, "").starts_with("this is not a saved learner: "));
     assert!(refused(&told, &text[..text.len() / 2]).starts_with("this is not a saved learner: "));
     assert_eq!(
-        refused(&told, &resealed(&told, &text.replacen("\"delta\":0.1", "\"delta\":1.5", 1))),
+        refused(&told, &resealed(&told, &text.replace("\"delta\":0.1", "\"delta\":1.5"))),
         "delta = 1.5: delta is a probability between 0 and 1, neither included"
     );
 }
@@ -190,16 +190,20 @@ fn numbers_that_cannot_be_are_damage() {
     damaged(&told, &text, "learner.value", |f| of(f)["value"][0] = 1e300.into());
     damaged(&told, &text, "around", |f| f["around"] = serde_json::json!([]));
     damaged(&told, &text, "around", |f| f["around"] = serde_json::json!(["explore"]));
-    damaged(&told, &text, "guard", |f| f["around"][0]["guard"]["causes"][0][0] = 100_000.into());
-    damaged(&told, &text, "guard", |f| f["around"][0]["guard"]["tripped"] = 11.into());
-    damaged(&told, &text, "guard.direct.options", |f| f["around"][0]["guard"]["direct"]["options"]["seed"] = 77.into());
-    damaged(&told, &text, "evidence.transitions", |f| {
-        f["around"][0]["guard"]["direct"]["evidence"]["transitions"][0][0][0][0] = 999.into();
+    damaged(&told, &text, "guard", |f| f["around"][0]["guard"]["history"][0][0][1] = 100_000.into());
+    damaged(&told, &text, "guard", |f| {
+        f["around"][0]["guard"]["amendments"] = serde_json::json!([{"episode": 11, "found": "", "became": ""}]);
+    });
+    damaged(&told, &text, "monitor", |f| f["around"][0]["guard"]["monitor"]["delta"] = 0.5.into());
+    damaged(&told, &text, "monitor", |f| {
+        f["around"][0]["guard"]["monitor"]["numbers"][0]["visits"] = serde_json::json!([])
+    });
+    damaged(&told, &text, "monitor", |f| {
+        f["around"][0]["guard"]["monitor"]["found"] = serde_json::json!({"outcome": 99, "claim": 0, "steps": 1});
     });
     damaged(&told, &text, "ended", |f| f["ended"] = u64::MAX.into());
     // One more could not be counted, or not be saved.
     damaged(&told, &text, "learner.plans", |f| of(f)["plans"] = u64::MAX.into());
-    damaged(&told, &text, "guard.direct.plans", |f| f["around"][0]["guard"]["direct"]["plans"] = u64::MAX.into());
     damaged(&told, &text, "ended", |f| f["begun"] = (u64::MAX / 2).into());
 }
 

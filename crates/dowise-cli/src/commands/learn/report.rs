@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use dowise::learn::LearnerSpec;
+use dowise::learn::{GraphWatch, LearnerSpec};
 use dowise::{Action, Arena, Learner, Preset};
 use serde::Serialize;
 
@@ -36,6 +36,9 @@ pub(super) struct Report {
     #[serde(skip_serializing_if = "Option::is_none")]
     promised: Option<Promised>,
     policy: Vec<Row>,
+    /// How the declared graph fares, where it is tested.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    graph: Option<GraphWatch>,
 }
 
 /// What the learned policy does in one situation.
@@ -56,6 +59,7 @@ const SAMPLE: usize = 2000;
 impl Report {
     pub(super) fn new(
         arena: &Arena,
+        learner: &Learner,
         learned: &[Action],
         run: &SavedRun,
         rows: usize,
@@ -81,6 +85,7 @@ impl Report {
             uniform_is_exact,
             promised,
             policy: policy(arena, learned, seed, rows),
+            graph: learner.graph_watch(),
         }
     }
 

@@ -1,13 +1,16 @@
 //! Wrappers of a learner, one file each: they may take an episode over, change a decision, and watch what is observed.
 
+mod amend;
 mod baseline;
 mod explore;
 mod guard;
+mod history;
 mod played;
 
 pub(crate) use baseline::Baseline;
 pub use baseline::BaselineReport;
 pub(crate) use explore::Explore;
+pub use guard::Amendment;
 pub(crate) use guard::{Guard, SavedGuard};
 pub(crate) use played::{SavedBaseline, check as check_baseline};
 
@@ -16,6 +19,7 @@ use std::sync::Arc;
 use super::Knowledge;
 use super::evidence::EvidenceError;
 use super::learner::Kind;
+use super::monitor::Monitor;
 use super::observation::Observation;
 use super::policy::Policy;
 use super::session::Session;
@@ -26,26 +30,28 @@ use crate::world::Action;
 pub(crate) enum Around {
     Explore(Explore),
     Guard(Box<Guard>),
+    /// Tests the graph and tells, nothing more.
+    Watch(Box<Monitor>),
     Baseline(Box<Baseline>),
 }
 
 impl Around {
     /// Whether it decides an episode in place of the learner inside: the number of its own plan and the fingerprint of the
     /// evidence behind it, zeros for interventions drawn at random. `None`: leaves the episode to the learner inside.
-    pub(crate) fn takes_over(&mut self, episode: u64) -> Option<(u64, u64)> {
+    pub(crate) fn takes_over(&self) -> Option<(u64, u64)> {
         match self {
             Around::Explore(explore) => explore.takes_over(),
-            Around::Guard(guard) => guard.takes_over(episode),
-            Around::Baseline(_) => None,
+            Around::Guard(_) | Around::Watch(_) | Around::Baseline(_) => None,
         }
     }
 
     /// Fills the whole policy, `[stage][state]`, of an episode that it takes over.
-    pub(crate) fn fill_policy(&mut self, told: &Knowledge, episode: u64, out: &mut Vec<Action>) {
+    pub(crate) fn fill_policy(&self, told: &Knowledge, episode: u64, out: &mut Vec<Action>) {
         match self {
             Around::Explore(explore) => explore.fill_policy(told, episode, out),
-            Around::Guard(guard) => guard.fill_policy(told, episode, out),
-            Around::Baseline(_) => unreachable!("invariant: it takes no episode over"),
+            Around::Guard(_) | Around::Watch(_) | Around::Baseline(_) => {
+                unreachable!("invariant: only who takes over is asked")
+            }
         }
     }
 
@@ -53,7 +59,7 @@ impl Around {
     pub(crate) fn changes_decisions(&self) -> bool {
         match self {
             Around::Explore(explore) => explore.probability > 0.0,
-            Around::Guard(_) | Around::Baseline(_) => false,
+            Around::Guard(_) | Around::Watch(_) | Around::Baseline(_) => false,
         }
     }
 
@@ -61,61 +67,50 @@ impl Around {
     pub(crate) fn instead(&self, told: &Knowledge, episode: u64, stage: usize, state: usize) -> Option<Action> {
         match self {
             Around::Explore(explore) => explore.instead(told, episode, stage, state),
-            Around::Guard(_) | Around::Baseline(_) => None,
+            Around::Guard(_) | Around::Watch(_) | Around::Baseline(_) => None,
         }
     }
 
-    /// Whether it can take an observation in this many times.
-    pub(crate) fn check_learn(
-        &self,
-        inside: &Kind,
-        observation: &Observation<'_>,
-        times: u32,
-    ) -> Result<(), EvidenceError> {
+    /// Whether it looks at rewards that the learner inside may be told.
+    pub(crate) fn looks_at_rewards(&self) -> bool {
         match self {
-            Around::Explore(_) | Around::Baseline(_) => Ok(()),
-            Around::Guard(guard) => guard.check_learn(inside, observation, times),
+            Around::Explore(_) | Around::Baseline(_) => false,
+            Around::Guard(_) | Around::Watch(_) => true,
         }
     }
 
     /// Whether it can take an observation back.
-    pub(crate) fn check_unlearn(&self, inside: &Kind, observation: &Observation<'_>) -> Result<(), EvidenceError> {
+    pub(crate) fn check_unlearn(&self, observation: &Observation<'_>) -> Result<(), EvidenceError> {
         match self {
-            Around::Explore(_) | Around::Baseline(_) => Ok(()),
-            Around::Guard(guard) => guard.check_unlearn(inside, observation),
+            Around::Explore(_) | Around::Watch(_) | Around::Baseline(_) => Ok(()),
+            Around::Guard(guard) => guard.check_unlearn(observation),
         }
     }
 
-    /// Takes an observation in this many times.
-    pub(crate) fn learn(
-        &mut self,
-        inside: &Kind,
-        observation: &Observation<'_>,
-        times: u32,
-    ) -> Result<(), EvidenceError> {
+    /// Takes in an observation of an episode (from 1) that the learner inside has taken in this many times.
+    ///
+    /// A test of the graph looks at it once: what is repeated with a weight was not observed anew.
+    pub(crate) fn learn(&mut self, inside: &mut Kind, observation: &Observation<'_>, times: u32, episode: u64) {
         match self {
-            Around::Explore(_) | Around::Baseline(_) => Ok(()),
-            Around::Guard(guard) => guard.learn(inside, observation, times),
+            Around::Explore(_) | Around::Baseline(_) => {}
+            Around::Guard(guard) => guard.learn(inside, observation, times, episode),
+            Around::Watch(monitor) => monitor.observe(observation),
         }
     }
 
-    /// Takes an observation back.
-    pub(crate) fn unlearn(&mut self, inside: &Kind, observation: &Observation<'_>) -> Result<(), EvidenceError> {
+    /// Takes an observation back that the learner inside has taken back.
+    pub(crate) fn unlearn(&mut self, observation: &Observation<'_>) {
         match self {
-            Around::Explore(_) => Ok(()),
-            Around::Guard(guard) => guard.unlearn(inside, observation),
-            Around::Baseline(baseline) => {
-                baseline.unlearn();
-                Ok(())
-            }
+            Around::Explore(_) | Around::Watch(_) => {}
+            Around::Guard(guard) => guard.unlearn(observation),
+            Around::Baseline(baseline) => baseline.unlearn(),
         }
     }
 
-    /// An episode has ended, the one after `ended` others.
-    pub(crate) fn end(&mut self, inside: &Kind, session: &Session, ended: u64) {
+    /// An episode has ended.
+    pub(crate) fn end(&mut self, session: &Session) {
         match self {
-            Around::Explore(_) => {}
-            Around::Guard(guard) => guard.end(inside, session, ended),
+            Around::Explore(_) | Around::Guard(_) | Around::Watch(_) => {}
             Around::Baseline(baseline) => baseline.end(session),
         }
     }
@@ -123,7 +118,7 @@ impl Around {
     /// An episode was given up: it will not end.
     pub(crate) fn gave_up(&mut self, session: &Session) {
         match self {
-            Around::Explore(_) | Around::Guard(_) => {}
+            Around::Explore(_) | Around::Guard(_) | Around::Watch(_) => {}
             Around::Baseline(baseline) => baseline.end(session),
         }
     }
@@ -131,7 +126,7 @@ impl Around {
     /// What an episode that begins follows in place of what was planned for it.
     pub(crate) fn replaces(&mut self, inside: &Kind, planned: Arc<Policy>) -> Arc<Policy> {
         match self {
-            Around::Explore(_) | Around::Guard(_) => planned,
+            Around::Explore(_) | Around::Guard(_) | Around::Watch(_) => planned,
             Around::Baseline(baseline) => baseline.replaces(inside, planned),
         }
     }

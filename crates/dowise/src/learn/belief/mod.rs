@@ -26,7 +26,6 @@ mod width;
 
 pub(crate) use mechanisms::mean_tables;
 pub(crate) use posterior::{BATCH, Contenders};
-pub(crate) use rewards::estimate as reward_estimate;
 
 use std::sync::Arc;
 

@@ -53,18 +53,3 @@ pub(crate) fn read_rewards<R: Rng>(evidence: &Evidence, mut reading: RewardReadi
         }
     }
 }
-
-/// Mean reward of a state and cause, and by how much it may be off if the mean of n payments in \[0, 1\] may be off by
-/// `width(n)`.
-pub(crate) fn estimate(evidence: &Evidence, state: usize, cause: usize, width: impl Fn(u32) -> f64) -> (f64, f64) {
-    let view = &evidence.view;
-    let n_causes = view.payments.n_causes;
-    let (mut mean, mut off) = (view.payments.known[state * n_causes + cause], 0.0);
-    for (term, paid) in view.payments.terms.iter().zip(&evidence.payments) {
-        let row = term.row(&view.layout.state_space, state, cause, n_causes);
-        let ([lo, hi], n) = (term.range, paid.n[row]);
-        mean += lo + (hi - lo) * if n == 0 { 0.5 } else { paid.sum(row) / f64::from(n) };
-        off += (hi - lo) * width(n);
-    }
-    (mean, off)
-}

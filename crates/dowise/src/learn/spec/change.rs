@@ -116,7 +116,7 @@ pub(super) const OPENINGS: [Opening; 19] = [
     },
     Opening {
         name: "guard",
-        about: "test the causal model and fall back when it fails",
+        about: "test the graph with every step, and change it where it is contradicted",
         values: Values::Flag,
         read: |v| flag(v).map(Change::Guard),
     },

@@ -1,0 +1,164 @@
+//! What a monitor has to say: which claims it tests, how strongly each is contradicted, and what was found, in words.
+
+use serde::Serialize;
+
+use super::{Monitor, Other, Outcome, Watched};
+use crate::learn::around::Amendment;
+use crate::world::{VarId, World};
+
+/// How a declared graph fares on the steps that were seen; it can be written as JSON.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct GraphWatch {
+    /// Probability with which a true graph is ever said to be contradicted, at most (δ).
+    pub delta: f64,
+    /// Steps looked at since the test began, or began again on an amended graph.
+    pub steps: u64,
+    /// Whether the graph is contradicted.
+    pub contradicted: bool,
+    /// What was found, if it is.
+    pub found: Option<GraphFinding>,
+    /// ln of the e-value at which a claim is contradicted: ln(claims/δ).
+    pub bar: f64,
+    /// Every claim, the most doubtful first.
+    pub claims: Vec<ClaimWatched>,
+    /// How a guarded learner changed its graph, in order.
+    pub amendments: Vec<Amendment>,
+}
+
+/// One claim of a graph: an outcome does not depend on a variable once its scope is known.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ClaimWatched {
+    /// In words.
+    pub claim: String,
+    /// ln of its e-value: what bets against it have gained. Large is bad for the claim.
+    pub log_e: f64,
+}
+
+/// What is wrong with a graph.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct GraphFinding {
+    /// In words: what acts on what, and by how much.
+    pub what: String,
+    /// Name of the outcome: a state factor, reward term or key variable.
+    pub outcome: String,
+    /// Name of the variable that predicts it beyond its scope.
+    pub variable: String,
+    /// By how much the outcome's probability (or a payment, as a share of its range) differs between two values of the variable.
+    pub effect: f64,
+    /// Steps after which it was found.
+    pub steps: u64,
+}
+
+impl Monitor {
+    /// What it has to say now.
+    pub(crate) fn report(&self, amendments: &[Amendment]) -> GraphWatch {
+        let world = self.told.world();
+        let mut claims: Vec<ClaimWatched> = self
+            .outcomes
+            .iter()
+            .flat_map(|o| {
+                let others = o.claimed.others.iter().zip(&o.numbers.claims);
+                others.map(|(other, numbers)| ClaimWatched { claim: o.claim(world, *other), log_e: numbers.log_e() })
+            })
+            .collect();
+        claims.sort_by(|a, b| b.log_e.total_cmp(&a.log_e).then_with(|| a.claim.cmp(&b.claim)));
+        GraphWatch {
+            delta: self.delta,
+            steps: self.steps,
+            contradicted: self.found.is_some(),
+            found: self.finding(),
+            bar: self.bar,
+            claims,
+            amendments: amendments.to_vec(),
+        }
+    }
+
+    /// What was found.
+    pub(crate) fn finding(&self) -> Option<GraphFinding> {
+        let (found, world) = (self.found?, self.told.world());
+        let (outcome, other) = self.suspect()?;
+        let watched = &self.outcomes[found.outcome];
+        let effect = watched.effect(found.claim);
+        let (name, variable) = (outcome.name(world).to_owned(), other.name(world).to_owned());
+        let given = watched.given(world);
+        let subject = outcome.words(world);
+        let acts = match other {
+            Other::Lever(_) => format!("the lever {variable} acts on {subject} directly"),
+            Other::Before(_) => format!("{subject} depends on {variable}, which its scope lacks"),
+            Other::Next(_) => format!("{subject} and the next {variable} share a cause that is not declared"),
+        };
+        let by = effect.map_or(String::new(), |(part, low, high, by)| {
+            let from = other.value(world, low);
+            let to = other.value(world, high);
+            let what = match outcome {
+                Outcome::Paid(_) => format!("{name}, as a share of its range,"),
+                Outcome::Next(_) | Outcome::Key(_) => format!("P({})", watched.part_words(world, part)),
+            };
+            format!(": given {given}, {what} is about {by:.2} higher where {to} than where {from}")
+        });
+        let effect = effect.map_or(0.0, |(_, _, _, by)| by);
+        Some(GraphFinding { what: format!("{acts}{by}"), outcome: name, variable, effect, steps: found.steps })
+    }
+}
+
+impl Watched {
+    fn claim(&self, world: &World, other: Other) -> String {
+        let name = other.name(world);
+        let what = match other {
+            Other::Lever(_) => format!("what the lever {name} was set to"),
+            Other::Before(_) => name.to_owned(),
+            Other::Next(_) => format!("the next {name}"),
+        };
+        format!("{} does not depend on {what}, given {}", self.claimed.outcome.words(world), self.given(world))
+    }
+
+    /// Names of what the outcome may depend on.
+    fn given(&self, world: &World) -> String {
+        let names: Vec<&str> = self.claimed.scope.iter().map(|&id| world.variable(id).name.as_str()).collect();
+        match names.split_last() {
+            None => "nothing".to_owned(),
+            Some((only, [])) => (*only).to_owned(),
+            Some((last, rest)) => format!("{} and {last}", rest.join(", ")),
+        }
+    }
+
+    /// The part of the outcome and the two values of a variable between which it differs most, and by how much.
+    fn effect(&self, claim: usize) -> Option<(usize, usize, usize, f64)> {
+        let mut most: Option<(usize, usize, usize, f64)> = None;
+        for (part, bet) in self.numbers.claims[claim].bets.iter().enumerate() {
+            let effects: Vec<(usize, f64)> =
+                bet.effects().enumerate().filter_map(|(value, effect)| Some((value, effect?))).collect();
+            let low = effects.iter().min_by(|a, b| a.1.total_cmp(&b.1))?;
+            let high = effects.iter().max_by(|a, b| a.1.total_cmp(&b.1))?;
+            let by = (high.1 - low.1) * self.variance(part);
+            if most.is_none_or(|(_, _, _, than)| by > than) {
+                most = Some((part, low.0, high.0, by));
+            }
+        }
+        most
+    }
+
+    /// Mean over all visits of p (1 − p): what turns log-odds into a difference of probabilities.
+    fn variance(&self, part: usize) -> f64 {
+        let (mut sum, mut n) = (0.0, 0.0);
+        for (row, &visits) in self.numbers.visits.iter().enumerate() {
+            let p = (self.numbers.sums[row * self.n_parts + part] + 0.5) / (visits + 1.0);
+            (sum, n) = (sum + visits * p * (1.0 - p), n + visits);
+        }
+        if n > 0.0 { sum / n } else { 0.0 }
+    }
+
+    /// A part of the outcome, such as `weight = normal`.
+    fn part_words(&self, world: &World, part: usize) -> String {
+        let id = match self.claimed.outcome {
+            Outcome::Next(i) => world.state()[i],
+            Outcome::Key(id) => VarId(id),
+            Outcome::Paid(i) => return world.rewards()[i].name.clone(),
+        };
+        let variable = world.variable(id);
+        let wanted = if self.n_parts == 1 { 1 } else { part };
+        let first = (0..variable.size()).find(|&v| super::group(v, variable.size()) == wanted).unwrap_or(0);
+        let or_near = if variable.size() > super::MOST_GROUPS { " or near" } else { "" };
+        format!("{} = {}{or_near}", variable.name, variable.values[first])
+    }
+}
