@@ -476,7 +476,7 @@ fn what_a_hidden_cause_of_a_lever_leaves_open_is_taken_from_the_world_file_and_t
     assert_eq!(fitting.rests_on().unwrap().len(), 1);
     let drawn = logger(&world, 1.0);
     let log = drawn.log(fitting.told(), 2000, 3);
-    for rank in 0..world.interventions().count() as u64 {
+    for rank in 0..world.interventions().count() {
         let policy = constant(&world, rank);
         let exact = truth(&world, &policy);
         let found = evaluate(&log, &policy, &quick()).unwrap();

@@ -56,6 +56,9 @@ const OWN: [(&str, Role); 8] = [
     ("end", Role::End),
 ];
 
+/// Columns that are not known and named one by one; of more there is nothing to be said but how many they are.
+const MOST_NAMED: usize = 40;
+
 /// What stands in front of a log's own name where the world has a variable of that name.
 const PREFIX: &str = "log.";
 
@@ -153,7 +156,13 @@ pub(crate) fn match_columns(
     }
     required(world, &known, &columns, &renamed)?;
     let is_there = |name: &str| columns.iter().any(|c| role_of(&known, name) == Some(c.role));
-    for (index, name) in renamed.iter().enumerate().filter(|(_, name)| role_of(&known, name).is_none()) {
+    let unknown = renamed.iter().enumerate().filter(|(_, name)| role_of(&known, name).is_none());
+    let n_unknown = unknown.clone().count();
+    if n_unknown > MOST_NAMED {
+        let others = format!("{} other columns", n_unknown - MOST_NAMED);
+        findings.about_column(FindingKind::IgnoredColumns, None, &others, None);
+    }
+    for (index, name) in unknown.take(MOST_NAMED) {
         let hidden = world.find(name).is_some_and(|id| world.variable(id).kind == Kind::Hidden);
         let near = nearest(name, known.iter().map(|(k, _)| k.as_str()).filter(|k| !is_there(k)));
         let kind = if hidden { FindingKind::HiddenColumn } else { FindingKind::IgnoredColumn };

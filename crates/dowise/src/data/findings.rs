@@ -57,6 +57,8 @@ pub enum FindingKind {
     HiddenColumn,
     /// A column that is not known.
     IgnoredColumn,
+    /// Further columns that are not known.
+    IgnoredColumns,
     /// A column that the map renames, and that is not there.
     MapUnused,
     /// No rows at all.
@@ -113,6 +115,7 @@ impl FindingKind {
             | FindingKind::StartsLate
             | FindingKind::HiddenColumn
             | FindingKind::IgnoredColumn
+            | FindingKind::IgnoredColumns
             | FindingKind::MapUnused
             | FindingKind::NoRows => Effect::Nothing,
         }
@@ -140,6 +143,7 @@ impl FindingKind {
                 | FindingKind::AbsentColumn
                 | FindingKind::HiddenColumn
                 | FindingKind::IgnoredColumn
+                | FindingKind::IgnoredColumns
                 | FindingKind::MapUnused
                 | FindingKind::NoRows
         )
@@ -215,6 +219,7 @@ impl Findings {
             (FindingKind::OneReward, _) => {
                 format!("\"{name}\" is one number for several reward terms: what each paid is not known")
             }
+            (FindingKind::IgnoredColumns, _) => format!("{name} are not known and ignored"),
             (FindingKind::MapUnused, Some(to)) => {
                 format!("the map calls the column \"{name}\" \"{to}\", but there is no such column")
             }
@@ -226,7 +231,7 @@ impl Findings {
         self.list.push(LogFinding {
             severity: kind.severity(),
             kind,
-            column: Some(name.to_owned()),
+            column: (kind != FindingKind::IgnoredColumns).then(|| name.to_owned()),
             label: None,
             nearest: near,
             count: 1,

@@ -137,7 +137,7 @@ impl Splitter {
 /// Who splits.
 enum Source {
     /// Whoever asks: a short text is split before a thread would have begun.
-    Here(Splitter),
+    Here(Box<Splitter>),
     /// A thread, which gets batches back to fill them again.
     Apart { full: mpsc::Receiver<Batch>, used: mpsc::Sender<Batch> },
 }
@@ -157,7 +157,7 @@ impl Records {
         let core = ReaderBuilder::new().delimiter(delimiter).terminator(Terminator::Any(b'\n')).build();
         let splitter =
             Splitter { input, core, buffer: vec![0; AT_ONCE], at: 0, filled: 0, line_ended: true, over: false };
-        Records { source: Some(Source::Here(splitter)), batch: Batch::default(), row: 0, begun: false }
+        Records { source: Some(Source::Here(Box::new(splitter))), batch: Batch::default(), row: 0, begun: false }
     }
 
     /// Goes on to the next row, empty lines left out; `false` after the last one.
@@ -241,8 +241,8 @@ impl Batch {
 }
 
 /// Lets a thread split from here on; where no thread can be had, as in WebAssembly, whoever asks goes on.
-fn apart(splitter: Splitter) -> Source {
-    let (hand, handed) = mpsc::channel::<Splitter>();
+fn apart(splitter: Box<Splitter>) -> Source {
+    let (hand, handed) = mpsc::channel::<Box<Splitter>>();
     let (filled, full) = mpsc::sync_channel(WAITING);
     let (used, empty) = mpsc::channel();
     let split = move || {

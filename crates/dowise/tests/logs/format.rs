@@ -137,6 +137,15 @@ fn columns_that_are_not_there_are_said_once() {
 }
 
 #[test]
+fn very_many_columns_that_are_not_known_are_counted() {
+    let more: String = (0..100_000).map(|i| format!(",c{i}")).collect();
+    let (_, report) = read(&world("river-swim"), format!("{}{more}\n", header().trim_end()));
+    assert_eq!(report.findings.of(FindingKind::IgnoredColumn).count(), 40);
+    let others: Vec<String> = report.findings.of(FindingKind::IgnoredColumns).map(|f| f.message.clone()).collect();
+    assert_eq!(others, ["99960 other columns are not known and ignored"]);
+}
+
+#[test]
 fn a_log_with_columns_alone_is_a_note() {
     let (steps, report) = read(&world("river-swim"), header());
     assert_eq!((steps.len(), report.rows), (0, 0));

@@ -58,7 +58,7 @@ pub struct Evidence {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum EvidenceError {
     /// A row has as many visits as can be counted.
-    #[error("a row has been seen 4,294,967,295 times, and more cannot be counted")]
+    #[error("a row would have been seen more than 4,294,967,295 times, which cannot be counted")]
     Full,
     /// An observation that does not say what was done.
     #[error("the observation does not say what was done; call `did` when it is made")]
