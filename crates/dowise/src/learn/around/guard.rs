@@ -184,7 +184,7 @@ impl Guard {
 
 /// The test of a graph that came about by this many changes; all together are wrong with probability δ.
 fn monitor(told: &Knowledge, options: &Options, changes: usize) -> Monitor {
-    let delta = options.delta * crate::math::powi(0.5, changes as i32 + 1);
+    let delta = options.delta * crate::math::powi(0.5, changes as u32 + 1);
     Monitor::new(told, options.states, options.causes, delta)
 }
 
