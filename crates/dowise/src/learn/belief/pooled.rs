@@ -14,8 +14,11 @@ const MOST_PARAMETERS: usize = 200;
 /// Cells up to which rows are pooled: what it takes for a moment stays within a few megabytes, which are not counted as a learner's.
 const MOST_CELLS: usize = 1 << 16;
 
-/// Multiplications up to which pairs of parents are tried, those of one information counted for each; about a second at most.
+/// Multiplications up to which pairs of parents are tried, those of one information and [`PASSES`] passes counted for each.
 const MOST_WORK: usize = 1 << 26;
+
+/// Passes over all rows that a fit takes, about.
+const PASSES: usize = 16;
 
 /// Weights that are compared, in visits: from next to nothing, doubled time and again. What the other rows say is worth no more than the
 /// last: some rows differ from the centre far more than the rest, and a greater weight would take long to give them up.
@@ -80,7 +83,9 @@ fn chosen(world: &World, mechanism: &Mechanism, counts: &Counts) -> Option<(Form
     for pair in promising(world, mechanism, counts, &best.2.mean(&best.1)) {
         // A row has the base, an effect of each parent and one of each pair, for every value but the first.
         let of_a_row = (2 + mechanism.parents.len() + kept.len()) * (counts.n_values - 1);
-        match left.checked_sub(cells * of_a_row * of_a_row) {
+        // The information of what was visited, and a few passes over the whole table.
+        let work = cells * of_a_row * of_a_row + PASSES * counts.n_rv.len() * of_a_row;
+        match left.checked_sub(work) {
             Some(rest) => left = rest,
             None => break,
         }
