@@ -5,6 +5,8 @@
 //! run has a world of its own. The baseline is the best policy of another world of the same shape, the first (of seeds counted on from
 //! 1000) that is worth between 40 and 60 % of the way from random to best.
 
+#![allow(clippy::print_stdout)] // a study prints its result
+
 use std::ops::ControlFlow;
 
 use dowise::{Action, Arena, Knowledge, LearnerSpec, worlds};
