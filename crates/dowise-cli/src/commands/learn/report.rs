@@ -31,7 +31,21 @@ pub(super) struct Report {
     uniform: f64,
     /// Whether the last one is exact, or a mean over interventions that were drawn.
     uniform_is_exact: bool,
+    /// How a baseline was kept, if there was one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    baseline: Option<Kept>,
     policy: Vec<Row>,
+}
+
+/// How a baseline was kept.
+#[derive(Serialize)]
+struct Kept {
+    alpha: f64,
+    /// Episodes that followed the baseline, and one that is surely no worse, because what was planned could have lost too much.
+    episodes_of_baseline: u64,
+    episodes_surely_no_worse: u64,
+    /// What is surely gained on (1 − α) of the baseline so far.
+    room: f64,
 }
 
 /// What the learned policy does in one situation.
@@ -69,8 +83,20 @@ impl Report {
             learned: arena.value_of(learned).expect("invariant: a learner's policy is one of its world"),
             uniform,
             uniform_is_exact,
+            baseline: None,
             policy: policy(arena, learned, seed, rows),
         }
+    }
+
+    /// With how the learner kept to its baseline.
+    pub(super) fn with_baseline(mut self, learner: &Learner) -> Report {
+        self.baseline = learner.baseline().map(|kept| Kept {
+            alpha: kept.alpha,
+            episodes_of_baseline: kept.fell_back,
+            episodes_surely_no_worse: kept.surely_better,
+            room: kept.room,
+        });
+        self
     }
 
     pub(super) fn text(&self, output: &Output) -> String {
@@ -96,6 +122,15 @@ impl Report {
             plain(self.regret),
             plain(self.regret_at_the_end)
         );
+        if let Some(kept) = &self.baseline {
+            text += &format!(
+                "Kept above {:.4} of the baseline: {} episodes followed it, {} what is surely no worse; {:.2} could be lost now.\n\n",
+                1.0 - kept.alpha,
+                table::count(kept.episodes_of_baseline),
+                table::count(kept.episodes_surely_no_worse),
+                plain(kept.room)
+            );
+        }
         text += &format!("{}\n", output.heading("What the learned policy does where it most often comes"));
         let rows: Vec<Vec<String>> = self
             .policy
