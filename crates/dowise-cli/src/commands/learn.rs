@@ -54,6 +54,15 @@ pub(crate) struct Args {
     /// Begin with the evidence that `dowise fit` wrote beside a fitted world, and learn on all that was fitted.
     #[arg(long, value_name = "FILE", conflicts_with = "resume")]
     evidence: Option<PathBuf>,
+    /// Never do much worse than this policy, such as today's: a file that `dowise plan --json` or `dowise learn --policy` wrote.
+    #[arg(long, value_name = "FILE", conflicts_with = "resume")]
+    baseline: Option<PathBuf>,
+    /// The share of the baseline's value that may be lost, between 0 and 1 [default: 0.1]
+    #[arg(long, value_name = "SHARE", requires = "baseline", allow_negative_numbers = true)]
+    alpha: Option<f64>,
+    /// The learner knows what the baseline is worth from each starting state.
+    #[arg(long, requires = "baseline")]
+    baseline_known: bool,
     /// Write the policy to deploy into a file that `dowise plan --evaluate` reads: for samplers the plan of the posterior mean.
     #[arg(long, value_name = "FILE")]
     policy: Option<PathBuf>,
@@ -89,6 +98,7 @@ Examples:
   dowise learn campaign.toml --policy policy.json
   dowise learn paper --learner cf-ucbvi --until 10% --episodes 10000 --draw gap.svg
   dowise learn treatment --from log.csv --episodes 100
+  dowise learn treatment --baseline today.json --alpha 0.05
   dowise learn river-swim --resume learned.json --episodes 2000 --save learned.json
   dowise learn paper --learner help";
 
@@ -100,6 +110,9 @@ const MOST_EVIDENCE: u64 = 1 << 30;
 
 /// Probability with which a true graph is said to be contradicted by a log, at most.
 const GRAPH_DELTA: f64 = 0.05;
+
+/// The share of a baseline that may be lost if nothing else is asked for.
+const ALPHA: f64 = 0.1;
 
 /// Episodes of a run that is not told how many.
 const EPISODES: u64 = 1000;
@@ -160,6 +173,13 @@ pub(crate) fn run(args: Args, output: &Output) -> Result<Status, Failure> {
         learner.watch_graph(GRAPH_DELTA).map_err(cannot_learn)?;
         let steps = warm_start(&mut learner, log, &args, arena.world(), output)?;
         output.talk(format_args!("began with {} steps of {}", table::count(steps), log.display()));
+    }
+    if let Some(file) = &args.baseline {
+        let today = policy_file::read(file, arena.world())?;
+        let values = arena.planner().evaluate(&today).expect("invariant: a policy that was read is allowed");
+        let known = args.baseline_known.then_some(&values[..arena.world().n_states()]);
+        let kept = learner.keep_baseline(&today, args.alpha.unwrap_or(ALPHA), known);
+        kept.map_err(|e| Failure::Usage(format!("--baseline {}: {e}", file.display())))?;
     }
     // What was learned is not to be lost at the end because there is no memory to make a policy of it.
     learner.room_to_deploy().map_err(cannot_learn)?;
@@ -228,7 +248,7 @@ pub(crate) fn run(args: Args, output: &Output) -> Result<Status, Failure> {
         write_file(file, &bytes).map_err(fail)
     });
     let promised = promises.as_ref().and_then(|promises| promises.history.last().cloned());
-    let report = Report::new(&arena, &learner, actions, &state, args.rows, promised);
+    let report = Report::new(&arena, &learner, actions, &state, args.rows, promised).with_baseline(&learner);
     let printed = if args.json { output.json(&report) } else { output.data(report.text(output)) };
     saved.and(deployed).and(drawn).and(printed)?;
     if stop.load(Ordering::Relaxed) {

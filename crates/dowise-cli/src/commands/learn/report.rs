@@ -35,10 +35,24 @@ pub(super) struct Report {
     /// What can be promised of the policy, where it was asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     promised: Option<Promised>,
+    /// How a baseline was kept, if there was one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    baseline: Option<Kept>,
     policy: Vec<Row>,
     /// How the declared graph fares, where it is tested.
     #[serde(skip_serializing_if = "Option::is_none")]
     graph: Option<GraphWatch>,
+}
+
+/// How a baseline was kept.
+#[derive(Serialize)]
+struct Kept {
+    alpha: f64,
+    /// Episodes that followed the baseline, and one that is surely no worse, because what was planned could have lost too much.
+    episodes_of_baseline: u64,
+    episodes_surely_no_worse: u64,
+    /// What is surely gained on (1 − α) of the baseline so far.
+    room: f64,
 }
 
 /// What the learned policy does in one situation.
@@ -84,9 +98,21 @@ impl Report {
             uniform,
             uniform_is_exact,
             promised,
+            baseline: None,
             policy: policy(arena, learned, seed, rows),
             graph: learner.graph_watch(),
         }
+    }
+
+    /// With how the learner kept to its baseline.
+    pub(super) fn with_baseline(mut self, learner: &Learner) -> Report {
+        self.baseline = learner.baseline().map(|kept| Kept {
+            alpha: kept.alpha,
+            episodes_of_baseline: kept.fell_back,
+            episodes_surely_no_worse: kept.surely_better,
+            room: kept.room,
+        });
+        self
     }
 
     pub(super) fn text(&self, output: &Output) -> String {
@@ -115,6 +141,14 @@ impl Report {
         );
         if let Some(promised) = &self.promised {
             text += &format!("{}\n", promised.text());
+        if let Some(kept) = &self.baseline {
+            text += &format!(
+                "Kept above {:.4} of the baseline: {} episodes followed it, {} what is surely no worse; {:.2} could be lost now.\n\n",
+                1.0 - kept.alpha,
+                table::count(kept.episodes_of_baseline),
+                table::count(kept.episodes_surely_no_worse),
+                plain(kept.room)
+            );
         }
         text += &format!("{}\n", output.heading("What the learned policy does where it most often comes"));
         let rows: Vec<Vec<String>> = self
