@@ -141,13 +141,14 @@ impl Report {
         );
         if let Some(promised) = &self.promised {
             text += &format!("{}\n", promised.text());
+        }
         if let Some(kept) = &self.baseline {
             text += &format!(
                 "Kept above {:.4} of the baseline: {} episodes followed it, {} what is surely no worse; {:.2} could be lost now.\n\n",
                 1.0 - kept.alpha,
                 table::count(kept.episodes_of_baseline),
                 table::count(kept.episodes_surely_no_worse),
-                plain(kept.room)
+                plain(kept.room, amounts)
             );
         }
         text += &format!("{}\n", output.heading("What the learned policy does where it most often comes"));
