@@ -191,7 +191,7 @@ import resource
 resource.setrlimit(resource.RLIMIT_AS, (3_000_000_000, 3_000_000_000))
 import dowise
 world = dowise.World.named("campaign")
-for name in ["ucbvi", "psrl", "graph-psrl:guard=true"]:
+for name in ["ucbvi", "psrl", "psrl:stage-dependent=true"]:
     try:
         dowise.Learner(world, name)
     except dowise.LearnError as error:
