@@ -245,7 +245,7 @@ class Evaluation:
 
     @property
     def from_file(self) -> list[dict[str, str]]:
-        """What the log cannot say, so that the world file's numbers were taken: what, why, and the experiment to settle it."""
+        """What the log cannot say, so that the world file's numbers were taken: what, why, which experiment would."""
         return list(self.report["from_file"])
 
     def __repr__(self) -> str:
@@ -279,7 +279,7 @@ class SafePlan:
 
     @property
     def from_file(self) -> list[dict[str, str]]:
-        """What the log cannot say, so that the world file's numbers were taken: what, why, and the experiment to settle it."""
+        """What the log cannot say, so that the world file's numbers were taken: what, why, which experiment would."""
         return list(self.report["from_file"])
 
     def __repr__(self) -> str:
