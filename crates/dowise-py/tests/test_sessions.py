@@ -98,7 +98,7 @@ def test_a_graph_is_watched_from_python(paper):
     learner.watch_graph()
     # The first factor goes where the first lever was set, whatever the key variables are.
     for i in range(200):
-        value = i % 4
+        value = 2 * (i % 2)
         learner.learn(0, {"x1": value, "x2": 0, "x3": 0}, 4 * (value // 2), reward=[0.1] * 3, keys=[0, 1, 1], stage=0)
     watch = learner.graph_watch()
     assert watch["contradicted"] and watch["found"]["variable"] == "x1"
