@@ -303,22 +303,34 @@ fn refuse_a_log(world: &str) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Refuses to write over the world, or two things into one file.
-fn keeps_apart(args: &Args) -> Result<(), Failure> {
-    let written = [("--save", &args.save), ("--policy", &args.policy)];
-    for (option, file) in written.iter().filter_map(|(option, file)| Some((option, file.as_ref()?))) {
+/// Refuses to write over what is read, or two things into one file.
+fn keeps_apart<'a>(args: &'a Args) -> Result<(), Failure> {
+    let named = [
+        ("--save", &args.save),
+        ("--policy", &args.policy),
+        ("--draw", &args.draw),
+        ("--baseline", &args.baseline),
+        ("--from", &args.from),
+        ("--evidence", &args.evidence),
+    ];
+    let given = |list: &[(&'static str, &'a Option<PathBuf>)]| -> Vec<(&'static str, &'a PathBuf)> {
+        list.iter().filter_map(|(option, file)| Some((*option, file.as_ref()?))).collect()
+    };
+    let (written, read) = (given(&named[..3]), given(&named[3..]));
+    for (i, (option, file)) in written.iter().enumerate() {
         if same_file(file, Path::new(&args.world)) {
             let message = format!("{option} {}: this is the world itself; give another name", file.display());
             return Err(Failure::Usage(message));
         }
+        let mut others = written[..i].iter().chain(&read);
+        if let Some((other, first)) = others.find(|(_, of)| same_file(file, of)) {
+            return Err(Failure::Usage(format!(
+                "{other} and {option} both name {}, and one would replace the other; give two names",
+                first.display()
+            )));
+        }
     }
-    match (&args.save, &args.policy) {
-        (Some(save), Some(policy)) if same_file(save, policy) => Err(Failure::Usage(format!(
-            "--save and --policy both name {}, and one would replace the other; give two names",
-            save.display()
-        ))),
-        _ => Ok(()),
-    }
+    Ok(())
 }
 
 /// Whether two paths lead to one file, as far as that can be told of files that are not there yet.
