@@ -2,9 +2,13 @@
 
 mod commands;
 mod interrupt;
+mod known;
+mod levers;
 mod log;
 mod naming;
+mod number;
 mod output;
+mod overwrite;
 mod policy_file;
 mod progress;
 mod render;

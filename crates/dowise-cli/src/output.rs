@@ -73,6 +73,11 @@ impl Failure {
     }
 }
 
+/// Whether the terminal knows nothing but lines of text.
+pub(crate) fn is_dumb_terminal() -> bool {
+    std::env::var_os("TERM").is_some_and(|term| term == "dumb")
+}
+
 /// Prints.
 pub(crate) struct Output {
     colour_out: bool,
@@ -85,7 +90,9 @@ impl Output {
         let wanted = |terminal: bool| match choice {
             ColorChoice::Always => true,
             ColorChoice::Never => false,
-            ColorChoice::Auto => terminal && std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty()),
+            ColorChoice::Auto => {
+                terminal && !is_dumb_terminal() && std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty())
+            }
         };
         Output { colour_out: wanted(io::stdout().is_terminal()), colour_err: wanted(io::stderr().is_terminal()), quiet }
     }
@@ -101,7 +108,8 @@ impl Output {
 
     /// A heading, bold in colour.
     pub(crate) fn heading(&self, text: &str) -> String {
-        if self.colour_out { format!("\x1b[1m{text}\x1b[0m") } else { text.to_owned() }
+        let text = crate::table::wrapped(text);
+        if self.colour_out { format!("\x1b[1m{text}\x1b[0m") } else { text }
     }
 
     /// Prints data.

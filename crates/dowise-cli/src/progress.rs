@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use crate::output::Output;
+use crate::output::{Output, is_dumb_terminal};
 
 /// Progress through a known number of things.
 pub(crate) struct Progress {
@@ -15,6 +15,8 @@ pub(crate) struct Progress {
     lines: Option<Mutex<Instant>>,
     what: &'static str,
     begun: Instant,
+    /// What was done before.
+    before: u64,
 }
 
 /// How often a line is printed where there is no terminal.
@@ -23,15 +25,22 @@ const LINES_EVERY: Duration = Duration::from_secs(10);
 impl Progress {
     /// `what` is counted: "runs", "episodes".
     pub(crate) fn new(output: &Output, total: u64, what: &'static str) -> Progress {
-        let terminal = std::io::stderr().is_terminal();
+        Progress::after(output, 0, total, what)
+    }
+
+    /// The same where some of them were done before: the time left follows from the others.
+    pub(crate) fn after(output: &Output, before: u64, total: u64, what: &'static str) -> Progress {
+        let terminal = std::io::stderr().is_terminal() && !is_dumb_terminal();
         let target =
             if terminal && !output.quiet() { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
         let bar = ProgressBar::with_draw_target(Some(total), target);
         let template = "{bar:24} {human_pos}/{human_len} {prefix}, {eta} left  {msg}";
         bar.set_style(ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar()));
         bar.set_prefix(what);
+        bar.set_position(before);
+        bar.reset_eta();
         let lines = (!terminal && !output.quiet()).then(|| Mutex::new(Instant::now()));
-        Progress { bar, lines, what, begun: Instant::now() }
+        Progress { bar, lines, what, begun: Instant::now(), before }
     }
 
     /// Sets the number done; `message` describes the last one.
@@ -48,7 +57,8 @@ impl Progress {
         if last.elapsed() >= LINES_EVERY {
             *last = Instant::now();
             let total = self.bar.length().unwrap_or(0);
-            let left = self.begun.elapsed().as_secs_f64() / done.max(1) as f64 * total.saturating_sub(done) as f64;
+            let here = done.saturating_sub(self.before).max(1);
+            let left = self.begun.elapsed().as_secs_f64() / here as f64 * total.saturating_sub(done) as f64;
             let _ =
                 writeln!(std::io::stderr(), "{done} of {total} {}, about {left:.0} s left; {}", self.what, message());
         }

@@ -8,6 +8,7 @@ use dowise::{World, WorldError};
 use miette::{Diagnostic, GraphicalReportHandler, GraphicalTheme, LabeledSpan, NamedSource, SourceCode};
 
 use crate::output::Output;
+use crate::table;
 
 /// Prints every problem on standard error, then how many there are.
 pub(crate) fn problems(error: &WorldError, output: &Output) {
@@ -21,7 +22,8 @@ pub(crate) fn problems(error: &WorldError, output: &Output) {
 /// Prints one problem on standard error.
 pub(crate) fn show(problem: &Problem, sources: &[Source], output: &Output) {
     let theme = if output.colour_err() { GraphicalTheme::unicode() } else { GraphicalTheme::unicode_nocolor() };
-    let handler = GraphicalReportHandler::new_themed(theme).with_width(100).with_links(false).with_context_lines(1);
+    let handler =
+        GraphicalReportHandler::new_themed(theme).with_width(table::width()).with_links(false).with_context_lines(1);
     let source = problem.at.and_then(|at| sources.get(at.source));
     let shown = Shown {
         problem,

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::Mutex;
+use std::sync::{Mutex, OnceLock};
 
-use dowise_study::{Directory, Ending, Event, Study, StudyError, Tables, execute, figures, report};
+use dowise_study::{Directory, Ending, Event, Shard, Study, StudyError, Tables, execute, figures, report};
 
 use crate::interrupt;
 use crate::output::{Failure, Output};
@@ -23,10 +23,16 @@ pub(crate) fn failure(error: StudyError, output: &Output) -> Failure {
     }
 }
 
-/// Runs what is not done yet; the tables are written when this returns.
-pub(crate) fn run(study: &Study, out: &Path, threads: usize, output: &Output) -> Result<(Directory, Tables), Failure> {
+/// Runs what is not done yet, or what of it belongs to a shard; the tables, if they can be made, are written when this returns.
+pub(crate) fn run(
+    study: &Study,
+    out: &Path,
+    shard: Option<Shard>,
+    threads: usize,
+    output: &Output,
+) -> Result<(Directory, Option<Tables>), Failure> {
     let directory = Directory::claim(out, study).map_err(|e| failure(e, output))?;
-    let progress = Progress::new(output, study.n_runs() as u64, "runs");
+    let progress = OnceLock::new();
     // Mean regret of each learner so far, for the message.
     let so_far: Mutex<BTreeMap<String, (f64, u32)>> = Mutex::default();
     let tell = |event: Event<'_>| match event {
@@ -34,7 +40,7 @@ pub(crate) fn run(study: &Study, out: &Path, threads: usize, output: &Output) ->
             if done > 0 && done < total {
                 output.talk(format_args!("going on in {}: {done} of {total} runs are done", out.display()));
             }
-            progress.set(done as u64, String::new);
+            let _ = progress.set(Progress::after(output, done as u64, total as u64, "runs"));
         }
         Event::Done { done, combination, record, .. } => {
             let mean = {
@@ -44,11 +50,15 @@ pub(crate) fn run(study: &Study, out: &Path, threads: usize, output: &Output) ->
                 *n += 1;
                 *sum / f64::from(*n)
             };
-            progress.set(done as u64, || format!("{}: mean regret {mean:.1}", combination.learner));
+            if let Some(progress) = progress.get() {
+                progress.set(done as u64, || format!("{}: mean regret {mean:.1}", combination.learner));
+            }
         }
     };
-    let ending = execute(study, &directory, threads, interrupt::flag(), &tell);
-    progress.finish();
+    let ending = execute(study, &directory, shard, threads, interrupt::flag(), &tell);
+    if let Some(progress) = progress.get() {
+        progress.finish();
+    }
     let ending = ending.map_err(|e| match failure(e, output) {
         Failure::Io(message) => {
             Failure::Io(format!("{message}; when it is mended, the same command goes on from there"))
@@ -56,7 +66,12 @@ pub(crate) fn run(study: &Study, out: &Path, threads: usize, output: &Output) ->
         other => other,
     });
     match ending? {
-        Ending::Finished(tables) => Ok((directory, *tables)),
+        Ending::Finished(tables) => Ok((directory, Some(*tables))),
+        Ending::Part { done, total } => {
+            let place = out.display();
+            output.talk(format_args!("{done} of {total} runs are in {place}; `dowise merge` puts the shards together"));
+            Ok((directory, None))
+        }
         Ending::Interrupted { done, total } => Err(Failure::Interrupted(format!(
             "interrupted; {done} of {total} runs are kept in {}, the same command goes on from there",
             out.display()

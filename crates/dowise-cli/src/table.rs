@@ -1,6 +1,6 @@
 //! Tables and numbers as they are printed for people.
 
-use comfy_table::{CellAlignment, ContentArrangement, Table};
+use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, Table, Width};
 
 /// How a column is aligned.
 #[derive(Clone, Copy)]
@@ -9,8 +9,11 @@ pub(crate) enum Align {
     Right,
 }
 
-/// The widest line.
-const WIDTH: u16 = 100;
+/// The widest line of text, and of tables where there is no terminal.
+const WIDTH: usize = 100;
+
+/// The narrowest that anything is laid out for.
+const NARROWEST: usize = 40;
 
 /// A line under the header, nothing else; the presets of the library draw more.
 const LOOK: &str = "     ──            ";
@@ -18,18 +21,46 @@ const LOOK: &str = "     ──            ";
 /// A table with a header, its cells broken where lines get too long; ends with a newline.
 pub(crate) fn table(header: &[&str], rows: &[Vec<String>], align: &[Align]) -> String {
     let mut table = Table::new();
-    table.set_content_arrangement(ContentArrangement::Dynamic).set_width(WIDTH);
+    table.set_content_arrangement(ContentArrangement::Dynamic).set_width(width() as u16);
     filled(table, header, rows, align)
 }
 
-/// A table as wide as it needs to be.
+/// A table as wide as it needs to be, or as the terminal is.
 pub(crate) fn wide_table(header: &[&str], rows: &[Vec<String>], align: &[Align]) -> String {
-    filled(Table::new(), header, rows, align)
+    let mut table = Table::new();
+    if let Some(columns) = columns() {
+        table.set_content_arrangement(ContentArrangement::Dynamic).set_width(columns.min(usize::from(u16::MAX)) as u16);
+    }
+    filled(table, header, rows, align)
+}
+
+/// How wide a line of text may be.
+pub(crate) fn width() -> usize {
+    columns().map_or(WIDTH, |columns| columns.min(WIDTH))
+}
+
+/// Whether a table would be too wide for the terminal.
+pub(crate) fn is_too_wide(header: &[&str], rows: &[Vec<String>]) -> bool {
+    let length = |text: &str| text.chars().count();
+    let of_column = |i: usize| rows.iter().filter_map(|row| row.get(i)).map(|cell| length(cell)).max().unwrap_or(0);
+    let needed: usize = header.iter().enumerate().map(|(i, name)| length(name).max(of_column(i)) + 3).sum();
+    columns().is_some_and(|columns| needed > columns)
+}
+
+/// How wide standard output is: the terminal, or what COLUMNS says of it.
+fn columns() -> Option<usize> {
+    let stated = std::env::var("COLUMNS").ok().and_then(|columns| columns.trim().parse::<usize>().ok());
+    let terminal = || terminal_size::terminal_size().map(|(terminal_size::Width(columns), _)| usize::from(columns));
+    let is_terminal = std::io::IsTerminal::is_terminal(&std::io::stdout());
+    stated.or_else(|| is_terminal.then(terminal).flatten()).filter(|&n| n > 0).map(|n| n.max(NARROWEST))
 }
 
 fn filled(mut table: Table, header: &[&str], rows: &[Vec<String>], align: &[Align]) -> String {
     table.load_preset(LOOK).set_header(header).add_rows(rows);
-    for (column, align) in table.column_iter_mut().zip(align) {
+    let least = least_widths(header, rows, table.width().map(usize::from));
+    for ((column, align), least) in table.column_iter_mut().zip(align).zip(least) {
+        // With a blank on each side.
+        column.set_constraint(ColumnConstraint::LowerBoundary(Width::Fixed(least as u16 + 2)));
         column.set_cell_alignment(match align {
             Align::Left => CellAlignment::Left,
             Align::Right => CellAlignment::Right,
@@ -38,18 +69,39 @@ fn filled(mut table: Table, header: &[&str], rows: &[Vec<String>], align: &[Alig
     table.lines().map(|line| format!("{}\n", line.trim_end())).collect()
 }
 
-/// A sentence in lines that fit.
+/// The least width of every column in which its cells are broken between words and not within them, as far as there is room.
+fn least_widths(header: &[&str], rows: &[Vec<String>], most: Option<usize>) -> Vec<usize> {
+    let longest = |i: usize| {
+        let cells = rows.iter().filter_map(|row| row.get(i)).map(String::as_str).chain(header.get(i).copied());
+        cells.flat_map(str::split_whitespace).map(|word| word.chars().count()).max().unwrap_or(0)
+    };
+    let mut least: Vec<usize> = (0..header.len()).map(longest).collect();
+    // Three blanks between columns, one at each end.
+    let needed = least.iter().sum::<usize>() + 3 * least.len() - 1;
+    for _ in 0..most.map_or(0, |most| needed.saturating_sub(most)) {
+        if let Some(widest) = least.iter_mut().max() {
+            *widest -= usize::from(*widest > 1);
+        }
+    }
+    least
+}
+
+/// Sentences in lines that fit; lines that are there stay lines.
 pub(crate) fn wrapped(text: &str) -> String {
-    let mut lines = vec![String::new()];
-    for word in text.split_whitespace() {
-        let last = lines.last_mut().expect("invariant: there is always a line");
-        if last.is_empty() {
-            last.push_str(word);
-        } else if last.chars().count() + 1 + word.chars().count() <= usize::from(WIDTH) {
-            last.push(' ');
-            last.push_str(word);
-        } else {
-            lines.push(word.to_owned());
+    let width = width();
+    let mut lines: Vec<String> = Vec::new();
+    for paragraph in text.lines() {
+        lines.push(String::new());
+        for word in paragraph.split_whitespace() {
+            let last = lines.last_mut().expect("invariant: there is always a line");
+            if last.is_empty() {
+                last.push_str(word);
+            } else if last.chars().count() + 1 + word.chars().count() <= width {
+                last.push(' ');
+                last.push_str(word);
+            } else {
+                lines.push(word.to_owned());
+            }
         }
     }
     lines.join("\n")
@@ -113,7 +165,10 @@ impl Amounts {
     /// With this number of digits after the point.
     pub(crate) fn with(self, digits: usize, x: f64) -> String {
         if self.size == 0.0 || (1e-3..1e12).contains(&self.size) || !x.is_finite() {
-            return format!("{x:.digits$}");
+            let text = format!("{x:.digits$}");
+            // What rounds to zero has no sign.
+            let is_zero = text.starts_with('-') && !text.contains(|c: char| c.is_ascii_digit() && c != '0');
+            return if is_zero && x.is_finite() { text[1..].to_owned() } else { text };
         }
         // What is left of a difference of two such amounts is rounding.
         if x.abs() <= ROUNDING * self.size { "0".into() } else { format!("{x:.4e}") }
@@ -144,6 +199,7 @@ mod tests {
         assert_eq!(short(0.30000000000000004), "0.3");
         let shown = |amounts: [f64; 3]| amounts.map(|x| Amounts::of(amounts).show(x));
         assert_eq!(shown([0.5, 0.00012, 1e-17]), ["0.5000", "0.0001", "0.0000"]);
+        assert_eq!(shown([-0.5, -0.00012, -1e-17]), ["-0.5000", "-0.0001", "0.0000"]);
         assert_eq!(shown([3e-5, 2.5e-5, 1e-21]), ["3.0000e-5", "2.5000e-5", "0"]);
         assert_eq!(shown([-2e13, 5.0, 0.0]), ["-2.0000e13", "5.0000e0", "0"]);
         assert_eq!(

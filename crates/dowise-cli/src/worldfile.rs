@@ -1,10 +1,11 @@
-//! Reads a world for a command: from a file, or from standard input if the name is `-`.
+//! Reads a world for a command: from a file, a ready-made one by its name, or from standard input if the name is `-`.
 
 use std::io::Read;
 use std::path::Path;
 
 use dowise::world::Source;
-use dowise::{World, WorldError};
+use dowise::{World, WorldError, worlds};
+use dowise_study::WorldChoice;
 
 use crate::output::Failure;
 
@@ -23,14 +24,22 @@ pub(crate) fn read(file: &Path) -> Result<WorldFile, Failure> {
         let name = "<standard input>".to_owned();
         return Ok(WorldFile { world: World::from_toml(&text, &name), source: Source { name, text } });
     }
-    // Whether the file can be read is told apart from what it says, since the exit status differs.
     let name = file.display().to_string();
+    if let (false, WorldChoice::Named { name: ready_made, settings }) = (file.exists(), WorldChoice::read(&name)) {
+        let settings: Vec<(&str, &str)> = settings.iter().map(|(k, v)| (k.as_str(), v.as_str())).collect();
+        let text = worlds::text(&ready_made, &settings).map_err(|e| Failure::Usage(e.to_string()))?;
+        return Ok(WorldFile { world: World::from_toml(&text, &name), source: Source { name, text } });
+    }
+    // Whether the file can be read is told apart from what it says, since the exit status differs.
     let open = std::fs::File::open(file).map_err(|e| Failure::Io(format!("cannot read {name}: {e}")))?;
     let bytes = limited(open, &name, MOST_BYTES)?;
     // It is read once: a pipe has nothing more to say, and what a file says may change in between.
     let dir = file.parent().unwrap_or(Path::new(""));
     match String::from_utf8(bytes) {
-        Ok(text) => Ok(WorldFile { world: World::from_toml_in(&text, &name, dir), source: Source { name, text } }),
+        Ok(text) => {
+            let world = World::from_toml_in(&text, &name, dir).map(|world| world.or_named(&file_name(file)));
+            Ok(WorldFile { world, source: Source { name, text } })
+        }
         // The library says where a wrong encoding begins; of a file alone, since it reads it again.
         Err(e) if file.is_file() => {
             let text = String::from_utf8_lossy(e.as_bytes()).into_owned();
@@ -38,6 +47,11 @@ pub(crate) fn read(file: &Path) -> Result<WorldFile, Failure> {
         }
         Err(e) => Err(Failure::Io(format!("{name} is not UTF-8: {}", e.utf8_error()))),
     }
+}
+
+/// A file's name without its directory, for a world that has no name of its own.
+fn file_name(file: &Path) -> String {
+    file.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned())
 }
 
 /// Most bytes of a world file, as in the library: 1 GiB.

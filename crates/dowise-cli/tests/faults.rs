@@ -62,7 +62,7 @@ fn a_killed_comparison_goes_on_where_it_was() {
 fn a_killed_run_leaves_the_old_save_or_the_new_one() {
     let place = TempDir::new("learn");
     let read = |name: &str| std::fs::read(place.0.join(name)).unwrap();
-    run(&place.0, "--quiet learn linear --learner c-rlsvi --seed 3 --episodes 50 --save start.json");
+    run(&place.0, "--quiet learn linear --learner c-rlsvi --seed 3 --episodes 50 --save start.json --force");
     let resume = "--quiet learn linear --resume saved.json --episodes 900 --save saved.json";
     std::fs::copy(place.0.join("start.json"), place.0.join("saved.json")).unwrap();
     let begun = Instant::now();
@@ -100,8 +100,8 @@ fn a_killed_run_leaves_the_old_save_or_the_new_one() {
 fn work_that_is_told_to_stop_keeps_what_is_done() {
     let place = TempDir::new("told");
     let read = |name: &str| std::fs::read(place.0.join(name)).unwrap();
-    run(&place.0, "--quiet learn linear --learner c-rlsvi --seed 3 --episodes 50 --save start.json");
-    run(&place.0, "--quiet learn linear --resume start.json --episodes 2000 --save whole.json");
+    run(&place.0, "--quiet learn linear --learner c-rlsvi --seed 3 --episodes 50 --save start.json --force");
+    run(&place.0, "--quiet learn linear --resume start.json --episodes 2000 --save whole.json --force");
     run(&place.0, &format!("{COMPARE} --out whole"));
     // Whether it was stopped in the middle, and what it said; it may have been done by then.
     let stop = |child: Child| {
@@ -112,7 +112,7 @@ fn work_that_is_told_to_stop_keeps_what_is_done() {
         (told && code == Some(130), String::from_utf8_lossy(&end.stderr).into_owned())
     };
     play(rounds(1), |round| {
-        let learn = "learn linear --resume start.json --episodes 2000 --save stopped.json";
+        let learn = "learn linear --resume start.json --episodes 2000 --save stopped.json --force";
         // It says that it goes on once it can be told to stop.
         let mut child = dowise(&place.0, learn).spawn().unwrap();
         let mut talk = std::io::BufReader::new(child.stderr.take().unwrap());
@@ -217,7 +217,7 @@ fn a_disk_that_refuses_leaves_what_was_there() {
         std::fs::remove_dir_all(&out).unwrap();
     }
     // The old save stays, and what was learned is printed all the same.
-    run(&place.0, "--quiet learn linear --learner c-rlsvi --episodes 20 --save saved.json");
+    run(&place.0, "--quiet learn linear --learner c-rlsvi --episodes 20 --save saved.json --force");
     let old = std::fs::read(place.0.join("saved.json")).unwrap();
     let end = limited(&place.0, 2, "--quiet learn linear --resume saved.json --episodes 900 --save saved.json");
     assert_eq!(end.status.code(), Some(3));
@@ -239,7 +239,7 @@ fn a_full_disk_leaves_what_was_there() {
         eprintln!("there can be no small disk here; the limit on the size of files was tested instead");
         return;
     }
-    run(&place.0, "--quiet learn linear --learner c-rlsvi --episodes 20 --save saved.json");
+    run(&place.0, "--quiet learn linear --learner c-rlsvi --episodes 20 --save saved.json --force");
     let program = env!("CARGO_BIN_EXE_dowise");
     let resume = "--quiet learn linear --resume saved.json --episodes 3000 --save saved.json";
     let script = format!(

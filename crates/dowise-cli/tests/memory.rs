@@ -73,7 +73,7 @@ fn a_text_that_takes_more_than_is_left_while_it_is_read_is_refused() {
     )
     .unwrap();
     for (command, code) in
-        [("check long.toml", 1), ("plan long.toml", 1), ("learn long.toml --episodes 1", 2), ("check - < long.toml", 1)]
+        [("check long.toml", 1), ("plan long.toml", 2), ("learn long.toml --episodes 1", 2), ("check - < long.toml", 1)]
     {
         let output = limited(&at, command);
         let said = String::from_utf8_lossy(&output.stderr);

@@ -34,10 +34,10 @@ fn refusal(at: &Path, arguments: &str) -> String {
 fn a_resumed_run_ends_as_one_that_never_stopped() {
     let at = place("same");
     for learner in ["lsvi-ucb:beta-scale=0.01", "c-lsvi-ucb", "c-rlsvi:unknown=rewards", "graph-psrl", "c-ucbvi"] {
-        answer(&at, &format!("--learner {learner} --seed 5 --episodes 30 --save start.json"));
+        answer(&at, &format!("--learner {learner} --seed 5 --episodes 30 --save start.json --force"));
         // In one go, and with two stops more, the second after the first step at which factors are computed afresh.
-        let whole = answer(&at, "--resume start.json --episodes 130 --save whole.json --json");
-        answer(&at, "--resume start.json --episodes 50 --save parts.json");
+        let whole = answer(&at, "--resume start.json --episodes 130 --save whole.json --force --json");
+        answer(&at, "--resume start.json --episodes 50 --save parts.json --force");
         answer(&at, "--resume parts.json --episodes 110 --save parts.json");
         let parts = answer(&at, "--resume parts.json --episodes 130 --save parts.json --json");
         assert_eq!(whole, parts, "{learner}");
@@ -46,7 +46,7 @@ fn a_resumed_run_ends_as_one_that_never_stopped() {
     }
     // Neither of these has a width that counts on the number of episodes.
     for learner in ["c-lsvi-ucb", "c-rlsvi", "graph-psrl"] {
-        answer(&at, &format!("--learner {learner} --seed 5 --episodes 30 --save start.json"));
+        answer(&at, &format!("--learner {learner} --seed 5 --episodes 30 --save start.json --force"));
         let never_stopped = answer(&at, &format!("--learner {learner} --seed 5 --episodes 130 --json"));
         assert_eq!(answer(&at, "--resume start.json --episodes 130 --json"), never_stopped, "{learner}");
     }

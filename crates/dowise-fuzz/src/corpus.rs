@@ -4,7 +4,7 @@ use std::cell::OnceCell;
 use std::ops::ControlFlow;
 
 use dowise::data::{Chooser, LogWriter, WrittenColumns, simulate_log};
-use dowise::learn::Evidence;
+use dowise::learn::{Evidence, Forget};
 use dowise::{Arena, Knowledge, LearnerSpec, Options, Preset, Simulator, World, worlds};
 use dowise_formats::{Format, export};
 use dowise_study::StudyFile;
@@ -14,11 +14,12 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use crate::Kind;
 use crate::random_world::{Sizes, random_world};
 
-const SMALL: [&str; 6] = [
+const SMALL: [&str; 7] = [
     include_str!("../seeds/small.toml"),
     include_str!("../seeds/features.toml"),
     include_str!("../seeds/direct.toml"),
     include_str!("../seeds/forms.toml"),
+    include_str!("../seeds/onward.toml"),
     include_str!("../../dowise/tests/world_errors/base.toml"),
     include_str!("../../dowise/tests/world_errors/other.toml"),
 ];
@@ -37,7 +38,7 @@ const WRITTEN_BY_HAND: [&str; 5] = [
 ];
 
 /// Learners whose saves are tried.
-const LEARNERS: [&str; 18] = [
+const LEARNERS: [&str; 21] = [
     "ucbvi",
     "f-ucbvi",
     "c-ucbvi",
@@ -54,6 +55,9 @@ const LEARNERS: [&str; 18] = [
     "graph-psrl:guard=true",
     "graph-ucbvi:unknown=all",
     "graph-psrl:unknown=all",
+    "graph-psrl:unknown=all,forget=reset",
+    "c-ucbvi:unknown=rewards,forget=window:2",
+    "graph-psrl:forget=discount:0.7",
     "lsvi-ucb",
     "c-rlsvi",
 ];
@@ -72,7 +76,10 @@ fn specs() -> Vec<String> {
         list.push(name.to_owned());
         let plain: LearnerSpec = name.parse().expect("invariant: a learner");
         for option in LearnerSpec::option_names() {
-            for value in ["2", "0.5", "1e-3", "true", "kernel", "all", "rlberry", "mixture", "doubling", "stage", "s"] {
+            for value in [
+                "2", "0.5", "1e-3", "true", "kernel", "all", "rlberry", "mixture", "doubling", "stage", "s", "reset",
+                "window:3",
+            ] {
                 list.extend(plain.with(option, value).map(|spec| spec.to_string()));
             }
         }
@@ -199,7 +206,7 @@ impl Corpus {
         self.learners.push(learner.save());
         self.of_learners.push(Played { arena: arena.clone(), told: told.clone(), options: None });
         if let (Some(evidence), Some(options)) = (learner.evidence(), learner.options()) {
-            let options = Options { guard: false, ..options.clone() };
+            let options = Options { guard: false, forget: Forget::Never, ..options.clone() };
             self.evidence.push(Evidence::save(evidence));
             self.of_evidence.push(Played { arena: arena.clone(), told, options: Some(options) });
         }
@@ -209,7 +216,7 @@ impl Corpus {
     pub(crate) fn base(&self, kind: Kind, rng: &mut Xoshiro256PlusPlus) -> (usize, String) {
         if kind == Kind::World && rng.random_bool(0.5) {
             let i = rng.random_range(0..RANDOM);
-            let sizes = Sizes { coarse: i % 2 == 0, cost: 0.3, ..Sizes::default() };
+            let sizes = Sizes { coarse: i % 2 == 0, cost: 0.3, onward: i % 3 == 0, ..Sizes::default() };
             let text = self.random[i].get_or_init(|| random_world(i as u64, &sizes).1.to_toml());
             return (0, text.clone());
         }

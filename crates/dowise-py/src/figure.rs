@@ -2,7 +2,7 @@
 
 use dowise::learn::LearnerSpec;
 use dowise_study::{
-    Axis, Checkpoints, Combination, CurveRow, Drawing, Figure, Point, RunRow, Scale, Series, Shape, Study, Style,
+    Axis, Checkpoints, Combination, CurveRow, Drawing, Figure, RunRow, Scale, Series, Shape, Spread, Study, Style,
     Summary, Tables, WorldChoice, figures,
 };
 use pyo3::prelude::*;
@@ -75,14 +75,21 @@ pub(crate) fn draw<'py>(
             reward: 0.0,
             optimal: 0.0,
             value: 0.0,
+            random: 0.0,
         });
     }
     let wanted = if log { "regret-log" } else { "regret" };
     let drawn = py.detach(|| {
         let drawn = figures(&study, &tables).into_iter().find(|(name, _)| name == wanted);
-        let mut figure = drawn.map_or_else(|| empty(&study, world, log), |(_, figure)| figure);
-        for ((name, estimated), runs) in agents.iter().zip(others.chunks_exact(repetitions * episodes)) {
-            add_agent(&mut figure, name, *estimated, runs, episodes);
+        let runs_of_agents = || others.chunks_exact(repetitions * episodes);
+        // All curves of a figure show the same thing: what our learners ask for or, where there is none, the agents.
+        let spread = match drawn {
+            Some(_) => Spread::of((0..learners.len()).map(|i| tables.summary(i))),
+            None => Spread::of(runs_of_agents().map(|runs| at_end(runs, episodes))),
+        };
+        let mut figure = drawn.map_or_else(|| empty(&study, world, log, spread), |(_, figure)| figure);
+        for ((name, estimated), runs) in agents.iter().zip(runs_of_agents()) {
+            add_agent(&mut figure, name, *estimated, runs, episodes, spread);
         }
         figure.draw()
     });
@@ -91,26 +98,31 @@ pub(crate) fn draw<'py>(
 }
 
 /// A figure of regret without a curve.
-fn empty(study: &Study, world: &str, log: bool) -> Figure {
+fn empty(study: &Study, world: &str, log: bool, spread: Spread) -> Figure {
     let scale = if log { Scale::Log } else { Scale::Linear };
     let axis = |label: &str| Axis { label: label.into(), scale, ticks: None };
     Figure {
         title: study.name.clone(),
-        subtitle: format!("{world}. Mean of {} runs, one standard deviation.", study.repetitions),
+        subtitle: format!("{world}. {}", spread.words(study.repetitions)),
         x: axis("episode"),
         y: axis("cumulative regret"),
         series: vec![],
     }
 }
 
+/// Regrets after the last episode; `runs` is `[run][episode]`.
+fn at_end(runs: &[f64], episodes: usize) -> Summary {
+    Summary::of(runs.chunks_exact(episodes).map(|run| run[episodes - 1]))
+}
+
 /// Adds the curve of an agent that is not ours, in the first colour that is free; `runs` is `[run][episode]`.
-fn add_agent(figure: &mut Figure, name: &str, estimated: bool, runs: &[f64], episodes: usize) {
+fn add_agent(figure: &mut Figure, name: &str, estimated: bool, runs: &[f64], episodes: usize, spread: Spread) {
     let taken = |style: &Style| figure.series.iter().any(|s| s.style.colour == style.colour);
     let free = (0..7).map(Style::at).find(|style| !taken(style));
     let style = free.unwrap_or_else(|| Style::at(figure.series.len()));
     let point = |k: u64| {
         let s = Summary::of(runs.chunks_exact(episodes).map(|run| run[k as usize - 1]));
-        Point { x: k as f64, y: s.mean, low: s.mean - s.sd, high: s.mean + s.sd }
+        spread.point(k as f64, &s)
     };
     let points = checkpoints(episodes as u64).into_iter().map(point).collect();
     figure.series.push(Series { label: name.to_owned(), style, shape: Shape::Band, points });

@@ -13,7 +13,13 @@ pub(crate) fn flat(world: &World, planner: &Planner) -> (Vec<f64>, Vec<f64>) {
     let mut rewards = vec![0.0; n * count];
     let mut next = vec![0.0; n_causes * n];
     let mut causes = vec![0.0; n_causes];
+    let arrival = world.arrival();
     for s in 0..n {
+        if world.has_ended(s) {
+            // Nothing follows, and nothing is paid.
+            (0..count).for_each(|a| transitions[(s * count + a) * n + s] = 1.0);
+            continue;
+        }
         for (c, row) in next.chunks_exact_mut(n).enumerate() {
             next_states(world, planner, s, c, row);
         }
@@ -23,6 +29,7 @@ pub(crate) fn flat(world: &World, planner: &Planner) -> (Vec<f64>, Vec<f64>) {
             let at = s * count + a;
             for (c, &p) in causes.iter().enumerate().filter(|(_, p)| **p > 0.0) {
                 rewards[at] += p * planner.rewards()[s * n_causes + c];
+                rewards[at] += p * next[c * n..].iter().zip(&arrival).map(|(q, paid)| q * paid).sum::<f64>();
                 let row = &mut transitions[at * n..(at + 1) * n];
                 row.iter_mut().zip(&next[c * n..]).for_each(|(out, q)| *out += p * q);
             }

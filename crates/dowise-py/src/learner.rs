@@ -76,11 +76,7 @@ impl Learner {
     /// in the tables may differ.
     pub(crate) fn belongs_to(&self, world: &dowise::World) -> PyResult<()> {
         let told = self.inner.knowledge();
-        let same = told.variables() == world.variables()
-            && told.interventions() == world.interventions()
-            && told.rewards().len() == world.rewards().len()
-            && told.horizon() == world.horizon();
-        if same {
+        if told.can_play(world) {
             return Ok(());
         }
         let shape = |name: &str, states: usize, count: u64, horizon: usize| {
@@ -222,6 +218,13 @@ impl Learner {
         crate::plan::to_python(py, &self.inner.amendments())
     }
 
+    /// With `forget="reset"`: changes of the world that were noticed, in order: `what` in words, `episode` and `since`, the `names` and
+    /// what they depend on (`given`), and `shares` of each value before and since.
+    #[getter]
+    fn changes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        crate::plan::to_python(py, &self.inner.changes())
+    }
+
     /// Begins to test the declared graph on every step that is observed from now on; a true graph is ever said to be contradicted
     /// with probability `delta` at most.
     #[pyo3(signature = (delta = 0.05))]
@@ -233,6 +236,42 @@ impl Learner {
     /// and every claim with `log_e`, the logarithm of what bets against it have gained.
     fn graph_watch<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         crate::plan::to_python(py, &self.inner.graph_watch())
+    }
+
+    /// Keeps to a baseline from the next episode on, such as what is done today: with probability 1 − δ (the learner's `delta`), at all
+    /// times together, the values of the policies played sum to no less than 1 − `alpha` of the baseline's, measured from the least that
+    /// an episode can pay. `policy` has the numbers of interventions, `[stage, state]` or `[state]`; `value` what it is worth by starting
+    /// state, if that is known. Pass `reward=` to `observe`: what is not observed counts at its worst.
+    #[pyo3(signature = (policy, alpha = 0.1, value = None))]
+    fn keep_baseline(
+        &mut self,
+        policy: &Bound<'_, PyAny>,
+        alpha: f64,
+        value: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<()> {
+        self.between_episodes("keep_baseline")?;
+        let world = &self.world.get().inner;
+        let policy = crate::plan::interventions(world, policy)?;
+        let value = value.map(|value| {
+            let numbers = crate::arrays::Numbers::read("value", value)?;
+            numbers.expect(&[&[world.n_states()]], "state")?;
+            PyResult::Ok(numbers.values)
+        });
+        let value = value.transpose()?;
+        self.inner.keep_baseline(&policy, alpha, value.as_deref()).map_err(Raise::raise)
+    }
+
+    /// How the baseline was kept, if there is one: `alpha`, `episodes`, how many of them followed the baseline (`fell_back`), and `room`,
+    /// what could be lost now and the promise still be kept.
+    #[getter]
+    fn baseline<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
+        let Some(report) = self.inner.baseline() else { return Ok(None) };
+        let out = PyDict::new(py);
+        out.set_item("alpha", report.alpha)?;
+        out.set_item("episodes", report.episodes)?;
+        out.set_item("fell_back", report.fell_back)?;
+        out.set_item("room", report.room)?;
+        Ok(Some(out))
     }
 
     /// With `guard=True`: the episode in which the causal model was given up, if it was.
@@ -348,6 +387,10 @@ impl Learner {
     /// the policy of the worst members of the confidence sets, no policy is worth more than the second.
     #[allow(clippy::type_complexity)]
     fn bounds<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyArray2<f64>>, Bound<'py, PyArray2<f64>>)> {
+        if self.inner.forgets() {
+            let why = "they rest on a world that stays as it is; leave forget out";
+            return Err(dowise::learn::LearnError::Forgets { what: "bounds", why }.raise());
+        }
         let read = |reading| self.inner.read(reading, 0);
         let both = py.detach(|| Ok([read(Reading::Worst(Sets::default()))?, read(Reading::Best(Sets::default()))?]));
         let [least, most] = both.map_err(|e: dowise::learn::LearnError| e.raise())?;

@@ -105,6 +105,7 @@ pub(crate) fn play_all<'py>(
             reward: f64::NAN,
             optimal: f64::NAN,
             value: f64::NAN,
+            random: f64::NAN,
             seconds: f64::NAN,
         };
         let record = record.as_ref().unwrap_or(&hole);

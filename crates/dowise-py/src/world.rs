@@ -142,6 +142,18 @@ impl World {
         self.inner.horizon()
     }
 
+    /// How much less a reward counts with every step that it comes later; 1 where all steps count alike.
+    #[getter]
+    fn discount(&self) -> f64 {
+        self.inner.discount()
+    }
+
+    /// Whether an episode has ended, state by state.
+    #[getter]
+    fn ended<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<bool>> {
+        PyArray1::from_vec(py, (0..self.inner.n_states()).map(|s| self.inner.has_ended(s)).collect())
+    }
+
     /// Number of states (S).
     #[getter]
     fn n_states(&self) -> usize {
@@ -363,8 +375,11 @@ impl World {
         }
         let tables = PyDict::new(py);
         for r in inner.rewards() {
-            let array = r.table.as_deref().map(|t| view::shown(slf, &inner.sizes(&r.scope), t)).transpose()?;
-            tables.set_item(&r.name, (names(&r.scope), array))?;
+            let shape = [inner.sizes(&r.scope), inner.sizes(&r.next)].concat();
+            let array = r.table.as_deref().map(|t| view::shown(slf, &shape, t)).transpose()?;
+            let next = names(&r.next).into_iter().map(|name| format!("next.{name}"));
+            let scope: Vec<String> = names(&r.scope).into_iter().chain(next).collect();
+            tables.set_item(&r.name, (scope, array))?;
         }
         out.set_item("rewards", tables)?;
         Ok(out)

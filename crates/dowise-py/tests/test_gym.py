@@ -194,3 +194,66 @@ def test_value_iteration_itself():
     P = np.array([[[1.0, 0.0], [0.0, 1.0]], [[0.0, 1.0], [0.0, 1.0]]])
     values, _ = value_iteration(P, np.array([[0.0, 0.0], [1.0, 1.0]]), 3)
     assert values[0].tolist() == [2, 3]
+
+
+ENDING = """
+dowise = 1
+horizon = 6
+discount = 0.9
+ends = { when = { health = "dead" } }
+[state.health]
+values = ["well", "ill", "dead"]
+scope = ["health", "cared"]
+next = { rows = [
+  { when = { health = "dead" }, is = "dead" },
+  { when = { cared = "yes" }, shift = { "-1" = 0.3, "0" = 0.6, "1" = 0.1 } },
+  { shift = { "0" = 0.5, "1" = 0.5 } },
+] }
+start = "ill"
+[lever.visit]
+values = ["no", "yes"]
+cost = { yes = 0.1 }
+[key.cared]
+values = ["no", "yes"]
+parents = ["visit"]
+p = [[0.9, 0.1], [0.2, 0.8]]
+[reward.well]
+scope = ["next.health"]
+value = { well = 1.0, ill = 0.4 }
+"""
+
+
+def test_an_episode_that_ends_is_terminated():
+    world = dowise.World.from_text(ENDING)
+    assert world.discount == 0.9
+    assert world.ended.tolist() == [False, False, True]
+    env = dowise.gym.make(world, observations="state", actions="number")
+    ends = {"terminated": 0, "truncated": 0}
+    for episode in range(400):
+        env.reset(seed=episode)
+        over = False
+        while not over:
+            state, reward, terminated, truncated, _info = env.step(0)
+            assert reward == pytest.approx([1.0, 0.4, 0.0][state])
+            assert terminated == (state == 2)
+            over = terminated or truncated
+        ends["terminated" if terminated else "truncated"] += 1
+        with pytest.raises(gymnasium.error.ResetNeeded):
+            env.step(0)
+    assert min(ends.values()) > 0
+
+
+def test_the_ordinary_process_of_a_world_whose_episodes_end():
+    world = dowise.World.from_text(ENDING)
+    P, R = world.mdp()
+    value = np.zeros(3)
+    for _ in range(world.horizon):
+        value = (R + world.discount * P @ value).max(axis=1)
+    assert value == pytest.approx(world.plan().values[0], abs=1e-12)
+    assert value[2] == 0.0
+
+
+def test_learners_are_told_no_more_after_the_end():
+    world = dowise.World.from_text(ENDING)
+    result = dowise.run(world, "graph-psrl", episodes=200, seed=1)
+    assert result.regret[-50:].mean() < 0.5 * result.regret[:5].mean() + 0.05

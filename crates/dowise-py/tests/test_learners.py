@@ -186,6 +186,30 @@ def test_a_certificate_promises_no_more_than_is_true():
         learner.certificate(delta=0)
 
 
+def test_a_baseline_is_kept_and_bad_ones_are_refused(paper):
+    best = paper.plan()
+    today = np.zeros((paper.horizon, paper.n_states), dtype=int)
+    own = paper.evaluate(today)[0]
+    for value in (None, own):
+        learner = dowise.Learner(paper, "graph-psrl", episodes=300, seed=1)
+        assert learner.baseline is None
+        learner.keep_baseline(today, alpha=0.1, value=value)
+        run = dowise.run(paper, learner, episodes=300)
+        kept = learner.baseline
+        assert kept["alpha"] == 0.1 and kept["episodes"] == 300 and 0 < kept["fell_back"] < 300 and kept["room"] >= 0
+        worth = best.values[0][run.start] - run.regret
+        assert worth.sum() >= 0.9 * own[run.start].sum()
+    with pytest.raises(dowise.LearnError, match="already"):
+        learner.keep_baseline(today)
+    fresh = dowise.Learner(paper, "graph-psrl", episodes=10)
+    with pytest.raises(dowise.LearnError, match="alpha"):
+        fresh.keep_baseline(today, alpha=1)
+    with pytest.raises(dowise.PlanError, match="shape"):
+        fresh.keep_baseline(today[1:])
+    with pytest.raises(dowise.LearnError, match="an episode pays between"):
+        fresh.keep_baseline(today, value=own + 100)
+
+
 LIMITED = """
 import resource
 resource.setrlimit(resource.RLIMIT_AS, (3_000_000_000, 3_000_000_000))

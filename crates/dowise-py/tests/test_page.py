@@ -50,7 +50,10 @@ def test_the_page_shows_a_running_world_and_fits(browser, url, width, scheme):
     assert page.locator("#recent tbody tr").count() == 8
     assert page.locator("#graph svg .node").count() > 5
     assert page.locator("#calibration svg circle").count() > 0
+    assert page.locator("#graph svg path.arrow").count() > 10
     assert page.locator("#known tbody tr").count() > 0
+    page.locator("#graph-watch", has_text="do not contradict the declared graph").wait_for()
+    page.locator("#certificate", has_text="the policy pays at least").wait_for()
     assert wrong == []
     page.close()
 

@@ -129,3 +129,22 @@ def test_known_transitions_are_told(paper):
     assert dowise.Learner(paper, known="+".join(names)).cells == 0
     with pytest.raises(dowise.LearnError, match="there is no state factor `s9`"):
         dowise.Learner(paper, known="s9")
+
+
+def test_a_change_of_the_world_is_noticed_from_python(paper):
+    learner = dowise.Learner(paper, "graph-psrl", episodes=200, seed=0, forget="reset")
+    assert learner.name == "graph-psrl:forget=reset" and learner.changes == []
+    # The first factor goes to 0, and from some day on to 1.
+    for i in range(200):
+        learner.learn(0, 0, 0 if i < 120 else 4, reward=[0.1] * 3, keys=[0, 1, 1], stage=i % paper.horizon)
+    [change] = [c for c in learner.changes if c["names"] == ["s1"]]
+    assert change["of"] == "transition" and change["since"] == 120 // paper.horizon + 1 <= change["episode"]
+    assert dict(change["given"]) == {"s1": "0", "z1": "0", "z2": "1", "z3": "1"}
+    assert dict(change["shares"]) == {"0": [1.0, 0.0], "1": [0.0, 1.0]} and change["visits"][0] == 120
+    again = dowise.Learner.restore(paper, learner.save())
+    assert again.changes == learner.changes and again.save() == learner.save()
+    for refused in [learner.certificate, learner.watch_graph, learner.bounds]:
+        with pytest.raises(dowise.LearnError, match="of a learner that forgets"):
+            refused()
+    with pytest.raises(dowise.LearnError, match="window:EPISODES"):
+        dowise.Learner(paper, "graph-psrl", forget="window")

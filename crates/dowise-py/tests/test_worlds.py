@@ -121,7 +121,7 @@ def test_what_is_not_known_cannot_be_planned_with():
         'dowise = 1\nhorizon = 2\n[state.s]\nvalues = ["a", "b"]\nscope = ["s", "x"]\n'
         '[lever.x]\nvalues = ["0", "1"]\n[reward.r]\nscope = ["s"]\nvalue = [0, 1]\n'
     )
-    with pytest.raises(dowise.PlanError, match="the next value of s not given"):
+    with pytest.raises(dowise.PlanError, match="the next value of s is not given"):
         world.plan()
     dowise.Learner(world, "psrl").act(0)
 

@@ -7,6 +7,7 @@ import { build } from "./what-if.js";
 
 const EVERY = 3000;
 const FEW = 8;
+const CLAIMS = 5;
 const by = (id) => document.getElementById(id);
 const pick = by("world");
 let last = null;
@@ -63,7 +64,7 @@ function show(told) {
     drawn = parts;
     charts(told);
   }
-  promises(world);
+  promises(world, told.graph_watch);
   recent(told.decisions);
   const { version, hash } = world.policy;
   by("policy").textContent = `Policy ${version}${world.standing.pinned ? " (pinned)" : ""}, ${hash}. Learner: ${world.learner}.`;
@@ -113,7 +114,7 @@ function known(mechanisms) {
   by("known").replaceChildren(head(["what is learned"], ["rows met", "number"], ["visits", "number"], ["visits of a row", "number"], ["known"]), make("tbody", {}, ...rows));
 }
 
-function promises(world) {
+function promises(world, watch) {
   const lines = world.shares.map((rule) => make("p", {}, ruleWords(rule)));
   const say = (text) => lines.push(make("p", { class: "nothing" }, text));
   if (world.shares.length === 0) say("No least or greatest share is kept (dowise serve --share).");
@@ -121,10 +122,25 @@ function promises(world) {
   if (promised) {
     const share = promised.share === null ? "" : `, ${percent(promised.share)} of the way from interventions at random to the best`;
     lines.push(
-      make("p", { id: "certificate" }, `With ${percent(1 - promised.delta)} confidence, at all times together: the policy pays at least ${number(promised.at_least)} an episode, and the best policy exceeds it by at most ${number(promised.gap)}${share}. This holds if the graph is right and the world does not change.`),
+      make("p", { id: "certificate" }, `With ${+(100 * (1 - promised.delta)).toPrecision(4)} % confidence, at all times together: the policy pays at least ${number(promised.at_least)} an episode, and the best policy exceeds it by at most ${number(promised.gap)}${share}. This holds if the graph is right and the world does not change.${watch.contradicted ? " The graph is contradicted, so do not rely on it." : ""}`),
     );
   } else say("Nothing can be promised of the policy yet, or the world is too large to say it while it runs.");
   by("promises").replaceChildren(...lines);
+  watched(watch);
+}
+
+// What bets have made of their stake, against what would contradict a claim: the bar is full there.
+function watched(watch) {
+  by("graph-watch").textContent = watch.sentence;
+  by("graph-watch").className = watch.contradicted ? "alarm" : "";
+  const rows = (watch.claims ?? []).slice(0, CLAIMS).map(({ claim, log_e }) => {
+    const bar = make("span", { class: log_e >= watch.bar ? "bar bad" : "bar" });
+    bar.style.width = `${Math.round(80 * Math.min(1, Math.max(0, log_e / watch.bar)))}px`;
+    return make("tr", {}, make("td", {}, claim), make("td", { class: "number" }, number(Math.exp(log_e))), make("td", {}, bar));
+  });
+  by("claims-of").hidden = rows.length === 0;
+  by("claims-of").firstElementChild.textContent = `The ${rows.length} most doubtful claims, of ${number(watch.n_claims ?? 0)}`;
+  by("claims").replaceChildren(head(["claim"], ["a bet of 1 became", "number"], ["doubt"]), make("tbody", {}, ...rows));
 }
 
 function recent(all) {

@@ -1,5 +1,6 @@
-// The causal graph in columns: states and levers, key variables by depth, next states, rewards; an arrow is as strong as what it leads to is known.
-import { draw, number } from "./words.js";
+// The causal graph in columns: states and levers, key variables by depth, next states, rewards. An arrow is as thick as it is believed to act, and
+// as dark as that is known.
+import { draw, number, percent } from "./words.js";
 
 const ROW = 30;
 const HIGH = 22;
@@ -27,13 +28,13 @@ export function graph(holder, told, mechanisms) {
   const wide = x - GAP + 4;
   const picture = draw("svg", { viewBox: `0 0 ${wide} ${high}`, width: wide, height: high, role: "img" });
   const words = draw("title");
-  words.textContent = told.edges.map((a) => `${a.from} acts on ${a.to}`).join("; ");
+  words.textContent = told.edges.map(believed).join("; ");
   picture.append(words);
   const visits = new Map();
   for (const arrow of told.edges) {
     const [from, to] = [at.get(arrow.from), at.get(arrow.to)];
     visits.set(arrow.to, arrow.visits);
-    if (from && to) picture.append(edge(from, to, 0.15 + 0.8 * knownness(rows.get(arrow.to), arrow.visits)));
+    if (from && to) picture.append(edge(from, to, arrow, 0.15 + 0.8 * knownness(rows.get(arrow.to), arrow.visits)));
   }
   for (const node of at.values()) {
     const box = draw("g", { class: `node ${node.kind}` });
@@ -67,12 +68,21 @@ function layers(told) {
   return columns.filter((column) => column?.length);
 }
 
-function edge(from, to, strength) {
+/** What is believed of an arrow. */
+function believed({ from, to, strength, visits }) {
+  const known = visits === null ? "given" : `seen ${number(visits)} times`;
+  return strength === null ? `${from} on ${to}: not known yet (${known})` : `${from} changes ${to} by up to ${percent(strength)} (${known})`;
+}
+
+function edge(from, to, arrow, dark) {
   const same = from.column === to.column;
   const [x1, y1] = [from.x + from.width, from.y + HIGH / 2];
   const [x2, y2] = [same ? to.x + to.width : to.x, to.y + HIGH / 2];
   const bend = same ? 40 : Math.max(24, (x2 - x1) / 2);
   const path = same ? `M${x1},${y1} C${x1 + bend},${y1} ${x2 + bend},${y2} ${x2 + 6},${y2}` : `M${x1},${y1} C${x1 + bend},${y1} ${x2 - bend},${y2} ${x2 - 6},${y2}`;
   const tip = same ? `${x2},${y2} ${x2 + 7},${y2 - 3.5} ${x2 + 7},${y2 + 3.5}` : `${x2},${y2} ${x2 - 7},${y2 - 3.5} ${x2 - 7},${y2 + 3.5}`;
-  return draw("g", { opacity: strength.toFixed(2) }, draw("path", { class: "arrow", d: path }), draw("polygon", { class: "tip", points: tip }));
+  const words = draw("title");
+  words.textContent = believed(arrow);
+  const line = draw("path", { class: arrow.strength === null ? "arrow unknown" : "arrow", d: path, "stroke-width": (0.8 + 3.2 * (arrow.strength ?? 0)).toFixed(2) });
+  return draw("g", { opacity: dark.toFixed(2) }, words, line, draw("polygon", { class: "tip", points: tip }));
 }

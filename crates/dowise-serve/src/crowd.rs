@@ -113,7 +113,7 @@ async fn customer(
     let mut state = simulator.start(&mut starts);
     let episode = format!("{}{number}", options.prefix);
     let mut out = Outcome::default();
-    let mut total = 0.0;
+    let (mut total, mut weight) = (0.0, 1.0);
     for stage in 1..=world.horizon() {
         let event = format!("{episode}-{stage}");
         let question =
@@ -129,7 +129,8 @@ async fn customer(
         let set: Vec<_> = answer["intervention"].as_object().into_iter().flatten().map(given).collect();
         let action = world.read_action(&Given::Named(set)).map_err(|e| wrong(e.to_string()))?;
         simulator.step(state, action, &mut steps, &mut out);
-        total += out.reward;
+        total += weight * out.reward;
+        weight *= world.discount();
         let value = |id: dowise::world::VarId| {
             let variable = world.variable(id);
             (variable.name.clone(), json!(variable.values[out.values[id.ix()] as usize]))
@@ -147,6 +148,9 @@ async fn customer(
         client.post(&observe, &seen, options.patience).await?;
         met.observe.push(begun.elapsed().as_secs_f64() * 1e3);
         state = out.next_state;
+        if world.has_ended(state) {
+            break;
+        }
     }
     Ok(total)
 }

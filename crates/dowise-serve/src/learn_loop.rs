@@ -12,6 +12,7 @@ use crate::metrics::Metrics;
 use crate::served::Served;
 use crate::snapshot::Snapshot;
 use crate::store::Store;
+use crate::watch_loop::{Slot, WatchPart};
 use crate::writer::{Command, Published, now};
 
 /// When a policy is due: by the steps that came since the last one, so that their number grows with the logarithm of the steps.
@@ -49,6 +50,8 @@ pub(crate) struct LearnLoop {
     pub(crate) stop: Arc<AtomicBool>,
     /// How far it is, for others to see.
     pub(crate) applied: Arc<AtomicU64>,
+    /// What the graph's monitor says, for others to see.
+    pub(crate) watched: Slot,
 }
 
 /// How long others have to make a policy ready before it decides.
@@ -87,6 +90,7 @@ impl LearnLoop {
             self.take_over()?;
         }
         let mut learning = Learning::from(&self.served, &self.latest)?;
+        let mut watch = WatchPart::open(&self.served, self.reader.as_ref(), &self.watched)?;
         let mut planned = learning.steps();
         let mut last = Instant::now();
         while !self.stop.load(Ordering::Acquire) {
@@ -94,19 +98,16 @@ impl LearnLoop {
                 return Ok(());
             }
             let upto = if shared { self.reader.last()?.0 } else { self.published.seq.load(Ordering::Acquire) };
-            if upto > learning.seq {
-                match learning.apply(&self.served, self.reader.as_ref(), upto) {
-                    Ok(()) => {}
-                    // The store may come back: what was applied stays, the rest is read again.
-                    Err(OpenError::Store(error)) => {
-                        tracing::error!(world = self.served.name, %error, "the log cannot be read");
-                        std::thread::park_timeout(Duration::from_secs(1));
-                        continue;
-                    }
-                    Err(error) => return Err(error),
+            let behind = match self.apply(&mut learning, watch.as_mut(), upto) {
+                Ok(behind) => behind,
+                // The store may come back: what was applied stays, the rest is read again.
+                Err(OpenError::Store(error)) => {
+                    tracing::error!(world = self.served.name, %error, "the log cannot be read");
+                    std::thread::park_timeout(Duration::from_secs(1));
+                    continue;
                 }
-                self.applied.store(learning.seq, Ordering::Release);
-            }
+                Err(error) => return Err(error),
+            };
             let new = learning.steps().abs_diff(planned);
             let enough =
                 new as f64 >= (planned as f64 * self.pace.growth).max(1.0) || learning.took_back || self.is_to_forget();
@@ -116,7 +117,10 @@ impl LearnLoop {
                 let snapshot = Arc::new(learning.publish(&self.served, self.latest.version + 1)?);
                 self.metrics.plan_seconds.observe(begun.elapsed().as_secs_f64());
                 last = Instant::now();
-                if self.publish(&snapshot, learning.steps())? {
+                let keep = watch.as_ref().and_then(WatchPart::to_keep);
+                let keeps = keep.is_some();
+                if self.publish(&snapshot, learning.steps(), keep)? {
+                    watch.iter_mut().filter(|_| keeps).for_each(WatchPart::was_kept);
                     (self.latest, planned) = (snapshot, learning.steps());
                     self.metrics.policies.add(1);
                     tracing::info!(
@@ -133,10 +137,24 @@ impl LearnLoop {
                 continue;
             }
             // It looks by itself: to be woken by every transaction would cost more than the learning.
-            let rest = if enough { self.pace.least.saturating_sub(waited) } else { LOOK };
+            let rest = match (behind, enough) {
+                (true, _) => Duration::ZERO,
+                (false, true) => self.pace.least.saturating_sub(waited),
+                (false, false) => LOOK,
+            };
             std::thread::park_timeout(rest.clamp(Duration::from_millis(1), LOOK));
         }
         Ok(())
+    }
+
+    /// Applies the log up to an event, and lets the monitor look at a part of it; whether there is more for it.
+    fn apply(&self, learning: &mut Learning, watch: Option<&mut WatchPart>, upto: u64) -> Result<bool, OpenError> {
+        let (served, store) = (&self.served, self.reader.as_ref());
+        if upto > learning.seq {
+            learning.apply(served, store, upto)?;
+            self.applied.store(learning.seq, Ordering::Release);
+        }
+        watch.map_or(Ok(false), |watch| watch.advance(served, store, learning.seq))
     }
 
     /// Goes on where whoever learned before has published last.
@@ -175,7 +193,7 @@ impl LearnLoop {
     }
 
     /// Whether the policy is published; if not, it is made again later.
-    fn publish(&mut self, snapshot: &Arc<Snapshot>, steps: u64) -> Result<bool, OpenError> {
+    fn publish(&mut self, snapshot: &Arc<Snapshot>, steps: u64, watching: Option<Vec<u8>>) -> Result<bool, OpenError> {
         if self.reader.is_shared() {
             self.reader.begin()?;
             let put = self
@@ -191,7 +209,7 @@ impl LearnLoop {
         let Some(commands) = self.commands.upgrade() else { return Ok(false) };
         let (reply, answer) = oneshot::channel();
         let body = publish_body(snapshot, steps);
-        let request = Box::new(Request::Publish(snapshot.clone(), steps));
+        let request = Box::new(Request::Publish { snapshot: snapshot.clone(), steps, watching });
         let command = Command::Do { world: self.world, request, body, reply };
         Ok(commands.blocking_send(command).is_ok() && matches!(answer.blocking_recv(), Ok(Ok(_))))
     }

@@ -30,6 +30,8 @@ mod snapshot;
 mod step;
 mod store;
 mod story;
+mod watch_loop;
+mod watching;
 mod writer;
 
 pub use client::{Client, ClientError};
@@ -49,3 +51,4 @@ pub use shares::{MOST_SHARES, Share};
 pub use snapshot::{MOST_SAMPLES, Snapshot, StoredSnapshot};
 pub use step::{Effect, Learned, Parts, Step};
 pub use store::{Episode, Event, EventKind, Parked, Postgres, Sqlite, Store, StoreError, StorePlace};
+pub use watching::{Watched, Watching};

@@ -29,6 +29,8 @@ pub struct Replayed {
     pub blank: u64,
     /// Steps learned from.
     pub steps: u64,
+    /// Monitors of graphs that were made again.
+    pub monitors: u64,
 }
 
 /// Why a store is not what follows from its log.
@@ -64,6 +66,12 @@ pub enum ReplayError {
         stored: u64,
         /// Of what comes out.
         again: u64,
+    },
+    /// The monitor of the graph is not what follows from the log.
+    #[error("world \"{world}\": the monitor of its graph is not what follows from the log")]
+    Watched {
+        /// The world.
+        world: String,
     },
 }
 
@@ -130,6 +138,10 @@ pub fn replay(store: &dyn Store) -> Result<Replayed, ReplayError> {
             return Err(ReplayError::Learned { world: name.clone(), stored, again });
         }
         replayed.steps += world.learning.steps();
+        match crate::watching::verify(&world.served, store)? {
+            Some(false) => return Err(ReplayError::Watched { world: name.clone() }),
+            same => replayed.monitors += u64::from(same.is_some()),
+        }
     }
     Ok(replayed)
 }
@@ -199,7 +211,7 @@ fn play(
                     again,
                 });
             }
-            Request::Publish(Arc::new(snapshot), number("steps")?)
+            Request::Publish { snapshot: Arc::new(snapshot), steps: number("steps")?, watching: None }
         }
     };
     match engine.submit(index, &request, &body, event.at) {

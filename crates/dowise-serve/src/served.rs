@@ -126,6 +126,12 @@ impl Served {
         if options.guard {
             return refuse("a guard compares steps in their order");
         }
+        if !options.forget.is_never() {
+            // What a log without a deleted episode comes to must be what is left when its steps are taken back.
+            return refuse(
+                "what it forgets depends on the order of steps, so that a deleted episode could not be taken out again without a trace",
+            );
+        }
         let explores = match options.estimate {
             Estimate::Posterior { prior } => Explores::Samples { prior },
             Estimate::Width(width) => Explores::Optimism(Reading::Width(width, options.scale)),

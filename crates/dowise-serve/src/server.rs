@@ -17,6 +17,7 @@ use crate::learn_loop::{LearnLoop, Pace};
 use crate::metrics::Metrics;
 use crate::served::Served;
 use crate::store::{Store, StoreError, StorePlace};
+use crate::watch_loop::Slot;
 use crate::writer::{Command, Published, now, write};
 
 /// How to serve.
@@ -132,6 +133,7 @@ impl Service {
         let (commands, receiver) = mpsc::channel(QUEUE);
         let mut learners = Vec::new();
         let mut applied = Vec::new();
+        let watched: Vec<Slot> = worlds.iter().map(|_| Slot::default()).collect();
         for (world, live) in engine.worlds().iter().enumerate() {
             let at = Arc::new(AtomicU64::new(live.latest.seq));
             applied.push(at.clone());
@@ -147,6 +149,7 @@ impl Service {
                 pace: options.pace,
                 stop: stop.clone(),
                 applied: at,
+                watched: watched[world].clone(),
             };
             learners.push(std::thread::spawn(move || learner.run()));
         }
@@ -164,6 +167,7 @@ impl Service {
             most_body: options.most_body,
             patience: options.patience,
             applied,
+            watched,
             looked: Looked::default(),
             // Its own flag: learners go on until the last request is answered.
             stopping: Arc::default(),

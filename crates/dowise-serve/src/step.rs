@@ -148,7 +148,8 @@ impl Parts {
             (_, None) => {}
             (_, Some(new)) => merged.did = Some(new),
         }
-        merged.done |= other.done;
+        // Where episodes end, nobody needs to say that this one has.
+        merged.done |= other.done || merged.next.is_some_and(|state| world.has_ended(state));
         match wrong {
             Some(field) => Err(field),
             None => {

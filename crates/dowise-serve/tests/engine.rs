@@ -5,7 +5,7 @@ mod common;
 use common::*;
 use dowise::Simulator;
 use dowise::learn::{Evidence, Observation};
-use dowise_serve::{Choices, Failed, Learned, Mode, Request, Sqlite, replay};
+use dowise_serve::{Choices, Failed, Learned, Mode, Request, Served, Sqlite, replay};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -358,4 +358,13 @@ fn a_timeout_puts_the_declared_value_in_place_of_a_key_variable_and_never_anothe
     observe(&mut other, &whole).unwrap();
     assert_eq!(fingerprint(&other), late);
     replay(engine.store()).unwrap();
+}
+
+#[test]
+fn a_learner_that_forgets_is_refused_by_name() {
+    for forget in ["reset", "window:30", "discount:0.9"] {
+        let learner = format!("graph-psrl:forget={forget}").parse().unwrap();
+        let refused = Served::new("clinic", &world(), Choices { learner, ..choices() }).unwrap_err().to_string();
+        assert!(refused.contains("a deleted episode could not be taken out again without a trace"), "{refused}");
+    }
 }

@@ -5,7 +5,7 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use crate::files::{MOST_TEXT, create_file, is_temporary, make_directory, read_text_file, sweep, write_file};
-use crate::identity::difference;
+use crate::identity::{difference, grows};
 use crate::record::{self, Of, Sound};
 use crate::resolve::NOT_A_RECORD;
 use crate::{RunRecord, Study, StudyError};
@@ -22,7 +22,8 @@ const STUDY_FILE: &str = "study.toml";
 const RUNS: &str = "runs";
 
 impl Directory {
-    /// Takes a directory for a study: a new or empty one, or one in which the same study was begun.
+    /// Takes a directory for a study: a new or empty one, or one in which the same study was begun, or a smaller one: with fewer
+    /// repetitions, learners, worlds or numbers of episodes. Runs that are there are not run again.
     ///
     /// Of several processes that take a new directory for different studies at once, one gets it; the others are refused.
     pub fn claim(path: &Path, study: &Study) -> Result<Directory, StudyError> {
@@ -45,7 +46,7 @@ impl Directory {
         };
         refuse_other_study(path, &taken, study, &identity)?;
         if taken != text {
-            // The same study under another title, or with its files elsewhere.
+            // The same study under another title, with its files elsewhere, or grown.
             write_file(&study_file, text.as_bytes())?;
         }
         let runs = path.join(RUNS);
@@ -80,13 +81,23 @@ impl Directory {
 
     /// Writes a file whole or not at all, making its directory if need be.
     pub fn write(&self, name: &str, bytes: &[u8]) -> Result<(), StudyError> {
-        write_file(&self.file(name), bytes)
+        let file = self.file(name);
+        make_directory(file.parent().unwrap_or(&self.path))?;
+        write_file(&file, bytes)
     }
 
-    /// Waits until no other process writes the tables here; as long as the result lives, none does.
-    pub(crate) fn hold(&self) -> Option<File> {
+    /// Waits until no other process writes the tables here; as long as the result lives, none does. An error if another process
+    /// has made the study larger meanwhile: the tables are for that one to write.
+    pub(crate) fn hold(&self) -> Result<Option<File>, StudyError> {
         // Where there are no locks, tables of two processes may be mixed, and their checksums show it.
-        File::open(self.file(STUDY_FILE)).ok().filter(|file| file.lock().is_ok())
+        let held = File::open(self.file(STUDY_FILE)).ok().filter(|file| file.lock().is_ok());
+        let now = Directory::open(&self.path)?.0;
+        if now.identity != self.identity {
+            let why = "holds a study that another process has made larger; all runs are kept, and the command that did so \
+                       writes the tables";
+            return Err(StudyError::OtherStudy { directory: self.path.clone(), why: why.into() });
+        }
+        Ok(held)
     }
 
     /// The record of a run, if it is done; a damaged or impossible record is an error.
@@ -97,8 +108,8 @@ impl Directory {
         repetition: u64,
     ) -> Result<Option<Sound>, StudyError> {
         let checkpoints = study.checkpoints.of(study.combinations[combination].episodes);
-        let of = Of::new(study, &self.identity, combination, repetition);
-        record::read(&self.run_file(combination, repetition), &of, &checkpoints)
+        let of = Of::new(study, combination, repetition);
+        record::read(&self.path.join(RUNS).join(of.file_name()), &of, &checkpoints)
     }
 
     /// Writes the record of a run in a world where the absolute sum of rewards of an episode is at most `bound`.
@@ -111,12 +122,13 @@ impl Directory {
         record: &RunRecord,
     ) -> Result<(), StudyError> {
         let checkpoints = study.checkpoints.of(study.combinations[combination].episodes);
-        let of = Of::new(study, &self.identity, combination, repetition);
-        record::write(&self.run_file(combination, repetition), &of, &checkpoints, bound, record)
+        let of = Of::new(study, combination, repetition);
+        record::write(&self.path.join(RUNS).join(of.file_name()), &of, &checkpoints, bound, record)
     }
 
-    fn run_file(&self, combination: usize, repetition: u64) -> PathBuf {
-        self.path.join(RUNS).join(format!("{combination:04}-{repetition:04}.json"))
+    /// Where the record of a run is, or will be.
+    pub fn run_file(&self, study: &Study, combination: usize, repetition: u64) -> PathBuf {
+        self.path.join(RUNS).join(Of::new(study, combination, repetition).file_name())
     }
 }
 
@@ -159,7 +171,7 @@ fn holds_only_temporary(path: &Path) -> Result<bool, StudyError> {
 fn refuse_other_study(path: &Path, found: &str, wanted: &Study, identity: &str) -> Result<(), StudyError> {
     let choose = "choose another directory with --out, or delete this one";
     let why = match Study::from_toml(found) {
-        Ok(study) if study.identity() == identity => return Ok(()),
+        Ok(study) if study.identity() == identity || grows(&study, wanted) => return Ok(()),
         Ok(study) => format!("holds the results of another study, {}; {choose}", difference(&study, wanted)),
         Err(message) if message.starts_with(NOT_A_RECORD) => {
             format!("holds a study.toml that is not the record of a study, or a damaged one; {choose}")

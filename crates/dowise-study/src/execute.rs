@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use dowise::Arena;
 
 use crate::batch::{Job, Listener, WorldSource, play_batch};
-use crate::{Combination, Directory, RunRecord, Study, StudyError, Tables};
+use crate::{Combination, Directory, RunRecord, Shard, Study, StudyError, Tables};
 
 /// Progress of a study.
 #[derive(Clone, Debug)]
@@ -35,6 +35,13 @@ pub enum Event<'a> {
 pub enum Ending {
     /// All runs are done and the tables written.
     Finished(Box<Tables>),
+    /// All runs of a shard are done; those of other shards are not all here, so there are no tables.
+    Part {
+        /// Runs here.
+        done: usize,
+        /// Runs of the study.
+        total: usize,
+    },
     /// It was told to stop; what is done is kept.
     Interrupted {
         /// Runs done.
@@ -46,25 +53,32 @@ pub enum Ending {
 
 /// Runs a study in its directory on a number of threads until it is done or `stop` is set.
 ///
-/// Tables are written when all runs are done. They depend on the study alone, never on threads, interruptions or time;
+/// With a shard only its runs are run. Tables are written when all runs of the study are done. They depend on the study alone, never on threads, interruptions or time;
 /// only `timings.csv` does.
 pub fn execute(
     study: &Study,
     directory: &Directory,
+    shard: Option<Shard>,
     threads: usize,
     stop: &AtomicBool,
     tell: &(dyn Fn(Event<'_>) + Sync),
 ) -> Result<Ending, StudyError> {
-    let runs: Vec<(usize, u64)> = (0..study.combinations.len())
+    let runs = (0..study.combinations.len())
         .flat_map(|i| (0..study.repetitions).map(move |repetition| (i, repetition)))
-        .collect();
-    let total = runs.len();
+        .enumerate();
     let mut open: Vec<(usize, u64)> = Vec::new();
-    for (i, repetition) in runs {
-        if directory.record(study, i, repetition)?.is_none() {
-            open.push((i, repetition));
+    let mut elsewhere = 0;
+    for (position, (i, repetition)) in runs {
+        if directory.record(study, i, repetition)?.is_some() {
+            continue;
+        }
+        match shard.is_none_or(|shard| shard.has(position)) {
+            true => open.push((i, repetition)),
+            false => elsewhere += 1,
         }
     }
+    // What other shards have left here counts as done, and what they have not as nobody's here.
+    let total = study.n_runs() - elsewhere;
     let done = AtomicUsize::new(total - open.len());
     tell(Event::Begun { done: total - open.len(), total });
 
@@ -81,7 +95,10 @@ pub fn execute(
     if done < total {
         return Ok(Ending::Interrupted { done, total });
     }
-    let _held = directory.hold();
+    if elsewhere > 0 {
+        return Ok(Ending::Part { done, total: study.n_runs() });
+    }
+    let _held = directory.hold()?;
     let tables = Tables::collect(study, directory)?;
     tables.write(study, directory)?;
     Ok(Ending::Finished(Box::new(tables)))

@@ -16,18 +16,33 @@ pub fn figures(study: &Study, tables: &Tables) -> Vec<(String, Figure)> {
             break;
         }
         let name = if groups.len() == 1 { "regret".to_owned() } else { format!("regret-{}", i + 1) };
-        out.push((name.clone(), curves(study, tables, group, Scale::Linear)));
-        out.push((format!("{name}-log"), curves(study, tables, group, Scale::Log)));
+        let title = title(study, group, groups.len() > 1);
+        out.push((name.clone(), curves(study, tables, group, Scale::Linear, title.clone())));
+        out.push((format!("{name}-log"), curves(study, tables, group, Scale::Log, title + ", logarithmic")));
     }
     for swept in &study.swept {
-        for (i, group) in sweep_groups(study, swept).iter().enumerate() {
+        let groups = sweep_groups(study, swept);
+        for (i, group) in groups.iter().enumerate() {
             let name = format!("regret-by-{}-{}", swept.replace('.', "-"), i + 1);
-            if let Some(figure) = against(study, tables, swept, group) {
+            if let Some(figure) = against(study, tables, swept, group, title(study, group, groups.len() > 1)) {
                 out.push((name, figure));
             }
         }
     }
     out
+}
+
+/// The title of a figure: the study's, and where there are several figures of a kind what tells them apart.
+fn title(study: &Study, group: &[usize], several: bool) -> String {
+    let first = &study.combinations[group[0]];
+    if !several {
+        return study.name.clone();
+    }
+    // What was swept of the world is part of its own text.
+    let swept = first.sweep.iter().filter(|(what, _)| !what.starts_with("world."));
+    let swept: String =
+        swept.map(|(what, value)| format!(", {} {value}", what.trim_start_matches("learner."))).collect();
+    format!("{}: {}{swept}", study.name, first.world)
 }
 
 /// Combinations that share a world, episodes and options that were swept: the lines of one figure of curves.
@@ -59,25 +74,26 @@ fn gather(study: &Study, key: impl Fn(&Combination) -> String) -> Vec<Vec<usize>
     order.iter().map(|k| groups[k].clone()).collect()
 }
 
-fn curves(study: &Study, tables: &Tables, group: &[usize], scale: Scale) -> Figure {
+fn curves(study: &Study, tables: &Tables, group: &[usize], scale: Scale, title: String) -> Figure {
     let specs: Vec<&LearnerSpec> = group.iter().map(|&i| &study.combinations[i].learner).collect();
     let labels = labels(&specs);
+    let spread = Spread::of(group.iter().map(|&i| tables.summary(i)));
     let series = group.iter().zip(labels).enumerate().map(|(position, (&i, label))| {
         let spec = &study.combinations[i].learner;
-        let points = tables.curve(i).into_iter().map(|(k, s)| point(k as f64, &s)).collect();
+        let points = tables.curve(i).into_iter().map(|(k, s)| spread.point(k as f64, &s)).collect();
         Series { label, style: style(&specs, spec, position), shape: Shape::Band, points }
     });
     let combination = &study.combinations[group[0]];
     Figure {
-        title: study.name.clone(),
-        subtitle: format!("{}. {}", combination.world, caption(study, &specs)),
+        title,
+        subtitle: format!("{}. {}", combination.world, caption(study, &specs, spread)),
         x: Axis { label: "episode".into(), scale, ticks: None },
         y: Axis { label: "cumulative regret".into(), scale, ticks: None },
         series: series.collect(),
     }
 }
 
-fn against(study: &Study, tables: &Tables, swept: &str, group: &[usize]) -> Option<Figure> {
+fn against(study: &Study, tables: &Tables, swept: &str, group: &[usize], title: String) -> Option<Figure> {
     let value = |i: usize| study.combinations[i].sweep.get(swept)?.parse::<f64>().ok();
     // A line is a learner apart from what is swept.
     let mut lines: Vec<(String, LearnerSpec, Vec<usize>)> = vec![];
@@ -101,13 +117,14 @@ fn against(study: &Study, tables: &Tables, swept: &str, group: &[usize]) -> Opti
     let wide = ticks[0] > 0.0 && ticks[ticks.len() - 1] / ticks[0] > 20.0;
     let specs: Vec<&LearnerSpec> = lines.iter().map(|(_, spec, _)| spec).collect();
     let labels = labels(&specs);
+    let spread = Spread::of(group.iter().map(|&i| tables.summary(i)));
     let series: Vec<Series> = lines
         .iter()
         .zip(labels)
         .enumerate()
         .map(|(position, ((_, spec, members), label))| {
             let mut points: Vec<Point> =
-                members.iter().filter_map(|&i| Some(point(value(i)?, &tables.summary(i)))).collect();
+                members.iter().filter_map(|&i| Some(spread.point(value(i)?, &tables.summary(i)))).collect();
             points.sort_by(|a, b| a.x.total_cmp(&b.x));
             Series { label, style: style(&specs, spec, position), shape: Shape::Bars, points }
         })
@@ -116,8 +133,8 @@ fn against(study: &Study, tables: &Tables, swept: &str, group: &[usize]) -> Opti
     let scale = if wide { Scale::Log } else { Scale::Linear };
     let world = &study.combinations[group[0]].world;
     Some(Figure {
-        title: study.name.clone(),
-        subtitle: format!("{}. {}", world.name(), caption(study, &specs)),
+        title: format!("{title}, by {name}"),
+        subtitle: format!("{}. {}", world.name(), caption(study, &specs, spread)),
         x: Axis { label: name, scale, ticks: (!wide).then_some(ticks) },
         y: Axis { label: "regret after the last episode".into(), scale: Scale::Log, ticks: None },
         series,
@@ -129,13 +146,48 @@ pub(crate) fn point(x: f64, s: &Summary) -> Point {
     Point { x, y: s.mean, low: s.mean - s.sd, high: s.mean + s.sd }
 }
 
-/// How the learners with these specs explore, and the number of runs.
-fn caption(study: &Study, specs: &[&LearnerSpec]) -> String {
+/// What is shown of several runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Spread {
+    /// Mean and one standard deviation on both sides.
+    Deviation,
+    /// Median and quartiles.
+    Quartiles,
+}
+
+impl Spread {
+    /// Quartiles for all lines of a figure if the regret of some learner is skewed: a standard deviation above its mean says that
+    /// a few runs lost most, and a band around the mean would reach below zero.
+    pub fn of(regrets: impl IntoIterator<Item = Summary>) -> Spread {
+        let skewed = |s: Summary| s.n > 2 && s.sd > s.mean;
+        if regrets.into_iter().any(skewed) { Spread::Quartiles } else { Spread::Deviation }
+    }
+
+    /// A point of a curve at `x`.
+    pub fn point(self, x: f64, s: &Summary) -> Point {
+        match self {
+            Spread::Deviation => point(x, s),
+            Spread::Quartiles => Point { x, y: s.median, low: s.q25, high: s.q75 },
+        }
+    }
+
+    /// What is shown, in a sentence.
+    pub fn words(self, runs: u64) -> String {
+        match self {
+            Spread::Deviation => format!("Mean of {runs} runs, one standard deviation."),
+            Spread::Quartiles => {
+                format!("Median and quartiles of {runs} runs, since a few runs of some learner lost most.")
+            }
+        }
+    }
+}
+
+/// How the learners with these specs explore, and what is shown of the runs.
+fn caption(study: &Study, specs: &[&LearnerSpec], spread: Spread) -> String {
     let mut estimates: Vec<String> = specs.iter().map(|s| s.estimate()).collect();
     estimates.sort();
     estimates.dedup();
-    let runs = study.repetitions;
-    format!("Estimates: {}. Mean of {runs} runs, one standard deviation.", estimates.join("; "))
+    format!("Estimates: {}. {}", estimates.join("; "), spread.words(study.repetitions))
 }
 
 /// Names for the lines: presets, with options where presets alone do not tell them apart.

@@ -3,7 +3,7 @@
 use dowise::World;
 
 use crate::seal::checksum;
-use crate::{Study, WorldChoice};
+use crate::{Combination, Study, WorldChoice};
 
 /// Fingerprint of all that decides what happens in a world: variables and values with their names and order, mechanisms,
 /// transitions, rewards, costs, interventions, features, start and horizon. Its title and description do not.
@@ -32,6 +32,18 @@ impl WorldChoice {
             named @ WorldChoice::Named { .. } => named.clone(),
         }
     }
+}
+
+/// Whether a study has all runs of a smaller one, and more.
+pub(crate) fn grows(smaller: &Study, larger: &Study) -> bool {
+    let same = |a: &Combination, b: &Combination| {
+        a.world.without_directory() == b.world.without_directory()
+            && (&a.fingerprint, &a.learner, a.episodes) == (&b.fingerprint, &b.learner, b.episodes)
+    };
+    (&smaller.dowise, &smaller.streams, smaller.seed, &smaller.checkpoints)
+        == (&larger.dowise, &larger.streams, larger.seed, &larger.checkpoints)
+        && smaller.repetitions <= larger.repetitions
+        && smaller.combinations.iter().all(|a| larger.combinations.iter().any(|b| same(a, b)))
 }
 
 /// Says what is different about the study that a directory holds.

@@ -19,7 +19,7 @@ pub(crate) fn fault(record: &RunRecord, checkpoints: &[u64], bound: f64) -> Opti
     let episodes = checkpoints.last().copied().unwrap_or(0);
     curve_fault(&record.regret, checkpoints, bound)
         .or_else(|| within("reward", record.reward, bound * episodes as f64, bound))
-        .or_else(|| values_fault(record.optimal, record.value, bound))
+        .or_else(|| values_fault(record.optimal, [record.value, record.random], bound))
         .or_else(|| {
             let good = record.seconds.is_finite() && record.seconds >= 0.0;
             (!good).then(|| ("seconds", format!("{} is no length of time", record.seconds)))
@@ -50,12 +50,16 @@ pub(crate) fn curve_fault(regret: &[f64], checkpoints: &[u64], bound: f64) -> Op
     None
 }
 
-/// What is wrong with the values of the best and of the learned policy.
-pub(crate) fn values_fault(optimal: f64, value: f64, bound: f64) -> Option<Fault> {
-    within("optimal", optimal, bound, bound).or_else(|| within("value", value, bound, bound)).or_else(|| {
-        (value > optimal + slack(bound))
-            .then(|| ("value", format!("{value} is more than the best policy's value {optimal}")))
-    })
+/// What is wrong with the values of the best policy, of the learned one, and of interventions at random.
+pub(crate) fn values_fault(optimal: f64, [value, random]: [f64; 2], bound: f64) -> Option<Fault> {
+    let no_better = |field, x: f64| {
+        within(field, x, bound, bound).or_else(|| {
+            (x > optimal + slack(bound)).then(|| (field, format!("{x} is more than the best policy's value {optimal}")))
+        })
+    };
+    within("optimal", optimal, bound, bound)
+        .or_else(|| no_better("value", value))
+        .or_else(|| no_better("random", random))
 }
 
 /// What is wrong with the regret of single episodes and the sum of their rewards.
@@ -83,7 +87,14 @@ mod tests {
     use super::*;
 
     fn sound() -> RunRecord {
-        RunRecord { regret: vec![0.5, 1.0, 1.0 - 1e-9], reward: 12.0, optimal: 2.0, value: 2.0, seconds: 0.1 }
+        RunRecord {
+            regret: vec![0.5, 1.0, 1.0 - 1e-9],
+            reward: 12.0,
+            optimal: 2.0,
+            value: 2.0,
+            random: 1.0,
+            seconds: 0.1,
+        }
     }
 
     #[test]
@@ -91,7 +102,7 @@ mod tests {
         assert_eq!(fault(&sound(), &[1, 5, 10], 3.0), None);
         assert_eq!(
             fault(
-                &RunRecord { regret: vec![0.0; 3], reward: 0.0, optimal: 0.0, value: 0.0, seconds: 0.0 },
+                &RunRecord { regret: vec![0.0; 3], reward: 0.0, optimal: 0.0, value: 0.0, random: 0.0, seconds: 0.0 },
                 &[1, 2, 3],
                 0.0
             ),

@@ -6,10 +6,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::files::{MOST_TEXT, read_text_file, write_one_of_many};
 use crate::plausible::fault;
-use crate::seal::{seal, seal_fault};
-use crate::{RunRecord, Study, StudyError};
+use crate::seal::{checksum, seal, seal_fault};
+use crate::{Checkpoints, RunRecord, Study, StudyError};
 
-const SCHEMA: &str = "dowise-run/1";
+/// Records of schema 1 belonged to one study, and did not say what interventions at random are worth.
+const SCHEMA: &str = "dowise-run/2";
 
 /// The file.
 #[derive(Serialize, Deserialize)]
@@ -22,11 +23,13 @@ struct Kept {
     result: RunRecord,
 }
 
-/// Which run a record belongs to.
+/// Which run a record belongs to: all that decides its numbers, so that a study that grows finds what it has.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Of {
-    /// [`Study::identity`].
-    study: String,
+    /// Version of dowise, of the random streams, and of what learners draw from them.
+    made_by: String,
+    /// Where regret is written down.
+    checkpoints: Checkpoints,
     world: String,
     fingerprint: String,
     learner: String,
@@ -36,11 +39,12 @@ pub(crate) struct Of {
 }
 
 impl Of {
-    /// A run of a study whose identity is `identity`.
-    pub(crate) fn new(study: &Study, identity: &str, combination: usize, repetition: u64) -> Of {
+    /// A run of a study.
+    pub(crate) fn new(study: &Study, combination: usize, repetition: u64) -> Of {
         let s = &study.combinations[combination];
         Of {
-            study: identity.to_owned(),
+            made_by: format!("dowise {}, {}", study.dowise, study.streams),
+            checkpoints: study.checkpoints.clone(),
             world: s.world.without_directory().to_string(),
             fingerprint: s.fingerprint.clone(),
             learner: s.learner.to_string(),
@@ -50,8 +54,16 @@ impl Of {
         }
     }
 
+    /// The name of its file: one number for all runs that differ in their repetition alone, and the repetition.
+    pub(crate) fn file_name(&self) -> String {
+        let of_all = Of { repetition: 0, seed: self.seed - self.repetition, ..self.clone() };
+        let text = serde_json::to_string(&of_all).expect("invariant: names and numbers can be written");
+        format!("{}-{:04}.json", &checksum(text.as_bytes())[..16], self.repetition)
+    }
+
     /// The first field in which another differs, with both values.
     fn difference(&self, other: &Of) -> Option<(&'static str, String)> {
+        let text = |checkpoints: &Checkpoints| serde_json::to_string(checkpoints).unwrap_or_default();
         let differ = |field, ours: &dyn ToString, theirs: &dyn ToString| {
             let (ours, theirs) = (ours.to_string(), theirs.to_string());
             (ours != theirs).then(|| (field, format!("it is {theirs}, and this run's is {ours}")))
@@ -63,7 +75,8 @@ impl Of {
             .or_else(|| differ("episodes", &self.episodes, &other.episodes))
             .or_else(|| differ("repetition", &self.repetition, &other.repetition))
             .or_else(|| differ("seed", &self.seed, &other.seed))
-            .or_else(|| differ("study", &self.study, &other.study))
+            .or_else(|| differ("made_by", &self.made_by, &other.made_by))
+            .or_else(|| differ("checkpoints", &text(&self.checkpoints), &text(&other.checkpoints)))
     }
 }
 

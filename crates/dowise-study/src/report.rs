@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use crate::{Figure, Study, StudyError, Tables, figures};
+use crate::{Figure, RunRow, Study, StudyError, Summary, Tables, figures};
 
 /// A page that is being written.
 pub(crate) struct Page {
@@ -10,11 +10,18 @@ pub(crate) struct Page {
     title: String,
 }
 
-const STYLE: &str = "body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;color:#222}\
-h1{font-size:1.6rem}h2{font-size:1.2rem;margin-top:2rem}table{border-collapse:collapse;font-size:.85rem;margin:1rem 0}\
-th,td{text-align:left;padding:.25rem .7rem;border-bottom:1px solid #ddd;vertical-align:top}\
-td.no{color:#b00020;font-weight:600}td.number{text-align:right;font-variant-numeric:tabular-nums}\
-figure{margin:1.5rem 0}figure svg{max-width:100%;height:auto}pre{font-size:.75rem;overflow:auto;background:#f6f6f6;padding:.7rem}";
+/// Figures keep their white paper where the page is dark.
+const STYLE: &str = ":root{color-scheme:light dark;--ink:#222;--paper:#fff;--rule:#ddd;--soft:#f6f6f6;--no:#b00020}\
+@media(prefers-color-scheme:dark){:root{--ink:#e6e6e6;--paper:#16181c;--rule:#3a3f47;--soft:#22262c;--no:#ff8a80}}\
+body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;color:var(--ink);background:var(--paper);\
+overflow-wrap:anywhere}\
+h1{font-size:1.6rem}h2{font-size:1.2rem;margin-top:2rem}.wide{overflow-x:auto}\
+table{border-collapse:collapse;font-size:.85rem;margin:1rem 0}\
+th,td{text-align:left;padding:.25rem .7rem;border-bottom:1px solid var(--rule);vertical-align:top;overflow-wrap:normal}\
+td.no{color:var(--no);font-weight:600}td.number,th.number{text-align:right;font-variant-numeric:tabular-nums}\
+figure{margin:1.5rem 0}figure svg{max-width:100%;height:auto;background:#fff;border-radius:6px}\
+dt{font-weight:600}dd{margin:0 0 .5rem 1rem}\
+pre{font-size:.75rem;overflow:auto;background:var(--soft);padding:.7rem}";
 
 impl Page {
     pub(crate) fn new(title: &str) -> Page {
@@ -29,33 +36,48 @@ impl Page {
         let _ = writeln!(self.body, "<p>{}</p>", escape(text));
     }
 
+    /// Words and what they mean.
+    pub(crate) fn words(&mut self, pairs: &[(&str, &str)]) {
+        let items = pairs.iter().map(|(word, means)| format!("<dt>{}</dt><dd>{}</dd>", escape(word), escape(means)));
+        let _ = writeln!(self.body, "<dl>{}</dl>", items.collect::<String>());
+    }
+
     /// Something that is HTML already.
     pub(crate) fn raw(&mut self, html: &str) {
         self.body.push_str(html);
     }
 
     pub(crate) fn table(&mut self, header: &[&str], rows: impl Iterator<Item = Vec<String>>) {
-        let head: String = header.iter().map(|h| format!("<th>{}</th>", escape(h))).collect();
-        let _ = writeln!(self.body, "<table><thead><tr>{head}</tr></thead><tbody>");
-        for row in rows {
+        let rows: Vec<Vec<String>> = rows.collect();
+        let is_number = |c: &str| c.trim_end_matches(" %").parse::<f64>().is_ok();
+        let head = header.iter().enumerate().map(|(i, h)| {
+            let numbers = !rows.is_empty() && rows.iter().all(|row| row.get(i).is_some_and(|c| is_number(c)));
+            format!("<th{}>{}</th>", if numbers { " class=\"number\"" } else { "" }, escape(h))
+        });
+        let head: String = head.collect();
+        let _ = writeln!(self.body, "<div class=\"wide\"><table><thead><tr>{head}</tr></thead><tbody>");
+        for row in &rows {
             let cell = |c: &String| {
                 let class = match c.as_str() {
                     "not held" => " class=\"no\"",
-                    c if c.parse::<f64>().is_ok() => " class=\"number\"",
+                    c if is_number(c) => " class=\"number\"",
                     _ => "",
                 };
                 format!("<td{class}>{}</td>", escape(c))
             };
             let _ = writeln!(self.body, "<tr>{}</tr>", row.iter().map(cell).collect::<String>());
         }
-        self.body.push_str("</tbody></table>\n");
+        self.body.push_str("</tbody></table></div>\n");
     }
 
     pub(crate) fn figure(&mut self, figure: &Figure) -> Result<(), StudyError> {
         let svg = figure.draw()?.svg;
         // A view box lets the figure shrink with the page.
-        let svg = svg.replacen("<svg ", "<svg viewBox=\"0 0 560 360\" role=\"img\" ", 1);
-        let _ = writeln!(self.body, "<figure>{svg}</figure>");
+        let size = |name: &str| svg.split_once(&format!("{name}=\"")).and_then(|(_, rest)| rest.split('"').next());
+        let (width, height) = (size("width").unwrap_or("560"), size("height").unwrap_or("360"));
+        let begin =
+            format!("<svg viewBox=\"0 0 {width} {height}\" role=\"img\" aria-label=\"{}\" ", escape(&figure.title));
+        let _ = writeln!(self.body, "<figure>{}</figure>", svg.replacen("<svg ", &begin, 1));
         Ok(())
     }
 
@@ -76,6 +98,32 @@ pub(crate) fn escape(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 
+/// What the columns of the summary mean.
+const WORDS: [(&str, &str); 6] = [
+    (
+        "regret",
+        "what was lost against the best policy, added up over all episodes of a run; sd is its standard deviation over runs",
+    ),
+    ("best", "what an episode is worth under the best policy, on average"),
+    ("learned", "the same of the policy that a run ended with"),
+    ("random", "the same of interventions at random"),
+    ("of the way", "how far the learned policy is on the way from random (0 %) to best (100 %)"),
+    (
+        "estimate",
+        "how the learner reads what it has seen: confidence sets, a width added to the mean, or posterior samples",
+    ),
+];
+
+/// A number with as many digits as it needs to be told from zero.
+fn number(x: f64) -> String {
+    match x.abs() {
+        0.0 => "0".to_owned(),
+        size if !(1e-3..1e7).contains(&size) => format!("{x:.2e}"),
+        size if size < 10.0 => format!("{x:.3}"),
+        _ => format!("{x:.1}"),
+    }
+}
+
 /// The report of a study: summary, figures, combinations, timings.
 pub fn report(study: &Study, tables: &Tables) -> Result<String, StudyError> {
     let mut page = Page::new(&study.name);
@@ -83,12 +131,31 @@ pub fn report(study: &Study, tables: &Tables) -> Result<String, StudyError> {
     page.paragraph(&format!("{n} runs, {} of each combination, seed {}.", study.repetitions, study.seed));
     let rows = study.combinations.iter().enumerate().map(|(i, s)| {
         let r = tables.summary(i);
-        let seconds: f64 =
-            tables.runs.iter().zip(&tables.seconds).filter(|(run, _)| run.combination == i).map(|(_, s)| s).sum();
-        let numbers = [r.mean, r.sd, r.median, seconds].map(|x| format!("{x:.2}"));
-        [vec![s.world.to_string(), s.learner.to_string(), s.learner.estimate()], numbers.to_vec()].concat()
+        let runs = || tables.runs.iter().zip(&tables.seconds).filter(|(run, _)| run.combination == i);
+        let mean = |of: &dyn Fn(&RunRow) -> f64| Summary::of(runs().map(|(run, _)| of(run))).mean;
+        let reached = mean(&RunRow::reached);
+        let values = [mean(&|r| r.optimal), mean(&|r| r.value), mean(&|r| r.random)].map(number);
+        let reached = if reached.is_finite() { format!("{:.1} %", 100.0 * reached) } else { "–".to_owned() };
+        let regrets = [r.mean, r.sd, r.median].map(number);
+        let seconds = format!("{:.2}", runs().map(|(_, seconds)| seconds).sum::<f64>());
+        let names = [s.world.to_string(), s.learner.to_string(), s.learner.estimate()];
+        [&names[..], &regrets, &values, &[reached, seconds]].concat()
     });
-    page.table(&["world", "learner", "estimate", "mean regret", "sd", "median", "seconds"], rows);
+    let header = [
+        "world",
+        "learner",
+        "estimate",
+        "mean regret",
+        "sd",
+        "median",
+        "best",
+        "learned",
+        "random",
+        "of the way",
+        "seconds",
+    ];
+    page.table(&header, rows);
+    page.words(&WORDS);
     for (_, figure) in figures(study, tables) {
         page.figure(&figure)?;
     }

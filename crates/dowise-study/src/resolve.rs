@@ -49,8 +49,8 @@ pub struct Study {
     pub combinations: Vec<Combination>,
 }
 
-/// Studies of schema 1 had records without checksums.
-const SCHEMA: &str = "dowise-study/2";
+/// Studies of schema 1 had records without checksums; in those of schema 2 a record belonged to a place in the study.
+const SCHEMA: &str = "dowise-study/3";
 
 /// The message for a `study.toml` that is not the record of a study.
 pub(crate) const NOT_A_RECORD: &str =

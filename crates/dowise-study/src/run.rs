@@ -21,6 +21,8 @@ pub struct RunRecord {
     pub optimal: f64,
     /// Value of the policy that was learned: what one would deploy.
     pub value: f64,
+    /// Value of interventions at random.
+    pub random: f64,
     /// Seconds that the run took; the only field that differs between machines.
     pub seconds: f64,
 }
@@ -72,6 +74,6 @@ pub fn play(
     }
     let learned = agent.learned_policy();
     let value = arena.value_of(learned.actions()).expect("invariant: a learner's policy is one of its world");
-    let optimal = arena.optimal();
-    Ok(Some(RunRecord { regret, reward, optimal, value, seconds: begun.elapsed().as_secs_f64() }))
+    let (optimal, (random, _)) = (arena.optimal(), arena.at_random());
+    Ok(Some(RunRecord { regret, reward, optimal, value, random, seconds: begun.elapsed().as_secs_f64() }))
 }

@@ -100,7 +100,7 @@ impl WorldChoice {
             WorldChoice::File(file) => {
                 // Whether it can be read is told apart from what it says.
                 open_regular(file, MOST_TEXT)?;
-                World::from_file(file).map_err(StudyError::World)
+                World::from_file(file).map(|world| world.or_named(&self.name())).map_err(StudyError::World)
             }
             WorldChoice::Named { name, settings } => {
                 let seed = seed.to_string();

@@ -85,6 +85,7 @@ fn permissions_are_kept_and_names_may_be_long_or_odd() {
     std::fs::set_permissions(at.join("private"), Permissions::from_mode(0o600)).unwrap();
     write_file(&at.join("private"), b"new").unwrap();
     assert_eq!(at.join("private").metadata().unwrap().permissions().mode() & 0o777, 0o600);
+    std::fs::create_dir(at.join("odd")).unwrap();
     for name in ["x".repeat(255), "two\nlines".into(), ".dowise-".into(), "-".into(), "ü".repeat(127)] {
         write_file(&at.join("odd").join(&name), name.as_bytes()).unwrap();
         assert_eq!(read_text_file(&at.join("odd").join(&name), 1000).unwrap(), name);

@@ -4,9 +4,9 @@ mod temp_dir;
 
 use std::path::{Path, PathBuf};
 use std::sync::Barrier;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use dowise_study::{Directory, Ending, Study, StudyError, StudyFile, Tables, execute, seal};
+use dowise_study::{Directory, Ending, Event, Study, StudyError, StudyFile, Tables, execute, seal};
 use temp_dir::TempDir;
 
 const SMALL: &str = r#"
@@ -25,15 +25,16 @@ fn study(text: &str) -> Study {
 
 fn run(study: &Study, place: &Path) -> Result<Ending, StudyError> {
     let directory = Directory::claim(place, study)?;
-    execute(study, &directory, 1, &AtomicBool::new(false), &|_| {})
+    execute(study, &directory, None, 1, &AtomicBool::new(false), &|_| {})
 }
 
 fn says(study: &Study, place: &Path) -> String {
     run(study, place).unwrap_err().to_string()
 }
 
-fn record(place: &Path, setting: usize, repetition: usize) -> PathBuf {
-    place.join("runs").join(format!("{setting:04}-{repetition:04}.json"))
+fn record(place: &Path, setting: usize, repetition: u64) -> PathBuf {
+    let (directory, study) = Directory::open(place).unwrap();
+    directory.run_file(&study, setting, repetition)
 }
 
 /// Changes a text and makes its checksum fit again, as somebody might who knows how.
@@ -85,8 +86,10 @@ fn what_no_run_can_come_to_is_refused_even_with_a_checksum_that_fits() {
         ("\"learner\":\"uniform", "\"learner\":\"c-psrl", "learner: it is c-psrl, and this run's is uniform"),
         ("\"episodes\":20", "\"episodes\":21", "episodes: it is 21, and this run's is 20"),
         ("\"fingerprint\":\"", "\"fingerprint\":\"0", "fingerprint: it is 0"),
-        ("\"study\":\"", "\"study\":\"0", "study: it is 0"),
-        ("dowise-run/1", "dowise-run/2", "schema: it is dowise-run/2, and this dowise reads dowise-run/1"),
+        ("\"made_by\":\"", "\"made_by\":\"0", "made_by: it is 0"),
+        ("\"checkpoints\":4", "\"checkpoints\":5", "checkpoints: it is 5, and this run's is 4"),
+        ("\"random\":", "\"random\":99", "random: 99"),
+        ("dowise-run/2", "dowise-run/1", "schema: it is dowise-run/1, and this dowise reads dowise-run/2"),
     ];
     for (from, to, why) in cases {
         std::fs::write(&file, forged(&whole, from, to)).unwrap();
@@ -106,7 +109,7 @@ fn records_that_change_places_or_come_from_another_study_are_refused() {
     let copies = [
         (record(&place, 0, 0), record(&place, 1, 0), "learner: it is c-psrl, and this run's is uniform"),
         (record(&place, 0, 0), record(&place, 0, 1), "repetition: it is 0, and this run's is 1"),
-        (record(&other, 0, 0), record(&place, 0, 0), "study: it is "),
+        (record(&other, 0, 0), record(&place, 0, 0), "checkpoints: it is 5, and this run's is 4"),
     ];
     for (from, to, why) in copies {
         let kept = std::fs::read(&to).unwrap();
@@ -247,6 +250,48 @@ fn one_of_many_studies_gets_a_directory() {
 }
 
 #[test]
+fn a_study_that_grows_runs_only_what_is_new_and_ends_as_if_it_had_been_large_from_the_beginning() {
+    let (small, place, whole) = (study(SMALL), TempDir::new("grown"), TempDir::new("at-once"));
+    run(&small, &place).unwrap();
+    let large =
+        study(&SMALL.replace("repetitions = 2", "repetitions = 3").replace("[\"c-psrl\",", "[\"greedy\", \"c-psrl\","));
+    let kept: Vec<(PathBuf, Vec<u8>)> = (0..4)
+        .map(|i| record(&place, i / 2, i as u64 % 2))
+        .map(|file| (file.clone(), std::fs::read(file).unwrap()))
+        .collect();
+    let begun = AtomicUsize::new(0);
+    let directory = Directory::claim(&place, &large).unwrap();
+    let tell = |event: Event<'_>| {
+        if let Event::Begun { done, .. } = event {
+            begun.store(done, Ordering::Relaxed);
+        }
+    };
+    execute(&large, &directory, None, 1, &AtomicBool::new(false), &tell).unwrap();
+    assert_eq!(begun.into_inner(), 4, "what was there is not run again");
+    assert!(kept.iter().all(|(file, bytes)| std::fs::read(file).unwrap() == *bytes));
+    run(&large, &whole).unwrap();
+    for name in ["runs.csv", "curves.csv", "summary.csv", "study.toml"] {
+        assert_eq!(std::fs::read(place.join(name)).unwrap(), std::fs::read(whole.join(name)).unwrap(), "{name}");
+    }
+    // The smaller one is another study now, and says so.
+    assert!(
+        says(&small, &place).contains("another study, with 3 repetitions instead of 2"),
+        "{}",
+        says(&small, &place)
+    );
+}
+
+#[test]
+fn tables_of_a_study_that_has_grown_are_left_to_whoever_made_it_larger() {
+    let (small, place) = (study(SMALL), TempDir::new("meanwhile"));
+    let directory = Directory::claim(&place, &small).unwrap();
+    Directory::claim(&place, &study(&SMALL.replace("repetitions = 2", "repetitions = 3"))).unwrap();
+    let error = execute(&small, &directory, None, 1, &AtomicBool::new(false), &|_| {}).unwrap_err().to_string();
+    assert!(error.contains("another process has made larger; all runs are kept"), "{error}");
+    assert!(!place.join("tables.json").exists());
+}
+
+#[test]
 fn a_study_is_what_decides_its_results_and_nothing_else() {
     let at = TempDir::with("same");
     let world = dowise::worlds::text("campaign", &[]).unwrap();
@@ -274,10 +319,11 @@ fn a_study_is_what_decides_its_results_and_nothing_else() {
     let third = resolve(&text("campaign.toml", "One"));
     assert!(says(&third, &at.join("out")).contains("which has changed since"));
     // And if it changes between two runs of one study, the second is not played.
-    std::fs::remove_file(at.join("out/runs/0000-0001.json")).unwrap();
+    let run_file = record(&at.join("out"), 0, 1);
+    std::fs::remove_file(&run_file).unwrap();
     place_world("moved/campaign.toml", &number);
     assert!(says(&second, &at.join("out")).contains("campaign.toml has changed since the study began"));
-    assert!(!at.join("out/runs/0000-0001.json").exists());
+    assert!(!run_file.exists());
 }
 
 #[test]
@@ -285,9 +331,9 @@ fn a_directory_of_an_earlier_kind_is_refused_by_name() {
     let (study, place) = (study(SMALL), TempDir::new("earlier-kind"));
     run(&study, &place).unwrap();
     let text = std::fs::read_to_string(place.join("study.toml")).unwrap();
-    std::fs::write(place.join("study.toml"), text.replace("dowise-study/2", "dowise-study/1")).unwrap();
+    std::fs::write(place.join("study.toml"), text.replace("dowise-study/3", "dowise-study/2")).unwrap();
     for error in [says(&study, &place), Directory::open(&place).unwrap_err().to_string()] {
-        assert!(error.contains("(its schema is dowise-study/1, and this one reads dowise-study/2)"), "{error}");
+        assert!(error.contains("(its schema is dowise-study/2, and this one reads dowise-study/3)"), "{error}");
         assert!(error.contains("run it again in another directory"), "{error}");
     }
     // Numbers that no study has are refused before anything is allocated for them.

@@ -50,7 +50,7 @@ fn run(study: &Study, place: &Path, threads: usize, most: usize) -> Ending {
             stop.store(true, Ordering::Relaxed);
         }
     };
-    execute(study, &directory, threads, &stop, &tell).unwrap()
+    execute(study, &directory, None, threads, &stop, &tell).unwrap()
 }
 
 /// All files that must not depend on time or threads.
@@ -69,6 +69,7 @@ fn a_study_stopped_again_and_again_is_the_same_bytes_as_one_that_was_not() {
     loop {
         match run(&study, &broken.0, 2, 1 + stops % 4) {
             Ending::Finished(_) => break,
+            Ending::Part { .. } => panic!("nothing was left to another shard"),
             Ending::Interrupted { done, total } => {
                 assert!(done < total);
                 assert!(!broken.0.join("runs.csv").exists());
@@ -81,7 +82,7 @@ fn a_study_stopped_again_and_again_is_the_same_bytes_as_one_that_was_not() {
             let text = std::fs::read_to_string(&some).unwrap();
             std::fs::write(&some, &text[..text.len() / 2]).unwrap();
             let directory = Directory::claim(&broken.0, &study).unwrap();
-            let error = execute(&study, &directory, 1, &AtomicBool::new(false), &|_| {}).unwrap_err().to_string();
+            let error = execute(&study, &directory, None, 1, &AtomicBool::new(false), &|_| {}).unwrap_err().to_string();
             assert!(error.starts_with(&format!("{}: checksum: ", some.display())), "{error}");
             assert!(error.ends_with("delete the file, and the same command runs this repetition again"), "{error}");
             std::fs::remove_file(some).unwrap();
@@ -110,7 +111,10 @@ fn the_columns_of_the_tables_are_pinned() {
     };
     let setting =
         "setting,world,parameters,learner,options,estimate,width,scale,episodes,world.factors,learner.schedule";
-    assert_eq!(header("runs.csv"), format!("{setting},repetition,seed,regret,reward,optimal_value,final_value"));
+    assert_eq!(
+        header("runs.csv"),
+        format!("{setting},repetition,seed,regret,reward,optimal_value,final_value,random_value")
+    );
     assert_eq!(header("curves.csv"), format!("{setting},repetition,episode,regret"));
     assert_eq!(header("summary.csv"), format!("{setting},runs,mean,sd,min,q25,median,q75,max"));
     assert_eq!(header("timings.csv"), format!("{setting},repetition,seconds,episodes_per_second"));
@@ -197,7 +201,7 @@ fn what_cannot_be_written_is_said_and_what_is_done_is_kept() {
     // A directory stands where a table should go: the same failure as a disk that refuses, and it needs no full disk.
     std::fs::create_dir(place.0.join("runs.csv")).unwrap();
     let directory = Directory::claim(&place.0, &study).unwrap();
-    let error = execute(&study, &directory, 1, &AtomicBool::new(false), &|_| {}).unwrap_err();
+    let error = execute(&study, &directory, None, 1, &AtomicBool::new(false), &|_| {}).unwrap_err();
     assert!(matches!(error, StudyError::Unwritable { .. }) && error.is_io());
     assert!(error.to_string().contains("runs.csv: it is a directory; give the name of a file"), "{error}");
     assert!(kept() > before);

@@ -2,14 +2,14 @@
 //! and whether the promise was kept.
 //!
 //! `cargo run --release -p dowise --example baseline [RUNS [EPISODES [LEARNER [ALPHA]]]]` prints the table of docs/guarantees.md. Each
-//! run has a world of its own. The baseline is the best policy of another world of the same shape, the first (of seeds counted on from
-//! 1000) that is worth between 40 and 60 % of the way from random to best.
+//! run has a world of its own: the paper's, and the same with a factor's scope cut down to itself and one key variable (`sparse`). The baseline is the best policy of another world of the same shape, the first (of seeds counted on from 1000) that
+//! is worth between 40 and 60 % of the way from random to best.
 
 #![allow(clippy::print_stdout)] // a study prints its result
 
-use std::ops::ControlFlow;
-
-use dowise::{Action, Arena, Knowledge, LearnerSpec, worlds};
+use dowise::learn::Observation;
+use dowise::world::{Form, RewardForm, WorldSpec};
+use dowise::{Action, Agent, Arena, Knowledge, Learner, LearnerSpec, World, worlds};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let argument = |i: usize| std::env::args().nth(i);
@@ -20,70 +20,149 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         None => vec![0.05, 0.1, 0.2],
     };
     println!(
-        "| learner | α | regret without | regret with | episodes of the baseline | surely better | broken without | broken with |"
+        "| world | learner | α | V^b | regret without | with | times | episodes of the baseline | broken without | broken with |"
     );
-    println!("|---|--:|--:|--:|--:|--:|--:|--:|");
-    for learner in ["graph-psrl:unknown=rewards", "graph-ucbvi:unknown=rewards", "cf-ucbvi:unknown=rewards"] {
+    println!("|---|---|--:|---|--:|--:|--:|--:|--:|--:|");
+    for (world, learner) in [
+        ("paper", "graph-psrl:unknown=rewards"),
+        ("paper", "graph-ucbvi:unknown=rewards"),
+        ("sparse", "graph-psrl:unknown=rewards"),
+        ("sparse", "graph-ucbvi:unknown=rewards"),
+        ("paper", "ucbvi:unknown=rewards"),
+    ] {
         if argument(3).is_some_and(|only| only != learner) {
             continue;
         }
+        // Best policies of other worlds of the same shape, as far as they were needed.
+        let mut others = Vec::new();
         for &alpha in &alphas {
-            let mut sum = [0.0; 6];
-            for seed in 1..=runs {
-                let one = one(learner, alpha, episodes, seed)?;
-                sum.iter_mut().zip(one).for_each(|(sum, x)| *sum += x);
+            for known in [false, true] {
+                let mut sum = [0.0; 5];
+                for seed in 1..=runs {
+                    let one = one(world, learner, (alpha, known), episodes, seed, &mut others)?;
+                    sum.iter_mut().zip(one).for_each(|(sum, x)| *sum += x);
+                }
+                let mean = |i: usize| sum[i] / runs as f64;
+                println!(
+                    "| {world} | `{learner}` | {alpha} | {} | {:.1} | {:.1} | {:.1} | {:.0} | {} of {runs} | {} of {runs} |",
+                    if known { "told" } else { "not told" },
+                    mean(0),
+                    mean(1),
+                    mean(1) / mean(0),
+                    mean(2),
+                    sum[3],
+                    sum[4]
+                );
             }
-            let mean = |i: usize| sum[i] / runs as f64;
-            println!(
-                "| `{learner}` | {alpha} | {:.1} | {:.1} | {:.0} | {:.0} | {} of {runs} | {} of {runs} |",
-                mean(0),
-                mean(1),
-                mean(2),
-                mean(3),
-                sum[4],
-                sum[5]
-            );
         }
     }
     Ok(())
 }
 
-/// Regret without and with the baseline, episodes that fell back on it and on what is surely better, and whether the promise was broken
-/// without and with it.
-fn one(learner: &str, alpha: f64, episodes: u64, seed: u64) -> Result<[f64; 6], Box<dyn std::error::Error>> {
-    let paper = |seed: u64| worlds::world("paper", &[("seed", &seed.to_string())]);
-    let arena = Arena::new(&paper(seed)?)?;
+/// Regret without and with the baseline, episodes that followed it, and whether the promise was broken without and with it.
+fn one(
+    world: &str,
+    learner: &str,
+    (alpha, known): (f64, bool),
+    episodes: u64,
+    seed: u64,
+    others: &mut Vec<Vec<Action>>,
+) -> Result<[f64; 5], Box<dyn std::error::Error>> {
+    let arena = Arena::new(&drawn(world, seed)?)?;
     let (best, random) = (arena.optimal(), arena.at_random().0);
-    let mut today: Option<Vec<Action>> = None;
-    for other in 1000.. {
-        let policy = Arena::new(&paper(other)?)?.best().policy_hs.clone();
-        if (0.4..=0.6).contains(&((arena.value_of(&policy)? - random) / (best - random))) {
-            today = Some(policy);
-            break;
+    let mut at = 0;
+    let today = loop {
+        if at == others.len() {
+            others.push(Arena::new(&drawn(world, 1000 + at as u64)?)?.best().policy_hs.clone());
         }
-    }
-    let today = today.ok_or("no world has such a policy")?;
-    let value = arena.planner().evaluate(&today)?;
+        if (0.4..=0.6).contains(&((arena.value_of(&others[at])? - random) / (best - random))) {
+            break others[at].clone();
+        }
+        at += 1;
+    };
+    let (value_s, value) = (arena.planner().evaluate(&today)?, arena.value_of(&today)?);
     let told = Knowledge::of(arena.world());
     let floor = told.horizon() as f64 * (told.reward_range()[0] - told.interventions().cost_range()[1]);
-    let mut found = [0.0; 6];
+    let mut found = [0.0; 5];
     for with in [false, true] {
         let mut agent = learner.parse::<LearnerSpec>()?.learner(arena.world(), episodes, seed)?;
         if with {
-            agent.keep_baseline(&today, alpha, None)?;
+            let value_s = &value_s[..arena.world().n_states()];
+            agent.keep_baseline(&today, alpha, known.then_some(value_s))?;
         }
+        let mut agent = Valued { arena: &arena, inside: agent, policy: Vec::new(), value: 0.0 };
         let (mut side, mut broken, mut regret) = (0.0, false, 0.0);
-        arena.run(seed).episodes(episodes, &mut agent, |e| {
-            side += arena.best().value(0, e.start) - e.regret - value[e.start] + alpha * (value[e.start] - floor);
-            broken |= side < -1e-9;
+        let mut run = arena.run(seed);
+        for _ in 0..episodes {
+            let e = run.episode(&mut agent);
+            // With a told value the promise is of values where episodes start, otherwise of their means.
+            let [worth, own] = match known {
+                true => [arena.best().value(0, e.start) - e.regret, value_s[e.start]],
+                false => [agent.value, value],
+            };
+            side += worth - floor - (1.0 - alpha) * (own - floor);
             regret += e.regret;
-            ControlFlow::Continue(())
-        });
+            broken |= side < -1e-9;
+        }
         found[usize::from(with)] = regret;
-        found[4 + usize::from(with)] = f64::from(u8::from(broken));
-        if let Some(report) = agent.baseline() {
-            (found[2], found[3]) = (report.fell_back as f64, report.surely_better as f64);
+        found[3 + usize::from(with)] = f64::from(u8::from(broken));
+        if let Some(report) = agent.inside.baseline() {
+            found[2] = report.fell_back as f64;
         }
     }
     Ok(found)
+}
+
+/// A world of the paper's, or one with scopes of a single key variable each.
+fn drawn(world: &str, seed: u64) -> Result<World, Box<dyn std::error::Error>> {
+    let mut spec: WorldSpec = worlds::Paper { seed, ..Default::default() }.spec()?;
+    if world == "sparse" {
+        for i in 0..spec.transitions.len() {
+            let (transition, reward) = (&mut spec.transitions[i], &mut spec.rewards[i]);
+            transition.parents = vec![transition.parents[0].clone(), transition.parents[i + 1].clone()];
+            reward.scope = vec![reward.scope[0].clone(), reward.scope[i + 1].clone()];
+            if let (Form::Table(next), RewardForm::Table(pays)) = (&mut transition.form, &mut reward.form) {
+                // Of the eight rows of a value of the factor, those in which the other key variables have their first value.
+                let rows = [0, 4 >> i, 8, 8 + (4 >> i)];
+                *next = rows.iter().flat_map(|&row| [next[2 * row], next[2 * row + 1]]).collect();
+                *pays = rows.iter().map(|&row| pays[row]).collect();
+            }
+        }
+    }
+    Ok(World::new(spec)?)
+}
+
+/// A learner that tells what its policies are worth on average over how episodes start.
+struct Valued<'a> {
+    arena: &'a Arena,
+    inside: Learner,
+    policy: Vec<Action>,
+    value: f64,
+}
+
+impl Agent for Valued<'_> {
+    fn begin_episode(&mut self) {
+        self.inside.begin_episode();
+    }
+
+    fn act(&mut self, stage: usize, state: usize) -> Action {
+        self.inside.act(stage, state)
+    }
+
+    fn observe(&mut self, observation: &Observation<'_>) {
+        self.inside.observe(observation);
+    }
+
+    fn end_episode(&mut self) {
+        self.inside.end_episode();
+    }
+
+    fn policy(&mut self) -> Option<&[Action]> {
+        let policy = self.inside.policy()?;
+        if self.policy != policy {
+            self.policy = policy.to_vec();
+            self.value = self.arena.value_of(policy).ok()?;
+        }
+        Some(&self.policy)
+    }
 }

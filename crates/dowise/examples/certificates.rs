@@ -1,12 +1,14 @@
 //! How many episodes until a learner can promise that its policy is within 5 % of the way from random to best, and whether its
 //! promises were kept.
 //!
-//! `cargo run --release -p dowise --example certificates [WORLDS [EPISODES [LEARNER]]]` prints the table of docs/guarantees.md.
+//! `cargo run --release -p dowise --example certificates [WORLDS [EPISODES [LEARNER]]]` prints the first table of docs/guarantees.md. With `rates`
+//! in place of a learner it prints the second: how often any bound is broken in small worlds, over many runs.
 
 #![allow(clippy::print_stdout)] // a study prints its result
 
 use std::ops::ControlFlow;
 
+use dowise::learn::Certificate;
 use dowise::{Arena, LearnerSpec, worlds};
 
 /// δ of the certificates.
@@ -22,6 +24,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let number = |i: usize, usual: u64| std::env::args().nth(i).map_or(Ok(usual), |text| text.parse());
     let (n_worlds, episodes) = (number(1, 10)?, number(2, 100_000)?);
     let only = std::env::args().nth(3);
+    if only.as_deref() == Some("rates") {
+        return rates(n_worlds, episodes);
+    }
     println!("| world | learner | gap within 5 % | the learner knows it | bounds broken |");
     println!("|---|---|--:|--:|--:|");
     for (world, learner) in [
@@ -54,6 +59,42 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
+/// How often any bound of any certificate of a run is broken; asked for after 10 episodes, 20, 40, …
+fn rates(runs: u64, episodes: u64) -> Result<(), Box<dyn std::error::Error>> {
+    println!("| learner | runs | certificates | runs in which a bound was broken |");
+    println!("|---|--:|--:|--:|");
+    for learner in ["cf-ucbvi", "graph-psrl:unknown=rewards", "c-ucbvi", "ucbvi"] {
+        let (mut broken, mut asked) = (0, 0);
+        for seed in 1..=runs {
+            let text = seed.to_string();
+            let settings = [("factors", "2"), ("levels", "2"), ("levers", "2"), ("horizon", "3"), ("seed", &text)];
+            let arena = Arena::new(&worlds::world("paper", &settings)?)?;
+            let mut agent = learner.parse::<LearnerSpec>()?.learner(arena.world(), episodes, seed)?;
+            let (mut run, mut played, mut next, mut fails) = (arena.run(seed), 0, 10, false);
+            while played < episodes {
+                let to = next.min(episodes);
+                run.episodes(to - played, &mut agent, |_| ControlFlow::Continue(()));
+                (played, next) = (to, 2 * next);
+                fails |= !holds(&arena, &agent.certificate(DELTA)?)?;
+                asked += 1;
+            }
+            broken += u64::from(fails);
+        }
+        println!("| `{learner}` | {runs} | {asked} | {broken} |");
+    }
+    Ok(())
+}
+
+/// Whether the bounds of a certificate hold in truth.
+fn holds(arena: &Arena, certificate: &Certificate) -> Result<bool, Box<dyn std::error::Error>> {
+    let (start, best) = (arena.start_distribution(), arena.optimal());
+    let value = arena.value_of(&certificate.policy_hs)?;
+    let rounding = 1e-9 * best.abs().max(1.0);
+    Ok(value >= certificate.at_least(&start) - rounding
+        && best <= certificate.best_at_most(&start) + rounding
+        && best - value <= certificate.gap(&start) + rounding)
+}
+
 /// Episodes after which the gap is within the share of the true way, after which the learner can tell, and bounds that did not hold.
 #[derive(Default)]
 struct Found {
@@ -76,13 +117,8 @@ fn one(world: &str, learner: &str, episodes: u64, seed: u64) -> Result<Found, Bo
         run.episodes(next - played, &mut agent, |_| ControlFlow::Continue(()));
         played = next;
         let certificate = agent.certificate(DELTA)?;
-        let value = arena.value_of(&certificate.policy_hs)?;
         let gap = certificate.gap(&start);
-        let rounding = 1e-9 * best.abs().max(1.0);
-        let holds = value >= certificate.at_least(&start) - rounding
-            && best <= certificate.best_at_most(&start) + rounding
-            && best - value <= gap + rounding;
-        found.broken += u64::from(!holds);
+        found.broken += u64::from(!holds(&arena, &certificate)?);
         if found.within.is_none() && gap <= SHARE * way {
             found.within = Some(played);
         }

@@ -1,6 +1,6 @@
 //! How often the intervals of offline evaluation hold the true value, and how wide they are: the table of `docs/offline.md`.
 //!
-//! `cargo run --release --example offline_coverage -- [LOGS [EPISODES of each [PRIOR [WORLD]]]]`
+//! `cargo run --release --example offline_coverage -- [LOGS [EPISODES of each [PRIOR [WORLD [transitions | all]]]]]`
 
 #![allow(clippy::print_stdout)] // a study prints its result
 
@@ -28,6 +28,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             continue;
         }
         for all in [false, true] {
+            if given.get(4).is_some_and(|unknown| (unknown == "all") != all) {
+                continue;
+            }
             row(name, options, all, (logs, episodes), prior)?;
         }
     }

@@ -1,5 +1,8 @@
 //! Fits worlds to simulated logs: what was simulated is recovered, and what cannot be is said.
 
+mod common;
+
+use common::DOCTORS;
 use dowise::data::LogStep;
 use dowise::kernel::Kernel;
 use dowise::learn::{Evidence, Knowledge, Observation, Reading};
@@ -225,37 +228,9 @@ fn a_step_with_a_weight_counts_as_often() {
     assert_eq!(once.fingerprint(), often.fingerprint());
 }
 
-/// A drug that doctors give to the sick: severity is hidden, moves the drug when it is left alone, and the recovery.
-const CONFOUNDED: &str = r#"
-dowise = 1
-name = "Doctors"
-horizon = 1
-[state.sex]
-values = ["f", "m"]
-scope = ["sex"]
-next = [[1.0, 0.0], [0.0, 1.0]]
-[lever.drug]
-values = ["no", "yes"]
-parents = ["severity"]
-p = [[0.9, 0.1], [0.2, 0.8]]
-[hidden.severity]
-values = ["mild", "bad"]
-parents = []
-p = [0.5, 0.5]
-[key.better]
-values = ["no", "yes"]
-parents = ["drug", "severity"]
-p = [[[0.3, 0.7], [0.8, 0.2]], [[0.2, 0.8], [0.6, 0.4]]]
-[reward.better]
-scope = ["better"]
-value = [0.0, 1.0]
-[interventions]
-set = "any"
-"#;
-
 #[test]
 fn a_hidden_common_cause_of_a_lever_and_its_effect_is_named_and_the_rest_is_fitted() {
-    let world = World::from_toml(CONFOUNDED, "doctors.toml").unwrap();
+    let world = World::from_toml(DOCTORS, "doctors.toml").unwrap();
     // What is seen when the drug is left alone points the wrong way: it looks harmful, and setting it helps.
     let steps = simulate_with(&world, 4000, 1, |_, _, _, _| Action(0));
     let given = |drug: u32| {
@@ -279,7 +254,7 @@ fn a_hidden_common_cause_of_a_lever_and_its_effect_is_named_and_the_rest_is_fitt
         question.why.contains("\"severity\", \"better\" and \"drug\" stay as the world file gives them"),
         "{question:?}"
     );
-    let bare = CONFOUNDED.replace("p = [[[0.3, 0.7], [0.8, 0.2]], [[0.2, 0.8], [0.6, 0.4]]]\n", "");
+    let bare = DOCTORS.replace("p = [[[0.3, 0.7], [0.8, 0.2]], [[0.2, 0.8], [0.6, 0.4]]]\n", "");
     let bare = World::from_toml(&bare, "doctors.toml").unwrap();
     let text = Fitting::new(&bare, FitOptions::default()).unwrap().rests_on().unwrap_err().to_string();
     assert!(
@@ -312,7 +287,7 @@ fn a_hidden_common_cause_of_a_lever_and_its_effect_is_named_and_the_rest_is_fitt
 
 #[test]
 fn where_the_lever_is_set_by_a_draw_the_hidden_variable_is_summed_out_and_the_effect_is_right() {
-    let world = World::from_toml(&CONFOUNDED.replace("set = \"any\"", "set = \"all\""), "doctors.toml").unwrap();
+    let world = World::from_toml(&DOCTORS.replace("set = \"any\"", "set = \"all\""), "doctors.toml").unwrap();
     let fitted = fit(&world, &simulate(&world, 20_000, 2), FitOptions::default());
     assert_eq!(fitted.report().summed_out.len(), 1);
     assert_eq!(fitted.report().summed_out[0].hidden, ["severity"]);

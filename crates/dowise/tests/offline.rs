@@ -440,38 +440,9 @@ fn an_interval_of_too_few_samples_is_refused() {
     assert!(evaluate(&log, &logger.policy_hs, &OfflineOptions { samples: 40, ..quick() }).is_ok());
 }
 
-/// Doctors give a drug by a severity that nobody recorded; whether they were told to is in the log.
-const DOCTORS: &str = r#"
-dowise = 1
-name = "doctors"
-horizon = 2
-[state.sex]
-values = ["f", "m"]
-scope = ["sex"]
-next = [[0.9, 0.1], [0.1, 0.9]]
-start = [0.5, 0.5]
-[lever.drug]
-values = ["no", "yes"]
-parents = ["severity"]
-p = [[0.9, 0.1], [0.2, 0.8]]
-[hidden.severity]
-values = ["mild", "bad"]
-parents = []
-p = [0.5, 0.5]
-[key.better]
-values = ["no", "yes"]
-parents = ["drug", "severity"]
-p = [[[0.3, 0.7], [0.8, 0.2]], [[0.2, 0.8], [0.6, 0.4]]]
-[reward.better]
-scope = ["sex", "better"]
-value = [[0.0, 1.0], [0.1, 0.5]]
-[interventions]
-set = "any"
-"#;
-
 #[test]
 fn what_a_hidden_cause_of_a_lever_leaves_open_is_taken_from_the_world_file_and_the_rest_from_the_log() {
-    let world = World::from_toml(DOCTORS, "doctors.toml").unwrap();
+    let world = World::from_toml(common::DOCTORS, "doctors.toml").unwrap();
     let fitting = Fitting::new(&world, FitOptions::default()).unwrap();
     assert_eq!(fitting.rests_on().unwrap().len(), 1);
     let drawn = logger(&world, 1.0);

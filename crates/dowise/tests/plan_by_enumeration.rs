@@ -18,6 +18,66 @@ fn worlds(n: u64) -> impl Iterator<Item = World> {
     (0..n).map(move |seed| random_world(5000 + seed, &mixed[seed as usize % 3]).1)
 }
 
+/// Worlds whose episodes may end early, with a discount and with rewards on next values.
+fn onward(n: u64) -> impl Iterator<Item = World> {
+    let sizes = Sizes { onward: true, values: [1, 2], ..Sizes::default() };
+    (0..n).map(move |seed| random_world(9000 + seed, &sizes).1)
+}
+
+#[test]
+fn ends_discounts_and_rewards_on_next_values_count_as_they_say() {
+    let (mut ended, mut discounted, mut next) = (0, 0, 0);
+    for world in onward(300) {
+        ended += usize::from(world.ends().is_some());
+        discounted += usize::from(world.discount() < 1.0);
+        next += usize::from(world.rewards().iter().any(|r| !r.next.is_empty()));
+        let flat = Flat::new(&world);
+        let expected = flat.solve();
+        let planner = Planner::new(&world).unwrap();
+        for ties in [Ties::First, Ties::Seeded(7)] {
+            let plan = planner.plan_with(ties);
+            check_values(&plan, &flat, &expected);
+            check_choices(&plan, &flat, &expected);
+            planner.verify(&plan).unwrap();
+        }
+    }
+    assert!(ended > 30 && discounted > 50 && next > 50, "{ended} {discounted} {next}");
+}
+
+#[test]
+fn a_simulation_earns_what_the_plan_says() {
+    use dowise::{Simulator, simulate::Outcome};
+    let sizes = Sizes { onward: true, state: [2, 2], values: [2, 2], horizon: [3, 4], ..Sizes::default() };
+    for seed in 0..6 {
+        let world = random_world(700 + seed, &sizes).1;
+        let (planner, simulator) = (Planner::new(&world).unwrap(), Simulator::new(&world).unwrap());
+        let plan = planner.plan();
+        let expected = planner.from_start(&plan.value_hs[..world.n_states()]);
+        let [mut starts, mut steps] = Simulator::streams(seed);
+        let mut out = Outcome::default();
+        let (n, mut sum, mut squares) = (20_000, 0.0, 0.0);
+        for _ in 0..n {
+            let mut state = simulator.start(&mut starts);
+            assert!(!world.has_ended(state));
+            let (mut gain, mut weight) = (0.0, 1.0);
+            for stage in 0..world.horizon() {
+                simulator.step(state, plan.action(stage, state), &mut steps, &mut out);
+                gain += weight * out.reward;
+                weight *= world.discount();
+                state = out.next_state;
+                if world.has_ended(state) {
+                    break;
+                }
+            }
+            sum += gain;
+            squares += gain * gain;
+        }
+        let mean = sum / f64::from(n);
+        let error = ((squares / f64::from(n) - mean * mean).max(0.0) / f64::from(n)).sqrt();
+        assert!((mean - expected).abs() < 5.0 * error + 1e-9, "{seed}: {mean} ± {error} against {expected}");
+    }
+}
+
 fn check_values(plan: &Plan, flat: &Flat, expected: &[Vec<f64>]) {
     for h in 0..=flat.horizon {
         for s in 0..flat.n_states {
@@ -30,7 +90,7 @@ fn check_values(plan: &Plan, flat: &Flat, expected: &[Vec<f64>]) {
 fn check_choices(plan: &Plan, flat: &Flat, expected: &[Vec<f64>]) {
     for h in 0..flat.horizon {
         let q = flat.q(&expected[h + 1]);
-        for s in 0..flat.n_states {
+        for s in (0..flat.n_states).filter(|&s| !flat.ended[s]) {
             let a = flat.actions[s].iter().position(|&a| a == plan.action(h, s)).expect("allowed");
             let within = 2.0 * TIE_TOLERANCE * flat.scale().max(1.0);
             assert!(q[s][a] >= expected[h][s] - within, "{} {}", q[s][a], expected[h][s]);

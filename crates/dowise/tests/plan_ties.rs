@@ -28,6 +28,8 @@ fn switches(n: usize, pay: &[f64]) -> WorldSpec {
         name: "switches".into(),
         about: String::new(),
         horizon: 2.into(),
+        discount: None,
+        ends: Vec::new(),
         variables: vec![variable(Kind::State, "s")],
         transitions: vec![],
         mechanisms: vec![],

@@ -115,3 +115,17 @@ fn starting_states_with_weights_and_what_is_to_be_learned_are_kept() {
     assert!(world.transitions()[0].table.is_none() && world.rewards()[0].table.is_none());
     assert_eq!(world.mechanisms().iter().filter(|m| m.table.is_none()).count(), 1);
 }
+
+#[test]
+fn ends_discounts_and_next_values_can_be_built() {
+    let world = builder()
+        .discount(0.5)
+        .ends(&[("mood", &["!= low"]), ("rain", &["1"])])
+        .reward("then", ["mood", "next.rain"], [0.0, 0.25, 0.5, 0.0])
+        .reward_range([0.0, 2.0])
+        .build()
+        .unwrap_or_else(|e| panic!("{e}"));
+    assert_eq!((world.discount(), world.rewards()[2].next.len()), (0.5, 1));
+    let ended: Vec<bool> = (0..world.n_states()).map(|s| world.has_ended(s)).collect();
+    assert_eq!(ended.iter().filter(|e| **e).count(), ended.len() / 2 / 2);
+}

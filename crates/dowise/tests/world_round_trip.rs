@@ -160,6 +160,8 @@ fn random_world(choices: Vec<u16>) -> WorldSpec {
         name: odd[c.below(odd.len())].to_owned(),
         about: "two\nlines".to_owned(),
         horizon: (1 + c.below(9) as u64).into(),
+        discount: None,
+        ends: Vec::new(),
         variables,
         transitions,
         mechanisms,

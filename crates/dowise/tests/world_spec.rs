@@ -31,6 +31,8 @@ fn spec() -> WorldSpec {
         name: "small".to_owned(),
         about: String::new(),
         horizon: 2.into(),
+        discount: None,
+        ends: Vec::new(),
         variables: vec![
             variable("k", Kind::Key, &["0", "1"]),
             variable("s", Kind::State, &["0", "1"]),
@@ -98,7 +100,7 @@ fn names_stand_once() {
         "\"x\" stands twice in one intervention; take one out"
     );
     let when: Pattern = vec![("x".into(), vec!["0".into()]), ("x".into(), vec!["1".into()])];
-    let row = RowSpec { when, outcome: Outcome::Is("0".into()), at: None };
+    let row = RowSpec { when: when.into(), outcome: Outcome::Is("0".into()), at: None };
     assert_eq!(
         said(|s| s.mechanisms[0].form = Form::Rows(vec![row])),
         "\"x\" stands twice in `when`; put its values into one list"
@@ -151,7 +153,7 @@ fn sizes_beyond_all_numbers_are_refused_before_anything_is_allocated() {
 #[test]
 fn more_problems_than_anybody_reads_are_counted() {
     let wrong: Vec<_> = (0..150).map(|i| (format!("value {i}").into(), 0.0.into())).collect();
-    let row = RowSpec { when: Vec::new(), outcome: Outcome::Named(wrong), at: None };
+    let row = RowSpec { when: Condition::default(), outcome: Outcome::Named(wrong), at: None };
     let answer = said(|s| s.mechanisms[0].form = Form::Rows(vec![row]));
     assert_eq!(answer.lines().count(), 101);
     assert_eq!(answer.lines().last(), Some("and 50 more problems"));

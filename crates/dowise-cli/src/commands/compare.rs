@@ -1,11 +1,14 @@
 //! `dowise compare`: several learners in several worlds, from the command line or a study file.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use dowise::learn::LearnerSpec;
-use dowise_study::{Checkpoints, Directory, Study, StudyFile, Tables, threads};
+use dowise_study::{Checkpoints, Directory, Shard, Study, StudyFile, Summary, Tables, threads};
 use serde::Serialize;
 
+use crate::known::Known;
+use crate::number::whole;
 use crate::output::{Failure, Output, Status};
 use crate::study;
 use crate::table::{self, Align, Amounts};
@@ -13,15 +16,17 @@ use crate::table::{self, Align, Amounts};
 /// Compare learners on one or more worlds; write tables and figures
 ///
 /// Every learner plays every world several times. Generated worlds without a seed are drawn afresh for each repetition,
-/// the same ones for every learner. An interrupted comparison goes on when the same command is given again.
+/// the same ones for every learner. An interrupted comparison goes on when the same command is given again; with more
+/// repetitions, learners or worlds only what is new is run.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
     /// World files, or ready-made worlds such as paper:levels=4.
-    #[arg(required_unless_present = "study", conflicts_with = "study")]
+    #[arg(required_unless_present = "study", conflicts_with = "study", value_parser = Known::World, hide_possible_values = true)]
     worlds: Vec<String>,
     /// Learners, separated by commas; options behind a colon, as in c-ucbvi:width=paper-plain,scale=0.002.
-    #[arg(long, value_name = "LIST", required_unless_present = "study", conflicts_with = "study")]
+    #[arg(long, value_name = "LIST", required_unless_present = "study", conflicts_with = "study", value_parser = Known::Learner,
+        hide_possible_values = true)]
     learners: Option<String>,
     /// Read everything from a study file instead.
     #[arg(long, value_name = "FILE")]
@@ -30,17 +35,20 @@ pub(crate) struct Args {
     #[arg(long, value_name = "WHAT=VALUES", conflicts_with = "study")]
     sweep: Vec<String>,
     /// Episodes of a run [default: 1000].
-    #[arg(long, value_name = "K")]
+    #[arg(long, value_name = "K", value_parser = whole, allow_negative_numbers = true)]
     episodes: Option<u64>,
     /// Runs of each combination [default: 10].
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = whole, allow_negative_numbers = true)]
     repetitions: Option<u64>,
     /// Seed of the first repetition [default: 0].
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = whole, allow_negative_numbers = true)]
     seed: Option<u64>,
     /// Where results go [default: dowise-compare, or the study file's name with -results].
     #[arg(short, long, value_name = "DIR")]
     out: Option<PathBuf>,
+    /// Run only a part, such as 2/5: every fifth run, from the second on. `dowise merge` puts the parts together.
+    #[arg(long, value_name = "I/N")]
+    shard: Option<Shard>,
     /// Number of threads; results do not depend on it.
     #[arg(long, value_name = "N")]
     threads: Option<usize>,
@@ -58,35 +66,56 @@ Examples:
   dowise compare campaign.toml --learners graph-psrl,cf-psrl --episodes 2000
   dowise compare paper --learners ucbvi,c-ucbvi --sweep world.levels=3,5,7
   dowise compare paper --learners c-ucbvi:width=rlberry --sweep learner.scale=0.1,1,10
-  dowise compare --study study.toml";
+  dowise compare --study study.toml
+  dowise compare --study study.toml --shard 2/5 --out part-2";
 
 pub(crate) fn run(args: Args, output: &Output) -> Result<Status, Failure> {
     let threads = threads(args.threads).map_err(|e| study::failure(e, output))?;
     let (file, base) = study_file(&args, output)?;
     let resolved = file.resolve(&base).map_err(|e| study::failure(e, output))?;
     if args.dry_run {
-        output.data(listing(&resolved))?;
+        if args.json {
+            output.json(&Listed::new(&resolved))?;
+        } else {
+            output.data(listing(&resolved))?;
+        }
         return Ok(Status::Fine);
     }
     let out = args.out.clone().unwrap_or_else(|| match &args.study {
         Some(file) => PathBuf::from(format!("{}-results", file.file_stem().unwrap_or_default().to_string_lossy())),
         None => PathBuf::from("dowise-compare"),
     });
+    let runs = args.shard.map_or(resolved.n_runs(), |shard| shard.count(resolved.n_runs()));
     output.talk(format_args!(
         "{} runs on {threads} threads, seed {}, results in {}",
-        table::count(resolved.n_runs() as u64),
+        table::count(runs as u64),
         resolved.seed,
         out.display()
     ));
-    let (directory, tables) = study::run(&resolved, &out, threads, output)?;
-    let names = study::draw(&resolved, &tables, &directory, output)?;
-    if args.json {
-        output.json(&Report::new(&resolved, &tables, &directory))?;
-    } else {
-        output.data(text(&resolved, &tables))?;
-        output.talk(format_args!("wrote tables and {} figures into {}", names.len(), out.display()));
+    let (directory, tables) = study::run(&resolved, &out, args.shard, threads, output)?;
+    if let Some(tables) = tables {
+        show(&resolved, &tables, &directory, args.json, output)?;
     }
     Ok(Status::Fine)
+}
+
+/// Draws the figures of a finished study and prints what it came to.
+pub(super) fn show(
+    study: &Study,
+    tables: &Tables,
+    directory: &Directory,
+    json: bool,
+    output: &Output,
+) -> Result<(), Failure> {
+    let names = study::draw(study, tables, directory, output)?;
+    if json {
+        return output.json(&Report::new(study, tables, directory));
+    }
+    output.data(text(study, tables))?;
+    let out = directory.path();
+    output.talk(format_args!("wrote tables and {} figures into {}", names.len(), out.display()));
+    output.talk(format_args!("look at {}", out.join("report.html").display()));
+    Ok(())
 }
 
 /// The study as the file or the command line gives it, and the directory that its files are relative to.
@@ -163,23 +192,61 @@ fn text(study: &Study, tables: &Tables) -> String {
         .enumerate()
         .map(|(i, s)| {
             let regret = tables.summary(i);
-            let runs = || tables.runs.iter().filter(|r| r.combination == i);
-            // A share of nothing, or of a loss, says nothing.
-            let shares = runs().all(|r| r.optimal > 0.0);
-            let reached = dowise_study::Summary::of(runs().map(|r| r.value / r.optimal)).mean;
+            let reached = reached(tables, i);
             vec![
                 s.world.to_string(),
                 s.learner.to_string(),
                 amounts.with(digits, regret.mean),
                 amounts.with(digits, regret.sd),
                 amounts.with(digits, regret.median),
-                if shares { format!("{:.1} %", 100.0 * reached) } else { "–".to_owned() },
+                reached.map_or_else(|| "–".to_owned(), |share| format!("{:.1} %", 100.0 * share)),
             ]
         })
         .collect();
-    let header = ["world", "learner", "regret", "sd", "median", "learned, of best"];
+    let header = ["world", "learner", "regret", "sd", "median", "learned"];
     let align = [Align::Left, Align::Left, Align::Right, Align::Right, Align::Right, Align::Right];
-    table::table(&header, &rows, &align)
+    let note =
+        "Learned: how far the policy at the end is on the way from interventions at random (0 %) to the best (100 %).";
+    format!("{}{}\n", table::table(&header, &rows, &align), table::wrapped(note))
+}
+
+/// Mean share of the way from interventions at random to the best that the learned policies came; `None` where there is no way to go.
+fn reached(tables: &Tables, combination: usize) -> Option<f64> {
+    let runs = tables.runs.iter().filter(|r| r.combination == combination);
+    let mean = Summary::of(runs.map(dowise_study::RunRow::reached)).mean;
+    mean.is_finite().then_some(mean)
+}
+
+/// What `--dry-run --json` prints.
+#[derive(Serialize)]
+struct Listed<'a> {
+    schema: &'static str,
+    seed: u64,
+    runs: usize,
+    settings: Vec<ListedSetting<'a>>,
+}
+
+#[derive(Serialize)]
+struct ListedSetting<'a> {
+    world: String,
+    learner: String,
+    episodes: u64,
+    runs: u64,
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    sweep: &'a BTreeMap<String, String>,
+}
+
+impl Listed<'_> {
+    fn new(study: &Study) -> Listed<'_> {
+        let settings = study.combinations.iter().map(|s| ListedSetting {
+            world: s.world.to_string(),
+            learner: s.learner.to_string(),
+            episodes: s.episodes,
+            runs: study.repetitions,
+            sweep: &s.sweep,
+        });
+        Listed { schema: "dowise-dry-run/1", seed: study.seed, runs: study.n_runs(), settings: settings.collect() }
+    }
 }
 
 /// What `--json` prints.
@@ -201,6 +268,8 @@ struct Entry {
     mean: f64,
     sd: f64,
     median: f64,
+    /// How far the learned policy is on the way from interventions at random (0) to the best (1), on average.
+    learned: Option<f64>,
 }
 
 impl Report {
@@ -216,6 +285,7 @@ impl Report {
                 mean: regret.mean,
                 sd: regret.sd,
                 median: regret.median,
+                learned: reached(tables, i),
             }
         });
         let directory = directory.path().display().to_string();

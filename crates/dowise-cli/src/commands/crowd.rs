@@ -61,19 +61,22 @@ pub(crate) fn run(args: Args, output: &Output) -> Result<Status, Failure> {
         ClientError::Connection(..) | ClientError::Refused { .. } => Failure::Io(error.to_string()),
     })?;
     let [first, last] = report.first_and_last;
+    let amounts = table::Amounts::of([report.mean_reward, first, last]);
     let times = |[median, most, longest]: [f64; 3]| {
         format!("median {median:.2} ms, 99 of 100 {most:.2} ms, longest {longest:.2} ms")
     };
     output.data(format!(
         "{} episodes, {} decisions and observations in {:.1} s ({:.0} pairs a second)\n\
-         reward of an episode: {:.4} on average, {first:.4} in the first tenth, {last:.4} in the last\n\
+         reward of an episode: {} on average, {} in the first tenth, {} in the last\n\
          decide: {}\n\
          observe: {}\n",
         table::count(report.episodes),
         table::count(report.steps),
         report.seconds,
         report.steps as f64 / report.seconds.max(1e-9),
-        report.mean_reward,
+        amounts.show(report.mean_reward),
+        amounts.show(first),
+        amounts.show(last),
         times(report.decide_ms),
         times(report.observe_ms)
     ))?;

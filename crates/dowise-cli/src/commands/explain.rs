@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use dowise::World;
-use dowise::learn::Explanation;
+use dowise::learn::{ChangeNoticed, Explanation};
 use dowise::world::Start;
 use dowise_study::{StudyError, WorldChoice};
 use serde::Serialize;
@@ -55,6 +55,9 @@ struct Explained {
     stage: usize,
     state: Map<String, Value>,
     preferred: Vec<Row>,
+    /// Changes of the world that were noticed, if any.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    changes: Vec<ChangeNoticed>,
 }
 
 #[derive(Serialize)]
@@ -79,10 +82,17 @@ pub(crate) fn run(args: Args, output: &Output) -> Result<Status, Failure> {
         Some(text) => naming::read_state(world, text).map_err(|e| Failure::Usage(format!("--state {text}: {e}")))?,
         None => likeliest(world),
     };
+    if world.has_ended(state) || !world.occurs_at(args.stage - 1, state) {
+        let why =
+            if world.has_ended(state) { "the episode has ended there" } else { "it does not occur at that stage" };
+        let (state, stage) = (world.describe_state(state), args.stage);
+        return Err(Failure::Usage(format!("in the state {state} nothing is decided at stage {stage}: {why}")));
+    }
     let explanation = learner
         .explain(args.stage - 1, state, args.rows)
         .map_err(|e| Failure::Usage(format!("{}: {e}", args.learner.display())))?;
     super::learn::say_graph(&learner, output);
+    super::learn::say_changes(&learner, output);
     let spec = resumed.run.learner.to_string();
     if args.json {
         output.json(&Explained {
@@ -93,6 +103,7 @@ pub(crate) fn run(args: Args, output: &Output) -> Result<Status, Failure> {
             stage: args.stage,
             state: naming::state(world, state),
             preferred: rows(world, &explanation),
+            changes: learner.changes(),
         })?;
     } else {
         let head = format!(

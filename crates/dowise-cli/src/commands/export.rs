@@ -7,6 +7,7 @@ use dowise_formats::{Format, export};
 use super::import::FormatName;
 use super::new::write;
 use crate::output::{Failure, Output, Status};
+use crate::overwrite::same_file;
 use crate::render;
 use crate::worldfile;
 
@@ -63,6 +64,10 @@ pub(crate) fn run(args: Args, output: &Output) -> Result<Status, Failure> {
     match file {
         None => output.data(text)?,
         Some(file) => {
+            if same_file(file, &args.world) {
+                let message = format!("--output {}: this is the world itself; give another name", file.display());
+                return Err(Failure::Usage(message));
+            }
             write(file, &text, args.force)?;
             output.talk(format_args!("wrote {}", file.display()));
         }

@@ -8,14 +8,17 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 
 use dowise::offline::fit::read_evidence;
-use dowise::{Learner, LearnerSpec, World};
-use dowise_study::{StudyError, WorldChoice, check_writable, read_text_file, write_file};
+use dowise::{Arena, Learner, LearnerSpec, World};
+use dowise_study::{StudyError, WorldChoice, read_text_file, write_file};
 
 use self::promise::{Promises, Until, is_svg};
 use self::report::Report;
 use self::saved::{Resumed, SavedRun};
+use crate::known::Known;
 use crate::log::{self, LogArgs};
+use crate::number::whole;
 use crate::output::{Failure, Output, Status};
+use crate::overwrite::{Overwrite, same_file};
 use crate::progress::Progress;
 use crate::{interrupt, policy_file, render, study, table};
 
@@ -27,15 +30,16 @@ use crate::{interrupt, policy_file, render, study, table};
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
     /// A world file, or a ready-made world such as deep-sea:size=6.
+    #[arg(value_parser = Known::World, hide_possible_values = true)]
     world: String,
     /// The learner; options behind a colon. `--learner help` lists them.
-    #[arg(long, value_name = "LEARNER", default_value = "graph-psrl")]
+    #[arg(long, value_name = "LEARNER", default_value = "graph-psrl", value_parser = Known::Learner, hide_possible_values = true)]
     learner: String,
     /// Number of episodes, those of a resumed run included [default: 1000, or what the resumed run was meant to have]
-    #[arg(long, value_name = "K")]
+    #[arg(long, value_name = "K", value_parser = whole, allow_negative_numbers = true)]
     episodes: Option<u64>,
     /// Seed of everything random, of a generated world too if it has none.
-    #[arg(long, value_name = "N", default_value_t = 0)]
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = whole, allow_negative_numbers = true)]
     seed: u64,
     /// Write the learner and its run into a file, also when interrupted.
     #[arg(long, value_name = "FILE")]
@@ -54,6 +58,9 @@ pub(crate) struct Args {
     /// Begin with the evidence that `dowise fit` wrote beside a fitted world, and learn on all that was fitted.
     #[arg(long, value_name = "FILE", conflicts_with = "resume")]
     evidence: Option<PathBuf>,
+    /// Tell the learner this world in place of the one that is played: the same variables, with arrows or numbers that may be wrong.
+    #[arg(long, value_name = "WORLD", conflicts_with_all = ["resume", "evidence", "save"])]
+    told: Option<String>,
     /// Never do much worse than this policy, such as today's: a file that `dowise plan --json` or `dowise learn --policy` wrote.
     #[arg(long, value_name = "FILE", conflicts_with = "resume")]
     baseline: Option<PathBuf>,
@@ -79,6 +86,8 @@ pub(crate) struct Args {
     /// Draw how the gap shrinks beside the true one, as .svg or .png.
     #[arg(long, value_name = "FILE")]
     draw: Option<PathBuf>,
+    #[command(flatten)]
+    overwrite: Overwrite,
     /// Rows of the table of what was learned.
     #[arg(long, value_name = "N", default_value_t = 12)]
     rows: usize,
@@ -99,6 +108,7 @@ Examples:
   dowise learn paper --learner cf-ucbvi --until 10% --episodes 10000 --draw gap.svg
   dowise learn treatment --from log.csv --episodes 100
   dowise learn treatment --baseline today.json --alpha 0.05
+  dowise learn truth.toml --told treatment.toml --learner graph-psrl:guard=true
   dowise learn river-swim --resume learned.json --episodes 2000 --save learned.json
   dowise learn paper --learner help";
 
@@ -119,7 +129,11 @@ const EPISODES: u64 = 1000;
 
 pub(crate) fn run(args: Args, output: &Output) -> Result<Status, Failure> {
     if args.learner == "help" {
-        output.data(report::learners(output))?;
+        if args.json {
+            output.json(&report::Learners::new())?;
+        } else {
+            output.data(report::learners(output))?;
+        }
         return Ok(Status::Fine);
     }
     let fail = |e: StudyError| study::failure(e, output);
@@ -134,7 +148,10 @@ pub(crate) fn run(args: Args, output: &Output) -> Result<Status, Failure> {
     }
     // What was learned is not to be lost at the end because it cannot be written.
     for file in args.save.iter().chain(&args.policy).chain(&args.draw) {
-        check_writable(file).map_err(fail)?;
+        // A run that goes on may take the place of what it was.
+        if !args.resume.as_deref().is_some_and(|resumed| same_file(resumed, file)) {
+            args.overwrite.check(file, &[], output)?;
+        }
     }
     let svg = args.draw.as_deref().map(is_svg).transpose()?;
     let choice = WorldChoice::read(&args.world);
@@ -144,7 +161,7 @@ pub(crate) fn run(args: Args, output: &Output) -> Result<Status, Failure> {
         None => SavedRun::new(args.learner.parse().map_err(|e| fail(StudyError::Learner(e)))?, args.seed),
     };
     let (spec, seed): (LearnerSpec, u64) = (state.learner.clone(), state.seed);
-    let arena = choice.arena(seed).map_err(fail)?;
+    let arena = long_setup(&choice, seed, output).map_err(fail)?;
     let mut run = arena.run(seed);
     let cannot_learn = |e: dowise::learn::LearnError| {
         fail(StudyError::Learn { learner: spec.to_string(), world: choice.to_string(), source: e.into() })
@@ -154,7 +171,20 @@ pub(crate) fn run(args: Args, output: &Output) -> Result<Status, Failure> {
         None => {
             let episodes = args.episodes.unwrap_or(EPISODES);
             match &args.evidence {
-                None => spec.learner(arena.world(), episodes, seed).map_err(cannot_learn)?,
+                None => match &args.told {
+                    None => spec.learner(arena.world(), episodes, seed).map_err(cannot_learn)?,
+                    Some(other) => {
+                        let told = WorldChoice::read(other).arena(seed).map_err(fail)?;
+                        let learner = spec.learner(told.world(), episodes, seed).map_err(cannot_learn)?;
+                        if !learner.knowledge().can_play(arena.world()) {
+                            return Err(Failure::Usage(format!(
+                                "--told {other}: variables, interventions, reward terms and steps must be those of {choice}; only \
+                                 arrows and numbers may differ"
+                            )));
+                        }
+                        learner
+                    }
+                },
                 Some(file) => {
                     let text = read_text_file(file, MOST_EVIDENCE).map_err(|e| Failure::Io(e.to_string()))?;
                     let evidence = read_evidence(arena.world(), &text)
@@ -170,7 +200,10 @@ pub(crate) fn run(args: Args, output: &Output) -> Result<Status, Failure> {
     };
     if let Some(log) = &args.from {
         // A log is of the real world, which may not be what the file says; the simulated one is.
-        learner.watch_graph(GRAPH_DELTA).map_err(cannot_learn)?;
+        // One who expects the world to change cannot tell a change from a wrong arrow.
+        if spec.options(1, 0).forget.is_never() {
+            learner.watch_graph(GRAPH_DELTA).map_err(cannot_learn)?;
+        }
         let steps = warm_start(&mut learner, log, &args, arena.world(), output)?;
         output.talk(format_args!("began with {} steps of {}", table::count(steps), log.display()));
     }
@@ -196,7 +229,7 @@ pub(crate) fn run(args: Args, output: &Output) -> Result<Status, Failure> {
     }
 
     output.talk(format_args!("{spec} in {choice}, seed {seed}"));
-    output.talk(format_args!("{}", report::told(&learner)));
+    output.talk(table::wrapped(&report::told(&learner)));
     for finding in render::decisive(arena.world()) {
         output.talk(format_args!("warning: {}; `dowise check` shows where", finding.message));
     }
@@ -204,7 +237,7 @@ pub(crate) fn run(args: Args, output: &Output) -> Result<Status, Failure> {
         output.talk(format_args!("going on after {done} of {episodes} episodes"));
     }
     let stop = interrupt::flag();
-    let progress = Progress::new(output, episodes, "episodes");
+    let progress = Progress::after(output, done, episodes, "episodes");
     if let Some(position) = state.position {
         run.go_on(position);
     }
@@ -242,6 +275,7 @@ pub(crate) fn run(args: Args, output: &Output) -> Result<Status, Failure> {
         Ok(())
     });
     say_graph(&learner, output);
+    say_changes(&learner, output);
     let drawn = promises.as_ref().zip(args.draw.as_deref()).map_or(Ok(()), |(promises, file)| {
         let drawing = promises.picture(&spec.to_string()).draw().map_err(fail)?;
         let bytes = if svg == Some(true) { drawing.svg.into_bytes() } else { drawing.png };
@@ -281,6 +315,22 @@ pub(super) fn say_graph(learner: &Learner, output: &Output) {
     }
 }
 
+/// Changes of the world that are told one by one.
+const MOST_CHANGES: usize = 8;
+
+/// Says which changes of the world a learner that forgets has noticed.
+pub(super) fn say_changes(learner: &Learner, output: &Output) {
+    let changes = learner.changes();
+    let told = &changes[changes.len().saturating_sub(MOST_CHANGES)..];
+    let more = learner.n_changes() - told.len() as u64;
+    if more > 0 {
+        output.talk(format_args!("{} earlier changes of the world were noticed", table::count(more)));
+    }
+    for change in told {
+        output.talk(format_args!("a change was noticed: {}", change.what));
+    }
+}
+
 /// Takes the steps of a log in; how many went in, by their weights.
 fn warm_start(learner: &mut Learner, log: &Path, args: &Args, world: &World, output: &Output) -> Result<u64, Failure> {
     let report = log::steps(log, args.reading.map.as_deref(), world, output, |step| {
@@ -289,6 +339,20 @@ fn warm_start(learner: &mut Learner, log: &Path, args: &Args, world: &World, out
     })?;
     log::refuse_errors(&report, log, args.skip_bad, output)?;
     Ok(report.weight)
+}
+
+/// States from which on the best policy takes a while to find.
+const MANY_STATES: usize = 1 << 15;
+
+/// The world to play in, with the best policy to judge by; if that takes long, it is said.
+fn long_setup(choice: &WorldChoice, seed: u64, output: &Output) -> Result<Arena, StudyError> {
+    if let Ok(world) = choice.make(seed)
+        && world.n_states() >= MANY_STATES
+    {
+        let states = table::count(world.n_states() as u64);
+        output.talk(format_args!("working out the best policy of {states} states first, to measure regret by"));
+    }
+    choice.arena(seed)
 }
 
 /// A log in place of a world is a mistake that is easily made.
@@ -331,12 +395,6 @@ fn keeps_apart<'a>(args: &'a Args) -> Result<(), Failure> {
         }
     }
     Ok(())
-}
-
-/// Whether two paths lead to one file, as far as that can be told of files that are not there yet.
-fn same_file(a: &Path, b: &Path) -> bool {
-    let place = |path: &Path| path.canonicalize().or_else(|_| std::path::absolute(path));
-    matches!((place(a), place(b)), (Ok(a), Ok(b)) if a == b)
 }
 
 fn within_limit(episodes: u64) -> Result<(), Failure> {

@@ -11,12 +11,14 @@ mod export;
 mod fit;
 mod import;
 mod learn;
+mod merge;
 mod new;
 mod plan;
 mod plot;
 mod reproduce;
 mod serve;
 mod simulate;
+mod slurm;
 mod store;
 mod test;
 
@@ -37,6 +39,8 @@ pub(crate) enum Command {
     Fit(fit::Args),
     Evaluate(evaluate::Args),
     Compare(compare::Args),
+    Merge(merge::Args),
+    Slurm(slurm::Args),
     Plot(plot::Args),
     Reproduce(reproduce::Args),
     Serve(serve::Args),
@@ -64,6 +68,8 @@ impl Command {
             Command::Data(args) => data::run(args, output),
             Command::Explain(args) => explain::run(args, output),
             Command::Compare(args) => compare::run(args, output),
+            Command::Merge(args) => merge::run(args, output),
+            Command::Slurm(args) => slurm::run(args, output),
             Command::Plot(args) => plot::run(args, output),
             Command::Reproduce(args) => reproduce::run(args, output),
             Command::Serve(args) => serve::run(args, output),

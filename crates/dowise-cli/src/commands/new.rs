@@ -1,10 +1,13 @@
 //! `dowise new`: writes a ready-made world to start from.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use dowise::worlds;
 use dowise_study::{StudyError, create_file, write_file};
+use serde::Serialize;
 
+use crate::known::Known;
 use crate::output::{Failure, Output, Status};
 
 /// Write a ready-made world to start from; without a name, list them
@@ -12,6 +15,7 @@ use crate::output::{Failure, Output, Status};
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
     /// Which world.
+    #[arg(value_parser = Known::World, hide_possible_values = true)]
     name: Option<String>,
     /// Where to write it, `-` for standard output [default: NAME.toml].
     #[arg(short, long, value_name = "FILE")]
@@ -25,6 +29,35 @@ pub(crate) struct Args {
     /// Overwrite the file if it is there.
     #[arg(short, long)]
     force: bool,
+    /// Print the list of worlds as JSON.
+    #[arg(long, conflicts_with = "name")]
+    json: bool,
+}
+
+/// The list of worlds, as JSON.
+#[derive(Serialize)]
+struct Listed {
+    schema: &'static str,
+    worlds: Vec<ListedWorld>,
+}
+
+#[derive(Serialize)]
+struct ListedWorld {
+    name: &'static str,
+    about: &'static str,
+    /// Settings and what they are if they are not given.
+    settings: BTreeMap<&'static str, String>,
+}
+
+impl Listed {
+    fn new() -> Listed {
+        let world = |name: &&'static str| ListedWorld {
+            name,
+            about: worlds::describe(name).unwrap_or_default(),
+            settings: worlds::settings(name).iter().map(|s| (s.key, s.default.to_string())).collect(),
+        };
+        Listed { schema: "dowise-worlds/1", worlds: worlds::names().iter().map(world).collect() }
+    }
 }
 
 const EXAMPLES: &str = "\
@@ -36,7 +69,11 @@ Examples:
 
 pub(crate) fn run(args: Args, output: &Output) -> Result<Status, Failure> {
     let Some(name) = &args.name else {
-        output.data(listing(output))?;
+        if args.json {
+            output.json(&Listed::new())?;
+        } else {
+            output.data(listing(output))?;
+        }
         return Ok(Status::Fine);
     };
     let mut choices: Vec<(&str, &str)> = vec![];
@@ -61,7 +98,8 @@ pub(crate) fn run(args: Args, output: &Output) -> Result<Status, Failure> {
 fn listing(output: &Output) -> String {
     let mut text = String::new();
     for name in worlds::names() {
-        text += &format!("{} {}\n", output.heading(&format!("{name:<11}")), worlds::describe(name).unwrap_or_default());
+        let room = " ".repeat(12_usize.saturating_sub(name.len()));
+        text += &format!("{}{room}{}\n", output.heading(name), worlds::describe(name).unwrap_or_default());
         let settings: Vec<String> = worlds::settings(name).iter().map(|s| format!("{}={}", s.key, s.default)).collect();
         if !settings.is_empty() {
             text += &format!("            settings: {}\n", settings.join(" "));

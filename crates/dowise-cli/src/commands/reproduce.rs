@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use dowise_study::paper::{self, Part, ReproductionSize, Results};
-use dowise_study::{StudyError, threads, write_file};
+use dowise_study::{StudyError, make_directory, threads, write_file};
 
 use crate::output::{Failure, Output, Status};
 use crate::{study, table};
@@ -78,7 +78,7 @@ pub(crate) fn run(args: Args, output: &Output) -> Result<Status, Failure> {
     for part in parts {
         let begun = Instant::now();
         let resolved = part.study(size).resolve_untried(Path::new("")).map_err(|e| study::failure(e, output))?;
-        study::run(&resolved, &args.out.join(part.folder()), threads, output)?;
+        study::run(&resolved, &args.out.join(part.folder()), None, threads, output)?;
         let seconds = begun.elapsed().as_secs_f64();
         output.talk(format_args!("{}: {} runs, {seconds:.1} s", part.title(), resolved.n_runs()));
         took.push((part, seconds));
@@ -102,6 +102,7 @@ pub(crate) fn run(args: Args, output: &Output) -> Result<Status, Failure> {
 
 /// Draws the figures and writes the report of what lies in a directory.
 pub(crate) fn write(results: &Results, out: &Path) -> Result<(), StudyError> {
+    make_directory(&out.join("figures"))?;
     for (name, figure) in paper::figures(results) {
         let drawing = figure.draw()?;
         write_file(&out.join("figures").join(format!("{name}.svg")), drawing.svg.as_bytes())?;
@@ -115,6 +116,7 @@ pub(crate) fn write(results: &Results, out: &Path) -> Result<(), StudyError> {
 const PNG_IN_DOCS: [&str; 3] = ["experiment-1", "experiment-2", "experiment-3"];
 
 fn write_docs(results: &Results, docs: &Path) -> Result<(), StudyError> {
+    make_directory(&docs.join("figures"))?;
     for (name, figure) in paper::figures(results) {
         let drawing = figure.draw()?;
         write_file(&docs.join("figures").join(format!("{name}.svg")), drawing.svg.as_bytes())?;

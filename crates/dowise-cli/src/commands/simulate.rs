@@ -2,16 +2,19 @@
 
 use std::io::{BufWriter, ErrorKind, Write};
 use std::ops::ControlFlow;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 
 use dowise::data::{Chooser, LogWriter, WrittenColumns, simulate_log};
 use dowise::{LearnerSpec, Simulator};
-use dowise_study::{StudyError, WorldChoice, check_writable, stream_file};
+use dowise_study::{StudyError, WorldChoice, stream_file};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 
+use crate::known::Known;
+use crate::number::whole;
 use crate::output::{Failure, Output, Status};
+use crate::overwrite::Overwrite;
 use crate::progress::Progress;
 use crate::{interrupt, policy_file, study, table};
 
@@ -24,15 +27,16 @@ use crate::{interrupt, policy_file, study, table};
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
     /// A world file, or a ready-made world such as deep-sea:size=6.
+    #[arg(value_parser = Known::World, hide_possible_values = true)]
     world: String,
     /// Number of episodes.
-    #[arg(long, value_name = "K", default_value_t = 100)]
+    #[arg(long, value_name = "K", default_value_t = 100, value_parser = whole, allow_negative_numbers = true)]
     episodes: u64,
     /// A policy to follow, as `dowise plan --json` and `dowise learn --policy` write it.
     #[arg(long, value_name = "FILE", conflicts_with = "learner")]
     policy: Option<PathBuf>,
     /// A learner that decides and learns.
-    #[arg(long, value_name = "LEARNER")]
+    #[arg(long, value_name = "LEARNER", value_parser = Known::Learner, hide_possible_values = true)]
     learner: Option<String>,
     /// Seed of everything random, of a generated world too if it has none.
     #[arg(long, value_name = "N", default_value_t = 0)]
@@ -40,6 +44,8 @@ pub(crate) struct Args {
     /// Where to write the log, compressed if the name ends in .gz; `-` for standard output.
     #[arg(short, long, value_name = "LOG")]
     output: PathBuf,
+    #[command(flatten)]
+    overwrite: Overwrite,
 }
 
 const EXAMPLES: &str = "\
@@ -55,7 +61,8 @@ pub(crate) fn run(args: Args, output: &Output) -> Result<Status, Failure> {
     }
     let to_stdout = args.output.as_os_str() == "-";
     if !to_stdout {
-        check_writable(&args.output).map_err(fail)?;
+        let policy = args.policy.as_deref().unwrap_or(Path::new(&args.world));
+        args.overwrite.check(&args.output, &[Path::new(&args.world), policy], output)?;
     }
     let choice = WorldChoice::read(&args.world);
     let world = choice.make(args.seed).map_err(fail)?;

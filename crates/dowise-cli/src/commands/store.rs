@@ -100,6 +100,9 @@ pub(crate) fn replay_store(args: ReplayArgs, output: &Output) -> Result<Status, 
                 count(replayed.policies),
                 count(replayed.steps)
             );
+            if replayed.monitors > 0 {
+                text += "what watches the graph follows from the log\n";
+            }
             if replayed.policies_not_checked > 0 {
                 text += &format!(
                     "{} policies rest on episodes that have been forgotten since, and cannot be made again\n",

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use dowise::world::{
-    Form, Kind, Located, MechanismSpec, Outcome, Problem, RewardForm, RewardSpec, RowSpec, SetSpec, StartSpec,
-    VariableSpec, WorldSpec,
+    Condition, Form, Kind, Located, MechanismSpec, Outcome, Problem, RewardForm, RewardSpec, RowSpec, SetSpec,
+    StartSpec, VariableSpec, WorldSpec,
 };
 
 use super::assign::{Cast, Part, find};
@@ -55,6 +55,8 @@ pub(super) fn state(cast: &Cast, roles: &Roles, title: &str, findings: &mut Find
         name: name.unwrap_or_else(|| title.to_owned()),
         about: String::new(),
         horizon: roles.horizon.clone().unwrap_or(Located::from(1)),
+        discount: None,
+        ends: Vec::new(),
         variables,
         transitions,
         mechanisms,
@@ -123,7 +125,7 @@ impl Builder<'_> {
                 self.placeholders.push(self.name(i).to_owned());
                 let n = self.cast.network.variables[i].values.len();
                 let outcome = Outcome::Probabilities(vec![1.0 / n as f64; n]);
-                Form::Rows(vec![RowSpec { when: vec![], outcome, at: None }])
+                Form::Rows(vec![RowSpec { when: Condition::default(), outcome, at: None }])
             }
         }
     }
@@ -188,7 +190,7 @@ impl Builder<'_> {
         if cast.parts[next] == Part::Key {
             // The next value is observed within the step, and kept.
             let outcome = Outcome::SameAs(b.name.as_str().into());
-            let form = Form::Rows(vec![RowSpec { when: vec![], outcome, at: None }]);
+            let form = Form::Rows(vec![RowSpec { when: Condition::default(), outcome, at: None }]);
             return Some(MechanismSpec { children, parents: vec![b.name.as_str().into()], form, learn: None, at });
         }
         for &parent in &b.parents {

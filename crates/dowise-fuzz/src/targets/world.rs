@@ -6,7 +6,7 @@ use dowise::{Arena, Knowledge, Learner, Planner, Preset, World};
 use dowise_study::world_fingerprint;
 
 use super::{Outcome, reason};
-use crate::dense::{Flat, each_assignment};
+use crate::dense::{Flat, each_assignment, paid};
 
 /// Bytes of a plan that is made while fuzzing; larger worlds are only read, written and measured.
 const PLANNED: u128 = 1 << 18;
@@ -139,6 +139,8 @@ fn flat_copy(flat: &Flat) -> Flat {
         actions: flat.actions.clone(),
         reward: flat.reward.clone(),
         prob: flat.prob.clone(),
+        discount: flat.discount,
+        ended: flat.ended.clone(),
     }
 }
 
@@ -150,8 +152,11 @@ fn sizes_of(world: &World, flat: &Flat) -> Vec<Vec<f64>> {
         let mut size: f64 = costs.sum();
         each_assignment(world, s, a, |values, p| {
             for term in world.rewards() {
-                let place = term.scope.iter().fold(0, |at, &id| at * world.variable(id).size() + values[id.ix()]);
-                size += p * term.table.as_ref().expect("invariant: a world that is planned in is known")[place].abs();
+                // Of next values the largest amount, which is no less than the mean of the absolute values.
+                let paid = |next| paid(world, term, values, next).abs();
+                let most =
+                    if term.next.is_empty() { paid(0) } else { (0..flat.n_states).map(paid).fold(0.0, f64::max) };
+                size += p * most;
             }
         });
         size

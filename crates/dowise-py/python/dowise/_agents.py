@@ -71,11 +71,11 @@ def play(agent: Outside, world: World, episodes: int, seed: int, tell: Callable[
     simulation, plan = Simulation(world, seed), world.plan()
     judge = Judge(world, player) if callable(getattr(player, "policy", None)) else None
     taken = accepted(player.observe)
-    regret, total = np.zeros(episodes), 0.0
+    regret, total, ended = np.zeros(episodes), 0.0, world.ended
     for episode in range(episodes):
         start = state = simulation.reset()
         call(player, "begin_episode")
-        received = 0.0
+        received, weight = 0.0, 1.0
         for stage in range(world.horizon):
             action = player.act(state)
             if stage == 0 and judge:
@@ -88,8 +88,11 @@ def play(agent: Outside, world: World, episodes: int, seed: int, tell: Callable[
                 raise _lib.LearnError(f"{where}: act({state}) gave {action!r}: {error}") from error
             seen = {"reward": reward, "keys": keys, "levers": levers, "rewards": rewards}
             player.observe(state, done, next_state, **{k: v for k, v in seen.items() if taken is None or k in taken})
-            received += reward
+            received += weight * reward
+            weight *= world.discount
             state = next_state
+            if ended[state]:
+                break
         call(player, "end_episode")
         total += received
         if not judge:
@@ -101,7 +104,7 @@ def play(agent: Outside, world: World, episodes: int, seed: int, tell: Callable[
     elif judge:
         # The policy that would be followed next has learned from all episodes.
         call(player, "begin_episode")
-        player.act(state)
+        player.act(start if ended[state] else state)
         value = world.from_start(judge.values())
     return Played(np.cumsum(regret), total, plan.value, value, time.monotonic() - begun, judge is None)
 

@@ -136,8 +136,10 @@ class Comparison:
         """The table as a polars frame."""
         return polars_frame(self.columns(every))
 
-    def plot(self, world: int = 0, *, log: bool = False, title: str = "Learners compared") -> Picture:
+    def plot(self, world: int = 0, *, log: bool = False, title: str | None = None) -> Picture:
         """The regret curves of one world, drawn as `dowise compare` draws them."""
+        if title is None:
+            title = "Learners compared" + (f": {self.worlds[world]}" if len(self.worlds) > 1 else "")
         names = [name for name in self.learners if name not in self.agents]
         order = [list(self.learners).index(name) for name in self.agents]
         ours = [i for i in range(len(self.learners)) if i not in order]

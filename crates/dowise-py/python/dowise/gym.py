@@ -39,7 +39,8 @@ class WorldEnv(gymnasium.Env[Any, Any]):
 
     `info` has the key variables seen (`keys`), what the levers were (`levers`), what each reward term paid
     (`rewards`), the state's number (`state`), the number of the intervention done (`action`), and where some are
-    forbidden an `action_mask`. The end of the horizon is `truncated`. `reset(seed=s)` begins the draws of
+    forbidden an `action_mask`. The end of the horizon is `truncated`; a state in which
+    the world's episodes end (`ends`) is `terminated`. `reset(seed=s)` begins the draws of
     `dowise.run(seed=s)`.
     """
 
@@ -79,6 +80,8 @@ class WorldEnv(gymnasium.Env[Any, Any]):
         )
         self.masked = self.world.restricted and self.world.n_actions <= MOST_MASKED
         self.simulation: Simulation | None = None
+        self.ended = self.world.ended
+        self.over = True
         self.stage = 0
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
@@ -86,12 +89,12 @@ class WorldEnv(gymnasium.Env[Any, Any]):
         if seed is not None or self.simulation is None:
             drawn = int(self.np_random.integers(2**63)) if seed is None else seed
             self.simulation = Simulation(self.world, drawn)
-        self.stage = 0
+        self.stage, self.over = 0, False
         state = self.simulation.reset()
         return self.observation(state), self.info(state)
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
-        if self.simulation is None or self.stage >= self.world.horizon:
+        if self.simulation is None or self.over:
             raise gymnasium.error.ResetNeeded("call reset() before the first step of an episode")
         wanted = self.checked(action)
         state, reward, keys, levers, rewards, done = self.simulation.step(wanted, self.replace)
@@ -102,7 +105,10 @@ class WorldEnv(gymnasium.Env[Any, Any]):
         info["rewards"] = rewards
         info["action"] = done
         info["replaced"] = done != wanted
-        return self.observation(state), reward, False, self.stage >= self.world.horizon, info
+        terminated = bool(self.ended[state])
+        truncated = self.stage >= self.world.horizon and not terminated
+        self.over = terminated or truncated
+        return self.observation(state), reward, terminated, truncated, info
 
     def checked(self, action: Any) -> int | None:
         """Number of the intervention that an action of the space means; what is not in the space is an error."""

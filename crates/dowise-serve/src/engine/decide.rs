@@ -124,6 +124,12 @@ fn check_place(served: &Served, asked: &Decide, episode: &Episode, steps: &[Step
     if episode.closed.is_some() {
         return Err(Problem::conflict(format!("episode \"{id}\" is closed; a new episode needs an id of its own")));
     }
+    if served.world.has_ended(asked.state) {
+        let state = served.world.describe_state(asked.state);
+        return Err(Problem::conflict(format!(
+            "episode \"{id}\" has ended: {state} is where the world's episodes end"
+        )));
+    }
     let horizon = served.world.horizon();
     if episode.decided >= horizon {
         return Err(Problem::conflict(format!("episode \"{id}\" has had all of its {horizon} decisions")));

@@ -117,6 +117,8 @@ impl Engine {
             if seq <= learned {
                 self.store.blank(name, &key[prefix.len()..], false)?;
                 self.store.remove_value(&key)?;
+                // It may have been shown the episode; who watches makes it again.
+                self.store.remove_value(&crate::watching::name(name))?;
                 self.store.put_value(&format!("forgotten/{name}"), learned.to_string().as_bytes())?;
             }
         }

@@ -57,7 +57,14 @@ pub enum Request {
     /// Another policy decides, from now on; with `pin` no later one takes its place.
     Promote(Arc<Snapshot>, bool),
     /// A policy was made.
-    Publish(Arc<Snapshot>, u64),
+    Publish {
+        /// The policy.
+        snapshot: Arc<Snapshot>,
+        /// Steps that it was made from.
+        steps: u64,
+        /// The monitor of the graph as it is kept, if it has gone on: [`Watching::kept`](crate::Watching::kept).
+        watching: Option<Vec<u8>>,
+    },
     /// An episode is to be forgotten.
     Forget {
         /// Its name.
@@ -199,13 +206,16 @@ impl Engine {
                 live.active = snapshot.clone();
                 self.note_standing(world, EventKind::Promote, body, at)
             }
-            Request::Publish(snapshot, steps) => {
+            Request::Publish { snapshot, steps, watching } => {
                 let name = self.worlds[world].served.name.clone();
                 // Somebody else has learned meanwhile: what this policy was made from is not the log's order any more.
                 if snapshot.version != self.worlds[world].standing.latest + 1 {
                     return Err(Problem::conflict("another policy was published first").into());
                 }
                 self.store.put_snapshot(&name, &snapshot.stored(at, *steps))?;
+                if let Some(kept) = watching {
+                    self.store.put_value(&crate::watching::name(&name), kept)?;
+                }
                 self.forget_for_good(&name, snapshot.seq)?;
                 let live = &mut self.worlds[world];
                 live.standing.latest = snapshot.version;

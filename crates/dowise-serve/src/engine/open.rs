@@ -186,7 +186,7 @@ impl Engine {
         self.store.put_value(&name, &text)?;
         let body = publish_body(&first, 0);
         let world = self.worlds.len() - 1;
-        match self.handle(world, &Request::Publish(first, 0), &body, at) {
+        match self.handle(world, &Request::Publish { snapshot: first, steps: 0, watching: None }, &body, at) {
             Ok(_) => Ok(self.store.commit()?),
             Err(super::Failed::Store(error)) => Err(error.into()),
             Err(super::Failed::Problem(problem)) => Err(OpenError::Damaged(problem.detail)),

@@ -297,6 +297,11 @@ pub(super) async fn metrics(State(app): Shared) -> Sent {
     for (served, applied) in app.worlds.iter().zip(&app.applied) {
         gauges.push(("dowise_learned_events", served.name.as_str(), applied.load(Ordering::Relaxed)));
     }
+    for (served, watched) in app.worlds.iter().zip(&app.watched) {
+        // Only who learns watches.
+        let found = watched.get().map(|watched| u64::from(watched.report.contradicted));
+        gauges.extend(found.map(|found| ("dowise_graph_contradicted", served.name.as_str(), found)));
+    }
     answer(200, "text/plain; version=0.0.4", app.metrics.text(&gauges))
 }
 

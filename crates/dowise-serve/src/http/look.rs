@@ -15,6 +15,7 @@ use crate::request::WhatIf;
 use crate::served::Served;
 use crate::snapshot::Snapshot;
 use crate::story::{self, MOST_WINDOW, Past, Prospects, WINDOW};
+use crate::watching::{Watched, Watching};
 
 type Shared = State<Arc<App>>;
 type Sent = Response<Body>;
@@ -38,6 +39,7 @@ struct Look {
     whole: Vec<story::Whole>,
     prospects: Option<Prospects>,
     snapshot: Arc<Snapshot>,
+    watched: Option<Arc<Watched>>,
 }
 
 impl App {
@@ -55,6 +57,13 @@ impl App {
             let served = &app.worlds[world];
             let reader = app.reader.lock().unwrap_or_else(PoisonError::into_inner);
             let past = story::window(reader.as_ref(), &served.name, most)?;
+            // A service that does not learn reads what the one that does has kept.
+            let watched = match app.watched[world].get() {
+                Some(watched) => Some(watched),
+                None => Watching::of_store(served, reader.as_ref())
+                    .map_err(|e| Problem::unavailable(e.to_string()))?
+                    .map(Arc::new),
+            };
             drop(reader);
             let whole = story::episodes(served, &past);
             let snapshot = app.published.world(world).active;
@@ -68,7 +77,7 @@ impl App {
                     story::prospects(served, &snapshot, &starts).map_err(|e| Problem::unavailable(e.to_string()))?
                 }
             };
-            let look = Arc::new(Look { past, whole, prospects, snapshot });
+            let look = Arc::new(Look { past, whole, prospects, snapshot, watched });
             let mut worlds = app.looked.worlds.lock().unwrap_or_else(PoisonError::into_inner);
             worlds.resize(app.worlds.len(), None);
             worlds[world] = Some((Instant::now(), most, look.clone()));
@@ -108,6 +117,7 @@ pub(super) async fn overview(State(app): Shared, Path(world): Path<String>, uri:
             "calibration": story::calibration(served, &look.past),
             "mechanisms": made(&app, &world, story::known).await?,
             "graph": made(&app, &world, story::graph).await?,
+            "graph_watch": story::graph_watch(look.watched.as_deref()),
             "decisions": listed(served, look.past.iter().rev().take(most)),
         }))
     };
@@ -121,7 +131,8 @@ impl App {
         let served = &self.worlds[world];
         let standing = self.published.world(world).standing;
         let totals: Vec<f64> = look.whole.iter().map(|e| e.paid).collect();
-        let sentence = story::sentence(served, &standing, &look.past, &totals, look.prospects.as_ref());
+        let sentence =
+            story::sentence(served, &standing, &look.past, &totals, look.prospects.as_ref(), look.watched.as_deref());
         let last = blocking(self, |store| store.last()).await?;
         let learned = self.applied[world].load(std::sync::atomic::Ordering::Relaxed);
         Ok(json!({
@@ -210,6 +221,12 @@ pub(super) async fn mechanisms(State(app): Shared, Path(world): Path<String>) ->
 pub(super) async fn graph(State(app): Shared, Path(world): Path<String>) -> Sent {
     let result = made(&app, &world, story::graph).await;
     respond(&app, result)
+}
+
+/// Whether what was observed contradicts the graph.
+pub(super) async fn graph_watch(State(app): Shared, Path(world): Path<String>, uri: Uri) -> Sent {
+    let result = app.looked_at(&world, &uri).await;
+    respond(&app, result.map(|(_, look)| story::graph_watch(look.watched.as_deref())))
 }
 
 /// The causal graph as a picture.

@@ -29,6 +29,7 @@ use crate::metrics::Metrics;
 use crate::problem::Problem;
 use crate::served::Served;
 use crate::store::Store;
+use crate::watch_loop::Slot;
 use crate::writer::{Command, Published};
 
 /// What handlers share.
@@ -44,13 +45,14 @@ pub(crate) struct App {
     pub(crate) most_body: usize,
     pub(crate) patience: std::time::Duration,
     pub(crate) applied: Vec<Arc<AtomicU64>>,
+    pub(crate) watched: Vec<Slot>,
     pub(crate) looked: Looked,
     /// Set when it is about to stop.
     pub(crate) stopping: Arc<AtomicBool>,
 }
 
 /// Every path with its method and the role that it needs; `None` is for everybody. The document and the tests go through it.
-pub(crate) const ROUTES: [(&str, &str, Option<Role>); 29] = [
+pub(crate) const ROUTES: [(&str, &str, Option<Role>); 30] = [
     ("get", "/healthz", None),
     ("get", "/readyz", None),
     ("get", "/metrics", Some(Role::Admin)),
@@ -66,6 +68,7 @@ pub(crate) const ROUTES: [(&str, &str, Option<Role>); 29] = [
     ("get", "/v1/{world}/mechanisms", Some(Role::Admin)),
     ("get", "/v1/{world}/graph", Some(Role::Admin)),
     ("get", "/v1/{world}/graph.svg", Some(Role::Admin)),
+    ("get", "/v1/{world}/graph-watch", Some(Role::Admin)),
     ("post", "/v1/{world}/what-if", Some(Role::Admin)),
     ("get", "/v1/{world}/episodes", Some(Role::Admin)),
     ("post", "/v1/{world}/episodes", Some(Role::Decide)),
@@ -102,6 +105,7 @@ pub(crate) fn router(app: Arc<App>) -> Router {
         .route("/v1/{world}/mechanisms", get(look::mechanisms))
         .route("/v1/{world}/graph", get(look::graph))
         .route("/v1/{world}/graph.svg", get(look::picture))
+        .route("/v1/{world}/graph-watch", get(look::graph_watch))
         .route("/v1/{world}/what-if", post(look::what_if))
         .route("/v1/{world}/episodes", get(read::episodes).post(handlers::open))
         .route("/v1/{world}/episodes/{id}/close", post(handlers::close))

@@ -49,7 +49,7 @@ fn said(method: &str, path: &str) -> Said {
             "How a world goes: one sentence, who decides, what was paid, what is expected, and all names; ?last=decisions looked at.",
         ),
         ("get", "/v1/{world}/overview") => only(
-            "All that the page shows in one answer: world, rewards, shares, calibration, mechanisms, graph and decisions, each as under its own path; ?last=decisions looked at, ?limit=decisions listed.",
+            "All that the page shows in one answer: world, rewards, shares, calibration, mechanisms, graph, graph_watch and decisions, each as under its own path; ?last=decisions looked at, ?limit=decisions listed.",
         ),
         ("get", "/v1/{world}/rewards") => only(
             "What episodes that were observed to their end paid, over time, with intervals; what policy and baseline are expected to pay.",
@@ -61,10 +61,13 @@ fn said(method: &str, path: &str) -> Said {
             "Of each value of each key variable: the probability that was predicted beside how often it was observed.",
         ),
         ("get", "/v1/{world}/mechanisms") => only("How much was seen of every table that is learned."),
-        ("get", "/v1/{world}/graph") => {
-            only("The causal graph: variables, and arrows with the visits of the mechanism behind them (null: given).")
-        }
+        ("get", "/v1/{world}/graph") => only(
+            "The causal graph: variables, and arrows with how strongly they are believed to act, from 0 to 1 (null: not seen), and the visits of the mechanism behind them (null: given).",
+        ),
         ("get", "/v1/{world}/graph.svg") => only("The causal graph as a picture."),
+        ("get", "/v1/{world}/graph-watch") => only(
+            "Whether what was observed contradicts the declared graph, in one sentence, with the most doubtful of its claims.",
+        ),
         ("post", "/v1/{world}/what-if") => Said {
             summary: "What an intervention would set off and be worth, beside the best one and the baseline. Nothing is decided or written.",
             body: &[

@@ -1,17 +1,16 @@
 //! What is known: of each table how much was seen, the causal graph, and what an intervention would set off.
 
 use dowise::Action;
-use dowise::learn::{Evidence, SeenOf, TableSeen};
-use dowise::world::{Forbid, Kind, Mechanism};
+use dowise::learn::{ArrowSeen, Evidence, SeenOf, TableSeen};
+use dowise::world::{Forbid, Kind};
 use serde_json::{Value, json};
 
 use crate::decide::allows;
 use crate::served::Served;
 use crate::snapshot::Snapshot;
 
-fn tables(served: &Served, snapshot: &Snapshot) -> Vec<TableSeen> {
-    let evidence = Evidence::restore(&served.told, &served.options, &snapshot.evidence);
-    evidence.map(|evidence| evidence.tables()).unwrap_or_default()
+fn evidence(served: &Served, snapshot: &Snapshot) -> Option<Evidence> {
+    Evidence::restore(&served.told, &served.options, &snapshot.evidence).ok()
 }
 
 fn word(of: SeenOf) -> &'static str {
@@ -29,13 +28,16 @@ pub(crate) fn known(served: &Served, snapshot: &Snapshot) -> Value {
         json!({"of": of, "names": t.names, "rows": t.rows, "rows_seen": t.rows_seen, "visits": t.visits,
                "share_seen": t.rows_seen as f64 / rows, "visits_per_row": t.visits as f64 / rows})
     };
-    Value::Array(tables(served, snapshot).into_iter().map(one).collect())
+    let tables = evidence(served, snapshot).map(|evidence| evidence.tables()).unwrap_or_default();
+    Value::Array(tables.into_iter().map(one).collect())
 }
 
-/// The causal graph: variables, arrows, and for each arrow how often the mechanism behind it was seen (`null`: it was given).
+/// The causal graph: variables and arrows. For each arrow how strongly it is believed to act (`null`: not seen yet), and how often the mechanism
+/// behind it was seen (`null`: it was given).
 pub(crate) fn graph(served: &Served, snapshot: &Snapshot) -> Value {
     let world = &served.world;
-    let seen = tables(served, snapshot);
+    let evidence = evidence(served, snapshot);
+    let seen = evidence.as_ref().map(Evidence::tables).unwrap_or_default();
     let visits = |of: SeenOf, name: &str| {
         let whole = |t: &&TableSeen| t.of == of && (t.names.is_empty() || t.names.iter().any(|n| n == name));
         seen.iter().find(whole).map(|t| t.visits)
@@ -58,23 +60,12 @@ pub(crate) fn graph(served: &Served, snapshot: &Snapshot) -> Value {
         )
         .chain(world.rewards().iter().map(|r| json!({"name": r.name, "kind": "reward"})))
         .collect();
-    let mut edges: Vec<Value> = Vec::new();
-    let name = |id: dowise::world::VarId| world.variable(id).name.clone();
-    let mut draw = |m: &Mechanism, of: SeenOf, suffix: &str| {
-        for &child in &m.children {
-            for &parent in &m.parents {
-                let visits = visits(of, &name(child));
-                edges.push(json!({"from": name(parent), "to": format!("{}{suffix}", name(child)), "visits": visits}));
-            }
-        }
+    let edge = |ArrowSeen { of, parent, child, strength }: ArrowSeen| {
+        let to = if of == SeenOf::Transition { format!("{child} next") } else { child.clone() };
+        json!({"from": parent, "to": to, "strength": strength, "visits": visits(of, &child)})
     };
-    world.mechanisms().iter().for_each(|m| draw(m, SeenOf::Mechanism, ""));
-    world.transitions().iter().for_each(|m| draw(m, SeenOf::Transition, " next"));
-    for term in world.rewards() {
-        for &parent in &term.scope {
-            edges.push(json!({"from": name(parent), "to": term.name, "visits": visits(SeenOf::Reward, &term.name)}));
-        }
-    }
+    let arrows = evidence.as_ref().map(Evidence::arrows).unwrap_or_default();
+    let edges: Vec<Value> = arrows.into_iter().map(edge).collect();
     json!({"nodes": nodes, "edges": edges})
 }
 

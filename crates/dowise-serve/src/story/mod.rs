@@ -6,11 +6,13 @@ mod calibration;
 mod known;
 mod rewards;
 mod shares;
+mod watch;
 
 pub(crate) use calibration::calibration;
 pub(crate) use known::{graph, known, what_if};
 pub(crate) use rewards::{Prospects, Whole, episodes, prospects, series};
 pub(crate) use shares::shares;
+pub(crate) use watch::{graph_sentence, graph_watch};
 
 use serde_json::{Value, json};
 
@@ -19,6 +21,7 @@ use crate::engine::Standing;
 use crate::served::Served;
 use crate::step::Step;
 use crate::store::{Event, Store, StoreError};
+use crate::watching::Watched;
 
 /// Decisions that are looked at unless more are asked for.
 pub(crate) const WINDOW: usize = 2000;
@@ -76,7 +79,18 @@ pub(crate) fn sentence(
     past: &[Past],
     totals: &[f64],
     prospects: Option<&Prospects>,
+    watched: Option<&Watched>,
 ) -> String {
+    let goes = goes(served, standing, past, totals, prospects);
+    // What contradicts the graph concerns all that is said besides.
+    match watched.filter(|watched| watched.report.contradicted) {
+        Some(_) => format!("{goes} {}", graph_sentence(watched)),
+        None => goes,
+    }
+}
+
+/// How the decisions go.
+fn goes(served: &Served, standing: &Standing, past: &[Past], totals: &[f64], prospects: Option<&Prospects>) -> String {
     let who = match standing.mode {
         Mode::Online => format!("Policy {} decides and explores", standing.active),
         Mode::Frozen => format!("Policy {} decides as it is, without exploring", standing.active),

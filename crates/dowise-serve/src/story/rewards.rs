@@ -41,6 +41,10 @@ pub(crate) fn paid(served: &Served, step: &Step) -> Option<f64> {
                 for &id in &term.scope {
                     row = row * told.variable(id).size() + value(id)?;
                 }
+                for &id in &term.next {
+                    let next = told.state_space().digit(parts.next?, place(told.state(), id)?);
+                    row = row * told.variable(id).size() + next;
+                }
                 table[row]
             }
         };
@@ -66,7 +70,8 @@ pub(crate) fn episodes(served: &Served, past: &[Past]) -> Vec<Whole> {
     let whole = |steps: &Vec<&Past>| {
         let ended = steps.len() == horizon || steps.last()?.step.parts.done;
         let all_there = steps.iter().enumerate().all(|(i, one)| one.step.stage == i);
-        let paid: Option<f64> = steps.iter().map(|one| paid(served, &one.step)).sum();
+        let weights = std::iter::successors(Some(1.0), |w| Some(w * served.world.discount()));
+        let paid: Option<f64> = steps.iter().zip(weights).map(|(one, w)| Some(w * paid(served, &one.step)?)).sum();
         let first = steps.first()?;
         (ended && all_there).then_some(Whole { at: first.at, state: first.step.state, paid: paid? })
     };

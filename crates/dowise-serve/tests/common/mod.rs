@@ -1,6 +1,8 @@
 //! A small world, an engine in memory, and a crowd that plays in it.
 
-#![allow(dead_code, unreachable_pub)] // every test file uses a part of it
+#![allow(dead_code, unreachable_pub, unused_imports)] // every test file uses a part of it
+
+mod running;
 
 use std::sync::Arc;
 
@@ -8,6 +10,8 @@ use dowise::simulate::Outcome;
 use dowise::{Simulator, World};
 use dowise_serve::{Answer, Choices, Decide, Engine, Failed, Learning, Observe, Request, Served, Sqlite, Store};
 use serde_json::{Map, Value, json};
+
+pub use running::*;
 
 /// Small: a plan takes no time.
 const WALK: &str = r#"
@@ -88,6 +92,11 @@ pub fn observe(engine: &mut Engine, body: &Value) -> Result<Answer, Failed> {
 
 /// Makes a policy of all that was observed, and publishes it.
 pub fn publish(engine: &mut Engine) {
+    publish_with(engine, None);
+}
+
+/// The same, with a monitor of the graph to be kept.
+pub fn publish_with(engine: &mut Engine, watching: Option<Vec<u8>>) {
     let served = engine.worlds()[0].served.clone();
     let mut learning = Learning::from(&served, &engine.worlds()[0].latest).unwrap();
     learning.apply(&served, engine.store(), engine.store().last().unwrap().0).unwrap();
@@ -95,7 +104,8 @@ pub fn publish(engine: &mut Engine) {
     let version = engine.worlds()[0].standing.latest + 1;
     let made = learning.publish(&served, version).unwrap();
     let body = json!({"version": version, "seq": made.seq, "hash": made.hash, "steps": steps});
-    engine.submit(0, &Request::Publish(Arc::new(made), steps), &body, 3000).unwrap();
+    let request = Request::Publish { snapshot: Arc::new(made), steps, watching };
+    engine.submit(0, &request, &body, 3000).unwrap();
 }
 
 /// What is learned of the whole log.

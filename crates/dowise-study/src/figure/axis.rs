@@ -16,9 +16,12 @@ impl Range {
     /// Covers the values; a linear axis of non-negative values starts at zero if `from_zero`. With `room` a little is left
     /// free on both sides, so that error bars at the ends stand clear of the frame.
     pub(super) fn new(axis: &Axis, values: impl Iterator<Item = f64>, from_zero: bool, room: bool) -> Range {
-        let usable = |v: &f64| v.is_finite() && (axis.scale == Scale::Linear || *v > 0.0);
-        let (mut low, mut high) =
-            values.filter(usable).fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), v| (l.min(v), h.max(v)));
+        let values: Vec<f64> = values.filter(|v| v.is_finite()).collect();
+        let rounding = rounding(values.iter().copied());
+        let usable = |v: &f64| axis.scale == Scale::Linear || *v > rounding;
+        let exact = |v: f64| if v.abs() <= rounding { 0.0 } else { v };
+        let (mut low, mut high) = (values.into_iter().filter(usable).map(exact))
+            .fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), v| (l.min(v), h.max(v)));
         if low > high {
             (low, high) = (1.0, 10.0);
         }
@@ -61,6 +64,12 @@ impl Range {
         };
         at.clamp(0.0, 1.0)
     }
+}
+
+/// What is no larger than this is what rounding left of a zero, and neither stretches an axis nor counts as above zero.
+pub(super) fn rounding(values: impl Iterator<Item = f64>) -> f64 {
+    const SHARE: f64 = 1e-9;
+    SHARE * values.filter(|v| v.is_finite()).fold(0.0, |most: f64, v| most.max(v.abs()))
 }
 
 fn linear_ticks(low: &mut f64, high: &mut f64, widen: bool) -> Vec<f64> {
@@ -136,5 +145,8 @@ mod tests {
         assert_eq!(texts(Scale::Log, &[0.8, 2941.0]), ["0.1", "1", "10", "100", "1,000", "10,000"]);
         assert_eq!(texts(Scale::Log, &[20.0, 130.0]), ["20", "30", "50", "100", "200"]);
         assert_eq!(tick_text(1e6), "10⁶");
+        // What rounding left of a zero is a zero, on either kind of axis.
+        assert_eq!(texts(Scale::Linear, &[-1.8e-15, 2941.0]), ["0", "1,000", "2,000", "3,000"]);
+        assert_eq!(texts(Scale::Log, &[1e-12, 20.0, 130.0]), ["20", "30", "50", "100", "200"]);
     }
 }

@@ -46,6 +46,11 @@ impl Canvas {
         Canvas { scene }
     }
 
+    #[cfg(test)]
+    pub(super) fn width(&self) -> f64 {
+        self.scene.width
+    }
+
     pub(super) fn line(&mut self, from: (f64, f64), to: (f64, f64), rgb: [u8; 3], width: f64) {
         let ((x1, y1), (x2, y2)) = (from, to);
         let stroke = colour(rgb);

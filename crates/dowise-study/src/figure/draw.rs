@@ -1,9 +1,9 @@
 //! Lays a figure out: title, axes, bands, lines, and labels at the lines' ends.
 
-use super::axis::Range;
+use super::axis::{Range, rounding};
 use super::canvas::{Anchor, Canvas, text_width};
 use super::labels::space_out;
-use super::{Figure, Point, Scale, Series, Shape};
+use super::{Dash, Figure, Point, Scale, Series, Shape, Style};
 
 /// About one column and a half of a paper; texts stay legible at one column (85 mm).
 const WIDTH: f64 = 560.0;
@@ -35,34 +35,68 @@ impl Frame {
 }
 
 pub(super) fn draw(figure: &Figure) -> Canvas {
-    let subtitle = wrap(&figure.subtitle, WIDTH - 24.0);
-    let top = 46.0 + 15.0 * subtitle.len() as f64;
+    let widest = figure.series.iter().map(|s| text_width(&s.label, TEXT)).fold(0.0, f64::max);
+    let has_legend = figure.series.iter().filter(|s| !s.label.is_empty()).count() > MOST_LABELS;
+    // Long labels make the picture wider instead of the frame narrow, or the labels short.
+    let beside = widest + if has_legend { SAMPLE + 6.0 } else { 0.0 };
+    let width = WIDTH + (beside - 200.0).max(0.0);
+    let title = wrap(&figure.title, TITLE, width - 24.0);
+    let subtitle = wrap(&figure.subtitle, SMALL, width - 24.0);
+    let under_title = 24.0 + 19.0 * (title.len().max(1) - 1) as f64;
+    let top = under_title + 22.0 + 15.0 * subtitle.len() as f64;
     let points = || figure.series.iter().flat_map(|s| &s.points);
     let bars = figure.series.iter().any(|s| matches!(s.shape, Shape::Bars | Shape::Points));
     let x = Range::new(&figure.x, points().map(|p| p.x), true, bars);
     // Bands may reach below zero; on a logarithmic axis they must not stretch it.
-    let floor = points().map(|p| p.y).filter(|y| *y > 0.0).fold(f64::INFINITY, f64::min) / 2.0;
+    let zero = rounding(points().map(|p| p.y));
+    let floor = points().map(|p| p.y).filter(|y| *y > zero).fold(f64::INFINITY, f64::min) / 2.0;
     let log = figure.y.scale == Scale::Log;
     let heights = points().flat_map(|p| [p.y, if log { p.low.max(floor) } else { p.low.max(0.0) }, p.high]);
     let y = Range::new(&figure.y, heights, true, false);
-    let widest = figure.series.iter().map(|s| text_width(&s.label, TEXT)).fold(0.0, f64::max);
     let widest_tick = y.ticks.iter().map(|t| text_width(&t.1, TEXT)).fold(0.0, f64::max);
-    let frame =
-        Frame { left: 40.0 + widest_tick, right: WIDTH - 22.0 - widest.min(200.0), top, bottom: HEIGHT - 52.0, x, y };
-    let mut canvas = Canvas::new(WIDTH, HEIGHT);
-    canvas.text((12.0, 24.0), &figure.title, TITLE, Anchor::Start, INK, true);
+    let frame = Frame { left: 40.0 + widest_tick, right: width - 22.0 - beside, top, bottom: HEIGHT - 52.0, x, y };
+    let mut canvas = Canvas::new(width, HEIGHT);
+    for (i, line) in title.iter().enumerate() {
+        canvas.text((12.0, 24.0 + 19.0 * i as f64), line, TITLE, Anchor::Start, INK, true);
+    }
     for (i, line) in subtitle.iter().enumerate() {
-        canvas.text((12.0, 42.0 + 15.0 * i as f64), line, SMALL, Anchor::Start, MUTED, false);
+        canvas.text((12.0, under_title + 18.0 + 15.0 * i as f64), line, SMALL, Anchor::Start, MUTED, false);
     }
     axes(figure, &frame, &mut canvas);
     for series in figure.series.iter().filter(|s| s.shape == Shape::Band) {
         band(series, &frame, &mut canvas);
     }
-    for series in &figure.series {
-        lines(series, figure, &frame, &mut canvas);
+    let styles = told_apart(figure);
+    for (series, style) in figure.series.iter().zip(&styles) {
+        lines(series, *style, figure, &frame, &mut canvas);
     }
-    end_labels(figure, &frame, &mut canvas);
+    if has_legend {
+        legend(figure, &styles, &frame, &mut canvas);
+    } else {
+        end_labels(figure, &frame, &mut canvas);
+    }
     canvas
+}
+
+/// The style of every series; one that lies on an earlier one has dashes, so that both show.
+fn told_apart(figure: &Figure) -> Vec<Style> {
+    let same = |a: &Series, b: &Series| {
+        let apart = rounding(a.points.iter().map(|p| p.y));
+        let pairs = a.points.iter().zip(&b.points);
+        a.points.len() == b.points.len() && pairs.into_iter().all(|(p, q)| p.x == q.x && (p.y - q.y).abs() <= apart)
+    };
+    let mut styles: Vec<Style> = figure.series.iter().map(|s| s.style).collect();
+    for i in 1..styles.len() {
+        let under =
+            (0..i).rev().find(|&j| !figure.series[i].points.is_empty() && same(&figure.series[i], &figure.series[j]));
+        if let Some(j) = under {
+            styles[i].dash = match styles[j].dash {
+                Dash::Solid => Dash::Dashed,
+                Dash::Dashed | Dash::Dotted => Dash::Dotted,
+            };
+        }
+    }
+    styles
 }
 
 fn axes(figure: &Figure, frame: &Frame, canvas: &mut Canvas) {
@@ -86,8 +120,9 @@ fn axes(figure: &Figure, frame: &Frame, canvas: &mut Canvas) {
 /// What can be shown: on logarithmic axes only what is above zero.
 fn shown<'a>(series: &'a Series, figure: &Figure) -> impl Iterator<Item = &'a Point> {
     let (x, y) = (figure.x.scale, figure.y.scale);
-    let positive = |scale: Scale, v: f64| scale == Scale::Linear || v > 0.0;
-    series.points.iter().filter(move |p| positive(x, p.x) && positive(y, p.y))
+    let zero = rounding(figure.series.iter().flat_map(|s| &s.points).map(|p| p.y));
+    let positive = |scale: Scale, v: f64, zero: f64| scale == Scale::Linear || v > zero;
+    series.points.iter().filter(move |p| positive(x, p.x, 0.0) && positive(y, p.y, zero))
 }
 
 fn band(series: &Series, frame: &Frame, canvas: &mut Canvas) {
@@ -99,8 +134,7 @@ fn band(series: &Series, frame: &Frame, canvas: &mut Canvas) {
     }
 }
 
-fn lines(series: &Series, figure: &Figure, frame: &Frame, canvas: &mut Canvas) {
-    let style = series.style;
+fn lines(series: &Series, style: Style, figure: &Figure, frame: &Frame, canvas: &mut Canvas) {
     let points: Vec<&Point> = shown(series, figure).collect();
     let at: Vec<(f64, f64)> = points.iter().map(|p| frame.at(p.x, p.y)).collect();
     match series.shape {
@@ -113,7 +147,9 @@ fn lines(series: &Series, figure: &Figure, frame: &Frame, canvas: &mut Canvas) {
                 if p.high > p.low {
                     let (low, high) = (frame.at(p.x, p.low).1, frame.at(p.x, p.high).1);
                     canvas.line((x, low), (x, high), style.colour, 1.2);
-                    for end in [low, high] {
+                    // A bar that goes on below a logarithmic axis has no lower end.
+                    let has_end = figure.y.scale == Scale::Linear || p.low > 0.0;
+                    for end in [Some(high), has_end.then_some(low)].into_iter().flatten() {
                         canvas.line((x - 3.5, end), (x + 3.5, end), style.colour, 1.2);
                     }
                 }
@@ -121,6 +157,36 @@ fn lines(series: &Series, figure: &Figure, frame: &Frame, canvas: &mut Canvas) {
             }
         }
         Shape::Published => at.iter().for_each(|&p| canvas.marker(p, style.marker, style.colour, true)),
+    }
+}
+
+/// Labels at the ends of lines, up to this number; more get a legend.
+const MOST_LABELS: usize = 8;
+
+/// Length of the sample of a line in a legend.
+const SAMPLE: f64 = 22.0;
+
+/// A sample of each line with its label, from the highest end to the lowest.
+fn legend(figure: &Figure, styles: &[Style], frame: &Frame, canvas: &mut Canvas) {
+    let end = |s: &Series| shown(s, figure).last().map_or(f64::NEG_INFINITY, |p| p.y);
+    let mut order: Vec<usize> = (0..figure.series.len()).filter(|&i| !figure.series[i].label.is_empty()).collect();
+    order.sort_by(|&a, &b| end(&figure.series[b]).total_cmp(&end(&figure.series[a])).then(a.cmp(&b)));
+    let step = (f64::from(TEXT) + 3.0).min((frame.bottom - frame.top) / order.len().max(1) as f64);
+    let start = frame.right + 12.0;
+    for (place, i) in order.into_iter().enumerate() {
+        let (series, style) = (&figure.series[i], styles[i]);
+        let y = frame.top + 6.0 + place as f64 * step;
+        match series.shape {
+            Shape::Published => canvas.marker((start + SAMPLE / 2.0, y), style.marker, style.colour, true),
+            Shape::Band | Shape::Bars | Shape::Points => {
+                canvas.curve(&[(start, y), (start + SAMPLE, y)], style.colour, 1.9, style.dash);
+                if series.shape != Shape::Band {
+                    canvas.marker((start + SAMPLE / 2.0, y), style.marker, style.colour, false);
+                }
+            }
+        }
+        let at = (start + SAMPLE + 6.0, y + 4.5);
+        canvas.text(at, &series.label, TEXT, Anchor::Start, style.text_colour(), false);
     }
 }
 
@@ -143,12 +209,13 @@ fn end_labels(figure: &Figure, frame: &Frame, canvas: &mut Canvas) {
     }
 }
 
-/// Lines that are not wider than this.
-fn wrap(text: &str, width: f64) -> Vec<String> {
+/// Lines that are not wider than this; what stands on both sides of an equals sign stays together.
+fn wrap(text: &str, size: u32, width: f64) -> Vec<String> {
+    const TOGETHER: &str = "\u{a0}=\u{a0}";
     let mut lines: Vec<String> = vec![];
-    for word in text.split_whitespace() {
+    for word in text.replace(" = ", TOGETHER).split([' ', '\n']).filter(|word| !word.is_empty()) {
         match lines.last_mut() {
-            Some(line) if text_width(line, SMALL) + text_width(word, SMALL) + 4.0 <= width => {
+            Some(line) if text_width(line, size) + text_width(word, size) + 4.0 <= width => {
                 line.push(' ');
                 line.push_str(word);
             }
@@ -156,4 +223,46 @@ fn wrap(text: &str, width: f64) -> Vec<String> {
         }
     }
     lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Axis, Figure};
+
+    fn series(label: &str, ys: &[f64]) -> Series {
+        let points = ys.iter().enumerate().map(|(i, &y)| Point { x: i as f64 + 1.0, y, low: y, high: y }).collect();
+        Series { label: label.into(), style: Style::at(0), shape: Shape::Band, points }
+    }
+
+    fn figure(series: Vec<Series>) -> Figure {
+        let (x, y) = (Axis::default(), Axis::default());
+        Figure { title: "T".into(), subtitle: String::new(), x, y, series }
+    }
+
+    #[test]
+    fn an_equation_is_not_broken() {
+        for width in [40.0, 60.0, 80.0, 100.0] {
+            let lines = wrap("Mean of 10 runs with K = 5000 and H = 2", SMALL, width);
+            assert!(lines.iter().any(|line| line.contains("K\u{a0}=\u{a0}5000")), "{lines:?}");
+        }
+    }
+
+    #[test]
+    fn a_line_on_another_one_has_dashes() {
+        let styles =
+            told_apart(&figure(vec![series("a", &[1.0, 2.0]), series("b", &[1.0, 2.0]), series("c", &[1.0, 3.0])]));
+        let dashes: Vec<Dash> = styles.iter().map(|style| style.dash).collect();
+        assert_eq!(dashes, [Dash::Solid, Dash::Dashed, Dash::Solid]);
+    }
+
+    #[test]
+    fn many_lines_have_a_legend_and_no_label_is_cut() {
+        let many: Vec<Series> = (0..13).map(|i| series(&format!("learner {i}"), &[1.0, f64::from(i)])).collect();
+        let svg = draw(&figure(many)).svg();
+        assert!((0..13).all(|i| svg.contains(&format!(">learner {i}<"))));
+        let long = "a label that is so long that it would leave the picture on its right side";
+        let canvas = draw(&figure(vec![series(long, &[1.0, 2.0])]));
+        assert!(canvas.width() > WIDTH + 100.0);
+    }
 }

@@ -8,5 +8,5 @@ mod write;
 pub(crate) use read::open_regular;
 pub use read::{MOST_TEXT, read_text_file};
 pub(crate) use stale::{is_temporary, sweep};
-pub use write::{check_writable, create_file, stream_file, write_file};
-pub(crate) use write::{make_directory, write_one_of_many};
+pub(crate) use write::write_one_of_many;
+pub use write::{check_writable, create_file, make_directory, stream_file, write_file};

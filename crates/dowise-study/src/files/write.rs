@@ -10,14 +10,14 @@ use super::target::{Target, target};
 use crate::StudyError;
 use crate::seal::checksum;
 
-/// Writes a file whole or not at all, making its directory if need be.
+/// Writes a file whole or not at all; its directory must be there.
 ///
 /// The old file is there until the new one is on the disk. Symbolic links are followed; devices, pipes, directories and
 /// read-only files are refused. The permissions of an existing file are kept.
 pub fn write_file(path: &Path, bytes: &[u8]) -> Result<(), StudyError> {
     let target = target(path)?;
     let directory = directory_of(&target.path);
-    make_directory(&directory)?;
+    refuse_no_directory(path, &directory)?;
     put(path, &target, bytes)?;
     stale::sweep(&directory, &prefix(&target.path));
     Ok(())
@@ -32,7 +32,7 @@ pub fn stream_file<T, E>(
 ) -> Result<T, E> {
     let target = target(path).map_err(&failed)?;
     let directory = directory_of(&target.path);
-    make_directory(&directory).map_err(&failed)?;
+    refuse_no_directory(path, &directory).map_err(&failed)?;
     let cannot = |source| failed(StudyError::Write { path: path.to_owned(), source });
     let mut file = temporary(&target.path, &directory).map_err(cannot)?;
     let mut out = io::BufWriter::with_capacity(1 << 16, file.as_file_mut());
@@ -53,7 +53,7 @@ pub(crate) fn write_one_of_many(path: &Path, bytes: &[u8]) -> Result<(), StudyEr
 pub fn check_writable(path: &Path) -> Result<(), StudyError> {
     let target = target(path)?;
     let directory = directory_of(&target.path);
-    make_directory(&directory)?;
+    refuse_no_directory(path, &directory)?;
     temporary(&target.path, &directory).map(drop).map_err(|source| StudyError::Write { path: path.to_owned(), source })
 }
 
@@ -71,8 +71,17 @@ pub fn create_file(path: &Path, bytes: &[u8]) -> Result<bool, StudyError> {
     create().map_err(failed)
 }
 
+/// A directory that is not there is mostly a misspelt one.
+fn refuse_no_directory(path: &Path, directory: &Path) -> Result<(), StudyError> {
+    if directory.is_dir() {
+        return Ok(());
+    }
+    let why = format!("there is no directory {}; make it, or give another place", directory.display());
+    Err(StudyError::Unwritable { path: path.to_owned(), why })
+}
+
 /// Makes a directory and those above it.
-pub(crate) fn make_directory(path: &Path) -> Result<(), StudyError> {
+pub fn make_directory(path: &Path) -> Result<(), StudyError> {
     std::fs::create_dir_all(path).map_err(|source| StudyError::Write { path: path.to_owned(), source })
 }
 

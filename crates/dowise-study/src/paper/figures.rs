@@ -20,7 +20,7 @@ pub fn figures(results: &Results) -> Vec<(String, Figure)> {
     }
     for (part, x, marks) in [
         (Part::Experiment2, "values of each lever (m); there are m³ interventions", None),
-        (Part::Experiment3, "state factors (d_s)", Some(4)),
+        (Part::Experiment3, "state factors (dₛ)", Some(4)),
     ] {
         add(part.folder(), swept(results, part, x, &FIGURES, marks));
         add(&format!("{}-fitted", part.folder()), swept(results, part, x, &FITTED, marks));
@@ -87,8 +87,17 @@ fn published_points(figure: u8, most: f64) -> Vec<Series> {
 fn runs(study: &Study) -> String {
     format!(
         "Mean and one standard deviation of {} fresh environments, K = {}.",
-        study.repetitions, study.combinations[0].episodes
+        study.repetitions,
+        grouped(study.combinations[0].episodes)
     )
+}
+
+/// A whole number as axes write it.
+fn grouped(n: u64) -> String {
+    let digits = n.to_string();
+    let groups: Vec<&str> =
+        digits.as_bytes().rchunks(3).rev().filter_map(|group| std::str::from_utf8(group).ok()).collect();
+    groups.join(",")
 }
 
 fn episodes_axis(scale: Scale) -> (Axis, Axis) {
@@ -250,7 +259,7 @@ fn many(results: &Results) -> Option<Figure> {
     Some(Figure {
         title: "Up to a million interventions at Z = 8".into(),
         subtitle: format!(
-            "Each key variable depends on the state and one lever; d_s = 3, n = 3, H = 2. Confidence sets and posterior \
+            "Each key variable depends on the state and one lever; dₛ = 3, n = 3, H = 2. Confidence sets and posterior \
              sampling. {}",
             runs(study)
         ),
@@ -284,7 +293,7 @@ fn unknown(study: &Study, tables: &Tables, world: &str) -> Figure {
     Figure {
         title: "When nobody is told P(z | s, a) or the rewards".into(),
         subtitle: format!(
-            "{joint}; m = 4, n = 3, d_s = 3, H = 2. All are told the graph alone but the dotted ones. Means of {} fresh environments.",
+            "{joint}; m = 4, n = 3, dₛ = 3, H = 2. All are told the graph alone but the dotted ones. Means of {} fresh environments.",
             study.repetitions
         ),
         x,

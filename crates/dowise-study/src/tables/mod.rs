@@ -23,6 +23,15 @@ pub struct RunRow {
     pub optimal: f64,
     /// Value of the policy that would be followed next.
     pub value: f64,
+    /// Value of interventions at random.
+    pub random: f64,
+}
+
+impl RunRow {
+    /// How far the learned policy is on the way from interventions at random (0) to the best (1); not a number if these are equal.
+    pub fn reached(&self) -> f64 {
+        (self.value - self.random) / (self.optimal - self.random)
+    }
 }
 
 /// One point of a curve.
@@ -71,6 +80,7 @@ impl Tables {
                     reward: record.reward,
                     optimal: record.optimal,
                     value: record.value,
+                    random: record.random,
                 });
                 tables.seconds.push(record.seconds);
                 tables.bounds.push(sound.bound);

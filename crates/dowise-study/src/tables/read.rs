@@ -12,7 +12,7 @@ impl Tables {
     pub fn read(study: &Study, directory: &Directory) -> Result<Tables, StudyError> {
         let checksums = Checksums::read(directory)?;
         let mut tables = Tables { bounds: checksums.bounds.clone(), ..Tables::default() };
-        let columns = ["repetition", "seed", "regret", "reward", "optimal_value", "final_value"];
+        let columns = ["repetition", "seed", "regret", "reward", "optimal_value", "final_value", "random_value"];
         let runs = Sheet::new(&checksums, directory, "runs.csv", &columns)?;
         runs.rows(|row| {
             tables.runs.push(RunRow {
@@ -23,6 +23,7 @@ impl Tables {
                 reward: row.number(4)?,
                 optimal: row.number(5)?,
                 value: row.number(6)?,
+                random: row.number(7)?,
             });
             Ok(())
         })?;
@@ -71,7 +72,7 @@ impl Tables {
                 let named = |sheet: &'static str, (field, why): (&str, String)| {
                     (sheet, format!("setting {i}, repetition {repetition}: {field}: {why}"))
                 };
-                if let Some(fault) = values_fault(run.optimal, run.value, bound) {
+                if let Some(fault) = values_fault(run.optimal, [run.value, run.random], bound) {
                     return Err(named("runs.csv", fault));
                 }
                 let Some((own, rest)) = curve.split_at_checked(checkpoints.len()) else {

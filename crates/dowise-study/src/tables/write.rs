@@ -18,10 +18,10 @@ impl Tables {
             Ok::<(), StudyError>(())
         };
         let runs = self.runs.iter().map(|r| {
-            let numbers = [r.regret, r.reward, r.optimal, r.value].map(|x| x.to_string());
+            let numbers = [r.regret, r.reward, r.optimal, r.value, r.random].map(|x| x.to_string());
             (r.combination, [vec![r.repetition.to_string(), r.seed.to_string()], numbers.to_vec()].concat())
         });
-        let columns = ["repetition", "seed", "regret", "reward", "optimal_value", "final_value"];
+        let columns = ["repetition", "seed", "regret", "reward", "optimal_value", "final_value", "random_value"];
         write("runs.csv", csv(study, &columns, runs))?;
         let curves = self
             .curves

@@ -65,9 +65,13 @@ impl CsvTable {
         if sample.trim_ascii().is_empty() {
             return Err(LogError::Empty { name: name.to_owned() });
         }
-        let delimiter = delimiter(&sample);
+        let said = said_delimiter(&sample);
+        let delimiter = said.unwrap_or_else(|| delimiter(&sample));
         let records = Records::new(Box::new(io::Cursor::new(sample).chain(all)), delimiter);
         let mut table = CsvTable { records, columns: Vec::new(), name: name.to_owned(), packed, read, size: None };
+        if said.is_some() {
+            table.advance()?;
+        }
         if !table.advance()? {
             return Err(LogError::Empty { name: name.to_owned() });
         }
@@ -131,6 +135,19 @@ impl Table for CsvTable {
     fn last_line(&self) -> u64 {
         self.records.last_line()
     }
+}
+
+/// What a spreadsheet says to be the delimiter, in a first line `sep=;` of its own.
+fn said_delimiter(sample: &[u8]) -> Option<u8> {
+    let line = sample.split(|b| *b == b'\n').next()?.trim_ascii_end();
+    let line = line.strip_prefix(b"\"").and_then(|l| l.strip_suffix(b"\"")).unwrap_or(line);
+    // Trimmed off where it is a tab.
+    let said = if line.eq_ignore_ascii_case(b"sep=") { Some(b'\t') } else { None };
+    said.or(match line {
+        [s, e, p, b'=', delimiter] if [*s, *e, *p].eq_ignore_ascii_case(b"sep") => Some(*delimiter),
+        _ => None,
+    })
+    .filter(|delimiter| DELIMITERS.contains(delimiter))
 }
 
 /// Counts bytes on their way.

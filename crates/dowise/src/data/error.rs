@@ -91,7 +91,7 @@ fn missing_columns(missing: &[(String, Option<String>)], found: &[String], other
     if other_world {
         return format!(
             "this looks like a log of another world: hardly any column is one of \"{world}\"; the log has {}, the world \
-             needs {}; give the right world, or a map that renames columns",
+             needs {}; give the right world, or a map that renames columns (--map FILE)",
             some(found),
             some(&missing.iter().map(|(name, _)| name.clone()).collect::<Vec<_>>())
         );

@@ -265,6 +265,7 @@ impl<'w> RowReader<'w> {
             return false;
         }
         self.state_of(row, findings, table);
+        self.end_of(row);
         self.action_of(row, findings, table);
         self.pay(row, total, findings);
         if lacks && !row.bad {
@@ -306,6 +307,30 @@ impl<'w> RowReader<'w> {
             state = state.map(|s| s + value as usize * stride);
         }
         row.state = state;
+        let Some(state) = state else { return };
+        if self.world.has_ended(state) {
+            row.bad = true;
+            let world = self.world;
+            findings.add_label(FindingKind::AfterEnd, None, row.line, &world.describe_state(state), || {
+                (format!("a step in the state {}, where episodes have ended", world.describe_state(state)), None)
+            });
+        } else if !self.world.occurs_at(row.stage, state) {
+            row.bad = true;
+            let (clock, stage) = (self.world.clock().map(|id| row.values[id.ix()] + 1).unwrap_or(0), row.stage + 1);
+            findings.add(FindingKind::Stage, None, row.line, || {
+                format!("the state says stage {clock}, and the row is the step of stage {stage}")
+            });
+        }
+    }
+
+    /// A row that leads to where the world's episodes end is the last of its episode, whether the log says so or not.
+    fn end_of(&self, row: &mut Row) {
+        if row.end.is_some() || self.world.ends().is_none() || row.next.iter().any(|&v| v >= UNREAD) {
+            return;
+        }
+        let strides = self.world.state_space().strides();
+        let next = row.next.iter().zip(strides).map(|(&v, stride)| v as usize * stride).sum();
+        row.end = self.world.has_ended(next).then_some(End::Terminated);
     }
 
     fn action_of(&mut self, row: &mut Row, findings: &mut Findings, table: &impl Table) {

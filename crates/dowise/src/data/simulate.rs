@@ -69,6 +69,9 @@ pub fn simulate_log(
             }
             played.push((state, action, propensity));
             state = outcome.next_state;
+            if world.has_ended(state) {
+                break;
+            }
         }
         if let Chooser::Learner(learner) = &mut chooser {
             learner.end_episode();
@@ -94,7 +97,8 @@ fn logged<'a>(
     for id in world.hidden() {
         observation.values.to_mut()[id.ix()] = crate::learn::MISSING;
     }
-    let end = (stage + 1 == world.horizon()).then_some(End::Terminated);
+    let over = stage + 1 == world.horizon() || world.has_ended(outcome.next_state);
+    let end = over.then_some(End::Terminated);
     let (reward, policy) = (Some(outcome.reward), Some(0));
     LogStep { reward, propensity, policy, end, ..LogStep::new(episode, observation) }
 }

@@ -70,6 +70,9 @@ impl Graph {
         for r in world.rewards() {
             let unknown = r.table.is_none();
             graph.add(world, &r.name, "reward".into(), Role::Reward, key_layer + 1, &r.scope, unknown, &position);
+            // The next values that it depends on stand beside it.
+            let next = r.next.iter().map(|&id| format!("next {}", world.variable(id).name));
+            graph.nodes.last_mut().expect("invariant: just added").state.extend(next);
         }
         graph
     }

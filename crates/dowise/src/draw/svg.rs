@@ -48,7 +48,10 @@ pub fn svg(world: &World) -> String {
             let bends = layout.bends[i].iter().zip(a.layer + 1..).map(|(bx, l)| (bx + left, y_of(l)));
             rising(start, bends, (x[to], bottom(b, y_of(b.layer)) + 7.0))
         } else {
-            arc(start, (x[to], y_of(b.layer) - BOX_HEIGHT / 2.0 - 7.0))
+            // An arc leaves far out on its side and arrives near the middle: no line begins where another has its tip.
+            let side = if x[to] < x[from] { -1.0 } else { 1.0 };
+            let (out_at, in_at) = (x[from] + 0.34 * side * widths[from], x[to] - 0.16 * side * widths[to]);
+            arc((out_at, start.1), (in_at, y_of(b.layer) - BOX_HEIGHT / 2.0 - 7.0))
         };
         edge(&curve, a.role, &mut out);
     }
@@ -184,6 +187,9 @@ fn legend(graph: &Graph, y: f64, out: &mut String) {
     let mut words = vec![];
     if graph.nodes.iter().any(|n| !n.state.is_empty()) {
         words.push("violet: depends on the current value of this state factor");
+    }
+    if graph.nodes.iter().any(|n| n.state.iter().any(|state| state.starts_with("next "))) {
+        words.push("on its next value where it says so");
     }
     if graph.nodes.iter().any(|n| n.unknown) {
         words.push("dashed: to be learned");

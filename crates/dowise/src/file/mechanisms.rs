@@ -3,7 +3,7 @@
 use toml::de::{DeTable, DeValue};
 
 use super::node::{Node, Reader, entries, number_of};
-use crate::world::{Effect, Form, Located, Nested, Outcome, Pattern, Problem, RowSpec};
+use crate::world::{Condition, Effect, Form, Located, Nested, Outcome, Problem, RowSpec};
 
 /// The keys that give a mechanism its numbers.
 pub(super) const FORMS: [&str; 5] = ["p", "rows", "csv", "noisy_or", "logit"];
@@ -52,7 +52,11 @@ impl Reader<'_> {
     fn probabilities(&mut self, node: &Node<'_>, what: &str) -> Option<Form> {
         if node.get_ref().is_table() {
             let outcome = self.outcome_p(node, what)?;
-            return Some(Form::Rows(vec![RowSpec { when: Vec::new(), outcome, at: self.place(node.span()) }]));
+            return Some(Form::Rows(vec![RowSpec {
+                when: Condition::default(),
+                outcome,
+                at: self.place(node.span()),
+            }]));
         }
         self.list(node, what, "probabilities")?;
         self.nested(node, what).map(Form::Nested)
@@ -83,12 +87,12 @@ impl Reader<'_> {
     fn row(&mut self, node: &Node<'_>, what: &str) -> Option<RowSpec> {
         let what = format!("a row in {what}");
         let row = self.table(node, &what)?;
-        self.known_keys(row, &what, &["when", "p", "is", "same_as", "shift", "of"]);
-        let outcomes = ["p", "is", "same_as", "shift"];
+        self.known_keys(row, &what, &["when", "count", "p", "is", "same_as", "shift", "of", "logit", "noisy_or"]);
+        let outcomes = ["p", "is", "same_as", "shift", "logit", "noisy_or"];
         self.at_most_one(row, &what, &outcomes);
-        let when = row.get("when").map_or(Some(Vec::new()), |n| self.pattern(n, &format!("`when` of {what}")));
+        let when = self.condition(row, &what);
         let Some((key, value)) = outcomes.iter().find_map(|k| Some((*k, row.get(*k)?))) else {
-            let help = "add one of `p`, `is`, `same_as`, `shift`";
+            let help = "add one of `p`, `is`, `same_as`, `shift`, `logit`, `noisy_or`";
             let problem = Problem::error("missing-key", format!("{what} does not say what happens"));
             self.push(problem.help(help).at(self.place(node.span())));
             return None;
@@ -104,6 +108,8 @@ impl Reader<'_> {
             "is" => Outcome::Is(self.name(value, &inner)?),
             "same_as" => Outcome::SameAs(self.name(value, &inner)?),
             "shift" => Outcome::Shift { of: of.and_then(|(_, name)| name), by: self.shift(value, &inner)? },
+            "logit" => Outcome::Form(Box::new(self.logit(value, &inner)?)),
+            "noisy_or" => Outcome::Form(Box::new(self.noisy_or(value, &inner)?)),
             _ => unreachable!("invariant: every outcome has a reader, `{key}` has none"),
         };
         Some(RowSpec { when: when?, outcome, at: self.place(node.span()) })
@@ -135,25 +141,6 @@ impl Reader<'_> {
             by.push((places, self.number(value, &format!("`{}` in {what}", key.get_ref()))?));
         }
         Some(by)
-    }
-
-    /// `{ loyalty = "new", opened = ["yes", "no"] }`
-    pub(super) fn pattern(&mut self, node: &Node<'_>, what: &str) -> Option<Pattern> {
-        let table = self.table(node, what)?;
-        let mut pattern = Vec::new();
-        for (key, value) in entries(table) {
-            let what = format!("`{}` in {what}", key.get_ref());
-            let values = match value.get_ref() {
-                DeValue::Array(_) => self.names(value, &what)?,
-                DeValue::Table(_) | DeValue::Float(_) | DeValue::Datetime(_) => {
-                    self.wrong(value, &what, "a name or a list of names");
-                    continue;
-                }
-                _ => vec![self.name(value, &what)?],
-            };
-            pattern.push((self.key(key), values));
-        }
-        Some(pattern)
     }
 
     /// `{ subject = { emoji = 0.3 } }`; an amount is a number or a list of them.

@@ -2,24 +2,27 @@
 //!
 //! The form of the file is described in `docs/world-file.md`.
 
+mod conditions;
 mod csv_table;
 mod features;
 mod interventions;
 mod learn;
 mod log_map;
 mod mechanisms;
+mod more;
 mod node;
 mod rewards;
+mod starts;
 mod text;
 mod variables;
 
 use std::path::Path;
 
-use toml::de::DeTable;
+use toml::de::{DeTable, DeValue};
 
-use self::node::Reader;
+use self::node::{Node, Reader};
 use self::text::{room_for, text_of};
-use crate::world::{At, FeatureSpec, Located, Problem, Source, StartSpec, World, WorldError, WorldSpec};
+use crate::world::{At, EndSpec, FeatureSpec, Located, Problem, Source, StartSpec, World, WorldError, WorldSpec};
 
 impl World {
     /// Reads a world from the text of a world file; `name` is shown in messages.
@@ -63,7 +66,7 @@ impl Stated {
         let (document, errors) = DeTable::parse_recoverable(text);
         for error in errors {
             let at = error.span().map(|span| At { source: 0, start: span.start, end: span.end });
-            reader.push(Problem::error("syntax", format!("not TOML: {}", error.message())).at(at));
+            reader.push(syntax(error.message(), at, text));
         }
         if reader.failed() {
             return Err(reader.fail());
@@ -71,6 +74,7 @@ impl Stated {
         let spec = reader.world(document.get_ref());
         let features = reader.features(document.get_ref());
         if reader.failed() {
+            reader.add_independent(document.get_ref(), &KEYS, spec);
             return Err(reader.fail());
         }
         let (findings, sources) = reader.done();
@@ -98,34 +102,53 @@ impl Stated {
     }
 }
 
+/// What is wrong with the text as TOML; a word without quotes, the most common mistake, by name.
+fn syntax(message: &str, at: Option<At>, text: &str) -> Problem {
+    let rest = at.and_then(|at| text.get(at.start..)).unwrap_or("");
+    let end = rest.find(|c: char| !(c.is_alphanumeric() || matches!(c, '_' | '-'))).unwrap_or(rest.len());
+    let word = &rest[..end];
+    let is_word = word.chars().next().is_some_and(char::is_alphabetic);
+    if is_word && message.contains("must be quoted") {
+        let problem = Problem::error("syntax", format!("not TOML: the word {word} stands without quotes"));
+        return problem.help(format!("write \"{word}\"")).at(at);
+    }
+    Problem::error("syntax", format!("not TOML: {message}")).at(at)
+}
+
 fn read(text: &str, name: &str, dir: Option<&Path>) -> Result<World, WorldError> {
     Stated::read(text, name, dir)?.build()
 }
 
+/// The keys at the top of a world file.
+const KEYS: [&str; 16] = [
+    "dowise",
+    "name",
+    "about",
+    "horizon",
+    "discount",
+    "ends",
+    "state",
+    "lever",
+    "key",
+    "hidden",
+    "reward",
+    "rewards",
+    "interventions",
+    "joint",
+    "start",
+    "features",
+];
+
 impl Reader<'_> {
     fn world(&mut self, top: &DeTable<'_>) -> WorldSpec {
-        const KEYS: [&str; 14] = [
-            "dowise",
-            "name",
-            "about",
-            "horizon",
-            "state",
-            "lever",
-            "key",
-            "hidden",
-            "reward",
-            "rewards",
-            "interventions",
-            "joint",
-            "start",
-            "features",
-        ];
         self.known_keys(top, "a world", &KEYS);
         self.version(top);
         let mut spec = WorldSpec {
             name: top.get("name").and_then(|n| self.text(n, "`name`")).unwrap_or_default(),
             about: top.get("about").and_then(|n| self.text(n, "`about`")).unwrap_or_default(),
             horizon: self.horizon(top),
+            discount: top.get("discount").and_then(|n| self.discount(n)),
+            ends: top.get("ends").map(|n| self.ends(n)).unwrap_or_default(),
             variables: Vec::new(),
             transitions: Vec::new(),
             mechanisms: Vec::new(),
@@ -156,6 +179,37 @@ impl Reader<'_> {
                 }
             },
         }
+    }
+
+    fn discount(&mut self, node: &Node<'_>) -> Option<Located<f64>> {
+        Some(Located::new(self.number(node, "`discount`")?, self.place(node.span())))
+    }
+
+    /// `ends = { when = { … } }`, or a list of these: any of them.
+    fn ends(&mut self, node: &Node<'_>) -> Vec<EndSpec> {
+        let items: Vec<&Node<'_>> = match node.get_ref() {
+            DeValue::Array(items) => items.iter().collect(),
+            _ => vec![node],
+        };
+        items.into_iter().filter_map(|node| self.end(node)).collect()
+    }
+
+    fn end(&mut self, node: &Node<'_>) -> Option<EndSpec> {
+        let table = self.table(node, "`ends`")?;
+        self.known_keys(table, "`ends`", &["when", "count"]);
+        if table.get("when").is_none() && table.get("count").is_none() {
+            let misspelt = self.misspelt(table, "when") || self.misspelt(table, "count");
+            if !misspelt {
+                self.missing(
+                    "`ends`",
+                    "when",
+                    "say in which states an episode ends, `ends = { when = { … } }`",
+                    node.span(),
+                );
+            }
+            return None;
+        }
+        Some(EndSpec { when: self.condition(table, "`ends`")?, at: self.place(node.span()) })
     }
 
     fn horizon(&mut self, top: &DeTable<'_>) -> Located<u64> {

@@ -38,6 +38,11 @@ impl<'d> Reader<'d> {
         self.problems.iter().any(|p| p.severity == Severity::Error)
     }
 
+    /// The errors so far.
+    pub(super) fn errors(&self) -> impl Iterator<Item = &Problem> {
+        self.problems.iter().filter(|p| p.severity == Severity::Error)
+    }
+
     /// All problems, in the order of the file.
     pub(super) fn fail(mut self) -> WorldError {
         self.problems.sort_by_key(|p| p.at.map_or((0, 0), |at| (at.source, at.start)));

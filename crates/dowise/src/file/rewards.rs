@@ -41,6 +41,7 @@ impl Reader<'_> {
 
     fn reward_form(&mut self, key: &str, node: &Node<'_>, what: &str) -> Option<RewardForm> {
         match key {
+            "value" if node.get_ref().is_table() => self.amounts_by_name(node, what).map(RewardForm::Named),
             "value" => self.nested(node, what).map(RewardForm::Nested),
             "csv" => self.csv(node, what).map(RewardForm::Grid),
             "rows" => {
@@ -60,8 +61,8 @@ impl Reader<'_> {
     fn reward_row(&mut self, node: &Node<'_>, what: &str) -> Option<RewardRow> {
         let what = format!("a row in {what}");
         let row = self.table(node, &what)?;
-        self.known_keys(row, &what, &["when", "value"]);
-        let when = row.get("when").map_or(Some(Vec::new()), |n| self.pattern(n, &format!("`when` of {what}")));
+        self.known_keys(row, &what, &["when", "count", "value"]);
+        let when = self.condition(row, &what);
         let Some(value) = row.get("value") else {
             self.missing(&what, "value", "add the reward, such as `value = 1.0`", node.span());
             return None;

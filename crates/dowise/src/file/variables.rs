@@ -1,12 +1,11 @@
-//! Reading variables with their mechanisms, joint tables, and where episodes start.
+//! Reading variables with their mechanisms, and joint tables.
 
 use toml::de::{DeTable, DeValue};
 
 use super::mechanisms::FORMS;
 use super::node::{Node, Reader, entries, whole_of};
 use crate::world::{
-    Kind, Located, MOST_VALUES, MOST_VALUES_IN_ALL, MechanismSpec, Outcome, Problem, StartRow, StartSpec, VariableSpec,
-    WorldSpec, too_many_values,
+    Kind, Located, MOST_VALUES, MOST_VALUES_IN_ALL, MechanismSpec, Problem, VariableSpec, WorldSpec, too_many_values,
 };
 
 impl Reader<'_> {
@@ -37,7 +36,7 @@ impl Reader<'_> {
             Kind::Lever => &["values", "cost", "parents", "p", "rows", "csv", "noisy_or", "logit", "learn"],
             Kind::Key | Kind::Hidden => &["values", "parents", "p", "rows", "csv", "noisy_or", "logit", "learn"],
         };
-        self.known_keys(section, what, own);
+        self.known_keys_or_persistent(section, kind, what, own);
         let values = match section.get("values") {
             Some(node) => self.values(node, &format!("`values` of {what}")).unwrap_or_default(),
             None => {
@@ -48,7 +47,10 @@ impl Reader<'_> {
             }
         };
         let values_at = section.get("values").and_then(|node| self.place(node.span()));
-        let costs = section.get("cost").and_then(|node| self.costs(node, what)).unwrap_or_default();
+        let costs = section
+            .get("cost")
+            .and_then(|node| self.amounts_by_name(node, &format!("`cost` of {what}")))
+            .unwrap_or_default();
 
         let (inputs, form_given) = match kind {
             Kind::State => ("scope", section.get("next").is_some()),
@@ -69,6 +71,23 @@ impl Reader<'_> {
             if kind == Kind::State { &mut spec.transitions } else { &mut spec.mechanisms }.push(mechanism);
         }
         spec.variables.push(VariableSpec { name, kind, values, values_at, costs });
+    }
+
+    /// Every key is known; those of what is kept from step to step are refused by name where nothing can be kept.
+    fn known_keys_or_persistent(&mut self, section: &DeTable<'_>, kind: Kind, what: &str, own: &[&str]) {
+        let kept = |key: &str| kind != Kind::State && matches!(key, "next" | "scope" | "start");
+        let (persistent, _): (Vec<_>, Vec<_>) = entries(section).into_iter().partition(|(key, _)| kept(key.get_ref()));
+        let Some((key, _)) = persistent.first() else { return self.known_keys(section, what, own) };
+        let message = format!("{what} has `{}`, but only state factors are kept from step to step", key.get_ref());
+        let help = match kind {
+            Kind::Hidden => {
+                "what is kept must be observed: make it a state factor if it is, or keep what was seen of it in one, such as how long ago something happened"
+            }
+            Kind::State | Kind::Lever | Kind::Key => "write `parents`; what is kept is a state factor that it acts on",
+        };
+        self.push(Problem::error("unknown-key", message).help(help).at(self.place(key.span())));
+        let also: Vec<&str> = own.iter().copied().chain(["next", "scope", "start"]).collect();
+        self.known_keys(section, what, &also);
     }
 
     /// A list of names, or a number n for the names 0 to n − 1.
@@ -92,14 +111,18 @@ impl Reader<'_> {
         }
     }
 
-    fn costs(&mut self, node: &Node<'_>, what: &str) -> Option<Vec<(Located<String>, Located<f64>)>> {
-        let what = format!("`cost` of {what}");
-        let mut costs = Vec::new();
-        for (key, value) in entries(self.table(node, &what)?) {
-            let cost = self.number(value, &format!("`{}` in {what}", key.get_ref()))?;
-            costs.push((self.key(key), Located::new(cost, self.place(value.span()))));
+    /// `{ yes = 3.5 }`
+    pub(super) fn amounts_by_name(
+        &mut self,
+        node: &Node<'_>,
+        what: &str,
+    ) -> Option<Vec<(Located<String>, Located<f64>)>> {
+        let mut amounts = Vec::new();
+        for (key, value) in entries(self.table(node, what)?) {
+            let amount = self.number(value, &format!("`{}` in {what}", key.get_ref()))?;
+            amounts.push((self.key(key), Located::new(amount, self.place(value.span()))));
         }
-        Some(costs)
+        Some(amounts)
     }
 
     fn joint(&mut self, node: &Node<'_>, spec: &mut WorldSpec) {
@@ -116,52 +139,5 @@ impl Reader<'_> {
         let at = self.place(keys.span());
         let learn = table.get("learn").and_then(|n| self.learn(n, what));
         spec.mechanisms.push(MechanismSpec { children, parents: parents.unwrap_or_default(), form, learn, at });
-    }
-
-    /// Where episodes start: whole states, or each state factor by itself.
-    pub(super) fn start(&mut self, top: &DeTable<'_>, spec: &mut WorldSpec) {
-        let mut factors = Vec::new();
-        let state = top.get("state").and_then(|n| n.get_ref().as_table());
-        for (key, section) in state.map(entries).unwrap_or_default() {
-            let Some(node) = section.get_ref().as_table().and_then(|t| t.get("start")) else { continue };
-            let what = format!("`start` of state factor \"{}\"", key.get_ref());
-            let values = spec.variables.iter().find(|v| v.name.value == key.get_ref().as_ref()).map(|v| &v.values);
-            let has_value = |word: &str| values.is_some_and(|values| values.iter().any(|v| v.value == word));
-            let outcome = match node.get_ref() {
-                DeValue::String(word) if word == "uniform" && !has_value("uniform") => None,
-                DeValue::Array(_) | DeValue::Table(_) => self.outcome_p(node, &what),
-                DeValue::Float(_) | DeValue::Datetime(_) => {
-                    self.wrong(node, &what, "a value, probabilities or \"uniform\"");
-                    None
-                }
-                _ => self.name(node, &what).map(Outcome::Is),
-            };
-            factors.extend(outcome.map(|o| (Located::new(key.get_ref().to_string(), self.place(node.span())), o)));
-        }
-        let Some(node) = top.get("start") else {
-            spec.start = StartSpec::PerFactor(factors);
-            return;
-        };
-        if let Some((name, _)) = factors.first() {
-            let message = format!("both [[start]] and `start` of \"{}\" say where episodes start", name.value);
-            self.push(Problem::error("two-forms", message).help("keep one of them").at(name.at));
-        }
-        let Some(rows) = self.list(node, "`start`", "states, written as [[start]]") else { return };
-        spec.start = StartSpec::States(rows.iter().filter_map(|row| self.start_row(row)).collect());
-    }
-
-    fn start_row(&mut self, node: &Node<'_>) -> Option<StartRow> {
-        let table = self.table(node, "[[start]]")?;
-        self.known_keys(table, "[[start]]", &["state", "weight"]);
-        let weight = match table.get("weight") {
-            Some(node) => Located::new(self.number(node, "`weight` of [[start]]")?, self.place(node.span())),
-            None => Located::new(1.0, self.place(node.span())),
-        };
-        let Some(state) = table.get("state") else {
-            self.missing("[[start]]", "state", "add the value of every state factor", node.span());
-            return None;
-        };
-        let pairs = self.pairs(state, "`state` of [[start]]")?;
-        Some(StartRow { state: pairs, weight })
     }
 }

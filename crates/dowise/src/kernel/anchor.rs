@@ -9,7 +9,7 @@
 
 use super::Kernel;
 use super::group::Row;
-use super::search::{Scratch, Tie, pick, pick_here};
+use super::search::{Found, Scratch, Tie, pick, pick_here};
 use crate::loops::simd;
 use crate::loops::weigh::{weigh, weigh_here};
 use crate::world::Action;
@@ -87,8 +87,8 @@ impl Anchor {
         }
     }
 
-    /// The least value and the chosen position in the row, or `None` if the memory does not settle it.
-    fn search(&self, loss: &[f64], tolerance: f64, tie: Tie, scratch: &mut Scratch) -> Option<(f64, usize)> {
+    /// The least value, and value and position in the row of what is chosen, or `None` if the memory does not settle it.
+    fn search(&self, loss: &[f64], tolerance: f64, tie: Tie, scratch: &mut Scratch) -> Option<(f64, f64, usize)> {
         if self.loss.len() != loss.len() {
             return None;
         }
@@ -109,7 +109,7 @@ impl Anchor {
             },
         );
         // Rounding is far below the tolerance; doubling it keeps every tie in view.
-        (self.rest + moved > best + 2.0 * tolerance).then(|| (best, self.kept[chosen] as usize))
+        (self.rest + moved > best + 2.0 * tolerance).then(|| (best, scratch.values[chosen], self.kept[chosen] as usize))
     }
 }
 
@@ -123,7 +123,7 @@ impl Kernel {
         tie: Tie,
         anchor: &mut Anchor,
         scratch: &mut Scratch,
-    ) -> (f64, Action) {
+    ) -> Found {
         let [group] = &self.groups[..] else { return self.best(state, loss, tolerance, tie, scratch) };
         let row = group.row(group.row_of(state));
         if !group.is_exact() || row.n <= FEW {
@@ -133,7 +133,7 @@ impl Kernel {
             return tied;
         }
         let cost = |i: usize| group.settings[row.setting(i)].cost;
-        let (best, chosen) = match anchor.search(loss, tolerance, tie, scratch) {
+        let (least, chosen, i) = match anchor.search(loss, tolerance, tie, scratch) {
             Some(found) => found,
             None => {
                 scratch.values.resize(row.n, 0.0);
@@ -142,10 +142,11 @@ impl Kernel {
                     scratch.values.iter_mut().enumerate().for_each(|(i, v)| *v += cost(i));
                 }
                 anchor.remember(&row, loss, self.has_costs, cost, scratch);
-                pick(&scratch.values, tolerance, tie)
+                let (least, i) = pick(&scratch.values, tolerance, tie);
+                (least, scratch.values[i], i)
             }
         };
-        (best, Action(group.settings[row.setting(chosen)].part))
+        Found { least, chosen, action: Action(group.settings[row.setting(i)].part) }
     }
 
     /// Memories for this number of stages, `[stage][state]`.

@@ -25,7 +25,7 @@ pub(crate) use anchor::Anchor;
 pub(crate) use bounds::{Doubt, Member, RowBounds};
 pub use elimination::TooLarge;
 pub(crate) use group::Group;
-pub(crate) use search::{Scratch, Tie, pick};
+pub(crate) use search::{Found, Scratch, Tie, pick};
 pub(crate) use uniform::AtRandom;
 
 /// Why P(c | s, do(a)) cannot be computed.
@@ -282,8 +282,8 @@ impl Kernel {
             limit: None,
             has_costs: self.has_costs,
         };
-        let (least, action) = one.best(state, loss, 0.0, Tie::First, scratch);
-        least - self.interventions.cost(action)
+        let found = one.best(state, loss, 0.0, Tie::First, scratch);
+        found.least - self.interventions.cost(found.action)
     }
 
     /// The same with losses measured from the least of them, which may be below 0. No member of a set is taken to be better than

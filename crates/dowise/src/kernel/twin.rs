@@ -4,7 +4,7 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 use super::bounds::corners;
-use super::{Doubt, Kernel, Member, RowBounds, Scratch, Tie};
+use super::{Doubt, Found, Kernel, Member, RowBounds, Scratch, Tie};
 use crate::Space;
 use crate::world::{Action, SetSpec, VarId, World};
 use common::dense::{allowed, each_assignment};
@@ -125,11 +125,11 @@ fn check(world: &World, rng: &mut ChaCha8Rng, seen: &mut Seen) {
                 .map(|_| if coarse { f64::from(rng.random_range(0..3u8)) / 2.0 } else { rng.random() })
                 .collect();
             let tie = if round % 2 == 0 { Tie::First } else { Tie::Random(rng.random()) };
-            let (found, action) = best.best(state, &loss, 1e-9, tie, &mut scratch);
+            let Found { least: found, action, .. } = best.best(state, &loss, 1e-9, tie, &mut scratch);
             assert!(best.allows(state, action));
-            let (least, _) = truth.best(state, &loss, 1e-9, Tie::First, &mut scratch);
+            let least = truth.best(state, &loss, 1e-9, Tie::First, &mut scratch).least;
             assert!(found <= least + 1e-9, "{found} is more than {least}, which may be the truth");
-            let (pessimistic, _) = worst.best(state, &loss, 1e-9, tie, &mut scratch);
+            let pessimistic = worst.best(state, &loss, 1e-9, tie, &mut scratch).least;
             assert!(pessimistic >= least - 1e-9, "{pessimistic} is less than {least}, which may be the truth");
             let Some(listed) = &listed else { continue };
             let value = |p: &Vec<f64>| p.iter().zip(&loss).map(|(p, x)| p * x).sum::<f64>();

@@ -1,9 +1,10 @@
 //! Why a learner cannot be made, and the checks of its options.
 
-use super::options::{Estimate, Options, Schedule, States, Width};
+use super::options::{Estimate, Forget, Options, Schedule, States, Width};
 use crate::kernel::KernelError;
 use crate::linear::LinearError;
 use crate::plan::PlanError;
+use crate::world::NotPlain;
 
 /// Counters that a learner may have; above that it refuses (4 GiB).
 pub(crate) const MOST_CELLS: usize = 1 << 30;
@@ -15,6 +16,9 @@ pub(crate) const MOST_ACTIONS: u64 = 1 << 24;
 /// seen counts.
 pub(crate) const PRIORS: std::ops::RangeInclusive<f64> = 1e-6..=1e6;
 
+/// Episodes that a window may have.
+pub(crate) const WINDOWS: std::ops::RangeInclusive<u64> = 1..=1_000_000_000_000;
+
 /// Why a learner cannot be made.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum LearnError {
@@ -24,6 +28,9 @@ pub enum LearnError {
     /// A policy that does not fit the world.
     #[error(transparent)]
     Policy(#[from] PlanError),
+    /// Something that the world says is beyond what was asked for.
+    #[error(transparent)]
+    NotPlain(#[from] NotPlain),
     /// An option outside its range.
     #[error("{name} = {value}: {expected}")]
     Option {
@@ -97,6 +104,14 @@ pub enum LearnError {
         "a guard counts every step again where it changes the graph, so it cannot begin with evidence that others have counted; let the learner take the steps in one by one"
     )]
     GuardNeedsSteps,
+    /// Something that rests on a world that stays as it is, asked of a learner that forgets.
+    #[error("{what} of a learner that forgets: {why}")]
+    Forgets {
+        /// What was asked for.
+        what: &'static str,
+        /// Why that cannot be, and what to do.
+        why: &'static str,
+    },
     /// A baseline that cannot be kept to.
     #[error("this baseline cannot be kept to: {why}")]
     Baseline {
@@ -203,6 +218,7 @@ pub(super) fn check(options: &Options) -> LearnResult<()> {
     if options.episodes == 0 {
         return bad("episodes", 0.0, "at least one episode");
     }
+    check_forget(options)?;
     match options.estimate {
         Estimate::Linear => Err(LearnError::NotLinear),
         Estimate::Posterior { prior } if !PRIORS.contains(&prior) => {
@@ -228,4 +244,38 @@ pub(super) fn check(options: &Options) -> LearnResult<()> {
         | Estimate::EpsilonGreedy { .. }
         | Estimate::Uniform => Ok(()),
     }
+}
+
+/// Whether what is forgotten is in its range and fits the other options.
+fn check_forget(options: &Options) -> LearnResult<()> {
+    let forgets = |what, why| Err(LearnError::Forgets { what, why });
+    let by_age = match options.forget {
+        Forget::Never => return Ok(()),
+        Forget::Reset => false,
+        Forget::Window { episodes } if !WINDOWS.contains(&episodes) => {
+            let expected = "a window is from 1 to 1e12 episodes long";
+            return Err(LearnError::Option { name: "forget=window", value: episodes as f64, expected });
+        }
+        Forget::Discount { share } if !(share > 0.0 && share < 1.0) => {
+            let expected = "the share that is remembered is between 0 and 1, neither included";
+            return Err(LearnError::Option { name: "forget=discount", value: share, expected });
+        }
+        Forget::Window { .. } | Forget::Discount { .. } => true,
+    };
+    if options.guard {
+        return forgets(
+            "a guard",
+            "it takes every difference between steps for a wrong arrow; leave guard=true or forget out",
+        );
+    }
+    if options.monotone || options.schedule == Schedule::Visited {
+        let why = "what was forgotten has to raise values again; leave monotone=true and schedule=visited out";
+        return forgets("values that never rise", why);
+    }
+    if by_age && options.schedule == Schedule::Doubling {
+        let why =
+            "visits do not double for ever where they are forgotten by age; use schedule=episode, or forget=reset";
+        return forgets("schedule=doubling", why);
+    }
+    Ok(())
 }

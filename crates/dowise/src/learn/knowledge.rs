@@ -29,7 +29,7 @@ impl Knowledge {
     /// All that the paper's learners know: the graph, P(z | s, a) and the rewards as far as the world gives them.
     pub fn of(world: &World) -> Knowledge {
         let mut told = world.clone();
-        told.transitions.iter_mut().for_each(|m| m.table = None);
+        forget_transitions(&mut told);
         told.mechanisms.iter_mut().filter(|m| m.assumed.learned).for_each(Mechanism::forget);
         told.start = Start::States(Vec::new());
         told.about.clear();
@@ -77,7 +77,7 @@ impl Knowledge {
 
     /// Forgets transitions that were told.
     pub(crate) fn without_transitions(mut self) -> Knowledge {
-        Arc::make_mut(&mut self.0).transitions.iter_mut().for_each(|m| m.table = None);
+        forget_transitions(Arc::make_mut(&mut self.0));
         self
     }
 
@@ -194,10 +194,27 @@ impl Knowledge {
         self.0.features()
     }
 
+    /// Whether a learner that is told this can play in a world: states, interventions, key variables, reward terms, horizon, discount and
+    /// where episodes end are the same. Arrows and numbers may differ.
+    pub fn can_play(&self, world: &World) -> bool {
+        self.variables() == world.variables()
+            && self.interventions() == world.interventions()
+            && self.rewards().len() == world.rewards().len()
+            && self.horizon() == world.horizon()
+            && self.0.discount() == world.discount()
+            && self.0.ends().map(|ends| &ends.states) == world.ends().map(|ends| &ends.states)
+    }
+
     /// The world with everything removed that is not told: what kernels and layouts are built from.
     pub(crate) fn world(&self) -> &World {
         &self.0
     }
+}
+
+/// Forgets how state factors move, except for the clock: everybody knows what stage comes next.
+fn forget_transitions(world: &mut World) {
+    let clock = world.clock;
+    world.transitions.iter_mut().filter(|m| clock != Some(m.children[0])).for_each(|m| m.table = None);
 }
 
 /// FNV-1a: stable across versions, which the standard library's hashes are not.

@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use super::agent::Agent;
-use super::around::{Amendment, Around, Baseline, BaselineReport, Explore, Guard, check_baseline};
+use super::around::{Amendment, Around, Baseline, BaselineReport, ChangeNoticed, Explore, Forgetting, Guard, brought};
 use super::error::{LearnError, LearnResult};
 use super::evidence::{Evidence, EvidenceError};
 use super::memory::hold_reading;
 use super::monitor::{GraphWatch, Monitor};
 use super::observation::Observation;
-use super::options::{Estimate, Options};
+use super::options::{Estimate, Forget, Options};
 use super::policy::Policy;
 use super::session::{Session, SessionStep};
 use super::tabular::Tabular;
@@ -104,6 +104,12 @@ impl Learner {
             // A guard counts every step again where it changes the graph, and evidence has no steps.
             return Err(LearnError::GuardNeedsSteps);
         }
+        if matches!(options.forget, Forget::Window { .. } | Forget::Discount { .. }) {
+            return Err(LearnError::Forgets {
+                what: "evidence that others have counted",
+                why: "it does not say when each step was seen; let the learner take the steps in one by one, or use forget=reset",
+            });
+        }
         let mut learner = Learner::around(Tabular::with(evidence, options)?)?;
         learner.logged = true;
         Ok(learner)
@@ -128,6 +134,7 @@ impl Learner {
         };
         let mut around = Vec::new();
         around.extend(probability.map(|probability| Around::Explore(Explore { probability, seed })));
+        around.extend(Forgetting::new(&tabular).map(|forget| Around::Forget(Box::new(forget))));
         if guard {
             around.push(Around::Guard(Box::new(Guard::new(&tabular)?)));
         }
@@ -245,6 +252,12 @@ impl Learner {
     /// A learner with a guard tests its graph already.
     pub fn watch_graph(&mut self, delta: f64) -> LearnResult<()> {
         super::error::check_delta(delta)?;
+        if self.forgetting().is_some() {
+            return Err(LearnError::Forgets {
+                what: "a test of the graph",
+                why: "a change of the world looks like a wrong arrow to it; leave forget out",
+            });
+        }
         if !self.around.iter().any(Around::looks_at_rewards) {
             let watch = Around::Watch(Box::new(Monitor::of_declared(self.knowledge(), delta)?));
             // A baseline comes last.
@@ -259,22 +272,25 @@ impl Learner {
         self.around.iter().find_map(|around| match around {
             Around::Guard(guard) => guard.report(),
             Around::Watch(monitor) => Some(monitor.report(&[])),
-            Around::Explore(_) | Around::Baseline(_) => None,
+            Around::Explore(_) | Around::Baseline(_) | Around::Forget(_) => None,
         })
     }
 
     /// Keeps to a baseline (`[stage][state]`, such as what is done today) from the next episode on: with probability 1 − δ, at all
-    /// times together, the values of the policies played, each at the state where its episode started, sum to no less than 1 − `alpha`
-    /// of the baseline's, both measured from the least that an episode can pay. δ is the learner's. `value_s` is what the baseline is
-    /// worth by starting state, if that is known.
+    /// times together, the values of the policies played sum to no less than 1 − `alpha` of the baseline's, both measured from the least
+    /// that an episode can pay. δ is the learner's.
     ///
-    /// Whenever what is planned could break the promise, the episode follows the baseline, or what is surely no worse.
+    /// Values are means over how episodes start, which has to be alike for all of them. `value_s` is what the baseline is worth by starting
+    /// state, if that is known; then each value is that at the state where its episode started, and these may be any. The promise rests on
+    /// what episodes pay and on no graph, so all that they pay has to be observed; what is not counts at its worst.
+    ///
+    /// Whenever what is planned could break the promise, the episode follows the baseline.
     ///
     /// ```
     /// use dowise::{Arena, Knowledge, Learner, Preset, worlds};
-    /// let arena = Arena::new(&worlds::world("river-swim", &[])?)?;
+    /// let arena = Arena::new(&worlds::world("treatment", &[])?)?;
     /// let told = Knowledge::of(arena.world());
-    /// let mut learner = Learner::new(&told, "c-ucbvi".parse::<Preset>()?.options(100, 1))?;
+    /// let mut learner = Learner::new(&told, "graph-psrl".parse::<Preset>()?.options(100, 1))?;
     /// let today = arena.best().policy_hs.clone();
     /// learner.keep_baseline(&today, 0.1, None)?;
     /// arena.run(1).episodes(100, &mut learner, |_| std::ops::ControlFlow::Continue(()));
@@ -283,24 +299,19 @@ impl Learner {
     /// ```
     pub fn keep_baseline(&mut self, policy_hs: &[Action], alpha: f64, value_s: Option<&[f64]>) -> LearnResult<()> {
         let cannot = |why: &str| Err(LearnError::Baseline { why: why.to_owned() });
-        let Kind::Tabular(tabular) = &self.kind else {
+        if self.forgetting().is_some() {
             return cannot(
-                "a learner that regresses on features has no bounds of what policies are worth; use one that counts",
+                "the promise rests on a world that stays as it is, which forgetting doubts; leave forget out",
             );
-        };
-        if tabular.looks_when_asked() {
-            return cannot(
-                "with schedule=visited there is no policy before an episode begins; use schedule=episode or doubling",
-            );
-        }
-        if self.guard().is_some() {
-            return cannot("the promise rests on the graph, which a guard doubts; leave guard=true out");
         }
         if self.baseline().is_some() {
             return cannot("there is one already; make another learner");
         }
-        check_baseline(tabular, policy_hs, alpha, value_s)?;
-        let baseline = Baseline::new(tabular, policy_hs, alpha, value_s, self.begun)?;
+        let delta = match &self.kind {
+            Kind::Tabular(tabular) => tabular.options.delta,
+            Kind::Linear(linear) => linear.options().delta,
+        };
+        let baseline = Baseline::new(self.knowledge(), policy_hs, [alpha, delta], value_s, self.begun)?;
         self.around.push(Around::Baseline(Box::new(baseline)));
         Ok(())
     }
@@ -309,7 +320,7 @@ impl Learner {
     pub fn baseline(&self) -> Option<BaselineReport> {
         self.around.iter().find_map(|around| match around {
             Around::Baseline(baseline) => Some(baseline.report()),
-            Around::Explore(_) | Around::Guard(_) | Around::Watch(_) => None,
+            Around::Explore(_) | Around::Guard(_) | Around::Watch(_) | Around::Forget(_) => None,
         })
     }
 
@@ -318,15 +329,42 @@ impl Learner {
         self.around.iter().any(|around| match around {
             Around::Watch(monitor) => monitor.contradicted(),
             // A guard changes a graph at once.
-            Around::Guard(_) | Around::Explore(_) | Around::Baseline(_) => false,
+            Around::Guard(_) | Around::Explore(_) | Around::Baseline(_) | Around::Forget(_) => false,
         })
     }
 
     fn guard(&self) -> Option<&Guard> {
         self.around.iter().find_map(|around| match around {
             Around::Guard(guard) => Some(guard.as_ref()),
-            Around::Explore(_) | Around::Watch(_) | Around::Baseline(_) => None,
+            Around::Explore(_) | Around::Watch(_) | Around::Baseline(_) | Around::Forget(_) => None,
         })
+    }
+
+    fn forgetting(&self) -> Option<&Forgetting> {
+        self.around.iter().find_map(|around| match around {
+            Around::Forget(forget) => Some(forget.as_ref()),
+            Around::Explore(_) | Around::Guard(_) | Around::Watch(_) | Around::Baseline(_) => None,
+        })
+    }
+
+    /// With `forget=reset`: changes of the world that were noticed, in order; of more than 1,024 the latest.
+    ///
+    /// If a row never changed, it is ever among them with a probability that sums to δ over all rows, at most.
+    pub fn changes(&self) -> Vec<ChangeNoticed> {
+        match (&self.kind, self.forgetting()) {
+            (Kind::Tabular(tabular), Some(forget)) => forget.changes(tabular.view()),
+            (Kind::Tabular(_) | Kind::Linear(_), _) => Vec::new(),
+        }
+    }
+
+    /// With `forget=reset`: how many changes of the world were ever noticed.
+    pub fn n_changes(&self) -> u64 {
+        self.forgetting().map_or(0, Forgetting::n_changes)
+    }
+
+    /// Whether it forgets, so that what rests on a world that stays as it is cannot be promised.
+    pub fn forgets(&self) -> bool {
+        self.forgetting().is_some()
     }
 
     /// What it was told when it was made; a guard may have changed the graph since.
@@ -405,7 +443,7 @@ impl Learner {
         let mut next = self.clone();
         next.around.retain(|around| match around {
             // They decide nothing.
-            Around::Guard(_) | Around::Watch(_) => false,
+            Around::Guard(_) | Around::Watch(_) | Around::Forget(_) => false,
             Around::Explore(_) => true,
             // Nor is what keeps it to a baseline.
             Around::Baseline(_) => false,
@@ -421,8 +459,7 @@ impl Learner {
         let episode = self.begun;
         self.begun += 1;
         let planned = self.policy_of(episode);
-        let Learner { kind, around, .. } = self;
-        let policy = planned.map(|planned| around.iter_mut().fold(planned, |p, a| a.replaces(kind, p)));
+        let policy = self.around.iter_mut().fold(planned, |policy, a| a.replaces(policy));
         let steps = std::mem::take(&mut self.spare);
         Session::new(episode + 1, self.knowledge().horizon(), policy, steps)
     }
@@ -480,9 +517,29 @@ impl Learner {
         self.take_in_times(observation, times)
     }
 
-    /// Takes back one step that was taken in before, such as one that turned out to be wrong; see [`Evidence::remove`].
+    /// Takes back one step that was taken in before, such as one that turned out to be wrong; see [`Evidence::remove`]. A learner that
+    /// forgets takes back the latest step like it, as far as it remembers one.
     pub fn take_back(&mut self, observation: &Observation<'_>) -> Result<(), EvidenceError> {
+        self.take_back_step(observation)?;
+        for around in &mut self.around {
+            match around {
+                // It may have been of an episode that has ended.
+                Around::Baseline(baseline) => baseline.doubt(),
+                Around::Explore(_) | Around::Guard(_) | Around::Watch(_) | Around::Forget(_) => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes back a step of an episode that has not ended.
+    pub(super) fn take_back_step(&mut self, observation: &Observation<'_>) -> Result<(), EvidenceError> {
         let Learner { kind, around, .. } = self;
+        for around in &mut *around {
+            if let Around::Forget(forget) = around {
+                // What else may be around it does not look at what was seen.
+                return forget.take_back(kind, observation);
+            }
+        }
         if let Kind::Tabular(tabular) = kind {
             tabular.evidence.check_removal(observation)?;
         }
@@ -490,6 +547,14 @@ impl Learner {
         kind.plans_mut().unlearn(observation)?;
         around.iter_mut().for_each(|a| a.unlearn(observation));
         Ok(())
+    }
+
+    /// Between what a step paid, for a baseline; nothing where there is none.
+    pub(super) fn brought(&self, observation: &Observation<'_>) -> [f64; 2] {
+        match self.around.last() {
+            Some(Around::Baseline(_)) => brought(self.knowledge(), observation),
+            Some(Around::Explore(_) | Around::Guard(_) | Around::Watch(_) | Around::Forget(_)) | None => [0.0; 2],
+        }
     }
 
     pub(super) fn take_in(&mut self, observation: &Observation<'_>) -> Result<(), EvidenceError> {

@@ -2,7 +2,7 @@
 
 use std::num::Saturating;
 
-use super::around::Guard;
+use super::around::{Forgetting, Guard};
 use super::belief::{BATCH, Contenders};
 use super::error::{LearnError, LearnResult, MOST_ACTIONS, MOST_CELLS};
 use super::tabular::Tabular;
@@ -38,8 +38,29 @@ impl Learner {
             true => Saturating(Guard::bytes(knowledge, options)),
             false => Saturating(0),
         };
-        (bytes(knowledge, options) + guard).0
+        let forget = match options.forget.is_never() {
+            true => Saturating(0),
+            false => forgetting(knowledge, options),
+        };
+        (bytes(knowledge, options) + guard + forget).0
     }
+}
+
+/// What forgetting takes: steps, or rows with the visits of each.
+fn forgetting(knowledge: &Knowledge, options: &Options) -> Bytes {
+    let blocks = if options.stage_dependent { n(knowledge.horizon()) } else { n(1) };
+    let mut tables: Vec<(Bytes, Bytes)> =
+        factors(knowledge, options).into_iter().map(|(rows, _, values)| (blocks * rows, values)).collect();
+    if options.causes != Causes::Actions
+        && let Ok(Some(mechanisms)) = MechanismRows::new(knowledge.world())
+    {
+        tables.extend(mechanisms.unknown.iter().map(|m| (n(m.rows.len()), n(m.n_values))));
+    }
+    let unknown = knowledge.rewards().iter().filter(|r| r.table.is_none()).count();
+    let paid = n(unknown) * n(knowledge.n_states()) * n_causes(knowledge, options);
+    let rows = sum(tables.iter().map(|(rows, _)| *rows)) + paid;
+    let counts = sum(tables.iter().map(|(rows, values)| *rows * *values));
+    Saturating(Forgetting::bytes(knowledge, options, rows.0, counts.0))
 }
 
 /// Holds the memory of a learner with what is around it.

@@ -119,6 +119,35 @@ vocabulary! {
     }
 }
 
+/// What a learner forgets, for worlds that change. Time is measured in steps taken in; an episode is as many as it has stages.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Forget {
+    /// Nothing: the world stays as it is.
+    #[default]
+    Never,
+    /// Every step, after a number of episodes.
+    Window {
+        /// Episodes that are remembered.
+        episodes: u64,
+    },
+    /// Every step, after a time of its own: a share of what was seen is still remembered an episode later, of that the same share
+    /// another episode later.
+    Discount {
+        /// That share, between 0 and 1.
+        share: f64,
+    },
+    /// What a row held before it changed, once that is noticed; nothing else.
+    Reset,
+}
+
+impl Forget {
+    /// Whether nothing is ever forgotten.
+    pub fn is_never(&self) -> bool {
+        *self == Forget::Never
+    }
+}
+
 /// All choices of a learner.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Options {
@@ -145,6 +174,9 @@ pub struct Options {
     pub schedule: Schedule,
     /// Whether to test the graph with every step, and to change it as little as possible where it is contradicted.
     pub guard: bool,
+    /// What is forgotten, for worlds that change.
+    #[serde(default, skip_serializing_if = "Forget::is_never")]
+    pub forget: Forget,
     /// Seed of ties, posterior samples and exploration.
     pub seed: u64,
 }
@@ -163,6 +195,7 @@ impl Default for Options {
             stage_dependent: false,
             schedule: Schedule::Episode,
             guard: false,
+            forget: Forget::Never,
             seed: 0,
         }
     }

@@ -142,8 +142,8 @@ impl Outlook {
         let kernel = self.kernel_without(extra, fewer)?;
         let cap = self.caps[stage];
         let loss: Vec<f64> = q.iter().map(|q| cap - q).collect();
-        let (least, action) = kernel.best(state, &loss, self.tolerance, Tie::First, &mut Scratch::default());
-        Some((cap - least, action))
+        let found = kernel.best(state, &loss, self.tolerance, Tie::First, &mut Scratch::default());
+        Some((cap - found.least, found.action))
     }
 
     /// Which values of a state factor are this one.

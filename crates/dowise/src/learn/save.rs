@@ -6,7 +6,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::around::{Around, Baseline, Guard, SavedBaseline, SavedGuard};
+use super::around::{Around, Baseline, Guard, SavedBaseline, SavedForgetting, SavedGuard};
 use super::evidence::{Evidence, EvidenceError, SavedEvidence};
 use super::knowledge::fnv;
 use super::learner::Kind;
@@ -151,6 +151,7 @@ enum SavedAround {
     Watch(Box<SavedMonitor>),
     /// Comes last; learners that keep to none have no such entry.
     Baseline(Box<SavedBaseline>),
+    Forget(Box<SavedForgetting>),
 }
 
 /// What is written of a learner that counts.
@@ -194,6 +195,7 @@ impl Learner {
                     Around::Guard(guard) => SavedAround::Guard(Box::new(guard.saved())),
                     Around::Baseline(baseline) => SavedAround::Baseline(Box::new(baseline.saved())),
                     Around::Watch(monitor) => SavedAround::Watch(Box::new(monitor.saved())),
+                    Around::Forget(forget) => SavedAround::Forget(Box::new(forget.saved())),
                 })
                 .collect(),
         };
@@ -248,14 +250,18 @@ impl Learner {
         // A baseline follows from no option.
         let baseline = match saved.around.pop_if(|around| matches!(around, SavedAround::Baseline(_))) {
             Some(SavedAround::Baseline(baseline)) => Some(baseline),
-            Some(SavedAround::Explore | SavedAround::Guard(_) | SavedAround::Watch(_)) | None => None,
+            Some(SavedAround::Explore | SavedAround::Guard(_) | SavedAround::Watch(_) | SavedAround::Forget(_))
+            | None => None,
         };
         let mut learner = match saved.learner {
             SavedKind::Tabular(tabular) => {
                 // A guard may have changed the graph, and with it what is inside.
                 let declared = saved.around.iter().find_map(|around| match around {
                     SavedAround::Guard(guard) => Some(Guard::options_of(guard)),
-                    SavedAround::Explore | SavedAround::Watch(_) | SavedAround::Baseline(_) => None,
+                    SavedAround::Explore
+                    | SavedAround::Watch(_)
+                    | SavedAround::Baseline(_)
+                    | SavedAround::Forget(_) => None,
                 });
                 let mut learner = Learner::new(told, declared.unwrap_or(&tabular.options).clone())?;
                 restore_around(&mut learner, saved.around, saved.begun)?;
@@ -275,6 +281,11 @@ impl Learner {
                 learner
             }
         };
+        for around in &learner.around {
+            if let Around::Forget(forget) = around {
+                forget.check(&learner.kind)?;
+            }
+        }
         (learner.begun, learner.ended, learner.logged) = (saved.begun, saved.ended, saved.logged);
         if let Some(evidence) = learner.evidence() {
             let most = u128::from(saved.begun) * learner.knowledge().horizon() as u128;
@@ -283,10 +294,7 @@ impl Learner {
             }
         }
         if let Some(saved_baseline) = baseline {
-            let Kind::Tabular(tabular) = &learner.kind else {
-                return damaged("around", "a learner that regresses on features keeps to no baseline");
-            };
-            let baseline = Baseline::restored(*saved_baseline, tabular)?;
+            let baseline = Baseline::restored(*saved_baseline, learner.declared())?;
             learner.around.push(Around::Baseline(Box::new(baseline)));
         }
         Ok(learner)
@@ -308,7 +316,10 @@ fn restore_around(learner: &mut Learner, saved: Vec<SavedAround>, begun: u64) ->
             (Around::Explore(_), SavedAround::Explore) => {}
             (Around::Guard(guard), SavedAround::Guard(of)) => guard.take(*of, kind, begun)?,
             (Around::Watch(monitor), SavedAround::Watch(of)) => monitor.take(*of)?,
-            (Around::Explore(_) | Around::Guard(_) | Around::Watch(_) | Around::Baseline(_), _) => return Err(other()),
+            (Around::Forget(forget), SavedAround::Forget(of)) => forget.take(*of)?,
+            (Around::Explore(_) | Around::Guard(_) | Around::Watch(_) | Around::Baseline(_) | Around::Forget(_), _) => {
+                return Err(other());
+            }
         }
     }
     Ok(())

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::view::ActionList;
-use crate::kernel::{Anchor, Kernel, Scratch, Tie};
+use crate::kernel::{Anchor, Found, Kernel, Scratch, Tie};
 use crate::plan::{Chooser, Effects};
 use crate::world::Action;
 
@@ -24,15 +24,7 @@ impl Chooser for Selector {
         }
     }
 
-    fn best(
-        &self,
-        stage: usize,
-        state: usize,
-        loss: &[f64],
-        tolerance: f64,
-        tie: Tie,
-        scratch: &mut Scratch,
-    ) -> (f64, Action) {
+    fn best(&self, stage: usize, state: usize, loss: &[f64], tolerance: f64, tie: Tie, scratch: &mut Scratch) -> Found {
         match self {
             Selector::Listed(list) => list.best(stage, state, loss, tolerance, tie, scratch),
             Selector::Kernel(kernel) => kernel.best(state, loss, tolerance, tie, scratch),
@@ -48,7 +40,7 @@ impl Chooser for Selector {
         tie: Tie,
         anchor: &mut Anchor,
         scratch: &mut Scratch,
-    ) -> (f64, Action) {
+    ) -> Found {
         match self {
             Selector::Listed(list) => list.best(stage, state, loss, tolerance, tie, scratch),
             Selector::Kernel(kernel) => kernel.best_anchored(state, loss, tolerance, tie, anchor, scratch),

@@ -30,6 +30,8 @@ pub(crate) struct SessionStep {
     pub(crate) action: Option<Action>,
     /// Fingerprint of what was observed.
     pub(crate) observed: Option<u64>,
+    /// Between what it paid, once it was observed, where a baseline is kept to.
+    pub(crate) paid: [f64; 2],
 }
 
 /// Why a step does not belong to its session.
@@ -52,6 +54,18 @@ pub enum SessionError {
         state: usize,
         /// The last there is.
         last: usize,
+    },
+    /// A state in which the episode has ended.
+    #[error(
+        "episode {session} has ended: state {state} at stage {stage} is one of those that the world's `ends` name; begin another episode"
+    )]
+    Ended {
+        /// Number of the episode, from 1.
+        session: u64,
+        /// From 1.
+        stage: usize,
+        /// Where it has ended.
+        state: usize,
     },
     /// Another state than the one that is known already.
     #[error(
@@ -142,6 +156,7 @@ impl Session {
             return Err(SessionError::NoState { state, last: n_states - 1 });
         }
         self.check_state(stage, state)?;
+        self.check_not_ended(learner, stage, state)?;
         if let Some(decided) = self.steps[stage].action {
             return Ok(decided);
         }
@@ -153,8 +168,9 @@ impl Session {
     /// Gives one step to the learner; nothing is changed if it does not belong here.
     pub fn observe(&mut self, learner: &mut Learner, observation: &Observation<'_>) -> Result<(), SessionError> {
         self.check(observation)?;
+        self.check_not_ended(learner, observation.stage, observation.state)?;
         learner.take_in(observation)?;
-        self.note(observation);
+        self.note(observation, learner.brought(observation));
         Ok(())
     }
 
@@ -164,7 +180,7 @@ impl Session {
         if observed != Some(observation.fingerprint()) {
             return Err(SessionError::Evidence(EvidenceError::NotThere));
         }
-        learner.take_back(observation)?;
+        learner.take_back_step(observation)?;
         self.steps[observation.stage].observed = None;
         if let Some(next) = self.steps.get_mut(observation.stage + 1).filter(|s| s.action.is_none()) {
             next.state = None;
@@ -175,6 +191,19 @@ impl Session {
     /// Ends the episode, whether all of its steps were observed or not.
     pub fn end(self, learner: &mut Learner) {
         learner.ended(self);
+    }
+
+    /// Whether nothing is left to decide: all steps were, or the last observation led to where episodes end.
+    pub fn is_over(&self, learner: &Learner) -> bool {
+        let (stage, world) = (self.stage(), learner.knowledge().world());
+        self.steps.get(stage).is_none_or(|step| step.state.is_some_and(|state| world.has_ended(state)))
+    }
+
+    fn check_not_ended(&self, learner: &Learner, stage: usize, state: usize) -> Result<(), SessionError> {
+        match state < learner.knowledge().n_states() && learner.knowledge().world().has_ended(state) {
+            true => Err(SessionError::Ended { session: self.id, stage: stage + 1, state }),
+            false => Ok(()),
+        }
     }
 
     /// Checks that a stage can be decided in a state.
@@ -214,11 +243,11 @@ impl Session {
     }
 
     /// Notes an observation that belongs here. What was done counts, whatever was decided.
-    fn note(&mut self, observation: &Observation<'_>) {
+    fn note(&mut self, observation: &Observation<'_>, paid: [f64; 2]) {
         let stage = observation.stage;
         let step = &mut self.steps[stage];
         (step.state, step.action) = (Some(observation.state), observation.action);
-        step.observed = Some(observation.fingerprint());
+        (step.observed, step.paid) = (Some(observation.fingerprint()), paid);
         if let (Some(next), Some(state)) = (self.steps.get_mut(stage + 1), observation.next_state) {
             next.state = Some(state);
         }
@@ -227,6 +256,12 @@ impl Session {
     /// Where it started, once that is known.
     pub(crate) fn start(&self) -> Option<usize> {
         self.steps.first()?.state
+    }
+
+    /// Between what it paid in all; a step that was not observed paid within this range.
+    pub(crate) fn brought(&self, unknown: [f64; 2]) -> [f64; 2] {
+        let paid = self.steps.iter().map(|step| if step.observed.is_some() { step.paid } else { unknown });
+        paid.fold([0.0; 2], |sum, of| [sum[0] + of[0], sum[1] + of[1]])
     }
 
     /// Whether nothing was decided or observed in it.

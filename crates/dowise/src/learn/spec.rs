@@ -189,6 +189,7 @@ impl LearnerSpec {
                 | Change::Monotone(_)
                 | Change::StageDependent(_)
                 | Change::Guard(_)
+                | Change::Forget(_)
                 | Change::Features(_)
                 | Change::Beta(_)
                 | Change::BetaScale(_)
@@ -263,7 +264,7 @@ impl LearnerSpec {
             let visited = self.changes.contains(&Change::Schedule(Schedule::Visited));
             return match option {
                 "schedule" if visited => Some("it plans for all states at once; choose episode or doubling"),
-                "width" | "sets" | "scale" | "prior" | "epsilon" | "monotone" | "guard" => {
+                "width" | "sets" | "scale" | "prior" | "epsilon" | "monotone" | "guard" | "forget" => {
                     Some("it regresses on features instead of counting; see beta and beta-scale")
                 }
                 "known" => Some("it regresses on features of the whole state, and has no factors of its own"),
@@ -283,7 +284,7 @@ impl LearnerSpec {
             "scale" => Some("it multiplies a width; choose one, for example width=paper-plain"),
             "prior" if !sampler => Some("only posterior sampling has a prior"),
             "epsilon" if !matches!(estimate, Estimate::EpsilonGreedy { .. }) => Some("only epsilon-greedy explores so"),
-            "delta" if has("guard") => None,
+            "delta" if has("guard") || has("forget") => None,
             "cap" | "delta" | "monotone" if !optimistic => Some("it is not optimistic"),
             _ if estimate == Estimate::Uniform => Some("it learns nothing"),
             _ => None,

@@ -79,6 +79,9 @@ impl Tabular {
         if options.schedule == Schedule::Visited {
             let caps = belief.caps().iter().flat_map(|&cap| std::iter::repeat_n(cap, n_states));
             plan.value_hs.iter_mut().zip(caps).for_each(|(v, cap)| *v = cap);
+            // Nothing is hoped for after the end.
+            let ended = |i: usize| world.has_ended(i % n_states);
+            plan.value_hs.iter_mut().enumerate().filter(|(i, _)| ended(*i)).for_each(|(_, v)| *v = 0.0);
         }
         // What is learned about P(c | s, a) changes from plan to plan; then there is nothing to hold on to. A memory only saves
         // time, so there is none where memory is scarce.
@@ -151,8 +154,8 @@ impl Tabular {
         let cap = self.belief.caps()[stage];
         q.iter_mut().for_each(|q| *q = cap - *q);
         let tie = Ties::Seeded(splitmix64(self.options.seed ^ splitmix64(episode))).at(stage, state);
-        let (loss, action) = self.selector.best(stage, state, q, self.tolerance, tie, &mut self.buffers.scratch);
-        (cap - loss, action)
+        let found = self.selector.best(stage, state, q, self.tolerance, tie, &mut self.buffers.scratch);
+        (cap - found.least, found.action)
     }
 
     /// The plan of the evidence read by another rule, the belief behind it, and how interventions were picked.
@@ -271,7 +274,7 @@ impl Plans for Tabular {
             self.belief.losses(stage, next, &mut self.buffers.q_sc);
             for (s, loss) in self.buffers.q_sc.chunks_exact(n_causes).enumerate() {
                 let tie = ties.at(stage, s);
-                out.push(self.selector.best(stage, s, loss, self.tolerance, tie, &mut self.buffers.scratch).1);
+                out.push(self.selector.best(stage, s, loss, self.tolerance, tie, &mut self.buffers.scratch).action);
             }
         }
     }
@@ -329,16 +332,16 @@ fn spread(options: &Options) -> f64 {
 }
 
 fn terms(view: &View, options: &Options) -> Terms {
-    let [lo, hi] = view.told.reward_range();
-    let cost = view.told.interventions().cost_range();
+    let hi = view.told.reward_range()[1];
+    let [least, most] = view.told.world().step_range();
     let literal = options.cap == Cap::Literal;
-    let range = if literal { 1.0 } else { (hi - cost[0]) - (lo - cost[1]) };
+    let range = if literal { 1.0 } else { most - least };
     let horizon = view.layout.horizon;
     let caps: Vec<f64> = (0..horizon)
         .map(|stage| match options.cap {
             Cap::Literal => horizon as f64,
-            Cap::Horizon => hi + (horizon as f64 - 1.0) * (hi - cost[0]),
-            Cap::Stage => hi + (horizon - 1 - stage) as f64 * (hi - cost[0]),
+            Cap::Horizon => hi + (horizon as f64 - 1.0) * most,
+            Cap::Stage => hi + (horizon - 1 - stage) as f64 * most,
         })
         .collect();
     let mut terms = Terms {

@@ -57,9 +57,10 @@ impl Knowledge {
                 out.push(entry);
             }
         }
-        for r in world.rewards().iter().filter(|r| r.table.is_none()) {
-            let rows = product(&world.sizes(&r.scope));
-            let what = format!("reward {}({})", r.name, names(world, &r.scope));
+        for r in world.rewards().iter().filter(|r| world.mean_is_learned(r)) {
+            let scope = world.expected_scope(r);
+            let rows = product(&world.sizes(&scope));
+            let what = format!("reward {}({})", r.name, names(world, &scope));
             out.push(ToLearn { what, form: "table".into(), rows, numbers: rows });
         }
         Ok(out)

@@ -1,6 +1,7 @@
 //! What can be wrong with features, and why a linear learner cannot be made.
 
 use crate::kernel::KernelError;
+use crate::world::NotPlain;
 
 /// Why features cannot be used.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -63,8 +64,11 @@ pub enum FeatureError {
 /// Why a linear learner cannot be made.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum LinearError {
-    /// P(c | s, do(a)) cannot be computed from what is known.
+    /// Something that the world says is beyond it.
     #[error(transparent)]
+    NotPlain(#[from] NotPlain),
+    /// P(c | s, do(a)) cannot be computed from what is known.
+    #[error("{}", kernel_needed(.0))]
     Kernel(#[from] KernelError),
     /// The features cannot be used.
     #[error(transparent)]
@@ -121,4 +125,16 @@ pub enum LinearError {
         /// Bytes allowed.
         limit: u128,
     },
+}
+
+/// A learner that regresses on features does not learn mechanisms.
+fn kernel_needed(error: &KernelError) -> String {
+    match error {
+        KernelError::Unknown { names } => format!(
+            "learners that regress on features have to be told P(z | s, a), and the mechanism of {} is not; give it, leave \
+             unknown=kernel out, or take a learner that counts, such as graph-psrl",
+            names.join(", ")
+        ),
+        too_large @ KernelError::TooLarge { .. } => too_large.to_string(),
+    }
 }

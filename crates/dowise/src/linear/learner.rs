@@ -18,7 +18,7 @@ use crate::learn::{
 };
 use crate::memory::Held;
 use crate::plan::{Buffers, Plan, Ties, backward_induction, rewards_by_cause, tie_tolerance};
-use crate::world::{Action, FeatureMap};
+use crate::world::{Action, Feature, FeatureMap, Onward};
 
 /// A linear learner: options, what it was told, its regressions, and its present plan.
 ///
@@ -102,6 +102,7 @@ impl LinearLearner {
             Regression::Interventions => count as usize,
         };
         let held = hold(knowledge, features.dimension(), n_states * n_causes, &options)?;
+        knowledge.world().refuse("regression on features", &[Feature::NextReward])?;
         let kernel = Kernel::new(knowledge.world())?;
         let list = match options.regression {
             Regression::Causes => None,
@@ -124,8 +125,8 @@ impl LinearLearner {
             Some(list) => (by_intervention(features, &kernel, list), list.average(&kernel, &told)),
         };
         let [lo, hi] = knowledge.reward_range();
-        let cost = knowledge.interventions().cost_range();
-        let range = if options.cap == Cap::Literal { 1.0 } else { (hi - cost[0]) - (lo - cost[1]) };
+        let [least, most] = knowledge.world().step_range();
+        let range = if options.cap == Cap::Literal { 1.0 } else { most - least };
         let own = match options.rewards {
             Rewards::Regressed => [lo, hi],
             Rewards::Told => {
@@ -140,11 +141,14 @@ impl LinearLearner {
                 Cap::Horizon => horizon - 1,
                 Cap::Stage => horizon - 1 - stage,
             } as f64;
-            [lo + ahead * (lo - cost[1]), hi + ahead * (hi - cost[0])]
+            [lo + ahead * least, hi + ahead * most]
         });
         let sizes = Sizes { horizon, range, regressed: own };
         let tolerance = tie_tolerance(horizon, range, knowledge.world());
         let rng = ChaCha8Rng::seed_from_u64(0);
+        let mut model = LinearModel::new(columns, n_states, reward, clip.collect(), sizes, options, rng);
+        model.onward = Onward::of(knowledge.world());
+        model.ended = knowledge.world().ends().map(|ends| ends.states.clone());
         Ok(LinearLearner {
             knowledge: knowledge.clone(),
             features: features.clone(),
@@ -153,7 +157,7 @@ impl LinearLearner {
                 Some(list) => Selector::Listed(list.into()),
                 None => Selector::Kernel(Box::new(kernel)),
             },
-            model: LinearModel::new(columns, n_states, reward, clip.collect(), sizes, options, rng),
+            model,
             regressed,
             plan: Plan::new(horizon, n_states),
             buffers: Buffers::default(),

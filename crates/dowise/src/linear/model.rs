@@ -8,6 +8,7 @@ use super::options::{Beta, LinearEstimate, LinearOptions};
 use crate::math::ln;
 use crate::plan::Lookahead;
 use crate::variates::normal;
+use crate::world::Onward;
 
 /// Numbers that the formulas for β share.
 #[derive(Clone, Copy, Debug)]
@@ -35,6 +36,10 @@ pub(super) struct LinearModel {
     pub(super) options: LinearOptions,
     /// Noise of this plan, for samples.
     pub(super) rng: ChaCha8Rng,
+    /// How values of the next stage enter a step, where not as they are.
+    pub(super) onward: Option<Onward>,
+    /// Whether an episode has ended, state by state, where it can before the horizon.
+    pub(super) ended: Option<std::sync::Arc<[bool]>>,
     weights: DVector<f64>,
     noise: DVector<f64>,
     mean: DVector<f64>,
@@ -60,6 +65,8 @@ impl LinearModel {
             sizes,
             options,
             rng,
+            onward: None,
+            ended: None,
             weights: DVector::zeros(d),
             noise: DVector::zeros(d),
             mean: DVector::zeros(cells),
@@ -99,6 +106,14 @@ impl LinearModel {
 
 impl Lookahead for LinearModel {
     fn look(&mut self, stage: usize, next_value: &[f64], q: &mut Vec<f64>) {
+        let mut worth = Vec::new();
+        let next_value = match &self.onward {
+            None => next_value,
+            Some(onward) => {
+                onward.worth(next_value, &mut worth);
+                &worth
+            }
+        };
         let beta = self.beta(stage);
         let design = &self.designs[self.design(stage)];
         design.weights(next_value, &mut self.weights);
@@ -118,6 +133,10 @@ impl Lookahead for LinearModel {
             // Where widths or samples are beyond all numbers nothing is known, and the best is hoped for.
             if q.is_nan() { hi } else { q.clamp(lo, hi) }
         }));
+    }
+
+    fn ended(&self, state: usize) -> bool {
+        self.ended.as_ref().is_some_and(|ended| ended[state])
     }
 
     fn cap(&self, stage: usize) -> f64 {

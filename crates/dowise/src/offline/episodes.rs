@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::data::{End, LogStep};
 use crate::learn::{Evidence, EvidenceError, Knowledge, LearnError, LearnResult, MISSING, Options, View};
-use crate::world::Action;
+use crate::world::{Action, Feature};
 
 /// Episodes of a log, counted as the graph says and kept step by step.
 ///
@@ -99,6 +99,7 @@ impl Episodes {
             let expected = "at least 2, so that a model can be made without the episode that it is compared with";
             return Err(LearnError::Option { name: "folds", value: folds as f64, expected });
         }
+        told.world().refuse("evaluation from a log", &[Feature::Discount, Feature::NextReward])?;
         let options = Options::default();
         let first = Evidence::new(told, &options)?;
         let view = first.view.clone();

@@ -8,45 +8,32 @@
 use rayon::prelude::*;
 
 use super::{PARALLEL_STATES, Plan, Planner, Ties};
-use crate::kernel::{Kernel, Scratch, Tie};
+use crate::kernel::{Found, Kernel, Scratch, Tie};
 use crate::world::Action;
 
 /// Share of the size of a value within which the usual recursion's choice must be the best, to be kept.
-const GOOD_CHOICE: f64 = 1e-12;
+pub(super) const GOOD_CHOICE: f64 = 1e-12;
 
 /// Share of the size of a value that rounding, at the scale of the greatest value, may take away from the usual recursion.
 const GOOD_VALUE: f64 = 1e-11;
 
 /// Whether the usual recursion's choice or value in a state is not good enough at the scale of that state.
 ///
-/// `loss` is cap − q for every cause, `least` the least expected loss, and `action` the intervention chosen within the
-/// tolerance. The caller skips states from which on all rewards and costs are 0.
-pub(super) fn is_doubtful(
-    kernel: &Kernel,
-    state: usize,
-    cap: f64,
-    loss: &[f64],
-    least: f64,
-    action: Action,
-    decoded: &mut Decoded,
-) -> bool {
-    let value = (cap - least).abs();
-    let cost = cost_of(kernel, action);
-    decoded.decode(kernel, action);
-    let chosen = decoded.expect(kernel, state, loss) + cost;
+/// `loss` is cap − q for every cause, and `found` what a search of the state came to. The caller skips states from which on all
+/// rewards and costs are 0.
+pub(super) fn is_doubtful(kernel: &Kernel, state: usize, cap: f64, loss: &[f64], found: &Found) -> bool {
+    let Found { least, chosen, action } = *found;
     let good = |size: f64| {
         chosen - least <= GOOD_CHOICE * size && f64::EPSILON * (cap.abs() + least.abs()) <= GOOD_VALUE * size
     };
     // The size is at least the value, and mostly that is enough.
-    if good(value) {
+    if good((cap - least).abs()) {
         return false;
     }
-    decoded.row.clear();
-    decoded.row.extend(loss.iter().map(|x| (cap - x).abs()));
-    let row = std::mem::take(&mut decoded.row);
-    let size = decoded.expect(kernel, state, &row) + cost.abs();
-    decoded.row = row;
-    !good(size)
+    let sizes: Vec<f64> = loss.iter().map(|x| (cap - x).abs()).collect();
+    let mut decoded = Decoded::default();
+    decoded.decode(kernel, action);
+    !good(decoded.expect(kernel, state, &sizes) + cost_of(kernel, action).abs())
 }
 
 /// Cost of an intervention; no lever is looked at in a world without costs.
@@ -56,10 +43,9 @@ fn cost_of(kernel: &Kernel, action: Action) -> f64 {
 
 /// The intervention decoded last, group by group, with buffers that are used again for the next state.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Decoded {
+struct Decoded {
     settings: Vec<u32>,
     buffer: Vec<f64>,
-    row: Vec<f64>,
 }
 
 impl Decoded {
@@ -103,6 +89,9 @@ pub(super) fn plan(planner: &Planner, ties: Ties) -> Plan {
                 || (Scratch::default(), Decoded::default()),
                 |(scratch, decoded), (s, ((((q, sizes), v), size), a))| {
                     (*v, *size, *a) = choose(kernel, s, q, sizes, rounding, ties.at(stage, s), scratch, decoded);
+                    if planner.has_ended(s) {
+                        (*v, *size) = (0.0, 0.0);
+                    }
                 },
             );
     }
@@ -122,7 +111,7 @@ fn choose(
 ) -> (f64, f64, Action) {
     // First measured from zero, so rounding is relative to the values themselves.
     q.iter_mut().for_each(|q| *q = -*q);
-    let (least, first) = kernel.best(state, q, 0.0, Tie::First, scratch);
+    let Found { least, action: first, .. } = kernel.best(state, q, 0.0, Tie::First, scratch);
     let mean = cost_of(kernel, first) - least;
     // Then measured from the q nearest to the best mean, so that equal values are equal to the bit.
     let nearest = q.iter().map(|q| -q).min_by(|a, b| (a - mean).abs().total_cmp(&(b - mean).abs()));
@@ -130,6 +119,6 @@ fn choose(
     q.iter_mut().for_each(|q| *q += reference);
     decoded.decode(kernel, first);
     let size = decoded.expect(kernel, state, sizes) + cost_of(kernel, first).abs();
-    let (least, action) = kernel.best(state, q, rounding * size, tie, scratch);
-    (reference - least, size, action)
+    let found = kernel.best(state, q, rounding * size, tie, scratch);
+    (reference - found.least, size, found.action)
 }

@@ -72,6 +72,10 @@ impl Lookahead for FromZero<'_> {
         }
     }
 
+    fn ended(&self, state: usize) -> bool {
+        self.planner.has_ended(state)
+    }
+
     fn cap(&self, _stage: usize) -> f64 {
         0.0
     }

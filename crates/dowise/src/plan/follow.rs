@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::{Chooser, PlanError};
 use crate::Space;
-use crate::kernel::{Kernel, Scratch, Tie};
+use crate::kernel::{Found, Kernel, Scratch, Tie};
 use crate::world::{Action, Interventions};
 
 /// Interventions whose parts are remembered from one policy to the next; a policy rarely has more that differ.
@@ -152,11 +152,11 @@ impl<E: Effects> Chooser for Following<'_, E> {
     }
 
     /// What the policy's intervention comes to; there are no others, and no ties.
-    fn best(&self, stage: usize, state: usize, loss: &[f64], _: f64, _: Tie, scratch: &mut Scratch) -> (f64, Action) {
+    fn best(&self, stage: usize, state: usize, loss: &[f64], _: f64, _: Tie, scratch: &mut Scratch) -> Found {
         let i = self.policy.chosen[stage * self.n_states + state] as usize;
         let n_parts = self.effects.n_parts();
         let parts = &self.policy.parts[i * n_parts..][..n_parts];
-        (self.effects.expect(state, parts, loss, scratch) + self.policy.costs[i], self.policy.actions[i])
+        Found::only(self.effects.expect(state, parts, loss, scratch) + self.policy.costs[i], self.policy.actions[i])
     }
 }
 
@@ -177,9 +177,9 @@ impl Chooser for FollowMixed {
     }
 
     /// What the draw comes to on average. No intervention stands for it: the one that is given back says nothing.
-    fn best(&self, stage: usize, state: usize, loss: &[f64], _: f64, _: Tie, _: &mut Scratch) -> (f64, Action) {
+    fn best(&self, stage: usize, state: usize, loss: &[f64], _: f64, _: Tie, _: &mut Scratch) -> Found {
         let row = if self.cost.len() == self.n_states { state } else { stage * self.n_states + state };
         let prob = &self.prob[row * self.n_causes..][..self.n_causes];
-        (prob.iter().zip(loss).map(|(p, x)| p * x).sum::<f64>() + self.cost[row], Action(0))
+        Found::only(prob.iter().zip(loss).map(|(p, x)| p * x).sum::<f64>() + self.cost[row], Action(0))
     }
 }

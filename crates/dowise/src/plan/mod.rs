@@ -5,6 +5,7 @@ mod contract;
 mod evaluate;
 mod follow;
 mod mixed;
+mod near_ties;
 mod truth;
 mod watch;
 
@@ -17,7 +18,7 @@ pub(crate) use watch::Watched;
 
 use rayon::prelude::*;
 
-use crate::kernel::{Anchor, Kernel, Scratch, Tie, splitmix64};
+use crate::kernel::{Anchor, Found, Kernel, Scratch, Tie, splitmix64};
 use crate::loops::simd;
 use crate::world::{Action, World};
 
@@ -70,10 +71,14 @@ pub(crate) trait Lookahead: Sync {
     /// What values are measured from; an upper bound of every q and of the value at a stage wherever values are compared.
     fn cap(&self, stage: usize) -> f64;
 
-    /// Told of every choice: the state, its losses, the least of the expected ones, and the intervention chosen;
-    /// gives the value of the state.
-    fn chosen(&self, stage: usize, _state: usize, _loss: &[f64], least: f64, _action: Action) -> f64 {
-        self.cap(stage) - least
+    /// Whether an episode that reaches a state has ended: it is worth nothing, whatever is chosen.
+    fn ended(&self, _state: usize) -> bool {
+        false
+    }
+
+    /// Told of every choice: the state, its losses, and what the chooser found; gives the value of the state.
+    fn chosen(&self, stage: usize, _state: usize, _loss: &[f64], found: &Found) -> f64 {
+        self.cap(stage) - found.least
     }
 
     /// Told of every stage when all of its states are done: the losses, `[state][cause]`, its values and those of the next.
@@ -87,15 +92,7 @@ pub(crate) trait Chooser: Sync {
     fn n_causes(&self) -> usize;
 
     /// Minimises Σ_c P(c | state, a) · loss(c) + cost(a) over the interventions a that are allowed in the state.
-    fn best(
-        &self,
-        stage: usize,
-        state: usize,
-        loss: &[f64],
-        tolerance: f64,
-        tie: Tie,
-        scratch: &mut Scratch,
-    ) -> (f64, Action);
+    fn best(&self, stage: usize, state: usize, loss: &[f64], tolerance: f64, tie: Tie, scratch: &mut Scratch) -> Found;
 
     /// As [`Chooser::best`], with a memory of the last call for the same stage and state; the same results.
     fn best_anchored(
@@ -107,7 +104,7 @@ pub(crate) trait Chooser: Sync {
         tie: Tie,
         _anchor: &mut Anchor,
         scratch: &mut Scratch,
-    ) -> (f64, Action) {
+    ) -> Found {
         self.best(stage, state, loss, tolerance, tie, scratch)
     }
 }
@@ -125,7 +122,7 @@ impl Chooser for Kernel {
         tolerance: f64,
         tie: Tie,
         scratch: &mut Scratch,
-    ) -> (f64, Action) {
+    ) -> Found {
         Kernel::best(self, state, loss, tolerance, tie, scratch)
     }
 
@@ -138,7 +135,7 @@ impl Chooser for Kernel {
         tie: Tie,
         anchor: &mut Anchor,
         scratch: &mut Scratch,
-    ) -> (f64, Action) {
+    ) -> Found {
         Kernel::best_anchored(self, state, loss, tolerance, tie, anchor, scratch)
     }
 }
@@ -228,11 +225,12 @@ pub(crate) fn backward_induction(
             let rows = buffers.q_sc.chunks_exact(n_causes);
             for (s, ((loss, v), a)) in rows.zip(&mut *value).zip(policy).enumerate() {
                 let (tie, scratch) = (ties.at(stage, s), &mut buffers.scratch);
-                let (least, action) = match buffers.anchors.get_mut(stage * n + s) {
+                let found = match buffers.anchors.get_mut(stage * n + s) {
                     None => chooser.best(stage, s, loss, tolerance, tie, scratch),
                     Some(anchor) => chooser.best_anchored(stage, s, loss, tolerance, tie, anchor, scratch),
                 };
-                (*v, *a) = (lookahead.chosen(stage, s, loss, least, action), action);
+                let ended = lookahead.ended(s);
+                (*v, *a) = (if ended { 0.0 } else { lookahead.chosen(stage, s, loss, &found) }, found.action);
             }
         } else {
             lookahead.look(stage, &next[..n], &mut buffers.q_sc);
@@ -246,8 +244,9 @@ pub(crate) fn backward_induction(
                 .with_min_len(PARALLEL_STATES / 4)
                 .for_each_init(Scratch::default, |scratch, (s, ((q, v), a))| {
                     turn_into_losses(q, cap);
-                    let (least, action) = chooser.best(stage, s, q, tolerance, ties.at(stage, s), scratch);
-                    (*v, *a) = (lookahead.chosen(stage, s, q, least, action), action);
+                    let found = chooser.best(stage, s, q, tolerance, ties.at(stage, s), scratch);
+                    let ended = lookahead.ended(s);
+                    (*v, *a) = (if ended { 0.0 } else { lookahead.chosen(stage, s, q, &found) }, found.action);
                 });
         }
         lookahead.done(stage, &buffers.q_sc, value, &next[..n]);

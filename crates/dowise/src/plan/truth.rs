@@ -1,15 +1,15 @@
 //! Exact planning and evaluation where every mechanism and reward is known.
 
-use std::cell::RefCell;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use super::careful::{self, Decoded};
+use super::careful;
 use super::follow::{MOST_REMEMBERED, check_policy};
+use super::near_ties::NearTies;
 use super::{Buffers, Contraction, Evaluator, Lookahead, Mean, Plan, TIE_TOLERANCE, Ties, backward_induction};
 use crate::Space;
-use crate::kernel::{CauseSpace, Kernel, KernelError};
+use crate::kernel::{CauseSpace, Found, Kernel, KernelError};
 use crate::memory::Held;
-use crate::world::{Action, Start, VarId, World};
+use crate::world::{Action, Onward, Start, VarId, World};
 
 /// Why a world cannot be planned in.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -18,7 +18,7 @@ pub enum PlanError {
     #[error(transparent)]
     Kernel(#[from] KernelError),
     /// Something that a plan needs is to be learned.
-    #[error("{what} of {} not given, so there is nothing to plan with; give it, or let a learner find out", .names.join(", "))]
+    #[error("{what} of {} is not given, so there is nothing to plan with; give it, or let a learner find out", .names.join(", "))]
     Unknown {
         /// "the next value" or "the reward".
         what: &'static str,
@@ -104,6 +104,10 @@ pub struct Planner {
     contraction: Contraction,
     factors: Vec<Mean>,
     reward_sc: Vec<f64>,
+    /// How values of the next stage enter a step, where not as they are.
+    onward: Option<Onward>,
+    /// Whether an episode has ended, state by state, where it can before the horizon.
+    ended: Option<std::sync::Arc<[bool]>>,
     /// Greatest reward of one step, least cost taken off.
     best_step: f64,
     /// Greatest less least reward of one step, costs included.
@@ -155,16 +159,17 @@ impl Planner {
             })
             .collect();
         let reward_sc = rewards_by_cause(world, kernel.causes());
-        let cost = world.interventions().cost_range();
-        let [lo, hi] = world.reward_range();
+        let [least, most] = world.step_range();
         Ok(Planner {
             horizon: world.horizon(),
             kernel,
             contraction,
             factors,
             reward_sc,
-            best_step: hi - cost[0],
-            range: (hi - cost[0]) - (lo - cost[1]),
+            onward: Onward::of(world),
+            ended: world.ends().map(|ends| ends.states.clone()),
+            best_step: most,
+            range: most - least,
             start: world.start().clone(),
             state_space: world.state_space().clone(),
             judge_bytes: Planner::judge_bytes(world),
@@ -198,6 +203,8 @@ impl Planner {
         // While a plan is made: q and two intermediate arrays, and a size and a flag for every state.
         let making =
             cells.saturating_add(2 * contraction.largest() as u128).saturating_mul(8).saturating_add(9 * n_states);
+        // What next states are worth, where that is not their value.
+        let making = making.saturating_add(if Onward::of(world).is_some() { 17 * n_states } else { 0 });
         // While it is evaluated: a second array of values, and the interventions that were found to be allowed.
         let differ = entries.min(u128::from(world.interventions().count()));
         let evaluating =
@@ -228,7 +235,7 @@ impl Planner {
         self.horizon
     }
 
-    /// Expected reward of each cause in each state, `[state][cause]`.
+    /// Expected reward of each cause in each state, `[state][cause]`, without what arriving somewhere pays ([`World::arrival`]).
     pub fn rewards(&self) -> &[f64] {
         &self.reward_sc
     }
@@ -246,7 +253,9 @@ impl Planner {
         let mut plan = Plan::new(self.horizon, self.kernel.n_states());
         let mut lookahead = TrueLookahead::new(self);
         let tolerance = TIE_TOLERANCE * self.range.max(f64::MIN_POSITIVE) * self.horizon as f64;
-        backward_induction(&mut lookahead, &self.kernel, tolerance, ties, &mut Buffers::default(), &mut plan);
+        let caps = (0..self.horizon).map(|stage| lookahead.cap(stage)).collect();
+        let chooser = NearTies { kernel: &self.kernel, caps };
+        backward_induction(&mut lookahead, &chooser, tolerance, ties, &mut Buffers::default(), &mut plan);
         if lookahead.doubt.into_inner() { careful::plan(self, ties) } else { plan }
     }
 
@@ -278,15 +287,34 @@ impl Planner {
         }
     }
 
+    /// Whether an episode that reaches a state has ended.
+    pub(super) fn has_ended(&self, state: usize) -> bool {
+        self.ended.as_ref().is_some_and(|ended| ended[state])
+    }
+
     /// q(s, c) for a stage, from the values of the next one: `r(s, c) + E[V(s') | s, c]`.
     pub(crate) fn look(&self, next_value: &[f64], q: &mut Vec<f64>, spare: &mut Vec<f64>) {
-        self.contraction.apply(&self.factors, next_value, q, spare);
+        match &self.onward {
+            None => self.contraction.apply(&self.factors, next_value, q, spare),
+            Some(onward) => {
+                let mut worth = Vec::new();
+                onward.worth(next_value, &mut worth);
+                self.contraction.apply(&self.factors, &worth, q, spare);
+            }
+        }
         q.iter_mut().zip(&self.reward_sc).for_each(|(q, r)| *q += r);
     }
 
     /// The same of absolute values: `|r(s, c)| + E[size(s') | s, c]`.
     pub(super) fn look_at_sizes(&self, next_size: &[f64], out: &mut Vec<f64>, spare: &mut Vec<f64>) {
-        self.contraction.apply(&self.factors, next_size, out, spare);
+        match &self.onward {
+            None => self.contraction.apply(&self.factors, next_size, out, spare),
+            Some(onward) => {
+                let mut worth = Vec::new();
+                onward.size(next_size, &mut worth);
+                self.contraction.apply(&self.factors, &worth, out, spare);
+            }
+        }
         out.iter_mut().zip(&self.reward_sc).for_each(|(q, r)| *q += r.abs());
     }
 
@@ -339,11 +367,6 @@ impl TrueLookahead<'_> {
     }
 }
 
-thread_local! {
-    /// Buffers of [`TrueLookahead::chosen`].
-    static DECODED: RefCell<Decoded> = RefCell::default();
-}
-
 impl Lookahead for TrueLookahead<'_> {
     fn look(&mut self, _stage: usize, next_value: &[f64], q: &mut Vec<f64>) {
         self.planner.look(next_value, q, &mut self.spare);
@@ -354,23 +377,24 @@ impl Lookahead for TrueLookahead<'_> {
         }
     }
 
+    fn ended(&self, state: usize) -> bool {
+        self.planner.has_ended(state)
+    }
+
     fn cap(&self, stage: usize) -> f64 {
         (self.planner.horizon - stage) as f64 * self.planner.best_step
     }
 
-    fn chosen(&self, stage: usize, state: usize, loss: &[f64], least: f64, action: Action) -> f64 {
+    fn chosen(&self, stage: usize, state: usize, loss: &[f64], found: &Found) -> f64 {
         if self.pays_nothing.get(state) == Some(&true) {
             // Not what rounding at the scale of the cap leaves: where nothing is at stake, nothing is small beside it.
             return 0.0;
         }
         let cap = self.cap(stage);
-        if !self.doubt.load(Ordering::Relaxed) {
-            let kernel = &self.planner.kernel;
-            let doubtful = DECODED
-                .with_borrow_mut(|decoded| careful::is_doubtful(kernel, state, cap, loss, least, action, decoded));
-            self.doubt.fetch_or(doubtful, Ordering::Relaxed);
+        if !self.doubt.load(Ordering::Relaxed) && careful::is_doubtful(&self.planner.kernel, state, cap, loss, found) {
+            self.doubt.store(true, Ordering::Relaxed);
         }
-        cap - least
+        cap - found.least
     }
 }
 
@@ -380,11 +404,13 @@ fn contraction(world: &World, n_causes: usize) -> (Contraction, Vec<Vec<usize>>)
     (Contraction::new(world.state_space().sizes(), &scopes, n_causes), scopes)
 }
 
-/// Sum of the reward terms that are known, `[state][cause]`.
+/// Sum of the reward terms whose means are known, `[state][cause]`, except those on next values alone, which [`Onward`] pays.
 pub(crate) fn rewards_by_cause(world: &World, causes: &CauseSpace) -> Vec<f64> {
     let n_causes = causes.len();
     let mut reward_sc = vec![0.0; world.n_states() * n_causes];
-    for term in world.rewards() {
+    for term in world.rewards().iter().filter(|term| !term.pays_on_arrival() && !world.mean_is_learned(term)) {
+        let mean = (!term.next.is_empty()).then(|| world.expected_term(term));
+        let term = mean.as_ref().unwrap_or(term);
         let Some(table) = term.table.as_deref() else { continue };
         let scope = state_scope(world, &term.scope);
         let rows = rows_by_cause(world, &term.scope, &scope, causes);

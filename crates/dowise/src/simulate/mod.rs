@@ -1,8 +1,10 @@
 //! Plays a world: draws what happens, lets an agent decide, and judges its policies exactly.
 
+mod changing;
 mod run;
 mod simulator;
 mod table_row;
 
+pub use changing::{Changing, ChangingError, ChangingRun};
 pub use run::{Episode, Position, Run};
 pub use simulator::{NotSimulable, Outcome, Simulator};

@@ -21,7 +21,7 @@ pub struct Episode {
     /// V*(start) − V^π(start) of the policy that was followed, exactly; for an agent that does not tell its policy, V*(start)
     /// less the rewards received, which is the same on average.
     pub regret: f64,
-    /// Rewards received less costs paid.
+    /// Rewards received less costs paid, later ones discounted as the world says.
     pub reward: f64,
 }
 
@@ -98,12 +98,17 @@ impl<'a> Run<'a> {
         let exact = if judge { agent.policy().map(|policy| self.judge(policy, start)) } else { None };
         let mut state = start;
         let mut reward = 0.0;
+        let mut weight = 1.0;
         for stage in 0..self.simulator.world().horizon() {
             let action = agent.act(stage, state);
             self.simulator.step(state, action, &mut self.steps, &mut self.outcome);
             agent.observe(&self.outcome.observation(stage, state, action));
-            reward += self.outcome.reward;
+            reward += weight * self.outcome.reward;
+            weight *= self.simulator.world().discount();
             state = self.outcome.next_state;
+            if self.simulator.world().has_ended(state) {
+                break;
+            }
         }
         agent.end_episode();
         let regret = match exact {

@@ -3,9 +3,9 @@
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-use super::table_row::{Drawn, TableRow, draw, draw_from};
+use super::table_row::{Drawn, NextRow, TableRow, draw, draw_from};
 use crate::learn::Observation;
-use crate::world::{Action, Mechanism, Start, World};
+use crate::world::{Action, Mechanism, RewardTerm, Start, World};
 
 /// A world cannot be played because something in it is to be learned.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -23,8 +23,8 @@ pub struct Simulator {
     state: Vec<(usize, usize, usize)>,
     mechanisms: Vec<Drawn>,
     transitions: Vec<Drawn>,
-    /// The row of each reward term.
-    rewards: Vec<TableRow>,
+    /// The row of each reward term, and for its next values where they stand in a state.
+    rewards: Vec<(TableRow, NextRow)>,
 }
 
 /// What one step brought.
@@ -72,7 +72,11 @@ impl Simulator {
             state: state.map(|((id, &stride), &size)| (id.ix(), stride, size)).collect(),
             mechanisms: drawn(world.mechanisms()),
             transitions: drawn(world.transitions()),
-            rewards: world.rewards().iter().map(|term| TableRow::new(world, &term.scope)).collect(),
+            rewards: world
+                .rewards()
+                .iter()
+                .map(|term| (TableRow::new(world, &term.scope), NextRow::new(world, &term.next)))
+                .collect(),
             world: world.clone(),
         })
     }
@@ -134,22 +138,19 @@ impl Simulator {
             }
         }
         out.rewards.clear();
-        for (term, place) in world.rewards().iter().zip(&self.rewards) {
-            let table = term.table.as_deref().expect("invariant: a simulator is made only of known tables");
-            let mean = table[place.of(&out.values)];
-            let [lo, hi] = term.range;
-            let paid = if !term.random || hi <= lo {
-                mean
-            } else if rng.random::<f64>() < (mean - lo) / (hi - lo) {
-                hi
-            } else {
-                lo
-            };
+        for (term, (place, _)) in world.rewards().iter().zip(&self.rewards) {
+            // What depends on next values is paid when they are there.
+            let paid = if term.next.is_empty() { paid(term, place.of(&out.values), rng) } else { f64::NAN };
             out.rewards.push(paid);
         }
-        out.reward = out.rewards.iter().sum::<f64>() - all.cost(action);
         let next = world.transitions().iter().zip(&self.transitions).zip(&self.state);
         out.next_state = next.map(|((m, drawn), &(_, stride, _))| drawn.draw(m, &out.values, rng) * stride).sum();
+        for (i, (term, (place, next))) in world.rewards().iter().zip(&self.rewards).enumerate() {
+            if !term.next.is_empty() {
+                out.rewards[i] = paid(term, next.of(place.of(&out.values), out.next_state), rng);
+            }
+        }
+        out.reward = out.rewards.iter().sum::<f64>() - all.cost(action);
     }
 
     /// Plays episodes of a policy (`[stage][state]`) and gives the position of each decision made in it.
@@ -166,8 +167,24 @@ impl Simulator {
                 visits.push(stage * n + state);
                 self.step(state, policy_hs[stage * n + state], &mut rng, &mut outcome);
                 state = outcome.next_state;
+                if self.world.has_ended(state) {
+                    break;
+                }
             }
         }
         visits
+    }
+}
+
+/// What a term pays at a row of its table.
+fn paid(term: &RewardTerm, row: usize, rng: &mut ChaCha8Rng) -> f64 {
+    let table = term.table.as_deref().expect("invariant: a simulator is made only of known tables");
+    let (mean, [lo, hi]) = (table[row], term.range);
+    if !term.random || hi <= lo {
+        mean
+    } else if rng.random::<f64>() < (mean - lo) / (hi - lo) {
+        hi
+    } else {
+        lo
     }
 }

@@ -25,6 +25,23 @@ impl TableRow {
     }
 }
 
+/// Where next values stand in a table after the present: for each, its stride and number of values in the state.
+#[derive(Clone, Debug)]
+pub(super) struct NextRow(Vec<(usize, usize)>);
+
+impl NextRow {
+    pub(super) fn new(world: &World, ids: &[VarId]) -> NextRow {
+        let space = world.state_space();
+        let axis = |&id: &VarId| world.state_axis(id);
+        NextRow(ids.iter().map(axis).map(|f| (space.strides()[f], space.sizes()[f])).collect())
+    }
+
+    /// The row, given that of the present and the next state.
+    pub(super) fn of(&self, present: usize, next_state: usize) -> usize {
+        self.0.iter().fold(present, |row, &(stride, size)| row * size + next_state / stride % size)
+    }
+}
+
 /// What drawing from a mechanism needs, worked out once.
 #[derive(Clone, Debug)]
 pub(super) struct Drawn {

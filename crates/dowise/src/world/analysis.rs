@@ -137,8 +137,9 @@ impl World {
             unknown.push(Unknown { what, cells: product(&self.sizes(&m.parents)) });
         }
         for r in self.rewards.iter().filter(|r| r.table.is_none()) {
-            let what = format!("reward {}({})", r.name, names(&r.scope));
-            unknown.push(Unknown { what, cells: product(&self.sizes(&r.scope)) });
+            let scope = self.expected_scope(r);
+            let what = format!("reward {}({})", r.name, names(&scope));
+            unknown.push(Unknown { what, cells: product(&self.sizes(&scope)) });
         }
         unknown
     }

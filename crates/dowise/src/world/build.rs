@@ -2,14 +2,17 @@
 
 mod allowed;
 mod check;
+mod clock;
 mod distribution;
 mod effects;
+mod ends;
 mod features;
 mod forms;
 mod graph;
 mod grid;
 mod learned;
 mod limits;
+mod next_values;
 mod outcomes;
 mod range;
 mod reach;
@@ -18,6 +21,7 @@ mod rewards;
 mod rows;
 mod scales;
 mod starts;
+mod summed;
 
 use std::collections::HashSet;
 
@@ -56,6 +60,7 @@ impl World {
     /// ```
     pub fn new(spec: WorldSpec) -> Result<World, WorldError> {
         let mut check = Check::default();
+        let spec = clock::with_clock(&spec).unwrap_or(spec);
         let built = build(&spec, &mut check);
         match (check.finish(), built) {
             (Ok(findings), Some(world)) => Ok(World { findings, ..world }),
@@ -77,22 +82,26 @@ fn build(spec: &WorldSpec, check: &mut Check) -> Option<World> {
 
     let transitions = transitions(spec, check, &state);
     let mechanisms = mechanisms(spec, check);
-    let rewards = check.rewards(&spec.rewards);
+    let rewards = check.rewards(&spec.rewards, &state);
     let reward_range = rewards.as_ref().and_then(|r| check.reward_range(r, spec.reward_range.as_ref()));
     let interventions = check.interventions(spec, &state, &levers);
-    let start = match &state_space {
-        Some(space) => check.start(&spec.start, &state, space),
-        None => None,
+    let discount = check.discount(spec.discount.as_ref());
+    let ends = state_space.as_ref().and_then(|space| check.ends(&spec.ends, &state, space));
+    let start = match (&state_space, &ends) {
+        (Some(space), Some(ends)) => check.start(&spec.start, &state, space, ends.as_ref().map(|e| &*e.states)),
+        (_, _) => None,
     };
 
     let (transitions, mechanisms, rewards) = (transitions?, mechanisms?, rewards?);
     let (interventions, start, state_space) = (interventions?, start?, state_space?);
     let mechanisms = graph::settle(check, mechanisms, &interventions, &levers, &keys, &hidden);
     let mechanisms = graph::parents_first(check, mechanisms, &spec.mechanisms)?;
-    let world = World {
+    let mut world = World {
         name: spec.name.clone(),
         about: spec.about.clone(),
         horizon: horizon?,
+        discount: discount?,
+        ends: ends?,
         variables: check.variables.clone(),
         state,
         levers,
@@ -106,9 +115,15 @@ fn build(spec: &WorldSpec, check: &mut Check) -> Option<World> {
         start,
         state_space,
         features: None,
+        clock: None,
         findings: Vec::new(),
         sources: Vec::new(),
     };
+    if !check.sum_out_hidden(&mut world) {
+        return None;
+    }
+    world.clock = clock::clock(&world);
+    check.next_terms(&world, &spec.rewards);
     if check.count_pairs(&world) && check.errors() == 0 {
         review::review(check, &world);
         scales::review(check, &world, spec);
@@ -233,7 +248,7 @@ fn transitions(spec: &WorldSpec, check: &mut Check, state: &[VarId]) -> Option<V
         }
         named[position] = true;
         let role = format!("the scope of \"{}\"", check.name(child));
-        let Some(parents) = check.list(&mechanism.parents, &Check::SCOPE, &role) else { continue };
+        let Some(parents) = check.list(&mechanism.parents, &Check::TRANSITION, &role) else { continue };
         found[position] = check.mechanism(children, parents, mechanism, true);
     }
     for (position, &id) in state.iter().enumerate() {

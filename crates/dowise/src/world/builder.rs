@@ -1,7 +1,7 @@
 //! Builds a world in code, by names: what a world file says, as calls that may be chained.
 
 use super::{
-    ForbidSpec, Form, InterventionSpec, Kind, Located, MechanismSpec, Outcome, Pattern, RewardForm, RewardRow,
+    EndSpec, ForbidSpec, Form, InterventionSpec, Kind, Located, MechanismSpec, Outcome, Pattern, RewardForm, RewardRow,
     RewardSpec, RowSpec, SetSpec, StartRow, StartSpec, VariableSpec, World, WorldError, WorldSpec,
 };
 
@@ -41,6 +41,8 @@ impl World {
                 name: name.into(),
                 about: String::new(),
                 horizon: horizon.into(),
+                discount: None,
+                ends: Vec::new(),
                 variables: vec![],
                 transitions: vec![],
                 mechanisms: vec![],
@@ -54,6 +56,21 @@ impl World {
 }
 
 impl WorldBuilder {
+    /// How much less a reward counts with every step that it comes later, above 0 and at most 1.
+    pub fn discount(mut self, discount: f64) -> WorldBuilder {
+        self.spec.discount = Some(discount.into());
+        self
+    }
+
+    /// An episode ends in states that match: state factors and their values, or comparisons such as `>= high`. Said several
+    /// times, any of them ends it.
+    pub fn ends(mut self, when: &[(&str, &[&str])]) -> WorldBuilder {
+        let values = |values: &[&str]| values.iter().map(|&v| v.into()).collect();
+        let when: Pattern = when.iter().map(|(name, v)| ((*name).into(), values(v))).collect();
+        self.spec.ends.push(EndSpec { when: when.into(), at: None });
+        self
+    }
+
     /// A sentence or two for people.
     pub fn about(mut self, about: impl Into<String>) -> WorldBuilder {
         self.spec.about = about.into();
@@ -185,7 +202,7 @@ impl WorldBuilder {
     pub fn start(mut self, factor: impl Into<String>, outcome: impl Into<Outcome>) -> WorldBuilder {
         let start = (Located::from(factor.into()), outcome.into());
         match &mut self.spec.start {
-            StartSpec::PerFactor(factors) => factors.push(start),
+            StartSpec::PerFactor(factors) | StartSpec::Mixture { factors, .. } => factors.push(start),
             StartSpec::Uniform | StartSpec::States(_) => self.spec.start = StartSpec::PerFactor(vec![start]),
         }
         self

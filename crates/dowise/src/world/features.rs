@@ -54,7 +54,7 @@ impl FeatureMap {
     /// products, so they are only as far as the factors share a scope.
     pub fn factors(world: &World) -> FeatureMap {
         let mut all: Vec<Vec<VarId>> = world.transitions.iter().map(|m| m.parents.clone()).collect();
-        all.extend(world.rewards.iter().map(|r| r.scope.clone()));
+        all.extend(world.rewards.iter().map(|r| world.expected_scope(r)));
         all.iter_mut().for_each(|scope| scope.sort_unstable());
         let within = |a: &[VarId], b: &[VarId]| a.iter().all(|id| b.contains(id));
         let kept = (0..all.len()).filter(|&i| {

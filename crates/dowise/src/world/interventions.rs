@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 ///
 /// The number has one digit per lever, the first lever slowest: 0 leaves the lever alone,
 /// d > 0 sets it to its value d − 1. So numerical order is "left alone first, then values in order".
+/// Where every lever is set and such numbers would not fit into 64 bits, the digits are the values themselves.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Action(pub u64);
@@ -35,6 +36,8 @@ pub struct Forbid {
 pub struct Interventions {
     sizes: Vec<usize>,
     places: Vec<u64>,
+    /// The digit of a lever's first value: 1, or 0 where no lever can be left alone and the numbers would not fit otherwise.
+    first_digit: u64,
     lever_rule: LeverRule,
     forbid: Vec<Forbid>,
     costs: Vec<Vec<f64>>,
@@ -48,12 +51,12 @@ impl Interventions {
     /// `costs` has one list per lever with one cost per value.
     pub fn new(sizes: Vec<usize>, lever_rule: LeverRule, forbid: Vec<Forbid>, costs: Vec<Vec<f64>>) -> Option<Self> {
         let n = sizes.len();
-        let mut places = vec![1u64; n];
-        let mut place = 1u64;
-        for i in (0..n).rev() {
-            places[i] = place;
-            place = place.checked_mul(sizes[i] as u64 + 1)?;
-        }
+        let with_alone = places(&sizes, 1);
+        let (places, first_digit) = match (with_alone, &lever_rule) {
+            (Some(places), _) => (places, 1),
+            (None, LeverRule::All) => (places(&sizes, 0)?, 0),
+            (None, LeverRule::AtMost(_) | LeverRule::List(_)) => return None,
+        };
         let most = match lever_rule {
             LeverRule::AtMost(k) => k.min(n),
             LeverRule::All | LeverRule::List(_) => n,
@@ -66,7 +69,7 @@ impl Interventions {
                 ways[i][k] = alone.checked_add(set)?;
             }
         }
-        Some(Interventions { sizes, places, lever_rule, forbid, costs, ways })
+        Some(Interventions { sizes, places, first_digit, lever_rule, forbid, costs, ways })
     }
 
     /// Number of levers.
@@ -122,7 +125,7 @@ impl Interventions {
             rank -= alone;
             left -= 1;
             let later = self.ways[i + 1][left];
-            code += (rank / later + 1) * self.places[i];
+            code += (rank / later + self.first_digit) * self.places[i];
             rank %= later;
         }
         Action(code)
@@ -133,8 +136,7 @@ impl Interventions {
         if let LeverRule::List(list) = &self.lever_rule {
             return list.binary_search(&action).ok().map(|i| i as u64);
         }
-        let most = self.sizes.first().map_or(1, |&n| u128::from(self.places[0]) * (n as u128 + 1));
-        if u128::from(action.0) >= most {
+        if action.0 >= self.end() {
             return None;
         }
         let mut left = self.ways[0].len() - 1;
@@ -155,7 +157,11 @@ impl Interventions {
 
     /// What an intervention does to one lever: `None` leaves it alone.
     pub fn lever(&self, action: Action, lever: usize) -> Option<usize> {
-        let digit = action.0 / self.places[lever] % (self.sizes[lever] as u64 + 1);
+        let digit = action.0 / self.places[lever] % (self.sizes[lever] as u64 + self.first_digit);
+        if self.first_digit == 0 {
+            // Beyond the last number stands what leaves some lever alone, which is no intervention here.
+            return (action.0 < self.end()).then_some(digit as usize);
+        }
         (digit as usize).checked_sub(1)
     }
 
@@ -166,12 +172,15 @@ impl Interventions {
 
     /// The intervention that does this to the levers.
     pub fn action(&self, levers: &[Option<usize>]) -> Action {
+        if self.first_digit == 0 && levers.contains(&None) {
+            return Action(u64::MAX);
+        }
         Action(levers.iter().enumerate().map(|(i, &v)| self.part(i, v)).sum())
     }
 
     /// One lever's share of an intervention's number; an intervention is the sum of its shares.
     pub fn part(&self, lever: usize, value: Option<usize>) -> u64 {
-        value.map_or(0, |v| (v as u64 + 1) * self.places[lever])
+        value.map_or(0, |v| (v as u64 + self.first_digit) * self.places[lever])
     }
 
     /// Cost of an intervention.
@@ -207,8 +216,7 @@ impl Interventions {
     /// Whether an intervention is allowed in a state with these factor values.
     pub fn allows(&self, state: &[usize], action: Action) -> bool {
         // A number beyond the last one would be read as a smaller one.
-        let end = self.places.first().map_or(1, |place| place * (self.sizes[0] as u64 + 1));
-        if action.0 >= end {
+        if action.0 >= self.end() {
             return false;
         }
         let by_rule = match &self.lever_rule {
@@ -219,6 +227,11 @@ impl Interventions {
         by_rule && !self.is_forbidden(state, action)
     }
 
+    /// One past the last number that an intervention can have.
+    fn end(&self) -> u64 {
+        self.places.first().map_or(1, |place| place * (self.sizes[0] as u64 + self.first_digit))
+    }
+
     /// Whether a forbidden combination matches in a state.
     pub fn is_forbidden(&self, state: &[usize], action: Action) -> bool {
         self.forbid.iter().any(|rule| {
@@ -226,6 +239,18 @@ impl Interventions {
                 && rule.levers.iter().all(|(j, values)| self.lever(action, *j).is_some_and(|v| values[v]))
         })
     }
+}
+
+/// The place value of each lever's digit, the last lever fastest; `None` if the numbers do not fit.
+fn places(sizes: &[usize], first_digit: u64) -> Option<Vec<u64>> {
+    let mut places = vec![1u64; sizes.len()];
+    let mut place = 1u64;
+    for i in (0..sizes.len()).rev() {
+        places[i] = place;
+        place = place.checked_mul(sizes[i] as u64 + first_digit)?;
+    }
+    // The last number of all is kept free: it stands for no intervention.
+    (place < u64::MAX).then_some(places)
 }
 
 #[cfg(test)]
@@ -266,7 +291,26 @@ mod tests {
     }
 
     #[test]
+    fn levers_that_are_always_set_are_numbered_by_their_values_where_there_are_many() {
+        // 4^28 = 2^56 fit, 5^28 would not.
+        let all = Interventions::new(vec![4; 28], LeverRule::All, vec![], vec![vec![0.0, 0.5, 1.0, 2.0]; 28]).unwrap();
+        assert_eq!(all.count(), 1 << 56);
+        for rank in [0, 1, 12_345_678_901_234, (1 << 56) - 1] {
+            let action = all.nth(rank);
+            assert_eq!((all.rank(action), all.action(&all.levers(action))), (Some(rank), action));
+            assert!(all.allows(&[], action) && all.levers(action).iter().all(Option::is_some));
+        }
+        assert_eq!((all.cost(all.nth(0)), all.cost(all.nth((1 << 56) - 1))), (0.0, 56.0));
+        let mut alone = vec![Some(1); 28];
+        alone[3] = None;
+        let none = all.action(&alone);
+        assert!(all.rank(none).is_none() && !all.allows(&[], none) && all.levers(none).iter().all(Option::is_none));
+        assert!(Interventions::new(vec![4; 28], LeverRule::AtMost(28), vec![], vec![]).is_none());
+    }
+
+    #[test]
     fn more_interventions_than_can_be_numbered_are_refused() {
-        assert!(Interventions::new(vec![9; 20], LeverRule::All, vec![], vec![]).is_none());
+        assert!(Interventions::new(vec![9; 21], LeverRule::All, vec![], vec![]).is_none());
+        assert!(Interventions::new(vec![9; 20], LeverRule::AtMost(20), vec![], vec![]).is_none());
     }
 }

@@ -8,6 +8,7 @@ mod factored_view;
 mod features;
 mod interventions;
 mod naming;
+mod onward;
 mod parts;
 mod problem;
 mod spec;
@@ -25,6 +26,8 @@ pub use factored_view::{Dependent, FactoredView, Outside};
 pub use features::FeatureMap;
 pub use interventions::{Action, Forbid, Interventions, LeverRule};
 pub use naming::{Given, GivenValue, NamingError};
+pub(crate) use onward::Onward;
+pub use onward::{Feature, NotPlain};
 pub use parts::{MechanismPart, WorldParts};
 pub use problem::{At, Finding, Located, Place, Problem, Severity, Source, WorldError};
 pub use spec::*;
@@ -52,7 +55,9 @@ pub struct RewardTerm {
     pub name: String,
     /// What it depends on: state factors, key variables, levers.
     pub scope: Vec<VarId>,
-    /// Expected reward for every combination (first of the scope slowest); `None`: to be learned.
+    /// State factors whose next values it depends on as well.
+    pub next: Vec<VarId>,
+    /// Expected reward for every combination (first of the scope slowest, then the next values); `None`: to be learned.
     pub table: Option<Arc<[f64]>>,
     /// Least and greatest reward of this term that one may receive.
     pub range: [f64; 2],
@@ -69,6 +74,15 @@ pub enum Start {
     States(Vec<(usize, f64)>),
 }
 
+/// Where episodes end before the horizon: no intervention follows, and nothing is paid after.
+#[derive(Clone, Debug)]
+pub struct Ends {
+    /// As it was stated: any of these.
+    pub conditions: Vec<Condition>,
+    /// Whether an episode has ended, state by state.
+    pub states: Arc<[bool]>,
+}
+
 /// A whole problem: variables, mechanisms, rewards, horizon, interventions and start.
 ///
 /// Everything is checked by [`World::new`]; after that code may index freely.
@@ -77,6 +91,10 @@ pub struct World {
     pub(crate) name: String,
     pub(crate) about: String,
     pub(crate) horizon: usize,
+    /// How much less a reward counts with every step that it comes later.
+    pub(crate) discount: f64,
+    /// Where episodes end before the horizon.
+    pub(crate) ends: Option<Ends>,
     pub(crate) variables: Vec<Variable>,
     pub(crate) state: Vec<VarId>,
     pub(crate) levers: Vec<VarId>,
@@ -92,6 +110,8 @@ pub struct World {
     pub(crate) start: Start,
     pub(crate) state_space: Space,
     pub(crate) features: Option<FeatureMap>,
+    /// The state factor that counts the steps, if there is one.
+    pub(crate) clock: Option<VarId>,
     pub(crate) findings: Vec<Problem>,
     /// The texts that it was read from, for the places of `findings`.
     pub(crate) sources: Vec<Source>,
@@ -103,6 +123,14 @@ impl World {
         &self.name
     }
 
+    /// The same world with this title, unless it has one.
+    pub fn or_named(mut self, name: &str) -> World {
+        if self.name.trim().is_empty() {
+            self.name = name.to_owned();
+        }
+        self
+    }
+
     /// A sentence or two for people.
     pub fn about(&self) -> &str {
         &self.about
@@ -111,6 +139,31 @@ impl World {
     /// Number of steps in an episode (H).
     pub fn horizon(&self) -> usize {
         self.horizon
+    }
+
+    /// How much less a reward counts with every step that it comes later; 1 where all steps count alike.
+    pub fn discount(&self) -> f64 {
+        self.discount
+    }
+
+    /// Where episodes end before the horizon, if they can.
+    pub fn ends(&self) -> Option<&Ends> {
+        self.ends.as_ref()
+    }
+
+    /// The state factor that counts the steps, if there is one: `stage`, from 1.
+    pub fn clock(&self) -> Option<VarId> {
+        self.clock
+    }
+
+    /// Whether a state can occur at a stage (from 0): its clock, if there is one, shows that stage.
+    pub fn occurs_at(&self, stage: usize, state: usize) -> bool {
+        self.clock.is_none_or(|id| self.state_space.digit(state, self.state_axis(id)) == stage)
+    }
+
+    /// Whether an episode that reaches this state has ended.
+    pub fn has_ended(&self, state: usize) -> bool {
+        self.ends.as_ref().is_some_and(|ends| ends.states[state])
     }
 
     /// All variables.

@@ -1,6 +1,6 @@
 //! States, interventions and values by numbers or by the names of the world file, in both directions; every mistake by name.
 
-use super::{Action, VarId, World, nearest};
+use super::{Action, LeverRule, VarId, World, nearest};
 
 /// A state, an intervention or values of variables as a user gives them.
 #[derive(Clone, Debug, PartialEq)]
@@ -97,6 +97,12 @@ pub enum NamingError {
         /// Its name.
         name: String,
     },
+    /// Levers left alone where every lever has to be set.
+    #[error("every lever has to be set here, and nothing is given for {}", .levers.join(", "))]
+    LeversOpen {
+        /// Their names.
+        levers: Vec<String>,
+    },
     /// A variable named twice.
     #[error("the {kind} \"{name}\" is given twice")]
     Twice {
@@ -177,7 +183,13 @@ impl World {
                 _ => Err(NamingError::Intervention { number, last: all.count().saturating_sub(1) }),
             };
         }
-        let action = all.action(&self.read_values(self.levers(), "lever", given)?);
+        let values = self.read_values(self.levers(), "lever", given)?;
+        if matches!(all.lever_rule(), LeverRule::All) && values.contains(&None) {
+            let open = self.levers().iter().zip(&values).filter(|(_, value)| value.is_none());
+            let levers = open.map(|(&id, _)| self.variable(id).name.clone()).collect();
+            return Err(NamingError::LeversOpen { levers });
+        }
+        let action = all.action(&values);
         match all.rank(action) {
             Some(_) => Ok(action),
             None => Err(NamingError::NotOffered { intervention: self.describe_action(action) }),
@@ -353,6 +365,10 @@ mod tests {
             assert_eq!(world.read_action(&named), Ok(action));
             assert_eq!(world.read_action(&Given::Number(rank as i64)), Ok(action));
         }
-        assert!(world.read_action(&[("tone", "playful")].into()).unwrap_err().to_string().contains("no intervention"));
+        let open = world.read_action(&[("tone", "playful")].into()).unwrap_err().to_string();
+        assert!(
+            open.contains("every lever has to be set") && open.contains("subject") && !open.contains("tone"),
+            "{open}"
+        );
     }
 }

@@ -15,6 +15,10 @@ pub struct WorldSpec {
     pub about: String,
     /// Number of steps in an episode (H).
     pub horizon: Located<u64>,
+    /// How much less a reward counts with every step that it comes later, above 0 and at most 1; `None`: 1.
+    pub discount: Option<Located<f64>>,
+    /// An episode ends in a state in which one of these holds, and nothing is paid after.
+    pub ends: Vec<EndSpec>,
     /// All variables; their order within a kind is the order used everywhere.
     pub variables: Vec<VariableSpec>,
     /// P(next value | scope) for state factors; a state factor without one is to be learned with full scope
@@ -152,13 +156,52 @@ pub struct Effect {
 }
 
 /// Which values of which variables a row is for: variables not named match anything.
+///
+/// A value may be a comparison along the order of the values, such as `>= high` or `!= none`, and `*` is any value.
 pub type Pattern = Vec<(Located<String>, Vec<Located<String>>)>;
+
+/// A test on how many of some variables have values that match.
+#[derive(Clone, Debug)]
+pub struct CountSpec {
+    /// The variables that are counted, each with the values that count.
+    pub of: Pattern,
+    /// At least this many must match; 0 if it is left out.
+    pub at_least: Option<Located<u64>>,
+    /// At most this many may match; all of them if it is left out.
+    pub at_most: Option<Located<u64>>,
+    /// Where it stands.
+    pub at: Option<At>,
+}
+
+/// What has to hold: every part of the pattern, and every count.
+#[derive(Clone, Debug, Default)]
+pub struct Condition {
+    /// Variables and values.
+    pub when: Pattern,
+    /// Tests on how many of some variables match.
+    pub counts: Vec<CountSpec>,
+}
+
+impl From<Pattern> for Condition {
+    fn from(when: Pattern) -> Condition {
+        Condition { when, counts: Vec::new() }
+    }
+}
+
+/// What ends an episode.
+#[derive(Clone, Debug)]
+pub struct EndSpec {
+    /// What holds of the state.
+    pub when: Condition,
+    /// Where it stands.
+    pub at: Option<At>,
+}
 
 /// One row of a mechanism.
 #[derive(Clone, Debug)]
 pub struct RowSpec {
     /// The combinations of parents it covers.
-    pub when: Pattern,
+    pub when: Condition,
     /// What happens then.
     pub outcome: Outcome,
     /// Where the row stands.
@@ -183,6 +226,8 @@ pub enum Outcome {
         /// (places, probability)
         by: Vec<(i64, f64)>,
     },
+    /// What this form says for the combinations that the row covers: [`Form::Logit`] or [`Form::NoisyOr`].
+    Form(Box<Form>),
 }
 
 /// One term of the reward.
@@ -190,7 +235,7 @@ pub enum Outcome {
 pub struct RewardSpec {
     /// Its name.
     pub name: Located<String>,
-    /// State factors, key variables and (hybrid worlds) levers that it depends on.
+    /// State factors, key variables and (hybrid worlds) levers that it depends on; `next.x` is the next value of the state factor x.
     pub scope: Vec<Located<String>>,
     /// The expected reward for every combination, or that it is to be learned.
     pub form: RewardForm,
@@ -215,6 +260,8 @@ pub enum RewardForm {
     Grid(Grid),
     /// Rows with patterns, first match counts.
     Rows(Vec<RewardRow>),
+    /// By the values of the one variable of the scope; values not named pay nothing.
+    Named(Vec<(Located<String>, Located<f64>)>),
     /// base + Σ effects.
     Sum {
         /// Constant part.
@@ -228,7 +275,7 @@ pub enum RewardForm {
 #[derive(Clone, Debug)]
 pub struct RewardRow {
     /// The combinations it covers.
-    pub when: Pattern,
+    pub when: Condition,
     /// The expected reward there.
     pub value: Located<f64>,
     /// Where the row stands.
@@ -281,6 +328,24 @@ pub enum StartSpec {
     PerFactor(Vec<(Located<String>, Outcome)>),
     /// These states with these weights (normalised); every state factor must be given in each.
     States(Vec<StartRow>),
+    /// A mixture: with each weight (normalised) the factors are drawn as in `PerFactor`, given that the condition holds.
+    Mixture {
+        /// Distributions of single state factors; others are uniform.
+        factors: Vec<(Located<String>, Outcome)>,
+        /// What must hold, and how likely.
+        parts: Vec<StartPart>,
+    },
+}
+
+/// A part of a mixture of starting states.
+#[derive(Clone, Debug)]
+pub struct StartPart {
+    /// What holds of the starting state.
+    pub when: Condition,
+    /// Relative weight.
+    pub weight: Located<f64>,
+    /// Where it stands.
+    pub at: Option<At>,
 }
 
 /// One starting state and its weight.

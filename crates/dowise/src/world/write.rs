@@ -2,7 +2,8 @@
 
 use super::build::{bare, quoted};
 use super::{
-    Assumed, FeatureMap, FormEffect, FormNumbers, Kind, LearnedForm, LeverRule, Mechanism, Start, VarId, World,
+    Assumed, Condition, CountSpec, FeatureMap, FormEffect, FormNumbers, Kind, LearnedForm, LeverRule, Located,
+    Mechanism, Pattern, Start, VarId, World,
 };
 
 impl World {
@@ -22,6 +23,12 @@ impl World {
             line(&mut out, "about", &quoted(&self.about));
         }
         line(&mut out, "horizon", &self.horizon.to_string());
+        if self.discount != 1.0 {
+            line(&mut out, "discount", &number(self.discount));
+        }
+        if let Some(ends) = &self.ends {
+            line(&mut out, "ends", &list(ends.conditions.iter().map(condition)));
+        }
         for ids in [&self.state, &self.levers, &self.keys, &self.hidden] {
             ids.iter().enumerate().for_each(|(i, &id)| self.write_variable(&mut out, i, id, numbers));
         }
@@ -130,9 +137,11 @@ impl World {
     fn write_rewards(&self, out: &mut String) {
         for term in &self.rewards {
             out.push_str(&format!("\n[reward.{}]\n", bare(&term.name)));
-            line(out, "scope", &self.names(&term.scope));
+            let present = term.scope.iter().map(|&id| quoted(&self.variable(id).name));
+            let next = term.next.iter().map(|&id| quoted(&format!("next.{}", self.variable(id).name)));
+            line(out, "scope", &list(present.chain(next)));
             if let Some(table) = &term.table {
-                line(out, "value", &nested(table, &self.sizes(&term.scope), 0));
+                line(out, "value", &nested(table, &[self.sizes(&term.scope), self.sizes(&term.next)].concat(), 0));
             }
             line(out, "range", &list(term.range.iter().map(|&x| number(x))));
             if term.random {
@@ -208,6 +217,27 @@ impl World {
         let variable = self.variable(id);
         format!("{} = {}", bare(&variable.name), quoted(&variable.values[value]))
     }
+}
+
+/// A condition as a table in braces.
+fn condition(condition: &Condition) -> String {
+    let pattern = |pattern: &Pattern| {
+        let part = |(name, values): &(Located<String>, Vec<Located<String>>)| {
+            format!("{} = {}", bare(&name.value), list(values.iter().map(|v| quoted(&v.value))))
+        };
+        table(pattern.iter().map(part))
+    };
+    let count = |count: &CountSpec| {
+        let mut parts = vec![format!("of = {}", pattern(&count.of))];
+        parts.extend(count.at_least.as_ref().map(|n| format!("at_least = {}", n.value)));
+        parts.extend(count.at_most.as_ref().map(|n| format!("at_most = {}", n.value)));
+        table(parts.into_iter())
+    };
+    let mut parts = vec![format!("when = {}", pattern(&condition.when))];
+    if !condition.counts.is_empty() {
+        parts.push(format!("count = {}", list(condition.counts.iter().map(count))));
+    }
+    table(parts.into_iter())
 }
 
 fn line(out: &mut String, key: &str, value: &str) {

@@ -11,11 +11,11 @@ pub(super) fn when(pairs: &[(&str, &str)]) -> Pattern {
 /// A row that moves a state factor by these numbers of places, with their probabilities (those of probability 0 left out).
 pub(super) fn shift_row(pattern: Pattern, by: &[(i64, f64)]) -> RowSpec {
     let by = by.iter().copied().filter(|&(_, p)| p > 0.0).collect();
-    RowSpec { when: pattern, outcome: Outcome::Shift { of: None, by }, at: None }
+    RowSpec { when: pattern.into(), outcome: Outcome::Shift { of: None, by }, at: None }
 }
 
 pub(super) fn reward_row(pattern: Pattern, value: f64) -> RewardRow {
-    RewardRow { when: pattern, value: value.into(), at: None }
+    RewardRow { when: pattern.into(), value: value.into(), at: None }
 }
 
 /// The most numbers that a generator writes into one table (half a gigabyte).

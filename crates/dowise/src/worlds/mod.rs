@@ -6,6 +6,7 @@ mod deep_sea;
 mod linear;
 mod many_levers;
 mod paper;
+mod redrawn;
 mod river_swim;
 
 pub use catalogue::{TemplateError, TemplateSetting, describe, names, settings, text, world};
@@ -13,6 +14,7 @@ pub use deep_sea::DeepSea;
 pub use linear::{Linear, LinearWorldError};
 pub use many_levers::ManyLevers;
 pub use paper::Paper;
+pub use redrawn::Redrawn;
 pub use river_swim::RiverSwim;
 
 /// Why a generator did not make a world.

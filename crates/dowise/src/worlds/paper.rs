@@ -104,7 +104,7 @@ impl Paper {
 }
 
 /// Rows drawn uniformly from the simplex: independent exponentials divided by their sum, that is Dirichlet(1, …, 1).
-fn simplex_rows(n_rows: usize, n_values: usize, rng: &mut ChaCha8Rng) -> Vec<f64> {
+pub(super) fn simplex_rows(n_rows: usize, n_values: usize, rng: &mut ChaCha8Rng) -> Vec<f64> {
     let mut table: Vec<f64> = (0..n_rows * n_values).map(|_| exponential(rng)).collect();
     for row in table.chunks_exact_mut(n_values) {
         let sum: f64 = row.iter().sum();

@@ -1,6 +1,6 @@
 //! The plain way: every assignment of every variable, every pair of states, every intervention.
 
-use dowise::world::{Action, LeverRule, VarId, World};
+use dowise::world::{Action, LeverRule, RewardTerm, VarId, World};
 
 /// Probability of every assignment of the variables within a step, given the state and an intervention.
 ///
@@ -85,13 +85,29 @@ pub struct Flat {
     pub reward: Vec<Vec<f64>>,
     /// `[state][action][next]`
     pub prob: Vec<Vec<Vec<f64>>>,
+    /// What a step later is worth.
+    pub discount: f64,
+    /// Whether an episode has ended, state by state.
+    pub ended: Vec<bool>,
+}
+
+/// What a term pays for these values of a step and this next state.
+pub fn paid(world: &World, term: &RewardTerm, values: &[usize], next: usize) -> f64 {
+    let present = term.scope.iter().fold(0, |at, &id| at * world.variable(id).size() + values[id.ix()]);
+    let row = term.next.iter().fold(present, |at, id| {
+        let axis = world.state().iter().position(|s| s == id).expect("a state factor");
+        at * world.variable(*id).size() + world.state_space().digit(next, axis)
+    });
+    term.table.as_ref().expect("known")[row]
 }
 
 impl Flat {
     pub fn new(world: &World) -> Flat {
         let n = world.n_states();
         let actions: Vec<Vec<Action>> = (0..n).map(|s| allowed(world, s)).collect();
-        let mut flat = Flat { horizon: world.horizon(), n_states: n, actions, reward: vec![], prob: vec![] };
+        let (discount, ended) = (world.discount(), (0..n).map(|s| world.has_ended(s)).collect());
+        let mut flat =
+            Flat { horizon: world.horizon(), n_states: n, actions, reward: vec![], prob: vec![], discount, ended };
         for s in 0..n {
             let (mut rewards, mut rows) = (vec![], vec![]);
             for &a in &flat.actions[s] {
@@ -102,7 +118,7 @@ impl Flat {
                 each_assignment(world, s, a, |values, p| {
                     let at =
                         |ids: &[VarId]| ids.iter().fold(0, |at, &id| at * world.variable(id).size() + values[id.ix()]);
-                    for term in world.rewards() {
+                    for term in world.rewards().iter().filter(|term| term.next.is_empty()) {
                         reward += p * term.table.as_ref().expect("known")[at(&term.scope)];
                     }
                     for (next, cell) in row.iter_mut().enumerate() {
@@ -111,7 +127,11 @@ impl Flat {
                             let v = world.state_space().digit(next, i);
                             m.table.as_ref().expect("known")[at(&m.parents) * columns + v]
                         });
-                        *cell += p * factors.product::<f64>();
+                        let likely = p * factors.product::<f64>();
+                        *cell += likely;
+                        for term in world.rewards().iter().filter(|term| !term.next.is_empty()) {
+                            reward += likely * paid(world, term, values, next);
+                        }
                     }
                 });
                 rewards.push(reward);
@@ -128,7 +148,10 @@ impl Flat {
         (0..self.n_states)
             .map(|s| {
                 (0..self.actions[s].len())
-                    .map(|a| self.reward[s][a] + self.prob[s][a].iter().zip(next).map(|(p, v)| p * v).sum::<f64>())
+                    .map(|a| {
+                        self.reward[s][a]
+                            + self.discount * self.prob[s][a].iter().zip(next).map(|(p, v)| p * v).sum::<f64>()
+                    })
                     .collect()
             })
             .collect()
@@ -140,6 +163,7 @@ impl Flat {
         for h in (0..self.horizon).rev() {
             let q = self.q(&value[h + 1]);
             value[h] = q.iter().map(|q| q.iter().copied().fold(f64::NEG_INFINITY, f64::max)).collect();
+            self.end(&mut value[h]);
         }
         value
     }
@@ -150,8 +174,14 @@ impl Flat {
         for h in (0..self.horizon).rev() {
             let q = self.q(&value[h + 1]);
             value[h] = (0..self.n_states).map(|s| q[s][choice(h, s)]).collect();
+            self.end(&mut value[h]);
         }
         value
+    }
+
+    /// Nothing comes after the end.
+    fn end(&self, value: &mut [f64]) {
+        value.iter_mut().zip(&self.ended).filter(|(_, ended)| **ended).for_each(|(v, _)| *v = 0.0);
     }
 
     /// The largest size that a value can have, for tolerances.

@@ -2,8 +2,8 @@
 
 use dowise::World;
 use dowise::world::{
-    ForbidSpec, Form, InterventionSpec, Kind, Located, MechanismSpec, Pattern, RewardForm, RewardSpec, SetSpec,
-    StartSpec, VariableSpec, WorldSpec,
+    EndSpec, ForbidSpec, Form, InterventionSpec, Kind, Located, MechanismSpec, Pattern, RewardForm, RewardSpec,
+    SetSpec, StartSpec, VariableSpec, WorldSpec,
 };
 use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
@@ -25,6 +25,8 @@ pub struct Sizes {
     pub rules: usize,
     /// Whether probabilities are quarters (many ties) instead of arbitrary.
     pub coarse: bool,
+    /// Whether episodes may end early, later steps may count less, and rewards may depend on next values.
+    pub onward: bool,
 }
 
 impl Default for Sizes {
@@ -39,6 +41,7 @@ impl Default for Sizes {
             cost: 0.3,
             rules: 2,
             coarse: false,
+            onward: false,
         }
     }
 }
@@ -50,7 +53,9 @@ pub fn random_world(seed: u64, sizes: &Sizes) -> (WorldSpec, World) {
         let spec = draw(&mut rng, sizes);
         match World::new(spec.clone()) {
             Ok(world) => return (spec, world),
-            Err(e) => assert!(e.problems.iter().any(|p| p.code == "stuck"), "{e}"),
+            Err(e) => {
+                assert!(e.problems.iter().any(|p| ["stuck", "ends", "no-start"].contains(&p.code)), "{e}");
+            }
         }
     }
 }
@@ -86,6 +91,8 @@ fn draw(rng: &mut ChaCha8Rng, sizes: &Sizes) -> WorldSpec {
         name: "random".into(),
         about: String::new(),
         horizon: rng.random_range(sizes.horizon[0]..=sizes.horizon[1]).into(),
+        discount: None,
+        ends: vec![],
         transitions: vec![],
         mechanisms: mechanisms(rng, &variables, sizes),
         rewards: vec![],
@@ -116,7 +123,53 @@ fn draw(rng: &mut ChaCha8Rng, sizes: &Sizes) -> WorldSpec {
         });
     }
     spec.interventions = interventions(rng, &spec.variables, sizes.rules);
+    if sizes.onward {
+        onward(rng, &mut spec);
+    }
     spec
+}
+
+/// Ends, a discount and rewards on next values, each now and then.
+fn onward(rng: &mut ChaCha8Rng, spec: &mut WorldSpec) {
+    let factors = of_kind(&spec.variables, &[Kind::State]);
+    let values = |name: &str| spec.variables.iter().find(|v| v.name.value == name).expect("a variable").values.clone();
+    if rng.random_bool(0.5) {
+        spec.discount = Some(rng.random_range(0.3..1.0).into());
+    }
+    if rng.random_bool(0.6) {
+        let named = some(rng, factors.clone(), 2);
+        let when: Pattern = named
+            .iter()
+            .map(|n| {
+                let values = values(n);
+                let value = &values[rng.random_range(0..values.len())].value;
+                let sign = ["", ">= ", "!= "][rng.random_range(0..3)];
+                (n.as_str().into(), vec![format!("{sign}{value}").into()])
+            })
+            .collect();
+        // Of a value that is the only one, nothing else is left.
+        let possible = |(n, v): &(Located<String>, Vec<Located<String>>)| {
+            !(v[0].value.starts_with("!=") && values(&n.value).len() == 1)
+        };
+        if !when.is_empty() && when.iter().all(possible) {
+            spec.ends.push(EndSpec { when: when.into(), at: None });
+        }
+    }
+    for i in 0..rng.random_range(0..=2) {
+        let next: Vec<String> = some(rng, factors.clone(), 2).iter().map(|f| format!("next.{f}")).collect();
+        let mut names = if rng.random_bool(0.5) { vec![] } else { scope(rng, &spec.variables) };
+        names.extend(next);
+        names.shuffle(rng);
+        let n = names.iter().map(|n| size(&spec.variables, n.trim_start_matches("next."))).product();
+        spec.rewards.push(RewardSpec {
+            name: format!("n{i}").into(),
+            scope: names.iter().map(|name| name.as_str().into()).collect(),
+            form: RewardForm::Table((0..n).map(|_| rng.random_range(-1.0..1.0)).collect()),
+            range: None,
+            random: false,
+            at: None,
+        });
+    }
 }
 
 /// Names of the variables of these kinds.

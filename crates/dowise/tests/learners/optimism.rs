@@ -9,12 +9,12 @@ use crate::small_worlds;
 const DELTA: f64 = 0.1;
 const EPISODES: u64 = 120;
 
-const FLAT: (States, Causes) = (States::Flat, Causes::Actions);
-const CAUSAL: (States, Causes) = (States::Flat, Causes::Keys);
-const FACTORED: (States, Causes) = (States::Factored, Causes::Keys);
-const GRAPH: (States, Causes) = (States::Factored, Causes::OwnKeys);
+pub(crate) const FLAT: (States, Causes) = (States::Flat, Causes::Actions);
+pub(crate) const CAUSAL: (States, Causes) = (States::Flat, Causes::Keys);
+pub(crate) const FACTORED: (States, Causes) = (States::Factored, Causes::Keys);
+pub(crate) const GRAPH: (States, Causes) = (States::Factored, Causes::OwnKeys);
 
-fn options(view: (States, Causes), estimate: Estimate) -> Options {
+pub(crate) fn options(view: (States, Causes), estimate: Estimate) -> Options {
     Options { states: view.0, causes: view.1, estimate, delta: DELTA, episodes: EPISODES, ..Options::default() }
 }
 
@@ -33,7 +33,7 @@ fn violations(arena: &Arena, told: &Knowledge, options: Options, seed: u64) -> f
 }
 
 /// Number of runs in which optimism failed somewhere.
-fn failures(
+pub(crate) fn failures(
     worlds: &[fn(u64) -> World],
     seeds: u64,
     tell: impl Fn(Knowledge) -> Knowledge,

@@ -57,6 +57,21 @@ fn a_map_renames_columns_and_values_cuts_numbers_and_says_what_is_missing() {
 }
 
 #[test]
+fn a_spreadsheets_line_that_names_the_delimiter_is_understood_and_counted() {
+    let world = walk();
+    for delimiter in [',', ';', '\t', '|'] {
+        for first in [format!("sep={delimiter}\n"), format!("\"SEP={delimiter}\"\r\n")] {
+            // Cells with other delimiters in them would lead a guess astray.
+            let rows = "episode;stage;mood;shoes;walk;next.mood\n\"a,|b\";1;low;door;far;\na;2;lower;door;far;low\n";
+            let log = first.clone() + &rows.replace(';', &delimiter.to_string());
+            let (_, report) = read_with(&world, log.as_str(), None).unwrap();
+            let text = report.findings.to_string();
+            assert!(text.contains("line 4 column 3: \"lower\" is no value"), "{first:?}: {text}");
+        }
+    }
+}
+
+#[test]
 fn a_map_says_that_numbers_have_commas_and_stages_begin_at_0() {
     let world = walk();
     let bins = "[bins.walk]\nedges = [1.5, 3.5]\n";

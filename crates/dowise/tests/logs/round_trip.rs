@@ -2,9 +2,9 @@
 
 use std::ops::ControlFlow;
 
-use dowise::data::{Chooser, LogReader, simulate_log};
+use dowise::data::{Chooser, LogReader, LogWriter, WrittenColumns, simulate_log};
 use dowise::learn::Evidence;
-use dowise::{Knowledge, Options, Simulator, worlds};
+use dowise::{Knowledge, Options, Simulator, World, worlds};
 use proptest::prelude::*;
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
@@ -46,6 +46,33 @@ fn a_log_is_the_same_evidence_as_seeing_the_steps_oneself() {
         let (steps, _) = read(&world, written(&world, &episodes(&world, 30, 5)));
         steps.iter().for_each(|step| from_log.add(&step.observation).unwrap());
         assert_eq!(seen.save(), from_log.save(), "{name}");
+    }
+}
+
+#[test]
+fn episodes_that_end_are_read_back_with_their_ends() {
+    for name in ["push-notifications", "season-pricing"] {
+        let file = format!("{}/../../docs/gallery/{name}.toml", env!("CARGO_MANIFEST_DIR"));
+        let world = World::from_file(file).unwrap();
+        let all = episodes(&world, 60, 3);
+        assert!(all.iter().any(|e| e.len() < world.horizon()), "{name}: no episode ends early");
+        for end in [true, false] {
+            let with = WrittenColumns { end, ..WrittenColumns::default() };
+            let mut writer = LogWriter::new(&world, Vec::new(), with).unwrap();
+            all.iter().enumerate().for_each(|(i, steps)| {
+                writer.episode(&(i + 1).to_string(), steps, &["at random"]).unwrap();
+            });
+            let (steps, report) = read(&world, writer.finish().unwrap());
+            assert_eq!((report.episodes, report.left_out, report.next_missing), (60, 0, 0), "{name}, {end}");
+            let expected: Vec<_> = all.iter().flatten().collect();
+            assert_eq!(steps.len(), expected.len(), "{name}");
+            for (step, expected) in steps.iter().zip(expected) {
+                assert_eq!(step.observation, expected.observation, "{name}");
+                // The end of the horizon needs no word, and where episodes end neither.
+                let ended = expected.observation.next_state().is_some_and(|s| world.has_ended(s));
+                assert_eq!(step.end.is_some(), if end { expected.end.is_some() } else { ended }, "{name}");
+            }
+        }
     }
 }
 

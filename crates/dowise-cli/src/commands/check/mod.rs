@@ -15,6 +15,7 @@ use self::effort::Effort;
 use self::features::FeatureReport;
 use self::learning::Learning;
 use crate::output::{Failure, Output, Status};
+use crate::overwrite::Overwrite;
 use crate::render;
 use crate::worldfile::{self, WorldFile};
 
@@ -25,7 +26,7 @@ use crate::worldfile::{self, WorldFile};
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// The world file, `-` for standard input.
+    /// The world file, `-` for standard input; or a ready-made world.
     file: PathBuf,
     /// Number of episodes that the regret bounds are for.
     #[arg(long, value_name = "K", default_value_t = 5000)]
@@ -33,6 +34,8 @@ pub(crate) struct Args {
     /// Draw the causal graph into this file, .svg or .dot.
     #[arg(long, value_name = "FILE")]
     draw: Option<PathBuf>,
+    #[command(flatten)]
+    overwrite: Overwrite,
     /// Print the result as JSON.
     #[arg(long)]
     json: bool,
@@ -49,6 +52,9 @@ Exit status: 0 sound, 1 mistakes found, 2 wrong usage, 3 could not read or write
 
 pub(crate) fn run(args: Args, output: &Output) -> Result<Status, Failure> {
     let picture = args.draw.as_deref().map(Picture::from_name).transpose()?;
+    if let Some(file) = &args.draw {
+        args.overwrite.check(file, &[&args.file], output)?;
+    }
     let name = args.file.display().to_string();
     let WorldFile { world, source } = worldfile::read(&args.file)?;
     let world = match world {

@@ -18,9 +18,18 @@ pub(super) fn report(
     learning: &Learning,
     output: &Output,
 ) -> String {
-    let mut text = format!("{}: a {}, {} steps an episode.\n", world.name(), analysis.kind, analysis.horizon);
+    let first = format!("{}: a {}, {} steps an episode.", world.name(), analysis.kind, analysis.horizon);
+    let mut text = table::wrapped(&first) + "\n";
     if !world.about().is_empty() {
         text += &format!("{}\n", table::wrapped(world.about()));
+    }
+    if let Some(ends) = world.ends() {
+        let n = ends.states.iter().filter(|ended| **ended).count();
+        let (n, of) = (table::count(n as u64), table::count(analysis.states));
+        text += &format!("An episode ends early in {n} of {of} states; nothing is paid after.\n");
+    }
+    if world.discount() < 1.0 {
+        text += &format!("A reward one step later counts {} of one now.\n", world.discount());
     }
     text += &format!("\n{}\n{}", output.heading("Sizes"), sizes(world, analysis));
     text += &format!(
@@ -116,7 +125,11 @@ fn bounds(analysis: &Analysis) -> String {
         .bounds
         .iter()
         .map(|b| {
-            let value = table::count(b.value.round() as u64);
+            // More digits than that mean nothing without the constants.
+            let value = match b.value {
+                large if large >= 1e7 => format!("{large:.1e}").replace('e', "·10^"),
+                value => table::count(value.round() as u64),
+            };
             vec![b.learner.into(), b.formula.into(), b.source.into(), value, table::ratio(b.relative)]
         })
         .collect();

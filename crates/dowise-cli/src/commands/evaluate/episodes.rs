@@ -32,17 +32,31 @@ pub(super) fn episodes(
         return Err(Failure::Usage(format!("{name}: no episode could be read; `dowise data` says why")));
     }
     let left_out = episodes.left_out();
-    for (n, what) in [
-        (left_out.late, "episodes do not begin at stage 1: their steps count, their value does not"),
-        (left_out.incomplete, "episodes have no return: not every payment up to their end is known"),
-        (left_out.without_action, "steps do not say what was done and are not counted"),
+    // How many, in words for one and for several.
+    for (n, one, several) in [
+        (
+            left_out.late,
+            "episode does not begin at stage 1: its steps count, its value does not",
+            "episodes do not begin at stage 1: their steps count, their value does not",
+        ),
+        (
+            left_out.incomplete,
+            "episode has no return: not every payment up to its end is known",
+            "episodes have no return: not every payment up to their end is known",
+        ),
+        (
+            left_out.without_action,
+            "step does not say what was done and is not counted",
+            "steps do not say what was done and are not counted",
+        ),
         (
             left_out.without_cause,
+            "step lacks a variable that acts on the next state or the reward, and counts only where it is not needed",
             "steps lack a variable that acts on the next state or the reward, and count only where it is not needed",
         ),
     ] {
         if n > 0 {
-            output.talk(format_args!("{} {what}", count(n)));
+            output.talk(format_args!("{} {}", count(n), if n == 1 { one } else { several }));
         }
     }
     Ok(episodes)

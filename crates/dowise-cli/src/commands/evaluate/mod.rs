@@ -13,6 +13,7 @@ use dowise::offline::{Episodes, OfflineError, OfflineOptions, Starts, Support, c
 
 use crate::log::LogArgs;
 use crate::output::{Failure, Output, Status};
+use crate::overwrite::Overwrite;
 use crate::table::count;
 use crate::{policy_file, render, worldfile};
 
@@ -39,6 +40,8 @@ pub(crate) struct Args {
     /// Draw predictions against what was observed, as .svg or .png; the returns go beside it as NAME-returns.
     #[arg(long, value_name = "FILE")]
     draw: Option<PathBuf>,
+    #[command(flatten)]
+    overwrite: Overwrite,
     /// Print the result as JSON.
     #[arg(long)]
     json: bool,
@@ -154,6 +157,9 @@ const NAMED: usize = 10;
 
 pub(crate) fn run(args: Args, output: &Output) -> Result<Status, Failure> {
     let pictures = args.draw.as_deref().map(picture::Pictures::from_name).transpose()?;
+    for file in pictures.iter().flat_map(picture::Pictures::files) {
+        args.overwrite.check(file, &[&args.world, &args.log, &args.policy], output)?;
+    }
     let world = worldfile::read(&args.world)?.world.map_err(|error| {
         render::problems(&error, output);
         Failure::Shown

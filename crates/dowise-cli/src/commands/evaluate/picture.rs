@@ -30,6 +30,11 @@ impl Pictures {
         Ok(Pictures { probabilities: file.to_owned(), returns, svg })
     }
 
+    /// All of them.
+    pub(super) fn files(&self) -> [&Path; 2] {
+        [&self.probabilities, &self.returns]
+    }
+
     pub(super) fn draw(&self, world: &World, calibration: &Calibration, output: &Output) -> Result<(), Failure> {
         for (file, figure) in
             [(&self.probabilities, probabilities(world, calibration)), (&self.returns, returns(world, calibration))]

@@ -5,7 +5,7 @@ use dowise::offline::fit::OpenQuestion;
 use dowise::offline::{Episodes, Evaluation, Interval, Logged, OfflineOptions, OfflineValue, Support};
 
 use crate::output::Output;
-use crate::table::{self, Align, count};
+use crate::table::{self, Align, Amounts, count};
 
 /// Episodes below which the doubly robust interval is not to be relied on.
 const FEW: f64 = 30.0;
@@ -19,6 +19,12 @@ pub(super) fn report(
     output: &Output,
 ) -> String {
     let sure = percent(1.0 - options.delta);
+    let amounts = of_policies(&[(&found.model, found.guaranteed)]);
+    let logged = of_logged(&found.logged);
+    // Where one of them is small, so is what is said of both.
+    let both = if amounts.size() < logged.size() { amounts } else { logged };
+    let digits = |x: f64| both.show(x);
+    let row = |what: &str, value, interval, how: &str| row(amounts, what, value, interval, how);
     let mut rows = vec![
         row("by the model", Some(found.model.mean), found.model.posterior, "posterior, 95 %"),
         row("guaranteed", None, found.guaranteed, &format!("confidence sets, {sure}")),
@@ -96,7 +102,7 @@ pub(super) fn report(
         ));
     }
     notes.extend(thin(&found.support));
-    notes.extend(by_prior(&found.model));
+    notes.extend(by_prior(amounts, &found.model));
     if found.for_starts > 0.0 {
         let part = digits(found.for_starts);
         notes.push(format!(
@@ -135,18 +141,20 @@ pub(crate) fn thin(support: &Support) -> Option<String> {
 }
 
 /// Says so where the prior has a part in a value that one would see.
-pub(crate) fn by_prior(value: &OfflineValue) -> Option<String> {
+pub(crate) fn by_prior(amounts: Amounts, value: &OfflineValue) -> Option<String> {
     (value.by_prior.abs() > 0.05 * value.posterior.width()).then(|| {
         format!(
             "The prior moves the model's value by {}; frequencies alone say {}. The posterior's interval has room for both.",
-            digits(value.by_prior),
-            digits(value.mean - value.by_prior)
+            amounts.show(value.by_prior),
+            amounts.show(value.mean - value.by_prior)
         )
     })
 }
 
 /// What those who were logged are worth, as rows.
 pub(crate) fn logged_rows(logged: &Logged, sure: &str) -> Vec<Vec<String>> {
+    let amounts = of_logged(logged);
+    let row = |what: &str, value, interval, how: &str| row(amounts, what, value, interval, how);
     let mut rows = Vec::new();
     if let Some(returns) = &logged.returns {
         let how = format!("{} episodes, 95 %", whole(returns.episodes));
@@ -158,9 +166,25 @@ pub(crate) fn logged_rows(logged: &Logged, sure: &str) -> Vec<Vec<String>> {
 }
 
 /// A value, its interval, and what that is.
-pub(crate) fn row(what: &str, value: Option<f64>, interval: Interval, how: &str) -> Vec<String> {
-    let value = value.map_or_else(String::new, digits);
-    vec![what.to_owned(), value, digits(interval.low), digits(interval.high), how.to_owned()]
+pub(crate) fn row(amounts: Amounts, what: &str, value: Option<f64>, interval: Interval, how: &str) -> Vec<String> {
+    let value = value.map_or_else(String::new, |x| amounts.show(x));
+    vec![what.to_owned(), value, amounts.show(interval.low), amounts.show(interval.high), how.to_owned()]
+}
+
+fn ends(i: Interval) -> [f64; 2] {
+    [i.low, i.high]
+}
+
+/// How values of policies are printed, with their guaranteed bounds.
+pub(crate) fn of_policies(policies: &[(&OfflineValue, Interval)]) -> Amounts {
+    let one = |(value, sure): &(&OfflineValue, Interval)| ends(value.posterior).into_iter().chain(ends(*sure));
+    Amounts::of(policies.iter().flat_map(one))
+}
+
+/// The same for those who were logged.
+pub(crate) fn of_logged(logged: &Logged) -> Amounts {
+    let returns = logged.returns.into_iter().flat_map(|r| ends(r.guaranteed));
+    Amounts::of(ends(logged.model.posterior).into_iter().chain(returns))
 }
 
 pub(crate) fn values(rows: &[Vec<String>]) -> String {
@@ -170,10 +194,6 @@ pub(crate) fn values(rows: &[Vec<String>]) -> String {
 
 fn overlap(a: Interval, b: Interval) -> bool {
     a.low <= b.high && b.low <= a.high
-}
-
-pub(crate) fn digits(value: f64) -> String {
-    format!("{value:.4}")
 }
 
 pub(crate) fn percent(p: f64) -> String {

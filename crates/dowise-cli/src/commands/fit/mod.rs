@@ -6,11 +6,12 @@ mod rows;
 use std::path::{Path, PathBuf};
 
 use dowise::offline::fit::{FitError, FitOptions, Fitting};
-use dowise_study::{check_writable, write_file};
+use dowise_study::write_file;
 
 use super::learn::promise::is_svg;
 use super::new::write;
 use crate::output::{Failure, Output, Status};
+use crate::overwrite::Overwrite;
 use crate::{log, render, study, worldfile};
 
 /// Fit the numbers of a world to a log: what do the data say, and how surely?
@@ -28,9 +29,8 @@ pub(crate) struct Args {
     /// Where to write the fitted world; the evidence goes beside it as NAME.evidence.json.
     #[arg(short, long, value_name = "FITTED")]
     output: PathBuf,
-    /// Overwrite files that are there.
-    #[arg(short, long)]
-    force: bool,
+    #[command(flatten)]
+    overwrite: Overwrite,
     /// Numbers that stay as the world file gives them: names of variables or reward terms, or `mechanisms`, `transitions`,
     /// `rewards`, `start`.
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
@@ -79,12 +79,7 @@ pub(crate) fn run(args: Args, output: &Output) -> Result<Status, Failure> {
     check_apart(&args, &evidence)?;
     // A long log is not to be read in vain.
     for file in [&args.output, &evidence].into_iter().chain(&args.draw).chain(&args.rows) {
-        check_writable(file).map_err(|e| study::failure(e, output))?;
-    }
-    if !args.force
-        && let Some(there) = [&args.output, &evidence].into_iter().find(|file| file.exists())
-    {
-        return Err(Failure::Io(format!("{} is there already; --force overwrites it", there.display())));
+        args.overwrite.check(file, &[&args.world, &args.log], output)?;
     }
     let options = FitOptions { keep: args.keep.clone(), prior: args.prior, level: args.level, em: args.em };
     let mut fitting = Fitting::new(&world, options).map_err(failure)?;
@@ -95,8 +90,8 @@ pub(crate) fn run(args: Args, output: &Output) -> Result<Status, Failure> {
     })?;
     log::refuse_errors(&found, &args.log, args.skip_bad, output)?;
     let fitted = fitting.fit().map_err(failure)?;
-    write(&args.output, fitted.text(), args.force)?;
-    write(&evidence, &format!("{}\n", fitted.evidence_text()), args.force)?;
+    write(&args.output, fitted.text(), args.overwrite.force())?;
+    write(&evidence, &format!("{}\n", fitted.evidence_text()), args.overwrite.force())?;
     if let Some(file) = &args.rows {
         write_file(file, rows::csv(fitted.report()).as_bytes()).map_err(|e| study::failure(e, output))?;
     }

@@ -156,7 +156,11 @@ fn relied_on(report: &FitReport, reliance: &[Vec<f64>]) -> String {
         vec![
             t.what.clone(),
             t.row_words(row),
-            format!("{outcome}{} [{}, {}]", short(two(r.mean[at])), short(two(r.low[at])), short(two(r.high[at]))),
+            {
+                let scale = if t.part == FitPart::Reward { t.range[0].abs().max(t.range[1].abs()) } else { 1.0 };
+                let [mean, low, high] = [r.mean[at], r.low[at], r.high[at]].map(|x| of_scale(x, scale));
+                format!("{outcome}{mean} [{low}, {high}]")
+            },
             count(r.visits),
             short(two(reliance[i][row])),
         ]
@@ -165,6 +169,16 @@ fn relied_on(report: &FitReport, reliance: &[Vec<f64>]) -> String {
     let align = [Align::Left, Align::Left, Align::Left, Align::Right, Align::Right];
     table(&["", "row", "mean and interval", "visits", "uses"], &rows, &align)
         + "uses: how often an episode of that plan rests on the row\n"
+}
+
+/// With digits that say something of numbers of this size.
+fn of_scale(x: f64, scale: f64) -> String {
+    match scale {
+        _ if x == 0.0 => "0".into(),
+        scale if scale >= 0.1 => short(two(x)),
+        scale if scale >= 0.01 => short(x),
+        _ => format!("{x:.2e}"),
+    }
 }
 
 fn two(x: f64) -> f64 {

@@ -8,6 +8,7 @@ use dowise_study::{Axis, Figure, Point, Scale, Series, Shape, Style};
 use serde::Serialize;
 
 use crate::output::Failure;
+use crate::table::Amounts;
 
 /// A certificate is asked for whenever the episodes have grown by this share.
 const GROWTH: f64 = 0.05;
@@ -95,10 +96,13 @@ impl Promised {
         let share = self
             .share
             .map_or(String::new(), |share| format!(", {:.1} % of the way from random to best", 100.0 * share));
+        let amounts = Amounts::of([self.at_least, self.best_at_most, self.value]);
+        let [at_least, gap, value, true_gap] =
+            [self.at_least, self.gap, self.value, self.true_gap].map(|x| amounts.show(x));
         format!(
-            "Surely (δ = {}): a policy worth at least {:.4} that the best exceeds by at most {:.4}{share}. In truth it is worth {:.4}, and the \
-             best exceeds it by {:.4}.\n",
-            self.delta, self.at_least, self.gap, self.value, self.true_gap
+            "Surely (δ = {}): a policy worth at least {at_least} that the best exceeds by at most {gap}{share}. In truth it is worth {value}, and \
+             the best exceeds it by {true_gap}.\n",
+            self.delta
         )
     }
 }

@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use dowise::learn::{GraphWatch, LearnerSpec};
+use dowise::learn::{ChangeNoticed, Forget, GraphWatch, LearnerSpec};
 use dowise::{Action, Arena, Learner, Preset};
 use serde::Serialize;
 
 use super::promise::Promised;
 use super::saved::SavedRun;
+use crate::levers::LeverUse;
 use crate::output::Output;
 use crate::table::{self, Align, Amounts};
 
@@ -39,18 +40,23 @@ pub(super) struct Report {
     #[serde(skip_serializing_if = "Option::is_none")]
     baseline: Option<Kept>,
     policy: Vec<Row>,
+    /// What the policy does to levers at every stage and state alike, as a sentence.
+    #[serde(skip)]
+    always: Option<String>,
     /// How the declared graph fares, where it is tested.
     #[serde(skip_serializing_if = "Option::is_none")]
     graph: Option<GraphWatch>,
+    /// Changes of the world that were noticed, where the learner looks for them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    changes: Option<Vec<ChangeNoticed>>,
 }
 
 /// How a baseline was kept.
 #[derive(Serialize)]
 struct Kept {
     alpha: f64,
-    /// Episodes that followed the baseline, and one that is surely no worse, because what was planned could have lost too much.
+    /// Episodes that followed the baseline, because what was planned could have lost too much.
     episodes_of_baseline: u64,
-    episodes_surely_no_worse: u64,
     /// What is surely gained on (1 − α) of the baseline so far.
     room: f64,
 }
@@ -63,6 +69,9 @@ struct Row {
     /// Share of episodes that come here under the learned policy.
     share: f64,
     intervention: String,
+    /// The same without the levers that are treated alike everywhere.
+    #[serde(skip)]
+    rest: String,
     /// What the best policy would gain from here on.
     loses: f64,
 }
@@ -100,7 +109,9 @@ impl Report {
             promised,
             baseline: None,
             policy: policy(arena, learned, seed, rows),
+            always: LeverUse::of(arena.world(), learned).sentence(),
             graph: learner.graph_watch(),
+            changes: (spec.options(1, 0).forget == Forget::Reset).then(|| learner.changes()),
         }
     }
 
@@ -109,7 +120,6 @@ impl Report {
         self.baseline = learner.baseline().map(|kept| Kept {
             alpha: kept.alpha,
             episodes_of_baseline: kept.fell_back,
-            episodes_surely_no_worse: kept.surely_better,
             room: kept.room,
         });
         self
@@ -126,13 +136,9 @@ impl Report {
         let rows =
             [value("best policy", self.best), value("learned policy", self.learned), value(at_random, self.uniform)];
         let header = ["", "reward of an episode", "from random to best"];
-        let mut text = format!(
-            "{} in {}: {} episodes, {}.\n\n",
-            self.learner,
-            self.world,
-            table::count(self.episodes as u64),
-            self.estimate
-        );
+        let episodes = table::count(self.episodes as u64);
+        let first = format!("{} in {}: {episodes} episodes, {}.", self.learner, self.world, self.estimate);
+        let mut text = table::wrapped(&first) + "\n\n";
         text += &table::table(&header, &rows, &[Align::Left, Align::Right, Align::Right]);
         text += &format!(
             "\nRegret {} in all, {} an episode over the last tenth.\n\n",
@@ -144,24 +150,32 @@ impl Report {
         }
         if let Some(kept) = &self.baseline {
             text += &format!(
-                "Kept above {:.4} of the baseline: {} episodes followed it, {} what is surely no worse; {:.2} could be lost now.\n\n",
-                1.0 - kept.alpha,
+                "Kept above {} of the baseline: {} episodes followed it; {} could be lost now.\n\n",
+                table::short(1.0 - kept.alpha),
                 table::count(kept.episodes_of_baseline),
-                table::count(kept.episodes_surely_no_worse),
-                plain(kept.room, amounts)
+                amounts.with(2, plain(kept.room, amounts))
             );
         }
         text += &format!("{}\n", output.heading("What the learned policy does where it most often comes"));
+        if let Some(always) = &self.always {
+            text += &format!("{}\n", table::wrapped(always));
+        }
+        // Where every lever is the same everywhere, the sentence has said it all.
+        let differs = self.policy.iter().any(|r| r.rest != "–");
         let rows: Vec<Vec<String>> = self
             .policy
             .iter()
             .map(|r| {
                 let share = format!("{:.0} %", 100.0 * r.share);
-                vec![r.stage.to_string(), r.state.clone(), share, r.intervention.clone(), amounts.show(r.loses)]
+                let mut row = vec![r.stage.to_string(), r.state.clone(), share, amounts.show(r.loses)];
+                row.extend(differs.then(|| r.rest.clone()));
+                row
             })
             .collect();
-        let header = ["stage", "state", "episodes", "intervention", "loses"];
-        text += &table::table(&header, &rows, &[Align::Right, Align::Left, Align::Right, Align::Left, Align::Right]);
+        let mut header = vec!["stage", "state", "episodes", "loses"];
+        header.extend(differs.then_some("intervention"));
+        let align = [Align::Right, Align::Left, Align::Right, Align::Right, Align::Left];
+        text += &table::table(&header, &rows, &align[..header.len()]);
         text
     }
 }
@@ -176,6 +190,7 @@ fn policy(arena: &Arena, policy_hs: &[Action], seed: u64, rows: usize) -> Vec<Ro
     let world = arena.world();
     let n = world.n_states();
     let values = arena.planner().evaluate(policy_hs).expect("invariant: an agent's policy is one of its world");
+    let levers = LeverUse::of(world, policy_hs);
     let mut visits: BTreeMap<usize, usize> = BTreeMap::new();
     for i in arena.simulator().visits(policy_hs, SAMPLE, seed) {
         *visits.entry(i).or_default() += 1;
@@ -189,9 +204,42 @@ fn policy(arena: &Arena, policy_hs: &[Action], seed: u64, rows: usize) -> Vec<Ro
         state: world.describe_state(i % n),
         share: count as f64 / SAMPLE as f64,
         intervention: world.describe_intervention(policy_hs[i]),
+        rest: levers.rest(world, policy_hs[i]),
         loses: (arena.best().value_hs[i] - values[i]).max(0.0),
     };
     order.into_iter().map(row).collect()
+}
+
+/// The learners and their options, as JSON.
+#[derive(Serialize)]
+pub(super) struct Learners {
+    schema: &'static str,
+    learners: Vec<Described>,
+    options: Vec<DescribedOption>,
+}
+
+#[derive(Serialize)]
+struct Described {
+    name: &'static str,
+    about: &'static str,
+}
+
+#[derive(Serialize)]
+struct DescribedOption {
+    name: &'static str,
+    values: String,
+    about: &'static str,
+}
+
+impl Learners {
+    pub(super) fn new() -> Learners {
+        let options = LearnerSpec::describe_options().into_iter();
+        Learners {
+            schema: "dowise-learners/1",
+            learners: Preset::all().iter().map(|p| Described { name: p.name(), about: p.about() }).collect(),
+            options: options.map(|(name, values, about)| DescribedOption { name, values, about }).collect(),
+        }
+    }
 }
 
 /// The learners and their options.

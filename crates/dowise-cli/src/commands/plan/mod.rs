@@ -7,9 +7,11 @@ mod safe;
 use std::path::PathBuf;
 
 use dowise::Planner;
+use dowise::plan::PlanError;
 
 use super::evaluate::Reading;
 use crate::output::{Failure, Output, Status};
+use crate::overwrite::Overwrite;
 use crate::worldfile::{self, WorldFile};
 use crate::{policy_file, render};
 
@@ -20,7 +22,7 @@ use crate::{policy_file, render};
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES, allow_negative_numbers = true)]
 pub(crate) struct Args {
-    /// The world file, `-` for standard input.
+    /// The world file, `-` for standard input; or a ready-made world.
     file: PathBuf,
     /// Instead of planning, say what the policy in this file is worth.
     #[arg(long, value_name = "POLICY.json")]
@@ -35,6 +37,8 @@ pub(crate) struct Args {
     /// Write the recommended policy of a safe plan.
     #[arg(long, value_name = "POLICY.json", requires = "safe")]
     policy: Option<PathBuf>,
+    #[command(flatten)]
+    overwrite: Overwrite,
     #[command(flatten, next_help_heading = "Safe plans")]
     reading: Reading,
     /// Print every state, however many there are.
@@ -63,34 +67,27 @@ pub(crate) fn run(args: Args, output: &Output) -> Result<Status, Failure> {
         Ok(world) => world,
         Err(error) => {
             render::problems(&error, output);
-            return Ok(Status::No);
+            return Err(Failure::Shown);
         }
     };
+    if let Some(file) = &args.policy {
+        let log = args.from.as_deref().unwrap_or(&args.file);
+        args.overwrite.check(file, &[&args.file, log], output)?;
+    }
     if args.safe {
         return safe::run(&args, &world, output);
     }
     if let Some(flag) = args.reading.given() {
         return Err(Failure::Usage(format!("{flag} is for plans from a log; add --safe")));
     }
-    let planner = match Planner::new(&world) {
-        Ok(planner) => planner,
-        Err(error) => {
-            output.error(error);
-            return Ok(Status::No);
-        }
-    };
+    let cannot = |e: PlanError| Failure::Usage(format!("{}: {e}", args.file.display()));
+    let planner = Planner::new(&world).map_err(cannot)?;
     for finding in render::decisive(&world) {
         render::show(finding, std::slice::from_ref(&source), output);
     }
     let mut best = planner.plan();
     // What is printed is what the policy is worth, not what the search for it came to.
-    match planner.verify(&best) {
-        Ok(value_hs) => best.value_hs = value_hs,
-        Err(error) => {
-            output.error(error);
-            return Ok(Status::No);
-        }
-    }
+    best.value_hs = planner.verify(&best).map_err(cannot)?;
     let best_value = planner.from_start(&best.value_hs[..best.n_states]);
     let name = args.file.display().to_string();
     let Some(file) = &args.evaluate else {

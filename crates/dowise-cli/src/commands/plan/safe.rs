@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 use super::super::evaluate::{self, Counted, NOTABLE, json, report};
 use super::Args;
 use crate::output::{Failure, Output, Status};
-use crate::table::{self, Align, count};
+use crate::table::{self, Align, Amounts, count};
 use crate::{naming, policy_file};
 
 /// Differences printed unless all are asked for.
@@ -109,11 +109,14 @@ fn text(
     output: &Output,
 ) -> String {
     let sure = report::percent(1.0 - options.delta);
+    let both = [&plan.mean, &plan.worst].map(|c| (&c.model, c.guaranteed));
+    let amounts = report::of_policies(&both);
+    let row = |what: &str, value, interval, how: &str| report::row(amounts, what, value, interval, how);
     let mut rows = Vec::new();
     for (name, candidate) in [("posterior-mean plan", &plan.mean), ("worst-member plan", &plan.worst)] {
         let how = format!("confidence sets, {sure}");
-        rows.push(report::row(name, Some(candidate.model.mean), candidate.model.posterior, "posterior, 95 %"));
-        rows.push(report::row("  guaranteed", None, candidate.guaranteed, &how));
+        rows.push(row(name, Some(candidate.model.mean), candidate.model.posterior, "posterior, 95 %"));
+        rows.push(row("  guaranteed", None, candidate.guaranteed, &how));
     }
     let legend = "posterior-mean plan: the best by what the log says on average; worst-member plan: the best if every number is as \
                   bad as the log allows";
@@ -122,7 +125,7 @@ fn text(
         let rows = report::logged_rows(logged, &sure);
         text += &format!("\n{}\n{}", output.heading("Those who were logged"), report::values(&rows));
     }
-    text += &format!("\n{}\n", table::wrapped(&advice(plan, &sure)));
+    text += &format!("\n{}\n", table::wrapped(&advice(plan, amounts, &sure)));
     for question in from_file {
         text += &format!("{}\n", table::wrapped(&report::not_from_the_log(question)));
     }
@@ -132,18 +135,19 @@ fn text(
             text += &format!("{line}\n");
         }
     }
-    for note in report::thin(support).into_iter().chain(report::by_prior(&plan.recommended().model)) {
+    for note in report::thin(support).into_iter().chain(report::by_prior(amounts, &plan.recommended().model)) {
         text += &format!("{}\n", table::wrapped(&note));
     }
     text + &differences(world, plan, all, output)
 }
 
 /// What to do, in one sentence.
-fn advice(plan: &SafePlan, sure: &str) -> String {
-    let digits = report::digits;
+fn advice(plan: &SafePlan, amounts: Amounts, sure: &str) -> String {
+    let digits = |x: f64| amounts.show(x);
     let bounds = |c: &Candidate| {
-        let today = plan.logged.and_then(|l| l.returns).map_or(f64::NAN, |r| r.guaranteed.high);
-        format!("it is worth at least {}, what was logged at most {} ({sure})", digits(c.guaranteed.low), digits(today))
+        let today = plan.logged.and_then(|l| Some(report::of_logged(&l).show(l.returns?.guaranteed.high)));
+        let today = today.unwrap_or_default();
+        format!("it is worth at least {}, what was logged at most {today} ({sure})", digits(c.guaranteed.low))
     };
     match plan.recommendation {
         Recommendation::DeployMean => {

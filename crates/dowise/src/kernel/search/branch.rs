@@ -1,6 +1,6 @@
 //! Several groups, many settings: branch and bound, group by group.
 
-use super::{ROUNDING, Tie, weigh};
+use super::{Found, ROUNDING, Tie, weigh};
 use crate::kernel::{Kernel, scale, splitmix64};
 use crate::world::Action;
 
@@ -18,7 +18,8 @@ pub(super) struct Buffers {
     orders: Vec<Vec<(f64, u32)>>,
     /// `least_part[g]`: the smallest number that the groups from g on can add.
     least_part: Vec<u64>,
-    leaves: Vec<u64>,
+    /// Numbers and values of interventions.
+    leaves: Vec<(u64, f64)>,
 }
 
 /// What a walk through the settings looks for.
@@ -49,7 +50,8 @@ struct Walk<'a> {
     best: f64,
     /// The least bound of anything passed over or beaten while looking for the least value.
     rival: f64,
-    part: Option<u64>,
+    /// Number and value of the intervention found.
+    part: Option<(u64, f64)>,
     done: bool,
 }
 
@@ -70,7 +72,7 @@ impl Kernel {
         tolerance: f64,
         tie: Tie,
         buffers: &mut Buffers,
-    ) -> (f64, Action) {
+    ) -> Found {
         let n = self.groups.len();
         buffers.relaxed.resize(n + 1, Vec::new());
         buffers.partial.resize(n + 1, Vec::new());
@@ -111,7 +113,8 @@ impl Kernel {
             walk.limit = best + tolerance;
             walk.settle(tie, buffers);
         }
-        (best, Action(walk.part.expect("invariant: every state has an allowed intervention")))
+        let (part, chosen) = walk.part.expect("invariant: every state has an allowed intervention");
+        Found { least: best, chosen, action: Action(part) }
     }
 
     /// For each joint cause of the first g groups the least that group g can make of `after`.
@@ -139,9 +142,9 @@ impl Walk<'_> {
                 if buffers.leaves.len() > MOST_TIES {
                     return self.again(Aim::Any(random), buffers);
                 }
-                buffers.leaves.sort_unstable();
+                buffers.leaves.sort_unstable_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
                 // One intervention may be found with several corners of what is not known about it.
-                buffers.leaves.dedup();
+                buffers.leaves.dedup_by_key(|leaf| leaf.0);
                 let chosen = buffers.leaves.get(scale(random, buffers.leaves.len() as u64) as usize).copied();
                 // Without a tolerance rounding may hide even the one that was found first.
                 self.part = chosen.or(self.part);
@@ -215,7 +218,7 @@ impl Walk<'_> {
                 }
                 over
             }
-            Aim::First => self.part.is_some_and(|part| least_part >= part),
+            Aim::First => self.part.is_some_and(|(part, _)| least_part >= part),
             Aim::List | Aim::Any(_) => false,
         }
     }
@@ -231,15 +234,16 @@ impl Walk<'_> {
             Aim::Least if value >= self.best - self.slack => self.rival = self.rival.min(value),
             Aim::Least => {
                 self.rival = self.rival.min(self.best);
-                (self.best, self.part) = (value, Some(part));
+                (self.best, self.part) = (value, Some((part, value)));
             }
             _ if value > self.limit => {}
-            Aim::First => self.part = Some(self.part.map_or(part, |p| p.min(part))),
+            Aim::First if self.part.is_some_and(|(found, _)| found <= part) => {}
+            Aim::First => self.part = Some((part, value)),
             Aim::List => {
-                buffers.leaves.push(part);
+                buffers.leaves.push((part, value));
                 self.done = buffers.leaves.len() > MOST_TIES;
             }
-            Aim::Any(_) => (self.part, self.done) = (Some(part), true),
+            Aim::Any(_) => (self.part, self.done) = (Some((part, value)), true),
         }
     }
 }

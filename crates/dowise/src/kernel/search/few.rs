@@ -1,6 +1,6 @@
 //! Several groups, few settings each: the values of all combinations, one group summed out at a time.
 
-use super::Tie;
+use super::{Found, Tie};
 use crate::kernel::{Kernel, scale};
 use crate::loops::pairs::{sum_out, sum_out_pairs};
 use crate::world::Action;
@@ -23,7 +23,7 @@ impl Kernel {
         tolerance: f64,
         tie: Tie,
         buffers: &mut Buffers,
-    ) -> (f64, Action) {
+    ) -> Found {
         let found = match loss.len() {
             4 => self.best_of_pairs::<4>(state, loss, tolerance, tie),
             8 => self.best_of_pairs::<8>(state, loss, tolerance, tie),
@@ -41,7 +41,7 @@ impl Kernel {
         tolerance: f64,
         tie: Tie,
         buffers: &mut Buffers,
-    ) -> (f64, Action) {
+    ) -> Found {
         let values = self.all_combinations(state, loss, buffers);
         let mut best = values.iter().copied().fold(f64::INFINITY, f64::min);
         if self.is_restricted() {
@@ -65,15 +65,16 @@ impl Kernel {
             }
         }
         let ties = || (0..values.len()).filter(|&i| values[i] <= best + tolerance);
-        let part = match tie {
-            Tie::First => ties().map(|i| self.part(state, i)).min(),
+        let chosen = match tie {
+            Tie::First => ties().map(|i| (self.part(state, i), i)).min(),
             Tie::Random(random) => {
                 let chosen = ties().nth(scale(random, ties().count() as u64) as usize);
-                chosen.map(|i| self.part(state, i))
+                chosen.map(|i| (self.part(state, i), i))
             }
         };
         assert!(best < f64::INFINITY, "every state has an allowed intervention");
-        (best, Action(part.expect("invariant: the best ties with itself")))
+        let (part, i) = chosen.expect("invariant: the best ties with itself");
+        Found { least: best, chosen: values[i], action: Action(part) }
     }
 
     /// Whether some settings of different groups cannot be combined.
@@ -89,7 +90,7 @@ impl Kernel {
         loss: &[f64],
         tolerance: f64,
         tie: Tie,
-    ) -> Option<(f64, Action)> {
+    ) -> Option<Found> {
         if self.is_restricted() || self.groups.len() > MOST_PAIRS || 1 << self.groups.len() != N {
             return None;
         }
@@ -115,13 +116,15 @@ impl Kernel {
             ties |= u32::from(*v <= best + tolerance) << i;
         }
         let part = |i: u32| (0..MOST_PAIRS).map(|g| parts[g][(i >> g & 1) as usize]).sum();
-        let mut numbers = (0..N as u32).filter(|i| ties >> i & 1 == 1).map(part);
+        let mut numbers = (0..N as u32).filter(|i| ties >> i & 1 == 1).map(|i| (part(i), i));
         let chosen = match tie {
-            _ if ties.is_power_of_two() => Some(part(ties.trailing_zeros())),
+            _ if ties.is_power_of_two() => {
+                return Some(Found::only(best, Action(part(ties.trailing_zeros()))));
+            }
             Tie::First => numbers.min(),
             Tie::Random(random) => numbers.nth(scale(random, u64::from(ties.count_ones())) as usize),
         };
-        chosen.map(|number| (best, Action(number)))
+        chosen.map(|(number, i)| Found { least: best, chosen: values[i as usize], action: Action(number) })
     }
 
     /// Σ_c P(c | combination) · loss(c) + cost for all combinations of kept settings, the first group's slowest.

@@ -20,6 +20,24 @@ pub(crate) enum Tie {
     Random(u64),
 }
 
+/// What a search comes to.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Found {
+    /// The least value of any intervention, up to rounding.
+    pub(crate) least: f64,
+    /// The value of the one that was chosen among ties (where all of them tie, no less than that).
+    pub(crate) chosen: f64,
+    /// The one that was chosen.
+    pub(crate) action: Action,
+}
+
+impl Found {
+    /// The only one that there is.
+    pub(crate) fn only(value: f64, action: Action) -> Found {
+        Found { least: value, chosen: value, action }
+    }
+}
+
 /// Buffers for [`Kernel::best`], to be reused from state to state.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Scratch {
@@ -45,14 +63,7 @@ impl Kernel {
     /// # Cost
     /// One group: (causes) × (settings kept). Several groups with few combinations of kept settings: all of them, each group
     /// summed out once. Otherwise branch and bound; usually one path is followed to its end.
-    pub(crate) fn best(
-        &self,
-        state: usize,
-        loss: &[f64],
-        tolerance: f64,
-        tie: Tie,
-        scratch: &mut Scratch,
-    ) -> (f64, Action) {
+    pub(crate) fn best(&self, state: usize, loss: &[f64], tolerance: f64, tie: Tie, scratch: &mut Scratch) -> Found {
         debug_assert_eq!(loss.len(), self.n_causes());
         let tied = self.all_tied(state, loss, tolerance, tie);
         tied.unwrap_or_else(|| self.search(state, loss, tolerance, tie, scratch))
@@ -60,7 +71,7 @@ impl Kernel {
 
     /// Where every cause is worth the same up to rounding and nothing costs anything: any allowed intervention, if ties are
     /// drawn, not only those that pruning keeps.
-    pub(crate) fn all_tied(&self, state: usize, loss: &[f64], tolerance: f64, tie: Tie) -> Option<(f64, Action)> {
+    pub(crate) fn all_tied(&self, state: usize, loss: &[f64], tolerance: f64, tie: Tie) -> Option<Found> {
         let Tie::Random(random) = tie else { return None };
         let most = ROUNDING * tolerance;
         // Mostly two losses are enough to see it.
@@ -68,13 +79,14 @@ impl Kernel {
             return None;
         }
         let least = loss.iter().copied().fold(f64::INFINITY, f64::min);
-        Some((least, super::any_allowed(&self.interventions, &self.state_space, state, random)))
+        let action = super::any_allowed(&self.interventions, &self.state_space, state, random);
+        Some(Found { least, chosen: least + range(loss), action })
     }
 
     /// As [`Kernel::best`], but only settings that pruning keeps are ever chosen.
-    fn search(&self, state: usize, loss: &[f64], tolerance: f64, tie: Tie, scratch: &mut Scratch) -> (f64, Action) {
+    fn search(&self, state: usize, loss: &[f64], tolerance: f64, tie: Tie, scratch: &mut Scratch) -> Found {
         match &self.groups[..] {
-            [] => (loss[0], Action(0)),
+            [] => Found::only(loss[0], Action(0)),
             [_] => self.best_of_one(state, loss, tolerance, tie, scratch),
             _ if self.n_combinations(state) <= FEW => self.best_of_few(state, loss, tolerance, tie, &mut scratch.few),
             _ => self.best_of_many(state, loss, tolerance, tie, &mut scratch.branch),
@@ -85,14 +97,7 @@ impl Kernel {
         self.groups.iter().fold(1, |n, group| n.saturating_mul(group.row(group.row_of(state)).n))
     }
 
-    fn best_of_one(
-        &self,
-        state: usize,
-        loss: &[f64],
-        tolerance: f64,
-        tie: Tie,
-        scratch: &mut Scratch,
-    ) -> (f64, Action) {
+    fn best_of_one(&self, state: usize, loss: &[f64], tolerance: f64, tie: Tie, scratch: &mut Scratch) -> Found {
         let group = &self.groups[0];
         let row = group.row(group.row_of(state));
         scratch.values.resize(row.n, 0.0);
@@ -113,8 +118,8 @@ impl Kernel {
                 scratch.values[i] += group.settings[row.setting(i)].cost;
             }
         }
-        let (best, chosen) = pick(&scratch.values[..row.n], tolerance, tie);
-        (best, Action(group.settings[row.setting(chosen)].part))
+        let (least, i) = pick(&scratch.values[..row.n], tolerance, tie);
+        Found { least, chosen: scratch.values[i], action: Action(group.settings[row.setting(i)].part) }
     }
 
     /// Greatest less least loss if the kernel may be off, else 0: times a radius it is what that may gain.

@@ -5,7 +5,7 @@ use std::ops::RangeInclusive;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-use super::{Kernel, Scratch, Tie};
+use super::{Found, Kernel, Scratch, Tie};
 use crate::world::{
     Action, ForbidSpec, Form, InterventionSpec, Kind, MechanismSpec, SetSpec, StartSpec, VariableSpec, World, WorldSpec,
 };
@@ -50,6 +50,8 @@ fn kernel_of(
         name: String::new(),
         about: String::new(),
         horizon: 1.into(),
+        discount: None,
+        ends: Vec::new(),
         variables: vec![variable(Kind::State, "s", 1)],
         transitions: vec![],
         mechanisms: vec![],
@@ -110,16 +112,26 @@ fn every_way_to_search_finds_the_least_of_all_interventions() {
             kernel.best_of_few(0, &loss, tolerance, Tie::First, &mut scratch.few),
             kernel.best_of_many(0, &loss, tolerance, Tie::First, &mut scratch.branch),
         ];
-        assert_eq!(firsts[0].1, firsts[1].1, "the same rule for ties");
+        assert_eq!(firsts[0].action, firsts[1].action, "the same rule for ties");
         let random = Tie::Random(rng.random());
         let randoms = [
             kernel.best_of_few(0, &loss, tolerance, random, &mut scratch.few),
             kernel.best_of_many(0, &loss, tolerance, random, &mut scratch.branch),
             kernel.best(0, &loss, tolerance, random, &mut scratch),
         ];
-        for (found, action) in firsts.into_iter().chain(randoms) {
+        for Found { least: found, chosen, action } in firsts.into_iter().chain(randoms) {
             assert!((found - least).abs() <= 1e-12, "{found} {least}");
+            assert!((chosen - value(action)).abs() <= 1e-12, "{action:?} is worth {}, not {chosen}", value(action));
             assert!(kernel.allows(0, action) && value(action) <= least + 1.1 * tolerance, "{action:?}");
+        }
+        // Ties so wide that what is chosen is mostly not the best.
+        for tie in [Tie::First, random] {
+            for Found { chosen, action, .. } in [
+                kernel.best_of_few(0, &loss, 0.2, tie, &mut scratch.few),
+                kernel.best_of_many(0, &loss, 0.2, tie, &mut scratch.branch),
+            ] {
+                assert!((chosen - value(action)).abs() <= 1e-12, "{action:?} is worth {}, not {chosen}", value(action));
+            }
         }
     }
 }
@@ -161,7 +173,7 @@ fn a_group_without_a_choice_of_causes_has_its_part_too() {
             let tie = Tie::Random(rng.random());
             let found = kernel.best_of_few(0, &loss, 1e-9, tie, &mut scratch.few);
             assert_eq!(found, kernel.best_of_listed(0, &loss, 1e-9, tie, &mut scratch.few));
-            assert!(kernel.allows(0, found.1), "{found:?}");
+            assert!(kernel.allows(0, found.action), "{found:?}");
         }
     }
 }
@@ -176,8 +188,8 @@ fn where_nothing_is_lost_the_least_is_exactly_zero() {
         }
         let loss = vec![0.0; kernel.n_causes()];
         for tie in [Tie::First, Tie::Random(rng.random())] {
-            let (found, action) = kernel.best(0, &loss, 1e-9, tie, &mut Scratch::default());
-            assert!(found == 0.0 && kernel.allows(0, action));
+            let Found { least, action, .. } = kernel.best(0, &loss, 1e-9, tie, &mut Scratch::default());
+            assert!(least == 0.0 && kernel.allows(0, action));
         }
     }
 }

@@ -1,68 +1,51 @@
 //! Keeps to a baseline: what is played is never worth much less than what is done today, at all times, with probability 1 − δ.
 //!
-//! After conservative exploration (Garcelon et al. 2020). With b the baseline, f the least that an episode can pay and s_l the state
-//! in which episode l started, the promise is, for every number of episodes k together,
+//! After conservative exploration (Garcelon et al. 2020). With b the baseline and f the least that an episode can pay, the promise is,
+//! for every number of episodes k together,
 //!
 //! ```text
-//! Σ_{l ≤ k} (V^{π_l}(s_l) − f) ≥ (1 − α) Σ_{l ≤ k} (V^b(s_l) − f),   that is   Σ (V^{π_l} − V^b)(s_l) + α Σ (V^b(s_l) − f) ≥ 0.
+//! Σ_{l ≤ k} (V^{π_l} − f) ≥ (1 − α) k (V^b − f).
 //! ```
 //!
-//! A policy is played if the left side cannot fall below zero with it, wherever its episode starts; otherwise the fallback is. Bounds
-//! of V^π − V^b come from `certificate/fixed.rs`. They hold at all times together, so the best ever found is kept; policies of the
-//! past are compared again with what is known today; and the fallback is the policy that is surely better than the baseline by
-//! most, which is the baseline itself in the beginning. Episodes that have not ended count at their worst.
+//! The left side is bounded by what episodes brought (`received.rs`), not by confidence sets of a model: no graph has to be right for it,
+//! any learner can be inside, and the price does not grow with the world. What is planned is played if the promise would be kept
+//! even if its episode were worth nothing; otherwise the baseline is. Episodes that have not ended count as if they had brought nothing.
 
 use std::sync::Arc;
 
-use super::played::{Folded, Played, hash};
-use crate::learn::certificate::{Difference, Given, options_of_bounds};
-use crate::learn::learner::Kind;
+use serde::{Deserialize, Serialize};
+
+use super::received::Received;
+use crate::learn::observation::Observation;
 use crate::learn::policy::Policy;
+use crate::learn::save::{MOST_SAVED, RestoreError};
 use crate::learn::session::Session;
-use crate::learn::tabular::Tabular;
-use crate::learn::{LearnError, LearnResult, Plans, hold_reading};
+use crate::learn::view::MISSING;
+use crate::learn::{Knowledge, LearnError, LearnResult};
 use crate::memory::Held;
-use crate::world::Action;
+use crate::plan::check_policy;
+use crate::world::{Action, Feature, RewardTerm};
 
-/// Policies that are remembered one by one; when there are more, the older half is added up with the bounds that it has then.
-pub(super) const MOST_PLAYED: usize = 256;
+/// How δ is shared by the three bounds that must hold: of other episodes from below, of the baseline from above, and from below.
+const SHARES: [f64; 3] = [0.5, 0.375, 0.125];
 
-/// By how much evidence has to grow before a policy is compared anew, and before those of the past are.
-const GROWTH: f64 = 1.01;
-const GROWTH_OF_ALL: f64 = 1.05;
-
-/// Its place among the policies played.
-const BASELINE: usize = 0;
-
-/// The baseline, the share of it that may be lost, and what was played.
+/// The baseline, the share of it that may be lost, and what was received.
 #[derive(Clone, Debug)]
 pub(crate) struct Baseline {
-    pub(super) alpha: f64,
+    alpha: f64,
+    delta: f64,
+    policy: Arc<Policy>,
     /// Its value by starting state, if that was told.
-    pub(super) value_s: Option<Vec<f64>>,
-    /// Whether it was chosen before anything was seen.
-    pub(super) beforehand: bool,
+    value_s: Option<Vec<f64>>,
     /// Episodes begun before it was to be kept.
-    pub(super) since: u64,
-    /// The baseline first; the fallback is one of them.
-    pub(super) played: Vec<Played>,
-    pub(super) fallback: usize,
-    pub(super) folded: Folded,
-    /// Episodes that started in each state.
-    pub(super) starts: Vec<u64>,
-    /// Between what the value of the baseline lies, by starting state.
-    pub(super) up_s: Vec<f64>,
-    pub(super) low_s: Vec<f64>,
-    /// The least and the most that an episode can pay.
-    pub(super) range: [f64; 2],
-    /// Steps seen when policies were compared last, and when all of the past were.
-    pub(super) compared_at: u64,
-    pub(super) all_compared_at: u64,
-    /// Episodes that followed the baseline, and one that is surely no worse, in place of what the learner inside had planned.
-    pub(super) fell_back: u64,
-    pub(super) surely_better: u64,
-    /// Compares everything in every episode, to be compared with.
-    pub(super) thorough: bool,
+    since: u64,
+    others: Received,
+    own: Received,
+    /// With a told value: its sum over where ended episodes started, as shares; of others, and of the baseline's.
+    told: [f64; 2],
+    /// The least and the most that an episode, and a step, can pay.
+    range: [f64; 2],
+    step: [f64; 2],
     _held: Arc<Held>,
 }
 
@@ -73,258 +56,258 @@ pub struct BaselineReport {
     pub alpha: f64,
     /// Episodes begun under the promise.
     pub episodes: u64,
-    /// Episodes that followed the baseline because what was planned could have lost too much.
+    /// Those of them that followed the baseline.
     pub fell_back: u64,
-    /// Episodes that followed a policy that is surely no worse than the baseline, for the same reason.
-    pub surely_better: u64,
     /// What could be lost now and the promise still be kept: the sum over episodes of what is surely gained on (1 − α) of the
     /// baseline.
     pub room: f64,
 }
 
+/// What is written of a baseline.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct SavedBaseline {
+    alpha: f64,
+    delta: f64,
+    policy: Vec<Action>,
+    value: Option<Vec<f64>>,
+    since: u64,
+    others: Received,
+    own: Received,
+    told: [f64; 2],
+}
+
 impl Baseline {
+    /// A baseline that was never followed, or why it cannot be kept to.
     pub(crate) fn new(
-        tabular: &Tabular,
+        told: &Knowledge,
         policy_hs: &[Action],
-        alpha: f64,
+        [alpha, delta]: [f64; 2],
         value_s: Option<&[f64]>,
         since: u64,
     ) -> LearnResult<Baseline> {
-        let (told, horizon) = (tabular.knowledge(), tabular.plan().horizon);
-        let ([least, most], [cheapest, dearest]) = (told.reward_range(), told.interventions().cost_range());
-        let range = [least - dearest, most - cheapest].map(|step| horizon as f64 * step);
-        let n = told.n_states();
-        let of_one = 16 * policy_hs.len() as u128 + 24 * n as u128;
-        let bytes = MOST_PLAYED as u128 * of_one;
+        told.world().refuse("keeping to a baseline", &[Feature::Ends, Feature::Discount, Feature::NextReward])?;
+        let step = step_range(told);
+        let range = step.map(|end| told.horizon() as f64 * end);
+        check(told, policy_hs, alpha, value_s, range)?;
+        let bytes = 16 * policy_hs.len() as u128 + 8 * told.n_states() as u128;
         let held = Held::ask(bytes).map_err(|limit| LearnError::TooMuchMemory { bytes, limit })?;
-        let mut baseline = Baseline {
+        let fill = |out: &mut Vec<Action>| out.extend_from_slice(policy_hs);
+        Ok(Baseline {
             alpha,
+            delta,
+            policy: Policy::made(&mut Arc::default(), 0, 0, told.n_states(), fill),
             value_s: value_s.map(<[f64]>::to_vec),
-            beforehand: tabular.evidence.steps() == 0,
             since,
-            played: Vec::new(),
-            fallback: BASELINE,
-            folded: Folded::default(),
-            starts: vec![0; n],
-            up_s: Vec::new(),
-            low_s: Vec::new(),
+            others: Received::default(),
+            own: Received::default(),
+            told: [0.0; 2],
             range,
-            compared_at: 0,
-            all_compared_at: 0,
-            fell_back: 0,
-            surely_better: 0,
-            thorough: false,
+            step,
             _held: Arc::new(held),
-        };
-        baseline.played.push(Played::new(policy(n, policy_hs, 0)));
-        baseline.forget_bounds();
-        Ok(baseline)
-    }
-
-    /// Everything is as if nothing had been compared yet.
-    fn forget_bounds(&mut self) {
-        let (n, [least, most]) = (self.starts.len(), self.range);
-        self.up_s = self.value_s.clone().unwrap_or_else(|| vec![most; n]);
-        self.low_s = self.value_s.clone().unwrap_or_else(|| vec![least; n]);
-        for played in &mut self.played {
-            played.above_s = None;
-        }
-        self.played[BASELINE].above_s = Some(vec![0.0; n]);
-        self.fallback = BASELINE;
-        self.folded.above = -(self.folded.episodes as f64) * (most - least);
-        (self.compared_at, self.all_compared_at) = (0, 0);
-    }
-
-    pub(crate) fn report(&self) -> BaselineReport {
-        let ended: u64 = self.starts.iter().sum();
-        let open: u64 = self.played.iter().map(|p| p.open).sum();
-        BaselineReport {
-            alpha: self.alpha,
-            episodes: ended + open,
-            fell_back: self.fell_back,
-            surely_better: self.surely_better,
-            room: self.room(),
-        }
-    }
-
-    /// What an episode under this policy surely adds to the left side of the promise, from the worst start.
-    fn adds(&self, above_s: Option<&[f64]>) -> f64 {
-        (0..self.starts.len()).map(|s| self.above(above_s, s) + self.alpha * self.gain(s)).fold(f64::INFINITY, f64::min)
-    }
-
-    /// By how much a policy exceeds the baseline at least; nothing known of it, it pays the least that an episode can pay.
-    fn above(&self, above_s: Option<&[f64]>, s: usize) -> f64 {
-        let worst = self.range[0] - self.up_s[s];
-        above_s.map_or(worst, |above| above[s].max(worst))
-    }
-
-    /// At least what the baseline is worth above the least that an episode can pay.
-    fn gain(&self, s: usize) -> f64 {
-        (self.low_s[s] - self.range[0]).max(0.0)
-    }
-
-    /// The left side of the promise, at least.
-    fn room(&self) -> f64 {
-        let played = self.played.iter().map(|p| {
-            let above_s = p.above_s.as_deref();
-            let ended: f64 = p.starts.iter().map(|&(s, n)| n as f64 * self.above(above_s, s as usize)).sum();
-            ended + if p.open == 0 { 0.0 } else { p.open as f64 * self.adds(above_s) }
-        });
-        let gained: f64 = self.starts.iter().enumerate().map(|(s, &n)| n as f64 * self.gain(s)).sum();
-        played.sum::<f64>() + self.folded.above + self.alpha * gained
-    }
-
-    /// Whether an episode that adds this much at least keeps the promise; what rounding may have lost is on the safe side.
-    fn keeps(&self, adds: f64) -> bool {
-        let episodes = self.starts.iter().sum::<u64>() + self.played.iter().map(|p| p.open).sum::<u64>() + 1;
-        let size = self.range[0].abs().max(self.range[1].abs());
-        self.room() + adds >= 1e-12 * size * episodes as f64
-    }
-
-    /// What an episode follows: the policy that was planned, or the fallback.
-    pub(crate) fn replaces(&mut self, inside: &Kind, planned: Arc<Policy>) -> Arc<Policy> {
-        let Kind::Tabular(tabular) = inside else { return planned };
-        if self.played.len() >= MOST_PLAYED {
-            self.fold(tabular);
-        }
-        let chosen = match self.accepts(tabular, &planned) {
-            true => self.place(planned),
-            false => {
-                *(if self.fallback == BASELINE { &mut self.fell_back } else { &mut self.surely_better }) += 1;
-                self.fallback
-            }
-        };
-        self.played[chosen].open += 1;
-        self.played[chosen].policy.clone()
-    }
-
-    fn accepts(&mut self, tabular: &Tabular, planned: &Arc<Policy>) -> bool {
-        let place = self.find(planned);
-        if place == Some(BASELINE) {
-            return true;
-        }
-        let known = place.and_then(|i| self.played[i].above_s.as_deref());
-        // What is known already is enough most of the time: even the worst policy keeps the promise, or this one was compared.
-        if !self.thorough && self.keeps(self.adds(known)) {
-            return true;
-        }
-        let steps = tabular.evidence.steps();
-        let grown = |since: u64, by: f64| since == 0 && steps > 0 || steps as f64 > by * since as f64;
-        if !self.thorough && !grown(self.compared_at, GROWTH) {
-            return false;
-        }
-        let all = self.thorough || grown(self.all_compared_at, GROWTH_OF_ALL);
-        // Without memory to compare policies there is nothing to promise of this one.
-        match self.compare(tabular, Some(planned), all) {
-            Ok(above_s) => self.keeps(self.adds(above_s.as_deref())),
-            Err(_) => false,
-        }
-    }
-
-    /// Compares with the baseline by what is known now: a policy that is planned, those of the past that never were, or all of them.
-    fn compare(
-        &mut self,
-        tabular: &Tabular,
-        planned: Option<&Arc<Policy>>,
-        all: bool,
-    ) -> LearnResult<Option<Vec<f64>>> {
-        let _held = (hold_reading(tabular)?, hold_reading(tabular)?, hold_reading(tabular)?);
-        let baseline = self.played[BASELINE].policy.clone();
-        let given =
-            Given { policy_hs: baseline.actions(), value_s: self.value_s.as_deref(), beforehand: self.beforehand };
-        let mut difference = Difference::against(tabular, &options_of_bounds(tabular, tabular.options.delta), &given)?;
-        let [up, low] = difference.given_value();
-        self.up_s.iter_mut().zip(up).for_each(|(known, up)| *known = known.min(*up));
-        self.low_s.iter_mut().zip(low).for_each(|(known, low)| *known = known.max(*low));
-        let due = |(i, p): (usize, &Played)| (i != BASELINE && (all || p.above_s.is_none())).then_some(i);
-        let due: Vec<usize> = self.played.iter().enumerate().filter_map(due).collect();
-        let apart = planned.filter(|p| self.find(p).is_none_or(|i| !due.contains(&i)));
-        let policies = due.iter().map(|&i| &self.played[i].policy).chain(apart);
-        let mut above = difference.above_given(&policies.map(|p| p.actions()).collect::<Vec<_>>());
-        let mut of_planned = apart.and_then(|_| above.pop());
-        for (i, above_s) in due.into_iter().zip(above) {
-            self.played[i].raise(above_s);
-        }
-        if let Some(i) = planned.and_then(|p| self.find(p)) {
-            if let Some(above_s) = of_planned.take() {
-                self.played[i].raise(above_s);
-            }
-            of_planned = self.played[i].above_s.clone();
-        }
-        self.compared_at = tabular.evidence.steps();
-        if all {
-            self.all_compared_at = self.compared_at;
-            if let Some((actions, above_s)) = difference.surely_better() {
-                self.fall_back_on(actions, above_s, tabular.evidence.fingerprint());
-            }
-        }
-        Ok(of_planned)
-    }
-
-    /// Takes a policy that is surely no worse than the baseline as the fallback, if it is the best that is known.
-    fn fall_back_on(&mut self, actions: Vec<Action>, above_s: Vec<f64>, evidence: u64) {
-        let total = |above_s: &[f64]| above_s.iter().sum::<f64>();
-        let now = self.played[self.fallback].above_s.as_deref().map_or(0.0, total);
-        if above_s.iter().all(|above| *above >= 0.0) && total(&above_s) > now {
-            self.fallback = self.place(policy(self.starts.len(), &actions, evidence));
-            self.played[self.fallback].raise(above_s);
-        }
-    }
-
-    fn find(&self, policy: &Policy) -> Option<usize> {
-        let hash = hash(policy.actions());
-        self.played.iter().position(|p| p.is(hash, policy))
-    }
-
-    /// The place of a policy among those played, a new one if it never was.
-    fn place(&mut self, policy: Arc<Policy>) -> usize {
-        self.find(&policy).unwrap_or_else(|| {
-            self.played.push(Played::new(policy));
-            self.played.len() - 1
         })
     }
 
-    /// Adds up the older half of what was played, with the bounds of today.
-    fn fold(&mut self, tabular: &Tabular) {
-        let older: Vec<usize> = (BASELINE + 1..self.played.len() / 2).filter(|&i| self.played[i].open == 0).collect();
-        if older.is_empty() {
+    pub(crate) fn report(&self) -> BaselineReport {
+        BaselineReport {
+            alpha: self.alpha,
+            episodes: self.others.episodes() + self.own.episodes(),
+            fell_back: self.own.episodes(),
+            // Where all bounds hold, the promise is kept.
+            room: (self.room(0) * (self.range[1] - self.range[0])).max(0.0),
+        }
+    }
+
+    /// What the promise has to spare at least, in shares of what an episode can pay, if `more` episodes were worth nothing.
+    fn room(&self, more: u64) -> f64 {
+        let kept = 1.0 - self.alpha;
+        let received = |share: f64| self.others.episodes() as f64 * self.others.at_least(share * self.delta);
+        match &self.value_s {
+            None => {
+                // Σ μ − c v: one bound of v or the other.
+                let c = kept * (self.others.episodes() + more) as f64 - self.alpha * self.own.episodes() as f64;
+                let [others, above, below] = SHARES;
+                let share =
+                    if c > 0.0 { self.own.at_most(above * self.delta) } else { self.own.at_least(below * self.delta) };
+                received(others) - c * share
+            }
+            Some(value_s) => {
+                let shares = || value_s.iter().map(|&v| self.share(v));
+                let (most, fewest) = (shares().fold(0.0, f64::max), shares().fold(1.0, f64::min));
+                let [others, own] = self.told;
+                // Open episodes start where it is worst.
+                let others = others + (self.others.open + more) as f64 * most;
+                let own = own + self.own.open as f64 * fewest;
+                received(1.0) - kept * others + self.alpha * own
+            }
+        }
+    }
+
+    /// An amount as a share of what an episode can pay.
+    fn share(&self, amount: f64) -> f64 {
+        let [least, most] = self.range;
+        if most > least { ((amount - least) / (most - least)).clamp(0.0, 1.0) } else { 1.0 }
+    }
+
+    /// What an episode follows: what was planned for it (nothing where decisions are made when they are asked for), or the baseline.
+    pub(crate) fn replaces(&mut self, planned: Option<Arc<Policy>>) -> Option<Arc<Policy>> {
+        let planned = match planned {
+            Some(planned) if self.is_own(Some(&planned)) => Some(planned),
+            planned if self.room(1) >= 0.0 => planned,
+            _ => Some(self.policy.clone()),
+        };
+        self.kind(planned.as_ref()).open += 1;
+        planned
+    }
+
+    fn is_own(&self, policy: Option<&Arc<Policy>>) -> bool {
+        policy.is_some_and(|p| Arc::ptr_eq(p, &self.policy) || p.actions() == self.policy.actions())
+    }
+
+    fn kind(&mut self, policy: Option<&Arc<Policy>>) -> &mut Received {
+        if self.is_own(policy) { &mut self.own } else { &mut self.others }
+    }
+
+    /// An episode has ended, or was given up: what was not observed of it counts at its worst.
+    pub(crate) fn end(&mut self, session: &Session) {
+        let policy = session.policy();
+        if session.id() <= self.since || self.kind(policy).open == 0 {
             return;
         }
-        // Without memory for that, those that were not compared count at their worst.
-        let _ = self.compare(tabular, None, true);
-        for i in older.into_iter().rev().filter(|&i| i != self.fallback).collect::<Vec<_>>() {
-            let p = self.played.remove(i);
-            self.fallback -= usize::from(self.fallback > i);
-            for &(s, n) in &p.starts {
-                self.folded.above += n as f64 * self.above(p.above_s.as_deref(), s as usize);
-                self.folded.episodes += n;
-            }
-        }
-    }
-
-    /// Bounds rest on what was seen; if some of it was wrong, so may they be.
-    pub(crate) fn unlearn(&mut self) {
-        self.forget_bounds();
-    }
-
-    /// An episode has ended, or was given up: from now on it counts where it started. If that is not known, it stays at its worst.
-    pub(crate) fn end(&mut self, session: &Session) {
-        let Some(policy) = session.policy().filter(|_| session.id() > self.since) else { return };
-        let Some(i) = self.find(policy).filter(|&i| self.played[i].open > 0) else { return };
-        match session.start() {
-            Some(state) => {
-                self.played[i].started(state);
-                self.starts[state] += 1;
-            }
+        if session.is_untouched() {
             // Nothing was decided or observed in it: it was not played.
-            None if session.is_untouched() => self.played[i].open -= 1,
-            None => {}
+            self.kind(policy).open -= 1;
+            return;
         }
+        // Where it started is not known: it stays open, at its worst.
+        let Some(start) = session.start() else { return };
+        let brought = session.brought(self.step).map(|amount| self.share(amount));
+        if let Some(value_s) = &self.value_s {
+            let share = self.share(value_s[start]);
+            self.told[usize::from(self.is_own(policy))] += share;
+        }
+        self.kind(policy).end(brought);
+    }
+
+    /// A step was taken back, maybe of an episode that has ended; what that brought may have been wrong.
+    pub(crate) fn doubt(&mut self) {
+        let (step, range) = (self.step[1] - self.step[0], self.range[1] - self.range[0]);
+        let share = if range > 0.0 { step / range } else { 0.0 };
+        self.others.doubt(share);
+        self.own.doubt(share);
+    }
+
+    pub(crate) fn saved(&self) -> SavedBaseline {
+        SavedBaseline {
+            alpha: self.alpha,
+            delta: self.delta,
+            policy: self.policy.actions().to_vec(),
+            value: self.value_s.clone(),
+            since: self.since,
+            others: self.others,
+            own: self.own,
+            told: self.told,
+        }
+    }
+
+    /// What was saved of a baseline around a learner that is told this.
+    pub(crate) fn restored(saved: SavedBaseline, told: &Knowledge) -> Result<Baseline, RestoreError> {
+        let damaged = |why: &str| RestoreError::damaged("around.baseline", why);
+        crate::learn::error::check_delta(saved.delta)?;
+        let shares = [saved.alpha, saved.delta];
+        let baseline = Baseline::new(told, &saved.policy, shares, saved.value.as_deref(), saved.since)?;
+        let SavedBaseline { others, own, told, .. } = saved;
+        let few = |kind: &Received| kind.ended <= MOST_SAVED && kind.open <= MOST_SAVED && kind.is_sound();
+        if !few(&others) || !few(&own) {
+            return Err(damaged("its episodes cannot have brought what they are said to have"));
+        }
+        let within = |(sum, kind): (&f64, &Received)| (0.0..=kind.ended as f64 * (1.0 + 1e-9)).contains(sum);
+        if !told.iter().zip([&others, &own]).all(within) {
+            return Err(damaged("the baseline is worth more than its episodes can pay"));
+        }
+        Ok(Baseline { others, own, told, ..baseline })
     }
 }
 
-pub(super) fn policy(n_states: usize, actions: &[Action], evidence: u64) -> Arc<Policy> {
-    Policy::made(&mut Arc::default(), 0, evidence, n_states, |out| out.extend_from_slice(actions))
+/// The least and the most that a step can pay, costs taken off.
+fn step_range(told: &Knowledge) -> [f64; 2] {
+    let ([least, most], [cheapest, dearest]) = (told.reward_range(), told.interventions().cost_range());
+    [least - dearest, most - cheapest]
+}
+
+/// Between what a step paid, its cost taken off: what was observed, the told mean where that is known and its scope was seen, and any
+/// amount otherwise.
+pub(crate) fn brought(told: &Knowledge, observation: &Observation<'_>) -> [f64; 2] {
+    let terms = told.rewards().iter().zip(observation.rewards());
+    let paid = terms.map(|(term, &paid)| if paid.is_nan() { mean_of(told, term, observation) } else { [paid; 2] });
+    let sum = paid.fold([0.0; 2], |sum, of| [sum[0] + of[0], sum[1] + of[1]]);
+    let cost = observation.action().map(|action| told.interventions().cost(action));
+    let [least, most] = step_range(told);
+    match cost {
+        // Terms may have a narrower range together than one by one.
+        Some(cost) => [(sum[0] - cost).max(least), (sum[1] - cost).min(most)],
+        None => [least, most],
+    }
+}
+
+/// What a term that was not observed pays on average, or its range.
+fn mean_of(told: &Knowledge, term: &RewardTerm, observation: &Observation<'_>) -> [f64; 2] {
+    let Some(table) = &term.table else { return term.range };
+    let mut row = 0;
+    for id in &term.scope {
+        match observation.values()[id.ix()] {
+            MISSING => return term.range,
+            value => row = row * told.variable(*id).values.len() + value as usize,
+        }
+    }
+    [table[row]; 2]
+}
+
+/// Whether a baseline can be kept to: its share, its size, that it is allowed everywhere, and its value.
+fn check(
+    told: &Knowledge,
+    policy_hs: &[Action],
+    alpha: f64,
+    value_s: Option<&[f64]>,
+    range: [f64; 2],
+) -> Result<(), LearnError> {
+    if !(alpha > 0.0 && alpha < 1.0) {
+        let expected = "alpha is the share of the baseline that may be lost, between 0 and 1, neither included";
+        return Err(LearnError::Option { name: "alpha", value: alpha, expected });
+    }
+    let cannot = |why: String| Err(LearnError::Baseline { why });
+    let (n, horizon) = (told.n_states(), told.horizon());
+    if policy_hs.len() != horizon * n {
+        return cannot(format!(
+            "the policy has {} entries, and {horizon} stages of {n} states need {}; give one intervention for each",
+            policy_hs.len(),
+            horizon * n
+        ));
+    }
+    let not_allowed = |i: usize| !told.interventions().allows(&told.state_space().digits(i % n), policy_hs[i]);
+    if let Some(i) = (0..policy_hs.len()).find(|&i| not_allowed(i)) {
+        let state = told.world().describe_state(i % n);
+        return cannot(format!(
+            "what it does at stage {} in the state {state} is not allowed there; give an intervention that is",
+            i / n + 1
+        ));
+    }
+    check_policy(told.interventions(), told.state_space(), horizon, policy_hs)?;
+    let [least, most] = range;
+    let slack = 1e-9 * (most - least).max(least.abs()).max(most.abs());
+    match value_s {
+        Some(value) if value.len() != n => {
+            cannot(format!("its value has {} entries, and there are {n} starting states", value.len()))
+        }
+        Some(value) => match value.iter().position(|v| !(least - slack..=most + slack).contains(v)) {
+            Some(s) => cannot(format!(
+                "its value in the state {} is {}, and an episode pays between {least} and {most}; leave it out if it is not known",
+                told.world().describe_state(s),
+                value[s]
+            )),
+            None => Ok(()),
+        },
+        None => Ok(()),
+    }
 }
 
 #[cfg(test)]

@@ -60,7 +60,7 @@ impl History {
 }
 
 /// Numbers for all that was seen in a step.
-fn key(observation: &Observation<'_>) -> Vec<u64> {
+pub(super) fn key(observation: &Observation<'_>) -> Vec<u64> {
     let Observation { stage, state, action, values, rewards, next_state } = observation;
     let next = next_state.map_or(u64::MAX, |s| s as u64);
     let mut key = Vec::with_capacity(4 + values.len() + rewards.len());
@@ -72,7 +72,7 @@ fn key(observation: &Observation<'_>) -> Vec<u64> {
 }
 
 /// The step of these numbers; `None` if there are too few or too many for this world.
-fn observation(key: &[u64], told: &Knowledge) -> Option<Observation<'static>> {
+pub(super) fn observation(key: &[u64], told: &Knowledge) -> Option<Observation<'static>> {
     let &[stage, state, action, next, ref rest @ ..] = key else { return None };
     let n = told.variables().len();
     if rest.len() != n + told.rewards().len() {

@@ -3,16 +3,18 @@
 mod amend;
 mod baseline;
 mod explore;
+mod forget;
 mod guard;
 mod history;
-mod played;
+mod received;
 
-pub(crate) use baseline::Baseline;
 pub use baseline::BaselineReport;
+pub(crate) use baseline::{Baseline, SavedBaseline, brought};
 pub(crate) use explore::Explore;
+pub use forget::ChangeNoticed;
+pub(crate) use forget::{Forgetting, SavedForgetting};
 pub use guard::Amendment;
 pub(crate) use guard::{Guard, SavedGuard};
-pub(crate) use played::{SavedBaseline, check as check_baseline};
 
 use std::sync::Arc;
 
@@ -33,6 +35,7 @@ pub(crate) enum Around {
     /// Tests the graph and tells, nothing more.
     Watch(Box<Monitor>),
     Baseline(Box<Baseline>),
+    Forget(Box<Forgetting>),
 }
 
 impl Around {
@@ -41,7 +44,7 @@ impl Around {
     pub(crate) fn takes_over(&self) -> Option<(u64, u64)> {
         match self {
             Around::Explore(explore) => explore.takes_over(),
-            Around::Guard(_) | Around::Watch(_) | Around::Baseline(_) => None,
+            Around::Guard(_) | Around::Watch(_) | Around::Baseline(_) | Around::Forget(_) => None,
         }
     }
 
@@ -49,7 +52,7 @@ impl Around {
     pub(crate) fn fill_policy(&self, told: &Knowledge, episode: u64, out: &mut Vec<Action>) {
         match self {
             Around::Explore(explore) => explore.fill_policy(told, episode, out),
-            Around::Guard(_) | Around::Watch(_) | Around::Baseline(_) => {
+            Around::Guard(_) | Around::Watch(_) | Around::Baseline(_) | Around::Forget(_) => {
                 unreachable!("invariant: only who takes over is asked")
             }
         }
@@ -59,7 +62,7 @@ impl Around {
     pub(crate) fn changes_decisions(&self) -> bool {
         match self {
             Around::Explore(explore) => explore.probability > 0.0,
-            Around::Guard(_) | Around::Watch(_) | Around::Baseline(_) => false,
+            Around::Guard(_) | Around::Watch(_) | Around::Baseline(_) | Around::Forget(_) => false,
         }
     }
 
@@ -67,14 +70,14 @@ impl Around {
     pub(crate) fn instead(&self, told: &Knowledge, episode: u64, stage: usize, state: usize) -> Option<Action> {
         match self {
             Around::Explore(explore) => explore.instead(told, episode, stage, state),
-            Around::Guard(_) | Around::Watch(_) | Around::Baseline(_) => None,
+            Around::Guard(_) | Around::Watch(_) | Around::Baseline(_) | Around::Forget(_) => None,
         }
     }
 
     /// Whether it looks at rewards that the learner inside may be told.
     pub(crate) fn looks_at_rewards(&self) -> bool {
         match self {
-            Around::Explore(_) | Around::Baseline(_) => false,
+            Around::Explore(_) | Around::Baseline(_) | Around::Forget(_) => false,
             Around::Guard(_) | Around::Watch(_) => true,
         }
     }
@@ -82,7 +85,7 @@ impl Around {
     /// Whether it can take an observation back.
     pub(crate) fn check_unlearn(&self, observation: &Observation<'_>) -> Result<(), EvidenceError> {
         match self {
-            Around::Explore(_) | Around::Watch(_) | Around::Baseline(_) => Ok(()),
+            Around::Explore(_) | Around::Watch(_) | Around::Baseline(_) | Around::Forget(_) => Ok(()),
             Around::Guard(guard) => guard.check_unlearn(observation),
         }
     }
@@ -95,22 +98,23 @@ impl Around {
             Around::Explore(_) | Around::Baseline(_) => {}
             Around::Guard(guard) => guard.learn(inside, observation, times, episode),
             Around::Watch(monitor) => monitor.observe(observation),
+            Around::Forget(forget) => forget.learn(inside, observation, times),
         }
     }
 
     /// Takes an observation back that the learner inside has taken back.
     pub(crate) fn unlearn(&mut self, observation: &Observation<'_>) {
         match self {
-            Around::Explore(_) | Around::Watch(_) => {}
+            // What forgets takes back by itself; what a session brought, it keeps until it ends.
+            Around::Explore(_) | Around::Watch(_) | Around::Forget(_) | Around::Baseline(_) => {}
             Around::Guard(guard) => guard.unlearn(observation),
-            Around::Baseline(baseline) => baseline.unlearn(),
         }
     }
 
     /// An episode has ended.
     pub(crate) fn end(&mut self, session: &Session) {
         match self {
-            Around::Explore(_) | Around::Guard(_) | Around::Watch(_) => {}
+            Around::Explore(_) | Around::Guard(_) | Around::Watch(_) | Around::Forget(_) => {}
             Around::Baseline(baseline) => baseline.end(session),
         }
     }
@@ -118,16 +122,17 @@ impl Around {
     /// An episode was given up: it will not end.
     pub(crate) fn gave_up(&mut self, session: &Session) {
         match self {
-            Around::Explore(_) | Around::Guard(_) | Around::Watch(_) => {}
+            Around::Explore(_) | Around::Guard(_) | Around::Watch(_) | Around::Forget(_) => {}
             Around::Baseline(baseline) => baseline.end(session),
         }
     }
 
-    /// What an episode that begins follows in place of what was planned for it.
-    pub(crate) fn replaces(&mut self, inside: &Kind, planned: Arc<Policy>) -> Arc<Policy> {
+    /// What an episode that begins follows in place of what was planned for it; nothing where decisions are made when they are asked
+    /// for.
+    pub(crate) fn replaces(&mut self, planned: Option<Arc<Policy>>) -> Option<Arc<Policy>> {
         match self {
-            Around::Explore(_) | Around::Guard(_) | Around::Watch(_) => planned,
-            Around::Baseline(baseline) => baseline.replaces(inside, planned),
+            Around::Explore(_) | Around::Guard(_) | Around::Watch(_) | Around::Forget(_) => planned,
+            Around::Baseline(baseline) => baseline.replaces(planned),
         }
     }
 }

@@ -6,6 +6,7 @@ use super::width::Plain;
 use crate::learn::view::{Layout, View};
 use crate::loops::simd;
 use crate::plan::{Contraction, Expect};
+use crate::world::Onward;
 
 /// Rewards, ceilings and buffers of a belief.
 #[derive(Clone, Debug)]
@@ -19,6 +20,8 @@ pub(crate) struct Frame {
     /// Earlier q, never to be exceeded, `[stage][state][cause]`; empty if values may rise.
     pub(crate) ceiling: Vec<f64>,
     pub(crate) spare: Vec<f64>,
+    /// How values of the next stage enter a step, where not as they are.
+    pub(crate) onward: Option<Onward>,
 }
 
 impl Frame {
@@ -42,6 +45,7 @@ impl Frame {
             reward_sc: view.payments.known.clone(),
             ceiling,
             spare: Vec::new(),
+            onward: Onward::of(view.told.world()),
         }
     }
 

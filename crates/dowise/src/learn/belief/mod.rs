@@ -50,6 +50,7 @@ use super::selector::Selector;
 use super::view::{MechanismRows, View};
 use crate::kernel::{Kernel, Member};
 use crate::plan::{Lookahead, turn_into_losses};
+use crate::world::Onward;
 
 /// Weight of a prior below which frequencies are meant; options allow no prior below it.
 const LEAST_PRIOR: f64 = 1e-6;
@@ -145,6 +146,7 @@ impl Belief {
             episodes: terms.episodes as f64,
             delta: terms.delta,
             range: terms.range,
+            arrival: Onward::of(view.told.world()).map_or(0.0, |onward| onward.arrival_range()),
         };
         let log = crate::math::ln(2.0 * view.cells() as f64 * sizes.episodes * sizes.horizon / sizes.delta);
         let kind = match reading {
@@ -280,9 +282,18 @@ impl Belief {
         &self.frame.reward_sc
     }
 
-    /// E[next value | s, c] of a stage by the best or the worst members, `[state][cause]`: no rewards, no ceiling.
+    /// E[next value | s, c] of a stage by the best or the worst members, `[state][cause]`: no rewards, not those of arriving
+    /// somewhere either, and no ceiling.
     pub(crate) fn expect_by_sets(&mut self, stage: usize, next_value: &[f64], out: &mut Vec<f64>) {
+        let mut later = Vec::new();
         let (frame, belief) = self.by_sets();
+        let next_value = match &frame.onward {
+            None => next_value,
+            Some(onward) => {
+                onward.later(next_value, &mut later);
+                &later
+            }
+        };
         belief.expect(frame, stage, next_value, out);
     }
 
@@ -305,6 +316,14 @@ impl Belief {
     #[inline]
     fn look_for<const LOSSES: bool>(&mut self, stage: usize, next_value: &[f64], q: &mut Vec<f64>) -> bool {
         let frame = &mut self.frame;
+        let mut worth = Vec::new();
+        let next_value = match &frame.onward {
+            None => next_value,
+            Some(onward) => {
+                onward.worth(next_value, &mut worth);
+                &worth
+            }
+        };
         match &mut self.kept {
             Kept::Mean(belief) => belief.look::<LOSSES>(frame, stage, next_value, q),
             Kept::Sets(belief) => belief.look::<LOSSES>(frame, stage, next_value, q),
@@ -323,6 +342,14 @@ impl Belief {
     /// q(s, ·) of one state.
     pub(crate) fn look_at(&mut self, stage: usize, state: usize, next_value: &[f64], q: &mut Vec<f64>) {
         let frame = &self.frame;
+        let mut worth = Vec::new();
+        let next_value = match &frame.onward {
+            None => next_value,
+            Some(onward) => {
+                onward.worth(next_value, &mut worth);
+                &worth
+            }
+        };
         match &mut self.kept {
             Kept::Mean(belief) => belief.look_at(frame, stage, state, next_value, q),
             Kept::Sets(belief) => belief.look_at(frame, stage, state, next_value, q),
@@ -369,5 +396,9 @@ impl Lookahead for Belief {
 
     fn cap(&self, stage: usize) -> f64 {
         self.frame.caps[stage]
+    }
+
+    fn ended(&self, state: usize) -> bool {
+        self.frame.view.told.world().has_ended(state)
     }
 }

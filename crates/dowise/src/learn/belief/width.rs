@@ -17,6 +17,8 @@ pub(crate) struct Sizes {
     pub(crate) delta: f64,
     /// Greatest less least reward of a step, costs included.
     pub(crate) range: f64,
+    /// Greatest less least of what arriving in a state pays: part of what is averaged over next states.
+    pub(crate) arrival: f64,
 }
 
 /// A width prepared for one learner: coefficients per factor, and how stages and variances enter.
@@ -141,14 +143,14 @@ impl Widths {
     /// The width at a stage (from 0), given the variance of the next value and, for Azar's, the mean of
     /// [`Widths::visit_term`] over next states.
     pub(crate) fn at(&self, stage: usize, parts: WidthParts, variance: f64, visits: f64) -> f64 {
-        let Sizes { horizon, range, .. } = self.sizes;
+        let Sizes { horizon, range, arrival, .. } = self.sizes;
         if parts.first.is_infinite() {
             return f64::INFINITY;
         }
         if let Some(plain) = self.plain(stage) {
             return plain.of(parts.first, parts.second);
         }
-        let after = (horizon - 1.0 - stage as f64) * range;
+        let after = (horizon - 1.0 - stage as f64) * range + arrival;
         let width = match self.kind {
             Width::Bernstein => (8.0 * variance * parts.first).sqrt().max(8.0 * after * parts.first),
             Width::AzarBernstein => {
@@ -168,8 +170,8 @@ impl Widths {
 
     /// How the stage-free parts make up the width of a stage, for widths that need nothing else.
     pub(crate) fn plain(&self, stage: usize) -> Option<Plain> {
-        let Sizes { horizon, range, .. } = self.sizes;
-        let after = (horizon - 1.0 - stage as f64) * range;
+        let Sizes { horizon, range, arrival, .. } = self.sizes;
+        let after = (horizon - 1.0 - stage as f64) * range + arrival;
         let product = |first: f64| Plain { first, second: 0.0, most: f64::INFINITY, scale: 1.0 };
         match self.kind {
             Width::Paper | Width::PaperPlain | Width::AzarHoeffding | Width::Quasi => Some(product(self.scale * range)),

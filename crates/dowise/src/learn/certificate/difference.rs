@@ -17,8 +17,9 @@
 //! where the maximum is over the sets: next states that all causes lead to alike cancel in it. For the best policy, the greatest
 //! over all interventions that can still be best; the bound is never above up − low.
 
-use super::fixed::Fixed;
+use super::random::AtRandom;
 use super::relative::Relative;
+use super::together::{Scratch, Together};
 use super::{Certificate, SETS};
 use crate::learn::belief::{Belief, Reading};
 use crate::learn::options::Options;
@@ -26,7 +27,7 @@ use crate::learn::selector::Selector;
 use crate::learn::tabular::Tabular;
 use crate::learn::{LearnResult, Plans};
 use crate::plan::{Buffers, Chooser, Follow, Lookahead, Plan, Ties, backward_induction};
-use crate::world::Action;
+use crate::world::{Action, Feature};
 
 /// Interventions that are compared one by one in a state at most.
 const MOST_CORNERS: usize = 1 << 12;
@@ -59,22 +60,22 @@ pub(crate) struct Difference<'a> {
     pub(super) corners: Option<Vec<Vec<Effect>>>,
     /// Bounds of single probabilities, `[block][factor]`, where that is not too much work.
     pub(super) entries: Vec<Vec<[Vec<f64>; 2]>>,
+    /// Sets of the rows of each state together, where there are such.
+    pub(super) together: Option<Together>,
+    /// δ of these sets.
+    delta_together: f64,
     /// An intervention at random, where its effect is known exactly.
-    pub(super) random: Option<Fixed>,
-    /// A policy that was given.
-    pub(super) given: Option<Fixed>,
+    pub(super) random: Option<AtRandom>,
     /// What causes are worth at most if the best policy is followed afterwards, `[stage][state][cause]`; empty where interventions
     /// are not compared.
     q_up: Vec<Vec<f64>>,
-    /// Values up to a constant of each stage: of the best policy, of interventions at random, and of the policy given.
-    pub(super) relative: [Relative; 3],
+    /// Values up to a constant of each stage: of the best policy, and of interventions at random.
+    pub(super) relative: [Relative; 2],
 }
 
 /// What an intervention sets off: causes and their probabilities, in order of causes.
 #[derive(Clone, Debug)]
 pub(super) struct Effect {
-    /// Says nothing where interventions are drawn.
-    pub(super) action: Action,
     pub(super) cost: f64,
     pub(super) at: Vec<(u32, f64)>,
 }
@@ -84,8 +85,6 @@ pub(super) struct Effect {
 pub(super) enum Other {
     Best = 0,
     Random = 1,
-    /// One that was given.
-    Given = 2,
 }
 
 /// What causes are worth at a stage, `[state][cause]`, and how far the values ahead may be off, `[next state]`.
@@ -96,6 +95,10 @@ pub(super) struct Ahead {
     middle_up: Vec<f64>,
     middle_low: Vec<f64>,
     half: Vec<f64>,
+    /// The middle of the values ahead, `[next state]`, and rewards at most and at least.
+    middle: Vec<f64>,
+    reward_up: Vec<f64>,
+    reward_low: Vec<f64>,
 }
 
 impl<'a> Difference<'a> {
@@ -104,6 +107,7 @@ impl<'a> Difference<'a> {
         let mut difference = Difference::read(tabular, options, Some(2))?;
         difference.corners = difference.list_corners();
         difference.entries = difference.list_entries();
+        difference.together = difference.list_together();
         if difference.corners.is_some() {
             difference.q_up = (0..difference.up.horizon).map(|stage| difference.greatest_q(stage)).collect();
         }
@@ -116,10 +120,14 @@ impl<'a> Difference<'a> {
 
     /// The evidence by its best and worst members, and their plans; `values` fixed value functions are bounded.
     pub(super) fn read(tabular: &'a Tabular, options: &Options, values: Option<usize>) -> LearnResult<Difference<'a>> {
+        tabular
+            .knowledge()
+            .world()
+            .refuse("a certificate", &[Feature::Ends, Feature::Discount, Feature::NextReward])?;
         let delta = options.delta;
         // Where there are two kinds of sets, each may fail with half of the probability.
-        let flat = tabular.view().layout.flat;
-        let options = &Options { delta: if flat { 0.5 * options.delta } else { options.delta }, ..options.clone() };
+        let two = tabular.view().layout.flat || Together::fits(tabular.view());
+        let options = &Options { delta: if two { 0.5 * options.delta } else { options.delta }, ..options.clone() };
         let [mut best, mut worst] =
             [Reading::Best(SETS), Reading::Worst(SETS)].map(|r| tabular.belief_with(r, options, values));
         let (best_selector, worst_selector) = (tabular.draw(&mut best, 0)?, tabular.draw(&mut worst, 0)?);
@@ -150,8 +158,9 @@ impl<'a> Difference<'a> {
             floors,
             corners: None,
             entries: Vec::new(),
+            together: None,
+            delta_together: options.delta,
             random: None,
-            given: None,
             q_up: Vec::new(),
             relative: Default::default(),
         };
@@ -194,63 +203,46 @@ impl<'a> Difference<'a> {
 
     /// At most V' − V^π at the first stage; π is worth `least` at least.
     fn excess(&mut self, other: Other, policy_hs: &[Action], least: &[f64]) -> Vec<f64> {
-        let [excess] =
-            self.excesses(other, &[(policy_hs, least)]).try_into().expect("invariant: one policy, one bound");
-        excess
-    }
-
-    /// The same for several policies at once: what they have in common, such as one intervention in one state, is bounded once.
-    pub(super) fn excesses(&mut self, other: Other, policies: &[(&[Action], &[f64])]) -> Vec<Vec<f64>> {
         let n = self.up.n_states;
         let n_causes = self.best_selector.n_causes();
-        let mut excesses = vec![vec![0.0; n]; policies.len()];
-        let (mut ahead, mut joint, mut d) = (Ahead::default(), Joint::default(), Vec::new());
-        let mut rolls = vec![Vec::new(); policies.len()];
+        let mut excess = vec![0.0; n];
+        let (mut ahead, mut joint, mut d, mut roll) = (Ahead::default(), Joint::default(), Vec::new(), Vec::new());
         // Where interventions cannot be compared one by one, the two bounds are all there is.
         let compared = self.compares(other);
         for stage in (0..self.up.horizon).rev() {
             if compared {
                 self.look_ahead(other, stage, &mut ahead);
-                for (excess, roll) in excesses.iter().zip(&mut rolls) {
-                    self.whole_best.expect_by_sets(stage, excess, roll);
-                }
+                self.whole_best.expect_by_sets(stage, &excess, &mut roll);
             }
             let [up, _] = self.interval(other, stage);
-            let mut gains: Vec<(Effect, f64)> = Vec::new();
-            for state in 0..n {
-                let cells = state * n_causes..(state + 1) * n_causes;
-                gains.clear();
-                if compared {
-                    self.fill_joint(stage, state, &mut joint);
+            for (state, excess) in excess.iter_mut().enumerate() {
+                let (at, cells) = (stage * n + state, state * n_causes..(state + 1) * n_causes);
+                let plain = up[state] - least[at];
+                *excess = plain;
+                if !compared {
+                    continue;
                 }
-                for (i, (policy_hs, least)) in policies.iter().enumerate() {
-                    let (at, plain) = (stage * n + state, up[state] - least[stage * n + state]);
-                    excesses[i][state] = plain;
-                    if !compared {
-                        continue;
-                    }
-                    let action = policy_hs[at];
-                    if !gains.iter().any(|(own, _)| own.action == action) {
-                        let own = self.effect(state, action);
-                        let mut here = Here { ahead: &ahead, cells: cells.clone(), joint: &mut joint, d: &mut d };
-                        let gain = match other {
-                            Other::Random | Other::Given => here.gain(self.fixed_effect(other, stage, state), &own),
-                            Other::Best => {
-                                self.can_be_best(stage, state).map(|a| here.gain(a, &own)).fold(0.0, f64::max)
-                            }
-                        };
-                        gains.push((own, gain));
-                    }
-                    let found = gains.iter().find(|(own, _)| own.action == action);
-                    let (own, gain) = found.expect("invariant: its gain was just bounded");
-                    excesses[i][state] = plain.min(gain + own.later(&rolls[i][cells.clone()]));
-                }
+                self.fill_joint(stage, state, &mut joint);
+                let own = self.effect(state, policy_hs[at]);
+                let rows = self.rows_together(stage, state);
+                let mut here = Here { ahead: &ahead, cells: cells.clone(), joint: &mut joint, d: &mut d, rows };
+                let gain = match other {
+                    Other::Random => here.gain(self.random_effect(state), &own),
+                    Other::Best => self.can_be_best(stage, state).map(|a| here.gain(a, &own)).fold(0.0, f64::max),
+                };
+                *excess = plain.min(gain + own.later(&roll[cells]));
             }
         }
         if let Other::Best = other {
-            excesses.iter_mut().flatten().for_each(|x| *x = x.max(0.0));
+            excess.iter_mut().for_each(|x| *x = x.max(0.0));
         }
-        excesses
+        excess
+    }
+
+    /// The set of all rows of a state, if there is one.
+    pub(super) fn rows_together(&self, stage: usize, state: usize) -> Option<RowsOf<'_>> {
+        let block = self.tabular.view().block(stage);
+        self.together.as_ref().map(|together| RowsOf { together, block, state })
     }
 
     fn greatest_q(&mut self, stage: usize) -> Vec<f64> {
@@ -272,16 +264,16 @@ impl<'a> Difference<'a> {
     pub(super) fn compares(&self, other: Other) -> bool {
         match other {
             Other::Best => self.corners.is_some(),
-            Other::Random | Other::Given => self.fixed(other).is_some_and(Fixed::is_known),
+            Other::Random => self.random.is_some(),
         }
     }
 
     /// Between what the value of the other policy lies at a stage: at most, and at least.
     pub(super) fn interval(&self, other: Other, stage: usize) -> [&[f64]; 2] {
         let n = self.up.n_states;
-        let [up, low] = match self.fixed(other) {
-            Some(fixed) => [&fixed.up, &fixed.low],
-            None => [&self.up.value_hs, &self.low.value_hs],
+        let [up, low] = match (other, &self.random) {
+            (Other::Random, Some(random)) => [&random.up, &random.low],
+            (Other::Best, _) | (Other::Random, None) => [&self.up.value_hs, &self.low.value_hs],
         };
         [&up[stage * n..(stage + 1) * n], &low[stage * n..(stage + 1) * n]]
     }
@@ -291,6 +283,8 @@ impl<'a> Difference<'a> {
         let [up, low] = self.interval(other, stage + 1).map(<[f64]>::to_vec);
         let [middle, half] = self.relative[other as usize].at(stage + 1, self.up.n_states).map(<[f64]>::to_vec);
         ahead.half = half;
+        ahead.reward_up = self.best.rewards().to_vec();
+        ahead.reward_low = self.worst.rewards().to_vec();
         let cap = self.best.caps()[stage];
         let look = |belief: &mut Belief, next: &[f64], out: &mut Vec<f64>| {
             belief.expect_by_sets(stage, next, out);
@@ -301,6 +295,7 @@ impl<'a> Difference<'a> {
         look(&mut self.worst, &low, &mut ahead.q_low);
         look(&mut self.worst, &middle, &mut ahead.middle_low);
         ahead.q_up.iter_mut().for_each(|q| *q = q.min(cap));
+        ahead.middle = middle;
     }
 
     /// What an intervention sets off in a state.
@@ -314,7 +309,7 @@ impl<'a> Difference<'a> {
                 sparse(&prob)
             }
         };
-        Effect { action, cost, at }
+        Effect { cost, at }
     }
 
     /// The interventions that can be best in each state; `None` if they are too many, or what they set off is not known.
@@ -339,21 +334,29 @@ impl<'a> Difference<'a> {
 
     /// Bounds of single probabilities for every block and factor; none if comparing next states is too much work.
     fn list_entries(&mut self) -> Vec<Vec<[Vec<f64>; 2]>> {
-        let Some(corners) = &self.corners else { return Vec::new() };
-        let compared = corners.iter().flatten().map(|e| 2 * e.at.len()).sum();
-        self.entries_if_cheap(compared)
-    }
-
-    /// The same if so many causes are compared in all states.
-    pub(super) fn entries_if_cheap(&mut self, compared: usize) -> Vec<Vec<[Vec<f64>; 2]>> {
-        let (layout, n_blocks) = (&self.tabular.view().layout, self.tabular.view().n_blocks);
-        let own = layout.n_states() * layout.n_causes;
-        let work = (compared + own) as u128 * (layout.horizon * layout.n_states()) as u128;
-        if work > MOST_WORK {
+        if self.work() > MOST_WORK {
             return Vec::new();
         }
-        let (n_factors, best) = (layout.factors.len(), &mut self.best);
+        let (n_factors, n_blocks) = (self.tabular.view().layout.factors.len(), self.tabular.view().n_blocks);
+        let best = &mut self.best;
         (0..n_blocks).map(|block| (0..n_factors).map(|f| best.entries_of_sets(block, f)).collect()).collect()
+    }
+
+    /// Sets of the rows of each state together, if there are such and they are not too much work.
+    fn list_together(&self) -> Option<Together> {
+        let (view, evidence) = (self.tabular.view(), &self.tabular.evidence);
+        let use_them = Together::fits(view) && !self.entries.is_empty();
+        (use_them && Together::work(view) * self.work() <= MOST_WORK)
+            .then(|| Together::new(evidence, &self.entries, self.delta_together))
+    }
+
+    /// Multiplications that it takes to compare next states.
+    fn work(&self) -> u128 {
+        let Some(corners) = &self.corners else { return u128::MAX };
+        let layout = &self.tabular.view().layout;
+        let compared: usize = corners.iter().flatten().map(|e| 2 * e.at.len()).sum();
+        let own = layout.n_states() * layout.n_causes;
+        (compared + own) as u128 * (layout.horizon * layout.n_states()) as u128
     }
 
     /// Bounds of the probabilities of all next states, for every cause in a state.
@@ -403,8 +406,9 @@ pub(super) struct Joint {
     pub(super) low: Vec<f64>,
     pub(super) high: Vec<f64>,
     pub(super) n_next: usize,
-    /// Buffers: the least and the greatest difference of probabilities.
+    /// Buffers: the least and the greatest difference of probabilities, and others.
     ends: [Vec<f64>; 2],
+    pub(super) scratch: Scratch,
 }
 
 /// One state at one stage.
@@ -414,13 +418,34 @@ pub(super) struct Here<'a> {
     pub(super) cells: std::ops::Range<usize>,
     pub(super) joint: &'a mut Joint,
     pub(super) d: &'a mut Vec<(u32, f64)>,
+    pub(super) rows: Option<RowsOf<'a>>,
+}
+
+/// The rows of one state, together.
+#[derive(Clone, Copy)]
+pub(super) struct RowsOf<'a> {
+    together: &'a Together,
+    block: usize,
+    state: usize,
+}
+
+impl RowsOf<'_> {
+    /// Σ_c d_c p_c·m: its value at the frequencies, and how far it can be off.
+    pub(super) fn mean(&self, d: &[(u32, f64)], m: &[f64], scratch: &mut Scratch) -> [f64; 2] {
+        self.together.mean(self.block, self.state, d, m, scratch)
+    }
+
+    /// Σ_c d_c p_c(y), in the same way.
+    fn probability(&self, d: &[(u32, f64)], y: usize, scratch: &mut Scratch) -> [f64; 2] {
+        self.together.probability(self.block, self.state, d, y, scratch)
+    }
 }
 
 impl Here<'_> {
     /// At most Σ_c (P(c | s, a) − P(c | s, b)) q(s, c) − cost(a) + cost(b).
     pub(super) fn gain(&mut self, a: &Effect, b: &Effect) -> f64 {
         subtract(&a.at, &b.at, self.d);
-        let Ahead { q_up, q_low, middle_up, middle_low, half } = self.ahead;
+        let Ahead { q_up, q_low, middle_up, middle_low, half, middle, reward_up, reward_low } = self.ahead;
         let bound = |up: &[f64], low: &[f64]| -> f64 {
             let (up, low) = (&up[self.cells.clone()], &low[self.cells.clone()]);
             self.d.iter().map(|&(c, d)| d * if d > 0.0 { up[c as usize] } else { low[c as usize] }).sum()
@@ -428,7 +453,14 @@ impl Here<'_> {
         let plain = bound(q_up, q_low);
         let gain = match self.joint.n_next {
             0 => plain,
-            _ => plain.min(bound(middle_up, middle_low) + self.joint.spread(self.d, half)),
+            _ => {
+                let mut of_middle = bound(middle_up, middle_low);
+                if let Some(rows) = self.rows {
+                    let [centre, off] = rows.mean(self.d, middle, &mut self.joint.scratch);
+                    of_middle = of_middle.min(bound(reward_up, reward_low) + centre + off);
+                }
+                plain.min(of_middle + self.joint.spread(self.d, half, self.rows))
+            }
         };
         gain - a.cost + b.cost
     }
@@ -436,23 +468,23 @@ impl Here<'_> {
 
 impl Joint {
     /// Σ_y half(y) max |Σ_c P(c) p_c(y) − ρ(y)|
-    pub(super) fn apart(&mut self, prob: &[(u32, f64)], rho: &[f64], half: &[f64]) -> f64 {
-        self.mix(prob);
+    pub(super) fn apart(&mut self, prob: &[(u32, f64)], rho: &[f64], half: &[f64], rows: Option<RowsOf<'_>>) -> f64 {
+        self.mix(prob, half, rows);
         let [least, most] = &self.ends;
         let farthest = least.iter().zip(most).zip(rho).map(|((lo, hi), r)| (hi - r).max(r - lo));
         farthest.zip(half).map(|(d, w)| d * w).sum()
     }
 
     /// Σ_y half(y) max |Σ_c d_c p_c(y)|
-    fn spread(&mut self, d: &[(u32, f64)], half: &[f64]) -> f64 {
-        self.mix(d);
+    fn spread(&mut self, d: &[(u32, f64)], half: &[f64], rows: Option<RowsOf<'_>>) -> f64 {
+        self.mix(d, half, rows);
         let [least, most] = &self.ends;
         half.iter().zip(least).zip(most).map(|((w, least), most)| w * least.abs().max(most.abs())).sum()
     }
 
     /// The least and the greatest of Σ_c d_c p_c(y), for every next state.
-    fn mix(&mut self, d: &[(u32, f64)]) {
-        let Joint { low, high, n_next, ends: [least, most] } = self;
+    fn mix(&mut self, d: &[(u32, f64)], half: &[f64], rows: Option<RowsOf<'_>>) {
+        let Joint { low, high, n_next, ends: [least, most], scratch } = self;
         for ends in [&mut *least, &mut *most] {
             ends.clear();
             ends.resize(*n_next, 0.0);
@@ -463,6 +495,11 @@ impl Joint {
             let (low, high) = if d > 0.0 { (low, high) } else { (high, low) };
             least.iter_mut().zip(low).for_each(|(x, p)| *x += d * p);
             most.iter_mut().zip(high).for_each(|(x, p)| *x += d * p);
+        }
+        let Some(rows) = rows else { return };
+        for y in (0..*n_next).filter(|&y| half[y] > 0.0) {
+            let [centre, off] = rows.probability(d, y, scratch);
+            (least[y], most[y]) = (least[y].max(centre - off), most[y].min(centre + off));
         }
     }
 }

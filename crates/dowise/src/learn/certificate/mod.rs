@@ -5,11 +5,11 @@
 //! may stop when it is good enough. `docs/guarantees.md` has the statements and their proofs.
 
 mod difference;
-mod fixed;
+mod random;
 mod relative;
+mod together;
 
-pub(crate) use self::difference::Difference;
-pub(crate) use self::fixed::Given;
+use self::difference::Difference;
 use super::belief::Reading;
 use super::error::check;
 use super::learner::Kind;
@@ -116,6 +116,12 @@ impl Learner {
     /// The learner that counts, and the options of its certificates.
     fn to_certify(&self, delta: f64) -> LearnResult<(&Tabular, Options)> {
         let Kind::Tabular(tabular) = &self.kind else { return Err(LearnError::NoTables) };
+        if self.forgets() {
+            return Err(LearnError::Forgets {
+                what: "a certificate",
+                why: "it rests on a world that stays as it is; leave forget out",
+            });
+        }
         let options = options_of_bounds(tabular, delta);
         check(&options)?;
         // Three beliefs as large as the learner's own at the same time.

@@ -68,29 +68,39 @@ impl Difference<'_> {
         let mut out = vec![self.choose(other, stage, &plain, None)];
         if !self.entries.is_empty() {
             let centred = [look(&mut self.best, middle), look(&mut self.worst, middle)];
-            out.push(self.choose(other, stage, &centred, Some(half)));
+            out.push(self.choose(other, stage, &centred, Some((middle, half))));
         }
         out
     }
 
-    /// What the other policy makes of what causes are worth, upper and lower ends; with `half`, of how far next states are apart
-    /// from ρ as well.
-    fn choose(&self, other: Other, stage: usize, [up_sc, low_sc]: &Ends, half: Option<&[f64]>) -> Ends {
+    /// What the other policy makes of what causes are worth, upper and lower ends; with the middle and half the width of the values ahead,
+    /// of how far next states are apart from ρ as well.
+    fn choose(&self, other: Other, stage: usize, [up_sc, low_sc]: &Ends, ahead: Option<(&[f64], &[f64])>) -> Ends {
         let (n, n_causes) = (self.up.n_states, up_sc.len() / self.up.n_states);
         let mut joint = Joint::default();
-        let rho = half.map(|_| self.typical_next(stage, &mut joint));
+        let rho = ahead.map(|_| self.typical_next(stage, &mut joint));
+        let [reward_up, reward_low] = [&self.best, &self.worst].map(Belief::rewards);
         let mut ends = [Vec::with_capacity(n), Vec::with_capacity(n)];
         for state in 0..n {
             let [up, low] = [up_sc, low_sc].map(|q| &q[state * n_causes..(state + 1) * n_causes]);
-            if half.is_some() {
+            if ahead.is_some() {
                 self.fill_joint(stage, state, &mut joint);
             }
             let mut of = |a: &Effect| {
-                let apart = half.zip(rho.as_ref()).map_or(0.0, |(half, rho)| joint.apart(&a.at, rho, half));
-                [a.mean(up) + apart, a.mean(low) - apart]
+                let [mut most, mut least] = [a.mean(up), a.mean(low)];
+                let (Some((middle, half)), Some(rho)) = (ahead, &rho) else { return [most, least] };
+                let rows = self.rows_together(stage, state);
+                if let Some(rows) = rows {
+                    let [centre, off] = rows.mean(&a.at, middle, &mut joint.scratch);
+                    let of = state * n_causes..(state + 1) * n_causes;
+                    most = most.min(a.mean(&reward_up[of.clone()]) + centre + off);
+                    least = least.max(a.mean(&reward_low[of]) + centre - off);
+                }
+                let apart = joint.apart(&a.at, rho, half, rows);
+                [most + apart, least - apart]
             };
             let [highest, lowest] = match other {
-                Other::Random | Other::Given => of(self.fixed_effect(other, stage, state)),
+                Other::Random => of(self.random_effect(state)),
                 Other::Best => {
                     let ends = self.can_be_best(stage, state).map(&mut of);
                     ends.fold([f64::NEG_INFINITY; 2], |best, e| [best[0].max(e[0]), best[1].max(e[1])])

@@ -68,10 +68,10 @@ fn no_model_within_the_sets_has_a_larger_gap_or_values_outside_of_the_bounds() {
             let (_, learner) = play(&world, "cf-ucbvi", episodes, 3);
             let certificate = learner.certificate(0.1).unwrap();
             let (tabular, options) = learner.to_certify(0.1).unwrap();
-            let mut sets = tabular.belief_with(Reading::Best(SETS), &options, None);
-            tabular.draw(&mut sets, 0).unwrap();
-            let n_factors = tabular.view().layout.factors.len();
-            let entries: Vec<[Vec<f64>; 2]> = (0..n_factors).map(|f| sets.entries_of_sets(0, f)).collect();
+            let difference = Difference::new(tabular, &options).unwrap();
+            let together = difference.together.as_ref().expect("there are sets of all rows of a state");
+            let layout = &tabular.view().layout;
+            let (entries, n_causes) = (&difference.entries[0], layout.n_causes);
             // Binary factors: every row at one of its ends, or anywhere between them.
             let at = |shares: &[f64]| -> Vec<Vec<f64>> {
                 let mut shares = shares.iter();
@@ -85,8 +85,29 @@ fn no_model_within_the_sets_has_a_larger_gap_or_values_outside_of_the_bounds() {
                 };
                 entries.iter().map(rows).collect()
             };
+            // Drawn towards the frequencies until the rows of every state are in their set.
+            let inside = |shares: &[f64]| -> Vec<Vec<f64>> {
+                let first = at(shares);
+                let mut rows = first.clone();
+                let cell = |f: usize, s: usize, c: usize| {
+                    2 * (layout.factors[f].state_row(&layout.state_space, s) * n_causes + c)
+                };
+                let place = |rows: &[Vec<f64>], s: usize| together.place_of(s, |c, f| rows[f][cell(f, s, c) + 1]);
+                let farthest = (0..world.n_states()).map(|s| place(&rows, s).0).fold(1.0, f64::max);
+                let seen: Vec<Vec<f64>> = (0..world.n_states()).map(|s| place(&rows, s).1).collect();
+                for (s, seen) in seen.iter().enumerate() {
+                    for (i, p) in seen.iter().enumerate() {
+                        let (c, f) = (i / layout.factors.len(), i % layout.factors.len());
+                        let [lo, hi] = [0, 1].map(|end| entries[f][end][cell(f, s, c) + 1]);
+                        // Rows are shared by states, so they are set from where they were at first.
+                        let now = (p + (first[f][cell(f, s, c) + 1] - p) / farthest.sqrt()).clamp(lo, hi);
+                        (rows[f][cell(f, s, c)], rows[f][cell(f, s, c) + 1]) = (1.0 - now, now);
+                    }
+                }
+                rows
+            };
             let mut check = |shares: &[f64]| -> f64 {
-                let [best, own] = by_loops(&world, &at(shares), &certificate.policy_hs);
+                let [best, own] = by_loops(&world, &inside(shares), &certificate.policy_hs);
                 for s in 0..world.n_states() {
                     assert!(own[s] >= certificate.at_least_s[s] - 1e-9, "{episodes} episodes, state {s}");
                     assert!(best[s] <= certificate.best_at_most_s[s] + 1e-9, "{episodes} episodes, state {s}");

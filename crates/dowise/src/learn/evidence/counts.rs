@@ -33,10 +33,10 @@ impl Counts {
         self.n_rv[row * self.n_values + value] > 0
     }
 
-    /// Takes one visit back.
-    pub(crate) fn remove(&mut self, row: usize, value: usize) {
-        self.n_r[row] -= 1;
-        self.n_rv[row * self.n_values + value] -= 1;
+    /// Takes visits back.
+    pub(crate) fn remove(&mut self, row: usize, value: usize, times: u32) {
+        self.n_r[row] -= times;
+        self.n_rv[row * self.n_values + value] -= times;
     }
 
     /// Counts of the values of a row.

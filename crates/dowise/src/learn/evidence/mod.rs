@@ -1,12 +1,16 @@
 //! What was seen: visits of every row of every table, and what was paid. It does not know in what order, from whom, or why.
 
+mod arrows;
 mod counts;
+mod forget;
 mod payments;
 mod save;
 mod tables;
 
+pub use arrows::ArrowSeen;
 pub(crate) use counts::Counts;
-pub(crate) use payments::Payments;
+pub(crate) use forget::{RowAt, RowSeen};
+pub(crate) use payments::{Payments, WHOLE};
 pub(crate) use save::SavedEvidence;
 pub use tables::{SeenOf, TableSeen};
 
@@ -125,8 +129,8 @@ pub(crate) enum Done {
 }
 
 /// Where an observation is counted.
-#[derive(Clone, Copy)]
-enum Counted {
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Counted {
     Transition { block: usize, factor: usize, row: usize, value: usize },
     Mechanism { index: usize, row: usize, value: usize },
     Payment { term: usize, row: usize, share: u128 },
@@ -300,13 +304,7 @@ impl Evidence {
     pub(crate) fn check_removal(&self, observation: &Observation<'_>) -> Result<Done, EvidenceError> {
         let done = self.check(observation)?;
         let mut there = self.visits_hs[observation.stage * self.view.layout.n_states() + observation.state] > 0;
-        places(&self.view, observation, done, |place| {
-            there &= match place {
-                Counted::Transition { block, factor, row, value } => self.transitions[block][factor].has(row, value),
-                Counted::Mechanism { index, row, value } => self.mechanisms[index].has(row, value),
-                Counted::Payment { term, row, share } => self.payments[term].has(row, share),
-            };
-        });
+        places(&self.view, observation, done, |place| there &= self.has(place));
         if there { Ok(done) } else { Err(EvidenceError::NotThere) }
     }
 
@@ -323,33 +321,48 @@ impl Evidence {
     pub(crate) fn remove_and_tell(
         &mut self,
         observation: &Observation<'_>,
-        mut tell: impl FnMut(Changed),
+        tell: impl FnMut(Changed),
     ) -> Result<(), EvidenceError> {
         let done = self.check_removal(observation)?;
+        self.take_out(observation, done, 1, |_| true, tell);
+        Ok(())
+    }
+
+    /// Takes an observation out as often as this, of the places in which it is still counted.
+    fn take_out(
+        &mut self,
+        observation: &Observation<'_>,
+        done: Done,
+        times: u32,
+        mut is_counted: impl FnMut(Counted) -> bool,
+        mut tell: impl FnMut(Changed),
+    ) {
         let Evidence { view, transitions, mechanisms, payments, visits_hs, .. } = self;
         let visit = observation.stage * view.layout.n_states() + observation.state;
         let mut hash = visit_hash(visit);
         places(view, observation, done, |place| {
+            if !is_counted(place) {
+                return;
+            }
             hash = hash.wrapping_add(place.hash());
             match place {
                 Counted::Transition { block, factor, row, value } => {
-                    transitions[block][factor].remove(row, value);
+                    transitions[block][factor].remove(row, value, times);
                     tell(Changed::Transition { block, factor, row });
                 }
                 Counted::Mechanism { index, row, value } => {
-                    mechanisms[index].remove(row, value);
+                    mechanisms[index].remove(row, value, times);
                     tell(Changed::Mechanism);
                 }
                 Counted::Payment { term, row, share } => {
-                    payments[term].remove(row, share);
+                    payments[term].remove(row, share, times);
                     tell(Changed::Payment);
                 }
             }
         });
-        visits_hs[visit] -= 1;
-        self.steps -= 1;
-        self.hash = self.hash.wrapping_sub(hash);
-        Ok(())
+        visits_hs[visit] -= times;
+        self.steps -= u64::from(times);
+        self.hash = self.hash.wrapping_sub(hash.wrapping_mul(times.into()));
     }
 
     /// Calls `at` for every row that an observation would be counted in, with its visits.

@@ -39,9 +39,19 @@ impl Payments {
         self.n[row] > 0 && self.sum[row] >= share && self.sum[row] - share <= left
     }
 
-    pub(crate) fn remove(&mut self, row: usize, share: u128) {
-        self.n[row] -= 1;
-        self.sum[row] -= share;
+    pub(crate) fn remove(&mut self, row: usize, share: u128, times: u32) {
+        self.n[row] -= times;
+        self.sum[row] -= share * u128::from(times);
+    }
+
+    /// Number of a row's payments, and their exact sum.
+    pub(crate) fn of_row(&self, row: usize) -> (u32, u128) {
+        (self.n[row], self.sum[row])
+    }
+
+    /// Puts other payments of a row in place of what it has.
+    pub(crate) fn replace(&mut self, row: usize, n: u32, sum: u128) {
+        (self.n[row], self.sum[row]) = (n, sum);
     }
 
     /// Sum of a row's shares, between 0 and their number.

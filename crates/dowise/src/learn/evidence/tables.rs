@@ -3,7 +3,8 @@
 use super::{Counts, Evidence};
 
 /// What a table is about.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum SeenOf {
     /// How a state factor goes on.
     Transition,

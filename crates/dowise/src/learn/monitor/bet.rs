@@ -25,6 +25,9 @@ const WAYS: usize = 2;
 /// Numbers of a row before those for each value: for each way, four coefficients of its cubic and the price of the row.
 const OF_WAYS: usize = 5 * WAYS;
 
+/// No number of a bet grows by more than this in a step: the bet is at most [`MOST`], and all else at most 1.
+const MOST_STEP: f64 = 8.0;
+
 /// Bets on one outcome depending on one variable with a few values.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct Bet {
@@ -51,6 +54,19 @@ impl Bet {
     /// Whether saved numbers have this shape.
     pub(super) fn fits(&self, n_values: usize, n_rows: usize) -> bool {
         self.shared.len() == n_values && self.rows.len() == n_rows * Bet::width(n_values)
+    }
+
+    /// Whether these numbers can have come about in this number of steps, so that all that follows from them is finite.
+    pub(super) fn is_plausible(&self, steps: f64) -> bool {
+        let within = |x: &f64| x.abs() <= MOST_STEP * steps;
+        let known = |cov: &f64, information: &f64| within(cov) && (0.0..=steps).contains(information);
+        let row = |row: &[f64]| {
+            let (of_ways, of_values) = row.split_at(OF_WAYS);
+            of_ways.iter().all(within) && of_values.chunks_exact(2).all(|v| known(&v[0], &v[1]))
+        };
+        self.gain.iter().chain(&self.price).all(within)
+            && self.shared.iter().all(|[cov, information]| known(cov, information))
+            && self.rows.chunks_exact(Bet::width(self.shared.len())).all(row)
     }
 
     /// Room for one more row.

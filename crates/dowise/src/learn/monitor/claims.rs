@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::kernel::CauseSpace;
 use crate::learn::options::{Causes, States};
-use crate::world::{Kind, LeverRule, VarId, World};
+use crate::world::{Kind, LeverRule, RewardTerm, VarId, World};
 
 /// Values of an outcome or a variable that are told apart; more are put together in order.
 pub(super) const MOST_GROUPS: usize = 8;
@@ -76,7 +76,9 @@ pub(super) fn claims(world: &World, states: States, causes: Causes) -> Vec<Claim
         let n_values = world.variable(world.state()[i]).size();
         out.push(Claimed { outcome: Outcome::Next(i), scope, n_values, others });
     }
-    for (i, term) in world.rewards().iter().enumerate().filter(|(_, term)| term.range[1] > term.range[0]) {
+    // What depends on next values is not decided by the present alone.
+    let testable = |term: &RewardTerm| term.range[1] > term.range[0] && term.next.is_empty();
+    for (i, term) in world.rewards().iter().enumerate().filter(|(_, term)| testable(term)) {
         let scope = if flat { whole() } else { term.scope.clone() };
         let others = outside(&scope);
         out.push(Claimed { outcome: Outcome::Paid(i), scope, n_values: 2, others });

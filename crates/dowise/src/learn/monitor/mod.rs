@@ -4,12 +4,14 @@
 //! (a lever, a state factor outside the scope, another factor's next value) bets are made that it does (`bet.rs`); where
 //! they gain M/δ times their stake, for M claims, the graph is contradicted with error probability δ, whenever one looks.
 
+mod alone;
 mod bet;
 mod claims;
 mod report;
 #[cfg(test)]
 mod tests;
 
+pub use alone::GraphMonitor;
 pub(crate) use claims::{Other, Outcome};
 pub use report::{ClaimWatched, GraphFinding, GraphWatch};
 
@@ -23,7 +25,7 @@ use super::Knowledge;
 use super::error::{LearnError, LearnResult};
 use super::observation::Observation;
 use super::options::{Causes, States};
-use super::save::RestoreError;
+use super::save::{MOST_SAVED, RestoreError};
 use super::view::MISSING;
 use crate::math::ln;
 use crate::memory::Held;
@@ -243,6 +245,9 @@ impl Monitor {
         if !self.outcomes.iter().zip(&saved.numbers).all(fits) {
             return damaged("its numbers do not have the shape of what it watches");
         }
+        if saved.steps > MOST_SAVED || !saved.numbers.iter().all(|numbers| numbers.is_plausible(saved.steps as f64)) {
+            return damaged("its numbers cannot have come about in its steps");
+        }
         let there = |f: &Found| {
             self.outcomes.get(f.outcome).is_some_and(|o| f.claim < o.n_groups.len()) && f.steps <= saved.steps
         };
@@ -353,6 +358,31 @@ impl Watched {
             && numbers.sums.len() == n_rows * self.n_parts
             && numbers.claims.len() == self.n_groups.len()
             && numbers.claims.iter().zip(&self.n_groups).all(claim)
+    }
+}
+
+impl Numbers {
+    /// Whether they can have come about in this number of steps: visits are whole and add up, and no sum is beyond what its visits allow.
+    fn is_plausible(&self, steps: f64) -> bool {
+        let whole = |n: &f64| *n >= 0.0 && *n <= steps && n.fract() == 0.0;
+        // Sums of shares are rounded.
+        let most = |n: f64| n * (1.0 + 1e-9);
+        let n_parts = self.sums.len() / self.visits.len().max(1);
+        let of_row = |(row, &n): (usize, &f64)| {
+            let sums = &self.sums[row * n_parts..][..n_parts];
+            let claim = |c: &ClaimNumbers| {
+                let n_groups = c.groups.len() / self.visits.len();
+                let groups = &c.groups[row * n_groups..][..n_groups];
+                groups.iter().all(whole) && groups.iter().sum::<f64>() <= n
+            };
+            n > 0.0
+                && whole(&n)
+                && sums.iter().all(|sum| (0.0..=most(n)).contains(sum))
+                && self.claims.iter().all(claim)
+        };
+        self.visits.iter().enumerate().all(of_row)
+            && self.visits.iter().sum::<f64>() <= steps
+            && self.claims.iter().flat_map(|c| &c.bets).all(|bet| bet.is_plausible(steps))
     }
 }
 

@@ -101,3 +101,37 @@ fn what_is_missing_is_left_out_and_what_cannot_vary_is_not_claimed() {
     let flat = Monitor::new(&told, States::Flat, Causes::Keys, DELTA);
     assert!(flat.report(&[]).claims.len() < claims.len());
 }
+
+/// A number that no step leads to is refused: what would follow from it may not even be a number.
+#[test]
+fn a_monitor_that_cannot_have_come_about_is_refused() {
+    let told = world(2);
+    let mut monitor = GraphMonitor::new(&told, DELTA).expect("memory");
+    for i in 0..40 {
+        monitor.observe(&step(&told, coin(3, i), coin(5, i), coin(7, i))).expect("a step");
+    }
+    let text = monitor.save();
+    assert!(GraphMonitor::restore(&told, &text).is_ok());
+    let saved: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+    let changed = |path: &str, value: f64| {
+        let mut other = saved.clone();
+        *other.pointer_mut(path).expect(path) = value.into();
+        GraphMonitor::restore(&told, &other.to_string()).map(|m| m.report().steps).map_err(|e| e.to_string())
+    };
+    let of = "/monitor/numbers/0";
+    for (path, value) in [
+        (format!("{of}/visits/0"), 0.5),
+        (format!("{of}/visits/0"), 1e300),
+        (format!("{of}/sums/0"), -1.0),
+        (format!("{of}/sums/0"), 1e6),
+        (format!("{of}/claims/0/groups/0"), -3.0),
+        (format!("{of}/claims/0/bets/0/gain/0"), 1e308),
+        (format!("{of}/claims/0/bets/0/price/1"), -1e308),
+        // With the weight of the shrinkage, a division by zero.
+        (format!("{of}/claims/0/bets/0/shared/0/1"), -5.0),
+        (format!("{of}/claims/0/bets/0/rows/3"), 1e200),
+    ] {
+        let refused = changed(&path, value).expect_err(&path);
+        assert!(refused.contains("cannot have come about"), "{path}: {refused}");
+    }
+}

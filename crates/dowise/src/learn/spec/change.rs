@@ -1,7 +1,7 @@
 //! What may be changed about a learner: every option once, typed, with its name, its values and what it does.
 
 use super::words::{BetaWord, FeatureWord};
-use crate::learn::options::{Cap, Estimate, Options, Schedule, Sets, Width};
+use crate::learn::options::{Cap, Estimate, Forget, Options, Schedule, Sets, Width};
 use crate::linear::{LinearOptions, Rewards, Switching};
 
 /// One option with its value.
@@ -18,6 +18,7 @@ pub(super) enum Change {
     Monotone(bool),
     StageDependent(bool),
     Guard(bool),
+    Forget(Forget),
     Features(FeatureWord),
     Beta(BetaWord),
     BetaScale(f64),
@@ -53,7 +54,7 @@ const UNKNOWN: &[&str] = &["kernel", "rewards"];
 const ALL: &str = "all";
 
 /// All options, in the order in which they are written.
-pub(super) const OPENINGS: [Opening; 19] = [
+pub(super) const OPENINGS: [Opening; 20] = [
     Opening {
         name: "width",
         about: "add a width of the literature to the empirical mean",
@@ -119,6 +120,12 @@ pub(super) const OPENINGS: [Opening; 19] = [
         about: "test the graph with every step, and change it where it is contradicted",
         values: Values::Flag,
         read: |v| flag(v).map(Change::Guard),
+    },
+    Opening {
+        name: "forget",
+        about: "what to forget in worlds that change: by age, or where a change is noticed",
+        values: Values::Described("never, reset, window:EPISODES, discount:SHARE"),
+        read: |v| forget(v).map(Change::Forget),
     },
     Opening {
         name: "features",
@@ -225,6 +232,7 @@ impl Change {
             Change::Monotone(_) => "monotone",
             Change::StageDependent(_) => "stage-dependent",
             Change::Guard(_) => "guard",
+            Change::Forget(_) => "forget",
             Change::Features(_) => "features",
             Change::Beta(_) => "beta",
             Change::BetaScale(_) => "beta-scale",
@@ -266,6 +274,10 @@ impl Change {
                 words.map(|(word, _)| *word).collect::<Vec<_>>().join("+")
             }
             Change::Known(names) => names.join("+"),
+            Change::Forget(Forget::Never) => "never".to_owned(),
+            Change::Forget(Forget::Reset) => "reset".to_owned(),
+            Change::Forget(Forget::Window { episodes }) => format!("window:{episodes}"),
+            Change::Forget(Forget::Discount { share }) => format!("discount:{share}"),
         }
     }
 
@@ -283,6 +295,7 @@ impl Change {
             Change::Monotone(on) => options.monotone = on,
             Change::StageDependent(on) => options.stage_dependent = on,
             Change::Guard(on) => options.guard = on,
+            Change::Forget(forget) => options.forget = forget,
             Change::Features(_)
             | Change::Beta(_)
             | Change::BetaScale(_)
@@ -314,6 +327,7 @@ impl Change {
             | Change::Epsilon(_)
             | Change::Monotone(_)
             | Change::Guard(_)
+            | Change::Forget(_)
             | Change::Unknown { .. }
             | Change::Known(_)
             | Change::Forms(_) => {}
@@ -323,6 +337,22 @@ impl Change {
 
 fn number(text: &str, allowed: impl Fn(f64) -> bool) -> Option<f64> {
     text.parse().ok().filter(|x: &f64| x.is_finite() && allowed(*x))
+}
+
+/// What is forgotten, as it is written.
+fn forget(text: &str) -> Option<Forget> {
+    match text.split_once(':') {
+        None if text == "reset" => Some(Forget::Reset),
+        None if text == "never" => Some(Forget::Never),
+        Some(("window", episodes)) => {
+            let episodes = episodes.trim().parse().ok().filter(|n| crate::learn::error::WINDOWS.contains(n))?;
+            Some(Forget::Window { episodes })
+        }
+        Some(("discount", share)) => {
+            number(share.trim(), |x| x > 0.0 && x < 1.0).map(|share| Forget::Discount { share })
+        }
+        _ => None,
+    }
 }
 
 fn flag(text: &str) -> Option<bool> {

@@ -24,6 +24,9 @@ fn every_word_of_every_option_is_understood_and_written_back() {
         };
         let values = match opening.words() {
             words if words.is_empty() && opening.name == "known" => vec!["purse+mood"],
+            words if words.is_empty() && opening.name == "forget" => {
+                vec!["never", "reset", "window:300", "discount:0.99"]
+            }
             words if words.is_empty() => vec!["0.25"],
             words => words,
         };

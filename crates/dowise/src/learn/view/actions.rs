@@ -1,6 +1,6 @@
 //! Interventions as causes themselves: the view of learners that know nothing of key variables.
 
-use crate::kernel::{Kernel, Scratch, Tie, pick};
+use crate::kernel::{Found, Kernel, Scratch, Tie, pick};
 use crate::plan::{Chooser, Effects};
 use crate::world::{Action, World};
 
@@ -88,10 +88,10 @@ impl Chooser for ActionList {
         tolerance: f64,
         tie: Tie,
         scratch: &mut Scratch,
-    ) -> (f64, Action) {
+    ) -> Found {
         if !self.has_costs && self.forbidden.is_empty() {
-            let (best, rank) = pick(loss, tolerance, tie);
-            return (best, self.actions[rank]);
+            let (least, rank) = pick(loss, tolerance, tie);
+            return Found { least, chosen: loss[rank], action: self.actions[rank] };
         }
         let values = &mut scratch.values;
         values.clear();
@@ -106,8 +106,8 @@ impl Chooser for ActionList {
                 }
             }
         }
-        let (best, rank) = pick(values, tolerance, tie);
-        (best, self.actions[rank])
+        let (least, rank) = pick(values, tolerance, tie);
+        Found { least, chosen: values[rank], action: self.actions[rank] }
     }
 }
 

@@ -4,7 +4,7 @@ use super::ActionList;
 use crate::Space;
 use crate::kernel::{CauseSpace, Kernel};
 use crate::plan::{rewards_by_cause, rows_by_cause, scope_strides, state_scope};
-use crate::world::{VarId, World};
+use crate::world::{RewardTerm, VarId, World};
 
 /// Rows of all terms that have to be learned.
 #[derive(Clone, Debug)]
@@ -35,7 +35,8 @@ impl PaymentRows {
     /// Where key variables are the causes: learners that see the state whole learn the sum of the unknown terms, others each
     /// term with its own scope.
     pub(crate) fn by_keys(world: &World, key_causes: &CauseSpace, flat: bool) -> PaymentRows {
-        let unknown: Vec<usize> = (0..world.rewards().len()).filter(|&i| world.rewards()[i].table.is_none()).collect();
+        let learned = |&i: &usize| world.mean_is_learned(&world.rewards()[i]);
+        let unknown: Vec<usize> = (0..world.rewards().len()).filter(learned).collect();
         let terms = if unknown.is_empty() {
             Vec::new()
         } else if flat {
@@ -50,7 +51,7 @@ impl PaymentRows {
     /// are; otherwise the sum of all terms is learned.
     pub(crate) fn by_action(world: &World, key_causes: &CauseSpace, list: &ActionList) -> PaymentRows {
         let n_causes = list.actions.len();
-        let all_known = world.rewards().iter().all(|r| r.table.is_some());
+        let all_known = !world.rewards().iter().any(|r| world.mean_is_learned(r));
         let kernel = if all_known { Kernel::new(world).ok() } else { None };
         match kernel {
             Some(kernel) => {
@@ -58,7 +59,9 @@ impl PaymentRows {
                 PaymentRows { known, terms: Vec::new(), n_causes }
             }
             None => {
-                let all = (0..world.rewards().len()).collect();
+                // What arriving in a state pays counts where next states are looked at.
+                let paid_elsewhere = |r: &RewardTerm| r.pays_on_arrival() && r.table.is_some();
+                let all = (0..world.rewards().len()).filter(|&i| !paid_elsewhere(&world.rewards()[i])).collect();
                 let terms = vec![TermRows::whole(world, all, n_causes, 0)];
                 PaymentRows { known: vec![0.0; world.n_states() * n_causes], terms, n_causes }
             }
@@ -91,15 +94,17 @@ impl TermRows {
 
     fn new(world: &World, key_causes: &CauseSpace, i: usize) -> TermRows {
         let term = &world.rewards()[i];
-        let positions = state_scope(world, &term.scope);
+        // Of next values the mean is learned, which depends on what they depend on.
+        let scope = world.expected_scope(term);
+        let positions = state_scope(world, &scope);
         let rows: Vec<u32> =
-            rows_by_cause(world, &term.scope, &positions, key_causes).into_iter().map(|r| r as u32).collect();
+            rows_by_cause(world, &scope, &positions, key_causes).into_iter().map(|r| r as u32).collect();
         TermRows {
             of: vec![i],
             scope: scope_strides(world.state_space(), &positions),
             n_rows: rows.iter().max().map_or(0, |m| *m as usize + 1),
             rows,
-            needs: needs(key_causes, &term.scope),
+            needs: needs(key_causes, &scope),
             range: term.range,
         }
     }
@@ -111,6 +116,16 @@ impl TermRows {
 
     pub(crate) fn state_row(&self, states: &Space, state: usize) -> usize {
         self.scope.iter().map(|&(f, stride)| states.digit(state, f) * stride).sum()
+    }
+
+    /// State factors and strides of a row's state.
+    pub(crate) fn scope(&self) -> &[(usize, usize)] {
+        &self.scope
+    }
+
+    /// A cell (state row times causes plus cause) that is counted in a row.
+    pub(crate) fn cell_of(&self, row: usize) -> usize {
+        self.rows.iter().position(|&r| r as usize == row).unwrap_or(0)
     }
 
     /// Rows of all causes at a state row.

@@ -1,7 +1,7 @@
 //! Whoever was logged: which causes they set off in each state, what they paid for it, and what it brought.
 
 use super::interval::{Interval, NORMAL_95, mean_may_be_off, moments};
-use crate::kernel::{Kernel, Scratch, Tie};
+use crate::kernel::{Found, Kernel, Scratch, Tie};
 use crate::learn::Knowledge;
 use crate::offline::Episodes;
 use crate::plan::Chooser;
@@ -145,8 +145,8 @@ impl Chooser for Behaviour {
     }
 
     /// What they come to on average. No intervention stands for it: the one that is given back says nothing.
-    fn best(&self, stage: usize, state: usize, loss: &[f64], _: f64, _: Tie, _: &mut Scratch) -> (f64, Action) {
-        (self.expect(stage, state, loss), Action(0))
+    fn best(&self, stage: usize, state: usize, loss: &[f64], _: f64, _: Tie, _: &mut Scratch) -> Found {
+        Found::only(self.expect(stage, state, loss), Action(0))
     }
 }
 
@@ -186,8 +186,7 @@ fn distribution(mut seen: Vec<(Action, f64)>) -> Option<Vec<(Action, f64)>> {
 
 /// The least and the most that an episode can bring, costs taken off, if it has at least `shortest` steps.
 pub(crate) fn possible(told: &Knowledge, shortest: usize) -> [f64; 2] {
-    let ([lo, hi], cost) = (told.reward_range(), told.interventions().cost_range());
-    let (least, most) = (lo - cost[1], hi - cost[0]);
+    let [least, most] = told.world().step_range();
     let steps = [shortest as f64, told.horizon() as f64];
     [(steps[0] * least).min(steps[1] * least), (steps[0] * most).max(steps[1] * most)]
 }

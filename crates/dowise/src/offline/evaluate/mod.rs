@@ -145,7 +145,7 @@ pub fn evaluate(log: &Episodes, policy_hs: &[Action], options: &OfflineOptions) 
     let behaviour = Behaviour::new(log);
     let who = Followed::Policy(policy_hs);
     let (guaranteed, for_starts) = guaranteed(&model, who, &starts, options)?;
-    let of_mechanisms = robust::variance_of_mechanisms(&model, policy_hs, &starts, options)?;
+    let of_mechanisms = robust::of_mechanisms(&model, policy_hs, &starts, options)?;
     Ok(Evaluation {
         model: by_model(&model, who, &starts, options)?,
         guaranteed,

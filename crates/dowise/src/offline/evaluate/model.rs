@@ -8,7 +8,7 @@ use crate::learn::{
 };
 use crate::memory::Held;
 use crate::plan::{Buffers, Chooser, Effects, Follow, Lookahead, Plan, Ties, Watched, backward_induction};
-use crate::world::{Action, Start, World};
+use crate::world::{Action, Feature, Start, World};
 
 /// Evidence, to be read by any rule.
 pub(crate) struct Model {
@@ -30,6 +30,7 @@ pub(crate) enum Followed<'a> {
 impl Model {
     /// Evidence counted as the graph says, whose confidence sets fail with probability δ.
     pub(crate) fn new(evidence: Evidence, delta: f64) -> LearnResult<Model> {
+        evidence.view.told.world().refuse("evaluation by a model", &[Feature::NextReward])?;
         let tabular = Tabular::with(evidence, Options { delta, ..Options::default() })?;
         let held = hold_reading(&tabular)?;
         let (horizon, n_states) = (tabular.plan.horizon, tabular.plan.n_states);

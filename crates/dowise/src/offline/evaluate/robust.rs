@@ -16,7 +16,8 @@ use crate::world::Action;
 pub struct Robust {
     /// Mean over episodes.
     pub mean: f64,
-    /// By the variance over episodes; where mechanisms are learned, plus their part of the posterior's, since the ratios rest on them.
+    /// By the variance over episodes. Where mechanisms are learned, nothing here corrects them: their part of the posterior's variance is
+    /// added, and the interval is stretched by what their prior moves the value, so that it holds for every weight of it from none to the one given.
     pub interval: Interval,
     /// Episodes that it is the mean of.
     pub episodes: f64,
@@ -49,13 +50,13 @@ struct Standing {
 ///
 /// V^ and q^ are by the frequencies of the folds that do not hold the episode: nothing here corrects mechanisms that are learned,
 /// and a prior would pull those that a good policy sets off in one direction. Where a ratio cannot be computed, the
-/// model's value stands. `of_mechanisms` is the variance of the value over what the mechanisms may be. `None` if fewer than two episodes begin at the first stage.
+/// model's value stands. `None` if fewer than two episodes begin at the first stage.
 pub(crate) fn robust(
     log: &Episodes,
     policy_hs: &[Action],
     behaviour: &Behaviour,
     starts: &StartStates,
-    of_mechanisms: f64,
+    of_mechanisms: OfMechanisms,
 ) -> LearnResult<Option<Robust>> {
     let layout = &log.view.layout;
     let (horizon, n, n_causes) = (layout.horizon, layout.n_states(), layout.n_causes);
@@ -148,30 +149,43 @@ pub(crate) fn robust(
     // Large ratios may lead out of what is possible; nearer to it is nearer to the truth.
     let possible = behaviour::possible(log.knowledge(), horizon);
     (out.mean, out.episodes) = (mean.clamp(possible[0], possible[1]), n);
-    out.interval = Interval::around(mean, NORMAL_95 * (variance / n + of_mechanisms).sqrt()).clipped(possible);
+    let around = Interval::around(mean, NORMAL_95 * (variance / n + of_mechanisms.variance).sqrt());
+    out.interval = around.stretched(of_mechanisms.by_prior).clipped(possible);
     out.effective = if squares > 0.0 { sum * sum / squares } else { 0.0 };
     Ok(Some(out))
 }
 
-/// The variance of a policy's value over the posterior of the mechanisms, all else at its mean; 0 where they are known.
-pub(crate) fn variance_of_mechanisms(
+/// What mechanisms that are learned leave open in a policy's value; zeros where they are known.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct OfMechanisms {
+    /// Its variance over their posterior, all else at its mean.
+    variance: f64,
+    /// What their prior moves it by: its value with their posterior means less that with their frequencies, all else equal.
+    by_prior: f64,
+}
+
+/// See [`OfMechanisms`].
+pub(crate) fn of_mechanisms(
     model: &Model,
     policy_hs: &[Action],
     starts: &StartStates,
     options: &OfflineOptions,
-) -> LearnResult<f64> {
+) -> LearnResult<OfMechanisms> {
     if model.view().mechanisms.is_none() {
-        return Ok(0.0);
+        return Ok(OfMechanisms::default());
     }
     let prior = options.prior;
     let mut mean = model.belief(Reading::Mean { prior });
-    model.draw(&mut mean, 0)?;
+    let by_mean = model.draw(&mut mean, 0)?;
+    let by_frequencies = model.draw(&mut model.belief(Reading::Mean { prior: FREQUENCIES }), 0)?;
+    let mut worth =
+        |selector: &_| starts.mean(&model.value_by(&mut mean, selector, Followed::Policy(policy_hs), |_, _, _, _| {}));
+    let by_prior = worth(&by_mean) - worth(&by_frequencies);
     let mut sample = model.belief(Reading::Sample { prior });
     let mut values = Vec::with_capacity(options.samples as usize);
     for i in 0..options.samples {
         let selector = model.draw(&mut sample, splitmix64(options.seed ^ splitmix64(u64::from(i) ^ 0x6d65_6368)))?;
-        let value_hs = model.value_by(&mut mean, &selector, Followed::Policy(policy_hs), |_, _, _, _| {});
-        values.push((starts.mean(&value_hs), 1));
+        values.push((worth(&selector), 1));
     }
-    Ok(moments(values.iter().copied()).2)
+    Ok(OfMechanisms { variance: moments(values.iter().copied()).2, by_prior })
 }

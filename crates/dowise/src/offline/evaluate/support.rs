@@ -74,11 +74,16 @@ pub(crate) fn support(model: &Model, policy_hs: &[Action], starts: &StartStates,
     let n = world.n_states();
     let mut outcome = Outcome::default();
     let mut rows: BTreeMap<Looked, (Unsupported, u32, u32)> = BTreeMap::new();
-    let (mut episodes, mut thin_steps) = (0u32, 0u64);
+    let (mut episodes, mut thin_steps, mut steps) = (0u32, 0u64, 0u64);
     for episode in 1..=played {
         let mut state = simulator.start(&mut rng);
         let mut found = false;
         for stage in 0..world.horizon() {
+            // Nothing is done, and nothing has to be known, where the episode has ended.
+            if world.has_ended(state) {
+                break;
+            }
+            steps += 1;
             let action = policy_hs[stage * n + state];
             simulator.step(state, action, &mut rng, &mut outcome);
             let mut thin = false;
@@ -105,7 +110,7 @@ pub(crate) fn support(model: &Model, policy_hs: &[Action], starts: &StartStates,
     let mut rows: Vec<Unsupported> =
         rows.into_values().map(|(row, times, _)| Unsupported { share: share(times), ..row }).collect();
     rows.sort_by(|a, b| b.share.total_cmp(&a.share));
-    let thin = thin_steps as f64 / (f64::from(played.max(1)) * world.horizon() as f64);
+    let thin = thin_steps as f64 / steps.max(1) as f64;
     Support { share: share(episodes), thin, rows, played }
 }
 

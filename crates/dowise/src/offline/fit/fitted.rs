@@ -123,6 +123,9 @@ impl Fitted {
         for _ in 0..episodes {
             let mut state = simulator.start(&mut starts);
             for stage in 0..self.world.horizon() {
+                if self.world.has_ended(state) {
+                    break;
+                }
                 let action = policy[stage * n + state];
                 simulator.step(state, action, &mut steps, &mut outcome);
                 used.add(&outcome.observation(stage, state, action)).expect("invariant: the steps are of this world");

@@ -12,8 +12,8 @@ use super::seen::Seen;
 use super::structure::{Structure, SummedOut, structure};
 use super::tables::{Rule, Tallies};
 use crate::data::LogStep;
-use crate::learn::{Evidence, Knowledge, Options, View};
-use crate::world::World;
+use crate::learn::{Evidence, Knowledge, LearnError, Options, View};
+use crate::world::{Feature, NotPlain, RewardTerm, World};
 
 /// How a world is fitted.
 #[derive(Clone, Debug, PartialEq)]
@@ -70,6 +70,11 @@ impl Fitting {
         let mut kept = Kept::read(world, &options.keep)?;
         let Structure { world, summed_out, confounded } = structure(world, &mut kept)?;
         let told = kept.skeleton(&world);
+        // Rows of means would be fitted, over what next values depend on, not the numbers of the term.
+        let by_means = |t: &RewardTerm| !t.next.is_empty() && told.world().mean_is_learned(t);
+        if told.rewards().iter().any(by_means) {
+            return Err(LearnError::from(NotPlain { what: "fitting", feature: Feature::NextReward }).into());
+        }
         let evidence = Evidence::new(&told, &Options::default())?;
         let (seen, incomplete) = (Seen::new(&told), Incomplete::default());
         Ok(Fitting { options, kept, world, summed_out, confounded, told, evidence, seen, incomplete })

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::FitError;
 use crate::kernel::groups;
 use crate::learn::Knowledge;
-use crate::world::{Mechanism, World, nearest};
+use crate::world::{Mechanism, RewardTerm, World, nearest};
 
 /// Words that stand for many names.
 const WORDS: [&str; 4] = ["mechanisms", "rewards", "transitions", "start"];
@@ -46,6 +46,8 @@ impl Kept {
                 },
             }
         }
+        // Nobody has to find out what stage comes next.
+        kept.names.extend(world.clock().map(|id| world.variable(id).name.clone()));
         if wrong.is_empty() { Ok(kept) } else { Err(FitError::Keep { wrong }) }
     }
 
@@ -64,7 +66,9 @@ impl Kept {
                 bare.mechanisms[m].forget();
             }
         }
-        bare.rewards.iter_mut().filter(|r| !self.names.contains(&r.name)).for_each(|r| r.table = None);
+        // What next values pay is not fitted by rows of the present: it stays as it is.
+        let fitted = |r: &&mut RewardTerm| !self.names.contains(&r.name) && r.next.is_empty();
+        bare.rewards.iter_mut().filter(fitted).for_each(|r| r.table = None);
         let told: Vec<&str> = world
             .transitions
             .iter()

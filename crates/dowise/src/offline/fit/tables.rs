@@ -176,6 +176,11 @@ impl Filled {
             Start::Product(_) => {
                 let mut factors = Vec::new();
                 for (i, &id) in self.world.state().iter().enumerate() {
+                    if self.world.clock() == Some(id) {
+                        // Every episode begins at the first stage; there is nothing to learn.
+                        factors.push((0..space.sizes()[i]).map(|v| f64::from(u8::from(v == 0))).collect());
+                        continue;
+                    }
                     let mut counts = vec![0.0; space.sizes()[i]];
                     first.iter().enumerate().for_each(|(s, &n)| counts[space.digit(s, i)] += f64::from(n));
                     let total: f64 = counts.iter().sum();

@@ -88,7 +88,8 @@ impl StepGraph {
                 at[id.ix()] = add(part, parents);
             }
         }
-        for (j, term) in world.rewards().iter().enumerate() {
+        // Rewards on next values are decided after everything else of the step, and nothing follows from them: they are not tested.
+        for (j, term) in world.rewards().iter().enumerate().filter(|(_, term)| term.next.is_empty()) {
             add(Some(Part::Reward(j)), term.scope.iter().map(|p| at[p.ix()]).collect());
         }
         for (i, transition) in world.transitions().iter().enumerate() {

@@ -60,9 +60,14 @@ impl Check {
             made => made,
         };
         let Some(made) = made else {
-            let count = super::product(sizes.iter().map(|&n| n + 1));
+            // Where every lever is set only the combinations of values count.
+            let all_set = matches!(spec.interventions.set, SetSpec::All);
+            let count = super::product(sizes.iter().map(|&n| n + usize::from(!all_set)));
             let message = format!("{} interventions are too many to number", super::count_text(count));
-            let help = "at most 2^64 − 1 combinations of lever values, each lever possibly left alone";
+            let help = match all_set {
+                true => "fewer than 2^64 − 1 combinations of lever values fit",
+                false => "fewer than 2^64 − 1 combinations of lever values fit, each lever possibly left alone",
+            };
             self.push(Problem::error("too-large", message).help(help).at(at));
             return None;
         };

@@ -67,6 +67,11 @@ impl Check {
     /// The variable of this name if it is of one of these kinds; `role` says what names it, for messages.
     pub(crate) fn variable(&mut self, name: &Located<String>, kinds: &[Kind], role: &str) -> Option<VarId> {
         let Some(&id) = self.index.get(&name.value) else {
+            if let Some(help) = self.no_next_value(&name.value) {
+                let message = format!("\"{}\" in {role} is not a variable of this world", name.value);
+                self.push(Problem::error("unknown-variable", message).help(help).at(name.at));
+                return None;
+            }
             let known = self.variables.iter().filter(|v| kinds.contains(&v.kind)).map(|v| v.name.as_str());
             let any = self.variables.iter().map(|v| v.name.as_str());
             let near = nearest(&name.value, known).or_else(|| nearest(&name.value, any)).map(str::to_owned);

@@ -26,7 +26,8 @@ impl Check {
                 self.push(Problem::error("shape", message).help("as many as `base` has").at(effect.at));
                 continue;
             }
-            if effect.amounts.iter().all(|&a| self.finite(a, &name, effect.at)) {
+            // Infinite ones are for those who know what to do with them, which looks first.
+            if effect.amounts.iter().all(|&a| a.is_infinite() || self.finite(a, &name, effect.at)) {
                 out[axis][value].clone_from(&effect.amounts);
             }
         }
@@ -48,7 +49,7 @@ impl Check {
         let pushes = self.effects(effects, target.parents, &target.role, 1);
         for effect in effects {
             let name = format!("the effect of {} = \"{}\"", effect.parent.value, effect.value.value);
-            effect.amounts.iter().filter(|a| a.is_finite()).for_each(|&a| {
+            effect.amounts.iter().filter(|a| !a.is_nan()).for_each(|&a| {
                 self.unit(a, &name, effect.at);
             });
         }
@@ -72,6 +73,18 @@ impl Check {
         }
     }
 
+    /// Log-odds may be inf, which is certain; one score of several may not, since -inf for the others says the same.
+    fn no_infinity_for_one_of_many(&mut self, base: &[f64], effects: &[Effect], target: &Target<'_>) -> bool {
+        if base.len() == 1 {
+            return true;
+        }
+        let of_effects = effects.iter().find(|e| e.amounts.contains(&f64::INFINITY)).map(|e| e.at.or(target.at));
+        let Some(at) = of_effects.or(base.contains(&f64::INFINITY).then_some(target.at)) else { return true };
+        let message = format!("a score of {} is inf", target.names);
+        self.push(Problem::error("not-a-number", message).help("write -inf for the values that are ruled out").at(at));
+        false
+    }
+
     pub(crate) fn logit(&mut self, base: &[f64], effects: &[Effect], target: &Target<'_>) -> Option<Vec<f64>> {
         let log_odds = base.len() == 1 && target.columns == 2;
         if target.children.len() != 1 || (base.len() != target.columns && !log_odds) {
@@ -82,19 +95,31 @@ impl Check {
             return None;
         }
         let name = format!("the base of {}", target.names);
-        let good = base.iter().all(|&b| self.finite(b, &name, target.at));
+        let good = base.iter().all(|&b| b.is_infinite() || self.finite(b, &name, target.at));
+        let good = good && self.no_infinity_for_one_of_many(base, effects, target);
         let added = self.effects(effects, target.parents, &target.role, base.len()).filter(|_| good)?;
         let mut table = vec![0.0; target.space.len() * target.columns];
+        let mut too_large = false;
         for (index, row) in table.chunks_exact_mut(target.columns).enumerate() {
             let scores = &mut row[target.columns - base.len()..];
             scores.copy_from_slice(base);
             for (axis, amounts) in added.iter().enumerate() {
                 let amounts = &amounts[target.space.digit(index, axis)];
-                scores.iter_mut().zip(amounts).for_each(|(s, a)| *s += a);
+                for (score, amount) in scores.iter_mut().zip(amounts) {
+                    let finite = score.is_finite() && amount.is_finite();
+                    *score += amount;
+                    too_large |= finite && !score.is_finite();
+                }
             }
-            softmax(row);
+            if !too_large && !softmax(row) {
+                let given = target.row_at(self, index);
+                let message = format!("in the {given} everything is impossible, or -inf and inf meet");
+                let help = "-inf rules a value out; leave at least one possible";
+                self.push(Problem::error("not-a-number", message).help(help).at(target.at));
+                return None;
+            }
         }
-        if table.iter().any(|p| !p.is_finite()) {
+        if too_large || table.iter().any(|p| !p.is_finite()) {
             let message = format!("the effects on {} add up to more than numbers can hold", target.names);
             self.push(Problem::error("not-a-number", message).help("use smaller ones").at(target.at));
             return None;
@@ -103,10 +128,19 @@ impl Check {
     }
 }
 
-/// Scores to probabilities; the greatest is taken off first so that nothing overflows.
-fn softmax(row: &mut [f64]) {
+/// Scores to probabilities; the greatest is taken off first so that nothing overflows. A score of −∞ is impossible, one of ∞
+/// (log-odds only) certain; `false` if that leaves nothing, or makes no sense.
+fn softmax(row: &mut [f64]) -> bool {
     let most = row.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    row.iter_mut().for_each(|s| *s = exp(*s - most));
+    if row.iter().any(|s| s.is_nan()) || most == f64::NEG_INFINITY {
+        return false;
+    }
+    if most == f64::INFINITY {
+        row.iter_mut().for_each(|s| *s = if *s == f64::INFINITY { 1.0 } else { 0.0 });
+        return true;
+    }
+    row.iter_mut().for_each(|s| *s = if *s == f64::NEG_INFINITY { 0.0 } else { exp(*s - most) });
     let sum: f64 = row.iter().sum();
     row.iter_mut().for_each(|s| *s /= sum);
+    true
 }

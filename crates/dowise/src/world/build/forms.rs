@@ -80,6 +80,13 @@ impl Check {
     }
 
     fn nested(&mut self, nested: &Located<Nested>, target: &Target<'_>) -> Option<Vec<f64>> {
+        if target.parents.is_empty() && matches!(&nested.value, Nested::List(items) if items.iter().any(is_list)) {
+            let (word, of) = if target.next { ("scope", "next value") } else { ("parents", "mechanism") };
+            let message = format!("the {of} of {} is written as lists in lists, but has no `{word}`", target.names);
+            let help = format!("add `{word} = [\"…\"]`: what the lists run over, outermost first");
+            self.push(Problem::error("shape", message).help(help).at(nested.at));
+            return None;
+        }
         let mut levels: Vec<(String, usize)> = Vec::new();
         for &id in target.parents {
             levels.push((format!("one for each value of \"{}\"", self.name(id)), self.size(id)));
@@ -162,6 +169,10 @@ impl Check {
         }
         true
     }
+}
+
+fn is_list(item: &Located<Nested>) -> bool {
+    matches!(item.value, Nested::List(_))
 }
 
 impl Target<'_> {

@@ -17,6 +17,12 @@ impl Check {
     pub(crate) fn assumed(&mut self, spec: &MechanismSpec, target: &Target<'_>) -> Option<Assumed> {
         let before = self.errors();
         let as_written = match &spec.form {
+            // What is ruled out by an infinite number has no effect that could be learned: each row is learned by itself.
+            Form::Logit { base, effects }
+                if base.iter().chain(effects.iter().flat_map(|e| &e.amounts)).any(|a| a.is_infinite()) =>
+            {
+                LearnedForm::Table
+            }
             Form::Logit { .. } => LearnedForm::Logit { interactions: Vec::new() },
             Form::NoisyOr { .. } => LearnedForm::NoisyOr,
             Form::Unknown | Form::Table(_) | Form::Nested(_) | Form::Grid(_) | Form::Rows(_) => LearnedForm::Table,

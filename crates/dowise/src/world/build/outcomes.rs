@@ -3,38 +3,40 @@
 use super::check::Check;
 use super::distribution::Mended;
 use super::forms::Target;
-use super::rows::{Masks, each_point};
+use super::rows::{Masks, Rule};
 use crate::Space;
-use crate::world::{At, Located, Outcome, Problem, RowSpec, VarId};
+use crate::world::{At, Form, Located, Outcome, Problem, RowSpec, VarId};
 
 impl Check {
     pub(crate) fn rows(&mut self, rows: &[RowSpec], target: &Target<'_>) -> Option<Vec<f64>> {
         let before = self.errors();
         let what = format!("the table of {}", target.names);
-        let mut masks = Vec::with_capacity(rows.len());
+        let mut rules = Vec::with_capacity(rows.len());
         for row in rows {
-            if let Some(mask) = self.masks(&row.when, target.parents, &target.role) {
-                masks.push((mask, row.at));
+            if let Some(rule) = self.rule(&row.when, target.parents, &target.role) {
+                rules.push((rule, row.at));
             }
         }
         if self.errors() > before {
             return None;
         }
-        let owners = self.owners(&what, target.parents, &target.space, &masks, target.at);
+        let owners = self.owners(&what, target.parents, &target.space, &rules, target.at);
         let mut mended = Mended::default();
         let mut table = vec![0.0; target.space.len() * target.columns];
-        for (r, (row, (masks, _))) in rows.iter().zip(&masks).enumerate() {
-            let name = target.row_name(&self.given(target.parents, masks));
+        for (r, (row, (rule, _))) in rows.iter().zip(&rules).enumerate() {
+            let name = target.row_name(&self.given(target.parents, &rule.masks));
             let met = match (&row.outcome, &owners) {
                 (Outcome::SameAs(_) | Outcome::Shift { .. }, Some(owners)) => {
-                    met(&target.space, masks, owners, r as u32)
+                    met(&target.space, rule, owners, r as u32)
                 }
                 (Outcome::SameAs(_) | Outcome::Shift { .. }, None)
-                | (Outcome::Probabilities(_) | Outcome::Named(_) | Outcome::Is(_), _) => masks.clone(),
+                | (Outcome::Probabilities(_) | Outcome::Named(_) | Outcome::Is(_) | Outcome::Form(_), _) => {
+                    rule.masks.clone()
+                }
             };
             let Some(filler) = self.outcome(row, &met, &name, target, &mut mended) else { continue };
             let Some(owners) = &owners else { continue };
-            each_point(&target.space, masks, |index| {
+            rule.each(&target.space, |index| {
                 if owners[index] == r as u32 {
                     filler.fill(index, &target.space, &mut table[index * target.columns..][..target.columns]);
                 }
@@ -80,6 +82,16 @@ impl Check {
                 let by = by.iter().zip(probabilities).map(|(&(step, _), p)| (step, p)).collect();
                 good.then_some(Filler::Moved { axis, places, by })
             }
+            Outcome::Form(form) => match &**form {
+                Form::NoisyOr { leak, effects } => self.noisy_or(leak, effects, target).map(Filler::Whole),
+                Form::Logit { base, effects } => self.logit(base, effects, target).map(Filler::Whole),
+                Form::Unknown | Form::Table(_) | Form::Nested(_) | Form::Grid(_) | Form::Rows(_) => {
+                    let message = format!("a row of {} has a form that rows cannot have", target.names);
+                    let help = "probabilities, a value, `same_as`, `shift`, `logit` or `noisy_or`";
+                    self.push(Problem::error("two-forms", message).help(help).at(row.at));
+                    None
+                }
+            },
         }
     }
 
@@ -115,7 +127,7 @@ impl Check {
                 fixed[self.column(children, value)?] = 1.0;
                 Some(fixed)
             }
-            Outcome::SameAs(_) | Outcome::Shift { .. } => {
+            Outcome::SameAs(_) | Outcome::Shift { .. } | Outcome::Form(_) => {
                 let message = format!("the {name} cannot follow another variable");
                 self.push(Problem::error("shift-of", message).help("write probabilities or a value").at(at));
                 None
@@ -178,9 +190,9 @@ impl Check {
 }
 
 /// The values of each parent that a row really meets: those in combinations that no earlier row covers.
-fn met(space: &Space, masks: &Masks, owners: &[u32], row: u32) -> Masks {
-    let mut met: Masks = masks.iter().map(|m| vec![false; m.len()]).collect();
-    each_point(space, masks, |index| {
+fn met(space: &Space, rule: &Rule, owners: &[u32], row: u32) -> Masks {
+    let mut met: Masks = rule.masks.iter().map(|m| vec![false; m.len()]).collect();
+    rule.each(space, |index| {
         if owners[index] == row {
             met.iter_mut().enumerate().for_each(|(axis, m)| m[space.digit(index, axis)] = true);
         }
@@ -191,13 +203,20 @@ fn met(space: &Space, masks: &Masks, owners: &[u32], row: u32) -> Masks {
 /// What a row writes into the combinations it covers.
 enum Filler {
     Fixed(Vec<f64>),
-    Moved { axis: usize, places: Vec<usize>, by: Vec<(i64, f64)> },
+    Moved {
+        axis: usize,
+        places: Vec<usize>,
+        by: Vec<(i64, f64)>,
+    },
+    /// The rows of a whole table, of which those that are covered count.
+    Whole(Vec<f64>),
 }
 
 impl Filler {
     fn fill(&self, index: usize, space: &Space, out: &mut [f64]) {
         match self {
             Filler::Fixed(row) => out.copy_from_slice(row),
+            Filler::Whole(table) => out.copy_from_slice(&table[index * out.len()..][..out.len()]),
             Filler::Moved { axis, places, by } => {
                 let from = places[space.digit(index, *axis)] as i64;
                 for &(step, p) in by {

@@ -72,17 +72,22 @@ impl Check {
 
     /// Least and greatest sum with the combinations where they occur; `None` if there are too many to look at.
     fn exact(&self, terms: &[RewardTerm]) -> Option<((f64, String), (f64, String))> {
-        let mut ids: Vec<VarId> = Vec::new();
+        // A factor now and its next value are two things.
+        let axes = |term: &RewardTerm| {
+            let of = |ids: &[VarId], next: bool| ids.iter().map(move |&id| (id, next)).collect::<Vec<_>>();
+            [of(&term.scope, false), of(&term.next, true)].concat()
+        };
+        let mut ids: Vec<(VarId, bool)> = Vec::new();
         let mut others = [0.0, 0.0];
         for term in terms {
             match &term.table {
                 Some(_) if !term.random => {
-                    ids.extend(term.scope.iter().filter(|id| !ids.contains(id)).collect::<Vec<_>>())
+                    ids.extend(axes(term).into_iter().filter(|id| !ids.contains(id)).collect::<Vec<_>>())
                 }
                 _ => others = [others[0] + term.range[0], others[1] + term.range[1]],
             }
         }
-        let sizes: Vec<usize> = ids.iter().map(|&id| self.size(id)).collect();
+        let sizes: Vec<usize> = ids.iter().map(|&(id, _)| self.size(id)).collect();
         super::product(sizes.iter().copied()).filter(|&n| n <= MOST_COMBINATIONS)?;
         let space = Space::new(&sizes)?;
         let (mut least, mut greatest) = ((f64::INFINITY, 0), (f64::NEG_INFINITY, 0));
@@ -90,8 +95,8 @@ impl Check {
             let mut total = 0.0;
             for term in terms.iter().filter(|t| !t.random) {
                 let Some(table) = &term.table else { continue };
-                let digit = |id: &VarId| ids.iter().position(|i| i == id).map_or(0, |axis| space.digit(index, axis));
-                let at = term.scope.iter().fold(0, |at, id| at * self.size(*id) + digit(id));
+                let digit = |id| ids.iter().position(|i| *i == id).map_or(0, |axis| space.digit(index, axis));
+                let at = axes(term).into_iter().fold(0, |at, id| at * self.size(id.0) + digit(id));
                 total += table[at];
             }
             if total < least.0 {
@@ -101,7 +106,12 @@ impl Check {
                 greatest = (total, index);
             }
         }
-        let given = |index| self.combination(&ids, &space.digits(index));
+        let given = |index: usize| {
+            let part = |(&(id, next), v): (&(VarId, bool), usize)| {
+                format!("{}{}", if next { "next." } else { "" }, self.combination(&[id], &[v]))
+            };
+            ids.iter().zip(space.digits(index)).map(part).collect::<Vec<_>>().join(", ")
+        };
         Some(((least.0 + others[0], given(least.1)), (greatest.0 + others[1], given(greatest.1))))
     }
 }

@@ -14,7 +14,10 @@ const MOST_PAIRS: usize = 1 << 18;
 /// Most table entries to look at, over all states.
 const MOST_LOOKS: usize = 1 << 26;
 
-/// Number of states out of reach and the first of them; `None` if there are none or the world is too large to walk.
+/// Where a value of a state factor is in no state that can be reached: the number of states out of reach and the first of them. `None`
+/// if there is none, or the world is too large to walk.
+///
+/// That only some combinations of values are out of reach is as usual as a grid with a corner that nobody gets to.
 pub(crate) fn unreached(world: &World) -> Option<(usize, usize)> {
     let n = world.n_states();
     if n > MOST_STATES || !world.is_fully_known() {
@@ -39,6 +42,9 @@ pub(crate) fn unreached(world: &World) -> Option<(usize, usize)> {
         if count == n {
             return None;
         }
+        if world.has_ended(s) {
+            continue;
+        }
         let state = world.state_space.digits(s);
         let possible = possible_values(world, &state);
         for c in 0..cause_space.len() {
@@ -59,8 +65,24 @@ pub(crate) fn unreached(world: &World) -> Option<(usize, usize)> {
             }
         }
     }
-    let example = reached.iter().position(|&r| !r)?;
-    Some((n - count, example))
+    let mut met: Vec<Vec<bool>> = world.state_space.sizes().iter().map(|&size| vec![false; size]).collect();
+    for s in (0..n).filter(|&s| reached[s]) {
+        met.iter_mut().enumerate().for_each(|(factor, values)| values[world.state_space.digit(s, factor)] = true);
+    }
+    if met.iter().flatten().all(|&met| met) {
+        return None;
+    }
+    let Some(clock) = world.clock else {
+        let example = reached.iter().position(|&r| !r)?;
+        return Some((n - count, example));
+    };
+    // At some stage is enough.
+    let (space, axis) = (&world.state_space, world.state_axis(clock));
+    let first = |s: usize| s - space.digit(s, axis) * space.strides()[axis];
+    let mut at_some = vec![false; n];
+    (0..n).filter(|&s| reached[s]).for_each(|s| at_some[first(s)] = true);
+    let never: Vec<usize> = (0..n).filter(|&s| first(s) == s && !at_some[s]).collect();
+    Some((never.len(), *never.first()?))
 }
 
 fn first_states(world: &World) -> Vec<usize> {

@@ -2,26 +2,28 @@
 
 use super::check::{Check, number_text};
 use super::limits::MOST_PAID;
-use super::rows::each_point;
+use super::next_values::present_first;
 use crate::Space;
-use crate::world::{Effect, Problem, RewardForm, RewardRow, RewardSpec, RewardTerm, VarId};
+use crate::world::{Effect, Located, Problem, RewardForm, RewardRow, RewardSpec, RewardTerm, VarId};
 
 impl Check {
     /// Compiles all reward terms.
-    pub(crate) fn rewards(&mut self, specs: &[RewardSpec]) -> Option<Vec<RewardTerm>> {
+    pub(crate) fn rewards(&mut self, specs: &[RewardSpec], state: &[VarId]) -> Option<Vec<RewardTerm>> {
         let before = self.errors();
+        let real = self.enter_next_values(state);
         let mut terms: Vec<RewardTerm> = Vec::new();
         for (i, spec) in specs.iter().enumerate() {
             if specs[..i].iter().any(|s| s.name.value == spec.name.value) {
                 let message = format!("two rewards are called \"{}\"", spec.name.value);
                 self.push(Problem::error("duplicate-name", message).help("rename one of them").at(spec.name.at));
             }
-            terms.extend(self.reward(spec));
+            terms.extend(self.reward(spec, real, state));
         }
+        self.forget_next_values(real);
         (self.errors() == before).then_some(terms)
     }
 
-    fn reward(&mut self, spec: &RewardSpec) -> Option<RewardTerm> {
+    fn reward(&mut self, spec: &RewardSpec, real: usize, state: &[VarId]) -> Option<RewardTerm> {
         let name = format!("reward \"{}\"", spec.name.value);
         let declared = spec.range.as_ref().map(|range| (self.range(range, &format!("the range of {name}")), range.at));
         let scope = self.list(&spec.scope, &Check::SCOPE, &format!("the scope of {name}"))?;
@@ -50,8 +52,9 @@ impl Check {
             }
             (Some((Some(range), _)), None) => (range, None),
         };
+        let (scope, next, table) = present_first(&scope, &space, table, real, state);
         let table = table.map(Into::into);
-        Some(RewardTerm { name: spec.name.value.clone(), scope, table, range, random: spec.random })
+        Some(RewardTerm { name: spec.name.value.clone(), scope, next, table, range, random: spec.random })
     }
 
     fn reward_table(
@@ -83,6 +86,7 @@ impl Check {
             }
             RewardForm::Grid(grid) => self.reward_grid(grid, scope, space, &format!("the table of {name}"))?,
             RewardForm::Rows(rows) => self.reward_rows(rows, spec, scope, space, name)?,
+            RewardForm::Named(values) => self.reward_named(values, spec, scope, name)?,
             RewardForm::Sum { base, effects } => self.reward_sum(*base, effects, scope, space, name)?,
         };
         for (index, &value) in table.iter().enumerate() {
@@ -105,26 +109,55 @@ impl Check {
         name: &str,
     ) -> Option<Vec<f64>> {
         let before = self.errors();
-        let mut masks = Vec::with_capacity(rows.len());
+        let mut rules = Vec::with_capacity(rows.len());
         for row in rows {
             self.amount(row.value.value, &format!("a value of {name}"), row.value.at.or(row.at));
-            if let Some(mask) = self.masks(&row.when, scope, &format!("scope of {name}")) {
-                masks.push((mask, row.at));
+            if let Some(rule) = self.rule(&row.when, scope, &format!("scope of {name}")) {
+                rules.push((rule, row.at));
             }
         }
         if self.errors() > before {
             return None;
         }
-        let owners = self.owners(&format!("the table of {name}"), scope, space, &masks, spec.at)?;
+        let owners = self.owners(&format!("the table of {name}"), scope, space, &rules, spec.at)?;
         let mut table = vec![0.0; space.len()];
-        for (r, (row, (masks, _))) in rows.iter().zip(&masks).enumerate() {
-            each_point(space, masks, |index| {
+        for (r, (row, (rule, _))) in rows.iter().zip(&rules).enumerate() {
+            rule.each(space, |index| {
                 if owners[index] == r as u32 {
                     table[index] = row.value.value;
                 }
             });
         }
         Some(table)
+    }
+
+    /// `value = { yes = 3.5 }`: by the values of the one variable of the scope.
+    fn reward_named(
+        &mut self,
+        values: &[(Located<String>, Located<f64>)],
+        spec: &RewardSpec,
+        scope: &[VarId],
+        name: &str,
+    ) -> Option<Vec<f64>> {
+        let &[id] = scope else {
+            let message = format!("{name} has values by name, but {} variables in its scope", scope.len());
+            let effects = scope.first().map_or("x".to_owned(), |&id| super::bare(self.name(id)));
+            let help = match scope.len() {
+                0 => "name the variable that it depends on, `scope = [\"…\"]`".to_owned(),
+                _ => format!("write `sum = {{ effects = {{ {effects} = {{ … }}, … }} }}`, which adds up, or `rows`"),
+            };
+            self.push(Problem::error("shape", message).help(help).at(spec.at));
+            return None;
+        };
+        let before = self.errors();
+        let mut table = vec![0.0; self.size(id)];
+        for (value, amount) in values {
+            let good = self.amount(amount.value, &format!("a value of {name}"), amount.at);
+            if let Some(v) = self.value(id, value).filter(|_| good) {
+                table[v] = amount.value;
+            }
+        }
+        (self.errors() == before).then_some(table)
     }
 
     fn reward_sum(
@@ -136,6 +169,10 @@ impl Check {
         name: &str,
     ) -> Option<Vec<f64>> {
         let added = self.effects(effects, scope, &format!("scope of {name}"), 1)?;
+        for effect in effects {
+            let what = format!("the effect of {} = \"{}\"", effect.parent.value, effect.value.value);
+            effect.amounts.iter().all(|&a| self.finite(a, &what, effect.at)).then_some(())?;
+        }
         let value = |index| {
             let effect = |(axis, amounts): (usize, &Vec<Vec<f64>>)| amounts[space.digit(index, axis)][0];
             base + added.iter().enumerate().map(effect).sum::<f64>()

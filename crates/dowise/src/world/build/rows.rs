@@ -1,13 +1,90 @@
 //! Patterns over parents, and which combination each row of a table covers.
 
+use std::cmp::Ordering;
+
 use super::check::{Check, some_of};
 use crate::Space;
-use crate::world::{At, Kind, Located, Pattern, Problem, VarId};
+use crate::world::{At, Condition, CountSpec, Kind, Located, Pattern, Problem, VarId};
 
 /// Which values of each axis a pattern admits, axis by axis.
 pub(crate) type Masks = Vec<Vec<bool>>;
 
+/// Which combinations a condition admits: those that the masks admit and in which every count is right.
+#[derive(Clone, Debug)]
+pub(crate) struct Rule {
+    pub(crate) masks: Masks,
+    counts: Vec<Count>,
+}
+
+/// How many of some axes must have one of these values.
+#[derive(Clone, Debug)]
+struct Count {
+    of: Vec<(usize, Vec<bool>)>,
+    least: u64,
+    most: u64,
+}
+
+impl Rule {
+    /// Calls `visit` with the index of each combination that is admitted, in increasing order.
+    pub(crate) fn each(&self, space: &Space, mut visit: impl FnMut(usize)) {
+        each_point(space, &self.masks, |index| {
+            let holds = |count: &Count| {
+                let matching = count.of.iter().filter(|(axis, mask)| mask[space.digit(index, *axis)]).count() as u64;
+                (count.least..=count.most).contains(&matching)
+            };
+            if self.counts.iter().all(holds) {
+                visit(index);
+            }
+        });
+    }
+}
+
 impl Check {
+    /// The combinations of `ids` that a condition admits; `None` if it names anything wrong.
+    pub(crate) fn rule(&mut self, when: &Condition, ids: &[VarId], role: &str) -> Option<Rule> {
+        let masks = self.masks(&when.when, ids, role);
+        let counts: Vec<Option<Count>> = when.counts.iter().map(|count| self.count(count, ids, role)).collect();
+        Some(Rule { masks: masks?, counts: counts.into_iter().collect::<Option<_>>()? })
+    }
+
+    fn count(&mut self, spec: &CountSpec, ids: &[VarId], role: &str) -> Option<Count> {
+        let before = self.errors();
+        let mut of: Vec<(usize, Vec<bool>)> = Vec::new();
+        for (name, values) in &spec.of {
+            let Some(axis) = self.axis(name, ids, role) else { continue };
+            if of.iter().any(|(a, _)| *a == axis) {
+                let message = format!("\"{}\" is counted twice", name.value);
+                self.push(Problem::error("duplicate-name", message).help("name it once").at(name.at));
+            }
+            of.extend(self.mask(ids[axis], name, values).map(|mask| (axis, mask)));
+        }
+        if self.errors() > before {
+            return None;
+        }
+        let all = of.len() as u64;
+        let least = spec.at_least.as_ref().map_or(0, |n| n.value);
+        let most = spec.at_most.as_ref().map_or(all, |n| n.value);
+        if least > all || least > most || (least == 0 && most >= all) {
+            let at = spec.at_least.as_ref().or(spec.at_most.as_ref()).and_then(|n| n.at).or(spec.at);
+            let (message, help) = if least > all {
+                (
+                    format!("at least {least} of {all} variables can never match"),
+                    "ask for fewer, or count more variables",
+                )
+            } else if least > most {
+                (format!("at least {least} and at most {most} can never match"), "write the smaller one as `at_least`")
+            } else {
+                (
+                    format!("from {least} to {most} of {all} variables always match"),
+                    "take the count out, or ask for more",
+                )
+            };
+            self.push(Problem::error("count", message).help(help).at(at));
+            return None;
+        }
+        Some(Count { of, least, most })
+    }
+
     /// The values that a pattern admits for each of `ids`; `None` if it names anything wrong.
     ///
     /// `role` says what `ids` are: `parents of "opened"`.
@@ -35,7 +112,9 @@ impl Check {
             return Some(axis);
         }
         let names: Vec<String> = ids.iter().map(|&id| self.name(id).to_owned()).collect();
-        let help = if self.index.contains_key(&name.value) {
+        let help = if self.index.contains_key(&name.value) && role.starts_with("state factors") {
+            "only state factors may stand here".to_owned()
+        } else if self.index.contains_key(&name.value) {
             format!("add it to the {}", role.split(" of ").next().unwrap_or(role))
         } else if let Some(near) = super::check::nearest(&name.value, names.iter().map(String::as_str)) {
             format!("did you mean \"{near}\"?")
@@ -50,7 +129,7 @@ impl Check {
         None
     }
 
-    /// Which values of a variable a list of names means; `*` means all.
+    /// Which values of a variable a list of names means; `*` means all, and comparisons run along the order of the values.
     pub(crate) fn mask(&mut self, id: VarId, name: &Located<String>, values: &[Located<String>]) -> Option<Vec<bool>> {
         let before = self.errors();
         let mut mask = vec![false; self.size(id)];
@@ -59,8 +138,19 @@ impl Check {
             self.push(Problem::error("empty-list", message).help("list some, or leave it out for all").at(name.at));
         }
         for value in values {
+            let own = self.variables[id.ix()].values.contains(&value.value);
             if value.value == "*" {
                 mask.fill(true);
+            } else if let Some((word, side)) = comparison(&value.value).filter(|_| !own) {
+                let than = Located::new(word.trim().to_owned(), value.at);
+                let Some(v) = self.value(id, &than) else { continue };
+                let admitted: Vec<bool> = (0..mask.len()).map(|w| side(w.cmp(&v))).collect();
+                if !admitted.contains(&true) {
+                    let message = format!("no value of \"{}\" is {}", name.value, value.value);
+                    let help = "values are compared in the order in which they are listed";
+                    self.push(Problem::error("empty-list", message).help(help).at(value.at));
+                }
+                mask.iter_mut().zip(admitted).for_each(|(m, a)| *m |= a);
             } else if let Some(v) = self.value(id, value) {
                 mask[v] = true;
             }
@@ -93,14 +183,14 @@ impl Check {
         what: &str,
         ids: &[VarId],
         space: &Space,
-        rows: &[(Masks, Option<At>)],
+        rows: &[(Rule, Option<At>)],
         at: Option<At>,
     ) -> Option<Vec<u32>> {
         const NOBODY: u32 = u32::MAX;
         let mut owners = vec![NOBODY; space.len()];
-        for (r, (masks, row_at)) in rows.iter().enumerate() {
+        for (r, (rule, row_at)) in rows.iter().enumerate() {
             let mut fresh = false;
-            each_point(space, masks, |index| {
+            rule.each(space, |index| {
                 if owners[index] == NOBODY {
                     owners[index] = r as u32;
                     fresh = true;
@@ -167,8 +257,29 @@ impl Check {
 
     /// Parents of a mechanism within a step.
     pub(crate) const WITHIN_STEP: [Kind; 4] = [Kind::State, Kind::Lever, Kind::Key, Kind::Hidden];
-    /// What the next state and the reward may depend on.
+    /// What a next value may depend on; hidden variables are summed out.
+    pub(crate) const TRANSITION: [Kind; 4] = [Kind::State, Kind::Key, Kind::Lever, Kind::Hidden];
+    /// What the reward may depend on.
     pub(crate) const SCOPE: [Kind; 3] = [Kind::State, Kind::Key, Kind::Lever];
+}
+
+/// Which side of a value counts.
+type Side = fn(Ordering) -> bool;
+
+/// A comparison along the order of values: what is compared with, and which side of it counts.
+fn comparison(text: &str) -> Option<(&str, Side)> {
+    // Two signs before one, so that `>=` is not read as `>`.
+    const SIGNS: [(&str, Side); 8] = [
+        (">=", Ordering::is_ge),
+        ("≥", Ordering::is_ge),
+        ("<=", Ordering::is_le),
+        ("≤", Ordering::is_le),
+        ("!=", Ordering::is_ne),
+        ("≠", Ordering::is_ne),
+        (">", Ordering::is_gt),
+        ("<", Ordering::is_lt),
+    ];
+    SIGNS.iter().find_map(|(sign, side)| Some((text.trim_start().strip_prefix(sign)?, *side)))
 }
 
 /// Calls `visit` with the index of each point that the masks admit, in increasing order.

@@ -5,23 +5,77 @@ use std::collections::BTreeMap;
 use super::check::{Check, number_text};
 use super::distribution::Mended;
 use crate::Space;
-use crate::world::{Kind, Outcome, Problem, Start, StartRow, StartSpec, VarId};
+use crate::world::{At, Condition, Kind, Located, Outcome, Problem, Start, StartPart, StartRow, StartSpec, VarId};
 
 impl Check {
-    /// Compiles the start.
-    pub(crate) fn start(&mut self, spec: &StartSpec, state: &[VarId], space: &Space) -> Option<Start> {
-        match spec {
-            StartSpec::Uniform => self.start_product(&[], state),
-            StartSpec::PerFactor(factors) => self.start_product(factors, state),
-            StartSpec::States(rows) => self.start_states(rows, state, space),
+    /// Compiles the start; no episode starts in a state in which it has ended.
+    pub(crate) fn start(
+        &mut self,
+        spec: &StartSpec,
+        state: &[VarId],
+        space: &Space,
+        ended: Option<&[bool]>,
+    ) -> Option<Start> {
+        let anywhere = || StartPart { when: Condition::default(), weight: 1.0.into(), at: None };
+        match (spec, ended) {
+            (StartSpec::Uniform, None) => self.start_product(&[], state).map(Start::Product),
+            (StartSpec::PerFactor(factors), None) => self.start_product(factors, state).map(Start::Product),
+            (StartSpec::Uniform, _) => self.start_mixture(&[], &[anywhere()], state, space, ended),
+            (StartSpec::PerFactor(factors), _) => self.start_mixture(factors, &[anywhere()], state, space, ended),
+            (StartSpec::States(rows), _) => self.start_states(rows, state, space, ended),
+            (StartSpec::Mixture { factors, parts }, _) => self.start_mixture(factors, parts, state, space, ended),
         }
     }
 
-    fn start_product(
+    /// In each part the factors as they start by themselves, given the condition, and that the episode has not ended.
+    fn start_mixture(
         &mut self,
-        factors: &[(crate::world::Located<String>, Outcome)],
+        factors: &[(Located<String>, Outcome)],
+        parts: &[StartPart],
         state: &[VarId],
+        space: &Space,
+        ended: Option<&[bool]>,
     ) -> Option<Start> {
+        let before = self.errors();
+        let product = self.start_product(factors, state);
+        let mut weights: BTreeMap<usize, f64> = BTreeMap::new();
+        for part in parts {
+            self.weight(&part.weight);
+            let rule = self.rule(&part.when, state, "state factors of the world");
+            let (Some(product), Some(rule)) = (&product, rule) else { continue };
+            let mut matching: Vec<(usize, f64)> = Vec::new();
+            rule.each(space, |s| {
+                let p: f64 = product.iter().enumerate().map(|(f, p)| p[space.digit(s, f)]).product();
+                if p > 0.0 && !ended.is_some_and(|ended| ended[s]) {
+                    matching.push((s, p));
+                }
+            });
+            let total: f64 = matching.iter().map(|(_, p)| p).sum();
+            if matching.is_empty() {
+                let message = match ended {
+                    Some(_) => "no state matches in which an episode can start and has not ended",
+                    None => "no state matches in which an episode can start",
+                };
+                let help = "ask for less in `when`, or change the `start` of the state factors";
+                self.push(Problem::error("no-start", message).help(help).at(part.at));
+            }
+            matching.iter().for_each(|&(s, p)| *weights.entry(s).or_insert(0.0) += part.weight.value * (p / total));
+        }
+        if self.errors() > before {
+            return None;
+        }
+        self.normalised(weights, parts.first().and_then(|p| p.weight.at))
+    }
+
+    /// A weight that is a number of 0 or more, or a problem.
+    fn weight(&mut self, weight: &Located<f64>) {
+        if !weight.value.is_finite() || weight.value < 0.0 {
+            let message = format!("the weight of a starting state is {}", number_text(weight.value));
+            self.push(Problem::error("not-a-number", message).help("write a number of 0 or more").at(weight.at));
+        }
+    }
+
+    fn start_product(&mut self, factors: &[(Located<String>, Outcome)], state: &[VarId]) -> Option<Vec<Vec<f64>>> {
         let before = self.errors();
         let mut product: Vec<Option<Vec<f64>>> = vec![None; state.len()];
         for (name, outcome) in factors {
@@ -39,10 +93,16 @@ impl Check {
         }
         let uniform = |id: VarId| vec![1.0 / self.size(id) as f64; self.size(id)];
         let product = state.iter().zip(product).map(|(&id, row)| row.unwrap_or_else(|| uniform(id))).collect();
-        (self.errors() == before).then_some(Start::Product(product))
+        (self.errors() == before).then_some(product)
     }
 
-    fn start_states(&mut self, rows: &[StartRow], state: &[VarId], space: &Space) -> Option<Start> {
+    fn start_states(
+        &mut self,
+        rows: &[StartRow],
+        state: &[VarId],
+        space: &Space,
+        ended: Option<&[bool]>,
+    ) -> Option<Start> {
         let before = self.errors();
         let mut weights: BTreeMap<usize, f64> = BTreeMap::new();
         for row in rows {
@@ -56,16 +116,17 @@ impl Check {
                     self.push(Problem::error("duplicate-name", message).help("take one out").at(name.at));
                 }
             }
-            let weight = row.weight.value;
-            if !weight.is_finite() || weight < 0.0 {
-                let message = format!("the weight of a starting state is {}", number_text(weight));
-                self.push(
-                    Problem::error("not-a-number", message).help("write a number of 0 or more").at(row.weight.at),
-                );
-            }
+            self.weight(&row.weight);
             let given: Option<Vec<usize>> = digits.iter().copied().collect();
             match given {
-                Some(digits) => *weights.entry(space.index(&digits)).or_insert(0.0) += weight,
+                Some(digits) if ended.is_some_and(|ended| ended[space.index(&digits)]) => {
+                    let given = self.combination(state, &digits);
+                    let message = format!("an episode starts with {given}, where it has ended");
+                    let at = row.state.first().and_then(|(name, _)| name.at).or(row.weight.at);
+                    let help = "start elsewhere, or change `ends`";
+                    self.push(Problem::error("no-start", message).help(help).at(at));
+                }
+                Some(digits) => *weights.entry(space.index(&digits)).or_insert(0.0) += row.weight.value,
                 None if self.errors() == before => {
                     let missing = digits.iter().position(Option::is_none).unwrap_or(0);
                     let message = format!("a starting state does not say \"{}\"", self.name(state[missing]));
@@ -78,10 +139,14 @@ impl Check {
         if self.errors() > before {
             return None;
         }
+        self.normalised(weights, rows.first().and_then(|r| r.weight.at))
+    }
+
+    /// Weights to probabilities.
+    fn normalised(&mut self, weights: BTreeMap<usize, f64>, at: Option<At>) -> Option<Start> {
         let total: f64 = weights.values().sum();
         if total <= 0.0 || !total.is_finite() {
             let message = format!("the weights of the starting states sum to {}", number_text(total));
-            let at = rows.first().and_then(|r| r.weight.at);
             self.push(Problem::error("row-sum", message).help("give at least one a positive weight").at(at));
             return None;
         }

@@ -1,0 +1,83 @@
+//! The stage as a parent: a world that names it has a clock among its state factors, which everybody knows.
+
+use crate::world::{
+    Condition, Form, Kind, Located, MechanismSpec, Outcome, RowSpec, Start, StartSpec, VarId, VariableSpec, World,
+    WorldSpec,
+};
+
+/// The name of the clock.
+const STAGE: &str = "stage";
+
+/// Where some scope, parents or condition names `stage` and no variable is called so: the statement with a state factor that
+/// counts the steps, from 1.
+pub(super) fn with_clock(spec: &WorldSpec) -> Option<WorldSpec> {
+    let is_stage = |name: &Located<String>| name.value == STAGE;
+    if spec.variables.iter().any(|v| is_stage(&v.name)) {
+        return None;
+    }
+    let mut scopes = spec.transitions.iter().chain(&spec.mechanisms).map(|m| &m.parents);
+    let in_scopes = scopes.any(|names| names.iter().any(is_stage))
+        || spec.rewards.iter().any(|r| r.scope.iter().any(is_stage))
+        || spec.interventions.forbid.iter().any(|f| f.when.iter().any(|(name, _)| is_stage(name)));
+    let named = |c: &Condition| {
+        c.when.iter().chain(c.counts.iter().flat_map(|count| &count.of)).any(|(name, _)| is_stage(name))
+    };
+    if !in_scopes && !spec.ends.iter().any(|e| named(&e.when)) {
+        return None;
+    }
+    let mut spec = spec.clone();
+    // A horizon that is out of the question is reported as what it is.
+    let horizon = spec.horizon.value.clamp(1, super::MOST_VALUES as u64);
+    spec.variables.push(VariableSpec {
+        name: STAGE.into(),
+        kind: Kind::State,
+        values: (1..=horizon).map(|h| h.to_string().into()).collect(),
+        values_at: None,
+        costs: Vec::new(),
+    });
+    let outcome = Outcome::Shift { of: None, by: vec![(1, 1.0)] };
+    spec.transitions.push(MechanismSpec {
+        children: vec![STAGE.into()],
+        parents: vec![STAGE.into()],
+        form: Form::Rows(vec![RowSpec { when: Condition::default(), outcome, at: None }]),
+        learn: None,
+        at: None,
+    });
+    let first = || (Located::from(STAGE), Outcome::Is("1".into()));
+    spec.start = match spec.start {
+        StartSpec::Uniform => StartSpec::PerFactor(vec![first()]),
+        StartSpec::PerFactor(mut factors) => {
+            factors.push(first());
+            StartSpec::PerFactor(factors)
+        }
+        StartSpec::Mixture { mut factors, parts } => {
+            factors.push(first());
+            StartSpec::Mixture { factors, parts }
+        }
+        StartSpec::States(mut rows) => {
+            rows.iter_mut().for_each(|row| row.state.push((STAGE.into(), "1".into())));
+            StartSpec::States(rows)
+        }
+    };
+    Some(spec)
+}
+
+/// The state factor that counts the steps, if a world has one: called `stage`, with the values 1 to H, starting at 1 and going on
+/// by one. It may have been written like any other.
+pub(super) fn clock(world: &World) -> Option<VarId> {
+    let id = world.find(STAGE).filter(|id| world.state.contains(id))?;
+    let axis = world.state_axis(id);
+    let (n, transition) = (world.variable(id).size(), &world.transitions[axis]);
+    let counts =
+        n == world.horizon && world.variable(id).values.iter().enumerate().all(|(i, v)| *v == (i + 1).to_string());
+    let moves = transition.parents == [id]
+        && transition
+            .table
+            .as_ref()
+            .is_some_and(|table| (0..n * n).all(|i| table[i] == f64::from(u8::from(i % n == (i / n + 1).min(n - 1)))));
+    let starts = match &world.start {
+        Start::Product(factors) => factors[axis].first() == Some(&1.0),
+        Start::States(states) => states.iter().all(|&(s, _)| world.state_space.digit(s, axis) == 0),
+    };
+    (counts && moves && starts).then_some(id)
+}

@@ -1,0 +1,188 @@
+//! Hidden variables that act on next values: summed out where that is exact, refused by name where it is not.
+
+use super::check::{Check, and};
+use crate::Space;
+use crate::world::{At, Mechanism, Problem, VarId, World};
+
+/// What a hidden variable acts on.
+#[derive(Default)]
+struct Acts {
+    /// Positions of transitions.
+    next: Vec<usize>,
+    /// Variables that are observed.
+    seen: Vec<VarId>,
+}
+
+impl Check {
+    /// Takes hidden variables out of the scopes of transitions. P(x' | scope) is the mean over the hidden variable, given its own
+    /// parents, if it acts on that one next value and on nothing that is observed; otherwise next values would depend on each other, or
+    /// on what was seen of it, in ways that factors cannot say.
+    pub(crate) fn sum_out_hidden(&mut self, world: &mut World) -> bool {
+        let used = |h: &&VarId| world.transitions.iter().any(|m| m.parents.contains(h));
+        let used: Vec<VarId> = world.hidden.iter().filter(used).copied().collect();
+        let wrong = used.iter().filter(|&&h| !self.acts_on_one(world, h)).count();
+        if wrong > 0 {
+            return false;
+        }
+        let mut gone: Vec<VarId> = Vec::new();
+        for position in 0..world.transitions.len() {
+            while let Some(h) = last_hidden(world, position) {
+                // One that is above another is named only now.
+                if !self.acts_on_one(world, h) {
+                    return false;
+                }
+                let Some(mean) = self.mean_over(world, position, h) else { return false };
+                world.transitions[position] = mean;
+                gone.push(h);
+            }
+        }
+        self.take_out(world, &gone);
+        true
+    }
+
+    /// Whether everything that a hidden variable acts on is one next value; says what else there is.
+    fn acts_on_one(&mut self, world: &World, hidden: VarId) -> bool {
+        let acts = acts_of(world, hidden);
+        if acts.next.len() <= 1 && acts.seen.is_empty() {
+            return true;
+        }
+        let quoted = |id: VarId| format!("\"{}\"", world.variable(id).name);
+        let next: Vec<String> = acts.next.iter().map(|&i| quoted(world.state[i])).collect();
+        let seen: Vec<String> = acts.seen.iter().map(|&id| quoted(id)).collect();
+        let name = quoted(hidden);
+        let (message, help) = if seen.is_empty() {
+            let message = format!(
+                "hidden variable {name} acts on the next values of {}, so that they depend on each other",
+                and(&next)
+            );
+            let help = format!(
+                "join {} into one state factor, or make {name} a key variable if it can be observed",
+                and(&next)
+            );
+            (message, help)
+        } else {
+            let message =
+                format!("hidden variable {name} acts on the next value of {} and on {}", and(&next), and(&seen));
+            let help = format!(
+                "what is seen of it would count for what comes next: let {} act on the next value in its place, or make {name} a key variable if it can be observed",
+                and(&seen)
+            );
+            (message, help)
+        };
+        let at: Option<At> = self.places[hidden.ix()];
+        self.push(Problem::error("hidden-next", message).help(help).at(at));
+        false
+    }
+
+    /// A transition with one hidden parent summed out: its own parents take its place.
+    fn mean_over(&mut self, world: &World, position: usize, hidden: VarId) -> Option<Mechanism> {
+        let own = world.mechanisms.iter().find(|m| m.children == [hidden]);
+        let own = own.expect("invariant: every hidden variable has a mechanism of its own");
+        let from = &world.transitions[position];
+        let mut parents: Vec<VarId> = from.parents.iter().copied().filter(|&p| p != hidden).collect();
+        parents.extend(own.parents.iter().filter(|p| !from.parents.contains(p)).copied());
+        let columns = self.size(from.children[0]);
+        let what =
+            format!("the table of \"{}\" with \"{}\" summed out", self.name(from.children[0]), self.name(hidden));
+        let at = self.places[hidden.ix()];
+        let space = self.table_space(&what, &parents, columns, "fewer parents of one of them", at)?;
+        let table = match (&from.table, &own.table) {
+            (Some(next), Some(likely)) => {
+                self.reserve(&what, space.len() * columns, at)?;
+                let row = |ids: &[VarId], index: usize, h: usize| {
+                    ids.iter().fold(0, |row, &id| {
+                        let digit = match parents.iter().position(|&p| p == id) {
+                            Some(axis) => space.digit(index, axis),
+                            None => h,
+                        };
+                        row * self.size(id) + digit
+                    })
+                };
+                Some(mean_table(&space, columns, self.size(hidden), next, likely, &|i, h| {
+                    [row(&from.parents, i, h), row(&own.parents, i, h)]
+                }))
+            }
+            (_, _) => None,
+        };
+        Some(Mechanism { parents, table: table.map(Into::into), ..from.clone() })
+    }
+
+    /// Forgets hidden variables that act on nothing any more.
+    fn take_out(&mut self, world: &mut World, gone: &[VarId]) {
+        let mut gone = gone.to_vec();
+        gone.sort_unstable();
+        gone.dedup();
+        if gone.is_empty() {
+            return;
+        }
+        for &id in &gone {
+            let message = format!("hidden variable \"{}\" acts on one next value and is summed out", self.name(id));
+            let at = self.places[id.ix()];
+            self.push(Problem::note("summed-out", message).at(at));
+        }
+        let kept: Vec<usize> = (0..world.variables.len()).filter(|&i| !gone.contains(&VarId(i as u16))).collect();
+        let renamed = |id: &mut VarId| {
+            let place = kept.binary_search(&id.ix()).expect("invariant: nothing names what is gone");
+            *id = VarId(place as u16);
+        };
+        world.mechanisms.retain(|m| !m.children.iter().any(|id| gone.contains(id)));
+        world.hidden.retain(|id| !gone.contains(id));
+        let lists = [&mut world.state, &mut world.levers, &mut world.keys, &mut world.hidden];
+        lists.into_iter().flatten().for_each(renamed);
+        for m in world.transitions.iter_mut().chain(&mut world.mechanisms) {
+            m.parents.iter_mut().chain(&mut m.children).for_each(renamed);
+        }
+        world.rewards.iter_mut().flat_map(|r| r.scope.iter_mut().chain(&mut r.next)).for_each(renamed);
+        world.variables = kept.iter().map(|&i| world.variables[i].clone()).collect();
+        self.variables.clone_from(&world.variables);
+        self.places = kept.iter().map(|&i| self.places[i]).collect();
+        self.index = self.variables.iter().enumerate().map(|(i, v)| (v.name.clone(), VarId(i as u16))).collect();
+    }
+}
+
+/// The hidden parent of a transition that is drawn last, so that its own parents are all drawn before it.
+fn last_hidden(world: &World, position: usize) -> Option<VarId> {
+    let parents = &world.transitions[position].parents;
+    let drawn = world.mechanisms.iter().rev().flat_map(|m| m.children.iter().copied());
+    drawn.into_iter().find(|id| parents.contains(id) && world.hidden.contains(id))
+}
+
+/// Everything that a hidden variable acts on, directly or through other hidden variables.
+fn acts_of(world: &World, hidden: VarId) -> Acts {
+    let mut reached = vec![hidden];
+    let mut acts = Acts::default();
+    // Parents come before children.
+    for m in world.mechanisms.iter().filter(|m| !m.children.contains(&hidden)) {
+        if !m.parents.iter().any(|p| reached.contains(p)) {
+            continue;
+        }
+        for &child in &m.children {
+            if world.hidden.contains(&child) { reached.push(child) } else { acts.seen.push(child) }
+        }
+    }
+    for (i, m) in world.transitions.iter().enumerate() {
+        if m.parents.iter().any(|p| reached.contains(p)) {
+            acts.next.push(i);
+        }
+    }
+    acts
+}
+
+fn mean_table(
+    space: &Space,
+    columns: usize,
+    n_hidden: usize,
+    next: &[f64],
+    likely: &[f64],
+    rows: &dyn Fn(usize, usize) -> [usize; 2],
+) -> Vec<f64> {
+    let mut table = vec![0.0; space.len() * columns];
+    for (i, out) in table.chunks_exact_mut(columns).enumerate() {
+        for h in 0..n_hidden {
+            let [from, own] = rows(i, h);
+            let p = likely[own * n_hidden + h];
+            out.iter_mut().zip(&next[from * columns..][..columns]).for_each(|(out, q)| *out += p * q);
+        }
+    }
+    table
+}

@@ -1,0 +1,57 @@
+//! The same world with other numbers: rows drawn anew, for worlds that change.
+
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+
+use super::paper::simplex_rows;
+use crate::world::World;
+
+/// Rows of a world's tables drawn anew, each with some probability and uniformly on the simplex; the structure stays.
+///
+/// ```
+/// use dowise::worlds::{self, Redrawn};
+/// let world = worlds::world("paper", &[])?;
+/// let same = Redrawn { share: 0.0, ..Redrawn::default() }.of(&world);
+/// assert_eq!(world.transitions(), same.transitions());
+/// let other = Redrawn { share: 1.0, ..Redrawn::default() }.of(&world);
+/// assert_ne!(world.transitions(), other.transitions());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct Redrawn {
+    /// Probability with which a row is drawn anew.
+    pub share: f64,
+    /// Whether mechanisms within a step are drawn anew as well, not only how state factors go on.
+    pub mechanisms: bool,
+    /// Decides which rows, and what they become.
+    pub seed: u64,
+}
+
+impl Default for Redrawn {
+    fn default() -> Self {
+        Redrawn { share: 1.0, mechanisms: false, seed: 0 }
+    }
+}
+
+impl Redrawn {
+    /// The world with rows drawn anew; what has to be learned has none.
+    pub fn of(&self, world: &World) -> World {
+        let mut rng = ChaCha8Rng::seed_from_u64(self.seed);
+        let mut out = world.clone();
+        let n_transitions = out.transitions.len();
+        for (i, m) in out.transitions.iter_mut().chain(&mut out.mechanisms).enumerate() {
+            let Some(table) = m.table.as_mut().filter(|_| self.mechanisms || i < n_transitions) else { continue };
+            let n = world.sizes(&m.children).iter().product();
+            let mut rows = table.to_vec();
+            for row in rows.chunks_exact_mut(n) {
+                // Drawn in any case, so that a larger share changes the same rows and more.
+                let (drawn, other) = (rng.random::<f64>(), simplex_rows(1, n, &mut rng));
+                if drawn < self.share {
+                    row.copy_from_slice(&other);
+                }
+            }
+            *table = rows.into();
+        }
+        out
+    }
+}

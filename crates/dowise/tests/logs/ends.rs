@@ -1,0 +1,99 @@
+//! Logs of worlds whose episodes end, or whose mechanisms depend on the stage: steps that cannot have been, and what is learned of them.
+
+use dowise::data::FindingKind;
+use dowise::offline::fit::{FitOptions, Fitting};
+use dowise::offline::{Episodes, OfflineOptions, evaluate};
+use dowise::{Knowledge, Planner, World};
+
+use crate::common::{episodes, read, written};
+
+const ENDING: &str = r#"
+dowise = 1
+horizon = 4
+ends = { when = { x = "dead" } }
+[state.x]
+values = ["ok", "dead"]
+scope = ["x", "z"]
+next = [[[0.9, 0.1], [0.5, 0.5]], [[0, 1], [0, 1]]]
+start = "ok"
+[lever.a]
+values = ["0", "1"]
+[key.z]
+values = ["no", "yes"]
+parents = ["a"]
+p = [[0.8, 0.2], [0.3, 0.7]]
+[reward.r]
+scope = ["z"]
+value = [0, 1]
+[interventions]
+set = "all"
+"#;
+
+fn ending() -> World {
+    World::from_toml(ENDING, "ending.toml").unwrap()
+}
+
+#[test]
+fn a_step_where_episodes_have_ended_is_found_and_left_out() {
+    let world = ending();
+    let text = written(&world, &episodes(&world, 20, 1));
+    assert!(!read(&world, text.clone()).1.findings.has_errors());
+    // The first step of the first episode in a state that no episode goes on from.
+    let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
+    let column = lines[0].split(',').position(|name| name == "x").unwrap();
+    let mut cells: Vec<&str> = lines[1].split(',').collect();
+    cells[column] = "dead";
+    lines[1] = cells.join(",");
+    let (steps, report) = read(&world, lines.join("\n"));
+    assert!(
+        report.findings.has_errors() && report.findings.of(FindingKind::AfterEnd).count() > 0,
+        "{}",
+        report.findings
+    );
+    assert!(report.findings.to_string().contains("where episodes have ended"), "{}", report.findings);
+    assert!(steps.iter().all(|step| !world.has_ended(step.observation.state())));
+}
+
+#[test]
+fn what_a_policy_needs_to_know_does_not_include_what_comes_after_the_end() {
+    let world = ending();
+    let told = Knowledge::of(&world).without_mechanisms().without_rewards();
+    let mut log = Episodes::new(&told, 5).unwrap();
+    for steps in episodes(&world, 2000, 3) {
+        log.add(&steps).unwrap();
+    }
+    let planner = Planner::new(&world).unwrap();
+    let plan = planner.plan();
+    let found = evaluate(&log, &plan.policy_hs, &OfflineOptions::default()).unwrap();
+    assert_eq!((found.support.share, found.support.thin), (0.0, 0.0), "{:?}", found.support.rows);
+    let truth = planner.from_start(&plan.value_hs[..world.n_states()]);
+    assert!((found.model.mean - truth).abs() < 0.1, "{} and {truth}", found.model.mean);
+}
+
+#[test]
+fn a_fitted_world_begins_at_the_first_stage_however_short_the_log() {
+    let text = ENDING
+        .replace("ends = { when = { x = \"dead\" } }", "")
+        .replace("scope = [\"z\"]", "scope = [\"stage\", \"z\"]");
+    let text = text.replace("value = [0, 1]", "value = [[0, 1], [0, 2], [0, 3], [0, 4]]");
+    let world = World::from_toml(&text, "stages.toml").unwrap();
+    let options = FitOptions { keep: vec!["rewards".into()], ..FitOptions::default() };
+    let mut fitting = Fitting::new(&world, options).unwrap();
+    let (steps, _) = read(&fitting.world().clone(), written(&world, &episodes(&world, 5, 1)));
+    steps.iter().for_each(|step| fitting.add(step).unwrap());
+    let fitted = World::from_toml(fitting.fit().unwrap().text(), "fitted.toml").unwrap();
+    let planner = Planner::new(&fitted).unwrap();
+    let late = (0..fitted.n_states()).filter(|&s| !fitted.occurs_at(0, s));
+    let at_first =
+        |s: usize| planner.from_start(&(0..fitted.n_states()).map(|t| f64::from(u8::from(s == t))).collect::<Vec<_>>());
+    assert_eq!(late.map(at_first).sum::<f64>(), 0.0);
+    // A row that says another stage than its state is found.
+    let log = written(&world, &episodes(&world, 3, 2));
+    let mut lines: Vec<String> = log.lines().map(str::to_owned).collect();
+    let column = lines[0].split(',').position(|name| name == "stage").unwrap();
+    let mut cells: Vec<&str> = lines[1].split(',').collect();
+    cells[column] = "3";
+    lines[1] = cells.join(",");
+    let (_, report) = read(&world, lines.join("\n"));
+    assert!(report.findings.of(FindingKind::Stage).count() == 1, "{}", report.findings);
+}
