@@ -22,6 +22,8 @@ pub(crate) struct Group {
     pub(crate) settings: Vec<Setting>,
     /// Row (joint value of the state factors it depends on) of every state; empty if there is one row only.
     row_of_state: Vec<u32>,
+    /// How far each of these state factors moves the row.
+    row_strides: Vec<usize>,
     /// `[row][cause][setting]`: settings innermost, so that a sum over causes streams.
     prob: Vec<f64>,
     /// Where mechanisms are not exact and the best member is planned with: the corners of what each setting may set off.
@@ -46,6 +48,12 @@ enum Unsure {
 struct Kept {
     settings: Vec<u32>,
     prob: Vec<f64>,
+}
+
+/// Settings of one row, in increasing order of their numbers, and what each of them sets off, `[cause][setting]`.
+pub(super) struct Columns {
+    pub(super) settings: Vec<Setting>,
+    pub(super) prob: Vec<f64>,
 }
 
 /// The settings worth looking at in a state: `prob` is `[cause][setting]`.
@@ -106,7 +114,9 @@ impl Group {
             None => (None, Unsure::No),
         };
         let row_of_state = rows_of_states(world.state_space(), &shape.state, &state_space);
-        let mut group = Group { shape, cause_space, settings, row_of_state, prob, variants, kept: Vec::new(), unsure };
+        let row_strides = state_space.strides().to_vec();
+        let mut group =
+            Group { shape, cause_space, settings, row_of_state, row_strides, prob, variants, kept: Vec::new(), unsure };
         let columns: Vec<Setting> = match &group.variants {
             Some(variants) => variants.setting.iter().map(|&i| group.settings[i as usize]).collect(),
             None => Vec::new(),
@@ -117,8 +127,32 @@ impl Group {
         Ok(group)
     }
 
+    /// A group whose settings, what they cost and what they set off are given row by row; it can be searched, and nothing else.
+    pub(super) fn of_columns(
+        shape: GroupShape,
+        cause_space: Space,
+        row_of_state: Vec<u32>,
+        rows: Vec<Columns>,
+    ) -> Group {
+        let mut settings = Vec::new();
+        let kept = (rows.into_iter())
+            .map(|Columns { settings: own, prob }| {
+                let first = settings.len() as u32;
+                settings.extend(own);
+                Some(Kept { settings: (first..settings.len() as u32).collect(), prob })
+            })
+            .collect();
+        let (prob, variants, unsure) = (Vec::new(), None, Unsure::No);
+        Group { shape, cause_space, settings, row_of_state, row_strides: Vec::new(), prob, variants, kept, unsure }
+    }
+
     pub(crate) fn n_causes(&self) -> usize {
         self.cause_space.len()
+    }
+
+    /// The row in which the state factors that it depends on have these values.
+    pub(crate) fn row_with(&self, values: impl Iterator<Item = usize>) -> usize {
+        values.zip(self.row_strides.iter()).map(|(v, stride)| v * stride).sum()
     }
 
     pub(crate) fn row_of(&self, state: usize) -> usize {
@@ -176,6 +210,7 @@ impl Group {
             cause_space: self.cause_space.clone(),
             settings: vec![self.settings[setting]],
             row_of_state: Vec::new(),
+            row_strides: Vec::new(),
             prob: (0..n_causes).map(|c| self.prob(row, c, setting)).collect(),
             variants: None,
             kept: vec![kept],
@@ -322,7 +357,7 @@ fn signature(
 }
 
 /// Row of every state: the joint value of some of its factors. Empty if there is one row only.
-fn rows_of_states(states: &Space, factors: &[usize], rows: &Space) -> Vec<u32> {
+pub(super) fn rows_of_states(states: &Space, factors: &[usize], rows: &Space) -> Vec<u32> {
     if factors.is_empty() {
         return Vec::new();
     }

@@ -23,7 +23,7 @@ pub(crate) fn groups(world: &World) -> Vec<GroupShape> {
     let needed = needed_mechanisms(world, &causes);
     let may_be_left = !matches!(world.interventions().lever_rule(), LeverRule::All);
     let n = world.variables().len();
-    let mut union = Union { parent: (0..n).collect() };
+    let mut union = Union::new(n);
     for &m in &needed {
         let mechanism = &world.mechanisms()[m];
         let mut nodes = mechanism.children.iter().chain(&mechanism.parents).filter(|id| !is_state(world, **id));
@@ -126,19 +126,24 @@ fn is_state(world: &World, id: VarId) -> bool {
 }
 
 /// Disjoint sets.
-struct Union {
+pub(super) struct Union {
     parent: Vec<usize>,
 }
 
 impl Union {
-    fn root(&self, mut i: usize) -> usize {
+    /// Every one of `n` by itself.
+    pub(super) fn new(n: usize) -> Union {
+        Union { parent: (0..n).collect() }
+    }
+
+    pub(super) fn root(&self, mut i: usize) -> usize {
         while self.parent[i] != i {
             i = self.parent[i];
         }
         i
     }
 
-    fn join(&mut self, a: usize, b: usize) {
+    pub(super) fn join(&mut self, a: usize, b: usize) {
         let (a, b) = (self.root(a), self.root(b));
         self.parent[a.max(b)] = a.min(b);
     }

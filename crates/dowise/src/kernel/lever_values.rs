@@ -17,7 +17,7 @@ pub(super) struct LeverValues {
 impl LeverValues {
     /// Everything that interventions can do to these levers.
     pub(super) fn new(all: &Interventions, levers: &[usize]) -> Result<LeverValues, TooLarge> {
-        let entries = count(all, levers);
+        let entries = n_settings(all, levers);
         let too_large = TooLarge { entries: entries.and_then(|n| usize::try_from(n).ok()) };
         let Some(len) = too_large.entries.filter(|&n| n <= MAX_ENTRIES) else { return Err(too_large) };
         let n_levers = levers.len();
@@ -62,7 +62,7 @@ impl LeverValues {
 }
 
 /// Number of settings of these levers; `None` if it overflows.
-fn count(all: &Interventions, levers: &[usize]) -> Option<u64> {
+pub(super) fn n_settings(all: &Interventions, levers: &[usize]) -> Option<u64> {
     if let LeverRule::List(list) = all.lever_rule() {
         return Some(list.len() as u64);
     }
@@ -75,7 +75,7 @@ pub(super) fn bytes(world: &World, shape: &GroupShape) -> u128 {
     let size = |ids: &mut dyn Iterator<Item = usize>| ids.fold(1u128, |n, size| n.saturating_mul(size as u128));
     let rows = size(&mut shape.state.iter().map(|&f| world.state_space().sizes()[f]));
     let causes = size(&mut world.sizes(&shape.causes).into_iter());
-    let Some(settings) = count(world.interventions(), &shape.levers) else { return u128::MAX };
+    let Some(settings) = n_settings(world.interventions(), &shape.levers) else { return u128::MAX };
     let settings = u128::from(settings);
     // The probabilities, and then those that pruning keeps; or, while they are computed, what elimination holds.
     let probabilities = rows.saturating_mul(causes).saturating_mul(settings).saturating_mul(8);
@@ -97,7 +97,7 @@ pub(super) fn doubt_bytes(world: &World, shapes: &[GroupShape]) -> u128 {
         let size = |sizes: &mut dyn Iterator<Item = usize>| sizes.fold(1u128, |n, m| n.saturating_mul(m as u128));
         let rows = size(&mut shape.state.iter().map(|&f| world.state_space().sizes()[f]));
         let causes = size(&mut world.sizes(&shape.causes).into_iter());
-        let settings = count(world.interventions(), &shape.levers).map_or(u128::MAX, u128::from);
+        let settings = n_settings(world.interventions(), &shape.levers).map_or(u128::MAX, u128::from);
         let entries = rows.saturating_mul(causes).saturating_mul(settings);
         let columns = settings.saturating_mul(super::variants::most_variants(world, shape) as u128);
         // The corners of all columns, and then those that pruning keeps; or two ends of intervals; and a radius.

@@ -20,7 +20,78 @@ pub(crate) struct AtRandom {
     pub(crate) exact: bool,
 }
 
+/// Combinations of settings: how many, what they cost, and how likely each cause is, all as shares, so that nothing overflows.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Way {
+    pub(super) count: f64,
+    pub(super) paid: f64,
+    pub(super) prob: Vec<f64>,
+}
+
+impl Way {
+    /// No group at all, by the number of levers set, of which there may be `most`.
+    pub(super) fn nothing(most: usize) -> Vec<Way> {
+        let mut ways = vec![Way::default(); most + 1];
+        ways[0] = Way { count: 1.0, paid: 0.0, prob: vec![1.0] };
+        ways
+    }
+
+    /// Combinations of these with those of further groups, by the number of levers set.
+    pub(super) fn join(ways: &[Way], own: &[Way]) -> Vec<Way> {
+        let most = ways.len() - 1;
+        let mut joined = vec![Way::default(); most + 1];
+        for (before, Way { count, paid, prob }) in ways.iter().enumerate().filter(|(_, w)| w.count > 0.0) {
+            for (more, own) in own.iter().enumerate().take(most + 1 - before).filter(|(_, own)| own.count > 0.0) {
+                let Way { count: c, paid: k, prob: p } = &mut joined[before + more];
+                *c += count * own.count;
+                *k += paid * own.count + count * own.paid;
+                p.resize(prob.len() * own.prob.len(), 0.0);
+                for (out, (a, b)) in p.iter_mut().zip(prob.iter().flat_map(|a| own.prob.iter().map(move |b| (a, b)))) {
+                    *out += a * b;
+                }
+            }
+        }
+        joined
+    }
+}
+
+/// How the interventions of a state are averaged over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Averaged {
+    /// Every group by itself.
+    ByGroups,
+    /// One after the other.
+    Listed,
+    /// Some of them, drawn.
+    Drawn,
+}
+
 impl Kernel {
+    /// How interventions at random are averaged over.
+    pub(super) fn averaged(&self) -> Averaged {
+        let all = &self.interventions;
+        let is_list = matches!(all.lever_rule(), LeverRule::List(_));
+        if all.forbid().is_empty() && !is_list {
+            Averaged::ByGroups
+        } else if is_list || all.count().saturating_mul(self.n_states() as u64) <= MOST_LISTED {
+            Averaged::Listed
+        } else {
+            Averaged::Drawn
+        }
+    }
+
+    /// The interventions that are averaged over in a state where groups do not combine freely.
+    pub(super) fn each_averaged(&self, state: usize, mut visit: impl FnMut(Action)) {
+        let all = &self.interventions;
+        if self.averaged() == Averaged::Drawn {
+            let seed = |i: u64| splitmix64(splitmix64(state as u64) ^ i);
+            (0..DRAWN).for_each(|i| visit(any_allowed(all, &self.state_space, state, seed(i))));
+        } else {
+            let digits = self.state_space.digits(state);
+            (0..all.count()).map(|i| all.nth(i)).filter(|&a| !all.is_forbidden(&digits, a)).for_each(visit);
+        }
+    }
+
     /// The mean over all interventions that are allowed in each state.
     ///
     /// # Cost
@@ -28,86 +99,60 @@ impl Kernel {
     /// state; where these are more than 2^24, at 4096 drawn ones in each, and the result is an estimate.
     pub(crate) fn at_random(&self) -> AtRandom {
         let (n, n_causes) = (self.n_states(), self.n_causes());
-        let mut out = AtRandom { prob_sc: vec![0.0; n * n_causes], cost_s: vec![0.0; n], exact: true };
-        let all = &self.interventions;
-        let free = all.forbid().is_empty() && !matches!(all.lever_rule(), LeverRule::List(_));
-        let listed =
-            all.count().saturating_mul(n as u64) <= MOST_LISTED || matches!(all.lever_rule(), LeverRule::List(_));
-        out.exact = free || listed;
+        let exact = self.averaged() != Averaged::Drawn;
+        let mut out = AtRandom { prob_sc: vec![0.0; n * n_causes], cost_s: vec![0.0; n], exact };
         for (state, (row, cost)) in out.prob_sc.chunks_exact_mut(n_causes).zip(&mut out.cost_s).enumerate() {
-            if free {
-                self.mean_of_groups(state, row, cost);
-                continue;
-            }
-            if listed {
-                let digits = self.state_space.digits(state);
-                let every = (0..all.count()).map(|i| all.nth(i));
-                self.mean_of(state, every.filter(|&a| !all.is_forbidden(&digits, a)), row, cost);
-            } else {
-                let seed = |i: u64| splitmix64(splitmix64(state as u64) ^ i);
-                let drawn = (0..DRAWN).map(|i| any_allowed(all, &self.state_space, state, seed(i)));
-                self.mean_of(state, drawn, row, cost);
+            match self.averaged() {
+                Averaged::ByGroups => self.mean_of_groups(state, row, cost),
+                Averaged::Listed | Averaged::Drawn => self.mean_of(state, row, cost),
             }
         }
         out
     }
 
-    /// The mean over these interventions.
-    fn mean_of(&self, state: usize, actions: impl Iterator<Item = Action>, row: &mut [f64], cost: &mut f64) {
+    /// The mean over the interventions of a state, one after the other.
+    fn mean_of(&self, state: usize, row: &mut [f64], cost: &mut f64) {
         let mut prob = vec![0.0; row.len()];
         let mut n = 0u64;
-        for action in actions {
+        self.each_averaged(state, |action| {
             self.distribution(state, action, &mut prob);
             row.iter_mut().zip(&prob).for_each(|(sum, p)| *sum += p);
             *cost += self.interventions.cost(action);
             n += 1;
-        }
+        });
         row.iter_mut().for_each(|p| *p /= n as f64);
         *cost /= n as f64;
     }
 
-    /// The mean over all combinations of settings, group by group; where only so many levers may be set in all, one sum for each
-    /// number of levers set so far.
+    /// The mean over all combinations of settings, group by group.
     fn mean_of_groups(&self, state: usize, row: &mut [f64], cost: &mut f64) {
+        let ways = self.ways(state, 0..self.groups.len());
+        let total: f64 = ways.iter().map(|w| w.count).sum();
+        *cost = ways.iter().map(|w| w.paid).sum::<f64>() / total;
+        for Way { prob, .. } in &ways {
+            row.iter_mut().zip(prob).for_each(|(out, p)| *out += p / total);
+        }
+    }
+
+    /// All combinations of settings of some groups; where an intervention may set only a number of levers in all, by the number of
+    /// levers that they set.
+    pub(super) fn ways(&self, state: usize, groups: impl IntoIterator<Item = usize>) -> Vec<Way> {
         let most = self.limit.unwrap_or(0);
         let place = |n_set: usize| if self.limit.is_some() { n_set } else { 0 };
-        // By the number of levers set: combinations, their costs, and what they set off, all as shares, so that nothing overflows.
-        let mut ways = vec![(0.0, 0.0, Vec::new()); most + 1];
-        ways[0] = (1.0, 0.0, vec![1.0]);
-        for group in &self.groups {
+        let mut ways = Way::nothing(most);
+        for group in groups.into_iter().map(|g| &self.groups[g]) {
             let (of_state, n) = (group.row_of(state), group.n_causes());
-            let mut own = vec![(0.0, 0.0, vec![0.0; n]); most + 1];
+            let mut own = vec![Way { count: 0.0, paid: 0.0, prob: vec![0.0; n] }; most + 1];
             let share = 1.0 / group.settings.len() as f64;
             for (i, setting) in group.settings.iter().enumerate().filter(|(_, s)| place(s.n_set) <= most) {
-                let (count, paid, prob) = &mut own[place(setting.n_set)];
+                let Way { count, paid, prob } = &mut own[place(setting.n_set)];
                 *count += share;
                 *paid += share * setting.cost;
                 prob.iter_mut().enumerate().for_each(|(c, p)| *p += share * group.prob(of_state, c, i));
             }
-            let mut joined = vec![(0.0, 0.0, Vec::new()); most + 1];
-            for (before, (count, paid, prob)) in ways.iter().enumerate().filter(|(_, w)| w.0 > 0.0) {
-                for (more, (own_count, own_paid, own_prob)) in own.iter().enumerate().take(most + 1 - before) {
-                    if *own_count == 0.0 {
-                        continue;
-                    }
-                    let (c, k, p) = &mut joined[before + more];
-                    *c += count * own_count;
-                    *k += paid * own_count + count * own_paid;
-                    p.resize(prob.len() * n, 0.0);
-                    for (out, (a, b)) in
-                        p.iter_mut().zip(prob.iter().flat_map(|a| own_prob.iter().map(move |b| (a, b))))
-                    {
-                        *out += a * b;
-                    }
-                }
-            }
-            ways = joined;
+            ways = Way::join(&ways, &own);
         }
-        let total: f64 = ways.iter().map(|w| w.0).sum();
-        *cost = ways.iter().map(|w| w.1).sum::<f64>() / total;
-        for (_, _, prob) in &ways {
-            row.iter_mut().zip(prob).for_each(|(out, p)| *out += p / total);
-        }
+        ways
     }
 
     /// The allowed combinations of settings that pruning keeps in a state, one of which is best for every sum that is convex in

@@ -1,6 +1,6 @@
 //! Exact values of a given policy: the backward induction with a chooser that follows it.
 
-use super::follow::Follow;
+use super::follow::{Effects, Follow};
 use super::{Buffers, Lookahead, Plan, Planner, Ties, backward_induction};
 use crate::world::Action;
 
@@ -33,11 +33,18 @@ impl<'a> Evaluator<'a> {
 
     /// V_h(s) = Σ_c P(c | s, π) q_h(s, c) − cost(π), for an allowed policy: that policy, with its values.
     pub(crate) fn evaluate(&mut self, policy_hs: &[Action]) -> &Plan {
-        let kernel = self.look.planner.kernel();
-        self.follow.decode(kernel, policy_hs);
-        let following = self.follow.through(kernel, self.plan.n_states);
-        backward_induction(&mut self.look, &following, 0.0, Ties::First, &mut self.buffers, &mut self.plan);
+        let (planner, sizes) = (self.look.planner, self.look.sizes);
+        match planner.split() {
+            None => self.follow(planner.kernel(), policy_hs),
+            Some(split) => self.follow(&split.acting(planner.kernel(), sizes), policy_hs),
+        }
         &self.plan
+    }
+
+    fn follow(&mut self, effects: &impl Effects, policy_hs: &[Action]) {
+        self.follow.decode(effects, policy_hs);
+        let following = self.follow.through(effects, self.plan.n_states);
+        backward_induction(&mut self.look, &following, 0.0, Ties::First, &mut self.buffers, &mut self.plan);
     }
 
     /// The policy evaluated last, with its values.
@@ -74,6 +81,10 @@ impl Lookahead for FromZero<'_> {
 
     fn ended(&self, state: usize) -> bool {
         self.planner.has_ended(state)
+    }
+
+    fn is_shared(&self) -> bool {
+        self.planner.is_split()
     }
 
     fn cap(&self, _stage: usize) -> f64 {

@@ -16,7 +16,10 @@ impl Planner {
     /// `[stage][state][rank]`. Rows that sum to 1 up to rounding are rescaled.
     pub fn evaluate_mixed(&self, policy: &[f64]) -> Result<Vec<f64>, PlanError> {
         let kernel = self.kernel();
-        let (horizon, n, n_causes) = (self.horizon(), kernel.n_states(), kernel.n_causes());
+        let (horizon, n) = (self.horizon(), kernel.n_states());
+        // By parts, next states take the place of causes.
+        let n_causes = if self.is_split() { n } else { kernel.n_causes() };
+        let acting = self.split().map(|split| split.acting(kernel, false));
         let all = kernel.interventions();
         let entries = (all.count() as usize).saturating_mul(n);
         let stages = if policy.len() == entries { 1 } else { horizon };
@@ -48,7 +51,10 @@ impl Planner {
                 if !kernel.allows(state, action) {
                     return Err(PlanError::PolicyNotAllowed { stage, state });
                 }
-                kernel.distribution(state, action, &mut set_off);
+                match &acting {
+                    None => kernel.distribution(state, action, &mut set_off),
+                    Some(acting) => cost[i] -= p / sum * acting.distribution(state, action, &mut set_off),
+                }
                 out.iter_mut().zip(&set_off).for_each(|(o, c)| *o += p / sum * c);
                 cost[i] += p / sum * all.cost(action);
             }
@@ -61,8 +67,12 @@ impl Planner {
     /// ones in each state.
     pub fn at_random(&self) -> (Vec<f64>, bool) {
         let kernel = self.kernel();
-        let AtRandom { prob_sc: prob, cost_s: cost, exact } = kernel.at_random();
-        let follow = FollowMixed { n_states: kernel.n_states(), n_causes: kernel.n_causes(), prob, cost };
+        let AtRandom { prob_sc: prob, cost_s: cost, exact } = match self.split() {
+            None => kernel.at_random(),
+            Some(split) => split.acting(kernel, false).at_random(),
+        };
+        let n_states = kernel.n_states();
+        let follow = FollowMixed { n_states, n_causes: prob.len() / n_states, prob, cost };
         (self.follow_mixed(&follow), exact)
     }
 

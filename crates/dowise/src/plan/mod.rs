@@ -6,6 +6,7 @@ mod evaluate;
 mod follow;
 mod mixed;
 mod near_ties;
+mod split;
 mod truth;
 mod watch;
 
@@ -70,6 +71,11 @@ pub(crate) trait Lookahead: Sync {
 
     /// What values are measured from; an upper bound of every q and of the value at a stage wherever values are compared.
     fn cap(&self, stage: usize) -> f64;
+
+    /// Whether one row of q serves every state: then that row alone is filled.
+    fn is_shared(&self) -> bool {
+        false
+    }
 
     /// Whether an episode that reaches a state has ended: it is worth nothing, whatever is chosen.
     fn ended(&self, _state: usize) -> bool {
@@ -200,6 +206,9 @@ impl Plan {
 /// States below which a stage is not worth sharing between threads.
 const PARALLEL_STATES: usize = 1 << 10;
 
+/// The same where every search looks at all next states.
+const SHARED_STATES: usize = 1 << 7;
+
 /// Fills `plan` backwards: q from the lookahead, then for every state the chooser's intervention.
 ///
 /// V_h(s) = max_a { Σ_c P(c | s, a) q_h(s, c) − cost(a) }, computed as cap − min_a { Σ_c P(c | s, a) (cap − q) + cost(a) }.
@@ -220,7 +229,19 @@ pub(crate) fn backward_induction(
         let (now, next) = plan.value_hs.split_at_mut((stage + 1) * n);
         let cap = lookahead.cap(stage);
         let (value, policy) = (&mut now[stage * n..], &mut plan.policy_hs[stage * n..(stage + 1) * n]);
-        if n < PARALLEL_STATES {
+        if lookahead.is_shared() {
+            lookahead.losses(stage, &next[..n], &mut buffers.q_sc);
+            let (loss, lookahead) = (&buffers.q_sc[..], &*lookahead);
+            let least = if n < SHARED_STATES { n } else { SHARED_STATES / 4 };
+            value.par_iter_mut().zip(policy.par_iter_mut()).enumerate().with_min_len(least).for_each_init(
+                Scratch::default,
+                |scratch, (s, (v, a))| {
+                    let found = chooser.best(stage, s, loss, tolerance, ties.at(stage, s), scratch);
+                    let ended = lookahead.ended(s);
+                    (*v, *a) = (if ended { 0.0 } else { lookahead.chosen(stage, s, loss, &found) }, found.action);
+                },
+            );
+        } else if n < PARALLEL_STATES {
             lookahead.losses(stage, &next[..n], &mut buffers.q_sc);
             let rows = buffers.q_sc.chunks_exact(n_causes);
             for (s, ((loss, v), a)) in rows.zip(&mut *value).zip(policy).enumerate() {

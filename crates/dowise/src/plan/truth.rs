@@ -5,9 +5,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use super::careful;
 use super::follow::{MOST_REMEMBERED, check_policy};
 use super::near_ties::NearTies;
+use super::split::Split;
 use super::{Buffers, Contraction, Evaluator, Lookahead, Mean, Plan, TIE_TOLERANCE, Ties, backward_induction};
 use crate::Space;
-use crate::kernel::{CauseSpace, Found, Kernel, KernelError};
+use crate::kernel::{CauseSpace, Components, Found, Kernel, KernelError};
 use crate::memory::Held;
 use crate::world::{Action, Onward, Start, VarId, World};
 
@@ -101,9 +102,7 @@ const VERIFIED: f64 = 1e-9;
 pub struct Planner {
     horizon: usize,
     kernel: Kernel,
-    contraction: Contraction,
-    factors: Vec<Mean>,
-    reward_sc: Vec<f64>,
+    layout: Layout,
     /// How values of the next stage enter a step, where not as they are.
     onward: Option<Onward>,
     /// Whether an episode has ended, state by state, where it can before the horizon.
@@ -120,52 +119,65 @@ pub struct Planner {
     _held: Held,
 }
 
+/// An error that names what is to be learned, if anything is.
+fn all_known(world: &World) -> Result<(), PlanError> {
+    let names = |ids: &[VarId]| ids.iter().map(|&id| world.variable(id).name.clone()).collect::<Vec<_>>();
+    let unknown: Vec<VarId> = world.transitions().iter().filter(|m| m.table.is_none()).map(|m| m.children[0]).collect();
+    if !unknown.is_empty() {
+        return Err(PlanError::Unknown { what: "the next value", names: names(&unknown) });
+    }
+    let unknown: Vec<String> = world.rewards().iter().filter(|r| r.table.is_none()).map(|r| r.name.clone()).collect();
+    if !unknown.is_empty() {
+        return Err(PlanError::Unknown { what: "the reward", names: unknown });
+    }
+    Ok(())
+}
+
+/// How a look ahead is computed.
+#[derive(Clone, Debug)]
+enum Layout {
+    /// Over all states and joint causes.
+    Joint { contraction: Contraction, factors: Vec<Mean>, reward_sc: Vec<f64> },
+    /// Part by part, where joint causes are too many.
+    Split(Box<Split>),
+}
+
 impl Planner {
-    /// Lays a world out for planning.
+    /// Lays a world out for planning: over all joint values of the key variables, or part by part where these are many.
     pub fn new(world: &World) -> Result<Planner, PlanError> {
-        let names = |ids: &[VarId]| ids.iter().map(|&id| world.variable(id).name.clone()).collect::<Vec<_>>();
-        let unknown: Vec<VarId> =
-            world.transitions().iter().filter(|m| m.table.is_none()).map(|m| m.children[0]).collect();
-        if !unknown.is_empty() {
-            return Err(PlanError::Unknown { what: "the next value", names: names(&unknown) });
-        }
-        let unknown: Vec<String> =
-            world.rewards().iter().filter(|r| r.table.is_none()).map(|r| r.name.clone()).collect();
-        if !unknown.is_empty() {
-            return Err(PlanError::Unknown { what: "the reward", names: unknown });
-        }
-        let n_causes = CauseSpace::new(world).len();
+        all_known(world)?;
         let held = Planner::ask(world, Planner::bytes(world))?;
         let kernel = Kernel::new(world)?;
-        let (contraction, scopes) = contraction(world, n_causes);
-        let factors = world
-            .transitions()
-            .iter()
-            .zip(&scopes)
-            .map(|(m, scope)| {
-                let table = m.table.as_deref().expect("invariant: a planner is made only of known tables");
-                let n_values = world.variable(m.children[0]).size();
-                let rows = rows_by_cause(world, &m.parents, scope, kernel.causes());
-                let n_rows = rows.len() / n_causes;
-                let mut prob = vec![0.0; rows.len() * n_values];
-                for row in 0..n_rows {
-                    for v in 0..n_values {
-                        for c in 0..n_causes {
-                            prob[(row * n_values + v) * n_causes + c] = table[rows[row * n_causes + c] * n_values + v];
-                        }
-                    }
-                }
-                Mean { prob, n_values, n_causes }
-            })
-            .collect();
-        let reward_sc = rewards_by_cause(world, kernel.causes());
+        let split = if Components::pay(world) { Split::new(world, &kernel) } else { None };
+        let layout = match split {
+            Some(split) => Layout::Split(Box::new(split)),
+            None => {
+                // Parts may turn out to be too large only once their settings are known.
+                Planner::ask(world, Planner::bytes_joint(world))?;
+                Layout::joint(world, &kernel)
+            }
+        };
+        Ok(Planner::with_layout(world, kernel, layout, held))
+    }
+
+    /// Lays a world out part by part, even where its joint causes are few; `None` if a part is too large for that.
+    pub fn by_parts(world: &World) -> Result<Option<Planner>, PlanError> {
+        all_known(world)?;
+        if !Components::fit(world) {
+            return Ok(None);
+        }
+        let held = Planner::ask(world, Planner::bytes_split(world))?;
+        let kernel = Kernel::new(world)?;
+        let layout = Split::new(world, &kernel).map(|split| Layout::Split(Box::new(split)));
+        Ok(layout.map(|layout| Planner::with_layout(world, kernel, layout, held)))
+    }
+
+    fn with_layout(world: &World, kernel: Kernel, layout: Layout, held: Held) -> Planner {
         let [least, most] = world.step_range();
-        Ok(Planner {
+        Planner {
             horizon: world.horizon(),
             kernel,
-            contraction,
-            factors,
-            reward_sc,
+            layout,
             onward: Onward::of(world),
             ended: world.ends().map(|ends| ends.states.clone()),
             best_step: most,
@@ -174,7 +186,7 @@ impl Planner {
             state_space: world.state_space().clone(),
             judge_bytes: Planner::judge_bytes(world),
             _held: held,
-        })
+        }
     }
 
     /// Holds memory, or says that a plan would not fit.
@@ -187,9 +199,29 @@ impl Planner {
         })
     }
 
-    /// Bytes that planning in a world takes at most, known before anything is computed: kernel, tables by cause, one plan, and
-    /// what is held while it is made or its policy evaluated.
+    /// Bytes that planning in a world takes at most, known before anything is computed: kernel, tables by cause or by part, one
+    /// plan, and what is held while it is made or its policy evaluated.
     pub fn bytes(world: &World) -> u128 {
+        if Components::pay(world) { Planner::bytes_split(world) } else { Planner::bytes_joint(world) }
+    }
+
+    /// The same part by part.
+    fn bytes_split(world: &World) -> u128 {
+        let entries = (world.horizon() as u128 + 1).saturating_mul(world.n_states() as u128);
+        let differ = entries.min(u128::from(world.interventions().count()));
+        // Values and policy; while a plan is made or evaluated, one row of next values and what a search holds of it for each
+        // part, on every thread; the interventions of a policy.
+        let row = world.n_states() as u128 * 8 * (4 + world.state().len() as u128);
+        let threads = rayon::current_num_threads() as u128;
+        (entries.saturating_mul(4 * 8))
+            .saturating_add(threads.saturating_mul(row))
+            .saturating_add(evaluation_bytes(world, differ))
+            .saturating_add(Components::bytes(world))
+            .saturating_add(Kernel::bytes(world))
+    }
+
+    /// The same over joint causes.
+    fn bytes_joint(world: &World) -> u128 {
         let (n_states, n_causes) = (world.n_states() as u128, CauseSpace::new(world).len() as u128);
         let (contraction, scopes) = contraction(world, n_causes as usize);
         let tables = world.transitions().iter().zip(&scopes).fold(0u128, |sum, (m, scope)| {
@@ -235,9 +267,41 @@ impl Planner {
         self.horizon
     }
 
-    /// Expected reward of each cause in each state, `[state][cause]`, without what arriving somewhere pays ([`World::arrival`]).
+    /// Expected reward of each cause in each state, `[state][cause]`, without what arriving somewhere pays ([`World::arrival`]);
+    /// empty where the world is planned part by part ([`Planner::is_split`]).
     pub fn rewards(&self) -> &[f64] {
-        &self.reward_sc
+        match &self.layout {
+            Layout::Joint { reward_sc, .. } => reward_sc,
+            Layout::Split(_) => &[],
+        }
+    }
+
+    /// Whether the world is planned part by part, since its joint causes are too many to be listed.
+    pub fn is_split(&self) -> bool {
+        matches!(self.layout, Layout::Split(_))
+    }
+
+    /// Parts by which the world is planned, those without levers not counted; 1 over joint causes.
+    pub fn n_parts(&self) -> usize {
+        self.split().map_or(1, Split::n_parts)
+    }
+
+    /// P(s' | s, do(a)), written into `out`, and the expected reward of the step, costs left out; arriving somewhere pays besides
+    /// ([`World::arrival`]). Only where the world is planned part by part.
+    pub fn step(&self, state: usize, action: Action, out: &mut [f64]) -> Option<f64> {
+        let Layout::Split(split) = &self.layout else { return None };
+        let mut prob = Vec::new();
+        let paid = split.acting(&self.kernel, false).distribution(state, action, &mut prob);
+        split.states().iter().zip(&prob).for_each(|(&s, p)| out[s as usize] = *p);
+        Some(paid)
+    }
+
+    /// The layout by parts, if there is one.
+    pub(super) fn split(&self) -> Option<&Split> {
+        match &self.layout {
+            Layout::Joint { .. } => None,
+            Layout::Split(split) => Some(split),
+        }
     }
 
     /// The best policy and its values; of equally good interventions the first.
@@ -254,9 +318,22 @@ impl Planner {
         let mut lookahead = TrueLookahead::new(self);
         let tolerance = TIE_TOLERANCE * self.range.max(f64::MIN_POSITIVE) * self.horizon as f64;
         let caps = (0..self.horizon).map(|stage| lookahead.cap(stage)).collect();
-        let chooser = NearTies { kernel: &self.kernel, caps };
+        let chooser = NearTies { kernel: self.split().map_or(&self.kernel, |split| split.search()), caps };
         backward_induction(&mut lookahead, &chooser, tolerance, ties, &mut Buffers::default(), &mut plan);
+        if self.is_split() {
+            self.say_worth(&mut plan);
+            return plan;
+        }
         if lookahead.doubt.into_inner() { careful::plan(self, ties) } else { plan }
+    }
+
+    /// Replaces the values of a plan by those of its policy, measured from zero, where the two differ by rounding alone.
+    fn say_worth(&self, plan: &mut Plan) {
+        let mut evaluator = Evaluator::new(self);
+        let worth_hs = &evaluator.evaluate(&plan.policy_hs).value_hs;
+        let rounding = VERIFIED * 1e-2 * self.horizon as f64 * self.range.max(self.best_step.abs());
+        let close = |(said, worth): &(&mut f64, &f64)| (**said - **worth).abs() <= rounding;
+        plan.value_hs.iter_mut().zip(worth_hs).filter(close).for_each(|(said, worth)| *said = *worth);
     }
 
     /// Values of a policy (`[stage][state]`), as `[stage][state]` with one further stage of zeros.
@@ -292,30 +369,43 @@ impl Planner {
         self.ended.as_ref().is_some_and(|ended| ended[state])
     }
 
-    /// q(s, c) for a stage, from the values of the next one: `r(s, c) + E[V(s') | s, c]`.
+    /// q(s, c) for a stage, from the values of the next one: `r(s, c) + E[V(s') | s, c]`. By parts, what next states are worth,
+    /// the same for all states.
     pub(crate) fn look(&self, next_value: &[f64], q: &mut Vec<f64>, spare: &mut Vec<f64>) {
-        match &self.onward {
-            None => self.contraction.apply(&self.factors, next_value, q, spare),
+        let mut worth = Vec::new();
+        let worth = match &self.onward {
+            None => next_value,
             Some(onward) => {
-                let mut worth = Vec::new();
                 onward.worth(next_value, &mut worth);
-                self.contraction.apply(&self.factors, &worth, q, spare);
+                &worth
             }
+        };
+        match &self.layout {
+            Layout::Joint { contraction, factors, reward_sc } => {
+                contraction.apply(factors, worth, q, spare);
+                q.iter_mut().zip(reward_sc).for_each(|(q, r)| *q += r);
+            }
+            Layout::Split(split) => split.arrange(worth, q),
         }
-        q.iter_mut().zip(&self.reward_sc).for_each(|(q, r)| *q += r);
     }
 
     /// The same of absolute values: `|r(s, c)| + E[size(s') | s, c]`.
     pub(super) fn look_at_sizes(&self, next_size: &[f64], out: &mut Vec<f64>, spare: &mut Vec<f64>) {
-        match &self.onward {
-            None => self.contraction.apply(&self.factors, next_size, out, spare),
+        let mut worth = Vec::new();
+        let worth = match &self.onward {
+            None => next_size,
             Some(onward) => {
-                let mut worth = Vec::new();
                 onward.size(next_size, &mut worth);
-                self.contraction.apply(&self.factors, &worth, out, spare);
+                &worth
             }
+        };
+        match &self.layout {
+            Layout::Joint { contraction, factors, reward_sc } => {
+                contraction.apply(factors, worth, out, spare);
+                out.iter_mut().zip(reward_sc).for_each(|(q, r)| *q += r.abs());
+            }
+            Layout::Split(split) => split.arrange(worth, out),
         }
-        out.iter_mut().zip(&self.reward_sc).for_each(|(q, r)| *q += r.abs());
     }
 
     /// Expected value over starting states of something that has one number per state.
@@ -341,12 +431,44 @@ impl Planner {
     }
 }
 
+impl Layout {
+    /// Tables over states and joint causes.
+    fn joint(world: &World, kernel: &Kernel) -> Layout {
+        let n_causes = kernel.n_causes();
+        let (contraction, scopes) = contraction(world, n_causes);
+        let factors = world
+            .transitions()
+            .iter()
+            .zip(&scopes)
+            .map(|(m, scope)| {
+                let table = m.table.as_deref().expect("invariant: a planner is made only of known tables");
+                let n_values = world.variable(m.children[0]).size();
+                let rows = rows_by_cause(world, &m.parents, scope, kernel.causes());
+                let n_rows = rows.len() / n_causes;
+                let mut prob = vec![0.0; rows.len() * n_values];
+                for row in 0..n_rows {
+                    for v in 0..n_values {
+                        for c in 0..n_causes {
+                            prob[(row * n_values + v) * n_causes + c] = table[rows[row * n_causes + c] * n_values + v];
+                        }
+                    }
+                }
+                Mean { prob, n_values, n_causes }
+            })
+            .collect();
+        Layout::Joint { contraction, factors, reward_sc: rewards_by_cause(world, kernel.causes()) }
+    }
+}
+
 /// Bytes of an evaluation in which this many different interventions are met with.
 fn evaluation_bytes(world: &World, interventions: u128) -> u128 {
     let (n_states, horizon) = (world.n_states() as u128, world.horizon() as u128);
-    let (contraction, _) = contraction(world, CauseSpace::new(world).len());
+    let largest = match Components::pay(world) {
+        true => world.n_states(),
+        false => contraction(world, CauseSpace::new(world).len()).0.largest(),
+    };
     // Two arrays over states and causes, the values, the policy judged last, and where each of its entries was decoded.
-    let arrays = (16 * contraction.largest() as u128).saturating_add(n_states.saturating_mul(20 * horizon + 8));
+    let arrays = (16 * largest as u128).saturating_add(n_states.saturating_mul(20 * horizon + 8));
     // A hash map and three lists that grow by doubling; an intervention has a part for every group.
     let parts = 12 * crate::kernel::groups::groups(world).len() as u128;
     arrays.saturating_add(interventions.saturating_mul(88 + parts))
@@ -371,7 +493,7 @@ impl Lookahead for TrueLookahead<'_> {
     fn look(&mut self, _stage: usize, next_value: &[f64], q: &mut Vec<f64>) {
         self.planner.look(next_value, q, &mut self.spare);
         self.pays_nothing.clear();
-        if !self.planner.kernel.has_costs() {
+        if !self.planner.kernel.has_costs() && !self.planner.is_split() {
             let rows = q.chunks_exact(self.planner.kernel.n_causes());
             self.pays_nothing.extend(rows.map(|row| row.iter().all(|&q| q == 0.0)));
         }
@@ -379,6 +501,10 @@ impl Lookahead for TrueLookahead<'_> {
 
     fn ended(&self, state: usize) -> bool {
         self.planner.has_ended(state)
+    }
+
+    fn is_shared(&self) -> bool {
+        self.planner.is_split()
     }
 
     fn cap(&self, stage: usize) -> f64 {
@@ -391,6 +517,9 @@ impl Lookahead for TrueLookahead<'_> {
             return 0.0;
         }
         let cap = self.cap(stage);
+        if self.planner.is_split() {
+            return cap - found.least;
+        }
         if !self.doubt.load(Ordering::Relaxed) && careful::is_doubtful(&self.planner.kernel, state, cap, loss, found) {
             self.doubt.store(true, Ordering::Relaxed);
         }

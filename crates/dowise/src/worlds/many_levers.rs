@@ -11,7 +11,7 @@ use crate::world::{Effect, Form, WorldSpec};
 /// Binary state factors and binary key variables; every key variable has levers of its own.
 ///
 /// A key variable's log-odds are a sum of random effects of its levers and of one state factor. A factor's next value and
-/// its reward depend on itself and all key variables, with numbers drawn uniformly; a step pays at most 1. All levers are
+/// its reward depend on itself and all key variables (or, in a sparse world, on as many of its own), with numbers drawn uniformly; a step pays at most 1. All levers are
 /// set at every step, so there are levels^(keys · levers) interventions, but each key variable can be treated alone.
 ///
 /// ```
@@ -25,6 +25,8 @@ pub struct ManyLevers {
     pub factors: usize,
     /// Number of key variables; there are 2^keys causes (Z).
     pub keys: usize,
+    /// Whether every key variable acts on one factor alone: the first few on the first, the next few on the second, and so on.
+    pub sparse: bool,
     /// Number of levers of each key variable.
     pub levers: usize,
     /// Number of values of each lever.
@@ -37,7 +39,7 @@ pub struct ManyLevers {
 
 impl Default for ManyLevers {
     fn default() -> Self {
-        ManyLevers { factors: 4, keys: 3, levers: 5, levels: 4, horizon: 5, seed: 0 }
+        ManyLevers { factors: 4, keys: 3, sparse: false, levers: 5, levels: 4, horizon: 5, seed: 0 }
     }
 }
 
@@ -52,7 +54,8 @@ impl ManyLevers {
         let levels = vec![self.levels as u64; self.levers];
         table_len("P(key variable | its levers)", &[&levels[..], &[2, 2]].concat())?;
         table_len("the states", &vec![2; self.factors])?;
-        let rows = table_len("P(next value | scope)", &vec![2; self.keys + 2])? / 2;
+        let own = if self.sparse { self.keys.div_ceil(self.factors.max(1)) } else { self.keys };
+        let rows = table_len("P(next value | scope)", &vec![2; own + 2])? / 2;
         let about = format!(
             "{} binary state factors, {} binary key variables with {} levers of {} values each, seed {}.",
             self.factors, self.keys, self.levers, self.levels, self.seed
@@ -68,7 +71,8 @@ impl ManyLevers {
             builder = levers.iter().fold(builder, |builder, lever| builder.lever(lever, self.levels));
             let mut parents: Vec<(&String, usize)> = levers.iter().map(|x| (x, self.levels)).collect();
             if self.factors > 0 {
-                parents.push((&state[j % self.factors], 2));
+                let factor = if self.sparse { j / own } else { j % self.factors };
+                parents.push((&state[factor], 2));
             }
             let mut effects = Vec::new();
             for &(parent, n) in &parents {
@@ -85,13 +89,19 @@ impl ManyLevers {
             let names: Vec<&String> = parents.iter().map(|(name, _)| *name).collect();
             builder = builder.mechanism(key.as_str(), names, Form::Logit { base: vec![0.0], effects });
         }
-        let scopes: Vec<Vec<&String>> = state.iter().map(|s| std::iter::once(s).chain(&keys).collect()).collect();
+        let acting = |i: usize| {
+            if self.sparse { keys.iter().skip(i * own).take(own) } else { keys.iter().skip(0).take(self.keys) }
+        };
+        let scopes: Vec<Vec<&String>> =
+            state.iter().enumerate().map(|(i, s)| std::iter::once(s).chain(acting(i)).collect()).collect();
         for (factor, scope) in state.iter().zip(&scopes) {
+            let rows = rows >> (own + 1 - scope.len());
             let row = |p: f64| [1.0 - p, p];
             let table: Vec<f64> = (0..rows).flat_map(|_| row(rng.random())).collect();
             builder = builder.next(factor, scope, table);
         }
         for (i, scope) in scopes.iter().enumerate() {
+            let rows = rows >> (own + 1 - scope.len());
             let table: Vec<f64> = (0..rows).map(|_| rng.random::<f64>() / self.factors as f64).collect();
             builder = builder.reward(format!("r{}", i + 1), scope, table);
         }

@@ -1,0 +1,107 @@
+//! What given interventions come to in a world in parts: for evaluation, where no search is needed.
+
+use super::Components;
+use super::part::Part;
+use crate::kernel::{Kernel, Scratch};
+use crate::plan::Effects;
+use crate::world::Action;
+
+/// The parts of a world with the numbers of its next values and rewards.
+#[derive(Clone, Debug)]
+pub(crate) struct Acting<'a> {
+    pub(crate) components: &'a Components,
+    /// The kernel that the parts were made of.
+    pub(crate) kernel: &'a Kernel,
+    /// Tables of the state factors, `[row][value]`.
+    pub(crate) next: Vec<&'a [f64]>,
+    /// Tables of the reward terms.
+    pub(crate) rewards: Vec<&'a [f64]>,
+    /// Whether rewards count by their absolute values.
+    pub(crate) sizes: bool,
+}
+
+impl Acting<'_> {
+    /// For each part in turn, where a decoded intervention leads: `visit(P(next values of the part))`, last part first. What it
+    /// pays is given back.
+    fn set_off(&self, state: usize, settings: &[u32], mut visit: impl FnMut(&[f64])) -> f64 {
+        let size = |r: f64| if self.sizes { r.abs() } else { r };
+        let of_state = self.components.of_state.iter();
+        let mut paid: f64 = of_state.map(|(t, rows)| size(self.rewards[*t][rows[state] as usize])).sum();
+        let (mut prob, mut cause_prob) = (Vec::new(), Vec::new());
+        for part in self.components.parts.iter().rev() {
+            let row = part.row_of(state);
+            cause_prob.clear();
+            cause_prob.push(1.0);
+            for &g in &part.shape.groups {
+                let (group, setting) = (&self.kernel.groups[g], settings[g] as usize);
+                let (of_state, n) = (group.row_of(state), group.n_causes());
+                cause_prob = (cause_prob.iter())
+                    .flat_map(|p| (0..n).map(move |c| p * group.prob(of_state, c, setting)))
+                    .collect();
+            }
+            prob.clear();
+            prob.resize(part.block.len(), 0.0);
+            for (cause, &p) in cause_prob.iter().enumerate().filter(|(_, p)| **p > 0.0) {
+                self.add_moved(part, row, cause, p, &mut prob);
+                let terms = part.shape.terms.iter().zip(&part.term_rows);
+                let own = terms.map(|(&t, rows)| size(self.rewards[t][rows[row * part.n_causes + cause] as usize]));
+                paid += p * own.sum::<f64>();
+            }
+            visit(&prob);
+        }
+        paid
+    }
+
+    /// Adds p · P(next values | row, cause) to `out`.
+    pub(super) fn add_moved(&self, part: &Part, row: usize, cause: usize, p: f64, out: &mut [f64]) {
+        for (b, out) in out.iter_mut().enumerate() {
+            *out += p * part.moved(row, cause, b, |f, n_values, own, v| self.next[f][own * n_values + v]);
+        }
+    }
+
+    /// P(next state | state, action), in the order of joint next values, written into `out`, and the expected reward, costs left out.
+    pub(crate) fn distribution(&self, state: usize, action: Action, out: &mut Vec<f64>) -> f64 {
+        let mut settings = Vec::new();
+        self.kernel.decode(action, &mut settings);
+        out.clear();
+        out.push(1.0);
+        self.set_off(state, &settings, |prob| {
+            // The last part varies fastest, and it comes first.
+            *out = prob.iter().flat_map(|p| out.iter().map(move |q| p * q)).collect();
+        })
+    }
+}
+
+impl Effects for Acting<'_> {
+    fn n_causes(&self) -> usize {
+        self.components.next.len()
+    }
+
+    fn n_parts(&self) -> usize {
+        self.kernel.n_groups()
+    }
+
+    fn decode(&self, action: Action, out: &mut Vec<u32>) {
+        self.kernel.decode(action, out);
+    }
+
+    fn cost(&self, action: Action) -> f64 {
+        self.kernel.interventions().cost(action)
+    }
+
+    /// The expected loss less what is paid.
+    fn expect(&self, state: usize, parts: &[u32], of: &[f64], scratch: &mut Scratch) -> f64 {
+        let buffer = &mut scratch.values;
+        buffer.clear();
+        buffer.extend_from_slice(of);
+        let paid = self.set_off(state, parts, |prob| {
+            let n = prob.len();
+            let left = buffer.len() / n;
+            for i in 0..left {
+                buffer[i] = buffer[i * n..][..n].iter().zip(prob).map(|(x, p)| p * x).sum();
+            }
+            buffer.truncate(left);
+        });
+        buffer[0] - paid
+    }
+}

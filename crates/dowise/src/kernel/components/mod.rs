@@ -1,0 +1,221 @@
+//! Worlds that fall apart: planned component by component, never over joint values of all key variables.
+//!
+//! Groups of levers that act on a common next value or reward term make a *part*. Given a state s and an intervention a, the next
+//! values of different parts are independent, and each part k pays and moves by its own levers a_k and key variables z_k alone:
+//!
+//! ```text
+//! μ_k(s'_k | s, a_k) = Σ_{z_k} P(z_k | s, a_k) Π_{i in k} P(s'_i | s, z_k)        r_k(s, a_k) = Σ_{z_k} P(z_k | s, a_k) r_k(s, z_k)
+//! Q(s, a) = Σ_k (r_k(s, a_k) − cost(a_k)) + Σ_{s'} Π_k μ_k(s'_k | s, a_k) V(s')
+//! ```
+//!
+//! So a part is a group once more, whose causes are its next values and whose settings cost what they cost less what they pay. The
+//! search of a [`Kernel`] over these groups finds the best intervention, and only corners of what a part can reach, in (μ_k, r_k),
+//! are looked at. What a plan takes grows with the largest part, not with the product of all of them.
+
+mod acting;
+mod part;
+mod random;
+mod shape;
+
+use super::{CauseSpace, Kernel};
+use crate::Space;
+use crate::world::{RewardTerm, VarId, World};
+
+pub(crate) use acting::Acting;
+use part::Part;
+use shape::{PartShape, parts};
+
+use super::group::Group;
+use super::groups::{GroupShape, groups};
+
+/// Joint causes up to which planning over all of them is used: it is faster there, and its results are pinned.
+const MOST_JOINT: usize = 1 << 10;
+
+/// Settings of a part that are kept in a row, at most.
+const MOST_COLUMNS: usize = 1 << 12;
+
+/// Numbers of a part's tables, at most.
+const MOST_NUMBERS: usize = 1 << 26;
+
+/// Why a world is not planned part by part.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct TooLarge {
+    /// The key variables, and levers that act directly, of the part that is too large.
+    pub(crate) causes: Vec<String>,
+    /// Their joint values; `None` if that number overflows.
+    pub(crate) n_causes: Option<usize>,
+}
+
+/// How the next value of a state factor is decided, by the rows of its own parents.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Next<'a> {
+    /// `[row][value]`
+    Exact(&'a [f64]),
+    /// Of two values: within what the probability of the second lies, `[row]`; the best member is planned with.
+    Within(&'a [f64], &'a [f64]),
+}
+
+/// A world in parts: what every setting of each part sets off. The numbers of next values and rewards come later.
+#[derive(Clone, Debug)]
+pub(crate) struct Components {
+    parts: Vec<Part>,
+    /// Reward terms as functions of the present.
+    terms: Vec<RewardTerm>,
+    /// Terms that depend on the state alone: the row of each state.
+    of_state: Vec<(usize, Vec<u32>)>,
+    /// The state that each joint next value, part by part, amounts to.
+    state_of: Vec<u32>,
+    next: CauseSpace,
+}
+
+impl Components {
+    /// Whether a world is to be planned part by part: its joint causes are many, and no part is too large.
+    pub(crate) fn pay(world: &World) -> bool {
+        let n_causes = CauseSpace::new(world).len();
+        n_causes > MOST_JOINT && Components::fit(world) && {
+            // A stage over joint causes moves every state and cause through every factor; by parts every pair of states is met with.
+            let n_states = world.n_states() as u128;
+            let joint = n_states * n_causes as u128 * world.state_space().sizes().iter().sum::<usize>() as u128;
+            4 * n_states * n_states < joint
+        }
+    }
+
+    /// Whether no part of a world is too large, as far as can be said before anything is computed.
+    pub(crate) fn fit(world: &World) -> bool {
+        Components::sizes(world).is_ok()
+    }
+
+    /// Reward terms as functions of the present, without those that pay on arrival.
+    fn terms(world: &World) -> Vec<RewardTerm> {
+        let present = world.rewards().iter().filter(|term| !term.pays_on_arrival() && !world.mean_is_learned(term));
+        present.map(|term| world.expected_term(term)).collect()
+    }
+
+    /// Scopes of all terms, without their numbers.
+    fn scopes(world: &World) -> Vec<RewardTerm> {
+        let present = world.rewards().iter().filter(|term| !term.pays_on_arrival());
+        let scope = |term: &RewardTerm| RewardTerm {
+            scope: world.expected_scope(term),
+            next: Vec::new(),
+            table: None,
+            ..term.clone()
+        };
+        present.map(scope).collect()
+    }
+
+    /// The parts of a world with what their tables hold at most, or the one that is too large.
+    fn sizes(world: &World) -> Result<u128, TooLarge> {
+        let groups = groups(world);
+        let (parts, _) = parts(world, &groups, &Components::scopes(world));
+        let product = |sizes: Vec<usize>| sizes.into_iter().try_fold(1usize, |n, size| n.checked_mul(size));
+        let of_state = |factors: &[usize]| product(factors.iter().map(|&f| world.state_space().sizes()[f]).collect());
+        let mut bytes = 0u128;
+        for part in &parts {
+            let causes = causes_of(&groups, part);
+            let n_causes = product(world.sizes(&causes));
+            let (rows, block) = (of_state(&part.state), of_state(&part.factors));
+            let settings = part.groups.iter().try_fold(1usize, |n, &g| {
+                let own = super::lever_values::n_settings(world.interventions(), &groups[g].levers)?;
+                n.checked_mul(usize::try_from(own).ok()?)
+            });
+            let columns = settings.map_or(MOST_COLUMNS, |n| n.min(MOST_COLUMNS));
+            let numbers = |of: Option<usize>| of.and_then(|n| rows?.checked_mul(n)?.checked_mul(columns));
+            let (set_off, moved) = (numbers(n_causes), numbers(block));
+            let entries = set_off.and_then(|n| n.checked_add(2 * moved?)).filter(|&n| n <= MOST_NUMBERS);
+            let (Some(entries), Some(rows), Some(n_causes)) = (entries, rows, n_causes) else {
+                let names = causes.iter().map(|&id| world.variable(id).name.clone()).collect();
+                return Err(TooLarge { causes: names, n_causes });
+            };
+            // Tables, settings, and for every cause and row which row of each factor and term is meant.
+            let settings = (rows * columns) as u128 * 3 * size_of::<super::prune::Setting>() as u128;
+            let own = (rows * n_causes) as u128 * 4 * (part.factors.len() + part.terms.len()) as u128;
+            bytes += 8 * entries as u128 + settings + own + 8 * world.n_states() as u128;
+        }
+        Ok(bytes)
+    }
+
+    /// Bytes that the parts of a world and a kernel of them take at most.
+    pub(crate) fn bytes(world: &World) -> u128 {
+        let of_states = 4 * (1 + world.rewards().len() as u128) * world.n_states() as u128;
+        let base = size_of::<super::prune::Setting>() as u128 * world.n_states() as u128;
+        Components::sizes(world).map_or(u128::MAX, |bytes| bytes + of_states + base)
+    }
+
+    /// The parts of a world, where a kernel says what interventions set off.
+    pub(crate) fn new(world: &World, kernel: &Kernel) -> Result<Components, TooLarge> {
+        let shapes: Vec<GroupShape> = kernel.groups.iter().map(|g| g.shape.clone()).collect();
+        let terms = Components::terms(world);
+        let (shapes_of_parts, alone) = parts(world, &shapes, &terms);
+        let parts = shapes_of_parts
+            .into_iter()
+            .map(|shape| Part::new(world, kernel, &terms, shape))
+            .collect::<Result<Vec<Part>, TooLarge>>()?;
+        let space = world.state_space();
+        let of_state = (alone.into_iter())
+            .map(|t| {
+                let scope: Vec<usize> = terms[t].scope.iter().map(|&id| world.state_axis(id)).collect();
+                let row = |s: usize| scope.iter().fold(0, |row, &f| row * space.sizes()[f] + space.digit(s, f)) as u32;
+                (t, (0..space.len()).map(row).collect())
+            })
+            .collect();
+        let order: Vec<usize> = parts.iter().flat_map(|part| part.shape.factors.iter().copied()).collect();
+        let sizes: Vec<usize> = order.iter().map(|&f| space.sizes()[f]).collect();
+        let next = Space::new(&sizes).expect("invariant: as many next values as states");
+        let state = |c: usize| (0..order.len()).map(|i| next.digit(c, i) * space.strides()[order[i]]).sum::<usize>();
+        let state_of = (0..next.len()).map(|c| state(c) as u32).collect();
+        let variables: Vec<VarId> = order.iter().map(|&f| world.state()[f]).collect();
+        Ok(Components { parts, terms, of_state, state_of, next: CauseSpace { variables, space: next } })
+    }
+
+    /// Number of parts with levers.
+    pub(crate) fn n_parts(&self) -> usize {
+        self.parts.iter().filter(|part| !part.shape.groups.is_empty()).count()
+    }
+
+    /// Values of states in the order of joint next values.
+    pub(crate) fn arrange(&self, value_s: &[f64], out: &mut Vec<f64>) {
+        out.clear();
+        out.extend(self.state_of.iter().map(|&s| value_s[s as usize]));
+    }
+
+    /// The state that each joint next value amounts to.
+    pub(crate) fn states(&self) -> &[u32] {
+        &self.state_of
+    }
+
+    /// The terms, in the order in which their numbers are asked for.
+    pub(crate) fn reward_terms(&self) -> &[RewardTerm] {
+        &self.terms
+    }
+
+    /// What a state pays whatever is done there.
+    fn paid_by_state(&self, rewards: &[&[f64]], state: usize) -> f64 {
+        self.of_state.iter().map(|(t, rows)| rewards[*t][rows[state] as usize]).sum()
+    }
+
+    /// The kernel whose causes are the joint next values, and whose settings cost what they cost less what they pay; pruned with
+    /// at most `work` multiplications. `kernel` is the one that the parts were made of.
+    pub(crate) fn kernel(&self, kernel: &Kernel, next: &[Next<'_>], rewards: &[&[f64]], mut work: i64) -> Kernel {
+        let limited = kernel.limit.is_some();
+        let mut groups: Vec<Group> = Vec::with_capacity(self.parts.len() + 1);
+        if !self.of_state.is_empty() {
+            groups.push(part::group_of_states(self.state_of.len(), |s| self.paid_by_state(rewards, s)));
+        }
+        groups.extend(self.parts.iter().map(|part| part.group(next, rewards, limited, &mut work)));
+        Kernel {
+            interventions: kernel.interventions.clone(),
+            state_space: kernel.state_space.clone(),
+            causes: self.next.clone(),
+            // Also what pruning left out may pay less.
+            has_costs: kernel.has_costs || rewards.iter().any(|table| table.iter().any(|&r| r != 0.0)),
+            groups,
+            cross: kernel.cross.clone(),
+            limit: kernel.limit,
+        }
+    }
+}
+
+/// The cause variables of a part, group by group.
+fn causes_of(groups: &[GroupShape], part: &PartShape) -> Vec<VarId> {
+    part.groups.iter().flat_map(|&g| groups[g].causes.iter().copied()).collect()
+}
