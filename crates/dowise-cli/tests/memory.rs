@@ -49,9 +49,9 @@ fn a_run_does_not_write_over_its_world_or_its_own_files() {
     assert!(run("new river-swim -o river.toml").status.success());
     let world = std::fs::read(at.join("river.toml")).unwrap();
     for (arguments, says) in [
-        ("learn river.toml --episodes 2 --save ./river.toml", "--save ./river.toml: this is the world itself"),
-        ("learn river.toml --episodes 2 --policy river.toml", "--policy river.toml: this is the world itself"),
-        ("learn river.toml --episodes 2 --save a.json --policy ./a.json", "--save and --policy both name a.json"),
+        ("learn river.toml --episodes 2 --save ./river.toml", "--save and the world are one file, ./river.toml"),
+        ("learn river.toml --episodes 2 --policy river.toml", "--policy and the world are one file, river.toml"),
+        ("learn river.toml --episodes 2 --save a.json --policy ./a.json", "--policy and --save are one file, ./a.json"),
     ] {
         let output = run(arguments);
         let said = String::from_utf8_lossy(&output.stderr);
@@ -60,6 +60,37 @@ fn a_run_does_not_write_over_its_world_or_its_own_files() {
     assert_eq!(std::fs::read(at.join("river.toml")).unwrap(), world);
     assert!(run("learn river.toml --episodes 2 --save a.json --policy b.json").status.success());
     assert!(run("learn river.toml --episodes 4 --resume a.json --save a.json").status.success());
+
+    // Forced or not, whatever the file is read for.
+    std::fs::copy(at.join("river.toml"), at.join("told.toml")).unwrap();
+    std::fs::write(at.join("map.toml"), "").unwrap();
+    std::fs::write(at.join("river.evidence.json"), "{}").unwrap();
+    std::fs::write(at.join("graph.dot"), "digraph { a [states=2]; b; a -> b }").unwrap();
+    assert!(run("simulate river.toml --episodes 3 -o log.csv").status.success());
+    let files =
+        ["river.toml", "told.toml", "map.toml", "log.csv", "a.json", "b.json", "river.evidence.json", "graph.dot"];
+    let contents = || files.map(|file| std::fs::read(at.join(file)).unwrap());
+    let before = contents();
+    for (arguments, says) in [
+        ("learn river.toml --episodes 6 --resume a.json --policy a.json --force", "--policy and --resume"),
+        ("learn river.toml --episodes 6 --resume a.json --save a.json --policy a.json --force", "--policy and --save"),
+        ("learn river.toml --told told.toml --policy told.toml --force", "--policy and --told"),
+        ("learn river.toml --from log.csv --map map.toml --policy map.toml --force", "--policy and --map"),
+        ("learn river.toml --from log.csv --save log.csv --force", "--save and --from"),
+        ("fit river.toml log.csv -o fitted.toml --map map.toml --rows map.toml --force", "--rows and --map"),
+        ("plan river.toml --safe --policy river.evidence.json --force", "--policy and the evidence"),
+        ("plan river.toml --safe --from log.csv --map map.toml --policy map.toml --force", "--policy and --map"),
+        ("simulate river.toml --policy b.json -o b.json --force", "--output and --policy"),
+        ("import graph.dot --lever a --key b --reward b=1 -o graph.dot --force", "--output and the graph"),
+    ] {
+        let output = run(arguments);
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(
+            output.status.code() == Some(2) && said.contains(&format!("{says} are one file")),
+            "{arguments}: {said}"
+        );
+    }
+    assert!(contents() == before, "a file that was read was written");
     std::fs::remove_dir_all(&at).unwrap();
 }
 

@@ -7,9 +7,8 @@
 
 #![allow(clippy::print_stdout)] // a study prints its result
 
-use dowise::learn::Observation;
 use dowise::world::{Form, RewardForm, WorldSpec};
-use dowise::{Action, Agent, Arena, Knowledge, Learner, LearnerSpec, World, worlds};
+use dowise::{Action, Arena, Knowledge, LearnerSpec, World, worlds};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let argument = |i: usize| std::env::args().nth(i);
@@ -90,7 +89,6 @@ fn one(
             let value_s = &value_s[..arena.world().n_states()];
             agent.keep_baseline(&today, alpha, known.then_some(value_s))?;
         }
-        let mut agent = Valued { arena: &arena, inside: agent, policy: Vec::new(), value: 0.0 };
         let (mut side, mut broken, mut regret) = (0.0, false, 0.0);
         let mut run = arena.run(seed);
         for _ in 0..episodes {
@@ -98,7 +96,7 @@ fn one(
             // With a told value the promise is of values where episodes start, otherwise of their means.
             let [worth, own] = match known {
                 true => [arena.best().value(0, e.start) - e.regret, value_s[e.start]],
-                false => [agent.value, value],
+                false => [run.value_of_judged().ok_or("a learner tells its policy")?, value],
             };
             side += worth - floor - (1.0 - alpha) * (own - floor);
             regret += e.regret;
@@ -106,7 +104,7 @@ fn one(
         }
         found[usize::from(with)] = regret;
         found[3 + usize::from(with)] = f64::from(u8::from(broken));
-        if let Some(report) = agent.inside.baseline() {
+        if let Some(report) = agent.baseline() {
             found[2] = report.fell_back as f64;
         }
     }
@@ -130,39 +128,4 @@ fn drawn(world: &str, seed: u64) -> Result<World, Box<dyn std::error::Error>> {
         }
     }
     Ok(World::new(spec)?)
-}
-
-/// A learner that tells what its policies are worth on average over how episodes start.
-struct Valued<'a> {
-    arena: &'a Arena,
-    inside: Learner,
-    policy: Vec<Action>,
-    value: f64,
-}
-
-impl Agent for Valued<'_> {
-    fn begin_episode(&mut self) {
-        self.inside.begin_episode();
-    }
-
-    fn act(&mut self, stage: usize, state: usize) -> Action {
-        self.inside.act(stage, state)
-    }
-
-    fn observe(&mut self, observation: &Observation<'_>) {
-        self.inside.observe(observation);
-    }
-
-    fn end_episode(&mut self) {
-        self.inside.end_episode();
-    }
-
-    fn policy(&mut self) -> Option<&[Action]> {
-        let policy = self.inside.policy()?;
-        if self.policy != policy {
-            self.policy = policy.to_vec();
-            self.value = self.arena.value_of(policy).ok()?;
-        }
-        Some(&self.policy)
-    }
 }

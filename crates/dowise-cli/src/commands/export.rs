@@ -7,7 +7,7 @@ use dowise_formats::{Format, export};
 use super::import::FormatName;
 use super::new::write;
 use crate::output::{Failure, Output, Status};
-use crate::overwrite::same_file;
+use crate::overwrite::Files;
 use crate::render;
 use crate::worldfile;
 
@@ -48,6 +48,7 @@ pub(crate) fn run(args: Args, output: &Output) -> Result<Status, Failure> {
         })?,
         (None, None) => return Err(Failure::Usage("say which format: --to bif, xmlbif, dagitty, dot or gml".to_owned())),
     };
+    Files::default().read("the world", Some(&args.world)).write("--output", file).check_apart()?;
     let world = worldfile::read(&args.world)?.world.map_err(|error| {
         render::problems(&error, output);
         Failure::Shown
@@ -64,10 +65,6 @@ pub(crate) fn run(args: Args, output: &Output) -> Result<Status, Failure> {
     match file {
         None => output.data(text)?,
         Some(file) => {
-            if same_file(file, &args.world) {
-                let message = format!("--output {}: this is the world itself; give another name", file.display());
-                return Err(Failure::Usage(message));
-            }
             write(file, &text, args.force)?;
             output.talk(format_args!("wrote {}", file.display()));
         }

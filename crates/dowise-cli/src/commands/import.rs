@@ -9,6 +9,7 @@ use dowise_study::{MOST_TEXT, read_text_file};
 
 use super::new::write;
 use crate::output::{Failure, Output, Status};
+use crate::overwrite::Files;
 use crate::render;
 
 /// Make a world of a causal graph or a Bayesian network of another tool
@@ -101,6 +102,8 @@ impl From<FormatName> for Format {
 }
 
 pub(crate) fn run(args: Args, output: &Output) -> Result<Status, Failure> {
+    let target = args.output.clone().unwrap_or_else(|| world_name(&args.file));
+    let to_stdout = target == Path::new("-");
     let given = roles_of(&args)?;
     let Some((roles, roles_source)) = shown(roles_file(args.roles.as_deref())?, output) else { return Ok(Status::No) };
     let file = match read_graph(&args.file, args.from.map(Format::from)) {
@@ -112,13 +115,17 @@ pub(crate) fn run(args: Args, output: &Output) -> Result<Status, Failure> {
             return Ok(Status::No);
         }
     };
+    if !to_stdout {
+        let mut files = Files::default();
+        files.read("the graph", Some(&args.file)).read("--roles", args.roles.as_deref());
+        files.write("--output", Some(&target)).check_apart()?;
+    }
     let Some(imported) = shown(import(&file, &roles.and(given), roles_source), output) else { return Ok(Status::No) };
     for note in &imported.notes {
         let word = if note.severity == Severity::Note { "note" } else { "warning" };
         output.talk(format_args!("{word}: {}", note.render(if note.at.is_some() { &imported.sources } else { &[] })));
     }
-    let target = args.output.unwrap_or_else(|| world_name(&args.file));
-    if target == Path::new("-") {
+    if to_stdout {
         output.data(&imported.text)?;
         return Ok(Status::Fine);
     }

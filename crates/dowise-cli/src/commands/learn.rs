@@ -18,7 +18,7 @@ use crate::known::Known;
 use crate::log::{self, LogArgs};
 use crate::number::whole;
 use crate::output::{Failure, Output, Status};
-use crate::overwrite::{Overwrite, same_file};
+use crate::overwrite::{Files, Overwrite};
 use crate::progress::Progress;
 use crate::{interrupt, policy_file, render, study, table};
 
@@ -141,18 +141,12 @@ pub(crate) fn run(args: Args, output: &Output) -> Result<Status, Failure> {
         return Err(Failure::Usage("--episodes 0: a run needs at least one episode".into()));
     }
     args.episodes.map_or(Ok(()), within_limit)?;
-    keeps_apart(&args)?;
     refuse_a_log(&args.world)?;
     if args.reading.map.is_some() && args.from.is_none() {
         return Err(Failure::Usage("--map says how a log is read; give the log with --from".into()));
     }
     // What was learned is not to be lost at the end because it cannot be written.
-    for file in args.save.iter().chain(&args.policy).chain(&args.draw) {
-        // A run that goes on may take the place of what it was.
-        if !args.resume.as_deref().is_some_and(|resumed| same_file(resumed, file)) {
-            args.overwrite.check(file, &[], output)?;
-        }
-    }
+    args.overwrite.check(&files(&args), output)?;
     let svg = args.draw.as_deref().map(is_svg).transpose()?;
     let choice = WorldChoice::read(&args.world);
     let resumed = args.resume.as_deref().map(Resumed::read).transpose()?;
@@ -367,34 +361,20 @@ fn refuse_a_log(world: &str) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Refuses to write over what is read, or two things into one file.
-fn keeps_apart<'a>(args: &'a Args) -> Result<(), Failure> {
-    let named = [
-        ("--save", &args.save),
-        ("--policy", &args.policy),
-        ("--draw", &args.draw),
-        ("--baseline", &args.baseline),
-        ("--from", &args.from),
-        ("--evidence", &args.evidence),
-    ];
-    let given = |list: &[(&'static str, &'a Option<PathBuf>)]| -> Vec<(&'static str, &'a PathBuf)> {
-        list.iter().filter_map(|(option, file)| Some((*option, file.as_ref()?))).collect()
-    };
-    let (written, read) = (given(&named[..3]), given(&named[3..]));
-    for (i, (option, file)) in written.iter().enumerate() {
-        if same_file(file, Path::new(&args.world)) {
-            let message = format!("{option} {}: this is the world itself; give another name", file.display());
-            return Err(Failure::Usage(message));
-        }
-        let mut others = written[..i].iter().chain(&read);
-        if let Some((other, first)) = others.find(|(_, of)| same_file(file, of)) {
-            return Err(Failure::Usage(format!(
-                "{other} and {option} both name {}, and one would replace the other; give two names",
-                first.display()
-            )));
-        }
-    }
-    Ok(())
+/// What is read and written.
+fn files(args: &Args) -> Files<'_> {
+    let mut files = Files::default();
+    files
+        .read("the world", Some(Path::new(&args.world)))
+        .read("--told", args.told.as_deref().map(Path::new))
+        .read("--from", args.from.as_deref())
+        .read("--map", args.reading.map.as_deref())
+        .read("--evidence", args.evidence.as_deref())
+        .read("--baseline", args.baseline.as_deref());
+    // A run that goes on may take the place of what it was.
+    files.go_on(("--resume", args.resume.as_deref()), ("--save", args.save.as_deref()));
+    files.write("--policy", args.policy.as_deref()).write("--draw", args.draw.as_deref());
+    files
 }
 
 fn within_limit(episodes: u64) -> Result<(), Failure> {

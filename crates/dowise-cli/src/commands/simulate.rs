@@ -14,7 +14,7 @@ use flate2::write::GzEncoder;
 use crate::known::Known;
 use crate::number::whole;
 use crate::output::{Failure, Output, Status};
-use crate::overwrite::Overwrite;
+use crate::overwrite::{Files, Overwrite};
 use crate::progress::Progress;
 use crate::{interrupt, policy_file, study, table};
 
@@ -61,8 +61,10 @@ pub(crate) fn run(args: Args, output: &Output) -> Result<Status, Failure> {
     }
     let to_stdout = args.output.as_os_str() == "-";
     if !to_stdout {
-        let policy = args.policy.as_deref().unwrap_or(Path::new(&args.world));
-        args.overwrite.check(&args.output, &[Path::new(&args.world), policy], output)?;
+        let mut files = Files::default();
+        files.read("the world", Some(Path::new(&args.world))).read("--policy", args.policy.as_deref());
+        files.write("--output", Some(&args.output));
+        args.overwrite.check(&files, output)?;
     }
     let choice = WorldChoice::read(&args.world);
     let world = choice.make(args.seed).map_err(fail)?;

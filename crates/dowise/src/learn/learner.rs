@@ -1,28 +1,28 @@
 //! The learner: something that counts or regresses, what is wrapped around it, and the episodes that it plays.
 
+mod in_turn;
+mod readings;
+mod wrapped;
+
 use std::sync::Arc;
 
-use super::agent::Agent;
-use super::around::{Amendment, Around, Baseline, BaselineReport, ChangeNoticed, Explore, Forgetting, Guard, brought};
+use super::around::{Around, Explore, Forgetting, Guard, brought};
 use super::error::{LearnError, LearnResult};
 use super::evidence::{Evidence, EvidenceError};
-use super::memory::hold_reading;
-use super::monitor::{GraphWatch, Monitor};
 use super::observation::Observation;
 use super::options::{Estimate, Forget, Options};
 use super::policy::Policy;
 use super::session::{Session, SessionStep};
 use super::tabular::Tabular;
-use super::{Knowledge, Plans, Reading};
+use super::{Knowledge, Plans};
 use crate::linear::{LinearLearner, LinearOptions};
-use crate::memory::Held;
-use crate::plan::{Plan, Ties, check_policy};
+use crate::plan::Plan;
 use crate::world::Action;
 
 /// A learner: it plans from what was seen, decides, and takes observations in.
 ///
 /// Many episodes may be under way at once, each with a [`Session`]; a loop that plays one after the other can use the learner as
-/// an [`Agent`].
+/// an [`Agent`](super::Agent).
 ///
 /// ```
 /// use dowise::learn::Observation;
@@ -234,224 +234,6 @@ impl Learner {
         self.kind.plans().plan()
     }
 
-    /// With a guard: the episode in which the causal model was given up, if it was.
-    pub fn gave_up_causes(&self) -> Option<u64> {
-        self.guard().and_then(Guard::gave_up)
-    }
-
-    /// With a guard: how the declared graph was changed, in order; from then on knowledge, evidence and plans are of the changed
-    /// graph.
-    pub fn amendments(&self) -> &[Amendment] {
-        self.guard().map_or(&[], Guard::amendments)
-    }
-
-    /// Begins to test the declared graph on every step that is taken in: a lever that acts past the key variables, a parent that a scope
-    /// lacks, factors that share a cause. A true graph is ever said to be contradicted with probability `delta` at most, whoever chooses
-    /// the interventions. Nothing else changes; see [`Learner::graph_watch`].
-    ///
-    /// A learner with a guard tests its graph already.
-    pub fn watch_graph(&mut self, delta: f64) -> LearnResult<()> {
-        super::error::check_delta(delta)?;
-        if self.forgetting().is_some() {
-            return Err(LearnError::Forgets {
-                what: "a test of the graph",
-                why: "a change of the world looks like a wrong arrow to it; leave forget out",
-            });
-        }
-        if !self.around.iter().any(Around::looks_at_rewards) {
-            let watch = Around::Watch(Box::new(Monitor::of_declared(self.knowledge(), delta)?));
-            // A baseline comes last.
-            let last = self.around.iter().position(|a| matches!(a, Around::Baseline(_)));
-            self.around.insert(last.unwrap_or(self.around.len()), watch);
-        }
-        Ok(())
-    }
-
-    /// How the graph fares on the steps that were taken in, if it is tested: by a guard, or since [`Learner::watch_graph`].
-    pub fn graph_watch(&self) -> Option<GraphWatch> {
-        self.around.iter().find_map(|around| match around {
-            Around::Guard(guard) => guard.report(),
-            Around::Watch(monitor) => Some(monitor.report(&[])),
-            Around::Explore(_) | Around::Baseline(_) | Around::Forget(_) => None,
-        })
-    }
-
-    /// Keeps to a baseline (`[stage][state]`, such as what is done today) from the next episode on: with probability 1 − δ, at all
-    /// times together, the values of the policies played sum to no less than 1 − `alpha` of the baseline's, both measured from the least
-    /// that an episode can pay. δ is the learner's.
-    ///
-    /// Values are means over how episodes start, which has to be alike for all of them. `value_s` is what the baseline is worth by starting
-    /// state, if that is known; then each value is that at the state where its episode started, and these may be any. The promise rests on
-    /// what episodes pay and on no graph, so all that they pay has to be observed; what is not counts at its worst.
-    ///
-    /// Whenever what is planned could break the promise, the episode follows the baseline.
-    ///
-    /// ```
-    /// use dowise::{Arena, Knowledge, Learner, Preset, worlds};
-    /// let arena = Arena::new(&worlds::world("treatment", &[])?)?;
-    /// let told = Knowledge::of(arena.world());
-    /// let mut learner = Learner::new(&told, "graph-psrl".parse::<Preset>()?.options(100, 1))?;
-    /// let today = arena.best().policy_hs.clone();
-    /// learner.keep_baseline(&today, 0.1, None)?;
-    /// arena.run(1).episodes(100, &mut learner, |_| std::ops::ControlFlow::Continue(()));
-    /// assert!(learner.baseline().unwrap().room >= 0.0);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn keep_baseline(&mut self, policy_hs: &[Action], alpha: f64, value_s: Option<&[f64]>) -> LearnResult<()> {
-        let cannot = |why: &str| Err(LearnError::Baseline { why: why.to_owned() });
-        if self.forgetting().is_some() {
-            return cannot(
-                "the promise rests on a world that stays as it is, which forgetting doubts; leave forget out",
-            );
-        }
-        if self.baseline().is_some() {
-            return cannot("there is one already; make another learner");
-        }
-        let delta = match &self.kind {
-            Kind::Tabular(tabular) => tabular.options.delta,
-            Kind::Linear(linear) => linear.options().delta,
-        };
-        let baseline = Baseline::new(self.knowledge(), policy_hs, [alpha, delta], value_s, self.begun)?;
-        self.around.push(Around::Baseline(Box::new(baseline)));
-        Ok(())
-    }
-
-    /// How the baseline was kept, if there is one.
-    pub fn baseline(&self) -> Option<BaselineReport> {
-        self.around.iter().find_map(|around| match around {
-            Around::Baseline(baseline) => Some(baseline.report()),
-            Around::Explore(_) | Around::Guard(_) | Around::Watch(_) | Around::Forget(_) => None,
-        })
-    }
-
-    /// Whether the steps that were taken in contradict the graph that is tested now; false where none is.
-    pub fn graph_contradicted(&self) -> bool {
-        self.around.iter().any(|around| match around {
-            Around::Watch(monitor) => monitor.contradicted(),
-            // A guard changes a graph at once.
-            Around::Guard(_) | Around::Explore(_) | Around::Baseline(_) | Around::Forget(_) => false,
-        })
-    }
-
-    fn guard(&self) -> Option<&Guard> {
-        self.around.iter().find_map(|around| match around {
-            Around::Guard(guard) => Some(guard.as_ref()),
-            Around::Explore(_) | Around::Watch(_) | Around::Baseline(_) | Around::Forget(_) => None,
-        })
-    }
-
-    fn forgetting(&self) -> Option<&Forgetting> {
-        self.around.iter().find_map(|around| match around {
-            Around::Forget(forget) => Some(forget.as_ref()),
-            Around::Explore(_) | Around::Guard(_) | Around::Watch(_) | Around::Baseline(_) => None,
-        })
-    }
-
-    /// With `forget=reset`: changes of the world that were noticed, in order; of more than 1,024 the latest.
-    ///
-    /// If a row never changed, it is ever among them with a probability that sums to δ over all rows, at most.
-    pub fn changes(&self) -> Vec<ChangeNoticed> {
-        match (&self.kind, self.forgetting()) {
-            (Kind::Tabular(tabular), Some(forget)) => forget.changes(tabular.view()),
-            (Kind::Tabular(_) | Kind::Linear(_), _) => Vec::new(),
-        }
-    }
-
-    /// With `forget=reset`: how many changes of the world were ever noticed.
-    pub fn n_changes(&self) -> u64 {
-        self.forgetting().map_or(0, Forgetting::n_changes)
-    }
-
-    /// Whether it forgets, so that what rests on a world that stays as it is cannot be promised.
-    pub fn forgets(&self) -> bool {
-        self.forgetting().is_some()
-    }
-
-    /// What it was told when it was made; a guard may have changed the graph since.
-    pub(super) fn declared(&self) -> &Knowledge {
-        self.guard().map_or_else(|| self.knowledge(), Guard::declared)
-    }
-
-    /// The plan of the evidence, read by any rule: a policy and its values. `seed` is for samples.
-    ///
-    /// The best members of confidence sets give an upper bound of what can be reached, the worst members a value that their
-    /// policy keeps, each with probability 1 − δ.
-    ///
-    /// # Cost
-    /// One plan, and tables as large as the learner's own.
-    pub fn read(&self, reading: Reading, seed: u64) -> LearnResult<Plan> {
-        match &self.kind {
-            Kind::Tabular(tabular) => {
-                let _held = hold_reading(tabular)?;
-                Ok(tabular.read(reading, seed, Ties::First)?.0)
-            }
-            Kind::Linear(_) => Err(LearnError::NoTables),
-        }
-    }
-
-    /// What a policy (`[stage][state]`) is worth by the evidence, read by any rule: that policy, with its values. `seed` is for
-    /// samples.
-    ///
-    /// The recursion of [`Learner::read`], with the policy followed in place of the best intervention. The best and the worst
-    /// members of confidence sets bound its value from above and below, each with probability 1 − δ.
-    ///
-    /// # Cost
-    /// One plan, and tables as large as the learner's own.
-    pub fn read_policy(&self, policy_hs: &[Action], reading: Reading, seed: u64) -> LearnResult<Plan> {
-        match &self.kind {
-            Kind::Tabular(tabular) => {
-                let (told, plan) = (tabular.knowledge(), tabular.plan());
-                check_policy(told.interventions(), told.state_space(), plan.horizon, policy_hs)?;
-                let _held = hold_reading(tabular)?;
-                tabular.follow(reading, seed, policy_hs)
-            }
-            Kind::Linear(_) => Err(LearnError::NoTables),
-        }
-    }
-
-    /// Whether there is memory for [`Learner::learned_policy`], which takes as much again as the learner has: asked before a
-    /// long run, so that its end is not refused.
-    pub fn room_to_deploy(&self) -> LearnResult<()> {
-        let bytes = match &self.kind {
-            Kind::Tabular(tabular) => Learner::bytes(tabular.knowledge(), &tabular.options),
-            Kind::Linear(linear) => linear.bytes_taken(),
-        };
-        Held::ask(bytes).map(drop).map_err(|limit| LearnError::TooMuchMemory { bytes, limit })
-    }
-
-    /// What to deploy: the policy that it has learned, without exploring.
-    ///
-    /// For posterior sampling the plan of the posterior mean, not of its next sample, with [`Reading::Pooled`]; for greedy learners the greedy plan; for
-    /// others the plan that they would follow next. A learner that only draws at random does what it would do next.
-    pub fn learned_policy(&self) -> Arc<Policy> {
-        if let Kind::Tabular(tabular) = &self.kind {
-            let reading = match tabular.options.estimate {
-                Estimate::Posterior { prior } => Some(Reading::Pooled { prior }),
-                Estimate::EpsilonGreedy { .. } => Some(Reading::Greedy),
-                Estimate::Width(_) | Estimate::Sets(_) | Estimate::Greedy | Estimate::Uniform | Estimate::Linear => {
-                    None
-                }
-            };
-            if let Some(reading) = reading {
-                let read = tabular.read(reading, 0, Ties::First);
-                let plan = read.expect("invariant: its evidence can be read by every rule").0;
-                let evidence = tabular.evidence.fingerprint();
-                let fill = |out: &mut Vec<Action>| out.extend_from_slice(&plan.policy_hs);
-                return Policy::made(&mut Arc::default(), tabular.plans + 1, evidence, plan.n_states, fill);
-            }
-        }
-        let mut next = self.clone();
-        next.around.retain(|around| match around {
-            // They decide nothing.
-            Around::Guard(_) | Around::Watch(_) | Around::Forget(_) => false,
-            Around::Explore(_) => true,
-            // Nor is what keeps it to a baseline.
-            Around::Baseline(_) => false,
-        });
-        next.begin_episode();
-        next.whole_policy()
-    }
-
     /// Begins an episode: plans if a plan is due, and fixes what the episode follows.
     ///
     /// Each episode has a sample and ties of its own, by its number.
@@ -588,28 +370,6 @@ impl Learner {
             Kind::Linear(_) => panic!("a learner that regresses has no tables"),
         }
     }
-
-    /// The whole policy of the loop's episode.
-    fn whole_policy(&mut self) -> Arc<Policy> {
-        let Some(session) = &self.current else { return self.latest.clone() };
-        if let Some(policy) = session.policy() {
-            return policy.clone();
-        }
-        if let Some(whole) = &self.whole {
-            return whole.clone();
-        }
-        let episode = session.id() - 1;
-        let Learner { kind, around, .. } = self;
-        let told = kind.plans().knowledge().clone();
-        let plans = kind.plans_mut();
-        let (plan, evidence) = plans.planned();
-        let whole = Policy::made(&mut self.latest, plan, evidence, told.n_states(), |out| {
-            plans.fill_policy(episode, out);
-            change_decisions(around, &told, episode, out);
-        });
-        self.whole = Some(whole.clone());
-        whole
-    }
 }
 
 /// Puts what the wrappers do instead in place of a plan's decisions.
@@ -617,48 +377,5 @@ fn change_decisions(around: &[Around], told: &Knowledge, episode: u64, actions: 
     let n = told.n_states();
     for (i, action) in actions.iter_mut().enumerate() {
         *action = around.iter().fold(*action, |a, w| w.instead(told, episode, i / n, i % n).unwrap_or(a));
-    }
-}
-
-impl Agent for Learner {
-    fn begin_episode(&mut self) {
-        self.whole = None;
-        if let Some(unfinished) = self.current.take() {
-            // Its steps were taken in all the same, but no episode will end with them.
-            self.logged |= unfinished.observed() > 0;
-            self.around.iter_mut().for_each(|a| a.gave_up(&unfinished));
-            // Its number is used again, unless others have begun since.
-            self.begun -= u64::from(unfinished.id() == self.begun);
-            self.spare = unfinished.into_steps();
-        }
-        self.current = Some(self.begin());
-    }
-
-    fn act(&mut self, stage: usize, state: usize) -> Action {
-        let mut session = self.current.take().expect("begin_episode comes before act");
-        let action = self.decide(&session, stage, state);
-        session.decided(stage, state, action);
-        self.current = Some(session);
-        action
-    }
-
-    fn observe(&mut self, observation: &Observation<'_>) {
-        let mut session = self.current.take().expect("begin_episode comes before observe");
-        if let Err(error) = session.observe(self, observation) {
-            panic!("{error}");
-        }
-        self.current = Some(session);
-    }
-
-    fn end_episode(&mut self) {
-        self.whole = None;
-        if let Some(session) = self.current.take() {
-            self.ended(session);
-        }
-    }
-
-    fn policy(&mut self) -> Option<&[Action]> {
-        self.whole = Some(self.whole_policy());
-        self.whole.as_deref().map(Policy::actions)
     }
 }

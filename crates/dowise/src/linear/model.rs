@@ -135,8 +135,8 @@ impl Lookahead for LinearModel {
         }));
     }
 
-    fn ended(&self, state: usize) -> bool {
-        self.ended.as_ref().is_some_and(|ended| ended[state])
+    fn ended(&self) -> Option<&[bool]> {
+        self.ended.as_deref()
     }
 
     fn cap(&self, stage: usize) -> f64 {

@@ -89,7 +89,7 @@ pub(super) fn plan(planner: &Planner, ties: Ties) -> Plan {
                 || (Scratch::default(), Decoded::default()),
                 |(scratch, decoded), (s, ((((q, sizes), v), size), a))| {
                     (*v, *size, *a) = choose(kernel, s, q, sizes, rounding, ties.at(stage, s), scratch, decoded);
-                    if planner.has_ended(s) {
+                    if planner.ended().is_some_and(|ended| ended[s]) {
                         (*v, *size) = (0.0, 0.0);
                     }
                 },

@@ -52,6 +52,11 @@ impl<'a> Evaluator<'a> {
         &self.plan
     }
 
+    /// What the policy evaluated last is worth, over how episodes start.
+    pub(crate) fn from_start(&self) -> f64 {
+        self.look.planner.from_start(&self.plan.value_hs[..self.plan.n_states])
+    }
+
     /// The values alone, `[stage][state]` with one further stage of zeros.
     pub(crate) fn into_values(self) -> Vec<f64> {
         self.plan.value_hs
@@ -79,8 +84,8 @@ impl Lookahead for FromZero<'_> {
         }
     }
 
-    fn ended(&self, state: usize) -> bool {
-        self.planner.has_ended(state)
+    fn ended(&self) -> Option<&[bool]> {
+        self.planner.ended()
     }
 
     fn is_shared(&self) -> bool {

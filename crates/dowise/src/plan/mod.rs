@@ -77,9 +77,10 @@ pub(crate) trait Lookahead: Sync {
         false
     }
 
-    /// Whether an episode that reaches a state has ended: it is worth nothing, whatever is chosen.
-    fn ended(&self, _state: usize) -> bool {
-        false
+    /// For each state, whether an episode that reaches it has ended: it is worth nothing, whatever is chosen. `None` if no state
+    /// ends an episode.
+    fn ended(&self) -> Option<&[bool]> {
+        None
     }
 
     /// Told of every choice: the state, its losses, and what the chooser found; gives the value of the state.
@@ -232,17 +233,19 @@ pub(crate) fn backward_induction(
         if lookahead.is_shared() {
             lookahead.losses(stage, &next[..n], &mut buffers.q_sc);
             let (loss, lookahead) = (&buffers.q_sc[..], &*lookahead);
+            let ended = lookahead.ended();
             let least = if n < SHARED_STATES { n } else { SHARED_STATES / 4 };
             value.par_iter_mut().zip(policy.par_iter_mut()).enumerate().with_min_len(least).for_each_init(
                 Scratch::default,
                 |scratch, (s, (v, a))| {
                     let found = chooser.best(stage, s, loss, tolerance, ties.at(stage, s), scratch);
-                    let ended = lookahead.ended(s);
-                    (*v, *a) = (if ended { 0.0 } else { lookahead.chosen(stage, s, loss, &found) }, found.action);
+                    let over = ended.is_some_and(|ended| ended[s]);
+                    (*v, *a) = (if over { 0.0 } else { lookahead.chosen(stage, s, loss, &found) }, found.action);
                 },
             );
         } else if n < PARALLEL_STATES {
             lookahead.losses(stage, &next[..n], &mut buffers.q_sc);
+            let ended = lookahead.ended();
             let rows = buffers.q_sc.chunks_exact(n_causes);
             for (s, ((loss, v), a)) in rows.zip(&mut *value).zip(policy).enumerate() {
                 let (tie, scratch) = (ties.at(stage, s), &mut buffers.scratch);
@@ -250,12 +253,13 @@ pub(crate) fn backward_induction(
                     None => chooser.best(stage, s, loss, tolerance, tie, scratch),
                     Some(anchor) => chooser.best_anchored(stage, s, loss, tolerance, tie, anchor, scratch),
                 };
-                let ended = lookahead.ended(s);
-                (*v, *a) = (if ended { 0.0 } else { lookahead.chosen(stage, s, loss, &found) }, found.action);
+                let over = ended.is_some_and(|ended| ended[s]);
+                (*v, *a) = (if over { 0.0 } else { lookahead.chosen(stage, s, loss, &found) }, found.action);
             }
         } else {
             lookahead.look(stage, &next[..n], &mut buffers.q_sc);
             let lookahead = &*lookahead;
+            let ended = lookahead.ended();
             buffers
                 .q_sc
                 .par_chunks_exact_mut(n_causes)
@@ -266,8 +270,8 @@ pub(crate) fn backward_induction(
                 .for_each_init(Scratch::default, |scratch, (s, ((q, v), a))| {
                     turn_into_losses(q, cap);
                     let found = chooser.best(stage, s, q, tolerance, ties.at(stage, s), scratch);
-                    let ended = lookahead.ended(s);
-                    (*v, *a) = (if ended { 0.0 } else { lookahead.chosen(stage, s, q, &found) }, found.action);
+                    let over = ended.is_some_and(|ended| ended[s]);
+                    (*v, *a) = (if over { 0.0 } else { lookahead.chosen(stage, s, q, &found) }, found.action);
                 });
         }
         lookahead.done(stage, &buffers.q_sc, value, &next[..n]);

@@ -364,9 +364,9 @@ impl Planner {
         }
     }
 
-    /// Whether an episode that reaches a state has ended.
-    pub(super) fn has_ended(&self, state: usize) -> bool {
-        self.ended.as_ref().is_some_and(|ended| ended[state])
+    /// For each state, whether an episode that reaches it has ended; `None` if no state ends an episode.
+    pub(super) fn ended(&self) -> Option<&[bool]> {
+        self.ended.as_deref()
     }
 
     /// q(s, c) for a stage, from the values of the next one: `r(s, c) + E[V(s') | s, c]`. By parts, what next states are worth,
@@ -499,8 +499,8 @@ impl Lookahead for TrueLookahead<'_> {
         }
     }
 
-    fn ended(&self, state: usize) -> bool {
-        self.planner.has_ended(state)
+    fn ended(&self) -> Option<&[bool]> {
+        self.planner.ended()
     }
 
     fn is_shared(&self) -> bool {

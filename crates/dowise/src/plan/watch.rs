@@ -16,8 +16,8 @@ impl<L: Lookahead, W: FnMut(usize, &[f64], &[f64], &[f64]) + Sync> Lookahead for
         self.look.look(stage, next_value, q);
     }
 
-    fn ended(&self, state: usize) -> bool {
-        self.look.ended(state)
+    fn ended(&self) -> Option<&[bool]> {
+        self.look.ended()
     }
 
     fn cap(&self, _stage: usize) -> f64 {

@@ -128,6 +128,11 @@ impl<'a> Run<'a> {
         self.optimal_s[start] - self.evaluator.last().value(0, start)
     }
 
+    /// Expected sum of rewards of an episode, over how episodes start, under the policy that was judged last; `None` before the first.
+    pub fn value_of_judged(&self) -> Option<f64> {
+        self.judged.then(|| self.evaluator.from_start())
+    }
+
     /// Plays `n` episodes, telling `after` about each; it may stop the run.
     pub fn episodes(
         &mut self,

@@ -163,7 +163,12 @@ impl World {
 
     /// Whether an episode that reaches this state has ended.
     pub fn has_ended(&self, state: usize) -> bool {
-        self.ends.as_ref().is_some_and(|ends| ends.states[state])
+        self.ended().is_some_and(|ended| ended[state])
+    }
+
+    /// For each state, whether an episode that reaches it has ended; `None` if no state ends an episode.
+    pub(crate) fn ended(&self) -> Option<&[bool]> {
+        self.ends.as_ref().map(|ends| &ends.states[..])
     }
 
     /// All variables.

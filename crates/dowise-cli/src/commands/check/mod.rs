@@ -15,7 +15,7 @@ use self::effort::Effort;
 use self::features::FeatureReport;
 use self::learning::Learning;
 use crate::output::{Failure, Output, Status};
-use crate::overwrite::Overwrite;
+use crate::overwrite::{Files, Overwrite};
 use crate::render;
 use crate::worldfile::{self, WorldFile};
 
@@ -52,9 +52,9 @@ Exit status: 0 sound, 1 mistakes found, 2 wrong usage, 3 could not read or write
 
 pub(crate) fn run(args: Args, output: &Output) -> Result<Status, Failure> {
     let picture = args.draw.as_deref().map(Picture::from_name).transpose()?;
-    if let Some(file) = &args.draw {
-        args.overwrite.check(file, &[&args.file], output)?;
-    }
+    let mut files = Files::default();
+    files.read("the world", Some(&args.file)).write("--draw", args.draw.as_deref());
+    args.overwrite.check(&files, output)?;
     let name = args.file.display().to_string();
     let WorldFile { world, source } = worldfile::read(&args.file)?;
     let world = match world {

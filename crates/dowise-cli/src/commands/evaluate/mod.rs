@@ -13,7 +13,7 @@ use dowise::offline::{Episodes, OfflineError, OfflineOptions, Starts, Support, c
 
 use crate::log::LogArgs;
 use crate::output::{Failure, Output, Status};
-use crate::overwrite::Overwrite;
+use crate::overwrite::{Files, Overwrite};
 use crate::table::count;
 use crate::{policy_file, render, worldfile};
 
@@ -109,6 +109,11 @@ impl Reading {
         }
     }
 
+    /// The map of the log.
+    pub(crate) fn map(&self) -> Option<&Path> {
+        self.log.map.as_deref()
+    }
+
     /// The first flag that was given and that only the reading of a log needs.
     pub(crate) fn for_logs(&self) -> Option<&'static str> {
         let given =
@@ -157,9 +162,16 @@ const NAMED: usize = 10;
 
 pub(crate) fn run(args: Args, output: &Output) -> Result<Status, Failure> {
     let pictures = args.draw.as_deref().map(picture::Pictures::from_name).transpose()?;
+    let mut files = Files::default();
+    files
+        .read("the world", Some(&args.world))
+        .read("the log", Some(&args.log))
+        .read("the policy", Some(&args.policy))
+        .read("--map", args.reading.map());
     for file in pictures.iter().flat_map(picture::Pictures::files) {
-        args.overwrite.check(file, &[&args.world, &args.log, &args.policy], output)?;
+        files.write("--draw", Some(file));
     }
+    args.overwrite.check(&files, output)?;
     let world = worldfile::read(&args.world)?.world.map_err(|error| {
         render::problems(&error, output);
         Failure::Shown

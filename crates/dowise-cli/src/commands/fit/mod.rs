@@ -11,7 +11,7 @@ use dowise_study::write_file;
 use super::learn::promise::is_svg;
 use super::new::write;
 use crate::output::{Failure, Output, Status};
-use crate::overwrite::Overwrite;
+use crate::overwrite::{Files, Overwrite};
 use crate::{log, render, study, worldfile};
 
 /// Fit the numbers of a world to a log: what do the data say, and how surely?
@@ -76,11 +76,17 @@ pub(crate) fn run(args: Args, output: &Output) -> Result<Status, Failure> {
     })?;
     let evidence = evidence_file(&args.output);
     let svg = args.draw.as_deref().map(is_svg).transpose()?;
-    check_apart(&args, &evidence)?;
     // A long log is not to be read in vain.
-    for file in [&args.output, &evidence].into_iter().chain(&args.draw).chain(&args.rows) {
-        args.overwrite.check(file, &[&args.world, &args.log], output)?;
-    }
+    let mut files = Files::default();
+    files
+        .read("the world", Some(&args.world))
+        .read("the log", Some(&args.log))
+        .read("--map", args.map.as_deref())
+        .write("--output", Some(&args.output))
+        .write("the evidence", Some(&evidence))
+        .write("--draw", args.draw.as_deref())
+        .write("--rows", args.rows.as_deref());
+    args.overwrite.check(&files, output)?;
     let options = FitOptions { keep: args.keep.clone(), prior: args.prior, level: args.level, em: args.em };
     let mut fitting = Fitting::new(&world, options).map_err(failure)?;
     let counted = fitting.world().clone();
@@ -110,26 +116,8 @@ pub(crate) fn run(args: Args, output: &Output) -> Result<Status, Failure> {
 }
 
 /// Where the evidence of a fitted world goes.
-fn evidence_file(world: &Path) -> PathBuf {
+pub(super) fn evidence_file(world: &Path) -> PathBuf {
     world.with_extension("evidence.json")
-}
-
-/// Refuses to write over what is read, or two things into one file.
-fn check_apart(args: &Args, evidence: &Path) -> Result<(), Failure> {
-    let place = |path: &Path| path.canonicalize().or_else(|_| std::path::absolute(path)).ok();
-    let read = [("the world", args.world.as_path()), ("the log", args.log.as_path())];
-    let mut taken: Vec<(&str, Option<PathBuf>)> = read.iter().map(|(what, path)| (*what, place(path))).collect();
-    let written = [("--output", Some(args.output.as_path())), ("the evidence", Some(evidence))];
-    let more = [("--draw", args.draw.as_deref()), ("--rows", args.rows.as_deref())];
-    for (what, path) in written.into_iter().chain(more).filter_map(|(what, path)| Some((what, path?))) {
-        let at = place(path);
-        if let Some((other, _)) = taken.iter().find(|(_, there)| at.is_some() && *there == at) {
-            let message = format!("{what} and {other} are one file, {}; give another name", path.display());
-            return Err(Failure::Usage(message));
-        }
-        taken.push((what, at));
-    }
-    Ok(())
 }
 
 fn failure(error: FitError) -> Failure {

@@ -10,8 +10,9 @@ use dowise::Planner;
 use dowise::plan::PlanError;
 
 use super::evaluate::Reading;
+use super::fit::evidence_file;
 use crate::output::{Failure, Output, Status};
-use crate::overwrite::Overwrite;
+use crate::overwrite::{Files, Overwrite};
 use crate::worldfile::{self, WorldFile};
 use crate::{policy_file, render};
 
@@ -70,10 +71,16 @@ pub(crate) fn run(args: Args, output: &Output) -> Result<Status, Failure> {
             return Err(Failure::Shown);
         }
     };
-    if let Some(file) = &args.policy {
-        let log = args.from.as_deref().unwrap_or(&args.file);
-        args.overwrite.check(file, &[&args.file, log], output)?;
-    }
+    let mut files = Files::default();
+    let evidence = (args.safe && args.from.is_none()).then(|| evidence_file(&args.file));
+    files
+        .read("the world", Some(&args.file))
+        .read("--evaluate", args.evaluate.as_deref())
+        .read("--from", args.from.as_deref())
+        .read("--map", args.reading.map())
+        .read("the evidence", evidence.as_deref())
+        .write("--policy", args.policy.as_deref());
+    args.overwrite.check(&files, output)?;
     if args.safe {
         return safe::run(&args, &world, output);
     }

@@ -1,7 +1,5 @@
 //! `dowise plan --safe`: plans from a log or from evidence beside a fitted world, with what they are worth for sure.
 
-use std::path::{Path, PathBuf};
-
 use dowise::World;
 use dowise::offline::fit::{FitError, NotFitted, OpenQuestion, not_fitted_in, read_evidence};
 use dowise::offline::{Candidate, OfflineOptions, Recommendation, SafePlan, plan_from_evidence, plan_safely};
@@ -10,6 +8,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::super::evaluate::{self, Counted, NOTABLE, json, report};
+use super::super::fit::evidence_file;
 use super::Args;
 use crate::output::{Failure, Output, Status};
 use crate::table::{self, Align, Amounts, count};
@@ -93,11 +92,6 @@ fn from_file(not_fitted: NotFitted) -> Result<Vec<OpenQuestion>, Failure> {
         why: "a hidden variable moves a lever and its effect, so they stay as the world file gives them".to_owned(),
         experiment: "`dowise fit` says how".to_owned(),
     }])
-}
-
-/// Where `dowise fit` puts the evidence of a fitted world.
-fn evidence_file(world: &Path) -> PathBuf {
-    world.with_extension("evidence.json")
 }
 
 fn text(

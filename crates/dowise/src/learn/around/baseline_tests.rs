@@ -31,37 +31,6 @@ fn wrapper(learner: &mut Learner) -> &mut Baseline {
     }
 }
 
-/// An agent that tells what its policies are worth on average over how episodes start.
-struct Valued<'a> {
-    arena: &'a Arena,
-    inside: &'a mut Learner,
-    value: f64,
-}
-
-impl Agent for Valued<'_> {
-    fn begin_episode(&mut self) {
-        self.inside.begin_episode();
-    }
-
-    fn act(&mut self, stage: usize, state: usize) -> Action {
-        self.inside.act(stage, state)
-    }
-
-    fn observe(&mut self, observation: &Observation<'_>) {
-        self.inside.observe(observation);
-    }
-
-    fn end_episode(&mut self) {
-        self.inside.end_episode();
-    }
-
-    fn policy(&mut self) -> Option<&[Action]> {
-        let policy = self.inside.policy()?;
-        self.value = self.arena.value_of(policy).unwrap();
-        Some(policy)
-    }
-}
-
 fn floor(arena: &Arena) -> f64 {
     let told = Knowledge::of(arena.world());
     arena.world().horizon() as f64 * (told.reward_range()[0] - told.interventions().cost_range()[1])
@@ -74,12 +43,11 @@ fn play(arena: &Arena, agent: &mut Learner, today: &[Action], alpha: f64, episod
     let (mean, floor) = (arena.value_of(today).unwrap(), floor(arena));
     let (mut side, mut least, mut regret) = (0.0, 0.0f64, 0.0);
     let mut run = arena.run(seed);
-    let mut agent = Valued { arena, inside: agent, value: 0.0 };
     for _ in 0..episodes {
-        let e = run.episode(&mut agent);
+        let e = run.episode(agent);
         let [value, own] = match by_start {
             true => [arena.best().value(0, e.start) - e.regret, values[e.start]],
-            false => [agent.value, mean],
+            false => [run.value_of_judged().unwrap(), mean],
         };
         side += value - floor - (1.0 - alpha) * (own - floor);
         least = least.min(side);

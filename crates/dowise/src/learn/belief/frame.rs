@@ -49,6 +49,18 @@ impl Frame {
         }
     }
 
+    /// What next states are worth to a step: their values, unless they count otherwise; `changed` is room for that.
+    #[inline]
+    pub(super) fn worth<'a>(&self, next_value: &'a [f64], changed: &'a mut Vec<f64>) -> &'a [f64] {
+        match &self.onward {
+            None => next_value,
+            Some(onward) => {
+                onward.worth(next_value, changed);
+                changed
+            }
+        }
+    }
+
     pub(crate) fn layout(&self) -> &Layout {
         &self.view.layout
     }

@@ -316,14 +316,8 @@ impl Belief {
     #[inline]
     fn look_for<const LOSSES: bool>(&mut self, stage: usize, next_value: &[f64], q: &mut Vec<f64>) -> bool {
         let frame = &mut self.frame;
-        let mut worth = Vec::new();
-        let next_value = match &frame.onward {
-            None => next_value,
-            Some(onward) => {
-                onward.worth(next_value, &mut worth);
-                &worth
-            }
-        };
+        let mut changed = Vec::new();
+        let next_value = frame.worth(next_value, &mut changed);
         match &mut self.kept {
             Kept::Mean(belief) => belief.look::<LOSSES>(frame, stage, next_value, q),
             Kept::Sets(belief) => belief.look::<LOSSES>(frame, stage, next_value, q),
@@ -342,14 +336,8 @@ impl Belief {
     /// q(s, ·) of one state.
     pub(crate) fn look_at(&mut self, stage: usize, state: usize, next_value: &[f64], q: &mut Vec<f64>) {
         let frame = &self.frame;
-        let mut worth = Vec::new();
-        let next_value = match &frame.onward {
-            None => next_value,
-            Some(onward) => {
-                onward.worth(next_value, &mut worth);
-                &worth
-            }
-        };
+        let mut changed = Vec::new();
+        let next_value = frame.worth(next_value, &mut changed);
         match &mut self.kept {
             Kept::Mean(belief) => belief.look_at(frame, stage, state, next_value, q),
             Kept::Sets(belief) => belief.look_at(frame, stage, state, next_value, q),
@@ -398,7 +386,7 @@ impl Lookahead for Belief {
         self.frame.caps[stage]
     }
 
-    fn ended(&self, state: usize) -> bool {
-        self.frame.view.told.world().has_ended(state)
+    fn ended(&self) -> Option<&[bool]> {
+        self.frame.view.told.world().ended()
     }
 }

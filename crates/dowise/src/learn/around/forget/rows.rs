@@ -1,16 +1,21 @@
 //! Rows that are watched for a change; when one is noticed, the row keeps what was seen since and nothing else.
 
+mod row;
+mod saved;
+
 use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
 
-use super::split::{Recent, Scratch, Shape, Tally};
-use crate::learn::evidence::{Counted, Evidence, EvidenceError, RowAt, RowSeen};
+use self::row::{Row, Tested, Visit, decoded};
+pub(super) use self::saved::Part;
+pub(crate) use self::saved::SavedRows;
+use super::split::{Scratch, Shape, Tally};
+use crate::learn::evidence::{Counted, EvidenceError, RowAt};
 use crate::learn::observation::Observation;
-use crate::learn::save::RestoreError;
 use crate::learn::tabular::Tabular;
 use crate::learn::view::View;
-use crate::learn::{Knowledge, Options, PAID_WHOLE};
+use crate::learn::{Knowledge, Options};
 
 /// Visits of a row that are remembered one by one: a change that does not show within so many is not noticed.
 const MOST_RECENT: usize = 4096;
@@ -53,20 +58,6 @@ pub(super) struct Table {
     rows: Vec<Option<Box<Row>>>,
 }
 
-/// One row.
-#[derive(Clone, Debug)]
-struct Row {
-    /// Times that it was begun again.
-    resets: u32,
-    /// Visits since then that are counted and no longer remembered one by one.
-    dropped: u64,
-    /// Visits since its test began: all that were not yet there when it did.
-    tested: Tally,
-    n_tested: u64,
-    /// What is counted, latest last.
-    recent: VecDeque<Visit>,
-}
-
 /// Why a row is begun again.
 enum Alarm {
     /// It was found to have changed by itself.
@@ -95,16 +86,6 @@ impl Suspicion {
     }
 }
 
-/// One visit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-struct Visit {
-    /// The value, or the share that was paid in 2⁻⁶⁴; all of it is the largest number, which no share is otherwise.
-    value: u64,
-    /// How often it was counted.
-    times: u32,
-    episode: u32,
-}
-
 /// A change that was noticed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Noticed {
@@ -115,64 +96,6 @@ pub(super) struct Noticed {
     pub(super) since: u64,
     pub(super) before: Part,
     pub(super) after: Part,
-}
-
-/// Visits on one side of a change.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub(super) enum Part {
-    /// (value, visits)
-    Values(Vec<(u32, u32)>),
-    /// Payments and the sum of their shares as a hexadecimal number.
-    Paid(u32, String),
-}
-
-/// What is written of all rows.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct SavedRows {
-    clock: u64,
-    count: u64,
-    noticed: VecDeque<Noticed>,
-    suspected: VecDeque<Suspicion>,
-    rows: Vec<SavedRow>,
-}
-
-#[derive(Clone, Debug, Serialize, Deserialize)]
-struct SavedRow {
-    table: usize,
-    row: usize,
-    resets: u32,
-    dropped: u64,
-    /// Of the visits since the test began, those that are no longer remembered one by one.
-    older: Part,
-    /// How many of the others there are.
-    tested: usize,
-    recent: Vec<Visit>,
-}
-
-impl Visit {
-    fn new(value: u128, times: u32, episode: u64) -> Visit {
-        let value = u64::try_from(value).unwrap_or(u64::MAX);
-        Visit { value, times, episode: episode.min(u32::MAX.into()) as u32 }
-    }
-}
-
-/// Visits that the test looks at, of a table of values or of payments.
-struct Tested<'a>(&'a VecDeque<Visit>, usize, bool);
-
-impl Recent for Tested<'_> {
-    fn len(&self) -> usize {
-        self.1
-    }
-
-    fn nth_back(&self, i: usize) -> u128 {
-        decoded(self.0[self.0.len() - 1 - i].value, self.2)
-    }
-}
-
-/// A value as it is counted.
-fn decoded(value: u64, paid: bool) -> u128 {
-    if paid && value == u64::MAX { PAID_WHOLE } else { value.into() }
 }
 
 impl Table {
@@ -414,194 +337,5 @@ impl Rows {
             }
         }
         Ok(())
-    }
-
-    pub(super) fn saved(&self) -> SavedRows {
-        let mut rows = Vec::new();
-        for (table, of) in self.tables.iter().enumerate() {
-            for (row, state) in of.rows.iter().enumerate() {
-                let Some(state) = state else { continue };
-                let (tested, older) = (state.of_recent(), Part::of(&state.older(of.is_paid())));
-                let recent: Vec<Visit> = state.recent.iter().copied().collect();
-                let (resets, dropped) = (state.resets, state.dropped);
-                rows.push(SavedRow { table, row, resets, dropped, older, tested, recent });
-            }
-        }
-        let (noticed, suspected) = (self.noticed.clone(), self.suspected.clone());
-        SavedRows { clock: self.clock, count: self.count, noticed, suspected, rows }
-    }
-
-    pub(super) fn take(&mut self, saved: SavedRows) -> Result<(), RestoreError> {
-        let damaged = |why: &str| RestoreError::damaged("forget", why);
-        if saved.clock > crate::learn::MOST_SAVED {
-            return Err(damaged("there were more steps than can be"));
-        }
-        self.clock = saved.clock;
-        for saved in saved.rows {
-            let SavedRow { table, row, resets, dropped, older, tested, recent } = saved;
-            let of = self.tables.get_mut(table).ok_or_else(|| damaged("there is no such table"))?;
-            let (empty, paid, n_values) = (of.empty(), of.is_paid(), of.n_values);
-            let is_value = |v: u64| n_values.is_none_or(|n| v < n as u64);
-            let state = of.rows.get_mut(row).ok_or_else(|| damaged("there is no such row"))?;
-            let possible = |v: &Visit| is_value(v.value) && v.times > 0;
-            if state.is_some() || recent.len() > MOST_RECENT || tested > recent.len() || !recent.iter().all(possible) {
-                return Err(damaged("a row comes twice, or remembers visits that it cannot have had"));
-            }
-            let mut counts = older.tally(empty).ok_or_else(|| damaged("a row has visits that it cannot have had"))?;
-            let n_older = counts.n();
-            if n_older > dropped.min(u64::from(u32::MAX / 2)) || n_older > 0 && tested < recent.len() {
-                return Err(damaged("a row was tested on visits that were never dropped"));
-            }
-            recent[recent.len() - tested..].iter().for_each(|visit| counts.add(decoded(visit.value, paid)));
-            let n_tested = n_older + tested as u64;
-            *state = Some(Box::new(Row { resets, dropped, tested: counts, n_tested, recent: recent.into() }));
-        }
-        let possible = |n: &Noticed| {
-            let table = self.tables.get(n.table);
-            let fits = |part: &Part| table.is_some_and(|of| part.clone().tally(of.empty()).is_some());
-            table.is_some_and(|of| n.row < of.rows.len())
-                && n.since <= n.episode
-                && n.episode <= self.episode()
-                && fits(&n.before)
-                && fits(&n.after)
-        };
-        let told = saved.noticed.len();
-        if told > MOST_TOLD || told as u64 > saved.count || !saved.noticed.iter().all(possible) {
-            return Err(damaged("it noticed a change that cannot have been"));
-        }
-        let possible = |s: &Suspicion| s.from <= s.to && s.to <= self.episode().saturating_mul(2);
-        if saved.suspected.len() > MOST_SUSPECTED || !saved.suspected.iter().all(possible) {
-            return Err(damaged("it suspects a change at a time that has not come"));
-        }
-        (self.count, self.noticed, self.suspected) = (saved.count, saved.noticed, saved.suspected);
-        Ok(())
-    }
-
-    /// Whether everything that is remembered is counted.
-    pub(super) fn fits(&self, evidence: &Evidence) -> bool {
-        self.tables.iter().all(|table| {
-            let rows = table.rows.iter().enumerate();
-            let mut visited = rows.filter_map(|(row, state)| Some((row, state.as_deref()?)));
-            visited.all(|(row, state)| {
-                let older = state.tested.n().saturating_sub(state.of_recent() as u64);
-                match evidence.row_of(table.at(row)) {
-                    RowSeen::Values(counts) => {
-                        let mut left: Vec<u64> = counts.iter().map(|&n| n.into()).collect();
-                        let whole = state.recent.iter().all(|visit| {
-                            let left = &mut left[visit.value as usize];
-                            let there = *left >= visit.times.into();
-                            *left = left.saturating_sub(visit.times.into());
-                            there
-                        });
-                        whole && left.iter().sum::<u64>() >= older
-                    }
-                    RowSeen::Paid(n, sum) => {
-                        let (times, paid) = state.paid();
-                        let left = u64::from(n).checked_sub(times);
-                        let possible = |left: u64| sum - paid <= u128::from(left) * PAID_WHOLE;
-                        left.is_some_and(|left| paid <= sum && possible(left) && left >= older)
-                    }
-                }
-            })
-        })
-    }
-}
-
-impl Row {
-    fn new(empty: Tally) -> Row {
-        Row { resets: 0, dropped: 0, tested: empty, n_tested: 0, recent: VecDeque::new() }
-    }
-
-    /// How many of the visits that are remembered one by one are tested: the latest.
-    fn of_recent(&self) -> usize {
-        self.recent.len().min(usize::try_from(self.n_tested).unwrap_or(usize::MAX))
-    }
-
-    /// Position of the latest visit of this value.
-    fn find(&self, value: u128, paid: bool) -> Option<usize> {
-        self.recent.iter().rposition(|visit| decoded(visit.value, paid) == value)
-    }
-
-    /// Takes the latest visit of this value out, once; an older one if none is remembered.
-    fn take_back(&mut self, value: u128, paid: bool) {
-        let (first, found) = (self.recent.len() - self.of_recent(), self.find(value, paid));
-        match found {
-            Some(i) if self.recent[i].times > 1 => self.recent[i].times -= 1,
-            Some(i) => {
-                self.recent.remove(i);
-                if i >= first {
-                    self.tested.remove(value);
-                    self.n_tested -= 1;
-                }
-            }
-            None => {
-                let (older, n) = (self.older(paid), self.n_tested - self.of_recent() as u64);
-                if n > 0 && older.has(value) {
-                    self.tested.remove(value);
-                    self.n_tested -= 1;
-                }
-                // Of those that were dropped, some may have been there before the test began.
-                self.dropped = self.dropped.saturating_sub(1).max(self.n_tested - self.of_recent() as u64);
-            }
-        }
-    }
-
-    /// Visits since the test began that are no longer remembered one by one.
-    fn older(&self, paid: bool) -> Tally {
-        let mut older = self.tested.clone();
-        let tested = self.recent.iter().skip(self.recent.len() - self.of_recent());
-        tested.for_each(|visit| older.remove(decoded(visit.value, paid)));
-        older
-    }
-
-    /// Whether a visit that is not remembered by itself can be counted, beside those that are.
-    fn may_hold(&self, seen: RowSeen<'_>, value: u128) -> bool {
-        match seen {
-            RowSeen::Values(counts) => counts[value as usize] > 0,
-            RowSeen::Paid(n, sum) => {
-                let (times, paid) = self.paid();
-                let left = Tally::Paid((u64::from(n) - times) as u32, sum - paid);
-                left.has(value)
-            }
-        }
-    }
-
-    /// Number and sum of the payments that are remembered one by one.
-    fn paid(&self) -> (u64, u128) {
-        self.recent.iter().fold((0, 0), |(times, sum), visit| {
-            (times + u64::from(visit.times), sum + decoded(visit.value, true) * u128::from(visit.times))
-        })
-    }
-}
-
-impl Part {
-    fn of(tally: &Tally) -> Part {
-        match tally {
-            Tally::Values(counts) => {
-                let seen = counts.iter().enumerate().filter(|(_, n)| **n > 0);
-                Part::Values(seen.map(|(value, &n)| (value as u32, n)).collect())
-            }
-            Tally::Paid(n, sum) => Part::Paid(*n, format!("{sum:x}")),
-        }
-    }
-
-    /// The same as a tally of this kind; `None` if it is of another, or cannot be.
-    fn tally(self, empty: Tally) -> Option<Tally> {
-        match (self, empty) {
-            (Part::Values(list), Tally::Values(mut counts)) => {
-                let mut sum = 0u32;
-                for (value, n) in list {
-                    let count = counts.get_mut(value as usize).filter(|count| **count == 0 && n > 0)?;
-                    *count = n;
-                    sum = sum.checked_add(n)?;
-                }
-                Some(Tally::Values(counts))
-            }
-            (Part::Paid(n, sum), Tally::Paid(..)) => {
-                let sum = u128::from_str_radix(&sum, 16).ok()?;
-                (sum <= u128::from(n) * PAID_WHOLE).then_some(Tally::Paid(n, sum))
-            }
-            (Part::Values(_) | Part::Paid(..), _) => None,
-        }
     }
 }
