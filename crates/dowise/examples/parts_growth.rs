@@ -1,42 +1,52 @@
-//! Times of exact plans and of graph learners where worlds fall apart: many key variables, each acting on one state factor alone.
+//! How plans and episodes grow with the number of key variables where worlds fall apart: four key variables to a state factor.
 //!
-//! `cargo run --release --example parts_growth`
+//! Prints CSV: `cargo run --release --example parts_growth [MOST_FACTORS]`. Times are in milliseconds; a plan over joint causes is made
+//! for comparison as long as these are few.
 
 use std::time::Instant;
 
 use dowise::worlds::ManyLevers;
-use dowise::{Arena, Knowledge, Learner, Preset, World};
+use dowise::{Arena, Knowledge, Learner, Planner, Preset, World};
 
+/// Joint causes up to which a plan over all of them is timed as well.
+const MOST_JOINT: usize = 1 << 16;
+
+#[allow(clippy::print_stdout)] // printing is what it is for
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    println!("{:>5} {:>7} {:>8} {:>12} {:>12} {:>14} {:>14}", "keys", "states", "parts", "set up ms", "plan ms", "graph-psrl ms", "graph-ucbvi ms");
-    for (factors, keys) in [(2, 8), (3, 12), (4, 16), (5, 20), (6, 24), (8, 32), (12, 48)] {
-        let world = World::new(ManyLevers { factors, keys, sparse: true, levers: 1, levels: 3, ..ManyLevers::default() }.spec()?)?;
-        let start = Instant::now();
-        let planner = dowise::Planner::new(&world)?;
-        let set_up = start.elapsed().as_secs_f64() * 1e3;
-        let start = Instant::now();
-        let plan = planner.plan();
-        let planned = start.elapsed().as_secs_f64() * 1e3;
+    let most = std::env::args().nth(1).map_or(Ok(12), |text| text.parse::<usize>())?;
+    println!("keys,states,parts,set_up_ms,plan_ms,joint_plan_ms,graph_psrl_ms,graph_ucbvi_ms");
+    for factors in [2, 3, 4, 5, 6, 8, 10, 12].into_iter().filter(|&factors| factors <= most) {
+        let many =
+            ManyLevers { factors, keys: 4 * factors, sparse: true, levers: 1, levels: 3, ..ManyLevers::default() };
+        let world = World::new(many.spec()?)?;
+        let (set_up, planner) = timed(|| Planner::by_parts(&world));
+        let planner = planner?.ok_or("no part of these worlds is too large")?;
+        let (first, plan) = timed(|| planner.plan());
+        let planned = (0..3).map(|_| timed(|| planner.plan()).0).fold(first, f64::min);
         planner.verify(&plan)?;
-        print!("{keys:>5} {:>7} {:>8} {set_up:>12.2} {planned:>12.2}", world.n_states(), planner.n_parts());
+        let joint = if planner.kernel().n_causes() <= MOST_JOINT {
+            let joint = Planner::over_joint_causes(&world)?;
+            (0..2).map(|_| timed(|| joint.plan()).0).fold(f64::INFINITY, f64::min)
+        } else {
+            f64::NAN
+        };
+        print!("{},{},{},{set_up:.3},{planned:.3},{joint:.3}", many.keys, world.n_states(), planner.n_parts());
         let arena = Arena::new(&world)?;
         for name in ["graph-psrl", "graph-ucbvi"] {
-            let options = name.parse::<Preset>()?.options(1000, 1);
-            match Learner::new(&Knowledge::of(&world), options) {
-                Err(_) => print!(" {:>14}", "refused"),
-                Ok(mut learner) => {
-                    let mut run = arena.run(1);
-                    let start = Instant::now();
-                    let mut n = 0;
-                    while n < 50 && start.elapsed().as_secs_f64() < 5.0 {
-                        run.episode(&mut learner);
-                        n += 1;
-                    }
-                    print!(" {:>14.2}", start.elapsed().as_secs_f64() * 1e3 / f64::from(n));
-                }
-            }
+            let mut learner = Learner::new(&Knowledge::of(&world), name.parse::<Preset>()?.options(1000, 1))?;
+            let mut run = arena.run(1);
+            let episodes = if factors > 8 { 5 } else { 100 };
+            let (time, _) = timed(|| (0..episodes).map(|_| run.play(&mut learner, false).reward).sum::<f64>());
+            print!(",{:.3}", time / f64::from(episodes));
         }
         println!();
     }
     Ok(())
+}
+
+/// Milliseconds that something takes, and what it gives.
+fn timed<T>(run: impl FnOnce() -> T) -> (f64, T) {
+    let start = Instant::now();
+    let result = run();
+    (start.elapsed().as_secs_f64() * 1e3, result)
 }

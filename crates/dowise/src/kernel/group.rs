@@ -150,6 +150,16 @@ impl Group {
         self.cause_space.len()
     }
 
+    /// Number of values of one of its cause variables.
+    pub(crate) fn n_values(&self, position: usize) -> usize {
+        self.cause_space.sizes()[position]
+    }
+
+    /// Value of one of its cause variables.
+    pub(crate) fn digit(&self, cause: usize, position: usize) -> usize {
+        self.cause_space.digit(cause, position)
+    }
+
     /// The row in which the state factors that it depends on have these values.
     pub(crate) fn row_with(&self, values: impl Iterator<Item = usize>) -> usize {
         values.zip(self.row_strides.iter()).map(|(v, stride)| v * stride).sum()

@@ -90,6 +90,12 @@ impl CauseSpace {
         self.space.digit(cause, position)
     }
 
+    /// How far a value of one of the variables moves the cause.
+    pub(crate) fn stride(&self, id: VarId) -> usize {
+        let place = self.variables.iter().position(|v| *v == id);
+        self.space.strides()[place.expect("invariant: a parent is a state factor or a cause")]
+    }
+
     /// The cause that the values of all variables (by [`VarId`]) determine.
     pub fn of_values(&self, values: &[u32]) -> usize {
         let digits = self.variables.iter().map(|id| values[id.ix()] as usize);
@@ -258,6 +264,21 @@ impl Kernel {
             }
             filled *= n;
         }
+    }
+
+    /// For each cause variable how likely an intervention sets off each of its values; group by group, so that joint causes are never
+    /// listed.
+    pub(crate) fn marginals(&self, state: usize, action: Action) -> Vec<(VarId, Vec<f64>)> {
+        let mut out: Vec<(VarId, Vec<f64>)> = Vec::new();
+        for group in &self.groups {
+            let (row, setting) = (group.row_of(state), group.setting_of(&self.interventions, action));
+            for (position, &id) in group.shape.causes.iter().enumerate() {
+                let mut of_value = vec![0.0; group.n_values(position)];
+                (0..group.n_causes()).for_each(|c| of_value[group.digit(c, position)] += group.prob(row, c, setting));
+                out.push((id, of_value));
+            }
+        }
+        out
     }
 
     /// Σ_c P(c | state, action) · q(c), with what is not known of P taken as this kernel plans with it.

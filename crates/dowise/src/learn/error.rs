@@ -75,6 +75,11 @@ pub enum LearnError {
         /// Bytes allowed.
         limit: u64,
     },
+    /// A rule that needs all joint causes, asked of a learner that plans part by part.
+    #[error(
+        "this world has too many joint values of its key variables to list, so it is planned part by part; widths, worst members of confidence sets and what rests on them (certificates, values of given policies by sets) are not there. Use posterior samples or means"
+    )]
+    ByParts,
     /// Too many interventions to list.
     #[error(
         "there are {count} interventions and this learner counts each of them (limit {MOST_ACTIONS}); use one that knows the key variables"

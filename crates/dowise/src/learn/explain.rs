@@ -1,8 +1,9 @@
 //! Why a learner would do what it does: its preferred interventions in a state, what it hopes for, and what that rests on.
 
-use super::belief::Reading;
+use super::belief::{PartsSelector, Reading};
 use super::learner::Kind;
 use super::memory::hold_reading;
+use super::selector::Selector;
 use super::tabular::Tabular;
 use super::{LearnError, LearnResult, Learner, Plans};
 use crate::plan::{Plan, Ties};
@@ -31,7 +32,8 @@ pub struct Preferred {
     pub hoped: f64,
     /// Value by the plain averages of what it has seen, nothing added.
     pub mean: f64,
-    /// Visits behind it: of each cause the least visited row among the factors, weighted by how likely the cause is.
+    /// Visits behind it: of each cause the least visited row among the factors, weighted by how likely the cause is. Where causes are too
+    /// many to be listed, the least among the factors of the mean visits of its rows.
     pub visits: f64,
 }
 
@@ -67,8 +69,10 @@ impl Tabular {
             .expect("invariant: what was learned has the shape that it had when the learner was made");
         let mut mean_q = Vec::new();
         belief.look_at(stage, state, &value_next(&plan), &mut mean_q);
-        let n_causes = self.view().layout.n_causes;
-        let visits: Vec<f64> = (0..n_causes).map(|c| f64::from(self.visits(stage, state, c))).collect();
+        let visits = match self.view().by_parts {
+            None => (0..self.view().layout.n_causes).map(|c| f64::from(self.visits(stage, state, c))).collect(),
+            Some(_) => Vec::new(),
+        };
 
         let told = self.knowledge();
         let all = told.interventions();
@@ -83,7 +87,10 @@ impl Tabular {
                     action,
                     hoped: now.selector.hope(state, action, &hoped_q).min(now.belief.caps()[stage]) - cost,
                     mean: selector.average(state, action, &mean_q) - cost,
-                    visits: selector.average(state, action, &visits),
+                    visits: match &selector {
+                        Selector::Parts(parts) => self.visits_by_parts(parts, state, action),
+                        Selector::Kernel(_) | Selector::Listed(_) => selector.average(state, action, &visits),
+                    },
                 }
             })
             .collect();
@@ -111,6 +118,15 @@ impl Tabular {
             }
         }
         out
+    }
+
+    /// The least, among the factors that have to be learned, of the mean visits of the rows that an intervention leads to.
+    fn visits_by_parts(&self, parts: &PartsSelector, state: usize, action: Action) -> f64 {
+        let (factors, counts) = (&self.view().layout.factors, &self.evidence.transitions[0]);
+        let n = |f: usize, row: usize| counts[f].n_r.get(row).map_or(0.0, |&n| f64::from(n));
+        let means = parts.acting().mean_of_rows(state, action, n);
+        let learned = means.into_iter().filter(|(f, _)| factors[*f].known.is_none());
+        learned.map(|(_, n)| n).reduce(f64::min).unwrap_or(0.0)
     }
 
     /// Visits of the least visited row among the factors that have to be learned.

@@ -6,7 +6,7 @@ use super::around::{Forgetting, Guard};
 use super::belief::{BATCH, Contenders};
 use super::error::{LearnError, LearnResult, MOST_ACTIONS, MOST_CELLS};
 use super::tabular::Tabular;
-use super::view::{Layout, MechanismRows};
+use super::view::{ByParts, Layout, MechanismRows};
 use super::{Causes, Estimate, Knowledge, Learner, Options, Plans, Sets, States};
 use crate::kernel::{CauseSpace, Kernel};
 use crate::memory::Held;
@@ -107,8 +107,22 @@ fn refused_by_count(told: &Knowledge, options: &Options) -> LearnResult<()> {
     Ok(())
 }
 
+/// Where worlds are planned part by part: counts and tables by the own rows of each factor, a plan, and the parts with a kernel of
+/// them, made anew while the old one is there; a search's arrays over next states for each part, on every thread.
+fn bytes_by_parts(knowledge: &Knowledge, options: &Options) -> Bytes {
+    let factors = factors(knowledge, options);
+    let n_states = n(knowledge.n_states());
+    let own = sum(factors.iter().map(|&(rows, _, values)| rows * values));
+    let plan = n(28) * (n(knowledge.horizon()) + n(1)) * n_states;
+    let arrays = n(8) * n_states * (n(6) + n(knowledge.state().len())) * n(rayon::current_num_threads());
+    counts(&factors) + n(8 * 6) * own + n(14 * 64) + plan + arrays + Saturating(ByParts::bytes(knowledge.world()))
+}
+
 /// The same without what is around it.
 fn bytes(knowledge: &Knowledge, options: &Options) -> Bytes {
+    if ByParts::serve(knowledge, options) {
+        return bytes_by_parts(knowledge, options);
+    }
     let by_action = options.causes == Causes::Actions;
     let (n_states, n_causes) = (n(knowledge.n_states()), n_causes(knowledge, options));
     let blocks = if options.stage_dependent { n(knowledge.horizon()) } else { n(1) };

@@ -57,7 +57,7 @@ impl Learner {
         let (plan, belief, selector) = tabular.read(reading, seed, Ties::First)?;
         let told = self.knowledge().clone();
         let kernel = match &selector {
-            Selector::Kernel(_) => None,
+            Selector::Kernel(_) | Selector::Parts(_) => None,
             Selector::Listed(_) => Kernel::new(told.world()).ok().map(Box::new),
         };
         Ok(Outlook {
@@ -92,27 +92,20 @@ impl Outlook {
     pub fn sets_off(&self, state: usize, action: Action) -> Vec<(VarId, Vec<f64>)> {
         let kernel = match (&self.selector, &self.kernel) {
             (Selector::Kernel(kernel), _) | (Selector::Listed(_), Some(kernel)) => kernel,
+            (Selector::Parts(parts), _) => &parts.by_parts.kernel,
             (Selector::Listed(_), None) => return Vec::new(),
         };
-        let causes = kernel.causes();
-        let mut chances = vec![0.0; causes.len()];
-        kernel.distribution(state, action, &mut chances);
         let keys = self.told.keys();
-        let marginal = |(position, &id): (usize, &VarId)| {
-            let mut of_value = vec![0.0; self.told.variable(id).size()];
-            chances.iter().enumerate().for_each(|(c, p)| of_value[causes.digit(c, position)] += p);
-            (id, of_value)
-        };
-        let acting = causes.variables().iter().enumerate().filter(|(_, id)| keys.contains(id));
-        let mut out: Vec<_> = acting.map(marginal).collect();
+        let mut out = kernel.marginals(state, action);
+        out.retain(|(id, _)| keys.contains(id));
         out.sort_by_key(|(id, _)| keys.iter().position(|key| key == id));
         out
     }
 
     /// The best intervention among those that neither the world nor the `forbid`den combinations rule out, and its value.
     ///
-    /// `None` if there is no such intervention, or if it cannot be found exactly: mechanisms are learned, and there are more than
-    /// 4096 interventions.
+    /// `None` if there is no such intervention, or if it cannot be found exactly: mechanisms are learned or the world is planned part
+    /// by part, and there are more than 4096 interventions.
     ///
     /// # Cost
     /// One look ahead, and one search; the first time that combinations are forbidden, one kernel.

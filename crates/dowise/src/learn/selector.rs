@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::belief::PartsSelector;
 use super::view::ActionList;
 use crate::kernel::{Anchor, Found, Kernel, Scratch, Tie};
 use crate::plan::{Chooser, Effects};
@@ -14,6 +15,8 @@ pub(crate) enum Selector {
     Listed(Arc<ActionList>),
     /// P(c | s, a) says what interventions set off.
     Kernel(Box<Kernel>),
+    /// Next states take the place of causes, part by part.
+    Parts(Box<PartsSelector>),
 }
 
 impl Chooser for Selector {
@@ -21,6 +24,7 @@ impl Chooser for Selector {
         match self {
             Selector::Listed(list) => Chooser::n_causes(&**list),
             Selector::Kernel(kernel) => kernel.n_causes(),
+            Selector::Parts(parts) => parts.search.n_causes(),
         }
     }
 
@@ -28,6 +32,7 @@ impl Chooser for Selector {
         match self {
             Selector::Listed(list) => list.best(stage, state, loss, tolerance, tie, scratch),
             Selector::Kernel(kernel) => kernel.best(state, loss, tolerance, tie, scratch),
+            Selector::Parts(parts) => parts.search.best(state, loss, tolerance, tie, scratch),
         }
     }
 
@@ -44,6 +49,7 @@ impl Chooser for Selector {
         match self {
             Selector::Listed(list) => list.best(stage, state, loss, tolerance, tie, scratch),
             Selector::Kernel(kernel) => kernel.best_anchored(state, loss, tolerance, tie, anchor, scratch),
+            Selector::Parts(parts) => parts.search.best(state, loss, tolerance, tie, scratch),
         }
     }
 }
@@ -57,6 +63,7 @@ impl Effects for Selector {
         match self {
             Selector::Listed(list) => list.n_parts(),
             Selector::Kernel(kernel) => kernel.n_parts(),
+            Selector::Parts(parts) => parts.by_parts.kernel.n_parts(),
         }
     }
 
@@ -64,6 +71,7 @@ impl Effects for Selector {
         match self {
             Selector::Listed(list) => list.decode(action, out),
             Selector::Kernel(kernel) => kernel.decode(action, out),
+            Selector::Parts(parts) => parts.by_parts.kernel.decode(action, out),
         }
     }
 
@@ -71,6 +79,7 @@ impl Effects for Selector {
         match self {
             Selector::Listed(list) => list.cost(action),
             Selector::Kernel(kernel) => kernel.cost(action),
+            Selector::Parts(parts) => parts.by_parts.kernel.cost(action),
         }
     }
 
@@ -78,12 +87,13 @@ impl Effects for Selector {
         match self {
             Selector::Listed(list) => list.expect(state, parts, of, scratch),
             Selector::Kernel(kernel) => Effects::expect(&**kernel, state, parts, of, scratch),
+            Selector::Parts(own) => own.acting().expect(state, parts, of, scratch),
         }
     }
 }
 
 impl Selector {
-    /// Σ_c P(c | s, a) of(c).
+    /// Σ_c P(c | s, a) of(c); part by part, with what is paid.
     pub(crate) fn average(&self, state: usize, action: Action, of: &[f64]) -> f64 {
         match self {
             Selector::Listed(list) => of[list.rank(action)],
@@ -92,6 +102,7 @@ impl Selector {
                 kernel.distribution(state, action, &mut prob);
                 prob.iter().zip(of).map(|(p, x)| p * x).sum()
             }
+            Selector::Parts(parts) => parts.acting().worth(state, action, of),
         }
     }
 
@@ -99,6 +110,7 @@ impl Selector {
     pub(crate) fn hope(&self, state: usize, action: Action, of: &[f64]) -> f64 {
         match self {
             Selector::Kernel(kernel) if !kernel.is_certain() => kernel.hope(state, action, of),
+            Selector::Parts(parts) => parts.hope(state, action, of),
             Selector::Kernel(_) | Selector::Listed(_) => self.average(state, action, of),
         }
     }

@@ -50,7 +50,7 @@ impl Tabular {
     }
 
     fn inside(told: &Knowledge, options: Options, held: Held) -> LearnResult<Tabular> {
-        let view = Arc::new(View::new(told, options.states, options.causes, options.stage_dependent)?);
+        let view = Arc::new(View::of(told, &options)?);
         Tabular::held(Evidence::of(&view), options, held)
     }
 
@@ -69,7 +69,11 @@ impl Tabular {
         let terms = terms(&view, &options);
         let selector = match (&view.actions, &view.mechanisms) {
             (Some(list), _) => Selector::Listed(list.clone()),
-            (None, None) => Selector::Kernel(Box::new(Kernel::new(world)?)),
+            (None, None) => match &view.by_parts {
+                None => Selector::Kernel(Box::new(Kernel::new(world)?)),
+                // Made anew before every plan.
+                Some(by_parts) => Selector::Kernel(Box::new(by_parts.kernel.clone())),
+            },
             // Made anew before every plan; here to find out whether it can be made.
             (None, Some(rows)) => Selector::Kernel(Box::new(mean_kernel(&evidence, rows)?)),
         };
@@ -93,7 +97,7 @@ impl Tabular {
                 },
                 _ => (Vec::new(), Held::default()),
             },
-            Selector::Kernel(_) | Selector::Listed(_) => (Vec::new(), Held::default()),
+            Selector::Kernel(_) | Selector::Listed(_) | Selector::Parts(_) => (Vec::new(), Held::default()),
         };
         let buffers = Buffers { anchors, ..Buffers::default() };
         Ok(Tabular {
@@ -135,7 +139,8 @@ impl Tabular {
         };
         // Only rewards and mechanisms that have to be learned need the generator, which takes long to make.
         let view = &self.evidence.view;
-        let mut rng = (view.mechanisms.is_some() || !view.payments.is_known()).then(rng);
+        let made_anew = view.mechanisms.is_some() || view.by_parts.is_some();
+        let mut rng = (made_anew || !view.payments.is_known()).then(rng);
         self.belief.update(&self.evidence, seed, rng.as_mut());
         if let Some(rng) = &mut rng
             && let Some(selector) = self.belief.selector(&self.evidence, rng)?
@@ -162,6 +167,7 @@ impl Tabular {
     ///
     /// It takes no more memory than the learner has; the caller asks for it, or has asked.
     pub(crate) fn read(&self, reading: Reading, seed: u64, ties: Ties) -> LearnResult<(Plan, Belief, Selector)> {
+        reading.fits(self.view(), false)?;
         let mut terms = terms(self.view(), &self.options);
         terms.monotone = false;
         let mut belief = Belief::new(&self.evidence, reading, terms);
@@ -173,6 +179,7 @@ impl Tabular {
 
     /// What an allowed policy is worth by the evidence read by another rule: that policy, with its values.
     pub(crate) fn follow(&self, reading: Reading, seed: u64, policy_hs: &[Action]) -> LearnResult<Plan> {
+        reading.fits(self.view(), true)?;
         let mut belief = self.belief_by(reading);
         let selector = self.draw(&mut belief, seed)?;
         let mut plan = Plan::new(self.plan.horizon, self.plan.n_states);

@@ -232,7 +232,7 @@ impl LinearLearner {
         let action = observation.done(&self.knowledge, self.knowledge.variables().iter().map(|v| v.size() as u32))?;
         let (cause, n_causes) = match &self.selector {
             Selector::Listed(list) => (list.find(action).ok_or(EvidenceError::OtherWorld)?, list.actions.len()),
-            Selector::Kernel(_) => match self.key_causes.of_seen(&observation.values, MISSING) {
+            Selector::Kernel(_) | Selector::Parts(_) => match self.key_causes.of_seen(&observation.values, MISSING) {
                 (cause, 0) => (cause, self.key_causes.len()),
                 (_, _) => return Ok(None),
             },

@@ -34,6 +34,7 @@ impl Planner {
             n_states: n,
             n_causes,
             limit: u128::from(left),
+            part: None,
         })?;
         // What the policy sets off, and what it pays for that: one row for each stage and state.
         let mut mixture = vec![0.0; stages * n * n_causes];

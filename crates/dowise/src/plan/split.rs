@@ -21,9 +21,9 @@ pub(super) struct Split {
 }
 
 impl Split {
-    /// Lays a known world out, where a kernel says what interventions set off; `None` if a part is too large.
-    pub(super) fn new(world: &World, kernel: &Kernel) -> Option<Split> {
-        let components = Components::new(world, kernel).ok()?;
+    /// Lays a known world out that fits, where a kernel says what interventions set off.
+    pub(super) fn new(world: &World, kernel: &Kernel) -> Split {
+        let components = Components::new(world, kernel);
         let known =
             |table: &Option<Arc<[f64]>>| table.clone().expect("invariant: a planner is made only of known tables");
         let next: Vec<Arc<[f64]>> = world.transitions().iter().map(|m| known(&m.table)).collect();
@@ -31,7 +31,7 @@ impl Split {
         let exact: Vec<Next<'_>> = next.iter().map(|table| Next::Exact(table)).collect();
         let of_terms: Vec<&[f64]> = rewards.iter().map(|table| &table[..]).collect();
         let search = components.kernel(kernel, &exact, &of_terms, PRUNING);
-        Some(Split { components, next, rewards, search })
+        Split { components, next, rewards, search }
     }
 
     /// Finds the best intervention from what next states are worth.

@@ -28,7 +28,8 @@ pub enum PlanError {
     },
     /// The tables of a plan would not fit into memory.
     #[error(
-        "a plan needs {bytes} bytes for {n_states} states and {n_causes} causes, the limit is {limit}; reduce state factors or key variables, or plan where there is more memory"
+        "a plan needs {bytes} bytes for {n_states} states and {n_causes} causes, the limit is {limit}; {}reduce state factors or key variables, or plan where there is more memory",
+        .part.as_ref().map_or(String::new(), |part| format!("it cannot be made part by part, since {part} act together; "))
     )]
     TooLarge {
         /// Bytes needed.
@@ -39,6 +40,8 @@ pub enum PlanError {
         n_causes: usize,
         /// Bytes allowed.
         limit: u128,
+        /// The key variables of a part that is too large to be planned by itself, with their joint values, where joint causes are many.
+        part: Option<String>,
     },
     /// A policy for another world.
     #[error("the policy has {found} entries, this world needs {expected} (one per stage and state)")]
@@ -148,14 +151,10 @@ impl Planner {
         all_known(world)?;
         let held = Planner::ask(world, Planner::bytes(world))?;
         let kernel = Kernel::new(world)?;
-        let split = if Components::pay(world) { Split::new(world, &kernel) } else { None };
-        let layout = match split {
-            Some(split) => Layout::Split(Box::new(split)),
-            None => {
-                // Parts may turn out to be too large only once their settings are known.
-                Planner::ask(world, Planner::bytes_joint(world))?;
-                Layout::joint(world, &kernel)
-            }
+        let layout = if Components::pay(world) {
+            Layout::Split(Box::new(Split::new(world, &kernel)))
+        } else {
+            Layout::joint(world, &kernel)
         };
         Ok(Planner::with_layout(world, kernel, layout, held))
     }
@@ -168,8 +167,17 @@ impl Planner {
         }
         let held = Planner::ask(world, Planner::bytes_split(world))?;
         let kernel = Kernel::new(world)?;
-        let layout = Split::new(world, &kernel).map(|split| Layout::Split(Box::new(split)));
-        Ok(layout.map(|layout| Planner::with_layout(world, kernel, layout, held)))
+        let layout = Layout::Split(Box::new(Split::new(world, &kernel)));
+        Ok(Some(Planner::with_layout(world, kernel, layout, held)))
+    }
+
+    /// Lays a world out over all joint values of its key variables, however many they are.
+    pub fn over_joint_causes(world: &World) -> Result<Planner, PlanError> {
+        all_known(world)?;
+        let held = Planner::ask(world, Planner::bytes_joint(world))?;
+        let kernel = Kernel::new(world)?;
+        let layout = Layout::joint(world, &kernel);
+        Ok(Planner::with_layout(world, kernel, layout, held))
     }
 
     fn with_layout(world: &World, kernel: Kernel, layout: Layout, held: Held) -> Planner {
@@ -196,6 +204,7 @@ impl Planner {
             n_states: world.n_states(),
             n_causes: CauseSpace::new(world).len(),
             limit: u128::from(left),
+            part: Components::too_large(world),
         })
     }
 

@@ -27,18 +27,10 @@ impl Acting<'_> {
         let size = |r: f64| if self.sizes { r.abs() } else { r };
         let of_state = self.components.of_state.iter();
         let mut paid: f64 = of_state.map(|(t, rows)| size(self.rewards[*t][rows[state] as usize])).sum();
-        let (mut prob, mut cause_prob) = (Vec::new(), Vec::new());
+        let mut prob = Vec::new();
         for part in self.components.parts.iter().rev() {
             let row = part.row_of(state);
-            cause_prob.clear();
-            cause_prob.push(1.0);
-            for &g in &part.shape.groups {
-                let (group, setting) = (&self.kernel.groups[g], settings[g] as usize);
-                let (of_state, n) = (group.row_of(state), group.n_causes());
-                cause_prob = (cause_prob.iter())
-                    .flat_map(|p| (0..n).map(move |c| p * group.prob(of_state, c, setting)))
-                    .collect();
-            }
+            let cause_prob = self.cause_prob(part, state, settings);
             prob.clear();
             prob.resize(part.block.len(), 0.0);
             for (cause, &p) in cause_prob.iter().enumerate().filter(|(_, p)| **p > 0.0) {
@@ -68,6 +60,65 @@ impl Acting<'_> {
         self.set_off(state, &settings, |prob| {
             // The last part varies fastest, and it comes first.
             *out = prob.iter().flat_map(|p| out.iter().map(move |q| p * q)).collect();
+        })
+    }
+
+    /// What an intervention pays and what next states are worth to it, costs left out.
+    pub(crate) fn worth(&self, state: usize, action: Action, of: &[f64]) -> f64 {
+        let mut prob = Vec::new();
+        let paid = self.distribution(state, action, &mut prob);
+        paid + prob.iter().zip(of).map(|(p, x)| p * x).sum::<f64>()
+    }
+
+    /// The same where next values lie between two tables, `self` with the lower ends and `other` with the upper ones, at its best:
+    /// a sum that is linear in each part's probabilities is greatest at a corner.
+    pub(crate) fn hope(&self, other: &Acting<'_>, state: usize, action: Action, of: &[f64]) -> f64 {
+        let mut settings = Vec::new();
+        self.kernel.decode(action, &mut settings);
+        let [mut ends, mut others] = [Vec::new(), Vec::new()];
+        let paid = self.set_off(state, &settings, |prob| ends.push(prob.to_vec()));
+        other.set_off(state, &settings, |prob| others.push(prob.to_vec()));
+        // Every part summed out at either end: twice as many arrays, each smaller by the part's next values.
+        let mut arrays = vec![of.to_vec()];
+        for (end, other) in ends.iter().zip(&others) {
+            let sum = |array: &Vec<f64>, prob: &Vec<f64>| -> Vec<f64> {
+                array.chunks_exact(prob.len()).map(|x| x.iter().zip(prob).map(|(x, p)| x * p).sum()).collect()
+            };
+            let both = |array: &Vec<f64>| {
+                if end == other { vec![sum(array, end)] } else { vec![sum(array, end), sum(array, other)] }
+            };
+            arrays = arrays.iter().flat_map(both).collect();
+        }
+        paid + arrays.iter().map(|array| array[0]).fold(f64::NEG_INFINITY, f64::max)
+    }
+
+    /// For each state factor Σ_z P(z | state, action) · n(row of z): the mean of a number that each row of its table has.
+    pub(crate) fn mean_of_rows(
+        &self,
+        state: usize,
+        action: Action,
+        n: impl Fn(usize, usize) -> f64,
+    ) -> Vec<(usize, f64)> {
+        let mut settings = Vec::new();
+        self.kernel.decode(action, &mut settings);
+        let mut out = Vec::new();
+        for part in &self.components.parts {
+            let row = part.row_of(state);
+            let cause_prob = self.cause_prob(part, state, &settings);
+            for (&f, rows) in part.shape.factors.iter().zip(&part.factor_rows) {
+                let of_cause = |cause: usize| n(f, rows[row * part.n_causes + cause] as usize);
+                out.push((f, cause_prob.iter().enumerate().map(|(cause, p)| p * of_cause(cause)).sum()));
+            }
+        }
+        out
+    }
+
+    /// P(causes of a part | state, settings of all groups).
+    fn cause_prob(&self, part: &Part, state: usize, settings: &[u32]) -> Vec<f64> {
+        part.shape.groups.iter().fold(vec![1.0], |before, &g| {
+            let (group, setting) = (&self.kernel.groups[g], settings[g] as usize);
+            let (of_state, n) = (group.row_of(state), group.n_causes());
+            before.iter().flat_map(|p| (0..n).map(move |c| p * group.prob(of_state, c, setting))).collect()
         })
     }
 }

@@ -19,7 +19,7 @@ mod shape;
 
 use super::{CauseSpace, Kernel};
 use crate::Space;
-use crate::world::{RewardTerm, VarId, World};
+use crate::world::{LeverRule, RewardTerm, VarId, World};
 
 pub(crate) use acting::Acting;
 use part::Part;
@@ -36,15 +36,6 @@ const MOST_COLUMNS: usize = 1 << 12;
 
 /// Numbers of a part's tables, at most.
 const MOST_NUMBERS: usize = 1 << 26;
-
-/// Why a world is not planned part by part.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct TooLarge {
-    /// The key variables, and levers that act directly, of the part that is too large.
-    pub(crate) causes: Vec<String>,
-    /// Their joint values; `None` if that number overflows.
-    pub(crate) n_causes: Option<usize>,
-}
 
 /// How the next value of a state factor is decided, by the rows of its own parents.
 #[derive(Clone, Copy, Debug)]
@@ -80,9 +71,28 @@ impl Components {
         }
     }
 
+    /// The key variables of a part that is too large, with the number of their joint values, where joint causes are many.
+    pub(crate) fn too_large(world: &World) -> Option<String> {
+        let (causes, n) = Components::sizes(world).err().filter(|_| CauseSpace::new(world).len() > MOST_JOINT)?;
+        let names: Vec<&str> = causes.iter().map(|&id| world.variable(id).name.as_str()).collect();
+        let values = n.map_or("more than 2^64".to_owned(), |n| n.to_string());
+        Some(format!("{} ({values} joint values)", names.join(", ")))
+    }
+
     /// Whether no part of a world is too large, as far as can be said before anything is computed.
     pub(crate) fn fit(world: &World) -> bool {
         Components::sizes(world).is_ok()
+    }
+
+    /// Whether every part decides one state factor of two values at most.
+    pub(crate) fn have_one_binary_factor(world: &World) -> bool {
+        let (parts, _) = parts(world, &groups(world), &Components::scopes(world));
+        let sizes = world.state_space().sizes();
+        parts.iter().all(|part| match part.factors[..] {
+            [] => true,
+            [f] => sizes[f] == 2,
+            _ => false,
+        })
     }
 
     /// Reward terms as functions of the present, without those that pay on arrival.
@@ -103,8 +113,8 @@ impl Components {
         present.map(scope).collect()
     }
 
-    /// The parts of a world with what their tables hold at most, or the one that is too large.
-    fn sizes(world: &World) -> Result<u128, TooLarge> {
+    /// Bytes that the tables of all parts hold at most; the cause variables of a part that is too large, and their joint values.
+    pub(crate) fn sizes(world: &World) -> Result<u128, (Vec<VarId>, Option<usize>)> {
         let groups = groups(world);
         let (parts, _) = parts(world, &groups, &Components::scopes(world));
         let product = |sizes: Vec<usize>| sizes.into_iter().try_fold(1usize, |n, size| n.checked_mul(size));
@@ -114,17 +124,13 @@ impl Components {
             let causes = causes_of(&groups, part);
             let n_causes = product(world.sizes(&causes));
             let (rows, block) = (of_state(&part.state), of_state(&part.factors));
-            let settings = part.groups.iter().try_fold(1usize, |n, &g| {
-                let own = super::lever_values::n_settings(world.interventions(), &groups[g].levers)?;
-                n.checked_mul(usize::try_from(own).ok()?)
-            });
-            let columns = settings.map_or(MOST_COLUMNS, |n| n.min(MOST_COLUMNS));
-            let numbers = |of: Option<usize>| of.and_then(|n| rows?.checked_mul(n)?.checked_mul(columns));
+            let kept = part.groups.iter().try_fold(1usize, |n, &g| n.checked_mul(most_kept(world, &groups[g])?));
+            let columns = kept.filter(|&n| n <= MOST_COLUMNS);
+            let numbers = |of: Option<usize>| of.and_then(|n| rows?.checked_mul(n)?.checked_mul(columns?));
             let (set_off, moved) = (numbers(n_causes), numbers(block));
             let entries = set_off.and_then(|n| n.checked_add(2 * moved?)).filter(|&n| n <= MOST_NUMBERS);
-            let (Some(entries), Some(rows), Some(n_causes)) = (entries, rows, n_causes) else {
-                let names = causes.iter().map(|&id| world.variable(id).name.clone()).collect();
-                return Err(TooLarge { causes: names, n_causes });
+            let (Some(entries), Some(rows), Some(n_causes), Some(columns)) = (entries, rows, n_causes, columns) else {
+                return Err((causes, n_causes));
             };
             // Tables, settings, and for every cause and row which row of each factor and term is meant.
             let settings = (rows * columns) as u128 * 3 * size_of::<super::prune::Setting>() as u128;
@@ -141,15 +147,13 @@ impl Components {
         Components::sizes(world).map_or(u128::MAX, |bytes| bytes + of_states + base)
     }
 
-    /// The parts of a world, where a kernel says what interventions set off.
-    pub(crate) fn new(world: &World, kernel: &Kernel) -> Result<Components, TooLarge> {
+    /// The parts of a world that fits, where a kernel says what interventions set off.
+    pub(crate) fn new(world: &World, kernel: &Kernel) -> Components {
         let shapes: Vec<GroupShape> = kernel.groups.iter().map(|g| g.shape.clone()).collect();
         let terms = Components::terms(world);
         let (shapes_of_parts, alone) = parts(world, &shapes, &terms);
-        let parts = shapes_of_parts
-            .into_iter()
-            .map(|shape| Part::new(world, kernel, &terms, shape))
-            .collect::<Result<Vec<Part>, TooLarge>>()?;
+        let parts: Vec<Part> =
+            shapes_of_parts.into_iter().map(|shape| Part::new(world, kernel, &terms, shape)).collect();
         let space = world.state_space();
         let of_state = (alone.into_iter())
             .map(|t| {
@@ -164,7 +168,7 @@ impl Components {
         let state = |c: usize| (0..order.len()).map(|i| next.digit(c, i) * space.strides()[order[i]]).sum::<usize>();
         let state_of = (0..next.len()).map(|c| state(c) as u32).collect();
         let variables: Vec<VarId> = order.iter().map(|&f| world.state()[f]).collect();
-        Ok(Components { parts, terms, of_state, state_of, next: CauseSpace { variables, space: next } })
+        Components { parts, terms, of_state, state_of, next: CauseSpace { variables, space: next } }
     }
 
     /// Number of parts with levers.
@@ -213,6 +217,20 @@ impl Components {
             limit: kernel.limit,
         }
     }
+}
+
+/// How many settings of a group pruning keeps at most; `None` if that number overflows.
+///
+/// Of one or two causes without costs, and where all settings combine, only the ends of a line are kept; else perhaps all.
+fn most_kept(world: &World, group: &GroupShape) -> Option<usize> {
+    let all = world.interventions();
+    let free = |&lever: &usize| all.costs().get(lever).is_none_or(|costs| costs.iter().all(|&c| c == 0.0));
+    let combine = all.forbid().is_empty() && matches!(all.lever_rule(), LeverRule::All);
+    let n_causes = world.sizes(&group.causes).iter().product::<usize>();
+    if n_causes <= 2 && combine && group.levers.iter().all(free) {
+        return Some(n_causes);
+    }
+    usize::try_from(super::lever_values::n_settings(all, &group.levers)?).ok()
 }
 
 /// The cause variables of a part, group by group.

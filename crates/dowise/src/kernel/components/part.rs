@@ -1,7 +1,7 @@
 //! One part: what its settings set off, and with the numbers of next values and rewards, where they lead and what they pay.
 
 use super::shape::PartShape;
-use super::{MOST_COLUMNS, Next, TooLarge, causes_of};
+use super::{Next, causes_of};
 use crate::Space;
 use crate::kernel::group::{Columns, Group, rows_of_states};
 use crate::kernel::groups::GroupShape;
@@ -36,12 +36,7 @@ struct SetOff {
 }
 
 impl Part {
-    pub(super) fn new(
-        world: &World,
-        kernel: &Kernel,
-        terms: &[RewardTerm],
-        shape: PartShape,
-    ) -> Result<Part, TooLarge> {
+    pub(super) fn new(world: &World, kernel: &Kernel, terms: &[RewardTerm], shape: PartShape) -> Part {
         let space = world.state_space();
         let shapes: Vec<GroupShape> = kernel.groups.iter().map(|g| g.shape.clone()).collect();
         let variables = causes_of(&shapes, &shape);
@@ -56,12 +51,9 @@ impl Part {
         let rows = (0..row_space.len())
             .map(|row| {
                 let digits = row_space.digits(row);
-                SetOff::new(kernel, &shape, &digits).ok_or_else(|| TooLarge {
-                    causes: causes.variables.iter().map(|&id| world.variable(id).name.clone()).collect(),
-                    n_causes: Some(causes.len()),
-                })
+                SetOff::new(kernel, &shape, &digits)
             })
-            .collect::<Result<Vec<SetOff>, TooLarge>>()?;
+            .collect();
         let own_rows = |ids: &[crate::world::VarId]| -> Vec<u32> {
             rows_by_cause(world, ids, &shape.state, &causes).into_iter().map(|r| r as u32).collect()
         };
@@ -71,7 +63,7 @@ impl Part {
             mechanisms: Vec::new(),
             state: shape.state.clone(),
         };
-        Ok(Part {
+        Part {
             group,
             rows_of_states: rows_of_states(space, &shape.state, &row_space),
             n_causes: causes.len(),
@@ -80,7 +72,7 @@ impl Part {
             term_rows: shape.terms.iter().map(|&t| own_rows(&terms[t].scope)).collect(),
             block,
             shape,
-        })
+        }
     }
 
     pub(super) fn row_of(&self, state: usize) -> usize {
@@ -164,8 +156,8 @@ impl Part {
 }
 
 impl SetOff {
-    /// The combinations of what pruning kept of each group, in the row with these values; `None` if they are too many.
-    fn new(kernel: &Kernel, shape: &PartShape, digits: &[usize]) -> Option<SetOff> {
+    /// The combinations of what pruning kept of each group, in the row with these values.
+    fn new(kernel: &Kernel, shape: &PartShape, digits: &[usize]) -> SetOff {
         let neutral = match kernel.cross.len() {
             0 | 65.. => 0,
             n => u64::MAX >> (64 - n),
@@ -181,8 +173,7 @@ impl SetOff {
             });
             let row = group.row(group.row_with(values));
             let n_causes = group.n_causes();
-            let n = settings.len().checked_mul(row.n).filter(|&n| n <= MOST_COLUMNS)?;
-            let mut joined = Vec::with_capacity(n);
+            let mut joined = Vec::with_capacity(settings.len() * row.n);
             for before in &settings {
                 for i in 0..row.n {
                     let own = &group.settings[row.setting(i)];
@@ -207,10 +198,10 @@ impl SetOff {
         let within = |i: &usize| kernel.limit.is_none_or(|limit| settings[*i].n_set <= limit);
         let mut order: Vec<usize> = (0..settings.len()).filter(within).collect();
         order.sort_by_key(|&i| settings[i].part);
-        Some(SetOff {
+        SetOff {
             prob: prob.iter().flat_map(|of_cause| order.iter().map(|&i| of_cause[i])).collect(),
             settings: order.iter().map(|&i| settings[i]).collect(),
-        })
+        }
     }
 }
 

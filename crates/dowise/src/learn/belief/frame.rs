@@ -28,8 +28,11 @@ impl Frame {
     pub(crate) fn new(view: &Arc<View>, caps: Vec<f64>, monotone: bool) -> Frame {
         let layout = &view.layout;
         let n_causes = layout.n_causes;
-        let cells = layout.n_states() * n_causes;
-        let contraction = if layout.flat {
+        let cells = layout.n_states().saturating_mul(n_causes);
+        let contraction = if view.by_parts.is_some() {
+            // Nothing is summed out over joint causes.
+            Contraction::new(&[], &[], 1)
+        } else if layout.flat {
             Contraction::new(&[layout.n_states()], &[vec![0]], n_causes)
         } else {
             let scopes: Vec<Vec<usize>> =
@@ -59,6 +62,12 @@ impl Frame {
                 changed
             }
         }
+    }
+
+    /// Where the world is planned part by part: what next states are worth, in the order in which a search wants them.
+    pub(crate) fn arrange(&self, worth_s: &[f64], out: &mut Vec<f64>) {
+        let by_parts = self.view.by_parts.as_ref().expect("invariant: only asked where the world is in parts");
+        by_parts.components.arrange(worth_s, out);
     }
 
     pub(crate) fn layout(&self) -> &Layout {

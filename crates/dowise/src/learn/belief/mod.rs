@@ -15,6 +15,7 @@ mod intervals;
 mod mean;
 mod mechanisms;
 mod mixture;
+mod parts;
 mod pooled;
 mod posterior;
 mod rewards;
@@ -25,6 +26,7 @@ mod stale;
 mod width;
 
 pub(crate) use mechanisms::mean_tables;
+pub(crate) use parts::PartsSelector;
 pub(crate) use posterior::{BATCH, Contenders};
 
 use std::sync::Arc;
@@ -37,6 +39,7 @@ use self::frame::Frame;
 use self::intervals::{Interval, Intervals};
 use self::mean::MeanBelief;
 use self::mechanisms::{MechanismReading, read_kernel};
+use self::parts::{PartsBelief, Rule};
 use self::rewards::{RewardReading, read_rewards};
 use self::sample::SampleBelief;
 use self::sets::{SetsBelief, Side};
@@ -48,7 +51,7 @@ use super::evidence::{Changed, Evidence};
 use super::options::{Sets, Width};
 use super::selector::Selector;
 use super::view::{MechanismRows, View};
-use crate::kernel::{Kernel, Member};
+use crate::kernel::{Found, Kernel, Member};
 use crate::plan::{Lookahead, turn_into_losses};
 use crate::world::Onward;
 
@@ -134,6 +137,7 @@ enum Kept {
     Sets(SetsBelief),
     Sample(SampleBelief),
     Contenders(Box<Contenders>, Vec<u32>),
+    Parts(PartsBelief),
 }
 
 impl Belief {
@@ -174,7 +178,9 @@ impl Belief {
                 Kept::Mean(MeanBelief::new(&frame, 0.0, Some(added)))
             }
         };
+        let parts = |rule| Kept::Parts(PartsBelief::new(view, rule));
         let kept = match reading {
+            _ if view.by_parts.is_some() => parts(by_parts(reading, confidence).expect("invariant: asked before")),
             Reading::Width(width, scale) => with_width(added(width, scale)),
             // A width of nothing: infinite where nothing was seen, zero elsewhere.
             Reading::Greedy => with_width(added(Width::Quasi, 0.0)),
@@ -229,6 +235,7 @@ impl Belief {
             Kept::Sparse(belief) => belief.update(frame, evidence, stale),
             Kept::Sets(belief) => belief.update(frame, evidence, stale),
             Kept::Sample(belief) => belief.update(frame, evidence, stale, seed),
+            Kept::Parts(belief) => belief.update(evidence, stale, seed),
             Kept::Contenders(contenders, touched) => {
                 for (block, counts) in evidence.transitions.iter().enumerate() {
                     stale.take(block, 0, touched);
@@ -255,12 +262,15 @@ impl Belief {
         read_rewards(evidence, reading, &mut self.frame.reward_sc);
         match &mut self.kept {
             Kept::Sparse(belief) => belief.rewards_changed(),
-            Kept::Mean(_) | Kept::Sets(_) | Kept::Sample(_) | Kept::Contenders(..) => {}
+            Kept::Mean(_) | Kept::Sets(_) | Kept::Sample(_) | Kept::Contenders(..) | Kept::Parts(_) => {}
         }
     }
 
     /// How interventions are picked by what the mechanisms are believed to be; `None` if they are known.
     pub(crate) fn selector(&mut self, evidence: &Evidence, rng: &mut ChaCha8Rng) -> LearnResult<Option<Selector>> {
+        if let (Kept::Parts(belief), Some(by_parts)) = (&self.kept, &evidence.view.by_parts) {
+            return Ok(Some(Selector::Parts(Box::new(belief.selector(by_parts)))));
+        }
         let Some(rows) = &evidence.view.mechanisms else { return Ok(None) };
         let confidence = self.confidence;
         let rule = |scale| Interval { confidence, scale };
@@ -306,7 +316,7 @@ impl Belief {
     fn by_sets(&mut self) -> (&mut Frame, &mut SetsBelief) {
         match &mut self.kept {
             Kept::Sets(belief) => (&mut self.frame, belief),
-            Kept::Mean(_) | Kept::Sparse(_) | Kept::Sample(_) | Kept::Contenders(..) => {
+            Kept::Mean(_) | Kept::Sparse(_) | Kept::Sample(_) | Kept::Contenders(..) | Kept::Parts(_) => {
                 panic!("invariant: only confidence sets are asked for their bounds")
             }
         }
@@ -330,6 +340,10 @@ impl Belief {
                 contenders.look(frame.view.block(stage), next_value, &frame.reward_sc, q);
                 false
             }
+            Kept::Parts(_) => {
+                frame.arrange(next_value, q);
+                false
+            }
         }
     }
 
@@ -348,6 +362,7 @@ impl Belief {
                 let reward_a = &frame.reward_sc[state * n..(state + 1) * n];
                 contenders.look_at(frame.view.block(stage), state, next_value, reward_a, q);
             }
+            Kept::Parts(_) => frame.arrange(next_value, q),
         }
     }
 
@@ -371,6 +386,28 @@ pub(crate) fn mean_kernel(evidence: &Evidence, rows: &MechanismRows) -> LearnRes
     read_kernel::<ChaCha8Rng>(evidence, rows, MechanismReading::Mean { prior: 0.0, pooled: false })
 }
 
+/// How rows are read part by part; `None` for rules that need all joint causes.
+fn by_parts(reading: Reading, confidence: Confidence) -> Option<Rule> {
+    match reading {
+        Reading::Mean { prior } | Reading::Pooled { prior } => Some(Rule::Mean { prior }),
+        Reading::Sample { prior } => Some(Rule::Sample { prior }),
+        Reading::Best(_) => Some(Rule::Best(confidence)),
+        Reading::Worst(_) | Reading::Width(..) | Reading::Greedy => None,
+    }
+}
+
+impl Reading {
+    /// Whether the evidence of a view can be read by this rule; a policy can be followed only by single numbers, not by sets.
+    pub(super) fn fits(self, view: &View, following: bool) -> LearnResult<()> {
+        let fits = match self {
+            Reading::Mean { .. } | Reading::Pooled { .. } | Reading::Sample { .. } => true,
+            Reading::Best(_) => !following && crate::kernel::Components::have_one_binary_factor(view.told.world()),
+            Reading::Worst(_) | Reading::Width(..) | Reading::Greedy => false,
+        };
+        if view.by_parts.is_some() && !fits { Err(super::LearnError::ByParts) } else { Ok(()) }
+    }
+}
+
 impl Lookahead for Belief {
     fn look(&mut self, stage: usize, next_value: &[f64], q: &mut Vec<f64>) {
         self.look_for::<false>(stage, next_value, q);
@@ -380,6 +417,16 @@ impl Lookahead for Belief {
         if !self.look_for::<true>(stage, next_value, out) {
             turn_into_losses(out, self.frame.caps[stage]);
         }
+    }
+
+    fn is_shared(&self) -> bool {
+        matches!(self.kept, Kept::Parts(_))
+    }
+
+    fn chosen(&self, stage: usize, _state: usize, _loss: &[f64], found: &Found) -> f64 {
+        let value = self.frame.caps[stage] - found.least;
+        // Over joint causes every q is below the ceiling already.
+        if self.is_shared() { value.min(self.frame.caps[stage]) } else { value }
     }
 
     fn cap(&self, stage: usize) -> f64 {

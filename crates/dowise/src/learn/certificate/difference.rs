@@ -303,6 +303,7 @@ impl<'a> Difference<'a> {
         let cost = self.tabular.knowledge().interventions().cost(action);
         let at = match &self.best_selector {
             Selector::Listed(list) => vec![(list.rank(action) as u32, 1.0)],
+            Selector::Parts(_) => panic!("invariant: certificates are refused where worlds are planned part by part"),
             Selector::Kernel(kernel) => {
                 let mut prob = vec![0.0; kernel.n_causes()];
                 kernel.distribution(state, action, &mut prob);
@@ -320,6 +321,7 @@ impl<'a> Difference<'a> {
         for state in 0..states.len() {
             let actions = match &self.best_selector {
                 Selector::Kernel(kernel) => kernel.corners(state, MOST_CORNERS)?,
+                Selector::Parts(_) => return None,
                 Selector::Listed(list) => {
                     let digits = states.digits(state);
                     list.actions.iter().copied().filter(|&a| told.interventions().allows(&digits, a)).collect()

@@ -122,6 +122,9 @@ impl Learner {
                 why: "it rests on a world that stays as it is; leave forget out",
             });
         }
+        if tabular.view().by_parts.is_some() {
+            return Err(LearnError::ByParts);
+        }
         let options = options_of_bounds(tabular, delta);
         check(&options)?;
         // Three beliefs as large as the learner's own at the same time.

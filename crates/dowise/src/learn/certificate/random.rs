@@ -30,6 +30,7 @@ impl Difference<'_> {
                 let random = kernel.is_certain().then(|| kernel.at_random()).filter(|random| random.exact)?;
                 FollowMixed { n_states: n, n_causes, prob: random.prob_sc, cost: random.cost_s }
             }
+            Selector::Parts(_) => return None,
             Selector::Listed(_) => {
                 let corners = self.corners.as_ref()?;
                 let (mut prob, mut cost) = (vec![0.0; n * n_causes], vec![0.0; n]);

@@ -140,7 +140,7 @@ impl Evidence {
     /// Nothing seen yet, counted in the way of a learner with these options.
     pub fn new(told: &super::Knowledge, options: &super::Options) -> Result<Evidence, super::LearnError> {
         super::memory::fits_evidence(told, options)?;
-        let view = View::new(told, options.states, options.causes, options.stage_dependent)?;
+        let view = View::of(told, options)?;
         Ok(Evidence::of(&Arc::new(view)))
     }
 

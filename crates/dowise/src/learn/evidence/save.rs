@@ -57,8 +57,7 @@ impl Evidence {
         text: &str,
     ) -> Result<Evidence, EvidenceError> {
         let saved: SavedEvidence = serde_json::from_str(text).map_err(|e| EvidenceError::Format(e.to_string()))?;
-        let view = View::new(told, options.states, options.causes, options.stage_dependent)
-            .map_err(|e| EvidenceError::Format(e.to_string()))?;
+        let view = View::of(told, options).map_err(|e| EvidenceError::Format(e.to_string()))?;
         Evidence::restored(&Arc::new(view), &saved)
     }
 

@@ -43,17 +43,54 @@ pub(crate) struct FactorLayout {
     pub(crate) n_state_rows: usize,
     /// Count row of `[state row][cause]`; without it, their own numbering.
     count_row: Option<Vec<u32>>,
+    /// Where joint causes are too many to be listed: what each part of a state row and of a cause adds to the count row.
+    computed: Option<Vec<Adds>>,
     /// Where several state rows and causes share a count row: the cells of each row, one after another, and where each starts.
     shared: Option<(Vec<u32>, Vec<u32>)>,
     /// Number of count rows; none where the transition is known.
     pub(crate) n_rows: usize,
     /// Positions of the cause variables that a row depends on, as bits.
     pub(crate) needs: u64,
-    /// The transition, where it is known: `[state row][value][cause]`.
+    /// The transition, where it is known: `[state row][value][cause]`; where rows are computed, `[row][value]`.
     pub(crate) known: Option<Arc<[f64]>>,
 }
 
+/// What a digit of a state row or of a cause adds to a count row.
+#[derive(Clone, Copy, Debug)]
+struct Adds {
+    of_cause: bool,
+    divisor: usize,
+    size: usize,
+    stride: usize,
+}
+
 impl FactorLayout {
+    /// Rows of the state factor at a position, by its own parents alone, computed where they are asked for.
+    fn computed(world: &World, key_causes: &CauseSpace, i: usize) -> FactorLayout {
+        let space = world.state_space();
+        let transition = &world.transitions()[i];
+        let parents = &transition.parents;
+        let scope = scope_strides(space, &state_scope(world, parents));
+        let table = Space::new(&world.sizes(parents)).expect("invariant: a world's tables are countable");
+        let adds = parents.iter().zip(table.strides()).zip(table.sizes()).map(|((id, &stride), &size)| {
+            let of_state = scope.iter().find(|(f, _)| world.state()[*f] == *id);
+            let divisor = of_state.map_or_else(|| key_causes.stride(*id), |&(_, divisor)| divisor);
+            Adds { of_cause: of_state.is_none(), divisor, size, stride }
+        });
+        FactorLayout {
+            factor: Some(i),
+            n_values: space.sizes()[i],
+            n_state_rows: scope.first().map_or(1, |&(f, stride)| stride * space.sizes()[f]),
+            count_row: None,
+            computed: Some(adds.collect()),
+            shared: None,
+            n_rows: if transition.table.is_some() { 0 } else { table.len() },
+            needs: needs(key_causes, parents),
+            known: transition.table.clone(),
+            scope,
+        }
+    }
+
     /// Rows of the state factor at a position.
     fn new(
         world: &World,
@@ -76,6 +113,7 @@ impl FactorLayout {
             scope,
             n_state_rows,
             count_row: None,
+            computed: None,
             shared: None,
             n_rows: n_state_rows * n_causes,
             needs: match causes {
@@ -125,6 +163,10 @@ impl FactorLayout {
     }
 
     pub(crate) fn row(&self, state_row: usize, cause: usize, n_causes: usize) -> usize {
+        if let Some(adds) = &self.computed {
+            let digit = |a: &Adds| (if a.of_cause { cause } else { state_row }) / a.divisor % a.size;
+            return adds.iter().map(|a| digit(a) * a.stride).sum();
+        }
         let cell = state_row * n_causes + cause;
         self.count_row.as_ref().map_or(cell, |rows| rows[cell] as usize)
     }
@@ -185,6 +227,13 @@ impl Layout {
         }
     }
 
+    /// Rows by the own parents of every factor, with no table over joint causes.
+    pub(crate) fn computed(world: &World, key_causes: &CauseSpace) -> Layout {
+        let space = world.state_space().clone();
+        let factors = (0..space.n_axes()).map(|i| FactorLayout::computed(world, key_causes, i)).collect();
+        Layout::of_factors(world, key_causes.len(), factors, false)
+    }
+
     /// `key_causes` numbers the causes unless they are the interventions, of which there are `n_actions`.
     pub(crate) fn new(
         world: &World,
@@ -209,6 +258,7 @@ impl Layout {
                     scope,
                     n_state_rows: n,
                     count_row: None,
+                    computed: None,
                     shared: None,
                     n_rows: n * n_causes,
                     needs: if causes == Causes::Actions { 0 } else { u64::MAX },
@@ -219,6 +269,11 @@ impl Layout {
                 .map(|i| FactorLayout::new(world, key_causes, causes, n_causes, i))
                 .collect::<LearnResult<_>>()?,
         };
+        Ok(Layout::of_factors(world, n_causes, factors, states == States::Flat))
+    }
+
+    fn of_factors(world: &World, n_causes: usize, factors: Vec<FactorLayout>, flat: bool) -> Layout {
+        let space = world.state_space().clone();
         let moves = (0..space.n_axes())
             .map(|digit| {
                 let scopes = factors.iter().enumerate();
@@ -228,8 +283,7 @@ impl Layout {
                 scopes.flat_map(own).collect()
             })
             .collect();
-        let flat = states == States::Flat;
-        Ok(Layout { horizon: world.horizon(), state_space: space, n_causes, factors, flat, moves })
+        Layout { horizon: world.horizon(), state_space: space, n_causes, factors, flat, moves }
     }
 
     pub(crate) fn n_states(&self) -> usize {

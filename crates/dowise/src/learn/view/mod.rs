@@ -1,12 +1,14 @@
 //! How a learner sees a world: which rows of which tables an observation belongs to. Shared by evidence and beliefs.
 
 mod actions;
+mod by_parts;
 mod layout;
 mod mechanisms;
 mod payments;
 mod projection;
 
 pub(crate) use actions::ActionList;
+pub(crate) use by_parts::ByParts;
 pub(crate) use layout::{FactorLayout, Layout, Walk};
 pub(crate) use mechanisms::{MISSING, MechanismRow, MechanismRows};
 pub(crate) use payments::PaymentRows;
@@ -15,7 +17,7 @@ use std::sync::Arc;
 
 use super::Knowledge;
 use super::error::{LearnError, LearnResult, MOST_ACTIONS, MOST_CELLS};
-use super::options::{Causes, States};
+use super::options::{Causes, Options, States};
 use crate::kernel::CauseSpace;
 
 /// The tables that a learner counts in, and where each observation belongs.
@@ -35,10 +37,35 @@ pub(crate) struct View {
     pub(crate) mechanisms: Option<MechanismRows>,
     /// Tables of transitions: one for all stages, or one for each.
     pub(crate) n_blocks: usize,
+    /// Where joint causes are too many to be listed: the world in parts. Rows are then computed, not looked up.
+    pub(crate) by_parts: Option<Arc<ByParts>>,
 }
 
 impl View {
+    /// As a learner with these options sees it.
+    pub(crate) fn of(told: &Knowledge, options: &Options) -> LearnResult<View> {
+        let by_parts = if ByParts::serve(told, options) { Some(ByParts::new(told.world())?) } else { None };
+        View::made(told, options.states, options.causes, options.stage_dependent, by_parts)
+    }
+
+    /// Part by part, however few the joint causes are.
+    #[cfg(test)]
+    pub(crate) fn in_parts(told: &Knowledge, options: &Options) -> LearnResult<View> {
+        View::made(told, options.states, options.causes, false, Some(ByParts::new(told.world())?))
+    }
+
+    /// With tables over all joint causes.
     pub(crate) fn new(told: &Knowledge, states: States, causes: Causes, stage_dependent: bool) -> LearnResult<View> {
+        View::made(told, states, causes, stage_dependent, None)
+    }
+
+    fn made(
+        told: &Knowledge,
+        states: States,
+        causes: Causes,
+        stage_dependent: bool,
+        by_parts: Option<ByParts>,
+    ) -> LearnResult<View> {
         let world = told.world();
         let key_causes = CauseSpace::new(world);
         let by_action = causes == Causes::Actions;
@@ -55,14 +82,19 @@ impl View {
         if cells > MOST_CELLS as u128 {
             return Err(LearnError::TooManyCells { what: "what this learner counts".to_owned(), cells: Some(cells) });
         }
-        let layout = Layout::new(world, &key_causes, states, causes, n_actions)?;
+        let layout = match by_parts {
+            None => Layout::new(world, &key_causes, states, causes, n_actions)?,
+            Some(_) => Layout::computed(world, &key_causes),
+        };
         let payments = match &actions {
+            None if by_parts.is_some() => PaymentRows::none(),
             None => PaymentRows::by_keys(world, &key_causes, layout.flat),
             Some(list) => PaymentRows::by_action(world, &key_causes, list),
         };
         let sizes = told.variables().iter().map(|v| v.size() as u32).collect();
         let told = told.clone();
-        Ok(View { told, states, causes, key_causes, sizes, layout, actions, payments, mechanisms, n_blocks })
+        let by_parts = by_parts.map(Arc::new);
+        Ok(View { told, states, causes, key_causes, sizes, layout, actions, payments, mechanisms, n_blocks, by_parts })
     }
 
     /// The block of tables that a stage counts in.

@@ -47,6 +47,11 @@ impl PaymentRows {
         PaymentRows { known: rewards_by_cause(world, key_causes), terms, n_causes: key_causes.len() }
     }
 
+    /// Where everything is known, part by part: no table over joint causes.
+    pub(crate) fn none() -> PaymentRows {
+        PaymentRows { known: Vec::new(), terms: Vec::new(), n_causes: 0 }
+    }
+
     /// Where interventions are the causes: R(s, a) is known only if both what an intervention sets off and what that pays
     /// are; otherwise the sum of all terms is learned.
     pub(crate) fn by_action(world: &World, key_causes: &CauseSpace, list: &ActionList) -> PaymentRows {

@@ -100,7 +100,7 @@ impl Model {
     pub(crate) fn kernel(selector: &Selector) -> &Kernel {
         match selector {
             Selector::Kernel(kernel) => kernel,
-            Selector::Listed(_) => unreachable!("invariant: causes are key variables here"),
+            Selector::Listed(_) | Selector::Parts(_) => unreachable!("invariant: causes are joint key variables here"),
         }
     }
 
