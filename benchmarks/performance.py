@@ -2,7 +2,7 @@
 
     python3 benchmarks/performance.py
 
-Runs benchmarks/peers.py (rlberry beside dowise), the examples `plan_growth` and `roofline`, and benchmarks/where.py (a profile), one
+Runs benchmarks/peers.py (rlberry beside dowise), the examples `plan_growth`, `parts_growth` and `roofline`, and benchmarks/where.py (a profile), one
 after another, each on one core; says on standard error what it is at.
 """
 
@@ -31,7 +31,7 @@ def table(head, rows):
     return "\n".join("| " + " | ".join(str(cell) for cell in line) + " |" for line in lines)
 
 
-def draw(growth):
+def draw(growth, parts):
     """Runs inside the peer's environment, which has matplotlib."""
     import matplotlib
 
@@ -56,9 +56,25 @@ def draw(growth):
         axes.grid(True, which="major", alpha=0.3)
         axes.legend(frameon=False)
         figure.savefig(DOCS / "figures" / f"plan-growth-{series}.png", dpi=150)
+    figure, axes = plt.subplots(figsize=(5, 3.2), constrained_layout=True)
+    lines = [
+        ("joint_plan_ms", "s--", "#999999", "plan over joint causes"),
+        ("plan_ms", "o-", "#1f6f8b", "plan part by part"),
+        ("graph_psrl_ms", "^-", "#b5651d", "episode of graph-psrl"),
+        ("graph_ucbvi_ms", "v-", "#6a4c93", "episode of graph-ucbvi"),
+    ]
+    for column, style, colour, label in lines:
+        rows = [row for row in parts if row[column] != "NaN"]
+        axes.semilogy([int(row["keys"]) for row in rows], [float(row[column]) for row in rows], style, color=colour, label=label)
+    axes.set_xlabel("binary key variables, four to a state factor")
+    axes.set_ylabel("milliseconds")
+    axes.set_title("Worlds that fall apart, horizon 5", fontsize=9)
+    axes.grid(True, which="major", alpha=0.3)
+    axes.legend(frameon=False, fontsize=8)
+    figure.savefig(DOCS / "figures" / "parts-growth.png", dpi=150)
 
 
-def page(measured, growth, lines, profile):
+def page(measured, growth, parts, lines, profile):
     episodes = [
         [row["size"], f"`{row['learner']}`", row["us_per_episode"], row["us_judging"], f"{family} {peer:.0f} µs", round(ratio, 1)]
         for row, family, peer, ratio in peers.ratios(measured["peer"], measured["dowise"])
@@ -67,12 +83,17 @@ def page(measured, growth, lines, profile):
         [int(row["states"]), f"{int(row['interventions']):,}", *(f"{float(row[k]) * 1e3:.2f}" for k in ["build_s", "plan_s"]), row["ns_per_state_and_stage"]]
         for row in growth
     ]
+    falling_apart = [
+        [int(row["keys"]), int(row["states"]), int(row["parts"]), *("—" if row[k] == "NaN" else f"{float(row[k]):.2f}" for k in ["plan_ms", "joint_plan_ms", "graph_psrl_ms", "graph_ucbvi_ms"])]
+        for row in parts
+    ]
     machine = [[row["machine"], row.get("gflops", ""), row.get("read_gb_s", ""), row.get("write_gb_s", "")] for row in lines if "machine" in row]
     loops = [[row["loop"], row["microseconds"], row["gflops"], row["gb_s"], row["bound_by"], f"{100 * row['of_bound']:.0f} %", row["times_plain"]] for row in lines if "loop" in row]
     text = (peers.HERE / "performance.md.in").read_text()
     for name, made in [
         ("EPISODES", table(["size", "learner", "µs an episode", "judging, apart", "rlberry", "times faster"], episodes)),
         ("PLANS", table(["states", "interventions", "kernel, ms", "plan, ms", "ns a state and stage"], plans)),
+        ("PARTS", table(["key variables", "states", "parts", "plan, ms", "over joint causes", "graph-psrl, ms an episode", "graph-ucbvi"], falling_apart)),
         ("MACHINE", table(["this machine, one core", "Gflop/s", "GB/s read", "GB/s written"], machine)),
         ("LOOPS", table(["loop", "µs", "Gflop/s", "GB/s", "bounded by", "of the bound", "times a plain loop"], loops)),
         ("PROFILE", profile or "(No profile: `perf` and `addr2line` were not there when this page was written.)"),
@@ -82,16 +103,17 @@ def page(measured, growth, lines, profile):
 
 
 def main():
-    programs = peers.build("episode_times", "plan_growth", "roofline")
+    programs = peers.build("episode_times", "plan_growth", "parts_growth", "roofline")
     measured = peers.measure(programs / "episode_times")
     growth = list(csv.DictReader(io.StringIO(example(programs / "plan_growth"))))
+    parts = list(csv.DictReader(io.StringIO(example(programs / "parts_growth"))))
     # Twice, so that a busy moment is not taken for a slow loop.
     rounds = [[json.loads(line) for line in example(programs / "roofline").splitlines()] for _ in range(2)]
     lines = [min(pair, key=lambda row: row.get("microseconds", 0)) for pair in zip(*rounds)]
-    subprocess.run([peers.PYTHON, __file__, "--draw"], input=json.dumps(growth), text=True, check=True)
-    page(measured, growth, lines, where.tables(programs))
+    subprocess.run([peers.PYTHON, __file__, "--draw"], input=json.dumps([growth, parts]), text=True, check=True)
+    page(measured, growth, parts, lines, where.tables(programs))
     peers.say("wrote docs/performance.md")
 
 
 if __name__ == "__main__":
-    draw(json.load(sys.stdin)) if "--draw" in sys.argv else main()
+    draw(*json.load(sys.stdin)) if "--draw" in sys.argv else main()

@@ -17,7 +17,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     println!("keys,states,parts,set_up_ms,plan_ms,joint_plan_ms,graph_psrl_ms,graph_ucbvi_ms");
     for factors in [2, 3, 4, 5, 6, 8, 10, 12].into_iter().filter(|&factors| factors <= most) {
         let many =
-            ManyLevers { factors, keys: 4 * factors, sparse: true, levers: 1, levels: 3, ..ManyLevers::default() };
+            ManyLevers { factors, keys: 4 * factors, sparse: true, levers: 1, levels: 2, ..ManyLevers::default() };
         let world = World::new(many.spec()?)?;
         let (set_up, planner) = timed(|| Planner::by_parts(&world));
         let planner = planner?.ok_or("no part of these worlds is too large")?;

@@ -89,9 +89,7 @@ impl ManyLevers {
             let names: Vec<&String> = parents.iter().map(|(name, _)| *name).collect();
             builder = builder.mechanism(key.as_str(), names, Form::Logit { base: vec![0.0], effects });
         }
-        let acting = |i: usize| {
-            if self.sparse { keys.iter().skip(i * own).take(own) } else { keys.iter().skip(0).take(self.keys) }
-        };
+        let acting = |i: usize| keys.iter().skip(if self.sparse { i * own } else { 0 }).take(own);
         let scopes: Vec<Vec<&String>> =
             state.iter().enumerate().map(|(i, s)| std::iter::once(s).chain(acting(i)).collect()).collect();
         for (factor, scope) in state.iter().zip(&scopes) {

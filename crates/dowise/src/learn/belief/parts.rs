@@ -268,7 +268,7 @@ mod tests {
         let mut plan = Plan::new(world.horizon(), n);
         for stage in (0..world.horizon()).rev() {
             let mut next = Vec::new();
-            belief.look_at(stage, 0, &plan.value_hs[(stage + 1) * n..(stage + 2) * n].to_vec(), &mut next);
+            belief.look_at(stage, 0, &plan.value_hs[(stage + 1) * n..(stage + 2) * n], &mut next);
             for s in 0..n {
                 let digits = world.state_space().digits(s);
                 let allowed = (0..all.count()).map(|i| all.nth(i)).filter(|&a| all.allows(&digits, a));
