@@ -66,7 +66,7 @@ impl Kernel {
         *cost /= n as f64;
     }
 
-    /// The mean over all combinations of settings, group by group; where only so many levers may be set in all, one sum for each
+    /// The mean over all combinations of settings, group by group; where the number of levers that may be set is limited, one sum for each
     /// number of levers set so far.
     fn mean_of_groups(&self, state: usize, row: &mut [f64], cost: &mut f64) {
         let most = self.limit.unwrap_or(0);
