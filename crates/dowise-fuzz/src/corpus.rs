@@ -4,8 +4,8 @@ use std::cell::OnceCell;
 use std::ops::ControlFlow;
 
 use dowise::data::{Chooser, LogWriter, WrittenColumns, simulate_log};
-use dowise::learn::{Evidence, Forget};
-use dowise::{Arena, Knowledge, LearnerSpec, Options, Preset, Simulator, World, worlds};
+use dowise::learn::{Evidence, Forget, LearnError};
+use dowise::{Arena, Knowledge, Learner, LearnerSpec, Options, Preset, Simulator, World, worlds};
 use dowise_formats::{Format, export};
 use dowise_study::StudyFile;
 use rand::RngExt;
@@ -62,8 +62,11 @@ const LEARNERS: [&str; 21] = [
     "c-rlsvi",
 ];
 
+/// Learners whose saves are tried with what can be put around them afterwards: a test of the graph, a baseline.
+const WRAPPED: [&str; 2] = ["graph-psrl", "c-ucbvi:unknown=rewards"];
+
 /// Worlds whose learners are saved.
-const PLAYED: [&str; 5] = ["small", "features", "direct", "forms", "river-swim"];
+const PLAYED: [&str; 6] = ["small", "features", "direct", "forms", "onward", "river-swim"];
 
 /// Worlds drawn at random: each is drawn when it is first asked for, since drawing takes as long as several cases.
 const RANDOM: usize = 4096;
@@ -89,7 +92,19 @@ fn specs() -> Vec<String> {
 }
 
 /// Worlds whose logs are tried.
-const LOGGED: [&str; 3] = ["treatment", "river-swim", "campaign"];
+const LOGGED: [&str; 4] = ["treatment", "river-swim", "campaign", "onward"];
+
+/// A small world or a ready-made one as text.
+fn text_of(world: &str) -> String {
+    match world {
+        "small" => SMALL[0].to_owned(),
+        "features" => SMALL[1].to_owned(),
+        "direct" => SMALL[2].to_owned(),
+        "forms" => SMALL[3].to_owned(),
+        "onward" => SMALL[4].to_owned(),
+        name => worlds::text(name, &[]).expect("invariant: a ready-made world"),
+    }
+}
 
 /// A small log of a world.
 fn log_of(world: &World) -> String {
@@ -172,32 +187,32 @@ impl Corpus {
         }
         corpus.graphs.extend(WRITTEN_BY_HAND.map(str::to_owned));
         for world in LOGGED {
-            let world = worlds::world(world, &[]).expect("invariant: a ready-made world");
+            let world = World::from_toml(&text_of(world), world).unwrap_or_else(|e| panic!("{e}"));
             corpus.logs.push(log_of(&world));
             let told = Knowledge::of(&world).without_rewards();
             corpus.of_logs.push((world, told));
         }
         for world in PLAYED {
-            let text = match world {
-                "small" => SMALL[0].to_owned(),
-                "features" => SMALL[1].to_owned(),
-                "direct" => SMALL[2].to_owned(),
-                "forms" => SMALL[3].to_owned(),
-                name => worlds::text(name, &[]).expect("invariant: a ready-made world"),
-            };
-            let world = World::from_toml(&text, world).unwrap_or_else(|e| panic!("{e}"));
+            let world = World::from_toml(&text_of(world), world).unwrap_or_else(|e| panic!("{e}"));
             let arena = Arena::new(&world).expect("invariant: a known world");
-            LEARNERS.iter().for_each(|name| corpus.play(&arena, name));
+            LEARNERS.iter().for_each(|name| corpus.play(&arena, name, |_| Ok(())));
+            for name in WRAPPED {
+                corpus.play(&arena, name, |learner| learner.watch_graph(0.05));
+                corpus.play(&arena, name, |learner| learner.keep_baseline(&arena.best().policy_hs, 0.1, None));
+            }
             corpus.arenas.push(Played { told: Knowledge::of(&world), arena, options: None });
         }
         corpus
     }
 
     /// Adds a learner after a few episodes, and its evidence.
-    fn play(&mut self, arena: &Arena, name: &str) {
+    fn play(&mut self, arena: &Arena, name: &str, wrap: impl FnOnce(&mut Learner) -> Result<(), LearnError>) {
         let spec: LearnerSpec = name.parse().expect("invariant: a learner");
         // Not every learner can be made in every world.
         let Ok(mut learner) = spec.learner(arena.world(), 6, 1) else { return };
+        if wrap(&mut learner).is_err() {
+            return;
+        }
         let mut run = arena.run(1);
         (0..4).for_each(|_| {
             run.episode(&mut learner);

@@ -32,7 +32,7 @@ const SHOW: Duration = Duration::from_millis(500);
 /// Time after which a monitor that has gone on is kept; before that it is if the log has grown by a tenth, or if something was found.
 const KEEP: Duration = Duration::from_secs(60);
 
-/// The log is gone through again for at most one part in so many of the time.
+/// The log is gone through again for at most one part of the time in this many.
 const REST: u32 = 20;
 
 /// The monitor of a world while it is served.

@@ -200,7 +200,7 @@ impl Logs {
         Logs { gamma: sum(0.5), factorial: sum(1.0), fit }
     }
 
-    /// ln of the greatest likelihood of so many ones among n.
+    /// ln of the greatest likelihood of this number of ones among n.
     fn greatest(&self, ones: usize, n: usize) -> f64 {
         self.fit[ones] + self.fit[n - ones] - self.fit[n]
     }

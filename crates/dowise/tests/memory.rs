@@ -5,6 +5,7 @@ mod common;
 use allocation_counter::measure;
 use common::random_world::{Sizes, random_world};
 use dowise::learn::LearnerSpec;
+use dowise::world::{RewardForm, WorldSpec};
 use dowise::worlds::{ManyLevers, Paper};
 use dowise::{Arena, Knowledge, Planner, Preset, World};
 
@@ -34,11 +35,25 @@ fn compare(what: &str, world: &World, said: u128, factor: u128, done: impl FnOnc
     assert!(said <= factor * taken + (64 << 10), "{what}: {said} said, {taken} taken");
 }
 
-fn worlds() -> Vec<(&'static str, World)> {
+fn specs() -> [(&'static str, WorldSpec); 3] {
     let many = |factors, levers| ManyLevers { factors, levers, levels: 5, ..ManyLevers::default() }.spec().unwrap();
     let paper = |factors| Paper { factors, ..Paper::default() }.spec().unwrap();
-    let specs = [("paper, 32 states", paper(5)), ("64 states", many(6, 1)), ("512 states", many(9, 2))];
-    specs.into_iter().map(|(name, spec)| (name, World::new(spec).unwrap())).collect()
+    [("paper, 32 states", paper(5)), ("64 states", many(6, 1)), ("512 states", many(9, 2))]
+}
+
+fn worlds() -> Vec<(&'static str, World)> {
+    specs().into_iter().map(|(name, spec)| (name, World::new(spec).unwrap())).collect()
+}
+
+/// The same with rewards on a next value each, whose means are learned because the transitions are.
+fn pays_on_next(mut spec: WorldSpec) -> World {
+    for (reward, factor) in spec.rewards.iter_mut().zip(&spec.transitions) {
+        reward.scope.push(format!("next.{}", factor.children[0].value).as_str().into());
+        if let RewardForm::Table(table) = &mut reward.form {
+            *table = table.iter().flat_map(|&r| [r, 0.5 * r]).collect();
+        }
+    }
+    World::new(spec).unwrap()
 }
 
 #[test]
@@ -83,6 +98,11 @@ fn bytes_of_a_plan_grow_with_the_states_and_hardly_with_the_interventions() {
 fn every_learner_takes_what_is_said() {
     let changed = [
         "ucbvi:width=rlberry",
+        "ucbvi:unknown=kernel",
+        "f-psrl:unknown=kernel",
+        "c-psrl:unknown=rewards",
+        "graph-psrl:unknown=rewards",
+        "graph-psrl:forget=reset",
         "f-ucbvi:width=rlberry",
         "cf-ucbvi:width=paper",
         "graph-ucbvi:unknown=kernel",
@@ -93,7 +113,9 @@ fn every_learner_takes_what_is_said() {
         "c-rlsvi:features=one-hot,stage-dependent=true",
     ];
     // Levers that act in groups: searches keep no memory, which comes on top where memory is left.
-    for (name, world) in worlds().into_iter().skip(1) {
+    let on_next = specs().map(|(name, spec)| (format!("{name}, paid on next values"), pays_on_next(spec)));
+    let plain = worlds().into_iter().map(|(name, world)| (name.to_owned(), world));
+    for (name, world) in plain.skip(1).chain(on_next.into_iter().skip(1)) {
         let arena = Arena::new(&world).unwrap();
         for learner in Preset::all().iter().map(|preset| preset.name()).chain(changed) {
             let spec: LearnerSpec = learner.parse().unwrap();

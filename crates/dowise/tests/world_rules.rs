@@ -229,6 +229,41 @@ fn hidden_variables_that_act_on_one_next_value_are_summed_out() {
 }
 
 #[test]
+fn a_hidden_variable_that_acts_on_nothing_goes_with_what_it_hangs_on() {
+    let text = r#"
+dowise = 1
+horizon = 2
+[state.s]
+values = ["a", "b"]
+scope = ["s", "u"]
+next = [[[0.5, 0.5], [0.1, 0.9]], [[0.2, 0.8], [1.0, 0.0]]]
+[lever.x]
+values = ["0", "1"]
+[hidden.u]
+values = ["0", "1"]
+p = [0.25, 0.75]
+[hidden.v]
+values = ["0", "1"]
+parents = ["x", "u"]
+p = [[[1, 0], [0, 1]], [[0, 1], [1, 0]]]
+[hidden.w]
+values = ["0", "1"]
+parents = ["v"]
+p = [[0.5, 0.5], [0.5, 0.5]]
+[reward.r]
+scope = ["s"]
+value = [0, 1]
+"#;
+    let world = world(text);
+    assert_eq!((world.hidden().len(), world.mechanisms().len()), (0, 0));
+    let table = world.transitions()[0].table.as_ref().unwrap();
+    let expected = [0.25 * 0.5 + 0.75 * 0.1, 0.25 * 0.2 + 0.75];
+    assert!((table[0] - expected[0]).abs() < 1e-15 && (table[2] - expected[1]).abs() < 1e-15, "{table:?}");
+    let left_out = world.findings().iter().filter(|f| f.message.ends_with("acts on nothing and is left out"));
+    assert_eq!(left_out.count(), 2, "{:?}", world.findings());
+}
+
+#[test]
 fn the_stage_may_be_a_parent() {
     let world = world(STAGED);
     let clock = world.clock().expect("it is named");

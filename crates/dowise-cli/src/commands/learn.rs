@@ -172,8 +172,8 @@ pub(crate) fn run(args: Args, output: &Output) -> Result<Status, Failure> {
                         let learner = spec.learner(told.world(), episodes, seed).map_err(cannot_learn)?;
                         if !learner.knowledge().can_play(arena.world()) {
                             return Err(Failure::Usage(format!(
-                                "--told {other}: variables, interventions, reward terms and steps must be those of {choice}; only \
-                                 arrows and numbers may differ"
+                                "--told {other}: variables, interventions, reward terms, the horizon, the discount and where episodes end \
+                                 must be those of {choice}; only arrows and numbers may differ"
                             )));
                         }
                         learner

@@ -139,12 +139,14 @@ impl<'w> Episodes<'w> {
             });
             return ControlFlow::Continue(());
         }
+        // Where an episode has ended nothing follows; if something is there already, it is not believed that it has.
+        let state = row.state.filter(|_| !row.ended || open.stages.len() <= s);
         if open.stages.len() <= s {
             open.stages.resize(s + 1, UNSEEN);
         }
-        open.stages[s] = Stage { fingerprint, row: NONE, state: row.state.unwrap_or(NO_STATE) };
+        open.stages[s] = Stage { fingerprint, row: NONE, state: state.unwrap_or(NO_STATE) };
         open.n_seen += 1;
-        if row.end.is_some() || s + 1 == self.horizon {
+        if row.end.is_some() || s + 1 == self.horizon || (row.ended && state.is_some()) {
             open.last = Some(s);
         }
         let before = s.checked_sub(1).map(|p| open.stages[p]).filter(|p| p.row != NONE);
@@ -157,7 +159,7 @@ impl<'w> Episodes<'w> {
             self.slots[slot as usize].stages[s].row = at;
         }
         if before.is_some() {
-            self.finish(slot, s - 1, row.state, findings, visit)?;
+            self.finish(slot, s - 1, state, findings, visit)?;
         }
         if !row.bad && (last || after.is_some()) {
             let next = after.map(|a| a.state).filter(|&state| state != NO_STATE);

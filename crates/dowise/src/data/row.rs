@@ -35,6 +35,8 @@ pub(super) struct Row {
     pub(super) policy: Option<u32>,
     pub(super) weight: u32,
     pub(super) end: Option<End>,
+    /// Whether its state is one in which episodes have ended, so that it is no step; it still says where the step before led to.
+    pub(super) ended: bool,
     /// Whether something is wrong, so that the row is left out; its state may still be what followed another row.
     pub(super) bad: bool,
 }
@@ -88,7 +90,7 @@ impl<'w> RowReader<'w> {
     pub(super) fn read(&mut self, table: &impl Table, row: &mut Row, findings: &mut Findings) -> bool {
         let world = self.world;
         row.line = table.line();
-        row.bad = false;
+        (row.bad, row.ended) = (false, false);
         row.values.clear();
         row.values.resize(world.variables().len(), MISSING);
         row.rewards.clear();

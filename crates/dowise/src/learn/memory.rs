@@ -56,8 +56,7 @@ fn forgetting(knowledge: &Knowledge, options: &Options) -> Bytes {
     {
         tables.extend(mechanisms.unknown.iter().map(|m| (n(m.rows.len()), n(m.n_values))));
     }
-    let unknown = knowledge.rewards().iter().filter(|r| r.table.is_none()).count();
-    let paid = n(unknown) * n(knowledge.n_states()) * n_causes(knowledge, options);
+    let paid = n(learned_terms(knowledge, options)) * n(knowledge.n_states()) * n_causes(knowledge, options);
     let rows = sum(tables.iter().map(|(rows, _)| *rows)) + paid;
     let counts = sum(tables.iter().map(|(rows, values)| *rows * *values));
     Saturating(Forgetting::bytes(knowledge, options, rows.0, counts.0))
@@ -125,6 +124,7 @@ fn bytes(knowledge: &Knowledge, options: &Options) -> Bytes {
     }
     let by_action = options.causes == Causes::Actions;
     let (n_states, n_causes) = (n(knowledge.n_states()), n_causes(knowledge, options));
+    let paid = n(learned_terms(knowledge, options)) * n_states * n_causes;
     let blocks = if options.stage_dependent { n(knowledge.horizon()) } else { n(1) };
     let world = knowledge.world();
     let factors = factors(knowledge, options);
@@ -194,7 +194,8 @@ fn bytes(knowledge: &Knowledge, options: &Options) -> Bytes {
         + arrays
         + plan
         + interventions(knowledge, options)
-        + payments(knowledge, n_states * n_causes, by_action)
+        // Where rewards are learned: the row of every state and cause, and the number of payments and their sum for each.
+        + paid * n(4 + 4 + 16 + 1 + 8)
 }
 
 fn n_causes(knowledge: &Knowledge, options: &Options) -> Bytes {
@@ -235,7 +236,7 @@ fn interventions(knowledge: &Knowledge, options: &Options) -> Bytes {
         let count = Saturating(u128::from(knowledge.interventions().count()));
         let forbidden = if knowledge.interventions().forbid().is_empty() { n(0) } else { n(knowledge.n_states()) };
         // Where rewards are known, a kernel says for a moment what each intervention is paid.
-        let known = world.rewards().iter().all(|r| r.table.is_some());
+        let known = !world.rewards().iter().any(|r| world.mean_is_learned(r));
         let kernel = if known { Saturating(Kernel::bytes(world)) } else { n(0) };
         return count * (n(16) + forbidden) + kernel;
     }
@@ -257,13 +258,16 @@ fn interventions(knowledge: &Knowledge, options: &Options) -> Bytes {
     }
 }
 
-/// Where rewards are learned: the row of every state and cause, and the number of payments and their sum for each.
-fn payments(knowledge: &Knowledge, cells: Bytes, by_action: bool) -> Bytes {
-    let unknown = knowledge.rewards().iter().filter(|r| r.table.is_none()).count();
-    let terms = match unknown {
-        0 => 0,
-        _ if by_action => 1,
-        terms => terms,
-    };
-    n(terms) * cells * n(4 + 4 + 16 + 1 + 8)
+/// Reward terms with rows of their own: learners that see the state whole, or interventions as causes, learn one sum of them, and
+/// the latter of terms that are told as well where it is not known what interventions set off.
+fn learned_terms(knowledge: &Knowledge, options: &Options) -> usize {
+    let world = knowledge.world();
+    let learned = world.rewards().iter().filter(|r| world.mean_is_learned(r)).count();
+    match (options.causes, options.states) {
+        (Causes::Actions, States::Flat | States::Factored) => {
+            usize::from(learned > 0 || world.mechanisms().iter().any(|m| m.table.is_none()))
+        }
+        (Causes::Keys | Causes::OwnKeys, States::Flat) => learned.min(1),
+        (Causes::Keys | Causes::OwnKeys, States::Factored) => learned,
+    }
 }

@@ -137,7 +137,7 @@ impl LearnerSpec {
 
     /// Whether the option can change anything about this learner.
     pub fn takes(&self, option: &str) -> Result<bool, SpecError> {
-        Ok(self.refusal(opening(option)?.name).is_none())
+        Ok(self.refusal(&opening(option)?.example()).is_none())
     }
 
     /// The same learner with an option changed, in place of what it was.
@@ -255,45 +255,79 @@ impl LearnerSpec {
     }
 
     /// Why an option would be pointless here.
-    fn refusal(&self, option: &str) -> Option<&'static str> {
+    fn refusal(&self, option: &Change) -> Option<&'static str> {
         let has = |name: &str| self.changes.iter().any(|change| change.name() == name);
         let estimate = self.preset.options(1, 0).estimate;
         let optimistic = matches!(estimate, Estimate::Width(_) | Estimate::Sets(_));
         let sampler = matches!(estimate, Estimate::Posterior { .. });
         if estimate == Estimate::Linear {
-            let visited = self.changes.contains(&Change::Schedule(Schedule::Visited));
             return match option {
-                "schedule" if visited => Some("it plans for all states at once; choose episode or doubling"),
-                "width" | "sets" | "scale" | "prior" | "epsilon" | "monotone" | "guard" | "forget" => {
-                    Some("it regresses on features instead of counting; see beta and beta-scale")
+                Change::Schedule(Schedule::Visited) => {
+                    Some("it plans for all states at once; choose episode or doubling")
                 }
-                "known" => Some("it regresses on features of the whole state, and has no factors of its own"),
-                _ => None,
+                Change::Width(_)
+                | Change::Sets(_)
+                | Change::Scale(_)
+                | Change::Prior(_)
+                | Change::Epsilon(_)
+                | Change::Monotone(_)
+                | Change::Guard(_)
+                | Change::Forget(_) => Some("it regresses on features instead of counting; see beta and beta-scale"),
+                Change::Known(_) => Some("it regresses on features of the whole state, and has no factors of its own"),
+                Change::Cap(_)
+                | Change::Delta(_)
+                | Change::Schedule(_)
+                | Change::StageDependent(_)
+                | Change::Features(_)
+                | Change::Beta(_)
+                | Change::BetaScale(_)
+                | Change::Lambda(_)
+                | Change::RegressRewards(_)
+                | Change::Unknown { .. }
+                | Change::Forms(_) => None,
             };
         }
         match option {
-            "features" | "beta" | "beta-scale" | "lambda" | "regress-rewards" => {
-                Some("it counts; only lsvi-ucb, c-lsvi-ucb and c-rlsvi regress on features")
+            Change::Features(_)
+            | Change::Beta(_)
+            | Change::BetaScale(_)
+            | Change::Lambda(_)
+            | Change::RegressRewards(_) => Some("it counts; only lsvi-ucb, c-lsvi-ucb and c-rlsvi regress on features"),
+            Change::Width(_) | Change::Sets(_) if !optimistic => {
+                Some("it is not optimistic, so it has neither widths nor sets")
             }
-            "width" | "sets" if !optimistic => Some("it is not optimistic, so it has neither widths nor sets"),
-            "sets" if has("width") => Some("it has a width, and sets take the place of widths"),
-            "scale" if optimistic && has("width") || sampler && has("unknown") => None,
-            "scale" if sampler => {
+            Change::Sets(_) if has("width") => Some("it has a width, and sets take the place of widths"),
+            Change::Scale(_) if optimistic && has("width") || sampler && has("unknown") => None,
+            Change::Scale(_) if sampler => {
                 Some("it multiplies the spread of samples of mechanisms that are unknown, as with unknown=all")
             }
-            "scale" => Some("it multiplies a width; choose one, for example width=paper-plain"),
-            "prior" if !sampler => Some("only posterior sampling has a prior"),
-            "epsilon" if !matches!(estimate, Estimate::EpsilonGreedy { .. }) => Some("only epsilon-greedy explores so"),
-            "delta" if has("guard") || has("forget") => None,
-            "cap" | "delta" | "monotone" if !optimistic => Some("it is not optimistic"),
-            _ if estimate == Estimate::Uniform => Some("it learns nothing"),
-            _ => None,
+            Change::Scale(_) => Some("it multiplies a width; choose one, for example width=paper-plain"),
+            Change::Prior(_) if !sampler => Some("only posterior sampling has a prior"),
+            Change::Epsilon(_) if !matches!(estimate, Estimate::EpsilonGreedy { .. }) => {
+                Some("only epsilon-greedy explores in this way")
+            }
+            Change::Delta(_) if has("guard") || has("forget") => None,
+            Change::Cap(_) | Change::Delta(_) | Change::Monotone(_) if !optimistic => Some("it is not optimistic"),
+            Change::Width(_)
+            | Change::Sets(_)
+            | Change::Prior(_)
+            | Change::Epsilon(_)
+            | Change::Cap(_)
+            | Change::Delta(_)
+            | Change::Schedule(_)
+            | Change::Monotone(_)
+            | Change::StageDependent(_)
+            | Change::Guard(_)
+            | Change::Forget(_)
+            | Change::Unknown { .. }
+            | Change::Known(_)
+            | Change::Forms(_) => (estimate == Estimate::Uniform).then_some("it learns nothing"),
         }
     }
 
     fn checked(self) -> Result<LearnerSpec, SpecError> {
         for change in &self.changes {
-            if let Some(why) = self.refusal(change.name()) {
+            if let Some(why) = self.refusal(change) {
                 let learner = self.preset.name().to_owned();
                 return Err(SpecError::NoEffect { learner, option: change.name(), why });
             }

@@ -385,7 +385,7 @@ fn what_rests_on_a_world_that_stays_is_refused_by_name() {
     assert_eq!(message, "forget=discount = 1: the share that is remembered is between 0 and 1, neither included");
 }
 
-/// Puts something in place of the n-th number or text within a part of a file; whether there are so many.
+/// Puts something in place of the n-th number or text within a part of a file; whether there is an n-th.
 fn replace(value: &mut serde_json::Value, n: &mut usize, with: &serde_json::Value) -> bool {
     match value {
         serde_json::Value::Array(list) => list.iter_mut().any(|v| replace(v, n, with)),

@@ -55,6 +55,22 @@ fn a_step_where_episodes_have_ended_is_found_and_left_out() {
 }
 
 #[test]
+fn nothing_is_learned_of_what_comes_after_the_end_in_whatever_order_rows_come() {
+    let world = ending();
+    let rows = ["0,1,ok,0,no,0", "0,2,dead,0,no,0", "0,3,ok,1,yes,1"];
+    for order in [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]] {
+        let text = format!("episode,stage,x,a,z,reward.r\n{}\n", order.map(|i| rows[i]).join("\n"));
+        let (steps, report) = read(&world, text);
+        assert!(report.findings.of(FindingKind::AfterEnd).count() > 0, "{order:?}: {}", report.findings);
+        assert_eq!(report.steps + report.left_out, 3, "{order:?}");
+        let ended = steps.iter().find(|step| step.observation.next_state().is_some_and(|next| world.has_ended(next)));
+        let later = |stage| steps.iter().any(|step| step.observation.stage() > stage);
+        assert!(ended.is_none_or(|step| !later(step.observation.stage())), "{order:?}");
+        assert!(steps.len() == 1 || ended.is_none(), "{order:?}");
+    }
+}
+
+#[test]
 fn what_a_policy_needs_to_know_does_not_include_what_comes_after_the_end() {
     let world = ending();
     let told = Knowledge::of(&world).without_mechanisms().without_rewards();

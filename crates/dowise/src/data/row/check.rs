@@ -45,7 +45,7 @@ impl RowReader<'_> {
         row.state = state;
         let Some(state) = state else { return };
         if self.world.has_ended(state) {
-            row.bad = true;
+            (row.bad, row.ended) = (true, true);
             let world = self.world;
             findings.add_label(FindingKind::AfterEnd, None, row.line, &world.describe_state(state), || {
                 (format!("a step in the state {}, where episodes have ended", world.describe_state(state)), None)

@@ -75,12 +75,15 @@ impl Kernel {
         let Tie::Random(random) = tie else { return None };
         let most = ROUNDING * tolerance;
         // Mostly two losses are enough to see it.
-        if self.has_costs || (loss[0] - loss[loss.len() - 1]).abs() > most || range(loss) > most {
+        if self.has_costs || (loss[0] - loss[loss.len() - 1]).abs() > most {
             return None;
         }
-        let least = loss.iter().copied().fold(f64::INFINITY, f64::min);
+        let (least, greatest) = extremes(loss);
+        if greatest - least > most {
+            return None;
+        }
         let action = super::any_allowed(&self.interventions, &self.state_space, state, random);
-        Some(Found { least, chosen: least + range(loss), action })
+        Some(Found { least, chosen: greatest, action })
     }
 
     /// As [`Kernel::best`], but only settings that pruning keeps are ever chosen.
@@ -150,6 +153,11 @@ pub(crate) fn pick_here(values: &[f64], tolerance: f64, tie: Tie) -> (f64, usize
 
 /// Greatest less least.
 fn range(loss: &[f64]) -> f64 {
-    let (lo, hi) = loss.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(lo, hi), &x| (lo.min(x), hi.max(x)));
+    let (lo, hi) = extremes(loss);
     hi - lo
+}
+
+/// Least and greatest.
+fn extremes(loss: &[f64]) -> (f64, f64) {
+    loss.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(lo, hi), &x| (lo.min(x), hi.max(x)))
 }

@@ -78,7 +78,7 @@ impl Received {
         if n > 0.0 { sums.iter().zip(&BETS).map(mean).fold(0.0, f64::max) } else { 0.0 }
     }
 
-    /// Whether these can be sums of what so many episodes brought, doubts included.
+    /// Whether these can be sums of what this number of episodes brought, doubts included.
     pub(super) fn is_sound(&self) -> bool {
         let most = |bet: f64| self.ended as f64 * ln_1p(bet) * (1.0 + 1e-9);
         let sums = self.share.iter().zip(&BETS).chain(self.short.iter().zip(&BETS));

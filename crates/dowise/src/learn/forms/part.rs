@@ -262,7 +262,7 @@ impl Part {
         }
     }
 
-    /// Whether it is a logit of so many values that [`Part::information`] pays.
+    /// Whether it is a logit with enough values for [`Part::information`] to pay.
     pub(super) fn is_logit_of_many(&self) -> bool {
         matches!(self.link, Link::Softmax) && self.n_values >= MANY
     }

@@ -300,8 +300,10 @@ impl Watched {
         now.group = group(value, n_values);
         match outcome {
             Outcome::Paid(_) => {}
-            _ if self.n_parts == 1 => now.parts[0] = now.group as f64,
-            _ => now.parts.iter_mut().enumerate().for_each(|(v, part)| *part = f64::from(u8::from(v == now.group))),
+            Outcome::Next(_) | Outcome::Key(_) if self.n_parts == 1 => now.parts[0] = now.group as f64,
+            Outcome::Next(_) | Outcome::Key(_) => {
+                now.parts.iter_mut().enumerate().for_each(|(v, part)| *part = f64::from(u8::from(v == now.group)));
+            }
         }
         let Some(row) = self.row(at) else { return };
         now.row = Some(row);

@@ -35,8 +35,8 @@ pub(super) enum Values {
     Words(&'static [&'static str]),
     /// Some of these words, joined by `+`, or one word for all of them.
     Several(&'static [&'static str], &'static str),
-    /// A number, or names, in words.
-    Described(&'static str),
+    /// A number, or names, in words, and an example.
+    Described(&'static str, &'static str),
     Flag,
 }
 
@@ -70,19 +70,19 @@ pub(super) const OPENINGS: [Opening; 20] = [
     Opening {
         name: "scale",
         about: "multiplies the width, or the spread of samples of unknown mechanisms; 1 is as published",
-        values: Values::Described("a number from 0 on"),
+        values: Values::Described("a number from 0 on", "0.5"),
         read: |v| number(v, |x| x >= 0.0).map(Change::Scale),
     },
     Opening {
         name: "prior",
         about: "weight of the prior in visits, shared by the values of a row",
-        values: Values::Described("a number from 1e-6 to 1e6"),
+        values: Values::Described("a number from 1e-6 to 1e6", "2"),
         read: |v| number(v, |x| crate::learn::error::PRIORS.contains(&x)).map(Change::Prior),
     },
     Opening {
         name: "epsilon",
         about: "probability of a random intervention at a step",
-        values: Values::Described("a number between 0 and 1"),
+        values: Values::Described("a number between 0 and 1", "0.1"),
         read: |v| number(v, |x| (0.0..=1.0).contains(&x)).map(Change::Epsilon),
     },
     Opening {
@@ -94,7 +94,7 @@ pub(super) const OPENINGS: [Opening; 20] = [
     Opening {
         name: "delta",
         about: "probability with which the guarantee may fail",
-        values: Values::Described("a number between 0 and 1, neither included"),
+        values: Values::Described("a number between 0 and 1, neither included", "0.05"),
         read: |v| number(v, |x| x > 0.0 && x < 1.0).map(Change::Delta),
     },
     Opening {
@@ -124,7 +124,7 @@ pub(super) const OPENINGS: [Opening; 20] = [
     Opening {
         name: "forget",
         about: "what to forget in worlds that change: by age, or where a change is noticed",
-        values: Values::Described("never, reset, window:EPISODES, discount:SHARE"),
+        values: Values::Described("never, reset, window:EPISODES, discount:SHARE", "reset"),
         read: |v| forget(v).map(Change::Forget),
     },
     Opening {
@@ -142,13 +142,13 @@ pub(super) const OPENINGS: [Opening; 20] = [
     Opening {
         name: "beta-scale",
         about: "linear learners: multiplies beta; 1 is the formula as published",
-        values: Values::Described("a number from 0 on"),
+        values: Values::Described("a number from 0 on", "0.5"),
         read: |v| number(v, |x| x >= 0.0).map(Change::BetaScale),
     },
     Opening {
         name: "lambda",
         about: "linear learners: regularisation of the regression",
-        values: Values::Described("a number from 1e-12 on"),
+        values: Values::Described("a number from 1e-12 on", "1"),
         read: |v| number(v, |x| x >= 1e-12).map(Change::Lambda),
     },
     Opening {
@@ -175,7 +175,7 @@ pub(super) const OPENINGS: [Opening; 20] = [
     Opening {
         name: "known",
         about: "state factors whose transitions the learner is told, joined by +",
-        values: Values::Described("names of state factors, joined by +"),
+        values: Values::Described("names of state factors, joined by +", "NAME"),
         read: |v| {
             let names: Vec<String> = v.split('+').map(|n| n.trim().to_owned()).collect();
             let twice = (1..names.len()).any(|i| names[..i].contains(&names[i]));
@@ -196,13 +196,23 @@ impl Opening {
         (self.read)(value)
     }
 
+    /// The option with a value that it may have.
+    pub(super) fn example(&self) -> Change {
+        let value = match &self.values {
+            Values::Words(words) | Values::Several(words, _) => words[0],
+            Values::Flag => "true",
+            Values::Described(_, example) => example,
+        };
+        self.read(value).expect("invariant: every example is a value of its option")
+    }
+
     /// The words that the value may be; none for numbers and names.
     pub(super) fn words(&self) -> Vec<&'static str> {
         match &self.values {
             Values::Words(words) => words.to_vec(),
             Values::Several(words, all) => words.iter().copied().chain([*all]).collect(),
             Values::Flag => vec!["true", "false"],
-            Values::Described(_) => vec![],
+            Values::Described(..) => vec![],
         }
     }
 
@@ -211,7 +221,7 @@ impl Opening {
         match &self.values {
             Values::Words(words) => words.join(", "),
             Values::Several(words, all) => format!("{}, or {all} (that is {})", words.join(", "), words.join("+")),
-            Values::Described(what) => (*what).to_owned(),
+            Values::Described(what, _) => (*what).to_owned(),
             Values::Flag => "true or false".into(),
         }
     }

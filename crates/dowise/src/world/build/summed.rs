@@ -115,8 +115,17 @@ impl Check {
         if gone.is_empty() {
             return;
         }
-        for &id in &gone {
-            let message = format!("hidden variable \"{}\" acts on one next value and is summed out", self.name(id));
+        let summed = gone.len();
+        // What else hangs on them is hidden and acts on nothing, or it would have been refused. Parents come before children.
+        for m in &world.mechanisms {
+            if m.parents.iter().any(|p| gone.contains(p)) {
+                gone.extend(m.children.iter().filter(|c| !gone.contains(c)).copied().collect::<Vec<_>>());
+            }
+        }
+        for (i, &id) in gone.iter().enumerate() {
+            let what =
+                if i < summed { "acts on one next value and is summed out" } else { "acts on nothing and is left out" };
+            let message = format!("hidden variable \"{}\" {what}", self.name(id));
             let at = self.places[id.ix()];
             self.push(Problem::note("summed-out", message).at(at));
         }

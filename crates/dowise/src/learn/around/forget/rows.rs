@@ -17,7 +17,7 @@ use crate::learn::tabular::Tabular;
 use crate::learn::view::View;
 use crate::learn::{Knowledge, Options};
 
-/// Visits of a row that are remembered one by one: a change that does not show within so many is not noticed.
+/// Visits of a row that are remembered one by one: a change that does not show within them is not noticed.
 const MOST_RECENT: usize = 4096;
 
 /// Changes of one row after which others are looked at more closely.

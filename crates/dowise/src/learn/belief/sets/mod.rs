@@ -140,11 +140,10 @@ impl SetsBelief {
         let tables =
             || layout.factors.iter().map(|f| Table::new(f, layout.n_causes, confidence.kind(), side)).collect();
         let tables: Vec<Vec<Table>> = (0..frame.view.n_blocks).map(|_| tables()).collect();
-        let kept = match &tables[0][..] {
-            [Table::KlBalls(_)] if layout.flat => {
-                (0..layout.horizon).map(|_| Kept::new(layout.cells(), layout.n_states())).collect()
-            }
-            _ => Vec::new(),
+        let kept = if layout.flat && matches!(&tables[0][..], [Table::KlBalls(_)]) {
+            (0..layout.horizon).map(|_| Kept::new(layout.cells(), layout.n_states())).collect()
+        } else {
+            Vec::new()
         };
         SetsBelief { confidence, tables, kept, touched: Vec::new() }
     }
@@ -206,9 +205,11 @@ impl SetsBelief {
         q: &mut Vec<f64>,
     ) -> bool {
         let block = frame.view.block(stage);
-        match (&mut self.tables[block][..], self.kept.get_mut(stage)) {
-            ([Table::KlBalls(balls)], Some(kept)) => balls.look(next_value, kept, q),
-            _ => self.expect(frame, stage, next_value, q),
+        // Only of balls over whole states anything is kept.
+        if let ([Table::KlBalls(balls)], Some(kept)) = (&mut self.tables[block][..], self.kept.get_mut(stage)) {
+            balls.look(next_value, kept, q);
+        } else {
+            self.expect(frame, stage, next_value, q);
         }
         if frame.ceiling.is_empty() {
             frame.values::<LOSSES>(stage, q);
