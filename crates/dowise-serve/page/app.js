@@ -122,7 +122,7 @@ function promises(world, watch) {
   if (kept) {
     const now = kept.allows_another ? "The next episode may follow the policy." : "The next episode follows the baseline: what episodes paid does not yet allow another one of the policy.";
     lines.push(
-      make("p", { id: "kept" }, `The baseline is kept: with ${+(100 * (1 - kept.delta)).toPrecision(4)} % confidence, at all times together, all episodes are worth at least ${+(100 * (1 - kept.alpha)).toPrecision(4)} % of what the baseline would have brought, measured from the least that an episode can pay. It followed the baseline in ${number(kept.of_baseline)} of ${number(kept.episodes)} episodes. ${now}`),
+      make("p", { id: "kept" }, `The baseline is kept: with ${+(100 * (1 - kept.delta)).toPrecision(4)} % confidence, at all times together, all episodes are worth at least ${+(100 * (1 - kept.alpha)).toPrecision(4)} % of what the baseline would have brought, measured from the least that an episode can pay. The baseline decided in ${number(kept.of_baseline)} of ${number(kept.episodes)} episodes. ${now}`),
     );
   } else say("The baseline is not promised to be kept (dowise serve --alpha).");
   const promised = world.expected?.promised;

@@ -137,7 +137,7 @@ pub enum OfflineError {
 /// * Doubly robust: see [`Robust`].
 ///
 /// # Cost
-/// Samples + 2 (folds + 3) times H look aheads; memory: the steps of the log, and three models.
+/// 2 samples + 2 (folds + 3) times H look aheads (once the samples where mechanisms are known); memory: the steps of the log, and four models.
 pub fn evaluate(log: &Episodes, policy_hs: &[Action], options: &OfflineOptions) -> Result<Evaluation, OfflineError> {
     let told = log.knowledge();
     check_policy(told.interventions(), told.state_space(), told.horizon(), policy_hs)?;

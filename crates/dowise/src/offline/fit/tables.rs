@@ -89,12 +89,34 @@ pub(super) fn fill(
             given,
             rows,
             unseen: "the middle of the term's range".into(),
+            ended: Vec::new(),
         });
     }
+    filled.tables.iter_mut().for_each(|table| table.ended = ended_rows(skeleton, table));
     if !keep_start {
         filled.start(evidence, rule);
     }
     filled
+}
+
+/// The rows of a table in which all states that fit have ended.
+fn ended_rows(world: &World, table: &FitTable) -> Vec<usize> {
+    if world.ends().is_none() {
+        return Vec::new();
+    }
+    let states = world.state_space();
+    // The state factors among what rows run over: axis of the table, axis of the state.
+    let place = |axis: &FitAxis| world.state().iter().position(|&id| world.variable(id).name == axis.name);
+    let factors: Vec<(usize, usize)> =
+        table.given.iter().enumerate().filter_map(|(i, axis)| Some((i, place(axis)?))).collect();
+    let sizes: Vec<usize> = table.given.iter().map(|axis| axis.values.len()).collect();
+    let rows = Space::new(&sizes).expect("invariant: a world's tables were counted");
+    // Which values of those factors some state has in which an episode goes on.
+    let of_state = |s: usize| factors.iter().fold(0, |at, &(i, f)| at * sizes[i] + states.digit(s, f));
+    let of_row = |row: usize| factors.iter().fold(0, |at, &(i, _)| at * sizes[i] + rows.digit(row, i));
+    let mut goes_on = vec![false; factors.iter().map(|&(i, _)| sizes[i]).product()];
+    (0..states.len()).filter(|&s| !world.has_ended(s)).for_each(|s| goes_on[of_state(s)] = true);
+    (0..rows.len()).filter(|&row| !goes_on[of_row(row)]).collect()
 }
 
 /// Positions of the reward terms that are fitted, with their payments by the rows of their tables. Terms that are kept are left out, even if
@@ -187,6 +209,7 @@ impl Filled {
             range: [0.0, 1.0],
             rows: vec![row],
             unseen: "nothing".into(),
+            ended: Vec::new(),
         };
         let start = match &self.world.start {
             Start::Product(_) => {
@@ -317,6 +340,7 @@ fn table_of(world: &World, m: &Mechanism, part: FitPart, form: String, rows: Vec
         range: [0.0, 1.0],
         rows,
         unseen: "the prior: all values alike".into(),
+        ended: Vec::new(),
     }
 }
 
