@@ -74,7 +74,7 @@ fn whole_episodes_are_left_to_the_baseline_and_the_promise_is_kept_at_all_times(
             publish(&mut engine);
         }
     }
-    assert!(fell_back >= 4 && fell_back < 150, "{fell_back}");
+    assert!((4..150).contains(&fell_back), "{fell_back}");
     let account = account(&engine);
     assert_eq!(account["own"]["ended"].as_u64().unwrap(), u64::from(fell_back));
     assert_eq!(account["others"]["ended"].as_u64().unwrap(), 150 - u64::from(fell_back));
