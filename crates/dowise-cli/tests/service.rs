@@ -50,9 +50,16 @@ impl Place {
 
     /// Starts the service; `before` is what the shell does first.
     fn serve(&self, before: &str) -> Running {
+        self.serve_by(env!("CARGO_BIN_EXE_dowise").as_ref(), before)
+    }
+
+    /// The same with another program.
+    fn serve_by(&self, program: &Path, before: &str) -> Running {
         let line = format!("{before} exec \"$0\" \"$@\"");
         let mut child = Command::new("sh")
-            .args(["-c", &line, env!("CARGO_BIN_EXE_dowise"), "serve", "walk.toml", "--store", "store"])
+            .args(["-c", &line])
+            .arg(program)
+            .args(["serve", "walk.toml", "--store", "store"])
             .args(["--pace", "0.05", "--samples", "4", "--log", "off", "--listen", &format!("127.0.0.1:{}", self.port)])
             .current_dir(self.directory.path())
             .stderr(Stdio::piped())
@@ -174,6 +181,57 @@ fn killed_under_load_it_loses_nothing_that_it_acknowledged_and_applies_nothing_t
         assert_eq!(place.replayed(store), (steps, steps), "{store}");
     }
     println!("{} kills, {steps} decisions, none lost, none twice", rounds());
+}
+
+/// Versions follow one another on one store while a crowd plays: each is stopped as an operator would, or dies, and the next one starts. Both are
+/// this program under two names, unless DOWISE_OLD names an earlier one, which then serves first.
+#[test]
+fn versions_follow_one_another_under_load_and_nothing_is_lost() {
+    let place = Place::new();
+    let this = PathBuf::from(env!("CARGO_BIN_EXE_dowise"));
+    let next = place.file("dowise-next");
+    std::fs::copy(&this, &next).unwrap();
+    let old = std::env::var_os("DOWISE_OLD").map(PathBuf::from);
+    let mut service = place.serve_by(old.as_ref().unwrap_or(&this), "");
+    let simulator = simulator();
+    let done = Arc::new(AtomicBool::new(false));
+    let played = Arc::new(AtomicU64::new(0));
+    let playing = {
+        let (done, played, simulator) = (done.clone(), played.clone(), simulator.clone());
+        let mut options = place.crowd("", 20);
+        std::thread::spawn(move || {
+            let mut n = 0;
+            while !done.load(Ordering::SeqCst) {
+                (options.prefix, options.seed) = (format!("u{n}-"), n);
+                let report = crowd(&options, &simulator).expect("every request is answered in the end");
+                played.fetch_add(report.steps, Ordering::SeqCst);
+                n += 1;
+            }
+        })
+    };
+    for round in 0..rounds() {
+        let (before, begun) = (played.load(Ordering::SeqCst), Instant::now());
+        while played.load(Ordering::SeqCst) == before && !playing.is_finished() {
+            assert!(begun.elapsed() < Duration::from_secs(60), "nothing is answered");
+            std::thread::sleep(Duration::from_millis(2));
+        }
+        assert!(!playing.is_finished(), "round {round}: the crowd is still playing when the next version comes");
+        if round % 2 == 0 {
+            assert!(Command::new("kill").arg(service.0.id().to_string()).status().unwrap().success());
+            assert!(service.0.wait().unwrap().success(), "round {round}: it stops after what was asked is answered");
+        } else {
+            service.0.kill().unwrap();
+            service.0.wait().unwrap();
+        }
+        service = place.serve_by(if round % 2 == 0 { &next } else { &this }, "");
+    }
+    done.store(true, Ordering::SeqCst);
+    playing.join().unwrap();
+    let steps = played.load(Ordering::SeqCst);
+    assert!(Command::new("kill").arg(service.0.id().to_string()).status().unwrap().success());
+    assert!(service.0.wait().unwrap().success());
+    assert_eq!(place.replayed("store"), (steps, steps));
+    println!("{} upgrades, {steps} decisions, none lost, none twice", rounds());
 }
 
 #[test]

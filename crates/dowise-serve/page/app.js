@@ -118,6 +118,13 @@ function promises(world, watch) {
   const lines = world.shares.map((rule) => make("p", {}, ruleWords(rule)));
   const say = (text) => lines.push(make("p", { class: "nothing" }, text));
   if (world.shares.length === 0) say("No least or greatest share is kept (dowise serve --share).");
+  const kept = world.baseline_kept;
+  if (kept) {
+    const now = kept.allows_another ? "The next episode may follow the policy." : "The next episode follows the baseline: what episodes paid does not yet allow another one of the policy.";
+    lines.push(
+      make("p", { id: "kept" }, `The baseline is kept: with ${+(100 * (1 - kept.delta)).toPrecision(4)} % confidence, at all times together, all episodes are worth at least ${+(100 * (1 - kept.alpha)).toPrecision(4)} % of what the baseline would have brought, measured from the least that an episode can pay. The baseline decided in ${number(kept.of_baseline)} of ${number(kept.episodes)} episodes. ${now}`),
+    );
+  } else say("The baseline is not promised to be kept (dowise serve --alpha).");
   const promised = world.expected?.promised;
   if (promised) {
     const share = promised.share === null ? "" : `, ${percent(promised.share)} of the way from interventions at random to the best`;

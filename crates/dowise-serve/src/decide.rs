@@ -54,7 +54,7 @@ pub enum Why {
     Exploit,
     /// A sample, or optimism, prefers it.
     Explore,
-    /// The mode leaves the decision to the baseline.
+    /// The mode leaves the decision to the baseline, or the promise to keep to it does.
     Baseline,
     /// Nothing better could be found among what is allowed.
     Fallback,
@@ -79,6 +79,8 @@ pub struct Situation<'a> {
     pub state: usize,
     /// Combinations that are ruled out for this decision.
     pub forbid: &'a [Forbid],
+    /// Whether the episode is the baseline's, so that the promise to keep to it holds.
+    pub kept: bool,
     /// Samples that agree with the episode's earlier decisions under this policy, as bits.
     pub consistent: u64,
 }
@@ -99,6 +101,9 @@ pub struct Decision {
     /// Samples that would have decided the same, as bits.
     pub agree: u64,
 }
+
+/// The guardrail that leaves a whole episode to the baseline.
+const KEPT: &str = "baseline kept: what episodes paid does not yet allow another one of the policy";
 
 /// Nothing is allowed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -131,25 +136,29 @@ impl Situation<'_> {
     pub fn decide(&self) -> Result<Decision, NothingAllowed> {
         let mean = self.snapshot.outlook.plan().action(self.stage, self.state);
         match self.mode {
-            Mode::Stop | Mode::Apprentice | Mode::Shadow => {
-                let baseline = self.served.baseline(self.stage, self.state);
-                let (action, why, guardrails) = if allows(self.served, self.forbid, baseline) {
-                    (baseline, Why::Baseline, vec![])
-                } else {
-                    let (action, _, guardrail) = self.instead(self.forbid)?;
-                    (action, Why::Fallback, vec![guardrail])
-                };
-                let proposed = match self.mode {
-                    Mode::Shadow => Some(self.explore(self.samples())?.action),
-                    Mode::Stop | Mode::Apprentice | Mode::Online | Mode::Frozen => None,
-                };
-                let agree = all_samples(self.snapshot);
-                Ok(Decision { action, propensity: 1.0, why, guardrails, proposed, agree })
+            Mode::Stop | Mode::Apprentice => self.by_baseline(None),
+            Mode::Shadow => self.by_baseline(Some(self.explore(self.samples())?.action)),
+            Mode::Online | Mode::Frozen if self.kept => {
+                let mut decision = self.by_baseline(None)?;
+                decision.guardrails.push(KEPT);
+                Ok(decision)
             }
             // As if all samples were the mean: nothing is explored, and guardrails act as ever.
             Mode::Frozen => self.explore(vec![mean; self.snapshot.samples.len()]),
             Mode::Online => self.explore(self.samples()),
         }
+    }
+
+    /// The baseline decides, or what takes its place where it is not allowed.
+    fn by_baseline(&self, proposed: Option<Action>) -> Result<Decision, NothingAllowed> {
+        let baseline = self.served.baseline(self.stage, self.state);
+        let (action, why, guardrails) = if allows(self.served, self.forbid, baseline) {
+            (baseline, Why::Baseline, vec![])
+        } else {
+            let (action, _, guardrail) = self.instead(self.forbid)?;
+            (action, Why::Fallback, vec![guardrail])
+        };
+        Ok(Decision { action, propensity: 1.0, why, guardrails, proposed, agree: all_samples(self.snapshot) })
     }
 
     /// What every sample of the policy prefers here.

@@ -7,7 +7,7 @@ use dowise::learn::Evidence;
 use serde_json::Value;
 
 use crate::decide::Mode;
-use crate::engine::{Engine, Failed, OpenError, Request, Setup};
+use crate::engine::{Engine, Entry, Failed, OpenError, Request, Setup};
 use crate::learning::Learning;
 use crate::request::{Decide, Observe};
 use crate::served::Served;
@@ -162,6 +162,19 @@ fn play(
         let appended = engine.begin().and_then(|()| engine.store.append(event)).and_then(|_| engine.commit());
         return Ok(appended?);
     }
+    if event.kind == EventKind::Promise {
+        // It came with the request before it, unless that is of an episode of which only numbers are left.
+        if engine.store().last()?.0 >= event.seq {
+            return Ok(());
+        }
+        let entry: Entry = serde_json::from_str(&event.request).map_err(|e| damaged(&e.to_string()))?;
+        engine.begin()?;
+        return match engine.enter(&world.served, entry, event.at) {
+            Ok(()) => Ok(engine.commit()?),
+            Err(Failed::Store(error)) => Err(error.into()),
+            Err(Failed::Problem(problem)) => Err(damaged(&problem.detail).into()),
+        };
+    }
     let body: Value = serde_json::from_str(&event.request).map_err(|e| damaged(&e.to_string()))?;
     let word = |name: &str| body[name].as_str().map(str::to_owned).ok_or_else(|| damaged("a name is missing"));
     let number = |name: &str| body[name].as_u64().ok_or_else(|| damaged("a number is missing"));
@@ -188,6 +201,7 @@ fn play(
             let snapshot = snapshot.ok_or_else(|| damaged("a policy is missing"))?;
             Request::Promote(Arc::new(snapshot), body["pin"].as_bool().unwrap_or(false))
         }
+        EventKind::Promise => unreachable!("invariant: changes of the account are handled above"),
         EventKind::Publish => {
             let (version, seq) = (number("version")?, number("seq")?);
             world.learning.apply(&world.served, engine.store(), seq)?;

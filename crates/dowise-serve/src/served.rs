@@ -1,6 +1,6 @@
 //! A world that is served: what the learner is told of it, how it learns, and what is done without it.
 
-use dowise::learn::{Estimate, Evidence, LearnError, Reading};
+use dowise::learn::{BaselineLedger, Estimate, Evidence, LearnError, Reading};
 use dowise::world::{Given, NamingError};
 use dowise::{Action, Knowledge, Learner, LearnerSpec, Options, World};
 use serde_json::{Map, Value};
@@ -59,6 +59,8 @@ pub struct Choices {
     pub defaults: Vec<(String, String)>,
     /// How often levers are set to values, as text: see [`Share::read`].
     pub shares: Vec<String>,
+    /// The share α of the baseline that may be lost, and the probability δ with which that may fail; `None` promises nothing.
+    pub promise: Option<[f64; 2]>,
 }
 
 impl Default for Choices {
@@ -72,6 +74,7 @@ impl Default for Choices {
             timeout: None,
             defaults: Vec::new(),
             shares: Vec::new(),
+            promise: None,
         }
     }
 }
@@ -142,6 +145,9 @@ impl Served {
             Estimate::Linear => return refuse("it regresses on features"),
         };
         Learner::new(&told, options.clone())?;
+        if let Some([alpha, delta]) = choices.promise {
+            BaselineLedger::new(alpha, delta)?;
+        }
         let expected = world.horizon() * world.n_states();
         let baseline = match &choices.baseline {
             Some(given) if given.len() != expected => {

@@ -147,6 +147,7 @@ fn propensities_are_the_shares_of_keys_that_choose_the_same() {
             stage,
             state,
             forbid: &[],
+            kept: false,
             consistent,
         }
         .decide()

@@ -54,6 +54,12 @@ pub(crate) struct Args {
     /// How often a lever is set to a value, at least and at most, where the policy decides: lever=value:0.1..0.5.
     #[arg(long = "share", value_name = "RULE")]
     shares: Vec<String>,
+    /// Keep to the baseline: with probability 1 − δ, at no time have all episodes together been worth less than (1 − SHARE) of it.
+    #[arg(long, value_name = "SHARE")]
+    alpha: Option<f64>,
+    /// Probability with which that may fail [default: 0.05].
+    #[arg(long, value_name = "P", requires = "alpha")]
+    delta: Option<f64>,
     /// Days after their end for which the names of episodes are kept; what was learned from them stays.
     #[arg(long, value_name = "DAYS")]
     retention: Option<u32>,
@@ -98,6 +104,7 @@ impl Log {
 const EXAMPLES: &str = "\
 Examples:
   dowise serve campaign.toml
+  dowise serve campaign.toml --baseline today.json --alpha 0.1
   dowise serve campaign.toml --baseline today.json --timeout 604800 --default opened=no
   curl http://127.0.0.1:8080/v1/campaign
   dowise crowd http://127.0.0.1:8080 campaign.toml --customers 200";
@@ -122,6 +129,7 @@ pub(crate) fn run(args: Args, output: &Output) -> Result<Status, Failure> {
             baseline,
             timeout: args.timeout.map(|seconds| seconds.saturating_mul(1000)),
             shares: args.shares.clone(),
+            promise: args.alpha.map(|alpha| [alpha, args.delta.unwrap_or(0.05)]),
             defaults: args.defaults.iter().map(|d| default(d)).collect::<Result<_, _>>()?,
         };
         let served = Served::new(&name, &world, choices).map_err(|e| Failure::Usage(format!("{text}: {e}")))?;

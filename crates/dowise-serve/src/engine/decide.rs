@@ -35,6 +35,7 @@ impl Engine {
             return Err(Problem::conflict(format!("episode \"{id}\" is of another subject")).into());
         }
         let live = &self.worlds[world];
+        let promised = self.promised(&served, id, live.standing.mode)?;
         let snapshot = live.active.clone();
         let same_policy = steps.iter().filter(|s| s.version == snapshot.version);
         let situation = Situation {
@@ -46,6 +47,7 @@ impl Engine {
             stage,
             state: asked.state,
             forbid: &asked.forbid,
+            kept: promised.is_some_and(|p| p.baseline),
             consistent: same_policy.fold(all_samples(&snapshot), |bits, s| bits & s.agree),
         };
         let decision = situation.decide().map_err(|_| {
@@ -92,7 +94,10 @@ impl Engine {
         self.store.put_step(&name, &step)?;
         self.store.put_episode(&name, &episode)?;
         let event = Event::of(&name, EventKind::Decide, Some(&asked.event_id), Some(id), at, body, answer);
-        self.append(event, &effect)
+        let answer = self.append(event, &effect)?;
+        self.begin_promised(&served, id, promised, at)?;
+        self.conclude(&served, &episode, false, at)?;
+        Ok(answer)
     }
 
     /// Takes in what was observed before the decision came, in the order in which it came; what does not fit is left out.

@@ -37,7 +37,8 @@ impl Engine {
     /// Removes the names of episodes that ended before a time, and of observations that have waited for a decision since then; what was
     /// learned from them stays. Episodes that were opened before it and have not ended are closed. At most `most` of each.
     pub fn expire(&mut self, world: usize, before: u64, most: usize, at: u64) -> Result<usize, Failed> {
-        let name = self.worlds[world].served.name.clone();
+        let served = self.worlds[world].served.clone();
+        let name = served.name.clone();
         for id in self.store.unended(&name, before, most)? {
             let body = serde_json::json!({"episode_id": id});
             self.handle(world, &super::Request::Close { episode: id }, &body, at)?;
@@ -45,7 +46,8 @@ impl Engine {
         let mut expired = 0;
         for id in self.store.ended(&name, before, most)? {
             // One that is to be forgotten waits for the policy that knows nothing of it.
-            if self.store.episode(&name, &id)?.is_some_and(|e| !e.forgotten) {
+            if let Some(episode) = self.store.episode(&name, &id)?.filter(|e| !e.forgotten) {
+                self.conclude(&served, &episode, true, at)?;
                 self.store.blank(&name, &id, true)?;
                 expired += 1;
             }
@@ -78,7 +80,9 @@ impl Engine {
         self.store.put_episode(&name, &episode)?;
         let answer = text(&EpisodeSaid { episode_id: id, status: "closed", steps });
         let event = Event::of(&name, EventKind::Close, Some(id), Some(id), at, body, answer);
-        self.append(event, &effect)
+        let answer = self.append(event, &effect)?;
+        self.conclude(&served, &episode, false, at)?;
+        Ok(answer)
     }
 
     /// Takes back all that was learned from an episode; once a policy was made without it, what its events say is removed.
@@ -90,10 +94,18 @@ impl Engine {
             return Err(gone(id).into());
         }
         let mut effect = Effect::default();
-        for mut step in self.store.steps_of(&name, id)? {
+        let mut steps = self.store.steps_of(&name, id)?;
+        for step in &mut steps {
             if let Some(parts) = step.learned.take() {
                 effect.back.push(step.with(parts));
             }
+        }
+        let answer = text(&EpisodeSaid { episode_id: id, status: "forgotten", steps: effect.back.len() });
+        let event = Event::of(&name, EventKind::Forget, None, Some(id), at, body, answer);
+        let answer = self.append(event, &effect)?;
+        // What it brought was brought, whoever asks for it to be forgotten; a sum without names stays of it.
+        self.conclude(&served, &episode, true, at)?;
+        for mut step in steps {
             // Nothing that comes later is learned from.
             step.parts = Parts::none(&served);
             step.settled = true;
@@ -102,9 +114,6 @@ impl Engine {
         episode.closed = Some(at);
         episode.forgotten = true;
         self.store.put_episode(&name, &episode)?;
-        let answer = text(&EpisodeSaid { episode_id: id, status: "forgotten", steps: effect.back.len() });
-        let event = Event::of(&name, EventKind::Forget, None, Some(id), at, body, answer);
-        let answer = self.append(event, &effect)?;
         self.store.put_value(&format!("forget/{name}/{id}"), answer.seq.to_string().as_bytes())?;
         Ok(answer)
     }

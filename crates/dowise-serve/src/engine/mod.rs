@@ -8,11 +8,13 @@ mod decide;
 mod episodes;
 mod observe;
 mod open;
+mod promise;
 mod shared;
 
 pub use answers::Answer;
 pub(crate) use open::publish_body;
 pub use open::{OpenError, Setup};
+pub(crate) use promise::{Entry, account};
 pub(crate) use shared::Ready;
 
 use std::sync::Arc;

@@ -46,7 +46,12 @@ impl Engine {
         }
         self.store.put_step(&name, &step)?;
         let answer = said("accepted", step.parts.is_complete(&served));
-        self.append(event(Some(&step.episode), answer), &effect)
+        let answer = self.append(event(Some(&step.episode), answer), &effect)?;
+        if seen.correction {
+            self.doubt(&served, &step.episode, at)?;
+        }
+        self.conclude(&served, &episode, false, at)?;
+        Ok(answer)
     }
 
     /// No more is waited for: what was declared takes the place of key variables that nothing was heard of.
@@ -58,16 +63,21 @@ impl Engine {
         };
         step.parts.timed_out = true;
         let effect = step.settle(&served);
+        let mut episode = self.store.episode(&name, &step.episode)?;
         if step.stage + 1 == served.world.horizon()
-            && let Some(mut episode) = self.store.episode(&name, &step.episode)?
+            && let Some(episode) = &mut episode
         {
             episode.closed = episode.closed.or(Some(at));
-            self.store.put_episode(&name, &episode)?;
+            self.store.put_episode(&name, episode)?;
         }
         self.store.put_step(&name, &step)?;
         let (of, answer) = (Some(step.episode.as_str()), "{}".to_owned());
         let event = Event::of(&name, EventKind::Timeout, Some(event_id), of, at, body, answer);
-        self.append(event, &effect)
+        let answer = self.append(event, &effect)?;
+        if let Some(episode) = &episode {
+            self.conclude(&served, episode, false, at)?;
+        }
+        Ok(answer)
     }
 }
 

@@ -54,6 +54,8 @@ pub struct Setup {
     defaults: Vec<(String, String)>,
     #[serde(default)]
     shares: Vec<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    promise: Option<[f64; 2]>,
 }
 
 impl Setup {
@@ -70,6 +72,7 @@ impl Setup {
             timeout: choices.timeout,
             defaults: choices.defaults.clone(),
             shares: choices.shares.clone(),
+            promise: choices.promise,
         }
     }
 
@@ -86,6 +89,7 @@ impl Setup {
             timeout: self.timeout,
             defaults: self.defaults.clone(),
             shares: self.shares.clone(),
+            promise: self.promise,
         };
         Ok(Served::new(name, &world, choices)?)
     }
@@ -111,6 +115,7 @@ impl Setup {
             ("timeout", self.timeout == other.timeout),
             ("default", self.defaults == other.defaults),
             ("rule on shares", self.shares == other.shares),
+            ("promise to keep to the baseline", self.promise == other.promise),
         ];
         same.into_iter().find(|(_, same)| !same).map(|(what, _)| what)
     }

@@ -302,6 +302,18 @@ pub(super) async fn metrics(State(app): Shared) -> Sent {
         let found = watched.get().map(|watched| u64::from(watched.report.contradicted));
         gauges.extend(found.map(|found| ("dowise_graph_contradicted", served.name.as_str(), found)));
     }
+    let (kept, of_baseline) = ("dowise_promised_episodes", "dowise_promised_episodes_of_baseline");
+    for name in [kept, of_baseline] {
+        for served in app.worlds.iter().filter(|served| served.choices.promise.is_some()) {
+            let of = served.clone();
+            // A store that does not answer has other numbers to say so.
+            let Ok(Some(account)) = blocking(&app, move |store| crate::engine::account(&of, store)).await else {
+                continue;
+            };
+            let value = if name == kept { account.episodes() } else { account.of_baseline() };
+            gauges.push((name, served.name.as_str(), value));
+        }
+    }
     answer(200, "text/plain; version=0.0.4", app.metrics.text(&gauges))
 }
 

@@ -133,7 +133,9 @@ impl App {
         let totals: Vec<f64> = look.whole.iter().map(|e| e.paid).collect();
         let sentence =
             story::sentence(served, &standing, &look.past, &totals, look.prospects.as_ref(), look.watched.as_deref());
-        let last = blocking(self, |store| store.last()).await?;
+        let of = served.clone();
+        let (last, account) =
+            blocking(self, move |store| Ok((store.last()?, crate::engine::account(&of, store)?))).await?;
         let learned = self.applied[world].load(std::sync::atomic::Ordering::Relaxed);
         Ok(json!({
             "name": served.name,
@@ -149,6 +151,7 @@ impl App {
             "paid": story::mean(&totals),
             "expected": look.prospects,
             "shares": served.choices.shares,
+            "baseline_kept": story::kept(account.as_ref()),
             "timeout_ms": served.choices.timeout,
             "names": {
                 "state": named(served, served.world.state()),

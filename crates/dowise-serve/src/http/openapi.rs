@@ -46,7 +46,7 @@ fn said(method: &str, path: &str) -> Said {
             ],
         },
         ("get", "/v1/{world}") => only(
-            "How a world goes: one sentence, who decides, what was paid, what is expected, and all names; ?last=decisions looked at.",
+            "How a world goes: one sentence, who decides, what was paid, what is expected, how the baseline is kept (baseline_kept: alpha, delta, episodes, of_baseline, room as a share of what an episode can pay, allows_another), and all names; ?last=decisions looked at.",
         ),
         ("get", "/v1/{world}/overview") => only(
             "All that the page shows in one answer: world, rewards, shares, calibration, mechanisms, graph, graph_watch and decisions, each as under its own path; ?last=decisions looked at, ?limit=decisions listed.",

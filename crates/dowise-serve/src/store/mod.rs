@@ -39,11 +39,13 @@ pub enum EventKind {
     Forget,
     /// An episode was opened, by `episode_id`.
     Open,
+    /// The account of the promise to keep to the baseline has changed.
+    Promise,
 }
 
 impl EventKind {
     /// All, in the order of their numbers in the store.
-    pub const ALL: [EventKind; 9] = [
+    pub const ALL: [EventKind; 10] = [
         EventKind::Decide,
         EventKind::Observe,
         EventKind::Close,
@@ -53,6 +55,7 @@ impl EventKind {
         EventKind::Publish,
         EventKind::Forget,
         EventKind::Open,
+        EventKind::Promise,
     ];
 
     /// Its number in the store.
@@ -72,6 +75,7 @@ impl EventKind {
             EventKind::Publish => "publish",
             EventKind::Forget => "forget",
             EventKind::Open => "open",
+            EventKind::Promise => "promise",
         }
     }
 }

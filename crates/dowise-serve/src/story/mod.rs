@@ -4,12 +4,14 @@
 
 mod calibration;
 mod known;
+mod promise;
 mod rewards;
 mod shares;
 mod watch;
 
 pub(crate) use calibration::calibration;
 pub(crate) use known::{graph, known, what_if};
+pub(crate) use promise::kept;
 pub(crate) use rewards::{Prospects, Whole, episodes, prospects, series};
 pub(crate) use shares::shares;
 pub(crate) use watch::{graph_sentence, graph_watch};

@@ -156,7 +156,10 @@ pub(crate) fn match_columns(
     }
     required(world, &known, &columns, &renamed)?;
     let is_there = |name: &str| columns.iter().any(|c| role_of(&known, name) == Some(c.role));
-    let unknown = renamed.iter().enumerate().filter(|(_, name)| role_of(&known, name).is_none());
+    // What a map says is not to be read needs no note.
+    let unread = |index: usize, name: &str| name.is_empty() && !names[index].trim().is_empty();
+    let unknown =
+        renamed.iter().enumerate().filter(|(index, name)| role_of(&known, name).is_none() && !unread(*index, name));
     let n_unknown = unknown.clone().count();
     if n_unknown > MOST_NAMED {
         let others = format!("{} other columns", n_unknown - MOST_NAMED);

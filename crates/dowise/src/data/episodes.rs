@@ -9,7 +9,7 @@ use super::row::Row;
 use super::{End, LogStep};
 use crate::Space;
 use crate::learn::{MISSING, Observation};
-use crate::world::Action;
+use crate::world::{Action, World};
 
 /// Whoever takes what is complete.
 pub(super) trait Visit {
@@ -88,6 +88,8 @@ pub(super) struct Tally {
 /// All episodes of a log.
 pub(super) struct Episodes<'w> {
     space: &'w Space,
+    /// Names of the state factors.
+    factors: Vec<&'w str>,
     horizon: usize,
     /// Where each open episode is.
     open: Keys,
@@ -104,10 +106,13 @@ pub(super) struct Episodes<'w> {
 }
 
 impl<'w> Episodes<'w> {
-    pub(super) fn new(space: &'w Space, horizon: usize, n_values: usize, n_rewards: usize) -> Episodes<'w> {
+    pub(super) fn new(world: &'w World) -> Episodes<'w> {
+        let space = world.state_space();
+        let (n_values, n_rewards) = (world.variables().len(), world.rewards().len());
         Episodes {
             space,
-            horizon,
+            factors: world.state().iter().map(|&id| world.variable(id).name.as_str()).collect(),
+            horizon: world.horizon(),
             open: Keys::default(),
             slots: Vec::new(),
             free: Vec::new(),
@@ -264,9 +269,22 @@ impl<'w> Episodes<'w> {
         let meta = &self.rows.meta[at as usize];
         if next.is_none() && meta.end != Some(End::Terminated) {
             self.tally.next_missing += 1;
-            findings.add(FindingKind::NextMissing, None, line, || {
-                "no row of the next stage and no `next.` say what followed".to_owned()
-            });
+            let said = self.rows.next(at);
+            if said.iter().all(|&v| v == MISSING) {
+                findings.add(FindingKind::NextMissing, None, line, || {
+                    "no row of the next stage and no `next.` say what followed".to_owned()
+                });
+            } else {
+                // A group for each choice of what is missing.
+                let missing = self.factors.iter().zip(said).filter(|(_, v)| **v == MISSING);
+                let names = missing.map(|(name, _)| format!("`next.{name}`")).collect::<Vec<_>>().join(", ");
+                findings.add_label(FindingKind::NextMissing, None, line, &names, || {
+                    let words = format!(
+                        "{names} is missing, and there is no row of the next stage; what followed counts only as a whole, so say it of factors that never change too"
+                    );
+                    (words, None)
+                });
+            }
         }
         let tally = &mut self.tally;
         tally.steps += 1;

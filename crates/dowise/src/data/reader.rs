@@ -111,8 +111,7 @@ impl<'w, T: Table> LogReader<'w, T> {
 
     fn read<V: Visit>(mut self, mut visit: V) -> Result<LogReport, LogError> {
         let world = self.world;
-        let space = world.state_space();
-        let mut episodes = Episodes::new(space, world.horizon(), world.variables().len(), world.rewards().len());
+        let mut episodes = Episodes::new(world);
         let mut row = Row::default();
         let (mut rows, mut unplaced) = (0, 0);
         let mut flow = ControlFlow::Continue(());

@@ -47,17 +47,17 @@ mod vocabulary;
 
 pub(crate) use belief::{Belief, mean_tables};
 pub(crate) use error::{LearnResult, MOST_ACTIONS, MOST_CELLS};
-pub(crate) use evidence::{Counts, Looked, SavedEvidence, WHOLE as PAID_WHOLE};
+pub(crate) use evidence::{Counts, Looked, Payments, SavedEvidence, WHOLE as PAID_WHOLE};
 pub(crate) use forms::Fit;
 pub(crate) use memory::hold_reading;
 pub(crate) use plans::Plans;
 pub(crate) use save::{Header, MOST_SAVED};
 pub(crate) use selector::Selector;
 pub(crate) use tabular::Tabular;
-pub(crate) use view::{ActionList, MISSING, MechanismRow, MechanismRows, View};
+pub(crate) use view::{ActionList, MISSING, MechanismRow, MechanismRows, View, paid_share};
 
 pub use agent::Agent;
-pub use around::{Amendment, BaselineReport, ChangeNoticed};
+pub use around::{Amendment, BaselineLedger, BaselineReport, ChangeNoticed, share_of_episode, share_of_step};
 pub use belief::Reading;
 pub use certificate::Certificate;
 pub use error::LearnError;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::data::{End, LogStep};
 use crate::learn::{Evidence, EvidenceError, Knowledge, LearnError, LearnResult, MISSING, Options, View};
-use crate::world::{Action, Feature};
+use crate::world::Action;
 
 /// Episodes of a log, counted as the graph says and kept step by step.
 ///
@@ -27,6 +27,8 @@ pub struct Episodes {
     pub(crate) view: Arc<View>,
     pub(crate) steps: Vec<Step>,
     pub(crate) episodes: Vec<Episode>,
+    /// What arriving in a state pays by the world; empty if nothing, or if that is not known.
+    arrival: Vec<f64>,
     folds: Vec<Evidence>,
     left_out: LeftOut,
 }
@@ -39,7 +41,8 @@ pub(crate) struct Step {
     /// `None` where a variable that causes something was not observed.
     pub(crate) cause: Option<u32>,
     pub(crate) action: Option<Action>,
-    /// What was paid, costs not taken off; where the log does not say it, what the world says that the cause pays. NaN: not known.
+    /// What was paid, costs not taken off; where the log does not say it, what the world says that the cause and the next state pay.
+    /// NaN: not known.
     pub(crate) paid: f64,
     /// NaN: not said.
     pub(crate) propensity: f64,
@@ -99,12 +102,12 @@ impl Episodes {
             let expected = "at least 2, so that a model can be made without the episode that it is compared with";
             return Err(LearnError::Option { name: "folds", value: folds as f64, expected });
         }
-        told.world().refuse("evaluation from a log", &[Feature::Discount, Feature::NextReward])?;
         let options = Options::default();
         let first = Evidence::new(told, &options)?;
         let view = first.view.clone();
         Ok(Episodes {
             folds: vec![first; folds],
+            arrival: told.world().arrival(),
             view,
             steps: Vec::new(),
             episodes: Vec::new(),
@@ -144,7 +147,7 @@ impl Episodes {
                 let added = self.folds[fold].add_times(observation, step.weight);
                 added.map_err(|error| EpisodeError::Step { line: step.line, error })?;
             }
-            let kept = Step::of(&self.view, step);
+            let kept = Step::of(&self.view, &self.arrival, step);
             self.left_out.without_cause += u64::from(kept.cause.is_none());
             self.steps.push(kept);
         }
@@ -219,22 +222,31 @@ impl Episodes {
         self.episodes.iter().any(|e| e.n < self.view.layout.horizon && self.gain(e).is_some())
     }
 
-    /// What an episode brought, costs taken off; `None` if it does not begin at the first stage or not every payment is known.
+    /// What an episode brought, costs taken off and later steps discounted as the world says; `None` if it does not begin at the first stage or not every payment is known.
     pub(crate) fn gain(&self, episode: &Episode) -> Option<f64> {
         let steps = self.steps_of(episode);
-        let whole = steps.len() == self.view.layout.horizon || episode.end == Some(End::Terminated);
+        let world = self.view.told.world();
+        let has_ended = |step: &Step| step.next.is_some_and(|s| world.has_ended(s as usize));
+        let whole = steps.len() == self.view.layout.horizon
+            || episode.end == Some(End::Terminated)
+            || steps.last().is_some_and(has_ended);
         let in_order = steps.iter().enumerate().all(|(h, step)| step.stage as usize == h);
         if !whole || !in_order {
             return None;
         }
         let all = self.view.told.interventions();
-        let gains = steps.iter().map(|step| step.action.map_or(f64::NAN, |a| step.paid - all.cost(a)));
+        let mut weight = 1.0;
+        let gains = steps.iter().map(|step| {
+            let gain = step.action.map_or(f64::NAN, |a| weight * (step.paid - all.cost(a)));
+            weight *= world.discount();
+            gain
+        });
         Some(gains.sum::<f64>()).filter(|sum| !sum.is_nan())
     }
 }
 
 impl Step {
-    fn of(view: &View, step: &LogStep<'_>) -> Step {
+    fn of(view: &View, arrival: &[f64], step: &LogStep<'_>) -> Step {
         let seen = &step.observation;
         let (cause, missing) = view.key_causes.of_seen(seen.values(), MISSING);
         let cause = (missing == 0).then_some(cause);
@@ -242,7 +254,12 @@ impl Step {
         let paid = match cause {
             // What a world says is paid need not be logged.
             Some(c) if paid.is_nan() && view.payments.is_known() => {
-                view.payments.known[seen.state() * view.payments.n_causes + c]
+                let arriving = match seen.next_state() {
+                    _ if arrival.is_empty() => 0.0,
+                    Some(next) => arrival[next],
+                    None => f64::NAN,
+                };
+                view.payments.known[seen.state() * view.payments.n_causes + c] + arriving
             }
             Some(_) | None => paid,
         };

@@ -71,6 +71,18 @@ fn nothing_is_learned_of_what_comes_after_the_end_in_whatever_order_rows_come() 
 }
 
 #[test]
+fn rows_of_states_in_which_episodes_have_ended_are_no_open_question() {
+    let world = ending();
+    let mut fitting = Fitting::new(&world, FitOptions::default()).unwrap();
+    episodes(&world, 200, 4).iter().flatten().for_each(|step| fitting.add(step).unwrap());
+    let fitted = fitting.fit().unwrap();
+    let table = fitted.report().tables.iter().find(|t| t.what.starts_with("P(next x")).unwrap();
+    let dead: Vec<usize> = (0..table.rows.len()).filter(|&row| table.row_words(row).contains("x=dead")).collect();
+    assert_eq!((&table.ended, table.never_seen()), (&dead, 0));
+    assert!(table.rows[dead[0]].visits == 0 && fitted.report().open.is_empty(), "{:?}", fitted.report().open);
+}
+
+#[test]
 fn what_a_policy_needs_to_know_does_not_include_what_comes_after_the_end() {
     let world = ending();
     let told = Knowledge::of(&world).without_mechanisms().without_rewards();

@@ -3,7 +3,7 @@
 use dowise::World;
 use dowise::data::{FindingKind, LogMap};
 
-use crate::common::{read, read_with, world};
+use crate::common::{episodes, read, read_with, world, written};
 
 const WALK: &str = r#"
 dowise = 1
@@ -93,6 +93,33 @@ fn a_map_says_that_numbers_have_commas_and_stages_begin_at_0() {
     assert!(text.contains("there is no stage 0: an episode has stages 1 to 3; if the log counts from 0"), "{text}");
     let error = LogMap::from_toml("decimal = \";\"\nfirst_stage = 0.5", "map.toml", &world).unwrap_err().to_string();
     assert_eq!(error.lines().count(), 2, "{error}");
+}
+
+#[test]
+fn a_column_that_a_map_leaves_out_needs_no_note_and_others_get_one() {
+    let world = walk();
+    let text = "episode,stage,mood,remark,other,shoes,walk,next.mood\na,1,low,x,y,door,none,low\n";
+    let map = LogMap::from_toml("[columns]\nremark = \"\"\n", "map.toml", &world).unwrap();
+    let (_, report) = read_with(&world, text, Some(&map)).unwrap();
+    let said = report.findings.to_string();
+    assert!(said.contains("\"other\"") && !said.contains("remark") && !said.contains("\"\""), "{said}");
+}
+
+#[test]
+fn next_values_that_are_missing_are_named_where_others_are_there() {
+    let world = world("treatment");
+    let steps = episodes(&world, 1, 3);
+    let text = written(&world, &steps);
+    let mut lines: Vec<Vec<String>> = text.lines().map(|l| l.split(',').map(str::to_owned).collect()).collect();
+    let last = lines.len() - 1;
+    // Where an episode is said to have ended, nothing has to follow.
+    for name in ["next.kidney", "end"] {
+        let column = lines[0].iter().position(|column| column == name).unwrap();
+        lines[last][column].clear();
+    }
+    let joined: Vec<String> = lines.iter().map(|cells| cells.join(",")).collect();
+    let said = read(&world, joined.join("\n")).1.findings.to_string();
+    assert!(said.contains("`next.kidney` is missing") && !said.contains("`next.heart`"), "{said}");
 }
 
 #[test]

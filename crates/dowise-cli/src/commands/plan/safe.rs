@@ -179,7 +179,9 @@ fn about(n: f64) -> String {
 /// Where the plans differ; stages at which the same states differ in the same way are folded.
 fn differences(world: &World, plan: &SafePlan, all: bool, output: &Output) -> String {
     let n = world.n_states();
-    let places = plan.differences(n);
+    // Nothing is done where episodes have ended.
+    let mut places = plan.differences(n);
+    places.retain(|&(_, state)| !world.has_ended(state));
     if places.is_empty() {
         return "\nThe two plans do the same at every stage and state.\n".into();
     }
@@ -208,7 +210,7 @@ fn differences(world: &World, plan: &SafePlan, all: bool, output: &Output) -> St
     let title = format!(
         "They differ in {} of {} stages and states",
         count(places.len() as u64),
-        count(plan.mean.policy_hs.len() as u64)
+        count((world.horizon() * (0..n).filter(|&state| !world.has_ended(state)).count()) as u64)
     );
     let header = ["state", "stages", "posterior mean", "worst member"];
     let mut text = format!("\n{}\n{}", output.heading(&title), table::table(&header, &cells, &[Align::Left; 4]));

@@ -15,6 +15,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use super::ledger;
 use super::received::Received;
 use crate::learn::observation::Observation;
 use crate::learn::policy::Policy;
@@ -25,9 +26,6 @@ use crate::learn::{Knowledge, LearnError, LearnResult};
 use crate::memory::Held;
 use crate::plan::check_policy;
 use crate::world::{Action, Feature, RewardTerm};
-
-/// How δ is shared by the three bounds that must hold: of other episodes from below, of the baseline from above, and from below.
-const SHARES: [f64; 3] = [0.5, 0.375, 0.125];
 
 /// The baseline, the share of it that may be lost, and what was received.
 #[derive(Clone, Debug)]
@@ -119,17 +117,8 @@ impl Baseline {
 
     /// What the promise has to spare at least, in shares of what an episode can pay, if `more` episodes were worth nothing.
     fn room(&self, more: u64) -> f64 {
-        let kept = 1.0 - self.alpha;
-        let received = |share: f64| self.others.episodes() as f64 * self.others.at_least(share * self.delta);
         match &self.value_s {
-            None => {
-                // Σ μ − c v: one bound of v or the other.
-                let c = kept * (self.others.episodes() + more) as f64 - self.alpha * self.own.episodes() as f64;
-                let [others, above, below] = SHARES;
-                let share =
-                    if c > 0.0 { self.own.at_most(above * self.delta) } else { self.own.at_least(below * self.delta) };
-                received(others) - c * share
-            }
+            None => ledger::room(&self.others, &self.own, [self.alpha, self.delta], more),
             Some(value_s) => {
                 let shares = || value_s.iter().map(|&v| self.share(v));
                 let (most, fewest) = (shares().fold(0.0, f64::max), shares().fold(1.0, f64::min));
@@ -137,7 +126,8 @@ impl Baseline {
                 // Open episodes start where it is worst.
                 let others = others + (self.others.open + more) as f64 * most;
                 let own = own + self.own.open as f64 * fewest;
-                received(1.0) - kept * others + self.alpha * own
+                let received = self.others.episodes() as f64 * self.others.at_least(self.delta);
+                received - (1.0 - self.alpha) * others + self.alpha * own
             }
         }
     }
@@ -251,7 +241,7 @@ pub(crate) fn brought(told: &Knowledge, observation: &Observation<'_>) -> [f64; 
 
 /// What a term that was not observed pays on average, or its range.
 fn mean_of(told: &Knowledge, term: &RewardTerm, observation: &Observation<'_>) -> [f64; 2] {
-    let Some(table) = &term.table else { return term.range };
+    let Some(table) = term.table.as_ref().filter(|_| term.next.is_empty()) else { return term.range };
     let mut row = 0;
     for id in &term.scope {
         match observation.values()[id.ix()] {
@@ -270,10 +260,7 @@ fn check(
     value_s: Option<&[f64]>,
     range: [f64; 2],
 ) -> Result<(), LearnError> {
-    if !(alpha > 0.0 && alpha < 1.0) {
-        let expected = "alpha is the share of the baseline that may be lost, between 0 and 1, neither included";
-        return Err(LearnError::Option { name: "alpha", value: alpha, expected });
-    }
+    ledger::check_alpha(alpha)?;
     let cannot = |why: String| Err(LearnError::Baseline { why });
     let (n, horizon) = (told.n_states(), told.horizon());
     if policy_hs.len() != horizon * n {

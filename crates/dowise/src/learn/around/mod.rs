@@ -6,6 +6,7 @@ mod explore;
 mod forget;
 mod guard;
 mod history;
+mod ledger;
 mod received;
 
 pub use baseline::BaselineReport;
@@ -15,6 +16,7 @@ pub use forget::ChangeNoticed;
 pub(crate) use forget::{Forgetting, SavedForgetting};
 pub use guard::Amendment;
 pub(crate) use guard::{Guard, SavedGuard};
+pub use ledger::{BaselineLedger, share_of_episode, share_of_step};
 
 use std::sync::Arc;
 

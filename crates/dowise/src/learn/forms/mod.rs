@@ -183,6 +183,12 @@ impl FormModel {
         out
     }
 
+    /// The same with priors that say next to nothing: each parameter's standard deviation is multiplied by this.
+    pub(crate) fn with_wider_priors(&self, times: f64) -> FormModel {
+        let prior = self.prior.iter().map(|&(mean, precision)| (mean, precision / (times * times))).collect();
+        FormModel { prior, ..self.clone() }
+    }
+
     /// P(v | row) of all rows, the logarithms moved along their slopes by parameters that are off by this much.
     fn moved_probabilities(&self, theta: &[f64], off: &[f64]) -> Vec<f64> {
         let mut tables = Vec::new();

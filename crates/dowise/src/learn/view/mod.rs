@@ -11,7 +11,7 @@ pub(crate) use actions::ActionList;
 pub(crate) use by_parts::ByParts;
 pub(crate) use layout::{FactorLayout, Layout, Walk};
 pub(crate) use mechanisms::{MISSING, MechanismRow, MechanismRows};
-pub(crate) use payments::PaymentRows;
+pub(crate) use payments::{PaymentRows, paid_share};
 
 use std::sync::Arc;
 

@@ -140,14 +140,17 @@ impl TermRows {
 
     /// A payment as a share of the range, in 2⁻⁶⁴: sums of these are exact, whatever their order.
     pub(crate) fn share(&self, rewards: &[f64]) -> Option<u128> {
-        let [lo, hi] = self.range;
-        let reward: f64 = self.of.iter().map(|&i| rewards[i]).sum();
-        if reward.is_nan() {
-            return None;
-        }
-        let share = if hi > lo { ((reward - lo) / (hi - lo)).clamp(0.0, 1.0) } else { 0.0 };
-        Some((share * 18_446_744_073_709_551_616.0) as u128)
+        paid_share(self.of.iter().map(|&i| rewards[i]).sum(), self.range)
     }
+}
+
+/// A payment as a share of its range, in 2⁻⁶⁴; `None` if it is not known (NaN).
+pub(crate) fn paid_share(reward: f64, [lo, hi]: [f64; 2]) -> Option<u128> {
+    if reward.is_nan() {
+        return None;
+    }
+    let share = if hi > lo { ((reward - lo) / (hi - lo)).clamp(0.0, 1.0) } else { 0.0 };
+    Some((share * 18_446_744_073_709_551_616.0) as u128)
 }
 
 /// Positions of the cause variables among these, as bits.

@@ -187,7 +187,9 @@ fn distribution(mut seen: Vec<(Action, f64)>) -> Option<Vec<(Action, f64)>> {
 /// The least and the most that an episode can bring, costs taken off, if it has at least `shortest` steps.
 pub(crate) fn possible(told: &Knowledge, shortest: usize) -> [f64; 2] {
     let [least, most] = told.world().step_range();
-    let steps = [shortest as f64, told.horizon() as f64];
+    // Steps that count in full: 1 + γ + γ² + …
+    let counted = |n: usize| (0..n).fold(0.0, |sum, _| 1.0 + told.world().discount() * sum);
+    let steps = [counted(shortest), counted(told.horizon())];
     [(steps[0] * least).min(steps[1] * least), (steps[0] * most).max(steps[1] * most)]
 }
 

@@ -114,14 +114,14 @@ pub fn calibrate(log: &Episodes, prior: f64) -> LearnResult<Calibration> {
                     }
                 }
             }
-            let mut rest = match log.gain(episode) {
-                Some(gain) => gain,
-                None => continue,
-            };
-            for (h, step) in log.steps_of(episode).iter().enumerate() {
-                predicted[h].push((value_hs[h * n + step.state as usize], rest, episode.weight));
+            if log.gain(episode).is_none() {
+                continue;
+            }
+            let mut rest = 0.0;
+            for (h, step) in log.steps_of(episode).iter().enumerate().rev() {
                 let action = step.action.expect("invariant: an episode with a return says what was done");
-                rest -= step.paid - told.interventions().cost(action);
+                rest = step.paid - told.interventions().cost(action) + told.world().discount() * rest;
+                predicted[h].push((value_hs[h * n + step.state as usize], rest, episode.weight));
             }
         }
     }

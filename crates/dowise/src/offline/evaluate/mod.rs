@@ -55,7 +55,8 @@ impl Default for OfflineOptions {
     }
 }
 
-/// Weight of a prior that leaves frequencies as they are, and makes all values alike where nothing was seen.
+/// Weight of a prior that leaves frequencies as they are, and makes all values alike where nothing was seen. Mechanisms with a form are
+/// read with [wide priors](Model::with_wide_forms) beside it.
 const FREQUENCIES: f64 = 1e-9;
 
 /// Samples that an interval may be made of: with fewer than 40 there is none beyond its ends on either side, and more than a million
@@ -136,7 +137,7 @@ pub enum OfflineError {
 /// * Doubly robust: see [`Robust`].
 ///
 /// # Cost
-/// Samples + 2 (folds + 3) times H look aheads; memory: the steps of the log, and three models.
+/// 2 samples + 2 (folds + 3) times H look aheads (once the samples where mechanisms are known); memory: the steps of the log, and four models.
 pub fn evaluate(log: &Episodes, policy_hs: &[Action], options: &OfflineOptions) -> Result<Evaluation, OfflineError> {
     let told = log.knowledge();
     check_policy(told.interventions(), told.state_space(), told.horizon(), policy_hs)?;
@@ -238,7 +239,9 @@ pub(crate) fn by_model(
         let mut rng = ChaCha8Rng::seed_from_u64(splitmix64(seed ^ 0x7374_6172));
         samples.push(starts.drawn_mean(&value_hs, &mut rng));
     }
-    let by_prior = mean - starts.mean(&model.value(Reading::Mean { prior: FREQUENCIES }, who)?);
+    let wide = model.with_wide_forms()?;
+    let by_prior =
+        mean - starts.mean(&wide.as_ref().unwrap_or(model).value(Reading::Mean { prior: FREQUENCIES }, who)?);
     // Where rows were never seen the prior moves the value by much, and stretching knows no bounds.
     let told = &model.view().told;
     let possible = behaviour::possible(told, told.horizon());

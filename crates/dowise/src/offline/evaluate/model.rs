@@ -1,5 +1,7 @@
 //! A log's evidence as a model that policies are followed in.
 
+use std::sync::Arc;
+
 use super::behaviour::Behaviour;
 use crate::Space;
 use crate::kernel::{Kernel, Scratch};
@@ -8,7 +10,11 @@ use crate::learn::{
 };
 use crate::memory::Held;
 use crate::plan::{Buffers, Chooser, Effects, Follow, Lookahead, Plan, Ties, Watched, backward_induction};
-use crate::world::{Action, Feature, Start, World};
+use crate::world::{Action, RewardTerm, Start, World};
+
+/// What standard deviations of the priors of forms are multiplied by where what was seen is to speak alone: effects of 5 in log-odds,
+/// beyond which nothing can be told apart, are still within one of them.
+const WIDER: f64 = 10.0;
 
 /// Evidence, to be read by any rule.
 pub(crate) struct Model {
@@ -30,11 +36,27 @@ pub(crate) enum Followed<'a> {
 impl Model {
     /// Evidence counted as the graph says, whose confidence sets fail with probability δ.
     pub(crate) fn new(evidence: Evidence, delta: f64) -> LearnResult<Model> {
-        evidence.view.told.world().refuse("evaluation by a model", &[Feature::NextReward])?;
         let tabular = Tabular::with(evidence, Options { delta, ..Options::default() })?;
         let held = hold_reading(&tabular)?;
         let (horizon, n_states) = (tabular.plan.horizon, tabular.plan.n_states);
         Ok(Model { tabular, horizon, n_states, _held: held })
+    }
+
+    /// The same where forms of mechanisms have priors that say next to nothing; `None` if no mechanism that is learned has a form.
+    ///
+    /// With a prior of next to no visits for rows it is what frequencies are to tables: what was seen, and the form. A policy
+    /// that was chosen well relies on effects that are greater than most, and the prior of a form pulls all of them to zero: behind hidden
+    /// variables, where each step says little about an effect, by as much as its posterior's width.
+    pub(crate) fn with_wide_forms(&self) -> LearnResult<Option<Model>> {
+        match widened(&self.tabular.evidence) {
+            Some(evidence) => Ok(Some(Model::new(evidence, 0.1)?)),
+            None => Ok(None),
+        }
+    }
+
+    /// Evidence read with such priors, whatever the mechanisms are.
+    pub(crate) fn of_what_was_seen(evidence: Evidence) -> LearnResult<Model> {
+        Model::new(widened(&evidence).unwrap_or(evidence), 0.1)
     }
 
     pub(crate) fn view(&self) -> &View {
@@ -135,7 +157,11 @@ impl Model {
         for (term, paid) in view.payments.terms.iter().zip(&evidence.payments) {
             let [lo, hi] = term.range;
             let mean = |r: usize| lo + (hi - lo) * (1.0 + paid.sum(r)) / (2.0 + f64::from(paid.n[r]));
-            world.rewards[term.of[0]].table = Some((0..term.n_rows).map(mean).collect());
+            let of = &world.rewards[term.of[0]];
+            // Of a term on next values the mean was learned, which depends on what they depend on.
+            let scope = world.expected_scope(of);
+            let table = Some((0..term.n_rows).map(mean).collect());
+            world.rewards[term.of[0]] = RewardTerm { scope, next: Vec::new(), table, ..of.clone() };
         }
         world.start = start;
         world
@@ -144,6 +170,17 @@ impl Model {
     pub(crate) fn state_space(&self) -> &Space {
         &self.view().layout.state_space
     }
+}
+
+/// Evidence of the same counts with next to no priors of forms; `None` if there are no forms.
+fn widened(evidence: &Evidence) -> Option<Evidence> {
+    let rows = evidence.view.mechanisms.as_ref()?;
+    rows.unknown.iter().find(|of| of.model.is_some())?;
+    let mut view = View::clone(&evidence.view);
+    for of in view.mechanisms.iter_mut().flat_map(|rows| &mut rows.unknown) {
+        of.model = of.model.as_ref().map(|model| Arc::new(model.with_wider_priors(WIDER)));
+    }
+    Some(evidence.clone().moved_to(&Arc::new(view)))
 }
 
 /// What interventions set off, where values are measured from zero: losses may be below 0, so sets are read from the least of them.

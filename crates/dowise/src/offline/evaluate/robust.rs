@@ -46,10 +46,10 @@ struct Standing {
     product: f64,
 }
 
-/// V_h = V^_h(s) + ρ (r + V_{h+1} − q^_h(s, z)) backwards over the stages of each episode, ρ = P(z | s, π) / P(z | s, b).
+/// V_h = V^_h(s) + ρ (r + γ V_{h+1} − q^_h(s, z)) backwards over the stages of each episode, ρ = P(z | s, π) / P(z | s, b).
 ///
-/// V^ and q^ are by the frequencies of the folds that do not hold the episode: nothing here corrects mechanisms that are learned,
-/// and a prior would pull those that a good policy sets off in one direction. Where a ratio cannot be computed, the
+/// V^ and q^ are by the frequencies of the folds that do not hold the episode (of mechanisms with a form, by a prior that says next to
+/// nothing): nothing here corrects mechanisms that are learned, and a prior would pull those that a good policy sets off in one direction. Where a ratio cannot be computed, the
 /// model's value stands. `None` if fewer than two episodes begin at the first stage.
 pub(crate) fn robust(
     log: &Episodes,
@@ -71,6 +71,7 @@ pub(crate) fn robust(
         by_propensity: 0,
     };
     let mut found: Vec<(f64, f64, u32, usize)> = Vec::new();
+    let discount = log.knowledge().world().discount();
     for fold in 0..log.n_folds() {
         let mut standing: Vec<Standing> = (0..log.len())
             .filter(|&e| log.fold(e) == fold && log.steps[log.episodes[e].first].stage == 0)
@@ -79,7 +80,7 @@ pub(crate) fn robust(
         if standing.is_empty() {
             continue;
         }
-        let model = Model::new(log.evidence_without(Some(fold)), 0.1)?;
+        let model = Model::of_what_was_seen(log.evidence_without(Some(fold)))?;
         let mut belief = model.belief(Reading::Mean { prior: FREQUENCIES });
         let selector = model.draw(&mut belief, 0)?;
         let kernel = Model::kernel(&selector);
@@ -97,9 +98,10 @@ pub(crate) fn robust(
                 let following = if stage + 1 == horizon || (last && episode.end == Some(End::Terminated)) {
                     Some(0.0)
                 } else if !last && at.stage == stage + 1 {
-                    Some(at.value)
+                    Some(discount * at.value)
                 } else {
-                    step.next.map(|s| next_s[s as usize])
+                    // Nothing, where the episode has ended.
+                    step.next.map(|s| discount * next_s[s as usize])
                 };
                 let usable = (step.cause, following, !step.paid.is_nan() && step.action.is_some());
                 (at.stage, at.value) = (stage, value_s[state]);
@@ -158,7 +160,7 @@ pub(crate) fn robust(
 /// What mechanisms that are learned leave open in a policy's value; zeros where they are known.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct OfMechanisms {
-    /// Its variance over their posterior, all else at its mean.
+    /// Its variance over their posterior, forms with a prior that says next to nothing, all else at its mean.
     variance: f64,
     /// What their prior moves it by: its value with their posterior means less that with their frequencies, all else equal.
     by_prior: f64,
@@ -175,16 +177,18 @@ pub(crate) fn of_mechanisms(
         return Ok(OfMechanisms::default());
     }
     let prior = options.prior;
+    let wide = model.with_wide_forms()?;
+    let plain = wide.as_ref().unwrap_or(model);
     let mut mean = model.belief(Reading::Mean { prior });
     let by_mean = model.draw(&mut mean, 0)?;
-    let by_frequencies = model.draw(&mut model.belief(Reading::Mean { prior: FREQUENCIES }), 0)?;
+    let by_frequencies = plain.draw(&mut plain.belief(Reading::Mean { prior: FREQUENCIES }), 0)?;
     let mut worth =
         |selector: &_| starts.mean(&model.value_by(&mut mean, selector, Followed::Policy(policy_hs), |_, _, _, _| {}));
     let by_prior = worth(&by_mean) - worth(&by_frequencies);
-    let mut sample = model.belief(Reading::Sample { prior });
+    let mut sample = plain.belief(Reading::Sample { prior });
     let mut values = Vec::with_capacity(options.samples as usize);
     for i in 0..options.samples {
-        let selector = model.draw(&mut sample, splitmix64(options.seed ^ splitmix64(u64::from(i) ^ 0x6d65_6368)))?;
+        let selector = plain.draw(&mut sample, splitmix64(options.seed ^ splitmix64(u64::from(i) ^ 0x6d65_6368)))?;
         values.push((worth(&selector), 1));
     }
     Ok(OfMechanisms { variance: moments(values.iter().copied()).2, by_prior })

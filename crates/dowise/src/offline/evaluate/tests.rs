@@ -16,6 +16,9 @@ fn log(world: &World, told: &Knowledge, episodes: u64, seed: u64) -> Episodes {
         let mut state = simulator.start(&mut starts);
         let mut seen = Vec::new();
         for stage in 0..world.horizon() {
+            if world.has_ended(state) {
+                break;
+            }
             let action = simulator.any_allowed(state, &mut rng);
             let mut outcome = Outcome::default();
             simulator.step(state, action, &mut rng, &mut outcome);
@@ -54,6 +57,60 @@ fn following_by_the_mean_is_exact_evaluation_in_the_world_of_the_mean() {
             let exact = Planner::new(&mean).unwrap().evaluate(&policy).unwrap();
             let far = value_hs.iter().zip(&exact).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
             assert!(far < 1e-9, "{name}: {far}");
+        }
+    }
+}
+
+/// Worlds whose episodes end, whose later steps count less, that pay for next values, and in which all of it depends on the stage.
+fn gallery() -> Vec<(&'static str, World)> {
+    let files = [
+        ("adaptive-course", include_str!("../../../../../docs/gallery/adaptive-course.toml")),
+        ("chronic-disease", include_str!("../../../../../docs/gallery/chronic-disease.toml")),
+        ("irrigation", include_str!("../../../../../docs/gallery/irrigation.toml")),
+        ("machine-maintenance", include_str!("../../../../../docs/gallery/machine-maintenance.toml")),
+        ("push-notifications", include_str!("../../../../../docs/gallery/push-notifications.toml")),
+        ("season-pricing", include_str!("../../../../../docs/gallery/season-pricing.toml")),
+    ];
+    files.map(|(name, text)| (name, World::from_toml(text, name).unwrap())).to_vec()
+}
+
+#[test]
+fn following_by_the_mean_is_exact_where_episodes_end_count_less_and_pay_on_arrival() {
+    for (name, world) in gallery() {
+        let of = Knowledge::of(&world);
+        for told in [of.clone(), of.clone().without_rewards(), of.without_mechanisms().without_rewards()] {
+            let log = log(&world, &told, 30, 1);
+            let model = Model::new(log.evidence(), 0.1).unwrap();
+            let policy = some_policy(&world);
+            let value_hs = model.value(Reading::Mean { prior: 2.0 }, Followed::Policy(&policy)).unwrap();
+            let mean = model.mean_world(2.0, Start::States(vec![(0, 1.0)]));
+            let exact = Planner::new(&mean).unwrap().evaluate(&policy).unwrap();
+            let most = exact.iter().fold(1.0f64, |most, v| most.max(v.abs()));
+            let far = value_hs.iter().zip(&exact).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+            assert!(far < 1e-9 * most, "{name}: {far}");
+            let [low, high] = [Reading::Worst(Sets::Mixture), Reading::Best(Sets::Mixture)]
+                .map(|r| model.value(r, Followed::Policy(&policy)).unwrap());
+            let truth = Planner::new(&world).unwrap().evaluate(&policy).unwrap();
+            let inside = (0..truth.len()).all(|i| low[i] <= truth[i] + 1e-9 && truth[i] <= high[i] + 1e-9);
+            assert!(inside, "{name}: the truth is not between the worst and the best members");
+        }
+    }
+}
+
+#[test]
+fn what_an_episode_brought_is_discounted_and_whole_once_it_has_ended() {
+    for (name, world) in gallery() {
+        let told = Knowledge::of(&world).without_rewards();
+        let log = log(&world, &told, 50, 2);
+        let all = world.interventions();
+        for episode in &log.episodes {
+            let steps = log.steps_of(episode);
+            let gains = steps.iter().map(|s| s.paid - all.cost(s.action.unwrap()));
+            let by_hand: f64 = gains.enumerate().map(|(h, g)| world.discount().powi(h as i32) * g).sum();
+            let found = log.gain(episode).unwrap();
+            assert!((found - by_hand).abs() < 1e-9 * (1.0 + by_hand.abs()), "{name}");
+            let [least, most] = behaviour::possible(&told, 1);
+            assert!(least - 1e-9 <= found && found <= most + 1e-9, "{name}: {found} beyond {least} to {most}");
         }
     }
 }

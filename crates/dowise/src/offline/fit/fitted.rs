@@ -3,12 +3,13 @@
 use serde::{Deserialize, Serialize};
 
 use super::FitError;
+use super::arrivals::Arrivals;
 use super::confounded::Confounded;
 use super::fitting::Fitting;
 use super::identify::open_questions;
 use super::keep::Kept;
 use super::report::{EmReport, FitPart, FitReport, OpenQuestion};
-use super::tables::{Filled, Rule, Tallies, fill};
+use super::tables::{Filled, Rule, Tallies, fill, fitted_terms};
 use crate::learn::{Evidence, Options, SavedEvidence, View};
 use crate::plan::{PlanError, Planner};
 use crate::simulate::{Outcome, Simulator};
@@ -50,8 +51,8 @@ impl Fitted {
         rule: Rule,
         em: Option<EmReport>,
     ) -> Result<Fitted, FitError> {
-        let Fitting { kept, world, summed_out, confounded, told, evidence, seen, options, .. } = fitting;
-        let filled = fill(&world, &told, &evidence, tallies, rule, kept.start);
+        let Fitting { kept, world, summed_out, confounded, told, evidence, seen, arrivals, options, .. } = fitting;
+        let filled = fill(&world, &told, &evidence, (tallies, &arrivals), rule, kept.start);
         let mut open: Vec<OpenQuestion> = confounded.iter().map(Confounded::question).collect();
         open.extend(open_questions(&told, &filled.tables, &seen, evidence.steps()));
         let not_fitted = |name: &String| confounded.iter().any(|c| c.not_fitted.contains(name));
@@ -117,6 +118,8 @@ impl Fitted {
         let policy = planner.plan().policy_hs;
         let simulator = Simulator::new(&self.world).expect("invariant: a world that can be planned in can be played");
         let mut used = Evidence::of(&self.evidence.view);
+        let told = &self.evidence.view.told;
+        let mut arrivals = Arrivals::new(told);
         let [mut starts, mut steps] = Simulator::streams(seed);
         let mut outcome = Outcome::default();
         let n = self.world.n_states();
@@ -128,7 +131,9 @@ impl Fitted {
                 }
                 let action = policy[stage * n + state];
                 simulator.step(state, action, &mut steps, &mut outcome);
-                used.add(&outcome.observation(stage, state, action)).expect("invariant: the steps are of this world");
+                let seen = outcome.observation(stage, state, action);
+                used.add(&seen).expect("invariant: the steps are of this world");
+                arrivals.add(told, &seen, 1);
                 state = outcome.next_state;
             }
         }
@@ -136,7 +141,8 @@ impl Fitted {
         let layout = &self.evidence.view.layout.factors;
         let transitions =
             used.transitions[0].iter().zip(layout).filter(|(_, f)| f.known.is_none()).map(|(c, _)| &c.n_r);
-        let rows = transitions.chain(used.mechanisms.iter().map(|c| &c.n_r)).chain(used.payments.iter().map(|p| &p.n));
+        let payments = fitted_terms(&self.evidence.view, &used, &arrivals).map(|(_, paid)| &paid.n);
+        let rows = transitions.chain(used.mechanisms.iter().map(|c| &c.n_r)).chain(payments);
         let mut out: Vec<Vec<f64>> = rows.map(|n| n.iter().map(share).collect()).collect();
         let starts = self.report.tables.iter().filter(|t| t.part == FitPart::Start);
         out.extend(starts.map(|_| vec![1.0]));

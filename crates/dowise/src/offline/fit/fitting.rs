@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::FitError;
+use super::arrivals::Arrivals;
 use super::confounded::Confounded;
 use super::em::Incomplete;
 use super::fitted::Fitted;
@@ -12,8 +13,8 @@ use super::seen::Seen;
 use super::structure::{Structure, SummedOut, structure};
 use super::tables::{Rule, Tallies};
 use crate::data::LogStep;
-use crate::learn::{Evidence, Knowledge, LearnError, Options, View};
-use crate::world::{Feature, NotPlain, RewardTerm, World};
+use crate::learn::{Evidence, Knowledge, Options, View};
+use crate::world::World;
 
 /// How a world is fitted.
 #[derive(Clone, Debug, PartialEq)]
@@ -47,6 +48,7 @@ pub struct Fitting {
     pub(super) told: Knowledge,
     pub(super) evidence: Evidence,
     pub(super) seen: Seen,
+    pub(super) arrivals: Arrivals,
     pub(super) incomplete: Incomplete,
 }
 
@@ -70,14 +72,9 @@ impl Fitting {
         let mut kept = Kept::read(world, &options.keep)?;
         let Structure { world, summed_out, confounded } = structure(world, &mut kept)?;
         let told = kept.skeleton(&world);
-        // Rows of means would be fitted, over what next values depend on, not the numbers of the term.
-        let by_means = |t: &RewardTerm| !t.next.is_empty() && told.world().mean_is_learned(t);
-        if told.rewards().iter().any(by_means) {
-            return Err(LearnError::from(NotPlain { what: "fitting", feature: Feature::NextReward }).into());
-        }
         let evidence = Evidence::new(&told, &Options::default())?;
-        let (seen, incomplete) = (Seen::new(&told), Incomplete::default());
-        Ok(Fitting { options, kept, world, summed_out, confounded, told, evidence, seen, incomplete })
+        let (seen, arrivals, incomplete) = (Seen::new(&told), Arrivals::new(&told), Incomplete::default());
+        Ok(Fitting { options, kept, world, summed_out, confounded, told, evidence, seen, arrivals, incomplete })
     }
 
     /// The world that is fitted, without hidden variables that are summed out: what a log is read for. Its numbers are those
@@ -117,6 +114,7 @@ impl Fitting {
         }
         self.evidence.add_times(&step.observation, step.weight)?;
         self.seen.add(&self.told, step);
+        self.arrivals.add(&self.told, &step.observation, step.weight);
         if self.options.em {
             self.incomplete.add(&self.told, &step.observation, step.weight);
         }

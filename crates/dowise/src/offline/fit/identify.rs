@@ -66,7 +66,7 @@ pub(super) fn open_questions(told: &Knowledge, tables: &[FitTable], seen: &Seen,
     }
     for table in tables.iter().filter(|t| t.never_seen() > 0) {
         let (never, rows) = (table.never_seen(), table.rows.len());
-        let first = table.rows.iter().position(|r| r.visits == 0).expect("invariant: some row was never seen");
+        let first = table.unseen_rows().next().expect("invariant: some row was never seen");
         let why = format!(
             "never seen: {never} of {rows} rows, such as {}; those take {}",
             table.row_words(first),

@@ -66,8 +66,7 @@ impl Kept {
                 bare.mechanisms[m].forget();
             }
         }
-        // What next values pay is not fitted by rows of the present: it stays as it is.
-        let fitted = |r: &&mut RewardTerm| !self.names.contains(&r.name) && r.next.is_empty();
+        let fitted = |r: &&mut RewardTerm| !self.names.contains(&r.name);
         bare.rewards.iter_mut().filter(fitted).for_each(|r| r.table = None);
         let told: Vec<&str> = world
             .transitions

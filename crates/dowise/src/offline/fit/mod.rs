@@ -16,6 +16,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod arrivals;
 mod beta;
 mod confounded;
 mod em;

@@ -108,6 +108,9 @@ pub struct FitTable {
     pub rows: Vec<FitRow>,
     /// What rows that were never seen take.
     pub unseen: String,
+    /// Rows of states in which episodes have ended: no step can be there, and nothing has to be known of them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub ended: Vec<usize>,
 }
 
 /// A variable that rows run over.
@@ -164,9 +167,14 @@ impl FitTable {
         if words.is_empty() { "always".to_owned() } else { words }
     }
 
-    /// Rows that were never seen.
+    /// The rows that were never seen, though a step can be there.
+    pub fn unseen_rows(&self) -> impl Iterator<Item = usize> {
+        (0..self.rows.len()).filter(|row| self.rows[*row].visits == 0 && self.ended.binary_search(row).is_err())
+    }
+
+    /// Their number.
     pub fn never_seen(&self) -> usize {
-        self.rows.iter().filter(|r| r.visits == 0).count()
+        self.unseen_rows().count()
     }
 
     /// What widths are compared with: 1 for probabilities, the length of the term's range for rewards.

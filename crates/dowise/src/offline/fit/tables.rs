@@ -1,10 +1,11 @@
 //! Evidence into numbers: posterior means with intervals for every row, and the numbers of forms.
 
+use super::arrivals::Arrivals;
 use super::beta::beta_quantile;
 use super::report::{FitAxis, FitPart, FitRow, FitTable, IntervalKind};
 use crate::Space;
-use crate::learn::{Evidence, Fit, Knowledge, MechanismRow, MechanismRows};
-use crate::world::{FormEffect, FormNumbers, Kind, LearnedForm, Mechanism, Start, VarId, World};
+use crate::learn::{Evidence, Fit, Knowledge, MechanismRow, MechanismRows, Payments, View};
+use crate::world::{FormEffect, FormNumbers, Kind, LearnedForm, Mechanism, RewardTerm, Start, VarId, World};
 
 /// How counts are read.
 #[derive(Clone, Copy, Debug)]
@@ -43,7 +44,7 @@ pub(super) fn fill(
     world: &World,
     told: &Knowledge,
     evidence: &Evidence,
-    tallies: &Tallies,
+    (tallies, arrivals): (&Tallies, &Arrivals),
     rule: Rule,
     keep_start: bool,
 ) -> Filled {
@@ -63,9 +64,9 @@ pub(super) fn fill(
             filled.mechanism(told, rows, of, visits, &tallies.mechanisms[index], rule);
         }
     }
-    for (term, paid) in view.payments.terms.iter().zip(&evidence.payments) {
-        let [i] = term.of[..] else { unreachable!("invariant: factored views learn each term by itself") };
-        let [lo, hi] = term.range;
+    for (i, paid) in fitted_terms(view, evidence, arrivals) {
+        let reward = &skeleton.rewards()[i];
+        let [lo, hi] = reward.range;
         let row = |row: usize| {
             let (n, sum) = (f64::from(paid.n[row]), paid.sum(row));
             let none = n == 0.0;
@@ -74,25 +75,62 @@ pub(super) fn fill(
             let mean = at((1.0 + sum) / (2.0 + n));
             FitRow { visits: paid.n[row].into(), mean: vec![mean], low: vec![at(low)], high: vec![at(high)] }
         };
-        let rows: Vec<FitRow> = (0..term.n_rows).map(row).collect();
+        let rows: Vec<FitRow> = (0..paid.n.len()).map(row).collect();
         filled.world.rewards[i].table = Some(means(&rows).into());
-        let reward = &skeleton.rewards()[i];
+        let given = axes_of(skeleton, reward);
+        let parents: Vec<&str> = given.iter().map(|axis| axis.name.as_str()).collect();
         filled.tables.push(FitTable {
-            what: format!("reward {}({})", reward.name, names(skeleton, &reward.scope).join(", ")),
+            what: format!("reward {}({})", reward.name, parents.join(", ")),
             part: FitPart::Reward,
             form: "table".into(),
             interval: IntervalKind::Beta,
-            given: axes(skeleton, &reward.scope),
             outcomes: vec!["reward".into()],
-            range: term.range,
+            range: reward.range,
+            given,
             rows,
             unseen: "the middle of the term's range".into(),
+            ended: Vec::new(),
         });
     }
+    filled.tables.iter_mut().for_each(|table| table.ended = ended_rows(skeleton, table));
     if !keep_start {
         filled.start(evidence, rule);
     }
     filled
+}
+
+/// The rows of a table in which all states that fit have ended.
+fn ended_rows(world: &World, table: &FitTable) -> Vec<usize> {
+    if world.ends().is_none() {
+        return Vec::new();
+    }
+    let states = world.state_space();
+    // The state factors among what rows run over: axis of the table, axis of the state.
+    let place = |axis: &FitAxis| world.state().iter().position(|&id| world.variable(id).name == axis.name);
+    let factors: Vec<(usize, usize)> =
+        table.given.iter().enumerate().filter_map(|(i, axis)| Some((i, place(axis)?))).collect();
+    let sizes: Vec<usize> = table.given.iter().map(|axis| axis.values.len()).collect();
+    let rows = Space::new(&sizes).expect("invariant: a world's tables were counted");
+    // Which values of those factors some state has in which an episode goes on.
+    let of_state = |s: usize| factors.iter().fold(0, |at, &(i, f)| at * sizes[i] + states.digit(s, f));
+    let of_row = |row: usize| factors.iter().fold(0, |at, &(i, _)| at * sizes[i] + rows.digit(row, i));
+    let mut goes_on = vec![false; factors.iter().map(|&(i, _)| sizes[i]).product()];
+    (0..states.len()).filter(|&s| !world.has_ended(s)).for_each(|s| goes_on[of_state(s)] = true);
+    (0..rows.len()).filter(|&row| !goes_on[of_row(row)]).collect()
+}
+
+/// Positions of the reward terms that are fitted, with their payments by the rows of their tables. Terms that are kept are left out, even if
+/// learners have to learn their means because of next values.
+pub(super) fn fitted_terms<'a>(
+    view: &'a View,
+    evidence: &'a Evidence,
+    arrivals: &'a Arrivals,
+) -> impl Iterator<Item = (usize, &'a Payments)> {
+    let terms = view.payments.terms.iter().zip(&evidence.payments).map(|(term, paid)| {
+        let [i] = term.of[..] else { unreachable!("invariant: factored views learn each term by itself") };
+        (i, arrivals.of(i).unwrap_or(paid))
+    });
+    terms.filter(|(i, _)| view.told.rewards()[*i].table.is_none())
 }
 
 impl Filled {
@@ -171,6 +209,7 @@ impl Filled {
             range: [0.0, 1.0],
             rows: vec![row],
             unseen: "nothing".into(),
+            ended: Vec::new(),
         };
         let start = match &self.world.start {
             Start::Product(_) => {
@@ -301,6 +340,7 @@ fn table_of(world: &World, m: &Mechanism, part: FitPart, form: String, rows: Vec
         range: [0.0, 1.0],
         rows,
         unseen: "the prior: all values alike".into(),
+        ended: Vec::new(),
     }
 }
 
@@ -322,6 +362,12 @@ fn form_words(world: &World, members: &[&Mechanism]) -> String {
 
 fn names(world: &World, ids: &[VarId]) -> Vec<String> {
     ids.iter().map(|&id| world.variable(id).name.clone()).collect()
+}
+
+/// What a reward term depends on, next values named as in a world file.
+fn axes_of(world: &World, term: &RewardTerm) -> Vec<FitAxis> {
+    let next = axes(world, &term.next).into_iter().map(|axis| FitAxis { name: format!("next.{}", axis.name), ..axis });
+    axes(world, &term.scope).into_iter().chain(next).collect()
 }
 
 fn axes(world: &World, ids: &[VarId]) -> Vec<FitAxis> {
