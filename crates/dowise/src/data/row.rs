@@ -264,6 +264,10 @@ impl<'w> RowReader<'w> {
             );
             return false;
         }
+        if let Some(clock) = world.clock() {
+            row.values[clock.ix()] = row.stage as u32;
+            row.next[world.state_axis(clock)] = (row.stage + 1).min(world.horizon() - 1) as u32;
+        }
         self.state_of(row, findings, table);
         self.end_of(row);
         self.action_of(row, findings, table);
@@ -313,12 +317,6 @@ impl<'w> RowReader<'w> {
             let world = self.world;
             findings.add_label(FindingKind::AfterEnd, None, row.line, &world.describe_state(state), || {
                 (format!("a step in the state {}, where episodes have ended", world.describe_state(state)), None)
-            });
-        } else if !self.world.occurs_at(row.stage, state) {
-            row.bad = true;
-            let (clock, stage) = (self.world.clock().map(|id| row.values[id.ix()] + 1).unwrap_or(0), row.stage + 1);
-            findings.add(FindingKind::Stage, None, row.line, || {
-                format!("the state says stage {clock}, and the row is the step of stage {stage}")
             });
         }
     }

@@ -26,7 +26,8 @@ pub(super) fn report(
     if let Some(ends) = world.ends() {
         let n = ends.states.iter().filter(|ended| **ended).count();
         let (n, of) = (table::count(n as u64), table::count(analysis.states));
-        text += &format!("An episode ends early in {n} of {of} states; nothing is paid after.\n");
+        let said = format!("An episode ends early in {n} of {of} states; nothing is paid after.");
+        text += &format!("{}\n", table::wrapped(&said));
     }
     if world.discount() < 1.0 {
         text += &format!("A reward one step later counts {} of one now.\n", world.discount());

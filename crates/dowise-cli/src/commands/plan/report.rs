@@ -63,8 +63,7 @@ fn stage_table(world: &World, plan: &Plan, stage: usize, levers: &LeverUse, all:
     header.push("value");
     header.extend(varying.iter().map(|&i| name(&world.levers()[i])));
     // Where an episode has ended nothing is decided.
-    let decided: Vec<usize> =
-        (0..plan.n_states).filter(|&s| !world.has_ended(s) && world.occurs_at(stage, s)).collect();
+    let decided: Vec<usize> = (0..plan.n_states).filter(|&s| world.decides_at(stage, s)).collect();
     let shown = if all { decided.len() } else { decided.len().min(MOST_STATES) };
     let rows: Vec<Vec<String>> = decided[..shown]
         .iter()

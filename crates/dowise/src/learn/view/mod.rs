@@ -7,7 +7,7 @@ mod payments;
 mod projection;
 
 pub(crate) use actions::ActionList;
-pub(crate) use layout::{FactorLayout, Layout, Walk};
+pub(crate) use layout::{FactorLayout, Layout, Walk, blocks};
 pub(crate) use mechanisms::{MISSING, MechanismRow, MechanismRows};
 pub(crate) use payments::PaymentRows;
 
