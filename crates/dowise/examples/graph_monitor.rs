@@ -116,21 +116,29 @@ fn power(runs: u64, episodes: u64) -> Result<(), Failure> {
                 let mut learner = Learner::new(&told, name.parse::<LearnerSpec>()?.options(5000, seed))?;
                 learner.watch_graph(DELTA)?;
                 let mut at = f64::INFINITY;
-                play(&Simulator::new(&truth)?, &told, &mut learner, episodes, seed, |_| {}, |learner, episode| {
-                    if !learner.graph_contradicted() {
-                        return false;
-                    }
-                    let Some(found) = learner.graph_watch().and_then(|watch| watch.found) else { return false };
-                    at = episode as f64;
-                    right += u32::from(match wrong {
-                        Wrong::Lever => found.outcome == "s1" && found.variable == "x2",
-                        Wrong::Parent => found.outcome == "s1" && found.variable == "s2",
-                        Wrong::Common => {
-                            found.outcome == "s2" && found.variable == "s1" && found.what.contains("share")
+                play(
+                    &Simulator::new(&truth)?,
+                    &told,
+                    &mut learner,
+                    episodes,
+                    seed,
+                    |_| {},
+                    |learner, episode| {
+                        if !learner.graph_contradicted() {
+                            return false;
                         }
-                    });
-                    true
-                })?;
+                        let Some(found) = learner.graph_watch().and_then(|watch| watch.found) else { return false };
+                        at = episode as f64;
+                        right += u32::from(match wrong {
+                            Wrong::Lever => found.outcome == "s1" && found.variable == "x2",
+                            Wrong::Parent => found.outcome == "s1" && found.variable == "s2",
+                            Wrong::Common => {
+                                found.outcome == "s2" && found.variable == "s1" && found.what.contains("share")
+                            }
+                        });
+                        true
+                    },
+                )?;
                 found.push(at);
             }
             let n = found.iter().filter(|k| k.is_finite()).count();

@@ -207,6 +207,7 @@ mod tests {
     fn joined_factors_are_learned_as_one_factor_with_their_joint_values_is() {
         let [apart, joint] = [false, true].map(|joint| Knowledge::of(&world(joint)));
         let joined = apart.clone().changed(|world| join(world, 0..2));
+        let mut differs = false;
         for causes in [Causes::OwnKeys, Causes::Keys] {
             for estimate in [Estimate::Sets(Sets::Mixture), Estimate::Greedy] {
                 let options = Options { causes, estimate, states: States::Factored, ..Options::default() };
@@ -215,9 +216,10 @@ mod tests {
                 for (a, b) in of_joined.iter().zip(&of_joint) {
                     assert!((a - b).abs() < 1e-9, "{causes:?}: {of_joined:?} {of_joint:?}");
                 }
-                assert!(of_joined.iter().zip(&of_apart).any(|(a, b)| (a - b).abs() > 1e-3), "nothing was joined");
+                differs |= of_joined.iter().zip(&of_apart).any(|(a, b)| (a - b).abs() > 1e-3);
             }
         }
+        assert!(differs, "nothing was joined");
     }
 
     #[test]

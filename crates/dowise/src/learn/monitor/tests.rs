@@ -88,7 +88,8 @@ fn what_is_missing_is_left_out_and_what_cannot_vary_is_not_claimed() {
     let told = world(2);
     let mut monitor = Monitor::new(&told, States::Factored, Causes::OwnKeys, DELTA);
     let claims: Vec<String> = monitor.report(&[]).claims.into_iter().map(|c| c.claim).collect();
-    assert_eq!(claims.len(), 5, "{claims:?}");
+    assert_eq!(claims.len(), 7, "{claims:?}");
+    assert!(claims.contains(&"the numbers told of the key variable z are right".to_owned()), "{claims:?}");
     assert!(
         claims.contains(&"the next s does not depend on what the lever x was set to, given z".to_owned()),
         "{claims:?}"
@@ -171,7 +172,7 @@ fn told_numbers_that_are_right_are_left_alone_and_wrong_ones_are_named() {
         let (after, found) = first_alarm(&told, [0.4, 0.4], [0.2, 0.8], seed, 2000).expect("P(z | x = 1) is wrong");
         assert!(found.what.starts_with("the numbers told of the key variable z are not right: P(z = "), "{found:?}");
         assert!(found.what.contains(" where x = 1 and it was so in ") && found.variable == "told numbers", "{found:?}");
-        assert!((found.effect.abs() - 0.3).abs() < 0.25, "{found:?}");
+        assert!(found.effect.abs() > 0.1, "{found:?}");
         steps.push(after);
         let (_, found) = first_alarm(&told, [0.4, 0.7], [0.2, 0.4], seed, 2000).expect("what r pays is wrong");
         assert!(found.what.contains("r was told to pay 0.8 where z = 1 and paid 0."), "{found:?}");
@@ -191,7 +192,7 @@ fn what_was_told_to_be_impossible_is_noticed_at_once_and_saved() {
     monitor.observe(&step(&told, 0, 1, 0)).expect("a step");
     let found = monitor.report().found.expect("it cannot have happened");
     assert!(
-        found.what.contains("P(z = 0) was told to be 1.00 where x = 0 and it was so in 0.50 of 2 times"),
+        found.what.contains("P(z = 1) was told to be 0.00 where x = 0 and it was so in 0.50 of 2 times"),
         "{found:?}"
     );
     let again = GraphMonitor::restore(&told, &monitor.save()).expect("what was saved");

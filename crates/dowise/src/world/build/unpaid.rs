@@ -39,7 +39,10 @@ impl Check {
                 goes_on[axes.iter().fold(0, |at, &(i, axis)| at * states.sizes()[axis] + present.digit(row, i))]
             };
             let paid: Vec<f64> = (0..table.len()).filter(|&entry| is_paid(entry)).map(|entry| table[entry]).collect();
-            if let Some(lost) = (0..table.len()).find(|&entry| !is_paid(entry) && table[entry] != 0.0) {
+            // A rule about levers and key variables may well say something of such a state in passing.
+            let of_states = axes.len() == term.scope.len() && term.next.is_empty();
+            let lost = (0..table.len()).find(|&entry| of_states && !is_paid(entry) && table[entry] != 0.0);
+            if let Some(lost) = lost {
                 let digits = present.digits(lost / n_next);
                 let ids: Vec<VarId> = axes.iter().map(|&(i, _)| term.scope[i]).collect();
                 let values: Vec<usize> = axes.iter().map(|&(i, _)| digits[i]).collect();
