@@ -152,6 +152,14 @@ pub(crate) fn count(n: u64) -> String {
     }
 }
 
+/// The length of an episode.
+pub(crate) fn steps(n: impl TryInto<u64>) -> String {
+    match n.try_into().unwrap_or(u64::MAX) {
+        1 => "1 step".to_owned(),
+        n => format!("{n} steps"),
+    }
+}
+
 fn ascii(digits: &[u8]) -> &str {
     std::str::from_utf8(digits).expect("invariant: digits are ASCII")
 }

@@ -18,7 +18,8 @@ pub(super) fn report(
     learning: &Learning,
     output: &Output,
 ) -> String {
-    let first = format!("{}: a {}, {} steps an episode.", world.name(), analysis.kind, analysis.horizon);
+    let steps = table::steps(analysis.horizon);
+    let first = format!("{}: a {}, {steps} an episode.", world.name(), analysis.kind);
     let mut text = table::wrapped(&first) + "\n";
     if !world.about().is_empty() {
         text += &format!("{}\n", table::wrapped(world.about()));

@@ -13,7 +13,7 @@ const MOST_STATES: usize = 40;
 pub(super) fn planned(world: &World, plan: &Plan, value: f64, all: bool, output: &Output) -> String {
     let amounts = Amounts::of(plan.value_hs.iter().copied().chain([value]));
     let (expected, steps) = (amounts.show(value), plan.horizon);
-    let first = format!("{}: {expected} expected over an episode of {steps} steps.", world.name());
+    let first = format!("{}: {expected} expected over an episode of {}.", world.name(), table::steps(steps));
     let mut text = table::wrapped(&first) + "\n";
     let levers = LeverUse::of(world, &plan.policy_hs);
     if let Some(sentence) = levers.sentence() {
