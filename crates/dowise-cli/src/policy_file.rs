@@ -42,7 +42,8 @@ struct PolicyRule {
     action: Action,
 }
 
-/// One intervention for every stage and state.
+/// One intervention for every stage and state. Where nothing is decided (the episode has ended, or the state does not occur at that
+/// stage) a file need not say what to do; some intervention that is allowed stands there.
 pub(crate) fn read(file: &Path, world: &World) -> Result<Vec<Action>, Failure> {
     let name = file.display();
     let text = read_text_file(file, MOST_TEXT).map_err(|e| Failure::Io(e.to_string()))?;
@@ -71,14 +72,17 @@ pub(crate) fn read(file: &Path, world: &World) -> Result<Vec<Action>, Failure> {
                 rule.stage.is_none_or(|h| h == stage)
                     && rule.pattern.iter().all(|&(factor, value)| world.state_space().digit(s, factor) == value)
             };
+            if !world.decides_at(stage - 1, s) {
+                policy.push(world.some_action(s));
+                continue;
+            }
             let Some(rule) = rules.iter().find(fits) else {
                 let state = Value::Object(naming::state(world, s));
                 return Err(Failure::Usage(format!(
                     "{name}: no rule fits stage {stage} and state {state}; a last rule without stage and state fits all"
                 )));
             };
-            let digits = world.state_space().digits(s);
-            if !world.interventions().allows(&digits, rule.action) {
+            if !world.interventions().allows(&world.state_space().digits(s), rule.action) {
                 let action = Value::Object(naming::intervention(world, rule.action));
                 let state = Value::Object(naming::state(world, s));
                 return Err(Failure::Usage(format!("{name}: {action} is not allowed in state {state}")));
@@ -122,16 +126,19 @@ pub(crate) fn write(
 ) -> Result<(), Failure> {
     let n = world.n_states();
     let stages: Vec<&[Action]> = actions.chunks_exact(n).collect();
-    let same = stages.windows(2).all(|pair| pair[0] == pair[1]);
+    // A world with a clock has other states at every stage.
+    let same = (0..n).all(|s| world.occurs_at(0, s)) && stages.windows(2).all(|pair| pair[0] == pair[1]);
     let written = if same { &stages[..1] } else { &stages[..] };
     let mut rules = Vec::new();
     for (h, actions) in written.iter().enumerate() {
         let stage = (!same).then_some(h + 1);
-        if let Some((first, _)) = actions.split_first().filter(|(first, rest)| rest.iter().all(|a| a == *first)) {
+        let decided: Vec<(usize, Action)> =
+            actions.iter().copied().enumerate().filter(|&(s, _)| world.decides_at(h, s)).collect();
+        if let Some((_, first)) = decided.first().filter(|(_, first)| decided.iter().all(|(_, a)| a == first)) {
             rules.push(WrittenRule { stage, state: Map::new(), r#do: naming::intervention(world, *first) });
             continue;
         }
-        for (s, &action) in actions.iter().enumerate() {
+        for (s, action) in decided {
             let state = naming::state(world, s);
             rules.push(WrittenRule { stage, state, r#do: naming::intervention(world, action) });
         }

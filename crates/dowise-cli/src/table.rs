@@ -18,8 +18,12 @@ const NARROWEST: usize = 40;
 /// A line under the header, nothing else; the presets of the library draw more.
 const LOOK: &str = "     ──            ";
 
-/// A table with a header, its cells broken where lines get too long; ends with a newline.
+/// A table with a header, its cells broken where lines get too long; ends with a newline. Where not even single words fit beside
+/// each other, the cells of a row stand below each other.
 pub(crate) fn table(header: &[&str], rows: &[Vec<String>], align: &[Align]) -> String {
+    if room(&longest_words(header, rows)) > width() {
+        return records(header, rows, width());
+    }
     let mut table = Table::new();
     table.set_content_arrangement(ContentArrangement::Dynamic).set_width(width() as u16);
     filled(table, header, rows, align)
@@ -32,6 +36,22 @@ pub(crate) fn wide_table(header: &[&str], rows: &[Vec<String>], align: &[Align])
         table.set_content_arrangement(ContentArrangement::Dynamic).set_width(columns.min(usize::from(u16::MAX)) as u16);
     }
     filled(table, header, rows, align)
+}
+
+/// Each row as a block of lines, a name and its cell on each.
+fn records(header: &[&str], rows: &[Vec<String>], width: usize) -> String {
+    let names = header.iter().map(|name| name.chars().count()).max().unwrap_or(0);
+    let block = |row: &Vec<String>| -> String {
+        let cells = header.iter().zip(row).flat_map(|(name, cell)| {
+            let lines = wrapped_to(cell, width.saturating_sub(names + 3).max(1));
+            let named = |(i, line): (usize, &str)| {
+                format!(" {:names$}  {line}", if i == 0 { name } else { "" }).trim_end().to_owned() + "\n"
+            };
+            lines.lines().enumerate().map(named).collect::<Vec<_>>()
+        });
+        cells.collect()
+    };
+    rows.iter().map(block).collect::<Vec<_>>().join("\n")
 }
 
 /// How wide a line of text may be.
@@ -71,13 +91,8 @@ fn filled(mut table: Table, header: &[&str], rows: &[Vec<String>], align: &[Alig
 
 /// The least width of every column in which its cells are broken between words and not within them, as far as there is room.
 fn least_widths(header: &[&str], rows: &[Vec<String>], most: Option<usize>) -> Vec<usize> {
-    let longest = |i: usize| {
-        let cells = rows.iter().filter_map(|row| row.get(i)).map(String::as_str).chain(header.get(i).copied());
-        cells.flat_map(str::split_whitespace).map(|word| word.chars().count()).max().unwrap_or(0)
-    };
-    let mut least: Vec<usize> = (0..header.len()).map(longest).collect();
-    // Three blanks between columns, one at each end.
-    let needed = least.iter().sum::<usize>() + 3 * least.len() - 1;
+    let mut least = longest_words(header, rows);
+    let needed = room(&least);
     for _ in 0..most.map_or(0, |most| needed.saturating_sub(most)) {
         if let Some(widest) = least.iter_mut().max() {
             *widest -= usize::from(*widest > 1);
@@ -86,9 +101,26 @@ fn least_widths(header: &[&str], rows: &[Vec<String>], most: Option<usize>) -> V
     least
 }
 
+/// The longest word of every column.
+fn longest_words(header: &[&str], rows: &[Vec<String>]) -> Vec<usize> {
+    let longest = |i: usize| {
+        let cells = rows.iter().filter_map(|row| row.get(i)).map(String::as_str).chain(header.get(i).copied());
+        cells.flat_map(str::split_whitespace).map(|word| word.chars().count()).max().unwrap_or(0)
+    };
+    (0..header.len()).map(longest).collect()
+}
+
+/// How wide a table with such columns is: three blanks between them, one at each end.
+fn room(columns: &[usize]) -> usize {
+    (columns.iter().sum::<usize>() + 3 * columns.len()).saturating_sub(1)
+}
+
 /// Sentences in lines that fit; lines that are there stay lines.
 pub(crate) fn wrapped(text: &str) -> String {
-    let width = width();
+    wrapped_to(text, width())
+}
+
+fn wrapped_to(text: &str, width: usize) -> String {
     let mut lines: Vec<String> = Vec::new();
     for paragraph in text.lines() {
         lines.push(String::new());
@@ -117,6 +149,14 @@ pub(crate) fn count(n: u64) -> String {
             let groups: Vec<&str> = digits.as_bytes().rchunks(3).rev().map(ascii).collect();
             groups.join(",")
         }
+    }
+}
+
+/// The length of an episode.
+pub(crate) fn steps(n: impl TryInto<u64>) -> String {
+    match n.try_into().unwrap_or(u64::MAX) {
+        1 => "1 step".to_owned(),
+        n => format!("{n} steps"),
     }
 }
 
@@ -188,6 +228,15 @@ pub(crate) fn ratio(r: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn cells_stand_below_each_other_where_no_table_fits() {
+        let rows = [["1", "mood=low", "antibiotics=yes"], ["2", "mood=high", "antibiotics=no"]]
+            .map(|row| row.map(str::to_owned).to_vec());
+        let expected = " stage  1\n state  mood=low\n do     antibiotics=yes\n\n stage  2\n state  mood=high\n do     antibiotics=no\n";
+        assert_eq!(records(&["stage", "state", "do"], &rows, 25), expected);
+        assert_eq!(records(&["do"], &[vec!["a=1 b=2".into()]], 8), " do  a=1\n     b=2\n");
+    }
 
     #[test]
     fn numbers_read_well() {

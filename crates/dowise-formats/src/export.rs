@@ -80,8 +80,10 @@ pub fn export(world: &World) -> Result<Exported, String> {
     if !unknown.is_empty() {
         number_notes.push(format!("to be learned, and therefore without numbers: {}", unknown.join(", ")));
     }
-    let notes =
-        vec!["rewards, costs, the horizon and which interventions are allowed are not part of a network".to_owned()];
+    let mut lost = vec!["rewards", "costs", "the horizon"];
+    lost.extend(world.ends().map(|_| "where episodes end"));
+    lost.extend((world.discount() < 1.0).then_some("the discount"));
+    let notes = vec![format!("{} and which interventions are allowed are not part of a network", lost.join(", "))];
     Ok(Exported { network, notes, number_notes })
 }
 

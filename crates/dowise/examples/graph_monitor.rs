@@ -1,8 +1,9 @@
 //! How soon a wrong graph is noticed, how often a right one is accused, and what a guard costs and gains.
 //!
-//! `cargo run --release -p dowise --example graph_monitor [RUNS [EPISODES]]` prints three tables from `RUNS` runs each (20) of `EPISODES`
+//! `cargo run --release -p dowise --example graph_monitor [RUNS [EPISODES]]` prints tables from `RUNS` runs each (20) of `EPISODES`
 //! episodes (600): the paper's environment with one thing wrong in the graph that the learner is told; true graphs; and
-//! regret with and without a guard. With `rates` as a third word the second table alone, with `power` the first.
+//! regret with and without a guard. With `rates` as a third word the second table alone, with `power` the first, with `limit` what the
+//! data can say at most of a hidden common cause.
 #![allow(clippy::print_stdout)] // a study prints its result
 
 use dowise::simulate::Outcome;
@@ -58,13 +59,15 @@ fn add_parent(spec: &mut WorldSpec, factor: usize, parent: &str, moves: &[f64]) 
     transition.parents.push(parent.into());
 }
 
-/// Lets a learner play in a world of which it is told another; `after` is called after each episode and may stop.
+/// Lets a learner play in a world of which it is told another; `see` is shown each step, `after` is called after each episode and may
+/// stop.
 fn play(
     truth: &Simulator,
     told: &Knowledge,
     learner: &mut Learner,
     episodes: u64,
     seed: u64,
+    mut see: impl FnMut(&Observation<'_>),
     mut after: impl FnMut(&Learner, u64) -> bool,
 ) -> Result<(), Failure> {
     let [mut starts, mut steps] = Simulator::streams(seed);
@@ -79,6 +82,7 @@ fn play(
             // What the learner has no variable for comes last.
             outcome.values.truncate(n);
             let seen: Observation<'_> = outcome.observation(stage, state, action);
+            see(&seen);
             session.observe(learner, &seen)?;
             state = outcome.next_state;
         }
@@ -112,21 +116,29 @@ fn power(runs: u64, episodes: u64) -> Result<(), Failure> {
                 let mut learner = Learner::new(&told, name.parse::<LearnerSpec>()?.options(5000, seed))?;
                 learner.watch_graph(DELTA)?;
                 let mut at = f64::INFINITY;
-                play(&Simulator::new(&truth)?, &told, &mut learner, episodes, seed, |learner, episode| {
-                    if !learner.graph_contradicted() {
-                        return false;
-                    }
-                    let Some(found) = learner.graph_watch().and_then(|watch| watch.found) else { return false };
-                    at = episode as f64;
-                    right += u32::from(match wrong {
-                        Wrong::Lever => found.outcome == "s1" && found.variable == "x2",
-                        Wrong::Parent => found.outcome == "s1" && found.variable == "s2",
-                        Wrong::Common => {
-                            found.outcome == "s2" && found.variable == "s1" && found.what.contains("share")
+                play(
+                    &Simulator::new(&truth)?,
+                    &told,
+                    &mut learner,
+                    episodes,
+                    seed,
+                    |_| {},
+                    |learner, episode| {
+                        if !learner.graph_contradicted() {
+                            return false;
                         }
-                    });
-                    true
-                })?;
+                        let Some(found) = learner.graph_watch().and_then(|watch| watch.found) else { return false };
+                        at = episode as f64;
+                        right += u32::from(match wrong {
+                            Wrong::Lever => found.outcome == "s1" && found.variable == "x2",
+                            Wrong::Parent => found.outcome == "s1" && found.variable == "s2",
+                            Wrong::Common => {
+                                found.outcome == "s2" && found.variable == "s1" && found.what.contains("share")
+                            }
+                        });
+                        true
+                    },
+                )?;
                 found.push(at);
             }
             let n = found.iter().filter(|k| k.is_finite()).count();
@@ -134,6 +146,43 @@ fn power(runs: u64, episodes: u64) -> Result<(), Failure> {
             let late = found[found.len() * 9 / 10];
             println!("{words:<40} {name:<12} {middle:>7} {late:>7} {n:>6}  {right}");
         }
+    }
+    Ok(())
+}
+
+/// What the data can say at most of two factors with a hidden common cause: nats that somebody gains who knows the cause, its effect
+/// and all probabilities, against who takes the factors to be independent. No test of level δ is sooner than these reach ln(1/δ).
+fn limit(runs: u64, episodes: u64) -> Result<(), Failure> {
+    println!("what knowing all about the hidden cause gains in {episodes} episodes of graph-psrl, nats");
+    for by in [0.2, 0.1] {
+        let (mut gains, mut bar) = (vec![], 0.0);
+        for seed in 0..runs {
+            let (truth, declared) = paper(Wrong::Common, by, seed)?;
+            let told = Knowledge::of(&declared);
+            let mut learner = Learner::new(&told, "graph-psrl".parse::<LearnerSpec>()?.options(5000, seed))?;
+            learner.watch_graph(DELTA)?;
+            let mut gain = 0.0;
+            let see = |seen: &Observation<'_>| {
+                let Some(next) = seen.next_state() else { return };
+                let part = |i: usize| {
+                    let transition = &declared.transitions()[i];
+                    let value = |row: usize, id: &dowise::world::VarId| {
+                        row * declared.variable(*id).values.len() + seen.values()[id.ix()] as usize
+                    };
+                    let row = transition.parents.iter().fold(0, value);
+                    let v = declared.state_space().digit(next, i);
+                    let p = transition.table.as_ref().map_or(0.5, |table| table[2 * row + v]);
+                    if v == 1 { by / p } else { -by / p }
+                };
+                // Half of (p + by)(q + by) + (p − by)(q − by) is p q + by².
+                gain += (1.0 + part(0) * part(1)).ln();
+            };
+            play(&Simulator::new(&truth)?, &told, &mut learner, episodes, seed, see, |_, _| false)?;
+            gains.push(gain);
+            bar = learner.graph_watch().map_or(0.0, |watch| watch.bar);
+        }
+        let middle = median(&mut gains);
+        println!("±{by}: median {middle:.1}, greatest {:.1}; an alarm takes {bar:.1}", gains[gains.len() - 1]);
     }
     Ok(())
 }
@@ -150,7 +199,7 @@ fn rates(runs: u64, episodes: u64) -> Result<(), Failure> {
                 let told = Knowledge::of(&world);
                 let mut learner = Learner::new(&told, name.parse::<LearnerSpec>()?.options(5000, seed))?;
                 learner.watch_graph(DELTA)?;
-                play(&Simulator::new(&world)?, &told, &mut learner, episodes, seed, |_, _| false)?;
+                play(&Simulator::new(&world)?, &told, &mut learner, episodes, seed, |_| {}, |_, _| false)?;
                 wrong += u32::from(learner.graph_watch().is_some_and(|watch| watch.contradicted));
             }
             println!("{world:<12} {name:<12} {wrong:>4} of {runs}");
@@ -194,6 +243,9 @@ fn main() -> Result<(), Failure> {
     let wants = |table: &str| only.as_deref().is_none_or(|only| only == table);
     if wants("power") {
         power(runs, episodes)?;
+    }
+    if wants("limit") {
+        limit(runs, episodes)?;
     }
     if wants("rates") {
         rates(runs, episodes)?;

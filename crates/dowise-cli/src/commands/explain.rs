@@ -82,7 +82,7 @@ pub(crate) fn run(args: Args, output: &Output) -> Result<Status, Failure> {
         Some(text) => naming::read_state(world, text).map_err(|e| Failure::Usage(format!("--state {text}: {e}")))?,
         None => likeliest(world),
     };
-    if world.has_ended(state) || !world.occurs_at(args.stage - 1, state) {
+    if !world.decides_at(args.stage - 1, state) {
         let why =
             if world.has_ended(state) { "the episode has ended there" } else { "it does not occur at that stage" };
         let (state, stage) = (world.describe_state(state), args.stage);

@@ -49,10 +49,9 @@ pub(crate) fn run(args: Args, output: &Output) -> Result<Status, Failure> {
     if shards == 0 || args.cpus == 0 {
         return Err(Failure::Usage("--shards and --cpus are numbers from 1 on".into()));
     }
-    let colons =
-        args.time.split(':').all(|part| !part.is_empty() && part.chars().all(|c| c.is_ascii_digit() || c == '-'));
-    if !colons {
-        return Err(Failure::Usage(format!("--time {}: give hours, minutes and seconds, such as 01:30:00", args.time)));
+    if !is_time(&args.time) {
+        let help = "give hours, minutes and seconds, such as 01:30:00, or days before them, 2-12:00:00";
+        return Err(Failure::Usage(format!("--time {}: {help}", args.time)));
     }
     let stem = args.study.file_stem().unwrap_or_default().to_string_lossy().into_owned();
     let out = args.out.unwrap_or_else(|| PathBuf::from(format!("{stem}-parts")));
@@ -81,6 +80,22 @@ fn script(study: &Path, stem: &str, out: &Path, shards: u64, cpus: u64, time: &s
     )
 }
 
+/// Whether a text is a time above zero as Slurm reads it: `MM`, `MM:SS`, `HH:MM:SS`, `D-HH`, `D-HH:MM` or `D-HH:MM:SS`. Only the
+/// first number may go beyond what its unit holds.
+fn is_time(text: &str) -> bool {
+    let (days, rest) = text.split_once('-').map_or((None, text), |(days, rest)| (Some(days), rest));
+    let parts: Vec<&str> = days.into_iter().chain(rest.split(':')).collect();
+    let limits: &[u32] = match (days.is_some(), parts.len()) {
+        (true, 2..=4) => &[u32::MAX, 23, 59, 59],
+        (false, 1..=2) => &[u32::MAX, 59],
+        (false, 3) => &[u32::MAX, 59, 59],
+        (_, _) => return false,
+    };
+    let number = |part: &str| part.parse::<u32>().ok().filter(|_| part.bytes().all(|b| b.is_ascii_digit()));
+    let numbers: Option<Vec<u32>> = parts.iter().map(|part| number(part)).collect();
+    numbers.is_some_and(|n| n.iter().zip(limits).all(|(n, most)| n <= most) && n.iter().any(|&n| n > 0))
+}
+
 /// A path as the shell reads it.
 fn quoted(path: &Path) -> String {
     let text = path.display().to_string();
@@ -91,6 +106,18 @@ fn quoted(path: &Path) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn times_are_those_that_slurm_takes() {
+        for good in ["90", "1:30", "01:00:00", "99:59:59", "2-12", "1-23:59", "7-00:00:00"] {
+            assert!(is_time(good), "{good}");
+        }
+        for bad in
+            ["", "0", "00:00:00", "99:99:99", "1:60", "1:60:00", "1-24:00", "1:2:3:4", "-1", "1-", "+1", "1-2-3", "a"]
+        {
+            assert!(!is_time(bad), "{bad}");
+        }
+    }
 
     #[test]
     fn names_that_a_shell_would_take_apart_are_quoted() {

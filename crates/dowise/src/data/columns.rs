@@ -96,7 +96,26 @@ pub(crate) fn name_of(world: &World, role: Role) -> String {
             own.expect("invariant: every other role is in the list").0.to_owned()
         }
     };
-    if world.find(&plain).is_some() { format!("{PREFIX}{plain}") } else { plain }
+    let is_variable = world.find(&plain).is_some() && !(role == Role::Stage && world.clock().is_some());
+    if is_variable { format!("{PREFIX}{plain}") } else { plain }
+}
+
+/// Whether a column would say once more at which stage a row is: the factor that counts the steps is read from `stage`.
+pub(crate) fn is_clock(world: &World, role: Role) -> bool {
+    world.clock().is_some_and(|clock| match role {
+        Role::Value(ix) => ix == clock.ix(),
+        Role::Next(i) => world.state()[i] == clock,
+        Role::Episode
+        | Role::Stage
+        | Role::Time
+        | Role::Set(_)
+        | Role::Term(_)
+        | Role::Reward
+        | Role::Propensity
+        | Role::Policy
+        | Role::Weight
+        | Role::End => false,
+    })
 }
 
 /// Every role that a column of this world's logs can have, with its name.
@@ -107,7 +126,7 @@ pub(crate) fn all(world: &World) -> Vec<(String, Role)> {
     roles.extend((0..world.state().len()).map(Role::Next));
     roles.extend((0..world.rewards().len()).map(Role::Term));
     roles.extend(OWN.iter().map(|(_, role)| *role));
-    roles.into_iter().map(|role| (name_of(world, role), role)).collect()
+    roles.into_iter().filter(|&role| !is_clock(world, role)).map(|role| (name_of(world, role), role)).collect()
 }
 
 /// What a name means in logs of this world.

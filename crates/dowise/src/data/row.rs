@@ -268,6 +268,10 @@ impl<'w> RowReader<'w> {
             );
             return false;
         }
+        if let Some(clock) = world.clock() {
+            row.values[clock.ix()] = row.stage as u32;
+            row.next[world.state_axis(clock)] = (row.stage + 1).min(world.horizon() - 1) as u32;
+        }
         self.state_of(row, findings, table);
         self.end_of(row);
         self.action_of(row, findings, table);

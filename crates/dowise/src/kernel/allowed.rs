@@ -38,15 +38,15 @@ pub(crate) fn any_allowed(all: &Interventions, states: &Space, state: usize, ran
     all.action(&levers)
 }
 
-/// Whether any intervention is allowed in a state with these factor values.
-pub(crate) fn some_allowed(all: &Interventions, digits: &[usize]) -> bool {
+/// Some intervention that is allowed in a state with these factor values, always the same; `None` if there is none.
+pub(crate) fn some_allowed(all: &Interventions, digits: &[usize]) -> Option<Action> {
     let mut levers = match all.lever_rule() {
-        LeverRule::List(list) => return list.iter().any(|&a| !all.is_forbidden(digits, a)),
+        LeverRule::List(list) => return list.iter().copied().find(|&a| !all.is_forbidden(digits, a)),
         LeverRule::AtMost(_) => vec![None; all.n_levers()],
         LeverRule::All => vec![Some(0); all.n_levers()],
     };
     let active = all.forbid().iter().filter(|rule| rule.when.iter().all(|(f, values)| values[digits[*f]])).collect();
-    next_allowed(all, &active, &mut levers, 0)
+    next_allowed(all, &active, &mut levers, 0).then(|| all.action(&levers))
 }
 
 /// Changes the levers from `lever` on so that no forbidden combination matches; `false` if there is no such change.

@@ -150,7 +150,7 @@ pub enum LearnError {
     },
     /// A known transition for a learner that sees the state whole.
     #[error(
-        "the next value of {factor} is known, but this learner sees the state whole; use one with factored states, or do not tell it"
+        "the next value of {factor} is known, but this learner sees the state whole; use one that sees factors (graph-…, cf-…, f-…), or do not tell it"
     )]
     KnownNeedsFactors {
         /// The state factor.

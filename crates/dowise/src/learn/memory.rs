@@ -6,7 +6,7 @@ use super::around::{Forgetting, Guard};
 use super::belief::{BATCH, Contenders};
 use super::error::{LearnError, LearnResult, MOST_ACTIONS, MOST_CELLS};
 use super::tabular::Tabular;
-use super::view::{ByParts, Layout, MechanismRows};
+use super::view::{ByParts, Layout, MechanismRows, blocks};
 use super::{Causes, Estimate, Knowledge, Learner, Options, Plans, Sets, States};
 use crate::kernel::{CauseSpace, Kernel};
 use crate::memory::Held;
@@ -211,14 +211,18 @@ fn factors(knowledge: &Knowledge, options: &Options) -> Vec<(Bytes, Bytes, Bytes
     let (n_states, n_causes) = (n(knowledge.n_states()), n_causes(knowledge, options));
     match options.states {
         States::Flat => vec![(n_states * n_causes, n_states * n_causes, n_states)],
-        States::Factored => (0..knowledge.state().len())
-            .map(|i| {
-                let parents = &world.transitions()[i].parents;
+        States::Factored => blocks(world)
+            .into_iter()
+            .map(|block| {
+                let parents = &world.transitions()[block.start].parents;
                 let sizes = knowledge.state_space().sizes();
-                let rows = product(state_scope(world, parents).iter().map(|&f| sizes[f]));
+                // Rows of plans are over whole blocks.
+                let scope = state_scope(world, parents);
+                let touched = blocks(world).into_iter().filter(|b| scope.iter().any(|f| b.contains(f)));
+                let rows = product(touched.flatten().map(|f| sizes[f]));
                 let own = product(world.sizes(parents).into_iter());
                 let counted = if options.causes == Causes::OwnKeys { own } else { rows * n_causes };
-                (counted, rows * n_causes, n(sizes[i]))
+                (counted, rows * n_causes, product(block.map(|i| sizes[i])))
             })
             .collect(),
     }

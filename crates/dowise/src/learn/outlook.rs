@@ -123,7 +123,7 @@ impl Outlook {
         let costs = all.costs().to_vec();
         let fewer = Interventions::new(all.sizes().to_vec(), all.lever_rule().clone(), rules, costs)
             .expect("invariant: no more interventions than before");
-        if !some_allowed(&fewer, &digits) {
+        if some_allowed(&fewer, &digits).is_none() {
             return None;
         }
         let q = self.q(stage, state);

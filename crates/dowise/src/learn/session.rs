@@ -6,7 +6,7 @@ use super::Learner;
 use super::evidence::EvidenceError;
 use super::observation::Observation;
 use super::policy::Policy;
-use crate::world::Action;
+use crate::world::{Action, World};
 
 /// One episode, begun by [`Learner::begin`].
 ///
@@ -258,10 +258,16 @@ impl Session {
         self.steps.first()?.state
     }
 
-    /// Between what it paid in all; a step that was not observed paid within this range.
-    pub(crate) fn brought(&self, unknown: [f64; 2]) -> [f64; 2] {
-        let paid = self.steps.iter().map(|step| if step.observed.is_some() { step.paid } else { unknown });
-        paid.fold([0.0; 2], |sum, of| [sum[0] + of[0], sum[1] + of[1]])
+    /// Between what it paid in all, later steps discounted; a step that was not observed paid within this range, and after the end of
+    /// the episode there are none.
+    pub(crate) fn brought(&self, unknown: [f64; 2], world: &World) -> [f64; 2] {
+        let (mut sum, mut weight) = ([0.0; 2], 1.0);
+        for step in self.steps.iter().take_while(|step| step.state.is_none_or(|state| !world.has_ended(state))) {
+            let paid = if step.observed.is_some() { step.paid } else { unknown };
+            sum = [sum[0] + weight * paid[0], sum[1] + weight * paid[1]];
+            weight *= world.discount();
+        }
+        sum
     }
 
     /// Whether nothing was decided or observed in it.

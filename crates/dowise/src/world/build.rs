@@ -22,6 +22,7 @@ mod rows;
 mod scales;
 mod starts;
 mod summed;
+mod unpaid;
 
 use std::collections::HashSet;
 
@@ -82,11 +83,14 @@ fn build(spec: &WorldSpec, check: &mut Check) -> Option<World> {
 
     let transitions = transitions(spec, check, &state);
     let mechanisms = mechanisms(spec, check);
-    let rewards = check.rewards(&spec.rewards, &state);
-    let reward_range = rewards.as_ref().and_then(|r| check.reward_range(r, spec.reward_range.as_ref()));
+    let mut rewards = check.rewards(&spec.rewards, &state);
     let interventions = check.interventions(spec, &state, &levers);
     let discount = check.discount(spec.discount.as_ref());
     let ends = state_space.as_ref().and_then(|space| check.ends(&spec.ends, &state, space));
+    if let (Some(rewards), Some(space), Some(Some(ends))) = (&mut rewards, &state_space, &ends) {
+        check.unpaid(rewards, &spec.rewards, &state, space, ends);
+    }
+    let reward_range = rewards.as_ref().and_then(|r| check.reward_range(r, spec.reward_range.as_ref()));
     let start = match (&state_space, &ends) {
         (Some(space), Some(ends)) => check.start(&spec.start, &state, space, ends.as_ref().map(|e| &*e.states)),
         (_, _) => None,
@@ -115,6 +119,7 @@ fn build(spec: &WorldSpec, check: &mut Check) -> Option<World> {
         start,
         state_space,
         features: None,
+        joined: Vec::new(),
         clock: None,
         findings: Vec::new(),
         sources: Vec::new(),

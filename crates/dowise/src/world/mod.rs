@@ -111,6 +111,9 @@ pub struct World {
     pub(crate) state_space: Space,
     pub(crate) features: Option<FeatureMap>,
     /// The state factor that counts the steps, if there is one.
+    /// State factors next to each other whose next values learners count together, because they were found to depend on each other;
+    /// they have the same parents. No world file says so.
+    pub(crate) joined: Vec<std::ops::Range<usize>>,
     pub(crate) clock: Option<VarId>,
     pub(crate) findings: Vec<Problem>,
     /// The texts that it was read from, for the places of `findings`.
@@ -229,6 +232,17 @@ impl World {
     /// Which interventions are allowed, and what they cost.
     pub fn interventions(&self) -> &Interventions {
         &self.interventions
+    }
+
+    /// An intervention that is allowed in a state, always the same: for states in which nothing is decided.
+    pub fn some_action(&self, state: usize) -> Action {
+        crate::kernel::some_allowed(&self.interventions, &self.state_space.digits(state))
+            .expect("invariant: every state has an allowed intervention")
+    }
+
+    /// Whether anything is decided in a state at a stage (from 0): the episode has not ended and the state can occur there.
+    pub fn decides_at(&self, stage: usize, state: usize) -> bool {
+        !self.has_ended(state) && self.occurs_at(stage, state)
     }
 
     /// How likely an episode starts in each state.

@@ -167,28 +167,68 @@ fn a_missing_parent_and_a_direct_lever_are_named_and_added_without_exploring() {
 
 #[test]
 fn factors_that_share_a_hidden_cause_are_counted_together() {
-    let world = Draft::new(4, 0).state("s", 2).state("t", 2).lever("x", 2).key("z", 2);
+    let world = Draft::new(4, 0).state("s", 2).state("t", 2).state("u", 2).lever("x", 2).key("z", 2);
     let world = world.given(&["z"], &["x"], vec![0.3, 0.7, 0.7, 0.3]);
     let world =
         world.next_given("s", &["z"], vec![0.4, 0.6, 0.6, 0.4]).next_given("t", &["z"], vec![0.5, 0.5, 0.5, 0.5]);
-    let told = Knowledge::of(&world.pays("r", &["s", "t"], vec![0.0, 0.0, 0.0, 1.0]).world());
+    let world = world.next_given("u", &["s"], vec![0.5, 0.5, 0.5, 0.5]);
+    let told = Knowledge::of(&world.pays("r", &["s", "t"], vec![0.0, 0.0, 0.0, 1.0]).world()).without_mechanisms();
     let mut learner = Learner::new(&told, Options { guard: true, ..Options::default() }).expect("a learner");
     // Whatever else happens, both factors go the same way three times out of four.
     let mut random = ChaCha8Rng::seed_from_u64(5);
     for i in 0..400usize {
         let [x, z, s] = [0; 3].map(|_: usize| random.random_range(0..2usize));
         let t = if random.random::<f64>() < 0.75 { s } else { 1 - s };
-        let at = Observation::at(&told, i % 4, random.random_range(0..4usize))
+        let at = Observation::at(&told, i % 4, random.random_range(0..8usize))
             .and_then(|o| o.did(&told, x))
             .expect("a step");
-        let step = at.saw(&told, &[z as u32][..]).and_then(|o| o.then(&told, 2 * s + t)).expect("a step");
+        let step =
+            at.saw(&told, &[z as u32][..]).and_then(|o| o.then(&told, 4 * s + 2 * t + i / 3 % 2)).expect("a step");
         learner.learn(&step).expect("of this world");
     }
     let first = learner.amendments().first().expect("they go together");
     assert!(first.found.contains("share a cause that is not declared"), "{first:?}");
-    assert_eq!(first.became, "next states are counted whole, not factor by factor");
-    assert_eq!(learner.options().map(|o| o.states), Some(States::Flat));
-    assert_eq!(learner.evidence().map(|e| e.steps()), Some(400), "all that was seen is counted again");
+    assert_eq!(first.became, "the next values of s and t are counted together, over the scopes of all");
+    assert_eq!(learner.options().map(|o| o.states), Some(States::Factored), "the others are left as they are");
+    let evidence = learner.evidence().expect("it counts");
+    assert_eq!(evidence.steps(), 400, "all that was seen is counted again");
+    let tables: Vec<_> = evidence.tables().into_iter().map(|t| (t.names.join(" "), t.rows, t.visits)).collect();
+    assert_eq!(
+        tables,
+        [("s t", 2, 400), ("u", 2, 400), ("z", 2, 400)].map(|(n, rows, visits)| (n.to_owned(), rows, visits))
+    );
+    assert!(learner.gave_up_causes().is_none() && learner.graph_watch().is_some_and(|watch| !watch.contradicted));
+    let again = Learner::restore(&told, &learner.save()).expect("what was saved");
+    assert_eq!(again.save(), learner.save());
+}
+
+#[test]
+fn numbers_that_were_told_wrongly_are_named_and_learned() {
+    let world = Draft::new(4, 0).state("s", 2).lever("x", 2).key("z", 2);
+    let world = world.given(&["z"], &["x"], vec![0.3, 0.7, 0.7, 0.3]).next_given("s", &["z"], vec![0.4, 0.6, 0.6, 0.4]);
+    let told = Knowledge::of(&world.pays("r", &["s"], vec![0.0, 1.0]).world());
+    let mut learner = Learner::new(&told, Options { guard: true, ..Options::default() }).expect("a learner");
+    let mut watched = Learner::new(&told, Options::default()).expect("a learner");
+    watched.watch_graph(0.05).expect("memory");
+    // z is a fair coin, whatever x is.
+    let mut random = ChaCha8Rng::seed_from_u64(7);
+    for i in 0..400usize {
+        let [x, z, s] = [0; 3].map(|_: usize| random.random_range(0..2usize));
+        let at = Observation::at(&told, i % 4, s).and_then(|o| o.did(&told, x)).expect("a step");
+        let next = random.random_range(0..2usize);
+        let step = at.saw(&told, &[z as u32][..]).and_then(|o| o.then(&told, next)).expect("a step");
+        learner.learn(&step).expect("of this world");
+        watched.learn(&step).expect("of this world");
+    }
+    let first = learner.amendments().first().expect("z is not as it was told");
+    assert!(first.found.starts_with("the numbers told of the key variable z are not right: P(z = "), "{first:?}");
+    assert_eq!(first.became, "its numbers are learned from now on");
+    assert!(learner.amendments().len() == 1 && learner.gave_up_causes().is_none(), "{:?}", learner.amendments());
+    let tables = learner.evidence().expect("it counts").tables();
+    assert!(tables.iter().any(|t| t.names == ["z"] && t.visits == 400), "{tables:?}");
+    assert!(watched.graph_watch().and_then(|w| w.found).is_some_and(|f| f.variable == "told numbers"));
+    let again = Learner::restore(&told, &learner.save()).expect("what was saved");
+    assert_eq!(again.save(), learner.save());
 }
 
 #[test]

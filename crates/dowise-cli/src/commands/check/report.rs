@@ -18,7 +18,8 @@ pub(super) fn report(
     learning: &Learning,
     output: &Output,
 ) -> String {
-    let first = format!("{}: a {}, {} steps an episode.", world.name(), analysis.kind, analysis.horizon);
+    let steps = table::steps(analysis.horizon);
+    let first = format!("{}: a {}, {steps} an episode.", world.name(), analysis.kind);
     let mut text = table::wrapped(&first) + "\n";
     if !world.about().is_empty() {
         text += &format!("{}\n", table::wrapped(world.about()));
@@ -26,7 +27,8 @@ pub(super) fn report(
     if let Some(ends) = world.ends() {
         let n = ends.states.iter().filter(|ended| **ended).count();
         let (n, of) = (table::count(n as u64), table::count(analysis.states));
-        text += &format!("An episode ends early in {n} of {of} states; nothing is paid after.\n");
+        let said = format!("An episode ends early in {n} of {of} states; nothing is paid after.");
+        text += &format!("{}\n", table::wrapped(&said));
     }
     if world.discount() < 1.0 {
         text += &format!("A reward one step later counts {} of one now.\n", world.discount());

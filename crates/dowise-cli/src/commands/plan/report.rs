@@ -13,7 +13,7 @@ const MOST_STATES: usize = 40;
 pub(super) fn planned(world: &World, plan: &Plan, value: f64, all: bool, output: &Output) -> String {
     let amounts = Amounts::of(plan.value_hs.iter().copied().chain([value]));
     let (expected, steps) = (amounts.show(value), plan.horizon);
-    let first = format!("{}: {expected} expected over an episode of {steps} steps.", world.name());
+    let first = format!("{}: {expected} expected over an episode of {}.", world.name(), table::steps(steps));
     let mut text = table::wrapped(&first) + "\n";
     let levers = LeverUse::of(world, &plan.policy_hs);
     if let Some(sentence) = levers.sentence() {
@@ -63,8 +63,7 @@ fn stage_table(world: &World, plan: &Plan, stage: usize, levers: &LeverUse, all:
     header.push("value");
     header.extend(varying.iter().map(|&i| name(&world.levers()[i])));
     // Where an episode has ended nothing is decided.
-    let decided: Vec<usize> =
-        (0..plan.n_states).filter(|&s| !world.has_ended(s) && world.occurs_at(stage, s)).collect();
+    let decided: Vec<usize> = (0..plan.n_states).filter(|&s| world.decides_at(stage, s)).collect();
     let shown = if all { decided.len() } else { decided.len().min(MOST_STATES) };
     let rows: Vec<Vec<String>> = decided[..shown]
         .iter()

@@ -50,12 +50,6 @@ impl RowReader<'_> {
             findings.add_label(FindingKind::AfterEnd, None, row.line, &world.describe_state(state), || {
                 (format!("a step in the state {}, where episodes have ended", world.describe_state(state)), None)
             });
-        } else if !self.world.occurs_at(row.stage, state) {
-            row.bad = true;
-            let (clock, stage) = (self.world.clock().map(|id| row.values[id.ix()] + 1).unwrap_or(0), row.stage + 1);
-            findings.add(FindingKind::Stage, None, row.line, || {
-                format!("the state says stage {clock}, and the row is the step of stage {stage}")
-            });
         }
     }
 

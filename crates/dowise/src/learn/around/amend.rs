@@ -1,5 +1,7 @@
 //! The smallest change of a graph, or of how it is seen, that a finding does not contradict.
 
+use std::ops::Range;
+
 use serde::{Deserialize, Serialize};
 
 use crate::learn::monitor::{Other, Outcome};
@@ -11,7 +13,7 @@ use crate::world::{LearnedForm, VarId, World};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Change {
-    /// An arrow is added, or two factors are no longer taken to be independent.
+    /// An arrow is added, or two factors are no longer taken to be independent, or told numbers are no longer believed.
     Arrow(Outcome, Other),
     /// Interventions are causes of their own, states are seen whole, and nothing that followed from the graph is believed.
     NoCauses,
@@ -25,17 +27,22 @@ impl Change {
         let of = |other: Other| match other {
             Other::Lever(l) => world.levers().get(l).copied(),
             Other::Before(i) | Other::Next(i) => world.state().get(i).copied(),
+            Other::Told => None,
         };
         let told = match self {
             Change::Arrow(Outcome::Next(i), Other::Next(k)) if i < world.state().len() && k < i => {
-                // What is counted are single factors or whole states.
-                options.states = States::Flat;
-                told.clone().without_transitions()
+                told.clone().changed(|world| join(world, k..i + 1))
+            }
+            Change::Arrow(outcome, Other::Told) => {
+                let mut changed = Ok(());
+                let told = told.clone().changed(|world| changed = change_parents(world, outcome, None));
+                changed?;
+                told
             }
             Change::Arrow(outcome, other) => {
                 let parent = of(other).ok_or(LearnError::NothingToGuard)?;
                 let mut changed = Ok(());
-                let told = told.clone().changed(|world| changed = add_arrow(world, outcome, parent));
+                let told = told.clone().changed(|world| changed = change_parents(world, outcome, Some(parent)));
                 changed?;
                 told
             }
@@ -55,11 +62,20 @@ impl Change {
         let world = told.world();
         let name = |id: VarId| world.variable(id).name.as_str();
         match self {
-            Change::Arrow(_, Other::Next(_)) => "next states are counted whole, not factor by factor".to_owned(),
+            Change::Arrow(Outcome::Next(i), Other::Next(_)) => {
+                let block = world.joined.iter().find(|block| block.contains(&i)).cloned().unwrap_or(i..i + 1);
+                let mut names: Vec<&str> = block.map(|f| name(world.state()[f])).collect();
+                let last = names.pop().unwrap_or_default();
+                format!(
+                    "the next values of {} and {last} are counted together, over the scopes of all",
+                    names.join(", ")
+                )
+            }
             Change::Arrow(outcome, other) => {
                 let parent = match other {
                     Other::Lever(l) => name(world.levers()[l]),
                     Other::Before(i) | Other::Next(i) => name(world.state()[i]),
+                    Other::Told => return "its numbers are learned from now on".to_owned(),
                 };
                 match outcome {
                     Outcome::Next(i) => format!("{parent} is added to the scope of {}", name(world.state()[i])),
@@ -72,32 +88,152 @@ impl Change {
     }
 }
 
-/// Adds a parent of an outcome; its numbers have to be learned from then on.
-fn add_arrow(world: &mut World, outcome: Outcome, parent: VarId) -> LearnResult<()> {
+/// Lets learners count the next values of some factors together, over all that one of them depends on. States keep their numbers, so
+/// that factors between two that depend on each other are joined as well, and so are those that these were joined with before.
+fn join(world: &mut World, mut block: Range<usize>) {
+    let mut apart = Vec::new();
+    for other in std::mem::take(&mut world.joined) {
+        if other.start < block.end && block.start < other.end {
+            block = block.start.min(other.start)..block.end.max(other.end);
+        } else {
+            apart.push(other);
+        }
+    }
+    let mut parents: Vec<VarId> = Vec::new();
+    for transition in &world.transitions[block.clone()] {
+        parents.extend(transition.parents.iter().filter(|p| !parents.contains(p)).copied().collect::<Vec<_>>());
+    }
+    for transition in &mut world.transitions[block.clone()] {
+        (transition.table, transition.parents) = (None, parents.clone());
+    }
+    world.joined = apart;
+    world.joined.push(block);
+}
+
+/// Adds a parent of an outcome, if there is one to add; its numbers have to be learned from then on.
+fn change_parents(world: &mut World, outcome: Outcome, parent: Option<VarId>) -> LearnResult<()> {
     let missing = LearnError::NothingToGuard;
     match outcome {
         Outcome::Next(i) => {
-            let transition = world.transitions.get_mut(i).ok_or(missing)?;
-            transition.table = None;
-            transition.parents.push(parent);
+            let block = world.joined.iter().find(|block| block.contains(&i)).cloned().unwrap_or(i..i + 1);
+            for transition in world.transitions.get_mut(block).ok_or(missing)? {
+                transition.table = None;
+                transition.parents.extend(parent);
+            }
         }
         Outcome::Paid(i) => {
             let term = world.rewards.get_mut(i).ok_or(missing)?;
             term.table = None;
-            term.scope.push(parent);
+            term.scope.extend(parent);
         }
         Outcome::Key(id) => {
             let decides = |m: &crate::world::Mechanism| m.children.contains(&VarId(id));
             let at = world.mechanisms.iter().position(decides).ok_or(missing)?;
             // Parents come before children: a lever that is decided later may follow from this very variable.
-            if world.mechanisms[at..].iter().any(|m| m.children.contains(&parent)) {
+            if world.mechanisms[at..].iter().any(|m| parent.is_some_and(|p| m.children.contains(&p))) {
                 return Err(LearnError::NothingToGuard);
             }
             let mechanism = &mut world.mechanisms[at];
             (mechanism.table, mechanism.assumed) = (None, Default::default());
             mechanism.assumed.form = LearnedForm::Table;
-            mechanism.parents.push(parent);
+            mechanism.parents.extend(parent);
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::learn::Plans;
+    use crate::learn::tabular::Tabular;
+    use crate::learn::{Evidence, Observation, Sets};
+
+    /// The same world twice: with two factors s and t, and with one that has their joint values. u depends on s; it is told.
+    fn world(joint: bool) -> World {
+        let u = [[0.9, 0.1], [0.3, 0.7]];
+        let (factors, scopes) = match joint {
+            false => (vec![("s", 2), ("t", 3)], (vec!["s"], vec!["s", "t"])),
+            true => (vec![("st", 6)], (vec!["st"], vec!["st"])),
+        };
+        let mut text = "dowise = 1\nhorizon = 3\n".to_owned();
+        let list = |names: &[&str]| names.iter().map(|n| format!("\"{n}\"")).collect::<Vec<_>>().join(", ");
+        for (name, n) in &factors {
+            let scope = if joint {
+                list(&["st", "z"])
+            } else if *name == "s" {
+                list(&["s", "z"])
+            } else {
+                list(&["t"])
+            };
+            text += &format!("[state.{name}]\nvalues = {n}\nscope = [{scope}]\n");
+        }
+        let rows = |s: usize| format!("[{}, {}]", u[s][0], u[s][1]);
+        let n = if joint { 6 } else { 2 };
+        let of_u = (0..n).map(|v| rows(if joint { v / 3 } else { v })).collect::<Vec<_>>().join(", ");
+        text += &format!("[state.u]\nvalues = 2\nscope = [{}]\nnext = [{of_u}]\n", list(&scopes.0));
+        text +=
+            "[lever.a]\nvalues = 3\n[key.z]\nvalues = 2\nparents = [\"a\"]\np = [[0.9, 0.1], [0.5, 0.5], [0.2, 0.8]]\n";
+        let pays = |v: usize| [0.0, 0.4, 0.1, 0.3, 0.0, 1.0][v].to_string();
+        let of_r = match joint {
+            true => (0..6).map(pays).collect::<Vec<_>>().join(", "),
+            false => (0..2)
+                .map(|s| format!("[{}]", (0..3).map(|t| pays(3 * s + t)).collect::<Vec<_>>().join(", ")))
+                .collect::<Vec<_>>()
+                .join(", "),
+        };
+        text += &format!("[reward.r]\nscope = [{}]\nvalue = [{of_r}]\n", list(&scopes.1));
+        text += "[reward.u]\nscope = [\"u\", \"z\"]\nrange = [0, 0.5]\n";
+        World::from_toml(&text, "joint.toml").unwrap()
+    }
+
+    /// A learner that has seen 500 steps of numbers without a pattern, read by a rule.
+    fn values(told: &Knowledge, options: &Options) -> Vec<f64> {
+        let mut evidence = Evidence::new(told, options).unwrap();
+        for i in 0..500u64 {
+            let random = crate::kernel::splitmix64(i);
+            let part = |shift: u64, n: u64| ((random >> shift) % n) as usize;
+            let (state, next) = (part(0, 12), if part(8, 3) > 0 { 11 * part(20, 2) } else { part(30, 12) });
+            let at = Observation::at(told, part(40, 3), state).unwrap().did(told, part(44, 3)).unwrap();
+            let seen = at.saw(told, &[part(50, 2) as u32][..]).unwrap().then(told, next).unwrap();
+            evidence.add(&seen.paid_by(told, "u", 0.5 * part(56, 2) as f64).unwrap()).unwrap();
+        }
+        let mut learner = Tabular::with(evidence, options.clone()).unwrap();
+        learner.refresh(1).unwrap();
+        learner.plan().value_hs.clone()
+    }
+
+    #[test]
+    fn joined_factors_are_learned_as_one_factor_with_their_joint_values_is() {
+        let [apart, joint] = [false, true].map(|joint| Knowledge::of(&world(joint)));
+        let joined = apart.clone().changed(|world| join(world, 0..2));
+        let mut differs = false;
+        for causes in [Causes::OwnKeys, Causes::Keys] {
+            for estimate in [Estimate::Sets(Sets::Mixture), Estimate::Greedy] {
+                let options = Options { causes, estimate, states: States::Factored, ..Options::default() };
+                // The parents of all are s, z and t; of the joint one st and z: the same rows in another order.
+                let [of_joined, of_joint, of_apart] = [&joined, &joint, &apart].map(|told| values(told, &options));
+                for (a, b) in of_joined.iter().zip(&of_joint) {
+                    assert!((a - b).abs() < 1e-9, "{causes:?}: {of_joined:?} {of_joint:?}");
+                }
+                differs |= of_joined.iter().zip(&of_apart).any(|(a, b)| (a - b).abs() > 1e-3);
+            }
+        }
+        assert!(differs, "nothing was joined");
+    }
+
+    #[test]
+    fn what_is_joined_twice_is_one_block_and_the_arrows_of_one_are_those_of_all() {
+        let mut world = crate::worlds::world("paper", &[("factors", "5"), ("levels", "2")]).unwrap();
+        join(&mut world, 3..5);
+        join(&mut world, 0..2);
+        assert_eq!(world.joined, [3..5, 0..2]);
+        join(&mut world, 1..4);
+        assert_eq!(world.joined, [0..5]);
+        let lever = world.levers()[0];
+        change_parents(&mut world, Outcome::Next(2), Some(lever)).unwrap();
+        assert!(
+            world.transitions.iter().all(|t| t.parents.contains(&lever) && t.parents == world.transitions[0].parents)
+        );
+    }
 }

@@ -10,6 +10,7 @@
 //! The left side is bounded by what episodes brought (`received.rs`), not by confidence sets of a model: no graph has to be right for it,
 //! any learner can be inside, and the price does not grow with the world. What is planned is played if the promise would be kept
 //! even if its episode were worth nothing; otherwise the baseline is. Episodes that have not ended count as if they had brought nothing.
+//! Nothing of this asks how an episode came to its total: it may end early, and later steps may count less.
 
 use std::sync::Arc;
 
@@ -25,7 +26,7 @@ use crate::learn::view::MISSING;
 use crate::learn::{Knowledge, LearnError, LearnResult};
 use crate::memory::Held;
 use crate::plan::check_policy;
-use crate::world::{Action, Feature, RewardTerm};
+use crate::world::{Action, RewardTerm};
 
 /// The baseline, the share of it that may be lost, and what was received.
 #[derive(Clone, Debug)]
@@ -44,6 +45,8 @@ pub(crate) struct Baseline {
     /// The least and the most that an episode, and a step, can pay.
     range: [f64; 2],
     step: [f64; 2],
+    /// Where episodes end, and how much later steps count.
+    world: Knowledge,
     _held: Arc<Held>,
 }
 
@@ -83,9 +86,13 @@ impl Baseline {
         value_s: Option<&[f64]>,
         since: u64,
     ) -> LearnResult<Baseline> {
-        told.world().refuse("keeping to a baseline", &[Feature::Ends, Feature::Discount, Feature::NextReward])?;
         let step = step_range(told);
-        let range = step.map(|end| told.horizon() as f64 * end);
+        // What all steps count together: 1 + γ + γ² + …
+        let steps = match told.world().discount() {
+            1.0 => told.horizon() as f64,
+            discount => (0..told.horizon()).fold((0.0, 1.0), |(sum, w), _| (sum + w, w * discount)).0,
+        };
+        let range = step.map(|end| steps * end);
         check(told, policy_hs, alpha, value_s, range)?;
         let bytes = 16 * policy_hs.len() as u128 + 8 * told.n_states() as u128;
         let held = Held::ask(bytes).map_err(|limit| LearnError::TooMuchMemory { bytes, limit })?;
@@ -101,6 +108,7 @@ impl Baseline {
             told: [0.0; 2],
             range,
             step,
+            world: told.clone(),
             _held: Arc::new(held),
         })
     }
@@ -170,7 +178,7 @@ impl Baseline {
         }
         // Where it started is not known: it stays open, at its worst.
         let Some(start) = session.start() else { return };
-        let brought = session.brought(self.step).map(|amount| self.share(amount));
+        let brought = session.brought(self.step, self.world.world()).map(|amount| self.share(amount));
         if let Some(value_s) = &self.value_s {
             let share = self.share(value_s[start]);
             self.told[usize::from(self.is_own(policy))] += share;
@@ -218,10 +226,11 @@ impl Baseline {
     }
 }
 
-/// The least and the most that a step can pay, costs taken off.
+/// The least and the most that a step can pay, costs taken off; 0 is between them where there may be no such step any more.
 fn step_range(told: &Knowledge) -> [f64; 2] {
     let ([least, most], [cheapest, dearest]) = (told.reward_range(), told.interventions().cost_range());
-    [least - dearest, most - cheapest]
+    let [least, most] = [least - dearest, most - cheapest];
+    if told.world().ends().is_some() { [least.min(0.0), most.max(0.0)] } else { [least, most] }
 }
 
 /// Between what a step paid, its cost taken off: what was observed, the told mean where that is known and its scope was seen, and any
@@ -247,6 +256,13 @@ fn mean_of(told: &Knowledge, term: &RewardTerm, observation: &Observation<'_>) -
         match observation.values()[id.ix()] {
             MISSING => return term.range,
             value => row = row * told.variable(*id).values.len() + value as usize,
+        }
+    }
+    if !term.next.is_empty() {
+        let Some(next) = observation.next_state() else { return term.range };
+        for &id in &term.next {
+            let value = told.state_space().digit(next, told.world().state_axis(id));
+            row = row * told.variable(id).values.len() + value;
         }
     }
     [table[row]; 2]

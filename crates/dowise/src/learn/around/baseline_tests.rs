@@ -33,7 +33,9 @@ fn wrapper(learner: &mut Learner) -> &mut Baseline {
 
 fn floor(arena: &Arena) -> f64 {
     let told = Knowledge::of(arena.world());
-    arena.world().horizon() as f64 * (told.reward_range()[0] - told.interventions().cost_range()[1])
+    let least = told.reward_range()[0] - told.interventions().cost_range()[1];
+    let least = if arena.world().ends().is_some() { least.min(0.0) } else { least };
+    (0..arena.world().horizon()).map(|h| arena.world().discount().powi(h as i32) * least).sum()
 }
 
 /// The least that the promise had to spare, by exact values, at starting states if the baseline's value is told, and the regret.
@@ -89,6 +91,74 @@ fn the_promise_is_kept_where_the_same_learner_without_it_breaks_it() {
     }
     assert!(broken > 0, "the promise would have been kept without being watched");
     assert!(kept_all > free_all, "{kept_all} {free_all}");
+}
+
+/// Episodes that end, a discount, and a reward on the next value; the lever that pays at once ends episodes early.
+const ENDING: &str = r#"
+dowise = 1
+horizon = 5
+discount = 0.9
+ends = { when = { health = "gone" } }
+[state.health]
+values = ["well", "ill", "gone"]
+scope = ["health", "strain"]
+next = { rows = [
+  { when = { health = "gone" }, is = "gone" },
+  { when = { strain = "yes" }, shift = { "0" = 0.4, "1" = 0.6 } },
+  { shift = { "-1" = 0.4, "0" = 0.5, "1" = 0.1 } },
+] }
+start = { well = 0.5, ill = 0.5 }
+[lever.work]
+values = ["none", "some", "much"]
+[key.strain]
+values = ["no", "yes"]
+parents = ["work"]
+p = [[0.9, 0.1], [0.6, 0.4], [0.2, 0.8]]
+[reward.done]
+scope = ["strain"]
+value = [0.1, 0.5]
+[reward.kept]
+scope = ["next.health"]
+value = { well = 0.5, ill = 0.1 }
+"#;
+
+#[test]
+fn the_promise_holds_where_episodes_end_and_later_steps_count_less() {
+    let arena = Arena::new(&World::from_toml(ENDING, "ending.toml").unwrap()).unwrap();
+    let today = today(&arena);
+    let values = arena.planner().evaluate(&today).unwrap();
+    for (name, known) in [("graph-psrl", false), ("c-psrl:unknown=rewards", false), ("cf-ucbvi", true)] {
+        for seed in 1..=3 {
+            let mut kept = learner(arena.world(), name, 400, seed);
+            kept.keep_baseline(&today, 0.1, known.then_some(&values[..3])).unwrap();
+            let (least, _) = play(&arena, &mut kept, &today, 0.1, 400, seed);
+            let report = kept.baseline().unwrap();
+            assert!(least >= -1e-9, "{name}, seed {seed}: {least}");
+            assert!(report.fell_back > 0 && report.fell_back < 300 && report.room >= 0.0, "{name}: {report:?}");
+            let again = Learner::restore(&Knowledge::of(arena.world()), &kept.save());
+            assert!(again.is_err() || again.unwrap().save() == kept.save());
+        }
+    }
+}
+
+#[test]
+fn what_an_episode_brought_is_discounted_and_stops_where_it_ended() {
+    let world = World::from_toml(ENDING, "ending.toml").unwrap();
+    let told = Knowledge::of(&world);
+    let mut agent = learner(&world, "graph-psrl", 10, 1);
+    agent.keep_baseline(&vec![world.some_action(0); 15], 0.1, None).unwrap();
+    let step = wrapper(&mut agent).step;
+    assert_eq!(step, [0.0, 1.0], "nothing after the end is between what steps pay");
+    let mut session = agent.begin();
+    for (stage, [state, next], z) in [(0, [0, 1], 1u32), (1, [1, 2], 1)] {
+        let action = session.act(&mut agent, state).unwrap();
+        let seen = Observation::at(&told, stage, state).unwrap().did_action(&told, action).unwrap();
+        let seen = seen.saw(&told, &[z][..]).unwrap().then(&told, next).unwrap();
+        session.observe(&mut agent, &seen).unwrap();
+    }
+    // 0.5 + 0.1 for arriving ill, then 0.9 · 0.5; the two terms were not observed and are known.
+    let [least, most] = session.brought(step, &world);
+    assert!((least - 1.05).abs() < 1e-12 && least == most, "{least} {most}");
 }
 
 #[test]

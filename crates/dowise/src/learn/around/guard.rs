@@ -2,7 +2,7 @@
 //!
 //! If the declared key variables do not separate the levers from the outcome, a causal learner can be wrong for ever. Nothing is
 //! explored for the test, so a right graph costs no regret. When a claim is contradicted, the learner inside is made again with the
-//! arrow added (or next states counted whole), from all steps that it has taken in; only if that cannot be represented it goes on
+//! arrow added (or two factors counted together), from all steps that it has taken in; only if that cannot be represented it goes on
 //! with plain UCBVI. The test begins again on the changed graph with half the error probability that was left.
 
 use serde::{Deserialize, Serialize};

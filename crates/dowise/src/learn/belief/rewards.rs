@@ -25,7 +25,7 @@ pub(crate) enum RewardReading<'a, R> {
 /// Writes expected rewards into `out[state][cause]`.
 pub(crate) fn read_rewards<R: Rng>(evidence: &Evidence, mut reading: RewardReading<'_, R>, out: &mut [f64]) {
     let view = &evidence.view;
-    let (states, n_causes) = (&view.layout.state_space, view.payments.n_causes);
+    let (states, n_causes) = (view.told.state_space(), view.payments.n_causes);
     out.copy_from_slice(&view.payments.known);
     for (term, paid) in view.payments.terms.iter().zip(&evidence.payments) {
         let [lo, hi] = term.range;

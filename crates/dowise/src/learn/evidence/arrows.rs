@@ -90,7 +90,7 @@ impl Evidence {
         let (world, view) = (self.view.told.world(), &self.view);
         let mut out = Vec::new();
         for (i, transition) in world.transitions().iter().enumerate() {
-            let factor = view.layout.factors.iter().position(|f| f.factor == Some(i));
+            let factor = view.layout.factors.iter().position(|f| f.factor.is_some() && f.members == (i..i + 1));
             let counts: Vec<_> = factor.iter().flat_map(|&f| self.transitions.iter().map(move |b| &b[f])).collect();
             let learned = |row: usize, out: &mut [f64]| {
                 let value = |v: usize| counts.iter().map(|c| c.values(row)[v]).fold(0, u32::saturating_add);

@@ -471,7 +471,8 @@ fn places(view: &View, observation: &Observation<'_>, done: Done, mut at: impl F
         if term.needs & missing == 0
             && let Some(share) = term.share(rewards)
         {
-            at(Counted::Payment { term: i, row: term.row(states, *state, cause, n_causes), share });
+            let row = term.row(view.told.state_space(), *state, cause, n_causes);
+            at(Counted::Payment { term: i, row, share });
         }
     }
     if let Some(mechanisms) = &view.mechanisms {

@@ -45,7 +45,8 @@ impl Evidence {
             visits: tables.iter().flat_map(|n| n.iter()).map(|&n| u64::from(n)).sum(),
         };
         for (i, layout) in view.layout.factors.iter().enumerate().filter(|(_, layout)| layout.known.is_none()) {
-            let names = layout.factor.map(|f| told.variable(told.state()[f]).name.clone()).into_iter().collect();
+            let members = layout.members.clone().filter(|_| layout.factor.is_some());
+            let names = members.map(|f| told.variable(told.state()[f]).name.clone()).collect();
             let tables: Vec<&[u32]> = self.transitions.iter().map(|block| block[i].n_r.as_slice()).collect();
             out.push(seen(SeenOf::Transition, names, &tables));
         }

@@ -9,6 +9,9 @@ use crate::world::{Kind, LeverRule, RewardTerm, VarId, World};
 /// Values of an outcome or a variable that are told apart; more are put together in order.
 pub(super) const MOST_GROUPS: usize = 8;
 
+/// What is named where told numbers are wrong.
+const TOLD: &str = "told numbers";
+
 /// An outcome of a step, by its position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -31,6 +34,8 @@ pub(crate) enum Other {
     Before(usize),
     /// Another factor's next value.
     Next(usize),
+    /// Numbers other than those that were told.
+    Told,
 }
 
 /// An outcome, what decides it, and what should not matter beyond that.
@@ -71,7 +76,8 @@ pub(super) fn claims(world: &World, states: States, causes: Causes) -> Vec<Claim
         };
         let mut others = outside(&scope);
         if !flat {
-            others.extend((0..i).filter(|&k| matters(world.state()[k])).map(Other::Next));
+            let together = |k: usize| world.joined.iter().any(|block| block.contains(&i) && block.contains(&k));
+            others.extend((0..i).filter(|&k| matters(world.state()[k]) && !together(k)).map(Other::Next));
         }
         let n_values = world.variable(world.state()[i]).size();
         out.push(Claimed { outcome: Outcome::Next(i), scope, n_values, others });
@@ -94,7 +100,10 @@ pub(super) fn claims(world: &World, states: States, causes: Causes) -> Vec<Claim
         }
     }
     // What is expected of a factor's next value is asked by the claims of others.
-    out.retain(|claimed| !claimed.others.is_empty() || matches!(claimed.outcome, Outcome::Next(_)));
+    let told = |outcome| super::told::Told::of(world, outcome).is_some();
+    out.retain(|claimed| {
+        !claimed.others.is_empty() || matches!(claimed.outcome, Outcome::Next(_)) || told(claimed.outcome)
+    });
     out
 }
 
@@ -110,6 +119,7 @@ impl Other {
             // One more for a lever that was left alone.
             Other::Lever(l) => 1 + world.variable(world.levers()[l]).size().min(MOST_GROUPS),
             Other::Before(i) | Other::Next(i) => world.variable(world.state()[i]).size().min(MOST_GROUPS),
+            Other::Told => 0,
         }
     }
 
@@ -119,6 +129,7 @@ impl Other {
             Other::Lever(l) if at == 0 => return format!("{} left alone", world.variable(world.levers()[l]).name),
             Other::Lever(l) => (world.levers()[l], at - 1),
             Other::Before(i) | Other::Next(i) => (world.state()[i], at),
+            Other::Told => return TOLD.to_owned(),
         };
         let variable = world.variable(id);
         let first = (0..variable.size()).find(|&v| group(v, variable.size()) == at).unwrap_or(0);
@@ -129,6 +140,7 @@ impl Other {
         let id = match self {
             Other::Lever(l) => world.levers()[l],
             Other::Before(i) | Other::Next(i) => world.state()[i],
+            Other::Told => return TOLD,
         };
         &world.variable(id).name
     }

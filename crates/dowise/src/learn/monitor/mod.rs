@@ -2,7 +2,8 @@
 //!
 //! By the graph an outcome is drawn from the distribution of its row, whatever else is known. For each thing that should not matter
 //! (a lever, a state factor outside the scope, another factor's next value) bets are made that it does (`bet.rs`); where
-//! they gain M/δ times their stake, for M claims, the graph is contradicted with error probability δ, whenever one looks.
+//! they gain M/δ times their stake, for M claims, the graph is contradicted with error probability δ, whenever one looks. Numbers that
+//! were told are one more claim for each table (`told.rs`).
 
 mod alone;
 mod bet;
@@ -10,6 +11,7 @@ mod claims;
 mod report;
 #[cfg(test)]
 mod tests;
+mod told;
 
 pub use alone::GraphMonitor;
 pub(crate) use claims::{Other, Outcome};
@@ -21,6 +23,7 @@ use serde::{Deserialize, Serialize};
 
 use self::bet::{Bet, log_mean};
 use self::claims::{Claimed, MOST_GROUPS, claims, group};
+use self::told::{Told, ToldNumbers};
 use super::Knowledge;
 use super::error::{LearnError, LearnResult};
 use super::observation::Observation;
@@ -50,7 +53,8 @@ pub(crate) struct Monitor {
     _held: Held,
 }
 
-/// What was found first: positions of the outcome and of what predicted it best then, and after how many steps.
+/// What was found first: positions of the outcome and of what predicted it best then (one beyond the last for told numbers), and after
+/// how many steps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Found {
     outcome: usize,
@@ -66,6 +70,8 @@ struct Watched {
     n_parts: usize,
     /// Numbers of groups of what should not matter.
     n_groups: Vec<usize>,
+    /// The numbers that were told of it.
+    told: Option<Told>,
     numbers: Numbers,
 }
 
@@ -78,6 +84,8 @@ struct Numbers {
     /// Sum of each part, `[row][part]`.
     sums: Vec<f64>,
     claims: Vec<ClaimNumbers>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    told: Option<ToldNumbers>,
 }
 
 /// What was counted of a claim.
@@ -119,7 +127,7 @@ impl Monitor {
         let world = told.world();
         let outcomes: Vec<Watched> =
             claims(world, states, causes).into_iter().map(|claimed| Watched::new(told, claimed)).collect();
-        let n_claims = outcomes.iter().map(|o| o.n_groups.len()).sum::<usize>().max(1);
+        let n_claims = outcomes.iter().map(|o| o.n_groups.len() + o.told.iter().len()).sum::<usize>().max(1);
         let now = outcomes.iter().map(|o| Now { parts: vec![0.0; o.n_parts], ..Now::default() }).collect();
         let at = |i: usize| outcomes.iter().position(|o| o.claimed.outcome == Outcome::Next(i));
         let next_at = (0..told.state().len()).map(at).collect();
@@ -154,7 +162,8 @@ impl Monitor {
             let of_claim = |&n: &usize| n + watched.n_parts * Bet::width(n);
             let numbers = 1 + watched.n_parts + watched.n_groups.iter().map(of_claim).sum::<usize>();
             // Arrays grow by doubling, and a row has an entry in a map.
-            rows.min(MOST_ROWS as u128) * (24 * numbers as u128 + 32)
+            let of_told = |t: &Told| t.n_rows().min(MOST_ROWS) as u128 * t.row_bytes();
+            rows.min(MOST_ROWS as u128) * (24 * numbers as u128 + 32) + watched.told.as_ref().map_or(0, of_told)
         };
         claims(told.world(), states, causes).into_iter().map(of).sum()
     }
@@ -168,6 +177,11 @@ impl Monitor {
         }
         let mut found = None;
         for (o, watched) in outcomes.iter_mut().enumerate() {
+            if let (Some(of), Some(numbers)) = (&watched.told, &mut watched.numbers.told)
+                && of.observe(numbers, told, observation).is_some_and(|log_e| log_e >= self.bar)
+            {
+                found = found.or(Some(o));
+            }
             let Some(row) = now[o].row else { continue };
             let Numbers { visits, sums, claims, .. } = &mut watched.numbers;
             let (visits, sums) = (&mut visits[row], &mut sums[row * watched.n_parts..][..watched.n_parts]);
@@ -188,6 +202,7 @@ impl Monitor {
                         away.extend(of.expected.iter().map(|p| -p));
                         of.row.map(|_| of.group)
                     }
+                    Other::Told => None,
                 };
                 let Some(value) = value else { continue };
                 let n_groups = watched.n_groups[c];
@@ -213,7 +228,8 @@ impl Monitor {
             sums.iter_mut().zip(&now[o].parts).for_each(|(sum, part)| *sum += part);
         }
         if let (None, Some(outcome)) = (self.found, found) {
-            self.found = Some(Found { outcome, claim: self.outcomes[outcome].best(), steps: self.steps });
+            let claim = self.outcomes[outcome].named(self.bar);
+            self.found = Some(Found { outcome, claim, steps: self.steps });
         }
     }
 
@@ -227,7 +243,7 @@ impl Monitor {
     pub(crate) fn suspect(&self) -> Option<(Outcome, Other)> {
         let found = self.found?;
         let claimed = &self.outcomes[found.outcome].claimed;
-        Some((claimed.outcome, claimed.others[found.claim]))
+        Some((claimed.outcome, claimed.others.get(found.claim).copied().unwrap_or(Other::Told)))
     }
 
     pub(crate) fn saved(&self) -> SavedMonitor {
@@ -245,11 +261,19 @@ impl Monitor {
         if !self.outcomes.iter().zip(&saved.numbers).all(fits) {
             return damaged("its numbers do not have the shape of what it watches");
         }
+        let told = |(watched, numbers): (&Watched, &Numbers)| match (&watched.told, &numbers.told) {
+            (Some(told), Some(numbers)) => numbers.is_of(told, saved.steps as f64),
+            (told, numbers) => told.is_none() && numbers.is_none(),
+        };
+        if !self.outcomes.iter().zip(&saved.numbers).all(told) {
+            return damaged("its numbers do not have the shape of what it was told");
+        }
         if saved.steps > MOST_SAVED || !saved.numbers.iter().all(|numbers| numbers.is_plausible(saved.steps as f64)) {
             return damaged("its numbers cannot have come about in its steps");
         }
         let there = |f: &Found| {
-            self.outcomes.get(f.outcome).is_some_and(|o| f.claim < o.n_groups.len()) && f.steps <= saved.steps
+            self.outcomes.get(f.outcome).is_some_and(|o| f.claim < o.n_groups.len() + o.told.iter().len())
+                && f.steps <= saved.steps
         };
         if !saved.found.iter().all(there) {
             return damaged("it found something that it did not watch");
@@ -269,7 +293,9 @@ impl Watched {
         let n_groups: Vec<usize> = claimed.others.iter().map(|other| other.n_groups(told.world())).collect();
         let of_claim = |&n: &usize| ClaimNumbers { groups: Vec::new(), bets: vec![Bet::new(n); n_parts] };
         let claims = n_groups.iter().map(of_claim).collect();
-        Watched { claimed, n_parts, n_groups, numbers: Numbers { claims, ..Numbers::default() } }
+        let of = Told::of(told.world(), claimed.outcome);
+        let numbers = Numbers { claims, told: of.as_ref().map(|_| ToldNumbers::default()), ..Numbers::default() };
+        Watched { claimed, n_parts, n_groups, told: of, numbers }
     }
 
     /// Finds the row and the outcome of a step, and what was expected.
@@ -321,7 +347,7 @@ impl Watched {
 
     /// Position of a row; `None` for a new one where there are as many as are watched.
     fn row(&mut self, at: u64) -> Option<usize> {
-        let Numbers { rows, visits, sums, claims } = &mut self.numbers;
+        let Numbers { rows, visits, sums, claims, .. } = &mut self.numbers;
         if let Some(&row) = rows.get(&at) {
             return Some(row as usize);
         }
@@ -337,6 +363,14 @@ impl Watched {
             numbers.bets.iter_mut().for_each(Bet::add_row);
         }
         Some(row)
+    }
+
+    /// The claim that is named where one of them is contradicted. Told numbers are wrong where an arrow is missing as well: they are
+    /// named where no variable is suspected.
+    fn named(&self, bar: f64) -> usize {
+        let of_told = self.numbers.told.as_ref().map_or(f64::NEG_INFINITY, ToldNumbers::log_e);
+        let most = self.numbers.claims.iter().map(ClaimNumbers::log_e).fold(f64::NEG_INFINITY, f64::max);
+        if of_told >= bar && most < 0.5 * bar { self.n_groups.len() } else { self.best() }
     }
 
     /// The claim whose variable predicts the outcome best.

@@ -41,7 +41,7 @@ pub struct GraphFinding {
     pub what: String,
     /// Name of the outcome: a state factor, reward term or key variable.
     pub outcome: String,
-    /// Name of the variable that predicts it beyond its scope.
+    /// Name of the variable that predicts it beyond its scope; `told numbers` where those are wrong.
     pub variable: String,
     /// By how much the outcome's probability (or a payment, as a share of its range) differs between two values of the variable.
     pub effect: f64,
@@ -58,7 +58,10 @@ impl Monitor {
             .iter()
             .flat_map(|o| {
                 let others = o.claimed.others.iter().zip(&o.numbers.claims);
-                others.map(|(other, numbers)| ClaimWatched { claim: o.claim(world, *other), log_e: numbers.log_e() })
+                let others = others
+                    .map(|(other, numbers)| ClaimWatched { claim: o.claim(world, *other), log_e: numbers.log_e() });
+                let told = o.numbers.told.iter();
+                others.chain(told.map(|t| ClaimWatched { claim: o.claim(world, Other::Told), log_e: t.log_e() }))
             })
             .collect();
         claims.sort_by(|a, b| b.log_e.total_cmp(&a.log_e).then_with(|| a.claim.cmp(&b.claim)));
@@ -78,6 +81,13 @@ impl Monitor {
         let (found, world) = (self.found?, self.told.world());
         let (outcome, other) = self.suspect()?;
         let watched = &self.outcomes[found.outcome];
+        if other == Other::Told {
+            let (told, numbers) = (watched.told.as_ref()?, watched.numbers.told.as_ref()?);
+            let (where_, effect) = told.words(numbers, world)?;
+            let what = format!("the numbers told of {} are not right: {where_}", outcome.words(world));
+            let (outcome, variable) = (outcome.name(world).to_owned(), other.name(world).to_owned());
+            return Some(GraphFinding { what, outcome, variable, effect, steps: found.steps });
+        }
         let effect = watched.effect(found.claim);
         let (name, variable) = (outcome.name(world).to_owned(), other.name(world).to_owned());
         let given = watched.given(world);
@@ -86,6 +96,7 @@ impl Monitor {
             Other::Lever(_) => format!("the lever {variable} acts on {subject} directly"),
             Other::Before(_) => format!("{subject} depends on {variable}, which its scope lacks"),
             Other::Next(_) => format!("{subject} and the next {variable} share a cause that is not declared"),
+            Other::Told => String::new(),
         };
         let by = effect.map_or(String::new(), |(part, low, high, by)| {
             let from = other.value(world, low);
@@ -108,6 +119,7 @@ impl Watched {
             Other::Lever(_) => format!("what the lever {name} was set to"),
             Other::Before(_) => name.to_owned(),
             Other::Next(_) => format!("the next {name}"),
+            Other::Told => return format!("the numbers told of {} are right", self.claimed.outcome.words(world)),
         };
         format!("{} does not depend on {what}, given {}", self.claimed.outcome.words(world), self.given(world))
     }

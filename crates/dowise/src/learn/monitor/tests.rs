@@ -88,7 +88,8 @@ fn what_is_missing_is_left_out_and_what_cannot_vary_is_not_claimed() {
     let told = world(2);
     let mut monitor = Monitor::new(&told, States::Factored, Causes::OwnKeys, DELTA);
     let claims: Vec<String> = monitor.report(&[]).claims.into_iter().map(|c| c.claim).collect();
-    assert_eq!(claims.len(), 5, "{claims:?}");
+    assert_eq!(claims.len(), 7, "{claims:?}");
+    assert!(claims.contains(&"the numbers told of the key variable z are right".to_owned()), "{claims:?}");
     assert!(
         claims.contains(&"the next s does not depend on what the lever x was set to, given z".to_owned()),
         "{claims:?}"
@@ -134,4 +135,68 @@ fn a_monitor_that_cannot_have_come_about_is_refused() {
         let refused = changed(&path, value).expect_err(&path);
         assert!(refused.contains("cannot have come about"), "{path}: {refused}");
     }
+}
+
+/// A world in which everything is told: z is on with probability 0.4 where x = 0 and 0.7 where x = 1, and r pays z.
+fn told_world() -> Knowledge {
+    let world = World::builder("told", 1).state("s", 2).lever("x", 2).key("z", 2);
+    let world = world.mechanism("z", ["x"], vec![0.6, 0.4, 0.3, 0.7]);
+    let world = world.next("s", ["z"], vec![0.5; 4]).random_reward("r", "z", [0.2, 0.8], [0.0, 1.0]);
+    Knowledge::of(&world.build().expect("a world"))
+}
+
+/// Steps in which z is on with the probability `p[x]` and r pays 1 with the probability `pay[z]`; where the first alarm is.
+fn first_alarm(told: &Knowledge, p: [f64; 2], pay: [f64; 2], seed: u64, steps: u64) -> Option<(u64, GraphFinding)> {
+    let mut monitor = Monitor::new(told, States::Factored, Causes::OwnKeys, DELTA);
+    let drawn = |i: u64, of: u64| (splitmix64(splitmix64(seed) ^ (4 * i + of)) >> 11) as f64 / (1u64 << 53) as f64;
+    for i in 0..steps {
+        let x = usize::from(drawn(i, 0) < 0.5);
+        let z = usize::from(drawn(i, 1) < p[x]);
+        let paid = f64::from(u8::from(drawn(i, 2) < pay[z]));
+        let seen = step(told, x, z, usize::from(drawn(i, 3) < 0.5)).paid_by(told, "r", paid).expect("a step");
+        monitor.observe(&seen);
+        if let Some(found) = monitor.finding() {
+            return Some((i + 1, found));
+        }
+    }
+    None
+}
+
+#[test]
+fn told_numbers_that_are_right_are_left_alone_and_wrong_ones_are_named() {
+    let told = told_world();
+    let right = (0..200).filter(|&seed| first_alarm(&told, [0.4, 0.7], [0.2, 0.8], seed, 400).is_some()).count();
+    assert!(right <= 20, "{right} of 200 at δ = {DELTA}");
+    let mut steps = Vec::new();
+    for seed in 0..20 {
+        let (after, found) = first_alarm(&told, [0.4, 0.4], [0.2, 0.8], seed, 2000).expect("P(z | x = 1) is wrong");
+        assert!(found.what.starts_with("the numbers told of the key variable z are not right: P(z = "), "{found:?}");
+        assert!(found.what.contains(" where x = 1 and it was so in ") && found.variable == "told numbers", "{found:?}");
+        assert!(found.effect.abs() > 0.1, "{found:?}");
+        steps.push(after);
+        let (_, found) = first_alarm(&told, [0.4, 0.7], [0.2, 0.4], seed, 2000).expect("what r pays is wrong");
+        assert!(found.what.contains("r was told to pay 0.8 where z = 1 and paid 0."), "{found:?}");
+    }
+    steps.sort_unstable();
+    assert!(steps[10] < 200, "{steps:?}");
+}
+
+#[test]
+fn what_was_told_to_be_impossible_is_noticed_at_once_and_saved() {
+    let world = World::builder("never", 1).state("s", 2).lever("x", 2).key("z", 2);
+    let world = world.mechanism("z", ["x"], vec![1.0, 0.0, 0.0, 1.0]).next("s", ["z"], vec![0.5; 4]);
+    let told = Knowledge::of(&world.reward("r", "s", [0.0, 1.0]).build().expect("a world"));
+    let mut monitor = GraphMonitor::new(&told, DELTA).expect("memory");
+    monitor.observe(&step(&told, 0, 0, 0)).expect("a step");
+    assert!(!monitor.report().contradicted);
+    monitor.observe(&step(&told, 0, 1, 0)).expect("a step");
+    let found = monitor.report().found.expect("it cannot have happened");
+    assert!(
+        found.what.contains("P(z = 1) was told to be 0.00 where x = 0 and it was so in 0.50 of 2 times"),
+        "{found:?}"
+    );
+    let again = GraphMonitor::restore(&told, &monitor.save()).expect("what was saved");
+    assert!(again.save() == monitor.save() && again.report() == monitor.report());
+    let forged = monitor.save().replace("\"product\":", "\"product\":1e9,\"x\":");
+    assert!(GraphMonitor::restore(&told, &forged).is_err());
 }

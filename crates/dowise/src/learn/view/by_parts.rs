@@ -22,6 +22,7 @@ impl ByParts {
         let world = told.world();
         let known = told.knows_mechanisms() && !world.rewards().iter().any(|r| world.mean_is_learned(r));
         let plain = !options.monotone
+            && world.joined.is_empty()
             && !options.stage_dependent
             && !options.guard
             && options.forget.is_never()

@@ -1,5 +1,6 @@
 //! Which row of which factor's counts a state and a cause belong to, for every way of seeing a world.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use super::payments::needs;
@@ -14,6 +15,7 @@ use crate::world::World;
 #[derive(Clone, Debug)]
 pub(crate) struct Layout {
     pub(crate) horizon: usize,
+    /// One axis for each factor that is counted: states have the numbers that they have in the world, since only neighbours are joined.
     pub(crate) state_space: Space,
     pub(crate) n_causes: usize,
     pub(crate) factors: Vec<FactorLayout>,
@@ -33,11 +35,13 @@ pub(crate) struct Walk {
 /// Rows of one factor.
 #[derive(Clone, Debug)]
 pub(crate) struct FactorLayout {
-    /// Position of the state factor; `None` for the whole state.
+    /// Axis of the layout's state space; `None` for the whole state.
     pub(crate) factor: Option<usize>,
+    /// Positions of the world's state factors whose next values are counted together: one, unless some were joined.
+    pub(crate) members: Range<usize>,
     /// Number of values of what is counted (S_i, or S).
     pub(crate) n_values: usize,
-    /// (position of a state factor, stride): the state row is the sum of value times stride (s\[I_i\]).
+    /// (axis of the layout's state space, stride): the state row is the sum of value times stride (s\[I_i\]).
     pub(crate) scope: Vec<(usize, usize)>,
     /// Number of state rows (S\[I_i\]).
     pub(crate) n_state_rows: usize,
@@ -79,6 +83,7 @@ impl FactorLayout {
         });
         FactorLayout {
             factor: Some(i),
+            members: i..i + 1,
             n_values: space.sizes()[i],
             n_state_rows: scope.first().map_or(1, |&(f, stride)| stride * space.sizes()[f]),
             count_row: None,
@@ -91,24 +96,34 @@ impl FactorLayout {
         }
     }
 
-    /// Rows of the state factor at a position.
+    /// Rows of the factor on an axis of `space`, which has one for each of `blocks`.
     fn new(
         world: &World,
+        (space, blocks): (&Space, &[Range<usize>]),
         key_causes: &CauseSpace,
         causes: Causes,
         n_causes: usize,
         i: usize,
     ) -> LearnResult<FactorLayout> {
-        let space = world.state_space();
-        let transition = &world.transitions()[i];
+        // Factors that were joined have the same parents.
+        let transition = &world.transitions()[blocks[i].start];
         let parents = &transition.parents;
         let positions = state_scope(world, parents);
-        let scope = scope_strides(space, &positions);
+        let touched = |block: &Range<usize>| positions.iter().any(|f| block.contains(f));
+        let axes: Vec<usize> = (0..blocks.len()).filter(|&b| touched(&blocks[b])).collect();
+        let scope = scope_strides(space, &axes);
         let n_state_rows = scope.first().map_or(1, |&(f, stride)| stride * space.sizes()[f]);
         let n_values = space.sizes()[i];
         let own = needs(key_causes, parents);
+        let single = single_rows(world, blocks, &axes, &positions);
+        // From cells of rows over single factors to those of rows over blocks.
+        let widened = |cells: Vec<usize>| match &single {
+            None => cells,
+            Some(rows) => rows.iter().flat_map(|r| &cells[r * n_causes..][..n_causes]).copied().collect(),
+        };
         let mut layout = FactorLayout {
             factor: Some(i),
+            members: blocks[i].clone(),
             n_values,
             scope,
             n_state_rows,
@@ -126,13 +141,13 @@ impl FactorLayout {
         if let Some(table) = transition.table.as_deref() {
             // A row of the table for each state row and cause; the same for all interventions if no key variable matters.
             let rows: Vec<usize> = match causes {
-                Causes::Keys | Causes::OwnKeys => rows_by_cause(world, parents, &positions, key_causes),
+                Causes::Keys | Causes::OwnKeys => widened(rows_by_cause(world, parents, &positions, key_causes)),
                 Causes::Actions if own == 0 => {
                     let of_state = rows_by_cause(world, parents, &positions, key_causes);
-                    of_state.into_iter().step_by(key_causes.len()).flat_map(|r| vec![r; n_causes]).collect()
+                    widened(of_state.into_iter().step_by(key_causes.len()).flat_map(|r| vec![r; n_causes]).collect())
                 }
                 Causes::Actions => {
-                    let factor = world.variable(world.state()[i]).name.clone();
+                    let factor = world.variable(world.state()[blocks[i].start]).name.clone();
                     return Err(LearnError::KnownNeedsKeys { factor });
                 }
             };
@@ -142,8 +157,14 @@ impl FactorLayout {
             };
             layout.known = Some((0..n_state_rows * n_values * n_causes).map(cell).collect());
             layout.n_rows = 0;
-        } else if causes == Causes::OwnKeys {
-            let rows = rows_by_cause(world, parents, &positions, key_causes);
+        } else if causes == Causes::OwnKeys || single.is_some() {
+            let rows = widened(match causes {
+                Causes::OwnKeys => rows_by_cause(world, parents, &positions, key_causes),
+                Causes::Keys | Causes::Actions => {
+                    let n_rows = positions.iter().map(|&f| world.state_space().sizes()[f]).product::<usize>();
+                    (0..n_rows * n_causes).collect()
+                }
+            });
             layout.n_rows = rows.iter().max().map_or(0, |m| m + 1);
             if rows.iter().enumerate().any(|(cell, &row)| row != cell) {
                 let rows: Vec<u32> = rows.into_iter().map(|r| r as u32).collect();
@@ -212,16 +233,16 @@ impl Layout {
         let product = |sizes: Vec<usize>| sizes.iter().fold(1u128, |n, &size| n.saturating_mul(size as u128));
         match states {
             States::Flat => n_states.saturating_mul(n_states).saturating_mul(n_causes),
-            States::Factored => (0..world.state().len())
-                .filter(|&i| world.transitions()[i].table.is_none())
-                .map(|i| {
-                    let parents = &world.transitions()[i].parents;
+            States::Factored => (blocks(world).into_iter())
+                .filter(|block| world.transitions()[block.start].table.is_none())
+                .map(|block| {
+                    let parents = &world.transitions()[block.start].parents;
                     let state: Vec<_> = state_scope(world, parents).iter().map(|&f| world.state()[f]).collect();
                     let rows = match causes {
                         Causes::OwnKeys => product(world.sizes(parents)),
                         Causes::Keys | Causes::Actions => product(world.sizes(&state)).saturating_mul(n_causes),
                     };
-                    rows.saturating_mul(world.state_space().sizes()[i] as u128)
+                    block.fold(rows, |n, i| n.saturating_mul(world.state_space().sizes()[i] as u128))
                 })
                 .fold(0, u128::saturating_add),
         }
@@ -231,7 +252,7 @@ impl Layout {
     pub(crate) fn computed(world: &World, key_causes: &CauseSpace) -> Layout {
         let space = world.state_space().clone();
         let factors = (0..space.n_axes()).map(|i| FactorLayout::computed(world, key_causes, i)).collect();
-        Layout::of_factors(world, key_causes.len(), factors, false)
+        Layout::of_factors(world, space, key_causes.len(), factors, false)
     }
 
     /// `key_causes` numbers the causes unless they are the interventions, of which there are `n_actions`.
@@ -242,18 +263,22 @@ impl Layout {
         causes: Causes,
         n_actions: usize,
     ) -> LearnResult<Layout> {
-        let space = world.state_space().clone();
+        let blocks = blocks(world);
+        let sizes = |block: &Range<usize>| world.state_space().sizes()[block.clone()].iter().product();
+        let space = Space::new(&blocks.iter().map(sizes).collect::<Vec<usize>>());
+        let space = space.expect("invariant: as many as the states of the world");
         let n_causes = if causes == Causes::Actions { n_actions } else { key_causes.len() };
         let name = |i: usize| world.variable(world.state()[i]).name.clone();
         let factors: Vec<FactorLayout> = match states {
             States::Flat => {
-                if let Some(i) = (0..space.n_axes()).find(|&i| world.transitions()[i].table.is_some()) {
+                if let Some(i) = (0..world.state().len()).find(|&i| world.transitions()[i].table.is_some()) {
                     return Err(LearnError::KnownNeedsFactors { factor: name(i) });
                 }
                 let scope = (0..space.n_axes()).zip(space.strides().iter().copied()).collect();
                 let n = space.len();
                 vec![FactorLayout {
                     factor: None,
+                    members: 0..world.state().len(),
                     n_values: n,
                     scope,
                     n_state_rows: n,
@@ -266,14 +291,13 @@ impl Layout {
                 }]
             }
             States::Factored => (0..space.n_axes())
-                .map(|i| FactorLayout::new(world, key_causes, causes, n_causes, i))
+                .map(|i| FactorLayout::new(world, (&space, &blocks), key_causes, causes, n_causes, i))
                 .collect::<LearnResult<_>>()?,
         };
-        Ok(Layout::of_factors(world, n_causes, factors, states == States::Flat))
+        Ok(Layout::of_factors(world, space, n_causes, factors, states == States::Flat))
     }
 
-    fn of_factors(world: &World, n_causes: usize, factors: Vec<FactorLayout>, flat: bool) -> Layout {
-        let space = world.state_space().clone();
+    fn of_factors(world: &World, space: Space, n_causes: usize, factors: Vec<FactorLayout>, flat: bool) -> Layout {
         let moves = (0..space.n_axes())
             .map(|digit| {
                 let scopes = factors.iter().enumerate();
@@ -316,6 +340,33 @@ impl Layout {
             }
         }
     }
+}
+
+/// Positions of the state factors whose next values are counted together, in order: each alone but where some were joined.
+pub(crate) fn blocks(world: &World) -> Vec<Range<usize>> {
+    let mut out: Vec<Range<usize>> = Vec::new();
+    for i in 0..world.state().len() {
+        let block = world.joined.iter().find(|block| block.contains(&i)).cloned().unwrap_or(i..i + 1);
+        if out.last() != Some(&block) {
+            out.push(block);
+        }
+    }
+    out
+}
+
+/// The row over single factors for each row over the blocks of some axes; `None` where these are the same.
+fn single_rows(world: &World, blocks: &[Range<usize>], axes: &[usize], factors: &[usize]) -> Option<Vec<usize>> {
+    if axes.iter().all(|&axis| blocks[axis].len() == 1) {
+        return None;
+    }
+    // The members of a block follow each other, the first slowest, as its values do.
+    let members: Vec<usize> = axes.iter().flat_map(|&axis| blocks[axis].clone()).collect();
+    let sizes: Vec<usize> = members.iter().map(|&f| world.state_space().sizes()[f]).collect();
+    let rows = Space::new(&sizes).expect("invariant: some state factors have no more values than all of them");
+    let strides = scope_strides(world.state_space(), factors);
+    let axis = |f: usize| members.iter().position(|&m| m == f).expect("invariant: every factor is in a block");
+    let axes: Vec<(usize, usize)> = strides.into_iter().map(|(f, stride)| (axis(f), stride)).collect();
+    Some((0..rows.len()).map(|row| axes.iter().map(|&(axis, stride)| rows.digit(row, axis) * stride).sum()).collect())
 }
 
 /// For each row the cells that point to it: all cells by row, and where each row's cells start.

@@ -9,7 +9,7 @@ mod projection;
 
 pub(crate) use actions::ActionList;
 pub(crate) use by_parts::ByParts;
-pub(crate) use layout::{FactorLayout, Layout, Walk};
+pub(crate) use layout::{FactorLayout, Layout, Walk, blocks};
 pub(crate) use mechanisms::{MISSING, MechanismRow, MechanismRows};
 pub(crate) use payments::{PaymentRows, paid_share};
 
