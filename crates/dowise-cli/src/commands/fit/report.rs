@@ -107,9 +107,11 @@ fn parts(report: &FitReport, reliance: Option<&[Vec<f64>]>) -> String {
     order.sort_by(|&a, &b| weights[b].total_cmp(&weights[a]));
     let line = |&i: &usize| {
         let t = &report.tables[i];
-        let mut widths: Vec<f64> = (0..t.rows.len()).map(|row| t.share(row)).collect();
+        // Rows where episodes have ended need not be known; a table has others, since episodes begin somewhere.
+        let needed: Vec<usize> = (0..t.rows.len()).filter(|row| t.ended.binary_search(row).is_err()).collect();
+        let mut widths: Vec<f64> = needed.iter().map(|&row| t.share(row)).collect();
         widths.sort_by(f64::total_cmp);
-        let mut visits: Vec<u64> = t.rows.iter().map(|r| r.visits).collect();
+        let mut visits: Vec<u64> = needed.iter().map(|&row| t.rows[row].visits).collect();
         visits.sort_unstable();
         let form = match t.interval {
             IntervalKind::Beta => t.form.clone(),
@@ -118,7 +120,7 @@ fn parts(report: &FitReport, reliance: Option<&[Vec<f64>]>) -> String {
         vec![
             t.what.clone(),
             form,
-            count(t.rows.len() as u64),
+            count(needed.len() as u64),
             count(t.never_seen() as u64),
             count(visits[visits.len() / 2]),
             short(two(widths[widths.len() / 2])),
