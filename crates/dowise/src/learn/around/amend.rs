@@ -204,7 +204,10 @@ mod tests {
 
     #[test]
     fn joined_factors_are_learned_as_one_factor_with_their_joint_values_is() {
-        let [apart, joint] = [false, true].map(|joint| Knowledge::of(&world(joint)));
+        let [apart, joint] = [false, true].map(|joint| {
+            let world = world(joint);
+            Knowledge::of(&world).with_transitions_of(&world, &["u"]).unwrap()
+        });
         let joined = apart.clone().changed(|world| join(world, 0..2));
         let mut differs = false;
         for causes in [Causes::OwnKeys, Causes::Keys] {
