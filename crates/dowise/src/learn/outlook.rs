@@ -123,9 +123,7 @@ impl Outlook {
         let costs = all.costs().to_vec();
         let fewer = Interventions::new(all.sizes().to_vec(), all.lever_rule().clone(), rules, costs)
             .expect("invariant: no more interventions than before");
-        if some_allowed(&fewer, &digits).is_none() {
-            return None;
-        }
+        some_allowed(&fewer, &digits)?;
         let q = self.q(stage, state);
         if all.count() <= MOST_LISTED {
             let allowed = (0..all.count()).map(|i| all.nth(i)).filter(|&a| fewer.allows(&digits, a));

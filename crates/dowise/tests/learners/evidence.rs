@@ -60,6 +60,10 @@ fn a_step_that_counts_often_is_taken_in_like_as_many_steps_at_the_cost_of_one() 
             if name == "lsvi-ucb" && told.known_mechanisms().is_empty() {
                 continue;
             }
+            // The same step again and again contradicts the numbers that a guard is told.
+            if name.contains("guard") && !told.known_mechanisms().is_empty() {
+                continue;
+            }
             let [mut one_by_one, mut at_once] = [by_name(&told, name), by_name(&told, name)];
             for (i, step) in seen.iter().enumerate() {
                 let times = 1 + (i as u32 * 7) % 11;

@@ -179,7 +179,6 @@ fn what_cannot_deal_with_them_says_so() {
         let said = learner.certificate(0.1).map(|_| ()).unwrap_err().to_string();
         assert!(said.contains("a certificate cannot deal with") && said.contains(word), "{said}");
         let policy = arena.optimal.policy_hs.clone();
-        let said = learner.keep_baseline(&policy, 0.1, None).map(|_| ()).unwrap_err().to_string();
-        assert!(said.contains("baseline cannot deal with") && said.contains(word), "{said}");
+        assert!(learner.keep_baseline(&policy, 0.1, None).is_ok(), "a baseline asks for what episodes pay alone");
     }
 }

@@ -145,9 +145,9 @@ fn change_parents(world: &mut World, outcome: Outcome, parent: Option<VarId>) ->
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::learn::Plans;
     use crate::learn::tabular::Tabular;
-    use crate::learn::{Evidence, Observation, Sets};
+    use crate::learn::{Evidence, Observation, Reading, Sets};
+    use crate::plan::Ties;
 
     /// The same world twice: with two factors s and t, and with one that has their joint values. u depends on s; it is told.
     fn world(joint: bool) -> World {
@@ -188,7 +188,7 @@ mod tests {
     }
 
     /// A learner that has seen 500 steps of numbers without a pattern, read by a rule.
-    fn values(told: &Knowledge, options: &Options) -> Vec<f64> {
+    fn values(told: &Knowledge, options: &Options, reading: Reading) -> Vec<f64> {
         let mut evidence = Evidence::new(told, options).unwrap();
         for i in 0..500u64 {
             let random = crate::kernel::splitmix64(i);
@@ -198,25 +198,30 @@ mod tests {
             let seen = at.saw(told, &[part(50, 2) as u32][..]).unwrap().then(told, next).unwrap();
             evidence.add(&seen.paid_by(told, "u", 0.5 * part(56, 2) as f64).unwrap()).unwrap();
         }
-        let mut learner = Tabular::with(evidence, options.clone()).unwrap();
-        learner.refresh(1).unwrap();
-        learner.plan().value_hs.clone()
+        let learner = Tabular::with(evidence, options.clone()).unwrap();
+        learner.read(reading, 1, Ties::First).unwrap().0.value_hs
     }
 
     #[test]
     fn joined_factors_are_learned_as_one_factor_with_their_joint_values_is() {
-        let [apart, joint] = [false, true].map(|joint| Knowledge::of(&world(joint)));
+        let [apart, joint] = [false, true].map(|joint| {
+            let world = world(joint);
+            Knowledge::of(&world).with_transitions_of(&world, &["u"]).unwrap()
+        });
         let joined = apart.clone().changed(|world| join(world, 0..2));
         let mut differs = false;
         for causes in [Causes::OwnKeys, Causes::Keys] {
-            for estimate in [Estimate::Sets(Sets::Mixture), Estimate::Greedy] {
-                let options = Options { causes, estimate, states: States::Factored, ..Options::default() };
+            for reading in [Reading::Greedy, Reading::Best(Sets::Mixture), Reading::Worst(Sets::Mixture)] {
+                let options = Options { causes, states: States::Factored, ..Options::default() };
                 // The parents of all are s, z and t; of the joint one st and z: the same rows in another order.
-                let [of_joined, of_joint, of_apart] = [&joined, &joint, &apart].map(|told| values(told, &options));
+                let [of_joined, of_joint, of_apart] =
+                    [&joined, &joint, &apart].map(|told| values(told, &options, reading));
                 for (a, b) in of_joined.iter().zip(&of_joint) {
-                    assert!((a - b).abs() < 1e-9, "{causes:?}: {of_joined:?} {of_joint:?}");
+                    assert!((a - b).abs() < 1e-9, "{causes:?}, {reading:?}: {of_joined:?} {of_joint:?}");
                 }
-                differs |= of_joined.iter().zip(&of_apart).any(|(a, b)| (a - b).abs() > 1e-3);
+                // Confidence sets of joint values may be wider than the two are apart.
+                differs |=
+                    reading == Reading::Greedy && of_joined.iter().zip(&of_apart).any(|(a, b)| (a - b).abs() > 1e-3);
             }
         }
         assert!(differs, "nothing was joined");
@@ -229,7 +234,7 @@ mod tests {
         join(&mut world, 0..2);
         assert_eq!(world.joined, [3..5, 0..2]);
         join(&mut world, 1..4);
-        assert_eq!(world.joined, [0..5]);
+        assert!(world.joined.len() == 1 && world.joined[0] == (0..5), "{:?}", world.joined);
         let lever = world.levers()[0];
         change_parents(&mut world, Outcome::Next(2), Some(lever)).unwrap();
         assert!(

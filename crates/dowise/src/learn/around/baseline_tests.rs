@@ -146,7 +146,7 @@ fn what_an_episode_brought_is_discounted_and_stops_where_it_ended() {
     let world = World::from_toml(ENDING, "ending.toml").unwrap();
     let told = Knowledge::of(&world);
     let mut agent = learner(&world, "graph-psrl", 10, 1);
-    agent.keep_baseline(&vec![world.some_action(0); 15], 0.1, None).unwrap();
+    agent.keep_baseline(&[world.some_action(0); 15], 0.1, None).unwrap();
     let step = wrapper(&mut agent).step;
     assert_eq!(step, [0.0, 1.0], "nothing after the end is between what steps pay");
     let mut session = agent.begin();
