@@ -11,6 +11,7 @@ use super::{Causes, Estimate, Knowledge, Learner, Options, Plans, Sets, States};
 use crate::kernel::{CauseSpace, Kernel};
 use crate::memory::Held;
 use crate::plan::state_scope;
+use crate::world::RewardTerm;
 
 /// Numbers of bytes: what is too large to be counted stays so.
 type Bytes = Saturating<u128>;
@@ -56,10 +57,10 @@ fn forgetting(knowledge: &Knowledge, options: &Options) -> Bytes {
     {
         tables.extend(mechanisms.unknown.iter().map(|m| (n(m.rows.len()), n(m.n_values))));
     }
-    let paid = n(learned_terms(knowledge, options)) * n(knowledge.n_states()) * n_causes(knowledge, options);
-    let rows = sum(tables.iter().map(|(rows, _)| *rows)) + paid;
+    let payments = payments(knowledge, options);
+    let rows = sum(tables.iter().map(|(rows, _)| *rows)) + sum(payments.iter().copied());
     let counts = sum(tables.iter().map(|(rows, values)| *rows * *values));
-    Saturating(Forgetting::bytes(knowledge, options, rows.0, counts.0))
+    Saturating(Forgetting::bytes(knowledge, options, [(tables.len() + payments.len()) as u128, rows.0, counts.0]))
 }
 
 /// Holds the memory of a learner with what is around it.
@@ -124,7 +125,7 @@ fn bytes(knowledge: &Knowledge, options: &Options) -> Bytes {
     }
     let by_action = options.causes == Causes::Actions;
     let (n_states, n_causes) = (n(knowledge.n_states()), n_causes(knowledge, options));
-    let paid = n(learned_terms(knowledge, options)) * n_states * n_causes;
+    let paid = sum(payments(knowledge, options).into_iter());
     let blocks = if options.stage_dependent { n(knowledge.horizon()) } else { n(1) };
     let world = knowledge.world();
     let factors = factors(knowledge, options);
@@ -262,16 +263,29 @@ fn interventions(knowledge: &Knowledge, options: &Options) -> Bytes {
     }
 }
 
-/// Reward terms with rows of their own: learners that see the state whole, or interventions as causes, learn one sum of them, and
-/// the latter of terms that are told as well where it is not known what interventions set off.
-fn learned_terms(knowledge: &Knowledge, options: &Options) -> usize {
+/// Cells of each reward that is learned: terms by their scopes, but learners that see the state whole, or interventions as causes, learn
+/// one sum of them, and the latter of terms that are told as well where it is not known what interventions set off.
+fn payments(knowledge: &Knowledge, options: &Options) -> Vec<Bytes> {
     let world = knowledge.world();
-    let learned = world.rewards().iter().filter(|r| world.mean_is_learned(r)).count();
+    let n_causes = n_causes(knowledge, options);
+    let whole = n(knowledge.n_states()) * n_causes;
+    let sizes = knowledge.state_space().sizes();
+    let learned: Vec<&RewardTerm> = world.rewards().iter().filter(|r| world.mean_is_learned(r)).collect();
+    let of_term = |term: &&RewardTerm| {
+        product(state_scope(world, &world.expected_scope(term)).iter().map(|&f| sizes[f])) * n_causes
+    };
+    let is_learned = match options.causes {
+        Causes::Actions => !learned.is_empty() || world.mechanisms().iter().any(|m| m.table.is_none()),
+        Causes::Keys | Causes::OwnKeys => !learned.is_empty(),
+    };
     match (options.causes, options.states) {
-        (Causes::Actions, States::Flat | States::Factored) => {
-            usize::from(learned > 0 || world.mechanisms().iter().any(|m| m.table.is_none()))
+        (Causes::Actions, States::Flat | States::Factored) | (Causes::Keys | Causes::OwnKeys, States::Flat) => {
+            if is_learned {
+                vec![whole]
+            } else {
+                Vec::new()
+            }
         }
-        (Causes::Keys | Causes::OwnKeys, States::Flat) => learned.min(1),
-        (Causes::Keys | Causes::OwnKeys, States::Factored) => learned,
+        (Causes::Keys | Causes::OwnKeys, States::Factored) => learned.iter().map(of_term).collect(),
     }
 }

@@ -50,11 +50,11 @@ impl Forgetting {
     }
 
     /// Bytes that it takes at most beside a learner with this many rows and counts.
-    pub(crate) fn bytes(told: &Knowledge, options: &Options, rows: u128, counts: u128) -> u128 {
+    pub(crate) fn bytes(told: &Knowledge, options: &Options, [tables, rows, counts]: [u128; 3]) -> u128 {
         match options.forget {
             Forget::Never => 0,
             Forget::Window { .. } | Forget::Discount { .. } => Aged::bytes(told, options),
-            Forget::Reset => Rows::bytes(told, options, rows, counts),
+            Forget::Reset => Rows::bytes(told, options, [tables, rows, counts]),
         }
     }
 

@@ -160,10 +160,9 @@ impl Rows {
         }
     }
 
-    /// Bytes that it takes at most for a learner that plays its episodes and has this many rows and counts.
-    pub(super) fn bytes(told: &Knowledge, options: &Options, rows: u128, counts: u128) -> u128 {
+    /// Bytes that it takes at most for a learner that plays its episodes and has this many tables, rows and counts.
+    pub(super) fn bytes(told: &Knowledge, options: &Options, [tables, rows, counts]: [u128; 3]) -> u128 {
         let steps = u128::from(options.episodes).saturating_mul(told.horizon() as u128);
-        let tables = (told.variables().len() + told.rewards().len()) as u128;
         let visits = steps.saturating_mul(tables).min(rows.saturating_mul(MOST_RECENT as u128));
         let of_rows = rows.saturating_mul(120).saturating_add(counts.saturating_mul(4));
         // Lists grow by doubling.
