@@ -250,7 +250,7 @@ pub(crate) fn brought(told: &Knowledge, observation: &Observation<'_>) -> [f64; 
 
 /// What a term that was not observed pays on average, or its range.
 fn mean_of(told: &Knowledge, term: &RewardTerm, observation: &Observation<'_>) -> [f64; 2] {
-    let Some(table) = term.table.as_ref().filter(|_| term.next.is_empty()) else { return term.range };
+    let Some(table) = &term.table else { return term.range };
     let mut row = 0;
     for id in &term.scope {
         match observation.values()[id.ix()] {
