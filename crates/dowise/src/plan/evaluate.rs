@@ -53,7 +53,7 @@ impl<'a> Evaluator<'a> {
     }
 
     /// What the policy evaluated last is worth, over how episodes start.
-    pub(crate) fn value_from_start(&self) -> f64 {
+    pub(crate) fn worth_at_start(&self) -> f64 {
         self.look.planner.from_start(&self.plan.value_hs[..self.plan.n_states])
     }
 

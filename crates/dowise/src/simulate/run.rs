@@ -130,7 +130,7 @@ impl<'a> Run<'a> {
 
     /// Expected sum of rewards of an episode, over how episodes start, under the policy that was judged last; `None` before the first.
     pub fn value_of_judged(&self) -> Option<f64> {
-        self.judged.then(|| self.evaluator.value_from_start())
+        self.judged.then(|| self.evaluator.worth_at_start())
     }
 
     /// Plays `n` episodes, telling `after` about each; it may stop the run.
