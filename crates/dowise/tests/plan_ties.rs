@@ -83,7 +83,7 @@ fn tied_interventions_are_not_walked_through_one_by_one() {
             spec.mechanisms.extend((0..16).map(alone));
         }
         let world = build(&spec);
-        let planner = Planner::new(&world).unwrap();
+        let planner = Planner::over_joint_causes(&world).unwrap();
         let first = planner.plan();
         let all = world.interventions();
         let yes = all.part(3, Some(1));
@@ -94,6 +94,14 @@ fn tied_interventions_are_not_walked_through_one_by_one() {
         assert_eq!(random.value_hs, first.value_hs);
         assert_eq!(all.lever(random.action(1, 0), 3), Some(1));
         assert_ne!(random.policy_hs, planner.plan_with(Ties::Seeded(2)).policy_hs);
+        // Part by part what leads to the same and pays the same counts as one, so the first stands for all.
+        let parts = Planner::new(&world).unwrap();
+        assert!(parts.is_split());
+        for ties in [Ties::First, Ties::Seeded(1)] {
+            let plan = parts.plan_with(ties);
+            assert_eq!(plan.policy_hs, first.policy_hs);
+            assert!(plan.value_hs.iter().zip(&first.value_hs).all(|(x, y)| (x - y).abs() < 1e-12));
+        }
     }
 }
 

@@ -156,7 +156,8 @@ pub enum Ties {
     /// tie with them and is passed over. Of interventions that do the same the smallest counts (where the number of levers
     /// is limited, of those that set the fewest levers).
     First,
-    /// At random, all alike, as a function of this number, the stage and the state.
+    /// At random, all alike, as a function of this number, the stage and the state. Where a world is planned part by part, settings of
+    /// a part that lead to the same next values and pay the same count as one, for which the first stands.
     Seeded(u64),
 }
 
