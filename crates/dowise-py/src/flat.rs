@@ -11,9 +11,23 @@ pub(crate) fn flat(world: &World, planner: &Planner) -> (Vec<f64>, Vec<f64>) {
     let (n, n_causes, count) = (world.n_states(), kernel.n_causes(), all.count() as usize);
     let mut transitions = vec![0.0; n * count * n];
     let mut rewards = vec![0.0; n * count];
+    let arrival = world.arrival();
+    if planner.is_split() {
+        // Joint causes are too many to be listed.
+        for (at, row) in transitions.chunks_exact_mut(n).enumerate() {
+            let (s, action) = (at / count, all.nth((at % count) as u64));
+            if world.has_ended(s) {
+                row[s] = 1.0;
+                continue;
+            }
+            let paid = planner.step(s, action, row).expect("invariant: the world is planned part by part");
+            let arriving: f64 = row.iter().zip(&arrival).map(|(p, paid)| p * paid).sum();
+            rewards[at] = paid + arriving - all.cost(action);
+        }
+        return (transitions, rewards);
+    }
     let mut next = vec![0.0; n_causes * n];
     let mut causes = vec![0.0; n_causes];
-    let arrival = world.arrival();
     for s in 0..n {
         if world.has_ended(s) {
             // Nothing follows, and nothing is paid.

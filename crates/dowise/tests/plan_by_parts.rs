@@ -56,6 +56,17 @@ fn plans_and_values_are_those_of_an_ordinary_decision_process() {
         let policy = random_policy(&world, &flat, &mut rng);
         let (found, plain) = (planner.evaluate(&policy).unwrap(), joint.evaluate(&policy).unwrap());
         found.iter().zip(&plain).for_each(|(x, y)| assert_close(*x, *y, flat.scale(), "evaluation"));
+        let arrival = world.arrival();
+        for s in (0..flat.n_states).filter(|&s| !flat.ended[s]) {
+            for (a, &action) in flat.actions[s].iter().enumerate().take(8) {
+                let mut next = vec![0.0; flat.n_states];
+                let paid = planner.step(s, action, &mut next).unwrap();
+                next.iter().zip(&flat.prob[s][a]).for_each(|(x, y)| assert_close(*x, *y, 1.0, "next state"));
+                let arriving: f64 = next.iter().zip(&arrival).map(|(p, r)| p * r).sum();
+                let reward = paid + arriving - world.interventions().cost(action);
+                assert_close(reward, flat.reward[s][a], flat.scale(), "reward");
+            }
+        }
         let ((found, exact), (plain, _)) = (planner.at_random(), joint.at_random());
         assert!(exact);
         found.iter().zip(&plain).for_each(|(x, y)| assert_close(*x, *y, flat.scale(), "at random"));

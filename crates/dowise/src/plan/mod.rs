@@ -2,6 +2,7 @@
 
 mod careful;
 mod contract;
+mod error;
 mod evaluate;
 mod follow;
 mod mixed;
@@ -11,9 +12,10 @@ mod truth;
 mod watch;
 
 pub(crate) use contract::{Contraction, Expect, Mean};
+pub use error::PlanError;
 pub(crate) use evaluate::Evaluator;
 pub(crate) use follow::{Effects, Follow, FollowMixed, check_policy};
-pub use truth::{PlanError, Planner};
+pub use truth::Planner;
 pub(crate) use truth::{rewards_by_cause, rows_by_cause, scope_strides, state_scope};
 pub(crate) use watch::Watched;
 

@@ -3,89 +3,15 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::careful;
+use super::error::PlanError;
 use super::follow::{MOST_REMEMBERED, check_policy};
 use super::near_ties::NearTies;
 use super::split::Split;
 use super::{Buffers, Contraction, Evaluator, Lookahead, Mean, Plan, TIE_TOLERANCE, Ties, backward_induction};
 use crate::Space;
-use crate::kernel::{CauseSpace, Components, Found, Kernel, KernelError};
+use crate::kernel::{CauseSpace, Components, Found, Kernel};
 use crate::memory::Held;
 use crate::world::{Action, Onward, Start, VarId, World};
-
-/// Why a world cannot be planned in.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
-pub enum PlanError {
-    /// P(c | s, do(a)) cannot be computed.
-    #[error(transparent)]
-    Kernel(#[from] KernelError),
-    /// Something that a plan needs is to be learned.
-    #[error("{what} of {} is not given, so there is nothing to plan with; give it, or let a learner find out", .names.join(", "))]
-    Unknown {
-        /// "the next value" or "the reward".
-        what: &'static str,
-        /// Names as in the file.
-        names: Vec<String>,
-    },
-    /// The tables of a plan would not fit into memory.
-    #[error(
-        "a plan needs {bytes} bytes for {n_states} states and {n_causes} causes, the limit is {limit}; {}reduce state factors or key variables, or plan where there is more memory",
-        .part.as_ref().map_or(String::new(), |part| format!("it cannot be made part by part, since {part} act together; "))
-    )]
-    TooLarge {
-        /// Bytes needed.
-        bytes: u128,
-        /// Number of states.
-        n_states: usize,
-        /// Number of causes.
-        n_causes: usize,
-        /// Bytes allowed.
-        limit: u128,
-        /// The key variables of a part that is too large to be planned by itself, with their joint values, where joint causes are many.
-        part: Option<String>,
-    },
-    /// A policy for another world.
-    #[error("the policy has {found} entries, this world needs {expected} (one per stage and state)")]
-    PolicySize {
-        /// Entries given.
-        found: usize,
-        /// Entries needed.
-        expected: usize,
-    },
-    /// A stochastic policy whose numbers are not probabilities.
-    #[error(
-        "at stage {stage} in state {state} the policy's probabilities are not numbers from 0 on that sum to 1 (sum {sum})"
-    )]
-    PolicyNotRandom {
-        /// Stage, from 1.
-        stage: usize,
-        /// State index.
-        state: usize,
-        /// What they sum to.
-        sum: f64,
-    },
-    /// A plan whose policy is not worth what the plan says: rewards or costs are too far apart for sixteen digits.
-    #[error(
-        "at stage {stage} in state {state} the plan says {said}, but its policy is worth {worth}: rewards or costs are too far apart to be added up; `dowise check` names them"
-    )]
-    NotWorth {
-        /// Stage, from 1.
-        stage: usize,
-        /// State index.
-        state: usize,
-        /// The plan's value.
-        said: f64,
-        /// The value of its policy.
-        worth: f64,
-    },
-    /// A policy with an intervention that is not allowed in its state.
-    #[error("at stage {stage} in state {state} the policy's intervention is not allowed there")]
-    PolicyNotAllowed {
-        /// Stage, from 1.
-        stage: usize,
-        /// State index.
-        state: usize,
-    },
-}
 
 /// How far a plan's value may be from that of its policy, as a share of the expected sum of absolute rewards and costs.
 const VERIFIED: f64 = 1e-9;
