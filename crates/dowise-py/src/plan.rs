@@ -161,7 +161,7 @@ pub(crate) fn evaluate(
             py.detach(|| planner.evaluate_mixed(&given.values)).map_err(Raise::raise)
         }
         Some(PolicyKind::Interventions) => {
-            let actions = numbered(world, &given)?;
+            let actions = numbered(world, policy, &given)?;
             py.detach(|| planner.evaluate(&actions)).map_err(Raise::raise)
         }
         None => {
@@ -190,24 +190,50 @@ pub(crate) fn interventions(world: &dowise::World, policy: &Bound<'_, PyAny>) ->
             format!("policy has shape {found}, expected {} or {} (numbers of interventions)", shapes[0], shapes[1]);
         return Err(PlanError_::new_err(message));
     }
-    numbered(world, &given)
+    numbered(world, policy, &given)
 }
 
+/// Whole numbers up to here are floats of their own; above, a float stands for several.
+const MOST_AS_FLOATS: u64 = 1 << 53;
+
 /// Interventions by their numbers, for every stage and state.
-fn numbered(world: &dowise::World, given: &Numbers) -> PyResult<Vec<Action>> {
+fn numbered(world: &dowise::World, policy: &Bound<'_, PyAny>, given: &Numbers) -> PyResult<Vec<Action>> {
+    let count = world.interventions().count();
+    let whole = if count > MOST_AS_FLOATS { whole_numbers(policy)? } else { None };
     let action = |(i, &x): (usize, &f64)| -> PyResult<Action> {
-        if x.fract() != 0.0 || x < 0.0 || x >= world.interventions().count() as f64 {
-            let most = world.interventions().count() - 1;
-            let message = format!("policy{} is {x}, expected the number of an intervention, 0 to {most}", given.at(i));
-            return Err(PlanError_::new_err(message));
-        }
-        Ok(world.interventions().nth(x as u64))
+        let (number, said) = match &whole {
+            Some(whole) => (u64::try_from(whole[i]).ok(), whole[i].to_string()),
+            None => {
+                let exact = x.fract() == 0.0 && x >= 0.0 && x <= MOST_AS_FLOATS as f64;
+                (exact.then_some(x as u64), x.to_string())
+            }
+        };
+        number.filter(|&number| number < count).map(|number| world.interventions().nth(number)).ok_or_else(|| {
+            let help = match whole.is_none() && x > MOST_AS_FLOATS as f64 && x < count as f64 {
+                true => "; floats cannot tell numbers of this size apart, so give integers",
+                false => "",
+            };
+            let (at, most) = (given.at(i), count - 1);
+            PlanError_::new_err(format!(
+                "policy{at} is {said}, expected the number of an intervention, 0 to {most}{help}"
+            ))
+        })
     };
     let mut actions: Vec<Action> = given.values.iter().enumerate().map(action).collect::<PyResult<_>>()?;
     if given.shape.len() == 1 {
         actions = actions.repeat(world.horizon());
     }
     Ok(actions)
+}
+
+/// The numbers of an array of integers as they are, in C order; `None` if it holds others.
+fn whole_numbers(given: &Bound<'_, PyAny>) -> PyResult<Option<Vec<i64>>> {
+    let numpy = given.py().import("numpy")?;
+    let array = numpy.call_method1("asarray", (given,))?;
+    if !"iu".contains(array.getattr("dtype")?.getattr("kind")?.extract::<char>()?) {
+        return Ok(None);
+    }
+    array.call_method1("astype", ("int64",))?.call_method0("ravel")?.call_method0("tolist")?.extract().map(Some)
 }
 
 /// Numbers as an array, moved.

@@ -63,6 +63,35 @@ def test_where_shapes_allow_both_the_type_says_what_a_policy_is():
     np.testing.assert_array_equal(world.evaluate([[1, 1], [1, 0]]), world.evaluate(np.array([[1, 1], [1, 0]])))
 
 
+def test_numbers_of_interventions_beyond_what_floats_tell_apart_are_taken_as_they_are():
+    levers = "".join(f'[lever.x{i}]\nvalues = ["a", "b", "c", "d"]\n' for i in range(27))
+    text = f"""
+dowise = 1
+horizon = 1
+[state.s]
+values = ["s"]
+scope = []
+next = [1.0]
+{levers}
+[key.z]
+values = ["no", "yes"]
+parents = ["x26"]
+p = [[0.9, 0.1], [0.5, 0.5], [0.2, 0.8], [0.0, 1.0]]
+[reward.r]
+scope = ["z"]
+value = [0, 1]
+[interventions]
+set = "all"
+"""
+    world = dowise.World.from_text(text)
+    for last, worth in enumerate([0.1, 0.5, 0.8, 1.0]):
+        number = 3 * 4**26 + last  # above 2**53 every other whole number is no float
+        for policy in (np.array([[number]]), [[number]], np.array([number], dtype=np.uint64)):
+            np.testing.assert_allclose(world.evaluate(policy)[0], [worth])
+    with pytest.raises(dowise.PlanError, match="floats cannot tell numbers of this size apart, so give integers"):
+        world.evaluate(np.array([[float(3 * 4**26)]]))
+
+
 def test_policies_that_could_be_either_are_refused_with_what_to_say():
     world = square()
     for either in (np.array([[1.0, 1.0], [1.0, 0.0]]), np.array([[True, False], [False, True]])):
