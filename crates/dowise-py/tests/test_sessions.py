@@ -96,10 +96,16 @@ def test_a_graph_is_watched_from_python(paper):
     with pytest.raises(dowise.LearnError, match="delta"):
         learner.watch_graph(delta=1.5)
     learner.watch_graph()
-    # The first factor goes where the first lever was set, whatever the key variables are.
+    # The first factor goes where the first lever was set, whatever the key variables are. These are
+    # drawn as told, and pay what was told, so that no told number is wrong.
+    kernel, rewards, rng = paper.kernel(), paper.tables()["rewards"], np.random.default_rng(0)
     for i in range(200):
         value = 2 * (i % 2)
-        learner.learn(0, {"x1": value, "x2": 0, "x3": 0}, 4 * (value // 2), reward=[0.1] * 3, keys=[0, 1, 1], stage=0)
+        chances = kernel[0, 9 * value].ravel()
+        keys = np.unravel_index(rng.choice(8, p=chances / chances.sum()), (2, 2, 2))
+        paid = [float(table[(0, *keys)]) for _, table in rewards.values()]
+        step = {"keys": [int(k) for k in keys], "reward": paid, "stage": 0}
+        learner.learn(0, {"x1": value, "x2": 0, "x3": 0}, 4 * (value // 2), **step)
     watch = learner.graph_watch()
     assert watch["contradicted"] and watch["found"]["variable"] == "x1"
     assert dowise.Learner.restore(paper, learner.save()).graph_watch() == watch
