@@ -9,8 +9,8 @@ trap 'rm -rf "$place"' EXIT
 differ=0
 for world in river-swim treatment; do
   for learner in graph-psrl graph-ucbvi ucbvi psrl cf-ucbvi c-psrl; do
-    "$program" --quiet learn "$world" --learner "$learner" --episodes 6 --save "$place/here" > /dev/null
-    qemu-x86_64 -cpu Nehalem "$program" --quiet learn "$world" --learner "$learner" --episodes 6 --save "$place/there" \
+    "$program" --quiet learn "$world" --learner "$learner" --episodes 6 --force --save "$place/here" > /dev/null
+    qemu-x86_64 -cpu Nehalem "$program" --quiet learn "$world" --learner "$learner" --episodes 6 --force --save "$place/there" \
       > /dev/null 2> "$place/said" || { cat "$place/said" >&2; exit 1; }
     if cmp -s "$place/here" "$place/there"; then echo "same: $learner in $world"; else echo "DIFFERS: $learner in $world"; differ=1; fi
   done
