@@ -1,6 +1,6 @@
 # `make check` is what has to pass before a change goes in.
 
-.PHONY: check format lint test doc examples python figures browser benchmarks faults fuzz same-bits
+.PHONY: check format lint test doc program examples python figures browser benchmarks faults fuzz same-bits
 
 check: format lint test doc examples python
 
@@ -16,19 +16,24 @@ test:
 doc:
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked
 
+# The program with the features that `make test` compiles it with, so that nothing is compiled twice: asked for by its package
+# alone, features of libraries that only tests want would be off, and half of the libraries be compiled again.
+program:
+	cargo test --locked --workspace --no-run --quiet --test commands
+
 # The examples of the library run, and every ready-made world is written, checked and drawn by the program itself.
-examples:
-	@set -e; for example in plan learn own_environment; do \
-		echo "example: $$example"; \
-		cargo run --quiet --locked -p dowise --example $$example > /dev/null; \
-	done
-	cargo build --locked -p dowise-cli
+examples: program
+	cargo build --locked --workspace --quiet --example plan --example learn --example own_environment
 	@set -e; directory=$$(mktemp -d); trap 'rm -rf "$$directory"' EXIT; \
-	program=$$(cargo metadata --format-version 1 --no-deps --locked | sed 's/.*"target_directory":"\([^"]*\)".*/\1/')/debug/dowise; \
+	made=$$(cargo metadata --format-version 1 --no-deps --locked | sed 's/.*"target_directory":"\([^"]*\)".*/\1/')/debug; \
+	for example in plan learn own_environment; do \
+		echo "example: $$example"; \
+		"$$made/examples/$$example" > /dev/null; \
+	done; \
 	for world in campaign treatment river-swim deep-sea paper; do \
 		echo "example: $$world"; \
-		"$$program" --quiet new $$world -o $$directory/$$world.toml; \
-		"$$program" --quiet check $$directory/$$world.toml --draw $$directory/$$world.svg > /dev/null 2>&1; \
+		"$$made/dowise" --quiet new $$world -o $$directory/$$world.toml; \
+		"$$made/dowise" --quiet check $$directory/$$world.toml --draw $$directory/$$world.svg > /dev/null 2>&1; \
 	done
 
 # Runs the paper's experiments and what goes beyond them, and writes docs/reproduction.md with its figures.
@@ -39,8 +44,7 @@ figures:
 # Built with the profile of the other tests, so that they share what is compiled. Tools run as modules: their scripts
 # would name the place where an environment was made, and a checkout may have been moved or copied.
 PIP = -m pip --quiet --disable-pip-version-check
-python: browser
-	cargo build --locked -p dowise-cli
+python: browser program
 	python3 -m venv .venv
 	.venv/bin/python $(PIP) install -r crates/dowise-py/requirements-dev.txt
 	.venv/bin/python $(PIP) install --no-deps -r crates/dowise-py/requirements-tables.txt
