@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use dowise::learn::LearnerSpec;
 
-use crate::{Axis, Combination, Figure, Point, Scale, Series, Shape, Study, Style, Summary, Tables};
+use crate::{Axis, Combination, Dash, Figure, Point, Scale, Series, Shape, Study, Style, Summary, Tables};
 
 /// The figures of a study, each with the name of its file.
 pub fn figures(study: &Study, tables: &Tables) -> Vec<(String, Figure)> {
@@ -16,15 +16,15 @@ pub fn figures(study: &Study, tables: &Tables) -> Vec<(String, Figure)> {
             break;
         }
         let name = if groups.len() == 1 { "regret".to_owned() } else { format!("regret-{}", i + 1) };
-        let title = title(study, group, groups.len() > 1);
-        out.push((name.clone(), curves(study, tables, group, Scale::Linear, title.clone())));
-        out.push((format!("{name}-log"), curves(study, tables, group, Scale::Log, title + ", logarithmic")));
+        let several = groups.len() > 1;
+        out.push((name.clone(), curves(study, tables, group, Scale::Linear, several)));
+        out.push((format!("{name}-log"), curves(study, tables, group, Scale::Log, several)));
     }
     for swept in &study.swept {
         let groups = sweep_groups(study, swept);
         for (i, group) in groups.iter().enumerate() {
             let name = format!("regret-by-{}-{}", swept.replace('.', "-"), i + 1);
-            if let Some(figure) = against(study, tables, swept, group, title(study, group, groups.len() > 1)) {
+            if let Some(figure) = against(study, tables, swept, group, groups.len() > 1) {
                 out.push((name, figure));
             }
         }
@@ -32,17 +32,22 @@ pub fn figures(study: &Study, tables: &Tables) -> Vec<(String, Figure)> {
     out
 }
 
-/// The title of a figure: the study's, and where there are several figures of a kind what tells them apart.
-fn title(study: &Study, group: &[usize], several: bool) -> String {
+/// The title of a figure: the study's, and where there are several figures of a kind what tells them apart: the world, without a
+/// setting that is an axis, and what else was swept.
+fn title(study: &Study, group: &[usize], several: bool, across: Option<&str>) -> String {
     let first = &study.combinations[group[0]];
     if !several {
         return study.name.clone();
     }
     // What was swept of the world is part of its own text.
-    let swept = first.sweep.iter().filter(|(what, _)| !what.starts_with("world."));
+    let swept = first.sweep.iter().filter(|(what, _)| !what.starts_with("world.") && Some(what.as_str()) != across);
     let swept: String =
         swept.map(|(what, value)| format!(", {} {value}", what.trim_start_matches("learner."))).collect();
-    format!("{}: {}{swept}", study.name, first.world)
+    let world = match across.and_then(|across| across.strip_prefix("world.")) {
+        Some(setting) => first.world.without(setting),
+        None => first.world.clone(),
+    };
+    format!("{}: {world}{swept}", study.name)
 }
 
 /// Combinations that share a world, episodes and options that were swept: the lines of one figure of curves.
@@ -74,26 +79,27 @@ fn gather(study: &Study, key: impl Fn(&Combination) -> String) -> Vec<Vec<usize>
     order.iter().map(|k| groups[k].clone()).collect()
 }
 
-fn curves(study: &Study, tables: &Tables, group: &[usize], scale: Scale, title: String) -> Figure {
+fn curves(study: &Study, tables: &Tables, group: &[usize], scale: Scale, several: bool) -> Figure {
     let specs: Vec<&LearnerSpec> = group.iter().map(|&i| &study.combinations[i].learner).collect();
-    let labels = labels(&specs);
     let spread = Spread::of(group.iter().map(|&i| tables.summary(i)));
-    let series = group.iter().zip(labels).enumerate().map(|(position, (&i, label))| {
-        let spec = &study.combinations[i].learner;
+    let series = group.iter().zip(labels(&specs)).zip(styles(&specs)).map(|((&i, label), style)| {
         let points = tables.curve(i).into_iter().map(|(k, s)| spread.point(k as f64, &s)).collect();
-        Series { label, style: style(&specs, spec, position), shape: Shape::Band, points }
+        Series { label, style, shape: Shape::Band, points }
     });
-    let combination = &study.combinations[group[0]];
+    let kind = match scale {
+        Scale::Linear => "",
+        Scale::Log => ", logarithmic",
+    };
     Figure {
-        title,
-        subtitle: format!("{}. {}", combination.world, caption(study, &specs, spread)),
+        title: title(study, group, several, None) + kind,
+        subtitle: subtitle(study, group, several, caption(study, &specs, spread)),
         x: Axis { label: "episode".into(), scale, ticks: None },
         y: Axis { label: "cumulative regret".into(), scale, ticks: None },
         series: series.collect(),
     }
 }
 
-fn against(study: &Study, tables: &Tables, swept: &str, group: &[usize], title: String) -> Option<Figure> {
+fn against(study: &Study, tables: &Tables, swept: &str, group: &[usize], several: bool) -> Option<Figure> {
     let value = |i: usize| study.combinations[i].sweep.get(swept)?.parse::<f64>().ok();
     // A line is a learner apart from what is swept.
     let mut lines: Vec<(String, LearnerSpec, Vec<usize>)> = vec![];
@@ -116,29 +122,32 @@ fn against(study: &Study, tables: &Tables, swept: &str, group: &[usize], title: 
     }
     let wide = ticks[0] > 0.0 && ticks[ticks.len() - 1] / ticks[0] > 20.0;
     let specs: Vec<&LearnerSpec> = lines.iter().map(|(_, spec, _)| spec).collect();
-    let labels = labels(&specs);
     let spread = Spread::of(group.iter().map(|&i| tables.summary(i)));
     let series: Vec<Series> = lines
         .iter()
-        .zip(labels)
-        .enumerate()
-        .map(|(position, ((_, spec, members), label))| {
+        .zip(labels(&specs))
+        .zip(styles(&specs))
+        .map(|(((_, _, members), label), style)| {
             let mut points: Vec<Point> =
                 members.iter().filter_map(|&i| Some(spread.point(value(i)?, &tables.summary(i)))).collect();
             points.sort_by(|a, b| a.x.total_cmp(&b.x));
-            Series { label, style: style(&specs, spec, position), shape: Shape::Bars, points }
+            Series { label, style, shape: Shape::Bars, points }
         })
         .collect();
     let name = swept.split('.').next_back().unwrap_or(swept).to_owned();
     let scale = if wide { Scale::Log } else { Scale::Linear };
-    let world = &study.combinations[group[0]].world;
     Some(Figure {
-        title: format!("{title}, by {name}"),
-        subtitle: format!("{}. {}", world.name(), caption(study, &specs, spread)),
+        title: format!("{}, by {name}", title(study, group, several, Some(swept))),
+        subtitle: subtitle(study, group, several, caption(study, &specs, spread)),
         x: Axis { label: name, scale, ticks: (!wide).then_some(ticks) },
         y: Axis { label: "regret after the last episode".into(), scale: Scale::Log, ticks: None },
         series,
     })
+}
+
+/// The caption, behind the world where the title does not name it.
+fn subtitle(study: &Study, group: &[usize], several: bool, caption: String) -> String {
+    if several { caption } else { format!("{}. {caption}", study.combinations[group[0]].world.name()) }
 }
 
 /// Mean with one standard deviation on both sides.
@@ -190,16 +199,24 @@ fn caption(study: &Study, specs: &[&LearnerSpec], spread: Spread) -> String {
     format!("Estimates: {}. {}", estimates.join("; "), spread.words(study.repetitions))
 }
 
-/// Names for the lines: presets, with options where presets alone do not tell them apart.
+/// Names for the lines, all different: presets; where presets alone do not tell them apart, how they explore; where that does not
+/// either, the options in which they differ.
 pub(crate) fn labels(specs: &[&LearnerSpec]) -> Vec<String> {
     let name = |s: &LearnerSpec| display_name(s.preset().name());
-    specs
-        .iter()
-        .map(|s| {
-            let alike = specs.iter().filter(|o| o.preset() == s.preset()).count();
-            if alike == 1 { name(s) } else { format!("{} {}", name(s), s.estimate()) }
-        })
-        .collect()
+    let by_estimate = |s: &LearnerSpec| format!("{} {}", name(s), s.estimate());
+    let label = |s: &&LearnerSpec| {
+        let alike: Vec<&&LearnerSpec> = specs.iter().filter(|o| o.preset() == s.preset()).collect();
+        let changes = |s: &LearnerSpec| s.changes().map(|(k, v)| format!("{k}={v}")).collect::<Vec<_>>();
+        if alike.len() == 1 {
+            name(s)
+        } else if alike.iter().filter(|o| by_estimate(o) == by_estimate(s)).count() == 1 {
+            by_estimate(s)
+        } else {
+            let own = changes(s).into_iter().filter(|c| !alike.iter().all(|o| changes(o).contains(c)));
+            std::iter::once(name(s)).chain(own).collect::<Vec<_>>().join(" ")
+        }
+    };
+    specs.iter().map(label).collect()
 }
 
 /// A learner's name as papers write it: `cf-ucbvi` is CF-UCBVI, `graph-psrl` graph-PSRL, `lsvi-ucb` LSVI-UCB, `greedy` greedy.
@@ -215,7 +232,57 @@ pub(crate) fn display_name(name: &str) -> String {
     }
 }
 
-fn style(specs: &[&LearnerSpec], spec: &LearnerSpec, position: usize) -> Style {
-    let alike = specs.iter().filter(|o| o.preset() == spec.preset()).count();
-    if alike == 1 { Style::of_learner(spec.preset().name(), position) } else { Style::at(position) }
+/// Styles of the lines: learners that are there once have their own, the others colours that are left.
+fn styles(specs: &[&LearnerSpec]) -> Vec<Style> {
+    let is_alone = |s: &LearnerSpec| specs.iter().filter(|o| o.preset() == s.preset()).count() == 1;
+    let own = |(i, s): (usize, &&LearnerSpec)| is_alone(s).then(|| Style::of_learner(s.preset().name(), i));
+    let own: Vec<Option<Style>> = specs.iter().enumerate().map(own).collect();
+    let taken: Vec<[u8; 3]> = own.iter().flatten().map(|style| style.colour).collect();
+    let mut left = (0..).map(Style::at).filter(|style| style.dash != Dash::Solid || !taken.contains(&style.colour));
+    own.into_iter().map(|own| own.or_else(|| left.next()).unwrap_or(Style::at(0))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn specs(texts: &[&str]) -> Vec<LearnerSpec> {
+        texts.iter().map(|text| text.parse().unwrap()).collect()
+    }
+
+    #[test]
+    fn every_line_has_a_name_of_its_own() {
+        let specs = specs(&[
+            "graph-psrl",
+            "graph-psrl:unknown=kernel+rewards",
+            "graph-psrl:forms=false",
+            "graph-psrl:prior=4",
+            "c-ucbvi",
+        ]);
+        let labels = labels(&specs.iter().collect::<Vec<_>>());
+        let expected = [
+            "graph-PSRL",
+            "graph-PSRL unknown=kernel+rewards",
+            "graph-PSRL forms=false",
+            "graph-PSRL posterior, prior 4",
+            "C-UCBVI",
+        ];
+        assert_eq!(labels, expected);
+    }
+
+    #[test]
+    fn no_two_lines_look_alike() {
+        let specs = specs(&[
+            "c-ucbvi",
+            "graph-ucbvi",
+            "ucbvi",
+            "ucbvi:width=rlberry",
+            "ucbvi:width=paper",
+            "ucbvi:width=quasi",
+        ]);
+        let styles = styles(&specs.iter().collect::<Vec<_>>());
+        for (i, a) in styles.iter().enumerate() {
+            assert!(styles[..i].iter().all(|b| (a.colour, a.dash) != (b.colour, b.dash)), "{i} {styles:?}");
+        }
+    }
 }

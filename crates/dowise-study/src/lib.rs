@@ -46,7 +46,7 @@ pub use limits::{MOST_COMBINATIONS, MOST_EPISODES, MOST_POINTS, MOST_RUNS, MOST_
 pub use memory::{keep_to_memory, memory_allowed};
 pub use merge::{Merged, merge};
 pub use plausible::episodes_fault;
-pub use report::report;
+pub use report::{percent, report};
 pub use resolve::{Combination, Study};
 pub use run::{RunRecord, play};
 pub use seal::{checksum, seal, seal_fault};

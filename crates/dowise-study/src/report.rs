@@ -18,8 +18,9 @@ overflow-wrap:anywhere}\
 h1{font-size:1.6rem}h2{font-size:1.2rem;margin-top:2rem}.wide{overflow-x:auto}\
 table{border-collapse:collapse;font-size:.85rem;margin:1rem 0}\
 th,td{text-align:left;padding:.25rem .7rem;border-bottom:1px solid var(--rule);vertical-align:top;overflow-wrap:normal}\
+td.number,td.short{white-space:nowrap}\
 td.no{color:var(--no);font-weight:600}td.number,th.number{text-align:right;font-variant-numeric:tabular-nums}\
-figure{margin:1.5rem 0}figure svg{max-width:100%;height:auto;background:#fff;border-radius:6px}\
+figure{margin:1.5rem 0;overflow-x:auto}figure svg{min-width:28rem;max-width:100%;height:auto;background:#fff;border-radius:6px}\
 dt{font-weight:600}dd{margin:0 0 .5rem 1rem}\
 pre{font-size:.75rem;overflow:auto;background:var(--soft);padding:.7rem}";
 
@@ -114,14 +115,20 @@ const WORDS: [(&str, &str); 6] = [
     ),
 ];
 
-/// A number with as many digits as it needs to be told from zero.
-fn number(x: f64) -> String {
+/// A number with as many digits as it needs to be told from zero; what rounding left of a zero, at this size of the others, is zero.
+fn number(x: f64, size: f64) -> String {
     match x.abs() {
-        0.0 => "0".to_owned(),
+        small if small <= 1e-12 * size => "0".to_owned(),
         size if !(1e-3..1e7).contains(&size) => format!("{x:.2e}"),
         size if size < 10.0 => format!("{x:.3}"),
         _ => format!("{x:.1}"),
     }
+}
+
+/// A share in per cent with one digit; nothing is minus zero.
+pub fn percent(share: f64) -> String {
+    let tenths = (1000.0 * share).round();
+    format!("{:.1} %", if tenths == 0.0 { 0.0 } else { tenths / 10.0 })
 }
 
 /// The report of a study: summary, figures, combinations, timings.
@@ -134,9 +141,11 @@ pub fn report(study: &Study, tables: &Tables) -> Result<String, StudyError> {
         let runs = || tables.runs.iter().zip(&tables.seconds).filter(|(run, _)| run.combination == i);
         let mean = |of: &dyn Fn(&RunRow) -> f64| Summary::of(runs().map(|(run, _)| of(run))).mean;
         let reached = mean(&RunRow::reached);
-        let values = [mean(&|r| r.optimal), mean(&|r| r.value), mean(&|r| r.random)].map(number);
-        let reached = if reached.is_finite() { format!("{:.1} %", 100.0 * reached) } else { "–".to_owned() };
-        let regrets = [r.mean, r.sd, r.median].map(number);
+        let values = [mean(&|r| r.optimal), mean(&|r| r.value), mean(&|r| r.random)];
+        let size = values.iter().fold(0.0, |most: f64, v| most.max(v.abs()));
+        let values = values.map(|v| number(v, size));
+        let reached = if reached.is_finite() { percent(reached) } else { "–".to_owned() };
+        let regrets = [r.mean, r.sd, r.median].map(|v| number(v, size * s.episodes as f64));
         let seconds = format!("{:.2}", runs().map(|(_, seconds)| seconds).sum::<f64>());
         let names = [s.world.to_string(), s.learner.to_string(), s.learner.estimate()];
         [&names[..], &regrets, &values, &[reached, seconds]].concat()

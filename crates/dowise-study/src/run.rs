@@ -72,8 +72,11 @@ pub fn play(
     if stopped {
         return Ok(None);
     }
-    let learned = agent.learned_policy();
-    let value = arena.value_of(learned.actions()).expect("invariant: a learner's policy is one of its world");
     let (optimal, (random, _)) = (arena.optimal(), arena.at_random());
+    let learned = || arena.value_of(agent.learned_policy().actions());
+    let value = match learner.is_at_random() {
+        true => random,
+        false => learned().expect("invariant: a learner's policy is one of its world"),
+    };
     Ok(Some(RunRecord { regret, reward, optimal, value, random, seconds: begun.elapsed().as_secs_f64() }))
 }

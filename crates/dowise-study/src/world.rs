@@ -66,6 +66,15 @@ impl WorldChoice {
         choice
     }
 
+    /// The same world without a setting.
+    pub(crate) fn without(&self, setting: &str) -> WorldChoice {
+        let mut choice = self.clone();
+        if let WorldChoice::Named { settings, .. } = &mut choice {
+            settings.retain(|(k, _)| k != setting);
+        }
+        choice
+    }
+
     /// Whether each repetition draws a world of its own.
     pub fn is_fresh(&self) -> bool {
         match self {

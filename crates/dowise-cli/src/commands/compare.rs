@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use dowise::learn::LearnerSpec;
-use dowise_study::{Checkpoints, Directory, Shard, Study, StudyFile, Summary, Tables, threads};
+use dowise_study::{Checkpoints, Directory, Shard, Study, StudyFile, Summary, Tables, percent, threads};
 use serde::Serialize;
 
 use crate::known::Known;
@@ -199,7 +199,7 @@ fn text(study: &Study, tables: &Tables) -> String {
                 amounts.with(digits, regret.mean),
                 amounts.with(digits, regret.sd),
                 amounts.with(digits, regret.median),
-                reached.map_or_else(|| "–".to_owned(), |share| format!("{:.1} %", 100.0 * share)),
+                reached.map_or_else(|| "–".to_owned(), percent),
             ]
         })
         .collect();

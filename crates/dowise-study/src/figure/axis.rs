@@ -13,9 +13,10 @@ pub(super) struct Range {
 }
 
 impl Range {
-    /// Covers the values; a linear axis of non-negative values starts at zero if `from_zero`. With `room` a little is left
-    /// free on both sides, so that error bars at the ends stand clear of the frame.
-    pub(super) fn new(axis: &Axis, values: impl Iterator<Item = f64>, from_zero: bool, room: bool) -> Range {
+    /// Covers the values; a linear axis of non-negative values starts at zero. It goes on to the next round value, unless it is
+    /// `snug`: then it ends where the values do. With `room` a little is left free on both sides, so that error bars at the ends
+    /// stand clear of the frame.
+    pub(super) fn new(axis: &Axis, values: impl Iterator<Item = f64>, snug: bool, room: bool) -> Range {
         let values: Vec<f64> = values.filter(|v| v.is_finite()).collect();
         let rounding = rounding(values.iter().copied());
         let usable = |v: &f64| axis.scale == Scale::Linear || *v > rounding;
@@ -27,19 +28,19 @@ impl Range {
         }
         let mut ticks = match axis.scale {
             Scale::Linear => {
-                if from_zero && low >= 0.0 && axis.ticks.is_none() {
+                if low >= 0.0 && axis.ticks.is_none() {
                     low = 0.0;
                 }
                 if low == high {
                     high = low + low.abs().max(1.0);
                 }
-                linear_ticks(&mut low, &mut high, axis.ticks.is_none())
+                linear_ticks(&mut low, &mut high, axis.ticks.is_none() && !snug)
             }
             Scale::Log => {
                 if low == high {
                     (low, high) = (low / 2.0, high * 2.0);
                 }
-                log_ticks(&mut low, &mut high, axis.ticks.is_none())
+                log_ticks(&mut low, &mut high, axis.ticks.is_none() && !snug)
             }
         };
         if let Some(given) = &axis.ticks {
@@ -79,7 +80,7 @@ fn linear_ticks(low: &mut f64, high: &mut f64, widen: bool) -> Vec<f64> {
     if widen {
         (*low, *high) = ((*low / step).floor() * step, (*high / step).ceil() * step);
     }
-    let n = ((*high - *low) / step).round() as i64;
+    let n = ((*high - *low) / step + 1e-9).floor() as i64;
     (0..=n).map(|i| *low + i as f64 * step).collect()
 }
 
@@ -135,7 +136,16 @@ mod tests {
 
     fn texts(scale: Scale, values: &[f64]) -> Vec<String> {
         let axis = Axis { scale, ..Axis::default() };
-        Range::new(&axis, values.iter().copied(), true, false).ticks.into_iter().map(|t| t.1).collect()
+        Range::new(&axis, values.iter().copied(), false, false).ticks.into_iter().map(|t| t.1).collect()
+    }
+
+    #[test]
+    fn a_snug_axis_ends_with_its_values() {
+        for (scale, last) in [(Scale::Linear, "40"), (Scale::Log, "30")] {
+            let axis = Axis { scale, ..Axis::default() };
+            let range = Range::new(&axis, [1.0, 47.0].into_iter(), true, false);
+            assert_eq!((range.place(47.0), range.ticks.last().unwrap().1.as_str()), (1.0, last));
+        }
     }
 
     #[test]

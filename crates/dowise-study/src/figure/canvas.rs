@@ -111,32 +111,15 @@ impl Canvas {
         })));
     }
 
-    pub(super) fn text(&mut self, (x, y): (f64, f64), text: &str, size: u32, anchor: Anchor, rgb: [u8; 3], bold: bool) {
-        self.write((x, y), text, size, anchor, rgb, bold, None);
-    }
-
-    /// From below to above.
-    pub(super) fn upright(&mut self, at: (f64, f64), text: &str, size: u32, rgb: [u8; 3]) {
-        self.write(at, text, size, Anchor::Middle, rgb, false, Some(-90.0));
-    }
-
-    fn write(
-        &mut self,
-        (x, y): (f64, f64),
-        text: &str,
-        size: u32,
-        anchor: Anchor,
-        rgb: [u8; 3],
-        bold: bool,
-        rotate: Option<f64>,
-    ) {
+    pub(super) fn text(&mut self, (x, y): (f64, f64), text: &str, size: u32, anchor: Anchor, rgb: [u8; 3]) {
         let anchor = match anchor {
             Anchor::Start => TextAnchor::Start,
             Anchor::Middle => TextAnchor::Middle,
             Anchor::End => TextAnchor::End,
         };
-        let content = text.to_owned();
-        self.scene.add(Primitive::Text { x, y, content, size, anchor, rotate, bold, color: Some(colour(rgb)) });
+        // Neither turned nor bold: the pixels of turned text are blurred, and there is one weight of the font in pixels.
+        let (content, color) = (text.to_owned(), Some(colour(rgb)));
+        self.scene.add(Primitive::Text { x, y, content, size, anchor, rotate: None, bold: false, color });
     }
 
     pub(super) fn svg(&self) -> String {

@@ -7,13 +7,20 @@ use super::{Dash, Figure, Point, Scale, Series, Shape, Style};
 
 /// About one column and a half of a paper; texts stay legible at one column (85 mm).
 const WIDTH: f64 = 560.0;
-const HEIGHT: f64 = 360.0;
+/// From the top of the frame to its bottom, however many lines of words are above.
+const PLOT: f64 = 244.0;
+/// Below the frame: marks, and the name of the axis.
+const BELOW: f64 = 52.0;
 const TITLE: u32 = 15;
 const SMALL: u32 = 11;
 const TEXT: u32 = 13;
 const INK: [u8; 3] = [30, 30, 30];
 const MUTED: [u8; 3] = [95, 95, 95];
 const GRID: [u8; 3] = [228, 228, 228];
+/// How far lines must be apart on paper to be seen as two.
+const NOT_SEEN: f64 = 1.0;
+/// Said where a line runs along the lower edge of a logarithmic axis.
+const ZEROS: &str = "What is 0 is on the lower edge.";
 
 /// The rectangle between the axes.
 struct Frame {
@@ -40,33 +47,37 @@ pub(super) fn draw(figure: &Figure) -> Canvas {
     // Long labels make the picture wider instead of the frame narrow, or the labels short.
     let beside = widest + if has_legend { SAMPLE + 6.0 } else { 0.0 };
     let width = WIDTH + (beside - 200.0).max(0.0);
-    let title = wrap(&figure.title, TITLE, width - 24.0);
-    let subtitle = wrap(&figure.subtitle, SMALL, width - 24.0);
-    let under_title = 24.0 + 19.0 * (title.len().max(1) - 1) as f64;
-    let top = under_title + 22.0 + 15.0 * subtitle.len() as f64;
     let points = || figure.series.iter().flat_map(|s| &s.points);
-    let bars = figure.series.iter().any(|s| matches!(s.shape, Shape::Bars | Shape::Points));
-    let x = Range::new(&figure.x, points().map(|p| p.x), true, bars);
-    // Bands may reach below zero; on a logarithmic axis they must not stretch it.
     let zero = rounding(points().map(|p| p.y));
-    let floor = points().map(|p| p.y).filter(|y| *y > zero).fold(f64::INFINITY, f64::min) / 2.0;
     let log = figure.y.scale == Scale::Log;
+    let zeros = if log && points().any(|p| p.y <= zero) { ZEROS } else { "" };
+    let title = wrap(&figure.title, TITLE, width - 24.0);
+    let subtitle = wrap(&format!("{} {zeros}", figure.subtitle), SMALL, width - 24.0);
+    let under_title = 24.0 + 19.0 * (title.len().max(1) - 1) as f64;
+    // The name of the upward axis stands above it, where it is read without turning the head.
+    let axis_name = under_title + 26.0 + 15.0 * subtitle.len() as f64;
+    let top = axis_name + 14.0;
+    let bars = figure.series.iter().any(|s| matches!(s.shape, Shape::Bars | Shape::Points));
+    let x = Range::new(&figure.x, points().map(|p| p.x), !bars, bars);
+    // Bands may reach below zero; on a logarithmic axis they must not stretch it.
+    let floor = points().map(|p| p.y).filter(|y| *y > zero).fold(f64::INFINITY, f64::min) / 2.0;
     let heights = points().flat_map(|p| [p.y, if log { p.low.max(floor) } else { p.low.max(0.0) }, p.high]);
-    let y = Range::new(&figure.y, heights, true, false);
+    let y = Range::new(&figure.y, heights, false, false);
     let widest_tick = y.ticks.iter().map(|t| text_width(&t.1, TEXT)).fold(0.0, f64::max);
-    let frame = Frame { left: 40.0 + widest_tick, right: width - 22.0 - beside, top, bottom: HEIGHT - 52.0, x, y };
-    let mut canvas = Canvas::new(width, HEIGHT);
+    let frame = Frame { left: 20.0 + widest_tick, right: width - 22.0 - beside, top, bottom: top + PLOT, x, y };
+    let mut canvas = Canvas::new(width, frame.bottom + BELOW);
     for (i, line) in title.iter().enumerate() {
-        canvas.text((12.0, 24.0 + 19.0 * i as f64), line, TITLE, Anchor::Start, INK, true);
+        canvas.text((12.0, 24.0 + 19.0 * i as f64), line, TITLE, Anchor::Start, INK);
     }
     for (i, line) in subtitle.iter().enumerate() {
-        canvas.text((12.0, under_title + 18.0 + 15.0 * i as f64), line, SMALL, Anchor::Start, MUTED, false);
+        canvas.text((12.0, under_title + 18.0 + 15.0 * i as f64), line, SMALL, Anchor::Start, MUTED);
     }
+    canvas.text((12.0, axis_name), &figure.y.label, TEXT, Anchor::Start, INK);
     axes(figure, &frame, &mut canvas);
     for series in figure.series.iter().filter(|s| s.shape == Shape::Band) {
         band(series, &frame, &mut canvas);
     }
-    let styles = told_apart(figure);
+    let styles = told_apart(figure, &frame);
     for (series, style) in figure.series.iter().zip(&styles) {
         lines(series, *style, figure, &frame, &mut canvas);
     }
@@ -78,12 +89,13 @@ pub(super) fn draw(figure: &Figure) -> Canvas {
     canvas
 }
 
-/// The style of every series; one that lies on an earlier one has dashes, so that both show.
-fn told_apart(figure: &Figure) -> Vec<Style> {
+/// The style of every series; one that lies on an earlier one on paper has dashes, so that both show.
+fn told_apart(figure: &Figure, frame: &Frame) -> Vec<Style> {
+    let height = |p: &Point| frame.at(p.x, p.y).1;
     let same = |a: &Series, b: &Series| {
-        let apart = rounding(a.points.iter().map(|p| p.y));
         let pairs = a.points.iter().zip(&b.points);
-        a.points.len() == b.points.len() && pairs.into_iter().all(|(p, q)| p.x == q.x && (p.y - q.y).abs() <= apart)
+        let near = |(p, q): (&Point, &Point)| p.x == q.x && (height(p) - height(q)).abs() <= NOT_SEEN;
+        a.points.len() == b.points.len() && pairs.into_iter().all(near)
     };
     let mut styles: Vec<Style> = figure.series.iter().map(|s| s.style).collect();
     for i in 1..styles.len() {
@@ -103,26 +115,23 @@ fn axes(figure: &Figure, frame: &Frame, canvas: &mut Canvas) {
     for (value, text) in &frame.y.ticks {
         let y = frame.bottom - frame.y.place(*value) * (frame.bottom - frame.top);
         canvas.line((frame.left, y), (frame.right, y), GRID, 1.0);
-        canvas.text((frame.left - 8.0, y + 4.5), text, TEXT, Anchor::End, INK, false);
+        canvas.text((frame.left - 8.0, y + 4.5), text, TEXT, Anchor::End, INK);
     }
     for (value, text) in &frame.x.ticks {
         let x = frame.left + frame.x.place(*value) * (frame.right - frame.left);
         canvas.line((x, frame.bottom), (x, frame.bottom + 5.0), INK, 1.0);
-        canvas.text((x, frame.bottom + 19.0), text, TEXT, Anchor::Middle, INK, false);
+        canvas.text((x, frame.bottom + 19.0), text, TEXT, Anchor::Middle, INK);
     }
     canvas.line((frame.left, frame.bottom), (frame.right, frame.bottom), INK, 1.2);
     canvas.line((frame.left, frame.top), (frame.left, frame.bottom), INK, 1.2);
     let middle = (frame.left + frame.right) / 2.0;
-    canvas.text((middle, HEIGHT - 12.0), &figure.x.label, TEXT, Anchor::Middle, INK, false);
-    canvas.upright((17.0, (frame.top + frame.bottom) / 2.0), &figure.y.label, TEXT, INK);
+    canvas.text((middle, frame.bottom + BELOW - 12.0), &figure.x.label, TEXT, Anchor::Middle, INK);
 }
 
-/// What can be shown: on logarithmic axes only what is above zero.
+/// What can be shown: on a logarithmic axis across only what is above zero. Upwards a zero is on the lower edge.
 fn shown<'a>(series: &'a Series, figure: &Figure) -> impl Iterator<Item = &'a Point> {
-    let (x, y) = (figure.x.scale, figure.y.scale);
-    let zero = rounding(figure.series.iter().flat_map(|s| &s.points).map(|p| p.y));
-    let positive = |scale: Scale, v: f64, zero: f64| scale == Scale::Linear || v > zero;
-    series.points.iter().filter(move |p| positive(x, p.x, 0.0) && positive(y, p.y, zero))
+    let scale = figure.x.scale;
+    series.points.iter().filter(move |p| scale == Scale::Linear || p.x > 0.0)
 }
 
 fn band(series: &Series, frame: &Frame, canvas: &mut Canvas) {
@@ -186,7 +195,7 @@ fn legend(figure: &Figure, styles: &[Style], frame: &Frame, canvas: &mut Canvas)
             }
         }
         let at = (start + SAMPLE + 6.0, y + 4.5);
-        canvas.text(at, &series.label, TEXT, Anchor::Start, style.text_colour(), false);
+        canvas.text(at, &series.label, TEXT, Anchor::Start, style.text_colour());
     }
 }
 
@@ -197,15 +206,20 @@ fn end_labels(figure: &Figure, frame: &Frame, canvas: &mut Canvas) {
         .filter(|s| !s.label.is_empty())
         .filter_map(|s| shown(s, figure).last().map(|p| (s, frame.at(p.x, p.y))))
         .collect();
-    let wanted: Vec<f64> = labelled.iter().map(|(_, (_, y))| *y).collect();
-    let heights = space_out(&wanted, f64::from(TEXT) + 2.0, frame.top, frame.bottom);
-    for ((series, (x, y)), height) in labelled.into_iter().zip(heights) {
-        let start = frame.right + 14.0;
-        // A thin line leads to labels that had to move, and to lines that end early.
-        if (height - y).abs() > 3.0 || frame.right - x > 12.0 {
-            canvas.line((x + 5.0, y), (start - 3.0, height), series.style.colour, 0.6);
+    // Lines that end early have their labels inside, at their own ends.
+    let (outside, inside): (Vec<_>, Vec<_>) = labelled.into_iter().partition(|(_, (x, _))| frame.right - x <= 40.0);
+    for labelled in [outside, inside] {
+        let wanted: Vec<f64> = labelled.iter().map(|(_, (_, y))| *y).collect();
+        let heights = space_out(&wanted, f64::from(TEXT) + 2.0, frame.top, frame.bottom);
+        for ((series, (x, y)), height) in labelled.into_iter().zip(heights) {
+            let end = if frame.right - x <= 40.0 { frame.right } else { x };
+            let start = end + 14.0;
+            // A thin, short line leads to labels that had to move.
+            if (height - y).abs() > 3.0 {
+                canvas.line((end + 3.0, y), (start - 3.0, height), series.style.colour, 0.6);
+            }
+            canvas.text((start, height + 4.5), &series.label, TEXT, Anchor::Start, series.style.text_colour());
         }
-        canvas.text((start, height + 4.5), &series.label, TEXT, Anchor::Start, series.style.text_colour(), false);
     }
 }
 
@@ -250,10 +264,23 @@ mod tests {
 
     #[test]
     fn a_line_on_another_one_has_dashes() {
-        let styles =
-            told_apart(&figure(vec![series("a", &[1.0, 2.0]), series("b", &[1.0, 2.0]), series("c", &[1.0, 3.0])]));
-        let dashes: Vec<Dash> = styles.iter().map(|style| style.dash).collect();
+        let lines = [("a", [1.0, 2.0]), ("b", [1.0, 2.001]), ("c", [1.0, 3.0])];
+        let figure = figure(lines.iter().map(|(label, ys)| series(label, ys)).collect());
+        let values = |y: bool| figure.series.iter().flat_map(|s| &s.points).map(move |p| if y { p.y } else { p.x });
+        let [x, y] = [false, true].map(|y| Range::new(&Axis::default(), values(y), !y, false));
+        let frame = Frame { left: 0.0, right: 400.0, top: 0.0, bottom: 300.0, x, y };
+        let dashes: Vec<Dash> = told_apart(&figure, &frame).iter().map(|style| style.dash).collect();
         assert_eq!(dashes, [Dash::Solid, Dash::Dashed, Dash::Solid]);
+    }
+
+    #[test]
+    fn a_zero_on_a_logarithmic_axis_is_on_the_lower_edge_and_is_said() {
+        let mut with_zero =
+            figure(vec![series("falls", &[1.0, 0.1, 0.0, 0.0]), series("stays", &[1.0, 1.0, 1.0, 1.0])]);
+        with_zero.y.scale = Scale::Log;
+        assert!(draw(&with_zero).svg().contains(ZEROS));
+        with_zero.series.remove(0);
+        assert!(!draw(&with_zero).svg().contains(ZEROS));
     }
 
     #[test]

@@ -48,7 +48,7 @@ const CLASSES: [(u64, &str, [u8; 3]); 5] = [
     (1, "1 to 9 visits", [240, 180, 60]),
     (10, "10 to 99", [150, 205, 235]),
     (100, "100 to 999", [50, 140, 195]),
-    (1000, "1000 and more", [10, 60, 110]),
+    (1_000, "1,000 and more", [10, 60, 110]),
 ];
 
 fn colour(visits: u64) -> [u8; 3] {
@@ -61,20 +61,20 @@ impl Strips {
         let top = 84.0;
         let height = top + self.strips.len() as f64 * (WORDS + BAND + GAP) + 34.0;
         let mut canvas = Canvas::new(WIDTH, height);
-        canvas.text((12.0, 24.0), &self.title, TITLE, Anchor::Start, INK, true);
-        canvas.text((12.0, 42.0), &self.subtitle, SMALL, Anchor::Start, MUTED, false);
+        canvas.text((12.0, 24.0), &self.title, TITLE, Anchor::Start, INK);
+        canvas.text((12.0, 42.0), &self.subtitle, SMALL, Anchor::Start, MUTED);
         let mut x = 12.0;
         for (_, name, rgb) in CLASSES {
             rectangle(&mut canvas, [x, 55.0, x + 11.0, 66.0], rgb);
-            canvas.text((x + 16.0, 65.0), name, SMALL, Anchor::Start, INK, false);
+            canvas.text((x + 16.0, 65.0), name, SMALL, Anchor::Start, INK);
             x += 34.0 + text_width(name, SMALL);
         }
         for (i, strip) in self.strips.iter().enumerate() {
             strip.draw(&mut canvas, top + i as f64 * (WORDS + BAND + GAP));
         }
         let bottom = height - 12.0;
-        canvas.text((LEFT, bottom), "best known rows", SMALL, Anchor::Start, MUTED, false);
-        canvas.text((RIGHT, bottom), "least known rows", SMALL, Anchor::End, MUTED, false);
+        canvas.text((LEFT, bottom), "best known rows", SMALL, Anchor::Start, MUTED);
+        canvas.text((RIGHT, bottom), "least known rows", SMALL, Anchor::End, MUTED);
         let svg = canvas.svg();
         let png = canvas.png().map_err(|message| StudyError::Draw { name: self.title.clone(), message })?;
         Ok(Drawing { svg, png })
@@ -85,12 +85,12 @@ impl Strip {
     fn draw(&self, canvas: &mut Canvas, top: f64) {
         let (above, below) = (top + WORDS, top + WORDS + BAND);
         let room = RIGHT - LEFT - text_width(&self.note, SMALL) - 12.0;
-        canvas.text((LEFT, top + 15.0), &shortened(&self.label, room), TEXT, Anchor::Start, INK, false);
-        canvas.text((RIGHT, top + 15.0), &self.note, SMALL, Anchor::End, MUTED, false);
+        canvas.text((LEFT, top + 15.0), &shortened(&self.label, room), TEXT, Anchor::Start, INK);
+        canvas.text((RIGHT, top + 15.0), &self.note, SMALL, Anchor::End, MUTED);
         for (share, word) in [(0.0, "0"), (0.5, "½"), (1.0, "1")] {
             let y = below - share * BAND;
             canvas.line((LEFT, y), (RIGHT, y), GRID, 1.0);
-            canvas.text((LEFT - 6.0, y + 4.0), word, SMALL, Anchor::End, MUTED, false);
+            canvas.text((LEFT - 6.0, y + 4.0), word, SMALL, Anchor::End, MUTED);
         }
         let mut rows = self.rows.clone();
         rows.sort_by(|a, b| a.0.total_cmp(&b.0).then(b.1.cmp(&a.1)));

@@ -99,9 +99,9 @@ fn experiment_3(finals: &Finals) -> Vec<Check> {
     let above = finals.at.iter().all(|(_, s)| s[F].mean > s[C].mean && s[F].mean > s[CF].mean);
     let least = finals.at.iter().map(|(_, s)| s[F].mean / s[C].mean.max(s[CF].mean)).fold(f64::INFINITY, f64::min);
     vec![
-        ("the regret of F-UCBVI varies little with d_s", flat(finals, F), row(finals, F)),
-        ("the regret of CF-UCBVI varies little with d_s", flat(finals, CF), row(finals, CF)),
-        ("the regret of C-UCBVI grows with d_s", growing(finals, C), row(finals, C)),
+        ("the regret of F-UCBVI varies little with dₛ", flat(finals, F), row(finals, F)),
+        ("the regret of CF-UCBVI varies little with dₛ", flat(finals, CF), row(finals, CF)),
+        ("the regret of C-UCBVI grows with dₛ", growing(finals, C), row(finals, C)),
         ("F-UCBVI stays above C-UCBVI and CF-UCBVI", above, format!("at least {least:.1} times the larger of the two")),
     ]
 }

@@ -50,7 +50,7 @@ fn final_regrets(results: &Results) -> String {
             for (x, s) in results.finals(part, &rule).at {
                 let x = match part {
                     Part::Experiment2 => format!("m = {x}"),
-                    Part::Experiment3 => format!("d_s = {x}"),
+                    Part::Experiment3 => format!("dₛ = {x}"),
                     Part::Experiment1
                     | Part::Others2
                     | Part::Others3
@@ -82,7 +82,7 @@ fn beside_published(results: &Results) -> String {
         else {
             continue;
         };
-        let at = if p.figure == 2 { format!("episode {}", p.x) } else { format!("d_s = {}", p.x) };
+        let at = if p.figure == 2 { format!("episode {}", p.x) } else { format!("dₛ = {}", p.x) };
         let name = crate::figures::display_name(FIGURES.learners[p.learner]);
         let cell = |x: f64| format!("{} | {:.2}", short(x), x / p.regret);
         let _ = writeln!(page, "| {} | {name} | {at} | {} | {} | {} |", p.figure, p.regret, cell(ours), cell(fitted));
@@ -100,7 +100,7 @@ fn beside_published(results: &Results) -> String {
         );
     }
     page += "\nNo rule with one constant for all learners reproduces all published curves: CF-UCBVI was published with less regret,\n";
-    page += "relative to C-UCBVI, than either rule gives. Rewards are divided by d_s, which the published magnitudes suggest and the\n";
+    page += "relative to C-UCBVI, than either rule gives. Rewards are divided by dₛ, which the published magnitudes suggest and the\n";
     page += "cap H needs.\n";
     page
 }

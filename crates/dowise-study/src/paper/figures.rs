@@ -225,7 +225,7 @@ fn hard(study: &Study, tables: &Tables, world: &str) -> Figure {
     Figure {
         title: format!("Hard exploration: {world}"),
         subtitle: format!(
-            "Solid: confidence sets, greedy. Dashed: posterior sampling. Means of {} fresh worlds, nothing tuned.",
+            "UCBVI: confidence sets; PSRL: posterior sampling. A line that lies on another one is dashed or dotted. Means of {} fresh worlds, nothing tuned.",
             study.repetitions
         ),
         x,

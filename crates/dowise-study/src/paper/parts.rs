@@ -8,9 +8,9 @@ use super::rules::{ExplorationRule, FIGURES, FITTED, SETS, rules};
 /// A part: one of the paper's experiments, or one that it does not show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Part {
-    /// Four learners, m = 4, d_s = 3, H = 5.
+    /// Four learners, m = 4, dₛ = 3, H = 5.
     Experiment1,
-    /// m = 3 … 7, d_s = 3, H = 2.
+    /// m = 3 … 7, dₛ = 3, H = 2.
     Experiment2,
     /// d_s = 2 … 5, m = 3, H = 2.
     Experiment3,
@@ -74,8 +74,8 @@ impl Part {
     /// Its title.
     pub fn title(self) -> &'static str {
         match self {
-            Part::Experiment1 => "Experiment 1: four learners (m = 4, n = 3, d_s = 3, H = 5)",
-            Part::Experiment2 => "Experiment 2: more interventions (A = m³, d_s = 3, H = 2)",
+            Part::Experiment1 => "Experiment 1: four learners (m = 4, n = 3, dₛ = 3, H = 5)",
+            Part::Experiment2 => "Experiment 2: more interventions (A = m³, dₛ = 3, H = 2)",
             Part::Experiment3 => "Experiment 3: more state factors (m = 3, H = 2)",
             Part::Others2 => "Experiment 2 under the other rules",
             Part::Others3 => "Experiment 3 under the other rules",

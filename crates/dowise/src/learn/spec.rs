@@ -218,6 +218,12 @@ impl LearnerSpec {
         })
     }
 
+    /// Whether it learns nothing and draws every intervention: then it has no policy to deploy, and what it is worth is what
+    /// interventions at random are worth.
+    pub fn is_at_random(&self) -> bool {
+        self.linear_options(1, 0).is_none() && self.options(1, 0).estimate == Estimate::Uniform
+    }
+
     /// How it gets from counts to values, in words for tables and figures, such as `paper-plain × 0.002`.
     pub fn estimate(&self) -> String {
         if let Some(options) = self.linear_options(1, 0) {

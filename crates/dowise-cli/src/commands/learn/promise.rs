@@ -8,7 +8,7 @@ use dowise_study::{Axis, Figure, Point, Scale, Series, Shape, Style};
 use serde::Serialize;
 
 use crate::output::Failure;
-use crate::table::Amounts;
+use crate::table::{self, Amounts};
 
 /// A certificate is asked for whenever the episodes have grown by this share.
 const GROWTH: f64 = 0.05;
@@ -99,11 +99,12 @@ impl Promised {
         let amounts = Amounts::of([self.at_least, self.best_at_most, self.value]);
         let [at_least, gap, value, true_gap] =
             [self.at_least, self.gap, self.value, self.true_gap].map(|x| amounts.show(x));
-        format!(
+        let text = format!(
             "Surely (δ = {}): a policy worth at least {at_least} that the best exceeds by at most {gap}{share}. In truth it is worth {value}, and \
-             the best exceeds it by {true_gap}.\n",
+             the best exceeds it by {true_gap}.",
             self.delta
-        )
+        );
+        table::wrapped(&text) + "\n"
     }
 }
 
@@ -166,7 +167,6 @@ impl<'a> Promises<'a> {
             shape: Shape::Band,
             points: (self.history.iter())
                 .map(|p| (p.episodes as f64, of(p)))
-                .filter(|(_, y)| *y > 0.0)
                 .map(|(x, y)| Point { x, y, low: y, high: y })
                 .collect(),
         };
@@ -174,7 +174,7 @@ impl<'a> Promises<'a> {
         Figure {
             title: format!("How far from best {learner} can be"),
             subtitle: format!(
-                "{}; all bounds hold together with probability {}",
+                "{}; all bounds hold together with probability {}.",
                 self.arena.world().name(),
                 1.0 - self.delta
             ),

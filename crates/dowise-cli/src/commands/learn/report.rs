@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use dowise::learn::{ChangeNoticed, Forget, GraphWatch, LearnerSpec};
 use dowise::{Action, Arena, Learner, Preset};
+use dowise_study::percent;
 use serde::Serialize;
 
 use super::promise::Promised;
@@ -103,7 +104,10 @@ impl Report {
             regret_at_the_end: tail.iter().sum::<f64>() / tail.len().max(1) as f64,
             reward,
             best: arena.optimal(),
-            learned: arena.value_of(learned).expect("invariant: a learner's policy is one of its world"),
+            learned: match spec.is_at_random() {
+                true => uniform,
+                false => arena.value_of(learned).expect("invariant: a learner's policy is one of its world"),
+            },
             uniform,
             uniform_is_exact,
             promised,
@@ -128,7 +132,7 @@ impl Report {
     pub(super) fn text(&self, output: &Output) -> String {
         let share = |value: f64| {
             let of = (value - self.uniform) / (self.best - self.uniform);
-            if of.is_finite() { format!("{:.1} %", 100.0 * of) } else { "-".into() }
+            if of.is_finite() { percent(of) } else { "-".into() }
         };
         let amounts = Amounts::of([self.best, self.learned]);
         let value = |name: &str, v: f64| vec![name.to_owned(), amounts.show(v), share(v)];

@@ -80,7 +80,7 @@ pub(super) fn text(results: &Results, output: &Output) -> String {
         let x = if part == Part::Experiment2 {
             "m"
         } else if part == Part::Experiment3 {
-            "d_s"
+            "dₛ"
         } else {
             ""
         };
