@@ -4,7 +4,7 @@ mod common;
 
 use common::*;
 use dowise::{Planner, Simulator};
-use dowise_serve::{Choices, Engine, Mode, Request, Sqlite, replay};
+use dowise_serve::{Choices, Engine, Mode, Request, Snapshot, Sqlite, replay};
 use serde_json::{Value, json};
 
 const ALPHA: f64 = 0.2;
@@ -147,9 +147,6 @@ fn the_log_gives_the_same_decisions_when_episodes_were_deleted_corrected_or_have
 #[test]
 fn modes_that_leave_it_to_the_baseline_count_for_it_and_an_episode_stays_what_it_began_as() {
     let mut engine = engine_with(promising());
-    let mode = |engine: &mut Engine, mode: Mode| {
-        engine.submit(0, &Request::Mode(mode), &json!({"mode": mode.name()}), 5000).unwrap();
-    };
     mode(&mut engine, Mode::Apprentice);
     (0..40).for_each(|number| drop(play(&mut engine, number)));
     let account_then = account(&engine);
@@ -167,6 +164,111 @@ fn modes_that_leave_it_to_the_baseline_count_for_it_and_an_episode_stays_what_it
     // Forty episodes of the baseline allow some of the policy at once.
     let answers = play(&mut engine, 91);
     assert!(answers.iter().all(|a| !is_kept(a) && a["why"] != "baseline"), "{answers:?}");
+    replay(engine.store()).unwrap();
+}
+
+/// Forty episodes of the baseline, so that the policy may have some; then one of the policy, after its first step.
+fn begun_with_the_policy(engine: &mut Engine, number: u64) -> (Customer, Value) {
+    mode(engine, Mode::Apprentice);
+    (0..40).for_each(|number| drop(play(engine, number)));
+    publish(engine);
+    mode(engine, Mode::Online);
+    let mut customer = Customer::new(&Simulator::new(&world()).unwrap(), number);
+    let first = step(engine, &mut customer);
+    assert!(!is_kept(&first) && first["why"] != "baseline", "{first}");
+    (customer, first)
+}
+
+fn mode(engine: &mut Engine, mode: Mode) {
+    engine.submit(0, &Request::Mode(mode), &json!({"mode": mode.name()}), 5000).unwrap();
+}
+
+/// One decision, and what was observed of it; the answer.
+fn step(engine: &mut Engine, customer: &mut Customer) -> Value {
+    let world = world();
+    let answer = decide(engine, &customer.question(&world)).unwrap();
+    let seen = customer.outcome(&Simulator::new(&world).unwrap(), &answer.body);
+    observe(engine, &seen).unwrap();
+    serde_json::from_str(&answer.body).unwrap()
+}
+
+/// Pins a policy that was published.
+fn pin(engine: &mut Engine, version: u64) {
+    let row = engine.store().snapshot("clinic", version).unwrap().unwrap();
+    let snapshot = Snapshot::restore(&served("clinic", promising()), &row).unwrap();
+    let request = Request::Promote(std::sync::Arc::new(snapshot), true);
+    engine.submit(0, &request, &json!({"version": version, "pin": true}), 5000).unwrap();
+}
+
+/// How much the ended episodes of the policy brought, as a log is kept of it.
+fn last_end(engine: &Engine) -> Value {
+    let log = engine.store().events(None, 0, 100_000).unwrap();
+    let ends =
+        log.iter().filter_map(|e| serde_json::from_str::<Value>(&e.request).ok()).filter(|e| e["end"].is_object());
+    ends.last().unwrap()["end"].clone()
+}
+
+#[test]
+fn an_episode_keeps_the_policy_that_it_began_with_also_after_a_restart() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("clinic.store");
+    let open = || {
+        let store = Box::new(Sqlite::open(&path).unwrap());
+        Engine::with_key(store, vec![served("clinic", promising())], [7; 32], 1000).unwrap()
+    };
+    let mut engine = open();
+    let (mut customer, first) = begun_with_the_policy(&mut engine, 90);
+    // Twenty policies later, more than are kept ready.
+    for number in 100..120 {
+        play(&mut engine, number);
+        publish(&mut engine);
+    }
+    assert!(engine.worlds()[0].active.version > first["policy"]["version"].as_u64().unwrap() + 19);
+    drop(engine);
+    let mut engine = open();
+    for _ in 1..world().horizon() {
+        let next = step(&mut engine, &mut customer);
+        assert_eq!(next["policy"], first["policy"], "the policy of the first decision");
+    }
+    assert!(last_end(&engine)["brought"][0].as_f64().unwrap() > 0.0, "what it brought counts");
+    let other = step(&mut engine, &mut Customer::new(&Simulator::new(&world()).unwrap(), 91));
+    assert_eq!(other["policy"]["version"], engine.worlds()[0].active.version, "new episodes follow the latest");
+    replay(engine.store()).unwrap();
+}
+
+#[test]
+fn a_stop_and_a_roll_back_act_at_once_and_what_they_interrupt_counts_as_nothing() {
+    let by_stop = |engine: &mut Engine, _: u64| mode(engine, Mode::Stop);
+    let by_roll_back = |engine: &mut Engine, version: u64| pin(engine, version - 1);
+    let interrupts: [&dyn Fn(&mut Engine, u64); 2] = [&by_stop, &by_roll_back];
+    for (i, interrupt) in interrupts.into_iter().enumerate() {
+        let mut engine = engine_with(promising());
+        let (mut customer, first) = begun_with_the_policy(&mut engine, 90);
+        let version = first["policy"]["version"].as_u64().unwrap();
+        interrupt(&mut engine, version);
+        let second = step(&mut engine, &mut customer);
+        match i {
+            0 => assert_eq!(second["why"], "baseline", "{second}"),
+            _ => assert_eq!(second["policy"]["version"], version - 1, "{second}"),
+        }
+        // It does not become the policy's again.
+        mode(&mut engine, Mode::Online);
+        (2..world().horizon()).for_each(|_| drop(step(&mut engine, &mut customer)));
+        let end = last_end(&engine);
+        assert_eq!((&end["baseline"], &end["brought"]), (&json!(false), &json!([0.0, 1.0])));
+        replay(engine.store()).unwrap();
+    }
+}
+
+#[test]
+fn a_mode_that_nothing_was_decided_in_and_the_pin_of_the_same_policy_interrupt_nothing() {
+    let mut engine = engine_with(promising());
+    let (mut customer, first) = begun_with_the_policy(&mut engine, 90);
+    mode(&mut engine, Mode::Stop);
+    mode(&mut engine, Mode::Online);
+    pin(&mut engine, first["policy"]["version"].as_u64().unwrap());
+    (1..world().horizon()).for_each(|_| assert_eq!(step(&mut engine, &mut customer)["policy"], first["policy"]));
+    assert!(last_end(&engine)["brought"][0].as_f64().unwrap() > 0.0);
     replay(engine.store()).unwrap();
 }
 

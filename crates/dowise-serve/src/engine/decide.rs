@@ -34,9 +34,9 @@ impl Engine {
         if asked.subject.is_some() && asked.subject != episode.subject {
             return Err(Problem::conflict(format!("episode \"{id}\" is of another subject")).into());
         }
+        let promised = self.promised(world, id)?;
+        let snapshot = self.policy_for(world, promised.as_ref())?;
         let live = &self.worlds[world];
-        let promised = self.promised(&served, id, live.standing.mode)?;
-        let snapshot = live.active.clone();
         let same_policy = steps.iter().filter(|s| s.version == snapshot.version);
         let situation = Situation {
             served: &served,
@@ -47,7 +47,7 @@ impl Engine {
             stage,
             state: asked.state,
             forbid: &asked.forbid,
-            kept: promised.is_some_and(|p| p.baseline),
+            kept: promised.as_ref().is_some_and(|p| p.whose.is_baseline()),
             consistent: same_policy.fold(all_samples(&snapshot), |bits, s| bits & s.agree),
         };
         let decision = situation.decide().map_err(|_| {
@@ -95,7 +95,7 @@ impl Engine {
         self.store.put_episode(&name, &episode)?;
         let event = Event::of(&name, EventKind::Decide, Some(&asked.event_id), Some(id), at, body, answer);
         let answer = self.append(event, &effect)?;
-        self.begin_promised(&served, id, promised, at)?;
+        self.note_promised(&served, id, promised, at)?;
         self.conclude(&served, &episode, false, at)?;
         Ok(answer)
     }

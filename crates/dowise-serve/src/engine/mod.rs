@@ -226,7 +226,11 @@ impl Engine {
                     let before = std::mem::replace(&mut live.standing.active, snapshot.version);
                     // Before the first policy there is none to go back to but itself.
                     live.standing.before = before.max(1);
-                    live.active = snapshot.clone();
+                    let before = std::mem::replace(&mut live.active, snapshot.clone());
+                    if live.served.choices.promise.is_some() {
+                        // Episodes under way go on with it.
+                        self.ready.keep(&name, before);
+                    }
                 }
                 self.note_standing(world, EventKind::Publish, body, at)
             }

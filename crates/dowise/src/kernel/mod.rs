@@ -27,7 +27,7 @@ pub(crate) use bounds::{Doubt, Member, RowBounds};
 pub(crate) use components::{Acting, Components, Next};
 pub use elimination::TooLarge;
 pub(crate) use group::Group;
-pub(crate) use search::{Found, Scratch, Tie, pick};
+pub(crate) use search::{Found, Scratch, Tie, Within, pick};
 pub(crate) use uniform::AtRandom;
 
 /// Why P(c | s, do(a)) cannot be computed.

@@ -67,6 +67,20 @@ pub enum PlanError {
         /// The value of its policy.
         worth: f64,
     },
+    /// A plan made part by part that is not the best.
+    #[error(
+        "at stage {stage} in state {state} the plan's intervention is worth {worth}, but another one {better}: rewards or costs are too far apart to be compared; `dowise check` names them"
+    )]
+    NotBest {
+        /// Stage, from 1.
+        stage: usize,
+        /// State index.
+        state: usize,
+        /// What the plan's intervention is worth.
+        worth: f64,
+        /// What another one is worth that differs in the levers of one group.
+        better: f64,
+    },
     /// A policy with an intervention that is not allowed in its state.
     #[error("at stage {stage} in state {state} the policy's intervention is not allowed there")]
     PolicyNotAllowed {

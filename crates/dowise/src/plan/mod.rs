@@ -5,6 +5,7 @@ mod contract;
 mod error;
 mod evaluate;
 mod follow;
+mod improve;
 mod mixed;
 mod near_ties;
 mod split;

@@ -5,16 +5,17 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use super::careful;
 use super::error::PlanError;
 use super::follow::{MOST_REMEMBERED, check_policy};
+use super::improve;
 use super::near_ties::NearTies;
 use super::split::Split;
 use super::{Buffers, Contraction, Evaluator, Lookahead, Mean, Plan, TIE_TOLERANCE, Ties, backward_induction};
 use crate::Space;
-use crate::kernel::{CauseSpace, Components, Found, Kernel};
+use crate::kernel::{CauseSpace, Components, Found, Kernel, Scratch};
 use crate::memory::Held;
 use crate::world::{Action, Onward, Start, VarId, World};
 
 /// How far a plan's value may be from that of its policy, as a share of the expected sum of absolute rewards and costs.
-const VERIFIED: f64 = 1e-9;
+pub(super) const VERIFIED: f64 = 1e-9;
 
 /// Everything that is known about a world, laid out for planning: exact plans and values of policies.
 ///
@@ -144,11 +145,12 @@ impl Planner {
     fn bytes_split(world: &World) -> u128 {
         let entries = (world.horizon() as u128 + 1).saturating_mul(world.n_states() as u128);
         let differ = entries.min(u128::from(world.interventions().count()));
-        // Values and policy; while a plan is made or evaluated, one row of next values and what a search holds of it for each
-        // part, on every thread; the interventions of a policy.
+        // Values and policy, of a plan that is made again those of both, or what its policy is worth and how large that is; while it is
+        // made or evaluated, one row of next values and what a search holds of it for each part, on every thread; the
+        // interventions of a policy.
         let row = world.n_states() as u128 * 8 * (4 + world.state().len() as u128);
         let threads = rayon::current_num_threads() as u128;
-        (entries.saturating_mul(4 * 8))
+        (entries.saturating_mul(6 * 8))
             .saturating_add(threads.saturating_mul(row))
             .saturating_add(evaluation_bytes(world, differ))
             .saturating_add(Components::bytes(world))
@@ -255,20 +257,38 @@ impl Planner {
         let caps = (0..self.horizon).map(|stage| lookahead.cap(stage)).collect();
         let chooser = NearTies { kernel: self.split().map_or(&self.kernel, |split| split.search()), caps };
         backward_induction(&mut lookahead, &chooser, tolerance, ties, &mut Buffers::default(), &mut plan);
-        if self.is_split() {
-            self.say_worth(&mut plan);
-            return plan;
+        match (&self.layout, lookahead.doubt.into_inner()) {
+            (Layout::Joint { .. }, false) => {}
+            (Layout::Joint { .. }, true) => plan = careful::plan(self, ties),
+            (Layout::Split(split), doubt) => {
+                if doubt {
+                    plan = careful::by_parts(self, split, &plan, ties);
+                }
+                self.say_worth(&mut plan);
+            }
         }
-        if lookahead.doubt.into_inner() { careful::plan(self, ties) } else { plan }
+        plan
     }
 
-    /// Replaces the values of a plan by those of its policy, measured from zero, where the two differ by rounding alone.
+    /// Replaces the values of a plan by those of its policy, measured from zero, where the two differ by rounding alone. Where they
+    /// differ by more, the plan keeps what its search found, and [`Planner::verify`] refuses it.
     fn say_worth(&self, plan: &mut Plan) {
-        let mut evaluator = Evaluator::new(self);
-        let worth_hs = &evaluator.evaluate(&plan.policy_hs).value_hs;
-        let rounding = VERIFIED * 1e-2 * self.horizon as f64 * self.range.max(self.best_step.abs());
-        let close = |(said, worth): &(&mut f64, &f64)| (**said - **worth).abs() <= rounding;
-        plan.value_hs.iter_mut().zip(worth_hs).filter(close).for_each(|(said, worth)| *said = *worth);
+        let worth_hs = Evaluator::new(self).evaluate(&plan.policy_hs).value_hs.clone();
+        let close = |said: f64, worth: f64, size: f64| (said - worth).abs() <= 1e-2 * VERIFIED * size;
+        // The size is at least the value, and mostly that is enough.
+        if !plan.value_hs.iter().zip(&worth_hs).all(|(&said, &worth)| close(said, worth, worth.abs())) {
+            let size_hs = Evaluator::of_sizes(self).evaluate(&plan.policy_hs).value_hs.clone();
+            for ((said, worth), size) in plan.value_hs.iter_mut().zip(worth_hs).zip(size_hs) {
+                *said = if close(*said, worth, size) { worth } else { *said };
+            }
+        } else {
+            plan.value_hs = worth_hs;
+        }
+    }
+
+    /// No value of an episode is larger.
+    pub(super) fn largest(&self) -> f64 {
+        self.horizon as f64 * self.range.max(self.best_step.abs())
     }
 
     /// Values of a policy (`[stage][state]`), as `[stage][state]` with one further stage of zeros.
@@ -281,21 +301,22 @@ impl Planner {
 
     /// Values of a plan's policy, evaluated anew; an error where they are not those of the plan.
     ///
-    /// They may differ by 10⁻⁹ of the expected sum of the absolute values of all rewards and costs, which is rounding.
+    /// They may differ by 10⁻⁹ of the expected sum of the absolute values of all rewards and costs, which is rounding. Where a world is
+    /// planned part by part, it is an error as well if other settings of one group of levers are better than the plan's, by more
+    /// than rounding: the search that made the plan has no part in that.
     pub fn verify(&self, plan: &Plan) -> Result<Vec<f64>, PlanError> {
         let value_hs = self.evaluate(&plan.policy_hs)?;
         let mut sizes = Evaluator::of_sizes(self);
-        sizes.evaluate(&plan.policy_hs);
-        let pairs = value_hs.iter().zip(&plan.value_hs).zip(&sizes.last().value_hs);
+        let size_hs = &sizes.evaluate(&plan.policy_hs).value_hs;
+        let pairs = value_hs.iter().zip(&plan.value_hs).zip(size_hs);
         let close = |((worth, said), size): ((&f64, &f64), &f64)| (worth - said).abs() <= VERIFIED * size;
-        match pairs.into_iter().position(|pair| !close(pair)) {
+        if let Some(i) = pairs.into_iter().position(|pair| !close(pair)) {
+            let (stage, state) = (i / plan.n_states + 1, i % plan.n_states);
+            return Err(PlanError::NotWorth { stage, state, said: plan.value_hs[i], worth: value_hs[i] });
+        }
+        match self.split().and_then(|split| improve::improvement(self, split, &plan.policy_hs, &value_hs, size_hs)) {
             None => Ok(value_hs),
-            Some(i) => Err(PlanError::NotWorth {
-                stage: i / plan.n_states + 1,
-                state: i % plan.n_states,
-                said: plan.value_hs[i],
-                worth: value_hs[i],
-            }),
+            Some(better) => Err(better),
         }
     }
 
@@ -340,6 +361,18 @@ impl Planner {
                 out.iter_mut().zip(reward_sc).for_each(|(q, r)| *q += r.abs());
             }
             Layout::Split(split) => split.arrange(worth, out),
+        }
+    }
+
+    /// Expected absolute value of what an intervention meets with; `loss` is cap − q for every cause.
+    fn size_of_choice(&self, state: usize, cap: f64, loss: &[f64], action: Action) -> f64 {
+        match &self.layout {
+            Layout::Joint { .. } => careful::size_of_choice(&self.kernel, state, cap, loss, action),
+            Layout::Split(split) => {
+                let sizes: Vec<f64> = loss.iter().map(|x| -(cap - x).abs()).collect();
+                let acting = split.acting(&self.kernel, true);
+                careful::size_of_step(&self.kernel, &acting, state, action, &sizes, &mut Scratch::default())
+            }
         }
     }
 
@@ -428,9 +461,14 @@ impl Lookahead for TrueLookahead<'_> {
     fn look(&mut self, _stage: usize, next_value: &[f64], q: &mut Vec<f64>) {
         self.planner.look(next_value, q, &mut self.spare);
         self.pays_nothing.clear();
-        if !self.planner.kernel.has_costs() && !self.planner.is_split() {
-            let rows = q.chunks_exact(self.planner.kernel.n_causes());
-            self.pays_nothing.extend(rows.map(|row| row.iter().all(|&q| q == 0.0)));
+        let nothing = |row: &[f64]| row.iter().all(|&q| q == 0.0);
+        match self.planner.split() {
+            Some(split) if nothing(q) => {
+                self.pays_nothing.extend((0..self.planner.kernel.n_states()).map(|s| split.search().is_free(s)));
+            }
+            Some(_) => {}
+            None if self.planner.kernel.has_costs() => {}
+            None => self.pays_nothing.extend(q.chunks_exact(self.planner.kernel.n_causes()).map(nothing)),
         }
     }
 
@@ -452,10 +490,8 @@ impl Lookahead for TrueLookahead<'_> {
             return 0.0;
         }
         let cap = self.cap(stage);
-        if self.planner.is_split() {
-            return cap - found.least;
-        }
-        if !self.doubt.load(Ordering::Relaxed) && careful::is_doubtful(&self.planner.kernel, state, cap, loss, found) {
+        let size = || self.planner.size_of_choice(state, cap, loss, found.action);
+        if !self.doubt.load(Ordering::Relaxed) && careful::is_doubtful(cap, found, size) {
             self.doubt.store(true, Ordering::Relaxed);
         }
         cap - found.least

@@ -376,7 +376,8 @@ fn what_rests_on_a_world_that_stays_is_refused_by_name() {
         "window:99999999999999999999",
     ] {
         let text = says(&format!("graph-psrl:forget={bad}"));
-        assert!(text.contains("it must be never, reset, window:EPISODES, discount:SHARE"), "{text}");
+        let windows = "it must be never, reset, window:EPISODES (a whole number from 1 to 10^12), discount:SHARE";
+        assert!(text.contains(windows), "{text}");
     }
     assert!(says("lsvi-ucb:forget=reset").contains("it regresses on features"));
     assert!(says("uniform:forget=reset").contains("it learns nothing"));

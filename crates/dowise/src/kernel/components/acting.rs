@@ -114,7 +114,7 @@ impl Acting<'_> {
     }
 
     /// P(causes of a part | state, settings of all groups).
-    fn cause_prob(&self, part: &Part, state: usize, settings: &[u32]) -> Vec<f64> {
+    pub(super) fn cause_prob(&self, part: &Part, state: usize, settings: &[u32]) -> Vec<f64> {
         part.shape.groups.iter().fold(vec![1.0], |before, &g| {
             let (group, setting) = (&self.kernel.groups[g], settings[g] as usize);
             let (of_state, n) = (group.row_of(state), group.n_causes());

@@ -13,6 +13,7 @@
 //! are looked at. What a plan takes grows with the largest part, not with the product of all of them.
 
 mod acting;
+mod changes;
 mod part;
 mod random;
 mod shape;

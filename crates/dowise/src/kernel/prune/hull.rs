@@ -1,5 +1,7 @@
 //! The hull for three or more causes: corners found by looking in many directions, the rest proven unnecessary one by one.
 
+use std::ops::RangeInclusive;
+
 use super::Points;
 use super::nnls::{Membership, membership};
 use crate::kernel::splitmix64;
@@ -11,11 +13,11 @@ use crate::kernel::splitmix64;
 /// against the corners known so far; if it fails, the direction in which it fails leads to a new corner, so the effort grows
 /// with the number of corners rather than of settings (Clarkson 1994).
 ///
-/// Costs are compared relative to their range, so settings that cost far more than most are left out and stay: otherwise a
-/// prohibitive cost would make all others equal.
+/// Costs are compared relative to their range, so settings that cost far more or far less than most are left out and stay: otherwise
+/// a prohibitive cost, or a reward that nothing else comes near to, would make all others equal.
 pub(super) fn corners(within: &[u32], points: &Points, work: &mut i64) -> Vec<u32> {
-    let limit = usual_cost(within, points);
-    let (usual, mut kept): (Vec<u32>, Vec<u32>) = within.iter().partition(|&&i| points.cost(i) <= limit);
+    let usual_cost = usual_costs(within, points);
+    let (usual, mut kept): (Vec<u32>, Vec<u32>) = within.iter().partition(|&&i| usual_cost.contains(&points.cost(i)));
     if usual.len() <= points.n_causes || *work <= 0 {
         return within.to_vec();
     }
@@ -28,13 +30,37 @@ pub(super) fn corners(within: &[u32], points: &Points, work: &mut i64) -> Vec<u3
     kept
 }
 
-/// The least cost plus a thousand times the median of what others cost more than it.
-fn usual_cost(within: &[u32], points: &Points) -> f64 {
-    let least = within.iter().map(|&i| points.cost(i)).fold(f64::INFINITY, f64::min);
-    let mut more: Vec<f64> = within.iter().map(|&i| points.cost(i) - least).filter(|more| *more > 0.0).collect();
-    more.sort_unstable_by(f64::total_cmp);
-    // The lower one of the two in the middle, so that one prohibitive cost of two is one.
-    more.get(more.len().saturating_sub(1) / 2).map_or(f64::INFINITY, |median| least + 1e3 * median)
+/// Costs that are not far from most of the others: within a thousand times the median of what others cost more than the cheapest, or
+/// less than the dearest, those left out that are not.
+fn usual_costs(within: &[u32], points: &Points) -> RangeInclusive<f64> {
+    let mut costs: Vec<f64> = within.iter().map(|&i| points.cost(i)).collect();
+    costs.sort_unstable_by(f64::total_cmp);
+    let mut left = &costs[..];
+    while let [least, .., greatest] = *left {
+        let above = median(left.iter().map(|c| c - least))
+            .map_or(left.len(), |m| left.partition_point(|&c| c <= least + FAR * m));
+        let below = median(left.iter().rev().map(|c| greatest - c))
+            .map_or(0, |m| left.partition_point(|&c| c < greatest - FAR * m));
+        if (below, above) == (0, left.len()) {
+            break;
+        }
+        // One side at a time: without what is far above, what was the middle may be far below.
+        left = if above < left.len() { &left[..above] } else { &left[below..] };
+    }
+    match *left {
+        [] => f64::NEG_INFINITY..=f64::INFINITY,
+        [only] => only..=only,
+        [least, .., greatest] => least..=greatest,
+    }
+}
+
+/// How many times the median is far.
+const FAR: f64 = 1e3;
+
+/// The lower one of the two in the middle, of those above 0 in increasing order: so one prohibitive cost of two is one.
+fn median(more: impl Iterator<Item = f64>) -> Option<f64> {
+    let more: Vec<f64> = more.filter(|more| *more > 0.0).collect();
+    more.get(more.len().saturating_sub(1) / 2).copied()
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,6 +1,6 @@
 //! Several groups, many settings: branch and bound, group by group.
 
-use super::{Found, ROUNDING, Tie, weigh};
+use super::{Found, Tie, Within, weigh};
 use crate::kernel::{Kernel, scale, splitmix64};
 use crate::world::Action;
 
@@ -69,7 +69,7 @@ impl Kernel {
         &self,
         state: usize,
         loss: &[f64],
-        tolerance: f64,
+        within: Within,
         tie: Tie,
         buffers: &mut Buffers,
     ) -> Found {
@@ -100,7 +100,7 @@ impl Kernel {
             digits,
             aim: Aim::Least,
             limit: f64::INFINITY,
-            slack: tolerance * ROUNDING,
+            slack: within.rounding,
             doubt,
             best: f64::INFINITY,
             rival: f64::INFINITY,
@@ -108,9 +108,9 @@ impl Kernel {
             done: false,
         };
         walk.descend(0, Chosen::default(), buffers);
-        let (best, unique) = (walk.best, walk.rival > walk.best + tolerance);
+        let (best, unique) = (walk.best, walk.rival > walk.best + within.ties);
         if !unique {
-            walk.limit = best + tolerance;
+            walk.limit = best + within.ties;
             walk.settle(tie, buffers);
         }
         let (part, chosen) = walk.part.expect("invariant: every state has an allowed intervention");

@@ -48,9 +48,25 @@ pub(crate) struct Scratch {
     branch: branch::Buffers,
 }
 
-/// Share of the tolerance for ties that is rounding: as much as the least value found may miss the least there is, so that
-/// rounding between ties does not have to be searched through.
+/// Share of the tolerance for ties that is rounding.
 const ROUNDING: f64 = 1e-4;
+
+/// How exactly a search looks.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Within {
+    /// How far two interventions may differ that count as equally good.
+    pub(crate) ties: f64,
+    /// How far the least value found may miss the least there is, so that rounding between ties does not have to be searched
+    /// through: of two dozen groups in which everything ties there are millions of sums.
+    pub(crate) rounding: f64,
+}
+
+impl Within {
+    /// A tolerance for ties that is far above rounding.
+    pub(crate) fn ties(tolerance: f64) -> Within {
+        Within { ties: tolerance, rounding: ROUNDING * tolerance }
+    }
+}
 
 /// Most combinations of settings, one from each group, that are simply all computed.
 const FEW: usize = 256;
@@ -64,9 +80,29 @@ impl Kernel {
     /// One group: (causes) × (settings kept). Several groups with few combinations of kept settings: all of them, each group
     /// summed out once. Otherwise branch and bound; usually one path is followed to its end.
     pub(crate) fn best(&self, state: usize, loss: &[f64], tolerance: f64, tie: Tie, scratch: &mut Scratch) -> Found {
+        self.best_within(state, loss, Within::ties(tolerance), tie, scratch)
+    }
+
+    /// The same with a word on rounding.
+    pub(crate) fn best_within(
+        &self,
+        state: usize,
+        loss: &[f64],
+        within: Within,
+        tie: Tie,
+        scratch: &mut Scratch,
+    ) -> Found {
         debug_assert_eq!(loss.len(), self.n_causes());
-        let tied = self.all_tied(state, loss, tolerance, tie);
-        tied.unwrap_or_else(|| self.search(state, loss, tolerance, tie, scratch))
+        let tied = self.all_tied(state, loss, within.ties, tie);
+        tied.unwrap_or_else(|| self.search(state, loss, within, tie, scratch))
+    }
+
+    /// Whether nothing that a search looks at in a state costs or pays anything by itself.
+    pub(crate) fn is_free(&self, state: usize) -> bool {
+        self.groups.iter().all(|group| {
+            let row = group.row(group.row_of(state));
+            (0..row.n).all(|i| group.settings[row.setting(i)].cost == 0.0)
+        })
     }
 
     /// Where every cause is worth the same up to rounding and nothing costs anything: any allowed intervention, if ties are
@@ -87,12 +123,13 @@ impl Kernel {
     }
 
     /// As [`Kernel::best`], but only settings that pruning keeps are ever chosen.
-    fn search(&self, state: usize, loss: &[f64], tolerance: f64, tie: Tie, scratch: &mut Scratch) -> Found {
+    fn search(&self, state: usize, loss: &[f64], within: Within, tie: Tie, scratch: &mut Scratch) -> Found {
         match &self.groups[..] {
             [] => Found::only(loss[0], Action(0)),
-            [_] => self.best_of_one(state, loss, tolerance, tie, scratch),
-            _ if self.n_combinations(state) <= FEW => self.best_of_few(state, loss, tolerance, tie, &mut scratch.few),
-            _ => self.best_of_many(state, loss, tolerance, tie, &mut scratch.branch),
+            // Groups that were put together into one part may still be ruled out together.
+            [_] if self.cross.is_empty() => self.best_of_one(state, loss, within.ties, tie, scratch),
+            _ if self.n_combinations(state) <= FEW => self.best_of_few(state, loss, within.ties, tie, &mut scratch.few),
+            _ => self.best_of_many(state, loss, within, tie, &mut scratch.branch),
         }
     }
 

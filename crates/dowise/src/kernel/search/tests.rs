@@ -5,7 +5,7 @@ use std::ops::RangeInclusive;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-use super::{Found, Kernel, Scratch, Tie};
+use super::{Found, Kernel, Scratch, Tie, Within};
 use crate::world::{
     Action, ForbidSpec, Form, InterventionSpec, Kind, MechanismSpec, SetSpec, StartSpec, VariableSpec, World, WorldSpec,
 };
@@ -110,13 +110,13 @@ fn every_way_to_search_finds_the_least_of_all_interventions() {
         let tolerance = 1e-9;
         let firsts = [
             kernel.best_of_few(0, &loss, tolerance, Tie::First, &mut scratch.few),
-            kernel.best_of_many(0, &loss, tolerance, Tie::First, &mut scratch.branch),
+            kernel.best_of_many(0, &loss, Within::ties(tolerance), Tie::First, &mut scratch.branch),
         ];
         assert_eq!(firsts[0].action, firsts[1].action, "the same rule for ties");
         let random = Tie::Random(rng.random());
         let randoms = [
             kernel.best_of_few(0, &loss, tolerance, random, &mut scratch.few),
-            kernel.best_of_many(0, &loss, tolerance, random, &mut scratch.branch),
+            kernel.best_of_many(0, &loss, Within::ties(tolerance), random, &mut scratch.branch),
             kernel.best(0, &loss, tolerance, random, &mut scratch),
         ];
         for Found { least: found, chosen, action } in firsts.into_iter().chain(randoms) {
@@ -128,7 +128,7 @@ fn every_way_to_search_finds_the_least_of_all_interventions() {
         for tie in [Tie::First, random] {
             for Found { chosen, action, .. } in [
                 kernel.best_of_few(0, &loss, 0.2, tie, &mut scratch.few),
-                kernel.best_of_many(0, &loss, 0.2, tie, &mut scratch.branch),
+                kernel.best_of_many(0, &loss, Within::ties(0.2), tie, &mut scratch.branch),
             ] {
                 assert!((chosen - value(action)).abs() <= 1e-12, "{action:?} is worth {}, not {chosen}", value(action));
             }

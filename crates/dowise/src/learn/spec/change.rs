@@ -124,7 +124,10 @@ pub(super) const OPENINGS: [Opening; 20] = [
     Opening {
         name: "forget",
         about: "what to forget in worlds that change: by age, or where a change is noticed",
-        values: Values::Described("never, reset, window:EPISODES, discount:SHARE", "reset"),
+        values: Values::Described(
+            "never, reset, window:EPISODES (a whole number from 1 to 10^12), discount:SHARE (between 0 and 1, neither included)",
+            "reset",
+        ),
         read: |v| forget(v).map(Change::Forget),
     },
     Opening {

@@ -5,6 +5,10 @@
 //! values are measured from the nearest q(s, c) of the state itself, and a tie is what rounding can have made: a share of the
 //! expected sum of the absolute values of everything that went into the value.
 
+mod parts;
+
+pub(super) use parts::{by_parts, size_of_step};
+
 use rayon::prelude::*;
 
 use super::{PARALLEL_STATES, Plan, Planner, Ties};
@@ -19,21 +23,28 @@ const GOOD_VALUE: f64 = 1e-11;
 
 /// Whether the usual recursion's choice or value in a state is not good enough at the scale of that state.
 ///
-/// `loss` is cap − q for every cause, and `found` what a search of the state came to. The caller skips states from which on all
-/// rewards and costs are 0.
-pub(super) fn is_doubtful(kernel: &Kernel, state: usize, cap: f64, loss: &[f64], found: &Found) -> bool {
-    let Found { least, chosen, action } = *found;
+/// `found` is what a search of the state came to with losses measured from `cap`, and `size` says what is added up there. The caller
+/// skips states from which on all rewards and costs are 0.
+pub(super) fn is_doubtful(cap: f64, found: &Found, size: impl FnOnce() -> f64) -> bool {
+    let Found { least, chosen, .. } = *found;
     let good = |size: f64| {
         chosen - least <= GOOD_CHOICE * size && f64::EPSILON * (cap.abs() + least.abs()) <= GOOD_VALUE * size
     };
     // The size is at least the value, and mostly that is enough.
-    if good((cap - least).abs()) {
-        return false;
-    }
+    !good((cap - least).abs()) && !good(size())
+}
+
+/// Expected absolute value of q, and the cost, of an intervention; `loss` is cap − q for every cause.
+pub(super) fn size_of_choice(kernel: &Kernel, state: usize, cap: f64, loss: &[f64], action: Action) -> f64 {
     let sizes: Vec<f64> = loss.iter().map(|x| (cap - x).abs()).collect();
     let mut decoded = Decoded::default();
     decoded.decode(kernel, action);
-    !good(decoded.expect(kernel, state, &sizes) + cost_of(kernel, action).abs())
+    decoded.expect(kernel, state, &sizes) + cost_of(kernel, action).abs()
+}
+
+/// Share of the size of a value that rounding can have made of it in an episode of this many stages.
+fn rounding(horizon: usize) -> f64 {
+    f64::EPSILON * (512.0 + 4.0 * horizon as f64)
 }
 
 /// Cost of an intervention; no lever is looked at in a world without costs.
@@ -68,7 +79,7 @@ pub(super) fn plan(planner: &Planner, ties: Ties) -> Plan {
     let kernel = planner.kernel();
     let (horizon, n, n_causes) = (planner.horizon(), kernel.n_states(), kernel.n_causes());
     let mut plan = Plan::new(horizon, n);
-    let rounding = f64::EPSILON * (512.0 + 4.0 * horizon as f64);
+    let rounding = rounding(horizon);
     // Expected sum of the absolute values of all rewards and costs from a state on, under the plan.
     let mut size_s = vec![0.0; n];
     let (mut q_sc, mut size_sc, mut spare) = (Vec::new(), Vec::new(), Vec::new());
