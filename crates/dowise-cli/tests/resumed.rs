@@ -45,7 +45,7 @@ fn a_resumed_run_ends_as_one_that_never_stopped() {
         assert_eq!(read("whole.json"), read("parts.json"), "{learner}");
     }
     // Neither of these has a width that counts on the number of episodes.
-    for learner in ["c-lsvi-ucb", "c-rlsvi", "graph-psrl"] {
+    for learner in ["c-lsvi-ucb", "c-rlsvi", "c-blsvi", "graph-psrl"] {
         answer(&at, &format!("--learner {learner} --seed 5 --episodes 30 --save start.json --force"));
         let never_stopped = answer(&at, &format!("--learner {learner} --seed 5 --episodes 130 --json"));
         assert_eq!(answer(&at, "--resume start.json --episodes 130 --json"), never_stopped, "{learner}");

@@ -60,7 +60,7 @@ pub fn export(world: &World) -> Result<Exported, String> {
     }
     for (transition, &factor) in world.transitions().iter().zip(world.state()) {
         let Variable { name, values, .. } = network.variables[factor.ix()].clone();
-        if transition.table.is_none() {
+        if transition.table.is_none() && world.low_rank().is_none() {
             unknown.push(format!("the next {name}"));
         }
         let mut next = format!("{name}_next");
@@ -79,6 +79,9 @@ pub fn export(world: &World) -> Result<Exported, String> {
     debug_assert_eq!(network.variables.len(), n + world.state().len());
     if !unknown.is_empty() {
         number_notes.push(format!("to be learned, and therefore without numbers: {}", unknown.join(", ")));
+    }
+    if world.low_rank().is_some() {
+        number_notes.push("next values are stated by anchors, and therefore without numbers here".to_owned());
     }
     let mut lost = vec!["rewards", "costs", "the horizon"];
     lost.extend(world.ends().map(|_| "where episodes end"));

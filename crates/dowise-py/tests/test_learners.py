@@ -28,7 +28,7 @@ def drive(world, learner, episodes, seed):
     return np.array(rewards)
 
 
-LINEAR = ["lsvi-ucb", "c-lsvi-ucb", "c-rlsvi"]
+LINEAR = ["lsvi-ucb", "c-lsvi-ucb", "c-rlsvi", "c-blsvi"]
 
 
 @pytest.mark.parametrize("name", [*LINEAR, "lsvi-ucb:beta-scale=0.01", "c-rlsvi:unknown=rewards"])

@@ -8,7 +8,7 @@ mod resweep;
 
 use std::time::Instant;
 
-use dowise::linear::{Beta, LinearLearner, LinearOptions, LinearPreset};
+use dowise::linear::{Beta, LinearEstimate, LinearLearner, LinearOptions, LinearPreset};
 use dowise::{Arena, Knowledge, worlds};
 
 use resweep::{Recorder, Resweep};
@@ -28,7 +28,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     println!("{:<12}{}{:>16}", "episode", AT.map(|at| format!("{at:>9}")).concat(), "whole run (s)");
     for preset in LinearPreset::all() {
         // One β for the plain way and ours, so that both compute the same plans.
-        let options = LinearOptions { beta: Beta::Fixed(0.5), ..preset.options(EPISODES, 1) };
+        let own = preset.options(EPISODES, 1);
+        let beta = if own.beta == Beta::Residuals { own.beta } else { Beta::Fixed(0.5) };
+        let sampled = own.estimate == LinearEstimate::Sampled;
+        let options = LinearOptions { beta, ..own };
         let learner = LinearLearner::new(&Knowledge::of(&world), options)?;
         let plain = Resweep::new(&world, &learner);
         let mut agent = Recorder::new(&world, learner);
@@ -42,7 +45,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
                 shown.push(median(&times[times.len().saturating_sub(WINDOW)..]));
             }
             // A sample has no counterpart in the plain way.
-            if AT.contains(&episode) && episode <= PLAIN && preset.name() != "c-rlsvi" {
+            if AT.contains(&episode) && episode <= PLAIN && !sampled {
                 let clock = Instant::now();
                 std::hint::black_box(plain.values(&agent.history, 0.5));
                 swept.push(clock.elapsed().as_secs_f64());

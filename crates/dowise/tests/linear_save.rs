@@ -41,7 +41,7 @@ fn goes_on(run: &Run<'_>, learner: &LinearLearner, mut again: LinearLearner, epi
     assert_eq!(play(&mut one, &mut whole, episodes), play(&mut other, &mut again, episodes), "{what}");
     let bits = |x: &[f64]| x.iter().map(|x| x.to_bits()).collect::<Vec<_>>();
     for stage in 0..whole.knowledge().horizon() {
-        assert_eq!(bits(whole.squared_widths(stage)), bits(again.squared_widths(stage)), "{what}");
+        assert_eq!(bits(&whole.squared_widths(stage)), bits(&again.squared_widths(stage)), "{what}");
         let ahead = &whole.plan().value_hs[..whole.knowledge().n_states()];
         assert_eq!(bits(&whole.weights(stage, ahead)), bits(&again.weights(stage, ahead)), "{what}");
         assert_eq!(whole.beta(stage).to_bits(), again.beta(stage).to_bits(), "{what}");

@@ -58,6 +58,7 @@ fn switches(n: usize, pay: &[f64]) -> WorldSpec {
             form: RewardForm::Table(vec![0.0, pay[i], 0.0, 0.0]),
             range: None,
             random: false,
+            learn: false,
             at: None,
         });
     }

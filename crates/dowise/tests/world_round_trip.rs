@@ -119,6 +119,7 @@ fn random_world(choices: Vec<u16>) -> WorldSpec {
             form,
             range,
             random,
+            learn: false,
             at: None,
         });
     }

@@ -22,7 +22,7 @@ fn mechanism(children: &[&str], parents: &[&str], table: &[f64]) -> MechanismSpe
 fn reward(name: &str, scope: &[&str], table: &[f64]) -> RewardSpec {
     let scope = scope.iter().map(|&n| n.into()).collect();
     let form = RewardForm::Table(table.to_vec());
-    RewardSpec { name: name.into(), scope, form, range: None, random: false, at: None }
+    RewardSpec { name: name.into(), scope, form, range: None, random: false, learn: false, at: None }
 }
 
 /// x → k → s, and k pays.

@@ -294,11 +294,14 @@ pub(crate) fn run(args: Args, output: &Output) -> Result<Status, Failure> {
     }
 }
 
-/// Says what a test of the graph found, and how a guard changed the graph.
+/// Says what a test of the graph found, how a guard changed the graph, and what speaks against a linear fit.
 pub(super) fn say_graph(learner: &Learner, output: &Output) {
     for amendment in learner.amendments() {
         let (episode, found, became) = (amendment.episode, &amendment.found, &amendment.became);
         output.talk(format_args!("the graph was changed in episode {episode}: {found}; {became}"));
+    }
+    for doubt in learner.as_linear().map(|linear| linear.doubts()).unwrap_or_default() {
+        output.talk(format_args!("warning: {doubt}"));
     }
     if let Some(found) = learner.graph_watch().and_then(|watch| watch.found) {
         let steps = table::count(found.steps);

@@ -98,11 +98,11 @@ pub(crate) fn run(args: Args, output: &Output) -> Result<Status, Failure> {
 fn listing(output: &Output) -> String {
     let mut text = String::new();
     for name in worlds::names() {
-        let room = " ".repeat(12_usize.saturating_sub(name.len()));
+        let room = " ".repeat(14_usize.saturating_sub(name.len()));
         text += &format!("{}{room}{}\n", output.heading(name), worlds::describe(name).unwrap_or_default());
         let settings: Vec<String> = worlds::settings(name).iter().map(|s| format!("{}={}", s.key, s.default)).collect();
         if !settings.is_empty() {
-            text += &format!("            settings: {}\n", settings.join(" "));
+            text += &format!("              settings: {}\n", settings.join(" "));
         }
     }
     text

@@ -296,6 +296,7 @@ impl Builder<'_> {
             form: RewardForm::Table(amounts),
             range: None,
             random: false,
+            learn: false,
             at: None,
         };
         amounts.into_iter().map(term).collect()

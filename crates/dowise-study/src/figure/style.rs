@@ -60,7 +60,7 @@ impl Style {
             "cf-ucbvi" | "cf-psrl" => style(GREEN, Marker::Diamond),
             "graph-ucbvi" | "graph-psrl" => style(VERMILION, Marker::Circle),
             "lsvi-ucb" => style(ORANGE, Marker::Diamond),
-            "c-lsvi-ucb" | "c-rlsvi" => style(PURPLE, Marker::Diamond),
+            "c-lsvi-ucb" | "c-rlsvi" | "c-blsvi" => style(PURPLE, Marker::Diamond),
             "greedy" => style(PURPLE, Marker::Triangle),
             "epsilon-greedy" => style(SKY, Marker::Square),
             "uniform" => Style { colour: GREY, dash: Dash::Dotted, marker: Marker::Circle },

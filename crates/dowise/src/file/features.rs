@@ -10,15 +10,18 @@ const KINDS: [&str; 5] = ["one-hot", "factors", "polynomial", "radial", "table"]
 impl Reader<'_> {
     /// `[features]`, if there is one.
     pub(super) fn features(&mut self, top: &DeTable<'_>) -> Option<FeatureSpec> {
-        let node = top.get("features")?;
-        let what = "[features]";
+        self.feature_spec(top.get("features")?, "[features]")
+    }
+
+    /// Features as a table; `what` says whose, for messages.
+    pub(super) fn feature_spec(&mut self, node: &Node<'_>, what: &str) -> Option<FeatureSpec> {
         let table = self.table(node, what)?;
         let Some(kind) = table.get("kind") else {
             let help = "add one of \"one-hot\", \"factors\", \"polynomial\", \"radial\", \"table\"";
             self.missing(what, "kind", help, node.span());
             return None;
         };
-        let name = self.text(kind, "`kind` of [features]")?;
+        let name = self.text(kind, &format!("`kind` of {what}"))?;
         let keys: &[&str] = match name.as_str() {
             "one-hot" => &["kind"],
             "factors" => &["kind", "scopes"],
@@ -35,64 +38,71 @@ impl Reader<'_> {
                 return None;
             }
         };
-        self.known_keys(table, &format!("[features] of kind \"{name}\""), keys);
-        let form = self.feature_form(&name, table, node)?;
-        let scale = table.get("scale").and_then(|n| self.boolean(n, "`scale` of [features]")).unwrap_or(false);
+        self.known_keys(table, &format!("{what} of kind \"{name}\""), keys);
+        let form = self.feature_form(&name, table, node, what)?;
+        let scale = table.get("scale").and_then(|n| self.boolean(n, &format!("`scale` of {what}"))).unwrap_or(false);
         Some(FeatureSpec { form, scale, at: self.place(node.span()) })
     }
 
-    fn feature_form(&mut self, kind: &str, table: &DeTable<'_>, node: &Node<'_>) -> Option<FeatureForm> {
+    fn feature_form(&mut self, kind: &str, table: &DeTable<'_>, node: &Node<'_>, whose: &str) -> Option<FeatureForm> {
         let scope = match table.get("scope") {
-            Some(node) => Some(self.names(node, "`scope` of [features]")?),
+            Some(node) => Some(self.names(node, &format!("`scope` of {whose}"))?),
             None => None,
         };
         match kind {
             "one-hot" => Some(FeatureForm::OneHot),
             "factors" => {
                 let Some(node) = table.get("scopes") else { return Some(FeatureForm::Factors { scopes: None }) };
-                let what = "`scopes` of [features]";
-                let items = self.list(node, what, "lists of names")?;
-                let scopes: Vec<_> = items.iter().filter_map(|item| self.names(item, what)).collect();
+                let what = format!("`scopes` of {whose}");
+                let items = self.list(node, &what, "lists of names")?;
+                let scopes: Vec<_> = items.iter().filter_map(|item| self.names(item, &what)).collect();
                 (scopes.len() == items.len()).then_some(FeatureForm::Factors { scopes: Some(scopes) })
             }
             "polynomial" => {
-                let degree =
-                    self.natural(table, "degree", "add the greatest total degree, such as `degree = 2`", node)?;
+                let help = "add the greatest total degree, such as `degree = 2`";
+                let degree = self.natural(table, "degree", help, node, whose)?;
                 Some(FeatureForm::Polynomial { scope, degree })
             }
             "radial" => {
                 let help = "add the number of bumps for each variable, such as `centres = 3`";
-                let centres = self.natural(table, "centres", help, node)?;
+                let centres = self.natural(table, "centres", help, node, whose)?;
                 let width = match table.get("width") {
-                    Some(n) => Located::new(self.number(n, "`width` of [features]")?, self.place(n.span())),
+                    Some(n) => Located::new(self.number(n, &format!("`width` of {whose}"))?, self.place(n.span())),
                     None => 1.0.into(),
                 };
                 Some(FeatureForm::Radial { scope, centres, width })
             }
             _ => {
-                self.at_most_one(table, "[features]", &["value", "csv"]);
+                self.at_most_one(table, whose, &["value", "csv"]);
                 if let Some(node) = table.get("csv") {
-                    return Some(FeatureForm::Grid { scope, grid: self.csv(node, "`csv` of [features]")? });
+                    return Some(FeatureForm::Grid { scope, grid: self.csv(node, &format!("`csv` of {whose}"))? });
                 }
                 let Some(value) = table.get("value") else {
                     let help = "add the numbers as `value = [...]`, or a file as `csv = \"features.csv\"`";
-                    self.missing("[features]", "value", help, node.span());
+                    self.missing(whose, "value", help, node.span());
                     return None;
                 };
-                Some(FeatureForm::Nested { scope, value: self.nested(value, "`value` of [features]")? })
+                Some(FeatureForm::Nested { scope, value: self.nested(value, &format!("`value` of {whose}"))? })
             }
         }
     }
 
     /// A whole number from 0 on that has to be there.
-    fn natural(&mut self, table: &DeTable<'_>, key: &str, help: &str, node: &Node<'_>) -> Option<Located<u64>> {
+    fn natural(
+        &mut self,
+        table: &DeTable<'_>,
+        key: &str,
+        help: &str,
+        node: &Node<'_>,
+        whose: &str,
+    ) -> Option<Located<u64>> {
         let Some(found) = table.get(key) else {
-            self.missing("[features]", key, help, node.span());
+            self.missing(whose, key, help, node.span());
             return None;
         };
-        let whole = self.whole(found, &format!("`{key}` of [features]"))?;
+        let whole = self.whole(found, &format!("`{key}` of {whose}"))?;
         let Ok(number) = u64::try_from(whole) else {
-            let problem = Problem::error("features", format!("`{key}` of [features] is {whole}"));
+            let problem = Problem::error("features", format!("`{key}` of {whose} is {whole}"));
             self.push(problem.help("a whole number from 0 on").at(self.place(found.span())));
             return None;
         };

@@ -8,6 +8,7 @@ mod features;
 mod interventions;
 mod learn;
 mod log_map;
+mod low_rank;
 mod mechanisms;
 mod more;
 mod node;
@@ -22,7 +23,9 @@ use toml::de::{DeTable, DeValue};
 
 use self::node::{Node, Reader};
 use self::text::{room_for, text_of};
-use crate::world::{At, EndSpec, FeatureSpec, Located, Problem, Source, StartSpec, World, WorldError, WorldSpec};
+use crate::world::{
+    At, EndSpec, FeatureSpec, Located, LowRankSpec, Problem, Source, StartSpec, World, WorldError, WorldSpec,
+};
 
 impl World {
     /// Reads a world from the text of a world file; `name` is shown in messages.
@@ -52,6 +55,7 @@ impl World {
 pub(crate) struct Stated {
     pub(crate) spec: WorldSpec,
     pub(crate) features: Option<FeatureSpec>,
+    pub(crate) low_rank: Option<LowRankSpec>,
     findings: Vec<Problem>,
     sources: Vec<Source>,
 }
@@ -71,22 +75,28 @@ impl Stated {
         if reader.failed() {
             return Err(reader.fail());
         }
-        let spec = reader.world(document.get_ref());
+        let mut spec = reader.world(document.get_ref());
         let features = reader.features(document.get_ref());
+        let low_rank = reader.low_rank(document.get_ref(), &mut spec);
         if reader.failed() {
             reader.add_independent(document.get_ref(), &KEYS, spec);
             return Err(reader.fail());
         }
         let (findings, sources) = reader.done();
-        Ok(Stated { spec, features, findings, sources })
+        Ok(Stated { spec, features, low_rank, findings, sources })
     }
 
     /// Checks what is stated and compiles it.
     pub(crate) fn build(self) -> Result<World, WorldError> {
-        let made = World::new(self.spec).and_then(|world| match &self.features {
-            Some(features) => world.with_features(features),
-            None => Ok(world),
-        });
+        let made = World::new(self.spec)
+            .and_then(|world| match &self.features {
+                Some(features) => world.with_features(features),
+                None => Ok(world),
+            })
+            .and_then(|world| match &self.low_rank {
+                Some(low_rank) => world.with_low_rank(low_rank),
+                None => Ok(world),
+            });
         match made {
             Ok(mut world) => {
                 world.findings.splice(0..0, self.findings);
@@ -120,7 +130,7 @@ fn read(text: &str, name: &str, dir: Option<&Path>) -> Result<World, WorldError>
 }
 
 /// The keys at the top of a world file.
-const KEYS: [&str; 16] = [
+const KEYS: [&str; 17] = [
     "dowise",
     "name",
     "about",
@@ -137,6 +147,7 @@ const KEYS: [&str; 16] = [
     "joint",
     "start",
     "features",
+    "low_rank",
 ];
 
 impl Reader<'_> {

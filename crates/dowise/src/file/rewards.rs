@@ -22,12 +22,13 @@ impl Reader<'_> {
     }
 
     fn reward(&mut self, table: &DeTable<'_>, name: Located<String>, what: &str) -> RewardSpec {
-        self.known_keys(table, what, &["scope", "value", "rows", "csv", "sum", "range", "random"]);
+        self.known_keys(table, what, &["scope", "value", "rows", "csv", "sum", "range", "random", "learn"]);
         self.at_most_one(table, what, &FORMS);
         let found = FORMS.iter().find_map(|k| Some((*k, table.get(*k)?)));
         let form = found.and_then(|(key, node)| self.reward_form(key, node, &format!("`{key}` of {what}")));
         let scope = table.get("scope").and_then(|n| self.names(n, &format!("`scope` of {what}")));
         let random = table.get("random").and_then(|n| self.boolean(n, &format!("`random` of {what}")));
+        let learn = table.get("learn").and_then(|n| self.boolean(n, &format!("`learn` of {what}")));
         let at = found.and_then(|(_, node)| self.place(node.span())).or(name.at);
         RewardSpec {
             name,
@@ -35,6 +36,7 @@ impl Reader<'_> {
             form: form.unwrap_or(RewardForm::Unknown),
             range: table.get("range").and_then(|node| self.range(node, &format!("`range` of {what}"))),
             random: random.unwrap_or(false),
+            learn: learn.unwrap_or(false),
             at,
         }
     }

@@ -31,6 +31,7 @@ impl Knowledge {
         let mut told = world.clone();
         forget_transitions(&mut told);
         told.mechanisms.iter_mut().filter(|m| m.assumed.learned).for_each(Mechanism::forget);
+        told.rewards.iter_mut().filter(|r| r.learned).for_each(|r| r.table = None);
         told.start = Start::States(Vec::new());
         told.about.clear();
         told.findings.clear();
@@ -94,6 +95,8 @@ impl Knowledge {
         plain.name.clear();
         // How a mechanism could be learned does not matter to those who know it.
         plain.mechanisms.iter_mut().filter(|m| m.table.is_some()).for_each(|m| m.assumed = Assumed::default());
+        // Nor does who would have had to learn a reward.
+        plain.rewards.iter_mut().for_each(|r| r.learned = false);
         format!("{:016x}", fnv(plain.to_toml().as_bytes()))
     }
 
@@ -213,6 +216,7 @@ impl Knowledge {
 
 /// Forgets how state factors move, except for the clock: everybody knows what stage comes next.
 fn forget_transitions(world: &mut World) {
+    world.low_rank = None;
     let clock = world.clock;
     world.transitions.iter_mut().filter(|m| clock != Some(m.children[0])).for_each(|m| m.table = None);
 }

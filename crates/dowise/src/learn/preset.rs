@@ -37,7 +37,7 @@ pub struct UnknownPreset {
     pub nearest: Option<String>,
 }
 
-const ALL: [Preset; 16] = {
+const ALL: [Preset; 17] = {
     use Causes::*;
     use PresetKind::*;
     use States::*;
@@ -67,6 +67,7 @@ const ALL: [Preset; 16] = {
         p(LINEAR[0].name(), Flat, Actions, Linear, LINEAR[0].about()),
         p(LINEAR[1].name(), Flat, Keys, Linear, LINEAR[1].about()),
         p(LINEAR[2].name(), Flat, Keys, Linear, LINEAR[2].about()),
+        p(LINEAR[3].name(), Flat, Keys, Linear, LINEAR[3].about()),
     ]
 };
 

@@ -298,7 +298,9 @@ impl LearnerSpec {
             | Change::Beta(_)
             | Change::BetaScale(_)
             | Change::Lambda(_)
-            | Change::RegressRewards(_) => Some("it counts; only lsvi-ucb, c-lsvi-ucb and c-rlsvi regress on features"),
+            | Change::RegressRewards(_) => {
+                Some("it counts; only lsvi-ucb, c-lsvi-ucb, c-rlsvi and c-blsvi regress on features")
+            }
             Change::Width(_) | Change::Sets(_) if !optimistic => {
                 Some("it is not optimistic, so it has neither widths nor sets")
             }
@@ -355,6 +357,7 @@ fn linear_estimate(options: &LinearOptions) -> String {
         Beta::Published => "published β".to_owned(),
         Beta::SelfNormalised => "self-normalised β".to_owned(),
         Beta::Deviation => "deviation".to_owned(),
+        Beta::Residuals => "residuals".to_owned(),
         Beta::Fixed(beta) => format!("β = {beta}"),
     };
     let sampled = if options.estimate == LinearEstimate::Sampled { "sampled, " } else { "" };

@@ -1,6 +1,9 @@
 //! The regression of one stage: Λ = λI + Σ φφᵀ, kept factorised by rank-one updates, and sums over next states.
 
+use std::borrow::Cow;
+
 use nalgebra::{Cholesky, DMatrix, DMatrixView, DVector, Dyn};
+use rayon::prelude::*;
 
 use super::evidence::{Met, MetStep};
 
@@ -28,7 +31,7 @@ pub(super) struct Design {
     /// Least and greatest of what is regressed of a reward.
     range: [f64; 2],
     lambda: f64,
-    /// Λ as of the last refresh; lower triangle and diagonal.
+    /// Λ; lower triangle and diagonal.
     gram: DMatrix<f64>,
     /// Λ = LLᵀ.
     factor: Cholesky<f64, Dyn>,
@@ -36,7 +39,7 @@ pub(super) struct Design {
     next: DMatrix<f64>,
     /// Σ φ r over what is regressed of the rewards.
     reward: DVector<f64>,
-    /// φᵀΛ⁻¹φ for every column of the features.
+    /// φᵀΛ⁻¹φ for every column of the features, kept up to date; empty if widths are not needed step by step.
     squares: Vec<f64>,
     /// What `squares` was when last computed from the factor.
     computed: Vec<f64>,
@@ -54,9 +57,16 @@ pub(super) struct Design {
 impl Design {
     /// Nothing seen: Λ = λI.
     pub(super) fn new(columns: DMatrixView<'_, f64>, n_states: usize, lambda: f64, range: [f64; 2]) -> Design {
-        let (d, cells) = columns.shape();
+        let mut design = Design::without_widths(columns.nrows(), n_states, lambda, range);
+        design.squares = columns.column_iter().map(|phi| phi.norm_squared() / lambda).collect();
+        design.computed = design.squares.clone();
+        design.overlap = DVector::zeros(columns.ncols());
+        design
+    }
+
+    /// The same that keeps no widths, so that a step costs O(d²) however many columns there are.
+    pub(super) fn without_widths(d: usize, n_states: usize, lambda: f64, range: [f64; 2]) -> Design {
         let gram = DMatrix::from_diagonal_element(d, d, lambda);
-        let squares: Vec<f64> = columns.column_iter().map(|phi| phi.norm_squared() / lambda).collect();
         Design {
             met: Met::default(),
             range,
@@ -65,14 +75,14 @@ impl Design {
             gram,
             next: DMatrix::zeros(d, n_states),
             reward: DVector::zeros(d),
-            computed: squares.clone(),
-            squares,
+            computed: Vec::new(),
+            squares: Vec::new(),
             recent: Vec::new(),
             gained: 0.0,
             gained_then: 0.0,
             planned: 0.0,
             direction: DVector::zeros(d),
-            overlap: DVector::zeros(cells),
+            overlap: DVector::zeros(0),
         }
     }
 
@@ -84,7 +94,7 @@ impl Design {
     /// Takes in one step.
     ///
     /// # Cost
-    /// O(d² + cells · d), and O((d + pairs met) d²) once in [`REFRESH_EVERY`] calls.
+    /// O(d² + cells · d) with widths, O(d²) without, and O((d + pairs met) d²) once in [`REFRESH_EVERY`] calls.
     pub(super) fn add(&mut self, columns: DMatrixView<'_, f64>, step: MetStep) {
         self.met.add(step, 1);
         let phi = columns.column(step.cell as usize);
@@ -142,6 +152,10 @@ impl Design {
             return;
         }
         self.factor.rank_one_update(&phi, 1.0);
+        self.gram.syger(1.0, &phi, &phi, 1.0);
+        if self.squares.is_empty() {
+            return;
+        }
         self.overlap.gemv_tr(1.0, &columns, &self.direction, 0.0);
         for (i, phi) in columns.column_iter().enumerate() {
             let less = self.squares[i] - self.overlap[i] * self.overlap[i] / (1.0 + own);
@@ -183,10 +197,12 @@ impl Design {
             self.next.column_mut(next as usize).axpy(f64::from(n), &columns.column(cell as usize), 1.0);
         }
         self.factor = Cholesky::new(self.gram.clone()).expect("invariant: λI plus a sum of φφᵀ is positive definite");
-        for (i, phi) in columns.column_iter().enumerate() {
-            self.computed[i] = square(&self.factor, phi.clone_owned());
+        if !self.squares.is_empty() {
+            let mut computed = std::mem::take(&mut self.computed);
+            self.fill_squares(columns, &mut computed);
+            self.squares.copy_from_slice(&computed);
+            self.computed = computed;
         }
-        self.squares.copy_from_slice(&self.computed);
     }
 
     /// What follows from saved counts in a design that had seen nothing: first from what was met before the last refresh,
@@ -204,14 +220,30 @@ impl Design {
         true
     }
 
+    /// Σ φφᵀ, both triangles.
+    pub(super) fn gram_without_lambda(&self) -> DMatrix<f64> {
+        let mut gram = self.gram.clone();
+        (0..gram.nrows()).for_each(|i| gram[(i, i)] -= self.lambda);
+        gram.fill_upper_triangle_with_lower_triangle();
+        gram
+    }
+
+    /// Σ φ r + M V: the sums for targets r + V(s').
+    ///
+    /// # Cost
+    /// O(d · S).
+    pub(super) fn sums(&self, next_value: &[f64], out: &mut DVector<f64>) {
+        let value = nalgebra::DVectorView::from_slice(next_value, next_value.len());
+        out.copy_from(&self.reward);
+        out.gemv(1.0, &self.next, &value, 1.0);
+    }
+
     /// Λ⁻¹(Σ φ r + M V): the least-squares weights for targets r + V(s').
     ///
     /// # Cost
     /// O(d · S + d²).
     pub(super) fn weights(&self, next_value: &[f64], out: &mut DVector<f64>) {
-        let value = nalgebra::DVectorView::from_slice(next_value, next_value.len());
-        out.copy_from(&self.reward);
-        out.gemv(1.0, &self.next, &value, 1.0);
+        self.sums(next_value, out);
         self.factor.solve_mut(out);
     }
 
@@ -221,9 +253,20 @@ impl Design {
         weights.axpy(deviation, noise, 1.0);
     }
 
-    /// φᵀΛ⁻¹φ for every state-cause pair.
-    pub(super) fn squares(&self) -> &[f64] {
-        &self.squares
+    /// φᵀΛ⁻¹φ for every state-cause pair: as they are kept, or computed now.
+    pub(super) fn squares(&self, columns: DMatrixView<'_, f64>) -> Cow<'_, [f64]> {
+        if !self.squares.is_empty() {
+            return (&self.squares).into();
+        }
+        let mut squares = vec![0.0; columns.ncols()];
+        self.fill_squares(columns, &mut squares);
+        squares.into()
+    }
+
+    /// The same from the factor; shared between threads, with the same results.
+    fn fill_squares(&self, columns: DMatrixView<'_, f64>, out: &mut [f64]) {
+        let of = |(i, out): (usize, &mut f64)| *out = square(&self.factor, columns.column(i).clone_owned());
+        out.par_iter_mut().enumerate().with_min_len(1 << 10).for_each(of);
     }
 
     /// ln(det Λ / λ^d).
@@ -291,7 +334,13 @@ mod tests {
             }
             assert_eq!(at_once.met, one_by_one.met);
             let near = |a: f64, b: f64| (a - b).abs() <= 1e-11 * b.abs();
-            assert!(at_once.squares().iter().zip(one_by_one.squares()).all(|(a, b)| near(*a, *b)), "{times}");
+            let [a, b] = [&at_once, &one_by_one].map(|design| design.squares(columns.as_view()).into_owned());
+            assert!(a.iter().zip(&b).all(|(a, b)| near(*a, *b)), "{times}");
+            let mut bare = Design::without_widths(2, 2, 0.25, [0.0, 1.0]);
+            for cell in [0, 1, 0] {
+                bare.add_times(columns.as_view(), at_once.step(cell, 0.3, cell), times);
+            }
+            assert!(bare.squares(columns.as_view()).iter().zip(&b).all(|(a, b)| near(*a, *b)), "{times}");
             assert!(near(at_once.gained(), one_by_one.gained()), "{times}");
             let [mut a, mut b] = [DVector::zeros(2), DVector::zeros(2)];
             at_once.weights(&[0.2, 0.7], &mut a);

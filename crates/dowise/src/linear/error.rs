@@ -89,6 +89,9 @@ pub enum LinearError {
          use a lambda above 0 (the published learner uses 1)"
     )]
     Singular,
+    /// Residuals as a width.
+    #[error("beta=residuals is the spread of samples, and this learner adds a width; take c-blsvi or c-rlsvi")]
+    ResidualWidth,
     /// Features that were made for another world.
     #[error("the features are for {found} states and causes, this world has {expected}")]
     OtherWorld {

@@ -4,12 +4,11 @@ use std::sync::Arc;
 
 use nalgebra::DMatrixView;
 
-use super::basis::Basis;
 use super::error::FeatureError;
 use super::{MOST_BYTES, fit};
 use crate::kernel::CauseSpace;
 use crate::memory::Held;
-use crate::world::{FeatureMap, World};
+use crate::world::{Basis, FeatureMap, World};
 
 /// Rounding that a length of 1 may be off by.
 const LENGTH_TOLERANCE: f64 = 1e-9;
@@ -71,6 +70,11 @@ impl Features {
             | FeatureMap::Table { .. } => {}
         }
         let dimension = fits(world, map.dimension(world))?;
+        if let FeatureMap::Table { scope, values, .. } = map
+            && world.state().iter().chain(CauseSpace::new(world).variables()).eq(scope)
+        {
+            return Features::shared(world, dimension, values.clone());
+        }
         let basis = Basis::new(world, map);
         let ids = (world.state().to_vec(), world.cause_variables());
         let mut values = vec![0; world.variables().len()];
@@ -79,6 +83,30 @@ impl Features {
             ids.1.iter().zip(causes).for_each(|(id, &v)| values[id.ix()] = v);
             basis.fill(&values, out);
         })
+    }
+
+    /// Rows that are laid out as they are used, not copied.
+    fn shared(world: &World, dimension: usize, rows: Arc<[f64]>) -> Result<Features, FeatureError> {
+        let n_causes = CauseSpace::new(world).len();
+        let features = Features { dimension, n_causes, rows };
+        let place = |cell: usize| {
+            let causes = CauseSpace::new(world);
+            let cause: Vec<usize> = (0..causes.variables().len()).map(|i| causes.digit(cell % n_causes, i)).collect();
+            place(world, &world.state_space().digits(cell / n_causes), &cause)
+        };
+        if let Some(at) = features.rows.iter().position(|x| !x.is_finite()) {
+            let (place, feature) = (place(at / dimension), at % dimension + 1);
+            return Err(FeatureError::NotFinite { place, feature, value: features.rows[at] });
+        }
+        let norms = features.rows.chunks_exact(dimension).map(|row| row.iter().map(|x| x * x).sum::<f64>().sqrt());
+        let longest =
+            norms.enumerate().fold((0.0, 0), |most, (cell, norm)| if norm > most.0 { (norm, cell) } else { most });
+        match longest {
+            (norm, cell) if norm > 1.0 + LENGTH_TOLERANCE => {
+                Err(FeatureError::TooLong { place: place(cell), norm, longest: norm })
+            }
+            _ => Ok(features),
+        }
     }
 
     /// Features from code: `fill(state, causes, out)` writes φ into `out` (zero before), given the value positions of the
@@ -164,6 +192,11 @@ impl Features {
     /// large to compute (see [`fit::Misspecification`](super::Misspecification)).
     pub fn misspecification(&self, world: &World) -> Option<fit::Misspecification> {
         fit::measure(self, world)
+    }
+
+    /// One column for each state and cause, shared.
+    pub(super) fn shared_rows(&self) -> Arc<[f64]> {
+        self.rows.clone()
     }
 
     /// One column for each state and cause.

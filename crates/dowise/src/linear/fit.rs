@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::features::Features;
 use crate::kernel::CauseSpace;
-use crate::plan::{rewards_by_cause, rows_by_cause, scope_strides, state_scope};
+use crate::plan::rewards_by_cause;
 use crate::world::World;
 
 /// Multiply-adds that measuring may take (seconds).
@@ -86,20 +86,15 @@ pub(super) fn measure(features: &Features, world: &World) -> Option<Misspecifica
 fn truth(world: &World, cells: usize) -> DMatrix<f64> {
     let causes = CauseSpace::new(world);
     let (n_states, n_causes) = (world.n_states(), causes.len());
-    let states = world.state_space();
-    let mut out = DMatrix::from_element(cells, n_states + 1, 1.0);
-    for (factor, m) in world.transitions().iter().enumerate() {
-        let table = m.table.as_deref().expect("invariant: every transition is known here");
-        let n_values = world.variable(m.children[0]).size();
-        let scope = state_scope(world, &m.parents);
-        let rows = rows_by_cause(world, &m.parents, &scope, &causes);
-        let strides = scope_strides(states, &scope);
-        for s in 0..n_states {
-            let row: usize = strides.iter().map(|&(f, stride)| states.digit(s, f) * stride).sum();
-            for c in 0..n_causes {
-                let p = &table[rows[row * n_causes + c] * n_values..][..n_values];
-                (0..n_states).for_each(|next| out[(s * n_causes + c, next)] *= p[states.digit(next, factor)]);
-            }
+    let mut out = DMatrix::zeros(cells, n_states + 1);
+    let (mut values, mut next) = (vec![0; world.variables().len()], vec![0.0; n_states]);
+    for s in 0..n_states {
+        let digits = world.state_space().digits(s);
+        world.state().iter().zip(digits).for_each(|(id, v)| values[id.ix()] = v);
+        for c in 0..n_causes {
+            causes.variables().iter().enumerate().for_each(|(i, id)| values[id.ix()] = causes.digit(c, i));
+            assert!(world.next_states(&values, &mut next), "invariant: every transition is known here");
+            next.iter().enumerate().for_each(|(i, p)| out[(s * n_causes + c, i)] = *p);
         }
     }
     let rewards = rewards_by_cause(world, &causes);

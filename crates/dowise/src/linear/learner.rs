@@ -9,7 +9,7 @@ use super::design::REFRESH_EVERY;
 use super::error::LinearError;
 use super::evidence::MetStep;
 use super::features::Features;
-use super::model::{LinearModel, Sizes};
+use super::model::{Columns, LinearModel, Sizes, tracks_widths};
 use super::options::LinearEstimate;
 use super::options::{Beta, FeatureChoice, LinearOptions, Regression, Rewards, Switching};
 use crate::kernel::{CauseSpace, Kernel, splitmix64};
@@ -56,7 +56,7 @@ use crate::world::{Action, Feature, FeatureMap, Onward};
 pub struct LinearLearner {
     pub(super) knowledge: Knowledge,
     pub(super) features: Features,
-    key_causes: CauseSpace,
+    pub(super) key_causes: CauseSpace,
     selector: Selector,
     pub(super) model: LinearModel,
     /// Reward terms that are regressed.
@@ -121,8 +121,8 @@ impl LinearLearner {
             }
         };
         let (columns, reward) = match &list {
-            None => (features.columns().clone_owned(), told),
-            Some(list) => (by_intervention(features, &kernel, list), list.average(&kernel, &told)),
+            None => (features.shared_rows(), told),
+            Some(list) => (by_intervention(features, &kernel, list).as_slice().into(), list.average(&kernel, &told)),
         };
         let [lo, hi] = knowledge.reward_range();
         let [least, most] = knowledge.world().step_range();
@@ -146,6 +146,7 @@ impl LinearLearner {
         let sizes = Sizes { horizon, range, regressed: own };
         let tolerance = tie_tolerance(horizon, range, knowledge.world());
         let rng = ChaCha8Rng::seed_from_u64(0);
+        let columns = Columns::new(features.dimension(), columns);
         let mut model = LinearModel::new(columns, n_states, reward, clip.collect(), sizes, options, rng);
         model.onward = Onward::of(knowledge.world());
         model.ended = knowledge.world().ends().map(|ends| ends.states.clone());
@@ -256,9 +257,8 @@ impl LinearLearner {
 
     /// What a step is regressed on: φ(s, c), or ψ(s, a) for the intervention of rank `cause`.
     pub fn regressor(&self, state: usize, cause: usize) -> &[f64] {
-        let d = self.features.dimension();
-        let n_causes = self.model.columns.ncols() / self.plan.n_states;
-        &self.model.columns.as_slice()[(state * n_causes + cause) * d..][..d]
+        let n_causes = self.model.columns.len() / self.plan.n_states;
+        self.model.columns.of(state * n_causes + cause)
     }
 
     /// Least-squares weights of a stage for targets r + V(s'), V being any value of the next state.
@@ -267,15 +267,18 @@ impl LinearLearner {
     }
 
     /// φᵀΛ⁻¹φ of a stage, `[state][cause]` (or `[state][intervention]`, in the order of their numbers).
-    pub fn squared_widths(&self, stage: usize) -> &[f64] {
-        self.model.designs[self.model.design(stage)].squares()
+    ///
+    /// # Cost
+    /// Nothing for learners with widths that plan before each episode, which keep them; O(d²) for each column for others.
+    pub fn squared_widths(&self, stage: usize) -> Vec<f64> {
+        self.model.designs[self.model.design(stage)].squares(self.model.columns.as_view()).into_owned()
     }
 
     /// Estimated P(s' | s, c) at a stage (c an intervention's rank for regression on interventions).
     ///
     /// A least-squares estimate: it need not be a distribution, but tends to one if the world is linear.
     pub fn transition(&self, stage: usize, state: usize, cause: usize) -> Vec<f64> {
-        let n_causes = self.model.columns.ncols() / self.plan.n_states;
+        let n_causes = self.model.columns.len() / self.plan.n_states;
         let design = &self.model.designs[self.model.design(stage)];
         design.transition(self.model.columns.as_view(), state * n_causes + cause)
     }
@@ -419,17 +422,29 @@ fn bytes(knowledge: &Knowledge, d: u128, options: &LinearOptions) -> u128 {
     };
     let horizon = knowledge.horizon() as u128;
     let designs = if options.stage_dependent { horizon } else { 1 };
-    // Λ, its factor and a copy while it is refreshed, M, widths as they are and as computed, products with all features.
-    let square = d.saturating_mul(d).saturating_mul(3);
-    let design = square.saturating_add(d.saturating_mul(states)).saturating_add(all.saturating_mul(3));
+    // Λ, its factor and a copy while it is refreshed, M; three more while a posterior is computed.
+    let residuals = options.beta == Beta::Residuals;
+    let square = d.saturating_mul(d).saturating_mul(if residuals { 6 } else { 3 });
+    let widths = match options.estimate {
+        LinearEstimate::Sampled => 0,
+        // As of the last plan and of this one, or as they are, as computed, and products with all features.
+        LinearEstimate::Width if tracks_widths(options) => 3,
+        LinearEstimate::Width => 2,
+    };
+    let design = square.saturating_add(d.saturating_mul(states)).saturating_add(all.saturating_mul(widths));
     // Steps since the last refresh, in a list that grows by doubling.
     let recent = 2 * d.max(REFRESH_EVERY as u128) * size_of::<MetStep>() as u128;
     // Steps met, by pair, and by pair and next state: not more than were played. Maps are half empty.
     let steps = u128::from(options.episodes).saturating_mul(horizon);
-    let met =
-        steps.min(all).saturating_mul(80).saturating_add(steps.min(all.saturating_mul(states)).saturating_mul(40));
-    // Features as given (twice while they are made) and as regressed on.
-    let features = keys.saturating_mul(2).saturating_add(all).saturating_mul(d);
+    let (columns, pairs) = (steps.min(all), steps.min(all.saturating_mul(states)));
+    // Residuals have them in lists, which grow by doubling.
+    let [column, pair] = if residuals { [80 + 48, 40 + 32] } else { [80, 40] };
+    let met = columns.saturating_mul(column).saturating_add(pairs.saturating_mul(pair));
+    // Features as given (twice while they are made, unless they are the world's table), and ψ where it is regressed on.
+    let shared =
+        matches!((&options.features, world.features()), (FeatureChoice::World, Some(FeatureMap::Table { .. })));
+    let own = if options.regression == Regression::Causes { 0 } else { all };
+    let features = keys.saturating_mul(if shared { 1 } else { 2 }).saturating_add(own).saturating_mul(d);
     // Rewards for causes and for columns, means, q, losses; values, policy and what is followed.
     let arrays = keys.saturating_add(all.saturating_mul(4)).saturating_add((horizon + 1).saturating_mul(states) * 4);
     let numbers = features.saturating_add(designs.saturating_mul(design)).saturating_add(arrays);
@@ -472,9 +487,12 @@ fn check(options: &LinearOptions) -> Result<(), LinearError> {
     }
     match beta {
         Beta::Fixed(beta) if !(beta.is_finite() && beta >= 0.0) => bad("beta", beta, "beta is a number from 0 on"),
-        Beta::Published | Beta::SelfNormalised | Beta::Deviation | Beta::Fixed(_) if episodes == 0 => {
+        Beta::Residuals if options.estimate != LinearEstimate::Sampled => Err(LinearError::ResidualWidth),
+        Beta::Published | Beta::SelfNormalised | Beta::Deviation | Beta::Residuals | Beta::Fixed(_)
+            if episodes == 0 =>
+        {
             bad("episodes", 0.0, "at least one episode")
         }
-        Beta::Published | Beta::SelfNormalised | Beta::Deviation | Beta::Fixed(_) => Ok(()),
+        Beta::Published | Beta::SelfNormalised | Beta::Deviation | Beta::Residuals | Beta::Fixed(_) => Ok(()),
     }
 }

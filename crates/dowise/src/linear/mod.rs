@@ -5,8 +5,8 @@
 //! al. 2019) applies. [`LinearLearner`] does that as published, and does better: it regresses on the φ(s, z) that was
 //! observed, puts the width there, and averages over z afterwards, so the observation is not thrown away.
 
-mod basis;
 mod design;
+mod doubt;
 mod error;
 mod evidence;
 mod features;
@@ -15,8 +15,10 @@ mod learner;
 mod model;
 mod options;
 mod preset;
+mod residuals;
 mod save;
 
+pub use doubt::Doubt;
 pub use error::{FeatureError, LinearError};
 pub use features::{Features, Norms};
 pub use fit::Misspecification;

@@ -1,10 +1,14 @@
 //! Weights become a look ahead: q(s, c) = clip(r + ⟨w, φ(s, c)⟩ + β‖φ(s, c)‖_{Λ⁻¹}). The only place where optimism enters.
 
-use nalgebra::{DMatrix, DVector};
+use std::sync::Arc;
+
+use nalgebra::{DMatrixView, DVector, DVectorViewMut};
 use rand_chacha::ChaCha8Rng;
+use rayon::prelude::*;
 
 use super::design::Design;
-use super::options::{Beta, LinearEstimate, LinearOptions};
+use super::options::{Beta, LinearEstimate, LinearOptions, Switching};
+use super::residuals::Residuals;
 use crate::math::ln;
 use crate::plan::Lookahead;
 use crate::variates::normal;
@@ -21,11 +25,49 @@ pub(super) struct Sizes {
     pub(super) regressed: [f64; 2],
 }
 
+/// Columns that one thread takes at a time.
+const SHARE: usize = 1 << 12;
+
+/// What is regressed on: one column of d numbers for each state and cause (or intervention), shared with the features where it is they.
+#[derive(Clone, Debug)]
+pub(super) struct Columns {
+    dimension: usize,
+    values: Arc<[f64]>,
+}
+
+impl Columns {
+    pub(super) fn new(dimension: usize, values: Arc<[f64]>) -> Columns {
+        Columns { dimension, values }
+    }
+
+    pub(super) fn as_view(&self) -> DMatrixView<'_, f64> {
+        DMatrixView::from_slice(&self.values, self.dimension, self.len())
+    }
+
+    /// The product of every column with these weights; shared between threads where there are many, with the same results.
+    fn times(&self, weights: &DVector<f64>, out: &mut DVector<f64>) {
+        let view = self.as_view();
+        out.as_mut_slice().par_chunks_mut(SHARE).enumerate().for_each(|(i, part)| {
+            let n = part.len();
+            DVectorViewMut::from_slice(part, n).gemv_tr(1.0, &view.columns(i * SHARE, n), weights, 0.0);
+        });
+    }
+
+    /// One of them.
+    pub(super) fn of(&self, cell: usize) -> &[f64] {
+        &self.values[cell * self.dimension..][..self.dimension]
+    }
+
+    /// Number of columns.
+    pub(super) fn len(&self) -> usize {
+        self.values.len() / self.dimension
+    }
+}
+
 /// What a linear learner believes, laid out for backward induction.
 #[derive(Clone, Debug)]
 pub(super) struct LinearModel {
-    /// One column for each state and cause (or intervention).
-    pub(super) columns: DMatrix<f64>,
+    pub(super) columns: Columns,
     /// One for all stages, or one each.
     pub(super) designs: Vec<Design>,
     /// Rewards that are added as they are, for each column.
@@ -39,7 +81,11 @@ pub(super) struct LinearModel {
     /// How values of the next stage enter a step, where not as they are.
     pub(super) onward: Option<Onward>,
     /// Whether an episode has ended, state by state, where it can before the horizon.
-    pub(super) ended: Option<std::sync::Arc<[bool]>>,
+    pub(super) ended: Option<Arc<[bool]>>,
+    /// What was met as of the present plan, design by design, where residuals are needed.
+    residuals: Vec<Residuals>,
+    /// φᵀΛ⁻¹φ as of the present plan, design by design, where they are not kept step by step.
+    squares: Vec<Vec<f64>>,
     weights: DVector<f64>,
     noise: DVector<f64>,
     mean: DVector<f64>,
@@ -47,7 +93,7 @@ pub(super) struct LinearModel {
 
 impl LinearModel {
     pub(super) fn new(
-        columns: DMatrix<f64>,
+        columns: Columns,
         n_states: usize,
         reward: Vec<f64>,
         clip: Vec<[f64; 2]>,
@@ -56,9 +102,15 @@ impl LinearModel {
         rng: ChaCha8Rng,
     ) -> LinearModel {
         let n_designs = if options.stage_dependent { sizes.horizon } else { 1 };
-        let (d, cells) = columns.shape();
+        let (d, cells) = (columns.dimension, columns.len());
+        let design = if tracks_widths(&options) {
+            Design::new(columns.as_view(), n_states, options.lambda, sizes.regressed)
+        } else {
+            Design::without_widths(d, n_states, options.lambda, sizes.regressed)
+        };
         LinearModel {
-            designs: vec![Design::new(columns.as_view(), n_states, options.lambda, sizes.regressed); n_designs],
+            designs: vec![design; n_designs],
+            squares: Vec::new(),
             columns,
             reward,
             clip,
@@ -67,6 +119,7 @@ impl LinearModel {
             rng,
             onward: None,
             ended: None,
+            residuals: Vec::new(),
             weights: DVector::zeros(d),
             noise: DVector::zeros(d),
             mean: DVector::zeros(cells),
@@ -78,12 +131,18 @@ impl LinearModel {
         if self.designs.len() == 1 { 0 } else { stage }
     }
 
+    /// Range of the targets of a stage (ρ).
+    pub(super) fn range_left(&self, stage: usize) -> f64 {
+        let Sizes { horizon, range, regressed } = self.sizes;
+        (horizon - 1 - stage) as f64 * range + (regressed[1] - regressed[0])
+    }
+
     /// β at a stage, scaled.
     pub(super) fn beta(&self, stage: usize) -> f64 {
         let LinearOptions { beta, beta_scale, lambda, delta, episodes, .. } = self.options;
-        let Sizes { horizon, range, regressed } = self.sizes;
-        let (d, h) = (self.columns.nrows() as f64, horizon as f64);
-        let range_left = (horizon - 1 - stage) as f64 * range + (regressed[1] - regressed[0]);
+        let Sizes { horizon, range, .. } = self.sizes;
+        let (d, h) = (self.columns.dimension as f64, horizon as f64);
+        let range_left = self.range_left(stage);
         let unscaled = match beta {
             Beta::Published => d * h * range * ln(2.0 * d * episodes as f64 * h / delta).sqrt(),
             Beta::SelfNormalised => {
@@ -91,6 +150,8 @@ impl LinearModel {
                 range_left * (0.5 * (2.0 * ln(h / delta) + gained).sqrt() + (lambda * d).sqrt())
             }
             Beta::Deviation => range_left / 2.0,
+            // σ is known only when a stage is fitted; this is the most that it can be.
+            Beta::Residuals => range_left / 2.0,
             Beta::Fixed(beta) => beta,
         };
         beta_scale * unscaled
@@ -98,7 +159,7 @@ impl LinearModel {
 
     /// Least-squares weights of a stage for the values one stage ahead.
     pub(super) fn weights(&self, stage: usize, next_value: &[f64]) -> DVector<f64> {
-        let mut out = DVector::zeros(self.columns.nrows());
+        let mut out = DVector::zeros(self.columns.dimension);
         self.designs[self.design(stage)].weights(next_value, &mut out);
         out
     }
@@ -114,25 +175,51 @@ impl Lookahead for LinearModel {
                 &worth
             }
         };
-        let beta = self.beta(stage);
-        let design = &self.designs[self.design(stage)];
-        design.weights(next_value, &mut self.weights);
+        let (beta, range) = (self.beta(stage), self.range_left(stage));
+        let place = self.design(stage);
+        let design = &self.designs[place];
         let mut width = beta;
-        if self.options.estimate == LinearEstimate::Sampled {
+        if self.options.beta == Beta::Residuals {
+            width = 0.0;
+            if stage + 1 == self.sizes.horizon || self.residuals.len() <= place {
+                // A plan begins: what was met since the last one counts from now on.
+                self.residuals = self.designs.iter().map(|d| Residuals::of(&d.met, self.sizes.regressed)).collect();
+            }
+            design.sums(next_value, &mut self.weights);
+            let residuals = &self.residuals[place];
+            let posterior = residuals.posterior(&self.columns, design, &self.weights, next_value, range);
+            let rng = &mut self.rng;
+            self.noise.iter_mut().for_each(|x| *x = normal(rng));
+            posterior.perturb(self.options.beta_scale, &mut self.noise, &mut self.weights);
+        } else {
+            design.weights(next_value, &mut self.weights);
+        }
+        if self.options.estimate == LinearEstimate::Sampled && self.options.beta != Beta::Residuals {
             width = 0.0;
             let rng = &mut self.rng;
             self.noise.iter_mut().for_each(|x| *x = normal(rng));
             design.perturb(beta, &mut self.noise, &mut self.weights);
         }
-        self.mean.gemv_tr(1.0, &self.columns, &self.weights, 0.0);
+        self.columns.times(&self.weights, &mut self.mean);
         let [lo, hi] = self.clip[stage];
+        // Where widths or samples are beyond all numbers nothing is known, and the best is hoped for.
+        let clip = |q: f64| if q.is_nan() { hi } else { q.clamp(lo, hi) };
         q.clear();
-        let parts = self.mean.iter().zip(&self.reward).zip(design.squares());
-        q.extend(parts.map(|((mean, reward), square)| {
-            let q = reward + mean + width * square.sqrt();
-            // Where widths or samples are beyond all numbers nothing is known, and the best is hoped for.
-            if q.is_nan() { hi } else { q.clamp(lo, hi) }
-        }));
+        let parts = self.mean.iter().zip(&self.reward);
+        if self.options.estimate == LinearEstimate::Sampled {
+            q.extend(parts.map(|(mean, reward)| clip(reward + mean)));
+            return;
+        }
+        let squares = if tracks_widths(&self.options) {
+            design.squares(self.columns.as_view())
+        } else {
+            if stage + 1 == self.sizes.horizon || self.squares.len() <= place {
+                let of = |design: &Design| design.squares(self.columns.as_view()).into_owned();
+                self.squares = self.designs.iter().map(of).collect();
+            }
+            (&self.squares[place]).into()
+        };
+        q.extend(parts.zip(squares.iter()).map(|((mean, reward), square)| clip(reward + mean + width * square.sqrt())));
     }
 
     fn ended(&self) -> Option<&[bool]> {
@@ -142,4 +229,9 @@ impl Lookahead for LinearModel {
     fn cap(&self, stage: usize) -> f64 {
         self.clip[stage][1]
     }
+}
+
+/// Whether widths are kept up to date with every step: samplers have none, and those who plan rarely compute them then.
+pub(super) fn tracks_widths(options: &LinearOptions) -> bool {
+    options.estimate == LinearEstimate::Width && options.switching == Switching::Episode
 }

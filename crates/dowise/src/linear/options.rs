@@ -60,6 +60,9 @@ pub enum Beta {
     SelfNormalised,
     /// ρ_h / 2: no target has a greater standard deviation. The natural choice for samples.
     Deviation,
+    /// Samples of a Bayesian posterior: noise as the residuals have it, and a prior as wide as the targets' range (λ is then
+    /// σ²/ρ², whatever [`LinearOptions::lambda`] says). Nothing is to be chosen. For samples alone.
+    Residuals,
     /// This number.
     Fixed(f64),
 }

@@ -20,6 +20,7 @@ enum LinearKind {
     Published,
     OnCauses,
     SampledOnCauses,
+    Bayesian,
 }
 
 /// A name that stands for no linear learner.
@@ -32,7 +33,7 @@ pub struct UnknownLinearPreset {
     pub nearest: Option<&'static str>,
 }
 
-pub(crate) const LINEAR: [LinearPreset; 3] = [
+pub(crate) const LINEAR: [LinearPreset; 4] = [
     LinearPreset {
         kind: LinearKind::Published,
         name: "lsvi-ucb",
@@ -47,6 +48,11 @@ pub(crate) const LINEAR: [LinearPreset; 3] = [
         kind: LinearKind::SampledOnCauses,
         name: "c-rlsvi",
         about: "the same with a random sample of the weights instead of a width",
+    },
+    LinearPreset {
+        kind: LinearKind::Bayesian,
+        name: "c-blsvi",
+        about: "posterior samples of the weights, with the noise that the residuals show; nothing to tune (ours)",
     },
 ];
 
@@ -86,6 +92,7 @@ impl LinearPreset {
             LinearKind::SampledOnCauses => {
                 LinearOptions { estimate: LinearEstimate::Sampled, beta: Beta::Deviation, ..ours }
             }
+            LinearKind::Bayesian => LinearOptions { estimate: LinearEstimate::Sampled, beta: Beta::Residuals, ..ours },
         }
     }
 }

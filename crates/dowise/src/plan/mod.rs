@@ -6,6 +6,7 @@ mod error;
 mod evaluate;
 mod follow;
 mod improve;
+mod low_rank;
 mod mixed;
 mod near_ties;
 mod split;

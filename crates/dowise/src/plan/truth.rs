@@ -6,6 +6,7 @@ use super::careful;
 use super::error::PlanError;
 use super::follow::{MOST_REMEMBERED, check_policy};
 use super::improve;
+use super::low_rank::LowRankLayout;
 use super::near_ties::NearTies;
 use super::split::Split;
 use super::{Buffers, Contraction, Evaluator, Lookahead, Mean, Plan, TIE_TOLERANCE, Ties, backward_induction};
@@ -52,7 +53,8 @@ pub struct Planner {
 /// An error that names what is to be learned, if anything is.
 fn all_known(world: &World) -> Result<(), PlanError> {
     let names = |ids: &[VarId]| ids.iter().map(|&id| world.variable(id).name.clone()).collect::<Vec<_>>();
-    let unknown: Vec<VarId> = world.transitions().iter().filter(|m| m.table.is_none()).map(|m| m.children[0]).collect();
+    let tables = if world.low_rank().is_some() { &[] } else { world.transitions() };
+    let unknown: Vec<VarId> = tables.iter().filter(|m| m.table.is_none()).map(|m| m.children[0]).collect();
     if !unknown.is_empty() {
         return Err(PlanError::Unknown { what: "the next value", names: names(&unknown) });
     }
@@ -68,6 +70,8 @@ fn all_known(world: &World) -> Result<(), PlanError> {
 enum Layout {
     /// Over all states and joint causes.
     Joint { contraction: Contraction, factors: Vec<Mean>, reward_sc: Vec<f64> },
+    /// Over all states and joint causes, by way of anchors.
+    LowRank(Box<LowRankLayout>),
     /// Part by part, where joint causes are too many.
     Split(Box<Split>),
 }
@@ -78,7 +82,7 @@ impl Planner {
         all_known(world)?;
         let held = Planner::ask(world, Planner::bytes(world))?;
         let kernel = Kernel::new(world)?;
-        let layout = if Components::pay(world) {
+        let layout = if is_split(world) {
             Layout::Split(Box::new(Split::new(world, &kernel)))
         } else {
             Layout::joint(world, &kernel)
@@ -89,7 +93,7 @@ impl Planner {
     /// Lays a world out part by part, even where its joint causes are few; `None` if a part is too large for that.
     pub fn by_parts(world: &World) -> Result<Option<Planner>, PlanError> {
         all_known(world)?;
-        if !Components::fit(world) {
+        if world.low_rank().is_some() || !Components::fit(world) {
             return Ok(None);
         }
         let held = Planner::ask(world, Planner::bytes_split(world))?;
@@ -138,7 +142,7 @@ impl Planner {
     /// Bytes that planning in a world takes at most, known before anything is computed: kernel, tables by cause or by part, one
     /// plan, and what is held while it is made or its policy evaluated.
     pub fn bytes(world: &World) -> u128 {
-        if Components::pay(world) { Planner::bytes_split(world) } else { Planner::bytes_joint(world) }
+        if is_split(world) { Planner::bytes_split(world) } else { Planner::bytes_joint(world) }
     }
 
     /// The same part by part.
@@ -160,18 +164,15 @@ impl Planner {
     /// The same over joint causes.
     fn bytes_joint(world: &World) -> u128 {
         let (n_states, n_causes) = (world.n_states() as u128, CauseSpace::new(world).len() as u128);
-        let (contraction, scopes) = contraction(world, n_causes as usize);
-        let tables = world.transitions().iter().zip(&scopes).fold(0u128, |sum, (m, scope)| {
-            let rows = scope.iter().map(|&f| world.state_space().sizes()[f] as u128).product::<u128>();
-            sum.saturating_add(
-                rows.saturating_mul(n_causes).saturating_mul(world.variable(m.children[0]).size() as u128),
-            )
-        });
         let cells = n_states.saturating_mul(n_causes);
+        let (largest, tables) = match world.low_rank() {
+            // A place for each state and cause; weights and anchors are the world's.
+            Some(_) => (cells, (n_states + n_causes) / 2 + 1),
+            None => joint_tables(world, n_causes as usize),
+        };
         let entries = (world.horizon() as u128 + 1).saturating_mul(n_states);
         // While a plan is made: q and two intermediate arrays, and a size and a flag for every state.
-        let making =
-            cells.saturating_add(2 * contraction.largest() as u128).saturating_mul(8).saturating_add(9 * n_states);
+        let making = cells.saturating_add(2 * largest).saturating_mul(8).saturating_add(9 * n_states);
         // What next states are worth, where that is not their value.
         let making = making.saturating_add(if Onward::of(world).is_some() { 17 * n_states } else { 0 });
         // While it is evaluated: a second array of values, and the interventions that were found to be allowed.
@@ -209,6 +210,7 @@ impl Planner {
     pub fn rewards(&self) -> &[f64] {
         match &self.layout {
             Layout::Joint { reward_sc, .. } => reward_sc,
+            Layout::LowRank(layout) => &layout.reward_sc,
             Layout::Split(_) => &[],
         }
     }
@@ -236,7 +238,7 @@ impl Planner {
     /// The layout by parts, if there is one.
     pub(super) fn split(&self) -> Option<&Split> {
         match &self.layout {
-            Layout::Joint { .. } => None,
+            Layout::Joint { .. } | Layout::LowRank(_) => None,
             Layout::Split(split) => Some(split),
         }
     }
@@ -341,6 +343,7 @@ impl Planner {
                 contraction.apply(factors, worth, q, spare);
                 q.iter_mut().zip(reward_sc).for_each(|(q, r)| *q += r);
             }
+            Layout::LowRank(layout) => layout.look(worth, false, q),
             Layout::Split(split) => split.arrange(worth, q),
         }
     }
@@ -360,6 +363,7 @@ impl Planner {
                 contraction.apply(factors, worth, out, spare);
                 out.iter_mut().zip(reward_sc).for_each(|(q, r)| *q += r.abs());
             }
+            Layout::LowRank(layout) => layout.look(worth, true, out),
             Layout::Split(split) => split.arrange(worth, out),
         }
     }
@@ -402,6 +406,9 @@ impl Planner {
 impl Layout {
     /// Tables over states and joint causes.
     fn joint(world: &World, kernel: &Kernel) -> Layout {
+        if let Some(low_rank) = world.low_rank() {
+            return Layout::LowRank(Box::new(LowRankLayout::new(world, low_rank, kernel.causes())));
+        }
         let n_causes = kernel.n_causes();
         let (contraction, scopes) = contraction(world, n_causes);
         let factors = world
@@ -431,9 +438,11 @@ impl Layout {
 /// Bytes of an evaluation in which this many different interventions are met with.
 fn evaluation_bytes(world: &World, interventions: u128) -> u128 {
     let (n_states, horizon) = (world.n_states() as u128, world.horizon() as u128);
-    let largest = match Components::pay(world) {
-        true => world.n_states(),
-        false => contraction(world, CauseSpace::new(world).len()).0.largest(),
+    let n_causes = CauseSpace::new(world).len();
+    let largest = match (is_split(world), world.low_rank()) {
+        (true, _) => world.n_states(),
+        (false, Some(_)) => world.n_states() * n_causes,
+        (false, None) => contraction(world, n_causes).0.largest(),
     };
     // Two arrays over states and causes, the values, the policy judged last, and where each of its entries was decoded.
     let arrays = (16 * largest as u128).saturating_add(n_states.saturating_mul(20 * horizon + 8));
@@ -496,6 +505,22 @@ impl Lookahead for TrueLookahead<'_> {
         }
         cap - found.least
     }
+}
+
+/// Whether a world is planned part by part.
+fn is_split(world: &World) -> bool {
+    world.low_rank().is_none() && Components::pay(world)
+}
+
+/// Numbers of the largest array while transitions are summed out, and of all their tables by cause.
+fn joint_tables(world: &World, n_causes: usize) -> (u128, u128) {
+    let (contraction, scopes) = contraction(world, n_causes);
+    let tables = world.transitions().iter().zip(&scopes).fold(0u128, |sum, (m, scope)| {
+        let rows = scope.iter().map(|&f| world.state_space().sizes()[f] as u128).product::<u128>();
+        let values = world.variable(m.children[0]).size() as u128;
+        sum.saturating_add(rows.saturating_mul(n_causes as u128).saturating_mul(values))
+    });
+    (contraction.largest() as u128, tables)
 }
 
 /// How the transitions of a world are summed out, and the state scope of each.

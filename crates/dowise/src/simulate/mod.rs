@@ -1,6 +1,7 @@
 //! Plays a world: draws what happens, lets an agent decide, and judges its policies exactly.
 
 mod changing;
+mod low_rank;
 mod run;
 mod simulator;
 mod table_row;

@@ -3,6 +3,7 @@
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
+use super::low_rank::DrawnLowRank;
 use super::table_row::{Drawn, NextRow, TableRow, draw, draw_from};
 use crate::learn::Observation;
 use crate::world::{Action, Mechanism, RewardTerm, Start, World};
@@ -23,6 +24,8 @@ pub struct Simulator {
     state: Vec<(usize, usize, usize)>,
     mechanisms: Vec<Drawn>,
     transitions: Vec<Drawn>,
+    /// How next states are drawn where transitions are of low rank, in place of `transitions`.
+    low_rank: Option<DrawnLowRank>,
     /// The row of each reward term, and for its next values where they stand in a state.
     rewards: Vec<(TableRow, NextRow)>,
 }
@@ -58,8 +61,8 @@ impl Simulator {
     /// A simulator of a world in which everything is known.
     pub fn new(world: &World) -> Result<Simulator, NotSimulable> {
         let name = |m: &Mechanism| m.children.iter().map(|&id| world.variable(id).name.clone()).collect::<Vec<_>>();
-        let mechanisms =
-            world.transitions().iter().chain(world.mechanisms()).filter(|m| m.table.is_none()).flat_map(name);
+        let transitions = if world.low_rank().is_some() { &[] } else { world.transitions() };
+        let mechanisms = transitions.iter().chain(world.mechanisms()).filter(|m| m.table.is_none()).flat_map(name);
         let rewards = world.rewards().iter().filter(|r| r.table.is_none()).map(|r| r.name.clone());
         let names: Vec<String> = mechanisms.chain(rewards).collect();
         if !names.is_empty() {
@@ -71,7 +74,8 @@ impl Simulator {
         Ok(Simulator {
             state: state.map(|((id, &stride), &size)| (id.ix(), stride, size)).collect(),
             mechanisms: drawn(world.mechanisms()),
-            transitions: drawn(world.transitions()),
+            transitions: drawn(transitions),
+            low_rank: world.low_rank().map(|low_rank| DrawnLowRank::new(world, low_rank)),
             rewards: world
                 .rewards()
                 .iter()
@@ -143,8 +147,13 @@ impl Simulator {
             let paid = if term.next.is_empty() { paid(term, place.of(&out.values), rng) } else { f64::NAN };
             out.rewards.push(paid);
         }
-        let next = world.transitions().iter().zip(&self.transitions).zip(&self.state);
-        out.next_state = next.map(|((m, drawn), &(_, stride, _))| drawn.draw(m, &out.values, rng) * stride).sum();
+        out.next_state = match &self.low_rank {
+            Some(low_rank) => low_rank.draw(&out.values, rng),
+            None => {
+                let next = world.transitions().iter().zip(&self.transitions).zip(&self.state);
+                next.map(|((m, drawn), &(_, stride, _))| drawn.draw(m, &out.values, rng) * stride).sum()
+            }
+        };
         for (i, (term, (place, next))) in world.rewards().iter().zip(&self.rewards).enumerate() {
             if !term.next.is_empty() {
                 out.rewards[i] = paid(term, next.of(place.of(&out.values), out.next_state), rng);

@@ -128,7 +128,7 @@ impl World {
         };
         let given = |ids: &[VarId]| if ids.is_empty() { String::new() } else { format!(" | {}", names(ids)) };
         let mut unknown = vec![];
-        for m in self.transitions.iter().filter(|m| m.table.is_none()) {
+        for m in self.transitions.iter().filter(|m| m.table.is_none() && self.low_rank.is_none()) {
             let what = format!("P(next {}{})", names(&m.children), given(&m.parents));
             unknown.push(Unknown { what, cells: product(&self.sizes(&m.parents)) });
         }

@@ -12,6 +12,7 @@ mod graph;
 mod grid;
 mod learned;
 mod limits;
+mod low_rank;
 mod next_values;
 mod outcomes;
 mod range;
@@ -119,6 +120,7 @@ fn build(spec: &WorldSpec, check: &mut Check) -> Option<World> {
         start,
         state_space,
         features: None,
+        low_rank: None,
         joined: Vec::new(),
         clock: None,
         findings: Vec::new(),

@@ -162,6 +162,13 @@ impl WorldBuilder {
         self.term(name.into(), scope.into(), RewardForm::Unknown, Some(range), false)
     }
 
+    /// Lets learners learn the reward terms stated so far, each between these ends: their numbers are for plans and simulations
+    /// alone.
+    pub fn rewards_to_learn(mut self, range: [f64; 2]) -> WorldBuilder {
+        self.spec.rewards.iter_mut().for_each(|term| (term.learn, term.range) = (true, Some(range.into())));
+        self
+    }
+
     fn term(
         mut self,
         name: String,
@@ -171,7 +178,15 @@ impl WorldBuilder {
         random: bool,
     ) -> WorldBuilder {
         let (name, range) = (Located::from(name), range.map(Located::from));
-        self.spec.rewards.push(RewardSpec { name, scope: scope.located(), form, range, random, at: None });
+        self.spec.rewards.push(RewardSpec {
+            name,
+            scope: scope.located(),
+            form,
+            range,
+            random,
+            learn: false,
+            at: None,
+        });
         self
     }
 

@@ -50,6 +50,11 @@ impl FactoredView {
         let mut outside = vec![];
         for (i, (a, transition)) in reaches.iter().zip(&world.transitions).enumerate() {
             for (j, b) in reaches.iter().enumerate().skip(i + 1) {
+                if world.low_rank.is_some() {
+                    let factors = [name(&world.state[i]), name(&world.state[j])];
+                    dependent.push(Dependent { factors, causes: vec!["the anchors of [low_rank]".to_owned()] });
+                    continue;
+                }
                 let shared: Vec<VarId> = a.random.intersection(&b.random).copied().collect();
                 if !shared.is_empty() {
                     // The closest common causes say it best: key variables, if there are any.

@@ -105,6 +105,21 @@ impl FeatureMap {
         }
     }
 
+    /// Everything that it depends on, each once.
+    pub fn scope(&self) -> Vec<VarId> {
+        match self {
+            FeatureMap::Indicators { scopes } => {
+                let mut all: Vec<VarId> = scopes.concat();
+                all.sort_unstable();
+                all.dedup();
+                all
+            }
+            FeatureMap::Polynomial { scope, .. }
+            | FeatureMap::Radial { scope, .. }
+            | FeatureMap::Table { scope, .. } => scope.clone(),
+        }
+    }
+
     /// Its name in a world file.
     pub fn kind(&self) -> &'static str {
         match self {

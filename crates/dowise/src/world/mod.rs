@@ -2,11 +2,13 @@
 
 mod analysis;
 mod assumed;
+mod basis;
 mod build;
 mod builder;
 mod factored_view;
 mod features;
 mod interventions;
+mod low_rank;
 mod naming;
 mod onward;
 mod parts;
@@ -20,11 +22,13 @@ use std::sync::Arc;
 pub use analysis::{Analysis, Bound, Cells, Unknown, VariableSize};
 pub use assumed::{Assumed, LearnedForm};
 pub(crate) use assumed::{FormEffect, FormNumbers};
+pub(crate) use basis::Basis;
 pub(crate) use build::{MOST_VALUES, MOST_VALUES_IN_ALL, nearest, too_many_values};
 pub use builder::{Names, Values, WorldBuilder};
 pub use factored_view::{Dependent, FactoredView, Outside};
 pub use features::FeatureMap;
 pub use interventions::{Action, Forbid, Interventions, LeverRule};
+pub use low_rank::LowRank;
 pub use naming::{Given, GivenValue, NamingError};
 pub(crate) use onward::Onward;
 pub use onward::{Feature, NotPlain};
@@ -63,6 +67,8 @@ pub struct RewardTerm {
     pub range: [f64; 2],
     /// Whether the reward received is random: one end of `range`, with the table's mean.
     pub random: bool,
+    /// Whether learners are not told the table.
+    pub learned: bool,
 }
 
 /// Where episodes start.
@@ -110,6 +116,8 @@ pub struct World {
     pub(crate) start: Start,
     pub(crate) state_space: Space,
     pub(crate) features: Option<FeatureMap>,
+    /// How the state moves, where that is stated by anchors; no transition has a table then.
+    pub(crate) low_rank: Option<LowRank>,
     /// The state factor that counts the steps, if there is one.
     /// State factors next to each other whose next values learners count together, because they were found to depend on each other;
     /// they have the same parents. No world file says so.
@@ -303,9 +311,14 @@ impl World {
         ids.iter().map(|&id| self.variable(id).size()).collect()
     }
 
+    /// Whether it is known how every state factor moves.
+    pub(crate) fn knows_transitions(&self) -> bool {
+        self.low_rank.is_some() || self.transitions.iter().all(|m| m.table.is_some())
+    }
+
     /// Whether every mechanism and reward is known, so that the world can be simulated and planned in.
     pub fn is_fully_known(&self) -> bool {
-        self.transitions.iter().all(|m| m.table.is_some())
+        self.knows_transitions()
             && self.mechanisms.iter().all(|m| m.table.is_some())
             && self.rewards.iter().all(|r| r.table.is_some())
     }

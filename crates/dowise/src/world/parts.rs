@@ -55,11 +55,17 @@ impl World {
         let children = |m: &MechanismSpec| m.children.iter().map(|c| c.value.clone()).collect::<Vec<_>>();
         let names: Vec<Vec<String>> = spec.transitions.iter().chain(&spec.mechanisms).map(children).collect();
         let said = |of: &[String]| names.iter().position(|s| s == of).and_then(|i| learn[i].clone());
-        let mut made = parts.mechanisms.into_iter().map(|part| MechanismSpec {
+        // What the text states by anchors has no table.
+        let none = || if stated.low_rank.is_some() { Form::LowRank } else { Form::Unknown };
+        let mut made = parts.mechanisms.into_iter().enumerate().map(|(i, part)| MechanismSpec {
             learn: said(&part.children),
             children: part.children.into_iter().map(Into::into).collect(),
             parents: part.parents.into_iter().map(Into::into).collect(),
-            form: part.table.map_or(Form::Unknown, |t| Form::Table(t.to_vec())),
+            form: match part.table {
+                Some(table) => Form::Table(table.to_vec()),
+                None if i < n_state => none(),
+                None => Form::Unknown,
+            },
             at: None,
         });
         spec.transitions = made.by_ref().take(n_state).collect();

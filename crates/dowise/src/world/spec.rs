@@ -89,6 +89,8 @@ pub struct LearnSpec {
 pub enum Form {
     /// Left out: to be learned.
     Unknown,
+    /// Next values only: stated for all state factors together by [`World::with_low_rank`](crate::World::with_low_rank).
+    LowRank,
     /// One probability per combination of parents and value, parents' first slowest, value fastest.
     Table(Vec<f64>),
     /// The same numbers as lists in lists, as in a file: outermost the first parent, innermost the values.
@@ -243,6 +245,8 @@ pub struct RewardSpec {
     pub range: Option<Located<[f64; 2]>>,
     /// Whether the reward received is random: one of the ends of `range`, with the mean given by the form.
     pub random: bool,
+    /// Whether learners have to learn it although its numbers are given: these are for plans and simulations.
+    pub learn: bool,
     /// Where it stands.
     pub at: Option<At>,
 }
@@ -418,5 +422,35 @@ pub enum FeatureForm {
         scope: Option<Vec<Located<String>>>,
         /// The table.
         grid: Grid,
+    },
+}
+
+/// Transitions of low rank as a person states them; [`World::with_low_rank`](crate::World::with_low_rank) checks them.
+///
+/// P(s' | s, z) = Σ_j w_j(s, z) Π_i P_i(s'_i | j), with d anchors j.
+#[derive(Clone, Debug)]
+pub struct LowRankSpec {
+    /// w(s, z): one number for each anchor; `None`: the features that the world carries.
+    pub weights: Option<FeatureSpec>,
+    /// For every state factor its rows P_i(· | j), one for each anchor.
+    pub next: Vec<(Located<String>, AnchorRows)>,
+    /// Where they stand.
+    pub at: Option<At>,
+}
+
+/// How the rows of one state factor are written.
+#[derive(Clone, Debug)]
+pub enum AnchorRows {
+    /// The rows one after the other.
+    Table(Vec<f64>),
+    /// The same numbers as lists in a list, as in a file.
+    Nested(Located<Nested>),
+    /// Normal distributions on the ordered values: for each anchor a centre, in places from 0 to one less than their number,
+    /// and a standard deviation in places; each row is divided by its sum.
+    Normal {
+        /// One for each anchor.
+        centres: Vec<Located<f64>>,
+        /// The same for all.
+        sd: Located<f64>,
     },
 }

@@ -40,6 +40,7 @@ impl World {
         self.write_rewards(&mut out);
         self.write_interventions(&mut out);
         self.write_features(&mut out);
+        self.write_low_rank(&mut out);
         if let Start::States(states) = &self.start {
             for &(s, weight) in states {
                 out.push_str("\n[[start]]\n");
@@ -147,6 +148,9 @@ impl World {
             if term.random {
                 line(out, "random", "true");
             }
+            if term.learned {
+                line(out, "learn", "true");
+            }
         }
         out.push_str("\n[rewards]\n");
         line(out, "range", &list(self.reward_range.iter().map(|&x| number(x))));
@@ -182,6 +186,23 @@ impl World {
     fn write_features(&self, out: &mut String) {
         let Some(map) = &self.features else { return };
         out.push_str("\n[features]\n");
+        self.write_feature_map(out, map);
+    }
+
+    fn write_low_rank(&self, out: &mut String) {
+        let Some(low_rank) = &self.low_rank else { return };
+        if self.features.as_ref() != Some(&low_rank.map) {
+            out.push_str("\n[low_rank.weights]\n");
+            self.write_feature_map(out, &low_rank.map);
+        }
+        out.push_str("\n[low_rank.next]\n");
+        for (&id, rows) in self.state.iter().zip(&low_rank.next) {
+            let variable = self.variable(id);
+            line(out, &bare(&variable.name), &nested(rows, &[low_rank.dimension, variable.size()], 0));
+        }
+    }
+
+    fn write_feature_map(&self, out: &mut String, map: &FeatureMap) {
         match map {
             FeatureMap::Indicators { .. } if *map == FeatureMap::one_hot(self) => line(out, "kind", "\"one-hot\""),
             FeatureMap::Indicators { scopes } => {

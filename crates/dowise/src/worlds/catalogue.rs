@@ -1,7 +1,9 @@
 //! The ready-made worlds by name, as texts of world files.
 
-use super::{DeepSea, GeneratorError, Linear, LinearWorldError, Paper, RiverSwim};
-use crate::world::{World, WorldError, WorldSpec};
+use super::{
+    DeepSea, GeneratorError, Linear, LinearDoses, LinearLock, LinearRiver, LinearWorldError, Paper, RiverSwim,
+};
+use crate::world::{World, WorldError};
 
 /// The ready-made worlds.
 #[derive(Clone, Copy)]
@@ -12,9 +14,22 @@ enum Template {
     DeepSea,
     Paper,
     Linear,
+    LinearRiver,
+    LinearLock,
+    LinearDoses,
 }
 
-const NAMES: [&str; 6] = ["campaign", "treatment", "river-swim", "deep-sea", "paper", "linear"];
+const NAMES: [&str; 9] = [
+    "campaign",
+    "treatment",
+    "river-swim",
+    "deep-sea",
+    "paper",
+    "linear",
+    "linear-river",
+    "linear-lock",
+    "linear-doses",
+];
 
 /// Names of the ready-made worlds.
 pub fn names() -> &'static [&'static str] {
@@ -30,6 +45,9 @@ impl Template {
         Template::DeepSea,
         Template::Paper,
         Template::Linear,
+        Template::LinearRiver,
+        Template::LinearLock,
+        Template::LinearDoses,
     ];
 
     fn named(name: &str) -> Option<Template> {
@@ -48,6 +66,11 @@ pub fn describe(name: &str) -> Option<&'static str> {
         Template::DeepSea => "hard to explore: one treasure, found only by going right at every step",
         Template::Paper => "the random environment of the paper's experiments",
         Template::Linear => "a random world whose transitions and rewards are linear in features, exactly or nearly",
+        Template::LinearRiver => "a river of few places behind many states: features tell what tables cannot",
+        Template::LinearLock => {
+            "a combination lock of few places behind many states, which pays nothing until it is open"
+        }
+        Template::LinearDoses => "a pressure and a dose on many levels, with bumps as features",
     })
 }
 
@@ -69,6 +92,9 @@ pub fn settings(name: &str) -> Vec<TemplateSetting> {
         Some(Template::DeepSea) => DeepSea::settings(),
         Some(Template::Paper) => Paper::settings(),
         Some(Template::Linear) => Linear::settings(),
+        Some(Template::LinearRiver) => LinearRiver::settings(),
+        Some(Template::LinearLock) => LinearLock::settings(),
+        Some(Template::LinearDoses) => LinearDoses::settings(),
         Some(Template::Campaign | Template::Treatment) | None => vec![],
     }
 }
@@ -89,9 +115,13 @@ pub fn text(name: &str, choices: &[(&str, &str)]) -> Result<String, TemplateErro
     match template(name)? {
         Template::Campaign => written(CAMPAIGN),
         Template::Treatment => written(TREATMENT),
-        Template::RiverSwim | Template::DeepSea | Template::Paper | Template::Linear => {
-            Ok(world(name, choices)?.to_toml())
-        }
+        Template::RiverSwim
+        | Template::DeepSea
+        | Template::Paper
+        | Template::Linear
+        | Template::LinearRiver
+        | Template::LinearLock
+        | Template::LinearDoses => Ok(world(name, choices)?.to_toml()),
     }
 }
 
@@ -102,7 +132,10 @@ pub fn world(name: &str, choices: &[(&str, &str)]) -> Result<World, TemplateErro
         Template::RiverSwim => generated::<RiverSwim>(name, choices),
         Template::DeepSea => generated::<DeepSea>(name, choices),
         Template::Paper => generated::<Paper>(name, choices),
-        Template::Linear => linear(name, choices),
+        Template::Linear => generated::<Linear>(name, choices),
+        Template::LinearRiver => generated::<LinearRiver>(name, choices),
+        Template::LinearLock => generated::<LinearLock>(name, choices),
+        Template::LinearDoses => generated::<LinearDoses>(name, choices),
     }
 }
 
@@ -165,11 +198,11 @@ trait Generator: Default {
     fn settings() -> Vec<TemplateSetting>;
     /// Sets one setting from its text; `None` if there is no such setting, otherwise what was expected if it fails.
     fn set(&mut self, key: &str, value: &str) -> Option<Result<(), &'static str>>;
-    fn make(&self) -> Result<WorldSpec, GeneratorError>;
+    fn make(&self) -> Result<World, LinearWorldError>;
 }
 
 macro_rules! generator {
-    ($type:ident, $($field:ident: $kind:literal, $about:literal;)*) => {
+    ($type:ident, $make:expr, $($field:ident: $kind:literal, $about:literal;)*) => {
         impl Generator for $type {
             fn settings() -> Vec<TemplateSetting> {
                 let default = $type::default();
@@ -187,14 +220,14 @@ macro_rules! generator {
                     _ => None,
                 }
             }
-            fn make(&self) -> Result<WorldSpec, GeneratorError> {
-                self.spec()
+            fn make(&self) -> Result<World, LinearWorldError> {
+                $make(self)
             }
         }
     };
 }
 
-generator! { Paper,
+generator! { Paper, |made: &Paper| Ok(World::new(made.spec()?)?),
     levels: "a whole number", "values of each lever (m)";
     levers: "a whole number", "levers, and key variables (n)";
     factors: "a whole number", "state factors (d_s)";
@@ -204,7 +237,7 @@ generator! { Paper,
     joint: "true or false", "one table for all key variables, or each with its own lever";
 }
 
-generator! { RiverSwim,
+generator! { RiverSwim, |made: &RiverSwim| Ok(World::new(made.spec()?)?),
     positions: "a whole number", "places along the river";
     levels: "a whole number", "values of each of the two levers";
     good: "a whole number", "combinations of the levers that carry one forward";
@@ -214,7 +247,7 @@ generator! { RiverSwim,
     seed: "a whole number", "which combinations are the good ones";
 }
 
-generator! { DeepSea,
+generator! { DeepSea, |made: &DeepSea| Ok(World::new(made.spec()?)?),
     size: "a whole number", "rows, columns and steps in an episode";
     levers: "a whole number", "number of levers";
     levels: "a whole number", "values of each lever";
@@ -222,7 +255,7 @@ generator! { DeepSea,
     seed: "a whole number", "which levers go right in which cell";
 }
 
-generator! { Linear,
+generator! { Linear, Linear::world,
     states: "a whole number", "number of states (S)";
     causes: "a whole number", "values of the key variable (Z)";
     levers: "a whole number", "number of levers";
@@ -230,18 +263,50 @@ generator! { Linear,
     dimension: "a whole number", "number of features (d)";
     horizon: "a whole number", "steps in an episode (H)";
     distance: "a number", "how far from linear, 0 to 1";
+    low_rank: "true or false", "whether transitions are kept as features and anchors, so that there may be many states";
     seed: "a whole number", "which environment is drawn";
 }
 
-fn generated<G: Generator>(name: &str, choices: &[(&str, &str)]) -> Result<World, TemplateError> {
-    let generator: G = chosen(name, choices)?;
-    let spec = generator.make().map_err(|error| TemplateError::Generator { world: name.into(), error })?;
-    Ok(World::new(spec)?)
+generator! { LinearRiver, LinearRiver::world,
+    states: "a whole number", "number of states (S)";
+    causes: "a whole number", "values of the key variable (Z)";
+    levers: "a whole number", "number of levers";
+    levels: "a whole number", "values of each lever";
+    dimension: "a whole number", "number of places, and of features (d)";
+    horizon: "a whole number", "steps in an episode (H)";
+    good: "a whole number", "causes that carry one forward, in each state other ones";
+    forward: "a number", "P(forward) under those";
+    aim: "a number", "how surely levers bring about the cause that they aim at";
+    distance: "a number", "how far from linear, 0 to 1";
+    seed: "a whole number", "which environment is drawn";
 }
 
-/// The one generator whose worlds carry features.
-fn linear(name: &str, choices: &[(&str, &str)]) -> Result<World, TemplateError> {
-    match chosen::<Linear>(name, choices)?.world() {
+generator! { LinearLock, LinearLock::world,
+    states: "a whole number", "number of states (S)";
+    causes: "a whole number", "values of the key variable (Z)";
+    levers: "a whole number", "number of levers";
+    levels: "a whole number", "values of each lever";
+    dimension: "a whole number", "number of places, and of features (d)";
+    horizon: "a whole number", "steps in an episode (H)";
+    aim: "a number", "how surely levers bring about the cause that they aim at";
+    slip: "a number", "chance that even the right cause leads back";
+    distance: "a number", "how far from linear, 0 to 1";
+    seed: "a whole number", "which environment is drawn";
+}
+
+generator! { LinearDoses, LinearDoses::world,
+    levels: "a whole number", "values of the pressure, and of the dose";
+    causes: "a whole number", "values of the response (Z)";
+    levers: "a whole number", "number of levers";
+    settings: "a whole number", "values of each lever";
+    horizon: "a whole number", "steps in an episode (H)";
+    width: "a number", "width of a bump, in distances between neighbours";
+    aim: "a number", "how surely levers bring about the response that they aim at";
+    seed: "a whole number", "which setting aims at which response";
+}
+
+fn generated<G: Generator>(name: &str, choices: &[(&str, &str)]) -> Result<World, TemplateError> {
+    match chosen::<G>(name, choices)?.make() {
         Ok(world) => Ok(world),
         Err(LinearWorldError::Generator(error)) => Err(TemplateError::Generator { world: name.into(), error }),
         Err(LinearWorldError::World(error)) => Err(error.into()),

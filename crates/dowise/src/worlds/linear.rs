@@ -4,6 +4,7 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 use super::GeneratorError;
+use super::anchored::{Anchored, Sizes};
 use super::build::{at_least, probability, table_len};
 use crate::variates::{exponential, gamma};
 use crate::world::{FeatureForm, FeatureSpec, World, WorldError, WorldSpec};
@@ -22,6 +23,9 @@ const ANCHOR_WEIGHT: f64 = 0.3;
 /// with P° and R° drawn for each pair on their own. With ε = `distance` = 0 that is a causal linear MDP as the paper
 /// defines it: ‖φ‖ ≤ 1, ‖μ(S)‖ = √d, ‖ω‖ ≤ √d. Otherwise the distance from it is at most ε, in total variation and in
 /// rewards. P(z | s, a) is uniform on the simplex for every state and intervention.
+///
+/// With `low_rank` transitions are kept as φ and μ and never multiplied out, so that S may be large: P(z | a) then does not
+/// depend on the state, and P° leads each pair to one of d further anchors, drawn for it.
 ///
 /// ```
 /// let linear = dowise::worlds::Linear { dimension: 5, ..Default::default() };
@@ -45,13 +49,25 @@ pub struct Linear {
     pub horizon: u64,
     /// How far from linear (ε), from 0 to 1.
     pub distance: f64,
+    /// Whether transitions are kept as φ and μ.
+    pub low_rank: bool,
     /// The environment drawn.
     pub seed: u64,
 }
 
 impl Default for Linear {
     fn default() -> Self {
-        Linear { states: 8, causes: 16, levers: 3, levels: 4, dimension: 8, horizon: 5, distance: 0.0, seed: 0 }
+        Linear {
+            states: 8,
+            causes: 16,
+            levers: 3,
+            levels: 4,
+            dimension: 8,
+            horizon: 5,
+            distance: 0.0,
+            low_rank: false,
+            seed: 0,
+        }
     }
 }
 
@@ -65,7 +81,7 @@ struct Draw {
 }
 
 impl Linear {
-    /// The world as a specification, without its features.
+    /// The world as a specification, without its features; transitions as tables, whatever `low_rank` says.
     pub fn spec(&self) -> Result<WorldSpec, GeneratorError> {
         let draw = self.draw()?;
         let Linear { states, causes, levers, levels, dimension, distance, seed, .. } = self;
@@ -95,7 +111,32 @@ impl Linear {
 
     /// The world, with its features.
     pub fn world(&self) -> Result<World, LinearWorldError> {
+        if self.low_rank {
+            return self.anchored()?.world();
+        }
         Ok(World::new(self.spec()?)?.with_features(&self.features()?)?)
+    }
+
+    /// The same by φ and μ.
+    fn anchored(&self) -> Result<Anchored, GeneratorError> {
+        let &Linear { states, causes, levers, levels, dimension, horizon, distance, seed, .. } = self;
+        let sizes = Sizes { states, causes, levers, levels, dimension, horizon, distance, seed };
+        sizes.check()?;
+        let mut rng = sizes.rng(14);
+        let settings = levels.pow(levers as u32);
+        Ok(Anchored {
+            sizes,
+            name: "Random causal linear MDP",
+            about: format!(
+                "A random causal linear MDP with {dimension} features, at distance {distance} from linear, seed {seed}."
+            ),
+            kernel: rows(settings * causes, causes, &mut rng, exponential),
+            phi: rows(states * causes * dimension, dimension, &mut rng, |rng| gamma(ANCHOR_WEIGHT, rng)),
+            mu: rows(dimension * states, states, &mut rng, exponential),
+            omega: (0..dimension).map(|_| rng.random()).collect(),
+            start: vec![1.0 / states as f64; states],
+            learn_rewards: false,
+        })
     }
 
     /// Everything that is random, in the order: P(z | s, a), φ, μ, ω, P°, R°.

@@ -1,9 +1,12 @@
 //! Ready-made worlds: hand-written ones to copy and change, and generators with settings and a seed.
 
+mod anchored;
 mod build;
 mod catalogue;
 mod deep_sea;
 mod linear;
+mod linear_chain;
+mod linear_doses;
 mod many_levers;
 mod paper;
 mod redrawn;
@@ -12,6 +15,8 @@ mod river_swim;
 pub use catalogue::{TemplateError, TemplateSetting, describe, names, settings, text, world};
 pub use deep_sea::DeepSea;
 pub use linear::{Linear, LinearWorldError};
+pub use linear_chain::{LinearLock, LinearRiver};
+pub use linear_doses::LinearDoses;
 pub use many_levers::ManyLevers;
 pub use paper::Paper;
 pub use redrawn::Redrawn;

@@ -1,5 +1,7 @@
 //! The same world with other numbers: rows drawn anew, for worlds that change.
 
+use std::sync::Arc;
+
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
@@ -7,6 +9,8 @@ use super::paper::simplex_rows;
 use crate::world::World;
 
 /// Rows of a world's tables drawn anew, each with some probability and uniformly on the simplex; the structure stays.
+///
+/// Where transitions are of low rank, the rows of the anchors are drawn anew.
 ///
 /// ```
 /// use dowise::worlds::{self, Redrawn};
@@ -42,16 +46,26 @@ impl Redrawn {
         for (i, m) in out.transitions.iter_mut().chain(&mut out.mechanisms).enumerate() {
             let Some(table) = m.table.as_mut().filter(|_| self.mechanisms || i < n_transitions) else { continue };
             let n = world.sizes(&m.children).iter().product();
-            let mut rows = table.to_vec();
-            for row in rows.chunks_exact_mut(n) {
-                // Drawn in any case, so that a larger share changes the same rows and more.
-                let (drawn, other) = (rng.random::<f64>(), simplex_rows(1, n, &mut rng));
-                if drawn < self.share {
-                    row.copy_from_slice(&other);
-                }
+            *table = self.rows(table, n, &mut rng);
+        }
+        // Signed weights or rows would make no probabilities with other rows.
+        if let Some(low_rank) = out.low_rank.as_mut().filter(|low_rank| low_rank.is_mixture()) {
+            for (rows, n) in low_rank.next.iter_mut().zip(world.state_space().sizes()) {
+                *rows = self.rows(rows, *n, &mut rng);
             }
-            *table = rows.into();
         }
         out
+    }
+
+    fn rows(&self, table: &[f64], n: usize, rng: &mut ChaCha8Rng) -> Arc<[f64]> {
+        let mut rows = table.to_vec();
+        for row in rows.chunks_exact_mut(n) {
+            // Drawn in any case, so that a larger share changes the same rows and more.
+            let (drawn, other) = (rng.random::<f64>(), simplex_rows(1, n, rng));
+            if drawn < self.share {
+                row.copy_from_slice(&other);
+            }
+        }
+        rows.into()
     }
 }

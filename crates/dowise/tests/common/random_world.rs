@@ -119,6 +119,7 @@ fn draw(rng: &mut ChaCha8Rng, sizes: &Sizes) -> WorldSpec {
             form: RewardForm::Table((0..n).map(|_| reward(rng)).collect()),
             range: None,
             random: false,
+            learn: false,
             at: None,
         });
     }
@@ -167,6 +168,7 @@ fn onward(rng: &mut ChaCha8Rng, spec: &mut WorldSpec) {
             form: RewardForm::Table((0..n).map(|_| rng.random_range(-1.0..1.0)).collect()),
             range: None,
             random: false,
+            learn: false,
             at: None,
         });
     }

@@ -126,7 +126,7 @@ fn levers_left_alone_that_something_unobserved_moves() {
 fn names_that_are_no_learners() {
     let text = "c-ucbv".parse::<Preset>().unwrap_err().to_string();
     let expected = "there is no learner called `c-ucbv`, did you mean `c-ucbvi`?; the names are ucbvi, f-ucbvi, c-ucbvi, \
-                    cf-ucbvi, graph-ucbvi, psrl, f-psrl, c-psrl, cf-psrl, graph-psrl, greedy, epsilon-greedy, uniform, lsvi-ucb, c-lsvi-ucb, c-rlsvi";
+                    cf-ucbvi, graph-ucbvi, psrl, f-psrl, c-psrl, cf-psrl, graph-psrl, greedy, epsilon-greedy, uniform, lsvi-ucb, c-lsvi-ucb, c-rlsvi, c-blsvi";
     assert_eq!(text, expected);
     for preset in Preset::all() {
         assert_eq!(preset.name().parse::<Preset>().as_ref(), Ok(preset));

@@ -185,7 +185,9 @@ fn a_correction_takes_the_first_observation_back() {
     let arena = Arena::new(small_worlds::crooked(1));
     let seen = steps(&arena, 12, 1);
     for told in told(&arena) {
-        for name in ["graph-ucbvi", "c-ucbvi:width=quasi", "psrl", "graph-psrl:guard=true", "c-lsvi-ucb", "c-rlsvi"] {
+        for name in
+            ["graph-ucbvi", "c-ucbvi:width=quasi", "psrl", "graph-psrl:guard=true", "c-lsvi-ucb", "c-rlsvi", "c-blsvi"]
+        {
             let spec: LearnerSpec = name.parse().unwrap();
             let new = || match spec.linear_options(30, 1) {
                 Some(options) => Learner::linear(&told, options),

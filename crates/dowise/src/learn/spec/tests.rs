@@ -68,7 +68,7 @@ fn options_of_linear_learners_change_what_they_say() {
     assert_eq!((o.rewards, o.stage_dependent, o.features), (Rewards::Told, false, FeatureChoice::OneHot));
     assert!(says("lsvi-ucb:width=paper").contains("it regresses on features instead of counting"));
     assert!(says("lsvi-ucb:schedule=visited").contains("choose episode or doubling"));
-    assert!(says("c-ucbvi:lambda=1").contains("it counts; only lsvi-ucb, c-lsvi-ucb and c-rlsvi"));
+    assert!(says("c-ucbvi:lambda=1").contains("it counts; only lsvi-ucb, c-lsvi-ucb, c-rlsvi and c-blsvi"));
 }
 
 #[test]

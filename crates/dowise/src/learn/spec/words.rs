@@ -54,6 +54,8 @@ vocabulary! {
         SelfNormalised = "self-normalised",
         /// Half the range of the targets.
         Deviation = "deviation",
+        /// As the residuals have it.
+        Residuals = "residuals",
     }
 }
 
@@ -63,6 +65,7 @@ impl BetaWord {
             BetaWord::Published => Beta::Published,
             BetaWord::SelfNormalised => Beta::SelfNormalised,
             BetaWord::Deviation => Beta::Deviation,
+            BetaWord::Residuals => Beta::Residuals,
         }
     }
 }

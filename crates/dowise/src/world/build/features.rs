@@ -1,6 +1,9 @@
 //! Checking the features that a world carries: known names, shapes that fit, finite numbers, lengths of at most 1.
 
-use super::check::{Check, number_text};
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use super::check::{Check, and, number_text};
 use super::{MOST_ENTRIES, count_text};
 use crate::Space;
 use crate::world::features::everything;
@@ -22,7 +25,7 @@ impl World {
         let mut check = Check::default();
         check.variables = self.variables.clone();
         check.index = self.variables.iter().enumerate().map(|(i, v)| (v.name.clone(), VarId(i as u16))).collect();
-        let map = check.features(spec, &self);
+        let map = check.features(spec, &self, "[features]");
         match (check.finish(), map) {
             (Ok(findings), Some(map)) => {
                 self.findings.extend(findings);
@@ -35,32 +38,34 @@ impl World {
 }
 
 impl Check {
-    fn features(&mut self, spec: &FeatureSpec, world: &World) -> Option<FeatureMap> {
+    /// The map that features state, for this world; `whose` says what they belong to, for messages.
+    pub(super) fn features(&mut self, spec: &FeatureSpec, world: &World, whose: &str) -> Option<FeatureMap> {
         let map = match &spec.form {
             FeatureForm::OneHot => FeatureMap::one_hot(world),
             FeatureForm::Factors { scopes: None } => FeatureMap::factors(world),
             FeatureForm::Factors { scopes: Some(scopes) } => {
                 if scopes.is_empty() {
-                    let problem = Problem::error("features", "`scopes` of [features] is empty");
+                    let problem = Problem::error("features", format!("`scopes` of {whose} is empty"));
                     self.push(problem.help("name at least one scope, or leave `scopes` out").at(spec.at));
                     return None;
                 }
                 let all: Vec<Option<Vec<VarId>>> =
-                    scopes.iter().map(|scope| self.feature_scope(&Some(scope.clone()), world)).collect();
+                    scopes.iter().map(|scope| self.feature_scope(&Some(scope.clone()), world, whose)).collect();
                 FeatureMap::Indicators { scopes: all.into_iter().collect::<Option<_>>()? }
             }
-            FeatureForm::Polynomial { scope, degree } => {
-                FeatureMap::Polynomial { scope: self.feature_scope(scope, world)?, degree: degree.value as usize }
-            }
+            FeatureForm::Polynomial { scope, degree } => FeatureMap::Polynomial {
+                scope: self.feature_scope(scope, world, whose)?,
+                degree: degree.value as usize,
+            },
             FeatureForm::Radial { scope, centres, width } => {
-                let scope = self.feature_scope(scope, world);
+                let scope = self.feature_scope(scope, world, whose);
                 if centres.value == 0 {
-                    let problem = Problem::error("features", "`centres` of [features] is 0");
+                    let problem = Problem::error("features", format!("`centres` of {whose} is 0"));
                     self.push(problem.help("at least one bump for each variable").at(centres.at));
                     return None;
                 }
                 if !(width.value.is_finite() && width.value > 0.0) {
-                    let message = format!("`width` of [features] is {}", number_text(width.value));
+                    let message = format!("`width` of {whose} is {}", number_text(width.value));
                     let help = "a number above 0, in distances between neighbouring bumps";
                     self.push(Problem::error("features", message).help(help).at(width.at));
                     return None;
@@ -68,7 +73,7 @@ impl Check {
                 FeatureMap::Radial { scope: scope?, centres: centres.value as usize, width: width.value }
             }
             FeatureForm::Table { scope, dimension, values } => {
-                let scope = self.feature_scope(scope, world)?;
+                let scope = self.feature_scope(scope, world, whose)?;
                 let space =
                     self.table_space("the table of the features", &scope, *dimension, "a smaller scope", spec.at)?;
                 if *dimension == 0 || values.len() != space.len() * dimension {
@@ -80,10 +85,10 @@ impl Check {
                     return None;
                 }
                 let places = vec![spec.at; space.len()];
-                self.feature_table(scope, &space, *dimension, values.clone(), &places, spec.scale)?
+                self.feature_table(scope, &space, *dimension, values.into(), &places, spec.scale)?
             }
             FeatureForm::Nested { scope, value } => {
-                let scope = self.feature_scope(scope, world)?;
+                let scope = self.feature_scope(scope, world, whose)?;
                 let space = self.table_space("the table of the features", &scope, 1, "a smaller scope", spec.at)?;
                 let dimension = innermost(&value.value);
                 let over = |id: &VarId| (format!("one for each value of \"{}\"", self.name(*id)), self.size(*id));
@@ -99,12 +104,12 @@ impl Check {
                     self.push(problem.help("at least one number in each").at(value.at));
                     return None;
                 }
-                self.feature_table(scope, &space, dimension, values, &places, spec.scale)?
+                self.feature_table(scope, &space, dimension, values.into(), &places, spec.scale)?
             }
             FeatureForm::Grid { scope, grid } => {
                 let allowed = everything(world);
                 let scope = match scope {
-                    Some(_) => self.feature_scope(scope, world)?,
+                    Some(_) => self.feature_scope(scope, world, whose)?,
                     None => allowed.into_iter().filter(|&id| grid.header.iter().any(|h| h == self.name(id))).collect(),
                 };
                 let named = |h: &&String| !scope.iter().any(|&id| self.name(id) == h.as_str());
@@ -118,21 +123,21 @@ impl Check {
                     return None;
                 }
                 let (values, places) = self.number_grid(grid, &scope, &columns, &space, what)?;
-                self.feature_table(scope, &space, columns.len(), values, &places, spec.scale)?
+                self.feature_table(scope, &space, columns.len(), values.into(), &places, spec.scale)?
             }
         };
         self.few_enough(&map, world, spec.at).then_some(map)
     }
 
     /// A scope of features: variables that act on the next state or the reward, or parts of the state.
-    fn feature_scope(&mut self, names: &Names, world: &World) -> Option<Vec<VarId>> {
+    fn feature_scope(&mut self, names: &Names, world: &World, whose: &str) -> Option<Vec<VarId>> {
         let allowed = everything(world);
         let Some(names) = names else { return Some(allowed) };
-        let ids = self.list(names, &KINDS, "[features]")?;
+        let ids = self.list(names, &KINDS, whose)?;
         let before = self.errors();
         for (id, name) in ids.iter().zip(names).filter(|(id, _)| !allowed.contains(id)) {
             let message =
-                format!("[features] names \"{}\", on which neither next state nor reward depend", self.name(*id));
+                format!("{whose} names \"{}\", on which neither next state nor reward depend", self.name(*id));
             self.push(Problem::error("acts-on-nothing", message).help("take it out").at(name.at));
         }
         (self.errors() == before).then_some(ids)
@@ -144,7 +149,7 @@ impl Check {
         scope: Vec<VarId>,
         space: &Space,
         dimension: usize,
-        mut values: Vec<f64>,
+        mut values: Cow<'_, [f64]>,
         places: &[Option<At>],
         scale: bool,
     ) -> Option<FeatureMap> {
@@ -168,9 +173,38 @@ impl Check {
                 self.push(Problem::error("feature-length", message).help(help).at(places[r]));
                 return None;
             }
-            values.iter_mut().for_each(|x| *x /= norm);
+            values.to_mut().iter_mut().for_each(|x| *x /= norm);
         }
-        Some(FeatureMap::Table { scope, dimension, values: values.into() })
+        self.review_features(&values, dimension, places.first().copied().flatten());
+        Some(FeatureMap::Table { scope, dimension, values: Arc::from(&*values) })
+    }
+
+    /// Says which features are 0 or the same everywhere, and which are combinations of those before them: d can be smaller.
+    fn review_features(&mut self, values: &[f64], dimension: usize, at: Option<At>) {
+        for found in dependent(values, dimension) {
+            let (j, problem) = match found {
+                Dependence::Zero(j) => {
+                    let message = format!("feature {} is 0 everywhere", j + 1);
+                    (j, Problem::warning("collinear", message).help("take it out: nothing can be learned about it"))
+                }
+                Dependence::Constant(j) => {
+                    let message = format!("feature {} is the same everywhere", j + 1);
+                    (j, Problem::note("constant", message).help("one such feature is an intercept, and fine"))
+                }
+                Dependence::Of(j, of) => {
+                    let names: Vec<String> = of.iter().map(|i| (i + 1).to_string()).collect();
+                    let word = if names.len() == 1 { "a multiple of feature" } else { "a combination of features" };
+                    let message = format!("feature {} is {word} {} everywhere", j + 1, and(&names));
+                    (
+                        j,
+                        Problem::warning("collinear", message)
+                            .help("take one of them out: it costs time and widens widths"),
+                    )
+                }
+            };
+            debug_assert!(j < dimension);
+            self.push(problem.at(at));
+        }
     }
 
     /// Features of all states and causes fit into memory.
@@ -192,6 +226,61 @@ impl Check {
     }
 }
 
+/// A feature that says nothing that others do not.
+#[derive(Debug, PartialEq, Eq)]
+enum Dependence {
+    Zero(usize),
+    Constant(usize),
+    /// A combination of these, all before it.
+    Of(usize, Vec<usize>),
+}
+
+/// Share of a feature's length below which what others leave of it is rounding.
+const COLLINEAR: f64 = 1e-9;
+
+/// Multiply-adds that looking for collinear features may take; of larger tables every k-th row is looked at.
+const MOST_WORK: usize = 1 << 28;
+
+/// Features, in order, that are 0, constant, or combinations of those before them (Gram–Schmidt by the Gram matrix).
+fn dependent(values: &[f64], d: usize) -> Vec<Dependence> {
+    let every = (values.len().saturating_mul(d) / MOST_WORK).max(1);
+    let rows = || values.chunks_exact(d).step_by(every);
+    let mut found = Vec::new();
+    let Some(first) = rows().next() else { return found };
+    let mut gram = nalgebra::DMatrix::<f64>::zeros(d, d);
+    let mut same = vec![true; d];
+    for row in rows() {
+        let row_view = nalgebra::DVectorView::from_slice(row, d);
+        gram.syger(1.0, &row_view, &row_view, 1.0);
+        same.iter_mut().zip(row).zip(first).for_each(|((same, x), first)| *same &= x == first);
+    }
+    gram.fill_upper_triangle_with_lower_triangle();
+    let mut kept: Vec<usize> = Vec::new();
+    for j in 0..d {
+        if gram[(j, j)] == 0.0 {
+            found.push(Dependence::Zero(j));
+            continue;
+        }
+        let with_kept = nalgebra::DVector::from_iterator(kept.len(), kept.iter().map(|&i| gram[(i, j)]));
+        let design = nalgebra::DMatrix::from_fn(kept.len(), kept.len(), |a, b| gram[(kept[a], kept[b])]);
+        let weights = design.cholesky().map(|factor| factor.solve(&with_kept));
+        match weights.filter(|w| gram[(j, j)] - w.dot(&with_kept) <= COLLINEAR * gram[(j, j)]) {
+            Some(w) if !kept.is_empty() => {
+                let size = |(i, w): (&usize, &f64)| w.abs() * (gram[(*i, *i)] / gram[(j, j)]).sqrt();
+                let of = kept.iter().zip(w.iter()).filter(|&(i, w)| size((i, w)) > 1e-6).map(|(&i, _)| i).collect();
+                found.push(Dependence::Of(j, of));
+            }
+            _ => {
+                if same[j] && d > 1 {
+                    found.push(Dependence::Constant(j));
+                }
+                kept.push(j);
+            }
+        }
+    }
+    found
+}
+
 /// Length of the first innermost list.
 fn innermost(nested: &Nested) -> usize {
     match nested {
@@ -200,5 +289,27 @@ fn innermost(nested: &Nested) -> usize {
             Some(first @ Nested::List(_)) => innermost(first),
             _ => items.len(),
         },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn features_that_say_nothing_new_are_found() {
+        // 1, x, 0, 2 − 3x, 5x.
+        let row = |x: f64| [1.0, x, 0.0, 2.0 - 3.0 * x, 5.0 * x];
+        let table: Vec<f64> = [0.1, 0.7, -0.3, 0.2].iter().flat_map(|&x| row(x)).collect();
+        let expected =
+            [Dependence::Constant(0), Dependence::Zero(2), Dependence::Of(3, vec![0, 1]), Dependence::Of(4, vec![1])];
+        assert_eq!(dependent(&table, 5), expected);
+        // More features than rows.
+        assert_eq!(
+            dependent(&[0.3, 0.4, 0.5], 3),
+            [Dependence::Constant(0), Dependence::Of(1, vec![0]), Dependence::Of(2, vec![0])]
+        );
+        // A simplex is no combination.
+        assert_eq!(dependent(&[0.3, 0.7, 0.6, 0.4, 0.5, 0.5], 2), []);
     }
 }

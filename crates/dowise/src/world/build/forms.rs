@@ -3,7 +3,7 @@
 use super::check::{Check, some_of};
 use super::distribution::Mended;
 use crate::Space;
-use crate::world::{At, Form, Located, Mechanism, MechanismSpec, Nested, Problem, VarId};
+use crate::world::{Assumed, At, Form, Located, Mechanism, MechanismSpec, Nested, Problem, VarId};
 
 /// What is being compiled: P(children | parents), and how to speak of it.
 pub(crate) struct Target<'a> {
@@ -36,6 +36,10 @@ impl Check {
         spec: &MechanismSpec,
         next: bool,
     ) -> Option<Mechanism> {
+        if let (Form::LowRank, true) = (&spec.form, next) {
+            // Its numbers are stated for all state factors together, and never as a table.
+            return Some(Mechanism { children, parents, table: None, assumed: Assumed::default() });
+        }
         let names = self.names(&children);
         let columns = super::product(children.iter().map(|&id| self.size(id)));
         let columns = columns.and_then(|n| usize::try_from(n).ok()).unwrap_or(usize::MAX);
@@ -47,6 +51,12 @@ impl Check {
         let assumed = self.assumed(spec, &target);
         let table = match &spec.form {
             Form::Unknown => None,
+            Form::LowRank => {
+                let message = format!("the mechanism of {} is said to be of low rank", target.names);
+                let help = "only next values of state factors can be; give it a table, or leave it to be learned";
+                self.push(Problem::error("low-rank", message).help(help).at(spec.at));
+                return None;
+            }
             form => {
                 self.reserve(&what, target.space.len() * columns, spec.at)?;
                 Some(self.table(form, &target)?.into())
@@ -58,7 +68,7 @@ impl Check {
 
     fn table(&mut self, form: &Form, target: &Target<'_>) -> Option<Vec<f64>> {
         match form {
-            Form::Unknown => None,
+            Form::Unknown | Form::LowRank => None,
             Form::Table(table) => self.flat(table.clone(), target),
             Form::Nested(nested) => self.nested(nested, target),
             Form::Grid(grid) => self.grid(grid, target),

@@ -25,7 +25,9 @@ impl Check {
             }
             Form::Logit { .. } => LearnedForm::Logit { interactions: Vec::new() },
             Form::NoisyOr { .. } => LearnedForm::NoisyOr,
-            Form::Unknown | Form::Table(_) | Form::Nested(_) | Form::Grid(_) | Form::Rows(_) => LearnedForm::Table,
+            Form::Unknown | Form::LowRank | Form::Table(_) | Form::Nested(_) | Form::Grid(_) | Form::Rows(_) => {
+                LearnedForm::Table
+            }
         };
         let Some(learn) = &spec.learn else { return Some(Assumed { form: as_written, ..Assumed::default() }) };
         let mut form = match learn.form.as_ref().map(|f| f.value.as_str()) {

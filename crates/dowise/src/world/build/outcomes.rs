@@ -85,7 +85,7 @@ impl Check {
             Outcome::Form(form) => match &**form {
                 Form::NoisyOr { leak, effects } => self.noisy_or(leak, effects, target).map(Filler::Whole),
                 Form::Logit { base, effects } => self.logit(base, effects, target).map(Filler::Whole),
-                Form::Unknown | Form::Table(_) | Form::Nested(_) | Form::Grid(_) | Form::Rows(_) => {
+                Form::Unknown | Form::LowRank | Form::Table(_) | Form::Nested(_) | Form::Grid(_) | Form::Rows(_) => {
                     let message = format!("a row of {} has a form that rows cannot have", target.names);
                     let help = "probabilities, a value, `same_as`, `shift`, `logit` or `noisy_or`";
                     self.push(Problem::error("two-forms", message).help(help).at(row.at));

@@ -20,7 +20,7 @@ const MOST_LOOKS: usize = 1 << 26;
 /// That only some combinations of values are out of reach is as usual as a grid with a corner that nobody gets to.
 pub(crate) fn unreached(world: &World) -> Option<(usize, usize)> {
     let n = world.n_states();
-    if n > MOST_STATES || !world.is_fully_known() {
+    if n > MOST_STATES || world.low_rank.is_some() || !world.is_fully_known() {
         return None;
     }
     let entries: usize = world.mechanisms.iter().filter_map(|m| m.table.as_ref()).map(|t| t.len()).sum();

@@ -54,7 +54,8 @@ impl Check {
         };
         let (scope, next, table) = present_first(&scope, &space, table, real, state);
         let table = table.map(Into::into);
-        Some(RewardTerm { name: spec.name.value.clone(), scope, next, table, range, random: spec.random })
+        let (random, learned) = (spec.random, spec.learn);
+        Some(RewardTerm { name: spec.name.value.clone(), scope, next, table, range, random, learned })
     }
 
     fn reward_table(

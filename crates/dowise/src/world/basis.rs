@@ -1,10 +1,10 @@
 //! Closed-form bases at a state and cause: indicators, Chebyshev polynomials, normalised Gaussian bumps, tables.
 
-use crate::world::{FeatureMap, VarId, World};
+use super::{FeatureMap, VarId, World};
 use crate::{Space, math};
 
 /// A feature map laid out for evaluation.
-pub(super) enum Basis<'a> {
+pub(crate) enum Basis<'a> {
     /// For each scope: its variables with strides, and where its indicators start; the value of the one that is on.
     Indicators { scopes: Vec<(Vec<(VarId, usize)>, usize)>, value: f64 },
     /// Values of one-variable functions, `[variable][value][function]`, and which of them each feature multiplies.
@@ -15,7 +15,7 @@ pub(super) enum Basis<'a> {
 
 impl<'a> Basis<'a> {
     /// The dimension was found small enough by the caller.
-    pub(super) fn new(world: &World, map: &'a FeatureMap) -> Basis<'a> {
+    pub(crate) fn new(world: &World, map: &'a FeatureMap) -> Basis<'a> {
         let strides = |scope: &[VarId]| {
             let space = Space::new(&world.sizes(scope)).expect("invariant: the dimension was found small enough");
             (scope.iter().copied().zip(space.strides().iter().copied()).collect::<Vec<_>>(), space.len())
@@ -53,7 +53,7 @@ impl<'a> Basis<'a> {
     }
 
     /// Writes φ at the values of all variables (by [`VarId`]) into `out`, which is zero.
-    pub(super) fn fill(&self, values: &[usize], out: &mut [f64]) {
+    pub(crate) fn fill(&self, values: &[usize], out: &mut [f64]) {
         let index = |strides: &[(VarId, usize)]| strides.iter().map(|(id, s)| values[id.ix()] * s).sum::<usize>();
         match self {
             Basis::Indicators { scopes, value } => {

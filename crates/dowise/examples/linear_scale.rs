@@ -1,0 +1,55 @@
+//! Linear worlds where tables cannot go: time and memory of a plan, of judging a policy, and of a learner's episode.
+//!
+//! `cargo run --release -p dowise --example linear_scale -- [STATES CAUSES DIMENSION [EPISODES]]` (65536 64 8 20 unless told).
+#![allow(clippy::print_stdout)]
+
+use std::time::Instant;
+
+use dowise::worlds::LinearLock;
+use dowise::{Arena, LearnerSpec, Planner};
+
+/// Greatest memory that the process had, in megabytes.
+fn peak() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find(|line| line.starts_with("VmHWM:"))?;
+    Some(line.split_whitespace().nth(1)?.parse::<u64>().ok()? / 1024)
+}
+
+fn say(what: &str, since: Instant) {
+    let memory = peak().map_or(String::new(), |mb| format!(", at most {mb} MB so far"));
+    println!("{what}: {:.3} s{memory}", since.elapsed().as_secs_f64());
+}
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let given: Vec<usize> = std::env::args().skip(1).map(|a| a.parse()).collect::<Result<_, _>>()?;
+    let of = |i: usize, default: usize| given.get(i).copied().unwrap_or(default);
+    let (states, causes, dimension, episodes) = (of(0, 65_536), of(1, 64), of(2, 8), of(3, 20));
+    println!("linear-lock with S = {states}, Z = {causes}, d = {dimension}, H = 10");
+    let since = Instant::now();
+    let levels = causes.isqrt() + 1;
+    let world = LinearLock { states, causes, dimension, levels, ..LinearLock::default() }.world()?;
+    say("making it", since);
+    let since = Instant::now();
+    let planner = Planner::new(&world)?;
+    say("laying it out", since);
+    let since = Instant::now();
+    let plan = planner.plan();
+    say("a plan", since);
+    let since = Instant::now();
+    planner.evaluate(&plan.policy_hs)?;
+    say("judging a policy", since);
+    drop((planner, plan));
+    let arena = Arena::new(&world)?;
+    for name in ["c-blsvi", "c-blsvi:schedule=doubling", "c-lsvi-ucb:schedule=doubling"] {
+        let mut learner = name.parse::<LearnerSpec>()?.learner(&world, 2000, 1)?;
+        let mut run = arena.run(1);
+        let since = Instant::now();
+        (0..episodes).for_each(|_| {
+            run.play(&mut learner, false);
+        });
+        let each = since.elapsed().as_secs_f64() / episodes as f64;
+        println!("{name}: {:.1} ms an episode, judging left out", 1e3 * each);
+    }
+    say("in all", since);
+    Ok(())
+}

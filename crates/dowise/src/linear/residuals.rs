@@ -1,0 +1,201 @@
+//! Bayesian regression without a constant to tune: the noise is estimated from the residuals, the prior spans the range of the targets.
+
+use nalgebra::{Cholesky, DMatrix, DVector, Dyn};
+
+use super::design::Design;
+use super::evidence::Met;
+use super::model::Columns;
+
+/// The posterior of the weights of one stage, under targets y = ⟨φ, w⟩ + noise.
+///
+/// The prior is w ~ N(0, τ² I) with τ the range ρ of the targets, so that what was never seen may be anything; the noise is
+/// normal with a variance estimated from the residuals of a first fit, to which one step of the greatest variance that targets in
+/// a range of ρ can have, ρ²/4, is added:
+///
+///   σ² = (Σ (y − ⟨φ, w₀⟩)² + ρ²/4) / (n + 1),   w ~ N((G + λI)⁻¹ Σ φ y, σ² (G + λI)⁻¹),   λ = σ²/ρ²
+///
+/// with G = Σ φφᵀ. Where values hardly differ between the states that features lead to, σ² falls as fast as steps come in, and with it
+/// the spread in the directions that were seen; in all others it stays ρ. Rewards that were paid in one state under one cause
+/// are taken for as spread as their mean allows.
+pub(super) struct Posterior {
+    factor: Cholesky<f64, Dyn>,
+    pub(super) mean: DVector<f64>,
+    /// σ
+    pub(super) deviation: f64,
+}
+
+/// Steps met, flat: what the residuals of every stage of a plan are summed over.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Residuals {
+    /// Column of the features, mean of its payments, and where its next states end in `next`.
+    columns: Vec<(u32, f64, usize)>,
+    /// (next state, visits), column by column.
+    next: Vec<(u32, f64)>,
+    /// Σ over steps of the greatest variance that payments with the mean of their column can have.
+    spread: f64,
+    steps: f64,
+}
+
+impl Residuals {
+    /// Payments are between these ends.
+    pub(super) fn of(met: &Met, [lo, hi]: [f64; 2]) -> Residuals {
+        let mut out = Residuals { steps: met.steps as f64, ..Residuals::default() };
+        let mut pairs = met.next.iter().peekable();
+        for (&cell, &paid) in &met.paid {
+            let mut visits = 0.0;
+            while let Some((&(_, next), &n)) = pairs.next_if(|((c, _), _)| *c == cell) {
+                out.next.push((next, f64::from(n)));
+                visits += f64::from(n);
+            }
+            let mean = lo + (hi - lo) * (paid as f64 / 18_446_744_073_709_551_616.0) / visits;
+            out.spread += visits * ((hi - mean) * (mean - lo)).max(0.0);
+            out.columns.push((cell, mean, out.next.len()));
+        }
+        out
+    }
+
+    /// Σ (r + V(s') − ⟨φ, w⟩)² over all steps.
+    fn squares(&self, columns: &Columns, weights: &DVector<f64>, next_value: &[f64]) -> f64 {
+        let mut sum = self.spread;
+        self.each(columns, weights, next_value, |_, n, off| sum += n * off * off);
+        sum
+    }
+
+    /// Calls `with` for all steps of a column that led to one state: the column, how many they are, and r + V(s') − ⟨φ, w⟩.
+    pub(super) fn each(
+        &self,
+        columns: &Columns,
+        weights: &DVector<f64>,
+        next_value: &[f64],
+        mut with: impl FnMut(usize, f64, f64),
+    ) {
+        let mut begin = 0;
+        for &(cell, paid, end) in &self.columns {
+            let fitted: f64 = columns.of(cell as usize).iter().zip(weights.iter()).map(|(x, w)| x * w).sum();
+            for &(next, n) in &self.next[begin..end] {
+                with(cell as usize, n, paid + next_value[next as usize] - fitted);
+            }
+            begin = end;
+        }
+    }
+
+    /// The posterior for targets r + V(s') in a range of ρ; `sums` is Σ φ y.
+    ///
+    /// # Cost
+    /// O(d³ + (d + next states) · pairs met).
+    pub(super) fn posterior(
+        &self,
+        columns: &Columns,
+        design: &Design,
+        sums: &DVector<f64>,
+        next_value: &[f64],
+        range: f64,
+    ) -> Posterior {
+        let n = self.steps;
+        // Nothing is at stake: any number above 0 keeps the matrices regular.
+        let prior = if range > 0.0 { range * range } else { 1.0 };
+        let at_most = prior / 4.0;
+        let fit = |lambda: f64| {
+            let mut gram: DMatrix<f64> = design.gram_without_lambda();
+            (0..gram.nrows()).for_each(|i| gram[(i, i)] += lambda);
+            let factor = Cholesky::new(gram).expect("invariant: a Gram matrix plus λI with λ > 0 is positive definite");
+            let mean = factor.solve(sums);
+            (factor, mean)
+        };
+        let (_, first) = fit(least(at_most / (n + 1.0) / prior));
+        let variance = ((self.squares(columns, &first, next_value) + at_most) / (n + 1.0)).min(at_most);
+        let (factor, mean) = fit(least(variance / prior));
+        Posterior { factor, mean, deviation: variance.sqrt() }
+    }
+}
+
+impl Posterior {
+    /// Adds scale · σ · L⁻ᵀξ to the weights; standard normal ξ make a sample. `noise` is used up.
+    pub(super) fn perturb(&self, scale: f64, noise: &mut DVector<f64>, weights: &mut DVector<f64>) {
+        weights.copy_from(&self.mean);
+        self.factor.l_dirty().tr_solve_lower_triangular_mut(noise);
+        weights.axpy(scale * self.deviation, noise, 1.0);
+    }
+}
+
+/// λ is never so small that a direction that was not seen has no digits left.
+fn least(lambda: f64) -> f64 {
+    lambda.max(1e-9)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::linear::evidence::MetStep;
+
+    fn seen(steps: &[(usize, usize, f64)]) -> (Columns, Design) {
+        let columns = Columns::new(2, vec![1.0, 0.0, 0.0, 1.0, 0.6, 0.8].into());
+        let mut design = Design::new(columns.as_view(), 2, 1.0, [0.0, 1.0]);
+        for &(cell, next, paid) in steps {
+            design.add(columns.as_view(), MetStep::new(cell, next, paid, [0.0, 1.0]));
+        }
+        (columns, design)
+    }
+
+    fn posterior(columns: &Columns, design: &Design, next_value: &[f64], range: f64) -> Posterior {
+        let mut sums = DVector::zeros(2);
+        design.sums(next_value, &mut sums);
+        Residuals::of(&design.met, [0.0, 1.0]).posterior(columns, design, &sums, next_value, range)
+    }
+
+    #[test]
+    fn it_is_the_formula_step_by_step() {
+        let steps = [(0, 0, 0.0), (0, 1, 1.0), (1, 1, 1.0), (2, 0, 1.0), (2, 1, 0.0), (0, 0, 0.0)];
+        let (columns, design) = seen(&steps);
+        let (value, range) = ([0.3, 1.7], 4.0f64);
+        let found = posterior(&columns, &design, &value, range);
+        let phi = |cell: usize| DVector::from_column_slice(columns.of(cell));
+        let mean = |cell: usize| {
+            let paid: Vec<f64> = steps.iter().filter(|s| s.0 == cell).map(|s| s.2).collect();
+            paid.iter().sum::<f64>() / paid.len() as f64
+        };
+        let fit = |lambda: f64| {
+            let mut gram = DMatrix::identity(2, 2) * lambda;
+            let mut sums = DVector::zeros(2);
+            for &(cell, next, paid) in &steps {
+                gram += phi(cell) * phi(cell).transpose();
+                sums += phi(cell) * (paid + value[next]);
+            }
+            (gram.clone().try_inverse().unwrap() * sums, gram)
+        };
+        let (first, _) = fit(1.0 / 4.0 / 7.0);
+        let residual = |&(cell, next, _): &(usize, usize, f64)| {
+            let m = mean(cell);
+            (m + value[next] - phi(cell).dot(&first)).powi(2) + m * (1.0 - m)
+        };
+        let variance = (steps.iter().map(residual).sum::<f64>() + range * range / 4.0) / 7.0;
+        let (weights, gram) = fit(variance / (range * range));
+        assert!((found.deviation - variance.sqrt()).abs() < 1e-12, "{} {}", found.deviation, variance.sqrt());
+        assert!((&found.mean - weights).abs().max() < 1e-12);
+        // Σ_i (L⁻ᵀe_i)(L⁻ᵀe_i)ᵀ = (G + λI)⁻¹.
+        let mut covariance = DMatrix::zeros(2, 2);
+        for i in 0..2 {
+            let (mut noise, mut sample) = (DVector::zeros(2), DVector::zeros(2));
+            noise[i] = 1.0;
+            found.perturb(1.0, &mut noise, &mut sample);
+            let off = sample - &found.mean;
+            covariance += &off * off.transpose();
+        }
+        assert!((covariance - gram.try_inverse().unwrap() * variance).abs().max() < 1e-12);
+    }
+
+    #[test]
+    fn what_was_never_seen_may_be_anything_and_what_never_varies_is_soon_known() {
+        let (columns, design) = seen(&[(0, 0, 0.0); 200]);
+        let found = posterior(&columns, &design, &[0.0, 5.0], 10.0);
+        let spread = |i: usize| {
+            let (mut noise, mut sample) = (DVector::zeros(2), DVector::zeros(2));
+            noise[i] = 1.0;
+            found.perturb(1.0, &mut noise, &mut sample);
+            (sample - &found.mean).norm()
+        };
+        assert!((spread(1) - 10.0).abs() < 1e-9, "{}", spread(1));
+        // σ = 5/√201 shared by 200 visits.
+        assert!(spread(0) < 0.03, "{}", spread(0));
+    }
+}

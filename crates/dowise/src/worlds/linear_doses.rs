@@ -1,0 +1,147 @@
+//! A linear world of ordered factors: a blood pressure, a dose, and how strongly the body responds, with radial features.
+
+use super::anchored::Sizes;
+use super::build::{at_least, probability};
+use super::{GeneratorError, LinearWorldError};
+use crate::Space;
+use crate::world::{AnchorRows, FeatureForm, FeatureSpec, Form, LowRankSpec, World};
+
+/// Two ordered state factors and an ordered key variable, with Gaussian bumps as features.
+///
+/// A bump sits at each corner of pressure × dose × response, so d = 8 whatever the number of levels. A strong response lowers
+/// the pressure and raises the dose in the body, a weak one does the opposite; what pays is to have both low. Each
+/// bump leads to normal distributions of the next pressure and the next dose. Levers aim at responses, and learners are not
+/// told the rewards.
+///
+/// ```
+/// let world = dowise::worlds::LinearDoses::default().world().unwrap();
+/// assert_eq!((world.n_states(), world.low_rank().unwrap().dimension()), (64, 8));
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct LinearDoses {
+    /// Number of values of the pressure, and of the dose.
+    pub levels: usize,
+    /// Number of values of the response (Z).
+    pub causes: usize,
+    /// Number of levers.
+    pub levers: usize,
+    /// Number of values of each lever.
+    pub settings: usize,
+    /// Steps in an episode (H).
+    pub horizon: u64,
+    /// Width of a bump, in distances between neighbouring bumps.
+    pub width: f64,
+    /// Probability with which levers bring about the response that they aim at, besides chance.
+    pub aim: f64,
+    /// The environment drawn: which setting aims at which response.
+    pub seed: u64,
+}
+
+impl Default for LinearDoses {
+    fn default() -> Self {
+        LinearDoses { levels: 8, causes: 8, levers: 2, settings: 4, horizon: 10, width: 0.3, aim: 0.9, seed: 0 }
+    }
+}
+
+/// Standard deviation of a next value, as a share of the range of the levels.
+const SPREAD: f64 = 0.1;
+
+impl LinearDoses {
+    /// The world, with its features.
+    pub fn world(&self) -> Result<World, LinearWorldError> {
+        let &LinearDoses { levels, causes, levers, settings, horizon, width, aim, seed } = self;
+        at_least("levels", 2, levels)?;
+        at_least("causes", 2, causes)?;
+        let sizes = Sizes {
+            states: levels * levels,
+            causes,
+            levers,
+            levels: settings,
+            dimension: 8,
+            horizon,
+            distance: 0.0,
+            seed,
+        };
+        sizes.check()?;
+        probability("aim", aim)?;
+        if !(width.is_finite() && width > 0.0) {
+            let (value, must) = (width.to_string(), "a number above 0".to_owned());
+            return Err(GeneratorError::OutOfRange { setting: "width", value, must }.into());
+        }
+        let scope = || Some(["pressure", "dose", "response"].map(Into::into).to_vec());
+        let radial = FeatureSpec {
+            form: FeatureForm::Radial { scope: scope(), centres: 2.into(), width: width.into() },
+            scale: false,
+            at: None,
+        };
+        let corners = Space::new(&[2, 2, 2]).expect("invariant: eight corners");
+        let most = (levels - 1) as f64;
+        // A strong response takes a step of half the range, and so does the lack of one.
+        let next = |corner: usize| {
+            let at = |axis: usize| corners.digit(corner, axis) as f64;
+            let (pressure, dose, strong) = (at(0), at(1), at(2) == 1.0);
+            let moved = |x: f64, up: bool| if up { (x + 0.5).min(1.0) } else { (x - 0.5).max(0.0) };
+            // What is in the body goes on acting: a high dose keeps the pressure from rising.
+            [moved(pressure, !strong && dose == 0.0), moved(dose, strong)]
+        };
+        let rows = |axis: usize| AnchorRows::Normal {
+            centres: (0..8).map(|corner| (next(corner)[axis] * most).into()).collect(),
+            sd: (SPREAD * most).into(),
+        };
+        // Pays 1 where both are low, by how near the corner is: linear in the features as they stand.
+        let omega = |corner: usize| if corners.digit(corner, 0) + corners.digit(corner, 1) == 0 { 1.0 } else { 0.0 };
+        let names = sizes.lever_names();
+        let parents: Vec<&str> = names.iter().map(String::as_str).collect();
+        let about = format!("Pressure and dose on {levels} levels each, a response on {causes} (seed {seed}).");
+        let all = ["pressure", "dose", "response"];
+        let bare = |reward: Vec<f64>| {
+            let builder = World::builder("Linear doses", horizon)
+                .about(about.clone())
+                .state("pressure", levels)
+                .state("dose", levels);
+            names
+                .iter()
+                .fold(builder, |builder, lever| builder.lever(lever, settings))
+                .key("response", causes)
+                .mechanism("response", parents.clone(), sizes.aimed(aim))
+                .next("pressure", all, Form::LowRank)
+                .next("dose", all, Form::LowRank)
+                .reward("well", all, reward)
+                .reward_range([0.0, 1.0])
+                .start("pressure", (levels - 1).to_string().as_str())
+                .start("dose", (levels - 1).to_string().as_str())
+                .rewards_to_learn([0.0, 1.0])
+                .build()
+        };
+        let n = levels * levels * causes;
+        let features = crate::linear::Features::of(&bare(vec![0.0; n])?.with_features(&radial)?);
+        let features = features.expect("invariant: they were counted when the sizes were checked");
+        let reward = |cell: usize| {
+            let phi = features.row(cell / causes, cell % causes);
+            phi.iter().enumerate().map(|(corner, p)| p * omega(corner)).sum::<f64>().clamp(0.0, 1.0)
+        };
+        let low_rank =
+            LowRankSpec { weights: None, next: vec![("pressure".into(), rows(0)), ("dose".into(), rows(1))], at: None };
+        Ok(bare((0..n).map(reward).collect())?.with_features(&radial)?.with_low_rank(&low_rank)?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Arena;
+    use crate::linear::Features;
+
+    #[test]
+    fn it_is_linear_in_its_features_on_any_number_of_levels() {
+        for levels in [2, 5, 8] {
+            let world = LinearDoses { levels, causes: 5, ..LinearDoses::default() }.world().unwrap();
+            let fit = Features::of(&world).unwrap().misspecification(&world).unwrap();
+            assert_eq!(fit.dimension, 8);
+            assert!(fit.variation_max < 1e-9 && fit.reward_max < 1e-9, "{fit:?}");
+            let arena = Arena::new(&world).unwrap();
+            let random = arena.at_random().0;
+            assert!(random < 0.8 * arena.optimal(), "{levels}: {random} {}", arena.optimal());
+        }
+    }
+}
