@@ -151,8 +151,6 @@ impl World {
     /// Refuses what has no proof or no code for some of what a world can say.
     pub(crate) fn refuse(&self, what: &'static str, features: &[Feature]) -> Result<(), NotPlain> {
         let has = |feature: &Feature| match feature {
-            Feature::Ends => self.ends.is_some(),
-            Feature::Discount => self.discount < 1.0,
             Feature::NextReward => self.rewards.iter().any(|t| !t.next.is_empty()),
         };
         match features.iter().find(|f| has(f)) {
@@ -165,10 +163,6 @@ impl World {
 /// What not every part of dowise can deal with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Feature {
-    /// Episodes that end before the horizon.
-    Ends,
-    /// A discount below 1.
-    Discount,
     /// Rewards on next values.
     NextReward,
 }
@@ -186,16 +180,12 @@ pub struct NotPlain {
 impl Feature {
     fn describe(&self) -> &'static str {
         match self {
-            Feature::Ends => "episodes that end before the horizon (`ends`)",
-            Feature::Discount => "a discount",
             Feature::NextReward => "rewards on next values (`next.…` in a scope)",
         }
     }
 
     fn instead(&self) -> &'static str {
         match self {
-            Feature::Ends => "say it by a state factor whose last value is never left and pays nothing",
-            Feature::Discount => "leave `discount` out, or put it into the rewards with `stage` in their scopes",
             Feature::NextReward => {
                 "pay when the state is there, with one step more, or let a key variable decide the next value"
             }

@@ -292,19 +292,40 @@ impl Belief {
         &self.frame.reward_sc
     }
 
-    /// E[next value | s, c] of a stage by the best or the worst members, `[state][cause]`: no rewards, not those of arriving
-    /// somewhere either, and no ceiling.
+    /// E[u(s') | s, c] of a stage by the best or the worst members, `[state][cause]`, where next states are worth u: no rewards but those
+    /// of arriving there, and no ceiling.
     pub(crate) fn expect_by_sets(&mut self, stage: usize, next_value: &[f64], out: &mut Vec<f64>) {
-        let mut later = Vec::new();
+        let worth = self.worth_of(next_value);
         let (frame, belief) = self.by_sets();
-        let next_value = match &frame.onward {
-            None => next_value,
-            Some(onward) => {
-                onward.later(next_value, &mut later);
-                &later
-            }
-        };
-        belief.expect(frame, stage, next_value, out);
+        belief.expect(frame, stage, &worth, out);
+    }
+
+    /// The same of a difference between values of the next stage: arriving pays nothing.
+    pub(crate) fn expect_difference(&mut self, stage: usize, next: &[f64], out: &mut Vec<f64>) {
+        let later = self.later_of(next);
+        let (frame, belief) = self.by_sets();
+        belief.expect(frame, stage, &later, out);
+    }
+
+    /// What next states are worth to a step, from their values.
+    pub(crate) fn worth_of(&self, next_value: &[f64]) -> Vec<f64> {
+        let mut changed = Vec::new();
+        self.frame.worth(next_value, &mut changed).to_vec()
+    }
+
+    /// Whether arriving in some states pays more than in others.
+    pub(crate) fn pays_on_arrival(&self) -> bool {
+        self.frame.onward.as_ref().is_some_and(|onward| onward.arrival_range() > 0.0)
+    }
+
+    /// How a difference between values of the next stage counts in a step.
+    pub(crate) fn later_of(&self, next: &[f64]) -> Vec<f64> {
+        let mut later = Vec::new();
+        match &self.frame.onward {
+            None => later.extend_from_slice(next),
+            Some(onward) => onward.later(next, &mut later),
+        }
+        later
     }
 
     /// Within what every single probability of a factor lies, as `[state row][cause][value]`.

@@ -16,6 +16,9 @@
 //!
 //! where the maximum is over the sets: next states that all causes lead to alike cancel in it. For the best policy, the greatest
 //! over all interventions that can still be best; the bound is never above up − low.
+//!
+//! Where episodes end, later steps count less or arriving somewhere pays, V' ahead is what next states are worth to a step,
+//! u(y) = arrival(y) + γ 1{y has not ended} V'(y), and the difference ahead counts γ 1{y has not ended} times.
 
 use super::random::AtRandom;
 use super::relative::Relative;
@@ -27,7 +30,7 @@ use crate::learn::selector::Selector;
 use crate::learn::tabular::Tabular;
 use crate::learn::{LearnResult, Plans};
 use crate::plan::{Buffers, Chooser, Follow, Lookahead, Plan, Ties, backward_induction};
-use crate::world::{Action, Feature};
+use crate::world::Action;
 
 /// Interventions that are compared one by one in a state at most.
 const MOST_CORNERS: usize = 1 << 12;
@@ -87,7 +90,7 @@ pub(super) enum Other {
     Random = 1,
 }
 
-/// What causes are worth at a stage, `[state][cause]`, and how far the values ahead may be off, `[next state]`.
+/// What causes are worth at a stage, `[state][cause]`, and how far what next states are worth may be off, `[next state]`.
 #[derive(Default)]
 pub(super) struct Ahead {
     q_up: Vec<f64>,
@@ -95,7 +98,7 @@ pub(super) struct Ahead {
     middle_up: Vec<f64>,
     middle_low: Vec<f64>,
     half: Vec<f64>,
-    /// The middle of the values ahead, `[next state]`, and rewards at most and at least.
+    /// The middle of what next states are worth, `[next state]`, and rewards at most and at least.
     middle: Vec<f64>,
     reward_up: Vec<f64>,
     reward_low: Vec<f64>,
@@ -120,10 +123,6 @@ impl<'a> Difference<'a> {
 
     /// The evidence by its best and worst members, and their plans; `values` fixed value functions are bounded.
     pub(super) fn read(tabular: &'a Tabular, options: &Options, values: Option<usize>) -> LearnResult<Difference<'a>> {
-        tabular
-            .knowledge()
-            .world()
-            .refuse("a certificate", &[Feature::Ends, Feature::Discount, Feature::NextReward])?;
         let delta = options.delta;
         // Where there are two kinds of sets, each may fail with half of the probability.
         let two = tabular.view().layout.flat || Together::fits(tabular.view());
@@ -142,7 +141,7 @@ impl<'a> Difference<'a> {
             plan
         });
         let (told, horizon) = (tabular.knowledge(), up.horizon);
-        let least = told.reward_range()[0] - told.interventions().cost_range()[1];
+        let [least, _] = told.world().step_range();
         let floors = (0..=horizon).map(|stage| (horizon - stage) as f64 * least).collect();
         let mut difference = Difference {
             tabular,
@@ -212,10 +211,14 @@ impl<'a> Difference<'a> {
         for stage in (0..self.up.horizon).rev() {
             if compared {
                 self.look_ahead(other, stage, &mut ahead);
-                self.whole_best.expect_by_sets(stage, &excess, &mut roll);
+                self.whole_best.expect_difference(stage, &excess, &mut roll);
             }
             let [up, _] = self.interval(other, stage);
             for (state, excess) in excess.iter_mut().enumerate() {
+                if self.has_ended(state) {
+                    *excess = 0.0;
+                    continue;
+                }
                 let (at, cells) = (stage * n + state, state * n_causes..(state + 1) * n_causes);
                 let plain = up[state] - least[at];
                 *excess = plain;
@@ -237,6 +240,11 @@ impl<'a> Difference<'a> {
             excess.iter_mut().for_each(|x| *x = x.max(0.0));
         }
         excess
+    }
+
+    /// Whether episodes that reach a state have ended, so that all policies are worth nothing there.
+    fn has_ended(&self, state: usize) -> bool {
+        self.best.ended().is_some_and(|ended| ended[state])
     }
 
     /// The set of all rows of a state, if there is one.
@@ -282,7 +290,7 @@ impl<'a> Difference<'a> {
     pub(super) fn look_ahead(&mut self, other: Other, stage: usize, ahead: &mut Ahead) {
         let [up, low] = self.interval(other, stage + 1).map(<[f64]>::to_vec);
         let [middle, half] = self.relative[other as usize].at(stage + 1, self.up.n_states).map(<[f64]>::to_vec);
-        ahead.half = half;
+        ahead.half = self.best.later_of(&half);
         ahead.reward_up = self.best.rewards().to_vec();
         ahead.reward_low = self.worst.rewards().to_vec();
         let cap = self.best.caps()[stage];
@@ -295,7 +303,7 @@ impl<'a> Difference<'a> {
         look(&mut self.worst, &low, &mut ahead.q_low);
         look(&mut self.worst, &middle, &mut ahead.middle_low);
         ahead.q_up.iter_mut().for_each(|q| *q = q.min(cap));
-        ahead.middle = middle;
+        ahead.middle = self.best.worth_of(&middle);
     }
 
     /// What an intervention sets off in a state.

@@ -11,9 +11,13 @@
 //! comes to. What was not known ahead is multiplied by how far interventions differ in where they lead, stage by stage; in the
 //! bounds of the values themselves it adds up. Two other choices are as valid: κ as it was, with p_c·f between the worst and the
 //! best members for ∓w, and κ = 0 with the bounds of the values. At each stage the one with the smallest sum of widths is taken.
+//!
+//! With a discount γ and what arriving pays, V(y) above is arrival(y) + γ V(y), and κ becomes γ κ: one number for all next states as before.
+//! Not so where episodes end: an ended state is worth what arriving there pays, whatever κ is. There κ = 0 at all stages.
 
 use super::difference::{Difference, Effect, Joint, Other};
 use crate::learn::belief::Belief;
+use crate::plan::Lookahead;
 
 /// Bounds of values up to a constant of each stage, `[stage][state]`, and one stage of zeros.
 #[derive(Clone, Debug, Default)]
@@ -36,10 +40,13 @@ impl Difference<'_> {
     /// The values of the best policy, or of a fixed one, up to a constant of each stage.
     pub(super) fn relative_values(&mut self, other: Other) -> Relative {
         let (n, horizon) = (self.up.n_states, self.up.horizon);
+        let ends_early = self.best.ended().is_some();
         let mut relative = Relative { middle: vec![0.0; (horizon + 1) * n], half: vec![0.0; (horizon + 1) * n] };
         for stage in (0..horizon).rev() {
             let mut ends = self.interval(other, stage).map(<[f64]>::to_vec);
-            if self.compares(other) && stage + 1 < horizon {
+            // At the last stage nothing is ahead but what arriving somewhere pays.
+            let ahead = stage + 1 < horizon || self.best.pays_on_arrival();
+            if self.compares(other) && ahead && !ends_early {
                 let [middle, half] = relative.at(stage + 1, n).map(<[f64]>::to_vec);
                 for candidate in self.one_stage(other, stage, &middle, &half) {
                     if width(&candidate) < width(&ends) {
@@ -68,13 +75,14 @@ impl Difference<'_> {
         let mut out = vec![self.choose(other, stage, &plain, None)];
         if !self.entries.is_empty() {
             let centred = [look(&mut self.best, middle), look(&mut self.worst, middle)];
-            out.push(self.choose(other, stage, &centred, Some((middle, half))));
+            let (middle, half) = (self.best.worth_of(middle), self.best.later_of(half));
+            out.push(self.choose(other, stage, &centred, Some((&middle, &half))));
         }
         out
     }
 
-    /// What the other policy makes of what causes are worth, upper and lower ends; with the middle and half the width of the values ahead,
-    /// of how far next states are apart from ρ as well.
+    /// What the other policy makes of what causes are worth, upper and lower ends; with the middle and half the width of what next states
+    /// are worth, of how far these are apart from ρ as well.
     fn choose(&self, other: Other, stage: usize, [up_sc, low_sc]: &Ends, ahead: Option<(&[f64], &[f64])>) -> Ends {
         let (n, n_causes) = (self.up.n_states, up_sc.len() / self.up.n_states);
         let mut joint = Joint::default();
