@@ -20,7 +20,7 @@ pub struct Exported {
 /// One step of a world as a network.
 ///
 /// A joint table becomes a chain, each of its key variables given the ones before it. A lever that is always set has no
-/// mechanism: it becomes uniform. `Err`: a chain would be too large.
+/// mechanism: it becomes uniform, unless the world says by what it was chosen in a log. `Err`: a chain would be too large.
 pub fn export(world: &World) -> Result<Exported, String> {
     let mut network = Network { name: world.name().to_owned(), ..Network::default() };
     let mut number_notes = vec![];
@@ -48,6 +48,15 @@ pub fn export(world: &World) -> Result<Exported, String> {
         let sizes = world.sizes(&mechanism.children);
         let rows = mechanism.table.as_deref();
         chain(&mut network, &mechanism.children, &mechanism.parents, &sizes, rows)?;
+    }
+    for habit in world.habits() {
+        chain(&mut network, &habit.children, &habit.parents, &world.sizes(&habit.children), habit.table.as_deref())?;
+        if habit.table.is_none() {
+            number_notes.push(format!(
+                "always set, and therefore without numbers: {}; its parents say by what it was chosen in a log",
+                world.variable(habit.children[0]).name
+            ));
+        }
     }
     let set: Vec<VarId> = world.levers().iter().copied().filter(|&l| !decided(world, l)).collect();
     for &lever in &set {
@@ -91,7 +100,8 @@ pub fn export(world: &World) -> Result<Exported, String> {
 }
 
 fn decided(world: &World, lever: VarId) -> bool {
-    world.mechanisms().iter().any(|Mechanism { children, .. }| children.contains(&lever))
+    let mut all = world.mechanisms().iter().chain(world.habits());
+    all.any(|Mechanism { children, .. }| children.contains(&lever))
 }
 
 /// Where episodes start: each state factor by itself, or each given the ones before it.

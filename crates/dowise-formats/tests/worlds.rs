@@ -105,6 +105,35 @@ fn what_acts_on_a_lever_matters_only_where_the_lever_can_be_left_alone() {
 }
 
 #[test]
+fn a_common_cause_of_a_lever_that_is_always_set_stays_and_comes_back_from_an_export() {
+    let given = "lever = \"x\"\nkey = \"y\"\nreward = { y = { \"1\" = 1 } }";
+    for (text, cause) in [
+        ("dag { x -> y x <-> y }", "U_x_y"),
+        ("dag { s [latent] s -> x s -> y x -> y }", "s"),
+        // What is left out gives way to what acts on it.
+        ("dag { s -> t -> x s -> y x -> y }", "s"),
+    ] {
+        let world = made(Format::Dagitty, text, given).unwrap().world;
+        let of = |world: &World| {
+            let [habit] = world.habits() else { panic!("{text}: {:?}", world.habits()) };
+            habit.parents.iter().map(|&id| world.variable(id).name.clone()).collect::<Vec<_>>()
+        };
+        assert_eq!(of(&world), [cause], "{text}");
+        assert!(world.is_fully_known(), "{text}: nobody needs the numbers of a lever that is set");
+        for format in [Format::Dagitty, Format::Bif, Format::XmlBif, Format::Dot, Format::Gml] {
+            let network = export(&world).unwrap().network;
+            let again = made(format, &format.write(&network), "reward = { y = { \"1\" = 1 } }").unwrap().world;
+            assert_eq!(of(&again), [cause], "{text}");
+        }
+    }
+    // A lever that was chosen by what is recorded keeps its numbers.
+    let given = "lever = [\"dose\"]\nkey = [\"mood\"]\nhorizon = 3\nstate = { health = \"health_next\" }\n\
+                 reward = { health = { well = 1 } }";
+    let world = made(Format::Bif, CLINIC, given).unwrap().world;
+    assert_eq!(world.habits()[0].table.as_deref(), Some(&[0.2, 0.8, 0.9, 0.1][..]));
+}
+
+#[test]
 fn rows_that_are_rounded_are_rescaled() {
     let text = "variable x { type discrete [2] { a, b }; } variable y { type discrete [3] { a, b, c }; }
                 probability ( x ) { table 0.5 0.5; } probability ( y | x ) { default 0.3333 0.3333 0.3333; }";

@@ -80,9 +80,15 @@ impl Log {
     }
 
     /// All episodes, counted for a world some of whose numbers are kept.
-    fn counted(&self, py: Python<'_>, keep: Vec<String>) -> PyResult<(Episodes, Vec<OpenQuestion>)> {
+    fn counted(
+        &self,
+        py: Python<'_>,
+        keep: Vec<String>,
+        randomised: Vec<String>,
+    ) -> PyResult<(Episodes, Vec<OpenQuestion>)> {
         let world = &self.world.get().inner;
-        let fitting = Fitting::new(world, FitOptions { keep, ..FitOptions::default() }).map_err(Raise::raise)?;
+        let options = FitOptions { keep, randomised, ..FitOptions::default() };
+        let fitting = Fitting::new(world, options).map_err(Raise::raise)?;
         let from_file = fitting.rests_on().map_err(Raise::raise)?;
         let mut all = Episodes::new(fitting.told(), FOLDS).map_err(Raise::raise)?;
         let read = py.detach(|| self.episodes(fitting.world(), |steps| all.add(steps)));
@@ -182,9 +188,17 @@ impl Log {
         self.report.findings.to_string()
     }
 
-    #[pyo3(signature = (keep, prior, level, em))]
-    fn _fit<'py>(&self, py: Python<'py>, keep: Vec<String>, prior: f64, level: f64, em: bool) -> PyResult<Fitted<'py>> {
-        let options = FitOptions { keep, prior, level, em };
+    #[pyo3(signature = (keep, prior, level, em, randomised))]
+    fn _fit<'py>(
+        &self,
+        py: Python<'py>,
+        keep: Vec<String>,
+        prior: f64,
+        level: f64,
+        em: bool,
+        randomised: Vec<String>,
+    ) -> PyResult<Fitted<'py>> {
+        let options = FitOptions { keep, prior, level, em, randomised };
         let mut fitting = Fitting::new(&self.world.get().inner, options).map_err(Raise::raise)?;
         let world = fitting.world().clone();
         let read = py.detach(|| self.steps(&world, |step| fitting.add(step)));
@@ -211,11 +225,12 @@ impl Log {
         py: Python<'py>,
         policy: &Bound<'py, PyAny>,
         keep: Vec<String>,
+        randomised: Vec<String>,
         offline: Offline,
     ) -> PyResult<Bound<'py, PyAny>> {
         let policy = interventions(&self.world.get().inner, policy)?;
         let options = self.options(offline)?;
-        let (log, from_file) = self.counted(py, keep)?;
+        let (log, from_file) = self.counted(py, keep, randomised)?;
         let found = py.detach(|| evaluate(&log, &policy, &options)).map_err(Raise::raise)?;
         with_questions(py, &found, &from_file)
     }
@@ -225,10 +240,11 @@ impl Log {
         &self,
         py: Python<'py>,
         keep: Vec<String>,
+        randomised: Vec<String>,
         offline: Offline,
     ) -> PyResult<(Bound<'py, PyAny>, Vec<i64>, Vec<i64>)> {
         let options = self.options(offline)?;
-        let (log, from_file) = self.counted(py, keep)?;
+        let (log, from_file) = self.counted(py, keep, randomised)?;
         let found = py.detach(|| plan_safely(&log, &options)).map_err(Raise::raise)?;
         let world = &self.world.get().inner;
         let ranks = |policy: &[dowise::Action]| policy.iter().map(|&a| given::rank(world, a)).collect::<Vec<_>>();

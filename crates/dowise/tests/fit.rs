@@ -261,7 +261,7 @@ fn a_hidden_common_cause_of_a_lever_and_its_effect_is_named_and_the_rest_is_fitt
         text.contains("the hidden \"severity\" moves both the lever, when it is left alone, and \"better\""),
         "{text}"
     );
-    assert!(text.contains("set \"drug\" by a draw") && text.contains("give \"better\" numbers"), "{text}");
+    assert!(text.contains("set drug by a draw") && text.contains("give \"better\" numbers"), "{text}");
     // The rest is fitted, what is confounded stays, and the report, the file and the evidence say so.
     let fitted = fit(&world, &steps, FitOptions::default());
     let report = fitted.report();
@@ -286,9 +286,77 @@ fn a_hidden_common_cause_of_a_lever_and_its_effect_is_named_and_the_rest_is_fitt
 }
 
 #[test]
+fn a_lever_that_is_always_set_was_chosen_by_somebody_who_may_have_seen_what_is_hidden() {
+    // The log: doctors who went by severity, as those who left the drug alone did, written down as set.
+    let alone = World::from_toml(DOCTORS, "doctors.toml").unwrap();
+    let world = World::from_toml(&DOCTORS.replace("set = \"any\"", "set = \"all\""), "doctors.toml").unwrap();
+    let mut steps = simulate_with(&alone, 4000, 1, |_, _, _, _| Action(0));
+    for step in &mut steps {
+        let drug = ["no", "yes"][step.outcome.values[alone.levers()[0].ix()] as usize];
+        step.action = world.read_action(&[("drug", drug)].into()).unwrap();
+    }
+    assert_eq!(world.habits().len(), 1);
+    assert_eq!(World::from_toml(&world.to_toml(), "again.toml").unwrap().habits(), world.habits());
+    let fitting = Fitting::new(&world, FitOptions::default()).unwrap();
+    let [found] = fitting.confounded() else { panic!("{:?}", fitting.confounded()) };
+    assert_eq!((&found.lever[..], found.always_set, &found.effects[..]), ("drug", true, &["better".into()][..]));
+    let [question] = &fitting.rests_on().unwrap()[..] else { panic!() };
+    assert!(question.why.contains("whoever chose drug in the log may have gone by it"), "{question:?}");
+    assert!(question.experiment.contains("--randomised drug"), "{question:?}");
+    let fitted = fit(&world, &steps, FitOptions::default());
+    let rows = |w: &World| [1, 2].map(|a| kernel_row(w, 0, Action(a)));
+    assert_eq!(rows(fitted.world()), rows(&world));
+    read_evidence(fitted.world(), &fitted.evidence_text()).unwrap();
+    // Going by the log alone, the drug looks harmful, and the truth is the other way round.
+    let naive = fit(&world, &steps, FitOptions { randomised: vec!["drug".into()], ..FitOptions::default() });
+    let [ours, truth] = [naive.world(), &world].map(rows);
+    assert!(ours[1][1] < ours[0][1] && truth[1][1] > truth[0][1], "{ours:?} {truth:?}");
+    // Without numbers in the file nobody can rest on them, and the refusal says what would settle it.
+    let numbers = "p = [[[0.3, 0.7], [0.8, 0.2]], [[0.2, 0.8], [0.6, 0.4]]]\n";
+    let bare = DOCTORS.replace("set = \"any\"", "set = \"all\"").replace(numbers, "");
+    let bare = World::from_toml(&bare, "bare.toml").unwrap();
+    let text = Fitting::new(&bare, FitOptions::default()).unwrap().rests_on().unwrap_err().to_string();
+    assert!(
+        text.contains("by whoever chose it in the log, and \"better\"") && text.contains("--randomised drug"),
+        "{text}"
+    );
+    let wrong = FitOptions { randomised: vec!["drugs".into()], ..FitOptions::default() };
+    let text = Fitting::new(&world, wrong).unwrap_err().to_string();
+    assert!(text.contains("\"drugs\" is no lever") && text.contains("did you mean \"drug\"?"), "{text}");
+}
+
+/// Whether the effect of a lever that is always set is taken from a log, for what acts on `lever`, `mid` and `out`.
+fn is_learned(lever: &str, mid: &str, out: &str, hidden: &str) -> bool {
+    let text = format!(
+        "dowise = 1\nname = \"w\"\nhorizon = 1\n[lever.x]\nvalues = [\"a\", \"b\"]\nparents = [{lever}]\n\
+         [key.m]\nvalues = [\"a\", \"b\"]\nparents = [{mid}]\n[key.y]\nvalues = [\"a\", \"b\"]\nparents = [{out}]\n{hidden}\
+         [reward.r]\nscope = [\"m\", \"y\"]\nrange = [0.0, 1.0]\n[interventions]\nset = \"all\"\n"
+    );
+    let world = World::from_toml(&text, "w.toml").unwrap();
+    Fitting::new(&world, FitOptions::default()).unwrap().confounded().is_empty()
+}
+
+#[test]
+fn what_a_hidden_cause_of_a_lever_spoils_is_told_from_what_it_does_not() {
+    let u = "[hidden.u]\nvalues = [\"a\", \"b\"]\nparents = []\n";
+    let uv = &format!("{u}[hidden.v]\nvalues = [\"a\", \"b\"]\nparents = [\"u\"]\n");
+    // The hidden variable acts on what the lever acts on: at once, through another hidden one, or through an observed choice.
+    assert!(!is_learned("\"u\"", "", "\"x\", \"u\"", u));
+    assert!(!is_learned("\"v\"", "", "\"x\", \"u\"", uv));
+    assert!(!is_learned("\"m\"", "\"u\"", "\"x\", \"u\"", u));
+    // The front door: what the lever acts on comes between.
+    assert!(!is_learned("\"u\"", "\"x\"", "\"m\", \"u\"", u));
+    // It acts on something that the lever has no part in, or the choice went by what is recorded.
+    assert!(is_learned("\"u\"", "\"u\"", "\"x\"", u));
+    assert!(is_learned("\"m\"", "", "\"x\", \"m\"", ""));
+}
+
+#[test]
 fn where_the_lever_is_set_by_a_draw_the_hidden_variable_is_summed_out_and_the_effect_is_right() {
     let world = World::from_toml(&DOCTORS.replace("set = \"any\"", "set = \"all\""), "doctors.toml").unwrap();
-    let fitted = fit(&world, &simulate(&world, 20_000, 2), FitOptions::default());
+    let drawn = FitOptions { randomised: vec!["drug".into()], ..FitOptions::default() };
+    let fitted = fit(&world, &simulate(&world, 20_000, 2), drawn);
+    assert!(fitted.text().contains("# Said to have been set by a draw in the log: drug"));
     assert_eq!(fitted.report().summed_out.len(), 1);
     assert_eq!(fitted.report().summed_out[0].hidden, ["severity"]);
     assert!(fitted.text().contains("# Summed out: severity"));

@@ -41,9 +41,11 @@ pub(super) fn state(cast: &Cast, roles: &Roles, title: &str, findings: &mut Find
     }
     let transitions = cast.states.iter().filter_map(|&(now, next)| builder.transition(now, next, findings)).collect();
     let mut mechanisms = vec![];
-    let levers = if builder.levers_act() { &cast.levers[..] } else { &[] };
-    for &i in cast.keys.iter().chain(&hidden).chain(levers) {
+    for &i in cast.keys.iter().chain(&hidden) {
         mechanisms.extend(builder.mechanism(i, findings));
+    }
+    for &i in &cast.levers {
+        mechanisms.extend(if builder.levers_act() { builder.mechanism(i, findings) } else { builder.habit(i, &kept) });
     }
     let rewards = builder.rewards(findings);
     builder.costs(&mut variables, findings);
@@ -163,6 +165,42 @@ impl Builder<'_> {
             children: vec![self.name(i).into()],
             parents: self.parents(i),
             form: self.form(i, &values, findings),
+            learn: None,
+            at: cast.places[i],
+        })
+    }
+
+    /// What acts on a lever that is always set: no plan needs it, but by it the lever was chosen in a log. Hidden variables that are
+    /// left out give way to what acts on them; there is no placeholder for numbers that nothing needs.
+    fn habit(&self, i: usize, kept: &[bool]) -> Option<MechanismSpec> {
+        let cast = self.cast;
+        let own = &cast.network.variables[i].parents;
+        let (mut open, mut seen, mut parents): (Vec<usize>, Vec<usize>, Vec<usize>) = (own.clone(), vec![], vec![]);
+        open.reverse();
+        while let Some(p) = open.pop() {
+            if seen.contains(&p) {
+                continue;
+            }
+            seen.push(p);
+            match cast.parts[p] {
+                Part::Hidden if !kept[p] => open.extend(cast.network.variables[p].parents.iter().rev()),
+                // Nothing is chosen by what comes after it.
+                Part::Next => {}
+                Part::Hidden | Part::State | Part::Lever | Part::Key => parents.push(p),
+            }
+        }
+        let variable = &cast.network.variables[i];
+        let form = match &variable.table {
+            Some(table) if parents == *own => {
+                let rows = table.chunks(variable.values.len());
+                Form::Table(rows.flat_map(|row| row.iter().map(|p| p / scale(row))).collect())
+            }
+            Some(_) | None => Form::Unknown,
+        };
+        (!parents.is_empty()).then(|| MechanismSpec {
+            children: vec![self.name(i).into()],
+            parents: parents.iter().map(|&p| self.name(p).into()).collect(),
+            form,
             learn: None,
             at: cast.places[i],
         })

@@ -74,13 +74,23 @@ class Log(_Log):
         """Number of steps."""
         return int(self.report["steps"])
 
-    def fit(self, *, keep: str | Sequence[str] = (), prior: float = 2.0, level: float = 0.95, em: bool = False) -> Fit:
+    def fit(
+        self,
+        *,
+        keep: str | Sequence[str] = (),
+        randomised: str | Sequence[str] = (),
+        prior: float = 2.0,
+        level: float = 0.95,
+        em: bool = False,
+    ) -> Fit:
         """The world with its numbers filled in from the log, as `dowise fit` does it.
 
         What the file gives is refitted, but for what `keep` names (variables, reward terms, "mechanisms",
         "transitions", "rewards", "start"). `em` estimates missing key variables instead of leaving their steps out.
+        `randomised` names levers that were set by a draw which looked at nothing but what is recorded, whatever the
+        graph says acts on them.
         """
-        return Fit(*self._fit(names(keep), prior, level, em))
+        return Fit(*self._fit(names(keep), prior, level, em, names(randomised)))
 
     def test(self, level: float = 0.05) -> GraphTest:
         """Whether the log contradicts the declared graph, as `dowise test` says it."""
@@ -91,6 +101,7 @@ class Log(_Log):
         policy: Any,
         *,
         keep: str | Sequence[str] = (),
+        randomised: str | Sequence[str] = (),
         delta: float = 0.05,
         samples: int = 400,
         prior: float = 2.0,
@@ -102,12 +113,13 @@ class Log(_Log):
         `policy` is a plan, or numbers of interventions, `[stage, state]` or `[state]`.
         """
         offline = {"prior": prior, "delta": delta, "samples": samples, "seed": seed, "start": start}
-        return Evaluation(self._evaluate(getattr(policy, "policy", policy), names(keep), offline))
+        return Evaluation(self._evaluate(getattr(policy, "policy", policy), names(keep), names(randomised), offline))
 
     def plan_safely(
         self,
         *,
         keep: str | Sequence[str] = (),
+        randomised: str | Sequence[str] = (),
         delta: float = 0.05,
         samples: int = 400,
         prior: float = 2.0,
@@ -119,7 +131,7 @@ class Log(_Log):
         `dowise plan --safe` prints the same.
         """
         offline = {"prior": prior, "delta": delta, "samples": samples, "seed": seed, "start": start}
-        found, mean, worst = self._plan_safely(names(keep), offline)
+        found, mean, worst = self._plan_safely(names(keep), names(randomised), offline)
         shape = (self.world.horizon, self.world.n_states)
         return SafePlan(found, np.array(mean).reshape(shape), np.array(worst).reshape(shape))
 

@@ -99,7 +99,7 @@ fn build(spec: &WorldSpec, check: &mut Check) -> Option<World> {
 
     let (transitions, mechanisms, rewards) = (transitions?, mechanisms?, rewards?);
     let (interventions, start, state_space) = (interventions?, start?, state_space?);
-    let mechanisms = graph::settle(check, mechanisms, &interventions, &levers, &keys, &hidden);
+    let (mechanisms, habits) = graph::settle(check, mechanisms, &interventions, &levers, &keys, &hidden);
     let mechanisms = graph::parents_first(check, mechanisms, &spec.mechanisms)?;
     let mut world = World {
         name: spec.name.clone(),
@@ -114,6 +114,7 @@ fn build(spec: &WorldSpec, check: &mut Check) -> Option<World> {
         hidden,
         transitions,
         mechanisms,
+        habits,
         rewards,
         reward_range: reward_range?,
         interventions,

@@ -110,6 +110,8 @@ pub struct World {
     pub(crate) transitions: Vec<Mechanism>,
     /// Parents before children. Every key and hidden variable is the child of exactly one, a lever of at most one.
     pub(crate) mechanisms: Vec<Mechanism>,
+    /// What acts on levers that every intervention sets.
+    pub(crate) habits: Vec<Mechanism>,
     pub(crate) rewards: Vec<RewardTerm>,
     pub(crate) reward_range: [f64; 2],
     pub(crate) interventions: Interventions,
@@ -225,6 +227,12 @@ impl World {
     /// P(children | parents) within a step, parents before children.
     pub fn mechanisms(&self) -> &[Mechanism] {
         &self.mechanisms
+    }
+
+    /// What acts on levers that every intervention sets. No plan needs it, but whoever chose in a log may have gone by it: where
+    /// that is hidden and moves an effect as well, the log does not say what setting the lever does.
+    pub fn habits(&self) -> &[Mechanism] {
+        &self.habits
     }
 
     /// Reward terms.

@@ -69,7 +69,11 @@ impl World {
             at: None,
         });
         spec.transitions = made.by_ref().take(n_state).collect();
-        spec.mechanisms = made.collect();
+        // What acts on levers that are always set is in the text, with its numbers.
+        let in_parts: Vec<MechanismSpec> = made.collect();
+        let is_in_parts = |m: &MechanismSpec| in_parts.iter().any(|other| children(other) == children(m));
+        let habits: Vec<MechanismSpec> = spec.mechanisms.drain(..).filter(|m| !is_in_parts(m)).collect();
+        spec.mechanisms = in_parts.into_iter().chain(habits).collect();
         for (term, table) in spec.rewards.iter_mut().zip(parts.rewards) {
             term.form = table.map_or(RewardForm::Unknown, |t| RewardForm::Table(t.to_vec()));
         }

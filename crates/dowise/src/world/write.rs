@@ -81,6 +81,9 @@ impl World {
         if let Some(own) = self.mechanisms.iter().position(|m| m.children == [id]) {
             self.write_mechanism(out, &self.mechanisms[own], numbers.get(own).and_then(Option::as_ref));
         }
+        if let Some(habit) = self.habits.iter().find(|m| m.children == [id]) {
+            self.write_mechanism(out, habit, None);
+        }
     }
 
     fn write_mechanism(&self, out: &mut String, mechanism: &Mechanism, numbers: Option<&FormNumbers>) {

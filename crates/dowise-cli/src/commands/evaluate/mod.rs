@@ -54,6 +54,10 @@ pub(crate) struct Reading {
     /// `rewards`.
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     keep: Vec<String>,
+    /// Levers that the log's people set by a draw that looked at nothing but what is recorded, whatever the graph says acts on
+    /// them.
+    #[arg(long, value_name = "LEVER", value_delimiter = ',')]
+    randomised: Vec<String>,
     #[command(flatten)]
     log: LogArgs,
     /// Leave rows of the log out in which something is wrong, instead of refusing it.
@@ -116,8 +120,12 @@ impl Reading {
 
     /// The first flag that was given and that only the reading of a log needs.
     pub(crate) fn for_logs(&self) -> Option<&'static str> {
-        let given =
-            [(!self.keep.is_empty(), "--keep"), (self.log.map.is_some(), "--map"), (self.skip_bad, "--skip-bad")];
+        let given = [
+            (!self.keep.is_empty(), "--keep"),
+            (!self.randomised.is_empty(), "--randomised"),
+            (self.log.map.is_some(), "--map"),
+            (self.skip_bad, "--skip-bad"),
+        ];
         given.into_iter().find(|(is, _)| *is).map(|(_, flag)| flag)
     }
 
@@ -135,7 +143,8 @@ impl Reading {
 
     /// The episodes of a log, counted for a world.
     pub(crate) fn episodes(&self, world: &World, log: &Path, output: &Output) -> Result<Counted, Failure> {
-        let options = FitOptions { keep: self.keep.clone(), ..FitOptions::default() };
+        let options =
+            FitOptions { keep: self.keep.clone(), randomised: self.randomised.clone(), ..FitOptions::default() };
         let fitting = Fitting::new(world, options).map_err(|e| Failure::Usage(e.to_string()))?;
         let from_file = fitting.rests_on().map_err(|e| Failure::Usage(e.to_string()))?;
         let (world, told) = (fitting.world().clone(), fitting.told().clone());

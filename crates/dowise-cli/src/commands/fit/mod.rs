@@ -35,6 +35,10 @@ pub(crate) struct Args {
     /// `rewards`, `start`.
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     keep: Vec<String>,
+    /// Levers that the log's people set by a draw that looked at nothing but what is recorded, whatever the graph says acts on
+    /// them.
+    #[arg(long, value_name = "LEVER", value_delimiter = ',')]
+    randomised: Vec<String>,
     /// Renames columns and values, and cuts numbers into bins.
     #[arg(long, value_name = "MAP.toml")]
     map: Option<PathBuf>,
@@ -87,7 +91,8 @@ pub(crate) fn run(args: Args, output: &Output) -> Result<Status, Failure> {
         .write("--draw", args.draw.as_deref())
         .write("--rows", args.rows.as_deref());
     args.overwrite.check(&files, output)?;
-    let options = FitOptions { keep: args.keep.clone(), prior: args.prior, level: args.level, em: args.em };
+    let randomised = args.randomised.clone();
+    let options = FitOptions { keep: args.keep.clone(), prior: args.prior, level: args.level, em: args.em, randomised };
     let mut fitting = Fitting::new(&world, options).map_err(failure)?;
     let counted = fitting.world().clone();
     let found = log::steps(&args.log, args.map.as_deref(), &counted, output, |step| {

@@ -12,11 +12,13 @@ use crate::world::{Kind, Mechanism, VarId, World};
 /// A lever whose effect cannot be learned from a log of this world.
 ///
 /// Steps in which the lever was left alone say nothing about setting it, and the other way round, so that no single mechanism holds
-/// for both.
+/// for both. Where every intervention sets it, whoever chose it in a log may have gone by what is hidden.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Confounded {
     /// The lever.
     pub lever: String,
+    /// Whether every intervention sets it, so that only the log has something in which it was moved.
+    pub always_set: bool,
     /// What moves it, unobserved.
     pub hidden: Vec<String>,
     /// What that moves as well.
@@ -28,23 +30,34 @@ pub struct Confounded {
 }
 
 impl Confounded {
+    /// Levers that every intervention sets and whose effects a log does not say, unless they were set by a draw: something hidden acts
+    /// on them and on what they act on, and is to be learned.
+    ///
+    /// Mechanisms that share hidden variables are learned as one table, P(children | parents). In a log that is what setting the parents
+    /// does only if none of them comes after the hidden variables: not the lever, if they act on it, nor anything that it acts on.
+    pub(super) fn by_habit(world: &World, kept: &Kept) -> Vec<String> {
+        let kind = |id: &VarId| world.variable(*id).kind;
+        let needed = needed(world);
+        let lever = |habit: &Mechanism| {
+            let lever = habit.children[0];
+            let after = |id: &VarId| *id == lever || ancestors(world, *id).contains(&lever);
+            let is_hidden_above = |id: &VarId| kind(id) == Kind::Hidden;
+            let found = ancestors(world, lever).into_iter().filter(is_hidden_above).any(|hidden| {
+                let tied = tied(world, &needed, hidden);
+                let learned = tied.iter().any(|&m| !kept.has(world, &world.mechanisms[m]));
+                let mut parents = tied.iter().flat_map(|&m| &world.mechanisms[m].parents);
+                learned && parents.any(|p| !matches!(kind(p), Kind::State | Kind::Hidden) && after(p))
+            });
+            found.then(|| world.variable(lever).name.clone())
+        };
+        world.habits.iter().filter_map(lever).collect()
+    }
+
     /// Which hidden variables move a lever and something else, by name.
     pub(super) fn find(world: &World, lever: String) -> Confounded {
         let is_hidden = |id: &VarId| world.variable(*id).kind == Kind::Hidden;
-        let own = |id: VarId| world.mechanisms.iter().find(|m| m.children.contains(&id));
         let id = world.find(&lever).expect("invariant: the lever was found in this world");
-        let mut hidden: Vec<VarId> = own(id).map_or(Vec::new(), |m| m.parents.clone());
-        hidden.retain(is_hidden);
-        let mut next = 0;
-        while let Some(&at) = hidden.get(next) {
-            let above = own(at).map_or(Vec::new(), |m| m.parents.clone());
-            above.into_iter().filter(is_hidden).for_each(|id| {
-                if !hidden.contains(&id) {
-                    hidden.push(id)
-                }
-            });
-            next += 1;
-        }
+        let hidden: Vec<VarId> = ancestors(world, id).into_iter().filter(is_hidden).collect();
         // What else the hidden variables move, through other hidden variables too.
         let mut moved = hidden.clone();
         let mut effects = Vec::new();
@@ -59,8 +72,9 @@ impl Confounded {
         let names = |ids: &[VarId]| -> Vec<String> { ids.iter().map(|&id| world.variable(id).name.clone()).collect() };
         let (hidden, effects) = (names(&hidden), names(&effects));
         let mut not_fitted: Vec<String> = names(&moved);
-        not_fitted.extend(effects.iter().cloned().chain([lever.clone()]));
-        Confounded { lever, hidden, effects, not_fitted, without_numbers: Vec::new() }
+        let always_set = world.habits.iter().any(|m| m.children.contains(&id));
+        not_fitted.extend(effects.iter().cloned().chain((!always_set).then(|| lever.clone())));
+        Confounded { lever, always_set, hidden, effects, not_fitted, without_numbers: Vec::new() }
     }
 
     /// The same with all that is tied to the lever by levers, hidden variables or edges.
@@ -97,13 +111,13 @@ impl Confounded {
 
     /// The refusal of whoever rests on every number, where some are nowhere.
     pub fn refusal(&self) -> FitError {
-        let Confounded { lever, hidden, effects, without_numbers, .. } = self.clone();
-        FitError::Confounded { lever, hidden, effects, without_numbers }
+        let Confounded { lever, always_set, hidden, effects, without_numbers, .. } = self.clone();
+        FitError::Confounded { lever, always_set, hidden, effects, without_numbers }
     }
 
     /// What the log cannot say because of it, what stands in its place, and what would settle it.
     pub fn question(&self) -> OpenQuestion {
-        let Confounded { lever, hidden, effects, not_fitted, without_numbers } = self;
+        let Confounded { lever, always_set, hidden, effects, not_fitted, without_numbers } = self;
         let stands = if without_numbers.is_empty() {
             format!("{} stay as the world file gives them", words(not_fitted))
         } else {
@@ -115,16 +129,72 @@ impl Confounded {
         };
         OpenQuestion {
             what: format!("what setting lever {lever} does to {}", effects.join(", ")),
-            why: format!(
-                "the hidden {} moves both: steps in which {lever} was left alone say nothing about setting it, and steps in \
-                 which it was set say nothing about leaving it alone; {stands}",
-                words(hidden)
-            ),
-            experiment: format!(
-                "set {lever} by a draw that does not look at anything, in every state that matters, allow only interventions \
-                 that set it (`set = \"all\"` in [interventions]) and fit those steps; or record {}, as a key variable",
-                words(hidden)
-            ),
+            why: if *always_set {
+                format!(
+                    "the hidden {} moves both: whoever chose {lever} in the log may have gone by it, so that what was seen with a \
+                     value of {lever} is not what setting it brings; {stands}",
+                    words(hidden)
+                )
+            } else {
+                format!(
+                    "the hidden {} moves both: steps in which {lever} was left alone say nothing about setting it, and steps in \
+                     which it was set say nothing about leaving it alone; {stands}",
+                    words(hidden)
+                )
+            },
+            experiment: experiment(lever, *always_set, hidden),
+        }
+    }
+}
+
+/// What would settle it.
+pub(super) fn experiment(lever: &str, always_set: bool, hidden: &[String]) -> String {
+    let record = format!("or record {}, as a key variable", words(hidden));
+    if always_set {
+        format!(
+            "set {lever} by a draw that does not look at anything but the recorded state, in every state that matters, and say that it \
+             was (`--randomised {lever}`); {record}"
+        )
+    } else {
+        format!(
+            "set {lever} by a draw that does not look at anything, in every state that matters, allow only interventions that set it \
+             (`set = \"all\"` in [interventions]), fit those steps and say that it was drawn (`--randomised {lever}`); {record}"
+        )
+    }
+}
+
+/// What acts on a variable within a step, directly or through others; on levers, what they were chosen by.
+fn ancestors(world: &World, id: VarId) -> Vec<VarId> {
+    let own = |id: &VarId| world.mechanisms.iter().chain(&world.habits).find(|m| m.children.contains(id));
+    let mut found: Vec<VarId> = Vec::new();
+    let mut open = vec![id];
+    while let Some(at) = open.pop() {
+        for &parent in own(&at).iter().flat_map(|m| &m.parents) {
+            if world.variable(parent).kind != Kind::State && !found.contains(&parent) {
+                found.push(parent);
+                open.push(parent);
+            }
+        }
+    }
+    found
+}
+
+/// The needed mechanisms that a hidden variable ties together, directly or through other hidden variables.
+fn tied(world: &World, needed: &[usize], hidden: VarId) -> Vec<usize> {
+    let mut reached = vec![hidden];
+    loop {
+        let names = |m: &usize| world.mechanisms[*m].children.iter().chain(&world.mechanisms[*m].parents);
+        let found: Vec<usize> = needed.iter().copied().filter(|m| names(m).any(|id| reached.contains(id))).collect();
+        let hidden: Vec<VarId> =
+            found.iter().flat_map(names).copied().filter(|id| world.variable(*id).kind == Kind::Hidden).collect();
+        let n = reached.len();
+        hidden.into_iter().for_each(|id| {
+            if !reached.contains(&id) {
+                reached.push(id)
+            }
+        });
+        if reached.len() == n {
+            return found;
         }
     }
 }

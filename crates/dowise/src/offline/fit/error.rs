@@ -1,5 +1,6 @@
 //! Why a world cannot be fitted to a log.
 
+use super::confounded::experiment;
 use crate::learn::{EvidenceError, LearnError};
 use crate::world::WorldError;
 
@@ -16,23 +17,26 @@ pub enum FitError {
         wrong: Vec<String>,
     },
     /// A hidden common cause of a lever and its effect.
-    #[error(
-        "what setting the lever \"{lever}\" does cannot be learned from this log in this world: the hidden {} moves both the \
-         lever, when it is left alone, and {}; so what is seen when it is left alone says nothing about setting it, and what is \
-         seen when it is set says nothing about leaving it alone. To settle it, set \"{lever}\" by a draw that does not look at \
-         anything, in every state that matters, allow only interventions that set it (`set = \"all\"` in [interventions]) and \
-         fit those steps; or record {}, as a key variable; or give {} numbers in the world file, which are then taken as they are",
-        words(.hidden), words(.effects), words(.hidden), words(.without_numbers)
-    )]
+    #[error("{}", confounded(lever, *always_set, [hidden, effects, without_numbers]))]
     Confounded {
         /// The lever.
         lever: String,
+        /// Whether every intervention sets it.
+        always_set: bool,
         /// What moves it, unobserved.
         hidden: Vec<String>,
         /// What that moves as well.
         effects: Vec<String>,
         /// What the world file has no numbers for, either.
         without_numbers: Vec<String>,
+    },
+    /// Something that is no lever was said to be drawn.
+    #[error("\"{name}\" is no lever, so it was not set by a draw{}", if .meant.is_empty() { String::new() } else { format!(" (did you mean \"{meant}\"?)") })]
+    Randomised {
+        /// What was named.
+        name: String,
+        /// The lever that was probably meant, or nothing.
+        meant: String,
     },
     /// An option outside its range.
     #[error("{name} = {value}: {expected}")]
@@ -59,6 +63,26 @@ pub enum FitError {
     /// A file that is not the evidence of a fit.
     #[error("this is not the evidence that `dowise fit` writes beside a world: {0}")]
     Format(String),
+}
+
+fn confounded(lever: &str, always_set: bool, [hidden, effects, without_numbers]: [&[String]; 3]) -> String {
+    let (by, effects, lack) = (words(hidden), words(effects), words(without_numbers));
+    let why = if always_set {
+        format!(
+            "the hidden {by} moves both the lever, by whoever chose it in the log, and {effects}; so what is seen with one of its values is \
+             not what setting it brings"
+        )
+    } else {
+        format!(
+            "the hidden {by} moves both the lever, when it is left alone, and {effects}; so what is seen when it is left alone says \
+             nothing about setting it, and what is seen when it is set says nothing about leaving it alone"
+        )
+    };
+    format!(
+        "what setting the lever \"{lever}\" does cannot be learned from this log in this world: {why}. To settle it, {}; or give {lack} \
+         numbers in the world file, which are then taken as they are",
+        experiment(lever, always_set, hidden)
+    )
 }
 
 pub(super) fn words(names: &[String]) -> String {

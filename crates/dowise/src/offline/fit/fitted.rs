@@ -71,7 +71,7 @@ impl Fitted {
             open,
             em,
         };
-        let (world, text) = written(filled, &header(&report, options.prior))?;
+        let (world, text) = written(filled, &header(&report, options.prior, &options.randomised))?;
         let evidence = Fitting::evidence_of(evidence, &kept, &world)?;
         Ok(Fitted { world, text, kept, evidence, report })
     }
@@ -206,7 +206,7 @@ fn written(filled: Filled, header: &str) -> Result<(World, String), FitError> {
 }
 
 /// What was done, as comments at the top of the file.
-fn header(report: &FitReport, prior: f64) -> String {
+fn header(report: &FitReport, prior: f64, randomised: &[String]) -> String {
     let mut lines = vec![
         format!("Fitted to a log of {} steps in {} episodes.", report.steps, report.episodes),
         format!("Fingerprint of the evidence: {}", report.evidence),
@@ -216,6 +216,9 @@ fn header(report: &FitReport, prior: f64) -> String {
     ];
     if !report.kept.is_empty() {
         lines.push(format!("Kept as the world file gave them: {}", report.kept.join(", ")));
+    }
+    if !randomised.is_empty() {
+        lines.push(format!("Said to have been set by a draw in the log: {}", randomised.join(", ")));
     }
     for c in &report.confounded {
         lines.push(format!("Not fitted, see below: {}", c.not_fitted.join(", ")));

@@ -29,11 +29,14 @@ pub struct FitOptions {
     /// Whether key variables that were not recorded are replaced by their expectation given the rest of the step, the next state
     /// included; otherwise such a step counts only where nothing is missing.
     pub em: bool,
+    /// Levers that were set by a draw which looked at nothing but what is recorded: whatever the graph says acts on them did not. No
+    /// column of a log can show that (a propensity may be an estimate made afterwards, and whoever set a lever may have looked), so it has to be said.
+    pub randomised: Vec<String>,
 }
 
 impl Default for FitOptions {
     fn default() -> FitOptions {
-        FitOptions { keep: Vec::new(), prior: 2.0, level: 0.95, em: false }
+        FitOptions { keep: Vec::new(), prior: 2.0, level: 0.95, em: false, randomised: Vec::new() }
     }
 }
 
@@ -70,7 +73,7 @@ impl Fitting {
             });
         }
         let mut kept = Kept::read(world, &options.keep)?;
-        let Structure { world, summed_out, confounded } = structure(world, &mut kept)?;
+        let Structure { world, summed_out, confounded } = structure(world, &mut kept, &options.randomised)?;
         let told = kept.skeleton(&world);
         let evidence = Evidence::new(&told, &Options::default())?;
         let (seen, arrivals, incomplete) = (Seen::new(&told), Arrivals::new(&told), Incomplete::default());

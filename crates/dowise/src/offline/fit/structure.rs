@@ -4,7 +4,7 @@ use super::FitError;
 use super::confounded::Confounded;
 use super::keep::Kept;
 use crate::learn::{LearnError, MechanismRows};
-use crate::world::{Kind, VarId, World};
+use crate::world::{Kind, VarId, World, nearest};
 
 /// Hidden variables that were summed out, and the key variables that are learned together instead.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
@@ -26,9 +26,23 @@ pub(super) struct Structure {
 ///
 /// Mechanisms that a hidden common cause of a lever and its effect makes unlearnable join what is kept, with the numbers of the
 /// world file or, where it has none, all values alike.
-pub(super) fn structure(world: &World, kept: &mut Kept) -> Result<Structure, FitError> {
+/// `randomised` are levers that were set by a draw that looked at nothing but what is recorded: what else acts on them is left out.
+pub(super) fn structure(world: &World, kept: &mut Kept, randomised: &[String]) -> Result<Structure, FitError> {
     let mut world = world.clone();
     let mut confounded: Vec<Confounded> = Vec::new();
+    let levers: Vec<&str> = world.levers.iter().map(|id| world.variable(*id).name.as_str()).collect();
+    if let Some(name) = randomised.iter().find(|name| !levers.contains(&name.as_str())) {
+        let meant = nearest(name, levers.iter().copied()).map_or(String::new(), str::to_owned);
+        return Err(FitError::Randomised { name: name.clone(), meant });
+    }
+    let drawn = |world: &World, id: VarId| randomised.contains(&world.variable(id).name);
+    let habits = std::mem::take(&mut world.habits);
+    world.habits = habits.into_iter().filter(|m| !drawn(&world, m.children[0])).collect();
+    for lever in Confounded::by_habit(&world, kept) {
+        let mut found = Confounded::find(&world, lever);
+        found.keep(&mut world, kept);
+        confounded.push(found);
+    }
     let rows = loop {
         match MechanismRows::new(kept.skeleton(&world).world()) {
             Ok(rows) => break rows,
@@ -90,8 +104,19 @@ fn without_hidden(world: &World, rows: Option<MechanismRows>) -> Result<(World, 
     let left = (0..world.mechanisms.len()).filter(|m| !dropped.contains(m)).map(|m| world.mechanisms[m].clone());
     out.mechanisms = left.chain(made).collect();
     let has_mechanism = |id: &VarId| out.mechanisms.iter().any(|m| m.children.contains(id));
+    // Whoever was guided by what is summed out was not guided by anything that matters to the rest, or it would have been kept.
+    let mut habits = world.habits.clone();
+    for habit in &mut habits {
+        let n = habit.parents.len();
+        habit.parents.retain(|id| !is(*id, Kind::Hidden) || has_mechanism(id));
+        if habit.parents.len() < n {
+            habit.table = None;
+        }
+    }
+    habits.retain(|habit| !habit.parents.is_empty());
     let hidden = world.hidden.iter().copied().filter(|id| has_mechanism(id)).collect();
     out.hidden = hidden;
+    out.habits = habits;
     // Read again, so that its variables are numbered without gaps.
     let out = World::from_toml(&out.to_toml(), world.name()).map_err(FitError::World)?;
     Ok((out, summed))

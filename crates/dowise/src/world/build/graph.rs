@@ -3,7 +3,8 @@
 use super::check::Check;
 use crate::world::{Assumed, Interventions, LeverRule, Mechanism, MechanismSpec, Problem, VarId};
 
-/// One mechanism for each key and hidden variable and for each lever that can be left alone.
+/// One mechanism for each key and hidden variable and for each lever that can be left alone; and apart from them what acts on
+/// levers that every intervention sets.
 pub(crate) fn settle(
     check: &mut Check,
     mut mechanisms: Vec<Mechanism>,
@@ -11,7 +12,8 @@ pub(crate) fn settle(
     levers: &[VarId],
     keys: &[VarId],
     hidden: &[VarId],
-) -> Vec<Mechanism> {
+) -> (Vec<Mechanism>, Vec<Mechanism>) {
+    let mut habits = Vec::new();
     let learned =
         |id: VarId| Mechanism { children: vec![id], parents: Vec::new(), table: None, assumed: Assumed::default() };
     for &id in keys.iter().chain(hidden) {
@@ -28,16 +30,23 @@ pub(crate) fn settle(
         match (stated, may_be_left_alone(interventions, position)) {
             (None, true) => mechanisms.push(learned(id)),
             (Some(m), false) => {
-                mechanisms.remove(m);
-                let message =
-                    format!("every intervention sets \"{}\", so its own mechanism is never used", check.name(id));
+                let own = mechanisms.remove(m);
+                let name = check.name(id);
+                let message = if own.parents.is_empty() {
+                    format!("every intervention sets \"{name}\", so its own mechanism is never used")
+                } else {
+                    format!(
+                        "every intervention sets \"{name}\", so its own mechanism is used by no plan; it says by what it was chosen in a log"
+                    )
+                };
+                habits.extend((!own.parents.is_empty()).then_some(own));
                 let at = check.places[id.ix()];
                 check.push(Problem::note("always-set", message).at(at));
             }
             (Some(_), true) | (None, false) => {}
         }
     }
-    mechanisms
+    (mechanisms, habits)
 }
 
 fn may_be_left_alone(interventions: &Interventions, lever: usize) -> bool {

@@ -138,7 +138,7 @@ impl Check {
         world.hidden.retain(|id| !gone.contains(id));
         let lists = [&mut world.state, &mut world.levers, &mut world.keys, &mut world.hidden];
         lists.into_iter().flatten().for_each(renamed);
-        for m in world.transitions.iter_mut().chain(&mut world.mechanisms) {
+        for m in world.transitions.iter_mut().chain(&mut world.mechanisms).chain(&mut world.habits) {
             m.parents.iter_mut().chain(&mut m.children).for_each(renamed);
         }
         world.rewards.iter_mut().flat_map(|r| r.scope.iter_mut().chain(&mut r.next)).for_each(renamed);
@@ -161,7 +161,8 @@ fn acts_of(world: &World, hidden: VarId) -> Acts {
     let mut reached = vec![hidden];
     let mut acts = Acts::default();
     // Parents come before children.
-    for m in world.mechanisms.iter().filter(|m| !m.children.contains(&hidden)) {
+    // A lever that is always set was chosen by somebody in a log, who may have seen what is hidden.
+    for m in world.mechanisms.iter().chain(&world.habits).filter(|m| !m.children.contains(&hidden)) {
         if !m.parents.iter().any(|p| reached.contains(p)) {
             continue;
         }
