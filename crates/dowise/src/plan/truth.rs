@@ -260,8 +260,8 @@ impl Planner {
         let chooser = NearTies { kernel: self.split().map_or(&self.kernel, |split| split.search()), caps };
         backward_induction(&mut lookahead, &chooser, tolerance, ties, &mut Buffers::default(), &mut plan);
         match (&self.layout, lookahead.doubt.into_inner()) {
-            (Layout::Joint { .. }, false) => {}
-            (Layout::Joint { .. }, true) => plan = careful::plan(self, ties),
+            (Layout::Joint { .. } | Layout::LowRank(_), false) => {}
+            (Layout::Joint { .. } | Layout::LowRank(_), true) => plan = careful::plan(self, ties),
             (Layout::Split(split), doubt) => {
                 if doubt {
                     plan = careful::by_parts(self, split, &plan, ties);
@@ -371,7 +371,9 @@ impl Planner {
     /// Expected absolute value of what an intervention meets with; `loss` is cap − q for every cause.
     fn size_of_choice(&self, state: usize, cap: f64, loss: &[f64], action: Action) -> f64 {
         match &self.layout {
-            Layout::Joint { .. } => careful::size_of_choice(&self.kernel, state, cap, loss, action),
+            Layout::Joint { .. } | Layout::LowRank(_) => {
+                careful::size_of_choice(&self.kernel, state, cap, loss, action)
+            }
             Layout::Split(split) => {
                 let sizes: Vec<f64> = loss.iter().map(|x| -(cap - x).abs()).collect();
                 let acting = split.acting(&self.kernel, true);
