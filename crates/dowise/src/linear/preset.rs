@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use super::options::{Beta, LinearEstimate, LinearOptions, Regression, Rewards};
+use super::options::{Beta, LinearEstimate, LinearOptions, Regression, Rewards, Switching};
 use crate::learn::Cap;
 use crate::world::nearest;
 
@@ -75,7 +75,8 @@ impl LinearPreset {
     /// Its options for a number of episodes and a seed.
     ///
     /// `lsvi-ucb` is the published algorithm with λ = 1, c = 1, rewards regressed, and a design for each stage. Ours share
-    /// one design between the stages, since the world does not change with them, and add rewards that are known.
+    /// one design between the stages, since the world does not change with them, and add rewards that are known. `c-blsvi` plans
+    /// when det Λ has doubled: in worlds with many states plans are what takes time, and samples that last do as well.
     pub fn options(&self, episodes: u64, seed: u64) -> LinearOptions {
         let published = LinearOptions { episodes, seed, ..LinearOptions::default() };
         let ours = LinearOptions {
@@ -92,7 +93,12 @@ impl LinearPreset {
             LinearKind::SampledOnCauses => {
                 LinearOptions { estimate: LinearEstimate::Sampled, beta: Beta::Deviation, ..ours }
             }
-            LinearKind::Bayesian => LinearOptions { estimate: LinearEstimate::Sampled, beta: Beta::Residuals, ..ours },
+            LinearKind::Bayesian => LinearOptions {
+                estimate: LinearEstimate::Sampled,
+                beta: Beta::Residuals,
+                switching: Switching::Doubling,
+                ..ours
+            },
         }
     }
 }
