@@ -2,8 +2,8 @@
 
     python3 benchmarks/performance.py
 
-Runs benchmarks/peers.py (rlberry beside dowise), the examples `plan_growth`, `parts_growth` and `roofline`, and benchmarks/where.py (a profile), one
-after another, each on one core; says on standard error what it is at.
+Runs benchmarks/peers.py (rlberry beside dowise), the examples `plan_growth`, `parts_growth`, `large_states` and `roofline`, and benchmarks/where.py (a profile), one
+after another, each on one core (`large_states` on all of them as well); says on standard error what it is at.
 """
 
 import csv
@@ -23,6 +23,22 @@ def example(program):
     peers.say(f"running {program.name}")
     one_core = dict(os.environ, RAYON_NUM_THREADS="1")
     return subprocess.run([program], check=True, stdout=subprocess.PIPE, text=True, env=one_core).stdout
+
+
+def large_states(program):
+    """Episodes with many states, each in a process of its own, so that its memory is its own: on one core, then on all."""
+    flat = [(0, learner) for learner in ["ucbvi", "c-ucbvi", "psrl", "c-psrl"]]
+    graph = [(factors, learner) for factors in [14, 17] for learner in ["graph-psrl", "graph-ucbvi"]]
+    rows = []
+    for factors, learner in flat + graph:
+        peers.say(f"running {program.name} {learner}")
+        command = [program, "200", str(factors), learner]
+        on = [
+            json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, env=dict(os.environ, **threads)).stdout)
+            for threads in ({"RAYON_NUM_THREADS": "1"}, {})
+        ]
+        rows.append((on[0], on[1]))
+    return rows
 
 
 def table(head, rows):
@@ -74,7 +90,7 @@ def draw(growth, parts):
     figure.savefig(DOCS / "figures" / "parts-growth.png", dpi=150)
 
 
-def page(measured, growth, parts, lines, profile):
+def page(measured, growth, parts, large, lines, profile):
     episodes = [
         [row["size"], f"`{row['learner']}`", row["us_per_episode"], row["us_judging"], f"{family} {peer:.0f} µs", round(ratio, 1)]
         for row, family, peer, ratio in peers.ratios(measured["peer"], measured["dowise"])
@@ -87,6 +103,10 @@ def page(measured, growth, parts, lines, profile):
         [int(row["keys"]), int(row["states"]), int(row["parts"]), *("—" if row[k] == "NaN" else f"{float(row[k]):.2f}" for k in ["plan_ms", "joint_plan_ms", "graph_psrl_ms", "graph_ucbvi_ms"])]
         for row in parts
     ]
+    many_states = [
+        [one["states"], f"`{one['learner']}`", *(one[k] for k in ["ms_per_episode", "ms_with_judging", "ms_of_a_plan"]), all_cores["ms_per_episode"], round(one["ms_per_episode"] / all_cores["ms_per_episode"], 2), round(int(one["memory"].split()[0]) / 1024)]
+        for one, all_cores in large
+    ]
     machine = [[row["machine"], row.get("gflops", ""), row.get("read_gb_s", ""), row.get("write_gb_s", "")] for row in lines if "machine" in row]
     loops = [[row["loop"], row["microseconds"], row["gflops"], row["gb_s"], row["bound_by"], f"{100 * row['of_bound']:.0f} %", row["times_plain"]] for row in lines if "loop" in row]
     text = (peers.HERE / "performance.md.in").read_text()
@@ -94,6 +114,7 @@ def page(measured, growth, parts, lines, profile):
         ("EPISODES", table(["size", "learner", "µs an episode", "judging, apart", "rlberry", "times faster"], episodes)),
         ("PLANS", table(["states", "interventions", "kernel, ms", "plan, ms", "ns a state and stage"], plans)),
         ("PARTS", table(["key variables", "states", "parts", "plan, ms", "over joint causes", "graph-psrl, ms an episode", "graph-ucbvi"], falling_apart)),
+        ("LARGE", table(["states", "learner", "ms an episode", "with judging", "exact plan, ms", f"ms on {os.cpu_count()} cores", "times faster", "MB"], many_states)),
         ("MACHINE", table(["this machine, one core", "Gflop/s", "GB/s read", "GB/s written"], machine)),
         ("LOOPS", table(["loop", "µs", "Gflop/s", "GB/s", "bounded by", "of the bound", "times a plain loop"], loops)),
         ("PROFILE", profile or "(No profile: `perf` and `addr2line` were not there when this page was written.)"),
@@ -103,15 +124,16 @@ def page(measured, growth, parts, lines, profile):
 
 
 def main():
-    programs = peers.build("episode_times", "plan_growth", "parts_growth", "roofline")
+    programs = peers.build("episode_times", "plan_growth", "parts_growth", "large_states", "roofline")
     measured = peers.measure(programs / "episode_times")
     growth = list(csv.DictReader(io.StringIO(example(programs / "plan_growth"))))
     parts = list(csv.DictReader(io.StringIO(example(programs / "parts_growth"))))
+    large = large_states(programs / "large_states")
     # Twice, so that a busy moment is not taken for a slow loop.
     rounds = [[json.loads(line) for line in example(programs / "roofline").splitlines()] for _ in range(2)]
     lines = [min(pair, key=lambda row: row.get("microseconds", 0)) for pair in zip(*rounds)]
     subprocess.run([peers.PYTHON, __file__, "--draw"], input=json.dumps([growth, parts]), text=True, check=True)
-    page(measured, growth, parts, lines, where.tables(programs))
+    page(measured, growth, parts, large, lines, where.tables(programs))
     peers.say("wrote docs/performance.md")
 
 

@@ -59,6 +59,33 @@ fn a_killed_comparison_goes_on_where_it_was() {
 }
 
 #[test]
+fn shards_that_are_killed_and_run_again_merge_into_the_bytes_of_one_run() {
+    const SHARDS: usize = 3;
+    let place = TempDir::new("shards");
+    run(&place.0, &format!("{COMPARE} --out whole"));
+    let mut landed = 0;
+    play(rounds(1), |round| {
+        let parts: Vec<String> = (1..=SHARDS).map(|i| format!("part-{round}-{i}")).collect();
+        let command = |i: usize| format!("{COMPARE} --shard {}/{SHARDS} --out {}", i + 1, parts[i]);
+        // All at once; each is killed once some of its runs are done, another number in each.
+        let mut children: Vec<Child> = (0..SHARDS).map(|i| dowise(&place.0, &command(i)).spawn().unwrap()).collect();
+        let mut kills = 0;
+        for (i, child) in children.iter_mut().enumerate() {
+            let out = place.0.join(&parts[i]);
+            let there = wait(child, || records(&out) > (round + i) % 3);
+            kills += usize::from(there && killed(child) && records(&out) < RUNS / SHARDS);
+            let _ = child.wait();
+        }
+        (0..SHARDS).for_each(|i| run(&place.0, &command(i)));
+        run(&place.0, &format!("--quiet merge {} --out merged-{round}", parts.join(" ")));
+        assert_eq!(data(&place.0.join("whole")), data(&place.0.join(format!("merged-{round}"))), "round {round}");
+        landed += kills;
+        kills > 0
+    });
+    eprintln!("{landed} kills of shards");
+}
+
+#[test]
 fn a_killed_run_leaves_the_old_save_or_the_new_one() {
     let place = TempDir::new("learn");
     let read = |name: &str| std::fs::read(place.0.join(name)).unwrap();

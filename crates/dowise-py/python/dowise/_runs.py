@@ -13,6 +13,7 @@ from dowise._agents import Outside, outside, play
 from dowise._lib import Learner, World
 from dowise._progress import Progress, wanted
 from dowise._results import Comparison, Floats, Interrupted, Run
+from dowise._spread import Executor, play_spread
 
 
 def run(
@@ -64,6 +65,8 @@ def compare(
     *,
     threads: int | None = None,
     progress: bool | None = None,
+    executor: Executor | None = None,
+    retries: int = 2,
 ) -> Comparison:
     """Plays every learner in every world several times, on all cores, with the numbers of `dowise compare`.
 
@@ -74,6 +77,10 @@ def compare(
     any. Their draws are those of our learners. If an agent offers `policy()`, in a form that `World.evaluate` takes,
     its regret is exact; otherwise it is the value of the best policy less the rewards received, and the result's
     `estimated` names it.
+
+    With an `executor`, anything with `submit(function, *arguments)` (of `concurrent.futures`, dask, submitit, or
+    `dowise.ray`), every run is a task of it, on whatever machines it has, with the same numbers; all worlds and
+    learners are checked before anything is sent, and a run whose task fails is submitted again up to `retries` times.
 
     >>> import dowise
     >>> result = dowise.compare("paper:levels=2,factors=1", ["ucbvi", "c-ucbvi"], episodes=30, repetitions=2)
@@ -88,7 +95,7 @@ def compare(
     for other in others.values():
         if names.count(other.name) > 1:
             raise _lib.LearnError(f'two learners are called "{other.name}"; give your agent a `name`')
-    if others:
+    if others or executor is not None:
         episodes, repetitions, seed = counted(places, episodes=episodes, repetitions=repetitions, seed=seed)
     estimated: set[str] = set()
     shown = Progress("comparing") if wanted(progress) else None
@@ -99,10 +106,17 @@ def compare(
         return regret.reshape(*shape, episodes), numbers.reshape(*shape, 4), interrupted
 
     try:
-        if not others:
+        shape, interrupted = (len(places), len(names), repetitions), False
+        if not others and executor is None:
             regret, numbers, interrupted = play_ours(names)
+        elif executor is not None:
+            if threads is not None:
+                raise _lib.Error("threads and an executor exclude each other: the executor says how many runs at once")
+            if not given:
+                raise _lib.Error("a comparison needs at least one world, learner, episode and repetition")
+            regret, numbers = np.full((*shape, episodes), np.nan), np.full((*shape, 4), np.nan)
+            interrupted, estimated = play_spread(executor, places, given, names, seed, regret, numbers, retries, shown)
         else:
-            shape, interrupted = (len(places), len(names), repetitions), False
             regret, numbers = np.full((*shape, episodes), np.nan), np.full((*shape, 4), np.nan)
             if ours:
                 regret[:, ours], numbers[:, ours], interrupted = play_ours([names[i] for i in ours])

@@ -3,7 +3,7 @@
 use std::num::Saturating;
 
 use super::around::{Forgetting, Guard};
-use super::belief::{BATCH, Contenders};
+use super::belief::{BATCH, Contenders, ThinBelief, ball_bytes, kept_bytes};
 use super::error::{LearnError, LearnResult, MOST_ACTIONS, MOST_CELLS};
 use super::tabular::Tabular;
 use super::view::{ByParts, Layout, MechanismRows, blocks};
@@ -130,13 +130,12 @@ fn bytes(knowledge: &Knowledge, options: &Options) -> Bytes {
     let world = knowledge.world();
     let factors = factors(knowledge, options);
     let counts = counts(&factors);
-    let lots = |x: Bytes| Saturating(x.0.checked_next_multiple_of(8).unwrap_or(u128::MAX));
     let table = |i: usize, &(rows, cells, values): &(Bytes, Bytes, Bytes)| match options.estimate {
-        // A Kullback–Leibler ball has the values seen, their frequencies in lots of 8, how many, and two numbers for its radius, for each row
-        // that is counted; every cell has its row. What is known has a row for each cell.
+        // A Kullback–Leibler ball has the values seen and their frequencies, for each row that is counted; every cell has its row. What is
+        // known has a row for each cell.
         Estimate::Sets(Sets::Mixture) if values != n(2) => {
             let known = options.states == States::Factored && world.transitions()[i].table.is_some();
-            (if known { cells } else { rows }) * (n(8) * lots(values) + n(4) * values + n(20)) + n(4) * cells
+            (if known { cells } else { rows }) * Saturating(ball_bytes(values.0)) + n(4) * cells
         }
         // An L1 ball has its centre and how much may be moved, an interval of two has its ends.
         Estimate::Sets(Sets::L1 | Sets::Kl) if values != n(2) => n(8) * cells * (values + n(1)),
@@ -148,7 +147,22 @@ fn bytes(knowledge: &Knowledge, options: &Options) -> Bytes {
         | Estimate::Uniform
         | Estimate::Linear => n(8) * cells * values,
     };
-    let tables = sum(factors.iter().enumerate().map(|(i, factor)| table(i, factor)));
+    // Samples over many whole states are kept by the states that have mass, and so is what was seen.
+    let thin = match options.estimate {
+        Estimate::Posterior { prior } => {
+            options.states == States::Flat && ThinBelief::pays(knowledge.n_states(), prior)
+        }
+        Estimate::Sets(_)
+        | Estimate::Width(_)
+        | Estimate::Greedy
+        | Estimate::EpsilonGreedy { .. }
+        | Estimate::Uniform
+        | Estimate::Linear => false,
+    };
+    let tables = match thin {
+        true => n_states * n_causes * Saturating(ThinBelief::row_bytes(n_states.0)),
+        false => sum(factors.iter().enumerate().map(|(i, factor)| table(i, factor))),
+    };
     // Two constants and a variate in single precision, and a flag, for every number that is sampled, in whole batches; of one in
     // twenty, which is drawn again, its place.
     let sampled = matches!(options.estimate, Estimate::Posterior { .. });
@@ -156,6 +170,7 @@ fn bytes(knowledge: &Knowledge, options: &Options) -> Bytes {
     let samples = sum(factors.iter().map(|&(rows, _, values)| n(14) * batches(rows * values)));
     let samples = match sampled {
         // Where only some rows are drawn, whole batches of them may take more than the table that is not needed.
+        true if thin => n(0),
         true if by_action && options.states == States::Flat => {
             samples.max(Saturating(Contenders::bytes(n_states.0, n_causes.0)) - tables)
         }
@@ -173,10 +188,10 @@ fn bytes(knowledge: &Knowledge, options: &Options) -> Bytes {
             sum(factors.iter().map(|&(rows, cells, _)| n(24) * rows + cells)) + n(16) * n_states * n_causes
         }
     };
-    // Of balls over whole states, the least losses of all rows at each stage, and what each next state lost.
+    // Of balls over whole states, what is kept of all rows and next states at each stage.
     let kept = match options.estimate {
         Estimate::Sets(Sets::Mixture) if options.states == States::Flat && n_states != n(2) => {
-            n(knowledge.horizon()) * (n(8) * n_states * n_causes + n(9) * n_states)
+            n(knowledge.horizon()) * Saturating(kept_bytes((n_states * n_causes).0, n_states.0))
         }
         Estimate::Sets(_)
         | Estimate::Posterior { .. }

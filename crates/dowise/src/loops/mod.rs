@@ -14,6 +14,7 @@ pub(crate) mod balls;
 pub(crate) mod binary;
 pub(crate) mod gamma;
 pub(crate) mod kl_ball;
+pub(crate) mod kl_upper;
 pub(crate) mod mean;
 pub(crate) mod normalise;
 pub(crate) mod pairs;

@@ -5,7 +5,7 @@ use std::hint::black_box;
 use super::numbers;
 use crate::loops::balls::{best_of_balls, best_of_balls_plainly};
 use crate::loops::gamma::{BATCH, Gammas, Lanes};
-use crate::loops::kl_ball::{self, Ball, least_loss};
+use crate::loops::kl_ball::{self, Ball, Rows};
 use crate::loops::mean::{mean_of_run, mean_of_run_plainly};
 use crate::loops::normalise::{normalise, normalise_plainly};
 use crate::loops::pairs::{sum_out, sum_out_pairs};
@@ -112,31 +112,26 @@ impl KlBalls {
     }
 
     #[inline(always)]
-    fn run_in_lots<const N: usize>(&mut self) {
-        let lots = self.n_values.div_ceil(N);
+    fn run_side_by_side<const N: usize>(&mut self) {
         let best = self.next.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-        let (mut p, mut loss) = ([[0.0; N]; MOST_VALUES], [[1.0; N]; MOST_VALUES]);
-        for (row, out) in self.prob.chunks_exact(self.n_values).zip(&mut self.out) {
-            loss[..lots].fill([1.0; N]);
-            for (i, (mass, next)) in row.iter().zip(&self.next).enumerate() {
-                (p[i / N][i % N], loss[i / N][i % N]) = (*mass, best - next);
+        let mut rows = Rows::<N>::default();
+        for (some, out) in self.prob.chunks(N * self.n_values).zip(self.out.chunks_mut(N)) {
+            for row in some.chunks_exact(self.n_values) {
+                rows.add(row.iter().zip(&self.next).map(|(p, next)| (*p, best - next)), self.ball, f64::NAN);
             }
-            *out = least_loss(&p[..lots], &mut loss[..lots], self.n_values, self.ball);
+            out.iter_mut().zip(rows.solve()).for_each(|(out, found)| *out = found.loss);
         }
     }
 }
-
-/// Values of a row of [`KlBalls`] at most.
-const MOST_VALUES: usize = 64;
 
 impl Loop for KlBalls {
     fn run(&mut self, version: Version) {
         version.run(
             self,
             #[inline(always)]
-            |x| x.run_in_lots::<1>(),
+            |x| x.run_side_by_side::<1>(),
             #[inline(always)]
-            |x| x.run_in_lots::<{ kl_ball::LANES }>(),
+            |x| x.run_side_by_side::<{ kl_ball::LANES }>(),
         );
     }
 

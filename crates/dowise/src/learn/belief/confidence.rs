@@ -5,7 +5,8 @@ use std::f64::consts::LN_2;
 use super::mixture;
 use crate::learn::options::Sets;
 use crate::learn::view::View;
-use crate::math::{exp, ln};
+use crate::loops::kl_upper::{AT_ONCE, kl_upper, kl_uppers};
+use crate::math::ln;
 
 /// The bounds of a learner's confidence sets, which hold for all rows and all numbers of visits with probability 1 − δ.
 #[derive(Clone, Copy, Debug)]
@@ -65,8 +66,45 @@ impl Confidence {
         match self.kind {
             Sets::L1 => self.hoeffding(p, n),
             Sets::Kl => kl_interval(p, self.log / n),
-            Sets::Mixture => {
-                kl_interval(p, (self.log + mixture::of_two(f64::from(counts[0]), f64::from(counts[1]))) / n)
+            Sets::Mixture => kl_interval(p, (self.log + mixture::of_two_counts(counts[0], counts[1])) / n),
+        }
+    }
+
+    /// [`Confidence::interval`] of several rows at once: `counts(i)` has the visits of the two values of a row and of the row, and
+    /// `set(i, ends)` is told of its interval.
+    pub(crate) fn intervals<'a>(
+        &self,
+        n_rows: usize,
+        counts: impl Fn(usize) -> (&'a [u32], u32),
+        mut set: impl FnMut(usize, (f64, f64)),
+    ) {
+        const ROWS: usize = AT_ONCE / 2;
+        if self.kind == Sets::L1 || n_rows == 1 {
+            (0..n_rows).for_each(|i| set(i, self.interval(counts(i).0, counts(i).1)));
+            return;
+        }
+        for first in (0..n_rows).step_by(ROWS) {
+            let many = ROWS.min(n_rows - first);
+            // The upper ends of p, and after them those of 1 − p.
+            let (mut p, mut bound) = ([1.0; AT_ONCE], [0.0; AT_ONCE]);
+            for i in 0..many {
+                let (counts, n) = counts(first + i);
+                if n > 0 {
+                    let price = match self.kind {
+                        Sets::Mixture => mixture::of_two_counts(counts[0], counts[1]),
+                        Sets::Kl | Sets::L1 => 0.0,
+                    };
+                    let n = f64::from(n);
+                    p[i] = f64::from(counts[1]) / n;
+                    p[ROWS + i] = 1.0 - p[i];
+                    bound[i] = (self.log + price) / n;
+                    bound[ROWS + i] = bound[i];
+                }
+            }
+            let ends = kl_uppers(&p, &bound);
+            for i in 0..many {
+                let unseen = counts(first + i).1 == 0;
+                set(first + i, if unseen { (0.0, 1.0) } else { (1.0 - ends[ROWS + i], ends[i]) });
             }
         }
     }
@@ -112,32 +150,6 @@ impl Confidence {
 /// All q with KL(p ‖ q) ≤ bound.
 pub(super) fn kl_interval(p: f64, bound: f64) -> (f64, f64) {
     (1.0 - kl_upper(1.0 - p, bound), kl_upper(p, bound))
-}
-
-/// The greatest q ≥ p with KL(p ‖ q) ≤ bound, up to rounding from above.
-///
-/// KL(p ‖ ·) is convex and increasing on [p, 1), so Newton's method started above the solution stays above it: stopping early
-/// can only widen the interval. Two starting points that are surely above: Pinsker's inequality, and dropping p ln(1/q) ≥ 0.
-fn kl_upper(p: f64, bound: f64) -> f64 {
-    if p >= 1.0 {
-        return 1.0;
-    }
-    if p <= 0.0 {
-        return 1.0 - exp(-bound);
-    }
-    let negative_entropy = p * ln(p) + (1.0 - p) * ln(1.0 - p);
-    let mut q = (p + (bound / 2.0).sqrt()).min(1.0 - exp(-(bound - negative_entropy) / (1.0 - p)));
-    for _ in 0..30 {
-        let excess = negative_entropy - p * ln(q) - (1.0 - p) * ln(1.0 - q) - bound;
-        let slope = (q - p) / (q * (1.0 - q));
-        let step = excess / slope;
-        // Not a number or not downwards: rounding has the last word.
-        if step.is_nan() || step <= 1e-15 {
-            break;
-        }
-        q -= step;
-    }
-    q.clamp(p, 1.0)
 }
 
 #[cfg(test)]

@@ -2,11 +2,16 @@
 
 use std::sync::Arc;
 
+use rayon::prelude::*;
+
 use super::width::Plain;
 use crate::learn::view::{Layout, View};
 use crate::loops::simd;
 use crate::plan::{Contraction, Expect};
 use crate::world::Onward;
+
+/// Cells from which on a pass over them is shared between threads.
+const PARALLEL_CELLS: usize = 1 << 16;
 
 /// Rewards, ceilings and buffers of a belief.
 #[derive(Clone, Debug)]
@@ -91,15 +96,23 @@ impl Frame {
     /// [`Frame::value`] of all cells in one loop, `q` holding the means, where values may rise; or the cap less that.
     pub(crate) fn values<const LOSSES: bool>(&self, stage: usize, q: &mut [f64]) {
         let (cap, rewards) = (self.caps[stage], &self.reward_sc[..q.len()]);
-        simd::wide(
-            #[inline(always)]
-            || {
-                for (q, r) in q.iter_mut().zip(rewards) {
-                    let value = capped(r + *q, cap);
-                    *q = if LOSSES { cap - value } else { value };
-                }
-            },
-        );
+        let work = |q: &mut [f64], rewards: &[f64]| {
+            simd::wide(
+                #[inline(always)]
+                || {
+                    for (q, r) in q.iter_mut().zip(rewards) {
+                        let value = capped(r + *q, cap);
+                        *q = if LOSSES { cap - value } else { value };
+                    }
+                },
+            );
+        };
+        if q.len() < PARALLEL_CELLS {
+            work(q, rewards);
+        } else {
+            let parts = q.par_chunks_mut(PARALLEL_CELLS / 4).zip(rewards.par_chunks(PARALLEL_CELLS / 4));
+            parts.for_each(|(q, rewards)| work(q, rewards));
+        }
     }
 
     /// The same with a width whose parts are given for every cell.

@@ -9,6 +9,8 @@
 //!
 //! What this file computes is the last two terms; `docs/learners.md` has the proof.
 
+use std::sync::OnceLock;
+
 use crate::math::{exp, ln, ln_gamma};
 
 /// ln Γ(1/2)
@@ -22,6 +24,46 @@ pub(super) fn of_two(a: f64, b: f64) -> f64 {
     let n = a + b;
     // ln Γ(n + 1) − ln Γ(1), both ends of a Dirichlet of weight 1.
     (fit(a) + fit(b) - n * ln(n) + ln_gamma(n + 1.0)).max(0.0)
+}
+
+/// The same of counts, from tables: the same bits.
+pub(super) fn of_two_counts(a: u32, b: u32) -> f64 {
+    match (known(a), known(b), a.checked_add(b).and_then(known)) {
+        (Some(a), Some(b), Some(n)) => (a.fit + b.fit - n.log + n.factorial).max(0.0),
+        _ => of_two(f64::from(a), f64::from(b)),
+    }
+}
+
+/// What depends on one count alone.
+#[derive(Clone, Copy, Debug)]
+struct Known {
+    /// [`fit`]
+    fit: f64,
+    /// x ln x
+    log: f64,
+    /// ln Γ(x + 1)
+    factorial: f64,
+    /// ln Γ(x/2)
+    gamma_of_half: f64,
+}
+
+/// Counts of one table, made when the first of them is asked for.
+const TABLE: usize = 256;
+
+/// Counts below TABLE times this are in tables; from there on logarithms are taken every time.
+const TABLES: usize = 256;
+
+/// What is known of a count: computed once for each count in a program, for every learner needs it after each step.
+fn known(count: u32) -> Option<Known> {
+    static OF: [OnceLock<[Known; TABLE]>; TABLES] = [const { OnceLock::new() }; TABLES];
+    let (table, place) = (count as usize / TABLE, count as usize % TABLE);
+    let table = OF.get(table)?.get_or_init(|| {
+        std::array::from_fn(|i| {
+            let x = (table * TABLE + i) as f64;
+            Known { fit: fit(x), log: x * ln(x), factorial: ln_gamma(x + 1.0), gamma_of_half: ln_gamma(x / 2.0) }
+        })
+    });
+    Some(table[place])
 }
 
 /// Any number of values where one fixed mean of them is asked for, not the whole row: ln(Γ(1/2) Γ(n + 1) / Γ(n + 1/2)).
@@ -46,17 +88,18 @@ fn fit(x: f64) -> f64 {
 pub(super) fn of_many(counts: &[u32], n: u32) -> f64 {
     let m = counts.len();
     if m == 2 {
-        return of_two(f64::from(counts[0]), f64::from(counts[1]));
+        return of_two_counts(counts[0], counts[1]);
     }
+    let n_twice = 2 * u64::from(n);
     let n = f64::from(n);
     let (mut seen, mut fits) = (0, 0.0);
     for &count in counts.iter().filter(|&&count| count > 0) {
         seen += 1;
-        fits += fit(f64::from(count));
+        fits += known(count).map_or_else(|| fit(f64::from(count)), |known| known.fit);
     }
     let harmonic: f64 = (1..=m).map(|k| 1.0 / k as f64).sum();
     // ln Γ(k/2) − ln Γ(n + k/2)
-    let ratio = |k: usize| ln_gamma(k as f64 / 2.0) - ln_gamma(n + k as f64 / 2.0);
+    let ratio = |k: usize| gamma_of_half(k as u64) - gamma_of_half(n_twice + k as u64);
     let first = ratio(seen);
     // C(k, seen) Γ(k/2) / Γ(n + k/2) relative to k = seen, each from the one before the last.
     let mut terms = [1.0, if seen < m { (seen + 1) as f64 * exp(ratio(seen + 1) - first) } else { 0.0 }];
@@ -77,8 +120,20 @@ pub(super) fn of_many(counts: &[u32], n: u32) -> f64 {
         }
     }
     // One of C(m, seen) choices.
-    let choices = ln_gamma(m as f64 + 1.0) - ln_gamma(seen as f64 + 1.0) - ln_gamma((m - seen) as f64 + 1.0);
+    let choices = factorial(m) - factorial(seen) - factorial(m - seen);
     (fits - n * ln(n) - first + choices - scale - ln(sum)).max(0.0)
+}
+
+/// ln Γ(x/2)
+fn gamma_of_half(x: u64) -> f64 {
+    let known = u32::try_from(x).ok().and_then(known);
+    known.map_or_else(|| ln_gamma(x as f64 / 2.0), |known| known.gamma_of_half)
+}
+
+/// ln x!
+fn factorial(x: usize) -> f64 {
+    let known = u32::try_from(x).ok().and_then(known);
+    known.map_or_else(|| ln_gamma(x as f64 + 1.0), |known| known.factorial)
 }
 
 /// Sums above are scaled down.
@@ -111,7 +166,7 @@ mod tests {
             let expected = best_fit(&counts) - sequence(&counts);
             let found = of_two(f64::from(counts[0]), f64::from(counts[1]));
             assert!((found - expected).abs() < 1e-9, "{counts:?}: {found} {expected}");
-            assert_eq!(of_many(&counts, counts[0] + counts[1]), found);
+            assert_eq!(of_many(&counts, counts[0] + counts[1]).to_bits(), found.to_bits());
         }
     }
 
@@ -143,6 +198,24 @@ mod tests {
             let found = of_many(counts, n);
             assert!((found - expected).abs() < 1e-9, "{counts:?}: {found} {expected}");
         }
+    }
+
+    #[test]
+    fn tables_have_the_bits_of_what_they_stand_for() {
+        let counts = (0..3000).chain([65_000, 65_535, 65_536, 70_000, 4_000_000]);
+        for x in counts {
+            let number = f64::from(x);
+            let pairs = [
+                (factorial(x as usize), ln_gamma(number + 1.0)),
+                (of_two_counts(x, 3), of_two(number, 3.0)),
+                (of_two_counts(x, x + 1), of_two(number, number + 1.0)),
+            ];
+            let halves = (x > 0).then(|| (gamma_of_half(u64::from(x)), ln_gamma(number / 2.0)));
+            for (found, expected) in pairs.into_iter().chain(halves) {
+                assert_eq!(found.to_bits(), expected.to_bits(), "{x}");
+            }
+        }
+        assert!(of_two_counts(u32::MAX - 1, u32::MAX).is_finite());
     }
 
     #[test]

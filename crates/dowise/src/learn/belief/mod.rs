@@ -4,7 +4,7 @@
 //! |---|---|---|
 //! | mean, with a width or without | dense tables, or rows by their nonzero entries | `mean.rs`, `sparse.rs` |
 //! | best or worst member of confidence sets | intervals and balls, their radii | `sets/`, `confidence.rs`, `mixture.rs` |
-//! | posterior sample | whole tables, or only rows that can be best | `sample.rs`, `posterior/contenders.rs` |
+//! | posterior sample | whole tables, only rows that can be best, or rows by the few states with mass | `sample.rs`, `posterior/contenders.rs`, `posterior/thin.rs` |
 //!
 //! A belief answers one look ahead; optimism enters here and nowhere else.
 
@@ -27,7 +27,8 @@ mod width;
 
 pub(crate) use mechanisms::mean_tables;
 pub(crate) use parts::PartsSelector;
-pub(crate) use posterior::{BATCH, Contenders};
+pub(crate) use posterior::{BATCH, Contenders, ThinBelief};
+pub(crate) use sets::{ball_bytes, kept_bytes};
 
 use std::sync::Arc;
 
@@ -137,6 +138,7 @@ enum Kept {
     Sets(SetsBelief),
     Sample(SampleBelief),
     Contenders(Box<Contenders>, Vec<u32>),
+    Thin(ThinBelief),
     Parts(PartsBelief),
 }
 
@@ -185,8 +187,14 @@ impl Belief {
             // A width of nothing: infinite where nothing was seen, zero elsewhere.
             Reading::Greedy => with_width(added(Width::Quasi, 0.0)),
             Reading::Mean { prior } | Reading::Pooled { prior } => Kept::Mean(MeanBelief::new(&frame, prior, None)),
-            Reading::Best(_) => Kept::Sets(SetsBelief::new(&frame, confidence, Side::Best)),
-            Reading::Worst(_) => Kept::Sets(SetsBelief::new(&frame, confidence, Side::Worst)),
+            Reading::Best(_) => {
+                let margin = terms.whole_stages.then_some(terms.margin);
+                Kept::Sets(SetsBelief::new(&frame, confidence, Side::Best, margin))
+            }
+            Reading::Worst(_) => Kept::Sets(SetsBelief::new(&frame, confidence, Side::Worst, None)),
+            Reading::Sample { prior } if layout.flat && ThinBelief::pays(layout.n_states(), prior) => {
+                Kept::Thin(ThinBelief::new(&frame, prior))
+            }
             Reading::Sample { prior } => match &view.actions {
                 Some(list)
                     if layout.flat
@@ -236,6 +244,7 @@ impl Belief {
             Kept::Sets(belief) => belief.update(frame, evidence, stale),
             Kept::Sample(belief) => belief.update(frame, evidence, stale, seed),
             Kept::Parts(belief) => belief.update(evidence, stale, seed),
+            Kept::Thin(belief) => belief.update(evidence, stale, seed),
             Kept::Contenders(contenders, touched) => {
                 for (block, counts) in evidence.transitions.iter().enumerate() {
                     stale.take(block, 0, touched);
@@ -262,7 +271,8 @@ impl Belief {
         read_rewards(evidence, reading, &mut self.frame.reward_sc);
         match &mut self.kept {
             Kept::Sparse(belief) => belief.rewards_changed(),
-            Kept::Mean(_) | Kept::Sets(_) | Kept::Sample(_) | Kept::Contenders(..) | Kept::Parts(_) => {}
+            Kept::Mean(_) | Kept::Sets(_) | Kept::Sample(_) | Kept::Contenders(..) | Kept::Thin(_) | Kept::Parts(_) => {
+            }
         }
     }
 
@@ -337,7 +347,12 @@ impl Belief {
     fn by_sets(&mut self) -> (&mut Frame, &mut SetsBelief) {
         match &mut self.kept {
             Kept::Sets(belief) => (&mut self.frame, belief),
-            Kept::Mean(_) | Kept::Sparse(_) | Kept::Sample(_) | Kept::Contenders(..) | Kept::Parts(_) => {
+            Kept::Mean(_)
+            | Kept::Sparse(_)
+            | Kept::Sample(_)
+            | Kept::Contenders(..)
+            | Kept::Thin(_)
+            | Kept::Parts(_) => {
                 panic!("invariant: only confidence sets are asked for their bounds")
             }
         }
@@ -353,6 +368,7 @@ impl Belief {
             Kept::Mean(belief) => belief.look::<LOSSES>(frame, stage, next_value, q),
             Kept::Sets(belief) => belief.look::<LOSSES>(frame, stage, next_value, q),
             Kept::Sample(belief) => belief.look::<LOSSES>(frame, stage, next_value, q),
+            Kept::Thin(belief) => belief.look::<LOSSES>(frame, stage, next_value, q),
             Kept::Sparse(belief) => {
                 belief.look(frame, stage, next_value, q);
                 false
@@ -377,6 +393,7 @@ impl Belief {
             Kept::Mean(belief) => belief.look_at(frame, stage, state, next_value, q),
             Kept::Sets(belief) => belief.look_at(frame, stage, state, next_value, q),
             Kept::Sample(belief) => belief.look_at(frame, stage, state, next_value, q),
+            Kept::Thin(belief) => belief.look_at(frame, stage, state, next_value, q),
             Kept::Sparse(belief) => belief.look_at(frame, stage, state, next_value, q),
             Kept::Contenders(contenders, _) => {
                 let n = frame.n_causes();

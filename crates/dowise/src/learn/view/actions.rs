@@ -60,6 +60,49 @@ impl ActionList {
         cells.map(net).collect()
     }
 
+    /// Whether nothing costs anything and everything is allowed.
+    #[inline]
+    pub(crate) fn is_free(&self) -> bool {
+        !self.has_costs && self.forbidden.is_empty()
+    }
+
+    /// Losses of a state with costs, ∞ where an intervention is not allowed.
+    #[inline]
+    pub(crate) fn charge(&self, state: usize, loss: &[f64], out: &mut Vec<f64>) {
+        out.clear();
+        out.extend_from_slice(loss);
+        if self.has_costs {
+            out.iter_mut().zip(&self.costs).for_each(|(v, cost)| *v += cost);
+        }
+        if !self.forbidden.is_empty() {
+            for (rank, v) in out.iter_mut().enumerate() {
+                if !self.allowed(state, rank) {
+                    *v = f64::INFINITY;
+                }
+            }
+        }
+    }
+
+    /// The same of all states.
+    #[inline]
+    pub(crate) fn charge_all(&self, loss_sa: &[f64], out: &mut Vec<f64>) {
+        out.clear();
+        out.extend_from_slice(loss_sa);
+        for (row, v) in out.iter_mut().enumerate() {
+            *v = self.charged(row / self.actions.len(), row % self.actions.len(), *v);
+        }
+    }
+
+    /// One of them.
+    #[inline]
+    pub(crate) fn charged(&self, state: usize, rank: usize, loss: f64) -> f64 {
+        match (self.allowed(state, rank), self.has_costs) {
+            (false, _) => f64::INFINITY,
+            (true, true) => loss + self.costs[rank],
+            (true, false) => loss,
+        }
+    }
+
     /// Expected value of something that depends on the cause, `[state][cause]`, for every state and intervention.
     pub(crate) fn average(&self, kernel: &Kernel, of_sc: &[f64]) -> Vec<f64> {
         let n_causes = kernel.n_causes();
@@ -89,23 +132,12 @@ impl Chooser for ActionList {
         tie: Tie,
         scratch: &mut Scratch,
     ) -> Found {
-        if !self.has_costs && self.forbidden.is_empty() {
+        if self.is_free() {
             let (least, rank) = pick(loss, tolerance, tie);
             return Found { least, chosen: loss[rank], action: self.actions[rank] };
         }
         let values = &mut scratch.values;
-        values.clear();
-        values.extend_from_slice(loss);
-        if self.has_costs {
-            values.iter_mut().zip(&self.costs).for_each(|(v, cost)| *v += cost);
-        }
-        if !self.forbidden.is_empty() {
-            for (rank, v) in values.iter_mut().enumerate() {
-                if !self.allowed(state, rank) {
-                    *v = f64::INFINITY;
-                }
-            }
-        }
+        self.charge(state, loss, values);
         let (least, rank) = pick(values, tolerance, tie);
         Found { least, chosen: values[rank], action: self.actions[rank] }
     }

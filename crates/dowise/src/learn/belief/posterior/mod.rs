@@ -2,10 +2,12 @@
 
 mod contenders;
 mod table;
+mod thin;
 
 pub(crate) use crate::loops::gamma::BATCH;
 pub(crate) use contenders::Contenders;
 pub(crate) use table::Posterior;
+pub(crate) use thin::ThinBelief;
 
 use rand::Rng;
 

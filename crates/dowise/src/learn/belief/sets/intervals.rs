@@ -17,18 +17,20 @@ impl Intervals {
     fn expect_side<'a, const WORST: bool>(&self, row: usize, at: impl Fn(usize) -> &'a [f64], out: &mut [f64]) {
         let n = out.len();
         let (lo, hi) = (&self.lo[row * n..][..n], &self.hi[row * n..][..n]);
-        let end = |a: f64, b: f64| if WORST { a.min(b) } else { a.max(b) };
+        // The end with the greater product, or the lesser one; a choice instead of two products.
+        let end = |gain: f64, lo: f64, hi: f64| if (gain > 0.0) != WORST { hi } else { lo };
         match (at(0), at(1)) {
             ([a], [b]) => {
                 let gain = b - a;
                 for c in 0..n {
-                    out[c] = *a + end(lo[c] * gain, hi[c] * gain);
+                    out[c] = *a + end(gain, lo[c], hi[c]) * gain;
                 }
             }
             (a, b) => {
+                let (a, b) = (&a[..n], &b[..n]);
                 for c in 0..n {
                     let gain = b[c] - a[c];
-                    out[c] = a[c] + end(lo[c] * gain, hi[c] * gain);
+                    out[c] = a[c] + end(gain, lo[c], hi[c]) * gain;
                 }
             }
         }

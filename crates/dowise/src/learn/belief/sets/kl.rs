@@ -2,21 +2,13 @@
 
 use super::Side;
 use crate::learn::belief::confidence::kl_interval;
-use crate::loops::kl_ball::{Ball, LANES, Lot, least_loss};
-use crate::loops::simd;
+use crate::loops::kl_ball::{Ball, LANES, Rows};
 use crate::plan::Expect;
 
 /// A ball for every count row, kept by the values that were seen, and the rows that cells share.
 #[derive(Clone, Debug)]
 pub(super) struct KlBalls {
-    /// The values that were seen of each row, `[row][place]`.
-    seen: Vec<u32>,
-    /// Their frequencies, in whole lots: `[row][lot][place]`.
-    prob: Vec<Lot>,
-    /// Number of values that were seen, `[row]`.
-    n_seen: Vec<u32>,
-    /// `[row]`
-    ball: Vec<Ball>,
+    rows: Vec<Row>,
     /// Row of every cell; without it, their own numbering.
     row_of: Option<Vec<u32>>,
     pub(super) n_values: usize,
@@ -27,34 +19,59 @@ pub(super) struct KlBalls {
     losses: Vec<f64>,
 }
 
+/// One ball: as much memory as values were seen, in powers of two.
+#[derive(Clone, Debug)]
+struct Row {
+    ball: Ball,
+    /// The values that were seen.
+    seen: Vec<u32>,
+    /// Their frequencies.
+    prob: Vec<f64>,
+}
+
+/// Values up to which a row has room for all of them from the beginning.
+pub(super) const FEW_VALUES: usize = 64;
+
+impl Row {
+    /// Makes room for this many values, with none to spare beyond those that there are.
+    fn reserve(&mut self, n: usize, n_values: usize) {
+        if n > self.prob.capacity() {
+            let room = n.next_power_of_two().min(n_values);
+            self.prob.reserve_exact(room - self.prob.len());
+            self.seen.reserve_exact(room - self.seen.len());
+        }
+    }
+}
+
 impl KlBalls {
     /// Balls that allow anything.
     pub(super) fn new(n_rows: usize, n_values: usize, row_of: Option<Vec<u32>>, side: Side) -> KlBalls {
-        KlBalls {
-            seen: vec![0; n_rows * n_values],
-            prob: vec![[0.0; LANES]; n_rows * n_values.div_ceil(LANES)],
-            n_seen: vec![0; n_rows],
-            ball: vec![Ball::new(f64::INFINITY); n_rows],
-            row_of,
-            n_values,
-            side,
-            best: 0.0,
-            losses: Vec::new(),
-        }
+        let row = || {
+            let mut row = Row { ball: Ball::new(f64::INFINITY), seen: Vec::new(), prob: Vec::new() };
+            row.reserve(if n_values <= FEW_VALUES { n_values } else { 0 }, n_values);
+            row
+        };
+        let rows = (0..n_rows).map(|_| row()).collect();
+        KlBalls { rows, row_of, n_values, side, best: 0.0, losses: Vec::new() }
+    }
+
+    /// Bytes that a ball over this number of values takes at most.
+    pub(super) fn row_bytes(n_values: u128) -> u128 {
+        n_values.saturating_mul(8 + 4).saturating_add(size_of::<Row>() as u128)
     }
 
     /// Sets a row's centre and its radius.
-    pub(super) fn set(&mut self, row: usize, frequencies: impl Iterator<Item = f64>, radius: f64) {
-        let lots = self.n_values.div_ceil(LANES);
-        let (seen, prob) = (&mut self.seen[row * self.n_values..], &mut self.prob[row * lots..][..lots]);
-        prob.fill([0.0; LANES]);
-        let mut n = 0;
-        for (v, p) in frequencies.enumerate().filter(|(_, p)| *p > 0.0) {
-            (seen[n], prob[n / LANES][n % LANES]) = (v as u32, p);
-            n += 1;
+    pub(super) fn set(&mut self, row: usize, frequencies: impl Iterator<Item = f64> + Clone, radius: f64) {
+        let row = &mut self.rows[row];
+        let of_seen = frequencies.zip(0..).filter(|(p, _)| *p > 0.0);
+        row.reserve(of_seen.clone().count(), self.n_values);
+        row.seen.clear();
+        row.prob.clear();
+        for (p, v) in of_seen {
+            row.seen.push(v);
+            row.prob.push(p);
         }
-        self.n_seen[row] = n as u32;
-        self.ball[row] = Ball::new(radius);
+        row.ball = Ball::new(radius);
     }
 
     /// Finds what the next values that all rows and causes share lose against the best, once for all of them.
@@ -65,44 +82,46 @@ impl KlBalls {
         self.losses.extend(next_value.iter().map(|v| self.best - sign * v));
     }
 
-    /// The least that a member of a row's ball loses.
+    /// Adds a row to those that are solved next, by what values lose; the search begins where it is told.
     #[inline(always)]
-    fn least(&self, row: usize, loss: impl Fn(usize) -> f64) -> f64 {
-        let n = self.n_seen[row] as usize;
-        // Where nothing was seen, everything may be.
-        if n == 0 {
-            return 0.0;
-        }
-        let lots = n.div_ceil(LANES);
-        let (seen, prob) = (self.seen_of(row), &self.prob[row * self.n_values.div_ceil(LANES)..][..lots]);
-        // On the stack, and no more of it than needed.
-        let (mut few, mut some, mut many, mut more);
-        let losses: &mut [Lot] = if lots <= 2 {
-            few = [[1.0; LANES]; 2];
-            &mut few[..lots]
-        } else if lots <= 16 {
-            some = [[1.0; LANES]; 16];
-            &mut some[..lots]
-        } else if lots <= 128 {
-            many = [[1.0; LANES]; 128];
-            &mut many[..lots]
-        } else {
-            more = vec![[1.0; LANES]; lots];
-            &mut more
-        };
-        losses.as_flattened_mut().iter_mut().zip(seen).for_each(|(l, &v)| *l = loss(v as usize));
-        least_loss(prob, losses, n, self.ball[row])
+    pub(super) fn add_to(&self, rows: &mut Rows<LANES>, row: usize, start: f64, loss: impl Fn(usize) -> f64) {
+        let Row { ball, seen, prob } = &self.rows[row];
+        rows.add(seen.iter().zip(prob).map(|(&v, &p)| (p, loss(v as usize))), *ball, start);
     }
 
-    fn seen_of(&self, row: usize) -> &[u32] {
-        &self.seen[row * self.n_values..][..self.n_seen[row] as usize]
+    /// The values of a row that were seen.
+    #[inline(always)]
+    pub(super) fn seen_of(&self, row: usize) -> &[u32] {
+        &self.rows[row].seen
+    }
+
+    /// Whether anything was seen of a row.
+    #[inline(always)]
+    pub(super) fn is_seen(&self, row: usize) -> bool {
+        !self.rows[row].seen.is_empty()
+    }
+
+    /// The best of the next values that were prepared, times the sign.
+    pub(super) fn best(&self) -> f64 {
+        self.best
+    }
+
+    /// What each of them loses against it.
+    #[inline(always)]
+    pub(super) fn losses(&self) -> &[f64] {
+        &self.losses
+    }
+
+    /// By what values are multiplied.
+    pub(super) fn sign(&self) -> f64 {
+        self.side.sign()
     }
 
     /// Within what the probability of each value lies in a cell: a ball is a Kullback–Leibler interval in every single coordinate.
     pub(super) fn entries(&self, cell: usize, add: &mut impl FnMut((f64, f64))) {
         let row = self.row_of.as_ref().map_or(cell, |rows| rows[cell] as usize);
-        let (seen, radius) = (self.seen_of(row), self.ball[row].radius);
-        let first = &self.prob[row * self.n_values.div_ceil(LANES)..].as_flattened()[..seen.len()];
+        let Row { ball: Ball { radius, .. }, seen, prob } = &self.rows[row];
+        let (radius, first) = (*radius, prob);
         let unseen = if seen.is_empty() { (0.0, 1.0) } else { kl_interval(0.0, radius) };
         let mut place = 0;
         for v in 0..self.n_values {
@@ -113,51 +132,6 @@ impl KlBalls {
                 add(unseen);
             }
         }
-    }
-
-    /// The best (or worst) expected next value of every row, where all rows have the same next values, kept from stage to stage and
-    /// from plan to plan: a row is computed anew only if it was seen since, or what a value that it has seen loses has changed.
-    pub(super) fn look(&mut self, next_value: &[f64], kept: &mut Kept, q: &mut Vec<f64>) {
-        self.prepare(next_value);
-        let sign = self.side.sign();
-        let mut any = false;
-        kept.changed.clear();
-        kept.changed.extend(self.losses.iter().zip(&kept.losses).map(|(now, before)| {
-            let changed = now.to_bits() != before.to_bits();
-            any |= changed;
-            changed
-        }));
-        kept.losses.copy_from_slice(&self.losses);
-        let Kept { least, changed, .. } = kept;
-        q.clear();
-        simd::wide(
-            #[inline(always)]
-            || {
-                q.extend(least.iter_mut().enumerate().map(|(row, least)| {
-                    if least.is_nan() || (any && self.seen_of(row).iter().any(|&v| changed[v as usize])) {
-                        *least = self.least(row, |v| self.losses[v]);
-                    }
-                    sign * (self.best - *least)
-                }));
-            },
-        );
-    }
-}
-
-/// What the rows of a stage lost at least, at the last look.
-#[derive(Clone, Debug)]
-pub(super) struct Kept {
-    /// Least losses, `[row]`; not a number where the row was seen since.
-    pub(super) least: Vec<f64>,
-    /// What each value lost then.
-    losses: Vec<f64>,
-    changed: Vec<bool>,
-}
-
-impl Kept {
-    /// Nothing yet.
-    pub(super) fn new(n_rows: usize, n_values: usize) -> Kept {
-        Kept { least: vec![f64::NAN; n_rows], losses: vec![f64::NAN; n_values], changed: Vec::with_capacity(n_values) }
     }
 }
 
@@ -173,28 +147,36 @@ impl Expect for KlBalls {
         let best_of = |c: usize| (0..self.n_values).fold(f64::NEG_INFINITY, |best, v| best.max(sign * at(v)[c]));
         let shared = at(0).len() == 1;
         let prepared = shared && !self.losses.is_empty();
-        let mut best = match (prepared, shared) {
+        let best = match (prepared, shared) {
             (true, _) => self.best,
             (false, true) => best_of(0),
             (false, false) => 0.0,
         };
-        for (c, out) in out.iter_mut().enumerate() {
-            let least = if prepared {
-                self.least(row_of(c), |v| self.losses[v])
-            } else {
+        let mut rows = Rows::<LANES>::default();
+        for (chunk, out) in out.chunks_mut(LANES).enumerate() {
+            let mut bests = [best; LANES];
+            for (i, best) in bests.iter_mut().enumerate().take(out.len()) {
+                let c = chunk * LANES + i;
                 let place = if shared { 0 } else { c };
                 if !shared {
-                    best = best_of(c);
+                    *best = best_of(c);
                 }
-                self.least(row_of(c), |v| best - sign * at(v)[place])
-            };
-            *out = sign * (best - least);
+                if prepared {
+                    self.add_to(&mut rows, row_of(c), f64::NAN, |v| self.losses[v]);
+                } else {
+                    self.add_to(&mut rows, row_of(c), f64::NAN, |v| *best - sign * at(v)[place]);
+                }
+            }
+            for ((out, best), found) in out.iter_mut().zip(bests).zip(rows.solve()) {
+                *out = sign * (best - found.loss);
+            }
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::kept::Kept;
     use super::*;
 
     fn number(i: usize) -> f64 {
@@ -206,7 +188,7 @@ mod tests {
         for (n_states, n_causes) in [(3, 2), (8, 5), (20, 3)] {
             for side in [Side::Best, Side::Worst] {
                 let mut balls = KlBalls::new(n_states * n_causes, n_states, None, side);
-                let mut kept = Kept::new(n_states * n_causes, n_states);
+                let mut kept = Kept::new(n_states * n_causes, n_states, None);
                 let mut next: Vec<f64> = (0..n_states).map(|v| number(v * v + 3)).collect();
                 let mut q = Vec::new();
                 for step in 0..60 {
@@ -217,14 +199,15 @@ mod tests {
                     if n > 0 {
                         let shares = counts.iter().map(|&k| f64::from(k) / f64::from(n));
                         balls.set(row, shares, 3.0 / f64::from(n));
-                        kept.least[row] = f64::NAN;
+                        kept.touch(row);
                     }
                     match step % 5 {
                         1 => next[step % n_states] = number(step),
                         3 => next.iter_mut().for_each(|v| *v += 0.1),
                         _ => {}
                     }
-                    balls.look(&next, &mut kept, &mut q);
+                    balls.prepare(&next);
+                    kept.look(&balls, &mut q);
                     let for_each: Vec<Vec<f64>> = next.iter().map(|&v| vec![v; n_causes]).collect();
                     let mut fresh = balls.clone();
                     fresh.losses.clear();

@@ -1,19 +1,31 @@
 //! Confidence sets for rows of probabilities, and the best or worst member of each.
 
 mod intervals;
+mod kept;
 mod kl;
 mod l1;
 
 use self::intervals::Intervals;
-use self::kl::{Kept, KlBalls};
+use self::kept::Kept;
+use self::kl::KlBalls;
 use self::l1::Balls;
 use super::confidence::Confidence;
 use super::frame::Frame;
 use super::stale::Stale;
-use crate::learn::evidence::Evidence;
+use crate::learn::evidence::{Counts, Evidence};
 use crate::learn::options::Sets;
 use crate::learn::view::FactorLayout;
 use crate::plan::Expect;
+
+/// Bytes of a Kullback–Leibler ball over this number of values at most.
+pub(crate) fn ball_bytes(n_values: u128) -> u128 {
+    KlBalls::row_bytes(n_values)
+}
+
+/// Bytes of what is kept of balls over whole states, for one stage.
+pub(crate) fn kept_bytes(n_rows: u128, n_values: u128) -> u128 {
+    Kept::bytes(n_rows, n_values)
+}
 
 /// Which member of a set is taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -100,48 +112,49 @@ impl Table {
         }
     }
 
-    /// Sets the entries of the cells that a row of counts stands for.
-    fn set(
-        &mut self,
-        confidence: &Confidence,
-        factor: &FactorLayout,
-        row: usize,
-        n_causes: usize,
-        counts: &[u32],
-        n: u32,
-    ) {
+    /// Sets the entries of the cells that rows of counts stand for.
+    fn set(&mut self, confidence: &Confidence, factor: &FactorLayout, rows: &[u32], n_causes: usize, counts: &Counts) {
+        let of = |i: usize| (counts.values(rows[i] as usize), counts.n_r[rows[i] as usize]);
         match self {
-            Table::Intervals(t) => {
-                let (lo, hi) = confidence.interval(counts, n);
-                factor.for_each_cell(row, |cell| (t.lo[cell], t.hi[cell]) = (lo, hi));
-            }
+            Table::Intervals(t) => confidence.intervals(rows.len(), of, |i, (lo, hi)| {
+                factor.for_each_cell(rows[i] as usize, |cell| (t.lo[cell], t.hi[cell]) = (lo, hi));
+            }),
             Table::Balls(t) => {
-                let movable = confidence.movable(counts.len(), n);
-                factor.for_each_cell(row, |cell| {
-                    t.movable[cell] = movable;
-                    let (state_row, cause) = (cell / n_causes, cell % n_causes);
-                    for (v, &count) in counts.iter().enumerate() {
-                        let frequency = if n == 0 { 0.0 } else { f64::from(count) / f64::from(n) };
-                        t.prob[(state_row * counts.len() + v) * n_causes + cause] = frequency;
-                    }
-                });
+                for (i, &row) in rows.iter().enumerate() {
+                    let (counts, n) = of(i);
+                    let movable = confidence.movable(counts.len(), n);
+                    factor.for_each_cell(row as usize, |cell| {
+                        t.movable[cell] = movable;
+                        let (state_row, cause) = (cell / n_causes, cell % n_causes);
+                        for (v, &count) in counts.iter().enumerate() {
+                            let frequency = if n == 0 { 0.0 } else { f64::from(count) / f64::from(n) };
+                            t.prob[(state_row * counts.len() + v) * n_causes + cause] = frequency;
+                        }
+                    });
+                }
             }
             Table::KlBalls(t) => {
-                let frequencies = counts.iter().map(|&k| if n == 0 { 0.0 } else { f64::from(k) / f64::from(n) });
-                t.set(row, frequencies, confidence.divergence(counts, n));
+                for (i, &row) in rows.iter().enumerate() {
+                    let (counts, n) = of(i);
+                    let frequencies = counts.iter().map(|&k| if k == 0 { 0.0 } else { f64::from(k) / f64::from(n) });
+                    t.set(row as usize, frequencies, confidence.divergence(counts, n));
+                }
             }
         }
     }
 }
 
 impl SetsBelief {
-    pub(crate) fn new(frame: &Frame, confidence: Confidence, side: Side) -> SetsBelief {
+    /// Sets of which the best or the worst members are taken. With a margin, only rows that can be best in their state up to it need be
+    /// right when whole stages are looked at, where interventions are the causes.
+    pub(crate) fn new(frame: &Frame, confidence: Confidence, side: Side, margin: Option<f64>) -> SetsBelief {
         let layout = frame.layout();
         let tables =
             || layout.factors.iter().map(|f| Table::new(f, layout.n_causes, confidence.kind(), side)).collect();
         let tables: Vec<Vec<Table>> = (0..frame.view.n_blocks).map(|_| tables()).collect();
         let kept = if layout.flat && matches!(&tables[0][..], [Table::KlBalls(_)]) {
-            (0..layout.horizon).map(|_| Kept::new(layout.cells(), layout.n_states())).collect()
+            let margin = margin.filter(|_| frame.view.actions.is_some() && frame.ceiling.is_empty());
+            (0..layout.horizon).map(|_| Kept::new(layout.cells(), layout.n_states(), margin)).collect()
         } else {
             Vec::new()
         };
@@ -154,13 +167,10 @@ impl SetsBelief {
         for (block, counts) in evidence.transitions.iter().enumerate() {
             for (i, (factor, counts)) in layout.factors.iter().zip(counts).enumerate() {
                 stale.take(block, i, &mut self.touched);
-                for &row in &self.touched {
-                    let row = row as usize;
-                    let (values, n) = (counts.values(row), counts.n_r[row]);
-                    self.tables[block][i].set(&self.confidence, factor, row, layout.n_causes, values, n);
-                    let stages =
-                        self.kept.iter_mut().enumerate().filter(|(stage, _)| frame.view.block(*stage) == block);
-                    stages.for_each(|(_, kept)| kept.least[row] = f64::NAN);
+                self.tables[block][i].set(&self.confidence, factor, &self.touched, layout.n_causes, counts);
+                for (_, kept) in self.kept.iter_mut().enumerate().filter(|(stage, _)| frame.view.block(*stage) == block)
+                {
+                    self.touched.iter().for_each(|&row| kept.touch(row as usize));
                 }
             }
         }
@@ -207,7 +217,13 @@ impl SetsBelief {
         let block = frame.view.block(stage);
         // Only of balls over whole states anything is kept.
         if let ([Table::KlBalls(balls)], Some(kept)) = (&mut self.tables[block][..], self.kept.get_mut(stage)) {
-            balls.look(next_value, kept, q);
+            balls.prepare(next_value);
+            if let (true, Some(list)) = (kept.has_rivals(), &frame.view.actions) {
+                let rewards = (&frame.reward_sc[..], frame.caps[stage]);
+                kept.look_at_rivals::<LOSSES>(balls, next_value, list, rewards, q);
+                return LOSSES;
+            }
+            kept.look(balls, q);
         } else {
             self.expect(frame, stage, next_value, q);
         }
