@@ -1,6 +1,7 @@
 //! The program `dowise`: worlds in a file, what their structure is worth, and what to do in them.
 
 mod commands;
+mod factors;
 mod interrupt;
 mod known;
 mod levers;

@@ -3,11 +3,12 @@
 use std::fmt;
 use std::io::{self, Write};
 
-use dowise::world::{Problem, Severity, Source};
+use dowise::world::{Finding, Problem, Severity, Source};
 use dowise::{World, WorldError};
 use miette::{Diagnostic, GraphicalReportHandler, GraphicalTheme, LabeledSpan, NamedSource, SourceCode};
+use serde::Serialize;
 
-use crate::output::Output;
+use crate::output::{Failure, Output};
 use crate::table;
 
 /// Prints every problem on standard error, then how many there are.
@@ -17,6 +18,28 @@ pub(crate) fn problems(error: &WorldError, output: &Output) {
     }
     let n = error.problems.iter().filter(|p| p.severity == Severity::Error).count();
     output.error(if n == 1 { "1 problem found".to_owned() } else { format!("{n} problems found") });
+}
+
+/// What is wrong with a world, as `dowise check --json` says it.
+#[derive(Serialize)]
+struct Refused<'a> {
+    schema: &'static str,
+    file: &'a str,
+    ok: bool,
+    findings: Vec<Finding>,
+}
+
+/// Says what is wrong with a world that a command cannot go on with: for people, or as JSON where the answer would have been JSON.
+pub(crate) fn refused(file: &str, error: &WorldError, json: bool, output: &Output) -> Failure {
+    if json {
+        let findings = error.problems.iter().map(|p| p.finding(&error.sources)).collect();
+        if let Err(failure) = output.json(&Refused { schema: "dowise-check/1", file, ok: false, findings }) {
+            return failure;
+        }
+    } else {
+        problems(error, output);
+    }
+    Failure::Shown
 }
 
 /// Prints one problem on standard error.

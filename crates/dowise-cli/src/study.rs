@@ -23,6 +23,14 @@ pub(crate) fn failure(error: StudyError, output: &Output) -> Failure {
     }
 }
 
+/// The same for a command that answers in JSON: what is wrong with a world is JSON as well.
+pub(crate) fn failure_in(world: &str, error: StudyError, json: bool, output: &Output) -> Failure {
+    match error {
+        StudyError::World(problems) => render::refused(world, &problems, json, output),
+        other => failure(other, output),
+    }
+}
+
 /// Runs what is not done yet, or what of it belongs to a shard; the tables, if they can be made, are written when this returns.
 pub(crate) fn run(
     study: &Study,

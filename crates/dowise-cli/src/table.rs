@@ -152,6 +152,16 @@ pub(crate) fn count(n: u64) -> String {
     }
 }
 
+/// What the value of a policy is summed over: `an episode of at most 14 steps, discounted by 0.97 a step`.
+pub(crate) fn episode(world: &dowise::World) -> String {
+    let at_most = if world.ends().is_some() { "at most " } else { "" };
+    let discount = match world.discount() {
+        1.0 => String::new(),
+        discount => format!(", discounted by {discount} a step"),
+    };
+    format!("an episode of {at_most}{}{discount}", steps(world.horizon()))
+}
+
 /// The length of an episode.
 pub(crate) fn steps(n: impl TryInto<u64>) -> String {
     match n.try_into().unwrap_or(u64::MAX) {

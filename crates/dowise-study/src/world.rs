@@ -25,10 +25,12 @@ pub enum WorldChoice {
 }
 
 impl WorldChoice {
-    /// Reads a choice: what ends in `.toml` or has a slash in it is a file, everything else a name.
+    /// Reads a choice: what has a slash in it, or a dot and no colon, is a file, everything else a name with its settings.
     pub fn read(text: &str) -> WorldChoice {
         let text = text.trim();
-        if text.ends_with(".toml") || text.contains(['/', '\\']) {
+        // No ready-made world has a dot in its name, but values of settings may.
+        let dotted = text.contains('.') && !text.contains(':');
+        if text.ends_with(".toml") || dotted || text.contains(['/', '\\']) {
             return WorldChoice::File(PathBuf::from(text));
         }
         let (name, settings) = text.split_once(':').unwrap_or((text, ""));
@@ -175,5 +177,6 @@ mod tests {
         assert!(says("papper").contains("did you mean \"paper\"?"));
         assert!(says("paper:level=3").contains("did you mean \"levels\"?"));
         assert!(says("nowhere.toml").starts_with("cannot read nowhere.toml"));
+        assert!(says("log.csv").starts_with("cannot read log.csv"));
     }
 }

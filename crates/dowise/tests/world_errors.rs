@@ -115,6 +115,89 @@ fn every_mistake_gets_its_message() {
     }
 }
 
+/// Files with mistakes of every stage of reading and checking: none hides another, and none brings others with it. What is said of
+/// `whole/NAME.toml` stands in `whole/NAME.txt`.
+#[test]
+fn one_mistake_does_not_hide_another() {
+    let dir = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/world_errors/whole");
+    for name in ["ends", "counts", "names", "graph", "infinite"] {
+        let text = std::fs::read_to_string(dir.join(format!("{name}.toml"))).expect("a world file");
+        let said = World::from_toml(&text, "w.toml").unwrap_err().to_string() + "\n";
+        let file = dir.join(format!("{name}.txt"));
+        if std::env::var_os("DOWISE_BLESS").is_some() {
+            std::fs::write(&file, said).expect("a writable file");
+        } else {
+            assert_eq!(said, std::fs::read_to_string(&file).expect("what is said of it"), "{name}");
+        }
+    }
+}
+
+/// Cases about what rests on other parts of the file, which `docs/world-file.md` says are looked at when these are right; or which change
+/// what a name means in those.
+const RESTING: [&str; 8] = [
+    "the same name for two variables",
+    "value out of many",
+    "logit beyond numbers",
+    "everything ruled out",
+    "-inf and inf meet",
+    "cycle",
+    "rules that leave nothing",
+    "starts where it has ended",
+];
+
+/// Every two mistakes of `cases.txt` in different sections are both reported, and nothing else is.
+#[test]
+fn any_two_mistakes_are_reported_together() {
+    let cases = cases(include_str!("world_errors/cases.txt"));
+    let dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join("world_errors_pairs");
+    std::fs::create_dir_all(&dir).expect("a writable directory");
+    let lines = |case: &Case| -> Option<(usize, usize)> {
+        let [(old, _)] = case.edits.as_slice() else { return None };
+        let start = BASE.find(&old.join("\n")).filter(|_| !old.is_empty())?;
+        let first = BASE[..start].matches("\n\n").count();
+        Some((first, first + old.join("\n").matches("\n\n").count()))
+    };
+    // The message without its place, which moves with the lines before it.
+    let message = |line: &String| line.splitn(4, ':').nth(3).unwrap_or(line).trim().to_owned();
+    let usable = |case: &&Case| {
+        let said = &case.said;
+        !RESTING.contains(&case.name.as_str())
+            && case.csv.is_none()
+            && !said.is_empty()
+            && said
+                .iter()
+                .all(|line| line.starts_with("w.toml:") && !line.contains("not TOML") && !line.contains(" fit"))
+    };
+    let single: Vec<(&Case, (usize, usize))> =
+        cases.iter().filter(usable).filter_map(|case| Some((case, lines(case)?))).collect();
+    let (mut pairs, mut wrong) = (0, String::new());
+    for (i, (a, at_a)) in single.iter().enumerate() {
+        for (b, at_b) in &single[i + 1..] {
+            let [(old_a, new_a), (old_b, _)] = [&a.edits[0], &b.edits[0]].map(|(o, n)| (o.join("\n"), n.join("\n")));
+            let apart = at_a.1 < at_b.0 || at_b.1 < at_a.0;
+            if !apart || BASE.replace(&old_a, &new_a).matches(&old_b).count() != 1 {
+                continue;
+            }
+            let edits = [&a.edits[0], &b.edits[0]].map(Clone::clone).to_vec();
+            let both = Case { name: format!("{} + {}", a.name, b.name), edits, csv: None, said: Vec::new() };
+            let said: Vec<String> = answer(&both, &dir).iter().map(message).collect();
+            let mut expected: Vec<String> = a.said.iter().chain(&b.said).map(message).collect();
+            pairs += 1;
+            let mut found = said.clone();
+            expected.sort();
+            expected.dedup();
+            found.sort();
+            found.dedup();
+            if found != expected {
+                writeln!(wrong, "{}\n  expected {expected:#?}\n  found {found:#?}", both.name).expect("a string");
+            }
+        }
+    }
+    std::fs::write(dir.join("wrong.txt"), &wrong).expect("a writable directory");
+    assert!(pairs > 1000, "{pairs}");
+    assert!(wrong.is_empty(), "see {}", dir.join("wrong.txt").display());
+}
+
 #[test]
 fn a_missing_file_is_named() {
     let error = World::from_file("no/such/world.toml").unwrap_err();
@@ -180,7 +263,7 @@ fn more_causes_than_can_be_numbered_are_counted_and_refused() {
         World::from_toml(&text, "keys.toml")
     };
     let error = world(64).unwrap_err().to_string();
-    assert!(error.contains("(64 in all) have 18 446 744 073 709 551 616 joint values"), "{error}");
+    assert!(error.contains("(64 in all) have 18,446,744,073,709,551,616 joint values"), "{error}");
     assert!(world(200).unwrap_err().to_string().contains("more than 10^38 joint values"));
     // What can be numbered can be looked at.
     assert_eq!(world(60).unwrap().analyse(100).causes, 1 << 60);

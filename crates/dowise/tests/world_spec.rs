@@ -140,21 +140,22 @@ fn sizes_beyond_all_numbers_are_refused_before_anything_is_allocated() {
     });
     assert_eq!(
         answer,
-        "the list of all states would have more than 10^38 entries, more than the 268 435 456 that fit; \
+        "the list of all states would have more than 10^38 entries, more than the 268,435,456 that fit; \
          fewer state factors or fewer values of each"
     );
     let names: Vec<String> = (0..70_000).map(|i| format!("h{i}")).collect();
     assert_eq!(
         said(|s| s.variables.extend(names.iter().map(|name| variable(name, Kind::Hidden, &["0"])))),
-        "70 003 variables are too many; at most 65 535 fit"
+        "70,003 variables are too many; at most 65,535 fit"
     );
 }
 
 #[test]
 fn more_problems_than_anybody_reads_are_counted() {
+    // 150 names, and what their probabilities sum to.
     let wrong: Vec<_> = (0..150).map(|i| (format!("value {i}").into(), 0.0.into())).collect();
     let row = RowSpec { when: Condition::default(), outcome: Outcome::Named(wrong), at: None };
     let answer = said(|s| s.mechanisms[0].form = Form::Rows(vec![row]));
     assert_eq!(answer.lines().count(), 101);
-    assert_eq!(answer.lines().last(), Some("and 50 more problems"));
+    assert_eq!(answer.lines().last(), Some("and 51 more problems"));
 }

@@ -8,7 +8,7 @@ use dowise_study::{Checkpoints, Directory, Shard, Study, StudyFile, Summary, Tab
 use serde::Serialize;
 
 use crate::known::Known;
-use crate::number::whole;
+use crate::number::{counted, whole};
 use crate::output::{Failure, Output, Status};
 use crate::study;
 use crate::table::{self, Align, Amounts};
@@ -22,7 +22,7 @@ use crate::table::{self, Align, Amounts};
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
     /// World files, or ready-made worlds such as paper:levels=4.
-    #[arg(required_unless_present = "study", conflicts_with = "study", value_parser = Known::World, hide_possible_values = true)]
+    #[arg(conflicts_with = "study", value_parser = Known::World, hide_possible_values = true)]
     worlds: Vec<String>,
     /// Learners, separated by commas; options behind a colon, as in c-ucbvi:width=paper-plain,scale=0.002.
     #[arg(long, value_name = "LIST", required_unless_present = "study", conflicts_with = "study", value_parser = Known::Learner,
@@ -35,10 +35,10 @@ pub(crate) struct Args {
     #[arg(long, value_name = "WHAT=VALUES", conflicts_with = "study")]
     sweep: Vec<String>,
     /// Episodes of a run [default: 1000].
-    #[arg(long, value_name = "K", value_parser = whole, allow_negative_numbers = true)]
+    #[arg(long, value_name = "K", value_parser = counted, allow_negative_numbers = true)]
     episodes: Option<u64>,
     /// Runs of each combination [default: 10].
-    #[arg(long, value_name = "N", value_parser = whole, allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", value_parser = counted, allow_negative_numbers = true)]
     repetitions: Option<u64>,
     /// Seed of the first repetition [default: 0].
     #[arg(long, value_name = "N", value_parser = whole, allow_negative_numbers = true)]
@@ -70,6 +70,13 @@ Examples:
   dowise compare --study study.toml --shard 2/5 --out part-2";
 
 pub(crate) fn run(args: Args, output: &Output) -> Result<Status, Failure> {
+    if args.learners.as_deref() == Some("help") {
+        return super::learn::list_learners(args.json, output);
+    }
+    if args.worlds.is_empty() && args.study.is_none() {
+        let message = "name the worlds to compare learners in: files, or ready-made ones, which `dowise new` lists; or give --study";
+        return Err(Failure::Usage(message.into()));
+    }
     let threads = threads(args.threads).map_err(|e| study::failure(e, output))?;
     let (file, base) = study_file(&args, output)?;
     let resolved = file.resolve(&base).map_err(|e| study::failure(e, output))?;

@@ -46,7 +46,8 @@ struct Report<'a> {
 }
 
 pub(crate) fn run(args: Args, output: &Output) -> Result<Status, Failure> {
-    let world = WorldChoice::read(&args.world).make(0).map_err(|e| study::failure(e, output))?;
+    let world = WorldChoice::read(&args.world).make(0);
+    let world = world.map_err(|e| study::failure_in(&args.world, e, args.json, output))?;
     let report = log::steps(&args.log, args.reading.map.as_deref(), &world, output, |_| Ok(()))?;
     if args.json {
         output.json(&Report { schema: "dowise-log/1", world: world.name(), log: &report })?;

@@ -69,7 +69,7 @@ struct Row {
 }
 
 pub(crate) fn run(args: Args, output: &Output) -> Result<Status, Failure> {
-    let fail = |e: StudyError| study::failure(e, output);
+    let fail = |e: StudyError| study::failure_in(&args.world, e, args.json, output);
     let choice = WorldChoice::read(&args.world);
     let resumed = Resumed::read(&args.learner)?;
     let arena = choice.arena(resumed.run.seed).map_err(fail)?;

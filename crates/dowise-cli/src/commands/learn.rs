@@ -16,7 +16,7 @@ use self::report::Report;
 use self::saved::{Resumed, SavedRun};
 use crate::known::Known;
 use crate::log::{self, LogArgs};
-use crate::number::whole;
+use crate::number::{counted, whole};
 use crate::output::{Failure, Output, Status};
 use crate::overwrite::{Files, Overwrite};
 use crate::progress::Progress;
@@ -30,13 +30,13 @@ use crate::{interrupt, policy_file, render, study, table};
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
     /// A world file, or a ready-made world such as deep-sea:size=6.
-    #[arg(value_parser = Known::World, hide_possible_values = true)]
+    #[arg(value_parser = Known::World, hide_possible_values = true, default_value = "", hide_default_value = true)]
     world: String,
     /// The learner; options behind a colon. `--learner help` lists them.
     #[arg(long, value_name = "LEARNER", default_value = "graph-psrl", value_parser = Known::Learner, hide_possible_values = true)]
     learner: String,
     /// Number of episodes, those of a resumed run included [default: 1000, or what the resumed run was meant to have]
-    #[arg(long, value_name = "K", value_parser = whole, allow_negative_numbers = true)]
+    #[arg(long, value_name = "K", value_parser = counted, allow_negative_numbers = true)]
     episodes: Option<u64>,
     /// Seed of everything random, of a generated world too if it has none.
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = whole, allow_negative_numbers = true)]
@@ -129,19 +129,18 @@ const EPISODES: u64 = 1000;
 
 pub(crate) fn run(args: Args, output: &Output) -> Result<Status, Failure> {
     if args.learner == "help" {
-        if args.json {
-            output.json(&report::Learners::new())?;
-        } else {
-            output.data(report::learners(output))?;
-        }
-        return Ok(Status::Fine);
+        return list_learners(args.json, output);
     }
-    let fail = |e: StudyError| study::failure(e, output);
+    if args.world.is_empty() {
+        return Err(Failure::Usage(
+            "name a world to learn in: a file, or a ready-made one; `dowise new` lists them".into(),
+        ));
+    }
+    let fail = |e: StudyError| study::failure_in(&args.world, e, args.json, output);
     if args.episodes == Some(0) {
         return Err(Failure::Usage("--episodes 0: a run needs at least one episode".into()));
     }
     args.episodes.map_or(Ok(()), within_limit)?;
-    refuse_a_log(&args.world)?;
     if args.reading.map.is_some() && args.from.is_none() {
         return Err(Failure::Usage("--map says how a log is read; give the log with --from".into()));
     }
@@ -294,6 +293,16 @@ pub(crate) fn run(args: Args, output: &Output) -> Result<Status, Failure> {
     }
 }
 
+/// Prints the learners and their options.
+pub(super) fn list_learners(json: bool, output: &Output) -> Result<Status, Failure> {
+    if json {
+        output.json(&report::Learners::new())?;
+    } else {
+        output.data(report::learners(output))?;
+    }
+    Ok(Status::Fine)
+}
+
 /// Says what a test of the graph found, how a guard changed the graph, and what speaks against a linear fit.
 pub(super) fn say_graph(learner: &Learner, output: &Output) {
     for amendment in learner.amendments() {
@@ -350,18 +359,6 @@ fn long_setup(choice: &WorldChoice, seed: u64, output: &Output) -> Result<Arena,
         output.talk(format_args!("working out the best policy of {states} states first, to measure regret by"));
     }
     choice.arena(seed)
-}
-
-/// A log in place of a world is a mistake that is easily made.
-fn refuse_a_log(world: &str) -> Result<(), Failure> {
-    let name = world.strip_suffix(".gz").unwrap_or(world);
-    if [".csv", ".tsv", ".txt"].iter().any(|end| name.ends_with(end)) {
-        return Err(Failure::Usage(format!(
-            "{world} is a log, not a world; `dowise learn WORLD --from {world}` begins with its steps, and `dowise data {world} \
-             WORLD` says what it holds"
-        )));
-    }
-    Ok(())
 }
 
 /// What is read and written.

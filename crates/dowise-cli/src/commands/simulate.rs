@@ -12,7 +12,7 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 
 use crate::known::Known;
-use crate::number::whole;
+use crate::number::counted;
 use crate::output::{Failure, Output, Status};
 use crate::overwrite::{Files, Overwrite};
 use crate::progress::Progress;
@@ -30,7 +30,7 @@ pub(crate) struct Args {
     #[arg(value_parser = Known::World, hide_possible_values = true)]
     world: String,
     /// Number of episodes.
-    #[arg(long, value_name = "K", default_value_t = 100, value_parser = whole, allow_negative_numbers = true)]
+    #[arg(long, value_name = "K", default_value_t = 100, value_parser = counted, allow_negative_numbers = true)]
     episodes: u64,
     /// A policy to follow, as `dowise plan --json` and `dowise learn --policy` write it.
     #[arg(long, value_name = "FILE", conflicts_with = "learner")]

@@ -63,6 +63,7 @@ pub fn check_writable(path: &Path) -> Result<(), StudyError> {
 pub fn create_file(path: &Path, bytes: &[u8]) -> Result<bool, StudyError> {
     let failed = |source| StudyError::Write { path: path.to_owned(), source };
     let directory = directory_of(path);
+    refuse_no_directory(path, &directory)?;
     let create = || match filled(path, &directory, bytes)?.persist_noclobber(path) {
         Ok(_open) => sync_directory(&directory).map(|()| true),
         Err(e) if e.error.kind() == io::ErrorKind::AlreadyExists => Ok(false),
@@ -82,6 +83,10 @@ fn refuse_no_directory(path: &Path, directory: &Path) -> Result<(), StudyError> 
 
 /// Makes a directory and those above it.
 pub fn make_directory(path: &Path) -> Result<(), StudyError> {
+    if path.exists() && !path.is_dir() {
+        let why = "it is a file, not a directory; give another name".to_owned();
+        return Err(StudyError::Unwritable { path: path.to_owned(), why });
+    }
     std::fs::create_dir_all(path).map_err(|source| StudyError::Write { path: path.to_owned(), source })
 }
 

@@ -3,42 +3,58 @@
 use toml::de::{DeTable, DeValue};
 
 use super::node::{Node, Reader, entries};
-use crate::world::{Condition, CountSpec, Located, Pattern, Problem};
+use crate::world::{Condition, CountSpec, Located, Pattern, Problem, unread};
 
 impl Reader<'_> {
     /// `when` and `count` of a table that may have both.
-    pub(super) fn condition(&mut self, table: &DeTable<'_>, what: &str) -> Option<Condition> {
-        let when = table.get("when").map_or(Some(Vec::new()), |n| self.pattern(n, &format!("`when` of {what}")));
-        let counts = match table.get("count") {
-            None => Some(Vec::new()),
+    pub(super) fn condition(&mut self, table: &DeTable<'_>, what: &str) -> Condition {
+        let when = match table.get("when") {
+            Some(node) => self.pattern(node, &format!("`when` of {what}")),
+            None if self.misspelt(table, "when") => vec![unread_entry()],
+            None => Vec::new(),
+        };
+        let mut condition = Condition { when, counts: Vec::new() };
+        let counts: Vec<&Node<'_>> = match table.get("count") {
+            None if self.misspelt(table, "count") => {
+                condition.when.push(unread_entry());
+                Vec::new()
+            }
+            None => Vec::new(),
             Some(node) => match node.get_ref() {
-                DeValue::Array(items) => items.iter().map(|item| self.count(item, what)).collect(),
-                _ => self.count(node, what).map(|count| vec![count]),
+                DeValue::Array(items) => items.iter().collect(),
+                _ => vec![node],
             },
         };
-        Some(Condition { when: when?, counts: counts? })
+        for node in counts {
+            let before = self.n_problems();
+            condition.counts.extend(self.count(node, what));
+            if self.n_problems() > before {
+                condition.when.push(unread_entry());
+            }
+        }
+        condition
     }
 
     /// `{ loyalty = "new", opened = ["yes", "no"], dose = ">= high" }`
-    pub(super) fn pattern(&mut self, node: &Node<'_>, what: &str) -> Option<Pattern> {
-        let table = self.table(node, what)?;
+    pub(super) fn pattern(&mut self, node: &Node<'_>, what: &str) -> Pattern {
+        let Some(table) = self.table(node, what) else { return vec![unread_entry()] };
         let mut pattern = Vec::new();
         for (key, value) in entries(table) {
             let what = format!("`{}` in {what}", key.get_ref());
-            let Some(values) = self.pattern_values(value, &what) else { continue };
+            let values = self.pattern_values(value, &what);
             pattern.push((self.key(key), values));
         }
-        Some(pattern)
+        pattern
     }
 
-    fn pattern_values(&mut self, value: &Node<'_>, what: &str) -> Option<Vec<Located<String>>> {
+    fn pattern_values(&mut self, value: &Node<'_>, what: &str) -> Vec<Located<String>> {
         match value.get_ref() {
-            DeValue::Array(_) => self.names(value, what),
+            DeValue::Array(_) => self.names_or_unread(value, what),
             DeValue::Table(_) | DeValue::Float(_) | DeValue::Datetime(_) => {
                 self.wrong(value, what, "a name or a list of names");
-                None
+                vec![unread::NAME.into()]
             }
-            _ => Some(vec![self.name(value, what)?]),
+            _ => vec![self.name_or_unread(value, what)],
         }
     }
 
@@ -52,36 +68,43 @@ impl Reader<'_> {
             self.missing(&what, "of", help, node.span());
             return None;
         };
+        // Where something is missing, what never matters stands in its place, so that the rest is looked at.
         let of = match (of.get_ref(), table.get("are")) {
             (DeValue::Array(_), Some(are)) => {
-                let values = self.pattern_values(are, &format!("`are` in {what}"))?;
-                self.names(of, &format!("`of` in {what}"))?.into_iter().map(|name| (name, values.clone())).collect()
+                let values = self.pattern_values(are, &format!("`are` in {what}"));
+                let names = self.names_or_unread(of, &format!("`of` in {what}"));
+                names.into_iter().map(|name| (name, values.clone())).collect()
             }
             (DeValue::Array(_), None) => {
                 let help = "add the value that is counted, `are = \"…\"`, or write `of = { name = \"value\" }`";
-                self.missing(&what, "are", help, node.span());
-                return None;
+                if !self.misspelt(table, "are") {
+                    self.missing(&what, "are", help, node.span());
+                }
+                let names = self.names_or_unread(of, &format!("`of` in {what}"));
+                names.into_iter().map(|name| (name, vec!["*".into()])).collect()
             }
             (_, Some(are)) => {
                 let problem = Problem::error("two-forms", format!("{what} has values in `of`, and `are` as well"));
                 let help = "leave out `are`, or list names alone in `of`";
                 self.push(problem.help(help).at(self.place(are.span())));
-                return None;
+                self.pattern(of, &format!("`of` in {what}"))
             }
-            (_, None) => self.pattern(of, &format!("`of` in {what}"))?,
+            (_, None) => self.pattern(of, &format!("`of` in {what}")),
         };
-        let [least, most, exactly] = ["at_least", "at_most", "exactly"].map(|key| self.how_many(table, key, &what));
-        let (least, most, exactly) = (least?, most?, exactly?);
+        const KEYS: [&str; 3] = ["at_least", "at_most", "exactly"];
+        let before = self.n_problems();
+        let [mut least, most, exactly] = KEYS.map(|key| self.how_many(table, key, &what));
         if least.is_none() && most.is_none() && exactly.is_none() {
-            let problem = Problem::error("missing-key", format!("{what} does not say how many"));
-            let help = "add `at_least`, `at_most` or `exactly`";
-            self.push(problem.help(help).at(self.place(node.span())));
-            return None;
+            if self.n_problems() == before && !KEYS.iter().any(|key| self.misspelt(table, key)) {
+                let problem = Problem::error("missing-key", format!("{what} does not say how many"));
+                let help = "add `at_least`, `at_most` or `exactly`";
+                self.push(problem.help(help).at(self.place(node.span())));
+            }
+            least = Some(1.into());
         }
         if exactly.is_some() && (least.is_some() || most.is_some()) {
             let problem = Problem::error("two-forms", format!("{what} has `exactly` beside `at_least` or `at_most`"));
             self.push(problem.help("keep one of them").at(self.place(node.span())));
-            return None;
         }
         Some(CountSpec {
             of,
@@ -91,15 +114,20 @@ impl Reader<'_> {
         })
     }
 
-    /// A number of variables under this key; outer `None` if it is no such number.
-    fn how_many(&mut self, table: &DeTable<'_>, key: &str, what: &str) -> Option<Option<Located<u64>>> {
-        let Some(node) = table.get(key) else { return Some(None) };
+    /// The number of variables under this key, if there is one and it is such a number.
+    fn how_many(&mut self, table: &DeTable<'_>, key: &str, what: &str) -> Option<Located<u64>> {
+        let node = table.get(key)?;
         let number = self.whole(node, &format!("`{key}` in {what}"))?;
         let Ok(number) = u64::try_from(number) else {
             let problem = Problem::error("count", format!("`{key}` in {what} is {number}"));
             self.push(problem.help("write 0 or more").at(self.place(node.span())));
             return None;
         };
-        Some(Some(Located::new(number, self.place(node.span()))))
+        Some(Located::new(number, self.place(node.span())))
     }
+}
+
+/// In place of a condition that could not be read.
+fn unread_entry() -> (Located<String>, Vec<Located<String>>) {
+    (unread::NAME.into(), vec!["*".into()])
 }

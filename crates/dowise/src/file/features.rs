@@ -82,7 +82,7 @@ impl Reader<'_> {
                     self.missing(whose, "value", help, node.span());
                     return None;
                 };
-                Some(FeatureForm::Nested { scope, value: self.nested(value, &format!("`value` of {whose}"))? })
+                Some(FeatureForm::Nested { scope, value: self.nested(value, &format!("`value` of {whose}")) })
             }
         }
     }

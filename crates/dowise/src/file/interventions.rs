@@ -3,14 +3,15 @@
 use toml::de::DeValue;
 
 use super::node::{Node, Reader, entries};
-use crate::world::{ForbidSpec, InterventionSpec, Located, Problem, SetSpec, nearest};
+use crate::world::{ForbidSpec, InterventionSpec, Located, Problem, SetSpec, nearest, unread};
 
 impl Reader<'_> {
     pub(super) fn interventions(&mut self, node: &Node<'_>) -> InterventionSpec {
         let what = "[interventions]";
         let Some(table) = self.table(node, what) else { return InterventionSpec::default() };
         self.known_keys(table, what, &["set", "forbid"]);
-        let set = table.get("set").and_then(|node| self.set(node)).unwrap_or_default();
+        // Where it could not be read, all that there is: so nothing is missing because of it.
+        let set = table.get("set").map(|node| self.set(node).unwrap_or(SetSpec::Any)).unwrap_or_default();
         let rules =
             table.get("forbid").and_then(|n| self.list(n, "`forbid`", "rules, written as [[interventions.forbid]]"));
         let forbid = rules.unwrap_or_default().iter().filter_map(|rule| self.forbid(rule)).collect();
@@ -50,7 +51,7 @@ impl Reader<'_> {
             }
             DeValue::Array(items) => {
                 let entry = |reader: &mut Self, item| reader.pairs(item, "an intervention in `set`");
-                Some(SetSpec::List(items.iter().filter_map(|item| entry(self, item)).collect()))
+                Some(SetSpec::List(items.iter().map(|item| entry(self, item)).collect()))
             }
             _ => {
                 self.wrong(node, what, "\"all\", \"any\", { at_most = 2 } or a list of interventions");
@@ -60,14 +61,14 @@ impl Reader<'_> {
     }
 
     /// `{ subject = "emoji", discount = "10%" }`
-    pub(super) fn pairs(&mut self, node: &Node<'_>, what: &str) -> Option<Vec<(Located<String>, Located<String>)>> {
-        let table = self.table(node, what)?;
+    pub(super) fn pairs(&mut self, node: &Node<'_>, what: &str) -> Vec<(Located<String>, Located<String>)> {
+        let Some(table) = self.table(node, what) else { return vec![(unread::NAME.into(), unread::NAME.into())] };
         let mut pairs = Vec::new();
         for (key, value) in entries(table) {
-            let value = self.name(value, &format!("`{}` in {what}", key.get_ref()))?;
+            let value = self.name_or_unread(value, &format!("`{}` in {what}", key.get_ref()));
             pairs.push((self.key(key), value));
         }
-        Some(pairs)
+        pairs
     }
 
     fn forbid(&mut self, node: &Node<'_>) -> Option<ForbidSpec> {
@@ -76,9 +77,10 @@ impl Reader<'_> {
         self.known_keys(table, what, &["when", "levers"]);
         let mut part = |key: &str| match table.get(key) {
             Some(node) => self.pattern(node, &format!("`{key}` of {what}")),
-            None => Some(Vec::new()),
+            None if self.misspelt(table, key) => vec![(unread::NAME.into(), vec!["*".into()])],
+            None => Vec::new(),
         };
         let (when, levers) = (part("when"), part("levers"));
-        Some(ForbidSpec { when: when?, levers: levers?, at: self.place(node.span()) })
+        Some(ForbidSpec { when, levers, at: self.place(node.span()) })
     }
 }

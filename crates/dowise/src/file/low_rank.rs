@@ -32,7 +32,7 @@ impl Reader<'_> {
 
     fn anchor_rows(&mut self, node: &Node<'_>, name: &str) -> Option<AnchorRows> {
         let what = format!("`next.{name}` of [low_rank]");
-        let DeValue::Table(table) = node.get_ref() else { return Some(AnchorRows::Nested(self.nested(node, &what)?)) };
+        let DeValue::Table(table) = node.get_ref() else { return Some(AnchorRows::Nested(self.nested(node, &what))) };
         self.known_keys(table, &what, &["centres", "sd"]);
         let (Some(centres), Some(sd)) = (table.get("centres"), table.get("sd")) else {
             let key = if table.get("sd").is_none() { "sd" } else { "centres" };

@@ -10,13 +10,14 @@ mod learn;
 mod log_map;
 mod low_rank;
 mod mechanisms;
-mod more;
 mod node;
+mod recognise;
 mod rewards;
 mod starts;
 mod text;
 mod variables;
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use toml::de::{DeTable, DeValue};
@@ -24,7 +25,8 @@ use toml::de::{DeTable, DeValue};
 use self::node::{Node, Reader};
 use self::text::{room_for, text_of};
 use crate::world::{
-    At, EndSpec, FeatureSpec, Located, LowRankSpec, Problem, Source, StartSpec, World, WorldError, WorldSpec,
+    At, EndSpec, FeatureSpec, Located, LowRankSpec, Problem, Severity, Source, StartSpec, World, WorldError, WorldSpec,
+    unread,
 };
 
 impl World {
@@ -65,13 +67,13 @@ impl Stated {
     pub(crate) fn read(text: &str, name: &str, dir: Option<&Path>) -> Result<Stated, WorldError> {
         // Some editors put a byte order mark in front; it means nothing in UTF-8.
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+        if let Some(problem) = recognise::no_world(name, text) {
+            return Err(WorldError { problems: vec![*problem], sources: Vec::new() });
+        }
         let _held = room_for(text, name)?;
         let mut reader = Reader::new(Source { name: name.to_owned(), text: text.to_owned() }, dir);
         let (document, errors) = DeTable::parse_recoverable(text);
-        for error in errors {
-            let at = error.span().map(|span| At { source: 0, start: span.start, end: span.end });
-            reader.push(syntax(error.message(), at, text));
-        }
+        reader.syntax_errors(errors, text);
         if reader.failed() {
             return Err(reader.fail());
         }
@@ -79,7 +81,10 @@ impl Stated {
         let features = reader.features(document.get_ref());
         let low_rank = reader.low_rank(document.get_ref(), &mut spec);
         if reader.failed() {
-            reader.add_independent(document.get_ref(), &KEYS, spec);
+            // What could not be read is passed over, so that these are mistakes of their own.
+            if let Err(error) = World::new(spec) {
+                error.problems.into_iter().filter(|p| p.severity == Severity::Error).for_each(|p| reader.push(p));
+            }
             return Err(reader.fail());
         }
         let (findings, sources) = reader.done();
@@ -108,6 +113,31 @@ impl Stated {
                 error.sources = self.sources;
                 Err(error)
             }
+        }
+    }
+}
+
+/// Mistakes of one kind in the text that are shown one by one; one that is everywhere says nothing more.
+const MOST_ALIKE: usize = 5;
+
+impl Reader<'_> {
+    fn syntax_errors(&mut self, errors: Vec<toml::de::Error>, text: &str) {
+        let mut seen: BTreeMap<String, usize> = BTreeMap::new();
+        let mut left_out = 0;
+        for error in errors {
+            let at = error.span().map(|span| At { source: 0, start: span.start, end: span.end });
+            let times = seen.entry(error.message().to_owned()).or_default();
+            *times += 1;
+            if *times <= MOST_ALIKE {
+                self.push(syntax(error.message(), at, text));
+            } else {
+                left_out += 1;
+            }
+        }
+        if left_out > 0 {
+            let end = Some(At { source: 0, start: text.len(), end: text.len() });
+            let message = format!("not TOML: and {left_out} more of the same");
+            self.push(Problem::error("syntax", message).help("mend these first").at(end));
         }
     }
 }
@@ -193,7 +223,7 @@ impl Reader<'_> {
     }
 
     fn discount(&mut self, node: &Node<'_>) -> Option<Located<f64>> {
-        Some(Located::new(self.number(node, "`discount`")?, self.place(node.span())))
+        Some(Located::new(self.number_or_unread(node, "`discount`"), self.place(node.span())))
     }
 
     /// `ends = { when = { … } }`, or a list of these: any of them.
@@ -220,19 +250,19 @@ impl Reader<'_> {
             }
             return None;
         }
-        Some(EndSpec { when: self.condition(table, "`ends`")?, at: self.place(node.span()) })
+        Some(EndSpec { when: self.condition(table, "`ends`"), at: self.place(node.span()) })
     }
 
     fn horizon(&mut self, top: &DeTable<'_>) -> Located<u64> {
         let Some(node) = top.get("horizon") else {
             if self.misspelt(top, "horizon") {
-                return 1.into();
+                return unread::HORIZON.into();
             }
             let problem = Problem::error("missing-key", "`horizon` is missing");
             self.push(
                 problem.help("add the number of steps of an episode, such as `horizon = 10`").at(self.place(0..0)),
             );
-            return 1.into();
+            return unread::HORIZON.into();
         };
         let steps = self.whole(node, "`horizon`");
         if let Some(steps) = steps.filter(|&steps| steps < 0) {
@@ -241,6 +271,6 @@ impl Reader<'_> {
                 Problem::error("horizon", message).help("an episode has at least one step").at(self.place(node.span())),
             );
         }
-        Located::new(steps.and_then(|s| u64::try_from(s).ok()).unwrap_or(1), self.place(node.span()))
+        Located::new(steps.and_then(|s| u64::try_from(s).ok()).unwrap_or(unread::HORIZON), self.place(node.span()))
     }
 }

@@ -6,7 +6,7 @@ use std::path::Path;
 use toml::Spanned;
 use toml::de::{DeInteger, DeString, DeTable, DeValue};
 
-use crate::world::{At, Located, Problem, Severity, Source, WorldError, nearest};
+use crate::world::{At, Located, Problem, Severity, Source, WorldError, nearest, unread};
 
 /// A value with its place.
 pub(super) type Node<'i> = Spanned<DeValue<'i>>;
@@ -34,13 +34,13 @@ impl<'d> Reader<'d> {
         }
     }
 
-    pub(super) fn failed(&self) -> bool {
-        self.problems.iter().any(|p| p.severity == Severity::Error)
+    /// Number of problems so far.
+    pub(super) fn n_problems(&self) -> usize {
+        self.problems.len()
     }
 
-    /// The errors so far.
-    pub(super) fn errors(&self) -> impl Iterator<Item = &Problem> {
-        self.problems.iter().filter(|p| p.severity == Severity::Error)
+    pub(super) fn failed(&self) -> bool {
+        self.problems.iter().any(|p| p.severity == Severity::Error)
     }
 
     /// All problems, in the order of the file.
@@ -134,6 +134,37 @@ impl<'d> Reader<'d> {
             self.wrong(node, what, "a number");
         }
         number
+    }
+
+    /// A number; what stands for one if it is none.
+    pub(super) fn number_or_unread(&mut self, node: &Node<'_>, what: &str) -> f64 {
+        self.number(node, what).unwrap_or(unread::NUMBER)
+    }
+
+    /// A list of numbers, each of which may be one that could not be read; a single such one if it is no list.
+    pub(super) fn numbers_or_unread(&mut self, node: &Node<'_>, what: &str) -> Vec<f64> {
+        let Some(items) = self.list(node, what, "numbers") else { return vec![unread::NUMBER] };
+        items.iter().map(|item| self.number_or_unread(item, what)).collect()
+    }
+
+    /// The name of a variable or a value; what stands for one if it is none.
+    pub(super) fn name_or_unread(&mut self, node: &Node<'_>, what: &str) -> Located<String> {
+        self.name(node, what).unwrap_or_else(|| unread::NAME.into())
+    }
+
+    /// Names, each of which may be one that could not be read; a single such one if it is no list.
+    pub(super) fn names_or_unread(&mut self, node: &Node<'_>, what: &str) -> Vec<Located<String>> {
+        let Some(items) = self.list(node, what, "names") else { return vec![unread::NAME.into()] };
+        items.iter().map(|item| self.name_or_unread(item, what)).collect()
+    }
+
+    /// The names under a key. If there is none of this spelling but one of another, which is reported by itself, they are unread.
+    pub(super) fn names_under(&mut self, table: &DeTable<'_>, key: &str, what: &str) -> Vec<Located<String>> {
+        match table.get(key) {
+            Some(node) => self.names_or_unread(node, &format!("`{key}` of {what}")),
+            None if self.misspelt(table, key) => vec![unread::NAME.into()],
+            None => Vec::new(),
+        }
     }
 
     pub(super) fn whole(&mut self, node: &Node<'_>, what: &str) -> Option<i64> {

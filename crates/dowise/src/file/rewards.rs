@@ -3,7 +3,7 @@
 use toml::de::DeTable;
 
 use super::node::{Node, Reader, entries};
-use crate::world::{Located, Problem, RewardForm, RewardRow, RewardSpec, WorldSpec};
+use crate::world::{Condition, Located, Nested, Problem, RewardForm, RewardRow, RewardSpec, WorldSpec, unread};
 
 const FORMS: [&str; 4] = ["value", "rows", "csv", "sum"];
 
@@ -25,15 +25,21 @@ impl Reader<'_> {
         self.known_keys(table, what, &["scope", "value", "rows", "csv", "sum", "range", "random", "learn"]);
         self.at_most_one(table, what, &FORMS);
         let found = FORMS.iter().find_map(|k| Some((*k, table.get(*k)?)));
-        let form = found.and_then(|(key, node)| self.reward_form(key, node, &format!("`{key}` of {what}")));
-        let scope = table.get("scope").and_then(|n| self.names(n, &format!("`scope` of {what}")));
+        // What could not be read is not something to be learned.
+        let unread = || RewardForm::Nested(Nested::Number(unread::NUMBER).into());
+        let form = match found {
+            Some((key, node)) => self.reward_form(key, node, &format!("`{key}` of {what}")).unwrap_or_else(unread),
+            None if FORMS.iter().any(|key| self.misspelt(table, key)) => unread(),
+            None => RewardForm::Unknown,
+        };
+        let scope = self.names_under(table, "scope", what);
         let random = table.get("random").and_then(|n| self.boolean(n, &format!("`random` of {what}")));
         let learn = table.get("learn").and_then(|n| self.boolean(n, &format!("`learn` of {what}")));
         let at = found.and_then(|(_, node)| self.place(node.span())).or(name.at);
         RewardSpec {
             name,
-            scope: scope.unwrap_or_default(),
-            form: form.unwrap_or(RewardForm::Unknown),
+            scope,
+            form,
             range: table.get("range").and_then(|node| self.range(node, &format!("`range` of {what}"))),
             random: random.unwrap_or(false),
             learn: learn.unwrap_or(false),
@@ -43,47 +49,55 @@ impl Reader<'_> {
 
     fn reward_form(&mut self, key: &str, node: &Node<'_>, what: &str) -> Option<RewardForm> {
         match key {
-            "value" if node.get_ref().is_table() => self.amounts_by_name(node, what).map(RewardForm::Named),
-            "value" => self.nested(node, what).map(RewardForm::Nested),
+            "value" if node.get_ref().is_table() => Some(RewardForm::Named(self.amounts_by_name(node, what))),
+            "value" => Some(RewardForm::Nested(self.nested(node, what))),
             "csv" => self.csv(node, what).map(RewardForm::Grid),
             "rows" => {
                 let items = self.list(node, what, "rows")?;
-                Some(RewardForm::Rows(items.iter().filter_map(|item| self.reward_row(item, what)).collect()))
+                Some(RewardForm::Rows(items.iter().map(|item| self.reward_row(item, what)).collect()))
             }
             "sum" => {
                 let table = self.table(node, what)?;
                 self.known_keys(table, what, &["base", "effects"]);
-                let base = table.get("base").map_or(Some(0.0), |n| self.number(n, &format!("`base` in {what}")))?;
-                Some(RewardForm::Sum { base, effects: self.effects(table, what)? })
+                let base = table.get("base").map_or(0.0, |n| self.number_or_unread(n, &format!("`base` in {what}")));
+                Some(RewardForm::Sum { base, effects: self.effects(table, what) })
             }
             _ => unreachable!("invariant: every key of FORMS has a reader, `{key}` has none"),
         }
     }
 
-    fn reward_row(&mut self, node: &Node<'_>, what: &str) -> Option<RewardRow> {
+    fn reward_row(&mut self, node: &Node<'_>, what: &str) -> RewardRow {
         let what = format!("a row in {what}");
-        let row = self.table(node, &what)?;
+        let at = self.place(node.span());
+        let Some(row) = self.table(node, &what) else {
+            return RewardRow { when: Condition::default(), value: unread::NUMBER.into(), at };
+        };
         self.known_keys(row, &what, &["when", "count", "value"]);
         let when = self.condition(row, &what);
-        let Some(value) = row.get("value") else {
-            self.missing(&what, "value", "add the reward, such as `value = 1.0`", node.span());
-            return None;
+        let value = match row.get("value") {
+            Some(value) => {
+                Located::new(self.number_or_unread(value, &format!("`value` in {what}")), self.place(value.span()))
+            }
+            None => {
+                if !self.misspelt(row, "value") {
+                    self.missing(&what, "value", "add the reward, such as `value = 1.0`", node.span());
+                }
+                unread::NUMBER.into()
+            }
         };
-        let number = self.number(value, &format!("`value` in {what}"))?;
-        Some(RewardRow {
-            when: when?,
-            value: Located::new(number, self.place(value.span())),
-            at: self.place(node.span()),
-        })
+        RewardRow { when, value, at }
     }
 
+    /// The range of a reward, or what stands for one: without any range there may be nothing more to say about it.
     fn range(&mut self, node: &Node<'_>, what: &str) -> Option<Located<[f64; 2]>> {
-        let numbers = self.numbers(node, what)?;
+        let at = self.place(node.span());
+        let unread = Some(Located::new([unread::NUMBER; 2], at));
+        let Some(numbers) = self.numbers(node, what) else { return unread };
         let &[lo, hi] = numbers.as_slice() else {
             let message = format!("{what}: expected two numbers, the least and the greatest, found {}", numbers.len());
-            self.push(Problem::error("wrong-type", message).at(self.place(node.span())));
-            return None;
+            self.push(Problem::error("wrong-type", message).at(at));
+            return unread;
         };
-        Some(Located::new([lo, hi], self.place(node.span())))
+        Some(Located::new([lo, hi], at))
     }
 }

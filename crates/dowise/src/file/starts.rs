@@ -3,7 +3,7 @@
 use toml::de::{DeTable, DeValue};
 
 use super::node::{Node, Reader, entries};
-use crate::world::{Located, Outcome, Problem, StartPart, StartRow, StartSpec, WorldSpec};
+use crate::world::{Located, Outcome, Problem, StartPart, StartRow, StartSpec, WorldSpec, unread};
 
 /// One entry of [[start]].
 enum Entry {
@@ -59,7 +59,7 @@ impl Reader<'_> {
             let has_value = |word: &str| values.is_some_and(|values| values.iter().any(|v| v.value == word));
             let outcome = match node.get_ref() {
                 DeValue::String(word) if word == "uniform" && !has_value("uniform") => None,
-                DeValue::Array(_) | DeValue::Table(_) => self.outcome_p(node, &what),
+                DeValue::Array(_) | DeValue::Table(_) => Some(self.outcome_p(node, &what)),
                 DeValue::Float(_) | DeValue::Datetime(_) => {
                     self.wrong(node, &what, "a value, probabilities or \"uniform\"");
                     None
@@ -75,21 +75,25 @@ impl Reader<'_> {
         let table = self.table(node, what)?;
         self.known_keys(table, what, &["state", "when", "count", "weight"]);
         let weight = match table.get("weight") {
-            Some(node) => Located::new(self.number(node, &format!("`weight` of {what}"))?, self.place(node.span())),
+            Some(node) => {
+                Located::new(self.number_or_unread(node, &format!("`weight` of {what}")), self.place(node.span()))
+            }
             None => Located::new(1.0, self.place(node.span())),
         };
         self.at_most_one(table, what, &["state", "when"]);
         self.at_most_one(table, what, &["state", "count"]);
         if table.get("when").is_some() || table.get("count").is_some() {
-            let when = self.condition(table, what)?;
+            let when = self.condition(table, what);
             return Some(Entry::Part(StartPart { when, weight, at: self.place(node.span()) }));
         }
         let Some(state) = table.get("state") else {
             let help = "add the value of every state factor, or `when = { … }` with what holds at the start";
-            self.missing(what, "state", help, node.span());
-            return None;
+            if !["state", "when", "count"].iter().any(|key| self.misspelt(table, key)) {
+                self.missing(what, "state", help, node.span());
+            }
+            return Some(Entry::State(StartRow { state: vec![(unread::NAME.into(), unread::NAME.into())], weight }));
         };
-        let state = self.pairs(state, &format!("`state` of {what}"))?;
+        let state = self.pairs(state, &format!("`state` of {what}"));
         Some(Entry::State(StartRow { state, weight }))
     }
 }

@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
+use super::recognise::no_text;
 use crate::memory::Held;
 use crate::world::{Problem, WorldError};
 
@@ -85,6 +86,9 @@ fn decode(path: &Path, bytes: Vec<u8>) -> Result<String, Box<Problem>> {
     let name = path.display();
     String::from_utf8(bytes).map_err(|error| {
         let bytes = error.as_bytes();
+        if let Some(problem) = no_text(&name.to_string(), bytes) {
+            return problem;
+        }
         let message = if bytes.starts_with(&[0xFF, 0xFE]) || bytes.starts_with(&[0xFE, 0xFF]) {
             format!("{name} is written in UTF-16, not in UTF-8")
         } else {

@@ -2,23 +2,45 @@
 
 use toml::de::{DeTable, DeValue};
 
-use super::mechanisms::FORMS;
+use super::KEYS;
+use super::mechanisms::{FORMS, unread_form};
 use super::node::{Node, Reader, entries, whole_of};
 use crate::world::{
-    Kind, Located, MOST_VALUES, MOST_VALUES_IN_ALL, MechanismSpec, Problem, VariableSpec, WorldSpec, too_many_values,
+    Form, Kind, Located, MOST_VALUES, MOST_VALUES_IN_ALL, MechanismSpec, Problem, VariableSpec, WorldSpec, nearest,
+    too_many_values, unread,
 };
 
 impl Reader<'_> {
     /// All variables, kind by kind, in the order of the file.
     pub(super) fn variables(&mut self, top: &DeTable<'_>, spec: &mut WorldSpec) {
         for kind in [Kind::State, Kind::Lever, Kind::Key, Kind::Hidden] {
-            let Some(node) = top.get(kind.word()) else { continue };
-            let Some(table) = self.table(node, &format!("`{}`", kind.word())) else { continue };
-            for (key, node) in entries(table) {
-                let what = format!("{} \"{}\"", kind.describe(), key.get_ref());
-                let Some(section) = self.table(node, &what) else { continue };
-                let name = self.key(key);
-                self.variable(section, kind, name, &what, spec);
+            // A section whose name is misspelt has been reported; what it says is meant all the same.
+            let meant = |word: &str| {
+                word == kind.word() || (!KEYS.contains(&word) && nearest(word, words()) == Some(kind.word()))
+            };
+            for (_, node) in entries(top).into_iter().filter(|(key, _)| meant(key.get_ref())) {
+                let Some(table) = self.table(node, &format!("`{}`", kind.word())) else { continue };
+                for (key, node) in entries(table) {
+                    let what = format!("{} \"{}\"", kind.describe(), key.get_ref());
+                    let name = self.key(key);
+                    match self.table(node, &what) {
+                        Some(section) => self.variable(section, kind, name, &what, spec),
+                        None => spec.variables.push(unread_variable(name, kind)),
+                    }
+                }
+            }
+        }
+        // Other sections that nobody knows may declare what others name.
+        for (_, node) in entries(top).into_iter().filter(|(key, _)| {
+            let word = key.get_ref().as_ref();
+            !KEYS.contains(&word) && nearest(word, words()).is_none()
+        }) {
+            for (key, _) in node.get_ref().as_table().map(entries).unwrap_or_default() {
+                if !spec.variables.iter().any(|v| v.name.value == key.get_ref().as_ref()) {
+                    let mut variable = unread_variable(self.key(key), Kind::Hidden);
+                    variable.values = vec![unread::NAME.into(); unread::KINDLESS];
+                    spec.variables.push(variable);
+                }
             }
         }
         if let Some(node) = top.get("joint") {
@@ -38,39 +60,45 @@ impl Reader<'_> {
         };
         self.known_keys_or_persistent(section, kind, what, own);
         let values = match section.get("values") {
-            Some(node) => self.values(node, &format!("`values` of {what}")).unwrap_or_default(),
+            Some(node) => {
+                self.values(node, &format!("`values` of {what}")).unwrap_or_else(|| vec![unread::NAME.into()])
+            }
             None => {
                 if let Some(at) = name.at.filter(|_| !self.misspelt(section, "values")) {
                     self.missing(what, "values", "add them, such as `values = [\"no\", \"yes\"]`", at.start..at.end);
                 }
-                Vec::new()
+                vec![unread::NAME.into()]
             }
         };
         let values_at = section.get("values").and_then(|node| self.place(node.span()));
-        let costs = section
-            .get("cost")
-            .and_then(|node| self.amounts_by_name(node, &format!("`cost` of {what}")))
-            .unwrap_or_default();
+        // Elsewhere it is a key that nobody knows, which has been said.
+        let cost = section.get("cost").filter(|_| kind == Kind::Lever);
+        let costs = cost.map(|node| self.amounts_by_name(node, &format!("`cost` of {what}")));
 
         let (inputs, form_given) = match kind {
-            Kind::State => ("scope", section.get("next").is_some()),
-            Kind::Lever | Kind::Key | Kind::Hidden => {
-                ("parents", FORMS.iter().chain(&["learn"]).any(|k| section.get(*k).is_some()))
-            }
+            Kind::State => ("scope", section.get("next").is_some() || self.misspelt(section, "next")),
+            Kind::Lever | Kind::Key | Kind::Hidden => ("parents", {
+                let given = |k: &&str| section.get(*k).is_some() || self.misspelt(section, k);
+                FORMS.iter().chain(&["learn"]).any(given)
+            }),
         };
-        if form_given || section.get(inputs).is_some() {
-            let parents = section.get(inputs).and_then(|n| self.names(n, &format!("`{inputs}` of {what}")));
+        if form_given || section.get(inputs).is_some() || self.misspelt(section, inputs) {
+            let parents = match section.get("scope").filter(|_| kind != Kind::State && section.get(inputs).is_none()) {
+                Some(_) => vec![unread::NAME.into()], // meant as its parents, and refused
+                None => self.names_under(section, inputs, what),
+            };
             let form = match section.get("next") {
                 Some(next) if kind == Kind::State => self.next(next, &format!("`next` of {what}")),
+                None if kind == Kind::State && self.misspelt(section, "next") => unread_form(),
+                None if kind == Kind::State => Form::Unknown,
                 _ => self.form(section, what),
             };
             let at = section.get("next").and_then(|n| self.place(n.span())).or(name.at);
             let learn = section.get("learn").filter(|_| kind != Kind::State).and_then(|n| self.learn(n, what));
-            let mechanism =
-                MechanismSpec { children: vec![name.clone()], parents: parents.unwrap_or_default(), form, learn, at };
+            let mechanism = MechanismSpec { children: vec![name.clone()], parents, form, learn, at };
             if kind == Kind::State { &mut spec.transitions } else { &mut spec.mechanisms }.push(mechanism);
         }
-        spec.variables.push(VariableSpec { name, kind, values, values_at, costs });
+        spec.variables.push(VariableSpec { name, kind, values, values_at, costs: costs.unwrap_or_default() });
     }
 
     /// Every key is known; those of what is kept from step to step are refused by name where nothing can be kept.
@@ -92,7 +120,7 @@ impl Reader<'_> {
 
     /// A list of names, or a number n for the names 0 to n − 1.
     fn values(&mut self, node: &Node<'_>, what: &str) -> Option<Vec<Located<String>>> {
-        let DeValue::Integer(number) = node.get_ref() else { return self.names(node, what) };
+        let DeValue::Integer(number) = node.get_ref() else { return Some(self.names_or_unread(node, what)) };
         match whole_of(number).and_then(|n| usize::try_from(n).ok()).filter(|&n| n <= MOST_VALUES) {
             Some(n) if self.n_values + n > MOST_VALUES_IN_ALL => {
                 self.push(too_many_values((self.n_values + n) as u128).at(self.place(node.span())));
@@ -112,17 +140,13 @@ impl Reader<'_> {
     }
 
     /// `{ yes = 3.5 }`
-    pub(super) fn amounts_by_name(
-        &mut self,
-        node: &Node<'_>,
-        what: &str,
-    ) -> Option<Vec<(Located<String>, Located<f64>)>> {
+    pub(super) fn amounts_by_name(&mut self, node: &Node<'_>, what: &str) -> Vec<(Located<String>, Located<f64>)> {
         let mut amounts = Vec::new();
-        for (key, value) in entries(self.table(node, what)?) {
-            let amount = self.number(value, &format!("`{}` in {what}", key.get_ref()))?;
+        for (key, value) in self.table(node, what).map(entries).unwrap_or_default() {
+            let amount = self.number_or_unread(value, &format!("`{}` in {what}", key.get_ref()));
             amounts.push((self.key(key), Located::new(amount, self.place(value.span()))));
         }
-        Some(amounts)
+        amounts
     }
 
     fn joint(&mut self, node: &Node<'_>, spec: &mut WorldSpec) {
@@ -133,11 +157,22 @@ impl Reader<'_> {
             self.missing(what, "keys", "list the key variables that it decides together", node.span());
             return;
         };
-        let children = self.names(keys, "`keys` of a joint table").unwrap_or_default();
-        let parents = table.get("parents").and_then(|n| self.names(n, "`parents` of a joint table"));
-        let form = self.form(table, what);
+        let children = self.names_or_unread(keys, "`keys` of a joint table");
+        let parents = self.names_under(table, "parents", what);
+        let refused = ["logit", "noisy_or"].iter().any(|key| table.get(*key).is_some());
+        let form = if refused { unread_form() } else { self.form(table, what) };
         let at = self.place(keys.span());
         let learn = table.get("learn").and_then(|n| self.learn(n, what));
-        spec.mechanisms.push(MechanismSpec { children, parents: parents.unwrap_or_default(), form, learn, at });
+        spec.mechanisms.push(MechanismSpec { children, parents, form, learn, at });
     }
+}
+
+/// The words of the kinds of variables, as sections are called.
+fn words() -> impl Iterator<Item = &'static str> {
+    [Kind::State, Kind::Lever, Kind::Key, Kind::Hidden].into_iter().map(Kind::word)
+}
+
+/// In place of a variable of which nothing but the name could be read.
+fn unread_variable(name: Located<String>, kind: Kind) -> VariableSpec {
+    VariableSpec { name, kind, values: vec![unread::NAME.into()], values_at: None, costs: Vec::new() }
 }

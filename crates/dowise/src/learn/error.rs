@@ -156,6 +156,15 @@ pub enum LearnError {
         /// The state factor.
         factor: String,
     },
+    /// A world that names the stage, for a learner that sees the state whole.
+    #[error(
+        "this world names `{factor}`, a state factor that everybody knows and that a learner which sees the state whole cannot know apart \
+         from the rest; use one that sees factors (graph-…, cf-…, f-…)"
+    )]
+    StageNeedsFactors {
+        /// The state factor that counts the steps.
+        factor: String,
+    },
     /// A known transition that depends on key variables, for a learner that knows nothing of them.
     #[error(
         "the next value of {factor} is known given key variables, and this learner knows only interventions; use one with key variables, or do not tell it"

@@ -110,6 +110,13 @@ impl Knowledge {
         self.0.rewards.iter().all(|r| r.table.is_some())
     }
 
+    /// Reward terms whose expected value has to be learned: those that are not told, and those that pay by the present and the next
+    /// state together while how that comes about is not told.
+    pub fn learned_rewards(&self) -> Vec<&str> {
+        let world = self.world();
+        world.rewards.iter().filter(|r| world.mean_is_learned(r)).map(|r| r.name.as_str()).collect()
+    }
+
     /// Key and hidden variables whose mechanisms are told.
     pub fn known_mechanisms(&self) -> Vec<&str> {
         self.names_of(|m| m.table.is_some())

@@ -32,8 +32,10 @@ use limits::LONGEST_HORIZON;
 pub(crate) use limits::{MOST_ENTRIES, MOST_VALUES, MOST_VALUES_IN_ALL, too_many_values};
 
 use self::check::Check;
+use self::graph::Arrows;
 use super::{
     Assumed, Kind, Mechanism, MechanismSpec, Problem, VarId, Variable, VariableSpec, World, WorldError, WorldSpec,
+    unread,
 };
 use crate::Space;
 
@@ -74,16 +76,16 @@ impl World {
 /// The world if nothing is wrong; `None` always comes with an error in `check`.
 fn build(spec: &WorldSpec, check: &mut Check) -> Option<World> {
     let horizon = check_horizon(spec, check);
-    let unique = declare(&spec.variables, check);
-    if !unique {
-        return None; // names would mean the wrong variables below
+    if !declare(&spec.variables, check) {
+        return None;
     }
     let [state, levers, keys, hidden] =
         [Kind::State, Kind::Lever, Kind::Key, Kind::Hidden].map(|kind| check.of_kind(kind));
     let state_space = count_states(check, &state, horizon);
 
-    let transitions = transitions(spec, check, &state);
-    let mechanisms = mechanisms(spec, check);
+    let (mut within, mut onward) = (Vec::new(), Vec::new());
+    let transitions = transitions(spec, check, &state, &mut onward);
+    let mechanisms = mechanisms(spec, check, &mut within);
     let mut rewards = check.rewards(&spec.rewards, &state);
     let interventions = check.interventions(spec, &state, &levers);
     let discount = check.discount(spec.discount.as_ref());
@@ -91,16 +93,26 @@ fn build(spec: &WorldSpec, check: &mut Check) -> Option<World> {
     if let (Some(rewards), Some(space), Some(Some(ends))) = (&mut rewards, &state_space, &ends) {
         check.unpaid(rewards, &spec.rewards, &state, space, ends);
     }
-    let reward_range = rewards.as_ref().and_then(|r| check.reward_range(r, spec.reward_range.as_ref()));
-    let start = match (&state_space, &ends) {
-        (Some(space), Some(ends)) => check.start(&spec.start, &state, space, ends.as_ref().map(|e| &*e.states)),
-        (_, _) => None,
+    let reward_range = match (&rewards, &spec.reward_range) {
+        (Some(rewards), range) => check.reward_range(rewards, range.as_ref()),
+        (None, range) => range.as_ref().and_then(|range| check.range(range, "the range of the rewards")),
     };
+    let start = state_space.as_ref().and_then(|space| {
+        let ended = ends.iter().flatten().next().map(|e| &*e.states);
+        check.start(&spec.start, &state, space, ended)
+    });
+    // A lever that is always set was chosen by somebody in a log, who may have seen what is hidden: that counts, too.
+    check.hidden_act_on_one(&within, &onward, &hidden);
+    graph::drop_unused(&mut within, interventions.as_ref(), &levers);
+    graph::no_circles(check, &within);
+    if check.errors() > 0 {
+        return None;
+    }
 
     let (transitions, mechanisms, rewards) = (transitions?, mechanisms?, rewards?);
     let (interventions, start, state_space) = (interventions?, start?, state_space?);
     let (mechanisms, habits) = graph::settle(check, mechanisms, &interventions, &levers, &keys, &hidden);
-    let mechanisms = graph::parents_first(check, mechanisms, &spec.mechanisms)?;
+    let mechanisms = graph::parents_first(check, mechanisms);
     let mut world = World {
         name: spec.name.clone(),
         about: spec.about.clone(),
@@ -141,6 +153,10 @@ fn build(spec: &WorldSpec, check: &mut Check) -> Option<World> {
 
 fn check_horizon(spec: &WorldSpec, check: &mut Check) -> Option<usize> {
     let horizon = spec.horizon.value;
+    if horizon == unread::HORIZON {
+        check.pass_over();
+        return None;
+    }
     let problem = if horizon == 0 {
         Problem::error("horizon", "the horizon is 0").help("an episode has at least one step")
     } else if horizon > LONGEST_HORIZON {
@@ -153,17 +169,16 @@ fn check_horizon(spec: &WorldSpec, check: &mut Check) -> Option<usize> {
     None
 }
 
-/// Enters all variables; `false` if there are too many or a name stands for two of them.
+/// Enters all variables; `false` if there are too many. What is said of one of two that share a name is not looked at.
 fn declare(specs: &[VariableSpec], check: &mut Check) -> bool {
     if specs.len() > usize::from(u16::MAX) {
         let message = format!("{} variables are too many", count_text(Some(specs.len() as u128)));
-        check.push(Problem::error("too-large", message).help("at most 65 535 fit"));
+        check.push(Problem::error("too-large", message).help("at most 65,535 fit"));
         return false;
     }
     if !check.count_values(specs.iter().map(|spec| spec.values.len()).sum()) {
         return false;
     }
-    let mut unique = true;
     for (i, spec) in specs.iter().enumerate() {
         let name = &spec.name.value;
         let kind = spec.kind.describe();
@@ -174,24 +189,37 @@ fn declare(specs: &[VariableSpec], check: &mut Check) -> bool {
                     .at(spec.name.at),
             );
         }
-        if let Some(other) = check.index.get(name) {
-            let other = check.variables[other.ix()].kind;
+        let id = VarId(i as u16);
+        if let Some(&first) = check.index.get(name) {
+            let other = check.variables[first.ix()].kind;
             let message = if other == spec.kind {
                 format!("two {kind}s are called \"{name}\"")
             } else {
                 format!("both a {} and a {kind} are called \"{name}\"", other.describe())
             };
             check.push(Problem::error("duplicate-name", message).help("rename one of them").at(spec.name.at));
-            unique = false;
+            check.open.extend([first, id]);
+            check.kindless.extend([first, id]);
         } else {
-            check.index.insert(name.clone(), VarId(i as u16));
+            check.index.insert(name.clone(), id);
+        }
+        let unread = spec.values.iter().filter(|v| v.value == unread::NAME).count();
+        if unread > 0 {
+            check.open.insert(id);
+        }
+        if unread == unread::KINDLESS {
+            check.kindless.insert(id);
         }
         check.places.push(spec.name.at);
+        let before = check.errors();
         check_values(spec, check);
+        if check.errors() > before {
+            check.open.insert(id);
+        }
         let values = spec.values.iter().map(|v| v.value.clone()).collect();
         check.variables.push(Variable { name: name.clone(), kind: spec.kind, values });
     }
-    unique
+    true
 }
 
 fn check_values(spec: &VariableSpec, check: &mut Check) {
@@ -209,6 +237,9 @@ fn check_values(spec: &VariableSpec, check: &mut Check) {
     let mut seen = HashSet::new();
     for value in &spec.values {
         let at = value.at.or(at);
+        if value.value == unread::NAME {
+            continue;
+        }
         if value.value == "*" {
             let message = format!("a value of \"{name}\" is called \"*\", which means any value in rows");
             check.push(Problem::error("reserved", message).help("give it another name").at(at));
@@ -238,29 +269,41 @@ fn count_states(check: &mut Check, state: &[VarId], horizon: Option<usize>) -> O
 }
 
 /// One transition for each state factor, in their order.
-fn transitions(spec: &WorldSpec, check: &mut Check, state: &[VarId]) -> Option<Vec<Mechanism>> {
+fn transitions(
+    spec: &WorldSpec,
+    check: &mut Check,
+    state: &[VarId],
+    arrows: &mut Vec<Arrows>,
+) -> Option<Vec<Mechanism>> {
     let mut found: Vec<Option<Mechanism>> = vec![None; state.len()];
     let mut named = vec![false; state.len()];
     let before = check.errors();
     for mechanism in &spec.transitions {
-        let Some(children) = check.list(&mechanism.children, &[Kind::State], "a transition") else { continue };
+        let listed = check.list(&mechanism.children, &[Kind::State], "a transition");
+        let children = listed.ids;
         let &[child] = children.as_slice() else {
             let message = format!("a transition decides {} state factors", children.len());
             check.push(Problem::error("one-child", message).help("write one for each state factor").at(mechanism.at));
             continue;
         };
-        let Some(position) = state.iter().position(|&id| id == child) else { continue };
-        if named[position] {
-            two_mechanisms(check, child, mechanism);
-            continue;
+        let position = state.iter().position(|&id| id == child);
+        if let Some(position) = position.filter(|_| !check.open.contains(&child)) {
+            if named[position] {
+                two_mechanisms(check, child, mechanism);
+                continue;
+            }
+            named[position] = true;
         }
-        named[position] = true;
         let role = format!("the scope of \"{}\"", check.name(child));
-        let Some(parents) = check.list(&mechanism.parents, &Check::TRANSITION, &role) else { continue };
-        found[position] = check.mechanism(children, parents, mechanism, true);
+        let parents = check.list(&mechanism.parents, &Check::TRANSITION, &role);
+        arrows.push(Arrows { children: children.clone(), parents: parents.ids.clone(), at: mechanism.at });
+        let made = check.mechanism(children, parents, mechanism, true);
+        if let Some(position) = position {
+            found[position] = made;
+        }
     }
     for (position, &id) in state.iter().enumerate() {
-        if !named[position] {
+        if !named[position] && !check.open.contains(&id) {
             found[position] = full_scope(check, id);
         }
     }
@@ -279,7 +322,7 @@ fn full_scope(check: &mut Check, child: VarId) -> Option<Mechanism> {
 }
 
 /// What is said about key variables, hidden variables and levers, each at most once.
-fn mechanisms(spec: &WorldSpec, check: &mut Check) -> Option<Vec<Mechanism>> {
+fn mechanisms(spec: &WorldSpec, check: &mut Check, arrows: &mut Vec<Arrows>) -> Option<Vec<Mechanism>> {
     let before = check.errors();
     let mut decided = HashSet::new();
     let mut found = Vec::new();
@@ -287,19 +330,22 @@ fn mechanisms(spec: &WorldSpec, check: &mut Check) -> Option<Vec<Mechanism>> {
         let kinds: &[Kind] =
             if mechanism.children.len() == 1 { &[Kind::Key, Kind::Hidden, Kind::Lever] } else { &[Kind::Key] };
         let role = if mechanism.children.len() == 1 { "a mechanism" } else { "a joint table" };
-        let Some(children) = check.list(&mechanism.children, kinds, role) else { continue };
+        let children = check.list(&mechanism.children, kinds, role).ids;
         if children.is_empty() {
             let problem = Problem::error("one-child", "a mechanism decides no variable");
             check.push(problem.help("name its variables").at(mechanism.at));
             continue;
         }
         for &child in &children {
-            if !decided.insert(child) {
+            // One that may not stand here at all has been reported.
+            let may = kinds.contains(&check.variables[child.ix()].kind) && !check.open.contains(&child);
+            if !decided.insert(child) && may {
                 two_mechanisms(check, child, mechanism);
             }
         }
         let role = format!("the parents of {}", check.names(&children));
-        let Some(parents) = check.list(&mechanism.parents, &Check::WITHIN_STEP, &role) else { continue };
+        let parents = check.list(&mechanism.parents, &Check::WITHIN_STEP, &role);
+        arrows.push(Arrows { children: children.clone(), parents: parents.ids.clone(), at: mechanism.at });
         found.extend(check.mechanism(children, parents, mechanism, false));
     }
     (check.errors() == before).then_some(found)
@@ -323,7 +369,7 @@ pub(crate) fn count_text(count: Option<u128>) -> String {
     let mut out = String::new();
     for (i, digit) in digits.chars().enumerate() {
         if i > 0 && (digits.len() - i) % 3 == 0 {
-            out.push(' ');
+            out.push(',');
         }
         out.push(digit);
     }

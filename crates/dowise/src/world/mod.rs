@@ -14,6 +14,7 @@ mod onward;
 mod parts;
 mod problem;
 mod spec;
+pub(crate) mod unread;
 mod variable;
 mod write;
 

@@ -184,6 +184,13 @@ pub struct Condition {
     pub counts: Vec<CountSpec>,
 }
 
+impl Condition {
+    /// Every variable that it names.
+    pub(crate) fn names(&self) -> Vec<&Located<String>> {
+        self.when.iter().chain(self.counts.iter().flat_map(|count| &count.of)).map(|(name, _)| name).collect()
+    }
+}
+
 impl From<Pattern> for Condition {
     fn from(when: Pattern) -> Condition {
         Condition { when, counts: Vec::new() }

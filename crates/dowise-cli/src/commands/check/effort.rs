@@ -67,6 +67,10 @@ impl Effort {
 
 /// A number of bytes for people.
 fn bytes(n: u128) -> String {
+    const PETABYTE: f64 = 1e15;
+    if n as f64 >= 999.5 * PETABYTE {
+        return format!("{:.0e} PB", n as f64 / PETABYTE).replace("e", "·10^"); // digits would say nothing more
+    }
     let units = ["bytes", "kB", "MB", "GB", "TB", "PB"];
     let mut size = n as f64;
     let mut unit = 0;
@@ -75,4 +79,17 @@ fn bytes(n: u128) -> String {
         unit += 1;
     }
     if unit == 0 || size >= 99.5 { format!("{size:.0} {}", units[unit]) } else { format!("{size:.1} {}", units[unit]) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::bytes;
+
+    #[test]
+    fn sizes_can_be_read_however_large_they_are() {
+        assert_eq!(bytes(999), "999 bytes");
+        assert_eq!(bytes(1_500), "1.5 kB");
+        assert_eq!(bytes(999_400_000_000_000_000), "999 PB");
+        assert_eq!(bytes(12_345_678_901_234_567_890_123), "1·10^7 PB");
+    }
 }

@@ -1,7 +1,7 @@
 //! What `dowise check --json` prints.
 
-use dowise::WorldError;
 use dowise::world::{Analysis, Finding};
+use dowise::{World, WorldError};
 use serde::Serialize;
 
 use super::effort::Effort;
@@ -16,6 +16,12 @@ pub(super) struct Report {
     file: String,
     ok: bool,
     findings: Vec<Finding>,
+    /// What a reward one step later is worth beside one now.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    discount: Option<f64>,
+    /// Number of states in which an episode has ended.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ended_states: Option<usize>,
     #[serde(skip_serializing_if = "Option::is_none")]
     analysis: Option<Analysis>,
     /// Only if the world carries features.
@@ -47,10 +53,18 @@ impl Report {
             file,
             ok: analysis.is_some(),
             findings: findings.collect(),
+            discount: None,
+            ended_states: None,
             analysis,
             features,
             effort,
             learning,
         }
+    }
+
+    /// With how long the episodes of a sound world are and how much later steps count.
+    pub(super) fn with_episodes(self, world: &World) -> Report {
+        let ended = (0..world.n_states()).filter(|&s| world.has_ended(s)).count();
+        Report { discount: Some(world.discount()), ended_states: Some(ended), ..self }
     }
 }

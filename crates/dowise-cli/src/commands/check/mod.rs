@@ -78,7 +78,8 @@ pub(crate) fn run(args: Args, output: &Output) -> Result<Status, Failure> {
     let learning = Learning::of(&world);
     let findings = WorldError { problems: world.findings().to_vec(), sources: vec![source] };
     if args.json {
-        output.json(&json::Report::new(name, &findings, Some(analysis), features, Some(effort), Some(learning)))?;
+        let report = json::Report::new(name, &findings, Some(analysis), features, Some(effort), Some(learning));
+        output.json(&report.with_episodes(&world))?;
         return Ok(Status::Fine);
     }
     for finding in &findings.problems {

@@ -181,10 +181,8 @@ pub(crate) fn run(args: Args, output: &Output) -> Result<Status, Failure> {
         files.write("--draw", Some(file));
     }
     args.overwrite.check(&files, output)?;
-    let world = worldfile::read(&args.world)?.world.map_err(|error| {
-        render::problems(&error, output);
-        Failure::Shown
-    })?;
+    let world = worldfile::read(&args.world)?.world;
+    let world = world.map_err(|error| render::refused(&args.world.display().to_string(), &error, args.json, output))?;
     let policy = policy_file::read(&args.policy, &world)?;
     let options = args.reading.options(&world);
     let Counted { world, episodes: log, from_file } = args.reading.episodes(&world, &args.log, output)?;

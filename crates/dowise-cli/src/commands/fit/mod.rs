@@ -5,8 +5,9 @@ mod rows;
 
 use std::path::{Path, PathBuf};
 
-use dowise::offline::fit::{FitError, FitOptions, Fitting};
+use dowise::offline::fit::{FitError, FitOptions, FitReport, Fitting};
 use dowise_study::write_file;
+use serde::Serialize;
 
 use super::learn::promise::is_svg;
 use super::new::write;
@@ -74,10 +75,8 @@ Examples:
   dowise learn fitted.toml --evidence fitted.evidence.json";
 
 pub(crate) fn run(args: Args, output: &Output) -> Result<Status, Failure> {
-    let world = worldfile::read(&args.world)?.world.map_err(|error| {
-        render::problems(&error, output);
-        Failure::Shown
-    })?;
+    let world = worldfile::read(&args.world)?.world;
+    let world = world.map_err(|error| render::refused(&args.world.display().to_string(), &error, args.json, output))?;
     let evidence = evidence_file(&args.output);
     let svg = args.draw.as_deref().map(is_svg).transpose()?;
     // A long log is not to be read in vain.
@@ -112,12 +111,21 @@ pub(crate) fn run(args: Args, output: &Output) -> Result<Status, Failure> {
         write_file(file, &bytes).map_err(|e| study::failure(e, output))?;
     }
     if args.json {
-        output.json(fitted.report())?;
+        output.json(&Json { schema: "dowise-fit/1", report: fitted.report() })?;
     } else {
         output.data(report::text(&fitted, output))?;
     }
     output.talk(format_args!("wrote {} and {}", args.output.display(), evidence.display()));
     Ok(Status::Fine)
+}
+
+/// What `dowise fit --json` prints.
+#[derive(Serialize)]
+struct Json<'a> {
+    /// Changes when a field changes its meaning or goes away.
+    schema: &'static str,
+    #[serde(flatten)]
+    report: &'a FitReport,
 }
 
 /// Where the evidence of a fitted world goes.

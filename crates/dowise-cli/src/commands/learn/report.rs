@@ -9,6 +9,7 @@ use serde::Serialize;
 
 use super::promise::Promised;
 use super::saved::SavedRun;
+use crate::factors::FactorUse;
 use crate::levers::LeverUse;
 use crate::output::Output;
 use crate::table::{self, Align, Amounts};
@@ -41,9 +42,12 @@ pub(super) struct Report {
     #[serde(skip_serializing_if = "Option::is_none")]
     baseline: Option<Kept>,
     policy: Vec<Row>,
-    /// What the policy does to levers at every stage and state alike, as a sentence.
+    /// What the policy does to levers at every stage and state alike, and what is the same in all states shown, as sentences.
     #[serde(skip)]
-    always: Option<String>,
+    always: Vec<String>,
+    /// Whether later steps count less.
+    #[serde(skip)]
+    discounted: bool,
     /// How the declared graph fares, where it is tested.
     #[serde(skip_serializing_if = "Option::is_none")]
     graph: Option<GraphWatch>,
@@ -73,6 +77,9 @@ struct Row {
     /// The same without the levers that are treated alike everywhere.
     #[serde(skip)]
     rest: String,
+    /// The state without the stage and without the factors that are the same in all of these.
+    #[serde(skip)]
+    rest_of_state: String,
     /// What the best policy would gain from here on.
     loses: f64,
 }
@@ -93,6 +100,7 @@ impl Report {
         let (seed, reward) = (*seed, *reward);
         let (uniform, uniform_is_exact) = arena.at_random();
         let tail = &regrets[regrets.len() - regrets.len().div_ceil(10)..];
+        let (policy, same) = policy(arena, learned, seed, rows);
         Report {
             schema: "dowise-learn/1",
             world: arena.world().name().to_owned(),
@@ -112,8 +120,9 @@ impl Report {
             uniform_is_exact,
             promised,
             baseline: None,
-            policy: policy(arena, learned, seed, rows),
-            always: LeverUse::of(arena.world(), learned).sentence(),
+            policy,
+            always: LeverUse::of(arena.world(), learned).sentence().into_iter().chain(same).collect(),
+            discounted: arena.world().discount() < 1.0,
             graph: learner.graph_watch(),
             changes: (spec.options(1, 0).forget == Forget::Reset).then(|| learner.changes()),
         }
@@ -139,7 +148,8 @@ impl Report {
         let at_random = if self.uniform_is_exact { "at random" } else { "at random (estimated)" };
         let rows =
             [value("best policy", self.best), value("learned policy", self.learned), value(at_random, self.uniform)];
-        let header = ["", "reward of an episode", "from random to best"];
+        let reward = if self.discounted { "discounted reward of an episode" } else { "reward of an episode" };
+        let header = ["", reward, "from random to best"];
         let episodes = table::count(self.episodes as u64);
         let first = format!("{} in {}: {episodes} episodes, {}.", self.learner, self.world, self.estimate);
         let mut text = table::wrapped(&first) + "\n\n";
@@ -161,7 +171,7 @@ impl Report {
             );
         }
         text += &format!("{}\n", output.heading("What the learned policy does where it most often comes"));
-        if let Some(always) = &self.always {
+        for always in &self.always {
             text += &format!("{}\n", table::wrapped(always));
         }
         // Where every lever is the same everywhere, the sentence has said it all.
@@ -171,7 +181,7 @@ impl Report {
             .iter()
             .map(|r| {
                 let share = format!("{:.0} %", 100.0 * r.share);
-                let mut row = vec![r.stage.to_string(), r.state.clone(), share, amounts.show(r.loses)];
+                let mut row = vec![r.stage.to_string(), r.rest_of_state.clone(), share, amounts.show(r.loses)];
                 row.extend(differs.then(|| r.rest.clone()));
                 row
             })
@@ -189,8 +199,8 @@ fn plain(x: f64, amounts: Amounts) -> f64 {
     if amounts.show(x.abs()) == amounts.show(0.0) { 0.0 } else { x }
 }
 
-/// The situations that a policy most often leads to, in order of stages.
-fn policy(arena: &Arena, policy_hs: &[Action], seed: u64, rows: usize) -> Vec<Row> {
+/// The situations that a policy most often leads to, in order of stages; and what is the same in all of them, as a sentence.
+fn policy(arena: &Arena, policy_hs: &[Action], seed: u64, rows: usize) -> (Vec<Row>, Option<String>) {
     let world = arena.world();
     let n = world.n_states();
     let values = arena.planner().evaluate(policy_hs).expect("invariant: an agent's policy is one of its world");
@@ -203,15 +213,17 @@ fn policy(arena: &Arena, policy_hs: &[Action], seed: u64, rows: usize) -> Vec<Ro
     order.sort_by_key(|&(i, count)| (std::cmp::Reverse(count), i));
     order.truncate(rows);
     order.sort_by_key(|&(i, count)| (i / n, std::cmp::Reverse(count), i));
+    let factors = FactorUse::of(world, &order.iter().map(|&(i, _)| i % n).collect::<Vec<_>>());
     let row = |(i, count): (usize, usize)| Row {
         stage: i / n + 1,
         state: world.describe_state(i % n),
         share: count as f64 / SAMPLE as f64,
         intervention: world.describe_intervention(policy_hs[i]),
         rest: levers.rest(world, policy_hs[i]),
+        rest_of_state: factors.rest(world, i % n),
         loses: (arena.best().value_hs[i] - values[i]).max(0.0),
     };
-    order.into_iter().map(row).collect()
+    (order.into_iter().map(row).collect(), factors.sentence())
 }
 
 /// The learners and their options, as JSON.
@@ -270,16 +282,25 @@ pub(super) fn told(learner: &Learner) -> String {
         told.extend(knowledge.known_mechanisms().into_iter().map(|name| format!("the mechanism of {name}")));
         told.extend(knowledge.guessed_mechanisms().into_iter().map(|name| format!("a guess at that of {name}")));
     }
-    if knowledge.knows_rewards() {
+    // What a term pays may be told and what it brings unknown all the same: the next value that it looks at is to be learned.
+    let learned: Vec<&str> = knowledge.learned_rewards();
+    if knowledge.knows_rewards() && learned.is_empty() {
         told.push("the rewards".into());
     } else {
-        let known = knowledge.rewards().iter().filter(|r| r.table.is_some());
+        let known = knowledge.rewards().iter().filter(|r| r.table.is_some() && !learned.contains(&r.name.as_str()));
         told.extend(known.map(|r| format!("the reward {}", r.name)));
     }
     told.extend(knowledge.known_transitions().into_iter().map(|factor| format!("how {factor} changes")));
     let last = told.pop().unwrap_or_default();
     let told = if told.is_empty() { last } else { format!("{} and {last}", told.join(", ")) };
-    let told = format!("told {told}; to be learned: {}", to_learn(learner));
+    let mut told = format!("told {told}; to be learned: {}", to_learn(learner));
+    if knowledge.knows_rewards() && !learned.is_empty() {
+        let terms = if learned.len() == 1 { "term" } else { "terms" };
+        told += &format!(
+            ", with what the reward {terms} {} comes to on average, which depends on the next state",
+            learned.join(", ")
+        );
+    }
     match knowledge.guessed_mechanisms().is_empty() {
         true => told,
         // The same numbers are the guess and what is simulated.

@@ -15,6 +15,10 @@ pub(super) struct Planned {
     file: String,
     world: String,
     horizon: usize,
+    /// What a reward one step later is worth beside one now.
+    discount: f64,
+    /// Number of states in which an episode has ended; nothing is decided there.
+    ended_states: usize,
     /// Expected sum of rewards less costs over an episode.
     value: f64,
     policy: Vec<Decision>,
@@ -43,6 +47,8 @@ pub(super) fn planned(file: String, world: &World, plan: &Plan, value: f64) -> P
         file,
         world: world.name().to_owned(),
         horizon: plan.horizon,
+        discount: world.discount(),
+        ended_states: (0..plan.n_states).filter(|&s| world.has_ended(s)).count(),
         value,
         policy: policy.collect(),
     }

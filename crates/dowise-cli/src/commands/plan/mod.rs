@@ -67,8 +67,7 @@ pub(crate) fn run(args: Args, output: &Output) -> Result<Status, Failure> {
     let world = match world {
         Ok(world) => world,
         Err(error) => {
-            render::problems(&error, output);
-            return Err(Failure::Shown);
+            return Err(render::refused(&args.file.display().to_string(), &error, args.json, output));
         }
     };
     let mut files = Files::default();
@@ -111,7 +110,7 @@ pub(crate) fn run(args: Args, output: &Output) -> Result<Status, Failure> {
     if args.json {
         output.json(&json::Evaluated::new(name, file, value, best_value))?;
     } else {
-        output.data(report::evaluated(value, best_value))?;
+        output.data(report::evaluated(&world, value, best_value))?;
     }
     Ok(Status::Fine)
 }

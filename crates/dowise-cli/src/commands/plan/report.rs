@@ -2,6 +2,7 @@
 
 use dowise::{World, plan::Plan};
 
+use crate::factors::FactorUse;
 use crate::levers::LeverUse;
 use crate::output::Output;
 use crate::table::{self, Align, Amounts};
@@ -12,8 +13,8 @@ const MOST_STATES: usize = 40;
 /// The best policy.
 pub(super) fn planned(world: &World, plan: &Plan, value: f64, all: bool, output: &Output) -> String {
     let amounts = Amounts::of(plan.value_hs.iter().copied().chain([value]));
-    let (expected, steps) = (amounts.show(value), plan.horizon);
-    let first = format!("{}: {expected} expected over an episode of {}.", world.name(), table::steps(steps));
+    let expected = amounts.show(value);
+    let first = format!("{}: {expected} expected over {}.", world.name(), table::episode(world));
     let mut text = table::wrapped(&first) + "\n";
     let levers = LeverUse::of(world, &plan.policy_hs);
     if let Some(sentence) = levers.sentence() {
@@ -21,6 +22,11 @@ pub(super) fn planned(world: &World, plan: &Plan, value: f64, all: bool, output:
     }
     if levers.varying.iter().any(|&i| plan.policy_hs.iter().any(|&a| world.interventions().lever(a, i).is_none())) {
         text += "A lever marked – is left alone.\n";
+    }
+    let shown: Vec<usize> = (0..plan.horizon).flat_map(|h| states_shown(world, plan, h, all).0).collect();
+    let factors = FactorUse::of(world, &shown);
+    if let Some(sentence) = factors.sentence() {
+        text += &format!("{}\n", table::wrapped(&sentence));
     }
     let mut stage = 0;
     while stage < plan.horizon {
@@ -33,22 +39,36 @@ pub(super) fn planned(world: &World, plan: &Plan, value: f64, all: bool, output:
         } else {
             format!("Stage {}", stage + 1)
         };
-        text += &format!("\n{}\n{}", output.heading(&title), stage_table(world, plan, stage, &levers, all, amounts));
+        let table = stage_table(world, plan, stage, (&factors, &levers), all, amounts);
+        text += &format!("\n{}\n{table}", output.heading(&title));
         stage = last + 1;
     }
     text
 }
 
 /// A given policy's value.
-pub(super) fn evaluated(value: f64, best_value: f64) -> String {
+pub(super) fn evaluated(world: &World, value: f64, best_value: f64) -> String {
     let amounts = Amounts::of([value, best_value]);
-    format!(
-        "{} expected over an episode; the best policy has {}, so {} is lost.\n",
+    let text = format!(
+        "{} expected over {}; the best policy has {}, so {} is lost.\n",
         amounts.show(value),
+        table::episode(world),
         amounts.show(best_value),
         // A difference within rounding is none.
         amounts.show((best_value - value).max(0.0))
-    )
+    );
+    table::wrapped(text.trim_end()) + "\n"
+}
+
+/// The states that are printed for a stage, and how many more there are. Where an episode has ended nothing is decided.
+fn states_shown(world: &World, plan: &Plan, stage: usize, all: bool) -> (Vec<usize>, usize) {
+    let mut decided: Vec<usize> = (0..plan.n_states).filter(|&s| world.decides_at(stage, s)).collect();
+    let n = decided.len();
+    if !all {
+        decided.truncate(MOST_STATES);
+    }
+    let more = n - decided.len();
+    (decided, more)
 }
 
 /// The value of a lever, or that it is left alone.
@@ -56,41 +76,47 @@ fn setting(world: &World, lever: usize, value: Option<usize>) -> String {
     value.map_or_else(|| "–".into(), |v| world.variable(world.levers()[lever]).values[v].clone())
 }
 
-fn stage_table(world: &World, plan: &Plan, stage: usize, levers: &LeverUse, all: bool, amounts: Amounts) -> String {
+fn stage_table(
+    world: &World,
+    plan: &Plan,
+    stage: usize,
+    (factors, levers): (&FactorUse, &LeverUse),
+    all: bool,
+    amounts: Amounts,
+) -> String {
     let varying = &levers.varying;
     let name = |id: &dowise::world::VarId| world.variable(*id).name.as_str();
-    let mut header: Vec<&str> = world.state().iter().map(name).collect();
+    let mut header: Vec<&str> = factors.varying.iter().map(|&i| name(&world.state()[i])).collect();
     header.push("value");
     header.extend(varying.iter().map(|&i| name(&world.levers()[i])));
-    // Where an episode has ended nothing is decided.
-    let decided: Vec<usize> = (0..plan.n_states).filter(|&s| world.decides_at(stage, s)).collect();
-    let shown = if all { decided.len() } else { decided.len().min(MOST_STATES) };
-    let rows: Vec<Vec<String>> = decided[..shown]
+    let (shown, more) = states_shown(world, plan, stage, all);
+    let rows: Vec<Vec<String>> = shown
         .iter()
         .map(|&s| {
             let state = world.state_space().digits(s);
-            let state = world.state().iter().zip(state).map(|(&id, v)| world.variable(id).values[v].clone());
+            let value = |&i: &usize| world.variable(world.state()[i]).values[state[i]].clone();
+            let state = factors.varying.iter().map(value);
             let set = world.interventions().levers(plan.action(stage, s));
             let set = varying.iter().map(|&i| setting(world, i, set[i]));
             state.chain([amounts.show(plan.value(stage, s))]).chain(set).collect()
         })
         .collect();
     let mut align = vec![Align::Left; header.len()];
-    align[world.state().len()] = Align::Right;
+    align[factors.varying.len()] = Align::Right;
     let mut text = match table::is_too_wide(&header, &rows) {
         false => table::wide_table(&header, &rows, &align),
         // Where a column for each variable does not fit, there is one for the state and one for the intervention.
         true => {
             let row = |&s: &usize| {
-                let (state, action) = (world.describe_state(s), plan.action(stage, s));
+                let (state, action) = (factors.rest(world, s), plan.action(stage, s));
                 vec![state, amounts.show(plan.value(stage, s)), levers.rest(world, action)]
             };
-            let rows: Vec<Vec<String>> = decided[..shown].iter().map(row).collect();
+            let rows: Vec<Vec<String>> = shown.iter().map(row).collect();
             table::table(&["state", "value", "intervention"], &rows, &[Align::Left, Align::Right, Align::Left])
         }
     };
-    if shown < decided.len() {
-        text += &format!("and {} more states: --all prints them\n", table::count((decided.len() - shown) as u64));
+    if more > 0 {
+        text += &format!("and {} more states: --all prints them\n", table::count(more as u64));
     }
     text
 }

@@ -61,10 +61,8 @@ struct Json<'a> {
 }
 
 pub(crate) fn run(args: Args, output: &Output) -> Result<Status, Failure> {
-    let world = worldfile::read(&args.world)?.world.map_err(|error| {
-        render::problems(&error, output);
-        Failure::Shown
-    })?;
+    let world = worldfile::read(&args.world)?.world;
+    let world = world.map_err(|error| render::refused(&args.world.display().to_string(), &error, args.json, output))?;
     let mut test = GraphTest::new(&Knowledge::of(&world));
     let add = |steps: &[LogStep<'_>]| {
         let line = steps.first().map_or(0, |step| step.line);

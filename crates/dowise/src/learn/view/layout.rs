@@ -272,7 +272,11 @@ impl Layout {
         let factors: Vec<FactorLayout> = match states {
             States::Flat => {
                 if let Some(i) = (0..world.state().len()).find(|&i| world.transitions()[i].table.is_some()) {
-                    return Err(LearnError::KnownNeedsFactors { factor: name(i) });
+                    let factor = name(i);
+                    return Err(match world.clock() == Some(world.state()[i]) {
+                        true => LearnError::StageNeedsFactors { factor },
+                        false => LearnError::KnownNeedsFactors { factor },
+                    });
                 }
                 let scope = (0..space.n_axes()).zip(space.strides().iter().copied()).collect();
                 let n = space.len();

@@ -28,6 +28,8 @@ impl Check {
         let costs = self.costs(spec, levers);
         let forbid: Vec<Forbid> =
             spec.interventions.forbid.iter().filter_map(|rule| self.forbid(rule, state, levers)).collect();
+        // What is wrong with costs or with other rules is no reason to overlook that these leave nothing.
+        let named = self.errors();
         let listed = match &spec.interventions.set {
             SetSpec::List(entries) => self.entries(entries, levers, at),
             SetSpec::All | SetSpec::Any | SetSpec::AtMost(_) => Vec::new(),
@@ -38,7 +40,7 @@ impl Check {
             SetSpec::AtMost(k) => LeverRule::AtMost(self.at_most(k, levers.len())),
             SetSpec::List(_) => LeverRule::List(Vec::new()),
         };
-        if self.errors() > before || sizes.contains(&0) {
+        if self.errors() > named || levers.iter().any(|id| self.open.contains(id)) {
             return None;
         }
         // A list is numbered by the digits of its entries, which the empty one already knows how to do.

@@ -1,7 +1,8 @@
 //! The state of a check: the variables by name and the problems found so far.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
+use crate::world::unread::{self, is_unread};
 use crate::world::{At, Kind, Located, Problem, Severity, VarId, Variable};
 
 /// Problems that are reported one by one; the rest is only counted.
@@ -19,6 +20,21 @@ pub(crate) struct Check {
     left_out: usize,
     /// Entries of all tables so far.
     pub(crate) entries: usize,
+    /// Variables whose values are not known, after a mistake that has been reported.
+    pub(super) open: HashSet<VarId>,
+    /// Those among them of which not even the kind is known.
+    pub(super) kindless: HashSet<VarId>,
+    /// Those among them that stand for a name which no variable has.
+    pub(super) stand_ins: HashSet<VarId>,
+}
+
+/// Variables as somebody listed them.
+pub(crate) struct Listed {
+    pub(crate) ids: Vec<VarId>,
+    /// Whether each is a variable that may stand there; otherwise one may be missing that was meant.
+    pub(crate) complete: bool,
+    /// Whether the values of each are known, too. Otherwise names and values can be looked at, but no table.
+    pub(crate) sound: bool,
 }
 
 impl Check {
@@ -32,6 +48,11 @@ impl Check {
         } else {
             self.left_out += usize::from(problem.severity == Severity::Error);
         }
+    }
+
+    /// Something is wrong that has been reported before.
+    pub(crate) fn pass_over(&mut self) {
+        self.errors += 1;
     }
 
     /// Number of errors so far.
@@ -67,13 +88,19 @@ impl Check {
     /// The variable of this name if it is of one of these kinds; `role` says what names it, for messages.
     pub(crate) fn variable(&mut self, name: &Located<String>, kinds: &[Kind], role: &str) -> Option<VarId> {
         let Some(&id) = self.index.get(&name.value) else {
+            if name.value == unread::NAME {
+                self.pass_over();
+                return None;
+            }
             if let Some(help) = self.no_next_value(&name.value) {
                 let message = format!("\"{}\" in {role} is not a variable of this world", name.value);
                 self.push(Problem::error("unknown-variable", message).help(help).at(name.at));
                 return None;
             }
-            let known = self.variables.iter().filter(|v| kinds.contains(&v.kind)).map(|v| v.name.as_str());
-            let any = self.variables.iter().map(|v| v.name.as_str());
+            let real = || (0..self.variables.len()).filter(|&i| !self.stand_ins.contains(&VarId(i as u16)));
+            let any = real().map(|i| self.variables[i].name.as_str());
+            let known = real().filter(|&i| kinds.contains(&self.variables[i].kind));
+            let known = known.map(|i| self.variables[i].name.as_str());
             let near = nearest(&name.value, known).or_else(|| nearest(&name.value, any)).map(str::to_owned);
             let help = match near {
                 Some(near) => format!("did you mean \"{near}\"?"),
@@ -84,7 +111,7 @@ impl Check {
             return None;
         };
         let kind = self.variables[id.ix()].kind;
-        if kinds.contains(&kind) {
+        if kinds.contains(&kind) || self.kindless.contains(&id) {
             return Some(id);
         }
         let allowed: Vec<String> = kinds.iter().map(|k| format!("{}s", k.describe())).collect();
@@ -94,24 +121,57 @@ impl Check {
         None
     }
 
-    /// A list of variables without repetitions; `None` if any name is wrong.
-    pub(crate) fn list(&mut self, names: &[Located<String>], kinds: &[Kind], role: &str) -> Option<Vec<VarId>> {
+    /// A list of variables without repetitions; something stands in for each that there is not.
+    pub(crate) fn list(&mut self, names: &[Located<String>], kinds: &[Kind], role: &str) -> Listed {
         let before = self.errors;
         let mut ids = Vec::with_capacity(names.len());
         for name in names {
-            if let Some(id) = self.variable(name, kinds, role) {
-                if ids.contains(&id) {
-                    let message = format!("\"{}\" stands twice in {role}", name.value);
-                    self.push(Problem::error("duplicate-name", message).help("take one out").at(name.at));
+            let found = self.variable(name, kinds, role);
+            let id = match found.or_else(|| self.index.get(&name.value).copied()) {
+                Some(id) => id,
+                None => self.stand_in(&name.value, kinds[0]),
+            };
+            if ids.contains(&id) {
+                let message = format!("\"{}\" stands twice in {role}", name.value);
+                self.push(Problem::error("duplicate-name", message).help("take one out").at(name.at));
+                continue;
+            }
+            ids.push(id);
+        }
+        let complete = self.errors == before;
+        let sound = complete && !ids.iter().any(|id| self.open.contains(id));
+        Listed { ids, complete, sound }
+    }
+
+    /// A variable in place of one that there is not. It is not found by its name, so that every use of that name is reported.
+    fn stand_in(&mut self, name: &str, kind: Kind) -> VarId {
+        let id = VarId(self.variables.len().min(usize::from(u16::MAX)) as u16);
+        self.variables.push(Variable { name: name.to_owned(), kind, values: vec![unread::NAME.to_owned()] });
+        self.places.push(None);
+        self.open.insert(id);
+        self.stand_ins.insert(id);
+        id
+    }
+
+    /// What of a list of parents may be looked at: if it is not complete, what else is named beside it counts as listed.
+    pub(crate) fn widened(&self, listed: &Listed, named: &[&Located<String>]) -> Vec<VarId> {
+        let mut ids = listed.ids.clone();
+        if !listed.complete {
+            for id in named.iter().filter_map(|name| self.index.get(&name.value)) {
+                if !ids.contains(id) {
+                    ids.push(*id);
                 }
-                ids.push(id);
             }
         }
-        (self.errors == before).then_some(ids)
+        ids
     }
 
     /// The position of a value among those of a variable.
     pub(crate) fn value(&mut self, id: VarId, value: &Located<String>) -> Option<usize> {
+        if self.open.contains(&id) || value.value == unread::NAME {
+            self.pass_over();
+            return None;
+        }
         let variable = &self.variables[id.ix()];
         if let Some(position) = variable.values.iter().position(|v| *v == value.value) {
             return Some(position);
@@ -129,6 +189,10 @@ impl Check {
     pub(crate) fn finite(&mut self, number: f64, what: &str, at: Option<At>) -> bool {
         if number.is_finite() {
             return true;
+        }
+        if is_unread(number) {
+            self.pass_over();
+            return false;
         }
         let message = format!("{what} is {}", number_text(number));
         self.push(Problem::error("not-a-number", message).help("write an ordinary number").at(at));

@@ -2,11 +2,11 @@
 
 use crate::world::{
     Condition, Form, Kind, Located, MechanismSpec, Outcome, RowSpec, Start, StartSpec, VarId, VariableSpec, World,
-    WorldSpec,
+    WorldSpec, unread,
 };
 
 /// The name of the clock.
-const STAGE: &str = "stage";
+pub(super) const STAGE: &str = "stage";
 
 /// Where some scope, parents or condition names `stage` and no variable is called so: the statement with a state factor that
 /// counts the steps, from 1.
@@ -31,7 +31,10 @@ pub(super) fn with_clock(spec: &WorldSpec) -> Option<WorldSpec> {
     spec.variables.push(VariableSpec {
         name: STAGE.into(),
         kind: Kind::State,
-        values: (1..=horizon).map(|h| h.to_string().into()).collect(),
+        values: match spec.horizon.value {
+            unread::HORIZON => vec![unread::NAME.into()],
+            _ => (1..=horizon).map(|h| h.to_string().into()).collect(),
+        },
         values_at: None,
         costs: Vec::new(),
     });

@@ -3,31 +3,35 @@
 use super::check::{Check, number_text};
 use super::forms::Target;
 use crate::math::exp;
+use crate::world::unread::is_unread;
 use crate::world::{At, Effect, Located, Problem, VarId};
 
 impl Check {
-    /// The effects by axis and value: `out[axis][value]` is a list of `width` amounts.
+    /// The effects by axis and value: `out[axis][value]` is a list of `width` amounts, which is `None` if nobody knows how many.
     pub(crate) fn effects(
         &mut self,
         effects: &[Effect],
         parents: &[VarId],
         role: &str,
-        width: usize,
+        width: Option<usize>,
     ) -> Option<Vec<Vec<Vec<f64>>>> {
         let before = self.errors();
-        let mut out: Vec<Vec<Vec<f64>>> = parents.iter().map(|&id| vec![vec![0.0; width]; self.size(id)]).collect();
+        let zeros = vec![0.0; width.unwrap_or(0)];
+        let mut out: Vec<Vec<Vec<f64>>> = parents.iter().map(|&id| vec![zeros.clone(); self.size(id)]).collect();
         for effect in effects {
-            let Some(axis) = self.axis(&effect.parent, parents, role) else { continue };
-            let Some(value) = self.value(parents[axis], &effect.value) else { continue };
+            let axis = self.axis(&effect.parent, parents, role);
+            let value = axis.and_then(|axis| self.value(parents[axis], &effect.value));
             let name = format!("the effect of {} = \"{}\"", effect.parent.value, effect.value.value);
-            if effect.amounts.len() != width {
+            let unread = matches!(effect.amounts[..], [one] if is_unread(one));
+            if let Some(width) = width.filter(|&width| effect.amounts.len() != width && !unread) {
                 let s = if width == 1 { "" } else { "s" };
                 let message = format!("{name} has {} numbers, expected {width} number{s}", effect.amounts.len());
                 self.push(Problem::error("shape", message).help("as many as `base` has").at(effect.at));
                 continue;
             }
             // Infinite ones are for those who know what to do with them, which looks first.
-            if effect.amounts.iter().all(|&a| a.is_infinite() || self.finite(a, &name, effect.at)) {
+            let good = effect.amounts.iter().all(|&a| a.is_infinite() || self.finite(a, &name, effect.at));
+            if let (true, Some(axis), Some(value)) = (good, axis, value) {
                 out[axis][value].clone_from(&effect.amounts);
             }
         }
@@ -41,19 +45,19 @@ impl Check {
         target: &Target<'_>,
     ) -> Option<Vec<f64>> {
         let before = self.errors();
-        if target.columns != 2 || target.children.len() != 1 {
+        if (target.columns != 2 && !target.open_child(self)) || target.children.len() != 1 {
             let message = format!("noisy_or needs a variable with two values; {} has {}", target.names, target.columns);
             self.push(Problem::error("not-binary", message).help("use `rows` or `logit`").at(target.at));
         }
         self.unit(leak.value, &format!("the leak of {}", target.names), leak.at.or(target.at));
-        let pushes = self.effects(effects, target.parents, &target.role, 1);
+        let pushes = self.effects(effects, target.parents, &target.role, Some(1));
         for effect in effects {
             let name = format!("the effect of {} = \"{}\"", effect.parent.value, effect.value.value);
             effect.amounts.iter().filter(|a| !a.is_nan()).for_each(|&a| {
                 self.unit(a, &name, effect.at);
             });
         }
-        let pushes = pushes.filter(|_| self.errors() == before)?;
+        let pushes = pushes.filter(|_| self.errors() == before && target.sound)?;
         let mut table = Vec::with_capacity(target.space.len() * 2);
         for index in 0..target.space.len() {
             let mut off = 1.0 - leak.value;
@@ -67,7 +71,9 @@ impl Check {
 
     /// A number from 0 to 1, or a problem.
     fn unit(&mut self, number: f64, what: &str, at: Option<At>) {
-        if !(0.0..=1.0).contains(&number) {
+        if is_unread(number) {
+            self.pass_over();
+        } else if !(0.0..=1.0).contains(&number) {
             let message = format!("{what} is {}, not a number from 0 to 1", number_text(number));
             self.push(Problem::error("not-a-probability", message).at(at));
         }
@@ -87,17 +93,21 @@ impl Check {
 
     pub(crate) fn logit(&mut self, base: &[f64], effects: &[Effect], target: &Target<'_>) -> Option<Vec<f64>> {
         let log_odds = base.len() == 1 && target.columns == 2;
-        if target.children.len() != 1 || (base.len() != target.columns && !log_odds) {
+        let unread = matches!(base, [one] if is_unread(*one));
+        let fits = base.len() == target.columns || log_odds || unread || target.open_child(self);
+        if target.children.len() != 1 || !fits {
             let message =
                 format!("`base` has {} numbers for the {} values of {}", base.len(), target.columns, target.names);
             let help = "write one for each value; for two values one number, the log-odds of the second, is enough";
             self.push(Problem::error("shape", message).help(help).at(target.at));
-            return None;
         }
         let name = format!("the base of {}", target.names);
         let good = base.iter().all(|&b| b.is_infinite() || self.finite(b, &name, target.at));
-        let good = good && self.no_infinity_for_one_of_many(base, effects, target);
-        let added = self.effects(effects, target.parents, &target.role, base.len()).filter(|_| good)?;
+        let good = self.no_infinity_for_one_of_many(base, effects, target) && good && fits;
+        // How many amounts an effect has follows from a base that is right.
+        let width = (fits && !unread).then_some(base.len());
+        let added = self.effects(effects, target.parents, &target.role, width);
+        let added = added.filter(|_| good && target.sound && target.children.len() == 1)?;
         let mut table = vec![0.0; target.space.len() * target.columns];
         let mut too_large = false;
         for (index, row) in table.chunks_exact_mut(target.columns).enumerate() {

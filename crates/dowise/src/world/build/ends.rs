@@ -2,6 +2,7 @@
 
 use super::check::{Check, number_text};
 use crate::Space;
+use crate::world::unread::is_unread;
 use crate::world::{EndSpec, Ends, Located, Problem, VarId};
 
 impl Check {
@@ -10,6 +11,10 @@ impl Check {
         let Some(discount) = discount else { return Some(1.0) };
         if discount.value > 0.0 && discount.value <= 1.0 {
             return Some(discount.value);
+        }
+        if is_unread(discount.value) {
+            self.pass_over();
+            return None;
         }
         let message = format!("the discount is {}", number_text(discount.value));
         let help = "write a number above 0 and at most 1: what a reward one step later is worth beside one now";

@@ -133,7 +133,7 @@ impl Check {
     fn feature_scope(&mut self, names: &Names, world: &World, whose: &str) -> Option<Vec<VarId>> {
         let allowed = everything(world);
         let Some(names) = names else { return Some(allowed) };
-        let ids = self.list(names, &KINDS, whose)?;
+        let ids = Some(self.list(names, &KINDS, whose)).filter(|listed| listed.sound)?.ids;
         let before = self.errors();
         for (id, name) in ids.iter().zip(names).filter(|(id, _)| !allowed.contains(id)) {
             let message =

@@ -1,9 +1,10 @@
 //! The forms in which a mechanism may be written, each compiled to a table.
 
-use super::check::{Check, some_of};
+use super::check::{Check, Listed, some_of};
 use super::distribution::Mended;
 use crate::Space;
-use crate::world::{Assumed, At, Form, Located, Mechanism, MechanismSpec, Nested, Problem, VarId};
+use crate::world::unread::is_unread;
+use crate::world::{Assumed, At, Form, Located, Mechanism, MechanismSpec, Nested, Outcome, Problem, VarId};
 
 /// What is being compiled: P(children | parents), and how to speak of it.
 pub(crate) struct Target<'a> {
@@ -19,6 +20,8 @@ pub(crate) struct Target<'a> {
     pub(crate) role: String,
     /// Whether it decides the next value of a state factor.
     pub(crate) next: bool,
+    /// Whether parents and children are what was meant, so that there is a table at all; otherwise names, values and sums are looked at.
+    pub(crate) sound: bool,
     pub(crate) at: Option<At>,
 }
 
@@ -32,10 +35,15 @@ impl Check {
     pub(crate) fn mechanism(
         &mut self,
         children: Vec<VarId>,
-        parents: Vec<VarId>,
+        listed: Listed,
         spec: &MechanismSpec,
         next: bool,
     ) -> Option<Mechanism> {
+        let sound = listed.sound && !children.iter().any(|id| self.open.contains(id));
+        if !sound {
+            return self.broken_mechanism(&children, &listed, spec, next);
+        }
+        let parents = listed.ids;
         if let (Form::LowRank, true) = (&spec.form, next) {
             // Its numbers are stated for all state factors together, and never as a table.
             return Some(Mechanism { children, parents, table: None, assumed: Assumed::default() });
@@ -47,7 +55,8 @@ impl Check {
         let what = format!("the table of {names}");
         let space = self.table_space(&what, &parents, columns, &format!("shorten its `{word}`"), spec.at)?;
         let role = format!("{word} of {names}");
-        let target = Target { children: &children, parents: &parents, space, columns, names, role, next, at: spec.at };
+        let (children_, parents_, at) = (&children, &parents, spec.at);
+        let target = Target { children: children_, parents: parents_, space, columns, names, role, next, sound, at };
         let assumed = self.assumed(spec, &target);
         let table = match &spec.form {
             Form::Unknown => None,
@@ -64,6 +73,54 @@ impl Check {
         };
         let assumed = assumed?;
         Some(Mechanism { children, parents, table, assumed })
+    }
+
+    /// Looks at what does not depend on parents or values that could not be made out.
+    fn broken_mechanism(
+        &mut self,
+        children: &[VarId],
+        listed: &Listed,
+        spec: &MechanismSpec,
+        next: bool,
+    ) -> Option<Mechanism> {
+        self.pass_over();
+        let mut named = names_in(&spec.form);
+        named.extend(spec.learn.iter().flat_map(|learn| learn.interactions.iter().flatten()));
+        named.extend(spec.children.iter().filter(|_| next)); // which `shift` is relative to
+        let parents = self.widened(listed, &named);
+        let names = self.names(children);
+        let word = if next { "scope" } else { "parents" };
+        let role = format!("{word} of {names}");
+        let columns = super::product(children.iter().map(|&id| self.size(id))).unwrap_or(0) as usize;
+        let space = Space::new(&[])?;
+        let target =
+            Target { children, parents: &parents, space, columns, names, role, next, sound: false, at: spec.at };
+        self.assumed(spec, &target);
+        match &spec.form {
+            Form::Unknown | Form::LowRank | Form::Table(_) | Form::Grid(_) => {}
+            Form::Nested(nested) => self.innermost_rows(nested, &target),
+            Form::Rows(rows) => drop(self.rows(rows, &target)),
+            Form::NoisyOr { leak, effects } => drop(self.noisy_or(leak, effects, &target)),
+            Form::Logit { base, effects } => drop(self.logit(base, effects, &target)),
+        }
+        None
+    }
+
+    /// The innermost lists that are as long as rows are, whatever the lists around them run over.
+    fn innermost_rows(&mut self, nested: &Located<Nested>, target: &Target<'_>) {
+        let Nested::List(items) = &nested.value else { return };
+        let number = |item: &Located<Nested>| match item.value {
+            Nested::Number(number) => Some(number),
+            Nested::List(_) => None,
+        };
+        let row: Option<Vec<f64>> = items.iter().map(number).collect();
+        match row {
+            Some(mut row) if row.len() == target.columns && !target.open_child(self) => {
+                self.distribution(&mut row, |_| target.row_name(""), nested.at, &mut Mended::default());
+            }
+            Some(_) => {}
+            None => items.iter().for_each(|item| self.innermost_rows(item, target)),
+        }
     }
 
     fn table(&mut self, form: &Form, target: &Target<'_>) -> Option<Vec<f64>> {
@@ -146,6 +203,10 @@ impl Check {
         let unit = |innermost: bool| if innermost { "number" } else { "list" };
         match (&nested.value, levels) {
             (Nested::Number(number), []) => out.push(*number),
+            (Nested::Number(number), _) if is_unread(*number) => {
+                self.pass_over();
+                return false;
+            }
             (Nested::List(items), [(over, size), deeper @ ..]) => {
                 if items.len() != *size {
                     let unit = unit(deeper.is_empty());
@@ -181,11 +242,39 @@ impl Check {
     }
 }
 
+/// The variables that a form names.
+fn names_in(form: &Form) -> Vec<&Located<String>> {
+    match form {
+        Form::Unknown | Form::LowRank | Form::Table(_) | Form::Nested(_) | Form::Grid(_) => Vec::new(),
+        Form::NoisyOr { effects, .. } | Form::Logit { effects, .. } => effects.iter().map(|e| &e.parent).collect(),
+        Form::Rows(rows) => rows
+            .iter()
+            .flat_map(|row| {
+                let mut names = row.when.names();
+                match &row.outcome {
+                    Outcome::SameAs(name) | Outcome::Shift { of: Some(name), .. } => names.push(name),
+                    Outcome::Form(form) => names.extend(names_in(form)),
+                    Outcome::Probabilities(_)
+                    | Outcome::Named(_)
+                    | Outcome::Is(_)
+                    | Outcome::Shift { of: None, .. } => {}
+                }
+                names
+            })
+            .collect(),
+    }
+}
+
 fn is_list(item: &Located<Nested>) -> bool {
     matches!(item.value, Nested::List(_))
 }
 
 impl Target<'_> {
+    /// Whether the values of a child are not known.
+    pub(crate) fn open_child(&self, check: &Check) -> bool {
+        self.children.iter().any(|id| check.open.contains(id))
+    }
+
     /// [`Target::row_name`] for one combination of the parents.
     pub(crate) fn row_at(&self, check: &Check, row: usize) -> String {
         self.row_name(&check.combination(self.parents, &self.space.digits(row)))

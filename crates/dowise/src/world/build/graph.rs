@@ -1,7 +1,15 @@
 //! The causal graph within a step: which variables have a mechanism, and in which order they are drawn.
 
 use super::check::Check;
-use crate::world::{Assumed, Interventions, LeverRule, Mechanism, MechanismSpec, Problem, VarId};
+use crate::world::{Assumed, At, Interventions, LeverRule, Mechanism, Problem, VarId};
+
+/// What acts on what, according to one mechanism: known even where its numbers are wrong.
+#[derive(Clone)]
+pub(crate) struct Arrows {
+    pub(crate) children: Vec<VarId>,
+    pub(crate) parents: Vec<VarId>,
+    pub(crate) at: Option<At>,
+}
 
 /// One mechanism for each key and hidden variable and for each lever that can be left alone; and apart from them what acts on
 /// levers that every intervention sets.
@@ -57,38 +65,71 @@ fn may_be_left_alone(interventions: &Interventions, lever: usize) -> bool {
     }
 }
 
-/// The mechanisms, parents before children, otherwise in the order of their first child.
-pub(crate) fn parents_first(
-    check: &mut Check,
-    mut mechanisms: Vec<Mechanism>,
-    stated: &[MechanismSpec],
-) -> Option<Vec<Mechanism>> {
+/// Takes out what decides levers that every intervention sets, which is never used; all that decides a lever if nobody knows.
+pub(crate) fn drop_unused(arrows: &mut Vec<Arrows>, interventions: Option<&Interventions>, levers: &[VarId]) {
+    arrows.retain(|a| {
+        let lever = levers.iter().position(|l| a.children.contains(l));
+        lever.is_none_or(|position| interventions.is_some_and(|i| may_be_left_alone(i, position)))
+    });
+}
+
+/// Reports every circle among what acts within a step.
+pub(crate) fn no_circles(check: &mut Check, arrows: &[Arrows]) {
+    // Those of one variable first: a longer circle through it is another one.
+    let mut own = Vec::new();
+    let mut arrows: Vec<Arrows> = arrows.to_vec();
+    for a in &mut arrows {
+        own.extend(a.children.iter().filter(|c| a.parents.contains(c)).take(1).map(|&c| (vec![c, c], a.at)));
+        a.parents.retain(|p| !a.children.contains(p));
+    }
+    own.into_iter().for_each(|(circle, at)| report_circle(check, &circle, at));
+    let mut left: Vec<&Arrows> = arrows.iter().collect();
+    left.sort_by_key(|a| a.children[0]);
+    let mut undecided = vec![false; check.variables.len()];
+    left.iter().flat_map(|a| &a.children).for_each(|id| undecided[id.ix()] = true);
+    while !left.is_empty() {
+        let ready = left.iter().position(|a| !a.parents.iter().any(|id| undecided[id.ix()]));
+        let done: Vec<usize> = match ready {
+            Some(ready) => vec![ready],
+            None => {
+                let circle = circle(&left);
+                let in_it = |a: &Arrows| a.children.iter().any(|id| circle.contains(id));
+                let at = arrows.iter().find(|a| in_it(a)).and_then(|a| a.at);
+                report_circle(check, &circle, at);
+                (0..left.len()).filter(|&i| in_it(left[i])).collect()
+            }
+        };
+        for &i in done.iter().rev() {
+            left.remove(i).children.iter().for_each(|id| undecided[id.ix()] = false);
+        }
+    }
+}
+
+fn report_circle(check: &mut Check, circle: &[VarId], at: Option<At>) {
+    let names: Vec<String> = circle.iter().map(|&id| format!("\"{}\"", check.name(id))).collect();
+    let message = format!("within a step variables act on each other in a circle: {}", names.join(" → "));
+    let help = "take out one of these parents; what acts only on later steps goes through a state factor";
+    check.push(Problem::error("cycle", message).help(help).at(at));
+}
+
+/// The mechanisms, parents before children, otherwise in the order of their first child. There are no circles among them.
+pub(crate) fn parents_first(check: &Check, mut mechanisms: Vec<Mechanism>) -> Vec<Mechanism> {
     mechanisms.sort_by_key(|m| m.children[0]);
     let mut undecided = vec![false; check.variables.len()];
     mechanisms.iter().flat_map(|m| &m.children).for_each(|id| undecided[id.ix()] = true);
     let mut ordered: Vec<Mechanism> = Vec::with_capacity(mechanisms.len());
     while !mechanisms.is_empty() {
-        let Some(ready) = mechanisms.iter().position(|m| !m.parents.iter().any(|id| undecided[id.ix()])) else {
-            let circle = circle(&mechanisms);
-            let names: Vec<String> = circle.iter().map(|&id| format!("\"{}\"", check.name(id))).collect();
-            let message = format!("within a step variables act on each other in a circle: {}", names.join(" → "));
-            let help = "take out one of these parents; what acts only on later steps goes through a state factor";
-            let names: Vec<&str> = circle.iter().map(|&id| check.name(id)).collect();
-            let first = stated.iter().find(|m| m.children.iter().any(|c| names.contains(&c.value.as_str())));
-            let at = first.and_then(|m| m.at);
-            check.push(Problem::error("cycle", message).help(help).at(at));
-            return None;
-        };
-        let mechanism = mechanisms.remove(ready);
+        let ready = mechanisms.iter().position(|m| !m.parents.iter().any(|id| undecided[id.ix()]));
+        let mechanism = mechanisms.remove(ready.expect("invariant: circles have been reported"));
         mechanism.children.iter().for_each(|id| undecided[id.ix()] = false);
         ordered.push(mechanism);
     }
-    Some(ordered)
+    ordered
 }
 
 /// Variables that act on each other, the first once more at the end. Every mechanism left has a parent among the
 /// children left, so walking up from any of them must come back.
-fn circle(mechanisms: &[Mechanism]) -> Vec<VarId> {
+fn circle(mechanisms: &[&Arrows]) -> Vec<VarId> {
     let decides = |id: VarId| mechanisms.iter().position(|m| m.children.contains(&id));
     let mut path: Vec<(usize, VarId)> = Vec::new(); // (mechanism, the parent that leads on)
     let mut current = 0;

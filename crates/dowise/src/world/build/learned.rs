@@ -4,7 +4,7 @@ use std::ops::RangeInclusive;
 
 use super::check::{Check, number_text};
 use super::forms::Target;
-use crate::world::{Assumed, Form, LearnSpec, LearnedForm, Located, MechanismSpec, Problem, nearest};
+use crate::world::{Assumed, Form, LearnSpec, LearnedForm, Located, MechanismSpec, Outcome, Problem, RowSpec, nearest};
 
 /// Standard deviations of log-odds that a prior may have. With less nothing that is seen counts; with more the prior is lost in
 /// the rounding of large counts, and effects that only occur together have no posterior.
@@ -29,6 +29,10 @@ impl Check {
                 LearnedForm::Table
             }
         };
+        let names_form = spec.learn.as_ref().is_some_and(|learn| learn.form.is_some());
+        if let (Form::Rows(rows), true, false) = (&spec.form, target.sound, names_form) {
+            self.note_form_in_rows(rows, spec, target);
+        }
         let Some(learn) = &spec.learn else { return Some(Assumed { form: as_written, ..Assumed::default() }) };
         let mut form = match learn.form.as_ref().map(|f| f.value.as_str()) {
             None => as_written,
@@ -43,10 +47,11 @@ impl Check {
                 let problem =
                     Problem::error("unknown-form", message).help("write \"table\", \"logit\" or \"noisy_or\"");
                 self.push(problem.at(learn.form.as_ref().and_then(|f| f.at)));
+                self.prior_numbers(learn, target);
                 return None;
             }
         };
-        if form == LearnedForm::NoisyOr && target.columns != 2 {
+        if form == LearnedForm::NoisyOr && target.columns != 2 && !target.open_child(self) {
             let message = format!("noisy_or needs a variable with two values; {} has {}", target.names, target.columns);
             self.push(Problem::error("not-binary", message).help("learn it as \"logit\" or \"table\"").at(learn.at));
         }
@@ -64,8 +69,8 @@ impl Check {
             }
             LearnedForm::Table | LearnedForm::NoisyOr => {}
         }
+        self.prior_numbers(learn, target);
         if let Some(sd) = &learn.sd {
-            self.prior_number(sd, "sd", SDS, &format!("that is no prior for {}", target.names), learn);
             if form == LearnedForm::Table {
                 let message = format!("{} is learned as a table, whose prior has no `sd`", target.names);
                 let help = "a guess with a `weight` in visits is a table's prior";
@@ -73,8 +78,6 @@ impl Check {
             }
         }
         if let Some(weight) = &learn.weight {
-            let else_ = format!("the guess for {} cannot be worth that", target.names);
-            self.prior_number(weight, "weight", WEIGHTS, &else_, learn);
             if matches!(spec.form, Form::Unknown) {
                 let message = format!("{} has a `weight` but no numbers that could be worth it", target.names);
                 let help = "write the guess as `p`, `rows`, `logit` or `noisy_or`, or leave `weight` out";
@@ -89,6 +92,34 @@ impl Check {
         let assumed =
             Assumed { form, sd: number(&learn.sd), weight: number(&learn.weight), guess: None, learned: !learn.told };
         (self.errors() == before).then_some(assumed)
+    }
+
+    /// A form that only some rows have is not what is learned: each row of the whole table is.
+    fn note_form_in_rows(&mut self, rows: &[RowSpec], spec: &MechanismSpec, target: &Target<'_>) {
+        let form = rows.iter().find_map(|row| match &row.outcome {
+            Outcome::Form(form) => Some(match **form {
+                Form::NoisyOr { .. } => "noisy_or",
+                _ => "logit",
+            }),
+            _ => None,
+        });
+        let (Some(form), false) = (form, target.next) else { return };
+        let message = format!(
+            "only some rows of {} are a `{form}`, so where its numbers are not told it is learned as a table, each combination of its parents by itself",
+            target.names
+        );
+        let help = format!("`learn = {{ form = \"{form}\", told = true }}` lets effects add up over all rows instead");
+        self.push(Problem::note("learned-as-table", message).help(help).at(spec.at));
+    }
+
+    fn prior_numbers(&mut self, learn: &LearnSpec, target: &Target<'_>) {
+        if let Some(sd) = &learn.sd {
+            self.prior_number(sd, "sd", SDS, &format!("that is no prior for {}", target.names), learn);
+        }
+        if let Some(weight) = &learn.weight {
+            let else_ = format!("the guess for {} cannot be worth that", target.names);
+            self.prior_number(weight, "weight", WEIGHTS, &else_, learn);
+        }
     }
 
     fn interactions(&mut self, learn: &LearnSpec, target: &Target<'_>) -> Vec<Vec<usize>> {

@@ -10,6 +10,12 @@ impl Check {
         let real = self.variables.len();
         for &id in state {
             let of = &self.variables[id.ix()];
+            let next_id = VarId(self.variables.len().min(usize::from(u16::MAX)) as u16);
+            for set in [&mut self.open, &mut self.kindless] {
+                if set.contains(&id) {
+                    set.insert(next_id);
+                }
+            }
             let next = Variable { name: format!("next.{}", of.name), ..of.clone() };
             let at = self.places[id.ix()];
             // A real variable of that name is meant first; its place is taken all the same, so that numbers stay in step.
@@ -37,6 +43,9 @@ impl Check {
     /// Takes them out again.
     pub(crate) fn forget_next_values(&mut self, real: usize) {
         self.index.retain(|_, id| id.ix() < real);
+        self.open.retain(|id| id.ix() < real);
+        self.kindless.retain(|id| id.ix() < real);
+        self.stand_ins.retain(|id| id.ix() < real);
         self.variables.truncate(real);
         self.places.truncate(real);
     }

@@ -5,37 +5,36 @@ use super::distribution::Mended;
 use super::forms::Target;
 use super::rows::{Masks, Rule};
 use crate::Space;
+use crate::world::unread::is_unread;
 use crate::world::{At, Form, Located, Outcome, Problem, RowSpec, VarId};
 
 impl Check {
     pub(crate) fn rows(&mut self, rows: &[RowSpec], target: &Target<'_>) -> Option<Vec<f64>> {
         let before = self.errors();
         let what = format!("the table of {}", target.names);
-        let mut rules = Vec::with_capacity(rows.len());
-        for row in rows {
-            if let Some(rule) = self.rule(&row.when, target.parents, &target.role) {
-                rules.push((rule, row.at));
-            }
-        }
-        if self.errors() > before {
-            return None;
-        }
-        let owners = self.owners(&what, target.parents, &target.space, &rules, target.at);
+        let rules: Vec<Option<Rule>> =
+            rows.iter().map(|row| self.rule(&row.when, target.parents, &target.role)).collect();
+        // Which row covers what can be said if every condition is right.
+        let sound: Option<Vec<(Rule, Option<At>)>> =
+            rows.iter().zip(&rules).map(|(row, rule)| Some((rule.clone()?, row.at))).collect();
+        let sound = sound.filter(|_| target.sound);
+        let owners = sound.and_then(|rules| self.owners(&what, target.parents, &target.space, &rules, target.at));
+        let conditions_hold = target.sound && rules.iter().all(Option::is_some);
         let mut mended = Mended::default();
         let mut table = vec![0.0; target.space.len() * target.columns];
-        for (r, (row, (rule, _))) in rows.iter().zip(&rules).enumerate() {
-            let name = target.row_name(&self.given(target.parents, &rule.masks));
-            let met = match (&row.outcome, &owners) {
-                (Outcome::SameAs(_) | Outcome::Shift { .. }, Some(owners)) => {
+        for (r, (row, rule)) in rows.iter().zip(&rules).enumerate() {
+            let given = rule.as_ref().map_or(String::new(), |rule| self.given(target.parents, &rule.masks));
+            let name = target.row_name(&given);
+            let met = match (&row.outcome, &owners, rule) {
+                (Outcome::SameAs(_) | Outcome::Shift { .. }, Some(owners), Some(rule)) => {
                     met(&target.space, rule, owners, r as u32)
                 }
-                (Outcome::SameAs(_) | Outcome::Shift { .. }, None)
-                | (Outcome::Probabilities(_) | Outcome::Named(_) | Outcome::Is(_) | Outcome::Form(_), _) => {
-                    rule.masks.clone()
-                }
+                (_, _, Some(rule)) if conditions_hold => rule.masks.clone(),
+                // What a row meets is not known, so nothing is said about what it would follow there.
+                (_, _, _) => target.parents.iter().map(|&id| vec![false; self.size(id)]).collect(),
             };
             let Some(filler) = self.outcome(row, &met, &name, target, &mut mended) else { continue };
-            let Some(owners) = &owners else { continue };
+            let (Some(owners), Some(rule)) = (&owners, rule) else { continue };
             rule.each(&target.space, |index| {
                 if owners[index] == r as u32 {
                     filler.fill(index, &target.space, &mut table[index * target.columns..][..target.columns]);
@@ -106,6 +105,15 @@ impl Check {
         let columns = super::product(children.iter().map(|&id| self.size(id)))? as usize;
         match outcome {
             Outcome::Probabilities(p) if p.len() == columns => Some(p.clone()),
+            Outcome::Probabilities(p) if matches!(p[..], [one] if is_unread(one)) => {
+                self.pass_over();
+                None
+            }
+            // How many there are to be is not known, but what they sum to is.
+            Outcome::Probabilities(p) if children.iter().any(|id| self.open.contains(id)) => {
+                self.pass_over();
+                Some(p.clone())
+            }
             Outcome::Probabilities(p) => {
                 let s = if columns == 1 { "" } else { "s" };
                 let message = format!("expected {columns} number{s} for the {name}, found {}", p.len());
@@ -120,7 +128,13 @@ impl Check {
                         fixed[column] = p.value;
                     }
                 }
-                (self.errors() == before).then_some(fixed)
+                // A name that is wrong has its probability all the same.
+                if self.errors() > before {
+                    let mut all: Vec<f64> = named.iter().map(|(_, p)| p.value).collect();
+                    self.distribution(&mut all, |_| name.to_owned(), at, &mut Mended::default());
+                    return None;
+                }
+                Some(fixed)
             }
             Outcome::Is(value) => {
                 let mut fixed = vec![0.0; columns];

@@ -11,9 +11,8 @@ impl Check {
     /// A range with finite ends in increasing order, or a problem.
     pub(crate) fn range(&mut self, range: &Located<[f64; 2]>, what: &str) -> Option<[f64; 2]> {
         let [lo, hi] = range.value;
-        if !self.amount(lo, &format!("the lower end of {what}"), range.at)
-            || !self.amount(hi, &format!("the upper end of {what}"), range.at)
-        {
+        let good = self.amount(lo, &format!("the lower end of {what}"), range.at);
+        if !self.amount(hi, &format!("the upper end of {what}"), range.at) || !good {
             return None;
         }
         if lo > hi {

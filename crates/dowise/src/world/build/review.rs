@@ -9,14 +9,12 @@ pub(crate) fn review(check: &mut Check, world: &World) {
     let places = check.places.clone();
     let place = |id: VarId| -> Option<At> { places[id.ix()] };
     let causes = world.cause_variables();
+    let above = ancestors(world, &causes);
     for &id in &world.keys {
-        if !causes.contains(&id) {
+        // One that acts through others is as it should be: what is observed on the way keeps tables small that are learned.
+        if !above[id.ix()] {
             let message = format!("key variable \"{}\" acts on no state factor and no reward", check.name(id));
-            // Not to be made hidden: what is observed on the way to another key variable keeps tables small that are learned.
-            let help = match world.mechanisms.iter().any(|m| m.parents.contains(&id)) {
-                true => "nothing is wrong if it stands between levers and other key variables: leave it as it is",
-                false => "name it in a `scope`, or take it out; as it is, it is observed and otherwise ignored",
-            };
+            let help = "name it in a `scope`, or take it out; as it is, it is observed and otherwise ignored";
             check.push(Problem::warning("acts-on-nothing", message).help(help).at(place(id)));
         }
     }
@@ -28,7 +26,6 @@ pub(crate) fn review(check: &mut Check, world: &World) {
             check.push(Problem::warning("acts-on-nothing", message).help(help).at(place(id)));
         }
     }
-    let above = ancestors(world, &causes);
     for &id in &world.hidden {
         if !above[id.ix()] {
             let message = format!("hidden variable \"{}\" acts on no key variable", check.name(id));

@@ -1,10 +1,12 @@
 //! The forms in which a reward term may be written, each compiled to a table.
 
-use super::check::{Check, number_text};
+use super::check::{Check, Listed, number_text};
 use super::limits::MOST_PAID;
 use super::next_values::present_first;
+use super::rows::Rule;
 use crate::Space;
-use crate::world::{Effect, Located, Problem, RewardForm, RewardRow, RewardSpec, RewardTerm, VarId};
+use crate::world::unread::is_unread;
+use crate::world::{At, Effect, Located, Problem, RewardForm, RewardRow, RewardSpec, RewardTerm, VarId};
 
 impl Check {
     /// Compiles all reward terms.
@@ -26,7 +28,12 @@ impl Check {
     fn reward(&mut self, spec: &RewardSpec, real: usize, state: &[VarId]) -> Option<RewardTerm> {
         let name = format!("reward \"{}\"", spec.name.value);
         let declared = spec.range.as_ref().map(|range| (self.range(range, &format!("the range of {name}")), range.at));
-        let scope = self.list(&spec.scope, &Check::SCOPE, &format!("the scope of {name}"))?;
+        let listed = self.list(&spec.scope, &Check::SCOPE, &format!("the scope of {name}"));
+        if !listed.sound {
+            self.broken_reward(spec, &listed, &name);
+            return None;
+        }
+        let scope = listed.ids;
         let space = self.table_space(&format!("the table of {name}"), &scope, 1, "shorten its `scope`", spec.at)?;
         let table = match &spec.form {
             RewardForm::Unknown => None,
@@ -36,7 +43,7 @@ impl Check {
             }
         };
         let (range, table) = match (declared, table) {
-            (Some((None, _)), _) => return None,
+            (Some((None, _)), _) => return None, // which has been reported
             (None, Some(table)) if !spec.random => (super::range::extremes(&table), Some(table)),
             (None, table) => {
                 let why = if table.is_some() { "is random" } else { "is to be learned" };
@@ -56,6 +63,30 @@ impl Check {
         let table = table.map(Into::into);
         let (random, learned) = (spec.random, spec.learn);
         Some(RewardTerm { name: spec.name.value.clone(), scope, next, table, range, random, learned })
+    }
+
+    /// Looks at what does not depend on a scope that could not be made out.
+    fn broken_reward(&mut self, spec: &RewardSpec, listed: &Listed, name: &str) {
+        self.pass_over();
+        let mut named: Vec<&Located<String>> = Vec::new();
+        match &spec.form {
+            RewardForm::Rows(rows) => {
+                named.extend(rows.iter().flat_map(|row| row.when.names()));
+                let scope = self.widened(listed, &named);
+                self.reward_rules(rows, &scope, name);
+            }
+            RewardForm::Sum { base, effects } => {
+                named.extend(effects.iter().map(|e| &e.parent));
+                let scope = self.widened(listed, &named);
+                self.sum_parts(*base, effects, &scope, name);
+            }
+            RewardForm::Named(values) => {
+                if let &[id] = listed.ids.as_slice() {
+                    self.named_amounts(values, id, name);
+                }
+            }
+            RewardForm::Unknown | RewardForm::Table(_) | RewardForm::Nested(_) | RewardForm::Grid(_) => {}
+        }
     }
 
     fn reward_table(
@@ -90,15 +121,18 @@ impl Check {
             RewardForm::Named(values) => self.reward_named(values, spec, scope, name)?,
             RewardForm::Sum { base, effects } => self.reward_sum(*base, effects, scope, space, name)?,
         };
+        let before = self.errors();
         for (index, &value) in table.iter().enumerate() {
-            if !value.is_finite() || value.abs() > MOST_PAID {
+            if is_unread(value) {
+                self.pass_over();
+            } else if !value.is_finite() || value.abs() > MOST_PAID {
                 let given = self.combination(scope, &space.digits(index));
                 let given = if given.is_empty() { String::new() } else { format!(" for {given}") };
                 self.amount(value, &format!("{name}{given}"), spec.at);
                 return None;
             }
         }
-        Some(table)
+        (self.errors() == before).then_some(table)
     }
 
     fn reward_rows(
@@ -109,17 +143,7 @@ impl Check {
         space: &Space,
         name: &str,
     ) -> Option<Vec<f64>> {
-        let before = self.errors();
-        let mut rules = Vec::with_capacity(rows.len());
-        for row in rows {
-            self.amount(row.value.value, &format!("a value of {name}"), row.value.at.or(row.at));
-            if let Some(rule) = self.rule(&row.when, scope, &format!("scope of {name}")) {
-                rules.push((rule, row.at));
-            }
-        }
-        if self.errors() > before {
-            return None;
-        }
+        let rules = self.reward_rules(rows, scope, name)?;
         let owners = self.owners(&format!("the table of {name}"), scope, space, &rules, spec.at)?;
         let mut table = vec![0.0; space.len()];
         for (r, (row, (rule, _))) in rows.iter().zip(&rules).enumerate() {
@@ -130,6 +154,19 @@ impl Check {
             });
         }
         Some(table)
+    }
+
+    /// The conditions of the rows; `None` if anything is wrong with these or with what the rows pay.
+    fn reward_rules(&mut self, rows: &[RewardRow], scope: &[VarId], name: &str) -> Option<Vec<(Rule, Option<At>)>> {
+        let before = self.errors();
+        let mut rules = Vec::with_capacity(rows.len());
+        for row in rows {
+            self.amount(row.value.value, &format!("a value of {name}"), row.value.at.or(row.at));
+            if let Some(rule) = self.rule(&row.when, scope, &format!("scope of {name}")) {
+                rules.push((rule, row.at));
+            }
+        }
+        (self.errors() == before).then_some(rules)
     }
 
     /// `value = { yes = 3.5 }`: by the values of the one variable of the scope.
@@ -150,6 +187,11 @@ impl Check {
             self.push(Problem::error("shape", message).help(help).at(spec.at));
             return None;
         };
+        self.named_amounts(values, id, name)
+    }
+
+    /// The values of a variable that are named, and what they pay; the others pay nothing.
+    fn named_amounts(&mut self, values: &[(Located<String>, Located<f64>)], id: VarId, name: &str) -> Option<Vec<f64>> {
         let before = self.errors();
         let mut table = vec![0.0; self.size(id)];
         for (value, amount) in values {
@@ -169,16 +211,29 @@ impl Check {
         space: &Space,
         name: &str,
     ) -> Option<Vec<f64>> {
-        let added = self.effects(effects, scope, &format!("scope of {name}"), 1)?;
-        for effect in effects {
-            let what = format!("the effect of {} = \"{}\"", effect.parent.value, effect.value.value);
-            effect.amounts.iter().all(|&a| self.finite(a, &what, effect.at)).then_some(())?;
-        }
+        let added = self.sum_parts(base, effects, scope, name)?;
         let value = |index| {
             let effect = |(axis, amounts): (usize, &Vec<Vec<f64>>)| amounts[space.digit(index, axis)][0];
             base + added.iter().enumerate().map(effect).sum::<f64>()
         };
         Some((0..space.len()).map(value).collect())
+    }
+
+    /// The effects of a sum, which are ordinary numbers.
+    fn sum_parts(&mut self, base: f64, effects: &[Effect], scope: &[VarId], name: &str) -> Option<Vec<Vec<Vec<f64>>>> {
+        let before = self.errors();
+        if is_unread(base) {
+            self.pass_over();
+        }
+        let added = self.effects(effects, scope, &format!("scope of {name}"), Some(1));
+        for effect in effects {
+            let what = format!("the effect of {} = \"{}\"", effect.parent.value, effect.value.value);
+            // Those that are no numbers at all have been named.
+            for &amount in effect.amounts.iter().filter(|a| a.is_infinite()) {
+                self.finite(amount, &what, effect.at);
+            }
+        }
+        added.filter(|_| self.errors() == before)
     }
 
     /// Every mean lies in the declared range; a mean outside by rounding is put on its end.
@@ -189,7 +244,7 @@ impl Check {
         name: &str,
         scope: &[VarId],
         space: &Space,
-        at: Option<crate::world::At>,
+        at: Option<At>,
     ) -> Option<Vec<f64>> {
         let slack = super::range::slack([lo, hi]);
         for (index, value) in table.iter_mut().enumerate() {

@@ -4,6 +4,7 @@ use std::cmp::Ordering;
 
 use super::check::{Check, some_of};
 use crate::Space;
+use crate::world::unread;
 use crate::world::{At, Condition, CountSpec, Kind, Located, Pattern, Problem, VarId};
 
 /// Which values of each axis a pattern admits, axis by axis.
@@ -58,10 +59,15 @@ impl Check {
             }
             of.extend(self.mask(ids[axis], name, values).map(|mask| (axis, mask)));
         }
-        if self.errors() > before {
+        if spec.of.iter().any(|(name, _)| name.value == unread::NAME) {
+            return None; // nobody knows how many there are
+        }
+        let all = spec.of.len() as u64;
+        if all == 0 {
+            let problem = Problem::error("count", "`of` is empty: there is nothing to count");
+            self.push(problem.help("list the variables, or take the count out").at(spec.at));
             return None;
         }
-        let all = of.len() as u64;
         let least = spec.at_least.as_ref().map_or(0, |n| n.value);
         let most = spec.at_most.as_ref().map_or(all, |n| n.value);
         if least > all || least > most || (least == 0 && most >= all) {
@@ -80,9 +86,8 @@ impl Check {
                 )
             };
             self.push(Problem::error("count", message).help(help).at(at));
-            return None;
         }
-        Some(Count { of, least, most })
+        (self.errors() == before).then_some(Count { of, least, most })
     }
 
     /// The values that a pattern admits for each of `ids`; `None` if it names anything wrong.
@@ -111,7 +116,12 @@ impl Check {
         if let Some(axis) = ids.iter().position(|&id| self.name(id) == name.value) {
             return Some(axis);
         }
-        let names: Vec<String> = ids.iter().map(|&id| self.name(id).to_owned()).collect();
+        if name.value == unread::NAME {
+            self.pass_over();
+            return None;
+        }
+        let real = ids.iter().filter(|id| !self.stand_ins.contains(id));
+        let names: Vec<String> = real.map(|&id| self.name(id).to_owned()).collect();
         let help = if self.index.contains_key(&name.value) && role.starts_with("state factors") {
             "only state factors may stand here".to_owned()
         } else if self.index.contains_key(&name.value) {

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use super::check::{Check, number_text};
 use super::distribution::Mended;
 use crate::Space;
+use crate::world::unread::is_unread;
 use crate::world::{At, Condition, Kind, Located, Outcome, Problem, Start, StartPart, StartRow, StartSpec, VarId};
 
 impl Check {
@@ -69,7 +70,9 @@ impl Check {
 
     /// A weight that is a number of 0 or more, or a problem.
     fn weight(&mut self, weight: &Located<f64>) {
-        if !weight.value.is_finite() || weight.value < 0.0 {
+        if is_unread(weight.value) {
+            self.pass_over();
+        } else if !weight.value.is_finite() || weight.value < 0.0 {
             let message = format!("the weight of a starting state is {}", number_text(weight.value));
             self.push(Problem::error("not-a-number", message).help("write a number of 0 or more").at(weight.at));
         }
@@ -107,6 +110,7 @@ impl Check {
         let mut weights: BTreeMap<usize, f64> = BTreeMap::new();
         for row in rows {
             let mut digits: Vec<Option<usize>> = vec![None; state.len()];
+            let of_row = self.errors();
             for (name, value) in &row.state {
                 let Some(id) = self.variable(name, &[Kind::State], "the start") else { continue };
                 let Some(value) = self.value(id, value) else { continue };
@@ -116,6 +120,7 @@ impl Check {
                     self.push(Problem::error("duplicate-name", message).help("take one out").at(name.at));
                 }
             }
+            let named = self.errors() == of_row;
             self.weight(&row.weight);
             let given: Option<Vec<usize>> = digits.iter().copied().collect();
             match given {
@@ -127,7 +132,7 @@ impl Check {
                     self.push(Problem::error("no-start", message).help(help).at(at));
                 }
                 Some(digits) => *weights.entry(space.index(&digits)).or_insert(0.0) += row.weight.value,
-                None if self.errors() == before => {
+                None if named => {
                     let missing = digits.iter().position(Option::is_none).unwrap_or(0);
                     let message = format!("a starting state does not say \"{}\"", self.name(state[missing]));
                     let at = row.state.first().and_then(|(name, _)| name.at).or(row.weight.at);

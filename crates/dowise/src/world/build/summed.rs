@@ -1,16 +1,19 @@
 //! Hidden variables that act on next values: summed out where that is exact, refused by name where it is not.
 
 use super::check::{Check, and};
+use super::graph::Arrows;
 use crate::Space;
 use crate::world::{At, Mechanism, Problem, VarId, World};
 
 /// What a hidden variable acts on.
 #[derive(Default)]
 struct Acts {
-    /// Positions of transitions.
-    next: Vec<usize>,
+    /// State factors whose next values it decides.
+    next: Vec<VarId>,
     /// Variables that are observed.
     seen: Vec<VarId>,
+    /// Itself, and the hidden variables through which it acts.
+    through: Vec<VarId>,
 }
 
 impl Check {
@@ -18,19 +21,9 @@ impl Check {
     /// parents, if it acts on that one next value and on nothing that is observed; otherwise next values would depend on each other, or
     /// on what was seen of it, in ways that factors cannot say.
     pub(crate) fn sum_out_hidden(&mut self, world: &mut World) -> bool {
-        let used = |h: &&VarId| world.transitions.iter().any(|m| m.parents.contains(h));
-        let used: Vec<VarId> = world.hidden.iter().filter(used).copied().collect();
-        let wrong = used.iter().filter(|&&h| !self.acts_on_one(world, h)).count();
-        if wrong > 0 {
-            return false;
-        }
         let mut gone: Vec<VarId> = Vec::new();
         for position in 0..world.transitions.len() {
             while let Some(h) = last_hidden(world, position) {
-                // One that is above another is named only now.
-                if !self.acts_on_one(world, h) {
-                    return false;
-                }
                 let Some(mean) = self.mean_over(world, position, h) else { return false };
                 world.transitions[position] = mean;
                 gone.push(h);
@@ -40,16 +33,32 @@ impl Check {
         true
     }
 
+    /// Every hidden variable that acts on a next value, itself or through others, acts on that one alone; refuses each that does
+    /// not. One that stands above another which is refused is not named: what is wrong is the other.
+    pub(crate) fn hidden_act_on_one(&mut self, within: &[Arrows], onward: &[Arrows], hidden: &[VarId]) {
+        let mut refused: Vec<VarId> = Vec::new();
+        let all: Vec<(VarId, Acts)> = hidden.iter().map(|&h| (h, acts_of(within, onward, hidden, h))).collect();
+        for (id, acts) in &all {
+            if onward.iter().any(|a| a.parents.contains(id)) && !self.acts_on_one(*id, acts) {
+                refused.push(*id);
+            }
+        }
+        for (id, acts) in &all {
+            if !refused.contains(id) && !acts.next.is_empty() && !acts.through.iter().any(|h| refused.contains(h)) {
+                self.acts_on_one(*id, acts);
+            }
+        }
+    }
+
     /// Whether everything that a hidden variable acts on is one next value; says what else there is.
-    fn acts_on_one(&mut self, world: &World, hidden: VarId) -> bool {
-        let acts = acts_of(world, hidden);
+    fn acts_on_one(&mut self, hidden: VarId, acts: &Acts) -> bool {
         if acts.next.len() <= 1 && acts.seen.is_empty() {
             return true;
         }
-        let quoted = |id: VarId| format!("\"{}\"", world.variable(id).name);
-        let next: Vec<String> = acts.next.iter().map(|&i| quoted(world.state[i])).collect();
-        let seen: Vec<String> = acts.seen.iter().map(|&id| quoted(id)).collect();
-        let name = quoted(hidden);
+        let quoted = |&id: &VarId| format!("\"{}\"", self.name(id));
+        let next: Vec<String> = acts.next.iter().map(quoted).collect();
+        let seen: Vec<String> = acts.seen.iter().map(quoted).collect();
+        let name = quoted(&hidden);
         let (message, help) = if seen.is_empty() {
             let message = format!(
                 "hidden variable {name} acts on the next values of {}, so that they depend on each other",
@@ -157,24 +166,21 @@ fn last_hidden(world: &World, position: usize) -> Option<VarId> {
 }
 
 /// Everything that a hidden variable acts on, directly or through other hidden variables.
-fn acts_of(world: &World, hidden: VarId) -> Acts {
-    let mut reached = vec![hidden];
-    let mut acts = Acts::default();
-    // Parents come before children.
-    // A lever that is always set was chosen by somebody in a log, who may have seen what is hidden.
-    for m in world.mechanisms.iter().chain(&world.habits).filter(|m| !m.children.contains(&hidden)) {
-        if !m.parents.iter().any(|p| reached.contains(p)) {
-            continue;
-        }
-        for &child in &m.children {
-            if world.hidden.contains(&child) { reached.push(child) } else { acts.seen.push(child) }
-        }
-    }
-    for (i, m) in world.transitions.iter().enumerate() {
-        if m.parents.iter().any(|p| reached.contains(p)) {
-            acts.next.push(i);
+fn acts_of(within: &[Arrows], onward: &[Arrows], hidden: &[VarId], of: VarId) -> Acts {
+    let mut acts = Acts { through: vec![of], ..Acts::default() };
+    let mut next = 0;
+    while let Some(&by) = acts.through.get(next) {
+        next += 1;
+        for &child in within.iter().filter(|a| a.parents.contains(&by)).flat_map(|a| &a.children) {
+            let found = if hidden.contains(&child) { &mut acts.through } else { &mut acts.seen };
+            if !found.contains(&child) {
+                found.push(child);
+            }
         }
     }
+    acts.seen.sort_unstable();
+    let reached = |a: &&Arrows| a.parents.iter().any(|p| acts.through.contains(p));
+    acts.next = onward.iter().filter(reached).flat_map(|a| a.children.iter().copied()).collect();
     acts
 }
 

@@ -1,6 +1,7 @@
 //! Rewards of states in which episodes have ended: nobody is ever paid them, so they say nothing about what a step can pay.
 
 use super::check::Check;
+use super::clock;
 use super::range::extremes;
 use crate::Space;
 use crate::world::{Ends, Problem, RewardSpec, RewardTerm, VarId};
@@ -46,7 +47,9 @@ impl Check {
                 let digits = present.digits(lost / n_next);
                 let ids: Vec<VarId> = axes.iter().map(|&(i, _)| term.scope[i]).collect();
                 let values: Vec<usize> = axes.iter().map(|&(i, _)| digits[i]).collect();
-                let factor = self.name(ids[0]).to_owned();
+                // The stage ends nothing by itself as far as anybody can pay for reaching it.
+                let factor = ids.iter().find(|&&id| self.name(id) != clock::STAGE).or(ids.first());
+                let factor = factor.map_or(String::new(), |&id| self.name(id).to_owned());
                 let message = format!(
                     "reward \"{}\" pays for {}, where the episode has ended: nobody is paid it",
                     term.name,
