@@ -70,19 +70,15 @@ impl Check {
             LearnedForm::Table | LearnedForm::NoisyOr => {}
         }
         self.prior_numbers(learn, target);
-        if let Some(sd) = &learn.sd {
-            if form == LearnedForm::Table {
-                let message = format!("{} is learned as a table, whose prior has no `sd`", target.names);
-                let help = "a guess with a `weight` in visits is a table's prior";
-                self.push(Problem::error("unknown-key", message).help(help).at(sd.at.or(learn.at)));
-            }
+        if let Some(sd) = learn.sd.as_ref().filter(|_| form == LearnedForm::Table) {
+            let message = format!("{} is learned as a table, whose prior has no `sd`", target.names);
+            let help = "a guess with a `weight` in visits is a table's prior";
+            self.push(Problem::error("unknown-key", message).help(help).at(sd.at.or(learn.at)));
         }
-        if let Some(weight) = &learn.weight {
-            if matches!(spec.form, Form::Unknown) {
-                let message = format!("{} has a `weight` but no numbers that could be worth it", target.names);
-                let help = "write the guess as `p`, `rows`, `logit` or `noisy_or`, or leave `weight` out";
-                self.push(Problem::error("no-guess", message).help(help).at(weight.at.or(learn.at)));
-            }
+        if let Some(weight) = learn.weight.as_ref().filter(|_| matches!(spec.form, Form::Unknown)) {
+            let message = format!("{} has a `weight` but no numbers that could be worth it", target.names);
+            let help = "write the guess as `p`, `rows`, `logit` or `noisy_or`, or leave `weight` out";
+            self.push(Problem::error("no-guess", message).help(help).at(weight.at.or(learn.at)));
         }
         if learn.told && learn.weight.is_some() {
             let message = format!("the numbers of {} are told and a guess at the same time", target.names);
