@@ -20,6 +20,8 @@ const WORLD: &str = include_str!("cmd/logs.in/walk.toml");
 struct Place {
     directory: tempfile::TempDir,
     port: u16,
+    /// What else the service is told.
+    more: &'static [&'static str],
 }
 
 /// A service that ends with the test, however the test ends.
@@ -37,7 +39,7 @@ impl Place {
         let directory = tempfile::tempdir().unwrap();
         std::fs::write(directory.path().join("walk.toml"), WORLD).unwrap();
         let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-        Place { directory, port }
+        Place { directory, port, more: &[] }
     }
 
     fn file(&self, name: &str) -> PathBuf {
@@ -61,6 +63,7 @@ impl Place {
             .arg(program)
             .args(["serve", "walk.toml", "--store", "store"])
             .args(["--pace", "0.05", "--samples", "4", "--log", "off", "--listen", &format!("127.0.0.1:{}", self.port)])
+            .args(self.more)
             .current_dir(self.directory.path())
             .stderr(Stdio::piped())
             .spawn()
@@ -125,7 +128,8 @@ fn rounds() -> u64 {
 
 #[test]
 fn killed_under_load_it_loses_nothing_that_it_acknowledged_and_applies_nothing_twice() {
-    let place = Place::new();
+    // With the baseline kept, so that episodes have an account and a policy of their own besides.
+    let place = Place { more: &["--alpha", "0.3"], ..Place::new() };
     let mut service = place.serve("");
     let simulator = simulator();
     let done = Arc::new(AtomicBool::new(false));

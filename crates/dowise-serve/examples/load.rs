@@ -3,6 +3,7 @@
 //! ```text
 //! cargo run --release -p dowise-serve --example load                 # campaign, 1 to 64 connections
 //! cargo run --release -p dowise-serve --example load -- --figure docs/figures/service-load.svg
+//! cargo run --release -p dowise-serve --example load -- --alpha 0.1     # with the baseline kept
 //! cargo run --release -p dowise-serve --example load -- --fill 500000  # 500,000 pairs into a store, then the time to open it
 //! ```
 //!
@@ -32,27 +33,30 @@ fn main() {
         let place = args.iter().position(|a| a == name);
         place.and_then(|i| args.get(i + 1)).map_or(default, |text| text.parse().expect("a whole number"))
     };
+    let place = args.iter().position(|a| a == "--alpha");
+    let alpha = place.and_then(|i| args.get(i + 1)).map(|text| text.parse::<f64>().expect("a number between 0 and 1"));
     let directory = tempfile::tempdir().expect("a directory for the store");
     match number("--fill", 0) {
         0 => {
-            let table = load(directory.path(), number("--customers", 1500), number("--rounds", 3));
+            let table = load(directory.path(), alpha, number("--customers", 1500), number("--rounds", 3));
             if let Some(file) = args.iter().position(|a| a == "--figure").and_then(|i| args.get(i + 1)) {
                 std::fs::write(file, figure(&table)).expect("the figure can be written");
             }
         }
-        pairs => fill(directory.path(), pairs),
+        pairs => fill(directory.path(), alpha, pairs),
     }
 }
 
-fn served() -> Arc<Served> {
+fn served(alpha: Option<f64>) -> Arc<Served> {
     let world = worlds::world(WORLD, &[]).expect("a ready-made world");
-    Arc::new(Served::new(WORLD, &world, Choices::default()).expect("it can be served"))
+    let choices = Choices { promise: alpha.map(|alpha| [alpha, 0.05]), ..Choices::default() };
+    Arc::new(Served::new(WORLD, &world, choices).expect("it can be served"))
 }
 
 /// Pairs a second, and the median and the 99th of 100 of decisions in milliseconds.
 type Measured = (f64, f64, f64);
 
-fn load(directory: &Path, customers: u64, rounds: u64) -> Vec<(usize, [Measured; 2])> {
+fn load(directory: &Path, alpha: Option<f64>, customers: u64, rounds: u64) -> Vec<(usize, [Measured; 2])> {
     let world = worlds::world(WORLD, &[]).expect("a ready-made world");
     let simulator = Arc::new(Simulator::new(&world).expect("it can be simulated"));
     let stop = Arc::new(AtomicBool::new(false));
@@ -66,7 +70,7 @@ fn load(directory: &Path, customers: u64, rounds: u64) -> Vec<(usize, [Measured;
     let service = std::thread::spawn(move || {
         serve(
             &options,
-            vec![served()],
+            vec![served(alpha)],
             move || stopped.load(Ordering::Relaxed),
             |address| told.send(address).expect("somebody listens"),
         )
@@ -258,9 +262,9 @@ fn ceiling(url: &str, connections: usize, pairs: u64) -> Measured {
 }
 
 /// Fills a store, and measures how long it takes to open.
-fn fill(directory: &Path, pairs: u64) {
+fn fill(directory: &Path, alpha: Option<f64>, pairs: u64) {
     let file = directory.join("store");
-    let served = served();
+    let served = served(alpha);
     let world = &served.world;
     let mut engine =
         Engine::open(Box::new(Sqlite::open(&file).expect("a store")), vec![served.clone()], 0).expect("it opens");
