@@ -440,10 +440,10 @@ fn bytes(knowledge: &Knowledge, d: u128, options: &LinearOptions) -> u128 {
     // Residuals have them in lists, which grow by doubling.
     let [column, pair] = if residuals { [80 + 48, 40 + 32] } else { [80, 40] };
     let met = columns.saturating_mul(column).saturating_add(pairs.saturating_mul(pair));
-    // Features as given (twice while they are made, unless they are the world's table), and ψ where it is regressed on.
+    // Features as given (twice while they are made, unless they are the world's table), and ψ where it is regressed on, twice while it is made.
     let shared =
         matches!((&options.features, world.features()), (FeatureChoice::World, Some(FeatureMap::Table { .. })));
-    let own = if options.regression == Regression::Causes { 0 } else { all };
+    let own = if options.regression == Regression::Causes { 0 } else { all.saturating_mul(2) };
     let features = keys.saturating_mul(if shared { 1 } else { 2 }).saturating_add(own).saturating_mul(d);
     // Rewards for causes and for columns, means, q, losses; values, policy and what is followed.
     let arrays = keys.saturating_add(all.saturating_mul(4)).saturating_add((horizon + 1).saturating_mul(states) * 4);
