@@ -381,8 +381,9 @@ fn within_limit(episodes: u64) -> Result<(), Failure> {
     if episodes <= MOST_EPISODES {
         return Ok(());
     }
+    let most = table::count(MOST_EPISODES);
     Err(Failure::Usage(format!(
-        "--episodes {episodes}: the regret of every episode is kept, of {MOST_EPISODES} at most; \
+        "--episodes {episodes}: the regret of every episode is kept, of {most} at most; \
          `dowise compare` keeps checkpoints only"
     )))
 }
