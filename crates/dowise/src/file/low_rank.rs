@@ -54,6 +54,7 @@ impl Reader<'_> {
                     let message = format!("state factor \"{}\" has both `next` and rows in [low_rank]", name.value);
                     let at = stated.at;
                     self.push(Problem::error("two-forms", message).help("keep one of them").at(at));
+                    continue; // what its `next` says is looked at all the same
                 }
                 stated.form = Form::LowRank;
                 continue;
