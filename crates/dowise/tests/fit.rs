@@ -6,7 +6,9 @@ use common::DOCTORS;
 use dowise::data::LogStep;
 use dowise::kernel::Kernel;
 use dowise::learn::{Evidence, Knowledge, Observation, Reading};
-use dowise::offline::fit::{FitError, FitOptions, FitPart, Fitted, Fitting, not_fitted_in, read_evidence};
+use dowise::offline::fit::{
+    FitError, FitOptions, FitPart, Fitted, Fitting, fingerprint_in, not_fitted_in, read_evidence,
+};
 use dowise::simulate::{Outcome, Simulator};
 use dowise::{Action, Arena, Learner, Options, Planner, Preset, World, worlds};
 use rand::RngExt;
@@ -410,6 +412,31 @@ fn levers_left_alone_and_keys_with_a_common_hidden_cause_come_out_as_the_kernel_
             let [ours, truth] = [fitted.world(), &world].map(|w| kernel_row(w, state, Action(a)));
             assert!(ours.iter().zip(&truth).all(|(o, t)| (o - t).abs() < 0.02), "{state} {a}: {ours:?} {truth:?}");
         }
+    }
+}
+
+#[test]
+fn evidence_says_which_world_it_is_of_and_what_its_fit_expected_beyond_it() {
+    let world = World::from_toml(SHARED, "symptoms.toml").unwrap();
+    let steps = simulate(&world, 200, 2);
+    let fitted = fit(&world, &steps, FitOptions::default());
+    let beside = not_fitted_in(&fitted.evidence_text()).unwrap();
+    assert_eq!(fingerprint_in(fitted.text()), beside.fingerprint.as_deref());
+    assert!(!beside.em && beside.unpaid.is_empty() && fingerprint_in(&world.to_toml()).is_none());
+    let other = fit(&world, &steps[..300], FitOptions::default());
+    assert_ne!(fingerprint_in(other.text()), beside.fingerprint.as_deref());
+    // With nothing missing there is nothing to expect.
+    let em = || FitOptions { em: true, ..FitOptions::default() };
+    assert!(!not_fitted_in(&fit(&world, &steps, em()).evidence_text()).unwrap().em);
+    for (options, expected) in [(em(), true), (FitOptions::default(), false)] {
+        let mut fitting = Fitting::new(&world, options).unwrap();
+        let told = fitting.told().clone();
+        for next in [0, 1, 1, 0, 1] {
+            let step = Observation::at(&told, 0, 0).unwrap().did(&told, 1).unwrap().then(&told, next).unwrap();
+            fitting.add(&LogStep::new(0, step)).unwrap();
+        }
+        let fitted = fitting.fit().unwrap();
+        assert_eq!(not_fitted_in(&fitted.evidence_text()).unwrap().em, expected);
     }
 }
 

@@ -77,6 +77,85 @@ fn true_random_graphs_are_rarely_contradicted() {
     assert!(wrong.len() as u32 <= most, "{} of {n}, {most} by chance: {wrong:?}", wrong.len());
 }
 
+#[test]
+fn the_scope_of_a_reward_on_next_values_is_tested() {
+    let text = |scope: &str, value: &str| {
+        format!(
+            "dowise = 1\nname = \"w\"\nhorizon = 2\n[state.x]\nvalues = [\"a\", \"b\"]\nscope = [\"x\", \"l\"]\n\
+             next = [[[0.7, 0.3], [0.4, 0.6]], [[0.5, 0.5], [0.2, 0.8]]]\n[lever.l]\nvalues = [\"0\", \"1\"]\n\
+             [reward.r]\nscope = [{scope}]\nvalue = {value}\nrange = [0.0, 1.0]\n[interventions]\nset = \"all\"\n"
+        )
+    };
+    let world = |scope: &str, value: &str| World::from_toml(&text(scope, value), "w.toml").unwrap();
+    let declared = world("\"next.x\"", "[0.1, 0.9]");
+    let truth = world("\"l\", \"next.x\"", "[[0.1, 0.9], [0.6, 0.3]]");
+    let told = Knowledge::of(&declared);
+    assert!(GraphTest::new(&told).claims().contains(&"reward r ⊥ l | next x".to_owned()));
+    let found = report(&told, &episodes(&truth, 300, 1));
+    assert!(found.contradictions()[0].claim.starts_with("reward r ⊥ l"), "{found:?}");
+    let wrong = (0..20).filter(|&seed| report(&told, &episodes(&declared, 200, seed)).is_contradicted()).count();
+    assert!(wrong as u32 <= most_by_chance(20), "{wrong} of 20");
+}
+
+#[test]
+fn a_lever_that_was_chosen_by_a_key_variable_does_not_contradict_a_graph_that_says_so() {
+    let text = |parents: &str| {
+        format!(
+            "dowise = 1\nname = \"w\"\nhorizon = 1\n[lever.l]\nvalues = [\"0\", \"1\"]\nparents = [{parents}]\n[key.m]\nvalues = [\"0\", \"1\"]\n\
+             parents = []\np = [0.5, 0.5]\n[reward.r]\nscope = [\"l\", \"m\"]\nvalue = [[0.0, 0.5], [0.6, 0.2]]\n[interventions]\nset = \"all\"\n"
+        )
+    };
+    for (parents, contradicted) in [("", true), ("\"m\"", false)] {
+        let world = World::from_toml(&text(parents), "w.toml").unwrap();
+        let told = Knowledge::of(&world);
+        // Whoever chose went by m.
+        let chosen = |m: u32| world.read_action(&[("l", ["0", "1"][m as usize])].into()).unwrap();
+        let simulator = Simulator::new(&world).unwrap();
+        let [mut starts, mut rng] = Simulator::streams(3);
+        let mut log = Vec::new();
+        let mut learner = dowise::Learner::new(&told, dowise::Options::default()).unwrap();
+        learner.watch_log(0.05).unwrap();
+        for episode in 0..400 {
+            let state = simulator.start(&mut starts);
+            let mut outcome = Outcome::default();
+            let guess = u32::from(rng.random::<f64>() < 0.5);
+            simulator.step(state, chosen(guess), &mut rng, &mut outcome);
+            outcome.values[world.keys()[0].ix()] = guess;
+            outcome.rewards[0] = [0.0, 0.2][guess as usize];
+            let seen = outcome.observation(0, state, chosen(guess)).into_owned();
+            learner.learn_times(&seen, 1).unwrap();
+            log.push(vec![LogStep::new(episode, seen)]);
+        }
+        assert_eq!(report(&told, &log).is_contradicted(), contradicted, "{parents}");
+        assert_eq!(learner.graph_watch().unwrap().found.is_some(), contradicted, "{parents}");
+    }
+}
+
+#[test]
+fn a_long_log_is_watched_in_part_and_a_wrong_graph_is_found_all_the_same() {
+    let world = worlds::world("treatment", &[]).unwrap();
+    let told = Knowledge::of(&world);
+    for (from, found) in [(0, false), (9_000, true)] {
+        let mut learner = dowise::Learner::new(&told, dowise::Options::default()).unwrap();
+        learner.watch_log(0.05).unwrap();
+        let mut n = 0;
+        for episode in episodes(&world, 60_000 / world.horizon() as u64, 5) {
+            for step in episode {
+                n += 1;
+                let mut seen = step.observation;
+                // From some step on, what follows is the lever's doing, past the key variables.
+                if from > 0 && n > from {
+                    let lever = seen.action().and_then(|action| told.interventions().lever(action, 0));
+                    seen = seen.then(&told, lever.map_or(0, |v| v + 1) % world.n_states()).unwrap();
+                }
+                learner.learn_times(&seen, 1).unwrap();
+            }
+        }
+        let watch = learner.graph_watch().unwrap();
+        assert_eq!(watch.found.is_some(), found, "{:?}", watch.found);
+    }
+}
+
 /// A world whose next factors can depend on what the declared graph does not have.
 fn shop(direct: f64, missing: f64) -> World {
     let mut table = Vec::new();

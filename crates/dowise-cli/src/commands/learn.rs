@@ -7,7 +7,7 @@ pub(super) mod saved;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 
-use dowise::offline::fit::read_evidence;
+use dowise::offline::fit::{FitOptions, Fitting, read_evidence};
 use dowise::{Arena, Learner, LearnerSpec, World};
 use dowise_study::{StudyError, WorldChoice, read_text_file, write_file};
 
@@ -195,8 +195,9 @@ pub(crate) fn run(args: Args, output: &Output) -> Result<Status, Failure> {
         // A log is of the real world, which may not be what the file says; the simulated one is.
         // One who expects the world to change cannot tell a change from a wrong arrow.
         if spec.options(1, 0).forget.is_never() {
-            learner.watch_graph(GRAPH_DELTA).map_err(cannot_learn)?;
+            learner.watch_log(GRAPH_DELTA).map_err(cannot_learn)?;
         }
+        say_confounded(&learner, arena.world(), output);
         let steps = warm_start(&mut learner, log, &args, arena.world(), output)?;
         output.talk(format_args!("began with {} steps of {}", table::count(steps), log.display()));
     }
@@ -334,6 +335,23 @@ pub(super) fn say_changes(learner: &Learner, output: &Output) {
     }
     for change in told {
         output.talk(format_args!("a change was noticed: {}", change.what));
+    }
+}
+
+/// Says so where a log cannot teach what setting a lever does, and the learner would take it from there.
+fn say_confounded(learner: &Learner, world: &World, output: &Output) {
+    if learner.knowledge().knows_mechanisms() {
+        return;
+    }
+    let Ok(fitting) = Fitting::new(world, FitOptions::default()) else { return };
+    for lever in fitting.confounded().iter().filter(|c| c.always_set) {
+        output.talk(format_args!(
+            "warning: the hidden {} moves the lever {} and {}: what the log shows with a value of {} is what setting it brings only if it was set by a draw",
+            lever.hidden.join(", "),
+            lever.lever,
+            lever.effects.join(", "),
+            lever.lever
+        ));
     }
 }
 

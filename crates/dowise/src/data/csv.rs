@@ -179,6 +179,9 @@ fn check_encoding(sample: &[u8], name: &str) -> Result<(), LogError> {
     if sample.starts_with(b"PAR1") {
         return refuse("is a Parquet file", "write it as CSV, or read it as a frame from Python");
     }
+    if sample.starts_with(b"\x7fELF") {
+        return refuse("is a program, not a table of text", "give the log itself");
+    }
     // No column is called so; blanks and a byte order mark may stand before it.
     match sample.strip_prefix(b"\xef\xbb\xbf").unwrap_or(sample).trim_ascii_start().first() {
         Some(b'{' | b'[') => return refuse("is JSON, not a table", "write it as CSV, a row for each step"),

@@ -91,6 +91,8 @@ pub(super) struct Episodes<'w> {
     /// Names of the state factors.
     factors: Vec<&'w str>,
     horizon: usize,
+    /// For each state whether episodes have ended there; `None` if they end nowhere before the horizon.
+    ended: Option<&'w [bool]>,
     /// Where each open episode is.
     open: Keys,
     slots: Vec<Open>,
@@ -113,6 +115,7 @@ impl<'w> Episodes<'w> {
             space,
             factors: world.state().iter().map(|&id| world.variable(id).name.as_str()).collect(),
             horizon: world.horizon(),
+            ended: world.ended(),
             open: Keys::default(),
             slots: Vec::new(),
             free: Vec::new(),
@@ -286,6 +289,8 @@ impl<'w> Episodes<'w> {
                 });
             }
         }
+        self.check_end(line, stage, next, meta.end, findings);
+        let meta = &self.rows.meta[at as usize];
         let tally = &mut self.tally;
         tally.steps += 1;
         tally.weight += u64::from(meta.weight);
@@ -305,6 +310,30 @@ impl<'w> Episodes<'w> {
         let flow = visit.step(&self.rows.step(at));
         self.drop_row(slot, stage);
         flow
+    }
+
+    /// Whether an end is one by the world, as far as the log says where the episode came to.
+    fn check_end(&self, line: u64, stage: usize, next: Option<usize>, end: Option<End>, findings: &mut Findings) {
+        let goes_on = match (self.ended, next) {
+            (None, _) => true,
+            (Some(ended), Some(next)) => !ended[next],
+            (Some(_), None) => false,
+        };
+        match end {
+            Some(End::Terminated) if goes_on && stage + 1 < self.horizon => {
+                findings.add(FindingKind::OtherEnd, None, line, || {
+                    "`terminated` before the horizon, where the world's episodes go on: returns take nothing to follow, and the model goes on; say where \
+                     episodes end (`ends` in the world file), or write `truncated`"
+                        .to_owned()
+                });
+            }
+            Some(End::Truncated) if self.ended.zip(next).is_some_and(|(ended, next)| ended[next]) => {
+                findings.add(FindingKind::OtherEnd, None, line, || {
+                    "`truncated` where the world's episodes have ended: it counts as `terminated`".to_owned()
+                });
+            }
+            Some(_) | None => {}
+        }
     }
 
     fn drop_row(&mut self, slot: u32, stage: usize) {
@@ -366,8 +395,18 @@ impl<'w> Episodes<'w> {
                 let stages = &self.slots[slot as usize].stages;
                 // A row whose next row was there has been settled.
                 let waits = stages[stage].row != NONE && stages.get(stage + 1).is_none_or(|a| a.fingerprint == 0);
+                let (at, stops) = (stages[stage].row, stage + 1 == stages.len() && stage + 1 < self.horizon);
                 if waits && self.slots[slot as usize].last != Some(stage) {
                     self.finish(slot, stage, None, findings, visit)?;
+                    // What was kept of the row stays there until another takes its place.
+                    let (next, line) = (self.rows.meta[at as usize].next_state, self.slots[slot as usize].line);
+                    if stops && !self.ended.zip(next).is_some_and(|(ended, next)| ended[next]) {
+                        findings.add(FindingKind::Stops, None, line, || {
+                            "an episode stops before the horizon and does not say how it ended: what would have followed is not known; \
+                             write `end` (`terminated` or `truncated`)"
+                                .to_owned()
+                        });
+                    }
                 }
             }
             self.close(slot, findings, visit)?;

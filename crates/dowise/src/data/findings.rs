@@ -45,6 +45,10 @@ pub enum FindingKind {
     Gap,
     /// An episode that does not start at stage 1.
     StartsLate,
+    /// An episode that stops before the horizon, without an end, in a state in which episodes have not ended.
+    Stops,
+    /// An end that is not one by the world: `terminated` where its episodes go on, or `truncated` where they have ended.
+    OtherEnd,
     /// A step whose next state is not known.
     NextMissing,
     /// A cell that is empty where one would learn from it.
@@ -113,6 +117,8 @@ impl FindingKind {
             | FindingKind::AbsentColumn => Effect::PartsMissing,
             FindingKind::Gap
             | FindingKind::StartsLate
+            | FindingKind::Stops
+            | FindingKind::OtherEnd
             | FindingKind::HiddenColumn
             | FindingKind::IgnoredColumn
             | FindingKind::IgnoredColumns
@@ -132,7 +138,10 @@ impl FindingKind {
 
     /// What is counted.
     fn unit(self) -> &'static str {
-        if matches!(self, FindingKind::Gap | FindingKind::StartsLate) { "episode" } else { "row" }
+        match self {
+            FindingKind::Gap | FindingKind::StartsLate | FindingKind::Stops | FindingKind::OtherEnd => "episode",
+            _ => "row",
+        }
     }
 
     /// Whether it is about a column as a whole, not about rows.

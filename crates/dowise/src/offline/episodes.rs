@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::fit::FEW;
 use crate::data::{End, LogStep};
 use crate::learn::{Evidence, EvidenceError, Knowledge, LearnError, LearnResult, MISSING, Options, View};
 use crate::world::Action;
@@ -30,6 +31,10 @@ pub struct Episodes {
     /// What arriving in a state pays by the world; empty if nothing, or if that is not known.
     arrival: Vec<f64>,
     folds: Vec<Evidence>,
+    /// For each reward term on next values that is learned: its position, and the steps that say what followed and not what it paid.
+    unpaid: Vec<(usize, u64)>,
+    /// Whether an episode ended before the horizon.
+    terminates: bool,
     left_out: LeftOut,
 }
 
@@ -107,6 +112,14 @@ impl Episodes {
         let view = first.view.clone();
         Ok(Episodes {
             folds: vec![first; folds],
+            unpaid: told
+                .rewards()
+                .iter()
+                .enumerate()
+                .filter(|(_, r)| r.table.is_none() && !r.next.is_empty())
+                .map(|(i, _)| (i, 0))
+                .collect(),
+            terminates: false,
             arrival: told.world().arrival(),
             view,
             steps: Vec::new(),
@@ -147,12 +160,17 @@ impl Episodes {
                 let added = self.folds[fold].add_times(observation, step.weight);
                 added.map_err(|error| EpisodeError::Step { line: step.line, error })?;
             }
+            for (term, n) in &mut self.unpaid {
+                *n += u64::from(observation.rewards()[*term].is_nan());
+            }
             let kept = Step::of(&self.view, &self.arrival, step);
             self.left_out.without_cause += u64::from(kept.cause.is_none());
             self.steps.push(kept);
         }
         let end = steps.last().and_then(|s| s.end);
         let episode = Episode { first: at, n: steps.len(), weight: first.weight, end };
+        let early = steps.last().is_some_and(|s| s.observation.stage() + 1 < self.view.layout.horizon);
+        self.terminates |= early && end == Some(End::Terminated);
         if self.steps[at].stage > 0 {
             self.left_out.late += 1;
         } else if self.gain(&episode).is_none() {
@@ -180,6 +198,16 @@ impl Episodes {
     /// What some answers cannot use.
     pub fn left_out(&self) -> LeftOut {
         self.left_out
+    }
+
+    /// A reward term on next values that is learned and was not recorded in more than 1 % of the steps, and in how many.
+    ///
+    /// What such a term pays is counted by what next values depend on; if it is recorded less often after some next values than after others, that is the mean of
+    /// the others.
+    pub(crate) fn unpaid(&self) -> Option<(&str, u64)> {
+        let many = |n: u64| n as f64 > FEW * self.steps.len() as f64;
+        let found = self.unpaid.iter().find(|(_, n)| many(*n))?;
+        Some((&self.view.told.rewards()[found.0].name, found.1))
     }
 
     /// What the log's episodes were counted for.
@@ -217,21 +245,61 @@ impl Episodes {
         &self.steps[episode.first..episode.first + episode.n]
     }
 
-    /// Whether an episode with a return ended before the horizon.
+    /// Whether an episode may have fewer steps than the horizon has.
     pub(crate) fn ends_early(&self) -> bool {
-        self.episodes.iter().any(|e| e.n < self.view.layout.horizon && self.gain(e).is_some())
+        self.terminates || self.view.told.world().ends().is_some()
+    }
+
+    /// The least and the most that an episode can have brought, costs taken off and later steps discounted as the world says: what is not
+    /// recorded, up to its end or, where that is not known, up to the horizon, is taken at its worst and at its best. `None` if it does
+    /// not begin at the first stage.
+    pub(crate) fn bounds(&self, episode: &Episode) -> Option<[f64; 2]> {
+        let steps = self.steps_of(episode);
+        let last = steps.first().filter(|first| first.stage == 0).and(steps.last())?;
+        let (told, horizon) = (&self.view.told, self.view.layout.horizon);
+        let world = told.world();
+        let (of_step, of_payment) = (world.step_range(), world.reward_range());
+        let mut steps = steps.iter().peekable();
+        let (mut sum, mut weight) = ([0.0; 2], 1.0);
+        for stage in 0..=last.stage {
+            let found = match steps.next_if(|step| step.stage == stage).map(|step| (step.action, step.paid)) {
+                Some((Some(action), paid)) if !paid.is_nan() => [paid - told.interventions().cost(action); 2],
+                Some((Some(action), _)) => of_payment.map(|x| x - told.interventions().cost(action)),
+                Some((None, _)) | None => of_step,
+            };
+            sum.iter_mut().zip(found).for_each(|(sum, x)| *sum += weight * x);
+            weight *= world.discount();
+        }
+        if !self.is_over(episode) {
+            let mut rest = [0.0; 2];
+            for _ in last.stage as usize + 1..horizon {
+                rest.iter_mut().zip(of_step).for_each(|(rest, x)| *rest += weight * x);
+                weight *= world.discount();
+            }
+            // It may have ended at once.
+            if world.ends().is_some() || self.terminates {
+                rest = [rest[0].min(0.0), rest[1].max(0.0)];
+            }
+            sum.iter_mut().zip(rest).for_each(|(sum, x)| *sum += x);
+        }
+        Some(sum)
+    }
+
+    /// Whether nothing follows an episode's last step.
+    fn is_over(&self, episode: &Episode) -> bool {
+        let world = self.view.told.world();
+        let has_ended = |step: &Step| step.next.is_some_and(|s| world.has_ended(s as usize));
+        let last = self.steps_of(episode).last();
+        last.is_some_and(|step| step.stage as usize + 1 == self.view.layout.horizon || has_ended(step))
+            || episode.end == Some(End::Terminated)
     }
 
     /// What an episode brought, costs taken off and later steps discounted as the world says; `None` if it does not begin at the first stage or not every payment is known.
     pub(crate) fn gain(&self, episode: &Episode) -> Option<f64> {
         let steps = self.steps_of(episode);
         let world = self.view.told.world();
-        let has_ended = |step: &Step| step.next.is_some_and(|s| world.has_ended(s as usize));
-        let whole = steps.len() == self.view.layout.horizon
-            || episode.end == Some(End::Terminated)
-            || steps.last().is_some_and(has_ended);
         let in_order = steps.iter().enumerate().all(|(h, step)| step.stage as usize == h);
-        if !whole || !in_order {
+        if !self.is_over(episode) || !in_order {
             return None;
         }
         let all = self.view.told.interventions();

@@ -5,6 +5,7 @@ mod episodes;
 mod evaluate;
 pub mod fit;
 mod graph_test;
+mod recorded;
 mod safe;
 
 pub use episodes::{EpisodeError, Episodes, LeftOut};
@@ -13,4 +14,5 @@ pub use evaluate::{
     Support, Unsupported, Variable, calibrate, evaluate, evaluate_logged,
 };
 pub use graph_test::{Effect, GraphReport, GraphTest, RowEffect, Tested, Untested};
+pub use recorded::{Recording, RecordingTest};
 pub use safe::{Candidate, Recommendation, SafePlan, plan_from_evidence, plan_safely};

@@ -2,8 +2,8 @@
 
 use super::Episodes;
 use super::evaluate::{
-    Followed, Interval, Logged, Model, OfflineError, OfflineOptions, OfflineValue, Return, StartStates, Support,
-    by_model, guaranteed, logged_of, model_of, start_states, starts_of, support_of,
+    Followed, Interval, Logged, Model, OfflineError, OfflineOptions, OfflineValue, StartStates, Support, by_model,
+    guaranteed, logged_of, model_of, start_states, starts_of, support_of,
 };
 use crate::learn::{Evidence, Reading, Sets};
 use crate::world::Action;
@@ -37,6 +37,8 @@ pub enum Recommendation {
     },
     /// By the model itself neither is better.
     NotBetter,
+    /// By the model one is better, but so much of what was logged is not recorded that more episodes like these would not show it.
+    NotShown,
     /// There is no log, or none of its episodes is complete: there is nothing to compare with.
     NothingToCompare,
 }
@@ -62,8 +64,15 @@ impl SafePlan {
         match self.recommendation {
             Recommendation::DeployMean => &self.mean,
             Recommendation::DeployWorst => &self.worst,
-            Recommendation::NotYet { .. } | Recommendation::NotBetter | Recommendation::NothingToCompare => {
-                if self.worst.guaranteed.low > self.mean.guaranteed.low { &self.worst } else { &self.mean }
+            Recommendation::NotYet { .. }
+            | Recommendation::NotBetter
+            | Recommendation::NotShown
+            | Recommendation::NothingToCompare => {
+                if self.worst.guaranteed.low > self.mean.guaranteed.low {
+                    &self.worst
+                } else {
+                    &self.mean
+                }
             }
         }
     }
@@ -110,12 +119,14 @@ fn plan(
     };
     let mean = candidate(Reading::Mean { prior: options.prior })?;
     let worst = candidate(Reading::Worst(Sets::Mixture))?;
-    let recommendation = recommend(&mean, &worst, logged.and_then(|l| l.returns));
+    let recommendation = recommend(&mean, &worst, logged);
     Ok(SafePlan { mean, worst, logged, recommendation, evidence: model.evidence().fingerprint() })
 }
 
-fn recommend(mean: &Candidate, worst: &Candidate, today: Option<Return>) -> Recommendation {
-    let Some(today) = today else { return Recommendation::NothingToCompare };
+fn recommend(mean: &Candidate, worst: &Candidate, logged: Option<Logged>) -> Recommendation {
+    let Some(Logged { returns: Some(today), model: by_model }) = logged else {
+        return Recommendation::NothingToCompare;
+    };
     let surely = |plan: &Candidate| plan.guaranteed.low > today.guaranteed.high;
     if surely(mean) {
         return Recommendation::DeployMean;
@@ -123,12 +134,18 @@ fn recommend(mean: &Candidate, worst: &Candidate, today: Option<Return>) -> Reco
     if surely(worst) {
         return Recommendation::DeployWorst;
     }
-    // Both bounds come closer as one over the root of the number of episodes.
+    // Both bounds come closer as one over the root of the number of episodes, but for what is not recorded of what was logged.
+    let most = today.means.high;
     let needed = |plan: &Candidate| {
-        let gain = plan.model.mean - today.mean;
-        let off = (plan.model.mean - plan.guaranteed.low) + (today.guaranteed.high - today.mean);
+        let gain = plan.model.mean - most;
+        let off = (plan.model.mean - plan.guaranteed.low) + (today.guaranteed.high - most);
         (gain > 0.0).then(|| today.episodes * ((off / gain) * (off / gain) - 1.0))
     };
     let needed = [mean, worst].into_iter().filter_map(needed).fold(f64::INFINITY, f64::min);
-    if needed.is_finite() { Recommendation::NotYet { episodes: needed.max(1.0) } } else { Recommendation::NotBetter }
+    let better = [mean, worst].iter().any(|plan| plan.model.mean > by_model.mean);
+    match needed {
+        needed if needed.is_finite() => Recommendation::NotYet { episodes: needed.max(1.0) },
+        _ if today.incomplete > 0.0 && better => Recommendation::NotShown,
+        _ => Recommendation::NotBetter,
+    }
 }

@@ -55,6 +55,25 @@ fn a_step_where_episodes_have_ended_is_found_and_left_out() {
 }
 
 #[test]
+fn ends_that_are_none_by_the_world_and_episodes_that_stop_are_said() {
+    let world = ending();
+    let of = |rows: &str, kind: FindingKind| {
+        let (_, report) = read(&world, format!("episode,stage,x,a,z,next.x,end\n{rows}\n"));
+        assert!(!report.findings.has_errors(), "{}", report.findings);
+        report.findings.of(kind).count()
+    };
+    // Ended where the world goes on, cut off where it has ended, and as it should be.
+    assert_eq!(of("0,1,ok,0,no,ok,terminated", FindingKind::OtherEnd), 1);
+    assert_eq!(of("0,1,ok,0,no,dead,truncated", FindingKind::OtherEnd), 1);
+    assert_eq!(of("0,1,ok,0,no,dead,terminated\n1,1,ok,0,no,ok,truncated", FindingKind::OtherEnd), 0);
+    // No end, before the horizon: where the world goes on, and where it has ended.
+    assert_eq!(of("0,1,ok,0,no,ok,\n0,2,ok,0,no,ok,", FindingKind::Stops), 1);
+    assert_eq!(of("0,1,ok,0,no,ok,\n0,2,ok,0,no,dead,", FindingKind::Stops), 0);
+    let whole = (1..=4).map(|stage| format!("0,{stage},ok,0,no,ok,")).collect::<Vec<_>>().join("\n");
+    assert_eq!(of(&whole, FindingKind::Stops), 0);
+}
+
+#[test]
 fn nothing_is_learned_of_what_comes_after_the_end_in_whatever_order_rows_come() {
     let world = ending();
     let rows = ["0,1,ok,0,no,0", "0,2,dead,0,no,0", "0,3,ok,1,yes,1"];

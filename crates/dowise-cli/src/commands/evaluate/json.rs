@@ -16,15 +16,24 @@ pub(super) struct Evaluated {
     delta: f64,
     /// Whether the answer was refused for lack of support.
     refused: bool,
+    /// What the policy and those who were logged are worth; not there where the answer was refused.
+    #[serde(flatten)]
+    values: Option<Values>,
+    unsupported: Unsupported,
+    /// What the log cannot say, so that the numbers of the world file were taken.
+    from_file: Vec<OpenQuestion>,
+    /// What makes the answer doubtful.
+    warnings: Vec<String>,
+}
+
+#[derive(Serialize)]
+struct Values {
     model: Value,
     guaranteed: [f64; 2],
     /// Part of the guaranteed bounds, on either side, that is for where episodes start.
     for_starts: f64,
     robust: Option<Robust>,
     logged: LoggedValue,
-    unsupported: Unsupported,
-    /// What the log cannot say, so that the numbers of the world file were taken.
-    from_file: Vec<OpenQuestion>,
 }
 
 #[derive(Serialize)]
@@ -56,7 +65,10 @@ pub(crate) struct LoggedValue {
 #[derive(Serialize)]
 struct Returns {
     episodes: f64,
+    /// Of these, those that are known only between the least and the most that they can have brought.
+    incomplete: f64,
     mean: f64,
+    means: [f64; 2],
     sd: f64,
     normal: [f64; 2],
     guaranteed: [f64; 2],
@@ -88,7 +100,9 @@ pub(crate) fn logged(logged: &Logged) -> LoggedValue {
     LoggedValue {
         returns: logged.returns.map(|r| Returns {
             episodes: r.episodes,
+            incomplete: r.incomplete,
             mean: r.mean,
+            means: ends(r.means),
             sd: r.sd,
             normal: ends(r.normal),
             guaranteed: ends(r.guaranteed),
@@ -104,16 +118,9 @@ pub(super) fn evaluated(
     options: &OfflineOptions,
     found: &Evaluation,
     refused: bool,
-    from_file: Vec<OpenQuestion>,
+    (from_file, warnings): (Vec<OpenQuestion>, Vec<String>),
 ) -> Evaluated {
-    Evaluated {
-        schema: "dowise-offline/1",
-        log: log_file.display().to_string(),
-        policy: policy.display().to_string(),
-        episodes: log.len(),
-        steps: log.steps(),
-        delta: options.delta,
-        refused,
+    let values = || Values {
         model: value(found.model),
         guaranteed: ends(found.guaranteed),
         for_starts: found.for_starts,
@@ -128,6 +135,17 @@ pub(super) fn evaluated(
             by_propensity: r.by_propensity,
         }),
         logged: logged(&found.logged),
+    };
+    Evaluated {
+        schema: "dowise-offline/1",
+        log: log_file.display().to_string(),
+        policy: policy.display().to_string(),
+        episodes: log.len(),
+        steps: log.steps(),
+        delta: options.delta,
+        refused,
+        values: (!refused).then(values),
+        warnings,
         from_file,
         unsupported: Unsupported {
             share: found.support.share,

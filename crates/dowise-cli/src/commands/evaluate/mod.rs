@@ -9,7 +9,9 @@ use std::path::{Path, PathBuf};
 
 use dowise::World;
 use dowise::offline::fit::{FitOptions, Fitting, OpenQuestion};
-use dowise::offline::{Episodes, OfflineError, OfflineOptions, Starts, Support, calibrate, evaluate};
+use dowise::offline::{
+    Episodes, OfflineError, OfflineOptions, Recording, RecordingTest, Starts, Support, calibrate, evaluate,
+};
 
 use crate::log::LogArgs;
 use crate::output::{Failure, Output, Status};
@@ -87,6 +89,8 @@ pub(crate) struct Counted {
     pub(crate) episodes: Episodes,
     /// What the log cannot say, so that the numbers of the world file are taken.
     pub(crate) from_file: Vec<OpenQuestion>,
+    /// What makes answers from it doubtful.
+    pub(crate) warnings: Vec<String>,
 }
 
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]
@@ -149,7 +153,8 @@ impl Reading {
         let from_file = fitting.rests_on().map_err(|e| Failure::Usage(e.to_string()))?;
         let (world, told) = (fitting.world().clone(), fitting.told().clone());
         let episodes = episodes::episodes(log, self.log.map.as_deref(), self.skip_bad, (&world, &told), output)?;
-        Ok(Counted { world, episodes, from_file })
+        let warnings = episodes.recording_tests().iter().filter(|t| t.depends_on_what_followed()).map(unfair).collect();
+        Ok(Counted { world, episodes, from_file, warnings })
     }
 }
 
@@ -185,7 +190,7 @@ pub(crate) fn run(args: Args, output: &Output) -> Result<Status, Failure> {
     let world = world.map_err(|error| render::refused(&args.world.display().to_string(), &error, args.json, output))?;
     let policy = policy_file::read(&args.policy, &world)?;
     let options = args.reading.options(&world);
-    let Counted { world, episodes: log, from_file } = args.reading.episodes(&world, &args.log, output)?;
+    let Counted { world, episodes: log, from_file, warnings } = args.reading.episodes(&world, &args.log, output)?;
     let found = evaluate(&log, &policy, &options).map_err(failure)?;
     if let Some(pictures) = &pictures {
         let calibration = calibrate(&log, options.prior).map_err(|e| failure(e.into()))?;
@@ -193,14 +198,40 @@ pub(crate) fn run(args: Args, output: &Output) -> Result<Status, Failure> {
     }
     let refused = found.support.share > NOTABLE && !args.allow_unsupported;
     if args.json {
-        output.json(&json::evaluated(&args.log, &args.policy, &log, &options, &found, refused, from_file))?;
+        output.json(&json::evaluated(
+            &args.log,
+            &args.policy,
+            &log,
+            &options,
+            &found,
+            refused,
+            (from_file, warnings),
+        ))?;
         return Ok(if refused { refuse(&found.support, output) } else { Status::Fine });
     }
     if refused {
         return Ok(refuse(&found.support, output));
     }
-    output.data(report::report(&world, &log, &options, &found, &from_file, output))?;
+    output.data(report::report(&world, &log, &options, &found, (&from_file, &warnings), output))?;
     Ok(Status::Fine)
+}
+
+/// Says so where what was recorded is no fair sample.
+fn unfair(test: &RecordingTest) -> String {
+    let what = match test.what {
+        Recording::Causes => "key variables that act on the next state or the reward",
+        Recording::Payments => "payments",
+    };
+    let p = if test.p < 1e-12 { "below 1e-12".to_owned() } else { format!("{:.0e}", test.p) };
+    format!(
+        "NOT A FAIR SAMPLE: whether {what} were recorded depends on what followed, or on what they were (p {p}; {} steps lack them): what was recorded \
+         is not what happens on average, and neither guaranteed bounds nor posterior need hold. Record them in every step{}.",
+        count(test.missing),
+        match test.what {
+            Recording::Causes => "; `dowise fit --em` fits where it depends on the next state alone",
+            Recording::Payments => "",
+        }
+    )
 }
 
 /// Says why there is no answer.

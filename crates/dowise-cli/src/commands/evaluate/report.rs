@@ -7,6 +7,9 @@ use dowise::offline::{Episodes, Evaluation, Interval, Logged, OfflineOptions, Of
 use crate::output::Output;
 use crate::table::{self, Align, Amounts, count};
 
+/// Share of steps that may rest on the model alone in a doubly robust value.
+const UNCORRECTED: f64 = 0.01;
+
 /// Episodes below which the doubly robust interval is not to be relied on.
 const FEW: f64 = 30.0;
 
@@ -15,7 +18,7 @@ pub(super) fn report(
     log: &Episodes,
     options: &OfflineOptions,
     found: &Evaluation,
-    from_file: &[OpenQuestion],
+    (from_file, warnings): (&[OpenQuestion], &[String]),
     output: &Output,
 ) -> String {
     let sure = percent(1.0 - options.delta);
@@ -42,9 +45,11 @@ pub(super) fn report(
         values(&rows)
     );
     text += &format!("\n{}\n{}", output.heading("Those who were logged"), values(&logged_rows(&found.logged, &sure)));
-    let mut notes: Vec<String> = from_file.iter().map(not_from_the_log).collect();
+    let mut notes: Vec<String> = from_file.iter().map(not_from_the_log).chain(warnings.iter().cloned()).collect();
     if let Some(returns) = found.logged.returns {
-        let more = found.model.mean - returns.mean;
+        // Where much is missing, the middle of what is possible says nothing.
+        let today = if returns.incomplete > 0.0 { found.logged.model.mean } else { returns.mean };
+        let more = found.model.mean - today;
         notes.push(if found.guaranteed.low > returns.guaranteed.high {
             format!(
                 "The policy is surely better than what was logged ({sure}); the model expects {} more.",
@@ -59,13 +64,8 @@ pub(super) fn report(
             let (by, word) = if more >= 0.0 { (more, "more") } else { (-more, "less") };
             format!("The model expects {} {word} than what was logged; neither is surely better ({sure}).", digits(by))
         });
-        if !overlap(found.logged.model.posterior, returns.normal) {
-            notes.push(
-                "The model does not give what the logged episodes brought: `dowise test` says whether the graph is wrong."
-                    .into(),
-            );
-        }
     }
+    notes.extend(about_logged(&found.logged));
     if let Some(robust) = &found.robust {
         let by = if robust.by_propensity == robust.corrected && robust.corrected > 0 {
             "the logged propensities".to_owned()
@@ -85,6 +85,12 @@ pub(super) fn report(
         if robust.not_corrected > 0 {
             let steps = count(robust.not_corrected);
             notes.push(format!("In {steps} steps it rests on the model alone: something was not recorded."));
+            if robust.not_corrected as f64 > UNCORRECTED * (robust.corrected + robust.not_corrected) as f64 {
+                notes.push(
+                    "Its interval has no room for what the model leaves open there, and is too narrow to be relied on."
+                        .into(),
+                );
+            }
         }
         if robust.effective < FEW {
             notes.push(
@@ -113,6 +119,27 @@ pub(super) fn report(
         text += &format!("\n{}\n", table::wrapped(&note));
     }
     text
+}
+
+/// What is to be said of what those who were logged brought: what is missing, and whether the model gives it.
+pub(crate) fn about_logged(logged: &Logged) -> Vec<String> {
+    let Some(returns) = &logged.returns else { return Vec::new() };
+    let mut notes = Vec::new();
+    if returns.incomplete > 0.0 {
+        notes.push(format!(
+            "Of {} of the {} logged episodes not every payment up to their end is known: each counts at the least and at the most that it can have \
+             brought, since those that are complete need not be like the others.",
+            whole(returns.incomplete),
+            whole(returns.episodes)
+        ));
+    }
+    if !overlap(logged.model.posterior, returns.normal) {
+        notes.push(
+            "The model does not give what the logged episodes brought: `dowise test` says whether the graph is wrong."
+                .into(),
+        );
+    }
+    notes
 }
 
 /// Says so where the numbers of the world file were taken, and what would settle it.

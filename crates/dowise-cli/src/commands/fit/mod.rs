@@ -77,6 +77,9 @@ Examples:
 pub(crate) fn run(args: Args, output: &Output) -> Result<Status, Failure> {
     let world = worldfile::read(&args.world)?.world;
     let world = world.map_err(|error| render::refused(&args.world.display().to_string(), &error, args.json, output))?;
+    let randomised = args.randomised.clone();
+    let options = FitOptions { keep: args.keep.clone(), prior: args.prior, level: args.level, em: args.em, randomised };
+    let mut fitting = Fitting::new(&world, options).map_err(failure)?;
     let evidence = evidence_file(&args.output);
     let svg = args.draw.as_deref().map(is_svg).transpose()?;
     // A long log is not to be read in vain.
@@ -90,9 +93,6 @@ pub(crate) fn run(args: Args, output: &Output) -> Result<Status, Failure> {
         .write("--draw", args.draw.as_deref())
         .write("--rows", args.rows.as_deref());
     args.overwrite.check(&files, output)?;
-    let randomised = args.randomised.clone();
-    let options = FitOptions { keep: args.keep.clone(), prior: args.prior, level: args.level, em: args.em, randomised };
-    let mut fitting = Fitting::new(&world, options).map_err(failure)?;
     let counted = fitting.world().clone();
     let found = log::steps(&args.log, args.map.as_deref(), &counted, output, |step| {
         let wrong = |error| Failure::Usage(format!("{}, line {}: {error}", args.log.display(), step.line));

@@ -81,7 +81,7 @@ pub(crate) fn run(args: Args, output: &Output) -> Result<Status, Failure> {
         .write("--policy", args.policy.as_deref());
     args.overwrite.check(&files, output)?;
     if args.safe {
-        return safe::run(&args, &world, output);
+        return safe::run(&args, &world, &source.text, output);
     }
     if let Some(flag) = args.reading.given() {
         return Err(Failure::Usage(format!("{flag} is for plans from a log; add --safe")));

@@ -1,7 +1,9 @@
 //! `dowise plan --safe`: plans from a log or from evidence beside a fitted world, with what they are worth for sure.
 
+use std::path::Path;
+
 use dowise::World;
-use dowise::offline::fit::{FitError, NotFitted, OpenQuestion, not_fitted_in, read_evidence};
+use dowise::offline::fit::{FitError, NotFitted, OpenQuestion, fingerprint_in, not_fitted_in, read_evidence};
 use dowise::offline::{Candidate, OfflineOptions, Recommendation, SafePlan, plan_from_evidence, plan_safely};
 use dowise_study::{MOST_TEXT, read_text_file};
 use serde::Serialize;
@@ -17,13 +19,13 @@ use crate::{naming, policy_file};
 /// Differences printed unless all are asked for.
 const SHOWN: usize = 20;
 
-pub(super) fn run(args: &Args, world: &World, output: &Output) -> Result<Status, Failure> {
+pub(super) fn run(args: &Args, world: &World, source: &str, output: &Output) -> Result<Status, Failure> {
     let options = args.reading.options(world);
-    let (world, plan, episodes, from_file) = match &args.from {
+    let (world, plan, episodes, from_file, warnings) = match &args.from {
         Some(log) => {
-            let Counted { world, episodes, from_file } = args.reading.episodes(world, log, output)?;
+            let Counted { world, episodes, from_file, warnings } = args.reading.episodes(world, log, output)?;
             let plan = plan_safely(&episodes, &options).map_err(evaluate::failure)?;
-            (world, plan, episodes.len() as u64, from_file)
+            (world, plan, episodes.len() as u64, from_file, warnings)
         }
         None => {
             if let Some(flag) = args.reading.for_logs() {
@@ -36,9 +38,17 @@ pub(super) fn run(args: &Args, world: &World, output: &Output) -> Result<Status,
                 Failure::Io(format!("a safe plan needs what was seen: {e}; {help}"))
             })?;
             let wrong = |e: FitError| Failure::Usage(format!("{}: {e}", file.display()));
-            let from_file = from_file(not_fitted_in(&text).map_err(wrong)?)?;
+            let not_fitted = not_fitted_in(&text).map_err(wrong)?;
+            check(&not_fitted, source, &file)?;
+            let from_file = from_file(not_fitted)?;
             let evidence = read_evidence(world, &text).map_err(wrong)?;
-            (world.clone(), plan_from_evidence(evidence, &options).map_err(evaluate::failure)?, 0, from_file)
+            (
+                world.clone(),
+                plan_from_evidence(evidence, &options).map_err(evaluate::failure)?,
+                0,
+                from_file,
+                Vec::new(),
+            )
         }
     };
     if let Some(file) = &args.policy {
@@ -50,21 +60,51 @@ pub(super) fn run(args: &Args, world: &World, output: &Output) -> Result<Status,
             Recommendation::DeployMean | Recommendation::DeployWorst => "",
             Recommendation::NotYet { .. } => "; not yet surely better than what was logged",
             Recommendation::NotBetter => "; not better than what was logged",
+            Recommendation::NotShown => "; too little of what was logged is recorded to compare",
             Recommendation::NothingToCompare => "; there is nothing to compare it with",
         };
         output.talk(format_args!("wrote {} ({name}{but})", file.display()));
     }
     if args.json {
-        output.json(&in_json(&world, &plan, &options, from_file))?;
+        output.json(&in_json(&world, &plan, &options, from_file, warnings))?;
     } else {
-        output.data(text(&world, &plan, &options, &from_file, args.all, output))?;
+        output.data(text(&world, &plan, &options, (&from_file, &warnings), args.all, output))?;
     }
     Ok(Status::Fine)
 }
 
+/// Refuses evidence that the world beside it was not fitted to, and evidence that does not hold what its fit rests on.
+fn check(of: &NotFitted, world: &str, file: &Path) -> Result<(), Failure> {
+    let name = file.display();
+    if let (Some(here), Some(there)) = (fingerprint_in(world), &of.fingerprint)
+        && here != there
+    {
+        return Err(Failure::Usage(format!(
+            "{name} is of another fit: the world says that it was fitted to the evidence {here}, and this is {there}; fit again, or plan from a log with --from LOG"
+        )));
+    }
+    if of.em {
+        return Err(Failure::Usage(format!(
+            "{name} was fitted with --em, and holds only what was recorded: nothing can be guaranteed from it, since what was expected of key variables that were \
+             not recorded is in the world's numbers alone. Fit without --em if whether they were recorded depends on nothing that followed; `dowise plan {{world}}` plans by \
+             the numbers of the fit",
+        )
+        .replace("{world}", &file.with_extension("").with_extension("toml").display().to_string())));
+    }
+    if !of.unpaid.is_empty() {
+        return Err(Failure::Usage(format!(
+            "{name}: what {} pays for next values was not recorded in many steps, and whether it was may depend on what followed: nothing can be \
+             guaranteed from the mean of what was recorded. Record it in every step, or keep the world file's numbers (`dowise fit --keep {}`)",
+            of.unpaid.join(", "),
+            of.unpaid.join(",")
+        )));
+    }
+    Ok(())
+}
+
 /// What a fit left as the world file gave it; refused where the world file gave nothing.
 fn from_file(not_fitted: NotFitted) -> Result<Vec<OpenQuestion>, Failure> {
-    let NotFitted { names, without_numbers } = not_fitted;
+    let NotFitted { names, without_numbers, .. } = not_fitted;
     if names.is_empty() {
         return Ok(Vec::new());
     }
@@ -98,7 +138,7 @@ fn text(
     world: &World,
     plan: &SafePlan,
     options: &OfflineOptions,
-    from_file: &[OpenQuestion],
+    (from_file, warnings): (&[OpenQuestion], &[String]),
     all: bool,
     output: &Output,
 ) -> String {
@@ -120,6 +160,10 @@ fn text(
         text += &format!("\n{}\n{}", output.heading("Those who were logged"), report::values(&rows));
     }
     text += &format!("\n{}\n", table::wrapped(&advice(plan, amounts, &sure)));
+    let notes = plan.logged.iter().flat_map(report::about_logged).chain(warnings.iter().cloned());
+    for note in notes {
+        text += &format!("{}\n", table::wrapped(&note));
+    }
     for question in from_file {
         text += &format!("{}\n", table::wrapped(&report::not_from_the_log(question)));
     }
@@ -128,6 +172,14 @@ fn text(
         for line in evaluate::unsupported(support) {
             text += &format!("{line}\n");
         }
+    }
+    let mean = &plan.mean.support;
+    if mean.share > NOTABLE && !std::ptr::eq(plan.recommended(), &plan.mean) {
+        let share = report::percent(mean.share);
+        let note = format!(
+            "{share} of the posterior-mean plan's episodes pass through what the log never saw; the prior decides there."
+        );
+        text += &format!("{}\n", table::wrapped(&note));
     }
     for note in report::thin(support).into_iter().chain(report::by_prior(amounts, &plan.recommended().model)) {
         text += &format!("{}\n", table::wrapped(&note));
@@ -158,6 +210,9 @@ fn advice(plan: &SafePlan, amounts: Amounts, sure: &str) -> String {
             about(episodes)
         ),
         Recommendation::NotBetter => "By the model no plan is better than what was logged; stay with that.".into(),
+        Recommendation::NotShown => "By the model a plan is better, but so much is missing of what the logged episodes brought that more of them, \
+                                     recorded like these, would not show it: record what is paid up to the end of every episode."
+            .into(),
         Recommendation::NothingToCompare => format!(
             "The posterior-mean plan is worth at least {}, the worst-member plan at least {} ({sure}); deploy one if that is more \
              than what is done today brings (--from LOG compares).",
@@ -258,6 +313,8 @@ struct Safe {
     differences: usize,
     /// What the log cannot say, so that the numbers of the world file were taken.
     from_file: Vec<OpenQuestion>,
+    /// What makes the answer doubtful.
+    warnings: Vec<String>,
     /// The recommended one.
     policy: Vec<Decision>,
 }
@@ -276,7 +333,13 @@ struct Decision {
     r#do: Map<String, Value>,
 }
 
-fn in_json(world: &World, plan: &SafePlan, options: &OfflineOptions, from_file: Vec<OpenQuestion>) -> Safe {
+fn in_json(
+    world: &World,
+    plan: &SafePlan,
+    options: &OfflineOptions,
+    from_file: Vec<OpenQuestion>,
+    warnings: Vec<String>,
+) -> Safe {
     let of = |c: &Candidate| Plan {
         model: json::value(c.model),
         guaranteed: json::ends(c.guaranteed),
@@ -287,6 +350,7 @@ fn in_json(world: &World, plan: &SafePlan, options: &OfflineOptions, from_file: 
         Recommendation::DeployWorst => ("deploy the worst-member plan", None),
         Recommendation::NotYet { episodes } => ("not yet", Some(episodes)),
         Recommendation::NotBetter => ("not better", None),
+        Recommendation::NotShown => ("not shown", None),
         Recommendation::NothingToCompare => ("nothing to compare with", None),
     };
     let n = world.n_states();
@@ -306,6 +370,7 @@ fn in_json(world: &World, plan: &SafePlan, options: &OfflineOptions, from_file: 
         logged: plan.logged.as_ref().map(json::logged),
         differences: plan.differences(n).len(),
         from_file,
+        warnings,
         policy: decisions.collect(),
     }
 }

@@ -25,6 +25,16 @@ impl Learner {
     ///
     /// A learner with a guard tests its graph already.
     pub fn watch_graph(&mut self, delta: f64) -> LearnResult<()> {
+        self.watch_by(delta, Monitor::of_declared)
+    }
+
+    /// The same for a log that is to be taken in: all of its first 8,192 steps are tested, and of the others one in 128, so that
+    /// taking in a million steps costs no more than reading them. The promise is the same.
+    pub fn watch_log(&mut self, delta: f64) -> LearnResult<()> {
+        self.watch_by(delta, Monitor::of_log)
+    }
+
+    fn watch_by(&mut self, delta: f64, monitor: fn(&Knowledge, f64) -> LearnResult<Monitor>) -> LearnResult<()> {
         check_delta(delta)?;
         if self.forgetting().is_some() {
             return Err(LearnError::Forgets {
@@ -33,7 +43,7 @@ impl Learner {
             });
         }
         if !self.around.iter().any(Around::looks_at_rewards) {
-            let watch = Around::Watch(Box::new(Monitor::of_declared(self.knowledge(), delta)?));
+            let watch = Around::Watch(Box::new(monitor(self.knowledge(), delta)?));
             // A baseline comes last.
             let last = self.around.iter().position(|a| matches!(a, Around::Baseline(_)));
             self.around.insert(last.unwrap_or(self.around.len()), watch);

@@ -95,7 +95,10 @@ pub(super) fn claims(world: &World, states: States, causes: Causes) -> Vec<Claim
         let keys = mechanism.children.iter().filter(|id| world.variable(**id).kind == Kind::Key);
         for &key in keys.filter(|id| matters(**id)) {
             let scope = mechanism.parents.clone();
-            let (others, n_values) = (outside(&scope), world.variable(key).size());
+            let (mut others, n_values) = (outside(&scope), world.variable(key).size());
+            // Whoever set a lever in a log may have gone by key variables, if the graph says so.
+            let chosen = |id: VarId| world.habits().iter().any(|habit| habit.children.contains(&id));
+            others.retain(|other| !matches!(other, Other::Lever(l) if chosen(world.levers()[*l])));
             out.push(Claimed { outcome: Outcome::Key(key.0), scope, n_values, others });
         }
     }

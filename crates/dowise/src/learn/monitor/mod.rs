@@ -36,6 +36,10 @@ use crate::memory::Held;
 /// Rows of an outcome that are watched: the first ones met. More would take memory without end.
 const MOST_ROWS: usize = 4096;
 
+/// Steps of a log that are looked at one after the other, and how many are passed over between two that are looked at from then on.
+const OF_LOG_WHOLE: u64 = 1 << 13;
+const OF_LOG_EVERY: u64 = 1 << 7;
+
 /// Tests every claim of a graph that a learner relies on, step by step.
 #[derive(Clone, Debug)]
 pub(crate) struct Monitor {
@@ -45,6 +49,9 @@ pub(crate) struct Monitor {
     bar: f64,
     delta: f64,
     steps: u64,
+    /// Whether only the first steps are all looked at. Which ones are is decided by their number alone, before they are seen, so that the
+    /// promise stays what it is.
+    thinned: bool,
     found: Option<Found>,
     /// Position of each factor's next value among the outcomes.
     next_at: Vec<Option<usize>>,
@@ -138,6 +145,7 @@ impl Monitor {
             bar,
             delta,
             steps: 0,
+            thinned: false,
             found: None,
             next_at,
             now,
@@ -152,6 +160,12 @@ impl Monitor {
         let bytes = Monitor::bytes(told, states, causes);
         let held = Held::ask(bytes).map_err(|limit| LearnError::TooMuchMemory { bytes, limit })?;
         Ok(Monitor { _held: held, ..Monitor::new(told, states, causes, delta) })
+    }
+
+    /// The same for a log, in which there are so many steps that a part of them tells as much: all of the first 8,192 are looked at, and of
+    /// the others one in 128.
+    pub(crate) fn of_log(told: &Knowledge, delta: f64) -> LearnResult<Monitor> {
+        Ok(Monitor { thinned: true, ..Monitor::of_declared(told, delta)? })
     }
 
     /// Bytes that it takes at most.
@@ -170,7 +184,11 @@ impl Monitor {
 
     /// Takes in one step that can have been observed in this world; what is missing is left out of the claims that need it.
     pub(crate) fn observe(&mut self, observation: &Observation<'_>) {
+        let passed_over = self.thinned && self.steps >= OF_LOG_WHOLE && self.steps % OF_LOG_EVERY != 0;
         self.steps += 1;
+        if passed_over {
+            return;
+        }
         let Monitor { told, outcomes, now, away, next_at, .. } = self;
         for (watched, now) in outcomes.iter_mut().zip(now.iter_mut()) {
             watched.look(told, observation, now);

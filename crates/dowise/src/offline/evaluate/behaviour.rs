@@ -1,10 +1,13 @@
 //! Whoever was logged: which causes they set off in each state, what they paid for it, and what it brought.
 
+use rand::Rng;
+
 use super::interval::{Interval, NORMAL_95, mean_may_be_off, moments};
 use crate::kernel::{Found, Kernel, Scratch, Tie};
 use crate::learn::Knowledge;
 use crate::offline::Episodes;
 use crate::plan::Chooser;
+use crate::variates::gamma;
 use crate::world::Action;
 
 /// Weight in visits of the policy that is evaluated, for what was set off at a stage in a state: ratios stay finite.
@@ -120,6 +123,37 @@ impl Behaviour {
 }
 
 impl Behaviour {
+    /// The same with P(cause | stage, state) drawn from what its counts leave open, Dirichlet(counts): whoever was logged is known
+    /// by a sample. Costs stay as they were on average; logged probabilities are not needed to follow it.
+    pub(crate) fn drawn(&self, rng: &mut impl Rng) -> Behaviour {
+        let mut draw = |counts: &[f64]| counts.iter().map(|&n| if n > 0.0 { gamma(n, rng) } else { 0.0 }).collect();
+        let weights: Vec<f64> = self.causes.iter().map(|c| c.1).collect();
+        let weights: Vec<f64> = draw(&weights);
+        let n_sc: Vec<f64> = draw(&self.n_sc);
+        let everywhere: Vec<f64> = self.everywhere.clone();
+        let sum = |parts: &[f64]| parts.iter().sum::<f64>();
+        let n_hs: Vec<f64> = self.begins.windows(2).map(|w| sum(&weights[w[0]..w[1]])).collect();
+        let n_s: Vec<f64> = n_sc.chunks_exact(self.n_causes).map(sum).collect();
+        let scaled = |costs: &[f64], before: &[f64], now: &[f64]| -> Vec<f64> {
+            let pairs = costs.iter().zip(before).zip(now);
+            pairs.map(|((cost, before), now)| if *before > 0.0 { cost * now / before } else { 0.0 }).collect()
+        };
+        Behaviour {
+            n_states: self.n_states,
+            n_causes: self.n_causes,
+            cost_s: scaled(&self.cost_s, &self.n_s, &n_s),
+            cost_hs: scaled(&self.cost_hs, &self.n_hs, &n_hs),
+            causes: self.causes.iter().zip(weights).map(|(&(cause, _), weight)| (cause, weight)).collect(),
+            begins: self.begins.clone(),
+            cost_everywhere: self.cost_everywhere,
+            stated: Vec::new(),
+            n_sc,
+            n_s,
+            n_hs,
+            everywhere,
+        }
+    }
+
     /// Σ_c P(c | stage, state) · loss(c) + cost of whoever was logged.
     ///
     /// By frequencies at the stage; in a state that was not visited at the stage, those of all stages, and in a state that was never
@@ -193,39 +227,53 @@ pub(crate) fn possible(told: &Knowledge, shortest: usize) -> [f64; 2] {
     [(steps[0] * least).min(steps[1] * least), (steps[0] * most).max(steps[1] * most)]
 }
 
-/// What the episodes of the log brought.
+/// What the episodes of the log brought that begin at the first stage.
+///
+/// Of an episode of which something is not recorded, only the least and the most are known that rewards and costs allow; whether it is recorded may
+/// depend on what it brought, so both count.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
 pub struct Return {
-    /// Episodes of which every payment is known.
+    /// Number of episodes.
     pub episodes: f64,
-    /// Mean of what they brought, costs taken off.
+    /// Of these, those of which not every payment up to their end is known.
+    pub incomplete: f64,
+    /// Mean of what they brought, costs taken off; where some are incomplete, the middle of `means`.
     pub mean: f64,
-    /// Standard deviation of an episode.
+    /// The mean with incomplete episodes at their worst and at their best.
+    pub means: Interval,
+    /// Standard deviation of an episode, incomplete ones at their middle.
     pub sd: f64,
-    /// Of the mean, by the normal approximation.
+    /// Of the mean, by the normal approximation, from the worst to the best.
     pub normal: Interval,
-    /// Of the mean, whatever the distribution, with the probability that the options say.
+    /// Of the mean, whatever the distribution and whatever is missing, with the probability that the options say.
     pub guaranteed: Interval,
 }
 
 impl Return {
     /// `None` if no episode is complete.
     pub(crate) fn new(log: &Episodes, delta: f64) -> Option<Return> {
-        let gains = log.episodes.iter().filter_map(|e| Some((log.gain(e)?, e.weight)));
-        let (n, mean, variance) = moments(gains);
-        if n == 0.0 {
+        let episodes = log.episodes.iter().filter_map(|e| Some((log.bounds(e)?, e.weight, log.gain(e).is_some())));
+        let incomplete = episodes.clone().filter(|e| !e.2).fold(0.0, |n, e| n + f64::from(e.1));
+        let (n, least, of_least) = moments(episodes.clone().map(|(bounds, weight, _)| (bounds[0], weight)));
+        let (_, most, of_most) = moments(episodes.clone().map(|(bounds, weight, _)| (bounds[1], weight)));
+        let middle = |[least, most]: [f64; 2]| 0.5 * (least + most);
+        let (_, mean, variance) = moments(episodes.map(|(bounds, weight, _)| (middle(bounds), weight)));
+        if n == 0.0 || incomplete == n {
             return None;
         }
         let shortest = if log.ends_early() { 1 } else { log.view.layout.horizon };
         let possible = possible(&log.view.told, shortest);
         let range = possible[1] - possible[0];
-        let off = if n > 1.0 { NORMAL_95 * (variance / n).sqrt() } else { range };
+        let normal = |variance: f64| if n > 1.0 { NORMAL_95 * (variance / n).sqrt() } else { range };
+        let off = |variance: f64| mean_may_be_off(n, range, variance, delta);
         Some(Return {
             episodes: n,
+            incomplete,
             mean,
+            means: Interval { low: least, high: most },
             sd: variance.sqrt(),
-            normal: Interval::around(mean, off),
-            guaranteed: Interval::around(mean, mean_may_be_off(n, range, variance, delta)).clipped(possible),
+            normal: Interval { low: least - normal(of_least), high: most + normal(of_most) },
+            guaranteed: Interval { low: least - off(of_least), high: most + off(of_most) }.clipped(possible),
         })
     }
 }

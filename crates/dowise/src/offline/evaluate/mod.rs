@@ -123,6 +123,20 @@ pub enum OfflineError {
         "no episode of the log begins at stage 1, so the log does not say where episodes start; give whole episodes, or take the start of the world"
     )]
     NoStart,
+    /// A reward on next values that is often missing.
+    #[error(
+        "what the reward \"{term}\" pays for next values is missing in {missing} of {steps} steps, and whether it is missing may depend on what \
+         followed: the mean of what was recorded would not be the mean of what was paid. Record it in every step, or give its numbers in the world file and \
+         keep them (`--keep {term}`); `dowise fit` learns it by next values, as far as each of them was ever paid"
+    )]
+    Unpaid {
+        /// Its name.
+        term: String,
+        /// Steps without it.
+        missing: u64,
+        /// Of this many.
+        steps: u64,
+    },
     /// The world has no start.
     #[error("the world does not say where episodes start")]
     NoWorldStart,
@@ -215,6 +229,9 @@ fn logged(
 }
 
 pub(crate) fn start_states(log: &Episodes, starts: &Starts) -> Result<StartStates, OfflineError> {
+    if let Some((term, missing)) = log.unpaid() {
+        return Err(OfflineError::Unpaid { term: term.to_owned(), missing, steps: log.steps() as u64 });
+    }
     match starts {
         Starts::Given(start) if *start == Start::States(Vec::new()) => Err(OfflineError::NoWorldStart),
         Starts::Log | Starts::Given(_) => StartStates::new(log, starts).ok_or(OfflineError::NoStart),
@@ -235,8 +252,16 @@ pub(crate) fn by_model(
     for i in 0..options.samples {
         let seed = splitmix64(options.seed ^ splitmix64(u64::from(i) ^ 0x6f66_666c));
         let selector = model.draw(&mut belief, seed)?;
-        let value_hs = model.value_by(&mut belief, &selector, who, |_, _, _, _| {});
         let mut rng = ChaCha8Rng::seed_from_u64(splitmix64(seed ^ 0x7374_6172));
+        let value_hs = match who {
+            Followed::Policy(_) => model.value_by(&mut belief, &selector, who, |_, _, _, _| {}),
+            // They are known by what they did in the log, which is a sample.
+            Followed::Logged(behaviour) => {
+                let mut rng = ChaCha8Rng::seed_from_u64(splitmix64(seed ^ 0x6265_6861));
+                let drawn = behaviour.drawn(&mut rng);
+                model.value_by(&mut belief, &selector, Followed::Logged(&drawn), |_, _, _, _| {})
+            }
+        };
         samples.push(starts.drawn_mean(&value_hs, &mut rng));
     }
     let wide = model.with_wide_forms()?;

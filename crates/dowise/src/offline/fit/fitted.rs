@@ -25,6 +25,7 @@ pub struct Fitted {
     text: String,
     kept: Kept,
     evidence: Evidence,
+    unpaid: Vec<String>,
     report: FitReport,
 }
 
@@ -41,6 +42,15 @@ struct EvidenceFile {
     /// Of these, what the world file had no numbers for; absent where all was fitted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     without_numbers: Option<Vec<String>>,
+    /// Of the world beside it, as its first lines say it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    fingerprint: Option<String>,
+    /// Whether key variables that were not recorded were expected from the rest of the step: the evidence has only what was recorded.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    em: bool,
+    /// Reward terms on next values that were not recorded in many steps: the evidence counts what was paid, whatever followed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    unpaid: Vec<String>,
     evidence: SavedEvidence,
 }
 
@@ -58,6 +68,7 @@ impl Fitted {
         let not_fitted = |name: &String| confounded.iter().any(|c| c.not_fitted.contains(name));
         let mut names: Vec<String> = kept.names.iter().filter(|name| !not_fitted(name)).cloned().collect();
         names.extend(kept.start.then(|| "start".to_owned()));
+        let unpaid = seen.unpaid(&told, evidence.steps());
         let report = FitReport {
             steps: evidence.steps(),
             episodes: seen.episodes,
@@ -73,7 +84,7 @@ impl Fitted {
         };
         let (world, text) = written(filled, &header(&report, options.prior, &options.randomised))?;
         let evidence = Fitting::evidence_of(evidence, &kept, &world)?;
-        Ok(Fitted { world, text, kept, evidence, report })
+        Ok(Fitted { world, text, kept, evidence, unpaid, report })
     }
 
     /// The world with the numbers filled in.
@@ -106,6 +117,9 @@ impl Fitted {
             not_fitted: confounded.iter().flat_map(|c| c.not_fitted.clone()).collect(),
             without_numbers: (!confounded.is_empty())
                 .then(|| confounded.iter().flat_map(|c| c.without_numbers.clone()).collect()),
+            fingerprint: Some(self.report.evidence.clone()),
+            em: self.report.em.as_ref().is_some_and(|em| em.steps > 0),
+            unpaid: self.unpaid.clone(),
             evidence: self.evidence.saved(),
         };
         serde_json::to_string(&file).expect("invariant: numbers and words can be written")
@@ -158,12 +172,27 @@ pub struct NotFitted {
     /// Of these, what the world file had no numbers for, so that all values alike stand there; `None` where that was not written
     /// down.
     pub without_numbers: Option<Vec<String>>,
+    /// Whether key variables that were not recorded were expected from the rest of the step, which the evidence does not hold.
+    pub em: bool,
+    /// Reward terms on next values that were not recorded in more than 1 % of the steps: whether they were may depend on what followed.
+    pub unpaid: Vec<String>,
+    /// Fingerprint of the evidence, which the first lines of the fitted world say as well ([`fingerprint_in`]); `None` where that was not
+    /// written down.
+    pub fingerprint: Option<String>,
+}
+
+/// What a line of a fitted world's file begins with that says which evidence it was fitted to.
+const FINGERPRINT: &str = "# Fingerprint of the evidence: ";
+
+/// The fingerprint of the evidence that a world was fitted to, by the text of its file; `None` if it does not say so.
+pub fn fingerprint_in(world: &str) -> Option<&str> {
+    world.lines().find_map(|line| line.strip_prefix(FINGERPRINT)).map(str::trim)
 }
 
 /// What a fit could not say, from the text beside its world: whoever guarantees anything by its numbers has to tell it.
 pub fn not_fitted_in(text: &str) -> Result<NotFitted, FitError> {
-    let EvidenceFile { not_fitted: names, without_numbers, .. } = read_file(text)?;
-    Ok(NotFitted { names, without_numbers })
+    let EvidenceFile { not_fitted: names, without_numbers, em, unpaid, fingerprint, .. } = read_file(text)?;
+    Ok(NotFitted { names, without_numbers, em, unpaid, fingerprint })
 }
 
 /// The evidence that was written beside a fitted world, for learners that go on with what was fitted.

@@ -32,7 +32,9 @@ mod tables;
 
 pub use confounded::Confounded;
 pub use error::FitError;
-pub use fitted::{Fitted, NotFitted, not_fitted_in, read_evidence};
+pub use fitted::{Fitted, NotFitted, fingerprint_in, not_fitted_in, read_evidence};
 pub use fitting::{FitOptions, Fitting};
+pub(crate) use seen::FEW;
+
 pub use report::{EmReport, FitAxis, FitPart, FitReport, FitRow, FitTable, IntervalKind, Missing, OpenQuestion};
 pub use structure::SummedOut;

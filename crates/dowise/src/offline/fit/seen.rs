@@ -4,6 +4,9 @@ use super::report::Missing;
 use crate::data::LogStep;
 use crate::learn::Knowledge;
 
+/// Share of the steps in which a payment on next values may be missing.
+pub(crate) const FEW: f64 = 0.01;
+
 /// Counts that evidence does not keep, each step as often as its weight says.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Seen {
@@ -56,6 +59,14 @@ impl Seen {
             *n += times * u64::from(paid.is_nan());
         }
         self.next_missing += times * u64::from(seen.next_state().is_none());
+    }
+
+    /// Reward terms on next values that are learned and were not recorded in more than [`FEW`] of the steps, by name.
+    pub(super) fn unpaid(&self, told: &Knowledge, steps: u64) -> Vec<String> {
+        let terms = told.rewards().iter().zip(&self.rewards_missing);
+        let many = |n: u64| n as f64 > FEW * steps as f64;
+        let unpaid = terms.filter(|(r, n)| r.table.is_none() && !r.next.is_empty() && many(**n));
+        unpaid.map(|(r, _)| r.name.clone()).collect()
     }
 
     /// What is missing somewhere, by name.

@@ -88,12 +88,23 @@ impl StepGraph {
                 at[id.ix()] = add(part, parents);
             }
         }
-        // Rewards on next values are decided after everything else of the step, and nothing follows from them: they are not tested.
         for (j, term) in world.rewards().iter().enumerate().filter(|(_, term)| term.next.is_empty()) {
             add(Some(Part::Reward(j)), term.scope.iter().map(|p| at[p.ix()]).collect());
         }
+        let mut next = Vec::new();
         for (i, transition) in world.transitions().iter().enumerate() {
-            add(Some(Part::Next(i)), transition.parents.iter().map(|p| at[p.ix()]).collect());
+            next.push(add(Some(Part::Next(i)), transition.parents.iter().map(|p| at[p.ix()]).collect()));
+        }
+        // Rewards on next values are decided after everything else of the step.
+        for (j, term) in world.rewards().iter().enumerate().filter(|(_, term)| !term.next.is_empty()) {
+            let present = term.scope.iter().map(|p| at[p.ix()]);
+            let place = |id: &VarId| world.state().iter().position(|s| s == id).map(|i| next[i]);
+            add(Some(Part::Reward(j)), present.chain(term.next.iter().filter_map(place)).collect());
+        }
+        // Whoever chose a lever that is always set may have gone by what the graph says acts on it.
+        for habit in world.habits() {
+            let more: Vec<usize> = habit.parents.iter().map(|p| at[p.ix()]).collect();
+            nodes[at[habit.children[0].ix()]].parents.extend(more);
         }
         let parents = nodes.iter().map(|n| n.parents.clone()).collect();
         StepGraph { nodes, parents }

@@ -16,6 +16,7 @@ mod statistic;
 mod tables;
 
 pub use effect::{Effect, RowEffect};
+pub(crate) use gamma::upper_gamma;
 pub use report::{GraphReport, Tested, Untested};
 
 use self::claims::Claim;
