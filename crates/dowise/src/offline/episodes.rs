@@ -1,11 +1,14 @@
 //! Whole episodes of a log, as evaluation needs them: evidence in folds, and every step by its cause and payment.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::fit::FEW;
+use super::recorded::{Recording, RecordingTest};
+use crate::Space;
 use crate::data::{End, LogStep};
-use crate::learn::{Evidence, EvidenceError, Knowledge, LearnError, LearnResult, MISSING, Options, View};
-use crate::world::Action;
+use crate::learn::{Evidence, EvidenceError, Knowledge, LearnError, LearnResult, MISSING, Observation, Options, View};
+use crate::world::{Action, RewardTerm, VarId};
 
 /// Episodes of a log, counted as the graph says and kept step by step.
 ///
@@ -31,11 +34,46 @@ pub struct Episodes {
     /// What arriving in a state pays by the world; empty if nothing, or if that is not known.
     arrival: Vec<f64>,
     folds: Vec<Evidence>,
-    /// For each reward term on next values that is learned: its position, and the steps that say what followed and not what it paid.
-    unpaid: Vec<(usize, u64)>,
+    /// For each reward term on next values that is learned, how often it was recorded.
+    on_next: Vec<OnNext>,
     /// Whether an episode ended before the horizon.
     terminates: bool,
     left_out: LeftOut,
+}
+
+/// How often a reward term on next values was recorded.
+#[derive(Clone, Debug)]
+struct OnNext {
+    /// Its position.
+    term: usize,
+    /// Positions of the state factors whose next values count.
+    axes: Vec<usize>,
+    missing: u64,
+    /// By those next values, the steps in which it was recorded and those in which it was not.
+    by_next: BTreeMap<Vec<usize>, [u64; 2]>,
+}
+
+impl OnNext {
+    fn of(told: &Knowledge) -> Vec<OnNext> {
+        let terms = told.rewards().iter().enumerate().filter(|(_, r)| r.table.is_none() && !r.next.is_empty());
+        let axis = |id: &VarId| told.state().iter().position(|s| s == id);
+        let of = |(term, r): (usize, &RewardTerm)| OnNext {
+            term,
+            axes: r.next.iter().filter_map(axis).collect(),
+            missing: 0,
+            by_next: BTreeMap::new(),
+        };
+        terms.map(of).collect()
+    }
+
+    fn add(&mut self, states: &Space, observation: &Observation<'_>) {
+        let lacks = observation.rewards()[self.term].is_nan();
+        self.missing += u64::from(lacks);
+        if let Some(next) = observation.next_state() {
+            let values = self.axes.iter().map(|&axis| states.digit(next, axis)).collect();
+            self.by_next.entry(values).or_default()[usize::from(lacks)] += 1;
+        }
+    }
 }
 
 /// One step, as far as the log says it.
@@ -112,13 +150,7 @@ impl Episodes {
         let view = first.view.clone();
         Ok(Episodes {
             folds: vec![first; folds],
-            unpaid: told
-                .rewards()
-                .iter()
-                .enumerate()
-                .filter(|(_, r)| r.table.is_none() && !r.next.is_empty())
-                .map(|(i, _)| (i, 0))
-                .collect(),
+            on_next: OnNext::of(told),
             terminates: false,
             arrival: told.world().arrival(),
             view,
@@ -160,9 +192,7 @@ impl Episodes {
                 let added = self.folds[fold].add_times(observation, step.weight);
                 added.map_err(|error| EpisodeError::Step { line: step.line, error })?;
             }
-            for (term, n) in &mut self.unpaid {
-                *n += u64::from(observation.rewards()[*term].is_nan());
-            }
+            self.on_next.iter_mut().for_each(|term| term.add(&self.view.layout.state_space, observation));
             let kept = Step::of(&self.view, &self.arrival, step);
             self.left_out.without_cause += u64::from(kept.cause.is_none());
             self.steps.push(kept);
@@ -200,14 +230,20 @@ impl Episodes {
         self.left_out
     }
 
-    /// A reward term on next values that is learned and was not recorded in more than 1 % of the steps, and in how many.
+    /// A reward term on next values that is learned and was not recorded in more than 1 % of the steps, depending on what followed, and in how many:
+    /// for some next values never, or chance alone would hardly (p < 0.05) make recorded and other steps differ as much in what followed.
     ///
-    /// What such a term pays is counted by what next values depend on; if it is recorded less often after some next values than after others, that is the mean of
-    /// the others.
+    /// What such a term pays is counted by what next values depend on; where it is recorded less often after some next values than after others, that is the mean
+    /// of the others.
     pub(crate) fn unpaid(&self) -> Option<(&str, u64)> {
-        let many = |n: u64| n as f64 > FEW * self.steps.len() as f64;
-        let found = self.unpaid.iter().find(|(_, n)| many(*n))?;
-        Some((&self.view.told.rewards()[found.0].name, found.1))
+        let many = |term: &&OnNext| term.missing as f64 > FEW * self.steps.len() as f64;
+        let depends = |term: &OnNext| {
+            let never = term.by_next.values().any(|[paid, missing]| *paid == 0 && *missing > 0);
+            let payments = |test: &RecordingTest| test.what == Recording::Payments && test.p < 0.05;
+            never || self.recording_tests().iter().any(payments)
+        };
+        let found = self.on_next.iter().filter(many).find(|term| depends(term))?;
+        Some((&self.view.told.rewards()[found.term].name, found.missing))
     }
 
     /// What the log's episodes were counted for.

@@ -123,9 +123,9 @@ pub enum OfflineError {
         "no episode of the log begins at stage 1, so the log does not say where episodes start; give whole episodes, or take the start of the world"
     )]
     NoStart,
-    /// A reward on next values that is often missing.
+    /// A reward on next values that is missing after some of them.
     #[error(
-        "what the reward \"{term}\" pays for next values is missing in {missing} of {steps} steps, and whether it is missing may depend on what \
+        "what the reward \"{term}\" pays for next values is missing in {missing} of {steps} steps, depending on what \
          followed: the mean of what was recorded would not be the mean of what was paid. Record it in every step, or give its numbers in the world file and \
          keep them (`--keep {term}`); `dowise fit` learns it by next values, as far as each of them was ever paid"
     )]
