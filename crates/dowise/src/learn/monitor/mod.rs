@@ -184,7 +184,7 @@ impl Monitor {
 
     /// Takes in one step that can have been observed in this world; what is missing is left out of the claims that need it.
     pub(crate) fn observe(&mut self, observation: &Observation<'_>) {
-        let passed_over = self.thinned && self.steps >= OF_LOG_WHOLE && self.steps % OF_LOG_EVERY != 0;
+        let passed_over = self.thinned && self.steps >= OF_LOG_WHOLE && !self.steps.is_multiple_of(OF_LOG_EVERY);
         self.steps += 1;
         if passed_over {
             return;
