@@ -50,10 +50,15 @@ pub fn export(world: &World) -> Result<Exported, String> {
         chain(&mut network, &mechanism.children, &mechanism.parents, &sizes, rows)?;
     }
     for habit in world.habits() {
-        chain(&mut network, &habit.children, &habit.parents, &world.sizes(&habit.children), habit.table.as_deref())?;
+        let (size, rows) = (world.variable(habit.children[0]).size(), world.sizes(&habit.parents));
+        let cells = rows.iter().fold(size as u128, |cells, &n| cells.saturating_mul(n as u128));
+        // Other tools refuse a variable without numbers.
+        let uniform = (cells <= MOST_ENTRIES).then(|| vec![1.0 / size as f64; cells as usize]);
+        let table = habit.table.as_deref().or(uniform.as_deref());
+        chain(&mut network, &habit.children, &habit.parents, &[size], table)?;
         if habit.table.is_none() {
             number_notes.push(format!(
-                "always set, and therefore without numbers: {}; its parents say by what it was chosen in a log",
+                "always set, and therefore uniform here: {}; its parents say by what it was chosen in a log",
                 world.variable(habit.children[0]).name
             ));
         }

@@ -516,7 +516,9 @@ fn preset_of(learner: &dowise::Learner) -> &'static str {
             Preset::all().iter().find(same).map_or("restored", Preset::name)
         }
         (None, Some(linear)) => {
-            let kind = |o: &dowise::linear::LinearOptions| (o.regression, o.estimate);
+            // Samplers are told apart by where their noise comes from.
+            let by_residuals = |o: &dowise::linear::LinearOptions| o.beta == dowise::linear::Beta::Residuals;
+            let kind = |o: &dowise::linear::LinearOptions| (o.regression, o.estimate, by_residuals(o));
             let same = |p: &&LinearPreset| kind(&p.options(1, 0)) == kind(linear.options());
             LinearPreset::all().iter().find(same).map_or("restored", LinearPreset::name)
         }

@@ -39,7 +39,7 @@ def test_processes_give_the_bytes_of_one_machine(alone):
 
 def test_world_objects_and_files_are_sent_whole(tmp_path):
     world = dowise.World.named("river-swim", seed=2)
-    (tmp_path / "river.toml").write_text(world.to_toml())
+    (tmp_path / "river.toml").write_text(world.to_text())
     context = multiprocessing.get_context("spawn")
     with concurrent.futures.ProcessPoolExecutor(1, mp_context=context) as executor:
         for place in (world, str(tmp_path / "river.toml")):
@@ -71,7 +71,7 @@ def test_runs_whose_worker_was_killed_are_played_again():
     executor = Processes(lost=2)
     same(dowise.compare(WORLDS[0], "ucbvi", **size, executor=executor), expected)
     assert executor.submitted == 4
-    with pytest.raises(dowise.Error, match="ucbvi in world 1, repetition 0: its task failed 1 times"):
+    with pytest.raises(dowise.Error, match="ucbvi in world 1, repetition [01]: its task failed 1 times"):
         dowise.compare(WORLDS[0], "ucbvi", **size, executor=Processes(lost=100), retries=0)
 
 

@@ -92,7 +92,7 @@ fn curves(study: &Study, tables: &Tables, group: &[usize], scale: Scale, several
     };
     Figure {
         title: title(study, group, several, None) + kind,
-        subtitle: subtitle(study, group, several, caption(study, &specs, spread)),
+        subtitle: format!("{}. {}", study.combinations[group[0]].world, caption(study, &specs, spread)),
         x: Axis { label: "episode".into(), scale, ticks: None },
         y: Axis { label: "cumulative regret".into(), scale, ticks: None },
         series: series.collect(),
@@ -138,16 +138,11 @@ fn against(study: &Study, tables: &Tables, swept: &str, group: &[usize], several
     let scale = if wide { Scale::Log } else { Scale::Linear };
     Some(Figure {
         title: format!("{}, by {name}", title(study, group, several, Some(swept))),
-        subtitle: subtitle(study, group, several, caption(study, &specs, spread)),
+        subtitle: format!("{}. {}", study.combinations[group[0]].world.name(), caption(study, &specs, spread)),
         x: Axis { label: name, scale, ticks: (!wide).then_some(ticks) },
         y: Axis { label: "regret after the last episode".into(), scale: Scale::Log, ticks: None },
         series,
     })
-}
-
-/// The caption, behind the world where the title does not name it.
-fn subtitle(study: &Study, group: &[usize], several: bool, caption: String) -> String {
-    if several { caption } else { format!("{}. {caption}", study.combinations[group[0]].world.name()) }
 }
 
 /// Mean with one standard deviation on both sides.

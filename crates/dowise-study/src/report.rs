@@ -20,7 +20,7 @@ table{border-collapse:collapse;font-size:.85rem;margin:1rem 0}\
 th,td{text-align:left;padding:.25rem .7rem;border-bottom:1px solid var(--rule);vertical-align:top;overflow-wrap:normal}\
 td.number,td.short{white-space:nowrap}\
 td.no{color:var(--no);font-weight:600}td.number,th.number{text-align:right;font-variant-numeric:tabular-nums}\
-figure{margin:1.5rem 0;overflow-x:auto}figure svg{min-width:28rem;max-width:100%;height:auto;background:#fff;border-radius:6px}\
+figure{margin:1.5rem 0}figure svg{max-width:100%;height:auto;background:#fff;border-radius:6px}\
 dt{font-weight:600}dd{margin:0 0 .5rem 1rem}\
 pre{font-size:.75rem;overflow:auto;background:var(--soft);padding:.7rem}";
 
