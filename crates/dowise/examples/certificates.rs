@@ -2,14 +2,15 @@
 //! promises were kept.
 //!
 //! `cargo run --release -p dowise --example certificates [WORLDS [EPISODES [LEARNER]]]` prints the first table of docs/guarantees.md. With `rates`
-//! in place of a learner it prints the second: how often any bound is broken in small worlds, over many runs.
+//! in place of a learner it prints the second: how often any bound is broken in small worlds, over many runs. With `kinds` it prints the third:
+//! the first number where episodes end, later steps count less, or both, by the gap and by the difference of the two bounds of values.
 
 #![allow(clippy::print_stdout)] // a study prints its result
 
 use std::ops::ControlFlow;
 
 use dowise::learn::Certificate;
-use dowise::{Arena, LearnerSpec, worlds};
+use dowise::{Arena, LearnerSpec, World, worlds};
 
 /// δ of the certificates.
 const DELTA: f64 = 0.05;
@@ -26,6 +27,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let only = std::env::args().nth(3);
     if only.as_deref() == Some("rates") {
         return rates(n_worlds, episodes);
+    }
+    if only.as_deref() == Some("kinds") {
+        return kinds(n_worlds, episodes);
     }
     println!("| world | learner | gap within 5 % | the learner knows it | bounds broken |");
     println!("|---|---|--:|--:|--:|");
@@ -47,28 +51,83 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             broken += u64::from(found.broken > 0);
             asked += 1;
         }
-        let median = |mut list: Vec<u64>| {
-            list.sort_unstable();
-            match (list[(list.len() - 1) / 2], list[list.len() / 2]) {
-                (_, u64::MAX) => format!("> {episodes}"),
-                (a, b) => a.midpoint(b).to_string(),
+        let [within, known] = [within, known].map(|list| median(list, episodes));
+        println!("| {world} | `{learner}` | {within} | {known} | {broken} of {asked} |");
+    }
+    Ok(())
+}
+
+/// The median; `u64::MAX` stands for more than all episodes.
+fn median(mut list: Vec<u64>, episodes: u64) -> String {
+    list.sort_unstable();
+    match (list[(list.len() - 1) / 2], list[list.len() / 2]) {
+        (_, u64::MAX) => format!("> {episodes}"),
+        (a, b) => a.midpoint(b).to_string(),
+    }
+}
+
+/// Lines of a world file after that of the horizon: what is different from the paper's worlds.
+const KINDS: [(&str, &str); 4] = [
+    ("as in the paper", ""),
+    ("episodes end where s1 = s2 = 1", "ends = { when = { s1 = \"1\", s2 = \"1\" } }\n"),
+    ("discount 0.7", "discount = 0.7\n"),
+    ("both", "ends = { when = { s1 = \"1\", s2 = \"1\" } }\ndiscount = 0.7\n"),
+];
+
+/// The paper's world of a seed, with other settings and lines.
+fn of_kind(settings: &[(&str, &str)], lines: &str) -> Result<World, Box<dyn std::error::Error>> {
+    let world = worlds::world("paper", settings)?;
+    let horizon = format!("horizon = {}\n", world.horizon());
+    Ok(World::from_toml(&world.to_toml().replace(&horizon, &format!("{horizon}{lines}")), "paper")?)
+}
+
+/// Episodes until the gap is within the share of the true way, and until the difference of the two bounds is.
+fn kinds(n_worlds: u64, episodes: u64) -> Result<(), Box<dyn std::error::Error>> {
+    println!("| world | learner | gap within 5 % | upper less lower value within 5 % | bounds broken |");
+    println!("|---|---|--:|--:|--:|");
+    for (kind, lines) in KINDS {
+        for learner in ["cf-ucbvi", "c-ucbvi"] {
+            let (mut by_gap, mut by_values, mut broken) = (Vec::new(), Vec::new(), 0);
+            for seed in 1..=n_worlds {
+                let arena = Arena::new(&of_kind(&[("seed", &seed.to_string())], lines)?)?;
+                let (start, way) = (arena.start_distribution(), arena.optimal() - arena.at_random().0);
+                let mut agent = learner.parse::<LearnerSpec>()?.learner(arena.world(), episodes, seed)?;
+                let (mut run, mut played, mut found, mut fails) = (arena.run(seed), 0, [None; 2], false);
+                while found.contains(&None) && played < episodes {
+                    let next = ((played as f64 * GROWTH) as u64).max(played + 10).min(episodes);
+                    run.episodes(next - played, &mut agent, |_| ControlFlow::Continue(()));
+                    played = next;
+                    let certificate = agent.certificate(DELTA)?;
+                    fails |= !holds(&arena, &certificate)?;
+                    let bounds = certificate.best_at_most(&start) - certificate.at_least(&start);
+                    for (found, gap) in found.iter_mut().zip([certificate.gap(&start), bounds]) {
+                        if found.is_none() && gap <= SHARE * way {
+                            *found = Some(played);
+                        }
+                    }
+                }
+                by_gap.push(found[0].unwrap_or(u64::MAX));
+                by_values.push(found[1].unwrap_or(u64::MAX));
+                broken += u64::from(fails);
             }
-        };
-        println!("| {world} | `{learner}` | {} | {} | {broken} of {asked} |", median(within), median(known));
+            let [by_gap, by_values] = [by_gap, by_values].map(|list| median(list, episodes));
+            println!("| {kind} | `{learner}` | {by_gap} | {by_values} | {broken} of {n_worlds} |");
+        }
     }
     Ok(())
 }
 
 /// How often any bound of any certificate of a run is broken; asked for after 10 episodes, 20, 40, …
 fn rates(runs: u64, episodes: u64) -> Result<(), Box<dyn std::error::Error>> {
-    println!("| learner | runs | certificates | runs in which a bound was broken |");
-    println!("|---|--:|--:|--:|");
-    for learner in ["cf-ucbvi", "graph-psrl:unknown=rewards", "c-ucbvi", "ucbvi"] {
+    println!("| world | learner | runs | certificates | runs in which a bound was broken |");
+    println!("|---|---|--:|--:|--:|");
+    let learners = ["cf-ucbvi", "graph-psrl:unknown=rewards", "c-ucbvi", "ucbvi"];
+    for ((kind, lines), learner) in KINDS.into_iter().flat_map(|kind| learners.map(|learner| (kind, learner))) {
         let (mut broken, mut asked) = (0, 0);
         for seed in 1..=runs {
             let text = seed.to_string();
             let settings = [("factors", "2"), ("levels", "2"), ("levers", "2"), ("horizon", "3"), ("seed", &text)];
-            let arena = Arena::new(&worlds::world("paper", &settings)?)?;
+            let arena = Arena::new(&of_kind(&settings, lines)?)?;
             let mut agent = learner.parse::<LearnerSpec>()?.learner(arena.world(), episodes, seed)?;
             let (mut run, mut played, mut next, mut fails) = (arena.run(seed), 0, 10, false);
             while played < episodes {
@@ -80,7 +139,7 @@ fn rates(runs: u64, episodes: u64) -> Result<(), Box<dyn std::error::Error>> {
             }
             broken += u64::from(fails);
         }
-        println!("| `{learner}` | {runs} | {asked} | {broken} |");
+        println!("| {kind} | `{learner}` | {runs} | {asked} | {broken} |");
     }
     Ok(())
 }

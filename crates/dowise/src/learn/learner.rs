@@ -236,7 +236,9 @@ impl Learner {
 
     /// Begins an episode: plans if a plan is due, and fixes what the episode follows.
     ///
-    /// Each episode has a sample and ties of its own, by its number.
+    /// Each episode has a sample and ties of its own, by its number. Of episodes that begin before any of them is observed, an optimistic
+    /// learner (`ucbvi` and its kin) has the first follow its plan and the others plans for samples of the posterior: the same plan for all would teach ten
+    /// times the same (`docs/guarantees.md`, many episodes side by side).
     pub fn begin(&mut self) -> Session {
         let episode = self.begun;
         self.begun += 1;
@@ -258,12 +260,21 @@ impl Learner {
             return Some(Policy::made(latest, plan, evidence, n, |out| wrapper.fill_policy(&told, episode, out)));
         }
         let plans = kind.plans_mut();
+        let changes = around.iter().any(|a| a.changes_decisions());
+        if let Some(policy_hs) = plans.beside(episode) {
+            let (plan, evidence) = plans.planned();
+            return Some(Policy::made(latest, plan, evidence, n, |out| {
+                out.extend_from_slice(&policy_hs);
+                if changes {
+                    change_decisions(around, &told, episode, out);
+                }
+            }));
+        }
         plans.prepare(episode);
         if plans.looks_when_asked() {
             return None;
         }
         let (plan, evidence) = plans.planned();
-        let changes = around.iter().any(|a| a.changes_decisions());
         if !changes && latest.plan() == plan {
             return Some(latest.clone());
         }

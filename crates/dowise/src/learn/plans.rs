@@ -28,6 +28,12 @@ pub(crate) trait Plans {
     /// What to do in a state in an episode that was prepared.
     fn decide(&mut self, episode: u64, stage: usize, state: usize) -> Action;
 
+    /// What an episode follows that begins before anything more was observed than what the last plan was made from, `[stage][state]`; `None`
+    /// if it follows that plan, or a plan of its own as any other episode.
+    fn beside(&mut self, _episode: u64) -> Option<Vec<Action>> {
+        None
+    }
+
     /// Appends what it would do at every stage and state in an episode that was prepared.
     fn fill_policy(&mut self, episode: u64, out: &mut Vec<Action>);
 

@@ -8,7 +8,7 @@ use rand_chacha::ChaCha8Rng;
 use super::belief::{Belief, Reading, Terms, mean_kernel};
 use super::error::{LearnError, LearnResult, check};
 use super::evidence::{Evidence, EvidenceError};
-use super::memory::hold;
+use super::memory::{hold, hold_reading};
 use super::observation::Observation;
 use super::options::{Cap, Estimate, Options, Schedule};
 use super::selector::Selector;
@@ -40,6 +40,9 @@ pub(crate) struct Tabular {
 
 /// Bytes up to which nearly best settings are remembered from plan to plan: what a core's caches hold.
 const MOST_MEMORY: usize = 16 << 20;
+
+/// Weight of the prior, in visits of a row, of samples that optimistic learners draw: that of the samplers' presets.
+const PRIOR: f64 = 2.0;
 
 impl Tabular {
     /// A learner that has seen nothing.
@@ -253,6 +256,22 @@ impl Plans for Tabular {
             );
         }
         true
+    }
+
+    /// An optimistic plan made again from the same evidence would be the same, and so would be what is learned from it: episodes beside
+    /// the one that follows it follow plans for samples of the posterior.
+    fn beside(&mut self, episode: u64) -> Option<Vec<Action>> {
+        let optimistic = matches!(self.options.estimate, Estimate::Width(_) | Estimate::Sets(_));
+        let begun = self.plans > 0 && self.planned_from == self.evidence.fingerprint();
+        if !(optimistic && begun && self.options.schedule == Schedule::Episode) {
+            return None;
+        }
+        // Where there is no memory for a second reading, it is the same plan after all.
+        let _held = hold_reading(self).ok()?;
+        let seed = splitmix64(self.options.seed ^ splitmix64(episode ^ 0x6265_7369_6465));
+        let (plan, ..) = self.read(Reading::Sample { prior: PRIOR }, seed, self.ties(episode)).ok()?;
+        self.plans += 1;
+        Some(plan.policy_hs)
     }
 
     fn looks_when_asked(&self) -> bool {

@@ -352,3 +352,39 @@ fn a_session_takes_back_only_what_it_observed_itself() {
     b.take_back(&mut learner, &to(1)).unwrap();
     assert_eq!(learner.evidence().unwrap().steps(), 0);
 }
+
+#[test]
+fn episodes_beside_an_optimistic_one_follow_samples_and_the_next_with_something_new_follows_the_plan() {
+    let arena = Arena::new(small_worlds::factored(1));
+    for name in ["ucbvi", "c-ucbvi", "cf-ucbvi:width=rlberry", "graph-ucbvi:unknown=all", "c-ucbvi:schedule=doubling"] {
+        let options = name.parse::<LearnerSpec>().unwrap().options(50, 3);
+        let mut learner = Learner::new(&arena.knowledge(), options.clone()).unwrap();
+        // Something is known, so that the plan does not depend on ties alone.
+        for seed in 0..20 {
+            let mut customer = Customer::new(&mut learner, &arena, seed);
+            (0..arena.world.horizon()).for_each(|_| customer.act(&mut learner, &arena));
+            for step in customer.steps.clone() {
+                customer.session.observe(&mut learner, &step).unwrap();
+            }
+            customer.session.end(&mut learner);
+        }
+        let saved = learner.save();
+        let policies = |learner: &mut Learner| -> Vec<_> {
+            (0..8).map(|_| learner.begin().policy().expect("whole episodes").actions().to_vec()).collect()
+        };
+        let first = policies(&mut learner);
+        assert_eq!(first[0], learner.plan().policy_hs, "{name}: the first follows the plan");
+        let different = first.iter().filter(|p| **p != first[0]).count();
+        match name.contains("doubling") {
+            // Few plans were asked for.
+            true => assert_eq!(different, 0, "{name}"),
+            false => assert!(different >= 2, "{name}: {different} of 7 differ"),
+        }
+        // The same again for whoever goes on from a file, in the middle as well.
+        let mut again = Learner::restore(&arena.knowledge(), &saved).unwrap();
+        let two: Vec<_> = (0..2).map(|_| again.begin().policy().unwrap().actions().to_vec()).collect();
+        assert_eq!(two, first[..2], "{name}");
+        let mut middle = Learner::restore(&arena.knowledge(), &again.save()).unwrap();
+        assert_eq!(policies(&mut middle)[..6], first[2..], "{name}");
+    }
+}

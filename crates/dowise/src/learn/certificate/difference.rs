@@ -22,7 +22,8 @@
 
 use super::random::AtRandom;
 use super::relative::Relative;
-use super::together::{Scratch, Together};
+use super::step::{Ahead, Around, Effect, Ends, Here, Joint, RowsOf, sparse};
+use super::together::Together;
 use super::{Certificate, SETS};
 use crate::learn::belief::{Belief, Reading};
 use crate::learn::options::Options;
@@ -72,15 +73,9 @@ pub(crate) struct Difference<'a> {
     /// What causes are worth at most if the best policy is followed afterwards, `[stage][state][cause]`; empty where interventions
     /// are not compared.
     q_up: Vec<Vec<f64>>,
-    /// Values up to a constant of each stage: of the best policy, and of interventions at random.
-    pub(super) relative: [Relative; 2],
-}
-
-/// What an intervention sets off: causes and their probabilities, in order of causes.
-#[derive(Clone, Debug)]
-pub(super) struct Effect {
-    pub(super) cost: f64,
-    pub(super) at: Vec<(u32, f64)>,
+    /// Values up to a constant of each stage: of the best policy, and of interventions at random. Where episodes end there are two,
+    /// one with the constant 0 throughout.
+    pub(super) relative: [Vec<Relative>; 2],
 }
 
 /// Whom a policy is compared with.
@@ -88,20 +83,6 @@ pub(super) struct Effect {
 pub(super) enum Other {
     Best = 0,
     Random = 1,
-}
-
-/// What causes are worth at a stage, `[state][cause]`, and how far what next states are worth may be off, `[next state]`.
-#[derive(Default)]
-pub(super) struct Ahead {
-    q_up: Vec<f64>,
-    q_low: Vec<f64>,
-    middle_up: Vec<f64>,
-    middle_low: Vec<f64>,
-    half: Vec<f64>,
-    /// The middle of what next states are worth, `[next state]`, and rewards at most and at least.
-    middle: Vec<f64>,
-    reward_up: Vec<f64>,
-    reward_low: Vec<f64>,
 }
 
 impl<'a> Difference<'a> {
@@ -116,7 +97,7 @@ impl<'a> Difference<'a> {
         }
         difference.random = difference.at_random();
         for other in [Other::Best, Other::Random] {
-            difference.relative[other as usize] = difference.relative_values(other);
+            difference.relative[other as usize] = difference.all_relative_values(other);
         }
         Ok(difference)
     }
@@ -243,7 +224,7 @@ impl<'a> Difference<'a> {
     }
 
     /// Whether episodes that reach a state have ended, so that all policies are worth nothing there.
-    fn has_ended(&self, state: usize) -> bool {
+    pub(super) fn has_ended(&self, state: usize) -> bool {
         self.best.ended().is_some_and(|ended| ended[state])
     }
 
@@ -289,21 +270,39 @@ impl<'a> Difference<'a> {
     /// What causes are worth at a stage if the other policy is followed afterwards.
     pub(super) fn look_ahead(&mut self, other: Other, stage: usize, ahead: &mut Ahead) {
         let [up, low] = self.interval(other, stage + 1).map(<[f64]>::to_vec);
-        let [middle, half] = self.relative[other as usize].at(stage + 1, self.up.n_states).map(<[f64]>::to_vec);
-        ahead.half = self.best.later_of(&half);
-        ahead.reward_up = self.best.rewards().to_vec();
-        ahead.reward_low = self.worst.rewards().to_vec();
+        ahead.reward = [&self.best, &self.worst].map(|belief| belief.rewards().to_vec());
         let cap = self.best.caps()[stage];
-        let look = |belief: &mut Belief, next: &[f64], out: &mut Vec<f64>| {
-            belief.expect_by_sets(stage, next, out);
-            out.iter_mut().zip(belief.rewards()).for_each(|(q, r)| *q += r);
-        };
-        look(&mut self.best, &up, &mut ahead.q_up);
-        look(&mut self.best, &middle, &mut ahead.middle_up);
-        look(&mut self.worst, &low, &mut ahead.q_low);
-        look(&mut self.worst, &middle, &mut ahead.middle_low);
-        ahead.q_up.iter_mut().for_each(|q| *q = q.min(cap));
-        ahead.middle = self.best.worth_of(&middle);
+        ahead.q = [look(&mut self.best, stage, &up), look(&mut self.worst, stage, &low)];
+        ahead.q[0].iter_mut().for_each(|q| *q = q.min(cap));
+        ahead.around.clear();
+        for i in 0..self.relative[other as usize].len() {
+            let relative = &self.relative[other as usize][i];
+            let [middle, half] = relative.at(stage + 1, self.up.n_states).map(<[f64]>::to_vec);
+            let constant = relative.constant(stage + 1);
+            ahead.around.push(Around {
+                middle_up: look(&mut self.best, stage, &middle),
+                middle_low: look(&mut self.worst, stage, &middle),
+                middle: self.best.worth_of(&middle),
+                half: self.best.later_of(&half),
+                constant,
+                goes_on: self.goes_on(stage, constant),
+            });
+        }
+    }
+
+    /// With what weight a constant of the next stage counts, where that depends on where a step leads.
+    pub(super) fn goes_on(&mut self, stage: usize, constant: f64) -> Option<Ends> {
+        if self.best.ended().is_none() || constant == 0.0 {
+            return None;
+        }
+        let ones = vec![1.0; self.up.n_states];
+        let weight = self.best.later_of(&ones);
+        let [up, low] = [&mut self.best, &mut self.worst].map(|belief| {
+            let mut out = Vec::new();
+            belief.expect_difference(stage, &ones, &mut out);
+            out
+        });
+        Some(Ends { up, low, weight })
     }
 
     /// What an intervention sets off in a state.
@@ -399,150 +398,17 @@ impl<'a> Difference<'a> {
     }
 }
 
+/// r_c + E[u(s') | s, c] by the best or the worst members, `[state][cause]`, where next states have these values.
+pub(super) fn look(belief: &mut Belief, stage: usize, next: &[f64]) -> Vec<f64> {
+    let mut out = Vec::new();
+    belief.expect_by_sets(stage, next, &mut out);
+    out.iter_mut().zip(belief.rewards()).for_each(|(q, r)| *q += r);
+    out
+}
+
 /// Raises values to the least that is left to be paid.
 pub(super) fn raise(value_hs: &mut [f64], floors: &[f64], n_states: usize) {
     for (values, floor) in value_hs.chunks_exact_mut(n_states).zip(floors) {
         values.iter_mut().for_each(|v| *v = v.max(*floor));
-    }
-}
-
-pub(super) fn sparse(prob: &[f64]) -> Vec<(u32, f64)> {
-    prob.iter().enumerate().filter(|(_, p)| **p > 0.0).map(|(c, p)| (c as u32, *p)).collect()
-}
-
-/// Bounds of the probability of every next state, `[cause][next state]`; no next states where they are not compared.
-#[derive(Default)]
-pub(super) struct Joint {
-    pub(super) low: Vec<f64>,
-    pub(super) high: Vec<f64>,
-    pub(super) n_next: usize,
-    /// Buffers: the least and the greatest difference of probabilities, and others.
-    ends: [Vec<f64>; 2],
-    pub(super) scratch: Scratch,
-}
-
-/// One state at one stage.
-pub(super) struct Here<'a> {
-    pub(super) ahead: &'a Ahead,
-    /// Its causes among those of all states.
-    pub(super) cells: std::ops::Range<usize>,
-    pub(super) joint: &'a mut Joint,
-    pub(super) d: &'a mut Vec<(u32, f64)>,
-    pub(super) rows: Option<RowsOf<'a>>,
-}
-
-/// The rows of one state, together.
-#[derive(Clone, Copy)]
-pub(super) struct RowsOf<'a> {
-    together: &'a Together,
-    block: usize,
-    state: usize,
-}
-
-impl RowsOf<'_> {
-    /// Σ_c d_c p_c·m: its value at the frequencies, and how far it can be off.
-    pub(super) fn mean(&self, d: &[(u32, f64)], m: &[f64], scratch: &mut Scratch) -> [f64; 2] {
-        self.together.mean(self.block, self.state, d, m, scratch)
-    }
-
-    /// Σ_c d_c p_c(y), in the same way.
-    fn probability(&self, d: &[(u32, f64)], y: usize, scratch: &mut Scratch) -> [f64; 2] {
-        self.together.probability(self.block, self.state, d, y, scratch)
-    }
-}
-
-impl Here<'_> {
-    /// At most Σ_c (P(c | s, a) − P(c | s, b)) q(s, c) − cost(a) + cost(b).
-    pub(super) fn gain(&mut self, a: &Effect, b: &Effect) -> f64 {
-        subtract(&a.at, &b.at, self.d);
-        let Ahead { q_up, q_low, middle_up, middle_low, half, middle, reward_up, reward_low } = self.ahead;
-        let bound = |up: &[f64], low: &[f64]| -> f64 {
-            let (up, low) = (&up[self.cells.clone()], &low[self.cells.clone()]);
-            self.d.iter().map(|&(c, d)| d * if d > 0.0 { up[c as usize] } else { low[c as usize] }).sum()
-        };
-        let plain = bound(q_up, q_low);
-        let gain = match self.joint.n_next {
-            0 => plain,
-            _ => {
-                let mut of_middle = bound(middle_up, middle_low);
-                if let Some(rows) = self.rows {
-                    let [centre, off] = rows.mean(self.d, middle, &mut self.joint.scratch);
-                    of_middle = of_middle.min(bound(reward_up, reward_low) + centre + off);
-                }
-                plain.min(of_middle + self.joint.spread(self.d, half, self.rows))
-            }
-        };
-        gain - a.cost + b.cost
-    }
-}
-
-impl Joint {
-    /// Σ_y half(y) max |Σ_c P(c) p_c(y) − ρ(y)|
-    pub(super) fn apart(&mut self, prob: &[(u32, f64)], rho: &[f64], half: &[f64], rows: Option<RowsOf<'_>>) -> f64 {
-        self.mix(prob, half, rows);
-        let [least, most] = &self.ends;
-        let farthest = least.iter().zip(most).zip(rho).map(|((lo, hi), r)| (hi - r).max(r - lo));
-        farthest.zip(half).map(|(d, w)| d * w).sum()
-    }
-
-    /// Σ_y half(y) max |Σ_c d_c p_c(y)|
-    fn spread(&mut self, d: &[(u32, f64)], half: &[f64], rows: Option<RowsOf<'_>>) -> f64 {
-        self.mix(d, half, rows);
-        let [least, most] = &self.ends;
-        half.iter().zip(least).zip(most).map(|((w, least), most)| w * least.abs().max(most.abs())).sum()
-    }
-
-    /// The least and the greatest of Σ_c d_c p_c(y), for every next state.
-    fn mix(&mut self, d: &[(u32, f64)], half: &[f64], rows: Option<RowsOf<'_>>) {
-        let Joint { low, high, n_next, ends: [least, most], scratch } = self;
-        for ends in [&mut *least, &mut *most] {
-            ends.clear();
-            ends.resize(*n_next, 0.0);
-        }
-        for &(c, d) in d {
-            let row = c as usize * *n_next..(c as usize + 1) * *n_next;
-            let (low, high) = (&low[row.clone()], &high[row]);
-            let (low, high) = if d > 0.0 { (low, high) } else { (high, low) };
-            least.iter_mut().zip(low).for_each(|(x, p)| *x += d * p);
-            most.iter_mut().zip(high).for_each(|(x, p)| *x += d * p);
-        }
-        let Some(rows) = rows else { return };
-        for y in (0..*n_next).filter(|&y| half[y] > 0.0) {
-            let [centre, off] = rows.probability(d, y, scratch);
-            (least[y], most[y]) = (least[y].max(centre - off), most[y].min(centre + off));
-        }
-    }
-}
-
-impl Effect {
-    /// Σ_c P(c | s, a) of(c)
-    pub(super) fn later(&self, of: &[f64]) -> f64 {
-        self.at.iter().map(|&(c, p)| p * of[c as usize]).sum()
-    }
-
-    /// Σ_c P(c | s, a) of(c) − cost(a)
-    pub(super) fn mean(&self, of: &[f64]) -> f64 {
-        self.later(of) - self.cost
-    }
-}
-
-/// The differences of two lists of probabilities, both in order of causes.
-fn subtract(a: &[(u32, f64)], b: &[(u32, f64)], out: &mut Vec<(u32, f64)>) {
-    out.clear();
-    let (mut a, mut b) = (a.iter().peekable(), b.iter().peekable());
-    loop {
-        let next = match (a.peek(), b.peek()) {
-            (None, None) => return,
-            (Some(x), None) => x.0,
-            (None, Some(y)) => y.0,
-            (Some(x), Some(y)) => x.0.min(y.0),
-        };
-        let take = |list: &mut std::iter::Peekable<std::slice::Iter<'_, (u32, f64)>>| {
-            list.next_if(|(c, _)| *c == next).map_or(0.0, |(_, p)| *p)
-        };
-        let d = take(&mut a) - take(&mut b);
-        if d != 0.0 {
-            out.push((next, d));
-        }
     }
 }

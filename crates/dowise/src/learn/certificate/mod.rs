@@ -7,6 +7,7 @@
 mod difference;
 mod random;
 mod relative;
+mod step;
 mod together;
 
 use self::difference::Difference;

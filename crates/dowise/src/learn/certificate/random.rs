@@ -3,7 +3,8 @@
 //! Its value is a fixed function, so the narrow sets of `difference.rs` hold for it, and where what it sets off is known exactly,
 //! others are compared with it cause by cause.
 
-use super::difference::{Difference, Effect, raise, sparse};
+use super::difference::{Difference, raise};
+use super::step::{Effect, sparse};
 use crate::learn::selector::Selector;
 use crate::plan::{Buffers, Chooser, FollowMixed, Plan, Ties, backward_induction};
 

@@ -13,9 +13,21 @@
 //! best members for ∓w, and κ = 0 with the bounds of the values. At each stage the one with the smallest sum of widths is taken.
 //!
 //! With a discount γ and what arriving pays, V(y) above is arrival(y) + γ V(y), and κ becomes γ κ: one number for all next states as before.
-//! Not so where episodes end: an ended state is worth what arriving there pays, whatever κ is. There κ = 0 at all stages.
+//!
+//! Not so where episodes end: with e(y) = 1 where an episode that reaches y goes on, else 0, a step sees arrival(y) + γ e(y) (κ + m(y) + f(y)), and κ counts
+//! g_a = γ p_a·e times. What is left of it after the constant of this stage was taken out is bounded by a bound k of |κ| that is carried along:
+//!
+//! ```text
+//! κ as it was:    constant γ κ,                   |κ (g_a − γ)| ≤ k max (γ − g_a),       k becomes γ k
+//! ρ·f added:      constant κ γ ρ·e + γ ρ·(e f),   |κ (g_a − γ ρ·e)| ≤ k max |g_a − γ ρ·e|,   k becomes k γ ρ·e + γ ρ·(e w)
+//! κ = 0:                                                                                  k = 0
+//! ```
+//!
+//! A narrower V up to a κ that is not known may then serve worse than a wider V, so policies are compared by both, with κ = 0 throughout as well.
 
-use super::difference::{Difference, Effect, Joint, Other};
+use super::difference::{Difference, Other, look};
+use super::step::{Effect, Ends, Joint};
+use crate::learn::Plans;
 use crate::learn::belief::Belief;
 use crate::plan::Lookahead;
 
@@ -24,6 +36,8 @@ use crate::plan::Lookahead;
 pub(super) struct Relative {
     middle: Vec<f64>,
     half: Vec<f64>,
+    /// |κ| at most, `[stage]`; where no episode ends it is not asked for.
+    constant: Vec<f64>,
 }
 
 impl Relative {
@@ -31,30 +45,57 @@ impl Relative {
     pub(super) fn at(&self, stage: usize, n: usize) -> [&[f64]; 2] {
         [&self.middle, &self.half].map(|x| &x[stage * n..(stage + 1) * n])
     }
+
+    /// How large the constant of a stage can be.
+    pub(super) fn constant(&self, stage: usize) -> f64 {
+        self.constant[stage]
+    }
 }
 
-/// Upper and lower ends for every state.
-type Ends = [Vec<f64>; 2];
+/// Bounds of the values of a stage up to a constant: upper and lower ends for every state, and how large the constant can be.
+struct Bounds {
+    ends: [Vec<f64>; 2],
+    constant: f64,
+}
+
+/// What is known of the next stage up to a constant, seen from this one.
+struct Next<'a> {
+    /// r_c + p_c·m, with m ± w or with m alone; by the best and the worst members.
+    q: [Vec<f64>; 2],
+    goes_on: Option<&'a Ends>,
+    /// |κ| at most.
+    constant: f64,
+    /// m and w, where ρ·f is added to the constant.
+    apart: Option<[Vec<f64>; 2]>,
+}
 
 impl Difference<'_> {
-    /// The values of the best policy, or of a fixed one, up to a constant of each stage.
-    pub(super) fn relative_values(&mut self, other: Other) -> Relative {
+    /// The values of the best policy, or of a fixed one, up to a constant of each stage; where episodes end, with the constant 0 as well.
+    pub(super) fn all_relative_values(&mut self, other: Other) -> Vec<Relative> {
+        let mut all = vec![self.relative_values(other, true)];
+        if self.best.ended().is_some() && self.compares(other) {
+            all.push(self.relative_values(other, false));
+        }
+        all
+    }
+
+    fn relative_values(&mut self, other: Other, with_constants: bool) -> Relative {
         let (n, horizon) = (self.up.n_states, self.up.horizon);
-        let ends_early = self.best.ended().is_some();
-        let mut relative = Relative { middle: vec![0.0; (horizon + 1) * n], half: vec![0.0; (horizon + 1) * n] };
+        let zeros = vec![0.0; (horizon + 1) * n];
+        let mut relative = Relative { middle: zeros.clone(), half: zeros, constant: vec![0.0; horizon + 1] };
         for stage in (0..horizon).rev() {
-            let mut ends = self.interval(other, stage).map(<[f64]>::to_vec);
+            let mut bounds = Bounds { ends: self.interval(other, stage).map(<[f64]>::to_vec), constant: 0.0 };
             // At the last stage nothing is ahead but what arriving somewhere pays.
             let ahead = stage + 1 < horizon || self.best.pays_on_arrival();
-            if self.compares(other) && ahead && !ends_early {
-                let [middle, half] = relative.at(stage + 1, n).map(<[f64]>::to_vec);
-                for candidate in self.one_stage(other, stage, &middle, &half) {
-                    if width(&candidate) < width(&ends) {
-                        ends = candidate;
+            if with_constants && self.compares(other) && ahead {
+                for candidate in self.one_stage(other, stage, &relative) {
+                    if width(&candidate.ends) < width(&bounds.ends) {
+                        bounds = candidate;
                     }
                 }
             }
-            for (s, (up, low)) in ends[0].iter().zip(&ends[1]).enumerate() {
+            relative.constant[stage] = bounds.constant;
+            for (s, (up, low)) in bounds.ends[0].iter().zip(&bounds.ends[1]).enumerate() {
                 relative.middle[stage * n + s] = low + 0.5 * (up - low);
                 relative.half[stage * n + s] = (0.5 * (up - low)).max(0.0);
             }
@@ -63,49 +104,68 @@ impl Difference<'_> {
     }
 
     /// The ends with the constant as it was, and with ρ·f added to it.
-    fn one_stage(&mut self, other: Other, stage: usize, middle: &[f64], half: &[f64]) -> Vec<Ends> {
+    fn one_stage(&mut self, other: Other, stage: usize, relative: &Relative) -> Vec<Bounds> {
+        let [middle, half] = relative.at(stage + 1, self.up.n_states);
+        let constant = relative.constant(stage + 1);
+        let goes_on = self.goes_on(stage, constant);
+        let goes_on = goes_on.as_ref();
         let shifted = |sign: f64| middle.iter().zip(half).map(|(m, w)| m + sign * w).collect::<Vec<f64>>();
-        let look = |belief: &mut Belief, next: &[f64]| {
-            let mut out = Vec::new();
-            belief.expect_by_sets(stage, next, &mut out);
-            out.iter_mut().zip(belief.rewards()).for_each(|(q, r)| *q += r);
-            out
-        };
-        let plain = [look(&mut self.best, &shifted(1.0)), look(&mut self.worst, &shifted(-1.0))];
-        let mut out = vec![self.choose(other, stage, &plain, None)];
+        let q = [look(&mut self.best, stage, &shifted(1.0)), look(&mut self.worst, stage, &shifted(-1.0))];
+        let mut out = vec![self.choose(other, stage, &Next { q, goes_on, constant, apart: None })];
         if !self.entries.is_empty() {
-            let centred = [look(&mut self.best, middle), look(&mut self.worst, middle)];
-            let (middle, half) = (self.best.worth_of(middle), self.best.later_of(half));
-            out.push(self.choose(other, stage, &centred, Some((&middle, &half))));
+            let q = [look(&mut self.best, stage, middle), look(&mut self.worst, stage, middle)];
+            let apart = Some([self.best.worth_of(middle), self.best.later_of(half)]);
+            out.push(self.choose(other, stage, &Next { q, goes_on, constant, apart }));
         }
         out
     }
 
-    /// What the other policy makes of what causes are worth, upper and lower ends; with the middle and half the width of what next states
-    /// are worth, of how far these are apart from ρ as well.
-    fn choose(&self, other: Other, stage: usize, [up_sc, low_sc]: &Ends, ahead: Option<(&[f64], &[f64])>) -> Ends {
-        let (n, n_causes) = (self.up.n_states, up_sc.len() / self.up.n_states);
+    /// What the other policy makes of what is known of the next stage.
+    fn choose(&self, other: Other, stage: usize, next: &Next<'_>) -> Bounds {
+        let (n, n_causes) = (self.up.n_states, next.q[0].len() / self.up.n_states);
+        let discount = self.tabular.knowledge().world().discount();
         let mut joint = Joint::default();
-        let rho = ahead.map(|_| self.typical_next(stage, &mut joint));
+        let rho = next.apart.as_ref().map(|_| self.typical_next(stage, &mut joint));
+        let over_rho = |of: &[f64]| rho.iter().flatten().zip(of).map(|(r, x)| r * x).sum::<f64>();
+        // How often κ counts in the new constant, and how large that can be.
+        let typical = match (&rho, next.goes_on) {
+            (Some(_), Some(goes_on)) => over_rho(&goes_on.weight),
+            (Some(_), None) | (None, _) => discount,
+        };
+        let constant = typical * next.constant + next.apart.as_ref().map_or(0.0, |[_, half]| over_rho(half));
         let [reward_up, reward_low] = [&self.best, &self.worst].map(Belief::rewards);
         let mut ends = [Vec::with_capacity(n), Vec::with_capacity(n)];
         for state in 0..n {
-            let [up, low] = [up_sc, low_sc].map(|q| &q[state * n_causes..(state + 1) * n_causes]);
-            if ahead.is_some() {
+            if self.has_ended(state) {
+                ends.iter_mut().for_each(|ends| ends.push(0.0));
+                continue;
+            }
+            let of_state = state * n_causes..(state + 1) * n_causes;
+            let [up, low] = [0, 1].map(|end| &next.q[end][of_state.clone()]);
+            if rho.is_some() {
                 self.fill_joint(stage, state, &mut joint);
             }
+            let rows = self.rows_together(stage, state).filter(|_| rho.is_some());
             let mut of = |a: &Effect| {
                 let [mut most, mut least] = [a.mean(up), a.mean(low)];
-                let (Some((middle, half)), Some(rho)) = (ahead, &rho) else { return [most, least] };
-                let rows = self.rows_together(stage, state);
-                if let Some(rows) = rows {
-                    let [centre, off] = rows.mean(&a.at, middle, &mut joint.scratch);
-                    let of = state * n_causes..(state + 1) * n_causes;
-                    most = most.min(a.mean(&reward_up[of.clone()]) + centre + off);
-                    least = least.max(a.mean(&reward_low[of]) + centre - off);
+                let mut off = 0.0;
+                if let (Some([middle, half]), Some(rho)) = (&next.apart, &rho) {
+                    if let Some(rows) = rows {
+                        let [centre, off] = rows.mean(&a.at, middle, &mut joint.scratch);
+                        most = most.min(a.mean(&reward_up[of_state.clone()]) + centre + off);
+                        least = least.max(a.mean(&reward_low[of_state.clone()]) + centre - off);
+                    }
+                    off += joint.apart(&a.at, rho, half, rows);
                 }
-                let apart = joint.apart(&a.at, rho, half, rows);
-                [most + apart, least - apart]
+                if let Some(goes_on) = next.goes_on {
+                    let mut weight = [&goes_on.low, &goes_on.up].map(|g| a.later(&g[of_state.clone()]));
+                    if let Some(rows) = rows {
+                        let [centre, off] = rows.mean(&a.at, &goes_on.weight, &mut joint.scratch);
+                        weight = [weight[0].max(centre - off), weight[1].min(centre + off)];
+                    }
+                    off += next.constant * (weight[1] - typical).max(typical - weight[0]).max(0.0);
+                }
+                [most + off, least - off]
             };
             let [highest, lowest] = match other {
                 Other::Random => of(self.random_effect(state)),
@@ -117,7 +177,7 @@ impl Difference<'_> {
             ends[0].push(highest);
             ends[1].push(lowest);
         }
-        ends
+        Bounds { ends, constant }
     }
 
     /// ρ: the mean of where the plan of the worst members leads.
@@ -138,6 +198,7 @@ impl Difference<'_> {
     }
 }
 
-fn width(ends: &Ends) -> f64 {
+/// How wide they are, all states together.
+fn width(ends: &[Vec<f64>; 2]) -> f64 {
     ends[0].iter().zip(&ends[1]).map(|(up, low)| up - low).sum()
 }
