@@ -261,7 +261,7 @@ impl Learner {
         self.inner.keep_baseline(&policy, alpha, value.as_deref()).map_err(Raise::raise)
     }
 
-    /// How the baseline was kept, if there is one: `alpha`, `episodes`, how many of them followed the baseline (`fell_back`), and `room`,
+    /// How the baseline was kept, if there is one: `alpha`, `delta`, `least` (the least that an episode can pay, from which values are counted), `episodes`, how many of them followed the baseline (`fell_back`), and `room`,
     /// what could be lost now and the promise still be kept.
     #[getter]
     fn baseline<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
@@ -269,6 +269,8 @@ impl Learner {
         let out = PyDict::new(py);
         out.set_item("alpha", report.alpha)?;
         out.set_item("episodes", report.episodes)?;
+        out.set_item("delta", report.delta)?;
+        out.set_item("least", report.least)?;
         out.set_item("fell_back", report.fell_back)?;
         out.set_item("room", report.room)?;
         Ok(Some(out))

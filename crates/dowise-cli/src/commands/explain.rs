@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use dowise::World;
-use dowise::learn::{ChangeNoticed, Explanation};
+use dowise::learn::{Certificate, ChangeNoticed, Explanation};
 use dowise::world::Start;
 use dowise_study::{StudyError, WorldChoice};
 use serde::Serialize;
@@ -17,7 +17,7 @@ use crate::{naming, study};
 /// Say why a saved learner prefers what it does in a state
 ///
 /// Shows the interventions that it values most there: the value that it plans with (optimistic, or that of its next sample), the
-/// value by plain averages of what it has seen, and how many visits that rests on.
+/// value by plain averages of what it has seen, and how many visits that rests on; and how far from best its policy can be now.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
@@ -31,6 +31,9 @@ pub(crate) struct Args {
     /// The stage, from 1.
     #[arg(long, value_name = "H", default_value_t = 1)]
     stage: usize,
+    /// Probability with which what is said of how far from best it can be may be wrong, at any time.
+    #[arg(long, value_name = "DELTA", default_value_t = 0.05)]
+    delta: f64,
     /// Rows of the table.
     #[arg(long, value_name = "N", default_value_t = 8)]
     rows: usize,
@@ -55,9 +58,45 @@ struct Explained {
     stage: usize,
     state: Map<String, Value>,
     preferred: Vec<Row>,
+    /// How far from best the policy to deploy can be, where that can be told.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    promised: Option<Surely>,
     /// Changes of the world that were noticed, if any.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     changes: Vec<ChangeNoticed>,
+}
+
+/// A certificate, over how episodes start.
+#[derive(Serialize)]
+struct Surely {
+    delta: f64,
+    at_least: f64,
+    gap: f64,
+    share: Option<f64>,
+}
+
+impl Surely {
+    fn of(certificate: &Certificate, start: &[f64]) -> Surely {
+        Surely {
+            delta: certificate.delta,
+            at_least: certificate.at_least(start),
+            gap: certificate.gap(start),
+            share: certificate.share(start),
+        }
+    }
+
+    fn text(&self) -> String {
+        let amounts = Amounts::of([self.at_least, self.gap]);
+        let share = self
+            .share
+            .map_or(String::new(), |share| format!(", {:.1} % of the way from random to best", 100.0 * share));
+        table::wrapped(&format!(
+            "Surely (δ = {}): the policy to deploy is worth at least {} an episode, and the best exceeds it by at most {}{share}.",
+            self.delta,
+            amounts.show(self.at_least),
+            amounts.show(self.gap)
+        )) + "\n"
+    }
 }
 
 #[derive(Serialize)]
@@ -93,6 +132,12 @@ pub(crate) fn run(args: Args, output: &Output) -> Result<Status, Failure> {
         .map_err(|e| Failure::Usage(format!("{}: {e}", args.learner.display())))?;
     super::learn::say_graph(&learner, output);
     super::learn::say_changes(&learner, output);
+    if !(args.delta > 0.0 && args.delta < 1.0) {
+        return Err(Failure::Usage(format!("--delta {}: a probability between 0 and 1", args.delta)));
+    }
+    // Where nothing can be promised (features, forgetting, too many causes), what is preferred is explained all the same.
+    let certificate = learner.certificate(args.delta).ok();
+    let promised = certificate.map(|c| Surely::of(&c, &arena.start_distribution()));
     let spec = resumed.run.learner.to_string();
     if args.json {
         output.json(&Explained {
@@ -103,6 +148,7 @@ pub(crate) fn run(args: Args, output: &Output) -> Result<Status, Failure> {
             stage: args.stage,
             state: naming::state(world, state),
             preferred: rows(world, &explanation),
+            promised,
             changes: learner.changes(),
         })?;
     } else {
@@ -113,7 +159,8 @@ pub(crate) fn run(args: Args, output: &Output) -> Result<Status, Failure> {
             args.stage,
             world.describe_state(state)
         );
-        output.data(head + &text(world, &explanation))?;
+        let surely = promised.map_or(String::new(), |p| format!("\n{}", p.text()));
+        output.data(head + &text(world, &explanation) + &surely)?;
     }
     Ok(Status::Fine)
 }

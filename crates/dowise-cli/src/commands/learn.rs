@@ -64,7 +64,7 @@ pub(crate) struct Args {
     /// Never do much worse than this policy, such as today's: a file that `dowise plan --json` or `dowise learn --policy` wrote.
     #[arg(long, value_name = "FILE", conflicts_with = "resume")]
     baseline: Option<PathBuf>,
-    /// The share of the baseline's value that may be lost, between 0 and 1 [default: 0.1]
+    /// The share of the baseline's value, counted from the least that an episode can pay, that may be lost: between 0 and 1 [default: 0.1]
     #[arg(long, value_name = "SHARE", requires = "baseline", allow_negative_numbers = true)]
     alpha: Option<f64>,
     /// The learner knows what the baseline is worth from each starting state.
@@ -77,10 +77,12 @@ pub(crate) struct Args {
     /// rewards of an episode such as 0.2. `--policy` then writes that policy.
     #[arg(long, value_name = "GAP")]
     until: Option<Until>,
-    /// Say at the end how far from best the policy can be, also without `--until`.
+    /// Say at the end how far from best the policy can be, also without `--until`. The policy that is shown and written is then the one of
+    /// which that is said.
     #[arg(long)]
     certify: bool,
-    /// Probability with which anything promised during the run may be wrong.
+    /// Probability with which what is promised of gaps, and to a baseline, may be wrong at any time. Guards and `forget=reset` have the
+    /// learner's own (`--learner graph-psrl:guard=true,delta=0.01`).
     #[arg(long, value_name = "DELTA", default_value_t = 0.05)]
     delta: f64,
     /// Draw how the gap shrinks beside the true one, as .svg or .png.
@@ -175,6 +177,7 @@ pub(crate) fn run(args: Args, output: &Output) -> Result<Status, Failure> {
                                  must be those of {choice}; only arrows and numbers may differ"
                             )));
                         }
+                        within_told_ranges(other, &learner, arena.world())?;
                         learner
                     }
                 },
@@ -201,19 +204,26 @@ pub(crate) fn run(args: Args, output: &Output) -> Result<Status, Failure> {
         let steps = warm_start(&mut learner, log, &args, arena.world(), output)?;
         output.talk(format_args!("began with {} steps of {}", table::count(steps), log.display()));
     }
+    let mut worth_of_baseline = None;
     if let Some(file) = &args.baseline {
         let today = policy_file::read(file, arena.world())?;
         let values = arena.planner().evaluate(&today).expect("invariant: a policy that was read is allowed");
         let known = args.baseline_known.then_some(&values[..arena.world().n_states()]);
-        let kept = learner.keep_baseline(&today, args.alpha.unwrap_or(ALPHA), known);
+        let kept = learner.keep_baseline_at(&today, [args.alpha.unwrap_or(ALPHA), args.delta], known);
         kept.map_err(|e| Failure::Usage(format!("--baseline {}: {e}", file.display())))?;
+        worth_of_baseline = Some(arena.planner().from_start(&values[..arena.world().n_states()]));
     }
     // What was learned is not to be lost at the end because there is no memory to make a policy of it.
     learner.room_to_deploy().map_err(cannot_learn)?;
     let certifies = args.until.is_some() || args.certify || args.draw.is_some();
-    let mut promises = certifies.then(|| Promises::new(&arena, args.until, args.delta, learner.episodes()));
+    let mut promises = certifies.then(|| {
+        Promises::new(&arena, args.until, args.delta, &learner, args.from.is_none() && args.evidence.is_none())
+    });
     if let Some(promises) = &mut promises {
-        promises.check(&learner).map_err(cannot_learn)?;
+        promises.check(&learner).map_err(|e| match e {
+            promise::Cannot::Learn(e) => cannot_learn(e),
+            promise::Cannot::Until(why) => Failure::Usage(why),
+        })?;
     }
     let (done, episodes) = (learner.episodes(), args.episodes.unwrap_or(learner.planned_episodes()));
     within_limit(episodes)?;
@@ -224,6 +234,9 @@ pub(crate) fn run(args: Args, output: &Output) -> Result<Status, Failure> {
 
     output.talk(format_args!("{spec} in {choice}, seed {seed}"));
     output.talk(table::wrapped(&report::told(&learner)));
+    if let Some(why) = learner.wrong_view() {
+        output.talk(table::wrapped(&format!("warning: {why}; its values stay wrong however much it sees")));
+    }
     for finding in render::decisive(arena.world()) {
         output.talk(format_args!("warning: {}; `dowise check` shows where", finding.message));
     }
@@ -276,7 +289,8 @@ pub(crate) fn run(args: Args, output: &Output) -> Result<Status, Failure> {
         write_file(file, &bytes).map_err(fail)
     });
     let promised = promises.as_ref().and_then(|promises| promises.history.last().cloned());
-    let report = Report::new(&arena, &learner, actions, &state, args.rows, promised).with_baseline(&learner);
+    let report =
+        Report::new(&arena, &learner, actions, &state, args.rows, promised).with_baseline(&learner, worth_of_baseline);
     let printed = if args.json { output.json(&report) } else { output.data(report.text(output)) };
     saved.and(deployed).and(drawn).and(printed)?;
     if stop.load(Ordering::Relaxed) {
@@ -363,6 +377,23 @@ fn warm_start(learner: &mut Learner, log: &Path, args: &Args, world: &World, out
     })?;
     log::refuse_errors(&report, log, args.skip_bad, output)?;
     Ok(report.weight)
+}
+
+/// Refuses a told world whose rewards cannot be what the world pays that is played: real payments outside of their range are refused
+/// one by one, and every promise rests on ranges.
+fn within_told_ranges(other: &str, learner: &Learner, world: &World) -> Result<(), Failure> {
+    for (told, true_term) in learner.knowledge().rewards().iter().zip(world.rewards()) {
+        let ([lo, hi], [least, most]) = (told.range, true_term.range);
+        let slack = 1e-9 * (hi - lo).max(lo.abs()).max(hi.abs());
+        if least < lo - slack || most > hi + slack {
+            return Err(Failure::Usage(format!(
+                "--told {other}: the reward {} is told to pay between {lo} and {hi}, and the world that is played pays between {least} and {most}; \
+                 give it a `range` that is wide enough: numbers may be wrong, what can be paid at all may not",
+                told.name
+            )));
+        }
+    }
+    Ok(())
 }
 
 /// States from which on the best policy takes a while to find.

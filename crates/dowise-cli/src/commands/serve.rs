@@ -54,7 +54,8 @@ pub(crate) struct Args {
     /// How often a lever is set to a value, at least and at most, where the policy decides: lever=value:0.1..0.5.
     #[arg(long = "share", value_name = "RULE")]
     shares: Vec<String>,
-    /// Keep to the baseline: with probability 1 − δ, at no time have all episodes together been worth less than (1 − SHARE) of it.
+    /// Keep to the baseline: with probability 1 − δ, at no time have all episodes together been worth less than (1 − SHARE) of it,
+    /// counted from the least that an episode can pay.
     #[arg(long, value_name = "SHARE")]
     alpha: Option<f64>,
     /// Probability with which that may fail [default: 0.05].

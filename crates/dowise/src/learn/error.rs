@@ -75,9 +75,15 @@ pub enum LearnError {
         /// Bytes allowed.
         limit: u64,
     },
+    /// A certificate of a learner whose view of the state is wrong however much it sees.
+    #[error("nothing can be promised by this view of the state: {why}; use a learner that sees the state whole, such as c-ucbvi")]
+    WrongView {
+        /// What it takes to be independent and is not.
+        why: String,
+    },
     /// A rule that needs all joint causes, asked of a learner that plans part by part.
     #[error(
-        "this world has too many joint values of its key variables to list, so it is planned part by part; widths, worst members of confidence sets and what rests on them (certificates, values of given policies by sets) are not there. Use posterior samples or means"
+        "this world has too many joint values of its key variables to list, so it is planned part by part; widths, worst members of confidence sets and what rests on them (certificates, values of given policies by sets) are not there; only posterior samples and means are"
     )]
     ByParts,
     /// Too many interventions to list.
@@ -124,7 +130,9 @@ pub enum LearnError {
         why: String,
     },
     /// Something that only a learner that counts can do.
-    #[error("a learner that regresses on features keeps no tables that could be read by another rule or explained")]
+    #[error(
+        "a learner that regresses on features keeps no tables that could be read by another rule, explained or certified"
+    )]
     NoTables,
     /// The mean effect of interventions at random is not known.
     #[error(

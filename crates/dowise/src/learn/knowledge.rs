@@ -223,7 +223,7 @@ impl Knowledge {
 
 /// Forgets how state factors move, except for the clock: everybody knows what stage comes next.
 fn forget_transitions(world: &mut World) {
-    world.low_rank = None;
+    world.tied |= world.low_rank.take().is_some();
     let clock = world.clock;
     world.transitions.iter_mut().filter(|m| clock != Some(m.children[0])).for_each(|m| m.table = None);
 }

@@ -135,6 +135,7 @@ fn build(spec: &WorldSpec, check: &mut Check) -> Option<World> {
         features: None,
         low_rank: None,
         joined: Vec::new(),
+        tied: false,
         clock: None,
         findings: Vec::new(),
         sources: Vec::new(),

@@ -43,7 +43,7 @@ pub struct Outside {
 
 impl FactoredView {
     /// Judges a world by its graph; parents that a known table does not vary with are not counted.
-    pub(super) fn of(world: &World) -> FactoredView {
+    pub(crate) fn of(world: &World) -> FactoredView {
         let name = |id: &VarId| world.variable(*id).name.clone();
         let reaches: Vec<Reach> = world.transitions.iter().map(|m| Reach::of(world, m)).collect();
         let mut dependent = vec![];

@@ -125,6 +125,9 @@ pub struct World {
     /// State factors next to each other whose next values learners count together, because they were found to depend on each other;
     /// they have the same parents. No world file says so.
     pub(crate) joined: Vec<std::ops::Range<usize>>,
+    /// Whether next values of different factors depend on each other once their causes are known: the rows of a world of low rank do, also
+    /// where they are not told.
+    pub(crate) tied: bool,
     pub(crate) clock: Option<VarId>,
     pub(crate) findings: Vec<Problem>,
     /// The texts that it was read from, for the places of `findings`.

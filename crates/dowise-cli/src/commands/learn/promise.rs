@@ -108,28 +108,75 @@ impl Promised {
     }
 }
 
+/// Why a run cannot stop where it was asked to.
+pub(super) enum Cannot {
+    /// The learner gives no certificates.
+    Learn(LearnError),
+    /// What was asked for makes no sense in this world.
+    Until(String),
+}
+
+impl From<LearnError> for Cannot {
+    fn from(error: LearnError) -> Cannot {
+        Cannot::Learn(error)
+    }
+}
+
+/// The least share of the way that can be told from rounding in every world.
+const LEAST_SHARE: f64 = 1e-9;
+
 /// Asks for certificates as a run goes on.
 pub(super) struct Promises<'a> {
     arena: &'a Arena,
     until: Option<Until>,
     delta: f64,
+    /// Whether nothing was seen before the run.
+    fresh: bool,
     next: u64,
     pub(super) history: Vec<Promised>,
     pub(super) last: Option<Certificate>,
 }
 
 impl<'a> Promises<'a> {
-    pub(super) fn new(arena: &'a Arena, until: Option<Until>, delta: f64, done: u64) -> Promises<'a> {
-        Promises { arena, until, delta, next: done + LEAST_BETWEEN, history: Vec::new(), last: None }
+    pub(super) fn new(
+        arena: &'a Arena,
+        until: Option<Until>,
+        delta: f64,
+        learner: &Learner,
+        fresh: bool,
+    ) -> Promises<'a> {
+        let done = learner.episodes();
+        Promises { arena, until, delta, fresh, next: done + LEAST_BETWEEN, history: Vec::new(), last: None }
     }
 
-    /// Whether a certificate can be made at all, and for a share, whether it can be told: before the run, not after it.
-    pub(super) fn check(&mut self, learner: &Learner) -> Result<(), LearnError> {
+    /// Whether a certificate can be made at all, and whether what is asked for can be told, and is not so from the beginning: before the
+    /// run, not after it.
+    pub(super) fn check(&mut self, learner: &Learner) -> Result<(), Cannot> {
         let first = learner.certificate(self.delta)?;
-        if let (Some(Until::Share(_)), None) = (self.until, &first.above_random_s) {
-            return Err(LearnError::NoShare);
+        let start = self.arena.start_distribution();
+        match self.until {
+            Some(Until::Share(_)) if first.share(&start).is_none() && first.above_random_s.is_none() => {
+                Err(LearnError::NoShare.into())
+            }
+            Some(Until::Share(share)) if share < LEAST_SHARE => Err(Cannot::Until(format!(
+                "--until {}: below what rounding allows; ask for 1e-7 % or more",
+                Until::Share(share)
+            ))),
+            Some(Until::Gap(gap)) if gap < first.rounding => Err(Cannot::Until(format!(
+                "--until {gap:e}: below what rounding allows in this world, {:.1e}; ask for more",
+                first.rounding
+            ))),
+            Some(Until::Gap(gap))
+                if learner.begun() == 0 && self.fresh && gap >= first.gap(&start).max(f64::MIN_POSITIVE) =>
+            {
+                Err(Cannot::Until(format!(
+                    "--until {gap}: every policy is within {} of the best before anything is learned; a share of the way from random to best is \
+                     written with a percent sign, as in --until 5%",
+                    Amounts::of([gap]).show(first.gap(&start))
+                )))
+            }
+            Some(Until::Share(_) | Until::Gap(_)) | None => Ok(()),
         }
-        Ok(())
     }
 
     /// Whether the run may stop after this many episodes.

@@ -60,6 +60,15 @@ pub(super) struct Report {
 #[derive(Serialize)]
 struct Kept {
     alpha: f64,
+    /// Probability with which the promise may be broken, at any time.
+    delta: f64,
+    /// The least that an episode can pay; what may be lost is a share of what the baseline is worth more.
+    least: f64,
+    /// What the baseline is worth, and what all episodes are worth at least on average; missing in a run that goes on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    value: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    promised: Option<f64>,
     /// Episodes that followed the baseline, because what was planned could have lost too much.
     episodes_of_baseline: u64,
     /// What is surely gained on (1 − α) of the baseline so far.
@@ -129,9 +138,13 @@ impl Report {
     }
 
     /// With how the learner kept to its baseline.
-    pub(super) fn with_baseline(mut self, learner: &Learner) -> Report {
+    pub(super) fn with_baseline(mut self, learner: &Learner, value: Option<f64>) -> Report {
         self.baseline = learner.baseline().map(|kept| Kept {
             alpha: kept.alpha,
+            delta: kept.delta,
+            least: kept.least,
+            value,
+            promised: value.map(|value| kept.least + (1.0 - kept.alpha) * (value - kept.least)),
             episodes_of_baseline: kept.fell_back,
             room: kept.room,
         });
@@ -163,12 +176,7 @@ impl Report {
             text += &format!("{}\n", promised.text());
         }
         if let Some(kept) = &self.baseline {
-            text += &format!(
-                "Kept above {} of the baseline: {} episodes followed it; {} could be lost now.\n\n",
-                table::short(1.0 - kept.alpha),
-                table::count(kept.episodes_of_baseline),
-                amounts.with(2, plain(kept.room, amounts))
-            );
+            text += &format!("{}\n\n", table::wrapped(&kept.text(amounts)));
         }
         text += &format!("{}\n", output.heading("What the learned policy does where it most often comes"));
         for always in &self.always {
@@ -191,6 +199,31 @@ impl Report {
         let align = [Align::Right, Align::Left, Align::Right, Align::Right, Align::Left];
         text += &table::table(&header, &rows, &align[..header.len()]);
         text
+    }
+}
+
+impl Kept {
+    /// A sentence for people.
+    fn text(&self, amounts: Amounts) -> String {
+        let from_least = match self.least {
+            0.0 => String::new(),
+            least => format!(", counted from the least that an episode can pay, {}", amounts.show(least)),
+        };
+        let share = table::short(1.0 - self.alpha);
+        let promised = match (self.promised, self.value) {
+            (Some(promised), Some(value)) => format!(
+                "episodes are worth at least {} on average, {share} of the baseline's {}{from_least}",
+                amounts.show(promised),
+                amounts.show(value)
+            ),
+            _ => format!("episodes are worth at least {share} of the baseline on average{from_least}"),
+        };
+        format!(
+            "Kept to the baseline (δ = {}): at any time, {promised}. {} episodes followed it; {} could be lost now.",
+            self.delta,
+            table::count(self.episodes_of_baseline),
+            amounts.with(2, plain(self.room, amounts))
+        )
     }
 }
 

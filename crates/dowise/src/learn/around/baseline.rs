@@ -55,6 +55,10 @@ pub(crate) struct Baseline {
 pub struct BaselineReport {
     /// The share of the baseline's value, measured from the least that an episode can pay, that may be lost.
     pub alpha: f64,
+    /// Probability with which the promise may be broken (δ).
+    pub delta: f64,
+    /// The least that an episode can pay (f): on average over all episodes, values stay above f + (1 − α)(V^b − f).
+    pub least: f64,
     /// Episodes begun under the promise.
     pub episodes: u64,
     /// Those of them that followed the baseline.
@@ -116,6 +120,8 @@ impl Baseline {
     pub(crate) fn report(&self) -> BaselineReport {
         BaselineReport {
             alpha: self.alpha,
+            delta: self.delta,
+            least: self.range[0],
             episodes: self.others.episodes() + self.own.episodes(),
             fell_back: self.own.episodes(),
             // Where all bounds hold, the promise is kept.

@@ -13,8 +13,9 @@ use crate::learn::view::{MechanismRow, MechanismRows};
 
 /// How counts become P(c | s, a).
 pub(crate) enum MechanismReading<'a, R> {
-    /// Frequencies, an interval around each, and which member of these sets is planned with.
-    Within(&'a mut Intervals, Member),
+    /// Frequencies, an interval around each, which member of these sets is planned with, and whether forms are believed: their intervals
+    /// are approximations, those of rows by themselves hold.
+    Within(&'a mut Intervals, Member, bool),
     /// A sample of the posterior: Dirichlet where each row is learned by itself, Laplace's where rows have a form. Its standard
     /// deviation is multiplied by `spread`.
     Sample { prior: f64, spread: f64, rng: &'a mut R },
@@ -33,7 +34,7 @@ pub(crate) fn read_kernel<R: Rng>(
     let known = rows.world.mechanisms().iter().map(|m| m.table.as_deref());
     let tables: Vec<Option<&[f64]>> = learned.iter().zip(known).map(|(l, known)| l.as_deref().or(known)).collect();
     let doubt = match &reading {
-        MechanismReading::Within(intervals, member) => Some(Doubt { bounds: intervals.bounds(), member: *member }),
+        MechanismReading::Within(intervals, member, _) => Some(Doubt { bounds: intervals.bounds(), member: *member }),
         MechanismReading::Sample { .. } | MechanismReading::Mean { .. } => None,
     };
     Ok(Kernel::with_tables(&rows.world, &tables, doubt)?)
@@ -48,7 +49,9 @@ fn read_tables<R: Rng>(
     let mut learned = vec![None; rows.world.mechanisms().len()];
     for (index, (of, counts)) in rows.unknown.iter().zip(&evidence.mechanisms).enumerate() {
         // Confidence sets play no guesses, so where there is no form either each row is by itself.
-        let alone = |model: &FormModel| matches!(reading, MechanismReading::Within(..)) && !model.has_form();
+        let believed = !matches!(reading, MechanismReading::Within(_, _, false));
+        let sets = matches!(reading, MechanismReading::Within(..));
+        let alone = |model: &FormModel| sets && !(believed && model.has_form());
         learned[of.position] = Some(match &of.model {
             Some(model) if !alone(model) => read_form(rows, index, model, counts, reading),
             Some(_) | None => read_rows(rows, index, of, counts, reading),
@@ -73,7 +76,7 @@ fn read_form<R: Rng>(
     match reading {
         MechanismReading::Sample { rng, spread, .. } => Fit::new(model, counts).sample(model, counts, *spread, *rng),
         MechanismReading::Mean { .. } => Fit::new(model, counts).mean(model),
-        MechanismReading::Within(intervals, _) => {
+        MechanismReading::Within(intervals, ..) => {
             let fit = Fit::without_guesses(model, counts);
             let mean = fit.mean(model);
             intervals.fit(rows, index, &mean, &fit, model);
@@ -94,7 +97,7 @@ fn read_rows<R: Rng>(
     let (prior, weight) = match reading {
         MechanismReading::Sample { prior, .. } | MechanismReading::Mean { prior, .. } => (*prior, 1.0),
         // Confidence sets promise something whatever the truth is, so guesses play no part.
-        MechanismReading::Within(intervals, _) => {
+        MechanismReading::Within(intervals, ..) => {
             intervals.count(rows, index, counts);
             (0.0, 0.0)
         }

@@ -128,6 +128,8 @@ pub(crate) struct Belief {
     spread: f64,
     /// How far mechanisms that are learned may be off, once a kernel was made with it.
     intervals: Option<Intervals>,
+    /// Whether confidence sets rest on the forms of mechanisms.
+    forms: bool,
 }
 
 /// What a reading keeps of the evidence: the closed list.
@@ -210,7 +212,7 @@ impl Belief {
             },
         };
         let (stale, spread) = (Stale::all(evidence), terms.spread);
-        Belief { reading, frame, stale, log, confidence, kept, spread, intervals: None }
+        Belief { reading, frame, stale, log, confidence, kept, spread, intervals: None, forms: true }
     }
 
     /// Tells of a row that has changed.
@@ -282,19 +284,25 @@ impl Belief {
             return Ok(Some(Selector::Parts(Box::new(belief.selector(by_parts)))));
         }
         let Some(rows) = &evidence.view.mechanisms else { return Ok(None) };
-        let confidence = self.confidence;
+        let (confidence, forms) = (self.confidence, self.forms);
         let rule = |scale| Interval { confidence, scale };
         let kept = &mut self.intervals;
         let reading = match self.reading {
-            Reading::Width(_, scale) => within(kept, rule(Some(scale)), Member::Best),
-            Reading::Greedy => within(kept, rule(Some(0.0)), Member::Best),
-            Reading::Best(_) => within(kept, rule(None), Member::Best),
-            Reading::Worst(_) => within(kept, rule(None), Member::Worst),
+            Reading::Width(_, scale) => within(kept, rule(Some(scale)), (Member::Best, forms)),
+            Reading::Greedy => within(kept, rule(Some(0.0)), (Member::Best, forms)),
+            Reading::Best(_) => within(kept, rule(None), (Member::Best, forms)),
+            Reading::Worst(_) => within(kept, rule(None), (Member::Worst, forms)),
             Reading::Sample { prior } => MechanismReading::Sample { prior, spread: self.spread, rng },
             Reading::Mean { prior } => MechanismReading::Mean { prior, pooled: false },
             Reading::Pooled { prior } => MechanismReading::Mean { prior, pooled: true },
         };
         Ok(Some(Selector::Kernel(Box::new(read_kernel(evidence, rows, reading)?))))
+    }
+
+    /// With confidence sets of each row of a mechanism by itself, which hold, in place of those of forms, which are approximations.
+    pub(crate) fn without_forms(mut self) -> Belief {
+        self.forms = false;
+        self
     }
 
     /// Rewards as they are read, `[state][cause]`.
@@ -415,8 +423,8 @@ impl Belief {
 }
 
 /// A reading with intervals by a rule, those of the last time if there are any.
-fn within<R>(kept: &mut Option<Intervals>, rule: Interval, member: Member) -> MechanismReading<'_, R> {
-    MechanismReading::Within(kept.get_or_insert_with(|| Intervals::new(rule)), member)
+fn within<R>(kept: &mut Option<Intervals>, rule: Interval, (member, forms): (Member, bool)) -> MechanismReading<'_, R> {
+    MechanismReading::Within(kept.get_or_insert_with(|| Intervals::new(rule)), member, forms)
 }
 
 /// The kernel by frequencies, all values alike where none was seen.

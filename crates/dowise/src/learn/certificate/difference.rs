@@ -42,6 +42,9 @@ const MOST_EFFECTS: usize = 1 << 23;
 /// Multiplications that a certificate may take to compare next states: about a second.
 const MOST_WORK: u128 = 1 << 30;
 
+/// How far a stage's values may be off by rounding, as a share of the largest.
+const ROUNDING: f64 = 1e-14;
+
 /// Evidence of a learner by its best and worst members, ready to compare policies.
 pub(crate) struct Difference<'a> {
     pub(super) tabular: &'a Tabular,
@@ -108,11 +111,11 @@ impl<'a> Difference<'a> {
         // Where there are two kinds of sets, each may fail with half of the probability.
         let two = tabular.view().layout.flat || Together::fits(tabular.view());
         let options = &Options { delta: if two { 0.5 * options.delta } else { options.delta }, ..options.clone() };
-        let [mut best, mut worst] =
-            [Reading::Best(SETS), Reading::Worst(SETS)].map(|r| tabular.belief_with(r, options, values));
+        let [mut best, mut worst] = [Reading::Best(SETS), Reading::Worst(SETS)]
+            .map(|r| tabular.belief_with(r, options, values).without_forms());
         let (best_selector, worst_selector) = (tabular.draw(&mut best, 0)?, tabular.draw(&mut worst, 0)?);
         let [mut whole_best, mut whole_worst] =
-            [Reading::Best(SETS), Reading::Worst(SETS)].map(|r| tabular.belief_with(r, options, None));
+            [Reading::Best(SETS), Reading::Worst(SETS)].map(|r| tabular.belief_with(r, options, None).without_forms());
         tabular.draw(&mut whole_best, 0)?;
         tabular.draw(&mut whole_worst, 0)?;
         let [up, low] = [(&mut best, &best_selector), (&mut worst, &worst_selector)].map(|(belief, selector)| {
@@ -159,15 +162,26 @@ impl<'a> Difference<'a> {
         let least = self.follow_worst(&policy_hs);
         let gap = self.excess(Other::Best, &policy_hs, &least);
         let above = self.random.is_some().then(|| self.excess(Other::Random, &policy_hs, &least));
+        let off = self.rounding();
+        let [at_least_s, best_at_most_s] =
+            [(&least, -off), (&self.up.value_hs, off)].map(|(v, off)| v[..n].iter().map(|v| v + off).collect());
         Certificate {
             delta: self.delta,
-            at_least_s: least[..n].to_vec(),
-            best_at_most_s: self.up.value_hs[..n].to_vec(),
-            gap_s: gap,
-            above_random_s: above.map(|excess| excess.iter().map(|x| -x).collect()),
+            at_least_s,
+            best_at_most_s,
+            gap_s: gap.iter().map(|x| x + 2.0 * off).collect(),
+            above_random_s: above.map(|excess| excess.iter().map(|x| -x - 2.0 * off).collect()),
+            rounding: 2.0 * off,
             evidence: self.tabular.evidence.fingerprint(),
             policy_hs,
         }
+    }
+
+    /// How far values may be off by rounding: none are computed where every policy is the same.
+    fn rounding(&self) -> f64 {
+        let only_one = self.corners.as_ref().is_some_and(|corners| corners.iter().all(|effects| effects.len() == 1));
+        let largest = self.best.caps().iter().chain(&self.floors).fold(0.0, |most: f64, v| most.max(v.abs()));
+        if only_one { 0.0 } else { ROUNDING * self.up.horizon as f64 * largest }
     }
 
     /// What a policy is worth at least, `[stage][state]`.

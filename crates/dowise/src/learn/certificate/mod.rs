@@ -50,6 +50,8 @@ pub struct Certificate {
     pub gap_s: Vec<f64>,
     /// By how much this policy exceeds interventions at random at least; `None` where their mean effect is not known exactly.
     pub above_random_s: Option<Vec<f64>>,
+    /// What of the gap stands for rounding: no smaller gap can be told in this world.
+    pub rounding: f64,
     /// [Fingerprint](super::Evidence::fingerprint) of the evidence.
     pub evidence: u64,
 }
@@ -75,7 +77,12 @@ impl Certificate {
     /// With g the gap and w what the policy exceeds random by, a true gap x ≤ g is the share x/(x + w') ≤ g/(g + w) of the way,
     /// w' ≥ w.
     pub fn share(&self, start_s: &[f64]) -> Option<f64> {
-        let (gap, above) = (self.gap(start_s), over(self.above_random_s.as_ref()?, start_s));
+        let gap = self.gap(start_s);
+        // Where there is one policy only, it is the best and the one at random too.
+        if gap <= 0.0 {
+            return Some(0.0);
+        }
+        let above = over(self.above_random_s.as_ref()?, start_s);
         (above > 0.0).then(|| gap / (gap + above))
     }
 }
@@ -87,8 +94,8 @@ fn over(value_s: &[f64], start_s: &[f64]) -> f64 {
 impl Learner {
     /// The policy to deploy, and what can be promised of it with probability 1 − δ, at all times together.
     ///
-    /// Of the plan of the worst members and that of the posterior mean, the one whose gap is less, averaged over all states. With
-    /// mechanisms of a declared form the sets are approximations, and so is the promise.
+    /// Of the plan of the worst members and that of the posterior mean, the one whose gap is less, averaged over all states. The forms of
+    /// mechanisms (`logit`, `noisy_or`) are not believed: each of their rows counts by itself.
     ///
     /// # Cost
     /// Three plans and four evaluations; where P(c | s, a) is known and not too large, a look at every corner of what
@@ -125,6 +132,9 @@ impl Learner {
         }
         if tabular.view().by_parts.is_some() {
             return Err(LearnError::ByParts);
+        }
+        if let Some(why) = self.wrong_view() {
+            return Err(LearnError::WrongView { why });
         }
         let options = options_of_bounds(tabular, delta);
         check(&options)?;

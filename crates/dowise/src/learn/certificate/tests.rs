@@ -278,3 +278,52 @@ fn what_cannot_be_certified_is_refused() {
     let linear = "c-lsvi-ucb".parse::<LearnerSpec>().unwrap().learner(&world, 10, 1).unwrap();
     assert!(linear.certificate(0.1).is_err());
 }
+
+#[test]
+fn nothing_is_promised_by_a_view_that_no_data_make_right() {
+    // Both factors follow one coin, which those who forget causes take for two.
+    let shared = "dowise = 1\nname = \"one coin\"\nhorizon = 2\n\
+        [state.a]\nvalues = 2\nscope = [\"z\"]\nnext = [[1.0, 0.0], [0.0, 1.0]]\n\
+        [state.b]\nvalues = 2\nscope = [\"z\"]\nnext = [[1.0, 0.0], [0.0, 1.0]]\n\
+        [lever.x]\nvalues = 2\n[key.z]\nvalues = 2\nparents = [\"x\"]\np = [[0.5, 0.5], [0.2, 0.8]]\n\
+        [reward.both]\nscope = [\"a\", \"b\"]\nvalue = [[1.0, 0.0], [0.0, 1.0]]\n";
+    let shared = World::from_toml(shared, "shared").unwrap_or_else(|e| panic!("{e}"));
+    let low_rank = worlds::world("linear-doses", &[]).unwrap();
+    for (world, wrong, right) in [(&shared, "f-ucbvi", "cf-ucbvi"), (&low_rank, "graph-ucbvi", "c-ucbvi")] {
+        let learner = |name: &str| name.parse::<LearnerSpec>().unwrap().learner(world, 10, 1).unwrap();
+        assert!(learner(wrong).wrong_view().is_some(), "{wrong}");
+        let error = learner(wrong).certificate(0.1).unwrap_err();
+        assert!(matches!(error, LearnError::WrongView { .. }), "{error}");
+        assert!(learner(right).wrong_view().is_none(), "{right}");
+        assert!(learner(right).certificate(0.1).is_ok(), "{right}");
+    }
+}
+
+#[test]
+fn forms_are_not_believed() {
+    // One effect is far greater than the prior of forms expects.
+    let world = "dowise = 1\nname = \"one that works\"\nhorizon = 1\n\
+        [state.s]\nvalues = 2\nscope = [\"z\"]\nnext = [[1.0, 0.0], [0.0, 1.0]]\nstart = \"0\"\n\
+        [lever.x]\nvalues = 30\n[key.z]\nvalues = [\"no\", \"yes\"]\nparents = [\"x\"]\n\
+        logit = { base = -2.0, effects = { x = { \"1\" = 2.5, \"29\" = 8.0 } } }\nlearn = \"logit\"\n\
+        [reward.buy]\nscope = [\"z\"]\nvalue = [0.0, 1.0]\n";
+    let world = World::from_toml(world, "logit").unwrap_or_else(|e| panic!("{e}"));
+    for seed in 0..5 {
+        is_kept(&world, "graph-psrl", 400, seed);
+    }
+}
+
+#[test]
+fn bounds_allow_for_rounding_and_one_policy_is_the_best() {
+    let world = worlds::world("river-swim", &[]).unwrap();
+    let (_, learner) = play(&world, "c-ucbvi", 20, 1);
+    let c = learner.certificate(0.1).unwrap();
+    assert!(c.rounding > 0.0 && c.gap_s.iter().all(|gap| *gap >= c.rounding), "{}", c.rounding);
+    let one = "dowise = 1\nname = \"no choice\"\nhorizon = 2\n\
+        [state.s]\nvalues = 2\nscope = [\"s\"]\nnext = [[0.5, 0.5], [0.1, 0.9]]\n\
+        [reward.s]\nscope = [\"s\"]\nvalue = [0.0, 1.0]\n";
+    let one = World::from_toml(one, "one").unwrap_or_else(|e| panic!("{e}"));
+    let (arena, learner) = play(&one, "graph-ucbvi", 3, 1);
+    let c = learner.certificate(0.1).unwrap();
+    assert_eq!(c.share(&arena.start_distribution()), Some(0.0), "{:?}", c.gap_s);
+}

@@ -6,14 +6,35 @@ use super::{Kind, Learner};
 use crate::learn::around::Around;
 use crate::learn::error::{LearnError, LearnResult};
 use crate::learn::memory::hold_reading;
-use crate::learn::options::Estimate;
+use crate::learn::options::{Causes, Estimate, States};
 use crate::learn::policy::Policy;
+use crate::learn::view::blocks;
 use crate::learn::{Agent, Plans, Reading};
 use crate::memory::Held;
 use crate::plan::{Plan, Ties, check_policy};
-use crate::world::Action;
+use crate::world::{Action, FactoredView};
 
 impl Learner {
+    /// What the learner takes to be independent and is not, by the declared graph: where it is, no amount of data makes its values right, and nothing
+    /// can be promised. `None` where its view of the state is right.
+    pub fn wrong_view(&self) -> Option<String> {
+        let Kind::Tabular(tabular) = &self.kind else { return None };
+        let (world, options) = (tabular.knowledge().world(), &tabular.options);
+        if options.states == States::Flat {
+            return None;
+        }
+        if world.tied && blocks(world).len() > 1 {
+            return Some(
+                "the world is of low rank, so next values of different state factors depend on each other once their causes are known, and this learner \
+                 counts them apart"
+                    .to_owned(),
+            );
+        }
+        let product = FactoredView::of(world);
+        let forgets_causes = options.causes == Causes::Actions;
+        (forgets_causes && !product.right).then(|| product.why.trim_end_matches('.').to_owned())
+    }
+
     /// The plan of the evidence, read by any rule: a policy and its values. `seed` is for samples.
     ///
     /// The best members of confidence sets give an upper bound of what can be reached, the worst members a value that their

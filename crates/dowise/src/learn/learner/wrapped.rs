@@ -82,6 +82,21 @@ impl Learner {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn keep_baseline(&mut self, policy_hs: &[Action], alpha: f64, value_s: Option<&[f64]>) -> LearnResult<()> {
+        let delta = match &self.kind {
+            Kind::Tabular(tabular) => tabular.options.delta,
+            Kind::Linear(linear) => linear.options().delta,
+        };
+        self.keep_baseline_at(policy_hs, [alpha, delta], value_s)
+    }
+
+    /// The same with another probability δ with which the promise may be broken than the learner's own.
+    pub fn keep_baseline_at(
+        &mut self,
+        policy_hs: &[Action],
+        [alpha, delta]: [f64; 2],
+        value_s: Option<&[f64]>,
+    ) -> LearnResult<()> {
+        check_delta(delta)?;
         let cannot = |why: &str| Err(LearnError::Baseline { why: why.to_owned() });
         if self.forgetting().is_some() {
             return cannot(
@@ -91,10 +106,6 @@ impl Learner {
         if self.baseline().is_some() {
             return cannot("there is one already; make another learner");
         }
-        let delta = match &self.kind {
-            Kind::Tabular(tabular) => tabular.options.delta,
-            Kind::Linear(linear) => linear.options().delta,
-        };
         let baseline = Baseline::new(self.knowledge(), policy_hs, [alpha, delta], value_s, self.begun)?;
         self.around.push(Around::Baseline(Box::new(baseline)));
         Ok(())
