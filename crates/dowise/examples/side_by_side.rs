@@ -73,13 +73,21 @@ fn figure(lines: &[(String, [f64; 4])]) -> String {
     }
     svg += "<text x=\"210\" y=\"320\" text-anchor=\"middle\">episodes side by side</text>\n\
             <text x=\"14\" y=\"155\" text-anchor=\"middle\" transform=\"rotate(-90 14 155)\">regret</text>\n";
-    for ((name, values), colour) in lines.iter().zip(["#1b6ca8", "#d1495b", "#3a7d44", "#8d6a9f"]) {
+    // Names of lines that end together stand below each other.
+    let mut places: Vec<(usize, f64)> = lines.iter().map(|(_, values)| y(values[3]) + 4.0).enumerate().collect();
+    places.sort_by(|a, b| a.1.total_cmp(&b.1));
+    for i in 1..places.len() {
+        places[i].1 = places[i].1.max(places[i - 1].1 + 15.0);
+    }
+    places.sort_by_key(|(line, _)| *line);
+    let colours = ["#1b6ca8", "#d1495b", "#3a7d44", "#8d6a9f"];
+    for (((name, values), colour), (_, place)) in lines.iter().zip(colours).zip(places) {
         let points: Vec<String> = values.iter().enumerate().map(|(i, &v)| format!("{:.1},{:.1}", x(i), y(v))).collect();
         let _ = writeln!(
             svg,
             "<polyline points=\"{}\" fill=\"none\" stroke=\"{colour}\" stroke-width=\"2\"/><text x=\"408\" y=\"{:.1}\" fill=\"{colour}\">{name}</text>",
             points.join(" "),
-            y(values[3]) + 4.0
+            place
         );
     }
     svg + "</svg>\n"
