@@ -12,6 +12,7 @@ mod output;
 mod overwrite;
 mod policy_file;
 mod progress;
+mod recorded;
 mod render;
 mod study;
 mod table;

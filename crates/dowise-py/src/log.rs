@@ -5,7 +5,10 @@ use std::path::PathBuf;
 
 use dowise::data::{Coded, CsvTable, LogError, LogMap, LogReader, LogReport, LogStep, Table};
 use dowise::offline::fit::{FitError, FitOptions, Fitting, OpenQuestion};
-use dowise::offline::{EpisodeError, Episodes, GraphTest, OfflineError, OfflineOptions, Starts, evaluate, plan_safely};
+use dowise::offline::{
+    EpisodeError, Episodes, GraphTest, OfflineError, OfflineOptions, RecordedSteps, RecordingTest, Starts, evaluate,
+    plan_safely,
+};
 use pyo3::prelude::*;
 
 use crate::error::{Error, LogError_, Raise, learn};
@@ -38,6 +41,7 @@ pub(crate) struct Log {
     source: Source,
     map: Option<LogMap>,
     report: LogReport,
+    recording: Vec<RecordingTest>,
 }
 
 impl Log {
@@ -85,12 +89,16 @@ impl Log {
         py: Python<'_>,
         keep: Vec<String>,
         randomised: Vec<String>,
+        em: bool,
     ) -> PyResult<(Episodes, Vec<OpenQuestion>)> {
         let world = &self.world.get().inner;
         let options = FitOptions { keep, randomised, ..FitOptions::default() };
         let fitting = Fitting::new(world, options).map_err(Raise::raise)?;
         let from_file = fitting.rests_on().map_err(Raise::raise)?;
         let mut all = Episodes::new(fitting.told(), FOLDS).map_err(Raise::raise)?;
+        if em {
+            all = all.with_em();
+        }
         let read = py.detach(|| self.episodes(fitting.world(), |steps| all.add(steps)));
         read.map_err(Raise::raise)?.map_err(Raise::raise)?;
         Ok((all, from_file))
@@ -119,6 +127,7 @@ struct Offline {
     samples: u32,
     seed: u64,
     start: String,
+    em: bool,
 }
 
 /// What was found, and as `from_file` what the log cannot say, so that the numbers of the world file were taken.
@@ -159,11 +168,16 @@ impl Log {
         };
         let inner = &world.get().inner;
         let map = map.map(|(text, name)| LogMap::from_toml(&text, &name, inner)).transpose().map_err(Raise::raise)?;
+        let mut recorded = RecordedSteps::new(&dowise::Knowledge::of(inner));
         let read = py.detach(|| -> Result<LogReport, LogError> {
-            LogReader::new(open(&source)?, inner, map.as_ref())?.steps(|_| ControlFlow::Continue(()))
+            LogReader::new(open(&source)?, inner, map.as_ref())?.steps(|step| {
+                recorded.add(&step.observation, step.weight);
+                ControlFlow::Continue(())
+            })
         });
         let report = read.map_err(Raise::raise)?;
-        Ok(Log { world, source, map, report })
+        let recording = recorded.tests();
+        Ok(Log { world, source, map, report, recording })
     }
 
     /// The world that the log is of.
@@ -172,10 +186,13 @@ impl Log {
         self.world.clone_ref(py)
     }
 
-    /// What is there: rows, steps, episodes, missing cells, policies, and everything that was found.
+    /// What is there: rows, steps, episodes, missing cells, policies, everything that was found, and as `recording` whether what is missing
+    /// depends on what followed.
     #[getter]
     fn report<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        to_python(py, &self.report)
+        let report = to_python(py, &self.report)?;
+        report.set_item("recording", to_python(py, &self.recording)?)?;
+        Ok(report)
     }
 
     #[getter]
@@ -201,8 +218,8 @@ impl Log {
         let options = FitOptions { keep, prior, level, em, randomised };
         let mut fitting = Fitting::new(&self.world.get().inner, options).map_err(Raise::raise)?;
         let world = fitting.world().clone();
-        let read = py.detach(|| self.steps(&world, |step| fitting.add(step)));
-        read.map_err(Raise::raise)?.map_err(Raise::raise)?;
+        let read = py.detach(|| self.episodes(&world, |steps| fitting.add_episode(steps)));
+        read.map_err(Raise::raise)?.map_err(|(_, error)| error.raise())?;
         let fitted = py.detach(|| fitting.fit()).map_err(Raise::raise)?;
         let report = to_python(py, fitted.report())?;
         Ok((fitted.world().clone().into(), fitted.text().to_owned(), fitted.evidence_text(), report))
@@ -229,8 +246,9 @@ impl Log {
         offline: Offline,
     ) -> PyResult<Bound<'py, PyAny>> {
         let policy = interventions(&self.world.get().inner, policy)?;
+        let em = offline.em;
         let options = self.options(offline)?;
-        let (log, from_file) = self.counted(py, keep, randomised)?;
+        let (log, from_file) = self.counted(py, keep, randomised, em)?;
         let found = py.detach(|| evaluate(&log, &policy, &options)).map_err(Raise::raise)?;
         with_questions(py, &found, &from_file)
     }
@@ -243,8 +261,9 @@ impl Log {
         randomised: Vec<String>,
         offline: Offline,
     ) -> PyResult<(Bound<'py, PyAny>, Vec<i64>, Vec<i64>)> {
+        let em = offline.em;
         let options = self.options(offline)?;
-        let (log, from_file) = self.counted(py, keep, randomised)?;
+        let (log, from_file) = self.counted(py, keep, randomised, em)?;
         let found = py.detach(|| plan_safely(&log, &options)).map_err(Raise::raise)?;
         let world = &self.world.get().inner;
         let ranks = |policy: &[dowise::Action]| policy.iter().map(|&a| given::rank(world, a)).collect::<Vec<_>>();

@@ -107,12 +107,14 @@ class Log(_Log):
         prior: float = 2.0,
         seed: int = 0,
         start: str = "log",
+        em: bool = False,
     ) -> Evaluation:
         """What a policy is worth, as `dowise evaluate` says it.
 
-        `policy` is a plan, or numbers of interventions, `[stage, state]` or `[state]`.
+        `policy` is a plan, or numbers of interventions, `[stage, state]` or `[state]`. `em` expects key variables that
+        were not recorded from the rest of the step; nothing is guaranteed then.
         """
-        offline = {"prior": prior, "delta": delta, "samples": samples, "seed": seed, "start": start}
+        offline = {"prior": prior, "delta": delta, "samples": samples, "seed": seed, "start": start, "em": em}
         return Evaluation(self._evaluate(getattr(policy, "policy", policy), names(keep), names(randomised), offline))
 
     def plan_safely(
@@ -125,12 +127,13 @@ class Log(_Log):
         prior: float = 2.0,
         seed: int = 0,
         start: str = "log",
+        em: bool = False,
     ) -> SafePlan:
         """The best plan by the posterior mean and the best by the worst case, beside what was logged.
 
         `dowise plan --safe` prints the same.
         """
-        offline = {"prior": prior, "delta": delta, "samples": samples, "seed": seed, "start": start}
+        offline = {"prior": prior, "delta": delta, "samples": samples, "seed": seed, "start": start, "em": em}
         found, mean, worst = self._plan_safely(names(keep), names(randomised), offline)
         shape = (self.world.horizon, self.world.n_states)
         return SafePlan(found, np.array(mean).reshape(shape), np.array(worst).reshape(shape))
@@ -230,13 +233,14 @@ class Evaluation:
         return ends(self.report["model"]["posterior"])
 
     @property
-    def guaranteed(self) -> tuple[float, float]:
-        """Bounds that hold with probability 1 - delta, if the graph is right."""
-        return ends(self.report["guaranteed"])
+    def guaranteed(self) -> tuple[float, float] | None:
+        """Bounds that hold with probability 1 - delta, if the graph is right; None with `em`, where none can be given."""
+        found = self.report["guaranteed"]
+        return None if found is None else ends(found)
 
     @property
     def robust(self) -> tuple[float, float, float] | None:
-        """Doubly robust estimate and the ends of its interval; None where no episode is complete."""
+        """Doubly robust estimate and the ends of its interval; None with fewer than two episodes, or with `em`."""
         found = self.report["robust"]
         return None if found is None else (float(found["mean"]), *ends(found["interval"]))
 
@@ -275,19 +279,23 @@ class SafePlan:
 
     @property
     def recommendation(self) -> str:
-        """deploy-mean, deploy-worst, not-yet, not-better or nothing-to-compare."""
+        """deploy-mean, deploy-worst, not-yet, not-better, not-shown, not-guaranteed or nothing-to-compare."""
         found = self.report["recommendation"]
         return found if isinstance(found, str) else next(iter(found))
 
     @property
     def policy(self) -> NDArray[np.int64]:
         """The recommended plan; where none is surely better, the one with the greater guaranteed value."""
-        low = {name: self.report[name]["guaranteed"]["low"] for name in ("mean", "worst")}
         if self.recommendation == "deploy-mean":
             return self.mean
-        if self.recommendation == "deploy-worst" or low["worst"] > low["mean"]:
+        if self.recommendation == "deploy-worst":
             return self.worst
-        return self.mean
+        mean, worst = (self._least(name) for name in ("mean", "worst"))
+        return self.worst if mean is not None and worst is not None and worst > mean else self.mean
+
+    def _least(self, name: str) -> float | None:
+        found = self.report[name]["guaranteed"]
+        return None if found is None else float(found["low"])
 
     @property
     def from_file(self) -> list[dict[str, str]]:
@@ -295,8 +303,9 @@ class SafePlan:
         return list(self.report["from_file"])
 
     def __repr__(self) -> str:
-        low = max(self.report[name]["guaranteed"]["low"] for name in ("mean", "worst"))
-        return f"<SafePlan: {self.recommendation}, at least {low:.4f} guaranteed>"
+        found = [low for name in ("mean", "worst") if (low := self._least(name)) is not None]
+        sure = f"at least {max(found):.4f} guaranteed" if found else "nothing guaranteed"
+        return f"<SafePlan: {self.recommendation}, {sure}>"
 
 
 def observe_log(

@@ -20,6 +20,7 @@
 
 mod agent;
 mod around;
+mod arrivals;
 mod belief;
 mod certificate;
 mod error;
@@ -45,16 +46,17 @@ mod to_learn;
 mod view;
 mod vocabulary;
 
-pub(crate) use belief::{Belief, mean_tables};
+pub(crate) use arrivals::{Arrivals, Arriving};
+pub(crate) use belief::{Belief, dirichlet_of, mean_tables, sampled_tables};
 pub(crate) use error::{LearnResult, MOST_ACTIONS, MOST_CELLS};
-pub(crate) use evidence::{Counts, Looked, Payments, SavedEvidence, WHOLE as PAID_WHOLE};
+pub(crate) use evidence::{Counts, Looked, PaymentEntry, Payments, SavedEvidence, WHOLE as PAID_WHOLE};
 pub(crate) use forms::Fit;
 pub(crate) use memory::hold_reading;
 pub(crate) use plans::Plans;
 pub(crate) use save::{Header, MOST_SAVED};
 pub(crate) use selector::Selector;
 pub(crate) use tabular::Tabular;
-pub(crate) use view::{ActionList, MISSING, MechanismRow, MechanismRows, View, paid_share};
+pub(crate) use view::{ActionList, MISSING, MechanismRow, MechanismRows, View};
 
 pub use agent::Agent;
 pub use around::{Amendment, BaselineLedger, BaselineReport, ChangeNoticed, share_of_episode, share_of_step};

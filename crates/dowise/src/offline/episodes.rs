@@ -1,14 +1,13 @@
 //! Whole episodes of a log, as evaluation needs them: evidence in folds, and every step by its cause and payment.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::fit::FEW;
-use super::recorded::{Recording, RecordingTest};
-use crate::Space;
+use super::fit::Incomplete;
+use super::recorded::{RecordedSteps, RecordingTest};
+use super::summary::LogSummary;
 use crate::data::{End, LogStep};
-use crate::learn::{Evidence, EvidenceError, Knowledge, LearnError, LearnResult, MISSING, Observation, Options, View};
-use crate::world::{Action, RewardTerm, VarId};
+use crate::learn::{Arrivals, Evidence, EvidenceError, Knowledge, LearnError, LearnResult, MISSING, Options, View};
+use crate::world::{Action, RewardTerm};
 
 /// Episodes of a log, counted as the graph says and kept step by step.
 ///
@@ -34,46 +33,16 @@ pub struct Episodes {
     /// What arriving in a state pays by the world; empty if nothing, or if that is not known.
     arrival: Vec<f64>,
     folds: Vec<Evidence>,
-    /// For each reward term on next values that is learned, how often it was recorded.
-    on_next: Vec<OnNext>,
+    /// What terms on next values paid, by what followed, in the same folds.
+    arrivals: Vec<Arrivals>,
+    /// What followed where something was recorded, and where it was not.
+    recorded: RecordedSteps,
     /// Whether an episode ended before the horizon.
     terminates: bool,
     left_out: LeftOut,
-}
-
-/// How often a reward term on next values was recorded.
-#[derive(Clone, Debug)]
-struct OnNext {
-    /// Its position.
-    term: usize,
-    /// Positions of the state factors whose next values count.
-    axes: Vec<usize>,
-    missing: u64,
-    /// By those next values, the steps in which it was recorded and those in which it was not.
-    by_next: BTreeMap<Vec<usize>, [u64; 2]>,
-}
-
-impl OnNext {
-    fn of(told: &Knowledge) -> Vec<OnNext> {
-        let terms = told.rewards().iter().enumerate().filter(|(_, r)| r.table.is_none() && !r.next.is_empty());
-        let axis = |id: &VarId| told.state().iter().position(|s| s == id);
-        let of = |(term, r): (usize, &RewardTerm)| OnNext {
-            term,
-            axes: r.next.iter().filter_map(axis).collect(),
-            missing: 0,
-            by_next: BTreeMap::new(),
-        };
-        terms.map(of).collect()
-    }
-
-    fn add(&mut self, states: &Space, observation: &Observation<'_>) {
-        let lacks = observation.rewards()[self.term].is_nan();
-        self.missing += u64::from(lacks);
-        if let Some(next) = observation.next_state() {
-            let values = self.axes.iter().map(|&axis| states.digit(next, axis)).collect();
-            self.by_next.entry(values).or_default()[usize::from(lacks)] += 1;
-        }
-    }
+    /// Steps in which key variables are missing, where these are to be expected from the rest of the step, and which steps have which pattern.
+    incomplete: Option<Incomplete>,
+    pub(crate) patterns: Vec<(usize, usize)>,
 }
 
 /// One step, as far as the log says it.
@@ -149,15 +118,30 @@ impl Episodes {
         let first = Evidence::new(told, &options)?;
         let view = first.view.clone();
         Ok(Episodes {
+            arrivals: vec![Arrivals::new(&view); folds],
             folds: vec![first; folds],
-            on_next: OnNext::of(told),
+            recorded: RecordedSteps::new(told),
             terminates: false,
             arrival: told.world().arrival(),
             view,
             steps: Vec::new(),
             episodes: Vec::new(),
             left_out: LeftOut::default(),
+            incomplete: None,
+            patterns: Vec::new(),
         })
+    }
+
+    /// The same where key variables that are missing are expected from the rest of the step, the next state included (EM): right where whether they were recorded depends
+    /// on the next state. To be said before episodes are added.
+    pub fn with_em(mut self) -> Episodes {
+        self.incomplete = Some(Incomplete::default());
+        self
+    }
+
+    /// Whether key variables that are missing are expected from the rest of the step, and some are.
+    pub fn expects_what_is_missing(&self) -> bool {
+        self.incomplete.as_ref().is_some_and(|incomplete| !incomplete.is_empty())
     }
 
     /// Takes in one episode: its steps in the order of their stages, some of which may be missing.
@@ -189,10 +173,13 @@ impl Episodes {
             if observation.action().is_none() {
                 self.left_out.without_action += 1;
             } else if step.weight > 0 {
+                let pattern = self.incomplete.as_mut().and_then(|i| i.add(&self.view.told, observation, step.weight));
+                self.patterns.extend(pattern.map(|pattern| (self.steps.len(), pattern)));
                 let added = self.folds[fold].add_times(observation, step.weight);
                 added.map_err(|error| EpisodeError::Step { line: step.line, error })?;
+                self.arrivals[fold].add(observation, step.weight);
             }
-            self.on_next.iter_mut().for_each(|term| term.add(&self.view.layout.state_space, observation));
+            self.recorded.add(observation, step.weight);
             let kept = Step::of(&self.view, &self.arrival, step);
             self.left_out.without_cause += u64::from(kept.cause.is_none());
             self.steps.push(kept);
@@ -208,6 +195,11 @@ impl Episodes {
         }
         self.episodes.push(episode);
         Ok(())
+    }
+
+    /// Whether some reward on next values is learned.
+    pub(crate) fn pays_for_next_values(&self) -> bool {
+        !self.arrivals[0].terms.is_empty()
     }
 
     /// Number of episodes.
@@ -230,20 +222,13 @@ impl Episodes {
         self.left_out
     }
 
-    /// A reward term on next values that is learned and was not recorded in more than 1 % of the steps, depending on what followed, and in how many:
-    /// for some next values never, or chance alone would hardly (p < 0.05) make recorded and other steps differ as much in what followed.
-    ///
-    /// What such a term pays is counted by what next values depend on; where it is recorded less often after some next values than after others, that is the mean
-    /// of the others.
-    pub(crate) fn unpaid(&self) -> Option<(&str, u64)> {
-        let many = |term: &&OnNext| term.missing as f64 > FEW * self.steps.len() as f64;
-        let depends = |term: &OnNext| {
-            let never = term.by_next.values().any(|[paid, missing]| *paid == 0 && *missing > 0);
-            let payments = |test: &RecordingTest| test.what == Recording::Payments && test.p < 0.05;
-            never || self.recording_tests().iter().any(payments)
+    /// Whether what is missing depends on what followed, one test for each variable and each payment that is learned, where some are missing.
+    pub fn recording_tests(&self) -> Vec<RecordingTest> {
+        let known = |test: &RecordingTest| {
+            let of = |r: &&RewardTerm| test.what == format!("reward {}", r.name);
+            test.is_payment && self.view.told.rewards().iter().find(of).is_some_and(|r| r.table.is_some())
         };
-        let found = self.on_next.iter().filter(many).find(|term| depends(term))?;
-        Some((&self.view.told.rewards()[found.term].name, found.missing))
+        self.recorded.tests().into_iter().filter(|test| !known(test)).collect()
     }
 
     /// What the log's episodes were counted for.
@@ -256,8 +241,22 @@ impl Episodes {
         self.evidence_without(None)
     }
 
+    /// All that was counted, without the steps.
+    pub fn summary(&self) -> LogSummary {
+        self.summary_without(None)
+    }
+
+    /// The same, a fold left out.
+    pub(crate) fn summary_without(&self, fold: Option<usize>) -> LogSummary {
+        let mut arrivals = Arrivals::new(&self.view);
+        let others = self.arrivals.iter().enumerate().filter(|(i, _)| fold != Some(*i));
+        others.for_each(|(_, part)| arrivals.merge(part));
+        let incomplete = self.incomplete.clone().filter(|_| fold.is_none());
+        LogSummary { incomplete, ..LogSummary::new(self.evidence_without(fold), Some(Arc::new(arrivals))) }
+    }
+
     /// What was seen, a fold left out.
-    pub(crate) fn evidence_without(&self, fold: Option<usize>) -> Evidence {
+    fn evidence_without(&self, fold: Option<usize>) -> Evidence {
         let mut all = Evidence::of(&self.view);
         for (i, part) in self.folds.iter().enumerate() {
             if fold != Some(i) {
@@ -286,71 +285,76 @@ impl Episodes {
         self.terminates || self.view.told.world().ends().is_some()
     }
 
-    /// The least and the most that an episode can have brought, costs taken off and later steps discounted as the world says: what is not
-    /// recorded, up to its end or, where that is not known, up to the horizon, is taken at its worst and at its best. `None` if it does
-    /// not begin at the first stage.
+    /// See [`bounds`].
     pub(crate) fn bounds(&self, episode: &Episode) -> Option<[f64; 2]> {
-        let steps = self.steps_of(episode);
-        let last = steps.first().filter(|first| first.stage == 0).and(steps.last())?;
-        let (told, horizon) = (&self.view.told, self.view.layout.horizon);
-        let world = told.world();
-        let (of_step, of_payment) = (world.step_range(), world.reward_range());
-        let mut steps = steps.iter().peekable();
-        let (mut sum, mut weight) = ([0.0; 2], 1.0);
-        for stage in 0..=last.stage {
-            let found = match steps.next_if(|step| step.stage == stage).map(|step| (step.action, step.paid)) {
-                Some((Some(action), paid)) if !paid.is_nan() => [paid - told.interventions().cost(action); 2],
-                Some((Some(action), _)) => of_payment.map(|x| x - told.interventions().cost(action)),
-                Some((None, _)) | None => of_step,
-            };
-            sum.iter_mut().zip(found).for_each(|(sum, x)| *sum += weight * x);
-            weight *= world.discount();
-        }
-        if !self.is_over(episode) {
-            let mut rest = [0.0; 2];
-            for _ in last.stage as usize + 1..horizon {
-                rest.iter_mut().zip(of_step).for_each(|(rest, x)| *rest += weight * x);
-                weight *= world.discount();
-            }
-            // It may have ended at once.
-            if world.ends().is_some() || self.terminates {
-                rest = [rest[0].min(0.0), rest[1].max(0.0)];
-            }
-            sum.iter_mut().zip(rest).for_each(|(sum, x)| *sum += x);
-        }
-        Some(sum)
+        bounds(&self.view, self.steps_of(episode), episode.end, self.ends_early())
     }
 
-    /// Whether nothing follows an episode's last step.
-    fn is_over(&self, episode: &Episode) -> bool {
-        let world = self.view.told.world();
-        let has_ended = |step: &Step| step.next.is_some_and(|s| world.has_ended(s as usize));
-        let last = self.steps_of(episode).last();
-        last.is_some_and(|step| step.stage as usize + 1 == self.view.layout.horizon || has_ended(step))
-            || episode.end == Some(End::Terminated)
-    }
-
-    /// What an episode brought, costs taken off and later steps discounted as the world says; `None` if it does not begin at the first stage or not every payment is known.
+    /// See [`gain`].
     pub(crate) fn gain(&self, episode: &Episode) -> Option<f64> {
-        let steps = self.steps_of(episode);
-        let world = self.view.told.world();
-        let in_order = steps.iter().enumerate().all(|(h, step)| step.stage as usize == h);
-        if !self.is_over(episode) || !in_order {
-            return None;
-        }
-        let all = self.view.told.interventions();
-        let mut weight = 1.0;
-        let gains = steps.iter().map(|step| {
-            let gain = step.action.map_or(f64::NAN, |a| weight * (step.paid - all.cost(a)));
-            weight *= world.discount();
-            gain
-        });
-        Some(gains.sum::<f64>()).filter(|sum| !sum.is_nan())
+        gain(&self.view, self.steps_of(episode), episode.end)
     }
 }
 
+/// The least and the most that an episode can have brought, costs taken off and later steps discounted as the world says: what is not
+/// recorded, up to its end or, where that is not known, up to the horizon, is taken at its worst and at its best. `None` if it does
+/// not begin at the first stage.
+pub(crate) fn bounds(view: &View, steps: &[Step], end: Option<End>, ends_early: bool) -> Option<[f64; 2]> {
+    let last = steps.first().filter(|first| first.stage == 0).and(steps.last())?;
+    let (told, horizon) = (&view.told, view.layout.horizon);
+    let world = told.world();
+    let (of_step, of_payment) = (world.step_range(), world.reward_range());
+    let mut left = steps.iter().peekable();
+    let (mut sum, mut weight) = ([0.0; 2], 1.0);
+    for stage in 0..=last.stage {
+        let found = match left.next_if(|step| step.stage == stage).map(|step| (step.action, step.paid)) {
+            Some((Some(action), paid)) if !paid.is_nan() => [paid - told.interventions().cost(action); 2],
+            Some((Some(action), _)) => of_payment.map(|x| x - told.interventions().cost(action)),
+            Some((None, _)) | None => of_step,
+        };
+        sum.iter_mut().zip(found).for_each(|(sum, x)| *sum += weight * x);
+        weight *= world.discount();
+    }
+    if !is_over(view, steps, end) {
+        let mut rest = [0.0; 2];
+        for _ in last.stage as usize + 1..horizon {
+            rest.iter_mut().zip(of_step).for_each(|(rest, x)| *rest += weight * x);
+            weight *= world.discount();
+        }
+        // It may have ended at once.
+        if ends_early {
+            rest = [rest[0].min(0.0), rest[1].max(0.0)];
+        }
+        sum.iter_mut().zip(rest).for_each(|(sum, x)| *sum += x);
+    }
+    Some(sum)
+}
+
+/// Whether nothing follows an episode's last step.
+fn is_over(view: &View, steps: &[Step], end: Option<End>) -> bool {
+    let has_ended = |step: &Step| step.next.is_some_and(|s| view.told.world().has_ended(s as usize));
+    let is_last = |step: &Step| step.stage as usize + 1 == view.layout.horizon || has_ended(step);
+    steps.last().is_some_and(is_last) || end == Some(End::Terminated)
+}
+
+/// What an episode brought, costs taken off and later steps discounted as the world says; `None` if it does not begin at the first stage or not every payment is known.
+pub(crate) fn gain(view: &View, steps: &[Step], end: Option<End>) -> Option<f64> {
+    let in_order = steps.iter().enumerate().all(|(h, step)| step.stage as usize == h);
+    if !is_over(view, steps, end) || !in_order {
+        return None;
+    }
+    let all = view.told.interventions();
+    let mut weight = 1.0;
+    let gains = steps.iter().map(|step| {
+        let gain = step.action.map_or(f64::NAN, |a| weight * (step.paid - all.cost(a)));
+        weight *= view.told.world().discount();
+        gain
+    });
+    Some(gains.sum::<f64>()).filter(|sum| !sum.is_nan())
+}
+
 impl Step {
-    fn of(view: &View, arrival: &[f64], step: &LogStep<'_>) -> Step {
+    pub(crate) fn of(view: &View, arrival: &[f64], step: &LogStep<'_>) -> Step {
         let seen = &step.observation;
         let (cause, missing) = view.key_causes.of_seen(seen.values(), MISSING);
         let cause = (missing == 0).then_some(cause);

@@ -7,6 +7,7 @@ pub mod fit;
 mod graph_test;
 mod recorded;
 mod safe;
+mod summary;
 
 pub use episodes::{EpisodeError, Episodes, LeftOut};
 pub use evaluate::{
@@ -14,5 +15,6 @@ pub use evaluate::{
     Support, Unsupported, Variable, calibrate, evaluate, evaluate_logged,
 };
 pub use graph_test::{Effect, GraphReport, GraphTest, RowEffect, Tested, Untested};
-pub use recorded::{Recording, RecordingTest};
+pub use recorded::{RecordedSteps, RecordingTest};
 pub use safe::{Candidate, Recommendation, SafePlan, plan_from_evidence, plan_safely};
+pub use summary::LogSummary;

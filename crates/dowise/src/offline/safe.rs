@@ -1,11 +1,11 @@
 //! Plans that are surely better than what was logged, if there is one: by the posterior mean, and by the worst members.
 
-use super::Episodes;
 use super::evaluate::{
-    Followed, Interval, Logged, Model, OfflineError, OfflineOptions, OfflineValue, StartStates, Support, by_model,
-    guaranteed, logged_of, model_of, start_states, starts_of, support_of,
+    Followed, Interval, Logged, Model, OfflineError, OfflineOptions, OfflineValue, Return, StartStates, Support,
+    by_model, guaranteed, logged_of, model_of, of_returns, start_states, starts_of, support_of,
 };
-use crate::learn::{Evidence, Reading, Sets};
+use super::{Episodes, LogSummary};
+use crate::learn::{Reading, Sets};
 use crate::world::Action;
 
 /// A plan that could be deployed.
@@ -16,8 +16,8 @@ pub struct Candidate {
     pub policy_hs: Vec<Action>,
     /// What it is worth by the model.
     pub model: OfflineValue,
-    /// What it is worth with probability 1 − δ.
-    pub guaranteed: Interval,
+    /// What it is worth with probability 1 − δ; `None` where key variables that were not recorded are expected from the rest of the step.
+    pub guaranteed: Option<Interval>,
     /// Whether the log says what it needs to know.
     pub support: Support,
 }
@@ -39,6 +39,8 @@ pub enum Recommendation {
     NotBetter,
     /// By the model one is better, but so much of what was logged is not recorded that more episodes like these would not show it.
     NotShown,
+    /// By the model one is better; nothing is guaranteed, since key variables that were not recorded are expected from the rest of the step.
+    NotGuaranteed,
     /// There is no log, or none of its episodes is complete: there is nothing to compare with.
     NothingToCompare,
 }
@@ -50,7 +52,7 @@ pub struct SafePlan {
     pub mean: Candidate,
     /// The best plan by the worst members of the confidence sets: the greatest value that can be guaranteed.
     pub worst: Candidate,
-    /// What was logged; `None` where only evidence is there, which does not say what episodes brought.
+    /// What was logged; `None` where only evidence is there that does not say what episodes brought.
     pub logged: Option<Logged>,
     /// Which one to deploy.
     pub recommendation: Recommendation,
@@ -67,12 +69,10 @@ impl SafePlan {
             Recommendation::NotYet { .. }
             | Recommendation::NotBetter
             | Recommendation::NotShown
+            | Recommendation::NotGuaranteed
             | Recommendation::NothingToCompare => {
-                if self.worst.guaranteed.low > self.mean.guaranteed.low {
-                    &self.worst
-                } else {
-                    &self.mean
-                }
+                let low = |c: &Candidate| c.guaranteed.map(|g| g.low);
+                if low(&self.worst) > low(&self.mean) { &self.worst } else { &self.mean }
             }
         }
     }
@@ -90,15 +90,20 @@ impl SafePlan {
 /// the upper bound of what was logged is better than it.
 pub fn plan_safely(log: &Episodes, options: &OfflineOptions) -> Result<SafePlan, OfflineError> {
     let starts = start_states(log, &options.starts)?;
-    let model = model_of(log.evidence(), options)?;
+    let model = model_of(log.summary(), options)?;
     let logged = logged_of(log, &model, &starts, options)?;
     plan(&model, &starts, Some(logged), options)
 }
 
-/// The same from evidence alone, such as a fit leaves beside its world: there is nothing to compare the plans with.
-pub fn plan_from_evidence(evidence: Evidence, options: &OfflineOptions) -> Result<SafePlan, OfflineError> {
-    let starts = starts_of(&evidence, &options.starts)?;
-    plan(&model_of(evidence, options)?, &starts, None, options)
+/// The same from what a log came to, such as a fit leaves beside its world. Evidence alone does not say what was logged, so that there is nothing to
+/// compare the plans with.
+pub fn plan_from_evidence(seen: impl Into<LogSummary>, options: &OfflineOptions) -> Result<SafePlan, OfflineError> {
+    let seen = seen.into();
+    let starts = starts_of(&seen.evidence, &options.starts)?;
+    let (told, returns) = (seen.evidence.view.told.clone(), seen.returns);
+    let logged = returns
+        .and_then(|sums| Some(Logged { returns: Some(Return::of(&told, &sums, of_returns(options))?), model: None }));
+    plan(&model_of(seen, options)?, &starts, logged, options)
 }
 
 fn plan(
@@ -112,7 +117,7 @@ fn plan(
         let who = Followed::Policy(&policy_hs);
         Ok(Candidate {
             model: by_model(model, who, starts, options)?,
-            guaranteed: guaranteed(model, who, starts, options)?.0,
+            guaranteed: guaranteed(model, who, starts, options)?.map(|found| found.0),
             support: support_of(model, &policy_hs, starts, options),
             policy_hs,
         })
@@ -127,7 +132,13 @@ fn recommend(mean: &Candidate, worst: &Candidate, logged: Option<Logged>) -> Rec
     let Some(Logged { returns: Some(today), model: by_model }) = logged else {
         return Recommendation::NothingToCompare;
     };
-    let surely = |plan: &Candidate| plan.guaranteed.low > today.guaranteed.high;
+    let low = |plan: &Candidate| plan.guaranteed.map(|bounds| bounds.low);
+    let (Some(_), Some(_)) = (low(mean), low(worst)) else {
+        let now = by_model.map_or(today.means.high, |value| value.mean);
+        let better = mean.model.mean > now || worst.model.mean > now;
+        return if better { Recommendation::NotGuaranteed } else { Recommendation::NotBetter };
+    };
+    let surely = |plan: &Candidate| low(plan).is_some_and(|low| low > today.guaranteed.high);
     if surely(mean) {
         return Recommendation::DeployMean;
     }
@@ -138,11 +149,12 @@ fn recommend(mean: &Candidate, worst: &Candidate, logged: Option<Logged>) -> Rec
     let most = today.means.high;
     let needed = |plan: &Candidate| {
         let gain = plan.model.mean - most;
-        let off = (plan.model.mean - plan.guaranteed.low) + (today.guaranteed.high - most);
+        let off = (plan.model.mean - low(plan)?) + (today.guaranteed.high - most);
         (gain > 0.0).then(|| today.episodes * ((off / gain) * (off / gain) - 1.0))
     };
     let needed = [mean, worst].into_iter().filter_map(needed).fold(f64::INFINITY, f64::min);
-    let better = [mean, worst].iter().any(|plan| plan.model.mean > by_model.mean);
+    let today_by_model = by_model.map_or(today.means.low, |value| value.mean);
+    let better = [mean, worst].iter().any(|plan| plan.model.mean > today_by_model);
     match needed {
         needed if needed.is_finite() => Recommendation::NotYet { episodes: needed.max(1.0) },
         _ if today.incomplete > 0.0 && better => Recommendation::NotShown,

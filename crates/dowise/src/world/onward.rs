@@ -52,6 +52,11 @@ impl Onward {
         }
     }
 
+    /// What arriving in a state pays.
+    pub(crate) fn arrival_of(&self, state: usize) -> f64 {
+        self.arrival.get(state).copied().unwrap_or(0.0)
+    }
+
     /// Greatest less least that arriving in a state pays.
     pub(crate) fn arrival_range(&self) -> f64 {
         let (lo, hi) = self.arrival.iter().fold((0.0f64, 0.0f64), |(lo, hi), &a| (lo.min(a), hi.max(a)));

@@ -13,16 +13,26 @@ use crate::table::count;
 /// Parts of a log between which a model is made without the episodes that it is compared with.
 const FOLDS: usize = 5;
 
+/// How a log is read.
+pub(super) struct Reading<'a> {
+    pub(super) map: Option<&'a Path>,
+    pub(super) skip_bad: bool,
+    pub(super) em: bool,
+}
+
 /// All episodes of a log; rows with mistakes are refused, or left out if they are to be.
 pub(super) fn episodes(
     file: &Path,
-    map: Option<&Path>,
-    skip_bad: bool,
+    reading: Reading<'_>,
     (world, told): (&World, &Knowledge),
     output: &Output,
 ) -> Result<Episodes, Failure> {
     let name = file.display();
+    let Reading { map, skip_bad, em } = reading;
     let mut episodes = Episodes::new(told, FOLDS).map_err(|e| Failure::Usage(e.to_string()))?;
+    if em {
+        episodes = episodes.with_em();
+    }
     let add = |steps: &[dowise::data::LogStep<'_>]| {
         episodes.add(steps).map_err(|error| Failure::Usage(format!("{name}: {error}")))
     };

@@ -29,7 +29,8 @@ pub(super) struct Evaluated {
 #[derive(Serialize)]
 struct Values {
     model: Value,
-    guaranteed: [f64; 2],
+    /// Not there where key variables that were not recorded are expected (`--em`).
+    guaranteed: Option<[f64; 2]>,
     /// Part of the guaranteed bounds, on either side, that is for where episodes start.
     for_starts: f64,
     robust: Option<Robust>,
@@ -52,6 +53,8 @@ struct Robust {
     effective: f64,
     greatest_ratio: f64,
     corrected: u64,
+    /// Of these, steps whose payment is the model's expectation.
+    expected_payments: u64,
     not_corrected: u64,
     by_propensity: u64,
 }
@@ -59,7 +62,8 @@ struct Robust {
 #[derive(Serialize)]
 pub(crate) struct LoggedValue {
     returns: Option<Returns>,
-    model: Value,
+    /// Not there where the steps of the log are not.
+    model: Option<Value>,
 }
 
 #[derive(Serialize)]
@@ -107,7 +111,7 @@ pub(crate) fn logged(logged: &Logged) -> LoggedValue {
             normal: ends(r.normal),
             guaranteed: ends(r.guaranteed),
         }),
-        model: value(logged.model),
+        model: logged.model.map(value),
     }
 }
 
@@ -122,7 +126,7 @@ pub(super) fn evaluated(
 ) -> Evaluated {
     let values = || Values {
         model: value(found.model),
-        guaranteed: ends(found.guaranteed),
+        guaranteed: found.guaranteed.map(ends),
         for_starts: found.for_starts,
         robust: found.robust.map(|r| Robust {
             mean: r.mean,
@@ -131,6 +135,7 @@ pub(super) fn evaluated(
             effective: r.effective,
             greatest_ratio: r.greatest_ratio,
             corrected: r.corrected,
+            expected_payments: r.expected_payments,
             not_corrected: r.not_corrected,
             by_propensity: r.by_propensity,
         }),

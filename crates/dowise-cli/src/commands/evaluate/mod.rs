@@ -9,15 +9,13 @@ use std::path::{Path, PathBuf};
 
 use dowise::World;
 use dowise::offline::fit::{FitOptions, Fitting, OpenQuestion};
-use dowise::offline::{
-    Episodes, OfflineError, OfflineOptions, Recording, RecordingTest, Starts, Support, calibrate, evaluate,
-};
+use dowise::offline::{Episodes, OfflineError, OfflineOptions, Starts, Support, calibrate, evaluate};
 
 use crate::log::LogArgs;
 use crate::output::{Failure, Output, Status};
 use crate::overwrite::{Files, Overwrite};
 use crate::table::count;
-use crate::{policy_file, render, worldfile};
+use crate::{policy_file, recorded, render, worldfile};
 
 /// Say what a policy would have been worth, from a log of what others did
 ///
@@ -62,6 +60,10 @@ pub(crate) struct Reading {
     randomised: Vec<String>,
     #[command(flatten)]
     log: LogArgs,
+    /// Expect key variables that were not recorded from the rest of the step, the next state included, instead of leaving
+    /// such steps out where they are needed; nothing is guaranteed then.
+    #[arg(long)]
+    em: bool,
     /// Leave rows of the log out in which something is wrong, instead of refusing it.
     #[arg(long)]
     skip_bad: bool,
@@ -128,6 +130,7 @@ impl Reading {
             (!self.keep.is_empty(), "--keep"),
             (!self.randomised.is_empty(), "--randomised"),
             (self.log.map.is_some(), "--map"),
+            (self.em, "--em"),
             (self.skip_bad, "--skip-bad"),
         ];
         given.into_iter().find(|(is, _)| *is).map(|(_, flag)| flag)
@@ -152,8 +155,11 @@ impl Reading {
         let fitting = Fitting::new(world, options).map_err(|e| Failure::Usage(e.to_string()))?;
         let from_file = fitting.rests_on().map_err(|e| Failure::Usage(e.to_string()))?;
         let (world, told) = (fitting.world().clone(), fitting.told().clone());
-        let episodes = episodes::episodes(log, self.log.map.as_deref(), self.skip_bad, (&world, &told), output)?;
-        let warnings = episodes.recording_tests().iter().filter(|t| t.depends_on_what_followed()).map(unfair).collect();
+        let reading = episodes::Reading { map: self.log.map.as_deref(), skip_bad: self.skip_bad, em: self.em };
+        let episodes = episodes::episodes(log, reading, (&world, &told), output)?;
+        let tests = episodes.recording_tests();
+        let doubtful = tests.iter().filter(|t| t.depends_on_what_followed() && (t.is_payment || !self.em));
+        let warnings = doubtful.map(recorded::unfair).collect();
         Ok(Counted { world, episodes, from_file, warnings })
     }
 }
@@ -214,24 +220,6 @@ pub(crate) fn run(args: Args, output: &Output) -> Result<Status, Failure> {
     }
     output.data(report::report(&world, &log, &options, &found, (&from_file, &warnings), output))?;
     Ok(Status::Fine)
-}
-
-/// Says so where what was recorded is no fair sample.
-fn unfair(test: &RecordingTest) -> String {
-    let what = match test.what {
-        Recording::Causes => "key variables that act on the next state or the reward",
-        Recording::Payments => "payments",
-    };
-    let p = if test.p < 1e-12 { "below 1e-12".to_owned() } else { format!("{:.0e}", test.p) };
-    format!(
-        "NOT A FAIR SAMPLE: whether {what} were recorded depends on what followed, or on what they were (p {p}; {} steps lack them): what was recorded \
-         is not what happens on average, and neither guaranteed bounds nor posterior need hold. Record them in every step{}.",
-        count(test.missing),
-        match test.what {
-            Recording::Causes => "; `dowise fit --em` fits where it depends on the next state alone",
-            Recording::Payments => "",
-        }
-    )
 }
 
 /// Says why there is no answer.

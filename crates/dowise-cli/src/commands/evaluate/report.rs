@@ -7,11 +7,12 @@ use dowise::offline::{Episodes, Evaluation, Interval, Logged, OfflineOptions, Of
 use crate::output::Output;
 use crate::table::{self, Align, Amounts, count};
 
-/// Share of steps that may rest on the model alone in a doubly robust value.
-const UNCORRECTED: f64 = 0.01;
-
 /// Episodes below which the doubly robust interval is not to be relied on.
 const FEW: f64 = 30.0;
+
+/// What is to be said where key variables that were not recorded are expected from the rest of the step.
+pub(crate) const EXPECTED: &str = "Key variables that were not recorded are expected from the rest of the step, the next state included (--em), and drawn for the posterior: right \
+     where whether they were recorded depends on nothing but what was. Confidence sets count what was seen alone, which need not be a fair sample then, so nothing is guaranteed.";
 
 pub(super) fn report(
     world: &World,
@@ -28,10 +29,10 @@ pub(super) fn report(
     let both = if amounts.size() < logged.size() { amounts } else { logged };
     let digits = |x: f64| both.show(x);
     let row = |what: &str, value, interval, how: &str| row(amounts, what, value, interval, how);
-    let mut rows = vec![
-        row("by the model", Some(found.model.mean), found.model.posterior, "posterior, 95 %"),
-        row("guaranteed", None, found.guaranteed, &format!("confidence sets, {sure}")),
-    ];
+    let mut rows = vec![row("by the model", Some(found.model.mean), found.model.posterior, "posterior, 95 %")];
+    if let Some(bounds) = found.guaranteed {
+        rows.push(row("guaranteed", None, bounds, &format!("confidence sets, {sure}")));
+    }
     if let Some(robust) = &found.robust {
         let how = format!("over episodes, 95 %; {} effective of {}", whole(robust.effective), whole(robust.episodes));
         rows.push(row("doubly robust", Some(robust.mean), robust.interval, &how));
@@ -46,16 +47,24 @@ pub(super) fn report(
     );
     text += &format!("\n{}\n{}", output.heading("Those who were logged"), values(&logged_rows(&found.logged, &sure)));
     let mut notes: Vec<String> = from_file.iter().map(not_from_the_log).chain(warnings.iter().cloned()).collect();
+    notes.extend(
+        log.expects_what_is_missing()
+            .then(|| format!("{EXPECTED} Nor is a doubly robust value given: its ratios need them in every step.")),
+    );
     if let Some(returns) = found.logged.returns {
         // Where much is missing, the middle of what is possible says nothing.
-        let today = if returns.incomplete > 0.0 { found.logged.model.mean } else { returns.mean };
+        let today = match found.logged.model {
+            Some(model) if returns.incomplete > 0.0 => model.mean,
+            Some(_) | None => returns.mean,
+        };
         let more = found.model.mean - today;
-        notes.push(if found.guaranteed.low > returns.guaranteed.high {
+        let surely = |is: fn(Interval, Interval) -> bool| found.guaranteed.is_some_and(|g| is(g, returns.guaranteed));
+        notes.push(if surely(|ours, theirs| ours.low > theirs.high) {
             format!(
                 "The policy is surely better than what was logged ({sure}); the model expects {} more.",
                 digits(more)
             )
-        } else if found.guaranteed.high < returns.guaranteed.low {
+        } else if surely(|ours, theirs| ours.high < theirs.low) {
             format!(
                 "The policy is surely worse than what was logged ({sure}); the model expects {} less.",
                 digits(-more)
@@ -82,16 +91,16 @@ pub(super) fn report(
             "Ratios of the doubly robust value by {by}; the greatest is {}.",
             table::short(robust.greatest_ratio)
         ));
-        if robust.not_corrected > 0 {
-            let steps = count(robust.not_corrected);
-            notes.push(format!("In {steps} steps it rests on the model alone: something was not recorded."));
-            if robust.not_corrected as f64 > UNCORRECTED * (robust.corrected + robust.not_corrected) as f64 {
-                notes.push(
-                    "Its interval has no room for what the model leaves open there, and is too narrow to be relied on."
-                        .into(),
-                );
-            }
-        }
+        let (alone, unpaid) = (count(robust.not_corrected), count(robust.expected_payments));
+        let rests = match (robust.not_corrected, robust.expected_payments) {
+            (0, 0) => None,
+            (_, 0) => Some(format!("In {alone} steps it rests on the model alone")),
+            (0, _) => Some(format!("In {unpaid} steps it rests on the model for what was paid")),
+            (_, _) => Some(format!("In {alone} steps it rests on the model alone, in {unpaid} for what was paid")),
+        };
+        notes.extend(rests.map(|rests| {
+            format!("{rests}: something was not recorded. Its interval has room for what the model leaves open there.")
+        }));
         if robust.effective < FEW {
             notes.push(
                 "With fewer than 30 effective episodes the doubly robust interval is too narrow to be relied on."
@@ -133,7 +142,7 @@ pub(crate) fn about_logged(logged: &Logged) -> Vec<String> {
             whole(returns.episodes)
         ));
     }
-    if !overlap(logged.model.posterior, returns.normal) {
+    if logged.model.is_some_and(|model| !overlap(model.posterior, returns.normal)) {
         notes.push(
             "The model does not give what the logged episodes brought: `dowise test` says whether the graph is wrong."
                 .into(),
@@ -188,7 +197,7 @@ pub(crate) fn logged_rows(logged: &Logged, sure: &str) -> Vec<Vec<String>> {
         rows.push(row("by what they brought", Some(returns.mean), returns.normal, &how));
         rows.push(row("guaranteed", None, returns.guaranteed, &format!("any distribution, {sure}")));
     }
-    rows.push(row("by the model", Some(logged.model.mean), logged.model.posterior, "posterior, 95 %"));
+    rows.extend(logged.model.map(|model| row("by the model", Some(model.mean), model.posterior, "posterior, 95 %")));
     rows
 }
 
@@ -203,15 +212,17 @@ fn ends(i: Interval) -> [f64; 2] {
 }
 
 /// How values of policies are printed, with their guaranteed bounds.
-pub(crate) fn of_policies(policies: &[(&OfflineValue, Interval)]) -> Amounts {
-    let one = |(value, sure): &(&OfflineValue, Interval)| ends(value.posterior).into_iter().chain(ends(*sure));
+pub(crate) fn of_policies(policies: &[(&OfflineValue, Option<Interval>)]) -> Amounts {
+    let one = |(value, sure): &(&OfflineValue, Option<Interval>)| {
+        ends(value.posterior).into_iter().chain(sure.map(ends).into_iter().flatten())
+    };
     Amounts::of(policies.iter().flat_map(one))
 }
 
 /// The same for those who were logged.
 pub(crate) fn of_logged(logged: &Logged) -> Amounts {
     let returns = logged.returns.into_iter().flat_map(|r| ends(r.guaranteed));
-    Amounts::of(ends(logged.model.posterior).into_iter().chain(returns))
+    Amounts::of(logged.model.into_iter().flat_map(|model| ends(model.posterior)).chain(returns))
 }
 
 pub(crate) fn values(rows: &[Vec<String>]) -> String {

@@ -94,9 +94,9 @@ pub(crate) fn run(args: Args, output: &Output) -> Result<Status, Failure> {
         .write("--rows", args.rows.as_deref());
     args.overwrite.check(&files, output)?;
     let counted = fitting.world().clone();
-    let found = log::steps(&args.log, args.map.as_deref(), &counted, output, |step| {
-        let wrong = |error| Failure::Usage(format!("{}, line {}: {error}", args.log.display(), step.line));
-        fitting.add(step).map_err(wrong)
+    let found = log::episodes(&args.log, args.map.as_deref(), &counted, output, |steps| {
+        let wrong = |(line, error)| Failure::Usage(format!("{}, line {line}: {error}", args.log.display()));
+        fitting.add_episode(steps).map_err(wrong)
     })?;
     log::refuse_errors(&found, &args.log, args.skip_bad, output)?;
     let fitted = fitting.fit().map_err(failure)?;

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use dowise::World;
-use dowise::offline::fit::{FitError, NotFitted, OpenQuestion, fingerprint_in, not_fitted_in, read_evidence};
+use dowise::offline::fit::{FitError, NotFitted, OpenQuestion, fingerprint_in, not_fitted_in, read_summary};
 use dowise::offline::{Candidate, OfflineOptions, Recommendation, SafePlan, plan_from_evidence, plan_safely};
 use dowise_study::{MOST_TEXT, read_text_file};
 use serde::Serialize;
@@ -21,7 +21,7 @@ const SHOWN: usize = 20;
 
 pub(super) fn run(args: &Args, world: &World, source: &str, output: &Output) -> Result<Status, Failure> {
     let options = args.reading.options(world);
-    let (world, plan, episodes, from_file, warnings) = match &args.from {
+    let (world, plan, episodes, from_file, mut warnings) = match &args.from {
         Some(log) => {
             let Counted { world, episodes, from_file, warnings } = args.reading.episodes(world, log, output)?;
             let plan = plan_safely(&episodes, &options).map_err(evaluate::failure)?;
@@ -41,16 +41,13 @@ pub(super) fn run(args: &Args, world: &World, source: &str, output: &Output) -> 
             let not_fitted = not_fitted_in(&text).map_err(wrong)?;
             check(&not_fitted, source, &file)?;
             let from_file = from_file(not_fitted)?;
-            let evidence = read_evidence(world, &text).map_err(wrong)?;
-            (
-                world.clone(),
-                plan_from_evidence(evidence, &options).map_err(evaluate::failure)?,
-                0,
-                from_file,
-                Vec::new(),
-            )
+            let seen = read_summary(world, &text).map_err(wrong)?;
+            (world.clone(), plan_from_evidence(seen, &options).map_err(evaluate::failure)?, 0, from_file, Vec::new())
         }
     };
+    if plan.mean.guaranteed.is_none() {
+        warnings.push(report::EXPECTED.to_owned());
+    }
     if let Some(file) = &args.policy {
         let name =
             if std::ptr::eq(plan.recommended(), &plan.worst) { "worst-member plan" } else { "posterior-mean plan" };
@@ -60,6 +57,7 @@ pub(super) fn run(args: &Args, world: &World, source: &str, output: &Output) -> 
             Recommendation::DeployMean | Recommendation::DeployWorst => "",
             Recommendation::NotYet { .. } => "; not yet surely better than what was logged",
             Recommendation::NotBetter => "; not better than what was logged",
+            Recommendation::NotGuaranteed => "; by the model better than what was logged, and not guaranteed",
             Recommendation::NotShown => "; too little of what was logged is recorded to compare",
             Recommendation::NothingToCompare => "; there is nothing to compare it with",
         };
@@ -83,20 +81,15 @@ fn check(of: &NotFitted, world: &str, file: &Path) -> Result<(), Failure> {
             "{name} is of another fit: the world says that it was fitted to the evidence {here}, and this is {there}; fit again, or plan from a log with --from LOG"
         )));
     }
-    if of.em {
+    if of.em && !of.holds_incomplete {
         return Err(Failure::Usage(format!(
-            "{name} was fitted with --em, and holds only what was recorded: nothing can be guaranteed from it, since what was expected of key variables that were \
-             not recorded is in the world's numbers alone. Fit without --em if whether they were recorded depends on nothing that followed; `dowise plan {{world}}` plans by \
-             the numbers of the fit",
-        )
-        .replace("{world}", &file.with_extension("").with_extension("toml").display().to_string())));
+            "{name} was fitted with --em by an earlier dowise, and holds only what was recorded, not the steps in which key variables are missing; fit again"
+        )));
     }
     if !of.unpaid.is_empty() {
         return Err(Failure::Usage(format!(
-            "{name}: what {} pays for next values was not recorded in many steps, and whether it was may depend on what followed: nothing can be \
-             guaranteed from the mean of what was recorded. Record it in every step, or keep the world file's numbers (`dowise fit --keep {}`)",
-            of.unpaid.join(", "),
-            of.unpaid.join(",")
+            "{name} is of an earlier dowise, and what {} pays for next values was not recorded in many steps: the file does not say after what; fit again",
+            of.unpaid.join(", ")
         )));
     }
     Ok(())
@@ -150,7 +143,7 @@ fn text(
     for (name, candidate) in [("posterior-mean plan", &plan.mean), ("worst-member plan", &plan.worst)] {
         let how = format!("confidence sets, {sure}");
         rows.push(row(name, Some(candidate.model.mean), candidate.model.posterior, "posterior, 95 %"));
-        rows.push(row("  guaranteed", None, candidate.guaranteed, &how));
+        rows.extend(candidate.guaranteed.map(|bounds| row("  guaranteed", None, bounds, &how)));
     }
     let legend = "posterior-mean plan: the best by what the log says on average; worst-member plan: the best if every number is as \
                   bad as the log allows";
@@ -189,11 +182,11 @@ fn text(
 
 /// What to do, in one sentence.
 fn advice(plan: &SafePlan, amounts: Amounts, sure: &str) -> String {
-    let digits = |x: f64| amounts.show(x);
+    let least = |c: &Candidate| c.guaranteed.map_or_else(|| "anything".to_owned(), |bounds| amounts.show(bounds.low));
     let bounds = |c: &Candidate| {
         let today = plan.logged.and_then(|l| Some(report::of_logged(&l).show(l.returns?.guaranteed.high)));
         let today = today.unwrap_or_default();
-        format!("it is worth at least {}, what was logged at most {today} ({sure})", digits(c.guaranteed.low))
+        format!("it is worth at least {}, what was logged at most {today} ({sure})", least(c))
     };
     match plan.recommendation {
         Recommendation::DeployMean => {
@@ -202,7 +195,7 @@ fn advice(plan: &SafePlan, amounts: Amounts, sure: &str) -> String {
         Recommendation::DeployWorst => format!(
             "Deploy the worst-member plan: {}; the posterior-mean plan, worth at least {}, is not yet surely better.",
             bounds(&plan.worst),
-            digits(plan.mean.guaranteed.low)
+            least(&plan.mean)
         ),
         Recommendation::NotYet { episodes } => format!(
             "Not yet surely better than what was logged: about {} more episodes like these would show it, if the plan is worth \
@@ -213,11 +206,19 @@ fn advice(plan: &SafePlan, amounts: Amounts, sure: &str) -> String {
         Recommendation::NotShown => "By the model a plan is better, but so much is missing of what the logged episodes brought that more of them, \
                                      recorded like these, would not show it: record what is paid up to the end of every episode."
             .into(),
+        Recommendation::NotGuaranteed => format!(
+            "By the model the posterior-mean plan is worth {}, more than what was logged; nothing is guaranteed.",
+            amounts.show(plan.mean.model.mean)
+        ),
+        Recommendation::NothingToCompare if plan.mean.guaranteed.is_none() => format!(
+            "By the model the posterior-mean plan is worth {}; nothing is guaranteed, and there is nothing to compare it with.",
+            amounts.show(plan.mean.model.mean)
+        ),
         Recommendation::NothingToCompare => format!(
             "The posterior-mean plan is worth at least {}, the worst-member plan at least {} ({sure}); deploy one if that is more \
              than what is done today brings (--from LOG compares).",
-            digits(plan.mean.guaranteed.low),
-            digits(plan.worst.guaranteed.low)
+            least(&plan.mean),
+            least(&plan.worst)
         ),
     }
 }
@@ -322,7 +323,7 @@ struct Safe {
 #[derive(Serialize)]
 struct Plan {
     model: json::Value,
-    guaranteed: [f64; 2],
+    guaranteed: Option<[f64; 2]>,
     unsupported: f64,
 }
 
@@ -342,7 +343,7 @@ fn in_json(
 ) -> Safe {
     let of = |c: &Candidate| Plan {
         model: json::value(c.model),
-        guaranteed: json::ends(c.guaranteed),
+        guaranteed: c.guaranteed.map(json::ends),
         unsupported: c.support.share,
     };
     let (recommendation, more_episodes) = match plan.recommendation {
@@ -351,6 +352,7 @@ fn in_json(
         Recommendation::NotYet { episodes } => ("not yet", Some(episodes)),
         Recommendation::NotBetter => ("not better", None),
         Recommendation::NotShown => ("not shown", None),
+        Recommendation::NotGuaranteed => ("not guaranteed", None),
         Recommendation::NothingToCompare => ("nothing to compare with", None),
     };
     let n = world.n_states();

@@ -3,6 +3,7 @@
 use dowise::offline::{GraphReport, Tested};
 
 use crate::output::Output;
+use crate::recorded::{self, probability};
 use crate::table::{self, Align, count, short};
 
 /// Rows of the table, and contradictions in words, unless all are asked for.
@@ -54,7 +55,7 @@ pub(super) fn text(report: &GraphReport, all: bool, output: &Output) -> String {
         text += &table::wide_table(&["independence", "why"], &rows, &[Align::Left, Align::Left]);
         text += &more(report.untested.len() - shown);
     }
-    text
+    text + &recorded::section(&report.recording, 0, output)
 }
 
 fn more(left: usize) -> String {
@@ -95,16 +96,6 @@ fn explained(t: &Tested) -> String {
 
 fn percent(share: f64) -> String {
     format!("{:.0}%", 100.0 * share)
-}
-
-/// A p-value with two digits that count.
-fn probability(p: f64) -> String {
-    match p {
-        1.0 => "1".to_owned(),
-        p if p >= 0.001 => format!("{p:.3}"),
-        p if p > 0.0 => format!("{p:.0e}"),
-        _ => "0".to_owned(),
-    }
 }
 
 /// Lines in a box as wide as they need.

@@ -46,6 +46,11 @@ impl Confidence {
         Confidence { log: self.log + ln(intervals as f64), ..self }
     }
 
+    /// The bounds where each row has one over this of the share of δ that it has here.
+    pub(crate) fn spread_over(self, rows: f64) -> Confidence {
+        Confidence { log: self.log + ln(rows), ..self }
+    }
+
     /// The logarithm of one over the share of δ that a row has.
     pub(crate) fn log(&self) -> f64 {
         self.log

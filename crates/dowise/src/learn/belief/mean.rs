@@ -124,6 +124,11 @@ impl MeanBelief {
         false
     }
 
+    /// E[next value | s, c] at the first stage, `[state][cause]`: no rewards, no width.
+    pub(crate) fn expect(&mut self, frame: &mut Frame, next_value: &[f64], out: &mut Vec<f64>) {
+        frame.contraction.apply(&self.tables[0], next_value, out, &mut frame.spare);
+    }
+
     /// q(s, ·) of one state.
     ///
     /// # Cost

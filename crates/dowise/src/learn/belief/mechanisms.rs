@@ -65,6 +65,16 @@ pub(crate) fn mean_tables(evidence: &Evidence, rows: &MechanismRows, prior: f64)
     read_tables::<rand_chacha::ChaCha8Rng>(evidence, rows, &mut MechanismReading::Mean { prior, pooled: false })
 }
 
+/// The tables drawn from their posterior, by mechanism of the rewritten world; `None` where it is known.
+pub(crate) fn sampled_tables(
+    evidence: &Evidence,
+    rows: &MechanismRows,
+    prior: f64,
+    rng: &mut rand_chacha::ChaCha8Rng,
+) -> Vec<Option<Vec<f64>>> {
+    read_tables(evidence, rows, &mut MechanismReading::Sample { prior, spread: 1.0, rng })
+}
+
 /// The table of a mechanism whose rows have a form.
 fn read_form<R: Rng>(
     rows: &MechanismRows,

@@ -25,9 +25,9 @@ mod sparse;
 mod stale;
 mod width;
 
-pub(crate) use mechanisms::mean_tables;
+pub(crate) use mechanisms::{mean_tables, sampled_tables};
 pub(crate) use parts::PartsSelector;
-pub(crate) use posterior::{BATCH, Contenders, ThinBelief};
+pub(crate) use posterior::{BATCH, Contenders, ThinBelief, dirichlet_of};
 pub(crate) use sets::{ball_bytes, kept_bytes};
 
 use std::sync::Arc;
@@ -41,13 +41,14 @@ use self::intervals::{Interval, Intervals};
 use self::mean::MeanBelief;
 use self::mechanisms::{MechanismReading, read_kernel};
 use self::parts::{PartsBelief, Rule};
-use self::rewards::{RewardReading, read_rewards};
+use self::rewards::{RewardReading, read_arriving, read_rewards};
 use self::sample::SampleBelief;
 use self::sets::{SetsBelief, Side};
 use self::sparse::SparseBelief;
 use self::stale::Stale;
 use self::width::{Sizes, Widths};
 use super::LearnResult;
+use super::arrivals::Arrivals;
 use super::evidence::{Changed, Evidence};
 use super::options::{Sets, Width};
 use super::selector::Selector;
@@ -130,6 +131,18 @@ pub(crate) struct Belief {
     intervals: Option<Intervals>,
     /// Whether confidence sets rest on the forms of mechanisms.
     forms: bool,
+    /// Payments of terms on next values, where these are read in place of their means.
+    arrivals: Option<Arc<Arrivals>>,
+    arrived: Arrived,
+}
+
+/// What terms on next values pay, as it is read.
+#[derive(Clone, Debug, Default)]
+struct Arrived {
+    /// For each term, by its rows.
+    paid: Vec<Vec<f64>>,
+    /// What they pay on average, all together, `[state][cause]`.
+    expected_sc: Vec<f64>,
 }
 
 /// What a reading keeps of the evidence: the closed list.
@@ -212,7 +225,8 @@ impl Belief {
             },
         };
         let (stale, spread) = (Stale::all(evidence), terms.spread);
-        Belief { reading, frame, stale, log, confidence, kept, spread, intervals: None, forms: true }
+        let (arrivals, arrived) = (None, Arrived::default());
+        Belief { reading, frame, stale, log, confidence, kept, spread, intervals: None, forms: true, arrivals, arrived }
     }
 
     /// Tells of a row that has changed.
@@ -259,7 +273,7 @@ impl Belief {
             return;
         }
         let log = self.log;
-        let reading = match self.reading {
+        let mut reading = match self.reading {
             Reading::Width(_, scale) => RewardReading::Width { log, scale },
             Reading::Greedy => RewardReading::Width { log, scale: 0.0 },
             Reading::Best(_) => RewardReading::Best(self.confidence),
@@ -270,12 +284,79 @@ impl Belief {
             Reading::Mean { prior } | Reading::Pooled { prior } if prior < LEAST_PRIOR => RewardReading::Mean,
             Reading::Mean { .. } | Reading::Pooled { .. } => RewardReading::PosteriorMean,
         };
-        read_rewards(evidence, reading, &mut self.frame.reward_sc);
+        let arrivals = self.arrivals.clone();
+        read_rewards(evidence, &mut reading, arrivals.as_deref(), &mut self.frame.reward_sc);
+        if let Some(arrivals) = &arrivals {
+            let terms = &evidence.view.payments.terms;
+            let read = |of: &_| read_arriving(of, &mut reading, terms[of.term].n_rows);
+            self.arrived.paid = arrivals.terms.iter().map(read).collect();
+            self.add_arrivals(arrivals);
+        }
         match &mut self.kept {
             Kept::Sparse(belief) => belief.rewards_changed(),
             Kept::Mean(_) | Kept::Sets(_) | Kept::Sample(_) | Kept::Contenders(..) | Kept::Thin(_) | Kept::Parts(_) => {
             }
         }
+    }
+
+    /// Reads terms on next values by these payments, in place of the mean payments that evidence counts: they are right as well where whether a
+    /// payment is known depends on what followed.
+    pub(crate) fn use_arrivals(&mut self, arrivals: Arc<Arrivals>) {
+        self.arrivals = (!arrivals.terms.is_empty()).then_some(arrivals);
+    }
+
+    /// Adds E[r | s, c] = Σ_s′ P(s′ | s, c) r(scope, s′) of every term on next values to the rewards.
+    ///
+    /// # Cost
+    /// One look ahead for each row of a term's present.
+    fn add_arrivals(&mut self, arrivals: &Arrivals) {
+        let view = self.frame.view.clone();
+        let (states, n_causes) = (view.told.state_space(), view.payments.n_causes);
+        self.arrived.expected_sc.clear();
+        self.arrived.expected_sc.resize(self.frame.reward_sc.len(), 0.0);
+        let (mut worth, mut expected) = (Vec::new(), Vec::new());
+        for (i, term) in arrivals.terms.iter().enumerate() {
+            for now in 0..term.n_present() {
+                let paid = &self.arrived.paid[i][now * term.n_next..];
+                worth.clear();
+                worth.extend((0..states.len()).map(|s| paid[term.next_row(states, s)]));
+                self.expect(&worth, &mut expected);
+                for (s, out) in self.arrived.expected_sc.chunks_exact_mut(n_causes).enumerate() {
+                    let rows = term.present.of_state_row(term.present.state_row(states, s), n_causes);
+                    let here = &expected[s * n_causes..];
+                    let mine = rows.iter().enumerate().filter(|(_, row)| **row as usize == now);
+                    mine.for_each(|(c, _)| out[c] += here[c]);
+                }
+            }
+        }
+        let pairs = self.frame.reward_sc.iter_mut().zip(&self.arrived.expected_sc);
+        pairs.for_each(|(reward, more)| *reward += more);
+    }
+
+    /// E[u(s′) | s, c] at the first stage, `[state][cause]`: no rewards, no ceiling.
+    fn expect(&mut self, worth: &[f64], out: &mut Vec<f64>) {
+        let frame = &mut self.frame;
+        match &mut self.kept {
+            Kept::Mean(belief) => belief.expect(frame, worth, out),
+            Kept::Sample(belief) => belief.expect(frame, worth, out),
+            Kept::Sets(belief) => belief.expect(frame, 0, worth, out),
+            Kept::Sparse(_) | Kept::Contenders(..) | Kept::Thin(_) | Kept::Parts(_) => {
+                unreachable!("invariant: payments by next values are read where the state is seen as factors")
+            }
+        }
+    }
+
+    /// What a step is expected to have paid, what followed included.
+    pub(crate) fn paid_for(&self, state: usize, cause: usize, next: usize) -> f64 {
+        let (view, cell) = (&self.frame.view, state * self.frame.n_causes() + cause);
+        let states = view.told.state_space();
+        let onward = self.frame.onward.as_ref().map_or(0.0, |onward| onward.arrival_of(next));
+        let Some(arrivals) = &self.arrivals else { return self.frame.reward_sc[cell] + onward };
+        let by_next = arrivals.terms.iter().zip(&self.arrived.paid).map(|(term, paid)| {
+            let now = term.present.row(states, state, cause, view.payments.n_causes);
+            paid[now * term.n_next + term.next_row(states, next)]
+        });
+        self.frame.reward_sc[cell] - self.arrived.expected_sc[cell] + by_next.sum::<f64>() + onward
     }
 
     /// How interventions are picked by what the mechanisms are believed to be; `None` if they are known.
@@ -444,7 +525,7 @@ fn by_parts(reading: Reading, confidence: Confidence) -> Option<Rule> {
 
 impl Reading {
     /// Whether the evidence of a view can be read by this rule; a policy can be followed only by single numbers, not by sets.
-    pub(super) fn fits(self, view: &View, following: bool) -> LearnResult<()> {
+    pub(crate) fn fits(self, view: &View, following: bool) -> LearnResult<()> {
         let fits = match self {
             Reading::Mean { .. } | Reading::Pooled { .. } | Reading::Sample { .. } => true,
             Reading::Best(_) => !following && crate::kernel::Components::have_one_binary_factor(view.told.world()),

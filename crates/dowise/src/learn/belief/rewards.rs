@@ -4,6 +4,7 @@ use rand::Rng;
 
 use super::confidence::Confidence;
 use super::posterior::beta;
+use crate::learn::arrivals::{Arrivals, Arriving};
 use crate::learn::evidence::Evidence;
 
 /// How sums and numbers of payments become expected rewards.
@@ -22,34 +23,71 @@ pub(crate) enum RewardReading<'a, R> {
     Mean,
 }
 
-/// Writes expected rewards into `out[state][cause]`.
-pub(crate) fn read_rewards<R: Rng>(evidence: &Evidence, mut reading: RewardReading<'_, R>, out: &mut [f64]) {
+impl<R: Rng> RewardReading<'_, R> {
+    /// The expected payment of a row as a share of its range, from the sum and the number of its payments.
+    fn share(&mut self, sum: f64, payments: u32) -> f64 {
+        let n = f64::from(payments);
+        match self {
+            RewardReading::Width { log, scale } if n > 0.0 => (sum / n + *scale * (*log / (2.0 * n)).sqrt()).min(1.0),
+            RewardReading::Width { .. } => 1.0,
+            RewardReading::Best(confidence) => confidence.mean_interval(sum, payments).1,
+            RewardReading::Worst(confidence) => confidence.mean_interval(sum, payments).0,
+            RewardReading::Sample(rng) => beta(1.0 + sum, 1.0 + (n - sum).max(0.0), rng),
+            RewardReading::PosteriorMean => (1.0 + sum) / (2.0 + n),
+            RewardReading::Mean if n > 0.0 => sum / n,
+            RewardReading::Mean => 0.5,
+        }
+    }
+
+    /// The same bounds where this many rows have the share of δ that as many others would have had.
+    fn shared(&self, rows: usize, in_place_of: usize) -> Option<Confidence> {
+        match self {
+            RewardReading::Best(confidence) | RewardReading::Worst(confidence) => {
+                Some(confidence.spread_over(rows as f64 / in_place_of as f64))
+            }
+            RewardReading::Width { .. }
+            | RewardReading::Sample(_)
+            | RewardReading::PosteriorMean
+            | RewardReading::Mean => None,
+        }
+    }
+}
+
+/// Writes expected rewards into `out[state][cause]`, without the terms of the view that are read by next values.
+pub(crate) fn read_rewards<R: Rng>(
+    evidence: &Evidence,
+    reading: &mut RewardReading<'_, R>,
+    by_next: Option<&Arrivals>,
+    out: &mut [f64],
+) {
     let view = &evidence.view;
     let (states, n_causes) = (view.told.state_space(), view.payments.n_causes);
     out.copy_from_slice(&view.payments.known);
-    for (term, paid) in view.payments.terms.iter().zip(&evidence.payments) {
+    let terms = view.payments.terms.iter().zip(&evidence.payments).enumerate();
+    for (_, (term, paid)) in terms.filter(|(i, _)| by_next.is_none_or(|of| of.of_term(*i).is_none())) {
         let [lo, hi] = term.range;
-        let of_row: Vec<f64> = (0..term.n_rows)
-            .map(|row| {
-                let (sum, n) = (paid.sum(row), f64::from(paid.n[row]));
-                let share = match &mut reading {
-                    RewardReading::Width { log, scale } if n > 0.0 => {
-                        (sum / n + *scale * (*log / (2.0 * n)).sqrt()).min(1.0)
-                    }
-                    RewardReading::Width { .. } => 1.0,
-                    RewardReading::Best(confidence) => confidence.mean_interval(sum, paid.n[row]).1,
-                    RewardReading::Worst(confidence) => confidence.mean_interval(sum, paid.n[row]).0,
-                    RewardReading::Sample(rng) => beta(1.0 + sum, 1.0 + (n - sum).max(0.0), rng),
-                    RewardReading::PosteriorMean => (1.0 + sum) / (2.0 + n),
-                    RewardReading::Mean if n > 0.0 => sum / n,
-                    RewardReading::Mean => 0.5,
-                };
-                lo + (hi - lo) * share
-            })
-            .collect();
+        let of_row: Vec<f64> =
+            (0..term.n_rows).map(|row| lo + (hi - lo) * reading.share(paid.sum(row), paid.n[row])).collect();
         for (s, out) in out.chunks_exact_mut(n_causes).enumerate() {
             let rows = term.of_state_row(term.state_row(states, s), n_causes);
             out.iter_mut().zip(rows).for_each(|(out, &row)| *out += of_row[row as usize]);
         }
     }
+}
+
+/// What a term on next values pays in each of its rows. The rows of its mean, which are not read, leave their share of δ to these.
+pub(crate) fn read_arriving<R: Rng>(term: &Arriving, reading: &mut RewardReading<'_, R>, means: usize) -> Vec<f64> {
+    if let Some(known) = &term.known {
+        return known.to_vec();
+    }
+    let [lo, hi] = term.range;
+    let rows = 0..term.rows.len();
+    let shares: Vec<f64> = match (reading.shared(term.rows.len(), means.max(1)), &reading) {
+        (Some(bounds), RewardReading::Best(_)) => {
+            rows.map(|row| bounds.mean_interval(term.paid.sum(row), term.paid.n[row]).1).collect()
+        }
+        (Some(bounds), _) => rows.map(|row| bounds.mean_interval(term.paid.sum(row), term.paid.n[row]).0).collect(),
+        (None, _) => rows.map(|row| reading.share(term.paid.sum(row), term.paid.n[row])).collect(),
+    };
+    shares.into_iter().map(|share| lo + (hi - lo) * share).collect()
 }

@@ -81,6 +81,11 @@ impl SampleBelief {
         LOSSES
     }
 
+    /// E[next value | s, c] at the first stage, `[state][cause]`: no rewards.
+    pub(crate) fn expect(&self, frame: &mut Frame, next_value: &[f64], out: &mut Vec<f64>) {
+        frame.contraction.apply(&self.tables[0], next_value, out, &mut frame.spare);
+    }
+
     /// q(s, ·) of one state.
     pub(crate) fn look_at(&self, frame: &Frame, stage: usize, state: usize, next_value: &[f64], q: &mut Vec<f64>) {
         frame.expect_at(&self.tables[frame.view.block(stage)], state, next_value, q);

@@ -28,6 +28,11 @@ impl Counts {
         self.n_rv[row * self.n_values + value] += times;
     }
 
+    /// Adds visits of a cell, row times values plus value.
+    pub(crate) fn add_cell(&mut self, cell: usize, times: u32) {
+        self.add_times(cell / self.n_values, cell % self.n_values, times);
+    }
+
     /// Whether this value of a row was ever counted.
     pub(crate) fn has(&self, row: usize, value: usize) -> bool {
         self.n_rv[row * self.n_values + value] > 0

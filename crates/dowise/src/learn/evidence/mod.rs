@@ -10,7 +10,7 @@ mod tables;
 pub use arrows::ArrowSeen;
 pub(crate) use counts::Counts;
 pub(crate) use forget::{RowAt, RowSeen};
-pub(crate) use payments::{Payments, WHOLE};
+pub(crate) use payments::{PaymentEntry, Payments, WHOLE};
 pub(crate) use save::SavedEvidence;
 pub use tables::{SeenOf, TableSeen};
 

@@ -11,7 +11,7 @@ pub(crate) use actions::ActionList;
 pub(crate) use by_parts::ByParts;
 pub(crate) use layout::{FactorLayout, Layout, Walk, blocks};
 pub(crate) use mechanisms::{MISSING, MechanismRow, MechanismRows};
-pub(crate) use payments::{PaymentRows, paid_share};
+pub(crate) use payments::{PaymentRows, TermRows, paid_share};
 
 use std::sync::Arc;
 

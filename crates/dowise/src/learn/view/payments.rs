@@ -98,18 +98,26 @@ impl TermRows {
     }
 
     fn new(world: &World, key_causes: &CauseSpace, i: usize) -> TermRows {
-        let term = &world.rewards()[i];
         // Of next values the mean is learned, which depends on what they depend on.
-        let scope = world.expected_scope(term);
-        let positions = state_scope(world, &scope);
+        TermRows::over(world, key_causes, i, &world.expected_scope(&world.rewards()[i]))
+    }
+
+    /// Rows of what a term depends on in the present alone.
+    pub(crate) fn of_present(world: &World, key_causes: &CauseSpace, i: usize) -> TermRows {
+        TermRows::over(world, key_causes, i, &world.rewards()[i].scope)
+    }
+
+    fn over(world: &World, key_causes: &CauseSpace, i: usize, scope: &[VarId]) -> TermRows {
+        let term = &world.rewards()[i];
+        let positions = state_scope(world, scope);
         let rows: Vec<u32> =
-            rows_by_cause(world, &scope, &positions, key_causes).into_iter().map(|r| r as u32).collect();
+            rows_by_cause(world, scope, &positions, key_causes).into_iter().map(|r| r as u32).collect();
         TermRows {
             of: vec![i],
             scope: scope_strides(world.state_space(), &positions),
             n_rows: rows.iter().max().map_or(0, |m| *m as usize + 1),
             rows,
-            needs: needs(key_causes, &scope),
+            needs: needs(key_causes, scope),
             range: term.range,
         }
     }

@@ -1,11 +1,15 @@
 //! Whoever was logged: which causes they set off in each state, what they paid for it, and what it brought.
 
+use std::collections::BTreeMap;
+
 use rand::Rng;
 
-use super::interval::{Interval, NORMAL_95, mean_may_be_off, moments};
+use super::interval::{Interval, NORMAL_95, mean_may_be_off};
 use crate::kernel::{Found, Kernel, Scratch, Tie};
 use crate::learn::Knowledge;
 use crate::offline::Episodes;
+use crate::offline::fit::Completed;
+use crate::offline::summary::ReturnSums;
 use crate::plan::Chooser;
 use crate::variates::gamma;
 use crate::world::Action;
@@ -39,7 +43,12 @@ pub(crate) struct Behaviour {
 }
 
 impl Behaviour {
-    pub(crate) fn new(log: &Episodes) -> Behaviour {
+    /// By what was recorded; where causes are missing that a completed log expects, by that too.
+    pub(crate) fn new(log: &Episodes, completed: Option<&Completed>) -> Behaviour {
+        let expected: BTreeMap<usize, &[(u32, f64)]> = match completed {
+            Some(completed) => log.patterns.iter().map(|&(i, pattern)| (i, &completed.causes[pattern][..])).collect(),
+            None => BTreeMap::new(),
+        };
         let layout = &log.view.layout;
         let (horizon, n, n_causes) = (layout.horizon, layout.n_states(), layout.n_causes);
         let all = log.view.told.interventions();
@@ -60,18 +69,27 @@ impl Behaviour {
         let mut seen: Vec<(usize, u32, f64)> = Vec::new();
         for episode in &log.episodes {
             let weight = f64::from(episode.weight);
-            for step in log.steps_of(episode) {
-                let (Some(cause), Some(action)) = (step.cause, step.action) else { continue };
+            for (i, step) in log.steps_of(episode).iter().enumerate() {
+                let Some(action) = step.action else { continue };
+                let known = step.cause.map(|cause| [(cause, 1.0)]);
+                let none: &[(u32, f64)] = &[];
+                let causes = match &known {
+                    Some(known) => &known[..],
+                    None => expected.get(&(episode.first + i)).copied().unwrap_or(none),
+                };
                 let (s, at) = (step.state as usize, step.stage as usize * n + step.state as usize);
-                let cost = weight * all.cost(action);
-                out.n_sc[s * n_causes + cause as usize] += weight;
-                out.n_s[s] += weight;
-                out.cost_s[s] += cost;
-                out.everywhere[cause as usize] += weight;
-                out.cost_everywhere += cost;
-                out.n_hs[at] += weight;
-                out.cost_hs[at] += cost;
-                seen.push((at, cause, weight));
+                for &(cause, share) in causes {
+                    let weight = weight * share;
+                    let cost = weight * all.cost(action);
+                    out.n_sc[s * n_causes + cause as usize] += weight;
+                    out.n_s[s] += weight;
+                    out.cost_s[s] += cost;
+                    out.everywhere[cause as usize] += weight;
+                    out.cost_everywhere += cost;
+                    out.n_hs[at] += weight;
+                    out.cost_hs[at] += cost;
+                    seen.push((at, cause, weight));
+                }
             }
         }
         seen.sort_unstable_by_key(|&(at, cause, _)| (at, cause));
@@ -123,6 +141,11 @@ impl Behaviour {
 }
 
 impl Behaviour {
+    /// Whether ratios in a state follow from logged probabilities at some stage.
+    pub(super) fn is_stated(&self, state: usize) -> bool {
+        self.stated.iter().skip(state).step_by(self.n_states).any(Option::is_some)
+    }
+
     /// The same with P(cause | stage, state) drawn from what its counts leave open, Dirichlet(counts): whoever was logged is known
     /// by a sample. Costs stay as they were on average; logged probabilities are not needed to follow it.
     pub(crate) fn drawn(&self, rng: &mut impl Rng) -> Behaviour {
@@ -252,28 +275,39 @@ pub struct Return {
 impl Return {
     /// `None` if no episode is complete.
     pub(crate) fn new(log: &Episodes, delta: f64) -> Option<Return> {
-        let episodes = log.episodes.iter().filter_map(|e| Some((log.bounds(e)?, e.weight, log.gain(e).is_some())));
-        let incomplete = episodes.clone().filter(|e| !e.2).fold(0.0, |n, e| n + f64::from(e.1));
-        let (n, least, of_least) = moments(episodes.clone().map(|(bounds, weight, _)| (bounds[0], weight)));
-        let (_, most, of_most) = moments(episodes.clone().map(|(bounds, weight, _)| (bounds[1], weight)));
-        let middle = |[least, most]: [f64; 2]| 0.5 * (least + most);
-        let (_, mean, variance) = moments(episodes.map(|(bounds, weight, _)| (middle(bounds), weight)));
+        let mut sums = ReturnSums { ends_early: log.ends_early(), ..ReturnSums::default() };
+        for episode in &log.episodes {
+            if let Some(bounds) = log.bounds(episode) {
+                sums.add(bounds, episode.weight, log.gain(episode).is_some());
+            }
+        }
+        Return::of(&log.view.told, &sums, delta)
+    }
+
+    /// The same from what was counted of them.
+    pub(crate) fn of(told: &Knowledge, sums: &ReturnSums, delta: f64) -> Option<Return> {
+        let ReturnSums { least, most, middle, incomplete, ends_early } = *sums;
+        let n = middle.n;
         if n == 0.0 || incomplete == n {
             return None;
         }
-        let shortest = if log.ends_early() { 1 } else { log.view.layout.horizon };
-        let possible = possible(&log.view.told, shortest);
+        let shortest = if ends_early { 1 } else { told.horizon() };
+        let possible = possible(told, shortest);
         let range = possible[1] - possible[0];
         let normal = |variance: f64| if n > 1.0 { NORMAL_95 * (variance / n).sqrt() } else { range };
         let off = |variance: f64| mean_may_be_off(n, range, variance, delta);
+        let between = |off: &dyn Fn(f64) -> f64| Interval {
+            low: least.mean - off(least.variance()),
+            high: most.mean + off(most.variance()),
+        };
         Some(Return {
             episodes: n,
             incomplete,
-            mean,
-            means: Interval { low: least, high: most },
-            sd: variance.sqrt(),
-            normal: Interval { low: least - normal(of_least), high: most + normal(of_most) },
-            guaranteed: Interval { low: least - off(of_least), high: most + off(of_most) }.clipped(possible),
+            mean: middle.mean,
+            means: Interval { low: least.mean, high: most.mean },
+            sd: middle.variance().sqrt(),
+            normal: between(&normal),
+            guaranteed: between(&off).clipped(possible),
         })
     }
 }

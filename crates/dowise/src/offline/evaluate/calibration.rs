@@ -72,7 +72,7 @@ pub fn calibrate(log: &Episodes, prior: f64) -> LearnResult<Calibration> {
     let view = &log.view;
     let (layout, told) = (&view.layout, &view.told);
     let (horizon, n, n_causes) = (layout.horizon, layout.n_states(), layout.n_causes);
-    let behaviour = Behaviour::new(log);
+    let behaviour = Behaviour::new(log, None);
     let causes = view.key_causes.variables();
     let keys: Vec<(usize, VarId)> =
         causes.iter().copied().enumerate().filter(|(_, id)| told.variable(*id).kind == Kind::Key).collect();
@@ -82,7 +82,7 @@ pub fn calibrate(log: &Episodes, prior: f64) -> LearnResult<Calibration> {
     let mut predicted: Vec<Vec<(f64, f64, u32)>> = vec![Vec::new(); horizon];
     let mut prob = vec![0.0; n_causes];
     for fold in 0..log.n_folds() {
-        let model = Model::new(log.evidence_without(Some(fold)), 0.1)?;
+        let model = Model::new(log.summary_without(Some(fold)), 0.1)?;
         let mut belief = model.belief(Reading::Mean { prior });
         let selector = model.draw(&mut belief, 0)?;
         let kernel = Model::kernel(&selector);

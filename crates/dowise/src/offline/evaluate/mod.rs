@@ -3,6 +3,7 @@
 mod behaviour;
 mod calibration;
 mod interval;
+mod left_open;
 mod model;
 mod robust;
 mod start;
@@ -26,7 +27,7 @@ use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
 use self::behaviour::Behaviour;
-use super::Episodes;
+use super::{Episodes, LogSummary};
 use crate::kernel::splitmix64;
 use crate::learn::{Evidence, LearnError, LearnResult, Reading, Sets};
 use crate::plan::{PlanError, check_policy};
@@ -63,6 +64,9 @@ const FREQUENCIES: f64 = 1e-9;
 /// cannot make it better that anybody would see.
 const SAMPLES: RangeInclusive<u32> = 40..=1_000_000;
 
+/// Times that a log is completed in which something is missing: what samples of the posterior are drawn from.
+const COMPLETED: usize = 40;
+
 /// Shares of δ: of the confidence sets, of where episodes start, and of what the log's episodes brought.
 const OF_SETS: f64 = 0.8;
 const OF_STARTS: f64 = 0.1;
@@ -88,8 +92,8 @@ pub struct OfflineValue {
 pub struct Logged {
     /// By what their episodes brought; `None` if no episode is complete.
     pub returns: Option<Return>,
-    /// By the model, with the causes that they set off in each state.
-    pub model: OfflineValue,
+    /// By the model, with the causes that they set off in each state; `None` where only what a log came to is there, not its steps.
+    pub model: Option<OfflineValue>,
 }
 
 /// What a policy is worth.
@@ -97,11 +101,12 @@ pub struct Logged {
 pub struct Evaluation {
     /// By the model.
     pub model: OfflineValue,
-    /// By the worst and the best members of the confidence sets: bounds that hold with probability 1 − δ, all together.
-    pub guaranteed: Interval,
+    /// By the worst and the best members of the confidence sets: bounds that hold with probability 1 − δ, all together. `None` where key variables that were not
+    /// recorded are expected from the rest of the step: nothing is guaranteed of those.
+    pub guaranteed: Option<Interval>,
     /// How much of that, on either side, is for where episodes start.
     pub for_starts: f64,
-    /// As a check; `None` if there are fewer than two episodes.
+    /// As a check; `None` if there are fewer than two episodes, or where key variables that were not recorded are expected: ratios need them in every step.
     pub robust: Option<Robust>,
     /// Whoever was logged.
     pub logged: Logged,
@@ -123,20 +128,6 @@ pub enum OfflineError {
         "no episode of the log begins at stage 1, so the log does not say where episodes start; give whole episodes, or take the start of the world"
     )]
     NoStart,
-    /// A reward on next values that is missing after some of them.
-    #[error(
-        "what the reward \"{term}\" pays for next values is missing in {missing} of {steps} steps, depending on what \
-         followed: the mean of what was recorded would not be the mean of what was paid. Record it in every step, or give its numbers in the world file and \
-         keep them (`--keep {term}`); `dowise fit` learns it by next values, as far as each of them was ever paid"
-    )]
-    Unpaid {
-        /// Its name.
-        term: String,
-        /// Steps without it.
-        missing: u64,
-        /// Of this many.
-        steps: u64,
-    },
     /// The world has no start.
     #[error("the world does not say where episodes start")]
     NoWorldStart,
@@ -156,16 +147,22 @@ pub fn evaluate(log: &Episodes, policy_hs: &[Action], options: &OfflineOptions) 
     let told = log.knowledge();
     check_policy(told.interventions(), told.state_space(), told.horizon(), policy_hs)?;
     let starts = start_states(log, &options.starts)?;
-    let model = model_of(log.evidence(), options)?;
-    let behaviour = Behaviour::new(log);
+    let model = model_of(log.summary(), options)?;
+    let behaviour = Behaviour::new(log, model.expected());
     let who = Followed::Policy(policy_hs);
-    let (guaranteed, for_starts) = guaranteed(&model, who, &starts, options)?;
-    let of_mechanisms = robust::of_mechanisms(&model, policy_hs, &starts, options)?;
+    let (guaranteed, for_starts) = guaranteed(&model, who, &starts, options)?.unzip();
+    let robust = match model.expected() {
+        Some(_) => None,
+        None => {
+            let of_model = robust::OfModel::new(log, &model, policy_hs, &behaviour, &starts, options)?;
+            robust::robust(log, policy_hs, &behaviour, &starts, of_model)?
+        }
+    };
     Ok(Evaluation {
         model: by_model(&model, who, &starts, options)?,
         guaranteed,
-        for_starts,
-        robust: robust::robust(log, policy_hs, &behaviour, &starts, of_mechanisms)?,
+        for_starts: for_starts.unwrap_or(0.0),
+        robust,
         logged: logged(log, &model, &behaviour, &starts, options)?,
         support: support_of(&model, policy_hs, &starts, options),
     })
@@ -174,14 +171,15 @@ pub fn evaluate(log: &Episodes, policy_hs: &[Action], options: &OfflineOptions) 
 /// What whoever was logged is worth.
 pub fn evaluate_logged(log: &Episodes, options: &OfflineOptions) -> Result<Logged, OfflineError> {
     let starts = start_states(log, &options.starts)?;
-    let model = model_of(log.evidence(), options)?;
+    let model = model_of(log.summary(), options)?;
     Ok(logged_of(log, &model, &starts, options)?)
 }
 
 /// A model of all that was seen, whose confidence sets take their share of δ.
-pub(crate) fn model_of(evidence: Evidence, options: &OfflineOptions) -> LearnResult<Model> {
+pub(crate) fn model_of(counted: LogSummary, options: &OfflineOptions) -> LearnResult<Model> {
     check(options)?;
-    Model::new(evidence, options.delta * OF_SETS)
+    let completed = counted.completed(options.prior, COMPLETED, options.seed);
+    Model::completed(counted, completed, options.delta * OF_SETS)
 }
 
 /// Where the episodes start that evidence was counted in: as it was visited at the first stage, or as is given.
@@ -212,7 +210,7 @@ pub(crate) fn logged_of(
     starts: &StartStates,
     options: &OfflineOptions,
 ) -> LearnResult<Logged> {
-    logged(log, model, &Behaviour::new(log), starts, options)
+    logged(log, model, &Behaviour::new(log, model.expected()), starts, options)
 }
 
 fn logged(
@@ -223,15 +221,17 @@ fn logged(
     options: &OfflineOptions,
 ) -> LearnResult<Logged> {
     Ok(Logged {
-        returns: Return::new(log, options.delta * OF_RETURNS),
-        model: by_model(model, Followed::Logged(behaviour), starts, options)?,
+        returns: Return::new(log, of_returns(options)),
+        model: Some(by_model(model, Followed::Logged(behaviour), starts, options)?),
     })
 }
 
+/// The probability with which the bounds of what the log's episodes brought may fail.
+pub(crate) fn of_returns(options: &OfflineOptions) -> f64 {
+    options.delta * OF_RETURNS
+}
+
 pub(crate) fn start_states(log: &Episodes, starts: &Starts) -> Result<StartStates, OfflineError> {
-    if let Some((term, missing)) = log.unpaid() {
-        return Err(OfflineError::Unpaid { term: term.to_owned(), missing, steps: log.steps() as u64 });
-    }
     match starts {
         Starts::Given(start) if *start == Start::States(Vec::new()) => Err(OfflineError::NoWorldStart),
         Starts::Log | Starts::Given(_) => StartStates::new(log, starts).ok_or(OfflineError::NoStart),
@@ -247,22 +247,28 @@ pub(crate) fn by_model(
 ) -> LearnResult<OfflineValue> {
     let prior = options.prior;
     let mean = starts.mean(&model.value(Reading::Mean { prior }, who)?);
-    let mut belief = model.belief(Reading::Sample { prior });
     let mut samples = Vec::with_capacity(options.samples as usize);
-    for i in 0..options.samples {
-        let seed = splitmix64(options.seed ^ splitmix64(u64::from(i) ^ 0x6f66_666c));
-        let selector = model.draw(&mut belief, seed)?;
-        let mut rng = ChaCha8Rng::seed_from_u64(splitmix64(seed ^ 0x7374_6172));
-        let value_hs = match who {
-            Followed::Policy(_) => model.value_by(&mut belief, &selector, who, |_, _, _, _| {}),
-            // They are known by what they did in the log, which is a sample.
-            Followed::Logged(behaviour) => {
-                let mut rng = ChaCha8Rng::seed_from_u64(splitmix64(seed ^ 0x6265_6861));
-                let drawn = behaviour.drawn(&mut rng);
-                model.value_by(&mut belief, &selector, Followed::Logged(&drawn), |_, _, _, _| {})
-            }
-        };
-        samples.push(starts.drawn_mean(&value_hs, &mut rng));
+    // Samples of each completed log, or all of the one that there is.
+    let logs = model.expected().map_or(1, |completed| completed.draws.len());
+    for log in 0..logs {
+        let drawn = model.drawn(log)?;
+        let model = drawn.as_ref().unwrap_or(model);
+        let mut belief = model.belief(Reading::Sample { prior });
+        for i in (log as u32..options.samples).step_by(logs) {
+            let seed = splitmix64(options.seed ^ splitmix64(u64::from(i) ^ 0x6f66_666c));
+            let selector = model.draw(&mut belief, seed)?;
+            let mut rng = ChaCha8Rng::seed_from_u64(splitmix64(seed ^ 0x7374_6172));
+            let value_hs = match who {
+                Followed::Policy(_) => model.value_by(&mut belief, &selector, who, |_, _, _, _| {}),
+                // They are known by what they did in the log, which is a sample.
+                Followed::Logged(behaviour) => {
+                    let mut rng = ChaCha8Rng::seed_from_u64(splitmix64(seed ^ 0x6265_6861));
+                    let drawn = behaviour.drawn(&mut rng);
+                    model.value_by(&mut belief, &selector, Followed::Logged(&drawn), |_, _, _, _| {})
+                }
+            };
+            samples.push(starts.drawn_mean(&value_hs, &mut rng));
+        }
     }
     let wide = model.with_wide_forms()?;
     let by_prior =
@@ -275,20 +281,23 @@ pub(crate) fn by_model(
 }
 
 /// The bounds of a policy by the worst and the best members of all sets, and how much of them is for where episodes start. They
-/// are never beyond what rewards and costs allow.
+/// are never beyond what rewards and costs allow. `None` where something was expected that was not recorded.
 pub(crate) fn guaranteed(
     model: &Model,
     who: Followed<'_>,
     starts: &StartStates,
     options: &OfflineOptions,
-) -> LearnResult<(Interval, f64)> {
+) -> LearnResult<Option<(Interval, f64)>> {
+    if model.expected().is_some() {
+        return Ok(None);
+    }
     let n = model.state_space().len();
     let low_s = &model.value(Reading::Worst(Sets::Mixture), who)?[..n];
     let high_s = &model.value(Reading::Best(Sets::Mixture), who)?[..n];
     let off = starts.may_be_off(low_s, high_s, options.delta * OF_STARTS);
     let found = Interval { low: starts.mean(low_s) - off, high: starts.mean(high_s) + off };
     let told = &model.view().told;
-    Ok((found.clipped(behaviour::possible(told, told.horizon())), off))
+    Ok(Some((found.clipped(behaviour::possible(told, told.horizon())), off)))
 }
 
 fn check(options: &OfflineOptions) -> LearnResult<()> {

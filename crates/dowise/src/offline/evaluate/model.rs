@@ -6,9 +6,12 @@ use super::behaviour::Behaviour;
 use crate::Space;
 use crate::kernel::{Kernel, Scratch};
 use crate::learn::{
-    Belief, Evidence, LearnResult, Options, Reading, Selector, Tabular, View, hold_reading, mean_tables,
+    Arrivals, Arriving, Belief, Evidence, LearnResult, Options, Payments, Reading, Selector, Tabular, View,
+    hold_reading, mean_tables,
 };
 use crate::memory::Held;
+use crate::offline::LogSummary;
+use crate::offline::fit::Completed;
 use crate::plan::{Buffers, Chooser, Effects, Follow, Lookahead, Plan, Ties, Watched, backward_induction};
 use crate::world::{Action, RewardTerm, Start, World};
 
@@ -19,6 +22,8 @@ const WIDER: f64 = 10.0;
 /// Evidence, to be read by any rule.
 pub(crate) struct Model {
     tabular: Tabular,
+    arrivals: Option<Arc<Arrivals>>,
+    completed: Option<Completed>,
     horizon: usize,
     n_states: usize,
     _held: Held,
@@ -35,11 +40,30 @@ pub(crate) enum Followed<'a> {
 
 impl Model {
     /// Evidence counted as the graph says, whose confidence sets fail with probability δ.
-    pub(crate) fn new(evidence: Evidence, delta: f64) -> LearnResult<Model> {
+    pub(crate) fn new(counted: LogSummary, delta: f64) -> LearnResult<Model> {
+        let LogSummary { evidence, arrivals, .. } = counted;
+        Model::with(evidence, arrivals, None, delta)
+    }
+
+    /// The same where what was not recorded is expected from the rest of the step, and drawn for samples of the posterior.
+    pub(crate) fn completed(counted: LogSummary, completed: Option<Completed>, delta: f64) -> LearnResult<Model> {
+        match completed {
+            None => Model::new(counted, delta),
+            Some(completed) => Model::with(completed.mean.clone(), counted.arrivals, Some(completed), delta),
+        }
+    }
+
+    fn with(
+        evidence: Evidence,
+        arrivals: Option<Arc<Arrivals>>,
+        completed: Option<Completed>,
+        delta: f64,
+    ) -> LearnResult<Model> {
         let tabular = Tabular::with(evidence, Options { delta, ..Options::default() })?;
         let held = hold_reading(&tabular)?;
         let (horizon, n_states) = (tabular.plan.horizon, tabular.plan.n_states);
-        Ok(Model { tabular, horizon, n_states, _held: held })
+        let arrivals = arrivals.filter(|arrivals| !arrivals.terms.is_empty());
+        Ok(Model { tabular, arrivals, completed, horizon, n_states, _held: held })
     }
 
     /// The same where forms of mechanisms have priors that say next to nothing; `None` if no mechanism that is learned has a form.
@@ -49,14 +73,27 @@ impl Model {
     /// variables, where each step says little about an effect, by as much as its posterior's width.
     pub(crate) fn with_wide_forms(&self) -> LearnResult<Option<Model>> {
         match widened(&self.tabular.evidence) {
-            Some(evidence) => Ok(Some(Model::new(evidence, 0.1)?)),
+            Some(evidence) => Ok(Some(Model::with(evidence, self.arrivals.clone(), None, 0.1)?)),
             None => Ok(None),
         }
     }
 
     /// Evidence read with such priors, whatever the mechanisms are.
-    pub(crate) fn of_what_was_seen(evidence: Evidence) -> LearnResult<Model> {
-        Model::new(widened(&evidence).unwrap_or(evidence), 0.1)
+    pub(crate) fn of_what_was_seen(counted: LogSummary) -> LearnResult<Model> {
+        let evidence = widened(&counted.evidence).unwrap_or(counted.evidence);
+        Model::new(LogSummary { evidence, ..counted }, 0.1)
+    }
+
+    /// What was expected of what was not recorded, where anything was.
+    pub(crate) fn expected(&self) -> Option<&Completed> {
+        self.completed.as_ref()
+    }
+
+    /// A model of the log as it was completed for the i-th time; `None` if nothing was missing.
+    pub(crate) fn drawn(&self, i: usize) -> LearnResult<Option<Model>> {
+        let Some(completed) = &self.completed else { return Ok(None) };
+        let evidence = completed.draws[i % completed.draws.len()].clone();
+        Ok(Some(Model::with(evidence, self.arrivals.clone(), None, 0.1)?))
     }
 
     pub(crate) fn view(&self) -> &View {
@@ -68,7 +105,9 @@ impl Model {
     }
 
     pub(crate) fn belief(&self, reading: Reading) -> Belief {
-        self.tabular.belief_by(reading)
+        let mut belief = self.tabular.belief_by(reading);
+        self.arrivals.iter().for_each(|arrivals| belief.use_arrivals(arrivals.clone()));
+        belief
     }
 
     /// How interventions act, once a belief was drawn.
@@ -78,7 +117,13 @@ impl Model {
 
     /// The best plan by a rule.
     pub(crate) fn plan(&self, reading: Reading) -> LearnResult<Plan> {
-        Ok(self.tabular.read(reading, 0, Ties::First)?.0)
+        reading.fits(self.view(), false)?;
+        let mut belief = self.belief(reading);
+        let selector = self.draw(&mut belief, 0)?;
+        let mut plan = Plan::new(self.horizon, self.n_states);
+        let tolerance = self.tabular.tolerance();
+        backward_induction(&mut belief, &selector, tolerance, Ties::First, &mut Buffers::default(), &mut plan);
+        Ok(plan)
     }
 
     /// Values of whoever is followed, `[stage][state]`, by one rule.
@@ -110,6 +155,11 @@ impl Model {
             }
             Followed::Logged(who) => self.along(&mut look, who),
         }
+    }
+
+    /// Values of what a chooser makes of every stage, by a belief that was drawn already.
+    pub(crate) fn value_along(&self, belief: &mut Belief, chooser: &impl Chooser) -> Vec<f64> {
+        self.along(&mut Watched { look: belief, watch: |_: usize, _: &[f64], _: &[f64], _: &[f64]| {} }, chooser)
     }
 
     fn along(&self, look: &mut impl Lookahead, chooser: &impl Chooser) -> Vec<f64> {
@@ -154,17 +204,27 @@ impl Model {
             };
             m.table = Some((0..counts.n_r.len()).flat_map(row).collect());
         }
-        for (term, paid) in view.payments.terms.iter().zip(&evidence.payments) {
+        for (i, (term, paid)) in view.payments.terms.iter().zip(&evidence.payments).enumerate() {
             let [lo, hi] = term.range;
-            let mean = |r: usize| lo + (hi - lo) * (1.0 + paid.sum(r)) / (2.0 + f64::from(paid.n[r]));
+            let mean = |paid: &Payments, r: usize| lo + (hi - lo) * (1.0 + paid.sum(r)) / (2.0 + f64::from(paid.n[r]));
+            if let Some(arriving) = self.arriving(i) {
+                let table = || (0..arriving.rows.len()).map(|r| mean(&arriving.paid, r)).collect();
+                world.rewards[term.of[0]].table = Some(arriving.known.clone().unwrap_or_else(table));
+                continue;
+            }
             let of = &world.rewards[term.of[0]];
             // Of a term on next values the mean was learned, which depends on what they depend on.
             let scope = world.expected_scope(of);
-            let table = Some((0..term.n_rows).map(mean).collect());
+            let table = Some((0..term.n_rows).map(|r| mean(paid, r)).collect());
             world.rewards[term.of[0]] = RewardTerm { scope, next: Vec::new(), table, ..of.clone() };
         }
         world.start = start;
         world
+    }
+
+    /// How a term of the view is counted by what followed, if it is.
+    pub(crate) fn arriving(&self, term: usize) -> Option<&Arriving> {
+        self.arrivals.as_ref()?.of_term(term)
     }
 
     pub(crate) fn state_space(&self) -> &Space {

@@ -2,13 +2,15 @@
 
 use super::behaviour::{self, Behaviour};
 use super::interval::{Interval, NORMAL_95, moments};
+use super::left_open::{LeftOpen, Use, left_open, use_of};
 use super::model::{Followed, Model};
 use super::start::StartStates;
 use super::{FREQUENCIES, OfflineOptions};
 use crate::data::End;
 use crate::kernel::splitmix64;
-use crate::learn::{LearnResult, Reading};
+use crate::learn::{Belief, LearnResult, Reading};
 use crate::offline::Episodes;
+use crate::offline::episodes::Step;
 use crate::world::Action;
 
 /// A value that trusts the model less.
@@ -16,8 +18,8 @@ use crate::world::Action;
 pub struct Robust {
     /// Mean over episodes.
     pub mean: f64,
-    /// By the variance over episodes. Where mechanisms are learned, nothing here corrects them: their part of the posterior's variance is
-    /// added, and the interval is stretched by what their prior moves the value, so that it holds for every weight of it from none to the one given.
+    /// By the variance over episodes. Where mechanisms are learned, or steps lack what would correct the model, nothing here corrects it: that part of the posterior's variance is
+    /// added, and the interval is stretched by what the prior moves the value there, so that it holds for every weight of it from none to the one given.
     pub interval: Interval,
     /// Episodes that it is the mean of.
     pub episodes: f64,
@@ -26,9 +28,11 @@ pub struct Robust {
     pub effective: f64,
     /// The greatest ratio of a step.
     pub greatest_ratio: f64,
-    /// Steps that corrected the model, and those that could not: a cause, a payment or what followed is not known.
+    /// Steps that corrected the model.
     pub corrected: u64,
-    /// Steps that could not.
+    /// Of these, steps whose payment is not known: the model's expectation stands for it.
+    pub expected_payments: u64,
+    /// Steps that could not: a cause or what followed is not known.
     pub not_corrected: u64,
     /// Of the steps that corrected, those whose ratio follows from logged probabilities; the others' from frequencies.
     pub by_propensity: u64,
@@ -56,7 +60,7 @@ pub(crate) fn robust(
     policy_hs: &[Action],
     behaviour: &Behaviour,
     starts: &StartStates,
-    of_mechanisms: OfMechanisms,
+    of_model: OfModel,
 ) -> LearnResult<Option<Robust>> {
     let layout = &log.view.layout;
     let (horizon, n, n_causes) = (layout.horizon, layout.n_states(), layout.n_causes);
@@ -67,6 +71,7 @@ pub(crate) fn robust(
         effective: 0.0,
         greatest_ratio: 0.0,
         corrected: 0,
+        expected_payments: 0,
         not_corrected: 0,
         by_propensity: 0,
     };
@@ -80,11 +85,12 @@ pub(crate) fn robust(
         if standing.is_empty() {
             continue;
         }
-        let model = Model::of_what_was_seen(log.evidence_without(Some(fold)))?;
+        let model = Model::of_what_was_seen(log.summary_without(Some(fold)))?;
         let mut belief = model.belief(Reading::Mean { prior: FREQUENCIES });
         let selector = model.draw(&mut belief, 0)?;
         let kernel = Model::kernel(&selector);
         let mut prob = vec![0.0; n_causes];
+        let paid = paid(log, &belief);
         model.value_by(&mut belief, &selector, Followed::Policy(policy_hs), |stage, loss_sc, value_s, next_s| {
             for at in &mut standing {
                 let episode = &log.episodes[at.episode];
@@ -103,9 +109,10 @@ pub(crate) fn robust(
                     // Nothing, where the episode has ended.
                     step.next.map(|s| discount * next_s[s as usize])
                 };
-                let usable = (step.cause, following, !step.paid.is_nan() && step.action.is_some());
+                let found = use_of(log, episode, at.left);
                 (at.stage, at.value) = (stage, value_s[state]);
-                let (Some(cause), Some(following), true) = usable else {
+                let (Some(cause), Some(following), Use::All | Use::WithoutPayment) = (step.cause, following, found)
+                else {
                     out.not_corrected += u64::from(episode.weight);
                     continue;
                 };
@@ -120,10 +127,12 @@ pub(crate) fn robust(
                 }
                 let ratio = own / logged;
                 // Losses are −q.
-                at.value += ratio * (step.paid + following + loss_sc[state * n_causes + cause]);
+                let paid = paid[episode.first + at.left];
+                at.value += ratio * (paid + following + loss_sc[state * n_causes + cause]);
                 at.product *= ratio;
                 out.greatest_ratio = out.greatest_ratio.max(ratio);
                 out.corrected += u64::from(episode.weight);
+                out.expected_payments += u64::from(found == Use::WithoutPayment) * u64::from(episode.weight);
                 out.by_propensity += u64::from(stated) * u64::from(episode.weight);
             }
         });
@@ -151,15 +160,50 @@ pub(crate) fn robust(
     // Large ratios may lead out of what is possible; nearer to it is nearer to the truth.
     let possible = behaviour::possible(log.knowledge(), horizon);
     (out.mean, out.episodes) = (mean.clamp(possible[0], possible[1]), n);
-    let around = Interval::around(mean, NORMAL_95 * (variance / n + of_mechanisms.variance).sqrt());
-    out.interval = around.stretched(of_mechanisms.by_prior).clipped(possible);
+    let OfModel { mechanisms, left_open } = of_model;
+    let around = Interval::around(mean, NORMAL_95 * (variance / n + mechanisms.variance + left_open.variance).sqrt());
+    out.interval = around.stretched(mechanisms.by_prior).stretched(-left_open.mean).clipped(possible);
     out.effective = if squares > 0.0 { sum * sum / squares } else { 0.0 };
     Ok(Some(out))
 }
 
+/// What every step paid; where that is not known, what the model expects, what followed included. NaN: neither.
+fn paid(log: &Episodes, belief: &Belief) -> Vec<f64> {
+    let of = |step: &Step| match (step.cause, step.next) {
+        (Some(cause), Some(next)) if step.paid.is_nan() => {
+            belief.paid_for(step.state as usize, cause as usize, next as usize)
+        }
+        _ => step.paid,
+    };
+    log.steps.iter().map(of).collect()
+}
+
+/// What nothing in a log corrects.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct OfModel {
+    mechanisms: OfMechanisms,
+    left_open: LeftOpen,
+}
+
+impl OfModel {
+    pub(super) fn new(
+        log: &Episodes,
+        model: &Model,
+        policy_hs: &[Action],
+        behaviour: &Behaviour,
+        starts: &StartStates,
+        options: &OfflineOptions,
+    ) -> LearnResult<OfModel> {
+        Ok(OfModel {
+            mechanisms: of_mechanisms(model, policy_hs, starts, options)?,
+            left_open: left_open(log, model, policy_hs, behaviour, starts, options)?,
+        })
+    }
+}
+
 /// What mechanisms that are learned leave open in a policy's value; zeros where they are known.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct OfMechanisms {
+struct OfMechanisms {
     /// Its variance over their posterior, forms with a prior that says next to nothing, all else at its mean.
     variance: f64,
     /// What their prior moves it by: its value with their posterior means less that with their frequencies, all else equal.
@@ -167,7 +211,7 @@ pub(crate) struct OfMechanisms {
 }
 
 /// See [`OfMechanisms`].
-pub(crate) fn of_mechanisms(
+fn of_mechanisms(
     model: &Model,
     policy_hs: &[Action],
     starts: &StartStates,

@@ -9,7 +9,7 @@ use rand_chacha::ChaCha8Rng;
 use super::model::Model;
 use super::start::StartStates;
 use crate::kernel::splitmix64;
-use crate::learn::Looked;
+use crate::learn::{Looked, Observation};
 use crate::simulate::{Outcome, Simulator};
 use crate::world::{Action, VarId, World};
 
@@ -87,7 +87,9 @@ pub(crate) fn support(model: &Model, policy_hs: &[Action], starts: &StartStates,
             let action = policy_hs[stage * n + state];
             simulator.step(state, action, &mut rng, &mut outcome);
             let mut thin = false;
-            model.evidence().visits_of(&outcome.observation(stage, state, action), |row, visits| {
+            let seen = outcome.observation(stage, state, action);
+            model.evidence().visits_of(&seen, |row, visits| {
+                let (row, visits) = by_next(model, &world, row, visits, &seen);
                 if visits >= THIN || !is_needed(model, row) {
                     return;
                 }
@@ -114,6 +116,15 @@ pub(crate) fn support(model: &Model, policy_hs: &[Action], starts: &StartStates,
     Support { share: share(episodes), thin, rows, played }
 }
 
+/// The row of a term on next values that a step is counted in, where it is counted by these; one that is known needs no visits.
+fn by_next(model: &Model, world: &World, row: Looked, visits: u32, seen: &Observation<'_>) -> (Looked, u32) {
+    let Looked::Payment { term, .. } = row else { return (row, visits) };
+    let Some(arriving) = model.arriving(term) else { return (row, visits) };
+    let at = arriving.row(world, seen).expect("invariant: a simulated step has all values");
+    let visits = if arriving.known.is_some() { u32::MAX } else { arriving.paid.n[at] };
+    (Looked::Payment { term, row: at }, visits)
+}
+
 /// Rows of a mechanism with a form say something about each other, so that none of them has to be seen.
 fn is_needed(model: &Model, row: Looked) -> bool {
     match row {
@@ -138,6 +149,7 @@ fn describe(
     let name = |id: &VarId| world.variable(*id).name.clone();
     let names = |ids: &[VarId]| ids.iter().map(name).collect::<Vec<_>>().join(", ");
     let view = model.view();
+    let mut next: Vec<(String, String)> = Vec::new();
     let (what, given): (String, &[VarId]) = match row {
         Looked::Transition { factor, .. } => {
             let m = &world.transitions()[factor];
@@ -148,7 +160,14 @@ fn describe(
             let m = &world.mechanisms()[rows.unknown[index].position];
             (names(&m.children), &m.parents)
         }
-        Looked::Payment { term, .. } => {
+        Looked::Payment { term, row } => {
+            if let Some(arriving) = model.arriving(term) {
+                let value = |(axis, v): (usize, usize)| {
+                    let factor = world.variable(world.state()[axis]);
+                    (format!("next.{}", factor.name), factor.values[v].clone())
+                };
+                next = arriving.next_values(row).map(value).collect();
+            }
             let term = &world.rewards()[view.payments.terms[term].of[0]];
             (format!("the reward {}", term.name), &term.scope)
         }
@@ -156,7 +175,7 @@ fn describe(
     let value = |id: &VarId| world.variable(*id).values[values[id.ix()] as usize].clone();
     Unsupported {
         what,
-        given: given.iter().map(|id| (name(id), value(id))).collect(),
+        given: given.iter().map(|id| (name(id), value(id))).chain(next).collect(),
         share: 0.0,
         stage: stage + 1,
         state: world.describe_state(state),

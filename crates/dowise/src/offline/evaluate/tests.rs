@@ -50,7 +50,7 @@ fn following_by_the_mean_is_exact_evaluation_in_the_world_of_the_mean() {
         let of = Knowledge::of(&world);
         for told in [of.clone(), of.clone().without_rewards(), of.without_mechanisms().without_rewards()] {
             let log = log(&world, &told, 30, 1);
-            let model = Model::new(log.evidence(), 0.1).unwrap();
+            let model = Model::new(log.summary(), 0.1).unwrap();
             let policy = some_policy(&world);
             let value_hs = model.value(Reading::Mean { prior: 2.0 }, Followed::Policy(&policy)).unwrap();
             let mean = model.mean_world(2.0, Start::States(vec![(0, 1.0)]));
@@ -80,7 +80,7 @@ fn following_by_the_mean_is_exact_where_episodes_end_count_less_and_pay_on_arriv
         let of = Knowledge::of(&world);
         for told in [of.clone(), of.clone().without_rewards(), of.without_mechanisms().without_rewards()] {
             let log = log(&world, &told, 30, 1);
-            let model = Model::new(log.evidence(), 0.1).unwrap();
+            let model = Model::new(log.summary(), 0.1).unwrap();
             let policy = some_policy(&world);
             let value_hs = model.value(Reading::Mean { prior: 2.0 }, Followed::Policy(&policy)).unwrap();
             let mean = model.mean_world(2.0, Start::States(vec![(0, 1.0)]));
@@ -153,7 +153,7 @@ fn the_true_value_by_enumeration_is_between_the_worst_and_the_best_members() {
     let world = small_paper();
     let told = Knowledge::of(&world).without_rewards();
     let log = log(&world, &told, 40, 2);
-    let model = Model::new(log.evidence(), 0.1).unwrap();
+    let model = Model::new(log.summary(), 0.1).unwrap();
     let policy = some_policy(&world);
     let mean = model.mean_world(2.0, Start::States(vec![(0, 1.0)]));
     let followed = model.value(Reading::Mean { prior: 2.0 }, Followed::Policy(&policy)).unwrap();
@@ -171,7 +171,7 @@ fn the_best_plan_by_a_rule_is_worth_what_it_says_when_it_is_followed() {
     for name in ["paper", "treatment"] {
         let world = worlds::world(name, &[]).unwrap();
         let told = Knowledge::of(&world).without_rewards();
-        let model = Model::new(log(&world, &told, 50, 3).evidence(), 0.1).unwrap();
+        let model = Model::new(log(&world, &told, 50, 3).summary(), 0.1).unwrap();
         for reading in [Reading::Mean { prior: 2.0 }, Reading::Worst(Sets::Mixture), Reading::Best(Sets::Mixture)] {
             let plan = model.plan(reading).unwrap();
             let followed = model.value(reading, Followed::Policy(&plan.policy_hs)).unwrap();
@@ -190,7 +190,7 @@ fn bounds_are_never_beyond_what_rewards_allow() {
     let [low, high] = behaviour::possible(&told, world.horizon());
     assert_eq!((low, high), (0.0, 3.0), "an episode of three steps that pay between 0 and 1");
     // Two episodes say next to nothing, so that every term for what is not known would go beyond.
-    assert_eq!(found.guaranteed, Interval { low, high });
+    assert_eq!(found.guaranteed, Some(Interval { low, high }));
     assert_eq!(found.logged.returns.unwrap().guaranteed, Interval { low, high });
     // Where episodes may end early, one step is the least that they bring.
     assert_eq!(behaviour::possible(&told, 1), [0.0, 3.0]);
@@ -201,7 +201,7 @@ fn whoever_was_logged_is_worth_the_mixture_of_what_they_did() {
     // By the frequencies of causes in each stage and state, against the value by hand of those frequencies.
     let world = small_paper();
     let log = log(&world, &Knowledge::of(&world), 200, 5);
-    let behaviour = Behaviour::new(&log);
+    let behaviour = Behaviour::new(&log, None);
     let n_causes = log.view.layout.n_causes;
     let loss: Vec<f64> = (0..n_causes).map(|c| (c * c) as f64).collect();
     for stage in 0..world.horizon() {

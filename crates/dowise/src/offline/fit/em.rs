@@ -7,11 +7,14 @@
 
 use std::collections::BTreeMap;
 
+use rand_chacha::ChaCha8Rng;
+use serde::{Deserialize, Serialize};
+
 use super::report::EmReport;
 use super::tables::{Rule, Tallies};
 use crate::Space;
 use crate::kernel::groups;
-use crate::learn::{Evidence, Fit, Knowledge, MISSING, Observation};
+use crate::learn::{Counts, Evidence, Fit, Knowledge, MISSING, Observation, dirichlet_of, sampled_tables};
 use crate::math::ln;
 use crate::world::{Kind, Mechanism, VarId, World};
 
@@ -24,13 +27,14 @@ const CLOSE: f64 = 1e-9;
 
 /// Steps with something missing: equal ones together, by what was seen.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Incomplete {
-    seen: BTreeMap<Pattern, u64>,
+pub(crate) struct Incomplete {
+    /// How often, and which of them it is in the order in which they came.
+    seen: BTreeMap<Pattern, (u64, usize)>,
 }
 
 /// What was seen in a step; `values` by [`VarId`] with [`MISSING`] for what was not.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Pattern {
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub(crate) struct Pattern {
     values: Vec<u32>,
     /// Levers that were set, as bits.
     set: u64,
@@ -38,7 +42,7 @@ struct Pattern {
 }
 
 /// A table whose share in a step is not known, because something that it needs is missing.
-struct Open<'a> {
+pub(super) struct Open<'a> {
     mechanism: &'a Mechanism,
     /// Its place among the tables, transitions first.
     table: usize,
@@ -47,24 +51,72 @@ struct Open<'a> {
 }
 
 /// One incomplete step, ready: what is missing, and which tables that leaves open.
-struct Case<'a> {
+pub(super) struct Case<'a> {
     values: &'a [u32],
-    times: f64,
+    pub(super) times: f64,
     missing: Vec<VarId>,
-    joint: Space,
-    open: Vec<Open<'a>>,
+    pub(super) joint: Space,
+    pub(super) open: Vec<Open<'a>>,
+}
+
+impl Case<'_> {
+    /// All values, those that are missing as a joint value of them says.
+    pub(super) fn filled(&self, joint: usize) -> Vec<u32> {
+        let mut values = self.values.to_vec();
+        self.missing.iter().enumerate().for_each(|(i, id)| values[id.ix()] = self.joint.digit(joint, i) as u32);
+        values
+    }
 }
 
 impl Incomplete {
-    /// Remembers a step if a key variable, or a lever that was left alone, is missing in it.
-    pub(super) fn add(&mut self, told: &Knowledge, step: &Observation<'_>, times: u32) {
+    /// Remembers a step if a key variable, or a lever that was left alone, is missing in it; which pattern it has.
+    pub(crate) fn add(&mut self, told: &Knowledge, step: &Observation<'_>, times: u32) -> Option<usize> {
         if told.keys().iter().chain(told.levers()).any(|&id| step.value(id).is_none()) {
             let mut values = step.values().to_vec();
             // A simulated step knows what is hidden; a log does not, and nor may this.
             told.world().hidden().iter().for_each(|id| values[id.ix()] = MISSING);
             let pattern = Pattern { values, set: step.levers_set(told), next_state: step.next_state() };
-            *self.seen.entry(pattern).or_default() += u64::from(times);
+            let id = self.seen.len();
+            let entry = self.seen.entry(pattern).or_insert((0, id));
+            entry.0 += u64::from(times);
+            return Some(entry.1);
         }
+        None
+    }
+
+    /// Whether no step lacks anything.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.seen.is_empty()
+    }
+
+    pub(super) fn n_patterns(&self) -> usize {
+        self.seen.len()
+    }
+
+    /// The steps whose missing values can be gone through, by their patterns.
+    pub(super) fn cases<'a>(&'a self, tables: &'a Tables<'a>) -> Vec<(usize, Case<'a>)> {
+        let of = |(pattern, &(times, id)): (&'a Pattern, &(u64, usize))| Some((id, tables.case(pattern, times)?));
+        self.seen.iter().filter_map(of).collect()
+    }
+
+    /// As it is written.
+    pub(crate) fn saved(&self) -> Vec<(Pattern, u64)> {
+        self.seen.iter().map(|(pattern, &(times, _))| (pattern.clone(), times)).collect()
+    }
+
+    /// What was written; `None` if it is not of a world with these variables and states.
+    pub(crate) fn restored(told: &Knowledge, saved: Vec<(Pattern, u64)>) -> Option<Incomplete> {
+        let world = told.world();
+        let fits = |pattern: &Pattern| {
+            let sizes = world.variables().iter().map(|v| v.size() as u32);
+            pattern.values.len() == world.variables().len()
+                && pattern.values.iter().zip(sizes).all(|(&v, size)| v == MISSING || v < size)
+                && world.state().iter().all(|id| pattern.values[id.ix()] != MISSING)
+                && pattern.next_state.is_none_or(|s| s < world.n_states())
+        };
+        let fitting = saved.iter().all(|(pattern, times)| fits(pattern) && *times > 0 && *times < 1 << 32);
+        let seen = saved.into_iter().enumerate().map(|(id, (pattern, times))| (pattern, (times, id)));
+        fitting.then(|| Incomplete { seen: seen.collect() })
     }
 
     /// Adds to the tallies what the steps with something missing are expected to have been.
@@ -72,7 +124,7 @@ impl Incomplete {
         let tables = Tables::new(evidence, rule);
         let mut report = EmReport { steps: 0, left_out: 0, density: Vec::new() };
         let mut cases = Vec::new();
-        for (pattern, &times) in &self.seen {
+        for (pattern, &(times, _)) in &self.seen {
             match tables.case(pattern, times) {
                 Some(case) => {
                     report.steps += times;
@@ -113,14 +165,12 @@ impl Incomplete {
 /// Adds the expectation of every case, and gives the log likelihood of what was seen in them.
 fn expect(cases: &[Case<'_>], tables: &Tables<'_>, now: &Fitted, out: &mut [Vec<f64>]) -> f64 {
     let mut likelihood = 0.0;
-    let (mut values, mut weights, mut at) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut weights, mut at) = (Vec::new(), Vec::new());
     for case in cases {
         weights.clear();
         at.clear();
         for joint in 0..case.joint.len() {
-            values.clear();
-            values.extend_from_slice(case.values);
-            case.missing.iter().enumerate().for_each(|(i, id)| values[id.ix()] = case.joint.digit(joint, i) as u32);
+            let values = case.filled(joint);
             let mut weight = 1.0;
             for open in &case.open {
                 let cell = tables.cell(open, &values);
@@ -148,7 +198,7 @@ fn expect(cases: &[Case<'_>], tables: &Tables<'_>, now: &Fitted, out: &mut [Vec<
 }
 
 /// All tables of a step: transitions, learned mechanisms, then mechanisms that are known.
-struct Tables<'a> {
+pub(super) struct Tables<'a> {
     evidence: &'a Evidence,
     world: &'a World,
     told: &'a World,
@@ -159,13 +209,13 @@ struct Tables<'a> {
 }
 
 /// The tables at the present parameters, and the density of the priors of forms there.
-struct Fitted {
-    tables: Vec<Vec<f64>>,
+pub(super) struct Fitted {
+    pub(super) tables: Vec<Vec<f64>>,
     forms: f64,
 }
 
 impl<'a> Tables<'a> {
-    fn new(evidence: &'a Evidence, rule: Rule) -> Tables<'a> {
+    pub(super) fn new(evidence: &'a Evidence, rule: Rule) -> Tables<'a> {
         let view = &evidence.view;
         let told = view.told.world();
         let world = view.mechanisms.as_ref().map_or(told, |rows| &rows.world);
@@ -180,7 +230,7 @@ impl<'a> Tables<'a> {
         self.told.transitions().len()
     }
 
-    fn is_learned(&self, table: usize) -> bool {
+    pub(super) fn is_learned(&self, table: usize) -> bool {
         let n = self.n_transitions();
         if table < n { self.told.transitions()[table].table.is_none() } else { table - n < self.learned.len() }
     }
@@ -216,7 +266,7 @@ impl<'a> Tables<'a> {
     }
 
     /// Where the values of all variables lead in a table.
-    fn cell(&self, open: &Open<'_>, values: &[u32]) -> usize {
+    pub(super) fn cell(&self, open: &Open<'_>, values: &[u32]) -> usize {
         let digit = |at: usize, id: &VarId| at * self.world.variable(*id).size() + values[id.ix()] as usize;
         let row = open.mechanism.parents.iter().fold(0, digit);
         match open.next {
@@ -244,8 +294,59 @@ impl<'a> Tables<'a> {
         share + guess.unwrap_or(0.0)
     }
 
+    pub(super) fn table_of(&self, open: &Open<'_>) -> usize {
+        open.table
+    }
+
+    /// The cause that all values come to, if they do.
+    pub(super) fn cause(&self, values: &[u32]) -> Option<u32> {
+        let (cause, missing) = self.evidence.view.key_causes.of_seen(values, MISSING);
+        (missing == 0).then_some(cause as u32)
+    }
+
+    /// What was counted of a table.
+    pub(super) fn counted<'b>(&self, evidence: &'b Evidence, table: usize) -> &'b Counts {
+        match table.checked_sub(self.n_transitions()) {
+            None => &evidence.transitions[0][table],
+            Some(index) => &evidence.mechanisms[index],
+        }
+    }
+
+    /// The same, to be added to.
+    pub(super) fn counted_mut<'b>(&self, evidence: &'b mut Evidence, table: usize) -> &'b mut Counts {
+        match table.checked_sub(self.n_transitions()) {
+            None => &mut evidence.transitions[0][table],
+            Some(index) => &mut evidence.mechanisms[index],
+        }
+    }
+
+    /// Tables drawn from their posterior given counts.
+    pub(super) fn draw(&self, counts: &Evidence, rng: &mut ChaCha8Rng) -> Fitted {
+        let mut tables: Vec<Vec<f64>> = Vec::new();
+        for (table, m) in self.told.transitions().iter().enumerate() {
+            tables.push(match &m.table {
+                Some(known) => known.to_vec(),
+                None => {
+                    let counted = self.counted(counts, table);
+                    let share = self.rule.prior / counted.n_values as f64;
+                    let mut out: Vec<f64> = counted.n_rv.iter().map(|&n| f64::from(n) + share).collect();
+                    out.chunks_exact_mut(counted.n_values).for_each(|row| dirichlet_of(row, rng));
+                    out
+                }
+            });
+        }
+        if let Some(rows) = &counts.view.mechanisms {
+            let mut drawn = sampled_tables(counts, rows, self.rule.prior, rng);
+            let of = |&position: &usize| drawn[position].take().expect("invariant: what is learned is drawn");
+            tables.extend(self.learned.iter().map(of).collect::<Vec<_>>());
+        }
+        let known = self.known.iter().map(|&m| self.world.mechanisms()[m].table.as_deref());
+        tables.extend(known.map(|table| table.expect("invariant: what is not learned is known").to_vec()));
+        Fitted { tables, forms: 0.0 }
+    }
+
     /// The tables that go with counts.
-    fn fit(&self, counts: &[Vec<f64>]) -> Fitted {
+    pub(super) fn fit(&self, counts: &[Vec<f64>]) -> Fitted {
         let n = self.n_transitions();
         let mut forms = 0.0;
         let mut tables: Vec<Vec<f64>> = Vec::new();

@@ -1,16 +1,20 @@
 //! A fitted world: its numbers, the text of its file, the evidence to go on from, and the report.
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 
 use super::FitError;
-use super::arrivals::Arrivals;
 use super::confounded::Confounded;
+use super::em::{Incomplete, Pattern};
 use super::fitting::Fitting;
 use super::identify::open_questions;
 use super::keep::Kept;
 use super::report::{EmReport, FitPart, FitReport, OpenQuestion};
 use super::tables::{Filled, Rule, Tallies, fill, fitted_terms};
-use crate::learn::{Evidence, Options, SavedEvidence, View};
+use crate::learn::{Arrivals, Evidence, EvidenceError, Options, PaymentEntry, SavedEvidence, View};
+use crate::offline::LogSummary;
+use crate::offline::summary::ReturnSums;
 use crate::plan::{PlanError, Planner};
 use crate::simulate::{Outcome, Simulator};
 use crate::world::World;
@@ -25,7 +29,9 @@ pub struct Fitted {
     text: String,
     kept: Kept,
     evidence: Evidence,
-    unpaid: Vec<String>,
+    arrivals: Arrivals,
+    incomplete: Option<Incomplete>,
+    returns: Option<ReturnSums>,
     report: FitReport,
 }
 
@@ -48,9 +54,18 @@ struct EvidenceFile {
     /// Whether key variables that were not recorded were expected from the rest of the step: the evidence has only what was recorded.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     em: bool,
-    /// Reward terms on next values that were not recorded in many steps: the evidence counts what was paid, whatever followed.
+    /// Steps in which key variables are missing, by what was seen in them, where these were expected.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    incomplete: Option<Vec<(Pattern, u64)>>,
+    /// What the episodes brought.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    returns: Option<ReturnSums>,
+    /// Files of before, without `arrivals`: reward terms on next values that were not recorded in many steps.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     unpaid: Vec<String>,
+    /// What reward terms on next values paid, by what followed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    arrivals: Option<Vec<Vec<PaymentEntry>>>,
     evidence: SavedEvidence,
 }
 
@@ -61,14 +76,16 @@ impl Fitted {
         rule: Rule,
         em: Option<EmReport>,
     ) -> Result<Fitted, FitError> {
-        let Fitting { kept, world, summed_out, confounded, told, evidence, seen, arrivals, options, .. } = fitting;
+        let returns = fitting.returns();
+        let Fitting {
+            kept, world, summed_out, confounded, told, evidence, seen, arrivals, options, incomplete, ..
+        } = fitting;
         let filled = fill(&world, &told, &evidence, (tallies, &arrivals), rule, kept.start);
         let mut open: Vec<OpenQuestion> = confounded.iter().map(Confounded::question).collect();
         open.extend(open_questions(&told, &filled.tables, &seen, evidence.steps()));
         let not_fitted = |name: &String| confounded.iter().any(|c| c.not_fitted.contains(name));
         let mut names: Vec<String> = kept.names.iter().filter(|name| !not_fitted(name)).cloned().collect();
         names.extend(kept.start.then(|| "start".to_owned()));
-        let unpaid = seen.unpaid(&told, evidence.steps());
         let report = FitReport {
             steps: evidence.steps(),
             episodes: seen.episodes,
@@ -84,7 +101,9 @@ impl Fitted {
         };
         let (world, text) = written(filled, &header(&report, options.prior, &options.randomised))?;
         let evidence = Fitting::evidence_of(evidence, &kept, &world)?;
-        Ok(Fitted { world, text, kept, evidence, unpaid, report })
+        let arrivals = arrivals.moved_to(&evidence.view);
+        let incomplete = report.em.as_ref().filter(|em| em.steps > 0).map(|_| incomplete);
+        Ok(Fitted { world, text, kept, evidence, arrivals, incomplete, returns, report })
     }
 
     /// The world with the numbers filled in.
@@ -118,8 +137,11 @@ impl Fitted {
             without_numbers: (!confounded.is_empty())
                 .then(|| confounded.iter().flat_map(|c| c.without_numbers.clone()).collect()),
             fingerprint: Some(self.report.evidence.clone()),
-            em: self.report.em.as_ref().is_some_and(|em| em.steps > 0),
-            unpaid: self.unpaid.clone(),
+            em: self.incomplete.is_some(),
+            incomplete: self.incomplete.as_ref().map(Incomplete::saved),
+            returns: self.returns,
+            unpaid: Vec::new(),
+            arrivals: (!self.arrivals.terms.is_empty()).then(|| self.arrivals.saved()),
             evidence: self.evidence.saved(),
         };
         serde_json::to_string(&file).expect("invariant: numbers and words can be written")
@@ -132,8 +154,7 @@ impl Fitted {
         let policy = planner.plan().policy_hs;
         let simulator = Simulator::new(&self.world).expect("invariant: a world that can be planned in can be played");
         let mut used = Evidence::of(&self.evidence.view);
-        let told = &self.evidence.view.told;
-        let mut arrivals = Arrivals::new(told);
+        let mut arrivals = Arrivals::new(&self.evidence.view);
         let [mut starts, mut steps] = Simulator::streams(seed);
         let mut outcome = Outcome::default();
         let n = self.world.n_states();
@@ -147,7 +168,7 @@ impl Fitted {
                 simulator.step(state, action, &mut steps, &mut outcome);
                 let seen = outcome.observation(stage, state, action);
                 used.add(&seen).expect("invariant: the steps are of this world");
-                arrivals.add(told, &seen, 1);
+                arrivals.add(&seen, 1);
                 state = outcome.next_state;
             }
         }
@@ -172,9 +193,12 @@ pub struct NotFitted {
     /// Of these, what the world file had no numbers for, so that all values alike stand there; `None` where that was not written
     /// down.
     pub without_numbers: Option<Vec<String>>,
-    /// Whether key variables that were not recorded were expected from the rest of the step, which the evidence does not hold.
+    /// Whether key variables that were not recorded were expected from the rest of the step.
     pub em: bool,
-    /// Reward terms on next values that were not recorded in more than 1 % of the steps: whether they were may depend on what followed.
+    /// Whether the file says what was seen in such steps, so that they can be expected again; files of before do not.
+    pub holds_incomplete: bool,
+    /// In files of before, reward terms on next values that were not recorded in more than 1 % of the steps: whether they were may depend on what followed,
+    /// and such a file does not say after what.
     pub unpaid: Vec<String>,
     /// Fingerprint of the evidence, which the first lines of the fitted world say as well ([`fingerprint_in`]); `None` where that was not
     /// written down.
@@ -191,17 +215,37 @@ pub fn fingerprint_in(world: &str) -> Option<&str> {
 
 /// What a fit could not say, from the text beside its world: whoever guarantees anything by its numbers has to tell it.
 pub fn not_fitted_in(text: &str) -> Result<NotFitted, FitError> {
-    let EvidenceFile { not_fitted: names, without_numbers, em, unpaid, fingerprint, .. } = read_file(text)?;
-    Ok(NotFitted { names, without_numbers, em, unpaid, fingerprint })
+    let EvidenceFile { not_fitted: names, without_numbers, em, unpaid, fingerprint, incomplete, .. } = read_file(text)?;
+    Ok(NotFitted { names, without_numbers, em, holds_incomplete: incomplete.is_some(), unpaid, fingerprint })
 }
 
 /// The evidence that was written beside a fitted world, for learners that go on with what was fitted.
 pub fn read_evidence(world: &World, text: &str) -> Result<Evidence, FitError> {
+    Ok(read_summary(world, text)?.evidence)
+}
+
+/// All that was written beside a fitted world, for plans from it.
+pub fn read_summary(world: &World, text: &str) -> Result<LogSummary, FitError> {
     let file = read_file(text)?;
     let kept = Kept::read(world, &file.kept)?;
     let (told, options) = (kept.skeleton(world), Options::default());
     let view = View::new(&told, options.states, options.causes, options.stage_dependent)?;
-    Ok(Evidence::restored(&std::sync::Arc::new(view), &file.evidence)?)
+    let view = Arc::new(view);
+    let arrivals = file.arrivals.map(|saved| Arrivals::restored(&view, &saved)).transpose()?;
+    let incomplete = match file.incomplete {
+        None => None,
+        Some(saved) => Some(Incomplete::restored(&told, saved).ok_or_else(|| damaged("incomplete"))?),
+    };
+    if file.returns.is_some_and(|returns| !returns.is_right()) {
+        return Err(damaged("returns"));
+    }
+    let evidence = Evidence::restored(&view, &file.evidence)?;
+    Ok(LogSummary { incomplete, returns: file.returns, ..LogSummary::new(evidence, arrivals.map(Arc::new)) })
+}
+
+fn damaged(field: &str) -> FitError {
+    let why = "it cannot have been counted in this world".to_owned();
+    FitError::Evidence(EvidenceError::Damaged { field: field.to_owned(), why })
 }
 
 fn read_file(text: &str) -> Result<EvidenceFile, FitError> {

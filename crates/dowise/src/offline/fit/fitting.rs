@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use super::FitError;
-use super::arrivals::Arrivals;
 use super::confounded::Confounded;
 use super::em::Incomplete;
 use super::fitted::Fitted;
@@ -12,8 +11,10 @@ use super::report::OpenQuestion;
 use super::seen::Seen;
 use super::structure::{Structure, SummedOut, structure};
 use super::tables::{Rule, Tallies};
-use crate::data::LogStep;
-use crate::learn::{Evidence, Knowledge, Options, View};
+use crate::data::{End, LogStep};
+use crate::learn::{Arrivals, Evidence, Knowledge, Options, View};
+use crate::offline::episodes::{Step, bounds, gain};
+use crate::offline::summary::ReturnSums;
 use crate::world::World;
 
 /// How a world is fitted.
@@ -53,6 +54,11 @@ pub struct Fitting {
     pub(super) seen: Seen,
     pub(super) arrivals: Arrivals,
     pub(super) incomplete: Incomplete,
+    /// What whole episodes brought: as if none ended early, and as if they did.
+    pub(super) returns: [ReturnSums; 2],
+    /// Whether an episode ended before the horizon.
+    pub(super) terminates: bool,
+    arrival: Vec<f64>,
 }
 
 impl Fitting {
@@ -76,8 +82,23 @@ impl Fitting {
         let Structure { world, summed_out, confounded } = structure(world, &mut kept, &options.randomised)?;
         let told = kept.skeleton(&world);
         let evidence = Evidence::new(&told, &Options::default())?;
-        let (seen, arrivals, incomplete) = (Seen::new(&told), Arrivals::new(&told), Incomplete::default());
-        Ok(Fitting { options, kept, world, summed_out, confounded, told, evidence, seen, arrivals, incomplete })
+        let (seen, arrivals, incomplete) = (Seen::new(&told), Arrivals::new(&evidence.view), Incomplete::default());
+        let (returns, terminates, arrival) = ([ReturnSums::default(); 2], false, told.world().arrival());
+        Ok(Fitting {
+            options,
+            kept,
+            world,
+            summed_out,
+            confounded,
+            told,
+            evidence,
+            seen,
+            arrivals,
+            incomplete,
+            returns,
+            terminates,
+            arrival,
+        })
     }
 
     /// The world that is fitted, without hidden variables that are summed out: what a log is read for. Its numbers are those
@@ -115,13 +136,43 @@ impl Fitting {
         if step.weight == 0 {
             return Ok(());
         }
+        if step.observation.action().is_none() {
+            self.seen.without_action += u64::from(step.weight);
+            return Ok(());
+        }
         self.evidence.add_times(&step.observation, step.weight)?;
         self.seen.add(&self.told, step);
-        self.arrivals.add(&self.told, &step.observation, step.weight);
+        self.arrivals.add(&step.observation, step.weight);
         if self.options.em {
             self.incomplete.add(&self.told, &step.observation, step.weight);
         }
         Ok(())
+    }
+
+    /// Takes a whole episode in: its steps, in the order of their stages, and what it brought, so that plans from the fit can be compared with what was logged.
+    pub fn add_episode(&mut self, steps: &[LogStep<'_>]) -> Result<(), (u64, FitError)> {
+        for step in steps {
+            self.add(step).map_err(|error| (step.line, error))?;
+        }
+        let Some(last) = steps.last() else { return Ok(()) };
+        let view = &self.evidence.view;
+        let early = last.observation.stage() + 1 < view.layout.horizon;
+        self.terminates |= early && last.end == Some(End::Terminated);
+        let kept: Vec<Step> = steps.iter().map(|step| Step::of(view, &self.arrival, step)).collect();
+        let is_complete = gain(view, &kept, last.end).is_some();
+        for (sums, ends_early) in self.returns.iter_mut().zip([false, true]) {
+            if let Some(bounds) = bounds(view, &kept, last.end, ends_early) {
+                sums.add(bounds, steps[0].weight, is_complete);
+            }
+        }
+        Ok(())
+    }
+
+    /// What whole episodes brought; `None` if none was taken in.
+    pub(super) fn returns(&self) -> Option<ReturnSums> {
+        let ends_early = self.terminates || self.told.world().ends().is_some();
+        let found = self.returns[usize::from(ends_early)];
+        (found.middle.n > 0.0).then_some(ReturnSums { ends_early, ..found })
     }
 
     /// The numbers that the steps come to.

@@ -16,8 +16,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-mod arrivals;
 mod beta;
+mod completions;
 mod confounded;
 mod em;
 mod error;
@@ -30,11 +30,11 @@ mod seen;
 mod structure;
 mod tables;
 
+pub(crate) use completions::Completed;
 pub use confounded::Confounded;
+pub(crate) use em::Incomplete;
 pub use error::FitError;
-pub use fitted::{Fitted, NotFitted, fingerprint_in, not_fitted_in, read_evidence};
+pub use fitted::{Fitted, NotFitted, fingerprint_in, not_fitted_in, read_evidence, read_summary};
 pub use fitting::{FitOptions, Fitting};
-pub(crate) use seen::FEW;
-
 pub use report::{EmReport, FitAxis, FitPart, FitReport, FitRow, FitTable, IntervalKind, Missing, OpenQuestion};
 pub use structure::SummedOut;

@@ -4,9 +4,6 @@ use super::report::Missing;
 use crate::data::LogStep;
 use crate::learn::Knowledge;
 
-/// Share of the steps in which a payment on next values may be missing.
-pub(crate) const FEW: f64 = 0.01;
-
 /// Counts that evidence does not keep, each step as often as its weight says.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Seen {
@@ -21,6 +18,8 @@ pub(super) struct Seen {
     /// Steps without each reward term.
     pub(super) rewards_missing: Vec<u64>,
     pub(super) next_missing: u64,
+    /// Steps that do not say what was done, and are not counted.
+    pub(super) without_action: u64,
 }
 
 impl Seen {
@@ -34,6 +33,7 @@ impl Seen {
             left_missing: vec![0; levers.len()],
             rewards_missing: vec![0; told.rewards().len()],
             next_missing: 0,
+            without_action: 0,
         }
     }
 
@@ -61,14 +61,6 @@ impl Seen {
         self.next_missing += times * u64::from(seen.next_state().is_none());
     }
 
-    /// Reward terms on next values that are learned and were not recorded in more than [`FEW`] of the steps, by name.
-    pub(super) fn unpaid(&self, told: &Knowledge, steps: u64) -> Vec<String> {
-        let terms = told.rewards().iter().zip(&self.rewards_missing);
-        let many = |n: u64| n as f64 > FEW * steps as f64;
-        let unpaid = terms.filter(|(r, n)| r.table.is_none() && !r.next.is_empty() && many(**n));
-        unpaid.map(|(r, _)| r.name.clone()).collect()
-    }
-
     /// What is missing somewhere, by name.
     pub(super) fn missing(&self, told: &Knowledge) -> Vec<Missing> {
         let name = |id| &told.variable(id).name;
@@ -78,7 +70,10 @@ impl Seen {
         let levers = levers.map(|(&id, &n)| (format!("lever {}, left alone", name(id)), n));
         let rewards = told.rewards().iter().zip(&self.rewards_missing);
         let rewards = rewards.filter(|(r, _)| r.table.is_none()).map(|(r, &n)| (format!("reward {}", r.name), n));
-        let next = [("next state".to_owned(), self.next_missing)];
+        let next = [
+            ("next state".to_owned(), self.next_missing),
+            ("what was done, so that they are not counted".to_owned(), self.without_action),
+        ];
         let all = keys.chain(levers).chain(rewards).chain(next);
         all.filter(|(_, n)| *n > 0).map(|(what, steps)| Missing { what, steps }).collect()
     }

@@ -1,10 +1,9 @@
 //! Evidence into numbers: posterior means with intervals for every row, and the numbers of forms.
 
-use super::arrivals::Arrivals;
 use super::beta::beta_quantile;
 use super::report::{FitAxis, FitPart, FitRow, FitTable, IntervalKind};
 use crate::Space;
-use crate::learn::{Evidence, Fit, Knowledge, MechanismRow, MechanismRows, Payments, View};
+use crate::learn::{Arrivals, Evidence, Fit, Knowledge, MechanismRow, MechanismRows, Payments, View};
 use crate::world::{FormEffect, FormNumbers, Kind, LearnedForm, Mechanism, RewardTerm, Start, VarId, World};
 
 /// How counts are read.

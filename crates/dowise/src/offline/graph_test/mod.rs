@@ -25,6 +25,7 @@ use self::effect::Words;
 use self::report::holm;
 use self::statistic::Reference;
 use self::tables::{Merge, Tables};
+use super::recorded::RecordedSteps;
 use crate::data::LogStep;
 use crate::learn::{EvidenceError, Knowledge};
 
@@ -81,6 +82,7 @@ pub struct GraphTest {
     episodes: u64,
     steps: u64,
     incomplete_steps: u64,
+    recorded: RecordedSteps,
 }
 
 impl GraphTest {
@@ -88,7 +90,8 @@ impl GraphTest {
     pub fn new(told: &Knowledge) -> GraphTest {
         let claims = claims::implied(told);
         let panels = counts::panels(told, &claims);
-        GraphTest { told: told.clone(), claims, panels, episodes: 0, steps: 0, incomplete_steps: 0 }
+        let recorded = RecordedSteps::new(told);
+        GraphTest { told: told.clone(), claims, panels, episodes: 0, steps: 0, incomplete_steps: 0, recorded }
     }
 
     /// Every claim in words, such as `next loyalty ⊥ subject | loyalty, opened, price`.
@@ -118,6 +121,7 @@ impl GraphTest {
                 complete &= panel.add(&self.told, self.episodes, seen, step.weight);
             }
             self.incomplete_steps += u64::from(!complete);
+            self.recorded.add(seen, step.weight);
         }
         Ok(())
     }
@@ -156,7 +160,8 @@ impl GraphTest {
         // Sorting keeps equals in causal order.
         tested.sort_by(|a, b| a.adjusted_p.total_cmp(&b.adjusted_p).then(a.p.total_cmp(&b.p)));
         let (episodes, steps, incomplete_steps) = (self.episodes, self.steps, self.incomplete_steps);
-        GraphReport { level, episodes, steps, incomplete_steps, tested, untested }
+        let recording = self.recorded.tests();
+        GraphReport { level, episodes, steps, incomplete_steps, tested, untested, recording }
     }
 
     fn tested(&self, found: &Counted<'_>, tables: &Tables, reference: &Reference, draws: u32) -> Tested {

@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use super::effect::Effect;
+use crate::offline::RecordingTest;
 
 /// What a log says of a declared graph.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -19,6 +20,8 @@ pub struct GraphReport {
     pub tested: Vec<Tested>,
     /// Claims of the graph about which this log says nothing.
     pub untested: Vec<Untested>,
+    /// Whether what is missing depends on what followed. No part of the verdict: it is no promise of the graph.
+    pub recording: Vec<RecordingTest>,
 }
 
 /// One implied independence, tested.

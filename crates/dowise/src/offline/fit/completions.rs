@@ -1,0 +1,125 @@
+//! Logs in which key variables are missing, completed many times over: what a posterior leaves open of what was not recorded.
+//!
+//! Data augmentation (Tanner and Wong, 1987): all tables θ are drawn from their posterior given a completed log, then every missing value from
+//! P(z | rest of the step, θ), in turns. What is drawn so is, after a while, a draw of θ and of the missing values given all that was recorded. Right where
+//! whether something is recorded depends on what was recorded, s′ included.
+
+use rand::{Rng, RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+
+use super::em::{Case, Fitted, Incomplete, Tables};
+use super::tables::{Rule, Tallies};
+use crate::kernel::splitmix64;
+use crate::learn::Evidence;
+
+/// Turns before the first completed log is kept; they begin where EM ends.
+const BEFORE: usize = 30;
+/// Turns from one that is kept to the next.
+const APART: usize = 5;
+
+/// A log with its holes filled.
+#[derive(Clone, Debug)]
+pub(crate) struct Completed {
+    /// With what EM expects, in whole numbers.
+    pub(crate) mean: Evidence,
+    /// With what was drawn, several times.
+    pub(crate) draws: Vec<Evidence>,
+    /// For each pattern of [`Incomplete`] the causes that the missing values come to, and how likely EM finds them; empty where they are not known
+    /// all the same.
+    pub(crate) causes: Vec<Vec<(u32, f64)>>,
+}
+
+impl Incomplete {
+    /// The log with what EM expects, and completed this many times.
+    ///
+    /// # Cost
+    /// EM, and [`BEFORE`] + [`APART`] · n times a draw of all tables and a pass over the patterns of what is missing.
+    pub(crate) fn complete(&self, evidence: &Evidence, prior: f64, n: usize, seed: u64) -> Completed {
+        let rule = Rule { prior, level: 0.95 };
+        let mut tallies = Tallies::of(evidence);
+        self.expect(evidence, &mut tallies, rule);
+        let expected: Vec<Vec<f64>> = tallies.transitions.into_iter().chain(tallies.mechanisms).collect();
+        let tables = Tables::new(evidence, rule);
+        let cases = self.cases(&tables);
+        let mean = with_expected(evidence, &tables, &expected);
+        let now = tables.fit(&expected);
+        let mut causes = vec![Vec::new(); self.n_patterns()];
+        cases.iter().for_each(|(id, case)| causes[*id] = causes_of(case, &tables, &now));
+        let mut rng = ChaCha8Rng::seed_from_u64(splitmix64(seed ^ 0x636f_6d70));
+        let (mut current, mut draws) = (mean.clone(), Vec::with_capacity(n));
+        for turn in 1..=BEFORE + APART * n {
+            let now = tables.draw(&current, &mut rng);
+            current = evidence.clone();
+            cases.iter().for_each(|(_, case)| fill(case, &tables, &now, &mut current, &mut rng));
+            if turn > BEFORE && (turn - BEFORE) % APART == 0 {
+                draws.push(current.clone());
+            }
+        }
+        Completed { mean, draws, causes }
+    }
+}
+
+/// Adds what was expected beyond what was counted, in whole numbers: along a table, sums are rounded and not cells, so that none is lost.
+fn with_expected(evidence: &Evidence, tables: &Tables<'_>, expected: &[Vec<f64>]) -> Evidence {
+    let mut out = evidence.clone();
+    for (table, counts) in expected.iter().enumerate().filter(|(table, _)| tables.is_learned(*table)) {
+        let (mut sum, mut given) = (0.0f64, 0.0);
+        for (cell, n) in counts.iter().enumerate() {
+            sum += n - f64::from(tables.counted(evidence, table).n_rv[cell]);
+            let more = (sum - given).round().max(0.0);
+            given += more;
+            tables.counted_mut(&mut out, table).add_cell(cell, more as u32);
+        }
+    }
+    out
+}
+
+/// The joint values of what is missing in a case: how likely they are, not normalised.
+fn weights(case: &Case<'_>, tables: &Tables<'_>, now: &Fitted) -> Vec<f64> {
+    let weight = |joint: usize| -> f64 {
+        let values = case.filled(joint);
+        let of = |open| now.tables[tables.table_of(open)].get(tables.cell(open, &values)).copied().unwrap_or(0.0);
+        case.open.iter().map(of).product()
+    };
+    (0..case.joint.len()).map(weight).collect()
+}
+
+fn causes_of(case: &Case<'_>, tables: &Tables<'_>, now: &Fitted) -> Vec<(u32, f64)> {
+    let weights = weights(case, tables, now);
+    let total: f64 = weights.iter().sum();
+    let mut out: Vec<(u32, f64)> = Vec::new();
+    for (joint, weight) in weights.iter().enumerate().filter(|(_, w)| **w > 0.0) {
+        let Some(cause) = tables.cause(&case.filled(joint)) else { return Vec::new() };
+        match out.iter_mut().find(|(known, _)| *known == cause) {
+            Some((_, p)) => *p += weight / total,
+            None => out.push((cause, weight / total)),
+        }
+    }
+    out
+}
+
+/// Draws what is missing in the steps of a case, and counts them.
+fn fill(case: &Case<'_>, tables: &Tables<'_>, now: &Fitted, out: &mut Evidence, rng: &mut impl Rng) {
+    let weights = weights(case, tables, now);
+    let total: f64 = weights.iter().sum();
+    if total <= 0.0 {
+        // Tables that were kept say that this cannot have happened.
+        return;
+    }
+    let mut times = vec![0u32; weights.len()];
+    for _ in 0..case.times as u64 {
+        let mut left = rng.random::<f64>() * total;
+        let drawn = weights.iter().position(|w| {
+            left -= w;
+            left < 0.0
+        });
+        times[drawn.unwrap_or(weights.len() - 1)] += 1;
+    }
+    for (joint, &times) in times.iter().enumerate().filter(|(_, n)| **n > 0) {
+        let values = case.filled(joint);
+        for open in case.open.iter().filter(|open| tables.is_learned(tables.table_of(open))) {
+            let cell = tables.cell(open, &values);
+            tables.counted_mut(out, tables.table_of(open)).add_cell(cell, times);
+        }
+    }
+}

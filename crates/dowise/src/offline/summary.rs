@@ -1,0 +1,107 @@
+//! What a log came to, without its steps: all that a model and a plan need.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use super::fit::{Completed, Incomplete};
+use crate::learn::{Arrivals, Evidence};
+
+/// What a log came to, without its steps.
+///
+/// Evidence alone is one: then terms on next values are read by their means, nothing is expected of what was not recorded, and there is nothing to
+/// compare a plan with.
+#[derive(Clone, Debug)]
+pub struct LogSummary {
+    pub(crate) evidence: Evidence,
+    /// What terms on next values paid, by what followed; none where that was not counted.
+    pub(crate) arrivals: Option<Arc<Arrivals>>,
+    /// Steps in which key variables are missing, where these are to be expected from the rest of the step.
+    pub(crate) incomplete: Option<Incomplete>,
+    pub(crate) returns: Option<ReturnSums>,
+}
+
+impl LogSummary {
+    /// Counts of steps, and of what was paid for what followed.
+    pub(crate) fn new(evidence: Evidence, arrivals: Option<Arc<Arrivals>>) -> LogSummary {
+        LogSummary { evidence, arrivals, incomplete: None, returns: None }
+    }
+
+    /// What was counted.
+    pub fn evidence(&self) -> &Evidence {
+        &self.evidence
+    }
+
+    /// The log completed this many times, where key variables that are missing are to be expected.
+    pub(crate) fn completed(&self, prior: f64, n: usize, seed: u64) -> Option<Completed> {
+        let incomplete = self.incomplete.as_ref().filter(|incomplete| !incomplete.is_empty())?;
+        Some(incomplete.complete(&self.evidence, prior, n, seed))
+    }
+}
+
+impl From<Evidence> for LogSummary {
+    fn from(evidence: Evidence) -> LogSummary {
+        LogSummary::new(evidence, None)
+    }
+}
+
+/// Mean and variance of numbers that come one after the other, each counting this often.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Moments {
+    pub(crate) n: f64,
+    pub(crate) mean: f64,
+    /// Σ (x − mean)²
+    squares: f64,
+}
+
+impl Moments {
+    pub(crate) fn add(&mut self, x: f64, weight: u32) {
+        let weight = f64::from(weight);
+        if weight == 0.0 {
+            return;
+        }
+        self.n += weight;
+        let off = x - self.mean;
+        self.mean += off * weight / self.n;
+        self.squares += weight * off * (x - self.mean);
+    }
+
+    /// Divided by n − 1.
+    pub(crate) fn variance(&self) -> f64 {
+        if self.n > 1.0 { self.squares / (self.n - 1.0) } else { 0.0 }
+    }
+
+    fn is_right(&self) -> bool {
+        self.n >= 0.0 && self.squares >= 0.0 && [self.n, self.mean, self.squares].iter().all(|x| x.is_finite())
+    }
+}
+
+/// What the episodes of a log brought, at the least, at the most, and in the middle of the two.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct ReturnSums {
+    pub(crate) least: Moments,
+    pub(crate) most: Moments,
+    pub(crate) middle: Moments,
+    /// Episodes of which something is not known.
+    pub(crate) incomplete: f64,
+    /// Whether episodes may be shorter than the horizon.
+    pub(crate) ends_early: bool,
+}
+
+impl ReturnSums {
+    /// Adds an episode that brought between the two, this often.
+    pub(crate) fn add(&mut self, [least, most]: [f64; 2], weight: u32, is_complete: bool) {
+        self.least.add(least, weight);
+        self.most.add(most, weight);
+        self.middle.add(0.5 * (least + most), weight);
+        self.incomplete += if is_complete { 0.0 } else { f64::from(weight) };
+    }
+
+    /// Whether it can have been counted.
+    pub(crate) fn is_right(&self) -> bool {
+        [self.least, self.most, self.middle].iter().all(Moments::is_right)
+            && self.least.n == self.most.n
+            && self.least.mean <= self.most.mean
+            && (0.0..=self.least.n).contains(&self.incomplete)
+    }
+}

@@ -1,0 +1,9 @@
+//! Evaluation and safe plans from logs: exact where they must be, and right as often as they say.
+
+#[path = "../common/mod.rs"]
+mod common;
+mod coverage;
+mod logger;
+mod missing;
+mod refusals;
+mod values;
