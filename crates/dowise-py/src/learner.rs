@@ -89,64 +89,72 @@ impl Learner {
 
     /// One step as the user tells it.
     pub(crate) fn observation(&self, stage: usize, step: &Step<'_, '_>) -> PyResult<Observation<'static>> {
-        let told = self.inner.knowledge();
-        let read = |what: &str, given: &Bound<'_, PyAny>| given::given(what, given);
-        let mut seen = Observation::at(told, stage, read("state factor", step.state)?).map_err(Raise::raise)?;
-        seen = seen.did(told, read("lever", step.action)?).map_err(Raise::raise)?;
-        if !told.keys().is_empty() {
-            let names = || told.keys().iter().map(|&id| told.variable(id).name.as_str()).collect::<Vec<_>>();
-            let keys = step
-                .keys
-                .ok_or_else(|| learn(format!("keys is missing; pass the values of {}", names().join(", "))))?;
-            let keys = read("key variable", keys)?;
-            if let dowise::world::Given::Named(pairs) = &keys
-                && let Some(name) = names().iter().find(|name| pairs.iter().all(|(given, _)| given != *name))
-            {
-                let message = format!("the key variable \"{name}\" is not given; say None if it was not observed");
-                return Err(learn(message));
-            }
-            seen = seen.saw(told, keys).map_err(Raise::raise)?;
-        }
-        if let Some(levers) = step.levers {
-            seen = seen.found(told, read("lever", levers)?).map_err(Raise::raise)?;
-        }
-        seen = seen.then(told, read("state factor", step.next_state)?).map_err(Raise::raise)?;
-        self.paid(told, seen, step.reward)
+        observation(self.inner.knowledge(), self.inner.learns_rewards(), stage, step)
     }
+}
 
-    fn paid(
-        &self,
-        told: &Knowledge,
-        seen: Observation<'static>,
-        given: Option<&Bound<'_, PyAny>>,
-    ) -> PyResult<Observation<'static>> {
-        let (needed, n) = (self.inner.learns_rewards(), told.rewards().len());
-        let Some(given) = given else {
-            return match needed {
-                true => Err(learn("this learner learns the rewards; pass reward=, one number for each term")),
-                false => Ok(seen),
-            };
+/// One step as the user tells it; `learns_rewards`: whether what was paid has to be told.
+pub(crate) fn observation(
+    told: &Knowledge,
+    learns_rewards: bool,
+    stage: usize,
+    step: &Step<'_, '_>,
+) -> PyResult<Observation<'static>> {
+    let read = |what: &str, given: &Bound<'_, PyAny>| given::given(what, given);
+    let mut seen = Observation::at(told, stage, read("state factor", step.state)?).map_err(Raise::raise)?;
+    seen = seen.did(told, read("lever", step.action)?).map_err(Raise::raise)?;
+    if !told.keys().is_empty() {
+        let names = || told.keys().iter().map(|&id| told.variable(id).name.as_str()).collect::<Vec<_>>();
+        let keys =
+            step.keys.ok_or_else(|| learn(format!("keys is missing; pass the values of {}", names().join(", "))))?;
+        let keys = read("key variable", keys)?;
+        if let dowise::world::Given::Named(pairs) = &keys
+            && let Some(name) = names().iter().find(|name| pairs.iter().all(|(given, _)| given != *name))
+        {
+            let message = format!("the key variable \"{name}\" is not given; say None if it was not observed");
+            return Err(learn(message));
+        }
+        seen = seen.saw(told, keys).map_err(Raise::raise)?;
+    }
+    if let Some(levers) = step.levers {
+        seen = seen.found(told, read("lever", levers)?).map_err(Raise::raise)?;
+    }
+    seen = seen.then(told, read("state factor", step.next_state)?).map_err(Raise::raise)?;
+    paid(told, learns_rewards, seen, step.reward)
+}
+
+fn paid(
+    told: &Knowledge,
+    needed: bool,
+    seen: Observation<'static>,
+    given: Option<&Bound<'_, PyAny>>,
+) -> PyResult<Observation<'static>> {
+    let n = told.rewards().len();
+    let Some(given) = given else {
+        return match needed {
+            true => Err(learn("this learner learns the rewards; pass reward=, one number for each term")),
+            false => Ok(seen),
         };
-        let finite = |x: f64| match x.is_finite() {
-            true => Ok(x),
-            false => Err(learn(format!("reward is {x}, expected a finite number"))),
-        };
-        match given.extract::<f64>() {
-            Ok(reward) if n == 1 => seen.received(told, finite(reward)?).map_err(Raise::raise),
-            Ok(_) if !needed => Ok(seen),
-            Ok(_) => {
-                let names: Vec<&str> = told.rewards().iter().map(|r| r.name.as_str()).collect();
-                let names = names.join(", ");
-                Err(learn(format!("this learner learns the rewards; pass reward=, one number for each of {names}")))
-            }
-            Err(_) => {
-                let rewards: Vec<Option<f64>> = given.extract().map_err(|_| {
-                    learn(format!("reward is {given}, expected a number, or a list with one for each term"))
-                })?;
-                let rewards: Vec<f64> =
-                    rewards.into_iter().map(|r| r.map_or(Ok(f64::NAN), finite)).collect::<PyResult<_>>()?;
-                seen.paid(told, &rewards).map_err(Raise::raise)
-            }
+    };
+    let finite = |x: f64| match x.is_finite() {
+        true => Ok(x),
+        false => Err(learn(format!("reward is {x}, expected a finite number"))),
+    };
+    match given.extract::<f64>() {
+        Ok(reward) if n == 1 => seen.received(told, finite(reward)?).map_err(Raise::raise),
+        Ok(_) if !needed => Ok(seen),
+        Ok(_) => {
+            let names: Vec<&str> = told.rewards().iter().map(|r| r.name.as_str()).collect();
+            let names = names.join(", ");
+            Err(learn(format!("this learner learns the rewards; pass reward=, one number for each of {names}")))
+        }
+        Err(_) => {
+            let rewards: Vec<Option<f64>> = given.extract().map_err(|_| {
+                learn(format!("reward is {given}, expected a number, or a list with one for each term"))
+            })?;
+            let rewards: Vec<f64> =
+                rewards.into_iter().map(|r| r.map_or(Ok(f64::NAN), finite)).collect::<PyResult<_>>()?;
+            seen.paid(told, &rewards).map_err(Raise::raise)
         }
     }
 }

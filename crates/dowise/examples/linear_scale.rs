@@ -5,8 +5,9 @@
 
 use std::time::Instant;
 
+use dowise::linear::{LinearPreset, UnlistedLearner};
 use dowise::worlds::LinearLock;
-use dowise::{Arena, LearnerSpec, Planner};
+use dowise::{Arena, Knowledge, LearnerSpec, Planner};
 
 /// Greatest memory that the process had, in megabytes.
 fn peak() -> Option<u64> {
@@ -50,6 +51,25 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let each = since.elapsed().as_secs_f64() / episodes as f64;
         let plans = learner.as_linear().map_or(0, |linear| linear.plans());
         println!("{name}: {:.1} ms an episode over {episodes} episodes, {plans} plans, judging left out", 1e3 * each);
+    }
+    for name in ["c-blsvi", "c-rlsvi:schedule=doubling", "c-lsvi-ucb:schedule=doubling"] {
+        let spec: LearnerSpec = name.parse()?;
+        let options = spec.linear_options(2000, 1).unwrap_or(name.parse::<LinearPreset>()?.options(2000, 1));
+        let mut learner = UnlistedLearner::new(&Knowledge::of(&world), options)?;
+        let mut run = arena.run(1);
+        let (mut longest, since) = (0.0f64, Instant::now());
+        for _ in 0..episodes {
+            let began = Instant::now();
+            run.play(&mut learner, false);
+            longest = longest.max(began.elapsed().as_secs_f64());
+        }
+        let each = since.elapsed().as_secs_f64() / episodes as f64;
+        let (met, plans) = (learner.met(), learner.plans());
+        println!(
+            "{name} from the states met: {:.1} ms an episode over {episodes} episodes, {:.1} ms the longest, {plans} plans, {met} states met",
+            1e3 * each,
+            1e3 * longest
+        );
     }
     say("in all", since);
     Ok(())

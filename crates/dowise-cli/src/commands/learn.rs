@@ -3,6 +3,7 @@
 pub(super) mod promise;
 mod report;
 pub(super) mod saved;
+mod unlisted;
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
@@ -106,6 +107,7 @@ Examples:
   dowise learn campaign.toml --learner graph-psrl:unknown=all --episodes 5000
   dowise learn treatment --learner cf-ucbvi:unknown=kernel+rewards
   dowise learn river-swim --learner c-lsvi-ucb --save learned.json
+  dowise learn linear-code --learner c-blsvi --episodes 500
   dowise learn campaign.toml --policy policy.json
   dowise learn paper --learner cf-ucbvi --until 10% --episodes 10000 --draw gap.svg
   dowise learn treatment --from log.csv --episodes 100
@@ -150,6 +152,12 @@ pub(crate) fn run(args: Args, output: &Output) -> Result<Status, Failure> {
     args.overwrite.check(&files(&args), output)?;
     let svg = args.draw.as_deref().map(is_svg).transpose()?;
     let choice = WorldChoice::read(&args.world);
+    let drawn = args.resume.as_deref().and_then(unlisted::seed_of).unwrap_or(args.seed);
+    if let Ok(world) = choice.make(drawn)
+        && !world.is_listed()
+    {
+        return unlisted::run(&args, &world, drawn, output);
+    }
     let resumed = args.resume.as_deref().map(Resumed::read).transpose()?;
     let mut state = match &resumed {
         Some(resumed) => resumed.run.clone(),

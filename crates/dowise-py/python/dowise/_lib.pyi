@@ -1,6 +1,6 @@
 """What the compiled module offers; see the docstrings of the classes themselves."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from os import PathLike
 from typing import Any, final
 
@@ -21,6 +21,7 @@ __all__ = [
     "RestoreError",
     "Session",
     "Simulation",
+    "UnlistedLearner",
     "World",
     "WorldError",
     "_Log",
@@ -184,6 +185,46 @@ class Plan:
     def action(self, stage: int, state: _State) -> dict[str, str]: ...
 
 @final
+@final
+class UnlistedLearner:
+    def __new__(
+        cls,
+        world: World,
+        name: str = "c-blsvi",
+        *,
+        features: Callable[[tuple[int, ...]], Any] | None = None,
+        dimension: int | None = None,
+        episodes: int = 5000,
+        seed: int = 0,
+        **options: str | float | bool,
+    ) -> UnlistedLearner: ...
+    @property
+    def name(self) -> str: ...
+    @property
+    def episodes(self) -> int: ...
+    @property
+    def plans(self) -> int: ...
+    @property
+    def met(self) -> int: ...
+    @property
+    def causes(self) -> list[dict[str, str]]: ...
+    def act(self, state: _State) -> int: ...
+    def observe(
+        self, state: _State, action: _Action, next_state: _State, reward: _Reward = None, keys: Any = None
+    ) -> None: ...
+    def end_episode(self) -> None: ...
+    def learned(self, stage: int, state: _State) -> int: ...
+    def save(self) -> str: ...
+    @staticmethod
+    def restore(
+        world: World,
+        text: str,
+        *,
+        features: Callable[[tuple[int, ...]], Any] | None = None,
+        dimension: int | None = None,
+        name: str = "c-blsvi",
+    ) -> UnlistedLearner: ...
+
 class Learner:
     def __new__(
         cls,

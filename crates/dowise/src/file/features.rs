@@ -5,7 +5,7 @@ use toml::de::DeTable;
 use super::node::{Node, Reader};
 use crate::world::{FeatureForm, FeatureSpec, Located, Problem, nearest};
 
-const KINDS: [&str; 5] = ["one-hot", "factors", "polynomial", "radial", "table"];
+const KINDS: [&str; 6] = ["one-hot", "factors", "polynomial", "radial", "table", "mean"];
 
 impl Reader<'_> {
     /// `[features]`, if there is one.
@@ -17,8 +17,8 @@ impl Reader<'_> {
     pub(super) fn feature_spec(&mut self, node: &Node<'_>, what: &str) -> Option<FeatureSpec> {
         let table = self.table(node, what)?;
         let Some(kind) = table.get("kind") else {
-            let help = "add one of \"one-hot\", \"factors\", \"polynomial\", \"radial\", \"table\"";
-            self.missing(what, "kind", help, node.span());
+            let help = format!("add one of {}", KINDS.map(|k| format!("\"{k}\"")).join(", "));
+            self.missing(what, "kind", &help, node.span());
             return None;
         };
         let name = self.text(kind, &format!("`kind` of {what}"))?;
@@ -28,6 +28,7 @@ impl Reader<'_> {
             "polynomial" => &["kind", "scope", "degree"],
             "radial" => &["kind", "scope", "centres", "width"],
             "table" => &["kind", "scope", "value", "csv", "scale"],
+            "mean" => &["kind", "tables"],
             _ => {
                 let help = match nearest(&name, KINDS.iter().copied()) {
                     Some(near) => format!("did you mean \"{near}\"?"),
@@ -71,6 +72,18 @@ impl Reader<'_> {
                     None => 1.0.into(),
                 };
                 Some(FeatureForm::Radial { scope, centres, width })
+            }
+            "mean" => {
+                let Some(node) = table.get("tables") else {
+                    let help = "add `tables = [{ kind = \"table\", scope = […], value = […] }, …]`";
+                    self.missing(whose, "tables", help, node.span());
+                    return None;
+                };
+                let items = self.list(node, &format!("`tables` of {whose}"), "features of kind \"table\"")?;
+                let specs: Vec<_> = (items.iter().enumerate())
+                    .filter_map(|(i, item)| self.feature_spec(item, &format!("table {} of {whose}", i + 1)))
+                    .collect();
+                (specs.len() == items.len()).then_some(FeatureForm::Mean { tables: specs })
             }
             _ => {
                 self.at_most_one(table, whose, &["value", "csv"]);

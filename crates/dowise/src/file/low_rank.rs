@@ -11,7 +11,16 @@ impl Reader<'_> {
         let node = top.get("low_rank")?;
         let what = "[low_rank]";
         let table = self.table(node, what)?;
-        self.known_keys(table, what, &["weights", "next"]);
+        self.known_keys(table, what, &["weights", "next", "learn"]);
+        if let Some(learn) = table.get("learn")
+            && self.boolean(learn, "`learn` of [low_rank]")?
+        {
+            self.at_most_one(table, what, &["learn", "next"]);
+            self.at_most_one(table, what, &["learn", "weights"]);
+            let states = spec.variables.iter().filter(|v| v.kind == Kind::State).map(|v| v.name.clone()).collect();
+            self.mark(states, spec);
+            return None;
+        }
         let weights = match table.get("weights") {
             Some(node) => Some(self.feature_spec(node, "`weights` of [low_rank]")?),
             None => None,
@@ -26,7 +35,7 @@ impl Reader<'_> {
             .into_iter()
             .filter_map(|(key, node)| Some((self.key(key), self.anchor_rows(node, key.get_ref())?)))
             .collect();
-        self.mark(&rows, spec);
+        self.mark(rows.iter().map(|(name, _)| name.clone()).collect(), spec);
         Some(LowRankSpec { weights, next: rows, at: self.place(node.span()) })
     }
 
@@ -47,8 +56,8 @@ impl Reader<'_> {
     }
 
     /// A state factor that has rows there has no numbers of its own; without a scope it may depend on all states and key variables.
-    fn mark(&mut self, rows: &[(Located<String>, AnchorRows)], spec: &mut WorldSpec) {
-        for (name, _) in rows {
+    fn mark(&mut self, names: Vec<Located<String>>, spec: &mut WorldSpec) {
+        for name in &names {
             if let Some(stated) = spec.transitions.iter_mut().find(|m| m.children[0].value == name.value) {
                 if !matches!(stated.form, Form::Unknown) {
                     let message = format!("state factor \"{}\" has both `next` and rows in [low_rank]", name.value);

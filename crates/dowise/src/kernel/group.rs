@@ -22,6 +22,8 @@ pub(crate) struct Group {
     pub(crate) settings: Vec<Setting>,
     /// Row (joint value of the state factors it depends on) of every state; empty if there is one row only.
     row_of_state: Vec<u32>,
+    /// Where states are too many to list: stride and size of each of these state factors in the state, and its stride in the row.
+    row_digits: Vec<[usize; 3]>,
     /// How far each of these state factors moves the row.
     row_strides: Vec<usize>,
     /// `[row][cause][setting]`: settings innermost, so that a sum over causes streams.
@@ -113,10 +115,26 @@ impl Group {
             }
             None => (None, Unsure::No),
         };
-        let row_of_state = rows_of_states(world.state_space(), &shape.state, &state_space);
+        let (row_of_state, row_digits) = if world.is_listed() {
+            (rows_of_states(world.state_space(), &shape.state, &state_space), Vec::new())
+        } else {
+            let all = world.state_space();
+            let digits = shape.state.iter().zip(state_space.strides());
+            (Vec::new(), digits.map(|(&f, &row)| [all.strides()[f], all.sizes()[f], row]).collect())
+        };
         let row_strides = state_space.strides().to_vec();
-        let mut group =
-            Group { shape, cause_space, settings, row_of_state, row_strides, prob, variants, kept: Vec::new(), unsure };
+        let mut group = Group {
+            shape,
+            cause_space,
+            settings,
+            row_of_state,
+            row_digits,
+            row_strides,
+            prob,
+            variants,
+            kept: Vec::new(),
+            unsure,
+        };
         let columns: Vec<Setting> = match &group.variants {
             Some(variants) => variants.setting.iter().map(|&i| group.settings[i as usize]).collect(),
             None => Vec::new(),
@@ -143,7 +161,8 @@ impl Group {
             })
             .collect();
         let (prob, variants, unsure) = (Vec::new(), None, Unsure::No);
-        Group { shape, cause_space, settings, row_of_state, row_strides: Vec::new(), prob, variants, kept, unsure }
+        let (row_digits, row_strides) = (Vec::new(), Vec::new());
+        Group { shape, cause_space, settings, row_of_state, row_digits, row_strides, prob, variants, kept, unsure }
     }
 
     pub(crate) fn n_causes(&self) -> usize {
@@ -166,7 +185,11 @@ impl Group {
     }
 
     pub(crate) fn row_of(&self, state: usize) -> usize {
-        self.row_of_state.get(state).map_or(0, |&row| row as usize)
+        match self.row_of_state.get(state) {
+            Some(&row) => row as usize,
+            // One row only, or states that are not listed.
+            None => self.row_digits.iter().map(|&[stride, size, row]| state / stride % size * row).sum(),
+        }
     }
 
     pub(crate) fn prob(&self, row: usize, cause: usize, setting: usize) -> f64 {
@@ -220,6 +243,7 @@ impl Group {
             cause_space: self.cause_space.clone(),
             settings: vec![self.settings[setting]],
             row_of_state: Vec::new(),
+            row_digits: Vec::new(),
             row_strides: Vec::new(),
             prob: (0..n_causes).map(|c| self.prob(row, c, setting)).collect(),
             variants: None,

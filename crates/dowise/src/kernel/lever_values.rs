@@ -82,7 +82,7 @@ pub(super) fn bytes(world: &World, shape: &GroupShape) -> u128 {
     let meanwhile = probabilities.max(super::tabulate::bytes_meanwhile(world, shape));
     let probabilities = probabilities.saturating_add(meanwhile);
     let own = settings.saturating_mul(size_of::<super::prune::Setting>() as u128 + 4 * shape.levers.len() as u128);
-    let row_of_state = if shape.state.is_empty() { 0 } else { 4 * world.n_states() as u128 };
+    let row_of_state = if shape.state.is_empty() || !world.is_listed() { 0 } else { 4 * world.n_states() as u128 };
     probabilities.saturating_add(own).saturating_add(row_of_state)
 }
 

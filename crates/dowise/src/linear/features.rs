@@ -67,7 +67,8 @@ impl Features {
             FeatureMap::Indicators { .. }
             | FeatureMap::Polynomial { .. }
             | FeatureMap::Radial { .. }
-            | FeatureMap::Table { .. } => {}
+            | FeatureMap::Table { .. }
+            | FeatureMap::Mean { .. } => {}
         }
         let dimension = fits(world, map.dimension(world))?;
         if let FeatureMap::Table { scope, values, .. } = map

@@ -112,42 +112,22 @@ impl LinearLearner {
             }
         };
 
-        let all: Vec<usize> = (0..knowledge.rewards().len()).collect();
-        let (regressed, told) = match options.rewards {
-            Rewards::Regressed => (all, vec![0.0; n_states * n_keys]),
-            Rewards::Told => {
-                let unknown = all.into_iter().filter(|&i| knowledge.rewards()[i].table.is_none()).collect();
-                (unknown, rewards_by_cause(knowledge.world(), kernel.causes()))
-            }
+        let (regressed, own) = regressed_terms(knowledge, &options);
+        let told = match options.rewards {
+            Rewards::Regressed => vec![0.0; n_states * n_keys],
+            Rewards::Told => rewards_by_cause(knowledge.world(), kernel.causes()),
         };
         let (columns, reward) = match &list {
             None => (features.shared_rows(), told),
             Some(list) => (by_intervention(features, &kernel, list).as_slice().into(), list.average(&kernel, &told)),
         };
-        let [lo, hi] = knowledge.reward_range();
-        let [least, most] = knowledge.world().step_range();
-        let range = if options.cap == Cap::Literal { 1.0 } else { most - least };
-        let own = match options.rewards {
-            Rewards::Regressed => [lo, hi],
-            Rewards::Told => {
-                let ranges = regressed.iter().map(|&i| knowledge.rewards()[i].range);
-                ranges.fold([0.0, 0.0], |[lo, hi], [a, b]| [lo + a, hi + b])
-            }
-        };
         let horizon = knowledge.horizon();
-        let clip = (0..horizon).map(|stage| {
-            let ahead = match options.cap {
-                Cap::Literal => return [0.0, horizon as f64],
-                Cap::Horizon => horizon - 1,
-                Cap::Stage => horizon - 1 - stage,
-            } as f64;
-            [lo + ahead * least, hi + ahead * most]
-        });
+        let (range, clip) = clip_values(knowledge, &options);
         let sizes = Sizes { horizon, range, regressed: own };
         let tolerance = tie_tolerance(horizon, range, knowledge.world());
         let rng = ChaCha8Rng::seed_from_u64(0);
         let columns = Columns::new(features.dimension(), columns);
-        let mut model = LinearModel::new(columns, n_states, reward, clip.collect(), sizes, options, rng);
+        let mut model = LinearModel::new(columns, n_states, reward, clip, sizes, options, rng);
         model.onward = Onward::of(knowledge.world());
         model.ended = knowledge.world().ends().map(|ends| ends.states.clone());
         Ok(LinearLearner {
@@ -380,8 +360,39 @@ impl Agent for LinearLearner {
     }
 }
 
+/// Positions of the reward terms that are regressed, and the least and greatest of their sum.
+pub(super) fn regressed_terms(knowledge: &Knowledge, options: &LinearOptions) -> (Vec<usize>, [f64; 2]) {
+    let all = 0..knowledge.rewards().len();
+    match options.rewards {
+        Rewards::Regressed => (all.collect(), knowledge.reward_range()),
+        Rewards::Told => {
+            let unknown: Vec<usize> = all.filter(|&i| knowledge.rewards()[i].table.is_none()).collect();
+            let ranges = unknown.iter().map(|&i| knowledge.rewards()[i].range);
+            let range = ranges.fold([0.0, 0.0], |[lo, hi], [a, b]| [lo + a, hi + b]);
+            (unknown, range)
+        }
+    }
+}
+
+/// Greatest less least reward of a step as widths count it, and the least and greatest value of every stage.
+pub(super) fn clip_values(knowledge: &Knowledge, options: &LinearOptions) -> (f64, Vec<[f64; 2]>) {
+    let [lo, hi] = knowledge.reward_range();
+    let [least, most] = knowledge.world().step_range();
+    let range = if options.cap == Cap::Literal { 1.0 } else { most - least };
+    let horizon = knowledge.horizon();
+    let clip = (0..horizon).map(|stage| {
+        let ahead = match options.cap {
+            Cap::Literal => return [0.0, horizon as f64],
+            Cap::Horizon => horizon - 1,
+            Cap::Stage => horizon - 1 - stage,
+        } as f64;
+        [lo + ahead * least, hi + ahead * most]
+    });
+    (range, clip.collect())
+}
+
 /// The features that the options choose; `None` for those of the world.
-fn feature_map(knowledge: &Knowledge, options: &LinearOptions) -> Option<FeatureMap> {
+pub(super) fn feature_map(knowledge: &Knowledge, options: &LinearOptions) -> Option<FeatureMap> {
     match options.features {
         FeatureChoice::World => None,
         FeatureChoice::OneHot => Some(FeatureMap::one_hot(knowledge.world())),
@@ -470,7 +481,7 @@ fn hold(knowledge: &Knowledge, d: usize, cells: usize, options: &LinearOptions) 
 /// The least λ: below it Λ⁻¹ of what was never seen has no digits left.
 const LEAST_LAMBDA: f64 = 1e-12;
 
-fn check(options: &LinearOptions) -> Result<(), LinearError> {
+pub(super) fn check(options: &LinearOptions) -> Result<(), LinearError> {
     let bad = |name, value, expected| Err(LinearError::Option { name, value, expected });
     let LinearOptions { lambda, beta_scale, delta, episodes, beta, .. } = *options;
     if lambda == 0.0 {

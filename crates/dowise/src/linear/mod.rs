@@ -17,7 +17,9 @@ mod options;
 mod preset;
 mod residuals;
 mod save;
+mod unlisted;
 
+pub use crate::plan::FeatureFunction;
 pub use doubt::Doubt;
 pub use error::{FeatureError, LinearError};
 pub use features::{Features, Norms};
@@ -27,6 +29,7 @@ pub use options::{Beta, FeatureChoice, LinearEstimate, LinearOptions, Regression
 pub(crate) use preset::LINEAR;
 pub use preset::{LinearPreset, UnknownLinearPreset};
 pub(crate) use save::SavedLinear;
+pub use unlisted::{UnlistedError, UnlistedLearner, UnlistedPolicy};
 
 /// Bytes that features, and a learner with all that it has, may take, however much memory there is: time grows with the cube of
 /// the number of features.

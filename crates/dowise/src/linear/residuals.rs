@@ -91,10 +91,7 @@ impl Residuals {
         next_value: &[f64],
         range: f64,
     ) -> Posterior {
-        let n = self.steps;
-        // Nothing is at stake: any number above 0 keeps the matrices regular.
-        let prior = if range > 0.0 { range * range } else { 1.0 };
-        let at_most = prior / 4.0;
+        let noise = Noise::new(range, self.steps);
         let fit = |lambda: f64| {
             let mut gram: DMatrix<f64> = design.gram_without_lambda();
             (0..gram.nrows()).for_each(|i| gram[(i, i)] += lambda);
@@ -102,9 +99,9 @@ impl Residuals {
             let mean = factor.solve(sums);
             (factor, mean)
         };
-        let (_, first) = fit(least(at_most / (n + 1.0) / prior));
-        let variance = ((self.squares(columns, &first, next_value) + at_most) / (n + 1.0)).min(at_most);
-        let (factor, mean) = fit(least(variance / prior));
+        let (_, first) = fit(noise.first_lambda());
+        let variance = noise.variance(self.squares(columns, &first, next_value));
+        let (factor, mean) = fit(noise.lambda(variance));
         Posterior { factor, mean, deviation: variance.sqrt() }
     }
 }
@@ -115,6 +112,41 @@ impl Posterior {
         weights.copy_from(&self.mean);
         self.factor.l_dirty().tr_solve_lower_triangular_mut(noise);
         weights.axpy(scale * self.deviation, noise, 1.0);
+    }
+}
+
+/// How large the noise of n targets in a range of ρ is, and the λ that goes with it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Noise {
+    /// τ² = ρ²
+    prior: f64,
+    steps: f64,
+}
+
+impl Noise {
+    pub(super) fn new(range: f64, steps: f64) -> Noise {
+        // Nothing is at stake: any number above 0 keeps the matrices regular.
+        Noise { prior: if range > 0.0 { range * range } else { 1.0 }, steps }
+    }
+
+    /// λ of the first fit: as if nothing had been off but the one step of the greatest variance.
+    pub(super) fn first_lambda(&self) -> f64 {
+        least(self.at_most() / (self.steps + 1.0) / self.prior)
+    }
+
+    /// σ² from the squares of the residuals of the first fit.
+    pub(super) fn variance(&self, squares: f64) -> f64 {
+        ((squares + self.at_most()) / (self.steps + 1.0)).min(self.at_most())
+    }
+
+    /// λ = σ²/ρ².
+    pub(super) fn lambda(&self, variance: f64) -> f64 {
+        least(variance / self.prior)
+    }
+
+    /// ρ²/4: no target in a range of ρ has a greater variance.
+    fn at_most(&self) -> f64 {
+        self.prior / 4.0
     }
 }
 

@@ -8,6 +8,17 @@ pub enum PlanError {
     /// P(c | s, do(a)) cannot be computed.
     #[error(transparent)]
     Kernel(#[from] KernelError),
+    /// States are more than can be listed, and a plan has an entry for each.
+    #[error(
+        "a plan has an entry for each of {n_states} states at each of {horizon} stages, more than can be listed; \
+         `dowise learn` learns in this world from the states that it meets, and judges by playing"
+    )]
+    Unlisted {
+        /// Number of states.
+        n_states: usize,
+        /// Number of stages.
+        horizon: usize,
+    },
     /// Something that a plan needs is to be learned.
     #[error("{what} of {} is not given, so there is nothing to plan with; give it, or let a learner find out", .names.join(", "))]
     Unknown {

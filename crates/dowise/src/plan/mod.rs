@@ -1,5 +1,6 @@
 //! Backward induction: the one recursion behind exact plans and every learner.
 
+mod at_state;
 mod careful;
 mod contract;
 mod error;
@@ -13,6 +14,8 @@ mod split;
 mod truth;
 mod watch;
 
+pub use at_state::FeatureFunction;
+pub(crate) use at_state::{RewardsAt, RowsAt};
 pub(crate) use contract::{Contraction, Expect, Mean};
 pub use error::PlanError;
 pub(crate) use evaluate::Evaluator;

@@ -52,6 +52,9 @@ pub struct Planner {
 
 /// An error that names what is to be learned, if anything is.
 fn all_known(world: &World) -> Result<(), PlanError> {
+    if !world.is_listed() {
+        return Err(PlanError::Unlisted { n_states: world.n_states(), horizon: world.horizon() });
+    }
     let names = |ids: &[VarId]| ids.iter().map(|&id| world.variable(id).name.clone()).collect::<Vec<_>>();
     let tables = if world.low_rank().is_some() { &[] } else { world.transitions() };
     let unknown: Vec<VarId> = tables.iter().filter(|m| m.table.is_none()).map(|m| m.children[0]).collect();

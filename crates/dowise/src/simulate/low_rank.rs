@@ -45,6 +45,12 @@ impl DrawnLowRank {
     /// # Cost
     /// O(d) and a binary search for each state factor; O(d · S) where weights or rows are signed.
     pub(super) fn draw(&self, values: &[u32], rng: &mut ChaCha8Rng) -> usize {
+        if let Some(basis) = self.low_rank.basis() {
+            let digits: Vec<usize> = values.iter().map(|&v| v as usize).collect();
+            let mut weights = vec![0.0; self.low_rank.dimension()];
+            basis.fill(&digits, &mut weights);
+            return self.by_anchor(&weights, rng);
+        }
         let weights = self.low_rank.weights(self.place.of(values));
         if !self.low_rank.is_mixture() {
             // One state factor: its value is the state.
@@ -52,7 +58,15 @@ impl DrawnLowRank {
             let p = |s: usize| weights.iter().enumerate().map(|(j, w)| w * rows[j * n + s]).sum::<f64>().max(0.0);
             return draw((0..n).map(p), rng);
         }
-        let anchor = draw_from(weights, rng);
+        self.by_anchor(weights, rng)
+    }
+
+    fn by_anchor(&self, weights: &[f64], rng: &mut ChaCha8Rng) -> usize {
+        self.from_anchor(draw_from(weights, rng), rng)
+    }
+
+    /// Draws a next state from an anchor, where every row is a distribution.
+    pub(super) fn from_anchor(&self, anchor: usize, rng: &mut ChaCha8Rng) -> usize {
         let next = self.factors.iter().map(|(stride, n, sums)| {
             let sums = &sums[anchor * n..][..*n];
             // The last sum is 1 up to rounding: scaled by it, no draw is beyond the last value that can happen.

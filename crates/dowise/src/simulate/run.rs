@@ -2,10 +2,9 @@
 
 use std::ops::ControlFlow;
 
-use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
 
-use super::{Outcome, Simulator};
+use super::{Play, Simulator};
 use crate::learn::Agent;
 use crate::memory::Held;
 use crate::plan::{Evaluator, Planner};
@@ -31,9 +30,9 @@ pub struct Position {
     /// Episodes played.
     pub episode: u64,
     /// Words drawn for starting states.
-    starts: u64,
+    pub(super) starts: u64,
     /// Words drawn for what happens.
-    steps: u64,
+    pub(super) steps: u64,
 }
 
 /// Plays episodes one after another; everything is a function of the seed.
@@ -42,47 +41,34 @@ pub struct Position {
 /// seed start every episode alike.
 #[derive(Clone, Debug)]
 pub struct Run<'a> {
-    simulator: &'a Simulator,
+    play: Play<'a>,
     optimal_s: &'a [f64],
     evaluator: Evaluator<'a>,
     /// Whether the evaluator has evaluated a policy.
     judged: bool,
-    starts: ChaCha8Rng,
-    steps: ChaCha8Rng,
-    outcome: Outcome,
-    episode: u64,
     _held: Held,
 }
 
 impl<'a> Run<'a> {
     /// `planner` and `optimal_s` (its values at the first stage) belong to the same world as `simulator`.
     pub(crate) fn new(simulator: &'a Simulator, planner: &'a Planner, optimal_s: &'a [f64], seed: u64) -> Run<'a> {
-        let [starts, steps] = Simulator::streams(seed);
         Run {
-            simulator,
+            play: Play::new(simulator, seed),
             optimal_s,
             evaluator: Evaluator::new(planner),
             judged: false,
-            starts,
-            steps,
-            outcome: Outcome::default(),
-            episode: 0,
             _held: Held::take(planner.own_judge_bytes()),
         }
     }
 
     /// How far the run has come, between episodes.
     pub fn position(&self) -> Position {
-        // A run that draws 2^64 words would take centuries.
-        let [starts, steps] = [&self.starts, &self.steps].map(|rng| rng.get_word_pos() as u64);
-        Position { episode: self.episode, starts, steps }
+        self.play.position()
     }
 
     /// Goes on from where a run of the same world and seed had come to.
     pub fn go_on(&mut self, from: Position) {
-        self.episode = from.episode;
-        self.starts.set_word_pos(u128::from(from.starts));
-        self.steps.set_word_pos(u128::from(from.steps));
+        self.play.go_on(from);
     }
 
     /// Plays one episode and judges the policy that was followed.
@@ -92,31 +78,17 @@ impl<'a> Run<'a> {
 
     /// Plays one episode; the regret is exact, or zero if the policy is not to be judged.
     pub fn play(&mut self, agent: &mut (impl Agent + ?Sized), judge: bool) -> Episode {
-        self.episode += 1;
-        let start = self.simulator.start(&mut self.starts);
+        let start = self.play.begin();
         agent.begin_episode();
         let exact = if judge { agent.policy().map(|policy| self.judge(policy, start)) } else { None };
-        let mut state = start;
-        let mut reward = 0.0;
-        let mut weight = 1.0;
-        for stage in 0..self.simulator.world().horizon() {
-            let action = agent.act(stage, state);
-            self.simulator.step(state, action, &mut self.steps, &mut self.outcome);
-            agent.observe(&self.outcome.observation(stage, state, action));
-            reward += weight * self.outcome.reward;
-            weight *= self.simulator.world().discount();
-            state = self.outcome.next_state;
-            if self.simulator.world().has_ended(state) {
-                break;
-            }
-        }
+        let reward = self.play.go_through(agent, start);
         agent.end_episode();
         let regret = match exact {
             Some(regret) => regret,
             None if judge => self.optimal_s[start] - reward,
             None => 0.0,
         };
-        Episode { number: self.episode, start, regret, reward }
+        Episode { number: self.play.episode, start, regret, reward }
     }
 
     /// V*(start) − V^π(start); a policy that was judged last time is not judged again.

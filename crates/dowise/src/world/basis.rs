@@ -1,21 +1,26 @@
-//! Closed-form bases at a state and cause: indicators, Chebyshev polynomials, normalised Gaussian bumps, tables.
+//! Closed-form bases at a state and cause: indicators, Chebyshev polynomials, normalised Gaussian bumps, tables and their means.
+
+use std::sync::Arc;
 
 use super::{FeatureMap, VarId, World};
 use crate::{Space, math};
 
 /// A feature map laid out for evaluation.
-pub(crate) enum Basis<'a> {
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Basis {
     /// For each scope: its variables with strides, and where its indicators start; the value of the one that is on.
     Indicators { scopes: Vec<(Vec<(VarId, usize)>, usize)>, value: f64 },
     /// Values of one-variable functions, `[variable][value][function]`, and which of them each feature multiplies.
     Products { scope: Vec<VarId>, one: Vec<Vec<Vec<f64>>>, terms: Vec<Vec<usize>>, scale: f64 },
     /// Rows of a table.
-    Table { strides: Vec<(VarId, usize)>, dimension: usize, values: &'a [f64] },
+    Table { strides: Vec<(VarId, usize)>, dimension: usize, values: Arc<[f64]> },
+    /// The mean of rows of several tables.
+    Mean { tables: Vec<(Vec<(VarId, usize)>, Arc<[f64]>)>, dimension: usize },
 }
 
-impl<'a> Basis<'a> {
+impl Basis {
     /// The dimension was found small enough by the caller.
-    pub(crate) fn new(world: &World, map: &'a FeatureMap) -> Basis<'a> {
+    pub(crate) fn new(world: &World, map: &FeatureMap) -> Basis {
         let strides = |scope: &[VarId]| {
             let space = Space::new(&world.sizes(scope)).expect("invariant: the dimension was found small enough");
             (scope.iter().copied().zip(space.strides().iter().copied()).collect::<Vec<_>>(), space.len())
@@ -47,8 +52,12 @@ impl<'a> Basis<'a> {
                 Basis::Products { scope: scope.clone(), one, terms, scale: 1.0 }
             }
             FeatureMap::Table { scope, dimension, values } => {
-                Basis::Table { strides: strides(scope).0, dimension: *dimension, values }
+                Basis::Table { strides: strides(scope).0, dimension: *dimension, values: values.clone() }
             }
+            FeatureMap::Mean { dimension, tables } => Basis::Mean {
+                tables: tables.iter().map(|(scope, values)| (strides(scope).0, values.clone())).collect(),
+                dimension: *dimension,
+            },
         }
     }
 
@@ -67,6 +76,13 @@ impl<'a> Basis<'a> {
             }
             Basis::Table { strides, dimension, values: table } => {
                 out.copy_from_slice(&table[index(strides) * dimension..][..*dimension]);
+            }
+            Basis::Mean { tables, dimension } => {
+                for (strides, table) in tables {
+                    let row = &table[index(strides) * dimension..][..*dimension];
+                    out.iter_mut().zip(row).for_each(|(out, x)| *out += x);
+                }
+                out.iter_mut().for_each(|x| *x /= tables.len() as f64);
             }
         }
     }

@@ -34,8 +34,8 @@ pub(crate) use limits::{MOST_ENTRIES, MOST_VALUES, MOST_VALUES_IN_ALL, too_many_
 use self::check::Check;
 use self::graph::Arrows;
 use super::{
-    Assumed, Kind, Mechanism, MechanismSpec, Problem, VarId, Variable, VariableSpec, World, WorldError, WorldSpec,
-    unread,
+    Assumed, Form, Kind, Mechanism, MechanismSpec, Problem, VarId, Variable, VariableSpec, World, WorldError,
+    WorldSpec, unread,
 };
 use crate::Space;
 
@@ -81,7 +81,7 @@ fn build(spec: &WorldSpec, check: &mut Check) -> Option<World> {
     }
     let [state, levers, keys, hidden] =
         [Kind::State, Kind::Lever, Kind::Key, Kind::Hidden].map(|kind| check.of_kind(kind));
-    let state_space = count_states(check, &state, horizon);
+    let state_space = count_states(check, &state, horizon, spec);
 
     let (mut within, mut onward) = (Vec::new(), Vec::new());
     let transitions = transitions(spec, check, &state, &mut onward);
@@ -251,8 +251,20 @@ fn check_values(spec: &VariableSpec, check: &mut Check) {
     }
 }
 
-fn count_states(check: &mut Check, state: &[VarId], horizon: Option<usize>) -> Option<Space> {
-    let help = "fewer state factors or fewer values of each";
+/// The states; more than can be listed are allowed where nothing has to list them: next values are of low rank, and nothing ends.
+fn count_states(check: &mut Check, state: &[VarId], horizon: Option<usize>, spec: &WorldSpec) -> Option<Space> {
+    let of_low_rank = |id: &VarId| {
+        let mut stated = spec.transitions.iter().filter(|m| m.children.iter().any(|c| c.value == check.name(*id)));
+        stated.any(|m| matches!(m.form, Form::LowRank))
+    };
+    if state.iter().all(of_low_rank) && spec.ends.is_empty() {
+        let sizes: Vec<usize> = state.iter().map(|&id| check.size(id)).collect();
+        if let Some(space) = Space::new(&sizes).filter(|space| !is_listed(space, horizon.unwrap_or(1))) {
+            return Some(space);
+        }
+    }
+    let help = "fewer state factors or fewer values of each; or state how all of them move by [low_rank], with episodes \
+                that do not end early: then states need not be listed";
     let space = check.table_space("the list of all states", state, 1, help, None)?;
     let plan = product([space.len(), horizon.unwrap_or(1)].into_iter());
     if plan.is_none_or(|n| n > MOST_ENTRIES as u128) {
@@ -267,6 +279,11 @@ fn count_states(check: &mut Check, state: &[VarId], horizon: Option<usize>) -> O
         return None;
     }
     Some(space)
+}
+
+/// Whether a number for every stage and state fits.
+pub(crate) fn is_listed(space: &Space, horizon: usize) -> bool {
+    product([space.len(), horizon].into_iter()).is_some_and(|n| n <= MOST_ENTRIES as u128)
 }
 
 /// One transition for each state factor, in their order.

@@ -40,6 +40,13 @@ pub enum FeatureMap {
         /// The rows.
         values: Arc<[f64]>,
     },
+    /// The mean of tables: φ(s, z) = 1/n Σ_i table_i(scope_i). No longer than 1 if no row is, and in the simplex if every row is.
+    Mean {
+        /// Numbers in a row (d).
+        dimension: usize,
+        /// What each table runs over (first slowest), and its rows.
+        tables: Vec<(Vec<VarId>, Arc<[f64]>)>,
+    },
 }
 
 impl FeatureMap {
@@ -101,19 +108,15 @@ impl FeatureMap {
             FeatureMap::Radial { scope, centres, .. } => {
                 product(world.sizes(scope).iter().map(|n| n.min(centres).to_owned()).collect())
             }
-            FeatureMap::Table { dimension, .. } => Some(*dimension as u128),
+            FeatureMap::Table { dimension, .. } | FeatureMap::Mean { dimension, .. } => Some(*dimension as u128),
         }
     }
 
     /// Everything that it depends on, each once.
     pub fn scope(&self) -> Vec<VarId> {
         match self {
-            FeatureMap::Indicators { scopes } => {
-                let mut all: Vec<VarId> = scopes.concat();
-                all.sort_unstable();
-                all.dedup();
-                all
-            }
+            FeatureMap::Indicators { scopes } => once_each(scopes.iter()),
+            FeatureMap::Mean { tables, .. } => once_each(tables.iter().map(|(scope, _)| scope)),
             FeatureMap::Polynomial { scope, .. }
             | FeatureMap::Radial { scope, .. }
             | FeatureMap::Table { scope, .. } => scope.clone(),
@@ -128,8 +131,16 @@ impl FeatureMap {
             FeatureMap::Polynomial { .. } => "polynomial",
             FeatureMap::Radial { .. } => "radial",
             FeatureMap::Table { .. } => "table",
+            FeatureMap::Mean { .. } => "mean",
         }
     }
+}
+
+fn once_each<'a>(scopes: impl Iterator<Item = &'a Vec<VarId>>) -> Vec<VarId> {
+    let mut all: Vec<VarId> = scopes.flatten().copied().collect();
+    all.sort_unstable();
+    all.dedup();
+    all
 }
 
 /// All variables that features may depend on: state factors, then what acts besides them.

@@ -22,8 +22,10 @@ pub struct LowRank {
     pub(super) scope: Vec<VarId>,
     /// Number of anchors (d).
     pub(super) dimension: usize,
-    /// w, a row of d numbers for each combination of the scope (first slowest).
-    pub(super) weights: Arc<[f64]>,
+    /// w, a row of d numbers for each combination of the scope (first slowest); none where states are not listed.
+    pub(super) weights: Option<Arc<[f64]>>,
+    /// w at any values, where there are no rows.
+    pub(super) basis: Option<Arc<Basis>>,
     /// P_i(· | j): for each state factor d rows over its values.
     pub(crate) next: Vec<Arc<[f64]>>,
     /// Whether every row of weights and of `next` is a distribution.
@@ -47,8 +49,21 @@ impl LowRank {
     }
 
     /// Weights of the anchors for a combination of the scope, numbered with its first variable slowest.
+    ///
+    /// # Panics
+    /// If the states of the world are not listed ([`World::is_listed`]).
     pub fn weights(&self, row: usize) -> &[f64] {
-        &self.weights[row * self.dimension..][..self.dimension]
+        &self.rows()[row * self.dimension..][..self.dimension]
+    }
+
+    /// The rows of all combinations of the scope.
+    pub(super) fn rows(&self) -> &[f64] {
+        self.weights.as_deref().expect("invariant: rows of weights are asked for only where states are listed")
+    }
+
+    /// Where weights are not kept as rows, what computes them: into `out`, which is zero, from the values of all variables.
+    pub(crate) fn basis(&self) -> Option<&Arc<Basis>> {
+        self.basis.as_ref()
     }
 
     /// d rows over the values of a state factor, given by its position.

@@ -289,6 +289,12 @@ impl World {
         &self.state_space
     }
 
+    /// Whether states are few enough to be listed, at every stage. In a world whose states are not, plans and tables cannot be made;
+    /// [`UnlistedLearner`](crate::linear::UnlistedLearner) learns from the states that it meets.
+    pub fn is_listed(&self) -> bool {
+        build::is_listed(&self.state_space, self.horizon)
+    }
+
     /// Number of states (S).
     pub fn n_states(&self) -> usize {
         self.state_space.len()

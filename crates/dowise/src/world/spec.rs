@@ -430,6 +430,11 @@ pub enum FeatureForm {
         /// The table.
         grid: Grid,
     },
+    /// The mean of tables, each with a scope of its own: features of many variables without a row for every combination.
+    Mean {
+        /// Tables of the same number of features, in any of the forms that have rows.
+        tables: Vec<FeatureSpec>,
+    },
 }
 
 /// Transitions of low rank as a person states them; [`World::with_low_rank`](crate::World::with_low_rank) checks them.

@@ -1,5 +1,7 @@
 //! A world as the text of a world file, from which exactly the same world can be read.
 
+use std::sync::Arc;
+
 use super::build::{bare, quoted};
 use super::{
     Assumed, Condition, CountSpec, FeatureMap, FormEffect, FormNumbers, Kind, LearnedForm, LeverRule, Located,
@@ -193,7 +195,13 @@ impl World {
     }
 
     fn write_low_rank(&self, out: &mut String) {
-        let Some(low_rank) = &self.low_rank else { return };
+        let Some(low_rank) = &self.low_rank else {
+            // To be learned, and too many states for tables.
+            if !self.is_listed() {
+                out.push_str("\n[low_rank]\nlearn = true\n");
+            }
+            return;
+        };
         if self.features.as_ref() != Some(&low_rank.map) {
             out.push_str("\n[low_rank.weights]\n");
             self.write_feature_map(out, &low_rank.map);
@@ -229,6 +237,21 @@ impl World {
                 let mut sizes = self.sizes(scope);
                 sizes.push(*dimension);
                 line(out, "value", &nested(values, &sizes, 0));
+            }
+            FeatureMap::Mean { dimension, tables } => {
+                line(out, "kind", "\"mean\"");
+                let part = |(scope, values): &(Vec<VarId>, Arc<[f64]>)| {
+                    let mut sizes = self.sizes(scope);
+                    sizes.push(*dimension);
+                    let parts = [
+                        "kind = \"table\"".to_owned(),
+                        format!("scope = {}", self.names(scope)),
+                        format!("value = {}", nested(values, &sizes, 0)),
+                    ];
+                    table(parts.into_iter())
+                };
+                let parts: Vec<String> = tables.iter().map(part).collect();
+                out.push_str(&format!("tables = [\n{},\n]\n", parts.join(",\n")));
             }
         }
     }

@@ -1,7 +1,8 @@
 //! The ready-made worlds by name, as texts of world files.
 
 use super::{
-    DeepSea, GeneratorError, Linear, LinearDoses, LinearLock, LinearRiver, LinearWorldError, Paper, RiverSwim,
+    DeepSea, GeneratorError, Linear, LinearCode, LinearDoses, LinearLock, LinearRiver, LinearWorldError, Paper,
+    RiverSwim,
 };
 use crate::world::{World, WorldError};
 
@@ -17,9 +18,10 @@ enum Template {
     LinearRiver,
     LinearLock,
     LinearDoses,
+    LinearCode,
 }
 
-const NAMES: [&str; 9] = [
+const NAMES: [&str; 10] = [
     "campaign",
     "treatment",
     "river-swim",
@@ -29,6 +31,7 @@ const NAMES: [&str; 9] = [
     "linear-river",
     "linear-lock",
     "linear-doses",
+    "linear-code",
 ];
 
 /// Names of the ready-made worlds.
@@ -48,6 +51,7 @@ impl Template {
         Template::LinearRiver,
         Template::LinearLock,
         Template::LinearDoses,
+        Template::LinearCode,
     ];
 
     fn named(name: &str) -> Option<Template> {
@@ -71,6 +75,7 @@ pub fn describe(name: &str) -> Option<&'static str> {
             "a combination lock of few places behind many states, which pays nothing until it is open"
         }
         Template::LinearDoses => "a pressure and a dose on many levels, with bumps as features",
+        Template::LinearCode => "a river of few places in 10^13 states that nobody lists: learned from the states met",
     })
 }
 
@@ -95,6 +100,7 @@ pub fn settings(name: &str) -> Vec<TemplateSetting> {
         Some(Template::LinearRiver) => LinearRiver::settings(),
         Some(Template::LinearLock) => LinearLock::settings(),
         Some(Template::LinearDoses) => LinearDoses::settings(),
+        Some(Template::LinearCode) => LinearCode::settings(),
         Some(Template::Campaign | Template::Treatment) | None => vec![],
     }
 }
@@ -121,7 +127,8 @@ pub fn text(name: &str, choices: &[(&str, &str)]) -> Result<String, TemplateErro
         | Template::Linear
         | Template::LinearRiver
         | Template::LinearLock
-        | Template::LinearDoses => Ok(world(name, choices)?.to_toml()),
+        | Template::LinearDoses
+        | Template::LinearCode => Ok(world(name, choices)?.to_toml()),
     }
 }
 
@@ -136,6 +143,7 @@ pub fn world(name: &str, choices: &[(&str, &str)]) -> Result<World, TemplateErro
         Template::LinearRiver => generated::<LinearRiver>(name, choices),
         Template::LinearLock => generated::<LinearLock>(name, choices),
         Template::LinearDoses => generated::<LinearDoses>(name, choices),
+        Template::LinearCode => generated::<LinearCode>(name, choices),
     }
 }
 
@@ -303,6 +311,18 @@ generator! { LinearDoses, LinearDoses::world,
     width: "a number", "width of a bump, in distances between neighbours";
     aim: "a number", "how surely levers bring about the response that they aim at";
     seed: "a whole number", "which setting aims at which response";
+}
+
+generator! { LinearCode, LinearCode::world,
+    places: "a whole number", "places along the river; twice as many features (d), less one";
+    symbols: "a whole number", "symbols in a state";
+    letters: "a whole number", "values of each symbol";
+    causes: "a whole number", "values of the key variable (Z)";
+    levers: "a whole number", "number of levers";
+    levels: "a whole number", "values of each lever";
+    horizon: "a whole number", "steps in an episode (H)";
+    aim: "a number", "how surely levers bring about the cause that they aim at";
+    seed: "a whole number", "which environment is drawn";
 }
 
 fn generated<G: Generator>(name: &str, choices: &[(&str, &str)]) -> Result<World, TemplateError> {

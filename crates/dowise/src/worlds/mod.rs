@@ -6,6 +6,7 @@ mod catalogue;
 mod deep_sea;
 mod linear;
 mod linear_chain;
+mod linear_code;
 mod linear_doses;
 mod many_levers;
 mod paper;
@@ -16,6 +17,7 @@ pub use catalogue::{TemplateError, TemplateSetting, describe, names, settings, t
 pub use deep_sea::DeepSea;
 pub use linear::{Linear, LinearWorldError};
 pub use linear_chain::{LinearLock, LinearRiver};
+pub use linear_code::LinearCode;
 pub use linear_doses::LinearDoses;
 pub use many_levers::ManyLevers;
 pub use paper::Paper;

@@ -50,6 +50,11 @@ impl Check {
         }
     }
 
+    /// Takes findings with this code back.
+    pub(crate) fn forget(&mut self, code: &str) {
+        self.problems.retain(|p| p.code != code);
+    }
+
     /// Something is wrong that has been reported before.
     pub(crate) fn pass_over(&mut self) {
         self.errors += 1;

@@ -6,6 +6,8 @@ use std::sync::Arc;
 use super::check::{Check, and, number_text};
 use super::{MOST_ENTRIES, count_text};
 use crate::Space;
+use crate::kernel::splitmix64;
+use crate::world::basis::Basis;
 use crate::world::features::everything;
 use crate::world::{
     At, FeatureForm, FeatureMap, FeatureSpec, Kind, Located, Nested, Problem, VarId, World, WorldError,
@@ -125,8 +127,53 @@ impl Check {
                 let (values, places) = self.number_grid(grid, &scope, &columns, &space, what)?;
                 self.feature_table(scope, &space, columns.len(), values.into(), &places, spec.scale)?
             }
+            FeatureForm::Mean { tables } => self.mean_of_tables(tables, world, whose, spec.at)?,
         };
         self.few_enough(&map, world, spec.at).then_some(map)
+    }
+
+    /// The mean of tables: as many features in each, and every row no longer than 1.
+    fn mean_of_tables(
+        &mut self,
+        tables: &[FeatureSpec],
+        world: &World,
+        whose: &str,
+        at: Option<At>,
+    ) -> Option<FeatureMap> {
+        let before = self.errors();
+        let mut parts: Vec<(Vec<VarId>, Arc<[f64]>)> = Vec::new();
+        let mut first: Option<usize> = None;
+        for (i, spec) in tables.iter().enumerate() {
+            let which = format!("table {} of {whose}", i + 1);
+            let rows =
+                matches!(spec.form, FeatureForm::Table { .. } | FeatureForm::Nested { .. } | FeatureForm::Grid { .. });
+            if !rows || spec.scale {
+                let message = format!("{which} is no table of its own numbers, as they are");
+                let help = "each is `{ kind = \"table\", scope = […], value = […] }`, without `scale`";
+                self.push(Problem::error("features", message).help(help).at(spec.at.or(at)));
+                continue;
+            }
+            let Some(FeatureMap::Table { scope, dimension, values }) = self.features(spec, world, &which) else {
+                continue;
+            };
+            if *first.get_or_insert(dimension) != dimension {
+                let message = format!("{which} has {dimension} features, and the first has {}", first.unwrap_or(0));
+                self.push(Problem::error("shape", message).help("as many in each").at(spec.at.or(at)));
+            }
+            parts.push((scope, values));
+        }
+        if tables.is_empty() {
+            let problem = Problem::error("features", format!("`tables` of {whose} is empty"));
+            self.push(problem.help("name at least one table").at(at));
+        }
+        if self.errors() > before {
+            return None;
+        }
+        // Only together do they say which features are constant or collinear.
+        ["collinear", "constant"].iter().for_each(|code| self.forget(code));
+        let dimension = first?;
+        self.review_features(&sampled_means(&parts, dimension, world), dimension, at);
+        Some(FeatureMap::Mean { dimension, tables: parts })
     }
 
     /// A scope of features: variables that act on the next state or the reward, or parts of the state.
@@ -210,7 +257,8 @@ impl Check {
     /// Features of all states and causes fit into memory.
     fn few_enough(&mut self, map: &FeatureMap, world: &World, at: Option<At>) -> bool {
         let cells = world.sizes(&world.cause_variables()).iter().fold(world.n_states() as u128, |n, &s| n * s as u128);
-        let numbers = map.dimension(world).and_then(|d| d.checked_mul(cells));
+        let held = if world.is_listed() { cells } else { 1 };
+        let numbers = map.dimension(world).and_then(|d| d.checked_mul(held));
         if numbers.is_some_and(|n| n <= MOST_ENTRIES as u128) {
             return true;
         }
@@ -224,6 +272,25 @@ impl Check {
         self.push(Problem::error("too-large", message).help(help).at(at));
         false
     }
+}
+
+/// Rows of which means are looked at.
+const SAMPLED_ROWS: usize = 1 << 12;
+
+/// Means of tables at combinations of values drawn evenly, the same ones each time: there may be far too many to list.
+fn sampled_means(parts: &[(Vec<VarId>, Arc<[f64]>)], dimension: usize, world: &World) -> Vec<f64> {
+    let map = FeatureMap::Mean { dimension, tables: parts.to_vec() };
+    let (basis, scope) = (Basis::new(world, &map), map.scope());
+    let mut values = vec![0; world.variables.len()];
+    let mut rows = vec![0.0; SAMPLED_ROWS * dimension];
+    for (i, row) in rows.chunks_exact_mut(dimension).enumerate() {
+        for id in &scope {
+            let random = splitmix64(splitmix64(i as u64) ^ id.ix() as u64);
+            values[id.ix()] = (random % world.variable(*id).size() as u64) as usize;
+        }
+        basis.fill(&values, row);
+    }
+    rows
 }
 
 /// A feature that says nothing that others do not.

@@ -1,8 +1,11 @@
 //! Checking transitions of low rank: every row of probabilities that weights and anchors make, without multiplying them out.
 
+use std::sync::Arc;
+
 use super::check::{Check, number_text};
 use crate::Space;
 use crate::math;
+use crate::world::basis::Basis;
 use crate::world::low_rank::tabulate;
 use crate::world::{
     AnchorRows, At, FeatureMap, Kind, Located, LowRank, LowRankSpec, Problem, VarId, World, WorldError,
@@ -59,11 +62,14 @@ impl Check {
             }
         };
         let dimension = map.dimension(world).expect("invariant: features were counted when they were checked") as usize;
+        if !world.is_listed() {
+            return self.unlisted(spec, map, dimension, world);
+        }
         let (scope, weights) = tabulate(world, &map);
         let next = self.anchor_rows(spec, world, dimension)?;
         let signed = weights.iter().chain(next.iter().flatten()).any(|x| *x < 0.0);
         let next = next.into_iter().map(Into::into).collect();
-        let mut low_rank = LowRank { map, scope, dimension, weights, next, mixture: false };
+        let mut low_rank = LowRank { map, scope, dimension, weights: Some(weights), basis: None, next, mixture: false };
         let sums = self.rows_sum_to_one(&low_rank, world, spec.at)?;
         if signed {
             self.none_is_negative(&low_rank, world, spec.at)?;
@@ -71,6 +77,63 @@ impl Check {
         // With rows that are distributions, weights that sum to 1 are one as well.
         low_rank.mixture = !signed && sums.iter().all(|sum| (sum - 1.0).abs() <= SUM_TOLERANCE);
         Some(low_rank)
+    }
+
+    /// The same where states are not listed: an anchor is drawn and then each factor, so weights and rows must be distributions.
+    ///
+    /// Of a mean of tables every row of every table is looked at, of bumps none, since they sum to 1.
+    fn unlisted(&mut self, spec: &LowRankSpec, map: FeatureMap, dimension: usize, world: &World) -> Option<LowRank> {
+        let next = self.anchor_rows(spec, world, dimension)?;
+        let before = self.errors();
+        for (&id, rows) in world.state.iter().zip(&next) {
+            let name = self.name(id).to_owned();
+            for (j, row) in rows.chunks_exact(self.size(id)).enumerate() {
+                self.is_distribution(row, &format!("the next value of \"{name}\" under weight {}", j + 1), spec.at);
+            }
+        }
+        let tables: Vec<(&Vec<VarId>, &[f64])> = match &map {
+            FeatureMap::Mean { tables, .. } => tables.iter().map(|(scope, values)| (scope, &**values)).collect(),
+            FeatureMap::Table { scope, values, .. } => vec![(scope, &**values)],
+            FeatureMap::Radial { .. } => Vec::new(),
+            FeatureMap::Indicators { scopes } if scopes.len() == 1 => Vec::new(),
+            FeatureMap::Indicators { .. } | FeatureMap::Polynomial { .. } => {
+                let kind = map.kind();
+                let message =
+                    format!("weights of kind \"{kind}\" are no distributions, and states are too many to list");
+                let help = "use \"table\", \"mean\" or \"radial\"; or fewer states";
+                self.push(Problem::error("low-rank", message).help(help).at(spec.at));
+                return None;
+            }
+        };
+        for (scope, values) in tables {
+            let space = Space::new(&world.sizes(scope)).expect("invariant: its rows are in memory");
+            for (row, weights) in values.chunks_exact(dimension).enumerate() {
+                let given = self.combination(scope, &space.digits(row));
+                self.is_distribution(weights, &format!("the weights given {given}"), spec.at);
+                if self.errors() > before {
+                    return None;
+                }
+            }
+        }
+        if self.errors() > before {
+            return None;
+        }
+        let (scope, basis) = (map.scope(), Some(Arc::new(Basis::new(world, &map))));
+        let next = next.into_iter().map(Into::into).collect();
+        Some(LowRank { map, scope, dimension, weights: None, basis, next, mixture: true })
+    }
+
+    fn is_distribution(&mut self, row: &[f64], what: &str, at: Option<At>) {
+        let sum: f64 = row.iter().sum();
+        let (code, wrong) = match row.iter().find(|p| **p < 0.0) {
+            Some(p) => ("negative", format!("{what} have a probability of {}", number_text(*p))),
+            None if sum.is_nan() || (sum - 1.0).abs() > SUM_TOLERANCE => {
+                ("row-sum", format!("{what} sum to {}, not 1", number_text(sum)))
+            }
+            None => return,
+        };
+        let help = "where states are too many to list, weights and rows must be distributions, to nine digits";
+        self.push(Problem::error(code, wrong).help(help).at(at));
     }
 
     /// Whether no transition is stated otherwise, and no reward needs a transition as a table.
@@ -194,7 +257,7 @@ impl Check {
         let mut sums = Vec::new();
         low_rank.worth(&vec![1.0; world.n_states()], &mut sums);
         let total = |row: &[f64]| row.iter().zip(&sums).map(|(w, sum)| w * sum).sum::<f64>();
-        let wrong = low_rank.weights.chunks_exact(low_rank.dimension).map(total).enumerate();
+        let wrong = low_rank.rows().chunks_exact(low_rank.dimension).map(total).enumerate();
         let wrong = wrong.into_iter().find(|(_, sum)| sum.is_nan() || (sum - 1.0).abs() > SUM_TOLERANCE);
         let Some((row, sum)) = wrong else { return Some(sums) };
         let given = self.weights_at(low_rank, world, row);
@@ -206,7 +269,7 @@ impl Check {
 
     /// `None`, with a problem, if some P(s' | s, z) is below 0.
     fn none_is_negative(&mut self, low_rank: &LowRank, world: &World, at: Option<At>) -> Option<()> {
-        let rows = low_rank.weights.len() / low_rank.dimension;
+        let rows = low_rank.rows().len() / low_rank.dimension;
         let work = rows as u128 * world.n_states() as u128 * low_rank.dimension as u128;
         let refused = if low_rank.next.len() > 1 {
             Some("several state factors".to_owned())

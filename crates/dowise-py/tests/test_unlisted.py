@@ -1,0 +1,93 @@
+"""Learners that work from the states they met, in worlds whose states nobody lists."""
+
+import dowise
+import numpy as np
+import pytest
+
+BITS = 40
+
+TEXT = """dowise = 1
+horizon = 4
+[lever.x]
+values = ["low", "high"]
+[key.z]
+values = ["no", "yes"]
+parents = ["x"]
+p = [[0.9, 0.1], [0.2, 0.8]]
+[reward.r]
+scope = ["z"]
+range = [0.0, 1.0]
+[low_rank]
+learn = true
+""" + "".join(f'[state.b{i}]\nvalues = ["0", "1"]\n' for i in range(BITS))
+
+
+def features(state):
+    """Where most bits are set, z = yes pays."""
+    share = sum(state) / BITS
+    return [[1.0 - share, share, 0.0], [0.0, share, 1.0 - share]]
+
+
+def played(learner, world, episodes, seed):
+    """Plays a little environment of our own: bits are drawn anew, and yes pays 1."""
+    rng = np.random.default_rng(seed)
+    total = 0.0
+    for _ in range(episodes):
+        state = rng.integers(2, size=BITS).tolist()
+        for _ in range(world.horizon):
+            action = learner.act(state)
+            z = int(rng.random() < [0.1, 0.8][action])  # x = low, x = high
+            after = rng.integers(2, size=BITS).tolist()
+            learner.observe(state, action, after, reward=float(z), keys=[z])
+            total += z
+            state = after
+        learner.end_episode()
+    return total / episodes
+
+
+def make(seed=1, **more):
+    world = dowise.World.from_toml(TEXT)
+    more = {"features": features, "dimension": 3, **more}
+    return world, dowise.UnlistedLearner(world, "c-blsvi", episodes=60, seed=seed, **more)
+
+
+def test_it_plays_an_environment_of_ones_own_with_features_from_python():
+    world, learner = make()
+    assert learner.causes == [{"z": "no"}, {"z": "yes"}]
+    played(learner, world, 30, 3)
+    assert learner.episodes == 30 and learner.met == 120 and 1 < learner.plans < 30
+    assert learner.learned(0, [0] * BITS) == learner.learned(1, [1] * BITS)
+
+
+def test_a_restored_learner_goes_on_as_if_it_had_never_stopped():
+    world, learner = make()
+    played(learner, world, 10, 3)
+    again = dowise.UnlistedLearner.restore(world, learner.save(), features=features, dimension=3)
+    assert again.save() == learner.save()
+    assert played(again, world, 5, 4) == played(learner, world, 5, 4)
+    assert again.save() == learner.save()
+
+
+def test_a_ready_made_world_has_features_of_its_own():
+    world = dowise.World.named("linear-code", seed=1)
+    learner = dowise.UnlistedLearner(world)
+    state = [0] * 11
+    assert 0 <= learner.act(state)
+    with pytest.raises(dowise.PlanError, match="more than can be listed"):
+        world.plan()
+
+
+def test_what_is_wrong_with_features_is_said_by_name():
+    says = pytest.raises(dowise.LearnError, match="its shape is")
+    with says:
+        make(features=lambda state: [[1.0, 0.0]])[1].act([0] * BITS)
+    with pytest.raises(dowise.LearnError, match=r'b39 = "0", z = "yes" have length 2'):
+        make(features=lambda state: [[1.0, 0.0, 0.0], [2.0, 0.0, 0.0]])[1].act([0] * BITS)
+    with pytest.raises(dowise.LearnError, match="ZeroDivisionError"):
+        make(features=lambda state: 1 / 0)[1].act([0] * BITS)
+    with pytest.raises(dowise.LearnError, match="needs dimension="):
+        make(dimension=None)
+    with pytest.raises(dowise.LearnError, match="the world has no features"):
+        make(features=None, dimension=None)
+    with pytest.raises(dowise.LearnError, match="counts, and needs a list"):
+        dowise.UnlistedLearner(dowise.World.from_toml(TEXT), "graph-psrl")

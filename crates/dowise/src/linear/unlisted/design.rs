@@ -1,0 +1,112 @@
+//! The regression of one stage, or of all: the steps, and Λ = λI + Σ φφᵀ kept factorised.
+
+use nalgebra::{Cholesky, DMatrix, DVector, DVectorView, Dyn};
+
+use crate::linear::design::REFRESH_EVERY;
+use crate::math::ln_1p;
+
+/// One step.
+#[derive(Clone, Debug)]
+pub(super) struct Step {
+    pub(super) stage: u32,
+    pub(super) state: usize,
+    pub(super) cause: u32,
+    /// What is regressed of its rewards.
+    pub(super) reward: f64,
+    /// Place of the next state among those met.
+    pub(super) next: u32,
+    /// φ(s, c).
+    phi: Box<[f64]>,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Design {
+    pub(super) steps: Vec<Step>,
+    lambda: f64,
+    /// Λ; lower triangle and diagonal.
+    gram: DMatrix<f64>,
+    factor: Cholesky<f64, Dyn>,
+    /// ln det(Λ) − d ln λ, now and at the last plan.
+    gained: f64,
+    planned: f64,
+    /// Steps that the last plan was made from.
+    pub(super) planned_steps: usize,
+}
+
+impl Design {
+    pub(super) fn new(dimension: usize, lambda: f64) -> Design {
+        let gram = DMatrix::from_diagonal_element(dimension, dimension, lambda);
+        let factor = Cholesky::new(gram.clone()).expect("invariant: λI with λ > 0 is positive definite");
+        Design { steps: Vec::new(), lambda, gram, factor, gained: 0.0, planned: 0.0, planned_steps: 0 }
+    }
+
+    /// Takes in a step.
+    ///
+    /// # Cost
+    /// O(d²), and O(d³) once in [`REFRESH_EVERY`] steps.
+    pub(super) fn add(&mut self, stage: usize, state: usize, (cause, phi): (usize, &[f64]), reward: f64, next: u32) {
+        let column = DVectorView::from_slice(phi, phi.len());
+        let mut direction = column.clone_owned();
+        self.factor.solve_mut(&mut direction);
+        self.gained += ln_1p(column.dot(&direction));
+        self.gram.syger(1.0, &column, &column, 1.0);
+        let (stage, cause) = (stage as u32, cause as u32);
+        self.steps.push(Step { stage, state, cause, reward, next, phi: phi.into() });
+        if self.steps.len() % REFRESH_EVERY.max(phi.len()) == 0 {
+            self.factor = factorised(self.gram.clone());
+        } else {
+            self.factor.rank_one_update(&column, 1.0);
+        }
+    }
+
+    /// ln(det Λ / λ^d).
+    pub(super) fn gained(&self) -> f64 {
+        self.gained
+    }
+
+    /// Whether det Λ has doubled since the last plan.
+    pub(super) fn doubled(&self) -> bool {
+        self.gained - self.planned > std::f64::consts::LN_2
+    }
+
+    pub(super) fn mark_planned(&mut self) {
+        (self.planned, self.planned_steps) = (self.gained, self.steps.len());
+    }
+
+    /// Λ = LLᵀ.
+    pub(super) fn factor(&self) -> &Cholesky<f64, Dyn> {
+        &self.factor
+    }
+
+    /// (Σ φφᵀ + λ'I), factorised.
+    pub(super) fn factor_with(&self, lambda: f64) -> Cholesky<f64, Dyn> {
+        let mut gram = self.gram.clone();
+        (0..gram.nrows()).for_each(|i| gram[(i, i)] += lambda - self.lambda);
+        factorised(gram)
+    }
+
+    /// Σ φ y with the target y of every step.
+    ///
+    /// # Cost
+    /// O(d) for each step.
+    pub(super) fn sums(&self, target: impl Fn(&Step) -> f64) -> DVector<f64> {
+        let mut out = DVector::zeros(self.gram.nrows());
+        for step in &self.steps {
+            let y = target(step);
+            if y != 0.0 {
+                out.iter_mut().zip(&step.phi).for_each(|(out, x)| *out += y * x);
+            }
+        }
+        out
+    }
+
+    /// Σ (y − ⟨φ, w⟩)².
+    pub(super) fn squares(&self, weights: &DVector<f64>, target: impl Fn(&Step) -> f64) -> f64 {
+        let off = |step: &Step| target(step) - step.phi.iter().zip(weights.iter()).map(|(x, w)| x * w).sum::<f64>();
+        self.steps.iter().map(off).map(|off| off * off).sum()
+    }
+}
+
+fn factorised(gram: DMatrix<f64>) -> Cholesky<f64, Dyn> {
+    Cholesky::new(gram).expect("invariant: λI plus a sum of φφᵀ is positive definite")
+}

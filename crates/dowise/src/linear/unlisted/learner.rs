@@ -1,0 +1,443 @@
+//! Least-squares value iteration from the states that were met.
+
+use nalgebra::{Cholesky, DVector, Dyn};
+use rand::SeedableRng;
+use rand_chacha::ChaCha8Rng;
+use rayon::prelude::*;
+use std::sync::Arc;
+
+use super::design::{Design, Step};
+use super::error::UnlistedError;
+use super::policy::{Ahead, Room, UnlistedPolicy};
+use super::states::{Rows, States, state_text};
+use crate::kernel::{Kernel, splitmix64};
+use crate::learn::{Agent, Knowledge, MISSING, Observation};
+use crate::linear::learner::{check, clip_values, feature_map, regressed_terms};
+use crate::linear::options::{Beta, LinearEstimate, LinearOptions, Regression, Rewards, Switching};
+use crate::linear::residuals::Noise;
+use crate::linear::{FeatureError, LinearError, MOST_BYTES};
+use crate::math::ln;
+use crate::plan::{FeatureFunction, RewardsAt, RowsAt, Ties, tie_tolerance};
+use crate::variates::normal;
+use crate::world::{Action, Feature};
+
+/// A linear learner for any number of states: it keeps the steps that were made and the states that they led to.
+///
+/// Its values are those of [`LinearLearner`](crate::linear::LinearLearner) with the same options, at the states that matter to them:
+///
+///   w_h = Λ_h⁻¹ Σ φ [r + V_{h+1}(s')]     over the steps made
+///   V_h(s') at the next states of these steps, and at no others
+///
+/// and a decision looks at φ(s, ·) of the state at hand. Features come from the world, or from a function.
+///
+/// # Cost
+/// A step: O(d² + Z · d) and a search. A plan: O(H · (n · d + m · Z · d)) for n steps and m states met, and H · m searches; with
+/// widths O(m · Z · d²) more. With [`Switching::Doubling`] there are O(d ln n) plans. Memory O(d² + n · d), and Z · d numbers for each
+/// state met (only those that are not 0, where most are) up to half a gigabyte; beyond that they are computed anew for every plan.
+///
+/// ```
+/// use dowise::linear::{LinearPreset, UnlistedLearner};
+/// use dowise::simulate::Play;
+/// use dowise::{Knowledge, Simulator, worlds};
+/// let world = worlds::LinearCode::default().world()?; // 10^13 states
+/// let preset: LinearPreset = "c-blsvi".parse()?;
+/// let mut learner = UnlistedLearner::new(&Knowledge::of(&world), preset.options(20, 1))?;
+/// let simulator = Simulator::new(&world)?;
+/// let mut play = Play::new(&simulator, 1);
+/// let total: f64 = (0..20).map(|_| play.episode(&mut learner).1).sum();
+/// assert!(total >= 0.0 && learner.episodes() == 20 && learner.met() <= 20 * 20);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct UnlistedLearner {
+    pub(super) told: Knowledge,
+    pub(super) options: LinearOptions,
+    pub(super) states: States,
+    pub(super) designs: Vec<Design>,
+    ahead: Ahead,
+    regressed: Vec<usize>,
+    /// Least and greatest of what is regressed of a step.
+    pub(super) regressed_range: [f64; 2],
+    /// Greatest less least reward of a step.
+    range: f64,
+    discount: f64,
+    /// Weights of the present plan, stage by stage.
+    pub(super) weights: Vec<DVector<f64>>,
+    /// Λ⁻¹ and β of the present plan, design by design and stage by stage, where there are widths.
+    inverse: Vec<Vec<f64>>,
+    beta: Vec<f64>,
+    /// Episodes ended.
+    pub(super) episode: u64,
+    pub(super) plans: u64,
+    /// The episode that the present plan was made for, from which its ties follow.
+    pub(super) planned_for: u64,
+    pub(super) due: bool,
+    room: Room,
+}
+
+impl UnlistedLearner {
+    /// A learner that has seen nothing, with the features that its options choose.
+    pub fn new(told: &Knowledge, options: LinearOptions) -> Result<UnlistedLearner, UnlistedError> {
+        let chosen = feature_map(told, &options);
+        let world = told.world();
+        let Some(map) = chosen.as_ref().or(world.features()) else {
+            let causes = world.sizes(&world.cause_variables()).iter().map(|&n| n as u128).product::<u128>();
+            return Err(UnlistedError::NoFeatures { states: world.n_states() as u128 * causes });
+        };
+        let dimension = map.dimension(world).filter(|d| *d <= 1 << 14);
+        let Some(d) = dimension else {
+            let (cells, bytes) = (1, map.dimension(world).and_then(|d| d.checked_mul(8)?.checked_mul(d)));
+            let error = FeatureError::TooLarge { dimension: map.dimension(world), cells, bytes, limit: MOST_BYTES };
+            return Err(LinearError::from(error).into());
+        };
+        UnlistedLearner::with_rows(told, RowsAt::of_map(world, map, d as usize), options)
+    }
+
+    /// The same with features from code: `function(state, out)` writes φ(s, c) of every cause, `[cause][feature]`, causes numbered as in
+    /// [`CauseSpace`](crate::kernel::CauseSpace). It is called once for each state that is met.
+    pub fn with_function(
+        told: &Knowledge,
+        dimension: usize,
+        function: FeatureFunction,
+        options: LinearOptions,
+    ) -> Result<UnlistedLearner, UnlistedError> {
+        if dimension == 0 {
+            return Err(LinearError::from(FeatureError::Empty).into());
+        }
+        UnlistedLearner::with_rows(told, RowsAt::of_function(told.world(), function, dimension), options)
+    }
+
+    fn with_rows(told: &Knowledge, rows: RowsAt, options: LinearOptions) -> Result<UnlistedLearner, UnlistedError> {
+        check(&options)?;
+        let world = told.world();
+        world.refuse("regression on features", &[Feature::NextReward]).map_err(LinearError::from)?;
+        if options.regression == Regression::Interventions {
+            let expected =
+                "ψ(s, a) of every intervention needs a list; regress on causes, as c-lsvi-ucb and c-blsvi do";
+            return Err(LinearError::Option { name: "regression", value: 0.0, expected }.into());
+        }
+        let (d, horizon) = (rows.dimension, told.horizon());
+        let designs = if options.stage_dependent { horizon } else { 1 };
+        let bytes = designs as u128 * 3 * 8 * (d as u128).pow(2);
+        if bytes > MOST_BYTES {
+            let cells = rows.n_causes();
+            return Err(LinearError::TooLarge { dimension: d, designs, cells, bytes, limit: MOST_BYTES }.into());
+        }
+        let kernel = Arc::new(Kernel::new(world).map_err(LinearError::from)?);
+        let (regressed, regressed_range) = regressed_terms(told, &options);
+        let rewards = match options.rewards {
+            Rewards::Regressed => RewardsAt::none(world, kernel.causes()),
+            Rewards::Told => RewardsAt::new(world, kernel.causes()),
+        };
+        let (range, clip) = clip_values(told, &options);
+        let tolerance = tie_tolerance(horizon, range, world);
+        Ok(UnlistedLearner {
+            told: told.clone(),
+            states: States::new(rows),
+            designs: vec![Design::new(d, options.lambda); designs],
+            ahead: Ahead { kernel, rewards, clip, tolerance },
+            regressed,
+            regressed_range,
+            range,
+            discount: world.discount(),
+            weights: vec![DVector::zeros(d); horizon],
+            inverse: Vec::new(),
+            beta: vec![0.0; horizon],
+            episode: 0,
+            plans: 0,
+            planned_for: 0,
+            due: true,
+            room: Room::default(),
+            options,
+        })
+    }
+
+    /// What it was told.
+    pub fn knowledge(&self) -> &Knowledge {
+        &self.told
+    }
+
+    /// Its options.
+    pub fn options(&self) -> &LinearOptions {
+        &self.options
+    }
+
+    /// Episodes ended.
+    pub fn episodes(&self) -> u64 {
+        self.episode
+    }
+
+    /// Plans made so far.
+    pub fn plans(&self) -> u64 {
+        self.plans
+    }
+
+    /// Number of states that steps led to.
+    pub fn met(&self) -> usize {
+        self.states.met.len()
+    }
+
+    /// Bytes that what was met takes, about: steps, and features of states.
+    pub fn bytes(&self) -> usize {
+        let steps: usize = self.designs.iter().map(|design| design.steps.len()).sum();
+        self.states.kept() + steps * (8 * self.states.rows.dimension + size_of::<Step>()) + 64 * self.met()
+    }
+
+    /// Number of features (d).
+    pub fn dimension(&self) -> usize {
+        self.states.rows.dimension
+    }
+
+    /// Whether some reward term is regressed, so that what is paid must be shown to it.
+    pub fn learns_rewards(&self) -> bool {
+        !self.regressed.is_empty()
+    }
+
+    /// Begins an episode: plans if a plan is due.
+    pub fn begin(&mut self) {
+        if self.due {
+            self.plan();
+        }
+    }
+
+    /// What to do at a stage (from 0) in a state of the present episode.
+    pub fn decide(&mut self, stage: usize, state: usize) -> Result<Action, UnlistedError> {
+        check_place(&self.told, stage, state)?;
+        let d = self.states.rows.dimension;
+        let design = self.design(stage);
+        let rows = Rows::Dense(self.states.phi(&self.told, state)?.into());
+        let mut squares = Vec::new();
+        if self.options.estimate == LinearEstimate::Width {
+            squares.resize(self.states.rows.n_causes(), 0.0);
+            rows.squares(&self.inverse[design], d, &mut squares);
+        }
+        let width = (!squares.is_empty()).then_some((self.beta[stage], &squares[..]));
+        let tie = self.ties().at(stage, state);
+        let weights = self.weights[stage].as_slice();
+        Ok(self.ahead.best((stage, state), &rows, weights, width, tie, &mut self.room).0)
+    }
+
+    /// Takes in one step by numbers: the cause that was observed, numbered as in [`CauseSpace`](crate::kernel::CauseSpace), and what was
+    /// paid of the rewards that are regressed.
+    pub fn learn(
+        &mut self,
+        (stage, state): (usize, usize),
+        cause: usize,
+        reward: f64,
+        next_state: usize,
+    ) -> Result<(), UnlistedError> {
+        check_place(&self.told, stage, state)?;
+        check_place(&self.told, stage, next_state)?;
+        let last = self.states.rows.n_causes() - 1;
+        if cause > last {
+            return Err(UnlistedError::NoCause { cause, last });
+        }
+        let [lo, hi] = self.regressed_range;
+        let rounding = 1e-9 * (hi - lo).max(hi.abs()).max(lo.abs());
+        if !(lo - rounding..=hi + rounding).contains(&reward) {
+            return Err(UnlistedError::Reward { reward, lo, hi });
+        }
+        let d = self.states.rows.dimension;
+        let phi: Vec<f64> = self.states.phi(&self.told, state)?[cause * d..][..d].to_vec();
+        let next = self.states.enter(&self.told, next_state)?;
+        let place = self.design(stage);
+        let design = &mut self.designs[place];
+        design.add(stage, state, (cause, &phi), reward.clamp(lo, hi), next);
+        self.due |= self.options.switching == Switching::Episode || design.doubled();
+        Ok(())
+    }
+
+    /// Takes in one observation. A step of which a key variable, the next state or a regressed reward is missing is left out.
+    pub fn learn_observation(&mut self, observation: &Observation<'_>) -> Result<(), UnlistedError> {
+        if let Some(action) = observation.action
+            && !self.ahead.kernel.allows(observation.state, action)
+        {
+            return Err(UnlistedError::NotAllowed { state: state_text(&self.told, observation.state), action });
+        }
+        let (cause, missing) = self.ahead.kernel.causes().of_seen(&observation.values, MISSING);
+        let reward: f64 = self.regressed.iter().map(|&i| observation.rewards[i]).sum();
+        match observation.next_state {
+            Some(next) if missing == 0 && !reward.is_nan() => {
+                self.learn((observation.stage, observation.state), cause, reward, next)
+            }
+            Some(_) | None => Ok(()),
+        }
+    }
+
+    /// Ends an episode.
+    pub fn end(&mut self) {
+        self.episode += 1;
+    }
+
+    /// What it has learned, without optimism or noise, to be used where nothing is learned any more.
+    pub fn learned_policy(&self) -> UnlistedPolicy {
+        let mut mean = self.clone();
+        mean.options.beta_scale = 0.0;
+        mean.plan();
+        let UnlistedLearner { told, states, ahead, weights, .. } = mean;
+        UnlistedPolicy { told, states: States::new(states.rows), ahead, weights }
+    }
+
+    /// Values at a stage of the states that were met, by state, as the present plan has them.
+    pub fn values(&self, stage: usize) -> Vec<(usize, f64)> {
+        let value = self.values_at(stage, &self.all_squares());
+        self.states.met.iter().zip(value).map(|(met, v)| (met.state, v)).collect()
+    }
+
+    fn ties(&self) -> Ties {
+        Ties::Seeded(splitmix64(self.options.seed ^ splitmix64(self.planned_for)))
+    }
+
+    /// Position of a stage's design.
+    fn design(&self, stage: usize) -> usize {
+        if self.designs.len() == 1 { 0 } else { stage }
+    }
+
+    /// Range of the targets of a stage.
+    fn range_left(&self, stage: usize) -> f64 {
+        let [lo, hi] = self.regressed_range;
+        (self.told.horizon() - 1 - stage) as f64 * self.range + (hi - lo)
+    }
+
+    /// β at a stage, scaled.
+    fn width(&self, stage: usize) -> f64 {
+        let LinearOptions { beta, beta_scale, lambda, delta, episodes, .. } = self.options;
+        let (d, h) = (self.states.rows.dimension as f64, self.told.horizon() as f64);
+        let left = self.range_left(stage);
+        let unscaled = match beta {
+            Beta::Published => d * h * self.range * ln(2.0 * d * episodes as f64 * h / delta).sqrt(),
+            Beta::SelfNormalised => {
+                let gained = self.designs[self.design(stage)].gained();
+                left * (0.5 * (2.0 * ln(h / delta) + gained).sqrt() + (lambda * d).sqrt())
+            }
+            Beta::Deviation | Beta::Residuals => left / 2.0,
+            Beta::Fixed(beta) => beta,
+        };
+        beta_scale * unscaled
+    }
+
+    /// Plans from what was met.
+    fn plan(&mut self) {
+        let mut rng = ChaCha8Rng::seed_from_u64(splitmix64(self.options.seed ^ 0x6c69_6e65));
+        rng.set_stream(self.episode);
+        self.planned_for = self.episode;
+        (0..self.designs.len()).for_each(|place| self.mark_planned(place));
+        let squares = self.all_squares();
+        let mut value = vec![0.0; self.met()];
+        for stage in (0..self.told.horizon()).rev() {
+            self.weights[stage] = self.fit(stage, &value, &mut rng);
+            if stage > 0 {
+                value = self.values_at(stage, &squares);
+            }
+        }
+        self.plans += 1;
+        self.due = false;
+    }
+
+    /// Notes that a plan is made from what a design has now: its widths are those of that plan until the next.
+    pub(super) fn mark_planned(&mut self, place: usize) {
+        self.designs[place].mark_planned();
+        if self.options.estimate == LinearEstimate::Width {
+            self.inverse.resize(self.designs.len(), Vec::new());
+            self.inverse[place] = self.designs[place].factor().inverse().as_slice().to_vec();
+        }
+        (0..self.told.horizon())
+            .filter(|&stage| self.design(stage) == place)
+            .collect::<Vec<_>>()
+            .into_iter()
+            .for_each(|stage| self.beta[stage] = self.width(stage));
+    }
+
+    /// Weights of a stage for the values one stage ahead: least squares, or a sample.
+    fn fit(&self, stage: usize, ahead: &[f64], rng: &mut ChaCha8Rng) -> DVector<f64> {
+        let design = &self.designs[self.design(stage)];
+        let target = |step: &Step| step.reward + self.discount * ahead[step.next as usize];
+        let sums = design.sums(target);
+        let mut noise = || DVector::from_iterator(sums.len(), (0..sums.len()).map(|_| normal(rng)).collect::<Vec<_>>());
+        let perturbed = |factor: &Cholesky<f64, Dyn>, mut weights: DVector<f64>, mut noise: DVector<f64>, by: f64| {
+            factor.l_dirty().tr_solve_lower_triangular_mut(&mut noise);
+            weights.axpy(by, &noise, 1.0);
+            weights
+        };
+        match (self.options.estimate, self.options.beta) {
+            (LinearEstimate::Sampled, Beta::Residuals) => {
+                let prior = Noise::new(self.range_left(stage), design.steps.len() as f64);
+                let first = design.factor_with(prior.first_lambda()).solve(&sums);
+                let variance = prior.variance(design.squares(&first, target));
+                let factor = design.factor_with(prior.lambda(variance));
+                let mean = factor.solve(&sums);
+                perturbed(&factor, mean, noise(), self.options.beta_scale * variance.sqrt())
+            }
+            (LinearEstimate::Sampled, _) => {
+                perturbed(design.factor(), design.factor().solve(&sums), noise(), self.beta[stage])
+            }
+            (LinearEstimate::Width, _) => design.factor().solve(&sums),
+        }
+    }
+
+    /// φᵀΛ⁻¹φ of every state met and cause, where one design serves all stages; empty otherwise, and without widths.
+    fn all_squares(&self) -> Vec<f64> {
+        if self.options.estimate != LinearEstimate::Width || self.designs.len() > 1 || self.inverse.is_empty() {
+            return Vec::new();
+        }
+        let (n, d) = (self.states.rows.n_causes(), self.states.rows.dimension);
+        let mut out = vec![0.0; self.met() * n];
+        out.par_chunks_exact_mut(n).zip(&self.states.met).for_each(|(out, met)| {
+            self.states.with_rows(met, |rows| rows.squares(&self.inverse[0], d, out));
+        });
+        out
+    }
+
+    /// V at a stage of every state met, by the weights of that stage; shared between threads, with the same results.
+    fn values_at(&self, stage: usize, squares: &[f64]) -> Vec<f64> {
+        let (n, d) = (self.states.rows.n_causes(), self.states.rows.dimension);
+        let (weights, ties, beta) = (self.weights[stage].as_slice(), self.ties(), self.beta[stage]);
+        let wide = self.options.estimate == LinearEstimate::Width && !self.inverse.is_empty();
+        let value = |room: &mut (Room, Vec<f64>), (i, met): (usize, &super::states::MetState)| {
+            self.states.with_rows(met, |rows| {
+                let squares = match (wide, squares.is_empty()) {
+                    (false, _) => None,
+                    (true, false) => Some(&squares[i * n..][..n]),
+                    (true, true) => {
+                        room.1.resize(n, 0.0);
+                        rows.squares(&self.inverse[self.design(stage)], d, &mut room.1);
+                        Some(&room.1[..])
+                    }
+                };
+                let width = squares.map(|squares| (beta, squares));
+                let tie = ties.at(stage, met.state);
+                self.ahead.best((stage, met.state), rows, weights, width, tie, &mut room.0).1
+            })
+        };
+        self.states.met.par_iter().enumerate().with_min_len(64).map_init(Default::default, value).collect()
+    }
+}
+
+impl Agent for UnlistedLearner {
+    fn begin_episode(&mut self) {
+        self.begin();
+    }
+
+    fn act(&mut self, stage: usize, state: usize) -> Action {
+        self.decide(stage, state).unwrap_or_else(|error| panic!("{error}"))
+    }
+
+    fn observe(&mut self, observation: &Observation<'_>) {
+        self.learn_observation(observation).unwrap_or_else(|error| panic!("{error}"));
+    }
+
+    fn end_episode(&mut self) {
+        self.end();
+    }
+}
+
+/// Whether there is such a stage and such a state.
+pub(super) fn check_place(told: &Knowledge, stage: usize, state: usize) -> Result<(), UnlistedError> {
+    if stage >= told.horizon() {
+        return Err(UnlistedError::NoStage { stage, last: told.horizon() - 1 });
+    }
+    if state >= told.n_states() {
+        return Err(UnlistedError::NoState { state, last: told.n_states() - 1 });
+    }
+    Ok(())
+}

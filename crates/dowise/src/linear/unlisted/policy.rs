@@ -1,0 +1,85 @@
+//! Decisions at the state at hand, from weights for every stage.
+
+use nalgebra::DVector;
+use std::sync::Arc;
+
+use super::error::UnlistedError;
+use super::states::{Rows, States};
+use crate::kernel::{Kernel, Scratch, Tie};
+use crate::learn::{Agent, Knowledge, Observation};
+use crate::plan::RewardsAt;
+use crate::world::Action;
+
+/// What values are made of, besides weights.
+#[derive(Clone, Debug)]
+pub(super) struct Ahead {
+    pub(super) kernel: Arc<Kernel>,
+    pub(super) rewards: RewardsAt,
+    /// Least and greatest value at each stage.
+    pub(super) clip: Vec<[f64; 2]>,
+    pub(super) tolerance: f64,
+}
+
+/// Buffers of one decision.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Room {
+    loss: Vec<f64>,
+    mean: Vec<f64>,
+    scratch: Scratch,
+}
+
+impl Ahead {
+    /// The best intervention in a state and what it is worth: q = clip(r + ⟨φ, w⟩ + β √(φᵀΛ⁻¹φ)), as losses from the cap.
+    pub(super) fn best(
+        &self,
+        (stage, state): (usize, usize),
+        rows: &Rows,
+        weights: &[f64],
+        width: Option<(f64, &[f64])>,
+        tie: Tie,
+        room: &mut Room,
+    ) -> (Action, f64) {
+        let n = self.kernel.n_causes();
+        room.loss.resize(n, 0.0);
+        room.mean.resize(n, 0.0);
+        self.rewards.fill(state, &mut room.loss);
+        rows.times(weights, &mut room.mean);
+        let [lo, hi] = self.clip[stage];
+        // Where widths or samples are beyond all numbers nothing is known, and the best is hoped for.
+        let clip = |q: f64| if q.is_nan() { hi } else { q.clamp(lo, hi) };
+        for (c, (loss, mean)) in room.loss.iter_mut().zip(&room.mean).enumerate() {
+            let wide = width.map_or(0.0, |(beta, squares)| beta * squares[c].max(0.0).sqrt());
+            *loss = hi - clip(*loss + mean + wide);
+        }
+        let found = self.kernel.best(state, &room.loss, self.tolerance, tie, &mut room.scratch);
+        (found.action, hi - found.least)
+    }
+}
+
+/// What was learned, to be used where nothing is learned any more: the best intervention under mean weights, without optimism.
+#[derive(Clone, Debug)]
+pub struct UnlistedPolicy {
+    pub(super) told: Knowledge,
+    pub(super) states: States,
+    pub(super) ahead: Ahead,
+    pub(super) weights: Vec<DVector<f64>>,
+}
+
+impl UnlistedPolicy {
+    /// What to do at a stage (from 0) in any state.
+    pub fn decide(&mut self, stage: usize, state: usize) -> Result<Action, UnlistedError> {
+        super::learner::check_place(&self.told, stage, state)?;
+        let phi = self.states.phi(&self.told, state)?;
+        let rows = Rows::Dense(phi.into());
+        let weights = self.weights[stage].as_slice();
+        Ok(self.ahead.best((stage, state), &rows, weights, None, Tie::First, &mut Room::default()).0)
+    }
+}
+
+impl Agent for UnlistedPolicy {
+    fn act(&mut self, stage: usize, state: usize) -> Action {
+        self.decide(stage, state).unwrap_or_else(|error| panic!("{error}"))
+    }
+
+    fn observe(&mut self, _: &Observation<'_>) {}
+}

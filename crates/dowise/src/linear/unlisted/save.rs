@@ -1,0 +1,145 @@
+//! A learner that works from the states it met as a file: the steps in order, from which all else follows, and the weights of its plan.
+//!
+//! The file is JSON, `"dowise unlisted learner"` version 1.
+
+use nalgebra::DVector;
+use serde::{Deserialize, Serialize};
+
+use super::error::UnlistedError;
+use super::learner::UnlistedLearner;
+use crate::learn::{Header, Knowledge, MOST_SAVED, RestoreError};
+use crate::linear::LinearOptions;
+use crate::plan::FeatureFunction;
+
+const FORMAT: &str = "dowise unlisted learner";
+const VERSION: u32 = 1;
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Saved {
+    format: String,
+    version: u32,
+    fingerprint: String,
+    dimension: usize,
+    options: LinearOptions,
+    episode: u64,
+    plans: u64,
+    planned_for: u64,
+    due: bool,
+    designs: Vec<SavedDesign>,
+    weights: Vec<Vec<f64>>,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct SavedDesign {
+    /// (stage, state, cause, reward, next state), in the order in which they were made.
+    steps: Vec<(u32, usize, u32, f64, usize)>,
+    /// How many of them the present plan was made from.
+    planned: usize,
+}
+
+impl UnlistedLearner {
+    /// The learner as text, between episodes. The same learner gives the same bytes.
+    ///
+    /// ```
+    /// use dowise::linear::{LinearPreset, UnlistedLearner};
+    /// use dowise::{Knowledge, worlds};
+    /// let told = Knowledge::of(&worlds::LinearCode::default().world()?);
+    /// let learner = UnlistedLearner::new(&told, "c-blsvi".parse::<LinearPreset>()?.options(20, 1))?;
+    /// assert_eq!(UnlistedLearner::restore(&told, &learner.save())?.save(), learner.save());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn save(&self) -> String {
+        let state_of = |place: u32| self.states.met[place as usize].state;
+        let designs = self.designs.iter().map(|design| SavedDesign {
+            steps: design.steps.iter().map(|s| (s.stage, s.state, s.cause, s.reward, state_of(s.next))).collect(),
+            planned: design.planned_steps,
+        });
+        let saved = Saved {
+            format: FORMAT.to_owned(),
+            version: VERSION,
+            fingerprint: self.told.fingerprint(),
+            dimension: self.dimension(),
+            options: self.options.clone(),
+            episode: self.episode,
+            plans: self.plans,
+            planned_for: self.planned_for,
+            due: self.due,
+            designs: designs.collect(),
+            weights: self.weights.iter().map(|w| w.as_slice().to_vec()).collect(),
+        };
+        serde_json::to_string(&saved).expect("invariant: numbers and words can be written")
+    }
+
+    /// A learner that goes on where a saved one stopped, told the same things, with the features its options choose.
+    ///
+    /// # Cost
+    /// That of taking all its steps in again.
+    pub fn restore(told: &Knowledge, text: &str) -> Result<UnlistedLearner, RestoreError> {
+        let saved = read(told, text)?;
+        let learner = UnlistedLearner::new(told, saved.options.clone()).map_err(|e| damaged("options", &e))?;
+        learner.take(saved)
+    }
+
+    /// The same for a learner whose features come from code.
+    pub fn restore_with_function(
+        told: &Knowledge,
+        dimension: usize,
+        function: FeatureFunction,
+        text: &str,
+    ) -> Result<UnlistedLearner, RestoreError> {
+        let saved = read(told, text)?;
+        let learner = UnlistedLearner::with_function(told, dimension, function, saved.options.clone());
+        learner.map_err(|e| damaged("options", &e))?.take(saved)
+    }
+
+    fn take(mut self, saved: Saved) -> Result<UnlistedLearner, RestoreError> {
+        let wrong = |field: &str, why: &str| Err(RestoreError::damaged(field, why));
+        let d = self.dimension();
+        if saved.dimension != d {
+            return wrong("dimension", &format!("it was saved with {} features, and there are {d}", saved.dimension));
+        }
+        let sized = saved.weights.len() == self.weights.len() && saved.weights.iter().all(|w| w.len() == d);
+        if !sized || saved.weights.iter().flatten().any(|w| !w.is_finite()) {
+            return wrong("weights", "they do not have the size of this world, or are no numbers");
+        }
+        if saved.designs.len() != self.designs.len() || saved.episode > MOST_SAVED || saved.plans > saved.episode + 1 {
+            return wrong("designs", "designs, episodes or plans are not those of such a learner");
+        }
+        for (place, design) in saved.designs.iter().enumerate() {
+            if design.planned > design.steps.len() {
+                return wrong("planned", "the plan was made from more steps than there are");
+            }
+            for (i, &(stage, state, cause, reward, next)) in design.steps.iter().enumerate() {
+                if self.designs.len() > 1 && stage as usize != place {
+                    return wrong("steps", "a step is of another stage than its design");
+                }
+                if i == design.planned {
+                    self.mark_planned(place);
+                }
+                let took = self.learn((stage as usize, state), cause as usize, reward, next);
+                took.map_err(|e| damaged("steps", &e))?;
+            }
+            if design.planned == design.steps.len() {
+                self.mark_planned(place);
+            }
+        }
+        self.weights = saved.weights.into_iter().map(DVector::from_vec).collect();
+        (self.episode, self.plans, self.planned_for) = (saved.episode, saved.plans, saved.planned_for);
+        self.due = saved.due;
+        Ok(self)
+    }
+}
+
+fn read(told: &Knowledge, text: &str) -> Result<Saved, RestoreError> {
+    Header::check(text, FORMAT, VERSION)?;
+    let saved: Saved = serde_json::from_str(text)?;
+    let here = told.fingerprint();
+    if saved.fingerprint != here {
+        return Err(RestoreError::OtherWorld { saved: saved.fingerprint, here });
+    }
+    Ok(saved)
+}
+
+fn damaged(field: &str, error: &UnlistedError) -> RestoreError {
+    RestoreError::damaged(field, &error.to_string())
+}

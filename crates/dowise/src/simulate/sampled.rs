@@ -1,0 +1,175 @@
+//! A near-best policy where states are not listed, from states drawn of every anchor; and what play says about a policy's worth.
+
+use rand::SeedableRng;
+use rand_chacha::ChaCha8Rng;
+use rayon::prelude::*;
+
+use super::Simulator;
+use super::low_rank::DrawnLowRank;
+use crate::kernel::{Kernel, KernelError, Scratch, Tie};
+use crate::learn::{Agent, Observation};
+use crate::plan::{RewardsAt, RowsAt, tie_tolerance};
+use crate::world::{Action, Feature, NotPlain, World};
+
+/// Why there is no such plan.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum SampledPlanError {
+    /// Transitions are not stated by anchors that can be drawn.
+    #[error(
+        "states can be drawn of anchors only where [low_rank] says how all state factors move, with weights and rows that are distributions"
+    )]
+    NoAnchors,
+    /// A reward is not known.
+    #[error("the reward \"{name}\" is not given, so there is nothing to plan with; give it, or let a learner find out")]
+    Unknown {
+        /// Its name.
+        name: String,
+    },
+    /// P(c | s, do(a)) cannot be computed.
+    #[error(transparent)]
+    Kernel(#[from] KernelError),
+    /// Something that the world says is beyond it.
+    #[error(transparent)]
+    NotPlain(#[from] NotPlain),
+}
+
+/// A policy that looks ahead by way of anchors, with the worth of each anchor averaged over states drawn of it.
+///
+/// With P(s' | s, z) = Σ_j w_j(s, z) μ_j(s') and θ_h(j) = E[V_h(s') | s' ~ μ_j], decisions are those of
+///
+///   q_h(s, c) = r(s, c) + discount · ⟨w(s, c), θ_{h+1}⟩,   θ_h(j) ≈ 1/n Σ_i V_h(s_{j,i}),   s_{j,i} ~ μ_j drawn once
+///
+/// so that the policy tends to the best one with n, at the rate 1/√n, however many states there are. Its worth is never more than
+/// the best, and it is what learners are compared with where no best policy can be computed.
+///
+/// # Cost
+/// O(d · n) states are looked at, at each of H stages: O(d · n · Z · d · H), and a search each.
+#[derive(Clone, Debug)]
+pub struct SampledPlan {
+    ahead: Ahead,
+    /// θ one stage ahead, stage by stage.
+    worth_hj: Vec<Vec<f64>>,
+}
+
+/// One look ahead.
+#[derive(Clone, Debug)]
+struct Ahead {
+    rows: RowsAt,
+    rewards: RewardsAt,
+    kernel: Kernel,
+    discount: f64,
+    /// What values are measured from, stage by stage.
+    caps: Vec<f64>,
+    tolerance: f64,
+}
+
+/// Buffers of one look ahead.
+#[derive(Default)]
+struct Room {
+    phi: Vec<f64>,
+    loss: Vec<f64>,
+    scratch: Scratch,
+}
+
+impl SampledPlan {
+    /// For a world in which everything is known, with so many states drawn of each anchor.
+    pub fn new(world: &World, samples: usize, seed: u64) -> Result<SampledPlan, SampledPlanError> {
+        let low_rank = world.low_rank().filter(|l| l.is_mixture()).ok_or(SampledPlanError::NoAnchors)?;
+        world.refuse("a plan by sampled states", &[Feature::NextReward])?;
+        if let Some(term) = world.rewards().iter().find(|term| term.table.is_none()) {
+            return Err(SampledPlanError::Unknown { name: term.name.clone() });
+        }
+        let kernel = Kernel::new(world)?;
+        let [least, most] = world.step_range();
+        let horizon = world.horizon();
+        let ahead = Ahead {
+            rows: RowsAt::of_map(world, low_rank.map(), low_rank.dimension()),
+            rewards: RewardsAt::new(world, kernel.causes()),
+            kernel,
+            discount: world.discount(),
+            caps: (0..horizon).map(|stage| (horizon - stage) as f64 * most).collect(),
+            tolerance: tie_tolerance(horizon, most - least, world),
+        };
+        let drawn = DrawnLowRank::new(world, low_rank);
+        let mut rng = ChaCha8Rng::seed_from_u64(seed);
+        rng.set_stream(4);
+        let anchors = 0..low_rank.dimension();
+        let states: Vec<Vec<usize>> =
+            anchors.map(|j| (0..samples.max(1)).map(|_| drawn.from_anchor(j, &mut rng)).collect()).collect();
+        let mut worth_hj = vec![vec![0.0; low_rank.dimension()]; horizon];
+        for stage in (1..horizon).rev() {
+            let mean = |of: &Vec<usize>| {
+                let value = |room: &mut Room, &s: &usize| ahead.best(stage, s, &worth_hj[stage], room).1;
+                // Values by their place, and summed in that order: threads share work, never sums.
+                let values: Vec<f64> = of.par_iter().map_init(Room::default, value).collect();
+                values.iter().sum::<f64>() / of.len() as f64
+            };
+            worth_hj[stage - 1] = states.iter().map(mean).collect();
+        }
+        Ok(SampledPlan { ahead, worth_hj })
+    }
+
+    /// What to do at a stage (from 0) in a state, and what is to be expected from there on.
+    pub fn decide(&self, stage: usize, state: usize) -> (Action, f64) {
+        self.ahead.best(stage, state, &self.worth_hj[stage], &mut Room::default())
+    }
+}
+
+impl Ahead {
+    fn best(&self, stage: usize, state: usize, worth: &[f64], room: &mut Room) -> (Action, f64) {
+        let (d, n) = (self.rows.dimension, self.rows.n_causes());
+        room.phi.resize(n * d, 0.0);
+        room.loss.resize(n, 0.0);
+        self.rows.fill(state, &mut room.phi).expect("invariant: a map gives features of every state");
+        self.rewards.fill(state, &mut room.loss);
+        let cap = self.caps[stage];
+        for (loss, phi) in room.loss.iter_mut().zip(room.phi.chunks_exact(d)) {
+            let ahead: f64 = phi.iter().zip(worth).map(|(w, v)| w * v).sum();
+            *loss = cap - (*loss + self.discount * ahead);
+        }
+        let found = self.kernel.best(state, &room.loss, self.tolerance, Tie::First, &mut room.scratch);
+        (found.action, cap - found.least)
+    }
+}
+
+impl Agent for SampledPlan {
+    fn act(&mut self, stage: usize, state: usize) -> Action {
+        self.decide(stage, state).0
+    }
+
+    fn observe(&mut self, _: &Observation<'_>) {}
+}
+
+/// A mean with the half width of its interval.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Estimate {
+    /// The mean.
+    pub mean: f64,
+    /// Half the width of the interval: 1.96 standard errors, which holds in about 95 of 100 cases.
+    pub half: f64,
+}
+
+impl Estimate {
+    /// Of the mean of what these are drawn from; infinitely wide for fewer than two.
+    pub fn of(values: impl ExactSizeIterator<Item = f64> + Clone) -> Estimate {
+        let n = values.len() as f64;
+        let mean = values.clone().sum::<f64>() / n;
+        let variance = values.map(|x| (x - mean) * (x - mean)).sum::<f64>() / (n - 1.0);
+        let half = if n >= 2.0 { 1.96 * (variance / n).sqrt() } else { f64::INFINITY };
+        Estimate { mean, half }
+    }
+
+    /// Of what each of the first has over its partner: the same starting state, and the same random numbers as far as both use them.
+    pub fn of_pairs(first: &[f64], second: &[f64]) -> Estimate {
+        Estimate::of(first.iter().zip(second).map(|(a, b)| a - b).collect::<Vec<f64>>().into_iter())
+    }
+}
+
+impl Simulator {
+    /// What each of so many episodes brings an agent, every one with random numbers of its own: a paired comparison if another agent
+    /// is given the same seed.
+    pub fn returns(&self, agent: &mut (impl Agent + ?Sized), episodes: u64, seed: u64) -> Vec<f64> {
+        let each = |i: u64| super::Play::new(self, crate::kernel::splitmix64(seed ^ i)).episode(agent).1;
+        (0..episodes).map(each).collect()
+    }
+}

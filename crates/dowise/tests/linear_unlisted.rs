@@ -1,0 +1,282 @@
+//! Learners that work from the states they met: the same as those that list states, where states can be listed.
+
+use std::sync::Arc;
+
+use dowise::kernel::Kernel;
+use dowise::linear::{Features, LinearLearner, LinearOptions, LinearPreset, Switching, UnlistedLearner};
+use dowise::simulate::{AtRandom, Estimate, Play, SampledPlan};
+use dowise::world::{FeatureForm, FeatureSpec, Form};
+use dowise::worlds::{Linear, LinearCode, LinearLock};
+use dowise::{Agent, Knowledge, Simulator, World};
+use proptest::prelude::*;
+
+fn options(name: &str, seed: u64) -> LinearOptions {
+    let options = name.parse::<LinearPreset>().unwrap().options(200, seed);
+    LinearOptions { switching: Switching::Doubling, ..options }
+}
+
+/// Plays the same learner twice, with states listed and from the states met, and compares what it does and believes.
+fn compare(world: &World, options: LinearOptions, episodes: usize) {
+    let told = Knowledge::of(world);
+    let mut listed = LinearLearner::new(&told, options.clone()).unwrap();
+    let mut unlisted = UnlistedLearner::new(&told, options).unwrap();
+    let simulator = Simulator::new(world).unwrap();
+    let [mut a, mut b] = [0, 1].map(|_| Play::new(&simulator, 7));
+    for episode in 0..episodes {
+        assert_eq!(a.episode(&mut listed), b.episode(&mut unlisted), "{episode}");
+        assert_eq!(a.position(), b.position(), "{episode}");
+    }
+    assert_eq!(listed.plans(), unlisted.plans());
+    assert!(unlisted.plans() < episodes as u64 && unlisted.plans() > 2);
+    // Values of the last plan at states that it knew, where nothing was met since.
+    let (now, before) = (unlisted.values(1), listed.plan());
+    for (state, value) in now {
+        assert!((value - before.value(1, state)).abs() < 1e-9, "{state}: {value} {}", before.value(1, state));
+    }
+}
+
+#[test]
+fn what_it_does_is_what_the_learner_does_that_lists_states() {
+    let lock = LinearLock { states: 30, causes: 4, dimension: 5, horizon: 6, ..LinearLock::default() }.world().unwrap();
+    let random = Linear { states: 9, causes: 5, dimension: 4, low_rank: true, seed: 2, ..Linear::default() };
+    for world in [lock, random.world().unwrap()] {
+        for name in ["c-lsvi-ucb", "c-rlsvi"] {
+            compare(&world, options(name, 3), 60);
+            compare(&world, LinearOptions { stage_dependent: true, ..options(name, 3) }, 60);
+        }
+    }
+    // Rewards are told here, so that residuals are those of values alone, and not of payments known by their means.
+    let told = Linear { states: 12, causes: 4, dimension: 3, low_rank: true, seed: 5, ..Linear::default() };
+    compare(&told.world().unwrap(), options("c-blsvi", 1), 60);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 12, ..ProptestConfig::default() })]
+    #[test]
+    fn in_random_worlds_too(states in 2usize..12, causes in 1usize..6, d in 1usize..6, horizon in 1u64..5, seed in 0u64..99) {
+        let world = Linear { states, causes, dimension: d, horizon, low_rank: true, seed, ..Linear::default() }.world().unwrap();
+        let told = Knowledge::of(&world);
+        let mut listed = LinearLearner::new(&told, options("c-lsvi-ucb", seed)).unwrap();
+        let mut unlisted = UnlistedLearner::new(&told, options("c-lsvi-ucb", seed)).unwrap();
+        let simulator = Simulator::new(&world).unwrap();
+        let [mut a, mut b] = [0, 1].map(|_| Play::new(&simulator, seed));
+        for _ in 0..20 {
+            prop_assert_eq!(a.episode(&mut listed), b.episode(&mut unlisted));
+        }
+    }
+}
+
+#[test]
+fn a_restored_learner_goes_on_as_if_it_had_never_stopped() {
+    let world = LinearCode::default().world().unwrap();
+    let told = Knowledge::of(&world);
+    let simulator = Simulator::new(&world).unwrap();
+    for name in ["c-blsvi", "c-lsvi-ucb"] {
+        let mut whole = UnlistedLearner::new(&told, options(name, 1)).unwrap();
+        let mut play = Play::new(&simulator, 2);
+        (0..7).for_each(|_| {
+            play.episode(&mut whole);
+        });
+        let mut again = UnlistedLearner::restore(&told, &whole.save()).unwrap();
+        assert_eq!(again.save(), whole.save());
+        let mut later = Play::new(&simulator, 2);
+        later.go_on(play.position());
+        for _ in 0..7 {
+            assert_eq!(later.episode(&mut again), play.episode(&mut whole), "{name}");
+        }
+        assert_eq!(again.save(), whole.save(), "{name}");
+    }
+    let learner = UnlistedLearner::new(&told, options("c-blsvi", 1)).unwrap();
+    let says = |text: &str| UnlistedLearner::restore(&told, text).unwrap_err().to_string();
+    assert!(says(&learner.save().replace("\"dimension\":11", "\"dimension\":12")).contains("12 features"));
+    assert!(says("{}").len() > 10);
+    let other = Knowledge::of(&LinearCode { causes: 8, ..LinearCode::default() }.world().unwrap());
+    assert!(UnlistedLearner::restore(&other, &learner.save()).is_err());
+}
+
+#[test]
+fn it_learns_where_no_state_is_ever_met_twice() {
+    let world = LinearCode { places: 4, horizon: 12, ..LinearCode::default() }.world().unwrap();
+    let simulator = Simulator::new(&world).unwrap();
+    let mut learner = UnlistedLearner::new(&Knowledge::of(&world), options("c-blsvi", 1)).unwrap();
+    let mut play = Play::new(&simulator, 3);
+    (0..150).for_each(|_| {
+        play.episode(&mut learner);
+    });
+    assert_eq!(learner.met(), 150 * 12);
+    let mut best = SampledPlan::new(&world, 200, 1).unwrap();
+    let returns = |agent: &mut dyn Agent| simulator.returns(agent, 400, 11);
+    let learned = returns(&mut learner.learned_policy());
+    let (best, random) = (returns(&mut best), returns(&mut AtRandom::new(&simulator, 1)));
+    let gap = Estimate::of_pairs(&best, &random);
+    let lost = Estimate::of_pairs(&best, &learned);
+    assert!(gap.mean > 5.0 * gap.half, "{gap:?}");
+    assert!(lost.mean - lost.half < 0.25 * gap.mean, "{lost:?} of {gap:?}");
+    // Paired with the same random numbers the difference is known better than either.
+    let alone = Estimate::of(best.iter().copied());
+    assert!(lost.half < 1.5 * alone.half, "{lost:?} {alone:?}");
+}
+
+#[test]
+fn features_from_code_are_those_of_the_map() {
+    let world =
+        LinearLock { states: 30, causes: 4, dimension: 5, horizon: 6, ..LinearLock::default() }.world().unwrap();
+    let told = Knowledge::of(&world);
+    let features = Features::of(&world).unwrap();
+    let function = move |state: usize, out: &mut [f64]| {
+        out.chunks_exact_mut(5).enumerate().for_each(|(c, row)| row.copy_from_slice(features.row(state, c)));
+        Ok(())
+    };
+    let mut of_map = UnlistedLearner::new(&told, options("c-blsvi", 1)).unwrap();
+    let mut of_code = UnlistedLearner::with_function(&told, 5, Arc::new(function), options("c-blsvi", 1)).unwrap();
+    let simulator = Simulator::new(&world).unwrap();
+    let [mut a, mut b] = [0, 1].map(|_| Play::new(&simulator, 7));
+    (0..30).for_each(|_| assert_eq!(a.episode(&mut of_map), b.episode(&mut of_code)));
+    assert_eq!(of_map.save(), of_code.save());
+}
+
+#[test]
+fn wrong_features_and_steps_are_named() {
+    let world = World::builder("own", 4)
+        .state("a", 1 << 16)
+        .state("b", 1 << 16)
+        .lever("x", 2)
+        .key("z", ["no", "yes"])
+        .mechanism("z", "x", [0.9, 0.1, 0.2, 0.8])
+        .next("a", ["a", "z"], Form::LowRank)
+        .next("b", ["b", "z"], Form::LowRank)
+        .reward("r", "z", [0.0, 1.0])
+        .build()
+        .unwrap();
+    assert!(!world.is_listed());
+    let told = Knowledge::of(&world);
+    let bare = UnlistedLearner::new(&told, options("c-blsvi", 1)).unwrap_err().to_string();
+    assert!(
+        bare.starts_with("the world has no features, and one for each of its 8589934592 states and causes"),
+        "{bare}"
+    );
+    let with = |value: f64| {
+        let function = move |state: usize, out: &mut [f64]| {
+            if state == 9 {
+                return Err("no sensor".to_owned());
+            }
+            out[0] = 1.0;
+            out[3] = if state == 5 { value } else { 0.5 };
+            Ok(())
+        };
+        UnlistedLearner::with_function(&told, 2, Arc::new(function), options("c-blsvi", 1)).unwrap()
+    };
+    let says = |value: f64, state: usize| with(value).decide(0, state).unwrap_err().to_string();
+    assert!(
+        says(1.5, 5).starts_with("the features at a = \"0\", b = \"5\", z = \"yes\" have length 1.5"),
+        "{}",
+        says(1.5, 5)
+    );
+    assert!(says(f64::NAN, 5).starts_with("feature 2 at a = \"0\", b = \"5\", z = \"yes\" is NaN"));
+    assert_eq!(says(0.0, 9), "the features of the state a = \"0\", b = \"9\" could not be computed: no sensor");
+    assert_eq!(says(0.0, 1 << 40), "there is no state 1099511627776: states are numbered from 0 to 4294967295");
+    let mut fine = with(0.5);
+    assert!(fine.decide(0, 5).is_ok());
+    let learn =
+        |learner: &mut UnlistedLearner, cause, next| learner.learn((0, 1), cause, 0.0, next).map_err(|e| e.to_string());
+    assert_eq!(learn(&mut fine, 2, 1).unwrap_err(), "there is no cause 2: causes are numbered from 0 to 1");
+    assert!(learn(&mut fine, 0, 9).unwrap_err().contains("no sensor"));
+    assert!(learn(&mut fine, 1, 4_000_000_000).is_ok());
+    let interventions =
+        LinearOptions { regression: dowise::linear::Regression::Interventions, ..options("c-blsvi", 1) };
+    let refused = UnlistedLearner::with_function(&told, 2, Arc::new(|_, _| Ok(())), interventions).unwrap_err();
+    assert!(refused.to_string().contains("regress on causes"), "{refused}");
+    // What lists states says that it cannot.
+    let mut plain = dowise::LearnerSpec::learner(&"graph-psrl".parse().unwrap(), &world, 10, 1);
+    assert!(plain.is_err(), "{:?}", plain.as_mut().map(|_| ()));
+    assert!("c-blsvi".parse::<dowise::LearnerSpec>().unwrap().learner(&world, 10, 1).is_err());
+}
+
+/// A world of two factors on which the key variable depends, with or without a list of states.
+fn depends(horizon: u64) -> World {
+    let rows: Vec<f64> = (0..3 * 5 * 2).flat_map(|i| [0.1 + 0.02 * f64::from(i), 0.9 - 0.02 * f64::from(i)]).collect();
+    World::builder("two", horizon)
+        .state("a", 3)
+        .state("b", 20)
+        .state("c", 5)
+        .lever("x", 2)
+        .key("z", 2)
+        .mechanism("z", ["a", "c", "x"], rows)
+        .next("a", ["a", "z"], Form::LowRank)
+        .next("b", ["b", "z"], Form::LowRank)
+        .next("c", ["c", "z"], Form::LowRank)
+        .reward("r", ["a", "z"], [0.0, 1.0, 0.3, 0.2, 0.5, 0.1])
+        .build()
+        .unwrap()
+}
+
+#[test]
+fn kernels_are_the_same_without_a_list_of_states() {
+    let (listed, unlisted) = (depends(10), depends(1_000_000));
+    assert!(listed.is_listed() && !unlisted.is_listed());
+    let [a, b] = [&listed, &unlisted].map(|world| Kernel::new(world).unwrap());
+    let [mut p, mut q] = [[0.0; 2], [0.0; 2]];
+    for state in 0..listed.n_states() {
+        for rank in 0..listed.interventions().count() {
+            let action = listed.interventions().nth(rank);
+            a.distribution(state, action, &mut p);
+            b.distribution(state, action, &mut q);
+            assert_eq!(p, q);
+        }
+    }
+}
+
+#[test]
+fn means_of_tables_survive_their_file_and_mistakes_are_named() {
+    let world = LinearCode { symbols: 3, letters: 2, causes: 3, places: 3, ..LinearCode::default() }.world().unwrap();
+    let text = world.to_toml();
+    let again = World::from_toml(&text, "code.toml").unwrap();
+    assert_eq!(again.to_toml(), text);
+    assert_eq!(again.features(), world.features());
+    let large = LinearCode::default().world().unwrap();
+    let again = World::from_toml(&large.to_toml(), "code.toml").unwrap();
+    assert_eq!((again.n_states(), again.features()), (large.n_states(), large.features()));
+    let wrong = |from: &str, to: &str| {
+        let text = large.to_toml();
+        let at = text.find("[low_rank.weights]").unwrap();
+        let changed = format!("{}{}", &text[..at], text[at..].replacen(from, to, 1));
+        let error = World::from_toml(&changed, "code.toml").unwrap_err();
+        error.problems.iter().map(|p| p.message.clone()).collect::<Vec<_>>().join("; ")
+    };
+    let one = wrong("[1.0, 0.0", "[0.5, 0.0");
+    assert!(one.starts_with("the weights given place = \"0\", c1 = ") && one.ends_with(" sum to 0.5, not 1"), "{one}");
+    let negative = wrong("[1.0, 0.0", "[1.0, -0.5");
+    assert!(negative.contains("have a probability of -0.5") || negative.contains("length"), "{negative}");
+    let long = FeatureSpec {
+        form: FeatureForm::Mean {
+            tables: vec![FeatureSpec {
+                form: FeatureForm::Table { scope: Some(vec!["z".into()]), dimension: 1, values: vec![0.5, 2.0, 0.5] },
+                scale: false,
+                at: None,
+            }],
+        },
+        scale: false,
+        at: None,
+    };
+    let error = world.with_features(&long).unwrap_err().to_string();
+    assert!(error.contains("the features of z = \"1\" have length 2, more than 1"), "{error}");
+}
+
+#[test]
+fn a_world_to_be_learned_needs_no_numbers_for_its_states() {
+    let mut builder = World::builder("own", 3).lever("x", 2).key("z", 2).mechanism("z", "x", [0.9, 0.1, 0.2, 0.8]);
+    for i in 0..40 {
+        builder = builder.state(&format!("b{i}"), 2).next(&format!("b{i}"), "z", Form::LowRank);
+    }
+    let world = builder.reward("r", "z", [0.0, 1.0]).build().unwrap();
+    assert!(!world.is_listed() && world.low_rank().is_none());
+    let text = world.to_toml();
+    assert!(text.contains("[low_rank]\nlearn = true"), "{text}");
+    let again = World::from_toml(&text, "again.toml").unwrap();
+    assert_eq!((again.to_toml(), again.n_states()), (text.clone(), 1 << 40));
+    let both = text.replace("learn = true", "learn = true\nnext.b1 = [[0.5, 0.5]]");
+    assert!(World::from_toml(&both, "both.toml").is_err());
+    let listed =
+        World::from_toml(&text.replace("learn = true", "learn = false"), "listed.toml").unwrap_err().to_string();
+    assert!(listed.contains("next"), "{listed}");
+}
