@@ -241,7 +241,7 @@ impl Learner {
     }
 
     /// How the graph fares, if it is tested (`guard=True`, or since `watch_graph()`): whether it is `contradicted`, what was `found`,
-    /// and every claim with `log_e`, the logarithm of what bets against it have gained.
+    /// every claim with `log_e`, the logarithm of what bets against it have gained, and what is `untested`.
     fn graph_watch<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         crate::plan::to_python(py, &self.inner.graph_watch())
     }
@@ -411,7 +411,7 @@ impl Learner {
     /// What can be promised of a policy with probability 1 − δ, at all times together: a dict with `policy` (`[stage, state]`,
     /// numbers of interventions), `at_least` (what it is worth at least), `best_at_most` (what no policy exceeds), `gap` (by how much
     /// the best one exceeds it at most) and `share` (the gap as a share of the way from random to best, or None), averaged over where
-    /// episodes of the world start, and `gap_by_state`.
+    /// episodes of the world start, and `gap_by_state`. It is `void` where the graph is tested and contradicted, since it rests on it.
     #[pyo3(signature = (delta = 0.05))]
     fn certificate<'py>(&self, py: Python<'py>, delta: f64) -> PyResult<Bound<'py, PyDict>> {
         let world = &self.world.get().inner;
@@ -426,6 +426,7 @@ impl Learner {
         out.set_item("share", certificate.share(&start))?;
         out.set_item("gap_by_state", certificate.gap_s.clone().into_pyarray(py))?;
         out.set_item("delta", certificate.delta)?;
+        out.set_item("void", self.inner.graph_contradicted())?;
         Ok(out)
     }
 

@@ -130,8 +130,7 @@ pub(crate) fn run(args: Args, output: &Output) -> Result<Status, Failure> {
     let explanation = learner
         .explain(args.stage - 1, state, args.rows)
         .map_err(|e| Failure::Usage(format!("{}: {e}", args.learner.display())))?;
-    super::learn::say_graph(&learner, output);
-    super::learn::say_changes(&learner, output);
+    let noticed = super::learn::noticed::lines(&learner, resumed.run.log);
     if !(args.delta > 0.0 && args.delta < 1.0) {
         return Err(Failure::Usage(format!("--delta {}: a probability between 0 and 1", args.delta)));
     }
@@ -140,6 +139,7 @@ pub(crate) fn run(args: Args, output: &Output) -> Result<Status, Failure> {
     let promised = certificate.map(|c| Surely::of(&c, &arena.start_distribution()));
     let spec = resumed.run.learner.to_string();
     if args.json {
+        noticed.iter().for_each(|line| output.talk(table::wrapped(line)));
         output.json(&Explained {
             schema: "dowise-explain/1",
             world: world.name().to_owned(),
@@ -160,7 +160,8 @@ pub(crate) fn run(args: Args, output: &Output) -> Result<Status, Failure> {
             world.describe_state(state)
         );
         let surely = promised.map_or(String::new(), |p| format!("\n{}", p.text()));
-        output.data(head + &text(world, &explanation) + &surely)?;
+        let noticed: String = noticed.iter().map(|line| table::wrapped(line) + "\n\n").collect();
+        output.data(head + &noticed + &text(world, &explanation) + &surely)?;
     }
     Ok(Status::Fine)
 }

@@ -1,5 +1,6 @@
 //! `dowise learn`: one learner in one world, and what it learned.
 
+pub(super) mod noticed;
 pub(super) mod promise;
 mod report;
 pub(super) mod saved;
@@ -12,6 +13,7 @@ use dowise::offline::fit::{FitOptions, Fitting, read_evidence};
 use dowise::{Arena, Learner, LearnerSpec, World};
 use dowise_study::{StudyError, WorldChoice, read_text_file, write_file};
 
+use self::noticed::FromLog;
 use self::promise::{Promises, Until, is_svg};
 use self::report::Report;
 use self::saved::{Resumed, SavedRun};
@@ -202,15 +204,21 @@ pub(crate) fn run(args: Args, output: &Output) -> Result<Status, Failure> {
             }
         }
     };
+    // A log is of the real world, which may not be what the file says, and so is what is played where another world is told.
+    // One who expects the world to change cannot tell a change from a wrong arrow.
+    if spec.options(1, 0).forget.is_never() {
+        let watched = match (&args.told, &args.from) {
+            (Some(_), _) => learner.watch_graph(GRAPH_DELTA),
+            (None, Some(_)) => learner.watch_log(GRAPH_DELTA),
+            (None, None) => Ok(()),
+        };
+        watched.map_err(cannot_learn)?;
+    }
     if let Some(log) = &args.from {
-        // A log is of the real world, which may not be what the file says; the simulated one is.
-        // One who expects the world to change cannot tell a change from a wrong arrow.
-        if spec.options(1, 0).forget.is_never() {
-            learner.watch_log(GRAPH_DELTA).map_err(cannot_learn)?;
-        }
         say_confounded(&learner, arena.world(), output);
         let steps = warm_start(&mut learner, log, &args, arena.world(), output)?;
         output.talk(format_args!("began with {} steps of {}", table::count(steps), log.display()));
+        state.log = FromLog::new(&learner, steps);
     }
     let mut worth_of_baseline = None;
     if let Some(file) = &args.baseline {
@@ -266,14 +274,14 @@ pub(crate) fn run(args: Args, output: &Output) -> Result<Status, Failure> {
         if episode.number % 16 == 0 {
             progress.set(episode.number, || format!("regret {total:.1}"));
         }
-        reached = promises.as_mut().is_some_and(|promises| promises.after(&learner));
+        reached = promises.as_mut().is_some_and(|promises| promises.after(&learner)) && !learner.graph_contradicted();
         if reached || stop.load(Ordering::Relaxed) {
             break;
         }
     }
     progress.finish();
     if let Some(promises) = &mut promises {
-        reached |= promises.now(&learner);
+        reached |= promises.now(&learner) && !learner.graph_contradicted();
     }
     state.position = Some(run.position());
     // If it cannot be saved after all, what was learned is printed first.
@@ -289,8 +297,6 @@ pub(crate) fn run(args: Args, output: &Output) -> Result<Status, Failure> {
         output.talk(format_args!("the learned policy is in {}", file.display()));
         Ok(())
     });
-    say_graph(&learner, output);
-    say_changes(&learner, output);
     let drawn = promises.as_ref().zip(args.draw.as_deref()).map_or(Ok(()), |(promises, file)| {
         let drawing = promises.picture(&spec.to_string()).draw().map_err(fail)?;
         let bytes = if svg == Some(true) { drawing.svg.into_bytes() } else { drawing.png };
@@ -299,6 +305,9 @@ pub(crate) fn run(args: Args, output: &Output) -> Result<Status, Failure> {
     let promised = promises.as_ref().and_then(|promises| promises.history.last().cloned());
     let report =
         Report::new(&arena, &learner, actions, &state, args.rows, promised).with_baseline(&learner, worth_of_baseline);
+    if args.json {
+        noticed::lines(&learner, state.log).iter().for_each(|line| output.talk(table::wrapped(line)));
+    }
     let printed = if args.json { output.json(&report) } else { output.data(report.text(output)) };
     saved.and(deployed).and(drawn).and(printed)?;
     if stop.load(Ordering::Relaxed) {
@@ -324,40 +333,6 @@ pub(super) fn list_learners(json: bool, output: &Output) -> Result<Status, Failu
         output.data(report::learners(output))?;
     }
     Ok(Status::Fine)
-}
-
-/// Says what a test of the graph found, how a guard changed the graph, and what speaks against a linear fit.
-pub(super) fn say_graph(learner: &Learner, output: &Output) {
-    for amendment in learner.amendments() {
-        let (episode, found, became) = (amendment.episode, &amendment.found, &amendment.became);
-        output.talk(format_args!("the graph was changed in episode {episode}: {found}; {became}"));
-    }
-    for doubt in learner.as_linear().map(|linear| linear.doubts()).unwrap_or_default() {
-        output.talk(format_args!("warning: {doubt}"));
-    }
-    if let Some(found) = learner.graph_watch().and_then(|watch| watch.found) {
-        let steps = table::count(found.steps);
-        output.talk(format_args!(
-            "warning: what was seen contradicts the graph (after {steps} steps): {}; change the world file, or learn with guard=true",
-            found.what
-        ));
-    }
-}
-
-/// Changes of the world that are told one by one.
-const MOST_CHANGES: usize = 8;
-
-/// Says which changes of the world a learner that forgets has noticed.
-pub(super) fn say_changes(learner: &Learner, output: &Output) {
-    let changes = learner.changes();
-    let told = &changes[changes.len().saturating_sub(MOST_CHANGES)..];
-    let more = learner.n_changes() - told.len() as u64;
-    if more > 0 {
-        output.talk(format_args!("{} earlier changes of the world were noticed", table::count(more)));
-    }
-    for change in told {
-        output.talk(format_args!("a change was noticed: {}", change.what));
-    }
 }
 
 /// Says so where a log cannot teach what setting a lever does, and the learner would take it from there.

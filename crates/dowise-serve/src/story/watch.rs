@@ -49,6 +49,7 @@ pub(crate) fn graph_watch(watched: Option<&Watched>) -> Value {
         "events": seq,
         "bar": report.bar,
         "n_claims": report.claims.len(),
+        "untested": report.untested,
         "claims": &report.claims[..report.claims.len().min(LISTED)],
     })
 }

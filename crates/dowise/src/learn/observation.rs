@@ -228,8 +228,7 @@ impl<'a> Observation<'a> {
     fn pay(&mut self, told: &Knowledge, term: usize, paid: f64) -> Result<(), ObservationError> {
         let of = &told.rewards()[term];
         let [lo, hi] = of.range;
-        let slack = ROUNDING * (hi - lo).max(lo.abs()).max(hi.abs());
-        if paid < lo - slack || paid > hi + slack {
+        if !paid.is_nan() && !within_range(paid, of.range) {
             return Err(ObservationError::Range { term: of.name.clone(), paid, lo, hi });
         }
         self.rewards.to_mut()[term] = paid;
@@ -333,6 +332,12 @@ impl<'a> Observation<'a> {
         let Some(action) = self.action else { return 0 };
         (0..all.n_levers()).filter(|&l| all.lever(action, l).is_some()).fold(0, |bits, l| bits | 1 << l)
     }
+}
+
+/// Whether a payment is within its range, up to rounding.
+pub(crate) fn within_range(paid: f64, [lo, hi]: [f64; 2]) -> bool {
+    let slack = ROUNDING * (hi - lo).max(lo.abs()).max(hi.abs());
+    paid >= lo - slack && paid <= hi + slack
 }
 
 fn terms(told: &Knowledge) -> Vec<String> {

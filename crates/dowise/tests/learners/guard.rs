@@ -313,3 +313,74 @@ fn a_guard_restored_while_it_learns_the_mechanisms_keeps_quiet_too() {
         learner = Learner::restore(&told, &learner.save()).expect("what was saved");
     }
 }
+
+/// Plays a truth that the learner is told otherwise.
+fn guarded(truth: &str, told: &str, learner: &str, episodes: u64, seed: u64) -> (Arena, Learner) {
+    let read = |text: &str| World::from_toml(text, "world.toml").expect("a world");
+    let (arena, spec) = (Arena::new(read(truth)), learner.parse::<dowise::LearnerSpec>().expect("a learner"));
+    let mut learner = spec.learner(&read(told), episodes, seed).expect("a learner");
+    arena.regrets_of(&mut learner, episodes, seed);
+    (arena, learner)
+}
+
+#[test]
+fn what_a_lever_does_when_left_alone_is_learned_where_it_was_told_wrongly() {
+    let world = |p: &str| {
+        format!(
+            "dowise = 1\nhorizon = 3\n[state.s]\nvalues = 2\nscope = [\"s\", \"z\"]\n\
+             next = [[[0.9, 0.1], [0.2, 0.8]], [[0.5, 0.5], [0.1, 0.9]]]\n[lever.x]\nvalues = 2\np = {p}\n\
+             cost = {{ \"1\" = 0.3, \"0\" = 0.3 }}\n[key.z]\nvalues = 2\nparents = [\"x\"]\np = [[0.9, 0.1], [0.1, 0.9]]\n\
+             [reward.r]\nscope = [\"z\"]\nvalue = [0.0, 1.0]\n[interventions]\nset = \"any\"\n"
+        )
+    };
+    let (arena, learner) = guarded(&world("[0.9, 0.1]"), &world("[0.2, 0.8]"), "graph-psrl:guard=true", 300, 1);
+    let [first] = learner.amendments() else { panic!("one change: {:?}", learner.amendments()) };
+    assert!(first.found.starts_with("the numbers told of the lever x left alone are not right"), "{first:?}");
+    assert_eq!(first.became, "its numbers are learned from now on");
+    assert!(loss(&arena, &learner) < 1e-9, "{}", loss(&arena, &learner));
+    let told = Knowledge::of(&World::from_toml(&world("[0.2, 0.8]"), "told.toml").expect("a world"));
+    assert_eq!(Learner::restore(&told, &learner.save()).expect("what was saved").save(), learner.save());
+}
+
+#[test]
+fn key_variables_with_a_hidden_cause_get_an_arrow_and_the_policy_is_the_best() {
+    let world = |keys: &str| {
+        format!(
+            "dowise = 1\nhorizon = 2\n[state.s]\nvalues = 2\nscope = [\"z\", \"k\"]\n\
+             next = [[[0.9, 0.1], [0.1, 0.9]], [[0.1, 0.9], [0.9, 0.1]]]\nstart = \"0\"\n[lever.x]\nvalues = 2\n{keys}\
+             [reward.differ]\nscope = [\"z\", \"k\"]\nvalue = [[0.0, 1.0], [1.0, 0.0]]\n"
+        )
+    };
+    let truth = world(
+        "[key.z]\nvalues = 2\n[key.k]\nvalues = 2\n[joint]\nkeys = [\"z\", \"k\"]\nparents = [\"x\"]\n\
+         p = [[0.475, 0.025, 0.025, 0.475], [0.49, 0.21, 0.21, 0.09]]\n",
+    );
+    let key = |name: &str| format!("[key.{name}]\nvalues = 2\nparents = [\"x\"]\np = [[0.5, 0.5], [0.7, 0.3]]\n");
+    let told = world(&(key("z") + &key("k")));
+    for learner in ["graph-ucbvi:guard=true", "graph-psrl:guard=true,unknown=all"] {
+        let (arena, learner) = guarded(&truth, &told, learner, 400, 1);
+        let [first] = learner.amendments() else { panic!("one change: {:?}", learner.amendments()) };
+        let words = "the key variable k and the key variable z go together";
+        assert!(first.found.starts_with(words) && first.became == "z is added to the parents of k", "{first:?}");
+        assert!(loss(&arena, &learner) < 1e-9, "{}", loss(&arena, &learner));
+    }
+}
+
+#[test]
+fn a_payment_outside_its_range_widens_the_range_and_is_learned() {
+    let world = |pays: &str| {
+        format!(
+            "dowise = 1\nhorizon = 2\n[state.s]\nvalues = 2\nscope = [\"z\"]\nnext = [[0.8, 0.2], [0.2, 0.8]]\n\
+             [lever.x]\nvalues = 3\n[key.z]\nvalues = 2\nparents = [\"x\"]\np = [[1.0, 0.0], [0.5, 0.5], [0.0, 1.0]]\n\
+             [reward.pay]\nscope = [\"z\"]\nvalue = {pays}\n"
+        )
+    };
+    let (arena, learner) = guarded(&world("[0.5, -50.0]"), &world("[0.5, 1.0]"), "graph-psrl:guard=true", 200, 2);
+    let [first] = learner.amendments() else { panic!("one change: {:?}", learner.amendments()) };
+    let found = "the range told of the payment pay is not right: it was told to be 0.5 to 1, and -50 was paid";
+    assert_eq!(first.found, found);
+    assert_eq!(first.became, "pay is taken to pay between -50 and 1, and what it pays is learned from now on");
+    assert!(first.episode <= 5 && loss(&arena, &learner) < 1e-9, "{first:?}");
+    let told = Knowledge::of(&World::from_toml(&world("[0.5, 1.0]"), "told.toml").expect("a world"));
+    assert_eq!(Learner::restore(&told, &learner.save()).expect("what was saved").save(), learner.save());
+}

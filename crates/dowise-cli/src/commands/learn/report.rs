@@ -7,6 +7,7 @@ use dowise::{Action, Arena, Learner, Preset};
 use dowise_study::percent;
 use serde::Serialize;
 
+use super::noticed;
 use super::promise::Promised;
 use super::saved::SavedRun;
 use crate::factors::FactorUse;
@@ -41,6 +42,12 @@ pub(super) struct Report {
     /// How a baseline was kept, if there was one.
     #[serde(skip_serializing_if = "Option::is_none")]
     baseline: Option<Kept>,
+    /// Whether what is promised does not hold: what was seen contradicts what the learner was told.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    promise_is_void: bool,
+    /// What was noticed of a wrong graph or a changed world, as sentences.
+    #[serde(skip)]
+    noticed: Vec<String>,
     policy: Vec<Row>,
     /// What the policy does to levers at every stage and state alike, and what is the same in all states shown, as sentences.
     #[serde(skip)]
@@ -129,6 +136,8 @@ impl Report {
             uniform_is_exact,
             promised,
             baseline: None,
+            promise_is_void: learner.graph_contradicted(),
+            noticed: noticed::lines(learner, run.log),
             policy,
             always: LeverUse::of(arena.world(), learned).sentence().into_iter().chain(same).collect(),
             discounted: arena.world().discount() < 1.0,
@@ -172,7 +181,14 @@ impl Report {
             amounts.with(2, plain(self.regret, amounts)),
             amounts.show(plain(self.regret_at_the_end, amounts))
         );
+        for noticed in &self.noticed {
+            text += &format!("{}\n\n", table::wrapped(noticed));
+        }
         if let Some(promised) = &self.promised {
+            if self.promise_is_void {
+                let void = "Void, because it rests on what the learner was told, which what was seen contradicts:";
+                text += &format!("{}\n", table::wrapped(void));
+            }
             text += &format!("{}\n", promised.text());
         }
         if let Some(kept) = &self.baseline {

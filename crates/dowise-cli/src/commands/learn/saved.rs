@@ -7,6 +7,7 @@ use dowise::{Arena, Learner, LearnerSpec};
 use dowise_study::{episodes_fault, read_text_file, seal, seal_fault, world_fingerprint, write_file};
 use serde::{Deserialize, Serialize};
 
+use super::noticed::FromLog;
 use crate::output::{Failure, Output};
 use crate::study;
 
@@ -23,13 +24,17 @@ pub(in crate::commands) struct SavedRun {
     pub(in crate::commands) regrets: Vec<f64>,
     /// Sum of rewards received.
     pub(in crate::commands) reward: f64,
+    /// What was taken in of a log before.
+    #[serde(default, skip_serializing_if = "FromLog::is_none")]
+    pub(in crate::commands) log: FromLog,
     /// Fingerprint of the world, which the learner was told only in part.
     world: String,
 }
 
 impl SavedRun {
     pub(in crate::commands) fn new(learner: LearnerSpec, seed: u64) -> SavedRun {
-        SavedRun { learner, seed, position: None, regrets: Vec::new(), reward: 0.0, world: String::new() }
+        let (regrets, log) = (Vec::new(), FromLog::default());
+        SavedRun { learner, seed, position: None, regrets, reward: 0.0, log, world: String::new() }
     }
 
     /// Writes learner and run into one file, which [`Learner::restore_in`] can read as well.

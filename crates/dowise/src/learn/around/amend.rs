@@ -4,17 +4,19 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
-use crate::learn::monitor::{Other, Outcome};
+use crate::learn::monitor::{Other, Outcome, Within, downstream};
 use crate::learn::options::{Causes, Estimate, Options, Schedule, Sets, States};
 use crate::learn::{Knowledge, LearnError, LearnResult};
-use crate::world::{LearnedForm, VarId, World};
+use crate::world::{LearnedForm, Mechanism, VarId, World};
 
 /// How a graph is changed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Change {
     /// An arrow is added, or two factors are no longer taken to be independent, or told numbers are no longer believed.
     Arrow(Outcome, Other),
+    /// A reward term, by its position, pays between these two and has to be learned.
+    Range(usize, f64, f64),
     /// Interventions are causes of their own, states are seen whole, and nothing that followed from the graph is believed.
     NoCauses,
 }
@@ -27,11 +29,35 @@ impl Change {
         let of = |other: Other| match other {
             Other::Lever(l) => world.levers().get(l).copied(),
             Other::Before(i) | Other::Next(i) => world.state().get(i).copied(),
-            Other::Told => None,
+            Other::Key(id) => world.keys().iter().find(|key| key.0 == id).copied(),
+            Other::Told | Other::Range => None,
         };
         let told = match self {
             Change::Arrow(Outcome::Next(i), Other::Next(k)) if i < world.state().len() && k < i => {
                 told.clone().changed(|world| join(world, k..i + 1))
+            }
+            Change::Arrow(Outcome::Paid(i), Other::Next(k)) => {
+                let (Some(_), Some(&factor)) = (world.rewards().get(i), world.state().get(k)) else {
+                    return Err(LearnError::NothingToGuard);
+                };
+                told.clone().changed(|world| {
+                    world.rewards[i].table = None;
+                    world.rewards[i].next.push(factor);
+                })
+            }
+            Change::Range(i, lo, hi) => {
+                let Some([least, most]) = world.rewards().get(i).map(|term| term.range) else {
+                    return Err(LearnError::NothingToGuard);
+                };
+                if !(lo.is_finite() && hi.is_finite() && lo <= least && most <= hi) {
+                    return Err(LearnError::NothingToGuard);
+                }
+                told.clone().changed(|world| {
+                    let term = &mut world.rewards[i];
+                    (term.table, term.range) = (None, [lo, hi]);
+                    let [of_sum_least, of_sum_most] = world.reward_range;
+                    world.reward_range = [of_sum_least - (least - lo), of_sum_most + (hi - most)];
+                })
             }
             Change::Arrow(outcome, Other::Told) => {
                 let mut changed = Ok(());
@@ -75,13 +101,22 @@ impl Change {
                 let parent = match other {
                     Other::Lever(l) => name(world.levers()[l]),
                     Other::Before(i) | Other::Next(i) => name(world.state()[i]),
-                    Other::Told => return "its numbers are learned from now on".to_owned(),
+                    Other::Key(id) => name(VarId(id)),
+                    Other::Told | Other::Range => return "its numbers are learned from now on".to_owned(),
                 };
                 match outcome {
                     Outcome::Next(i) => format!("{parent} is added to the scope of {}", name(world.state()[i])),
-                    Outcome::Paid(i) => format!("{parent} is added to the scope of {}", world.rewards()[i].name),
+                    Outcome::Paid(i) => {
+                        let next = if matches!(other, Other::Next(_)) { "the next " } else { "" };
+                        format!("{next}{parent} is added to the scope of {}", world.rewards()[i].name)
+                    }
                     Outcome::Key(id) => format!("{parent} is added to the parents of {}", name(VarId(id))),
+                    Outcome::Alone(l) => format!("{parent} is added to the parents of {}", name(world.levers()[l])),
                 }
+            }
+            Change::Range(i, lo, hi) => {
+                let name = &world.rewards()[i].name;
+                format!("{name} is taken to pay between {lo} and {hi}, and what it pays is learned from now on")
             }
             Change::NoCauses => "the causes are given up for plain UCBVI".to_owned(),
         }
@@ -126,20 +161,39 @@ fn change_parents(world: &mut World, outcome: Outcome, parent: Option<VarId>) ->
             term.table = None;
             term.scope.extend(parent);
         }
-        Outcome::Key(id) => {
-            let decides = |m: &crate::world::Mechanism| m.children.contains(&VarId(id));
-            let at = world.mechanisms.iter().position(decides).ok_or(missing)?;
-            // Parents come before children: a lever that is decided later may follow from this very variable.
-            if world.mechanisms[at..].iter().any(|m| parent.is_some_and(|p| m.children.contains(&p))) {
+        Outcome::Key(_) | Outcome::Alone(_) => {
+            let id = match outcome {
+                Outcome::Alone(l) => world.levers.get(l).copied().ok_or(missing)?,
+                Outcome::Key(id) if world.keys.iter().any(|key| key.0 == id) => VarId(id),
+                Outcome::Key(_) | Outcome::Next(_) | Outcome::Paid(_) => return Err(missing),
+            };
+            // What was hidden may be what is wrong: nothing that this follows from is believed.
+            let within = Within::of(world, id).map_err(|_| LearnError::NothingToGuard)?;
+            let own = &world.mechanisms[within.mechanisms[0]];
+            // A lever that is left alone may follow from this very variable.
+            if parent.is_some_and(|p| downstream(world, &own.children, &[])[p.ix()]) {
                 return Err(LearnError::NothingToGuard);
             }
-            let mechanism = &mut world.mechanisms[at];
-            (mechanism.table, mechanism.assumed) = (None, Default::default());
-            mechanism.assumed.form = LearnedForm::Table;
-            mechanism.parents.extend(parent);
+            for &m in &within.mechanisms {
+                let mechanism = &mut world.mechanisms[m];
+                (mechanism.table, mechanism.assumed) = (None, Default::default());
+                mechanism.assumed.form = LearnedForm::Table;
+            }
+            world.mechanisms[within.mechanisms[0]].parents.extend(parent);
+            parents_first(&mut world.mechanisms);
         }
     }
     Ok(())
+}
+
+/// Puts parents before children; otherwise the order stays.
+fn parents_first(mechanisms: &mut Vec<Mechanism>) {
+    let mut left = std::mem::take(mechanisms);
+    while !left.is_empty() {
+        let waits = |m: &Mechanism| left.iter().any(|other| other.children.iter().any(|id| m.parents.contains(id)));
+        let next = left.iter().position(|m| !waits(m)).expect("invariant: the graph within a step has no cycle");
+        mechanisms.push(left.remove(next));
+    }
 }
 
 #[cfg(test)]

@@ -81,6 +81,11 @@ impl Guard {
         (self.changes.last() == Some(&Change::NoCauses)).then(|| self.amendments.last().map(|a| a.episode)).flatten()
     }
 
+    /// Whether the graph was contradicted and could not be changed.
+    pub(crate) fn contradicted(&self) -> bool {
+        self.amendments.len() > self.changes.len()
+    }
+
     /// How the present graph fares; `None` once there is nothing left to test.
     pub(crate) fn report(&self) -> Option<GraphWatch> {
         self.monitor.as_ref().map(|monitor| monitor.report(&self.amendments))
@@ -112,7 +117,11 @@ impl Guard {
         let Some((outcome, other)) = monitor.suspect() else { return };
         let found = monitor.finding().map_or_else(String::new, |finding| finding.what);
         let told = inside.knowledge().clone();
-        for change in [Change::Arrow(outcome, other), Change::NoCauses] {
+        let smallest = match monitor.paid_beyond() {
+            Some((term, paid)) => self.widened(&told, term, paid),
+            None => Change::Arrow(outcome, other),
+        };
+        for change in [smallest, Change::NoCauses] {
             let Ok((told, options)) = change.apply(&told, &inside.options) else { continue };
             let Ok(mut changed) = self.counted_again(&told, &options) else { continue };
             // Plans are numbered on.
@@ -125,6 +134,18 @@ impl Guard {
         }
         let became = "no graph without this claim can be learned here, so it goes on as before".to_owned();
         self.amendments.push(Amendment { episode, found, became });
+    }
+
+    /// A range in which a payment has a place; from the second time on twice as wide at least, so that it does not happen again and again.
+    fn widened(&self, told: &Knowledge, term: usize, paid: f64) -> Change {
+        let [lo, hi] = told.rewards()[term].range;
+        let again = self.changes.iter().any(|change| matches!(change, Change::Range(of, ..) if *of == term));
+        let more = if again { hi - lo } else { 0.0 };
+        if paid < lo {
+            Change::Range(term, paid.min(lo - more), hi)
+        } else {
+            Change::Range(term, lo, paid.max(hi + more))
+        }
     }
 
     /// A learner of another graph that has seen the same steps.

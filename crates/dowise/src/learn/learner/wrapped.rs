@@ -123,8 +123,9 @@ impl Learner {
     pub fn graph_contradicted(&self) -> bool {
         self.around.iter().any(|around| match around {
             Around::Watch(monitor) => monitor.contradicted(),
-            // A guard changes a graph at once.
-            Around::Guard(_) | Around::Explore(_) | Around::Baseline(_) | Around::Forget(_) => false,
+            // It changes a graph at once, unless there is none to change it to.
+            Around::Guard(guard) => guard.contradicted(),
+            Around::Explore(_) | Around::Baseline(_) | Around::Forget(_) => false,
         })
     }
 

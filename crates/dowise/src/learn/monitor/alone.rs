@@ -10,7 +10,7 @@ use crate::learn::observation::Observation;
 use crate::learn::save::RestoreError;
 
 const FORMAT: &str = "dowise graph monitor";
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 
 /// Tests on every step whether the declared graph is contradicted; see [`Learner::watch_graph`](crate::Learner::watch_graph).
 ///

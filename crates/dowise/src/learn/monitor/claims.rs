@@ -2,15 +2,21 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::within::Within;
 use crate::kernel::CauseSpace;
+use crate::learn::Knowledge;
+use crate::learn::observation::Observation;
 use crate::learn::options::{Causes, States};
-use crate::world::{Kind, LeverRule, RewardTerm, VarId, World};
+use crate::world::{Kind, LeverRule, VarId, World};
 
 /// Values of an outcome or a variable that are told apart; more are put together in order.
 pub(super) const MOST_GROUPS: usize = 8;
 
 /// What is named where told numbers are wrong.
 const TOLD: &str = "told numbers";
+
+/// What is named where a payment was outside its range.
+const RANGE: &str = "range";
 
 /// An outcome of a step, by its position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -22,20 +28,26 @@ pub(crate) enum Outcome {
     Paid(usize),
     /// A key variable, by the number of its [`VarId`].
     Key(u16),
+    /// What a lever that was left alone turned out to be.
+    Alone(usize),
 }
 
 /// What an outcome should not depend on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Other {
-    /// What a lever was set to, or that it was left alone.
+    /// The value of a lever, set or left alone.
     Lever(usize),
     /// A state factor before the step.
     Before(usize),
-    /// Another factor's next value.
+    /// A factor's next value.
     Next(usize),
+    /// A key variable, by the number of its [`VarId`].
+    Key(u16),
     /// Numbers other than those that were told.
     Told,
+    /// A payment that cannot have been made.
+    Range,
 }
 
 /// An outcome, what decides it, and what should not matter beyond that.
@@ -44,26 +56,31 @@ pub(super) struct Claimed {
     pub(super) outcome: Outcome,
     /// What it may depend on, in the order of rows.
     pub(super) scope: Vec<VarId>,
+    /// Positions of the factors whose next values a payment may depend on; they come last in a row.
+    pub(super) next: Vec<usize>,
     /// Number of values; 2 where it is a payment.
     pub(super) n_values: usize,
     pub(super) others: Vec<Other>,
+    /// Where it is drawn within a step: what decides it, and what is drawn before it.
+    pub(super) within: Option<Within>,
 }
 
-/// All claims that a learner relies on that sees states and causes in this way.
-pub(super) fn claims(world: &World, states: States, causes: Causes) -> Vec<Claimed> {
+/// All claims that a learner relies on that sees states and causes in this way; and in words what it relies on that is not tested.
+pub(super) fn claims(world: &World, states: States, causes: Causes) -> (Vec<Claimed>, Vec<String>) {
     let flat = states == States::Flat;
     let acting = CauseSpace::new(world);
     let whole = || world.state().iter().chain(acting.variables()).copied().collect::<Vec<_>>();
     let is_state = |id: &&VarId| world.variable(**id).kind == Kind::State;
     let matters = |id: VarId| world.variable(id).size() > 1;
-    // Levers and state factors outside a scope.
+    // A lever that is always set and has one value never varies.
+    let all_set = matches!(world.interventions().lever_rule(), LeverRule::All);
+    // Levers, state factors and key variables outside a scope.
     let outside = |scope: &[VarId]| -> Vec<Other> {
         let new = |id: VarId| !scope.contains(&id);
-        // A lever that is always set and has one value never varies.
-        let all_set = matches!(world.interventions().lever_rule(), LeverRule::All);
         let levers = world.levers().iter().enumerate().filter(|&(_, &id)| new(id) && (matters(id) || !all_set));
         let factors = world.state().iter().enumerate().filter(|&(_, &id)| new(id) && matters(id));
-        levers.map(|(l, _)| Other::Lever(l)).chain(factors.map(|(i, _)| Other::Before(i))).collect()
+        let keys = world.keys().iter().filter(|&&id| new(id) && matters(id)).map(|id| Other::Key(id.0));
+        levers.map(|(l, _)| Other::Lever(l)).chain(factors.map(|(i, _)| Other::Before(i))).chain(keys).collect()
     };
     let mut out = Vec::new();
     for (i, transition) in world.transitions().iter().enumerate().filter(|(i, _)| matters(world.state()[*i])) {
@@ -75,39 +92,108 @@ pub(super) fn claims(world: &World, states: States, causes: Causes) -> Vec<Claim
             }
         };
         let mut others = outside(&scope);
-        if !flat {
+        // Next values of a world of low rank depend on each other by what it says.
+        if !flat && !world.tied && world.low_rank().is_none() {
             let together = |k: usize| world.joined.iter().any(|block| block.contains(&i) && block.contains(&k));
             others.extend((0..i).filter(|&k| matters(world.state()[k]) && !together(k)).map(Other::Next));
         }
         let n_values = world.variable(world.state()[i]).size();
-        out.push(Claimed { outcome: Outcome::Next(i), scope, n_values, others });
+        out.push(Claimed { outcome: Outcome::Next(i), scope, next: vec![], n_values, others, within: None });
     }
-    // What depends on next values is not decided by the present alone.
-    let testable = |term: &RewardTerm| term.range[1] > term.range[0] && term.next.is_empty();
-    for (i, term) in world.rewards().iter().enumerate().filter(|(_, term)| testable(term)) {
+    for (i, term) in world.rewards().iter().enumerate() {
         let scope = if flat { whole() } else { term.scope.clone() };
-        let others = outside(&scope);
-        out.push(Claimed { outcome: Outcome::Paid(i), scope, n_values: 2, others });
-    }
-    // Where a hidden variable is among the parents, what was seen does not decide the key variable's distribution.
-    let seen = |id: &VarId| world.variable(*id).kind != Kind::Hidden;
-    for mechanism in world.mechanisms().iter().filter(|m| m.parents.iter().all(seen)) {
-        let keys = mechanism.children.iter().filter(|id| world.variable(**id).kind == Kind::Key);
-        for &key in keys.filter(|id| matters(**id)) {
-            let scope = mechanism.parents.clone();
-            let (mut others, n_values) = (outside(&scope), world.variable(key).size());
-            // Whoever set a lever in a log may have gone by key variables, if the graph says so.
-            let chosen = |id: VarId| world.habits().iter().any(|habit| habit.children.contains(&id));
-            others.retain(|other| !matches!(other, Other::Lever(l) if chosen(world.levers()[*l])));
-            out.push(Claimed { outcome: Outcome::Key(key.0), scope, n_values, others });
+        let next: Vec<usize> = term.next.iter().map(|&id| world.state_axis(id)).collect();
+        let mut others = Vec::new();
+        if term.range[1] > term.range[0] {
+            others = outside(&scope);
+            // Who sees the state whole learns what a row pays on average, whatever comes next.
+            if !flat {
+                let more = (0..world.state().len()).filter(|k| matters(world.state()[*k]) && !next.contains(k));
+                others.extend(more.map(Other::Next));
+            }
         }
+        out.push(Claimed { outcome: Outcome::Paid(i), scope, next, n_values: 2, others, within: None });
     }
-    // What is expected of a factor's next value is asked by the claims of others.
-    let told = |outcome| super::told::Told::of(world, outcome).is_some();
-    out.retain(|claimed| {
-        !claimed.others.is_empty() || matches!(claimed.outcome, Outcome::Next(_)) || told(claimed.outcome)
-    });
-    out
+    let mut untested = Vec::new();
+    let keys = world.keys().iter().map(|id| (*id, Outcome::Key(id.0)));
+    let alone = world.levers().iter().enumerate().map(|(l, id)| (*id, Outcome::Alone(l)));
+    let drawn = |id: &VarId| matters(*id) && world.mechanisms().iter().any(|m| m.children.contains(id));
+    for (id, outcome) in keys.chain(alone).filter(|(id, _)| drawn(id)) {
+        let within = match Within::of(world, id) {
+            Ok(within) => within,
+            Err(why) => {
+                untested.push(format!("{}: {why}", outcome.words(world)));
+                continue;
+            }
+        };
+        if let Err(why) = within.table(world) {
+            untested.push(format!("the numbers told of {}: {why}", outcome.words(world)));
+        }
+        let (scope, n_values) = (within.scope.clone(), world.variable(id).size());
+        let mut others = outside(&scope);
+        // Whoever set a lever in a log may have gone by key variables, if the graph says so.
+        let chosen = |id: VarId| world.habits().iter().any(|habit| habit.children.contains(&id));
+        others.retain(|other| match *other {
+            Other::Lever(l) => !chosen(world.levers()[l]) && outcome != Outcome::Alone(l),
+            Other::Key(k) => within.is_before(VarId(k)),
+            Other::Before(_) | Other::Next(_) | Other::Told | Other::Range => true,
+        });
+        out.push(Claimed { outcome, scope, next: vec![], n_values, others, within: Some(within) });
+    }
+    // What is expected of a factor's next value is asked by the claims of others, and every payment has a range.
+    let kept = |c: &Claimed| match c.outcome {
+        Outcome::Next(_) | Outcome::Paid(_) => true,
+        Outcome::Key(_) | Outcome::Alone(_) => !c.others.is_empty() || super::told::Told::of(world, c).is_some(),
+    };
+    out.retain(kept);
+    (out, untested)
+}
+
+impl Claimed {
+    /// Whether a step says something about the outcome: a lever left alone was left alone, and what has to be set was set.
+    pub(super) fn counts(&self, told: &Knowledge, observation: &Observation<'_>) -> bool {
+        let Some(within) = &self.within else { return true };
+        let all = told.interventions();
+        let Some(action) = observation.action else { return false };
+        let left_alone = match self.outcome {
+            Outcome::Alone(l) => all.lever(action, l).is_none(),
+            Outcome::Key(_) | Outcome::Next(_) | Outcome::Paid(_) => true,
+        };
+        left_alone && within.set.iter().all(|&l| all.lever(action, l).is_some())
+    }
+
+    /// The group of a lever's value: none where it is not known what was done, 0 where it was left alone and that is all that may be known.
+    pub(super) fn lever(&self, told: &Knowledge, observation: &Observation<'_>, l: usize) -> Option<usize> {
+        let all = told.interventions();
+        let value = all.lever(observation.action?, l).or_else(|| {
+            let id = told.levers()[l];
+            let may_look = self.within.as_ref().is_none_or(|within| within.is_before(id));
+            may_look.then(|| observation.value(id)).flatten().map(|v| v as usize)
+        });
+        Some(value.map_or(0, |v| 1 + group(v, all.sizes()[l])))
+    }
+}
+
+/// The row of a step: the values of a scope, then the next values of some factors; `None` if one of them is missing.
+pub(super) fn row_of(told: &Knowledge, observation: &Observation<'_>, scope: &[VarId], next: &[usize]) -> Option<u64> {
+    let mut at = 0u64;
+    for id in scope {
+        at = at * told.variable(*id).size() as u64 + u64::from(observation.value(*id)?);
+    }
+    for &i in next {
+        let states = told.state_space();
+        at = at * states.sizes()[i] as u64 + states.digit(observation.next_state?, i) as u64;
+    }
+    Some(at)
+}
+
+/// A payment as a share of its range; `Err` with what was paid where that is outside the range by more than rounding.
+pub(super) fn share(paid: f64, range: [f64; 2]) -> Result<f64, f64> {
+    let [lo, hi] = range;
+    if !crate::learn::observation::within_range(paid, range) {
+        return Err(paid);
+    }
+    Ok(if hi > lo { ((paid - lo) / (hi - lo)).clamp(0.0, 1.0) } else { 0.0 })
 }
 
 /// The group of a value among at most [`MOST_GROUPS`].
@@ -122,7 +208,8 @@ impl Other {
             // One more for a lever that was left alone.
             Other::Lever(l) => 1 + world.variable(world.levers()[l]).size().min(MOST_GROUPS),
             Other::Before(i) | Other::Next(i) => world.variable(world.state()[i]).size().min(MOST_GROUPS),
-            Other::Told => 0,
+            Other::Key(id) => world.variable(VarId(id)).size().min(MOST_GROUPS),
+            Other::Told | Other::Range => 0,
         }
     }
 
@@ -132,7 +219,9 @@ impl Other {
             Other::Lever(l) if at == 0 => return format!("{} left alone", world.variable(world.levers()[l]).name),
             Other::Lever(l) => (world.levers()[l], at - 1),
             Other::Before(i) | Other::Next(i) => (world.state()[i], at),
+            Other::Key(id) => (VarId(id), at),
             Other::Told => return TOLD.to_owned(),
+            Other::Range => return RANGE.to_owned(),
         };
         let variable = world.variable(id);
         let first = (0..variable.size()).find(|&v| group(v, variable.size()) == at).unwrap_or(0);
@@ -143,7 +232,9 @@ impl Other {
         let id = match self {
             Other::Lever(l) => world.levers()[l],
             Other::Before(i) | Other::Next(i) => world.state()[i],
+            Other::Key(id) => VarId(id),
             Other::Told => return TOLD,
+            Other::Range => return RANGE,
         };
         &world.variable(id).name
     }
@@ -155,6 +246,28 @@ impl Outcome {
             Outcome::Next(i) => &world.variable(world.state()[i]).name,
             Outcome::Paid(i) => &world.rewards()[i].name,
             Outcome::Key(id) => &world.variable(VarId(id)).name,
+            Outcome::Alone(l) => &world.variable(world.levers()[l]).name,
+        }
+    }
+
+    /// The variable; `None` for a payment.
+    pub(super) fn variable(self, world: &World) -> Option<VarId> {
+        match self {
+            Outcome::Next(i) => Some(world.state()[i]),
+            Outcome::Paid(_) => None,
+            Outcome::Key(id) => Some(VarId(id)),
+            Outcome::Alone(l) => Some(world.levers()[l]),
+        }
+    }
+
+    /// Its value in a step, where it has one and that is known.
+    pub(super) fn value(self, told: &Knowledge, observation: &Observation<'_>) -> Option<usize> {
+        match self {
+            Outcome::Next(i) => observation.next_state.map(|next| told.state_space().digit(next, i)),
+            Outcome::Key(_) | Outcome::Alone(_) => {
+                self.variable(told.world()).and_then(|id| observation.value(id)).map(|v| v as usize)
+            }
+            Outcome::Paid(_) => None,
         }
     }
 
@@ -165,6 +278,7 @@ impl Outcome {
             Outcome::Next(_) => format!("the next {name}"),
             Outcome::Paid(_) => format!("the payment {name}"),
             Outcome::Key(_) => format!("the key variable {name}"),
+            Outcome::Alone(_) => format!("the lever {name} left alone"),
         }
     }
 }

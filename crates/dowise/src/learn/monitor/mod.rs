@@ -12,26 +12,30 @@ mod report;
 #[cfg(test)]
 mod tests;
 mod told;
+mod watched;
+mod within;
+#[cfg(test)]
+mod within_tests;
 
 pub use alone::GraphMonitor;
 pub(crate) use claims::{Other, Outcome};
 pub use report::{ClaimWatched, GraphFinding, GraphWatch};
-
-use std::collections::BTreeMap;
+pub(in crate::learn) use within::{Within, downstream};
 
 use serde::{Deserialize, Serialize};
 
-use self::bet::{Bet, log_mean};
+use self::bet::Bet;
 use self::claims::{Claimed, MOST_GROUPS, claims, group};
-use self::told::{Told, ToldNumbers};
+use self::told::Told;
+use self::watched::{Now, Numbers, Watched};
 use super::Knowledge;
 use super::error::{LearnError, LearnResult};
 use super::observation::Observation;
 use super::options::{Causes, States};
 use super::save::{MOST_SAVED, RestoreError};
-use super::view::MISSING;
 use crate::math::ln;
 use crate::memory::Held;
+use crate::world::VarId;
 
 /// Rows of an outcome that are watched: the first ones met. More would take memory without end.
 const MOST_ROWS: usize = 4096;
@@ -53,6 +57,8 @@ pub(crate) struct Monitor {
     /// promise stays what it is.
     thinned: bool,
     found: Option<Found>,
+    /// What a learner relies on that is not tested, in words.
+    untested: Vec<String>,
     /// Position of each factor's next value among the outcomes.
     next_at: Vec<Option<usize>>,
     now: Vec<Now>,
@@ -62,46 +68,14 @@ pub(crate) struct Monitor {
 
 /// What was found first: positions of the outcome and of what predicted it best then (one beyond the last for told numbers), and after
 /// how many steps.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Found {
     outcome: usize,
     claim: usize,
     steps: u64,
-}
-
-/// One outcome with its rows and claims.
-#[derive(Clone, Debug)]
-struct Watched {
-    claimed: Claimed,
-    /// Yes-or-no questions about it that are bet on: one for two values or a payment, otherwise one for each group of values.
-    n_parts: usize,
-    /// Numbers of groups of what should not matter.
-    n_groups: Vec<usize>,
-    /// The numbers that were told of it.
-    told: Option<Told>,
-    numbers: Numbers,
-}
-
-/// What was counted of an outcome, as it is saved.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-struct Numbers {
-    /// Position of each row that was met.
-    rows: BTreeMap<u64, u32>,
-    visits: Vec<f64>,
-    /// Sum of each part, `[row][part]`.
-    sums: Vec<f64>,
-    claims: Vec<ClaimNumbers>,
+    /// What was paid, where that is outside the range: then this is what was found.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    told: Option<ToldNumbers>,
-}
-
-/// What was counted of a claim.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-struct ClaimNumbers {
-    /// Visits of each group, `[row][group]`.
-    groups: Vec<f64>,
-    /// One for each part.
-    bets: Vec<Bet>,
+    paid: Option<f64>,
 }
 
 /// What is written of a monitor.
@@ -119,21 +93,12 @@ impl SavedMonitor {
     }
 }
 
-/// An outcome in the present step: its row, what it was, and what was expected.
-#[derive(Clone, Debug, Default)]
-struct Now {
-    row: Option<usize>,
-    group: usize,
-    parts: Vec<f64>,
-    expected: Vec<f64>,
-}
-
 impl Monitor {
     /// Watches what a learner relies on that sees states and causes in this way.
     pub(crate) fn new(told: &Knowledge, states: States, causes: Causes, delta: f64) -> Monitor {
         let world = told.world();
-        let outcomes: Vec<Watched> =
-            claims(world, states, causes).into_iter().map(|claimed| Watched::new(told, claimed)).collect();
+        let (claimed, untested) = claims(world, states, causes);
+        let outcomes: Vec<Watched> = claimed.into_iter().map(|claimed| Watched::new(told, claimed)).collect();
         let n_claims = outcomes.iter().map(|o| o.n_groups.len() + o.told.iter().len()).sum::<usize>().max(1);
         let now = outcomes.iter().map(|o| Now { parts: vec![0.0; o.n_parts], ..Now::default() }).collect();
         let at = |i: usize| outcomes.iter().position(|o| o.claimed.outcome == Outcome::Next(i));
@@ -147,6 +112,7 @@ impl Monitor {
             steps: 0,
             thinned: false,
             found: None,
+            untested,
             next_at,
             now,
             away,
@@ -171,7 +137,9 @@ impl Monitor {
     /// Bytes that it takes at most.
     pub(crate) fn bytes(told: &Knowledge, states: States, causes: Causes) -> u128 {
         let of = |claimed: Claimed| {
-            let rows = told.world().sizes(&claimed.scope).iter().fold(1u128, |n, &size| n.saturating_mul(size as u128));
+            let next = claimed.next.iter().map(|&i| told.state_space().sizes()[i]);
+            let sizes = told.world().sizes(&claimed.scope).into_iter().chain(next);
+            let rows = sizes.fold(1u128, |n, size| n.saturating_mul(size as u128));
             let watched = Watched::new(told, claimed);
             let of_claim = |&n: &usize| n + watched.n_parts * Bet::width(n);
             let numbers = 1 + watched.n_parts + watched.n_groups.iter().map(of_claim).sum::<usize>();
@@ -179,7 +147,7 @@ impl Monitor {
             let of_told = |t: &Told| t.n_rows().min(MOST_ROWS) as u128 * t.row_bytes();
             rows.min(MOST_ROWS as u128) * (24 * numbers as u128 + 32) + watched.told.as_ref().map_or(0, of_told)
         };
-        claims(told.world(), states, causes).into_iter().map(of).sum()
+        claims(told.world(), states, causes).0.into_iter().map(of).sum()
     }
 
     /// Takes in one step that can have been observed in this world; what is missing is left out of the claims that need it.
@@ -193,9 +161,12 @@ impl Monitor {
         for (watched, now) in outcomes.iter_mut().zip(now.iter_mut()) {
             watched.look(told, observation, now);
         }
-        let mut found = None;
+        let (mut found, mut beyond) = (None, None);
         for (o, watched) in outcomes.iter_mut().enumerate() {
+            // What cannot be is an alarm by itself: it has no probability if the range is right.
+            beyond = beyond.or(now[o].beyond.map(|paid| (o, paid)));
             if let (Some(of), Some(numbers)) = (&watched.told, &mut watched.numbers.told)
+                && watched.claimed.counts(told, observation)
                 && of.observe(numbers, told, observation).is_some_and(|log_e| log_e >= self.bar)
             {
                 found = found.or(Some(o));
@@ -206,10 +177,11 @@ impl Monitor {
             for (c, (&other, numbers)) in watched.claimed.others.iter().zip(claims).enumerate() {
                 away.clear();
                 let value = match other {
-                    Other::Lever(l) => observation.action.map(|action| {
-                        let all = told.interventions();
-                        all.lever(action, l).map_or(0, |v| 1 + group(v, all.sizes()[l]))
-                    }),
+                    Other::Lever(l) => watched.claimed.lever(told, observation, l),
+                    Other::Key(id) => {
+                        let id = VarId(id);
+                        observation.value(id).map(|v| group(v as usize, told.variable(id).size()))
+                    }
                     Other::Before(i) => {
                         let states = told.state_space();
                         Some(group(states.digit(observation.state, i), states.sizes()[i]))
@@ -220,7 +192,7 @@ impl Monitor {
                         away.extend(of.expected.iter().map(|p| -p));
                         of.row.map(|_| of.group)
                     }
-                    Other::Told => None,
+                    Other::Told | Other::Range => None,
                 };
                 let Some(value) = value else { continue };
                 let n_groups = watched.n_groups[c];
@@ -245,9 +217,11 @@ impl Monitor {
             *visits += 1.0;
             sums.iter_mut().zip(&now[o].parts).for_each(|(sum, part)| *sum += part);
         }
-        if let (None, Some(outcome)) = (self.found, found) {
-            let claim = self.outcomes[outcome].named(self.bar);
-            self.found = Some(Found { outcome, claim, steps: self.steps });
+        if self.found.is_none() {
+            let steps = self.steps;
+            let range = beyond.map(|(outcome, paid)| Found { outcome, claim: 0, steps, paid: Some(paid) });
+            let named = |outcome: usize| Found { outcome, claim: outcomes[outcome].named(self.bar), steps, paid: None };
+            self.found = range.or(found.map(named));
         }
     }
 
@@ -261,7 +235,20 @@ impl Monitor {
     pub(crate) fn suspect(&self) -> Option<(Outcome, Other)> {
         let found = self.found?;
         let claimed = &self.outcomes[found.outcome].claimed;
-        Some((claimed.outcome, claimed.others.get(found.claim).copied().unwrap_or(Other::Told)))
+        let other = match found.paid {
+            Some(_) => Other::Range,
+            None => claimed.others.get(found.claim).copied().unwrap_or(Other::Told),
+        };
+        Some((claimed.outcome, other))
+    }
+
+    /// What was paid outside the range of a reward term, if that is what was found.
+    pub(crate) fn paid_beyond(&self) -> Option<(usize, f64)> {
+        let found = self.found?;
+        match self.outcomes[found.outcome].claimed.outcome {
+            Outcome::Paid(term) => found.paid.map(|paid| (term, paid)),
+            Outcome::Next(_) | Outcome::Key(_) | Outcome::Alone(_) => None,
+        }
     }
 
     pub(crate) fn saved(&self) -> SavedMonitor {
@@ -290,8 +277,14 @@ impl Monitor {
             return damaged("its numbers cannot have come about in its steps");
         }
         let there = |f: &Found| {
-            self.outcomes.get(f.outcome).is_some_and(|o| f.claim < o.n_groups.len() + o.told.iter().len())
-                && f.steps <= saved.steps
+            let is = |o: &Watched| match (f.paid, o.claimed.outcome) {
+                (None, _) => f.claim < o.n_groups.len() + o.told.iter().len(),
+                (Some(paid), Outcome::Paid(term)) => {
+                    paid.is_finite() && !super::observation::within_range(paid, self.told.rewards()[term].range)
+                }
+                (Some(_), Outcome::Next(_) | Outcome::Key(_) | Outcome::Alone(_)) => false,
+            };
+            self.outcomes.get(f.outcome).is_some_and(is) && f.steps <= saved.steps
         };
         if !saved.found.iter().all(there) {
             return damaged("it found something that it did not watch");
@@ -299,150 +292,5 @@ impl Monitor {
         (self.steps, self.found) = (saved.steps, saved.found);
         self.outcomes.iter_mut().zip(saved.numbers).for_each(|(o, numbers)| o.numbers = numbers);
         Ok(())
-    }
-}
-
-impl Watched {
-    fn new(told: &Knowledge, claimed: Claimed) -> Watched {
-        let n_parts = match claimed.n_values {
-            2 => 1,
-            n => n.min(MOST_GROUPS),
-        };
-        let n_groups: Vec<usize> = claimed.others.iter().map(|other| other.n_groups(told.world())).collect();
-        let of_claim = |&n: &usize| ClaimNumbers { groups: Vec::new(), bets: vec![Bet::new(n); n_parts] };
-        let claims = n_groups.iter().map(of_claim).collect();
-        let of = Told::of(told.world(), claimed.outcome);
-        let numbers = Numbers { claims, told: of.as_ref().map(|_| ToldNumbers::default()), ..Numbers::default() };
-        Watched { claimed, n_parts, n_groups, told: of, numbers }
-    }
-
-    /// Finds the row and the outcome of a step, and what was expected.
-    fn look(&mut self, told: &Knowledge, observation: &Observation<'_>, now: &mut Now) {
-        now.row = None;
-        let Claimed { outcome, ref scope, n_values, .. } = self.claimed;
-        let values = &observation.values;
-        let (mut at, variables) = (0u64, told.variables());
-        for id in scope {
-            if values[id.ix()] == MISSING {
-                return;
-            }
-            at = at * variables[id.ix()].size() as u64 + u64::from(values[id.ix()]);
-        }
-        let value = match outcome {
-            Outcome::Next(i) => observation.next_state.map(|next| told.state_space().digit(next, i)),
-            Outcome::Key(id) => Some(values[usize::from(id)]).filter(|&v| v != MISSING).map(|v| v as usize),
-            Outcome::Paid(term) => {
-                let ([lo, hi], paid) = (told.rewards()[term].range, observation.rewards[term]);
-                if paid.is_nan() {
-                    return;
-                }
-                now.parts[0] = ((paid - lo) / (hi - lo)).clamp(0.0, 1.0);
-                Some(0)
-            }
-        };
-        let Some(value) = value else { return };
-        now.group = group(value, n_values);
-        match outcome {
-            Outcome::Paid(_) => {}
-            Outcome::Next(_) | Outcome::Key(_) if self.n_parts == 1 => now.parts[0] = now.group as f64,
-            Outcome::Next(_) | Outcome::Key(_) => {
-                now.parts.iter_mut().enumerate().for_each(|(v, part)| *part = f64::from(u8::from(v == now.group)));
-            }
-        }
-        let Some(row) = self.row(at) else { return };
-        now.row = Some(row);
-        if let Outcome::Next(_) = outcome {
-            let (n, sums) = (self.numbers.visits[row], &self.numbers.sums[row * self.n_parts..][..self.n_parts]);
-            now.expected.clear();
-            if self.n_parts == 1 {
-                let p = (sums[0] + 0.5) / (n + 1.0);
-                now.expected.extend([1.0 - p, p]);
-            } else {
-                now.expected.extend(sums.iter().map(|sum| (sum + 0.5) / (n + 0.5 * self.n_parts as f64)));
-            }
-        }
-    }
-
-    /// Position of a row; `None` for a new one where there are as many as are watched.
-    fn row(&mut self, at: u64) -> Option<usize> {
-        let Numbers { rows, visits, sums, claims, .. } = &mut self.numbers;
-        if let Some(&row) = rows.get(&at) {
-            return Some(row as usize);
-        }
-        let row = visits.len();
-        if row == MOST_ROWS {
-            return None;
-        }
-        rows.insert(at, row as u32);
-        visits.push(0.0);
-        sums.resize(sums.len() + self.n_parts, 0.0);
-        for (numbers, n_groups) in claims.iter_mut().zip(&self.n_groups) {
-            numbers.groups.resize(numbers.groups.len() + n_groups, 0.0);
-            numbers.bets.iter_mut().for_each(Bet::add_row);
-        }
-        Some(row)
-    }
-
-    /// The claim that is named where one of them is contradicted. Told numbers are wrong where an arrow is missing as well: they are
-    /// named where no variable is suspected.
-    fn named(&self, bar: f64) -> usize {
-        let of_told = self.numbers.told.as_ref().map_or(f64::NEG_INFINITY, ToldNumbers::log_e);
-        let most = self.numbers.claims.iter().map(ClaimNumbers::log_e).fold(f64::NEG_INFINITY, f64::max);
-        if of_told >= bar && most < 0.5 * bar { self.n_groups.len() } else { self.best() }
-    }
-
-    /// The claim whose variable predicts the outcome best.
-    fn best(&self) -> usize {
-        let gain = |c: &ClaimNumbers| c.bets.iter().map(Bet::gain).fold(f64::NEG_INFINITY, f64::max);
-        let gains: Vec<f64> = self.numbers.claims.iter().map(gain).collect();
-        (0..gains.len()).max_by(|&a, &b| gains[a].total_cmp(&gains[b])).unwrap_or(0)
-    }
-
-    /// Whether saved numbers have the shape of what is watched here.
-    fn fits(&self, numbers: &Numbers) -> bool {
-        let n_rows = numbers.rows.len();
-        let mut positions: Vec<u32> = numbers.rows.values().copied().collect();
-        positions.sort_unstable();
-        let claim = |(of, &n): (&ClaimNumbers, &usize)| {
-            of.groups.len() == n_rows * n && of.bets.len() == self.n_parts && of.bets.iter().all(|b| b.fits(n, n_rows))
-        };
-        n_rows <= MOST_ROWS
-            && positions.iter().enumerate().all(|(i, &p)| p as usize == i)
-            && numbers.visits.len() == n_rows
-            && numbers.sums.len() == n_rows * self.n_parts
-            && numbers.claims.len() == self.n_groups.len()
-            && numbers.claims.iter().zip(&self.n_groups).all(claim)
-    }
-}
-
-impl Numbers {
-    /// Whether they can have come about in this number of steps: visits are whole and add up, and no sum is beyond what its visits allow.
-    fn is_plausible(&self, steps: f64) -> bool {
-        let whole = |n: &f64| *n >= 0.0 && *n <= steps && n.fract() == 0.0;
-        // Sums of shares are rounded.
-        let most = |n: f64| n * (1.0 + 1e-9);
-        let n_parts = self.sums.len() / self.visits.len().max(1);
-        let of_row = |(row, &n): (usize, &f64)| {
-            let sums = &self.sums[row * n_parts..][..n_parts];
-            let claim = |c: &ClaimNumbers| {
-                let n_groups = c.groups.len() / self.visits.len();
-                let groups = &c.groups[row * n_groups..][..n_groups];
-                groups.iter().all(whole) && groups.iter().sum::<f64>() <= n
-            };
-            n > 0.0
-                && whole(&n)
-                && sums.iter().all(|sum| (0.0..=most(n)).contains(sum))
-                && self.claims.iter().all(claim)
-        };
-        self.visits.iter().enumerate().all(of_row)
-            && self.visits.iter().sum::<f64>() <= steps
-            && self.claims.iter().flat_map(|c| &c.bets).all(|bet| bet.is_plausible(steps))
-    }
-}
-
-impl ClaimNumbers {
-    /// ln of the e-value: the stake is shared equally by all bets.
-    fn log_e(&self) -> f64 {
-        log_mean(self.bets.iter().flat_map(Bet::log_e))
     }
 }

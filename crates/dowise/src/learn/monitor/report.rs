@@ -2,9 +2,10 @@
 
 use serde::Serialize;
 
-use super::{Monitor, Other, Outcome, Watched};
+use super::watched::Watched;
+use super::{Monitor, Other, Outcome};
 use crate::learn::around::Amendment;
-use crate::world::{VarId, World};
+use crate::world::World;
 
 /// How a declared graph fares on the steps that were seen; it can be written as JSON.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -21,6 +22,8 @@ pub struct GraphWatch {
     pub bar: f64,
     /// Every claim, the most doubtful first.
     pub claims: Vec<ClaimWatched>,
+    /// What is relied on and not tested, and why, in words.
+    pub untested: Vec<String>,
     /// How a guarded learner changed its graph, in order.
     pub amendments: Vec<Amendment>,
 }
@@ -72,6 +75,7 @@ impl Monitor {
             found: self.finding(),
             bar: self.bar,
             claims,
+            untested: self.untested.clone(),
             amendments: amendments.to_vec(),
         }
     }
@@ -81,6 +85,15 @@ impl Monitor {
         let (found, world) = (self.found?, self.told.world());
         let (outcome, other) = self.suspect()?;
         let watched = &self.outcomes[found.outcome];
+        if let Some((term, paid)) = self.paid_beyond() {
+            let ([lo, hi], subject) = (world.rewards()[term].range, outcome.words(world));
+            let what = format!(
+                "the range told of {subject} is not right: it was told to be {lo} to {hi}, and {paid} was paid"
+            );
+            let effect = if paid > hi { paid - hi } else { paid - lo };
+            let (outcome, variable) = (outcome.name(world).to_owned(), other.name(world).to_owned());
+            return Some(GraphFinding { what, outcome, variable, effect, steps: found.steps });
+        }
         if other == Other::Told {
             let (told, numbers) = (watched.told.as_ref()?, watched.numbers.told.as_ref()?);
             let (where_, effect) = told.words(numbers, world)?;
@@ -92,18 +105,33 @@ impl Monitor {
         let (name, variable) = (outcome.name(world).to_owned(), other.name(world).to_owned());
         let given = watched.given(world);
         let subject = outcome.words(world);
-        let acts = match other {
-            Other::Lever(_) => format!("the lever {variable} acts on {subject} directly"),
-            Other::Before(_) => format!("{subject} depends on {variable}, which its scope lacks"),
-            Other::Next(_) => format!("{subject} and the next {variable} share a cause that is not declared"),
-            Other::Told => String::new(),
+        let acts = match (other, outcome) {
+            (Other::Lever(_), Outcome::Alone(_)) => format!("{subject} depends on the lever {variable}"),
+            (Other::Lever(_), _) => format!("the lever {variable} acts on {subject} directly"),
+            (Other::Before(_), Outcome::Alone(_)) => {
+                format!("{subject} depends on {variable}, which it was told not to")
+            }
+            (Other::Before(_), _) => format!("{subject} depends on {variable}, which its scope lacks"),
+            (Other::Key(_), Outcome::Key(_) | Outcome::Alone(_)) => {
+                format!(
+                    "{subject} and the key variable {variable} go together: one acts on the other, or they share a cause that is not declared"
+                )
+            }
+            (Other::Key(_), _) => format!("{subject} depends on the key variable {variable}, which its scope lacks"),
+            (Other::Next(_), Outcome::Paid(_)) => {
+                format!("{subject} depends on the next {variable}, which its scope lacks")
+            }
+            (Other::Next(_), _) => format!("{subject} and the next {variable} share a cause that is not declared"),
+            (Other::Told | Other::Range, _) => String::new(),
         };
         let by = effect.map_or(String::new(), |(part, low, high, by)| {
             let from = other.value(world, low);
             let to = other.value(world, high);
             let what = match outcome {
                 Outcome::Paid(_) => format!("{name}, as a share of its range,"),
-                Outcome::Next(_) | Outcome::Key(_) => format!("P({})", watched.part_words(world, part)),
+                Outcome::Next(_) | Outcome::Key(_) | Outcome::Alone(_) => {
+                    format!("P({})", watched.part_words(world, part))
+                }
             };
             format!(": given {given}, {what} is about {by:.2} higher where {to} than where {from}")
         });
@@ -116,9 +144,10 @@ impl Watched {
     fn claim(&self, world: &World, other: Other) -> String {
         let name = other.name(world);
         let what = match other {
-            Other::Lever(_) => format!("what the lever {name} was set to"),
-            Other::Before(_) => name.to_owned(),
+            Other::Lever(_) => format!("the lever {name}"),
+            Other::Before(_) | Other::Key(_) => name.to_owned(),
             Other::Next(_) => format!("the next {name}"),
+            Other::Range => return format!("{} is within its range", self.claimed.outcome.words(world)),
             Other::Told => return format!("the numbers told of {} are right", self.claimed.outcome.words(world)),
         };
         format!("{} does not depend on {what}, given {}", self.claimed.outcome.words(world), self.given(world))
@@ -126,10 +155,11 @@ impl Watched {
 
     /// Names of what the outcome may depend on.
     fn given(&self, world: &World) -> String {
-        let names: Vec<&str> = self.claimed.scope.iter().map(|&id| world.variable(id).name.as_str()).collect();
+        let mut names: Vec<String> = self.claimed.scope.iter().map(|&id| world.variable(id).name.clone()).collect();
+        names.extend(self.claimed.next.iter().map(|&i| format!("next {}", world.variable(world.state()[i]).name)));
         match names.split_last() {
             None => "nothing".to_owned(),
-            Some((only, [])) => (*only).to_owned(),
+            Some((only, [])) => only.clone(),
             Some((last, rest)) => format!("{} and {last}", rest.join(", ")),
         }
     }
@@ -142,7 +172,8 @@ impl Watched {
                 bet.effects().enumerate().filter_map(|(value, effect)| Some((value, effect?))).collect();
             let low = effects.iter().min_by(|a, b| a.1.total_cmp(&b.1))?;
             let high = effects.iter().max_by(|a, b| a.1.total_cmp(&b.1))?;
-            let by = (high.1 - low.1) * self.variance(part);
+            // Log-odds times p (1 − p) is a difference of probabilities only where it is small.
+            let by = ((high.1 - low.1) * self.variance(part)).min(1.0);
             if most.is_none_or(|(_, _, _, than)| by > than) {
                 most = Some((part, low.0, high.0, by));
             }
@@ -162,10 +193,8 @@ impl Watched {
 
     /// A part of the outcome, such as `weight = normal`.
     fn part_words(&self, world: &World, part: usize) -> String {
-        let id = match self.claimed.outcome {
-            Outcome::Next(i) => world.state()[i],
-            Outcome::Key(id) => VarId(id),
-            Outcome::Paid(i) => return world.rewards()[i].name.clone(),
+        let Some(id) = self.claimed.outcome.variable(world) else {
+            return self.claimed.outcome.name(world).to_owned();
         };
         let variable = world.variable(id);
         let wanted = if self.n_parts == 1 { 1 } else { part };

@@ -10,12 +10,12 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::claims::Outcome;
-use super::{MISSING, MOST_ROWS};
+use super::MOST_ROWS;
+use super::claims::{Claimed, Outcome, row_of, share};
 use crate::learn::Knowledge;
 use crate::learn::observation::Observation;
 use crate::math::ln;
-use crate::world::{Kind, VarId, World};
+use crate::world::{VarId, World};
 
 /// Most that one step adds to the logarithm of an e-value: what was told to be impossible may be seen again and again.
 const MOST_GAIN: f64 = 300.0;
@@ -31,6 +31,8 @@ const MOST_BET: f64 = 0.9;
 pub(super) struct Told {
     outcome: Outcome,
     scope: Vec<VarId>,
+    /// Positions of the factors whose next values are the last of a row.
+    next: Vec<usize>,
     sizes: Vec<usize>,
     /// Values of the outcome; none where it is a payment.
     n_values: usize,
@@ -53,8 +55,9 @@ pub(super) struct ToldNumbers {
 }
 
 impl Told {
-    /// The told table of an outcome, if there is one whose rows are seen.
-    pub(super) fn of(world: &World, outcome: Outcome) -> Option<Told> {
+    /// The told table of an outcome, if there is one.
+    pub(super) fn of(world: &World, claimed: &Claimed) -> Option<Told> {
+        let (outcome, mut next) = (claimed.outcome, Vec::new());
         let (scope, table, n_values) = match outcome {
             Outcome::Next(i) => {
                 let transition = world.transitions().get(i)?;
@@ -62,33 +65,22 @@ impl Told {
                 let table = transition.table.clone().filter(|_| !is_clock)?;
                 (transition.parents.clone(), table, world.variable(world.state()[i]).size())
             }
-            Outcome::Key(id) => {
-                let id = VarId(id);
-                let mechanism = world.mechanisms().iter().find(|m| m.children.contains(&id))?;
-                let (table, n) = (mechanism.table.as_deref()?, world.variable(id).size());
-                let sizes = world.sizes(&mechanism.children);
-                let place = mechanism.children.iter().position(|c| *c == id)?;
-                let inner: usize = sizes[place + 1..].iter().product();
-                let width: usize = sizes.iter().product();
-                // One of several children: what the joint table says of it alone.
-                let of_row = |row: &[f64]| {
-                    let mut out = vec![0.0; n];
-                    row.iter().enumerate().for_each(|(v, p)| out[v / inner % n] += p);
-                    out
-                };
-                (mechanism.parents.clone(), table.chunks_exact(width).flat_map(of_row).collect(), n)
+            Outcome::Key(_) | Outcome::Alone(_) => {
+                let within = claimed.within.as_ref()?;
+                (within.scope.clone(), within.table(world).ok()??, claimed.n_values)
             }
             Outcome::Paid(i) => {
-                let term = world.rewards().get(i).filter(|term| term.next.is_empty())?;
+                let term = world.rewards().get(i).filter(|term| term.range[1] > term.range[0])?;
                 let ([lo, hi], table) = (term.range, term.table.as_deref()?);
+                next.clone_from(&claimed.next);
                 let share = |x: &f64| ((x - lo) / (hi - lo)).clamp(0.0, 1.0);
                 (term.scope.clone(), table.iter().map(share).collect(), 0)
             }
         };
-        let seen = scope.iter().all(|id| world.variable(*id).kind != Kind::Hidden);
-        let sizes = world.sizes(&scope);
+        let mut sizes = world.sizes(&scope);
+        sizes.extend(next.iter().map(|&i| world.state_space().sizes()[i]));
         let n_rows = table.len() / n_values.max(1);
-        seen.then_some(Told { outcome, scope, sizes, n_values, table, n_rows })
+        Some(Told { outcome, scope, next, sizes, n_values, table, n_rows })
     }
 
     fn width(&self) -> usize {
@@ -111,21 +103,14 @@ impl Told {
         told: &Knowledge,
         observation: &Observation<'_>,
     ) -> Option<f64> {
-        let mut at = 0usize;
-        for (id, size) in self.scope.iter().zip(&self.sizes) {
-            let value = observation.values[id.ix()];
-            if value == MISSING {
-                return None;
-            }
-            at = at * size + value as usize;
-        }
+        let at = row_of(told, observation, &self.scope, &self.next)? as usize;
         let seen = match self.outcome {
-            Outcome::Next(i) => told.state_space().digit(observation.next_state?, i) as f64,
-            Outcome::Key(id) => Some(observation.values[usize::from(id)]).filter(|&v| v != MISSING)?.into(),
             Outcome::Paid(term) => {
-                let ([lo, hi], paid) = (told.rewards()[term].range, observation.rewards[term]);
-                (!paid.is_nan()).then(|| ((paid - lo) / (hi - lo)).clamp(0.0, 1.0))?
+                let (range, paid) = (told.rewards()[term].range, observation.rewards[term]);
+                // A payment outside its range is an alarm of its own.
+                (!paid.is_nan()).then(|| share(paid, range).ok()).flatten()?
             }
+            Outcome::Next(_) | Outcome::Key(_) | Outcome::Alone(_) => self.outcome.value(told, observation)? as f64,
         };
         let row = numbers.row(at as u64, self.width())?;
         let counts = &mut numbers.counts[row * self.width()..][..self.width()];
@@ -160,8 +145,10 @@ impl Told {
         let counts = &numbers.counts[row * self.width()..][..self.width()];
         let mut rest = at;
         let mut given: Vec<String> = Vec::new();
-        for (&id, size) in self.scope.iter().zip(&self.sizes).rev() {
-            given.push(format!("{} = {}", world.variable(id).name, world.variable(id).values[rest % size]));
+        let next = self.next.iter().map(|&i| ("next ", world.state()[i]));
+        let names: Vec<(&str, VarId)> = self.scope.iter().map(|&id| ("", id)).chain(next).collect();
+        for (&(which, id), size) in names.iter().zip(&self.sizes).rev() {
+            given.push(format!("{which}{} = {}", world.variable(id).name, world.variable(id).values[rest % size]));
             rest /= size;
         }
         given.reverse();
@@ -171,19 +158,14 @@ impl Told {
             let (told, seen) = (self.table[at], counts[0] / counts[3].max(1.0));
             let Outcome::Paid(term) = self.outcome else { return None };
             let [lo, hi] = world.rewards()[term].range;
-            let amount = |share: f64| (1e4 * (lo + (hi - lo) * share)).round() / 1e4;
+            let amount = |share: f64| rounded(lo + (hi - lo) * share, hi - lo);
             let what = format!("{name} was told to pay {}{given} and paid {} on average", amount(told), amount(seen));
             return Some((format!("{what} of {} times", counts[3]), seen - told));
         }
         let n = counts.iter().sum::<f64>().max(1.0);
         let away = |v: usize| counts[v] / n - self.table[at * self.n_values + v];
         let worst = (0..self.n_values).max_by(|&a, &b| away(a).abs().total_cmp(&away(b).abs()))?;
-        let id = match self.outcome {
-            Outcome::Next(i) => world.state()[i],
-            Outcome::Key(id) => VarId(id),
-            Outcome::Paid(_) => return None,
-        };
-        let value = &world.variable(id).values[worst];
+        let value = &world.variable(self.outcome.variable(world)?).values[worst];
         let told = self.table[at * self.n_values + worst];
         let what = format!(
             "P({name} = {value}) was told to be {told:.2}{given} and it was so in {:.2} of {n} times",
@@ -191,6 +173,15 @@ impl Told {
         );
         Some((what, away(worst)))
     }
+}
+
+/// A number with the digits that tell ten-thousandths of a range apart.
+pub(super) fn rounded(x: f64, range: f64) -> f64 {
+    let (mut digits, mut rest) = (4usize, range);
+    while rest < 0.1 && digits < 300 {
+        (digits, rest) = (digits + 1, 10.0 * rest);
+    }
+    format!("{x:.digits$}").parse().unwrap_or(x)
 }
 
 impl ToldNumbers {
