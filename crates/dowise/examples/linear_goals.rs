@@ -1,10 +1,11 @@
 //! Worlds in which features matter: how far linear learners and tables come, rewards unknown, by the value of their policies.
 //!
 //! `cargo run --release -p dowise --example linear_goals -- [WORLD EPISODES SEEDS [LEARNER …]]`; without arguments the goals
-//! that were set beforehand, at S = 4,096, Z = 16, d = 8, H = 10: 2,000 episodes, seeds 1 to 5. A share is of the way from interventions at
+//! that were set beforehand, at S = 4,096, Z = 16, d = 8, H = 10: 2,000 episodes, seeds 1 to 5 (`SEEDS` is their number, or `101-105`). A share is of the way from interventions at
 //! random to the best policy, over the policies of the last hundred episodes. A learner that does not fit into memory says so.
 #![allow(clippy::print_stdout)]
 
+use std::ops::RangeInclusive;
 use std::time::Instant;
 
 use dowise::{Arena, LearnerSpec, World, worlds};
@@ -25,12 +26,12 @@ fn world(text: &str) -> Result<World, Box<dyn std::error::Error>> {
 }
 
 /// Share of the way of each seed, and seconds for an episode; why not, if the learner cannot be made.
-fn shares(arena: &Arena, learner: &str, episodes: u64, seeds: u64) -> Result<(Vec<f64>, f64), String> {
+fn shares(arena: &Arena, learner: &str, episodes: u64, seeds: RangeInclusive<u64>) -> Result<(Vec<f64>, f64), String> {
     let spec: LearnerSpec = learner.parse().map_err(|e| format!("{e}"))?;
     let (best, random) = (arena.optimal(), arena.at_random().0);
     let since = Instant::now();
     let mut out = Vec::new();
-    for seed in 1..=seeds {
+    for seed in seeds.clone() {
         let mut learner = spec.learner(arena.world(), episodes, seed).map_err(|e| e.to_string())?;
         let mut run = arena.run(seed);
         let (mut worth, mut judged) = (0.0, 0.0);
@@ -44,13 +45,15 @@ fn shares(arena: &Arena, learner: &str, episodes: u64, seeds: u64) -> Result<(Ve
         }
         out.push((worth / judged - random) / (best - random));
     }
-    Ok((out, since.elapsed().as_secs_f64() / (episodes * seeds) as f64))
+    Ok((out, since.elapsed().as_secs_f64() / (episodes * seeds.count() as u64) as f64))
 }
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let episodes = args.get(1).map_or(Ok(2000), |a| a.parse())?;
-    let seeds = args.get(2).map_or(Ok(5), |a| a.parse())?;
+    let seeds = args.get(2).map_or("5", String::as_str);
+    let (first, last) = seeds.split_once('-').unwrap_or(("1", seeds));
+    let seeds: RangeInclusive<u64> = first.parse()?..=last.parse()?;
     let all = [
         "linear-lock:states=4096,causes=16,dimension=8,horizon=10",
         "linear-river:states=4096,causes=16,dimension=8,horizon=10,forward=0.9",
@@ -66,7 +69,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         for group in &groups {
             let mut most = f64::NEG_INFINITY;
             for learner in group {
-                match shares(&arena, learner, episodes, seeds) {
+                match shares(&arena, learner, episodes, seeds.clone()) {
                     Err(why) => println!("  {learner:<37} {why}"),
                     Ok((found, seconds)) => {
                         let mean = found.iter().sum::<f64>() / found.len() as f64;

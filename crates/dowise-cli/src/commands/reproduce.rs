@@ -23,7 +23,7 @@ pub(crate) struct Args {
     #[arg(value_name = "EXPERIMENT", value_parser = clap::value_parser!(u8).range(1..=3))]
     experiments: Vec<u8>,
     /// Also what the paper does not show: the other rules in all experiments, scales, hard exploration, a million
-    /// interventions, P(z | s, a) unknown.
+    /// interventions, P(z | s, a) unknown, causal linear MDPs.
     #[arg(long)]
     extras: bool,
     /// Episodes of a run.

@@ -21,6 +21,22 @@ pub struct Claim {
     pub numbers: String,
 }
 
+impl Claim {
+    /// The number of the experiment; `linear` for the theorem.
+    pub fn label(&self) -> String {
+        if self.experiment <= 3 { self.experiment.to_string() } else { "linear".to_owned() }
+    }
+
+    /// What it is about: one of the paper's experiments, or its theorem for causal linear MDPs, of which it shows none.
+    pub fn of(&self) -> String {
+        if self.experiment <= 3 {
+            format!("experiment {}", self.experiment)
+        } else {
+            "theorem for linear MDPs".to_owned()
+        }
+    }
+}
+
 /// Final regrets of an experiment under one rule: for each x (one only in Experiment 1) and each learner (plain, F, C,
 /// CF) a summary of the runs; a learner that was left out has no runs.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -50,9 +66,17 @@ pub fn check(part: Part, finals: &Finals) -> Vec<Claim> {
         Part::Experiment1 => experiment_1(finals),
         Part::Experiment2 => experiment_2(finals),
         Part::Experiment3 => experiment_3(finals),
-        Part::Others2 | Part::Others3 | Part::Scales | Part::Hard | Part::Many | Part::ManyPlain | Part::Unknown => {
-            vec![]
-        }
+        Part::Others2
+        | Part::Others3
+        | Part::Scales
+        | Part::Hard
+        | Part::Many
+        | Part::ManyPlain
+        | Part::Unknown
+        | Part::LinearActions
+        | Part::LinearActionsPlain
+        | Part::LinearStates
+        | Part::LinearStatesTables => vec![],
     };
     let experiment = part as u8 + 1;
     // The claims are about the UCBVI family; under posterior sampling the same is asked of the PSRL family.
@@ -62,6 +86,21 @@ pub fn check(part: Part, finals: &Finals) -> Vec<Claim> {
         Claim { experiment, rule, claim: named(claim), held, numbers: named(&numbers) }
     };
     if finals.at.is_empty() { vec![] } else { made.into_iter().map(claim).collect() }
+}
+
+/// The claim for causal linear MDPs of one learner: `at` has its final regret at every size, smallest first.
+pub(super) fn linear(what: &str, learner: &str, should_be_flat: bool, at: &[(f64, Summary)]) -> Option<Claim> {
+    let four = |(x, s): &(f64, Summary)| (*x, [*s, Summary::default(), Summary::default(), Summary::default()]);
+    let finals = Finals { rule: "linear".into(), at: at.iter().map(four).collect() };
+    if finals.at.len() < 2 {
+        return None;
+    }
+    let (claim, held) = if should_be_flat {
+        (format!("the regret of {learner} is stable as {what} grow"), flat(&finals, PLAIN))
+    } else {
+        (format!("the regret of {learner} grows with {what}"), growing(&finals, PLAIN))
+    };
+    Some(Claim { experiment: 4, rule: "linear".into(), claim, held, numbers: row(&finals, PLAIN) })
 }
 
 type Check = (&'static str, bool, String);
@@ -190,6 +229,18 @@ mod tests {
         assert_eq!(change(3, 20.0), [true, false, true, true]);
         assert_eq!(change(2, 25.0), [true, true, false, true]);
         assert_eq!(change(2, 400.0), [true, true, true, false]);
+    }
+
+    #[test]
+    fn linear_claims_fail_on_data_that_violates_them() {
+        let at = |means: &[f64]| {
+            let summary = |m: &f64| Summary { n: 5, mean: *m, ..Summary::default() };
+            means.iter().enumerate().map(|(i, m)| (i as f64, summary(m))).collect::<Vec<_>>()
+        };
+        let held = |flat: bool, means: &[f64]| linear("interventions", "c-blsvi", flat, &at(means)).map(|c| c.held);
+        assert_eq!((held(true, &[2.0, 3.0]), held(true, &[2.0, 5.0])), (Some(true), Some(false)));
+        assert_eq!((held(false, &[2.0, 5.0]), held(false, &[2.0, 2.1])), (Some(true), Some(false)));
+        assert_eq!(held(true, &[2.0]), None);
     }
 
     #[test]

@@ -28,7 +28,7 @@ pub fn markdown(results: &Results) -> String {
     page += "\n## Claims\n\n| experiment | rule | claim | | numbers |\n|---|---|---|---|---|\n";
     for c in results.claims() {
         let held = if c.held { "held" } else { "**not held**" };
-        let _ = writeln!(page, "| {} | {} | {} | {held} | {} |", c.experiment, c.rule, c.claim, c.numbers);
+        let _ = writeln!(page, "| {} | {} | {} | {held} | {} |", c.label(), c.rule, c.claim, c.numbers);
     }
     page += "\nStable and \"varies little\" mean: the largest mean is at most twice the smallest. Growing means: the last mean is at\n";
     page += "least 1.25 times the first, and above it by more than two standard errors.\n";
@@ -58,7 +58,11 @@ fn final_regrets(results: &Results) -> String {
                     | Part::Hard
                     | Part::Many
                     | Part::ManyPlain
-                    | Part::Unknown => String::new(),
+                    | Part::Unknown
+                    | Part::LinearActions
+                    | Part::LinearActionsPlain
+                    | Part::LinearStates
+                    | Part::LinearStatesTables => String::new(),
                 };
                 let cell = |s: Summary| {
                     if s.n == 0 { "–".to_owned() } else { format!("{} ± {}", short(s.mean), short(s.sd)) }

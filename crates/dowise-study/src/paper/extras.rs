@@ -70,6 +70,39 @@ pub(super) fn unknown(base: StudyFile, size: ReproductionSize) -> StudyFile {
     }
 }
 
+/// Learners of a part on causal linear MDPs, and the world that they can bear: (world, learners).
+pub(super) type LinearPart = (&'static str, &'static [&'static str]);
+
+/// Those that see causes and regress.
+pub(super) const CAUSAL: LinearPart = (
+    "linear-lock:causes=8,dimension=6,horizon=8,levels=8",
+    &["c-blsvi", "c-lsvi-ucb:schedule=doubling,beta-scale=0.1"],
+);
+
+/// Those that take each intervention for itself, in a world small enough for them to learn something.
+pub(super) const PLAIN: LinearPart =
+    ("linear-lock:states=6,causes=4,dimension=3,horizon=5", &["lsvi-ucb:beta-scale=0.001", "psrl"]);
+
+/// Tables, in the same.
+pub(super) const TABLES: LinearPart = ("linear-lock:causes=4,dimension=3,horizon=5,levels=2", &["c-psrl", "psrl"]);
+
+/// The paper's claim for causal linear MDPs: regret depends on d, and not on A or S.
+pub(super) fn linear(
+    base: StudyFile,
+    size: ReproductionSize,
+    (world, learners): &LinearPart,
+    (setting, values): (&str, &[&str]),
+) -> StudyFile {
+    StudyFile {
+        worlds: texts(&[world]),
+        learners: texts(learners),
+        episodes: size.episodes.min(300),
+        repetitions: few(size),
+        sweep: Sweep { world: vec![(setting.into(), texts(values))], ..Sweep::default() },
+        ..base
+    }
+}
+
 /// Repetitions of these studies: fewer than those of the paper's experiments, so that all of them take minutes.
 fn few(size: ReproductionSize) -> u64 {
     size.repetitions.min(5)

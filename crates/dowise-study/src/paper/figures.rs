@@ -35,6 +35,12 @@ pub fn figures(results: &Results) -> Vec<(String, Figure)> {
         }
     }
     add("many-interventions", many(results));
+    for (name, parts, x) in [
+        ("linear-interventions", [Part::LinearActions, Part::LinearActionsPlain], "number of interventions (A)"),
+        ("linear-states", [Part::LinearStates, Part::LinearStatesTables], "number of states (S)"),
+    ] {
+        add(name, linear(results, parts, x));
+    }
     if let Some((study, tables)) = results.part(Part::Unknown) {
         for (name, world) in
             [("joint", "paper:levels=4,horizon=2"), ("own-levers", "paper:levels=4,horizon=2,joint=false")]
@@ -264,6 +270,30 @@ fn many(results: &Results) -> Option<Figure> {
             runs(study)
         ),
         x: Axis { label: "number of interventions (A)".into(), scale: Scale::Log, ticks: None },
+        y: Axis { label: "regret after K episodes".into(), scale: Scale::Log, ticks: None },
+        series,
+    })
+}
+
+/// Regret in causal linear MDPs against the size that was swept.
+fn linear(results: &Results, parts: [Part; 2], x: &str) -> Option<Figure> {
+    let (study, _) = results.part(parts[0])?;
+    let mut series: Vec<Series> = vec![];
+    for (part, note) in parts.into_iter().zip(["", ", small world"]) {
+        for (name, at) in results.linear_rows(part) {
+            let label = format!("{}{note}", display_name(name.split(':').next().unwrap_or(&name)));
+            let style = Style::of_learner(name.split(':').next().unwrap_or(&name), series.len());
+            let points = at.iter().map(|(x, s)| point(*x, s)).collect();
+            series.push(Series { label, style, shape: Shape::Bars, points });
+        }
+    }
+    Some(Figure {
+        title: "Causal linear MDPs: regret at fixed d".into(),
+        subtitle: format!(
+            "The combination lock with d = 6, Z = 8, H = 8; plain learners and tables in one with d = 3, Z = 4, H = 5. {}",
+            runs(study)
+        ),
+        x: Axis { label: x.into(), scale: Scale::Log, ticks: None },
         y: Axis { label: "regret after K episodes".into(), scale: Scale::Log, ticks: None },
         series,
     })

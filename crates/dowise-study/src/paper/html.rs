@@ -15,7 +15,7 @@ pub fn html(results: &Results) -> Result<String, StudyError> {
     page.paragraph(&format!("{held} of {} checks held.", claims.len()));
     let rows = claims.iter().map(|c| {
         let mark = if c.held { "held" } else { "not held" };
-        [c.experiment.to_string(), c.rule.clone(), c.claim.clone(), mark.to_owned(), c.numbers.clone()].to_vec()
+        [c.label(), c.rule.clone(), c.claim.clone(), mark.to_owned(), c.numbers.clone()].to_vec()
     });
     page.table(&["experiment", "rule", "claim", "", "numbers"], rows);
     for (_, figure) in figures(results) {

@@ -28,6 +28,14 @@ pub enum Part {
     ManyPlain,
     /// P(z | s, a) unknown.
     Unknown,
+    /// Causal linear MDPs with more and more interventions, learners that see causes.
+    LinearActions,
+    /// As many interventions as plain learners bear.
+    LinearActionsPlain,
+    /// Causal linear MDPs with more and more states, learners that regress.
+    LinearStates,
+    /// As many states as tables bear.
+    LinearStatesTables,
 }
 
 /// Episodes, repetitions and seed of a reproduction; by default the paper's.
@@ -52,8 +60,19 @@ impl Part {
     pub const EXPERIMENTS: [Part; 3] = [Part::Experiment1, Part::Experiment2, Part::Experiment3];
 
     /// What the paper does not show.
-    pub const EXTRAS: [Part; 7] =
-        [Part::Others2, Part::Others3, Part::Scales, Part::Hard, Part::Many, Part::ManyPlain, Part::Unknown];
+    pub const EXTRAS: [Part; 11] = [
+        Part::Others2,
+        Part::Others3,
+        Part::Scales,
+        Part::Hard,
+        Part::Many,
+        Part::ManyPlain,
+        Part::Unknown,
+        Part::LinearActions,
+        Part::LinearActionsPlain,
+        Part::LinearStates,
+        Part::LinearStatesTables,
+    ];
 
     /// Name of its directory.
     pub fn folder(self) -> &'static str {
@@ -68,6 +87,10 @@ impl Part {
             Part::Many => "many-interventions",
             Part::ManyPlain => "many-interventions-plain",
             Part::Unknown => "unknown-kernel",
+            Part::LinearActions => "linear-interventions",
+            Part::LinearActionsPlain => "linear-interventions-plain",
+            Part::LinearStates => "linear-states",
+            Part::LinearStatesTables => "linear-states-tables",
         }
     }
 
@@ -84,6 +107,10 @@ impl Part {
             Part::Many => "Up to a million interventions, Z = 8",
             Part::ManyPlain => "As many interventions as plain learners bear",
             Part::Unknown => "Nobody is told P(z | s, a) or the rewards",
+            Part::LinearActions => "Causal linear MDPs: up to a million interventions",
+            Part::LinearActionsPlain => "Causal linear MDPs: as many interventions as plain learners bear",
+            Part::LinearStates => "Causal linear MDPs: up to 65,536 states",
+            Part::LinearStatesTables => "Causal linear MDPs: as many states as tables bear",
         }
     }
 
@@ -134,6 +161,18 @@ impl Part {
             Part::Many => extras::many(bare(), size),
             Part::ManyPlain => extras::many_plain(bare(), size),
             Part::Unknown => extras::unknown(bare(), size),
+            Part::LinearActions => {
+                extras::linear(bare(), size, &extras::CAUSAL, ("levels", &["8", "32", "128", "1000"]))
+            }
+            Part::LinearActionsPlain => {
+                extras::linear(bare(), size, &extras::PLAIN, ("levels", &["2", "4", "8", "16"]))
+            }
+            Part::LinearStates => {
+                extras::linear(bare(), size, &extras::CAUSAL, ("states", &["64", "1024", "8192", "65536"]))
+            }
+            Part::LinearStatesTables => {
+                extras::linear(bare(), size, &extras::TABLES, ("states", &["6", "12", "24", "48"]))
+            }
         }
     }
 }

@@ -5,9 +5,10 @@ use super::learner::Kind;
 use super::memory::hold_reading;
 use super::selector::Selector;
 use super::tabular::Tabular;
-use super::{LearnError, LearnResult, Learner, Plans};
+use super::{LearnResult, Learner, Plans};
+use crate::linear::LinearLearner;
 use crate::plan::{Plan, Ties};
-use crate::world::Action;
+use crate::world::{Action, Interventions};
 
 /// Interventions that are listed one by one at most; with more, the best one and those that differ from it in one lever.
 const MOST_LISTED: u64 = 1 << 16;
@@ -47,9 +48,50 @@ impl Learner {
     pub fn explain(&self, stage: usize, state: usize, n: usize) -> LearnResult<Explanation> {
         match &self.kind {
             Kind::Tabular(tabular) => tabular.explain(self.ended, stage, state, n),
-            Kind::Linear(_) => Err(LearnError::NoTables),
+            Kind::Linear(linear) => Ok(explain_linear(linear, self.ended, stage, state, n)),
         }
     }
+}
+
+/// The same of a learner that regresses: values with width or noise and without, and the steps that speak about the features.
+fn explain_linear(linear: &LinearLearner, episode: u64, stage: usize, state: usize, n: usize) -> Explanation {
+    let (hoped_q, best) = linear.looked(episode, (stage, state), 1.0);
+    let (mean_q, _) = linear.looked(episode, (stage, state), 0.0);
+    let visits = linear.steps_behind(stage, state);
+    let told = linear.knowledge();
+    let all = told.interventions();
+    let digits = told.state_space().digits(state);
+    let preferred = considered(all, best).into_iter().filter(|&a| all.allows(&digits, a)).map(|action| {
+        let (cost, average) = (all.cost(action), |q: &[f64]| linear.average(state, action, q));
+        Preferred { action, hoped: average(&hoped_q) - cost, mean: average(&mean_q) - cost, visits: average(&visits) }
+    });
+    Explanation { stage, state, preferred: best_first(preferred.collect(), best, n) }
+}
+
+/// The first n; among equals (up to rounding) the one that it takes comes first.
+fn best_first(mut preferred: Vec<Preferred>, best: Action, n: usize) -> Vec<Preferred> {
+    preferred.sort_by(|a, b| {
+        (b.action == best).cmp(&(a.action == best)).then(b.hoped.total_cmp(&a.hoped)).then(a.action.cmp(&b.action))
+    });
+    preferred.truncate(n);
+    preferred
+}
+
+/// All interventions, or the neighbours of one.
+fn considered(all: &Interventions, best: Action) -> Vec<Action> {
+    if all.count() <= MOST_LISTED {
+        return (0..all.count()).map(|i| all.nth(i)).collect();
+    }
+    let base = all.levers(best);
+    let mut out = vec![best];
+    for lever in 0..base.len() {
+        for value in std::iter::once(None).chain((0..all.sizes()[lever]).map(Some)).filter(|v| *v != base[lever]) {
+            let mut levers = base.clone();
+            levers[lever] = value;
+            out.push(all.action(&levers));
+        }
+    }
+    out
 }
 
 impl Tabular {
@@ -77,8 +119,7 @@ impl Tabular {
         let told = self.knowledge();
         let all = told.interventions();
         let digits = told.state_space().digits(state);
-        let mut preferred: Vec<Preferred> = self
-            .considered(best)
+        let preferred: Vec<Preferred> = considered(all, best)
             .into_iter()
             .filter(|&a| all.allows(&digits, a))
             .map(|action| {
@@ -94,30 +135,7 @@ impl Tabular {
                 }
             })
             .collect();
-        // Among equals (up to rounding) the one that it takes comes first.
-        preferred.sort_by(|a, b| {
-            (b.action == best).cmp(&(a.action == best)).then(b.hoped.total_cmp(&a.hoped)).then(a.action.cmp(&b.action))
-        });
-        preferred.truncate(n);
-        Ok(Explanation { stage, state, preferred })
-    }
-
-    /// All interventions, or the neighbours of one.
-    fn considered(&self, best: Action) -> Vec<Action> {
-        let all = self.knowledge().interventions();
-        if all.count() <= MOST_LISTED {
-            return (0..all.count()).map(|i| all.nth(i)).collect();
-        }
-        let base = all.levers(best);
-        let mut out = vec![best];
-        for lever in 0..base.len() {
-            for value in std::iter::once(None).chain((0..all.sizes()[lever]).map(Some)).filter(|v| *v != base[lever]) {
-                let mut levers = base.clone();
-                levers[lever] = value;
-                out.push(all.action(&levers));
-            }
-        }
-        out
+        Ok(Explanation { stage, state, preferred: best_first(preferred, best, n) })
     }
 
     /// The least, among the factors that have to be learned, of the mean visits of the rows that an intervention leads to.

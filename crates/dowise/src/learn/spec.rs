@@ -356,6 +356,7 @@ fn linear_estimate(options: &LinearOptions) -> String {
     let beta = match options.beta {
         Beta::Published => "published β".to_owned(),
         Beta::SelfNormalised => "self-normalised β".to_owned(),
+        Beta::Covered => "covered β".to_owned(),
         Beta::Deviation => "deviation".to_owned(),
         Beta::Residuals => "residuals".to_owned(),
         Beta::Fixed(beta) => format!("β = {beta}"),

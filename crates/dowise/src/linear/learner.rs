@@ -17,7 +17,7 @@ use crate::learn::{
     ActionList, Agent, Cap, EvidenceError, Knowledge, MISSING, MOST_ACTIONS, Observation, Plans, Selector,
 };
 use crate::memory::Held;
-use crate::plan::{Buffers, Plan, Ties, backward_induction, rewards_by_cause, tie_tolerance};
+use crate::plan::{Buffers, Lookahead, Plan, Ties, backward_induction, rewards_by_cause, tie_tolerance};
 use crate::world::{Action, Feature, FeatureMap, Onward};
 
 /// A linear learner: options, what it was told, its regressions, and its present plan.
@@ -264,6 +264,73 @@ impl LinearLearner {
     }
 }
 
+/// A look ahead that keeps what it saw at one stage and state.
+struct Noted<'a> {
+    inside: &'a mut LinearModel,
+    stage: usize,
+    /// Where the state's causes are.
+    at: std::ops::Range<usize>,
+    q: Vec<f64>,
+}
+
+impl Lookahead for Noted<'_> {
+    fn look(&mut self, stage: usize, next_value: &[f64], q: &mut Vec<f64>) {
+        self.inside.look(stage, next_value, q);
+        if stage == self.stage {
+            self.q = q[self.at.clone()].to_vec();
+        }
+    }
+
+    fn ended(&self) -> Option<&[bool]> {
+        self.inside.ended()
+    }
+
+    fn cap(&self, stage: usize) -> f64 {
+        self.inside.cap(stage)
+    }
+}
+
+impl LinearLearner {
+    /// What the causes of a state are worth at a stage, and what is done there, in a plan made now for an episode; with `scale` times
+    /// the width or the noise.
+    ///
+    /// # Cost
+    /// A plan.
+    pub(crate) fn looked(&self, episode: u64, (stage, state): (usize, usize), scale: f64) -> (Vec<f64>, Action) {
+        let mut now = self.clone();
+        now.model.options.beta_scale *= scale;
+        let seed = now.model.options.seed;
+        now.model.rng = ChaCha8Rng::seed_from_u64(splitmix64(seed ^ 0x6c69_6e65));
+        now.model.rng.set_stream(episode);
+        let ties = Ties::Seeded(splitmix64(seed ^ splitmix64(episode)));
+        let n = now.model.columns.len() / now.plan.n_states;
+        let LinearLearner { model, selector, tolerance, buffers, plan, .. } = &mut now;
+        let mut noted = Noted { inside: model, stage, at: state * n..(state + 1) * n, q: Vec::new() };
+        backward_induction(&mut noted, &*selector, *tolerance, ties, buffers, plan);
+        let q = noted.q;
+        (q, now.plan.action(stage, state))
+    }
+
+    /// How many steps speak about each cause of a state at a stage: n = 1/(φᵀΛ⁻¹φ) − λ/‖φ‖², which with one-hot features is the number
+    /// of visits.
+    pub(crate) fn steps_behind(&self, stage: usize, state: usize) -> Vec<f64> {
+        let n = self.model.columns.len() / self.plan.n_states;
+        let design = &self.model.designs[self.model.design(stage)];
+        let all = design.squares(self.model.columns.as_view());
+        let squares = &all[state * n..(state + 1) * n];
+        let of = |(cause, square): (usize, &f64)| {
+            let norm: f64 = self.model.columns.of(state * n + cause).iter().map(|x| x * x).sum();
+            if *square > 0.0 { (1.0 / square - self.model.options.lambda / norm).max(0.0) } else { f64::INFINITY }
+        };
+        squares.iter().enumerate().map(of).collect()
+    }
+
+    /// Σ_c P(c | s, a) · q(c), where causes are key variables; of interventions the one that is asked for.
+    pub(crate) fn average(&self, state: usize, action: Action, q: &[f64]) -> f64 {
+        self.selector.average(state, action, q)
+    }
+}
+
 impl Plans for LinearLearner {
     fn knowledge(&self) -> &Knowledge {
         &self.knowledge
@@ -499,11 +566,13 @@ pub(super) fn check(options: &LinearOptions) -> Result<(), LinearError> {
     match beta {
         Beta::Fixed(beta) if !(beta.is_finite() && beta >= 0.0) => bad("beta", beta, "beta is a number from 0 on"),
         Beta::Residuals if options.estimate != LinearEstimate::Sampled => Err(LinearError::ResidualWidth),
-        Beta::Published | Beta::SelfNormalised | Beta::Deviation | Beta::Residuals | Beta::Fixed(_)
+        Beta::Published | Beta::SelfNormalised | Beta::Covered | Beta::Deviation | Beta::Residuals | Beta::Fixed(_)
             if episodes == 0 =>
         {
             bad("episodes", 0.0, "at least one episode")
         }
-        Beta::Published | Beta::SelfNormalised | Beta::Deviation | Beta::Residuals | Beta::Fixed(_) => Ok(()),
+        Beta::Published | Beta::SelfNormalised | Beta::Covered | Beta::Deviation | Beta::Residuals | Beta::Fixed(_) => {
+            Ok(())
+        }
     }
 }

@@ -5,6 +5,7 @@
 //! al. 2019) applies. [`LinearLearner`] does that as published, and does better: it regresses on the φ(s, z) that was
 //! observed, puts the width there, and averages over z afterwards, so the observation is not thrown away.
 
+mod covered;
 mod design;
 mod doubt;
 mod error;

@@ -6,6 +6,7 @@ use nalgebra::{DMatrixView, DVector, DVectorViewMut};
 use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
 
+use super::covered::Cover;
 use super::design::Design;
 use super::options::{Beta, LinearEstimate, LinearOptions, Switching};
 use super::residuals::Residuals;
@@ -149,12 +150,30 @@ impl LinearModel {
                 let gained = self.designs[self.design(stage)].gained();
                 range_left * (0.5 * (2.0 * ln(h / delta) + gained).sqrt() + (lambda * d).sqrt())
             }
+            Beta::Covered => {
+                let cover = self.cover(stage);
+                cover.beta(self.designs[self.design(stage)].gained())
+            }
             Beta::Deviation => range_left / 2.0,
             // σ is known only when a stage is fitted; this is the most that it can be.
             Beta::Residuals => range_left / 2.0,
             Beta::Fixed(beta) => beta,
         };
         beta_scale * unscaled
+    }
+
+    fn cover(&self, stage: usize) -> Cover {
+        let LinearOptions { lambda, delta, episodes, .. } = self.options;
+        let horizon = self.sizes.horizon as f64;
+        Cover {
+            dimension: self.columns.dimension as f64,
+            lambda,
+            delta,
+            horizon,
+            steps: episodes as f64 * horizon,
+            range: self.range_left(stage),
+            size: target_size(self.sizes.regressed, self.clip.get(stage + 1)),
+        }
     }
 
     /// Least-squares weights of a stage for the values one stage ahead.
@@ -229,6 +248,12 @@ impl Lookahead for LinearModel {
     fn cap(&self, stage: usize) -> f64 {
         self.clip[stage][1]
     }
+}
+
+/// Greatest size of a target: what is regressed of a reward, and the values ahead.
+pub(super) fn target_size(regressed: [f64; 2], ahead: Option<&[f64; 2]>) -> f64 {
+    let [lo, hi] = ahead.copied().unwrap_or_default();
+    (regressed[0] + lo).abs().max((regressed[1] + hi).abs())
 }
 
 /// Whether widths are kept up to date with every step: samplers have none, and those who plan rarely compute them then.

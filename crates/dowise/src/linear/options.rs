@@ -58,6 +58,10 @@ pub enum Beta {
     /// bound of Abbasi-Yadkori et al. 2011 for one fixed value function. It leaves out the union over value functions
     /// that the proof for general features needs; with one-hot features optimism follows by monotonicity.
     SelfNormalised,
+    /// The same over a cover of all value functions that plans can have, so that optimism holds with probability 1 − δ whatever the
+    /// features, in every linear world: ρ_h/2 √(ln(det Λ / λ^d) + 2 ln(H N / δ)) + ρ_h/2 + √(λd) m_h, N the size of the cover
+    /// (docs/guarantees.md). Far wider than what is needed.
+    Covered,
     /// ρ_h / 2: no target has a greater standard deviation. The natural choice for samples.
     Deviation,
     /// Samples of a Bayesian posterior: noise as the residuals have it, and a prior as wide as the targets' range (λ is then

@@ -27,7 +27,8 @@ pub(super) struct Sizes {
 }
 
 impl Sizes {
-    pub(super) fn check(&self) -> Result<(), GeneratorError> {
+    /// Each setting by itself.
+    pub(super) fn check_settings(&self) -> Result<(), GeneratorError> {
         for (setting, value) in [
             ("states", self.states),
             ("causes", self.causes),
@@ -37,7 +38,12 @@ impl Sizes {
         ] {
             at_least(setting, 1, value)?;
         }
-        probability("distance", self.distance)?;
+        probability("distance", self.distance)
+    }
+
+    /// The settings, and the tables that a world by anchors has.
+    pub(super) fn check(&self) -> Result<(), GeneratorError> {
+        self.check_settings()?;
         let axes = |axes: &[usize]| axes.iter().map(|&n| n as u64).collect::<Vec<u64>>();
         table_len("the table of the features", &axes(&[self.states, self.causes, 2 * self.dimension]))?;
         let mut kernel = axes(&[self.causes]);

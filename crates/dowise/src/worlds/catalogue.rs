@@ -310,6 +310,7 @@ generator! { LinearDoses, LinearDoses::world,
     horizon: "a whole number", "steps in an episode (H)";
     width: "a number", "width of a bump, in distances between neighbours";
     aim: "a number", "how surely levers bring about the response that they aim at";
+    distance: "a number", "how far from linear, 0 to 1";
     seed: "a whole number", "which setting aims at which response";
 }
 

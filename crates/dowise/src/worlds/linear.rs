@@ -5,7 +5,7 @@ use rand_chacha::ChaCha8Rng;
 
 use super::GeneratorError;
 use super::anchored::{Anchored, Sizes};
-use super::build::{at_least, probability, table_len};
+use super::build::table_len;
 use crate::variates::{exponential, gamma};
 use crate::world::{FeatureForm, FeatureSpec, World, WorldError, WorldSpec};
 
@@ -117,10 +117,15 @@ impl Linear {
         Ok(World::new(self.spec()?)?.with_features(&self.features()?)?)
     }
 
+    fn sizes(&self) -> Sizes {
+        let &Linear { states, causes, levers, levels, dimension, horizon, distance, seed, .. } = self;
+        Sizes { states, causes, levers, levels, dimension, horizon, distance, seed }
+    }
+
     /// The same by φ and μ.
     fn anchored(&self) -> Result<Anchored, GeneratorError> {
-        let &Linear { states, causes, levers, levels, dimension, horizon, distance, seed, .. } = self;
-        let sizes = Sizes { states, causes, levers, levels, dimension, horizon, distance, seed };
+        let &Linear { states, causes, levers, levels, dimension, distance, seed, .. } = self;
+        let sizes = self.sizes();
         sizes.check()?;
         let mut rng = sizes.rng(14);
         let settings = levels.pow(levers as u32);
@@ -141,16 +146,7 @@ impl Linear {
 
     /// Everything that is random, in the order: P(z | s, a), φ, μ, ω, P°, R°.
     fn draw(&self) -> Result<Draw, GeneratorError> {
-        for (setting, value) in [
-            ("states", self.states),
-            ("causes", self.causes),
-            ("levers", self.levers),
-            ("levels", self.levels),
-            ("dimension", self.dimension),
-        ] {
-            at_least(setting, 1, value)?;
-        }
-        probability("distance", self.distance)?;
+        self.sizes().check_settings()?;
         let axes = |axes: &[usize]| axes.iter().map(|&n| n as u64).collect::<Vec<u64>>();
         let mut levers = axes(&[self.states, self.causes]);
         levers.extend(std::iter::repeat_n(self.levels as u64, self.levers));

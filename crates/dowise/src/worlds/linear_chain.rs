@@ -62,12 +62,9 @@ impl Default for LinearLock {
 impl LinearLock {
     /// The world, with its features.
     pub fn world(&self) -> Result<World, LinearWorldError> {
-        let LinearLock { states, causes, levers, levels, dimension, horizon, distance, seed, .. } = *self;
+        let LinearLock { states, causes, levers, levels, dimension, horizon, aim, distance, seed, .. } = *self;
         let sizes = Sizes { states, causes, levers, levels, dimension, horizon, distance, seed };
-        sizes.check()?;
-        at_least("dimension", 2, dimension)?;
-        at_least("states", dimension, states)?;
-        probability("aim", self.aim)?;
+        check_chain(&sizes, aim)?;
         probability("slip", self.slip)?;
         let last = dimension - 1;
         let about = format!(
@@ -147,12 +144,9 @@ const CRUMB: f64 = 0.005;
 impl LinearRiver {
     /// The world, with its features.
     pub fn world(&self) -> Result<World, LinearWorldError> {
-        let LinearRiver { states, causes, levers, levels, dimension, horizon, distance, seed, .. } = *self;
+        let LinearRiver { states, causes, levers, levels, dimension, horizon, aim, distance, seed, .. } = *self;
         let sizes = Sizes { states, causes, levers, levels, dimension, horizon, distance, seed };
-        sizes.check()?;
-        at_least("dimension", 2, dimension)?;
-        at_least("states", dimension, states)?;
-        probability("aim", self.aim)?;
+        check_chain(&sizes, aim)?;
         probability("forward", self.forward)?;
         if self.good > causes {
             let (value, must) = (self.good.to_string(), format!("at most the number of causes, {causes}"));
@@ -174,6 +168,14 @@ impl LinearRiver {
         };
         chain(sizes, "Linear river-swim", about, self.aim, omega, step).world()
     }
+}
+
+/// What every chain of places asks for.
+fn check_chain(sizes: &Sizes, aim: f64) -> Result<(), GeneratorError> {
+    sizes.check()?;
+    at_least("dimension", 2, sizes.dimension)?;
+    at_least("states", sizes.dimension, sizes.states)?;
+    probability("aim", aim)
 }
 
 /// Places in a row: `step(place, rank, φ)` says where the cause leads that has this rank among those of a state, drawn for

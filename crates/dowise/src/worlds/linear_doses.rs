@@ -1,5 +1,7 @@
 //! A linear world of ordered factors: a blood pressure, a dose, and how strongly the body responds, with radial features.
 
+use rand::RngExt;
+
 use super::anchored::Sizes;
 use super::build::{at_least, probability};
 use super::{GeneratorError, LinearWorldError};
@@ -33,13 +35,25 @@ pub struct LinearDoses {
     pub width: f64,
     /// Probability with which levers bring about the response that they aim at, besides chance.
     pub aim: f64,
+    /// How far from linear (ε), from 0 to 1.
+    pub distance: f64,
     /// The environment drawn: which setting aims at which response.
     pub seed: u64,
 }
 
 impl Default for LinearDoses {
     fn default() -> Self {
-        LinearDoses { levels: 8, causes: 8, levers: 2, settings: 4, horizon: 10, width: 0.3, aim: 0.9, seed: 0 }
+        LinearDoses {
+            levels: 8,
+            causes: 8,
+            levers: 2,
+            settings: 4,
+            horizon: 10,
+            width: 0.3,
+            aim: 0.9,
+            distance: 0.0,
+            seed: 0,
+        }
     }
 }
 
@@ -49,19 +63,11 @@ const SPREAD: f64 = 0.1;
 impl LinearDoses {
     /// The world, with its features.
     pub fn world(&self) -> Result<World, LinearWorldError> {
-        let &LinearDoses { levels, causes, levers, settings, horizon, width, aim, seed } = self;
+        let &LinearDoses { levels, causes, levers, settings, horizon, width, aim, distance, seed } = self;
         at_least("levels", 2, levels)?;
         at_least("causes", 2, causes)?;
-        let sizes = Sizes {
-            states: levels * levels,
-            causes,
-            levers,
-            levels: settings,
-            dimension: 8,
-            horizon,
-            distance: 0.0,
-            seed,
-        };
+        let sizes =
+            Sizes { states: levels * levels, causes, levers, levels: settings, dimension: 8, horizon, distance, seed };
         sizes.check()?;
         probability("aim", aim)?;
         if !(width.is_finite() && width > 0.0) {
@@ -84,9 +90,13 @@ impl LinearDoses {
             // What is in the body goes on acting: a high dose keeps the pressure from rising.
             [moved(pressure, !strong && dose == 0.0), moved(dose, strong)]
         };
-        let rows = |axis: usize| AnchorRows::Normal {
-            centres: (0..8).map(|corner| (next(corner)[axis] * most).into()).collect(),
-            sd: (SPREAD * most).into(),
+        let mut rng = sizes.rng(16);
+        // Where pairs stray to, if the world is not linear: to one of eight further places, drawn for each.
+        let strays: Vec<[f64; 2]> = (0..8).map(|_| [rng.random(), rng.random()]).collect();
+        let rows = |axis: usize| {
+            let far = strays.iter().filter(|_| distance > 0.0).map(|place| place[axis]);
+            let centres = (0..8).map(|corner| next(corner)[axis]).chain(far);
+            AnchorRows::Normal { centres: centres.map(|c| (c * most).into()).collect(), sd: (SPREAD * most).into() }
         };
         // Pays 1 where both are low, by how near the corner is: linear in the features as they stand.
         let omega = |corner: usize| if corners.digit(corner, 0) + corners.digit(corner, 1) == 0 { 1.0 } else { 0.0 };
@@ -120,9 +130,22 @@ impl LinearDoses {
             let phi = features.row(cell / causes, cell % causes);
             phi.iter().enumerate().map(|(corner, p)| p * omega(corner)).sum::<f64>().clamp(0.0, 1.0)
         };
+        let (mut weights, mut paid) = (Vec::new(), Vec::with_capacity(n));
+        for cell in 0..n {
+            let phi = features.row(cell / causes, cell % causes);
+            weights.extend(phi.iter().map(|w| (1.0 - distance) * w));
+            let (stray, other): (usize, f64) = (rng.random_range(0..8), rng.random());
+            weights.extend((0..8).map(|j| if j == stray { distance } else { 0.0 }));
+            paid.push((1.0 - distance) * reward(cell) + distance * other);
+        }
+        let weights = (distance > 0.0).then(|| FeatureSpec {
+            form: FeatureForm::Table { scope: scope(), dimension: 16, values: weights },
+            scale: false,
+            at: None,
+        });
         let low_rank =
-            LowRankSpec { weights: None, next: vec![("pressure".into(), rows(0)), ("dose".into(), rows(1))], at: None };
-        Ok(bare((0..n).map(reward).collect())?.with_features(&radial)?.with_low_rank(&low_rank)?)
+            LowRankSpec { weights, next: vec![("pressure".into(), rows(0)), ("dose".into(), rows(1))], at: None };
+        Ok(bare(paid)?.with_features(&radial)?.with_low_rank(&low_rank)?)
     }
 }
 
@@ -143,5 +166,17 @@ mod tests {
             let random = arena.at_random().0;
             assert!(random < 0.8 * arena.optimal(), "{levels}: {random} {}", arena.optimal());
         }
+    }
+
+    #[test]
+    fn the_distance_is_at_most_what_was_asked_for() {
+        let fit = |distance| {
+            let world = LinearDoses { levels: 4, causes: 4, distance, ..LinearDoses::default() }.world().unwrap();
+            Features::of(&world).unwrap().misspecification(&world).unwrap()
+        };
+        let off = fit(0.2);
+        assert!(off.variation_max > 0.02 && off.variation_max <= 0.2 + 1e-9, "{off:?}");
+        assert!(off.reward_max > 0.02 && off.reward_max <= 0.2 + 1e-9, "{off:?}");
+        assert!(LinearDoses { distance: 1.5, ..LinearDoses::default() }.world().is_err());
     }
 }

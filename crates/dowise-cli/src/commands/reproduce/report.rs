@@ -98,10 +98,7 @@ pub(super) fn text(results: &Results, output: &Output) -> String {
     text += &format!("\n{}\n", output.heading("The paper's claims"));
     for claim in results.claims() {
         let held = if claim.held { "held    " } else { "NOT HELD" };
-        text += &format!(
-            "{held}  experiment {}, {}: {}\n          {}\n",
-            claim.experiment, claim.rule, claim.claim, claim.numbers
-        );
+        text += &format!("{held}  {}, {}: {}\n          {}\n", claim.of(), claim.rule, claim.claim, claim.numbers);
     }
     text
 }

@@ -52,6 +52,8 @@ vocabulary! {
         Published = "published",
         /// The self-normalised bound.
         SelfNormalised = "self-normalised",
+        /// The same over a cover of all value functions.
+        Covered = "covered",
         /// Half the range of the targets.
         Deviation = "deviation",
         /// As the residuals have it.
@@ -64,6 +66,7 @@ impl BetaWord {
         match self {
             BetaWord::Published => Beta::Published,
             BetaWord::SelfNormalised => Beta::SelfNormalised,
+            BetaWord::Covered => Beta::Covered,
             BetaWord::Deviation => Beta::Deviation,
             BetaWord::Residuals => Beta::Residuals,
         }

@@ -12,7 +12,9 @@ use super::policy::{Ahead, Room, UnlistedPolicy};
 use super::states::{Rows, States, state_text};
 use crate::kernel::{Kernel, splitmix64};
 use crate::learn::{Agent, Knowledge, MISSING, Observation};
+use crate::linear::covered::Cover;
 use crate::linear::learner::{check, clip_values, feature_map, regressed_terms};
+use crate::linear::model::target_size;
 use crate::linear::options::{Beta, LinearEstimate, LinearOptions, Regression, Rewards, Switching};
 use crate::linear::residuals::Noise;
 use crate::linear::{FeatureError, LinearError, MOST_BYTES};
@@ -309,6 +311,18 @@ impl UnlistedLearner {
             Beta::SelfNormalised => {
                 let gained = self.designs[self.design(stage)].gained();
                 left * (0.5 * (2.0 * ln(h / delta) + gained).sqrt() + (lambda * d).sqrt())
+            }
+            Beta::Covered => {
+                let cover = Cover {
+                    dimension: d,
+                    lambda,
+                    delta,
+                    horizon: h,
+                    steps: episodes as f64 * h,
+                    range: left,
+                    size: target_size(self.regressed_range, self.ahead.clip.get(stage + 1)),
+                };
+                cover.beta(self.designs[self.design(stage)].gained())
             }
             Beta::Deviation | Beta::Residuals => left / 2.0,
             Beta::Fixed(beta) => beta,

@@ -1,0 +1,70 @@
+//! β for which optimism is proved whatever the features: the self-normalised bound over a cover of all value functions.
+
+use crate::math::ln;
+
+/// What the bound is made of; the proof in the same letters is in `docs/guarantees.md`.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Cover {
+    /// d
+    pub(super) dimension: f64,
+    /// λ
+    pub(super) lambda: f64,
+    /// δ
+    pub(super) delta: f64,
+    /// H
+    pub(super) horizon: f64,
+    /// T: steps that can be made in all.
+    pub(super) steps: f64,
+    /// ρ: greatest less least target of the stage.
+    pub(super) range: f64,
+    /// m: greatest size of a target of the stage.
+    pub(super) size: f64,
+}
+
+impl Cover {
+    /// β = ρ/2 √(ln(det Λ / λ^d) + 2 ln(H N / δ)) + ρ/2 + √(λd) m, with `gained` = ln(det Λ / λ^d) now.
+    pub(super) fn beta(&self, gained: f64) -> f64 {
+        if self.range <= 0.0 {
+            return (self.lambda * self.dimension).sqrt() * self.size;
+        }
+        // The value functions of all plans have widths of at most B, for which N is counted: the least B with f(B) ≤ B, from below.
+        let most = self.dimension * ln(1.0 + self.steps / (self.dimension * self.lambda));
+        let mut bound = self.range;
+        for _ in 0..100 {
+            bound = bound.max(self.with(most, bound));
+        }
+        self.with(gained.min(most), bound)
+    }
+
+    fn with(&self, gained: f64, bound: f64) -> f64 {
+        let Cover { dimension: d, lambda, delta, horizon, range, size, .. } = *self;
+        let inside = gained + 2.0 * (ln(horizon / delta) + self.log_cover(bound));
+        range / 2.0 * inside.sqrt() + range / 2.0 + (lambda * d).sqrt() * size
+    }
+
+    /// ln N = d ln(1 + 4W/ε) + d(d+1)/2 ln(1 + 8 √d B²/(λ ε²)), ε = ρ/(4√(Td)), W = m √(Td/λ).
+    fn log_cover(&self, bound: f64) -> f64 {
+        let Cover { dimension: d, lambda, steps, range, size, .. } = *self;
+        let epsilon = range / (4.0 * (steps * d).sqrt());
+        let weights = size * (steps * d / lambda).sqrt();
+        d * ln(1.0 + 4.0 * weights / epsilon)
+            + d * (d + 1.0) / 2.0 * ln(1.0 + 8.0 * d.sqrt() * bound * bound / (lambda * epsilon * epsilon))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_width_covers_the_class_that_it_was_counted_for() {
+        for (d, steps, range) in [(1.0, 10.0, 1.0), (8.0, 2e4, 10.0), (64.0, 1e6, 20.0)] {
+            let cover = Cover { dimension: d, lambda: 1.0, delta: 0.1, horizon: 10.0, steps, range, size: range };
+            let most = d * (1.0f64 + steps / d).ln();
+            let greatest = cover.beta(most);
+            // No plan has a wider one, and the fixed point is reached.
+            assert!((cover.with(most, greatest) - greatest).abs() < 1e-6 * greatest, "{greatest}");
+            assert!(cover.beta(0.0) < greatest && cover.beta(0.0) > range);
+        }
+    }
+}
