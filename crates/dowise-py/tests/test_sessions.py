@@ -125,8 +125,8 @@ def test_what_was_learned_is_deployed_bounded_and_explained(paper):
     assert rows[0]["intervention"] == paper.intervention(rows[0]["action"])
     with pytest.raises(dowise.LearnError, match="there is no stage 5; stages run from 0 to 4"):
         learner.explain(5, 0)
-    with pytest.raises(dowise.LearnError, match="keeps no tables"):
-        dowise.Learner(dowise.World.named("linear"), "c-rlsvi").explain(0, 0)
+    linear = dowise.Learner(dowise.World.named("linear"), "c-rlsvi").explain(0, 0, n=2)
+    assert len(linear) == 2 and linear[0]["visits"] == 0.0
 
 
 def test_known_transitions_are_told(paper):

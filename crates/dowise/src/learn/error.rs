@@ -132,9 +132,7 @@ pub enum LearnError {
         why: String,
     },
     /// Something that only a learner that counts can do.
-    #[error(
-        "a learner that regresses on features keeps no tables that could be read by another rule, explained or certified"
-    )]
+    #[error("a learner that regresses on features keeps no tables that could be read by another rule or certified")]
     NoTables,
     /// The mean effect of interventions at random is not known.
     #[error(
