@@ -76,7 +76,9 @@ pub enum LearnError {
         limit: u64,
     },
     /// A certificate of a learner whose view of the state is wrong however much it sees.
-    #[error("nothing can be promised by this view of the state: {why}; use a learner that sees the state whole, such as c-ucbvi")]
+    #[error(
+        "nothing can be promised by this view of the state: {why}; use a learner that sees the state whole, such as c-ucbvi"
+    )]
     WrongView {
         /// What it takes to be independent and is not.
         why: String,
