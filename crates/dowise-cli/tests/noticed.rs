@@ -33,7 +33,7 @@ fn world(p: &str) -> String {
         "dowise = 1\nhorizon = 3\n[state.s]\nvalues = 2\nscope = [\"s\", \"z\"]\n\
          next = [[[0.9, 0.1], [0.2, 0.8]], [[0.5, 0.5], [0.1, 0.9]]]\n[lever.x]\nvalues = 2\np = {p}\n\
          cost = {{ \"1\" = 0.3, \"0\" = 0.3 }}\n[key.z]\nvalues = 2\nparents = [\"x\"]\np = [[0.9, 0.1], [0.1, 0.9]]\n\
-         [reward.r]\nscope = [\"z\"]\nvalue = [0.0, 1.0]\n[interventions]\nset = \"any\"\n"
+         [reward.r]\nscope = [\"s\"]\nvalue = [0.0, 1.0]\n[interventions]\nset = \"any\"\n"
     )
 }
 
@@ -53,7 +53,7 @@ fn a_guard_says_in_the_report_what_it_changed_and_without_one_there_is_a_warning
     assert_eq!(json["promise_is_void"], true);
     assert_eq!((&json["graph"]["found"]["outcome"], &json["graph"]["untested"]), (&"x".into(), &serde_json::json!([])));
     // A promise that is void is no reason to stop.
-    let (_, status) = quiet(&at, "learn truth.toml --told told.toml --learner graph-ucbvi --episodes 200 --until 0.5");
+    let (_, status) = quiet(&at, "learn truth.toml --told told.toml --learner graph-ucbvi --episodes 200 --until 0.2");
     assert_eq!(status, Some(1));
     // What is told rightly is promised as it was.
     let (text, _) = quiet(&at, "learn truth.toml --told truth.toml --learner graph-ucbvi --episodes 200 --certify");

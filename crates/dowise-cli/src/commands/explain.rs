@@ -134,8 +134,9 @@ pub(crate) fn run(args: Args, output: &Output) -> Result<Status, Failure> {
     if !(args.delta > 0.0 && args.delta < 1.0) {
         return Err(Failure::Usage(format!("--delta {}: a probability between 0 and 1", args.delta)));
     }
-    // Where nothing can be promised (features, forgetting, too many causes), what is preferred is explained all the same.
-    let certificate = learner.certificate(args.delta).ok();
+    // Where nothing can be promised (features, forgetting, too many causes, a graph that is contradicted), what is preferred is explained all
+    // the same.
+    let certificate = learner.certificate(args.delta).ok().filter(|_| !learner.graph_contradicted());
     let promised = certificate.map(|c| Surely::of(&c, &arena.start_distribution()));
     let spec = resumed.run.learner.to_string();
     if args.json {

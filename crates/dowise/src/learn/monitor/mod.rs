@@ -57,6 +57,8 @@ pub(crate) struct Monitor {
     /// promise stays what it is.
     thinned: bool,
     found: Option<Found>,
+    /// The same in words and numbers of that time.
+    finding: Option<GraphFinding>,
     /// What a learner relies on that is not tested, in words.
     untested: Vec<String>,
     /// Position of each factor's next value among the outcomes.
@@ -84,6 +86,8 @@ pub(crate) struct SavedMonitor {
     delta: f64,
     steps: u64,
     found: Option<Found>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    finding: Option<GraphFinding>,
     numbers: Vec<Numbers>,
 }
 
@@ -112,6 +116,7 @@ impl Monitor {
             steps: 0,
             thinned: false,
             found: None,
+            finding: None,
             untested,
             next_at,
             now,
@@ -222,6 +227,7 @@ impl Monitor {
             let range = beyond.map(|(outcome, paid)| Found { outcome, claim: 0, steps, paid: Some(paid) });
             let named = |outcome: usize| Found { outcome, claim: outcomes[outcome].named(self.bar), steps, paid: None };
             self.found = range.or(found.map(named));
+            self.finding = self.finding_now();
         }
     }
 
@@ -253,7 +259,8 @@ impl Monitor {
 
     pub(crate) fn saved(&self) -> SavedMonitor {
         let numbers = self.outcomes.iter().map(|o| o.numbers.clone()).collect();
-        SavedMonitor { delta: self.delta, steps: self.steps, found: self.found, numbers }
+        let finding = self.finding.clone();
+        SavedMonitor { delta: self.delta, steps: self.steps, found: self.found, finding, numbers }
     }
 
     /// Takes over what was saved of a monitor of the same graph.
@@ -286,10 +293,10 @@ impl Monitor {
             };
             self.outcomes.get(f.outcome).is_some_and(is) && f.steps <= saved.steps
         };
-        if !saved.found.iter().all(there) {
+        if (saved.found.is_none() && saved.finding.is_some()) || !saved.found.iter().all(there) {
             return damaged("it found something that it did not watch");
         }
-        (self.steps, self.found) = (saved.steps, saved.found);
+        (self.steps, self.found, self.finding) = (saved.steps, saved.found, saved.finding);
         self.outcomes.iter_mut().zip(saved.numbers).for_each(|(o, numbers)| o.numbers = numbers);
         Ok(())
     }

@@ -1,6 +1,6 @@
 //! What a monitor has to say: which claims it tests, how strongly each is contradicted, and what was found, in words.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::watched::Watched;
 use super::{Monitor, Other, Outcome};
@@ -38,7 +38,7 @@ pub struct ClaimWatched {
 }
 
 /// What is wrong with a graph.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct GraphFinding {
     /// In words: what acts on what, and by how much.
     pub what: String,
@@ -80,8 +80,13 @@ impl Monitor {
         }
     }
 
-    /// What was found.
+    /// What was found, as it was known then.
     pub(crate) fn finding(&self) -> Option<GraphFinding> {
+        self.finding.clone()
+    }
+
+    /// What was found, by what is known now.
+    pub(super) fn finding_now(&self) -> Option<GraphFinding> {
         let (found, world) = (self.found?, self.told.world());
         let (outcome, other) = self.suspect()?;
         let watched = &self.outcomes[found.outcome];

@@ -23,6 +23,11 @@ fn lever(name: &str, p: &str) -> String {
 
 /// What a test finds in steps of one world by the graph of another; levers are set or left alone at random, `left` says how often.
 fn found(truth: &World, told: &World, seed: u64, steps: u64, left: f64) -> Option<GraphFinding> {
+    found_where(truth, told, seed, steps, [left, left])
+}
+
+/// The same with a share for each of two levers.
+fn found_where(truth: &World, told: &World, seed: u64, steps: u64, left: [f64; 2]) -> Option<GraphFinding> {
     let told = Knowledge::of(told);
     let mut monitor = Monitor::new(&told, States::Factored, Causes::OwnKeys, DELTA);
     let simulator = Simulator::new(truth).expect("all is known");
@@ -33,7 +38,7 @@ fn found(truth: &World, told: &World, seed: u64, steps: u64, left: f64) -> Optio
         let drawn = |of: u64| splitmix64(splitmix64(seed) ^ (8 * i + of));
         let lever = |l: usize| {
             let share = (drawn(l as u64) >> 11) as f64 / (1u64 << 53) as f64;
-            (share >= left).then(|| (drawn(4 + l as u64) >> 40 & 1) as usize)
+            (share >= left[l]).then(|| (drawn(4 + l as u64) >> 40 & 1) as usize)
         };
         let action = all.action(&(0..all.n_levers()).map(lever).collect::<Vec<_>>());
         simulator.step(state, action, &mut random, &mut outcome);
@@ -70,14 +75,20 @@ fn a_lever_left_alone_does_not_follow_from_what_it_was_not_told_to() {
     let (by_y, by_s) =
         (of("parents = [\"y\"]\np = [[0.8, 0.2], [0.2, 0.8]]"), of("parents = [\"s\"]\np = [[0.8, 0.2], [0.2, 0.8]]"));
     let told = of("parents = []");
-    for (truth, variable, words) in [
-        (by_y, "y", "the lever x left alone depends on the lever y"),
-        (by_s, "s", "the lever x left alone depends on s, which it was told not to"),
-    ] {
-        let wrong = alarms(&truth, &told, 10, 600, 0.5);
-        let right = wrong.iter().filter(|f| f.variable == variable && f.what.starts_with(words));
-        assert!(right.count() >= 9, "{variable}: {wrong:?}");
-    }
+    let wrong = alarms(&by_s, &told, 10, 600, 0.5);
+    let words = "the lever x left alone depends on s, which it was told not to";
+    assert!(wrong.iter().filter(|f| f.what.starts_with(words)).count() >= 9, "{wrong:?}");
+    // Where both are left alone, which of the two follows from the other cannot be seen.
+    let wrong = alarms(&by_y, &told, 10, 600, 0.5);
+    let either = |f: &&GraphFinding| {
+        f.what.starts_with("the lever x left alone depends on the lever y")
+            || f.what.starts_with("the lever y left alone depends on the lever x")
+    };
+    assert!(wrong.iter().filter(either).count() >= 9, "{wrong:?}");
+    // Where one is always set, it can.
+    let wrong: Vec<_> = (0..10).filter_map(|seed| found_where(&by_y, &told, seed, 600, [1.0, 0.0])).collect();
+    let words = "the lever x left alone depends on the lever y";
+    assert!(wrong.iter().filter(|f| f.what.starts_with(words)).count() >= 9, "{wrong:?}");
 }
 
 const K: &str = "[key.k]\nvalues = 2\nparents = [\"y\"]\np = [[0.7, 0.3], [0.3, 0.7]]\n";
@@ -95,7 +106,7 @@ fn key_variables_that_go_together_are_named() {
                   p = [[[0.9, 0.1], [0.5, 0.5]], [[0.5, 0.5], [0.1, 0.9]]]\n";
     let shares = world(&format!("{S}{levers}{hidden}"));
     for truth in [&acts, &shares] {
-        let wrong = alarms(truth, &told, 10, 800, 0.3);
+        let wrong = alarms(truth, &told, 10, 2500, 0.3);
         let right = wrong.iter().filter(|f| f.outcome == "k" && f.variable == "z" && f.what.contains("go together"));
         assert!(right.count() >= 9, "{wrong:?}");
     }
@@ -197,7 +208,7 @@ fn a_payment_outside_its_range_is_noticed_at_once_and_one_by_what_comes_next_is_
 #[test]
 fn a_key_variable_that_a_scope_lacks_is_named_and_not_the_lever_before_it() {
     let of = |next: &str| {
-        let k = "[key.k]\nvalues = 2\nparents = [\"y\"]\np = [[0.95, 0.05], [0.05, 0.95]]\n";
+        let k = "[key.k]\nvalues = 2\nparents = [\"y\"]\np = [[0.8, 0.2], [0.2, 0.8]]\n";
         world(&format!(
             "[state.s]\nvalues = 2\n{next}{}{}{Z}{k}",
             lever("x", "p = [0.5, 0.5]"),
@@ -206,7 +217,7 @@ fn a_key_variable_that_a_scope_lacks_is_named_and_not_the_lever_before_it() {
     };
     let truth = "scope = [\"z\", \"k\"]\nnext = [[[0.9, 0.1], [0.6, 0.4]], [[0.5, 0.5], [0.2, 0.8]]]\n";
     let told = "scope = [\"z\"]\nnext = [[0.5, 0.5], [0.5, 0.5]]\n";
-    let wrong = alarms(&of(truth), &of(told), 20, 1000, 0.0);
+    let wrong = alarms(&of(truth), &of(told), 20, 2000, 0.0);
     let words = "the next s depends on the key variable k, which its scope lacks";
     let right = wrong.iter().filter(|f| f.what.starts_with(words)).count();
     assert!(right >= 17, "{right} of {}: {wrong:?}", wrong.len());
