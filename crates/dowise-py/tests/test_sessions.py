@@ -108,6 +108,7 @@ def test_a_graph_is_watched_from_python(paper):
         learner.learn(0, {"x1": value, "x2": 0, "x3": 0}, 4 * (value // 2), **step)
     watch = learner.graph_watch()
     assert watch["contradicted"] and watch["found"]["variable"] == "x1"
+    assert watch["untested"] == [] and learner.certificate()["void"]
     assert dowise.Learner.restore(paper, learner.save()).graph_watch() == watch
 
 
