@@ -167,7 +167,11 @@ impl<'a> Promises<'a> {
                 first.rounding
             ))),
             Some(Until::Gap(gap))
-                if learner.begun() == 0 && self.fresh && gap >= first.gap(&start).max(f64::MIN_POSITIVE) =>
+                if learner.begun() == 0
+                    && self.fresh
+                    && gap >= first.gap(&start)
+                    // Where all is known, a run may stop at once.
+                    && first.gap(&start) > 2.0 * first.rounding =>
             {
                 Err(Cannot::Until(format!(
                     "--until {gap}: every policy is within {} of the best before anything is learned; a share of the way from random to best is \
