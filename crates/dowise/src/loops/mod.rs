@@ -12,6 +12,7 @@
 
 pub(crate) mod balls;
 pub(crate) mod binary;
+pub(crate) mod ends;
 pub(crate) mod gamma;
 pub(crate) mod kl_ball;
 pub(crate) mod kl_upper;

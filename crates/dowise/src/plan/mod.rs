@@ -16,7 +16,7 @@ mod watch;
 
 pub use at_state::FeatureFunction;
 pub(crate) use at_state::{RewardsAt, RowsAt};
-pub(crate) use contract::{Contraction, Expect, Mean};
+pub(crate) use contract::{Binary, Contraction, Expect, Mean};
 pub use error::PlanError;
 pub(crate) use evaluate::Evaluator;
 pub(crate) use follow::{Effects, Follow, FollowMixed, check_policy};

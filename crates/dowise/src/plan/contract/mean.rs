@@ -1,6 +1,6 @@
 //! The plain expectation: a known distribution for every row and cause.
 
-use super::Expect;
+use super::{Binary, Expect};
 use crate::loops::binary;
 use crate::loops::mean::mean_of_run;
 
@@ -19,9 +19,9 @@ impl Expect for Mean {
         self.expect_run(row, 1, at, out);
     }
 
-    fn in_place(&self) -> Option<&Mean> {
+    fn in_place(&self) -> Option<Binary<'_>> {
         let fits = self.n_values == 2 && self.prob.len() == 4 * self.n_causes && binary::suits(self.n_causes);
-        fits.then_some(self)
+        fits.then_some(Binary::Mean(self))
     }
 
     #[inline(always)]

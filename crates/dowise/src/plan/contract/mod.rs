@@ -8,6 +8,7 @@ mod step;
 
 pub(crate) use mean::Mean;
 
+use crate::loops::ends::Ends;
 use own::{Own, sum_out, sum_out_two};
 use rayon::prelude::*;
 use step::{Label, Part, Step, step};
@@ -28,10 +29,19 @@ pub(crate) trait Expect: Sync {
         }
     }
 
-    /// The factor as one that can be summed out in place where it depends on its own value alone: binary, and a plain mean.
-    fn in_place(&self) -> Option<&Mean> {
+    /// The factor as one that can be summed out in place where it depends on its own value alone.
+    fn in_place(&self) -> Option<Binary<'_>> {
         None
     }
+}
+
+/// A binary factor that is summed out in place.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Binary<'a> {
+    /// Probabilities.
+    Mean(&'a Mean),
+    /// Intervals for them, of which one end is taken.
+    Ends(Ends<'a>),
 }
 
 /// The order and index arithmetic of a contraction; depends on scopes and sizes alone.
@@ -158,12 +168,13 @@ impl Contraction {
         // The first two factors at once, if they are neighbours.
         if let [first, second, rest @ ..] = steps
             && let (Some(first), Some(second)) = (own(first), in_place(second))
+            && let (Binary::Mean(outer), Binary::Mean(inner)) = (first.factor, second.factor)
             && first.inner == 2 * second.inner
         {
             left -= 1;
             let into = if left.is_multiple_of(2) { &mut *out } else { &mut *spare };
             into.resize(value.len() * self.n_causes, 0.0);
-            sum_out_two(&first, &second, value, into);
+            sum_out_two(outer, inner, second.inner, value, into);
             (is_first, steps) = (false, rest);
         }
         while let Some(step) = steps.first() {

@@ -1,7 +1,9 @@
 //! Two values: an interval for the second of them, the better or the worse end of which is taken.
 
 use super::Side;
-use crate::plan::Expect;
+use crate::loops::binary;
+use crate::loops::ends::Ends;
+use crate::plan::{Binary, Expect};
 
 /// An interval for the second of two values, for every row and cause; the better or the worse end is taken.
 #[derive(Clone, Debug)]
@@ -10,6 +12,7 @@ pub(super) struct Intervals {
     pub(super) lo: Vec<f64>,
     pub(super) hi: Vec<f64>,
     pub(super) side: Side,
+    pub(super) n_causes: usize,
 }
 
 impl Intervals {
@@ -43,6 +46,55 @@ impl Expect for Intervals {
         match self.side {
             Side::Best => self.expect_side::<false>(row, at, out),
             Side::Worst => self.expect_side::<true>(row, at, out),
+        }
+    }
+
+    fn in_place(&self) -> Option<Binary<'_>> {
+        // Rows are the factor's own values.
+        let fits = self.lo.len() == 2 * self.n_causes && binary::suits(self.n_causes);
+        fits.then_some(Binary::Ends(Ends { lo: &self.lo, hi: &self.hi, worst: self.side == Side::Worst }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::Contraction;
+
+    /// A factor that does not say that it could be summed out in place.
+    struct Moved<'a>(&'a Intervals);
+
+    impl Expect for Moved<'_> {
+        fn expect_next<'a>(&self, row: usize, at: impl Fn(usize) -> &'a [f64], out: &mut [f64]) {
+            self.0.expect_next(row, at, out);
+        }
+    }
+
+    /// Causes that fill registers and others, arrays below and above every size from which on they are cut up or shared.
+    #[test]
+    fn in_place_has_the_bits_of_array_to_array() {
+        let mut numbers = (1..).map(|i| (f64::from(i) * 0.618_034).fract());
+        let cases =
+            (1..=8).map(|m| (m, 8)).chain([(3, 4), (4, 16), (5, 12), (3, 64), (6, 343), (14, 8), (2, 33), (11, 35)]);
+        for (m, n_causes) in cases {
+            for side in [Side::Best, Side::Worst] {
+                let factors: Vec<Intervals> = (0..m)
+                    .map(|_| {
+                        let lo: Vec<f64> = (&mut numbers).take(2 * n_causes).map(|x| 0.5 * x).collect();
+                        let hi = lo.iter().zip(&mut numbers).map(|(lo, x)| lo + 0.5 * x).collect();
+                        Intervals { lo, hi, side, n_causes }
+                    })
+                    .collect();
+                // Some values are the same, so that nothing is gained.
+                let value: Vec<f64> = (&mut numbers).take(1 << m).map(|x| (8.0 * x).floor()).collect();
+                let scopes: Vec<Vec<usize>> = (0..m).map(|i| vec![i]).collect();
+                let contraction = Contraction::new(&vec![2; m], &scopes, n_causes);
+                let (mut in_place, mut moved, mut spare) = (Vec::new(), Vec::new(), Vec::new());
+                contraction.apply(&factors, &value, &mut in_place, &mut spare);
+                let factors: Vec<Moved<'_>> = factors.iter().map(Moved).collect();
+                contraction.apply(&factors, &value, &mut moved, &mut spare);
+                assert!(in_place == moved, "{m} factors, {n_causes} causes, {side:?}");
+            }
         }
     }
 }

@@ -62,6 +62,9 @@ const ROUNDING: f64 = 1e-15;
 /// Times the greatest value, the sum of rises from which on bounds are forgotten, so that rounding stays small.
 const MOST_RISE: f64 = 64.0;
 
+/// Rows of a tile up to which they are moved to be solved with others.
+const FEW_WRONG: usize = 2;
+
 impl Kept {
     /// Nothing yet. With a margin, only rows that can be best up to it are solved.
     pub(super) fn new(n_rows: usize, n_values: usize, margin: Option<f64>) -> Kept {
@@ -159,17 +162,63 @@ impl Kept {
         }
     }
 
+    /// The same, and solves them if they are as many as are solved at a time.
+    #[inline(always)]
+    fn ask_at_once(&mut self, balls: &KlBalls, row: usize) {
+        self.ask(balls, row);
+        if self.pending.is_full() {
+            self.answer(|_, _| {});
+        }
+    }
+
+    /// The rows from a tile's first on: one look at all of them, and those that are not solved by it asked for.
+    #[inline(always)]
+    fn look_at_tile(&mut self, balls: &KlBalls, first: usize) {
+        let n = LANES.min(self.least.len() - first);
+        let (mut wrong, mut n_wrong) = ([false; LANES], 0);
+        for i in 0..n {
+            wrong[i] = !self.is_right(balls, first + i);
+            n_wrong += usize::from(wrong[i]);
+        }
+        if n_wrong <= FEW_WRONG {
+            for i in 0..n {
+                if wrong[i] {
+                    self.ask_at_once(balls, first + i);
+                }
+            }
+            return;
+        }
+        let mut start = [f64::NAN; LANES];
+        start[..n].copy_from_slice(&self.ended[first..first + n]);
+        let once = balls.look_at_tile(first / LANES, &start);
+        for i in 0..n {
+            if !wrong[i] {
+                continue;
+            }
+            self.ended[first + i] = once.at[i];
+            if once.is_found[i] {
+                (self.least[first + i], self.settled[first + i]) = (once.loss[i], self.look);
+            } else {
+                self.ask_at_once(balls, first + i);
+            }
+        }
+    }
+
     /// The best (or worst) expected next value of every row.
     pub(super) fn look(&mut self, balls: &KlBalls, q: &mut Vec<f64>) {
         self.begin(balls);
         simd::wide(
             #[inline(always)]
             || {
-                for row in 0..self.least.len() {
-                    if !self.is_right(balls, row) {
-                        self.ask(balls, row);
-                        if self.pending.is_full() {
-                            self.answer(|_, _| {});
+                if balls.are_side_by_side() {
+                    // No closures inside: they would be compiled for narrow registers.
+                    for tile in 0..self.least.len().div_ceil(LANES) {
+                        self.look_at_tile(balls, tile * LANES);
+                    }
+                } else {
+                    for row in 0..self.least.len() {
+                        if !self.is_right(balls, row) {
+                            self.ask_at_once(balls, row);
                         }
                     }
                 }

@@ -2,7 +2,7 @@
 
 use super::Side;
 use crate::learn::belief::confidence::kl_interval;
-use crate::loops::kl_ball::{Ball, LANES, Rows};
+use crate::loops::kl_ball::{Ball, LANES, Once, Rows, look_once};
 use crate::plan::Expect;
 
 /// A ball for every count row, kept by the values that were seen, and the rows that cells share.
@@ -17,6 +17,28 @@ pub(super) struct KlBalls {
     /// beforehand; values times the sign of the side.
     best: f64,
     losses: Vec<f64>,
+    /// The same balls side by side, where they are few values each and solved whole tables at a time.
+    tiles: Option<Tiles>,
+}
+
+/// Balls of rows that lie side by side, `LANES` to a tile.
+#[derive(Clone, Debug)]
+struct Tiles {
+    /// Frequencies, `[tile][value][lane]`; zeros in lanes without a row.
+    mass: Vec<[f64; LANES]>,
+    /// ε and e^−ε, `[tile][lane]`
+    radius: Vec<[f64; LANES]>,
+    kept: Vec<[f64; LANES]>,
+}
+
+impl Tiles {
+    fn set(&mut self, row: usize, n_values: usize, Row { ball, seen, prob }: &Row) {
+        let (tile, lane) = (row / LANES, row % LANES);
+        let mass = &mut self.mass[tile * n_values..][..n_values];
+        mass.iter_mut().for_each(|mass| mass[lane] = 0.0);
+        seen.iter().zip(prob).for_each(|(&v, &p)| mass[v as usize][lane] = p);
+        (self.radius[tile][lane], self.kept[tile][lane]) = (ball.radius, ball.kept);
+    }
 }
 
 /// One ball: as much memory as values were seen, in powers of two.
@@ -31,6 +53,9 @@ struct Row {
 
 /// Values up to which a row has room for all of them from the beginning.
 pub(super) const FEW_VALUES: usize = 64;
+
+/// Values up to which rows also lie side by side, seen or not.
+const TILED_VALUES: usize = 16;
 
 impl Row {
     /// Makes room for this many values, with none to spare beyond those that there are.
@@ -52,17 +77,48 @@ impl KlBalls {
             row
         };
         let rows = (0..n_rows).map(|_| row()).collect();
-        KlBalls { rows, row_of, n_values, side, best: 0.0, losses: Vec::new() }
+        KlBalls { rows, row_of, n_values, side, best: 0.0, losses: Vec::new(), tiles: None }
+    }
+
+    /// Lays rows of few values side by side as well, for [`KlBalls::look_at_tile`].
+    pub(super) fn lay_side_by_side(&mut self) {
+        if self.n_values > TILED_VALUES {
+            return;
+        }
+        let n_tiles = self.rows.len().div_ceil(LANES);
+        let mut tiles = Tiles {
+            mass: vec![[0.0; LANES]; n_tiles * self.n_values],
+            radius: vec![[f64::INFINITY; LANES]; n_tiles],
+            kept: vec![[0.0; LANES]; n_tiles],
+        };
+        for (i, row) in self.rows.iter().enumerate() {
+            tiles.set(i, self.n_values, row);
+        }
+        self.tiles = Some(tiles);
+    }
+
+    /// Whether they are.
+    pub(super) fn are_side_by_side(&self) -> bool {
+        self.tiles.is_some()
+    }
+
+    /// One look at the rows of a tile, with searches that begin where they are told.
+    #[inline(always)]
+    pub(super) fn look_at_tile(&self, tile: usize, start: &[f64; LANES]) -> Once<LANES> {
+        let tiles = self.tiles.as_ref().expect("invariant: asked for only where rows lie side by side");
+        let mass = &tiles.mass[tile * self.n_values..][..self.n_values];
+        look_once(mass, &self.losses[..self.n_values], (&tiles.radius[tile], &tiles.kept[tile]), start)
     }
 
     /// Bytes that a ball over this number of values takes at most.
     pub(super) fn row_bytes(n_values: u128) -> u128 {
-        n_values.saturating_mul(8 + 4).saturating_add(size_of::<Row>() as u128)
+        let aside = if n_values <= TILED_VALUES as u128 { n_values.saturating_mul(8).saturating_add(16) } else { 0 };
+        n_values.saturating_mul(8 + 4).saturating_add(aside).saturating_add(size_of::<Row>() as u128)
     }
 
     /// Sets a row's centre and its radius.
-    pub(super) fn set(&mut self, row: usize, frequencies: impl Iterator<Item = f64> + Clone, radius: f64) {
-        let row = &mut self.rows[row];
+    pub(super) fn set(&mut self, i: usize, frequencies: impl Iterator<Item = f64> + Clone, radius: f64) {
+        let row = &mut self.rows[i];
         let of_seen = frequencies.zip(0..).filter(|(p, _)| *p > 0.0);
         row.reserve(of_seen.clone().count(), self.n_values);
         row.seen.clear();
@@ -72,6 +128,9 @@ impl KlBalls {
             row.prob.push(p);
         }
         row.ball = Ball::new(radius);
+        if let Some(tiles) = &mut self.tiles {
+            tiles.set(i, self.n_values, row);
+        }
     }
 
     /// Finds what the next values that all rows and causes share lose against the best, once for all of them.
@@ -185,14 +244,18 @@ mod tests {
 
     #[test]
     fn what_is_kept_has_the_bits_of_what_is_computed_anew_and_of_causes_with_values_of_their_own() {
-        for (n_states, n_causes) in [(3, 2), (8, 5), (20, 3)] {
+        for (n_states, n_causes, is_tiled) in [(3, 2, true), (8, 5, false), (8, 5, true), (20, 3, true)] {
             for side in [Side::Best, Side::Worst] {
                 let mut balls = KlBalls::new(n_states * n_causes, n_states, None, side);
+                if is_tiled {
+                    balls.lay_side_by_side();
+                }
+                assert_eq!(balls.are_side_by_side(), is_tiled && n_states <= TILED_VALUES);
                 let mut kept = Kept::new(n_states * n_causes, n_states, None);
                 let mut next: Vec<f64> = (0..n_states).map(|v| number(v * v + 3)).collect();
                 let mut q = Vec::new();
-                for step in 0..60 {
-                    // A row is seen, and now and then one value changes, or all of them.
+                for step in 0..150 {
+                    // A row is seen, and now and then one value changes, or all of them, by much or by little.
                     let row = step * 7 % (n_states * n_causes);
                     let counts: Vec<u32> = (0..n_states).map(|v| (step * (v + row) % 5) as u32).collect();
                     let n: u32 = counts.iter().sum();
@@ -203,6 +266,7 @@ mod tests {
                     }
                     match step % 5 {
                         1 => next[step % n_states] = number(step),
+                        2 => next.iter_mut().enumerate().for_each(|(i, v)| *v += 1e-4 * number(step + i)),
                         3 => next.iter_mut().for_each(|v| *v += 0.1),
                         _ => {}
                     }

@@ -15,7 +15,7 @@ use super::stale::Stale;
 use crate::learn::evidence::{Counts, Evidence};
 use crate::learn::options::Sets;
 use crate::learn::view::FactorLayout;
-use crate::plan::Expect;
+use crate::plan::{Binary, Expect};
 
 /// Bytes of a Kullback–Leibler ball over this number of values at most.
 pub(crate) fn ball_bytes(n_values: u128) -> u128 {
@@ -52,6 +52,8 @@ pub(crate) struct SetsBelief {
     /// For each stage, where the state is seen whole and sets are Kullback–Leibler balls.
     kept: Vec<Kept>,
     touched: Vec<u32>,
+    /// Factors and rows that intervals are asked for.
+    asked: Vec<(u32, u32)>,
 }
 
 /// One factor's sets.
@@ -80,6 +82,13 @@ impl Expect for Table {
             Table::KlBalls(t) => t.expect_run(row, n_tiles, at, out),
         }
     }
+
+    fn in_place(&self) -> Option<Binary<'_>> {
+        match self {
+            Table::Intervals(t) => t.in_place(),
+            Table::Balls(_) | Table::KlBalls(_) => None,
+        }
+    }
 }
 
 impl Table {
@@ -89,10 +98,10 @@ impl Table {
         let known =
             |cell: usize, v: usize, known: &[f64]| known[(cell / n_causes * n_values + v) * n_causes + cell % n_causes];
         match (&factor.known, n_values, kind) {
-            (None, 2, _) => Table::Intervals(Intervals { lo: vec![0.0; cells], hi: vec![1.0; cells], side }),
+            (None, 2, _) => Table::Intervals(Intervals { lo: vec![0.0; cells], hi: vec![1.0; cells], side, n_causes }),
             (Some(table), 2, _) => {
                 let p: Vec<f64> = (0..cells).map(|cell| known(cell, 1, table)).collect();
-                Table::Intervals(Intervals { lo: p.clone(), hi: p, side })
+                Table::Intervals(Intervals { lo: p.clone(), hi: p, side, n_causes })
             }
             (None, _, Sets::Mixture) => {
                 Table::KlBalls(KlBalls::new(factor.n_rows, n_values, factor.rows_of_cells().map(<[u32]>::to_vec), side))
@@ -112,13 +121,18 @@ impl Table {
         }
     }
 
-    /// Sets the entries of the cells that rows of counts stand for.
-    fn set(&mut self, confidence: &Confidence, factor: &FactorLayout, rows: &[u32], n_causes: usize, counts: &Counts) {
+    /// Sets the balls of the cells that rows of counts stand for.
+    fn set_balls(
+        &mut self,
+        confidence: &Confidence,
+        factor: &FactorLayout,
+        rows: &[u32],
+        n_causes: usize,
+        counts: &Counts,
+    ) {
         let of = |i: usize| (counts.values(rows[i] as usize), counts.n_r[rows[i] as usize]);
         match self {
-            Table::Intervals(t) => confidence.intervals(rows.len(), of, |i, (lo, hi)| {
-                factor.for_each_cell(rows[i] as usize, |cell| (t.lo[cell], t.hi[cell]) = (lo, hi));
-            }),
+            Table::Intervals(_) => unreachable!("invariant: intervals are found for all factors together"),
             Table::Balls(t) => {
                 for (i, &row) in rows.iter().enumerate() {
                     let (counts, n) = of(i);
@@ -151,28 +165,55 @@ impl SetsBelief {
         let layout = frame.layout();
         let tables =
             || layout.factors.iter().map(|f| Table::new(f, layout.n_causes, confidence.kind(), side)).collect();
-        let tables: Vec<Vec<Table>> = (0..frame.view.n_blocks).map(|_| tables()).collect();
+        let mut tables: Vec<Vec<Table>> = (0..frame.view.n_blocks).map(|_| tables()).collect();
         let kept = if layout.flat && matches!(&tables[0][..], [Table::KlBalls(_)]) {
             let margin = margin.filter(|_| frame.view.actions.is_some() && frame.ceiling.is_empty());
+            if margin.is_none() {
+                for table in tables.iter_mut().flatten() {
+                    if let Table::KlBalls(balls) = table {
+                        balls.lay_side_by_side();
+                    }
+                }
+            }
             (0..layout.horizon).map(|_| Kept::new(layout.cells(), layout.n_states(), margin)).collect()
         } else {
             Vec::new()
         };
-        SetsBelief { confidence, tables, kept, touched: Vec::new() }
+        // What an episode can touch.
+        let asked = Vec::with_capacity(layout.horizon * layout.factors.len());
+        SetsBelief { confidence, tables, kept, touched: Vec::new(), asked }
     }
 
     /// Reads the rows that have changed.
     pub(crate) fn update(&mut self, frame: &Frame, evidence: &Evidence, stale: &mut Stale) {
         let layout = frame.layout();
         for (block, counts) in evidence.transitions.iter().enumerate() {
+            self.asked.clear();
             for (i, (factor, counts)) in layout.factors.iter().zip(counts).enumerate() {
                 stale.take(block, i, &mut self.touched);
-                self.tables[block][i].set(&self.confidence, factor, &self.touched, layout.n_causes, counts);
+                match &mut self.tables[block][i] {
+                    // Found below for all factors together, several at a time.
+                    Table::Intervals(_) => self.asked.extend(self.touched.iter().map(|&row| (i as u32, row))),
+                    table @ (Table::Balls(_) | Table::KlBalls(_)) => {
+                        table.set_balls(&self.confidence, factor, &self.touched, layout.n_causes, counts);
+                    }
+                }
                 for (_, kept) in self.kept.iter_mut().enumerate().filter(|(stage, _)| frame.view.block(*stage) == block)
                 {
                     self.touched.iter().for_each(|&row| kept.touch(row as usize));
                 }
             }
+            let (asked, tables) = (&self.asked, &mut self.tables[block]);
+            let of = |i: usize| {
+                let (factor, row) = (asked[i].0 as usize, asked[i].1 as usize);
+                (counts[factor].values(row), counts[factor].n_r[row])
+            };
+            self.confidence.intervals(asked.len(), of, |i, (lo, hi)| {
+                let (factor, row) = (asked[i].0 as usize, asked[i].1 as usize);
+                if let Table::Intervals(t) = &mut tables[factor] {
+                    layout.factors[factor].for_each_cell(row, |cell| (t.lo[cell], t.hi[cell]) = (lo, hi));
+                }
+            });
         }
     }
 
