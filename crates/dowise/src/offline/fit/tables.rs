@@ -3,7 +3,8 @@
 use super::beta::beta_quantile;
 use super::report::{FitAxis, FitPart, FitRow, FitTable, IntervalKind};
 use crate::Space;
-use crate::learn::{Arrivals, Evidence, Fit, Knowledge, MechanismRow, MechanismRows, Payments, View};
+use crate::learn::{Arrivals, Counts, Evidence, Fit, Knowledge, MechanismRow, MechanismRows, Payments, View};
+use crate::offline::evaluate::moments;
 use crate::world::{FormEffect, FormNumbers, Kind, LearnedForm, Mechanism, RewardTerm, Start, VarId, World};
 
 /// How counts are read.
@@ -29,6 +30,11 @@ impl Tallies {
             mechanisms: evidence.mechanisms.iter().map(read).collect(),
         }
     }
+
+    /// Transitions first.
+    pub(super) fn all(&self) -> Vec<Vec<f64>> {
+        self.transitions.iter().chain(&self.mechanisms).cloned().collect()
+    }
 }
 
 /// The world with fitted numbers, the numbers of its forms by position of the mechanism, and the report of every table.
@@ -43,7 +49,7 @@ pub(super) fn fill(
     world: &World,
     told: &Knowledge,
     evidence: &Evidence,
-    (tallies, arrivals): (&Tallies, &Arrivals),
+    (tallies, arrivals, drawn): (&Tallies, &Arrivals, &[Evidence]),
     rule: Rule,
     keep_start: bool,
 ) -> Filled {
@@ -53,14 +59,17 @@ pub(super) fn fill(
     for (i, layout) in view.layout.factors.iter().enumerate().filter(|(_, layout)| layout.known.is_none()) {
         let m = &skeleton.transitions()[i];
         let visits = &evidence.transitions[0][i].n_r;
-        let rows = free_rows(visits, &tallies.transitions[i], layout.n_values, None, rule);
+        let mut rows = free_rows(visits, &tallies.transitions[i], layout.n_values, None, rule);
+        let drawn: Vec<&Counts> = drawn.iter().map(|draw| &draw.transitions[0][i]).collect();
+        widen_free(&mut rows, &drawn, None, rule);
         filled.world.transitions[i].table = Some(means(&rows).into());
         filled.tables.push(table_of(skeleton, m, FitPart::Transition, "table".into(), rows));
     }
     if let Some(rows) = &view.mechanisms {
         for (index, of) in rows.unknown.iter().enumerate() {
             let visits = &evidence.mechanisms[index].n_r;
-            filled.mechanism(told, rows, of, visits, &tallies.mechanisms[index], rule);
+            let drawn: Vec<&Counts> = drawn.iter().map(|draw| &draw.mechanisms[index]).collect();
+            filled.mechanism(told, rows, of, visits, (&tallies.mechanisms[index], &drawn), rule);
         }
     }
     for (i, paid) in fitted_terms(view, evidence, arrivals) {
@@ -139,7 +148,7 @@ impl Filled {
         rows: &MechanismRows,
         of: &MechanismRow,
         visits: &[u32],
-        tally: &[f64],
+        (tally, drawn): (&[f64], &[&Counts]),
         rule: Rule,
     ) {
         let projected = &rows.world.mechanisms()[of.position];
@@ -147,7 +156,8 @@ impl Filled {
         let Some(model) = &of.model else {
             let [m] = of.made_from[..] else { unreachable!("invariant: free tables have no hidden variables") };
             let guess = of.guess.as_ref().map(|(table, worth)| (&table[..], *worth));
-            let found = free_rows(visits, tally, of.n_values, guess, rule);
+            let mut found = free_rows(visits, tally, of.n_values, guess, rule);
+            widen_free(&mut found, drawn, guess, rule);
             self.world.mechanisms[m].table = Some(means(&found).into());
             // What the guess was worth is in the numbers now.
             (self.world.mechanisms[m].assumed.weight, self.world.mechanisms[m].assumed.guess) = (None, None);
@@ -166,7 +176,9 @@ impl Filled {
             let part = |from: &[f64]| from[row * n..(row + 1) * n].to_vec();
             FitRow { visits: visits[row].into(), mean: part(&mean), low: part(&low), high: part(&high) }
         };
-        let found: Vec<FitRow> = (0..of.rows.len()).map(row).collect();
+        let mut found: Vec<FitRow> = (0..of.rows.len()).map(row).collect();
+        let means: Vec<Vec<f64>> = drawn.iter().map(|counts| Fit::new(model, counts).mean(model)).collect();
+        widen_form(&mut found, &means, normal_deviations(rule.level));
         let members: Vec<&Mechanism> = of.made_from.iter().map(|&m| &skeleton.mechanisms()[m]).collect();
         let forms: Vec<(&LearnedForm, Space)> = members
             .iter()
@@ -272,6 +284,51 @@ fn free_row(visits: u64, counts: &[f64], guess: Option<(&[f64], f64)>, rule: Rul
         row.high.push(high);
     }
     row
+}
+
+/// Widens the intervals of rows of which something was expected that was not recorded: by how much rows of completed logs differ. The Beta variable of the same
+/// mean whose variance is that of a completed log on average and that between completed logs together.
+fn widen_free(rows: &mut [FitRow], drawn: &[&Counts], guess: Option<(&[f64], f64)>, rule: Rule) {
+    let logs = drawn.len() as f64;
+    for (r, row) in rows.iter_mut().enumerate() {
+        let n_values = row.mean.len();
+        for v in 0..n_values {
+            let of = |counts: &&Counts| {
+                let worth = guess.map_or(0.0, |(_, worth)| worth);
+                let guessed = guess.map_or(0.0, |(table, worth)| worth * table[r * n_values + v]);
+                let total = f64::from(counts.n_r[r]) + rule.prior + worth;
+                ((f64::from(counts.values(r)[v]) + rule.prior / n_values as f64 + guessed) / total, total)
+            };
+            let shares: Vec<(f64, f64)> = drawn.iter().map(of).collect();
+            let (_, _, between) = moments(shares.iter().map(|&(p, _)| (p, 1)));
+            if between <= 0.0 {
+                continue;
+            }
+            let within: f64 = shares.iter().map(|(p, total)| p * (1.0 - p) / (total + 1.0)).sum::<f64>() / logs;
+            let mean = row.mean[v];
+            let strength = mean * (1.0 - mean) / (within + between * (1.0 + 1.0 / logs)) - 1.0;
+            let open = [row.low[v] == 0.0, row.high[v] == 1.0];
+            [row.low[v], row.high[v]] = match strength > 0.0 {
+                true => interval([mean * strength, (1.0 - mean) * strength], open, rule.level),
+                false => [0.0, 1.0],
+            };
+        }
+    }
+}
+
+/// The same for rows of a form, whose intervals are this many standard deviations to each side.
+fn widen_form(rows: &mut [FitRow], means: &[Vec<f64>], deviations: f64) {
+    for (r, row) in rows.iter_mut().enumerate() {
+        let n_values = row.mean.len();
+        for v in 0..n_values {
+            let (_, _, between) = moments(means.iter().map(|table| (table[r * n_values + v], 1)));
+            let within = (0.5 * (row.high[v] - row.low[v]) / deviations).max(f64::MIN_POSITIVE);
+            let wider = (1.0 + between / (within * within)).sqrt();
+            let mean = row.mean[v];
+            row.low[v] = (mean - wider * (mean - row.low[v])).max(0.0);
+            row.high[v] = (mean + wider * (row.high[v] - mean)).min(1.0);
+        }
+    }
 }
 
 /// The credible interval of a Beta variable. `open` says whether it reaches 0, and 1: the density of a value that was never
