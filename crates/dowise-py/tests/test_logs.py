@@ -151,3 +151,25 @@ def test_a_safe_plan_says_what_is_guaranteed(treatment, played):
     assert safe.policy.shape == (treatment.horizon, treatment.n_states)
     exact = treatment.evaluate(safe.worst)
     assert safe.report["worst"]["guaranteed"]["low"] <= exact[0].max()
+
+
+def test_what_was_not_recorded_is_tested_and_expected():
+    world = dowise.World.named("river-swim")
+    columns = world.simulate_log(300, seed=5)
+    (key,), (factor,) = world.keys, world.states
+    # The key variable is missing more often before the first place than before the others.
+    followed = [*columns[factor][1:], None]
+    followed = [own or later for own, later in zip(columns["next." + factor], followed, strict=True)]
+    chance = np.random.default_rng(1).random(len(followed))
+    hidden = [bool(p < (0.6 if v == "0" else 0.1)) for p, v in zip(chance, followed, strict=True)]
+    columns[key] = [None if hide else value for hide, value in zip(hidden, columns[key], strict=True)]
+    log = dowise.Log(columns, world)
+    (found,) = (test for test in log.report["recording"] if test["what"] == f"key variable {key}")
+    assert found["missing"] == sum(hidden) and found["p"] < 0.001 and found["factor"] == factor
+    assert found in log.test().report["recording"]
+    expected = log.evaluate(world.plan(), em=True)
+    assert expected.guaranteed is None and expected.robust is None
+    assert expected.posterior[0] <= expected.value <= expected.posterior[1]
+    safe = log.plan_safely(em=True)
+    assert safe.recommendation in {"not-guaranteed", "not-better"}
+    assert np.array_equal(safe.policy, safe.mean) and "nothing guaranteed" in repr(safe)

@@ -517,6 +517,25 @@ fn em_is_right_where_what_is_missing_follows_the_next_state_and_its_density_neve
 }
 
 #[test]
+fn intervals_of_em_have_room_for_what_was_not_recorded() {
+    let world = World::from_toml(SHARED, "symptoms.toml").unwrap();
+    let truth = world.transitions()[0].table.clone().unwrap();
+    let hides = |step: &Step, rng: &mut ChaCha8Rng| step.outcome.next_state == 1 && rng.random::<f64>() < 0.8;
+    let (rounds, mut held, mut cells) = (40, 0, 0);
+    for seed in 0..rounds {
+        let fitted = fit_with_holes(&world, &simulate(&world, 250, 100 + seed), true, hides);
+        let rows = &fitted.report().tables[0].rows;
+        let ends = rows.iter().flat_map(|row| row.low.iter().zip(&row.high));
+        for ((low, high), p) in ends.zip(truth.iter()) {
+            held += u32::from((*low..=*high).contains(p));
+            cells += 1;
+        }
+    }
+    // 95 %; cells of a log depend on each other, so that 40 logs tell 95 % from 88 %.
+    assert!(f64::from(held) >= 0.88 * f64::from(cells), "{held} of {cells}");
+}
+
+#[test]
 fn em_goes_through_forms_and_hidden_variables() {
     let world = worlds::world("campaign", &[]).unwrap();
     let steps = simulate(&world, 400, 3);

@@ -9,9 +9,6 @@ use crate::world::{Kind, LeverRule, World, nearest};
 /// What a column says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Role {
-    Episode,
-    Stage,
-    Time,
     /// The value of a variable: a state factor before the step, a lever, a key variable.
     Value(usize),
     /// Whether a lever was set.
@@ -20,6 +17,16 @@ pub(crate) enum Role {
     Next(usize),
     /// What a reward term paid.
     Term(usize),
+    /// What logs of every world may have.
+    Own(Own),
+}
+
+/// What logs of every world may have, a column each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Own {
+    Episode,
+    Stage,
+    Time,
     Reward,
     Propensity,
     Policy,
@@ -31,29 +38,22 @@ impl Role {
     /// Whether an empty cell is worth a note: something could have been learned from it.
     pub(crate) fn is_learned_from(self) -> bool {
         match self {
-            Role::Value(_) | Role::Term(_) | Role::Reward | Role::Propensity => true,
-            Role::Episode
-            | Role::Stage
-            | Role::Time
-            | Role::Set(_)
-            | Role::Next(_)
-            | Role::Policy
-            | Role::Weight
-            | Role::End => false,
+            Role::Value(_) | Role::Term(_) | Role::Own(Own::Reward) | Role::Own(Own::Propensity) => true,
+            Role::Set(_) | Role::Next(_) | Role::Own(_) => false,
         }
     }
 }
 
 /// Columns that every log may have. Where the world has a variable of that name, `log.` in front makes the difference.
 const OWN: [(&str, Role); 8] = [
-    ("episode", Role::Episode),
-    ("stage", Role::Stage),
-    ("time", Role::Time),
-    ("reward", Role::Reward),
-    ("propensity", Role::Propensity),
-    ("policy", Role::Policy),
-    ("weight", Role::Weight),
-    ("end", Role::End),
+    ("episode", Role::Own(Own::Episode)),
+    ("stage", Role::Own(Own::Stage)),
+    ("time", Role::Own(Own::Time)),
+    ("reward", Role::Own(Own::Reward)),
+    ("propensity", Role::Own(Own::Propensity)),
+    ("policy", Role::Own(Own::Policy)),
+    ("weight", Role::Own(Own::Weight)),
+    ("end", Role::Own(Own::End)),
 ];
 
 /// Columns that are not known and named one by one; of more there is nothing to be said but how many they are.
@@ -84,19 +84,12 @@ pub(crate) fn name_of(world: &World, role: Role) -> String {
         Role::Set(lever) => format!("set.{}", world.variable(world.levers()[lever]).name),
         Role::Next(i) => format!("next.{}", factor(i)),
         Role::Term(i) => format!("reward.{}", world.rewards()[i].name),
-        Role::Episode
-        | Role::Stage
-        | Role::Time
-        | Role::Reward
-        | Role::Propensity
-        | Role::Policy
-        | Role::Weight
-        | Role::End => {
+        Role::Own(_) => {
             let own = OWN.iter().find(|(_, own)| *own == role);
             own.expect("invariant: every other role is in the list").0.to_owned()
         }
     };
-    let is_variable = world.find(&plain).is_some() && !(role == Role::Stage && world.clock().is_some());
+    let is_variable = world.find(&plain).is_some() && !(role == Role::Own(Own::Stage) && world.clock().is_some());
     if is_variable { format!("{PREFIX}{plain}") } else { plain }
 }
 
@@ -105,16 +98,7 @@ pub(crate) fn is_clock(world: &World, role: Role) -> bool {
     world.clock().is_some_and(|clock| match role {
         Role::Value(ix) => ix == clock.ix(),
         Role::Next(i) => world.state()[i] == clock,
-        Role::Episode
-        | Role::Stage
-        | Role::Time
-        | Role::Set(_)
-        | Role::Term(_)
-        | Role::Reward
-        | Role::Propensity
-        | Role::Policy
-        | Role::Weight
-        | Role::End => false,
+        Role::Set(_) | Role::Term(_) | Role::Own(_) => false,
     })
 }
 
@@ -211,32 +195,18 @@ fn labels_of(world: &World, role: Role, map: Option<&LogMap>) -> Option<Labels> 
             const WORDS: [&str; 10] = ["0", "1", "no", "yes", "false", "true", "False", "True", "FALSE", "TRUE"];
             Some(Labels::of(&WORDS, own(name_of(world, role))))
         }
-        Role::End => Some(Labels::of(&["terminated", "truncated"], own(name_of(world, role)))),
-        Role::Episode
-        | Role::Stage
-        | Role::Time
-        | Role::Term(_)
-        | Role::Reward
-        | Role::Propensity
-        | Role::Policy
-        | Role::Weight => None,
+        Role::Own(Own::End) => Some(Labels::of(&["terminated", "truncated"], own(name_of(world, role)))),
+        Role::Term(_) | Role::Own(_) => None,
     }
 }
 
 /// Fails if a column is missing without which no row can be understood.
 fn required(world: &World, known: &[(String, Role)], columns: &[Column], names: &[&str]) -> Result<(), LogError> {
     let needed = |role: Role| match role {
-        Role::Episode | Role::Stage => true,
+        Role::Own(Own::Episode) | Role::Own(Own::Stage) => true,
         Role::Value(ix) => world.variables()[ix].kind != Kind::Key,
         Role::Set(lever) => !always_set(world, lever),
-        Role::Time
-        | Role::Next(_)
-        | Role::Term(_)
-        | Role::Reward
-        | Role::Propensity
-        | Role::Policy
-        | Role::Weight
-        | Role::End => false,
+        Role::Next(_) | Role::Term(_) | Role::Own(_) => false,
     };
     let there = |role: Role| columns.iter().any(|c| c.role == role);
     let missing: Vec<&(String, Role)> = known.iter().filter(|(_, role)| needed(*role) && !there(*role)).collect();
@@ -264,25 +234,16 @@ fn absent(world: &World, known: &[(String, Role)], columns: &[Column], findings:
     for (name, role) in known {
         let wanted = match role {
             Role::Value(ix) => world.variables()[*ix].kind == Kind::Key,
-            Role::Term(_) => !there(Role::Reward),
-            Role::Episode
-            | Role::Stage
-            | Role::Time
-            | Role::Set(_)
-            | Role::Next(_)
-            | Role::Reward
-            | Role::Propensity
-            | Role::Policy
-            | Role::Weight
-            | Role::End => false,
+            Role::Term(_) => !there(Role::Own(Own::Reward)),
+            Role::Set(_) | Role::Next(_) | Role::Own(_) => false,
         };
         if wanted && !there(*role) {
             findings.about_column(FindingKind::AbsentColumn, None, name, None);
         }
     }
     let terms = (0..world.rewards().len()).filter(|&i| there(Role::Term(i))).count();
-    if there(Role::Reward) && world.rewards().len() > 1 && terms < world.rewards().len() {
-        let name = name_of(world, Role::Reward);
+    if there(Role::Own(Own::Reward)) && world.rewards().len() > 1 && terms < world.rewards().len() {
+        let name = name_of(world, Role::Own(Own::Reward));
         findings.about_column(FindingKind::OneReward, None, &name, None);
     }
 }

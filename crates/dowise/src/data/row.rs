@@ -6,7 +6,7 @@ mod unread;
 use std::collections::HashMap;
 
 use self::unread::{decimal_comma, has_decimal_comma, unknown};
-use super::columns::{Column, Role, always_set};
+use super::columns::{Column, Own, Role, always_set};
 use super::findings::{FindingKind, Findings};
 use super::labels::{Said, whole};
 use super::{End, LogMap, Table};
@@ -143,7 +143,7 @@ impl<'w> RowReader<'w> {
                 findings.add_label(kind, Some(index), line, &text, || (say(&text), None));
             };
             match column.role {
-                Role::Value(_) | Role::Next(_) | Role::Set(_) | Role::End => {
+                Role::Value(_) | Role::Next(_) | Role::Set(_) | Role::Own(Own::End) => {
                     let labels = column.labels.as_mut().expect("invariant: these columns have labels");
                     let value = match labels.read(cell) {
                         Said::Value(value) => value,
@@ -168,22 +168,17 @@ impl<'w> RowReader<'w> {
                         Role::Value(ix) => row.values[ix] = value,
                         Role::Next(i) => row.next[i] = value,
                         Role::Set(lever) => set[lever] = (value % 2) as u8,
-                        Role::End => row.end = Some(if value == 0 { End::Terminated } else { End::Truncated }),
-                        Role::Episode
-                        | Role::Stage
-                        | Role::Time
-                        | Role::Term(_)
-                        | Role::Reward
-                        | Role::Propensity
-                        | Role::Policy
-                        | Role::Weight => unreachable!("invariant: these columns have no labels"),
+                        Role::Own(Own::End) => {
+                            row.end = Some(if value == 0 { End::Terminated } else { End::Truncated })
+                        }
+                        Role::Term(_) | Role::Own(_) => unreachable!("invariant: these columns have no labels"),
                     }
                 }
-                Role::Episode => {
+                Role::Own(Own::Episode) => {
                     row.key = key_of(cell.trim_ascii());
                     placed[0] = true;
                 }
-                Role::Stage => match whole(cell) {
+                Role::Own(Own::Stage) => match whole(cell) {
                     Some(stage) if (0..world.horizon() as i64).contains(&stage.saturating_sub(first_stage)) => {
                         row.stage = (stage - first_stage) as usize;
                         placed[1] = true;
@@ -204,7 +199,7 @@ impl<'w> RowReader<'w> {
                         }
                     }
                 },
-                Role::Term(_) | Role::Reward | Role::Propensity => {
+                Role::Term(_) | Role::Own(Own::Reward) | Role::Own(Own::Propensity) => {
                     let Some(x) = column.numbers.read(cell) else {
                         match std::str::from_utf8(cell).ok().filter(|text| has_decimal_comma(text)) {
                             Some(text) => decimal_comma(text, (index, line), findings),
@@ -217,26 +212,20 @@ impl<'w> RowReader<'w> {
                     };
                     match column.role {
                         Role::Term(i) => row.rewards[i] = x,
-                        Role::Reward => total = Some((x, index)),
-                        Role::Propensity if x > 0.0 && x <= 1.0 => row.propensity = Some(x),
-                        Role::Propensity => {
+                        Role::Own(Own::Reward) => total = Some((x, index)),
+                        Role::Own(Own::Propensity) if x > 0.0 && x <= 1.0 => row.propensity = Some(x),
+                        Role::Own(Own::Propensity) => {
                             row.bad = true;
                             findings.add(FindingKind::Propensity, Some(index), line, || {
                                 format!("a propensity is {}, and must be above 0 and at most 1", shown(x))
                             });
                         }
-                        Role::Episode
-                        | Role::Stage
-                        | Role::Time
-                        | Role::Value(_)
-                        | Role::Set(_)
-                        | Role::Next(_)
-                        | Role::Policy
-                        | Role::Weight
-                        | Role::End => unreachable!("invariant: these columns have no numbers"),
+                        Role::Value(_) | Role::Set(_) | Role::Next(_) | Role::Own(_) => {
+                            unreachable!("invariant: these columns have no numbers")
+                        }
                     }
                 }
-                Role::Weight => match whole(cell) {
+                Role::Own(Own::Weight) => match whole(cell) {
                     Some(n) if n >= 1 && n <= i64::from(u32::MAX) => row.weight = n as u32,
                     Some(_) | None => {
                         row.bad = true;
@@ -249,21 +238,21 @@ impl<'w> RowReader<'w> {
                         });
                     }
                 },
-                Role::Policy => {
+                Role::Own(Own::Policy) => {
                     let cell = cell.trim_ascii();
                     if latest_policy.0 != cell {
                         *latest_policy = (cell.to_vec(), policy(cell, policy_ids, policies));
                     }
                     row.policy = latest_policy.1;
                 }
-                Role::Time => {}
+                Role::Own(Own::Time) => {}
             }
         }
         if !(placed[0] && placed[1]) {
             self.needed(
                 row,
                 findings,
-                |role| (role == Role::Episode && !placed[0]) || (role == Role::Stage && !placed[1]),
+                |role| (role == Role::Own(Own::Episode) && !placed[0]) || (role == Role::Own(Own::Stage) && !placed[1]),
                 table,
             );
             return false;

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use super::LogStep;
-use super::columns::{Role, always_set, is_clock, name_of};
+use super::columns::{Own, Role, always_set, is_clock, name_of};
 use crate::learn::MISSING;
 use crate::world::World;
 
@@ -35,7 +35,7 @@ pub struct LogWriter<'w, W: Write> {
 impl<'w, W: Write> LogWriter<'w, W> {
     /// Writes the names of the columns.
     pub fn new(world: &'w World, out: W, with: WrittenColumns) -> io::Result<LogWriter<'w, W>> {
-        let mut roles = vec![Role::Episode, Role::Stage];
+        let mut roles = vec![Role::Own(Own::Episode), Role::Own(Own::Stage)];
         roles.extend(world.state().iter().map(|id| Role::Value(id.ix())));
         for (l, id) in world.levers().iter().enumerate() {
             roles.push(Role::Value(id.ix()));
@@ -47,11 +47,11 @@ impl<'w, W: Write> LogWriter<'w, W> {
         roles.extend((0..world.rewards().len()).map(Role::Term));
         roles.extend((0..world.state().len()).map(Role::Next));
         let optional = [
-            (with.reward, Role::Reward),
-            (with.propensity, Role::Propensity),
-            (with.policy, Role::Policy),
-            (with.weight, Role::Weight),
-            (with.end, Role::End),
+            (with.reward, Role::Own(Own::Reward)),
+            (with.propensity, Role::Own(Own::Propensity)),
+            (with.policy, Role::Own(Own::Policy)),
+            (with.weight, Role::Own(Own::Weight)),
+            (with.end, Role::Own(Own::End)),
         ];
         roles.retain(|&role| !is_clock(world, role));
         roles.extend(optional.into_iter().filter(|(wanted, _)| *wanted).map(|(_, role)| role));
@@ -85,8 +85,8 @@ impl<'w, W: Write> LogWriter<'w, W> {
         let text = &mut self.text;
         // Writing into a text cannot fail. Numbers are written with as many digits as it takes to read them back.
         let _ = match role {
-            Role::Episode => write!(text, "{name}"),
-            Role::Stage => write!(text, "{}", seen.stage + 1),
+            Role::Own(Own::Episode) => write!(text, "{name}"),
+            Role::Own(Own::Stage) => write!(text, "{}", seen.stage + 1),
             Role::Value(ix) => match seen.values[ix] {
                 MISSING => Ok(()),
                 value => write!(text, "{}", world.variables()[ix].values[value as usize]),
@@ -104,12 +104,12 @@ impl<'w, W: Write> LogWriter<'w, W> {
             },
             Role::Term(i) if seen.rewards[i].is_nan() => Ok(()),
             Role::Term(i) => write!(text, "{}", seen.rewards[i]),
-            Role::Reward => step.reward.map_or(Ok(()), |x| write!(text, "{x}")),
-            Role::Propensity => step.propensity.map_or(Ok(()), |x| write!(text, "{x}")),
-            Role::Policy => step.policy.map_or(Ok(()), |p| write!(text, "{}", policies[p as usize])),
-            Role::Weight => write!(text, "{}", step.weight),
-            Role::End => step.end.map_or(Ok(()), |end| write!(text, "{}", end.word())),
-            Role::Time => Ok(()),
+            Role::Own(Own::Reward) => step.reward.map_or(Ok(()), |x| write!(text, "{x}")),
+            Role::Own(Own::Propensity) => step.propensity.map_or(Ok(()), |x| write!(text, "{x}")),
+            Role::Own(Own::Policy) => step.policy.map_or(Ok(()), |p| write!(text, "{}", policies[p as usize])),
+            Role::Own(Own::Weight) => write!(text, "{}", step.weight),
+            Role::Own(Own::End) => step.end.map_or(Ok(()), |end| write!(text, "{}", end.word())),
+            Role::Own(Own::Time) => Ok(()),
         };
     }
 

@@ -39,15 +39,18 @@ pub fn dot(world: &World) -> String {
         }
         out.push_str("  }\n");
     }
-    for node in &graph.nodes {
+    // What acted on those who were logged plays no part in what an intervention brings.
+    let style = |to: usize| if graph.habits.contains(&to) { " [style=dashed]" } else { "" };
+    for (i, node) in graph.nodes.iter().enumerate() {
         for state in &node.state {
             let (from, to) = (format!("now {state}"), id(node.role, &node.name));
-            let _ = writeln!(out, "  {} -> {};", quoted(&from), quoted(&to));
+            let _ = writeln!(out, "  {} -> {}{};", quoted(&from), quoted(&to), style(i));
         }
     }
     for &(from, to) in &graph.edges {
+        let style = style(to);
         let [from, to] = [from, to].map(|i| id(graph.nodes[i].role, &graph.nodes[i].name));
-        let _ = writeln!(out, "  {} -> {};", quoted(&from), quoted(&to));
+        let _ = writeln!(out, "  {} -> {}{style};", quoted(&from), quoted(&to));
     }
     out.push_str("}\n");
     out

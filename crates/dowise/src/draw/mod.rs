@@ -38,6 +38,8 @@ struct Graph {
     nodes: Vec<Node>,
     /// From cause to effect.
     edges: Vec<(usize, usize)>,
+    /// Levers that are always set, with what acted on those who set them in logs: no part of what an intervention brings.
+    habits: Vec<usize>,
 }
 
 impl Graph {
@@ -48,7 +50,8 @@ impl Graph {
         let levels = hidden_levels(world);
         let key_layer = 1 + levels.iter().map(|&(_, level)| level).max().unwrap_or(0);
 
-        let mut graph = Graph { nodes: vec![], edges: vec![] };
+        let habit = |id: VarId| world.habits().iter().find(|m| m.children.contains(&id));
+        let mut graph = Graph { nodes: vec![], edges: vec![], habits: vec![] };
         for &id in &drawn {
             let variable = world.variable(id);
             let (role, layer) = match variable.kind {
@@ -60,7 +63,10 @@ impl Graph {
             let m = mechanism(id);
             let unknown = m.is_some_and(|m| m.table.is_none());
             let detail = format!("{} values", variable.size());
-            graph.add(world, &variable.name, detail, role, layer, m.map_or(&[], |m| &m.parents), unknown, &position);
+            let chosen = habit(id).filter(|_| m.is_none());
+            graph.habits.extend(chosen.map(|_| graph.nodes.len()));
+            let parents = m.or(chosen).map_or(&[][..], |m| &m.parents);
+            graph.add(world, &variable.name, detail, role, layer, parents, unknown, &position);
         }
         for (m, &factor) in world.transitions().iter().zip(world.state()) {
             let name = &world.variable(factor).name;

@@ -53,7 +53,7 @@ pub fn svg(world: &World) -> String {
             let (out_at, in_at) = (x[from] + 0.34 * side * widths[from], x[to] - 0.16 * side * widths[to]);
             arc((out_at, start.1), (in_at, y_of(b.layer) - BOX_HEIGHT / 2.0 - 7.0))
         };
-        edge(&curve, a.role, &mut out);
+        edge(&curve, a.role, graph.habits.contains(&to), &mut out);
     }
     for (i, node) in graph.nodes.iter().enumerate() {
         draw_box(node, x[i], y_of(node.layer), widths[i], &mut out);
@@ -122,14 +122,15 @@ fn arc(start: (f64, f64), end: (f64, f64)) -> Curve {
 }
 
 /// Tips are drawn as triangles of their own: not every viewer draws markers.
-fn edge(curve: &Curve, role: Role, out: &mut String) {
+fn edge(curve: &Curve, role: Role, dashed: bool, out: &mut String) {
     let colour = colours(role).1;
+    let dash = if dashed { r#" stroke-dasharray="5 3""# } else { "" };
     let Curve { path, end: (x, y), upwards } = curve;
     let (tip, wing) = if *upwards { (y - 7.0, y + 1.0) } else { (y + 7.0, y - 1.0) };
     let (left, right) = (x - 4.0, x + 4.0);
     let _ = writeln!(
         out,
-        r#"<path d="{path}" fill="none" stroke="{colour}" stroke-width="1.3" stroke-opacity="0.65"/>
+        r#"<path d="{path}" fill="none" stroke="{colour}" stroke-width="1.3" stroke-opacity="0.65"{dash}/>
 <path d="M{x:.1} {tip:.1} L{left:.1} {wing:.1} L{right:.1} {wing:.1} Z" fill="{colour}" fill-opacity="0.8"/>"#
     );
 }
@@ -193,6 +194,9 @@ fn legend(graph: &Graph, y: f64, out: &mut String) {
     }
     if graph.nodes.iter().any(|n| n.unknown) {
         words.push("dashed: to be learned");
+    }
+    if !graph.habits.is_empty() {
+        words.push("into a lever, dashed: what those who set it in a log went by");
     }
     let text = words.join("; ");
     let _ = writeln!(out, r##"<text x="{MARGIN}" y="{y:.1}" font-size="11" fill="#52606d">{text}</text>"##);

@@ -70,9 +70,14 @@ impl Reader<'_> {
             // An empty name: the column is not to be read.
             if !to.value.is_empty() && role_of(&known, &to.value).is_none() {
                 let near = nearest(&to.value, known.iter().map(|(name, _)| name.as_str()));
-                let help = near.map_or("give the name of a column of this world's logs".to_owned(), |near| {
-                    format!("did you mean \"{near}\"?")
-                });
+                let turned = role_of(&known, &from.value).is_some();
+                let help = match near {
+                    _ if turned => {
+                        format!("the column of the log comes first: \"{}\" = \"{}\"", to.value, from.value)
+                    }
+                    Some(near) => format!("did you mean \"{near}\"?"),
+                    None => "give the name of a column of this world's logs".to_owned(),
+                };
                 let message = format!("logs of this world have no column \"{}\"", to.value);
                 self.push(Problem::error("unknown-name", message).help(help).at(to.at));
             }

@@ -6,7 +6,8 @@ use crate::world::Problem;
 pub(super) fn no_world(name: &str, text: &str) -> Option<Box<Problem>> {
     let begins = text.trim_start();
     // A world file begins with `key = value` or with `[section]`; no line before that counts but comments.
-    let first = begins.lines().map(str::trim).find(|line| !line.is_empty() && !line.starts_with('#'))?;
+    let mut lines = begins.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
+    let (first, second) = (lines.next()?, lines.next());
     let (what, help) = if text.contains('\0') {
         (BINARY.to_owned(), CHECK_PATH.to_owned())
     } else if begins.starts_with('{') || begins.starts_with("[{") {
@@ -14,7 +15,7 @@ pub(super) fn no_world(name: &str, text: &str) -> Option<Box<Problem>> {
     } else if is_network(begins) {
         let help = format!("`dowise import {name}` makes a world of it");
         ("a graph or a network of another tool".to_owned(), help)
-    } else if !first.contains('=') && !first.starts_with('[') && first.contains([',', ';', '\t']) {
+    } else if is_table(first, second) {
         let help = format!(
             "`dowise data {name} WORLD` says what it holds, `dowise fit` fills in a world's numbers from it, and `dowise learn WORLD --from \
              {name}` begins with its steps"
@@ -24,6 +25,13 @@ pub(super) fn no_world(name: &str, text: &str) -> Option<Box<Problem>> {
         return None;
     };
     Some(problem(name, &what, &help))
+}
+
+/// Whether a first line is the head of a table: the next line, if there is one, has as many cells.
+fn is_table(first: &str, second: Option<&str>) -> bool {
+    let cells = |line: &str, by: char| line.matches(by).count();
+    let fits = |by: char| cells(first, by) > 0 && second.is_none_or(|line| cells(line, by) == cells(first, by));
+    !first.contains('=') && !first.starts_with('[') && [',', ';', '\t'].into_iter().any(fits)
 }
 
 /// The same for bytes that are no text.
@@ -96,9 +104,17 @@ mod tests {
 
     #[test]
     fn worlds_are_worlds_even_with_mistakes() {
-        for text in
-            ["dowise = 1\n", "# a, b\n\n[state.x]\n", "graph = 1", "[[start]]\n", "dowise 1", "", "name, about = 1"]
-        {
+        for text in [
+            "dowise = 1\n",
+            "# a, b\n\n[state.x]\n",
+            "graph = 1",
+            "[[start]]\n",
+            "dowise 1",
+            "",
+            "name, about = 1",
+            // Notes in Markdown are no table, whatever their first sentence holds.
+            "# Treatment\n\nFever, pain and what to do about them\nis what this is about.\n",
+        ] {
             assert!(no_world("w.toml", text).is_none(), "{text}");
         }
     }

@@ -44,7 +44,7 @@ impl RecordingTest {
     }
 }
 
-/// Counts, for every state and intervention, what followed where something was recorded and where it was not.
+/// Counts, for every state and intervention as far as they act on a next value, what followed where something was recorded and where it was not.
 ///
 /// ```
 /// use dowise::offline::RecordedSteps;
@@ -67,15 +67,56 @@ impl RecordingTest {
 pub struct RecordedSteps {
     told: Knowledge,
     what: Vec<What>,
-    /// For each state factor where the counts of its values begin.
-    begins: Vec<usize>,
-    n_values: usize,
-    /// Steps and, for each of `what`, steps without it, by next value of each factor: `[1 + what][factor, value]`.
-    strata: BTreeMap<(usize, Action), Vec<u32>>,
+    factors: Vec<Factor>,
+    cells: usize,
     steps: u64,
     missing: Vec<u64>,
-    /// Steps of states and interventions that there was no room for.
+    /// Steps that there was no room for, of the factor that has most of them.
     not_counted: u64,
+}
+
+/// What followed, by the next value of one state factor.
+#[derive(Clone, Debug)]
+struct Factor {
+    n_values: usize,
+    /// State factors and levers, by their positions, that act on its next value, if only through other variables: all that it has to be compared within.
+    axes: Vec<usize>,
+    levers: Vec<usize>,
+    /// Steps and, for each of `what`, steps without it, by next value: `[1 + what][value]`.
+    strata: BTreeMap<(usize, u64), Vec<u32>>,
+    not_counted: u64,
+}
+
+impl Factor {
+    fn new(told: &Knowledge, f: usize) -> Factor {
+        let world = told.world();
+        // Ancestors of the next value within the step.
+        let mut ancestors: Vec<VarId> = world.transitions()[f].parents.clone();
+        let mut at = 0;
+        while let Some(&id) = ancestors.get(at) {
+            let of = world.mechanisms().iter().filter(|m| m.children.contains(&id));
+            let parents: Vec<VarId> = of.flat_map(|m| &m.parents).copied().filter(|p| !ancestors.contains(p)).collect();
+            ancestors.extend(parents);
+            at += 1;
+        }
+        // By way of anchors everything may act on everything.
+        let acts = |id: &VarId| world.low_rank.is_some() || ancestors.contains(id);
+        let places = |ids: &[VarId]| (0..ids.len()).filter(|&i| acts(&ids[i])).collect();
+        Factor {
+            n_values: told.state_space().sizes()[f],
+            axes: places(world.state()),
+            levers: places(world.levers()),
+            strata: BTreeMap::new(),
+            not_counted: 0,
+        }
+    }
+
+    /// The state and the intervention, as far as they act on it.
+    fn stratum(&self, told: &Knowledge, state: usize, action: Action) -> (usize, u64) {
+        let (states, all) = (told.state_space(), told.interventions());
+        let row = self.axes.iter().fold(0, |row, &axis| row * states.sizes()[axis] + states.digit(state, axis));
+        (row, self.levers.iter().map(|&lever| all.part(lever, all.lever(action, lever))).sum())
+    }
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -92,15 +133,9 @@ impl RecordedSteps {
         let keys = told.keys().iter().map(|&id| What::Key(id));
         let levers = told.levers().iter().enumerate().map(|(i, &id)| What::Lever(i, id));
         let what: Vec<What> = keys.chain(levers).chain((0..told.rewards().len()).map(What::Payment)).collect();
-        let mut n_values = 0;
-        let mut begins = Vec::new();
-        for n in told.state_space().sizes() {
-            begins.push(n_values);
-            n_values += n;
-        }
+        let factors = (0..told.state().len()).map(|f| Factor::new(told, f)).collect();
         let missing = vec![0; what.len()];
-        let (strata, steps, not_counted) = (BTreeMap::new(), 0, 0);
-        RecordedSteps { told: told.clone(), what, begins, n_values, strata, steps, missing, not_counted }
+        RecordedSteps { told: told.clone(), what, factors, cells: 0, steps: 0, missing, not_counted: 0 }
     }
 
     /// Counts a step, this many times, if it says what was done and what followed.
@@ -113,28 +148,24 @@ impl RecordedSteps {
             What::Lever(i, id) => told.interventions().lever(action, i).is_none() && step.value(id).is_none(),
             What::Payment(term) => step.rewards()[term].is_nan(),
         };
-        let cells = self.n_values * (1 + self.what.len());
-        let full = (self.strata.len() + 1) * cells > MOST_CELLS;
-        let at = (step.state(), action);
-        let stratum = match self.strata.get_mut(&at) {
-            Some(stratum) => Some(stratum),
-            None if full => None,
-            None => Some(self.strata.entry(at).or_insert_with(|| vec![0; cells])),
-        };
-        let count = |stratum: &mut [u32], row: usize| {
-            for (f, begin) in self.begins.iter().enumerate() {
-                let cell = &mut stratum[row * self.n_values + begin + told.state_space().digit(next, f)];
-                *cell = cell.saturating_add(times);
-            }
-        };
-        match stratum {
-            None => self.not_counted += u64::from(times),
-            Some(stratum) => {
-                count(stratum, 0);
-                for (i, _) in self.what.iter().enumerate().filter(|(_, what)| is_missing(**what)) {
-                    count(stratum, 1 + i);
-                    self.missing[i] += u64::from(times);
+        let lacking: Vec<usize> = (0..self.what.len()).filter(|&i| is_missing(self.what[i])).collect();
+        lacking.iter().for_each(|&i| self.missing[i] += u64::from(times));
+        for (f, factor) in self.factors.iter_mut().enumerate() {
+            let (at, n_values) = (factor.stratum(told, step.state(), action), factor.n_values);
+            let cells = n_values * (1 + self.what.len());
+            if !factor.strata.contains_key(&at) {
+                if self.cells + cells > MOST_CELLS {
+                    factor.not_counted += u64::from(times);
+                    self.not_counted = self.not_counted.max(factor.not_counted);
+                    continue;
                 }
+                self.cells += cells;
+            }
+            let stratum = factor.strata.entry(at).or_insert_with(|| vec![0; cells]);
+            let value = told.state_space().digit(next, f);
+            for row in std::iter::once(0).chain(lacking.iter().map(|i| 1 + i)) {
+                let cell = &mut stratum[row * n_values + value];
+                *cell = cell.saturating_add(times);
             }
         }
     }
@@ -146,18 +177,18 @@ impl RecordedSteps {
 
     /// One test for each variable and payment that is missing in some steps and not in all.
     ///
-    /// For the next value of each state factor two statistics: the sum over all states and interventions of the difference between the
-    /// next values of unrecorded steps and those expected of them (Cochran, Mantel and Haenszel), which sees a dependence of one
+    /// For the next value of each state factor two statistics, within states and interventions as far as these act on it by the graph: the sum over all of them of the difference
+    /// between the next values of unrecorded steps and those expected of them (Cochran, Mantel and Haenszel), which sees a dependence of one
     /// direction however few steps there are of each; and Pearson's, summed over states and interventions in which both kinds were seen often, which
     /// sees dependences of different directions. Under independence both have about a χ² distribution; p is the least of them times their number.
     pub fn tests(&self) -> Vec<RecordingTest> {
-        let some = |i: &usize| self.missing[*i] > 0 && self.missing[*i] + self.not_counted < self.steps;
+        let some = |i: &usize| self.missing[*i] > 0 && self.missing[*i] < self.steps;
         (0..self.what.len()).filter(some).map(|i| self.test(i)).collect()
     }
 
     fn test(&self, of: usize) -> RecordingTest {
         let (mut least, mut n_tests, mut factor) = (1.0f64, 0, None);
-        for f in 0..self.begins.len() {
+        for f in 0..self.factors.len() {
             let found = self.of_factor(of, f).into_iter().flatten();
             for p in found {
                 n_tests += 1;
@@ -183,11 +214,12 @@ impl RecordedSteps {
 
     /// Both p-values of a factor, where there is enough to say something.
     fn of_factor(&self, of: usize, f: usize) -> [Option<f64>; 2] {
-        let (begin, n_values) = (self.begins[f], self.told.state_space().sizes()[f]);
+        let Factor { n_values, strata, .. } = &self.factors[f];
+        let n_values = *n_values;
         let (mut sum, mut covariance) = (vec![0.0; n_values], vec![0.0; n_values * n_values]);
         let (mut pearson, mut freedom) = (0.0, 0.0);
-        for stratum in self.strata.values() {
-            let read = |row: usize| &stratum[row * self.n_values + begin..][..n_values];
+        for stratum in strata.values() {
+            let read = |row: usize| &stratum[row * n_values..][..n_values];
             let (all, lacking) = (read(0), read(1 + of));
             let total = |counts: &[u32]| counts.iter().map(|&n| f64::from(n)).sum::<f64>();
             let (n, m) = (total(all), total(lacking));

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use super::evaluate::moments;
 use super::fit::{Completed, Incomplete};
 use crate::learn::{Arrivals, Evidence};
 
@@ -45,34 +46,36 @@ impl From<Evidence> for LogSummary {
     }
 }
 
-/// Mean and variance of numbers that come one after the other, each counting this often.
+/// Number, mean and variance (divided by n − 1) of numbers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Moments {
     pub(crate) n: f64,
     pub(crate) mean: f64,
-    /// Σ (x − mean)²
-    squares: f64,
+    pub(crate) variance: f64,
 }
 
 impl Moments {
-    pub(crate) fn add(&mut self, x: f64, weight: u32) {
-        let weight = f64::from(weight);
+    fn of(numbers: impl Iterator<Item = (f64, u32)> + Clone) -> Moments {
+        let (n, mean, variance) = moments(numbers);
+        Moments { n, mean, variance }
+    }
+
+    /// One more number, which counts this often.
+    fn add(&mut self, x: f64, weight: u32) {
+        let (before, weight) = (self.n, f64::from(weight));
         if weight == 0.0 {
             return;
         }
+        let squares = self.variance * (before - 1.0).max(0.0);
         self.n += weight;
         let off = x - self.mean;
         self.mean += off * weight / self.n;
-        self.squares += weight * off * (x - self.mean);
-    }
-
-    /// Divided by n − 1.
-    pub(crate) fn variance(&self) -> f64 {
-        if self.n > 1.0 { self.squares / (self.n - 1.0) } else { 0.0 }
+        let squares = squares + weight * off * (x - self.mean);
+        self.variance = if self.n > 1.0 { squares / (self.n - 1.0) } else { 0.0 };
     }
 
     fn is_right(&self) -> bool {
-        self.n >= 0.0 && self.squares >= 0.0 && [self.n, self.mean, self.squares].iter().all(|x| x.is_finite())
+        self.n >= 0.0 && self.variance >= 0.0 && [self.n, self.mean, self.variance].iter().all(|x| x.is_finite())
     }
 }
 
@@ -89,11 +92,23 @@ pub(crate) struct ReturnSums {
 }
 
 impl ReturnSums {
+    /// Of all episodes: what each brought at the least and at the most, how often it counts, and whether all of it is known.
+    pub(crate) fn of(episodes: impl Iterator<Item = ([f64; 2], u32, bool)> + Clone, ends_early: bool) -> ReturnSums {
+        let lacking = |e: &([f64; 2], u32, bool)| if e.2 { 0.0 } else { f64::from(e.1) };
+        ReturnSums {
+            least: Moments::of(episodes.clone().map(|(bounds, weight, _)| (bounds[0], weight))),
+            most: Moments::of(episodes.clone().map(|(bounds, weight, _)| (bounds[1], weight))),
+            middle: Moments::of(episodes.clone().map(|(bounds, weight, _)| (middle(bounds), weight))),
+            incomplete: episodes.map(|e| lacking(&e)).sum(),
+            ends_early,
+        }
+    }
+
     /// Adds an episode that brought between the two, this often.
     pub(crate) fn add(&mut self, [least, most]: [f64; 2], weight: u32, is_complete: bool) {
         self.least.add(least, weight);
         self.most.add(most, weight);
-        self.middle.add(0.5 * (least + most), weight);
+        self.middle.add(middle([least, most]), weight);
         self.incomplete += if is_complete { 0.0 } else { f64::from(weight) };
     }
 
@@ -104,4 +119,8 @@ impl ReturnSums {
             && self.least.mean <= self.most.mean
             && (0.0..=self.least.n).contains(&self.incomplete)
     }
+}
+
+fn middle([least, most]: [f64; 2]) -> f64 {
+    0.5 * (least + most)
 }

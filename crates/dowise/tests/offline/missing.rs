@@ -2,7 +2,7 @@
 
 use dowise::data::LogStep;
 use dowise::offline::fit::{FitOptions, Fitting, read_summary};
-use dowise::offline::{Episodes, OfflineOptions, Recommendation, evaluate, plan_from_evidence, plan_safely};
+use dowise::offline::{Episodes, OfflineOptions, Recommendation, Return, evaluate, plan_from_evidence, plan_safely};
 use dowise::simulate::Outcome;
 use dowise::{Action, Knowledge, Planner, Simulator, World};
 use rand::RngExt;
@@ -308,7 +308,12 @@ fn a_plan_from_what_a_fit_left_is_that_from_the_log_with_what_was_logged_beside_
         assert_eq!((here.mean.guaranteed.is_none(), here.evidence), (em, there.evidence));
         assert_eq!((&here.mean.policy_hs, here.mean.guaranteed), (&there.mean.policy_hs, there.mean.guaranteed));
         assert_eq!(here.mean.model, there.mean.model);
-        assert_eq!(here.logged.unwrap().returns, there.logged.unwrap().returns);
+        let [here, there] = [here, there].map(|plan| plan.logged.unwrap().returns.unwrap());
+        assert_eq!((here.episodes, here.incomplete), (there.episodes, there.incomplete));
+        let numbers = |r: &Return| [r.mean, r.sd, r.normal.low, r.normal.high, r.guaranteed.low, r.guaranteed.high];
+        // One is counted as episodes come, the other once they are there.
+        let far = numbers(&here).iter().zip(numbers(&there)).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+        assert!(far < 1e-12, "{here:?} {there:?}");
         let damaged = fitted.evidence_text().replace("\"least\":{\"n\":300.0", "\"least\":{\"n\":-1.0");
         let error = read_summary(fitted.world(), &damaged).unwrap_err().to_string();
         assert!(error.contains("returns"), "{error}");

@@ -77,9 +77,6 @@ fn missing(report: &FitReport) -> String {
             } else {
                 "\n".into()
             };
-            if em.steps > 0 {
-                out += "intervals take expectations for visits, so they are narrower than they should be\n";
-            }
         }
     }
     out

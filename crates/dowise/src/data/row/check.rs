@@ -1,7 +1,7 @@
 //! Everything that an observation promises, checked: a state that occurs, an intervention that is allowed, payments within their ranges.
 
 use super::{Row, RowReader, UNREAD, is_blank, shown};
-use crate::data::columns::Role;
+use crate::data::columns::{Own, Role};
 use crate::data::findings::{FindingKind, Findings};
 use crate::data::labels::Said;
 use crate::data::{End, Table};
@@ -188,16 +188,9 @@ impl RowReader<'_> {
             let missing = match column.role {
                 Role::Value(ix) => row.values[ix] == MISSING && self.world.variables()[ix].kind != Kind::State,
                 Role::Term(i) => row.rewards[i].is_nan(),
-                Role::Reward => row.reward.is_none(),
-                Role::Propensity => row.propensity.is_none(),
-                Role::Episode
-                | Role::Stage
-                | Role::Time
-                | Role::Set(_)
-                | Role::Next(_)
-                | Role::Policy
-                | Role::Weight
-                | Role::End => false,
+                Role::Own(Own::Reward) => row.reward.is_none(),
+                Role::Own(Own::Propensity) => row.propensity.is_none(),
+                Role::Set(_) | Role::Next(_) | Role::Own(_) => false,
             };
             if missing {
                 let name = &table.columns()[column.index];

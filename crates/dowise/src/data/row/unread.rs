@@ -1,6 +1,6 @@
 //! Cells that cannot be read: what is said of them, and what may have been meant.
 
-use crate::data::columns::Role;
+use crate::data::columns::{Own, Role};
 use crate::data::findings::{FindingKind, Findings};
 use crate::data::labels::{Labels, number};
 use crate::world::{World, nearest};
@@ -35,21 +35,12 @@ pub(super) fn unknown(
     let variable = match role {
         Role::Value(ix) => Some(&world.variables()[ix]),
         Role::Next(i) => Some(world.variable(world.state()[i])),
-        Role::Episode
-        | Role::Stage
-        | Role::Time
-        | Role::Set(_)
-        | Role::Term(_)
-        | Role::Reward
-        | Role::Propensity
-        | Role::Policy
-        | Role::Weight
-        | Role::End => None,
+        Role::Set(_) | Role::Term(_) | Role::Own(_) => None,
     };
     findings.add_label(FindingKind::UnknownLabel, Some(index), line, text, || {
         let text: String = text.chars().take(60).collect();
         let Some(variable) = variable else {
-            let must = if role == Role::End {
+            let must = if role == Role::Own(Own::End) {
                 "empty, \"terminated\" or \"truncated\""
             } else {
                 "0 or 1, no or yes, false or true"

@@ -275,13 +275,8 @@ pub struct Return {
 impl Return {
     /// `None` if no episode is complete.
     pub(crate) fn new(log: &Episodes, delta: f64) -> Option<Return> {
-        let mut sums = ReturnSums { ends_early: log.ends_early(), ..ReturnSums::default() };
-        for episode in &log.episodes {
-            if let Some(bounds) = log.bounds(episode) {
-                sums.add(bounds, episode.weight, log.gain(episode).is_some());
-            }
-        }
-        Return::of(&log.view.told, &sums, delta)
+        let episodes = log.episodes.iter().filter_map(|e| Some((log.bounds(e)?, e.weight, log.gain(e).is_some())));
+        Return::of(&log.view.told, &ReturnSums::of(episodes, log.ends_early()), delta)
     }
 
     /// The same from what was counted of them.
@@ -297,15 +292,15 @@ impl Return {
         let normal = |variance: f64| if n > 1.0 { NORMAL_95 * (variance / n).sqrt() } else { range };
         let off = |variance: f64| mean_may_be_off(n, range, variance, delta);
         let between = |off: &dyn Fn(f64) -> f64| Interval {
-            low: least.mean - off(least.variance()),
-            high: most.mean + off(most.variance()),
+            low: least.mean - off(least.variance),
+            high: most.mean + off(most.variance),
         };
         Some(Return {
             episodes: n,
             incomplete,
             mean: middle.mean,
             means: Interval { low: least.mean, high: most.mean },
-            sd: middle.variance().sqrt(),
+            sd: middle.variance.sqrt(),
             normal: between(&normal),
             guaranteed: between(&off).clipped(possible),
         })

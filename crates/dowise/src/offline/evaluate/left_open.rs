@@ -102,8 +102,9 @@ impl Corrected {
                     continue;
                 }
                 let known = if stated { seen[cell] / (seen[cell] + expected[cell]) } else { recorded };
-                follows[cell] *= known / seen[cell];
-                paid[cell] *= known / seen[cell];
+                // In this order, so that all of them are exactly 1.
+                follows[cell] = follows[cell] / seen[cell] * known;
+                paid[cell] = paid[cell] / seen[cell] * known;
                 if by_next && paid[cell] < follows[cell] {
                     paid[cell] = 0.0;
                 }

@@ -18,6 +18,7 @@ pub use robust::Robust;
 pub use start::Starts;
 pub use support::{Support, Unsupported};
 
+pub(crate) use interval::moments;
 pub(crate) use model::{Followed, Model};
 pub(crate) use start::StartStates;
 

@@ -43,21 +43,27 @@ fn small_paper() -> World {
         .unwrap()
 }
 
+/// The model of a log for each of three kinds of knowledge, and a policy whose values by the mean are those in the world of the mean.
+fn models_that_follow_the_mean(name: &str, world: &World) -> (Vec<Model>, Vec<Action>) {
+    let (of, policy) = (Knowledge::of(world), some_policy(world));
+    let told = [of.clone(), of.clone().without_rewards(), of.without_mechanisms().without_rewards()];
+    let model = |told: &Knowledge| {
+        let model = Model::new(log(world, told, 30, 1).summary(), 0.1).unwrap();
+        let value_hs = model.value(Reading::Mean { prior: 2.0 }, Followed::Policy(&policy)).unwrap();
+        let mean = model.mean_world(2.0, Start::States(vec![(0, 1.0)]));
+        let exact = Planner::new(&mean).unwrap().evaluate(&policy).unwrap();
+        let most = exact.iter().fold(1.0f64, |most, v| most.max(v.abs()));
+        let far = value_hs.iter().zip(&exact).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+        assert!(far < 1e-9 * most, "{name}: {far}");
+        model
+    };
+    (told.iter().map(model).collect(), policy)
+}
+
 #[test]
 fn following_by_the_mean_is_exact_evaluation_in_the_world_of_the_mean() {
     for name in ["paper", "river-swim", "treatment", "campaign"] {
-        let world = worlds::world(name, &[]).unwrap();
-        let of = Knowledge::of(&world);
-        for told in [of.clone(), of.clone().without_rewards(), of.without_mechanisms().without_rewards()] {
-            let log = log(&world, &told, 30, 1);
-            let model = Model::new(log.summary(), 0.1).unwrap();
-            let policy = some_policy(&world);
-            let value_hs = model.value(Reading::Mean { prior: 2.0 }, Followed::Policy(&policy)).unwrap();
-            let mean = model.mean_world(2.0, Start::States(vec![(0, 1.0)]));
-            let exact = Planner::new(&mean).unwrap().evaluate(&policy).unwrap();
-            let far = value_hs.iter().zip(&exact).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
-            assert!(far < 1e-9, "{name}: {far}");
-        }
+        models_that_follow_the_mean(name, &worlds::world(name, &[]).unwrap());
     }
 }
 
@@ -77,17 +83,8 @@ fn gallery() -> Vec<(&'static str, World)> {
 #[test]
 fn following_by_the_mean_is_exact_where_episodes_end_count_less_and_pay_on_arrival() {
     for (name, world) in gallery() {
-        let of = Knowledge::of(&world);
-        for told in [of.clone(), of.clone().without_rewards(), of.without_mechanisms().without_rewards()] {
-            let log = log(&world, &told, 30, 1);
-            let model = Model::new(log.summary(), 0.1).unwrap();
-            let policy = some_policy(&world);
-            let value_hs = model.value(Reading::Mean { prior: 2.0 }, Followed::Policy(&policy)).unwrap();
-            let mean = model.mean_world(2.0, Start::States(vec![(0, 1.0)]));
-            let exact = Planner::new(&mean).unwrap().evaluate(&policy).unwrap();
-            let most = exact.iter().fold(1.0f64, |most, v| most.max(v.abs()));
-            let far = value_hs.iter().zip(&exact).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
-            assert!(far < 1e-9 * most, "{name}: {far}");
+        let (models, policy) = models_that_follow_the_mean(name, &world);
+        for model in models {
             let [low, high] = [Reading::Worst(Sets::Mixture), Reading::Best(Sets::Mixture)]
                 .map(|r| model.value(r, Followed::Policy(&policy)).unwrap());
             let truth = Planner::new(&world).unwrap().evaluate(&policy).unwrap();

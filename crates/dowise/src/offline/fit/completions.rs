@@ -38,24 +38,38 @@ impl Incomplete {
         let rule = Rule { prior, level: 0.95 };
         let mut tallies = Tallies::of(evidence);
         self.expect(evidence, &mut tallies, rule);
-        let expected: Vec<Vec<f64>> = tallies.transitions.into_iter().chain(tallies.mechanisms).collect();
         let tables = Tables::new(evidence, rule);
         let cases = self.cases(&tables);
-        let mean = with_expected(evidence, &tables, &expected);
-        let now = tables.fit(&expected);
+        let now = tables.fit(&tallies.all());
+        let mean = with_expected(evidence, &tables, &tallies.all());
+        let draws = self.draws(evidence, &tallies, rule, n, seed);
         let mut causes = vec![Vec::new(); self.n_patterns()];
         cases.iter().for_each(|(id, case)| causes[*id] = causes_of(case, &tables, &now));
+        Completed { mean, draws, causes }
+    }
+
+    /// The log completed this many times, from what EM expects on.
+    pub(super) fn draws(
+        &self,
+        evidence: &Evidence,
+        expected: &Tallies,
+        rule: Rule,
+        n: usize,
+        seed: u64,
+    ) -> Vec<Evidence> {
+        let tables = Tables::new(evidence, rule);
+        let cases = self.cases(&tables);
         let mut rng = ChaCha8Rng::seed_from_u64(splitmix64(seed ^ 0x636f_6d70));
-        let (mut current, mut draws) = (mean.clone(), Vec::with_capacity(n));
+        let (mut current, mut draws) = (with_expected(evidence, &tables, &expected.all()), Vec::with_capacity(n));
         for turn in 1..=BEFORE + APART * n {
             let now = tables.draw(&current, &mut rng);
             current = evidence.clone();
             cases.iter().for_each(|(_, case)| fill(case, &tables, &now, &mut current, &mut rng));
-            if turn > BEFORE && (turn - BEFORE) % APART == 0 {
+            if turn > BEFORE && (turn - BEFORE).is_multiple_of(APART) {
                 draws.push(current.clone());
             }
         }
-        Completed { mean, draws, causes }
+        draws
     }
 }
 

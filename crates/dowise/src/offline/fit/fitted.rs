@@ -72,7 +72,7 @@ struct EvidenceFile {
 impl Fitted {
     pub(super) fn new(
         fitting: Fitting,
-        tallies: &Tallies,
+        (tallies, drawn): (&Tallies, &[Evidence]),
         rule: Rule,
         em: Option<EmReport>,
     ) -> Result<Fitted, FitError> {
@@ -80,7 +80,7 @@ impl Fitted {
         let Fitting {
             kept, world, summed_out, confounded, told, evidence, seen, arrivals, options, incomplete, ..
         } = fitting;
-        let filled = fill(&world, &told, &evidence, (tallies, &arrivals), rule, kept.start);
+        let filled = fill(&world, &told, &evidence, (tallies, &arrivals, drawn), rule, kept.start);
         let mut open: Vec<OpenQuestion> = confounded.iter().map(Confounded::question).collect();
         open.extend(open_questions(&told, &filled.tables, &seen, evidence.steps()));
         let not_fitted = |name: &String| confounded.iter().any(|c| c.not_fitted.contains(name));

@@ -17,6 +17,9 @@ use crate::offline::episodes::{Step, bounds, gain};
 use crate::offline::summary::ReturnSums;
 use crate::world::World;
 
+/// Times that a log is completed in which something is missing, for intervals.
+const COMPLETED: usize = 40;
+
 /// How a world is fitted.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FitOptions {
@@ -183,7 +186,11 @@ impl Fitting {
         let rule = Rule { prior: self.options.prior, level: self.options.level };
         let mut tallies = Tallies::of(&self.evidence);
         let em = self.options.em.then(|| self.incomplete.expect(&self.evidence, &mut tallies, rule));
-        Fitted::new(self, &tallies, rule, em)
+        let drawn = match &em {
+            Some(em) if em.steps > 0 => self.incomplete.draws(&self.evidence, &tallies, rule, COMPLETED, 0),
+            Some(_) | None => Vec::new(),
+        };
+        Fitted::new(self, (&tallies, &drawn), rule, em)
     }
 
     /// The evidence, counted for the world with its fitted numbers.

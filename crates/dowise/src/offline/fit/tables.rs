@@ -3,7 +3,8 @@
 use super::beta::beta_quantile;
 use super::report::{FitAxis, FitPart, FitRow, FitTable, IntervalKind};
 use crate::Space;
-use crate::learn::{Arrivals, Evidence, Fit, Knowledge, MechanismRow, MechanismRows, Payments, View};
+use crate::learn::{Arrivals, Counts, Evidence, Fit, Knowledge, MechanismRow, MechanismRows, Payments, View};
+use crate::offline::evaluate::moments;
 use crate::world::{FormEffect, FormNumbers, Kind, LearnedForm, Mechanism, RewardTerm, Start, VarId, World};
 
 /// How counts are read.
@@ -29,6 +30,11 @@ impl Tallies {
             mechanisms: evidence.mechanisms.iter().map(read).collect(),
         }
     }
+
+    /// Transitions first.
+    pub(super) fn all(&self) -> Vec<Vec<f64>> {
+        self.transitions.iter().chain(&self.mechanisms).cloned().collect()
+    }
 }
 
 /// The world with fitted numbers, the numbers of its forms by position of the mechanism, and the report of every table.
@@ -43,24 +49,26 @@ pub(super) fn fill(
     world: &World,
     told: &Knowledge,
     evidence: &Evidence,
-    (tallies, arrivals): (&Tallies, &Arrivals),
+    (tallies, arrivals, drawn): (&Tallies, &Arrivals, &[Evidence]),
     rule: Rule,
     keep_start: bool,
 ) -> Filled {
     let view = &evidence.view;
     let mut filled = Filled { world: world.clone(), numbers: vec![None; world.mechanisms().len()], tables: Vec::new() };
     let skeleton = told.world();
-    for (i, layout) in view.layout.factors.iter().enumerate().filter(|(_, layout)| layout.known.is_none()) {
+    for (i, _) in view.layout.factors.iter().enumerate().filter(|(_, layout)| layout.known.is_none()) {
         let m = &skeleton.transitions()[i];
-        let visits = &evidence.transitions[0][i].n_r;
-        let rows = free_rows(visits, &tallies.transitions[i], layout.n_values, None, rule);
+        let mut rows = free_rows(&evidence.transitions[0][i], &tallies.transitions[i], None, rule);
+        let drawn: Vec<&Counts> = drawn.iter().map(|draw| &draw.transitions[0][i]).collect();
+        widen_free(&mut rows, &drawn, None, rule);
         filled.world.transitions[i].table = Some(means(&rows).into());
         filled.tables.push(table_of(skeleton, m, FitPart::Transition, "table".into(), rows));
     }
     if let Some(rows) = &view.mechanisms {
         for (index, of) in rows.unknown.iter().enumerate() {
-            let visits = &evidence.mechanisms[index].n_r;
-            filled.mechanism(told, rows, of, visits, &tallies.mechanisms[index], rule);
+            let counted = &evidence.mechanisms[index];
+            let drawn: Vec<&Counts> = drawn.iter().map(|draw| &draw.mechanisms[index]).collect();
+            filled.mechanism(told, rows, of, (counted, &tallies.mechanisms[index], &drawn), rule);
         }
     }
     for (i, paid) in fitted_terms(view, evidence, arrivals) {
@@ -138,8 +146,7 @@ impl Filled {
         told: &Knowledge,
         rows: &MechanismRows,
         of: &MechanismRow,
-        visits: &[u32],
-        tally: &[f64],
+        (counted, tally, drawn): (&Counts, &[f64], &[&Counts]),
         rule: Rule,
     ) {
         let projected = &rows.world.mechanisms()[of.position];
@@ -147,7 +154,8 @@ impl Filled {
         let Some(model) = &of.model else {
             let [m] = of.made_from[..] else { unreachable!("invariant: free tables have no hidden variables") };
             let guess = of.guess.as_ref().map(|(table, worth)| (&table[..], *worth));
-            let found = free_rows(visits, tally, of.n_values, guess, rule);
+            let mut found = free_rows(counted, tally, guess, rule);
+            widen_free(&mut found, drawn, guess, rule);
             self.world.mechanisms[m].table = Some(means(&found).into());
             // What the guess was worth is in the numbers now.
             (self.world.mechanisms[m].assumed.weight, self.world.mechanisms[m].assumed.guess) = (None, None);
@@ -164,9 +172,11 @@ impl Filled {
         let n = of.n_values;
         let row = |row: usize| {
             let part = |from: &[f64]| from[row * n..(row + 1) * n].to_vec();
-            FitRow { visits: visits[row].into(), mean: part(&mean), low: part(&low), high: part(&high) }
+            FitRow { visits: counted.n_r[row].into(), mean: part(&mean), low: part(&low), high: part(&high) }
         };
-        let found: Vec<FitRow> = (0..of.rows.len()).map(row).collect();
+        let mut found: Vec<FitRow> = (0..of.rows.len()).map(row).collect();
+        let means: Vec<Vec<f64>> = drawn.iter().map(|counts| Fit::new(model, counts).mean(model)).collect();
+        widen_form(&mut found, &means, normal_deviations(rule.level));
         let members: Vec<&Mechanism> = of.made_from.iter().map(|&m| &skeleton.mechanisms()[m]).collect();
         let forms: Vec<(&LearnedForm, Space)> = members
             .iter()
@@ -222,7 +232,7 @@ impl Filled {
                     let mut counts = vec![0.0; space.sizes()[i]];
                     first.iter().enumerate().for_each(|(s, &n)| counts[space.digit(s, i)] += f64::from(n));
                     let total: f64 = counts.iter().sum();
-                    let row = free_row(total as u64, &counts, None, rule);
+                    let row = free_row((total as u64, &counts), &counts, None, rule);
                     factors.push(row.mean.clone());
                     let variable = self.world.variable(id);
                     self.tables.push(table(format!("P(first {})", variable.name), variable.values.clone(), row));
@@ -233,7 +243,7 @@ impl Filled {
                 let seen: Vec<usize> = (0..space.len()).filter(|&s| first[s] > 0).collect();
                 let counts: Vec<f64> = seen.iter().map(|&s| f64::from(first[s])).collect();
                 let total: f64 = counts.iter().sum();
-                let mut row = free_row(total as u64, &counts, None, rule);
+                let mut row = free_row((total as u64, &counts), &counts, None, rule);
                 // Only these states were seen, and with a prior on them alone there is nothing to spread.
                 row.mean = counts.iter().map(|n| n / total).collect();
                 let words = seen.iter().map(|&s| self.world.describe_state(s)).collect();
@@ -246,23 +256,27 @@ impl Filled {
     }
 }
 
-/// Rows that are learned each by itself.
-fn free_rows(visits: &[u32], tally: &[f64], n_values: usize, guess: Option<(&[f64], f64)>, rule: Rule) -> Vec<FitRow> {
-    let of = |(row, (&n, counts)): (usize, (&u32, &[f64]))| {
+/// Rows that are learned each by itself, from what was counted and, with what was expected beyond that, the tally.
+fn free_rows(counted: &Counts, tally: &[f64], guess: Option<(&[f64], f64)>, rule: Rule) -> Vec<FitRow> {
+    let n_values = counted.n_values;
+    let of = |(row, counts): (usize, &[f64])| {
         let guess = guess.map(|(table, worth)| (&table[row * n_values..(row + 1) * n_values], worth));
-        free_row(n.into(), counts, guess, rule)
+        let seen: Vec<f64> = counted.values(row).iter().map(|&n| f64::from(n)).collect();
+        free_row((counted.n_r[row].into(), &seen), counts, guess, rule)
     };
-    visits.iter().zip(tally.chunks_exact(n_values)).enumerate().map(of).collect()
+    tally.chunks_exact(n_values).enumerate().map(of).collect()
 }
 
 /// One row: the mean of its Dirichlet posterior, and the interval of each value's Beta marginal.
-fn free_row(visits: u64, counts: &[f64], guess: Option<(&[f64], f64)>, rule: Rule) -> FitRow {
+///
+/// Whether a value was never seen, or no other, is a matter of what was recorded: what was expected is never quite nothing.
+fn free_row((visits, recorded): (u64, &[f64]), counts: &[f64], guess: Option<(&[f64], f64)>, rule: Rule) -> FitRow {
     let share = rule.prior / counts.len() as f64;
     let guessed = |v: usize| guess.map_or(0.0, |(table, worth)| worth * table[v]);
     let weights: Vec<f64> = counts.iter().enumerate().map(|(v, n)| n + share + guessed(v)).collect();
-    let (total, seen): (f64, f64) = (weights.iter().sum(), counts.iter().sum());
+    let (total, seen): (f64, f64) = (weights.iter().sum(), recorded.iter().sum());
     let mut row = FitRow { visits, mean: Vec::new(), low: Vec::new(), high: Vec::new() };
-    for (&weight, &n) in weights.iter().zip(counts) {
+    for (&weight, &n) in weights.iter().zip(recorded) {
         let [low, high] = match counts.len() {
             1 => [1.0, 1.0],
             _ => interval([weight, total - weight], [n == 0.0, n == seen], rule.level),
@@ -272,6 +286,51 @@ fn free_row(visits: u64, counts: &[f64], guess: Option<(&[f64], f64)>, rule: Rul
         row.high.push(high);
     }
     row
+}
+
+/// Widens the intervals of rows of which something was expected that was not recorded: by how much rows of completed logs differ. The Beta variable of the same
+/// mean whose variance is that of a completed log on average and that between completed logs together.
+fn widen_free(rows: &mut [FitRow], drawn: &[&Counts], guess: Option<(&[f64], f64)>, rule: Rule) {
+    let logs = drawn.len() as f64;
+    for (r, row) in rows.iter_mut().enumerate() {
+        let n_values = row.mean.len();
+        for v in 0..n_values {
+            let of = |counts: &&Counts| {
+                let worth = guess.map_or(0.0, |(_, worth)| worth);
+                let guessed = guess.map_or(0.0, |(table, worth)| worth * table[r * n_values + v]);
+                let total = f64::from(counts.n_r[r]) + rule.prior + worth;
+                ((f64::from(counts.values(r)[v]) + rule.prior / n_values as f64 + guessed) / total, total)
+            };
+            let shares: Vec<(f64, f64)> = drawn.iter().map(of).collect();
+            let (_, _, between) = moments(shares.iter().map(|&(p, _)| (p, 1)));
+            if between <= 0.0 {
+                continue;
+            }
+            let within: f64 = shares.iter().map(|(p, total)| p * (1.0 - p) / (total + 1.0)).sum::<f64>() / logs;
+            let mean = row.mean[v];
+            let strength = mean * (1.0 - mean) / (within + between * (1.0 + 1.0 / logs)) - 1.0;
+            let open = [row.low[v] == 0.0, row.high[v] == 1.0];
+            [row.low[v], row.high[v]] = match strength > 0.0 {
+                true => interval([mean * strength, (1.0 - mean) * strength], open, rule.level),
+                false => [0.0, 1.0],
+            };
+        }
+    }
+}
+
+/// The same for rows of a form, whose intervals are this many standard deviations to each side.
+fn widen_form(rows: &mut [FitRow], means: &[Vec<f64>], deviations: f64) {
+    for (r, row) in rows.iter_mut().enumerate() {
+        let n_values = row.mean.len();
+        for v in 0..n_values {
+            let (_, _, between) = moments(means.iter().map(|table| (table[r * n_values + v], 1)));
+            let within = (0.5 * (row.high[v] - row.low[v]) / deviations).max(f64::MIN_POSITIVE);
+            let wider = (1.0 + between / (within * within)).sqrt();
+            let mean = row.mean[v];
+            row.low[v] = (mean - wider * (mean - row.low[v])).max(0.0);
+            row.high[v] = (mean + wider * (row.high[v] - mean)).min(1.0);
+        }
+    }
 }
 
 /// The credible interval of a Beta variable. `open` says whether it reaches 0, and 1: the density of a value that was never
