@@ -180,6 +180,13 @@ fn a_ready_made_world_survives_being_exported_and_imported() {
     for name in worlds::names() {
         let world = worlds::world(name, &[]).unwrap();
         let exported = export(&world).unwrap();
+        // A network of tables has none for transitions of states that cannot be listed: to read it again says so.
+        if !world.is_listed() {
+            let file = Format::Bif.read(&Format::Bif.write(&exported.network), name).unwrap();
+            let error = import(&file, &Roles::default(), None).unwrap_err().to_string();
+            assert!(error.contains("entries") && error.contains("--learn"), "{name}: {error}");
+            continue;
+        }
         for format in [Format::Bif, Format::XmlBif] {
             let file = format.read(&format.write(&exported.network), name).unwrap_or_else(|e| panic!("{name}: {e}"));
             assert_eq!(file.network, exported.network, "{name} in {}", format.name());

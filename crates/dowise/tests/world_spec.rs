@@ -141,7 +141,8 @@ fn sizes_beyond_all_numbers_are_refused_before_anything_is_allocated() {
     assert_eq!(
         answer,
         "the list of all states would have more than 10^38 entries, more than the 268,435,456 that fit; \
-         fewer state factors or fewer values of each"
+         fewer state factors or fewer values of each; or state how all of them move by [low_rank], with episodes that do not end early: \
+         then states need not be listed"
     );
     let names: Vec<String> = (0..70_000).map(|i| format!("h{i}")).collect();
     assert_eq!(

@@ -35,6 +35,10 @@ fn every_ready_made_world_is_read_back_as_it_was_written() {
 fn a_log_is_the_same_evidence_as_seeing_the_steps_oneself() {
     for name in worlds::names() {
         let world = world(name);
+        // Nobody counts by states that cannot be listed.
+        if !world.is_listed() {
+            continue;
+        }
         let told = Knowledge::of(&world).without_rewards();
         let mut seen = Evidence::new(&told, &Options::default()).unwrap();
         let mut from_log = seen.clone();
