@@ -219,7 +219,7 @@ impl Log {
         let mut fitting = Fitting::new(&self.world.get().inner, options).map_err(Raise::raise)?;
         let world = fitting.world().clone();
         let read = py.detach(|| self.episodes(&world, |steps| fitting.add_episode(steps)));
-        read.map_err(Raise::raise)?.map_err(|(_, error)| error.raise())?;
+        read.map_err(Raise::raise)?.map_err(|at| at.1.raise())?;
         let fitted = py.detach(|| fitting.fit()).map_err(Raise::raise)?;
         let report = to_python(py, fitted.report())?;
         Ok((fitted.world().clone().into(), fitted.text().to_owned(), fitted.evidence_text(), report))

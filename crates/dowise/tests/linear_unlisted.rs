@@ -266,7 +266,7 @@ fn means_of_tables_survive_their_file_and_mistakes_are_named() {
 fn a_world_to_be_learned_needs_no_numbers_for_its_states() {
     let mut builder = World::builder("own", 3).lever("x", 2).key("z", 2).mechanism("z", "x", [0.9, 0.1, 0.2, 0.8]);
     for i in 0..40 {
-        builder = builder.state(&format!("b{i}"), 2).next(&format!("b{i}"), "z", Form::LowRank);
+        builder = builder.state(format!("b{i}"), 2).next(format!("b{i}"), "z", Form::LowRank);
     }
     let world = builder.reward("r", "z", [0.0, 1.0]).build().unwrap();
     assert!(!world.is_listed() && world.low_rank().is_none());

@@ -1,5 +1,6 @@
 //! Logs of a simulated world: interventions at random with their propensities, a policy, or a learner.
 
+use std::collections::HashMap;
 use std::ops::ControlFlow;
 
 use rand::SeedableRng;
@@ -42,7 +43,8 @@ pub fn simulate_log(
     let mut choices = ChaCha8Rng::seed_from_u64(seed);
     // Streams 1 and 2 of a seed belong to runs, 3 to visits.
     choices.set_stream(4);
-    let mut propensities = vec![f64::NAN; world.n_states()];
+    // By the states met: a world may have more than can be listed.
+    let mut propensities: HashMap<usize, Option<f64>> = HashMap::new();
     let mut outcomes = vec![Outcome::default(); world.horizon()];
     let mut played: Vec<(usize, Action, Option<f64>)> = Vec::with_capacity(world.horizon());
     for episode in 0..episodes {
@@ -54,11 +56,8 @@ pub fn simulate_log(
         for (stage, outcome) in outcomes.iter_mut().enumerate() {
             let (action, propensity) = match &mut chooser {
                 Chooser::AtRandom => {
-                    let known = &mut propensities[state];
-                    if known.is_nan() {
-                        *known = uniform_propensity(world, state).unwrap_or(0.0);
-                    }
-                    (simulator.any_allowed(state, &mut choices), Some(*known).filter(|p| *p > 0.0))
+                    let known = *propensities.entry(state).or_insert_with(|| uniform_propensity(world, state));
+                    (simulator.any_allowed(state, &mut choices), known)
                 }
                 Chooser::Policy(policy) => (policy[stage * world.n_states() + state], Some(1.0)),
                 Chooser::Learner(learner) => (learner.act(stage, state), None),

@@ -56,7 +56,7 @@ pub struct SafePlan {
     pub logged: Option<Logged>,
     /// Which one to deploy.
     pub recommendation: Recommendation,
-    /// [Fingerprint](Evidence::fingerprint) of the evidence that the plans were made from.
+    /// [Fingerprint](crate::learn::Evidence::fingerprint) of the evidence that the plans were made from.
     pub evidence: u64,
 }
 

@@ -62,11 +62,11 @@ impl DrawnLowRank {
     }
 
     fn by_anchor(&self, weights: &[f64], rng: &mut ChaCha8Rng) -> usize {
-        self.from_anchor(draw_from(weights, rng), rng)
+        self.after_anchor(draw_from(weights, rng), rng)
     }
 
     /// Draws a next state from an anchor, where every row is a distribution.
-    pub(super) fn from_anchor(&self, anchor: usize, rng: &mut ChaCha8Rng) -> usize {
+    pub(super) fn after_anchor(&self, anchor: usize, rng: &mut ChaCha8Rng) -> usize {
         let next = self.factors.iter().map(|(stride, n, sums)| {
             let sums = &sums[anchor * n..][..*n];
             // The last sum is 1 up to rounding: scaled by it, no draw is beyond the last value that can happen.

@@ -95,7 +95,7 @@ impl SampledPlan {
         rng.set_stream(4);
         let anchors = 0..low_rank.dimension();
         let states: Vec<Vec<usize>> =
-            anchors.map(|j| (0..samples.max(1)).map(|_| drawn.from_anchor(j, &mut rng)).collect()).collect();
+            anchors.map(|j| (0..samples.max(1)).map(|_| drawn.after_anchor(j, &mut rng)).collect()).collect();
         let mut worth_hj = vec![vec![0.0; low_rank.dimension()]; horizon];
         for stage in (1..horizon).rev() {
             let mean = |of: &Vec<usize>| {

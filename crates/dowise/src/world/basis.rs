@@ -5,6 +5,9 @@ use std::sync::Arc;
 use super::{FeatureMap, VarId, World};
 use crate::{Space, math};
 
+/// Variables of a scope with their strides.
+type Strides = Vec<(VarId, usize)>;
+
 /// A feature map laid out for evaluation.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Basis {
@@ -15,7 +18,7 @@ pub(crate) enum Basis {
     /// Rows of a table.
     Table { strides: Vec<(VarId, usize)>, dimension: usize, values: Arc<[f64]> },
     /// The mean of rows of several tables.
-    Mean { tables: Vec<(Vec<(VarId, usize)>, Arc<[f64]>)>, dimension: usize },
+    Mean { tables: Vec<(Strides, Arc<[f64]>)>, dimension: usize },
 }
 
 impl Basis {

@@ -79,7 +79,7 @@ impl LinearCode {
         };
         sizes.check()?;
         probability("aim", aim)?;
-        let most = (letters as f64).powi(symbols as i32) * (places * causes) as f64;
+        let most = crate::math::powi(letters as f64, symbols as u32) * (places * causes) as f64;
         if most.is_nan() || most > (1u64 << 62) as f64 {
             let must = format!("fewer: states and causes are numbered up to 2^62, and there would be {most:.1e}");
             return Err(GeneratorError::OutOfRange { setting: "symbols", value: symbols.to_string(), must }.into());

@@ -16,6 +16,8 @@ pub(super) struct Effort {
     left: Option<u64>,
     /// Groups of levers and key variables that can be treated alone.
     groups: Option<usize>,
+    /// Whether all states can be listed, as plans and learners that count need.
+    listed: bool,
     learners: Vec<LearnerBytes>,
 }
 
@@ -27,7 +29,8 @@ struct LearnerBytes {
 
 impl Effort {
     pub(super) fn of(world: &World) -> Effort {
-        let kernel = Kernel::new(world).ok();
+        // Where states cannot be listed, nothing is looked at in each of them.
+        let kernel = if world.is_listed() { Kernel::new(world).ok() } else { None };
         let left = kernel.as_ref().map(|kernel| {
             let of_state = |s| kernel.candidates(s).iter().fold(1u64, |n, &k| n.saturating_mul(k as u64));
             (0..world.n_states()).map(of_state).max().unwrap_or(0)
@@ -39,6 +42,7 @@ impl Effort {
             plan_bytes: Planner::bytes(world),
             left,
             groups: kernel.as_ref().map(|k| k.n_groups()),
+            listed: world.is_listed(),
             learners: presets
                 .map(|p| LearnerBytes { learner: p.name(), bytes: Learner::bytes(&told, &p.options(1, 0)) })
                 .collect(),
@@ -46,6 +50,12 @@ impl Effort {
     }
 
     pub(super) fn text(&self, interventions: u64) -> String {
+        if !self.listed {
+            return table::wrapped(
+                "The states are too many to list, so there is no exact plan, and nobody can count by them: `dowise learn` learns from the states that it \
+                 meets (c-blsvi) and is judged by playing.",
+            ) + "\n";
+        }
         let mut text = format!("An exact plan takes at most {}.", bytes(self.plan_bytes));
         if let (Some(left), Some(groups)) = (self.left, self.groups) {
             text += &format!(

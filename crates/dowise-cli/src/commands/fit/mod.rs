@@ -95,8 +95,10 @@ pub(crate) fn run(args: Args, output: &Output) -> Result<Status, Failure> {
     args.overwrite.check(&files, output)?;
     let counted = fitting.world().clone();
     let found = log::episodes(&args.log, args.map.as_deref(), &counted, output, |steps| {
-        let wrong = |(line, error)| Failure::Usage(format!("{}, line {line}: {error}", args.log.display()));
-        fitting.add_episode(steps).map_err(wrong)
+        fitting.add_episode(steps).map_err(|wrong| {
+            let (line, error) = *wrong;
+            Failure::Usage(format!("{}, line {line}: {error}", args.log.display()))
+        })
     })?;
     log::refuse_errors(&found, &args.log, args.skip_bad, output)?;
     let fitted = fitting.fit().map_err(failure)?;

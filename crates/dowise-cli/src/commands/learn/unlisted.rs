@@ -103,7 +103,13 @@ pub(super) fn run(args: &Args, world: &World, seed: u64, output: &Output) -> Res
     let saved = args.resume.as_deref().map(|file| read(file, world)).transpose()?;
     let spec: LearnerSpec = match &saved {
         Some(saved) => saved.learner.clone(),
-        None if args.learner == "graph-psrl" => "c-blsvi".parse().map_err(|e| usage(&e))?,
+        // The learner of whoever names none.
+        None if args.learner == "graph-psrl" => {
+            output.talk(format_args!(
+                "graph-psrl counts by states, which cannot be listed here: c-blsvi takes its place"
+            ));
+            "c-blsvi".parse().map_err(|e| usage(&e))?
+        }
         None => args.learner.parse().map_err(|e| usage(&e))?,
     };
     let told = spec.knowledge(world).map_err(|e| usage(&e))?;

@@ -52,7 +52,7 @@ impl Design {
         self.gram.syger(1.0, &column, &column, 1.0);
         let (stage, cause) = (stage as u32, cause as u32);
         self.steps.push(Step { stage, state, cause, reward, next, phi: phi.into() });
-        if self.steps.len() % REFRESH_EVERY.max(phi.len()) == 0 {
+        if self.steps.len().is_multiple_of(REFRESH_EVERY.max(phi.len())) {
             self.factor = factorised(self.gram.clone());
         } else {
             self.factor.rank_one_update(&column, 1.0);

@@ -153,9 +153,9 @@ impl Fitting {
     }
 
     /// Takes a whole episode in: its steps, in the order of their stages, and what it brought, so that plans from the fit can be compared with what was logged.
-    pub fn add_episode(&mut self, steps: &[LogStep<'_>]) -> Result<(), (u64, FitError)> {
+    pub fn add_episode(&mut self, steps: &[LogStep<'_>]) -> Result<(), Box<(u64, FitError)>> {
         for step in steps {
-            self.add(step).map_err(|error| (step.line, error))?;
+            self.add(step).map_err(|error| Box::new((step.line, error)))?;
         }
         let Some(last) = steps.last() else { return Ok(()) };
         let view = &self.evidence.view;
