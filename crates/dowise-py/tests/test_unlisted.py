@@ -1,8 +1,9 @@
 """Learners that work from the states they met, in worlds whose states nobody lists."""
 
-import dowise
 import numpy as np
 import pytest
+
+import dowise
 
 BITS = 40
 
@@ -46,7 +47,7 @@ def played(learner, world, episodes, seed):
 
 
 def make(seed=1, **more):
-    world = dowise.World.from_toml(TEXT)
+    world = dowise.World.from_text(TEXT)
     more = {"features": features, "dimension": 3, **more}
     return world, dowise.UnlistedLearner(world, "c-blsvi", episodes=60, seed=seed, **more)
 
@@ -72,7 +73,7 @@ def test_a_ready_made_world_has_features_of_its_own():
     world = dowise.World.named("linear-code", seed=1)
     learner = dowise.UnlistedLearner(world)
     state = [0] * 11
-    assert 0 <= learner.act(state)
+    assert learner.act(state) >= 0
     with pytest.raises(dowise.PlanError, match="more than can be listed"):
         world.plan()
 
@@ -90,4 +91,4 @@ def test_what_is_wrong_with_features_is_said_by_name():
     with pytest.raises(dowise.LearnError, match="the world has no features"):
         make(features=None, dimension=None)
     with pytest.raises(dowise.LearnError, match="counts, and needs a list"):
-        dowise.UnlistedLearner(dowise.World.from_toml(TEXT), "graph-psrl")
+        dowise.UnlistedLearner(dowise.World.from_text(TEXT), "graph-psrl")

@@ -185,7 +185,6 @@ class Plan:
     def action(self, stage: int, state: _State) -> dict[str, str]: ...
 
 @final
-@final
 class UnlistedLearner:
     def __new__(
         cls,
@@ -225,6 +224,7 @@ class UnlistedLearner:
         name: str = "c-blsvi",
     ) -> UnlistedLearner: ...
 
+@final
 class Learner:
     def __new__(
         cls,

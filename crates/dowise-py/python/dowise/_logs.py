@@ -234,7 +234,7 @@ class Evaluation:
 
     @property
     def guaranteed(self) -> tuple[float, float] | None:
-        """Bounds that hold with probability 1 - delta, if the graph is right; None with `em`, where none can be given."""
+        """Bounds that hold with probability 1 - delta if the graph is right; None with `em`, which has none."""
         found = self.report["guaranteed"]
         return None if found is None else ends(found)
 

@@ -50,11 +50,17 @@ pub struct Planner {
     _held: Held,
 }
 
+/// An error where there are more states than can be listed: no memory would do.
+fn is_listed(world: &World) -> Result<(), PlanError> {
+    match world.is_listed() {
+        true => Ok(()),
+        false => Err(PlanError::Unlisted { n_states: world.n_states(), horizon: world.horizon() }),
+    }
+}
+
 /// An error that names what is to be learned, if anything is.
 fn all_known(world: &World) -> Result<(), PlanError> {
-    if !world.is_listed() {
-        return Err(PlanError::Unlisted { n_states: world.n_states(), horizon: world.horizon() });
-    }
+    is_listed(world)?;
     let names = |ids: &[VarId]| ids.iter().map(|&id| world.variable(id).name.clone()).collect::<Vec<_>>();
     let tables = if world.low_rank().is_some() { &[] } else { world.transitions() };
     let unknown: Vec<VarId> = tables.iter().filter(|m| m.table.is_none()).map(|m| m.children[0]).collect();
@@ -133,6 +139,7 @@ impl Planner {
 
     /// Holds memory, or says that a plan would not fit.
     pub(crate) fn ask(world: &World, bytes: u128) -> Result<Held, PlanError> {
+        is_listed(world)?;
         Held::ask(bytes).map_err(|left| PlanError::TooLarge {
             bytes,
             n_states: world.n_states(),
