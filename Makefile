@@ -1,8 +1,8 @@
 # `make check` is what has to pass before a change goes in.
 
-.PHONY: check format lint test doc program examples python figures browser benchmarks faults fuzz same-bits
+.PHONY: check format lint test doc program examples python slurm figures browser benchmarks faults fuzz same-bits
 
-check: format lint test doc examples python
+check: format lint test doc examples python slurm
 
 format:
 	cargo fmt --all --check
@@ -68,6 +68,14 @@ browser:
 	@command -v chromium chromium-browser google-chrome google-chrome-stable > /dev/null \
 		|| (apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -qq -y chromium > /dev/null) \
 		|| (echo "the page is tested in Chromium or Chrome: install one of them"; exit 1)
+
+# A study as jobs of a real Slurm on loopback, one of whose two nodes dies; on Debian it is installed where that is allowed.
+slurm: program
+	@(command -v slurmctld && command -v slurmd && command -v munged) > /dev/null \
+		|| (apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends slurm-wlm munge > /dev/null) \
+		|| (echo "jobs are tested on Slurm: install slurm-wlm and munge"; exit 1)
+	@made=$$(cargo metadata --format-version 1 --no-deps --locked | sed 's/.*"target_directory":"\([^"]*\)".*/\1/')/debug; \
+	crates/dowise-cli/tests/slurm.sh "$$made/dowise"
 
 # Kills, races and full disks, many rounds of each: docs/reliability.md says what must hold after them.
 FAULT_ROUNDS = 50

@@ -116,10 +116,3 @@ def test_agents_of_ones_own_are_sent_as_well():
     expected = dowise.compare(WORLDS[0], ["ucbvi", Still()], **SIZE)
     same_numbers = [np.array_equal(found.regret, expected.regret), np.array_equal(found.reward, expected.reward)]
     assert all(same_numbers) and list(found.estimated) == list(expected.estimated) == ["still"]
-
-
-def test_ray_gives_the_bytes_of_one_machine(alone):
-    pytest.importorskip("ray")
-    import dowise.ray
-
-    same(dowise.ray.compare(WORLDS, LEARNERS, **SIZE), alone)
