@@ -44,6 +44,7 @@ pub(crate) fn draw<'py>(
             fingerprint,
             learner,
             episodes: episodes as u64,
+            by_play: false,
             sweep: Default::default(),
         });
     }

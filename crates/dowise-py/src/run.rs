@@ -6,7 +6,7 @@ use std::sync::mpsc::RecvTimeoutError;
 use std::sync::{Arc, Mutex, mpsc};
 
 use dowise::learn::LearnerSpec;
-use dowise_study::{Job, Listener, RunRecord, StudyError, WorldChoice, WorldSource, play_batch, threads};
+use dowise_study::{Job, Listener, Place, RunRecord, StudyError, WorldChoice, WorldSource, play_batch, threads};
 use numpy::{PyArray1, PyArray2, PyArrayMethods};
 use pyo3::prelude::*;
 
@@ -79,7 +79,7 @@ pub(crate) fn play_all<'py>(
             return Ok(WorldSource::Chosen(WorldChoice::read(&text)));
         }
         let world = world.cast::<World>().map_err(PyErr::from)?.get();
-        Ok(WorldSource::Made(py.detach(|| world.arena())?))
+        Ok(WorldSource::Made(py.detach(|| world.place())?.into()))
     };
     let sources: Vec<WorldSource> = worlds.iter().map(source).collect::<PyResult<_>>()?;
     let every: Arc<[u64]> = (1..=episodes).collect();
@@ -107,6 +107,7 @@ pub(crate) fn play_all<'py>(
             value: f64::NAN,
             random: f64::NAN,
             seconds: f64::NAN,
+            estimated: false,
         };
         let record = record.as_ref().unwrap_or(&hole);
         regret.extend_from_slice(&record.regret);
@@ -161,7 +162,7 @@ impl Listener for Gathered {
         self.episodes.fetch_add(1, Ordering::Relaxed);
     }
 
-    fn done(&self, job: usize, _: &dowise::Arena, record: RunRecord) -> Result<(), StudyError> {
+    fn done(&self, job: usize, _: &Place, record: RunRecord) -> Result<(), StudyError> {
         self.records.lock().expect(UNBROKEN)[job] = Some(record);
         Ok(())
     }

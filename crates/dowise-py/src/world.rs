@@ -4,7 +4,7 @@ use std::sync::{Arc, OnceLock};
 
 use dowise::world::{Kind, MechanismPart, WorldParts, WorldSpec};
 use dowise::{Arena, ArenaError, Planner, draw, worlds};
-use dowise_study::WorldChoice;
+use dowise_study::{Place, WorldChoice};
 use numpy::{PyArray1, PyArray2, PyArray3, PyArrayDyn, PyArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
@@ -48,6 +48,14 @@ impl World {
             (ArenaError::NotSimulable(error), Ok(_)) => error.raise(),
         })?;
         Ok(self.arena.get_or_init(|| Arc::new(made)).clone())
+    }
+
+    /// The same, or, where states are too many to list, the world with a judge that plays.
+    pub(crate) fn place(&self) -> PyResult<Place> {
+        match self.inner.is_listed() {
+            true => self.arena().map(Place::Listed),
+            false => Place::new(&self.inner, self.inner.name()).map_err(Raise::raise),
+        }
     }
 
     fn names(&self, kind: Kind) -> Vec<String> {
@@ -152,6 +160,13 @@ impl World {
     #[getter]
     fn ended<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<bool>> {
         PyArray1::from_vec(py, (0..self.inner.n_states()).map(|s| self.inner.has_ended(s)).collect())
+    }
+
+    /// Whether the states are few enough to be listed. If not, nothing can be planned exactly; learners that regress on features learn
+    /// from the states that they meet, and are judged by playing.
+    #[getter]
+    fn is_listed(&self) -> bool {
+        self.inner.is_listed()
     }
 
     /// Number of states (S).

@@ -6,15 +6,14 @@ use std::sync::{Arc, Mutex};
 use dowise::learn::LearnerSpec;
 use dowise::{Arena, Planner, World};
 
-use crate::arena::arena;
 use crate::identity::world_fingerprint;
-use crate::{RunRecord, StudyError, WorldChoice, room, run};
+use crate::{Place, RunRecord, StudyError, WorldChoice, room};
 
 /// Where the world of a run comes from.
 #[derive(Clone, Debug)]
 pub enum WorldSource {
     /// A world that is ready to be played.
-    Made(Arc<Arena>),
+    Made(Arc<Place>),
     /// A world made from its text; a fresh one is drawn for each repetition, the same for every learner.
     Chosen(WorldChoice),
     /// The same, if its (first) world still has this fingerprint.
@@ -48,8 +47,8 @@ pub trait Listener: Sync {
     /// An episode of some run has been played.
     fn episode(&self) {}
 
-    /// A run is done: its position among the jobs, its arena and its record. An error ends the batch.
-    fn done(&self, job: usize, arena: &Arena, record: RunRecord) -> Result<(), StudyError>;
+    /// A run is done: its position among the jobs, its world and its record. An error ends the batch.
+    fn done(&self, job: usize, place: &Place, record: RunRecord) -> Result<(), StudyError>;
 }
 
 /// Plays all jobs until they are done or `stop` is set; runs that were cut short are not reported.
@@ -82,11 +81,11 @@ pub fn play_batch(
     let one = |i: usize| -> Result<(), StudyError> {
         let job = &jobs[i];
         let seed = seed + job.repetition;
-        let arena = worlds.take(job, seed)?;
+        let place = worlds.take(job, seed)?;
         let after = |_, _, _| listener.episode();
-        let played = run::play(&arena, &job.learner, seed, &job.checkpoints, stop, after)?;
+        let played = place.play(&job.learner, seed, &job.checkpoints, stop, after)?;
         worlds.give_back(job);
-        played.map_or(Ok(()), |record| listener.done(i, &arena, record))
+        played.map_or(Ok(()), |record| listener.done(i, &place, record))
     };
     // One after the other in order, so that worlds are shared and few are there at a time.
     let (next, failed) = (AtomicUsize::new(0), Mutex::new(None));
@@ -122,15 +121,19 @@ fn needs(sources: &[WorldSource], jobs: &[Job], seed: u64) -> Result<Vec<room::N
     for (source, learner, episodes, count) in kinds {
         let (world, plan) = match &sources[source] {
             // Its plan is there already.
-            WorldSource::Made(arena) => (arena.world(), 0),
+            WorldSource::Made(place) => (place.world(), 0),
             WorldSource::Chosen(choice) | WorldSource::Pinned(choice, _) => {
                 if made.as_ref().is_none_or(|(of, _)| *of != source) {
                     made = Some((source, choice.make(seed)?));
                 }
                 let world = &made.as_ref().expect("invariant: it was made above").1;
-                (world, Planner::bytes(world))
+                (world, if world.is_listed() { Planner::bytes(world) } else { 0 })
             }
         };
+        // What is learned from the states met grows with them; it is not known before.
+        if !world.is_listed() {
+            continue;
+        }
         // A learner that cannot be made is refused by name when its turn comes.
         let learner = learner.bytes(world, episodes.max(1)).unwrap_or(0);
         // The policy that was learned is made by a copy.
@@ -150,7 +153,7 @@ struct SharedWorlds<'a> {
 
 #[derive(Default)]
 struct Slot {
-    arena: Option<Arc<Arena>>,
+    place: Option<Arc<Place>>,
     /// Jobs that have not ended yet.
     left: usize,
 }
@@ -171,15 +174,15 @@ impl<'a> SharedWorlds<'a> {
     }
 
     /// The world of a job; those who need the same one wait while it is made.
-    fn take(&self, job: &Job, seed: u64) -> Result<Arc<Arena>, StudyError> {
+    fn take(&self, job: &Job, seed: u64) -> Result<Arc<Place>, StudyError> {
         let (choice, pinned) = match &self.sources[job.source] {
-            WorldSource::Made(arena) => return Ok(arena.clone()),
+            WorldSource::Made(place) => return Ok(place.clone()),
             WorldSource::Chosen(choice) => (choice, None),
             WorldSource::Pinned(choice, fingerprint) => (choice, Some(fingerprint)),
         };
         let mut slot = self.slot(job).lock().expect(UNBROKEN);
-        if let Some(arena) = &slot.arena {
-            return Ok(arena.clone());
+        if let Some(place) = &slot.place {
+            return Ok(place.clone());
         }
         let world = choice.make(seed)?;
         // A world that is drawn afresh has the fingerprint of its first draw; its other draws follow from its settings.
@@ -190,7 +193,7 @@ impl<'a> SharedWorlds<'a> {
                  Bring it back and give the same command again, or choose another directory with --out"
             )));
         }
-        Ok(slot.arena.insert(Arc::new(arena(&world, &choice.to_string())?)).clone())
+        Ok(slot.place.insert(Arc::new(Place::new(&world, &choice.to_string())?)).clone())
     }
 
     /// The job has ended.
@@ -198,7 +201,7 @@ impl<'a> SharedWorlds<'a> {
         let mut slot = self.slot(job).lock().expect(UNBROKEN);
         slot.left -= 1;
         if slot.left == 0 {
-            slot.arena = None;
+            slot.place = None;
         }
     }
 }
@@ -213,7 +216,7 @@ mod tests {
     struct Kept(Mutex<Vec<Option<RunRecord>>>);
 
     impl Listener for Kept {
-        fn done(&self, job: usize, _: &Arena, record: RunRecord) -> Result<(), StudyError> {
+        fn done(&self, job: usize, _: &Place, record: RunRecord) -> Result<(), StudyError> {
             self.0.lock().unwrap()[job] = Some(RunRecord { seconds: 0.0, ..record });
             Ok(())
         }
@@ -244,7 +247,7 @@ mod tests {
     #[test]
     fn a_batch_is_its_runs_played_one_by_one_on_any_number_of_threads() {
         let (fresh, fixed) = (WorldChoice::read("paper:factors=1"), WorldChoice::read("river-swim:seed=1"));
-        let there = Arc::new(fixed.arena(0).unwrap());
+        let there = Arc::new(Place::new(&fixed.make(0).unwrap(), "fixed").unwrap());
         let sources =
             [WorldSource::Chosen(fresh.clone()), WorldSource::Chosen(fixed.clone()), WorldSource::Made(there)];
         let jobs = jobs(sources.len(), 3);
@@ -252,9 +255,9 @@ mod tests {
         assert_eq!(together, played(&sources, &jobs, 1, false));
         for (job, record) in jobs.iter().zip(&together) {
             let seed = 3 + job.repetition;
-            let arena = [&fresh, &fixed, &fixed][job.source].arena(seed).unwrap();
+            let place = Place::new(&[&fresh, &fixed, &fixed][job.source].make(seed).unwrap(), "").unwrap();
             let stop = AtomicBool::new(false);
-            let alone = run::play(&arena, &job.learner, seed, &job.checkpoints, &stop, |_, _, _| {}).unwrap().unwrap();
+            let alone = place.play(&job.learner, seed, &job.checkpoints, &stop, |_, _, _| {}).unwrap().unwrap();
             assert_eq!(record.as_ref().unwrap(), &RunRecord { seconds: 0.0, ..alone });
         }
     }

@@ -2,10 +2,8 @@
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use dowise::Arena;
-
 use crate::batch::{Job, Listener, WorldSource, play_batch};
-use crate::{Combination, Directory, RunRecord, Shard, Study, StudyError, Tables};
+use crate::{Combination, Directory, Place, RunRecord, Shard, Study, StudyError, Tables};
 
 /// Progress of a study.
 #[derive(Clone, Debug)]
@@ -131,9 +129,9 @@ struct Keeper<'a> {
 }
 
 impl Listener for Keeper<'_> {
-    fn done(&self, job: usize, arena: &Arena, record: RunRecord) -> Result<(), StudyError> {
+    fn done(&self, job: usize, place: &Place, record: RunRecord) -> Result<(), StudyError> {
         let (combination, repetition) = self.open[job];
-        self.directory.keep(self.study, combination, repetition, arena.reward_bound(), &record)?;
+        self.directory.keep(self.study, combination, repetition, place.world().reward_bound(), &record)?;
         let done = self.done.fetch_add(1, Ordering::Relaxed) + 1;
         (self.tell)(Event::Done {
             done,

@@ -94,7 +94,7 @@ fn curves(study: &Study, tables: &Tables, group: &[usize], scale: Scale, several
         title: title(study, group, several, None) + kind,
         subtitle: format!("{}. {}", study.combinations[group[0]].world, caption(study, &specs, spread)),
         x: Axis { label: "episode".into(), scale, ticks: None },
-        y: Axis { label: "cumulative regret".into(), scale, ticks: None },
+        y: Axis { label: regret_label(study, group).into(), scale, ticks: None },
         series: series.collect(),
     }
 }
@@ -183,6 +183,14 @@ impl Spread {
                 format!("Median and quartiles of {runs} runs, since a few runs of some learner lost most.")
             }
         }
+    }
+}
+
+/// What the axis of regrets is called.
+fn regret_label(study: &Study, group: &[usize]) -> &'static str {
+    match group.iter().any(|&i| study.combinations[i].by_play) {
+        true => "cumulative regret, estimated by playing",
+        false => "cumulative regret",
     }
 }
 

@@ -4,8 +4,8 @@
 //! Everything is a function of the study file: the tables are the same bytes on any number of threads and after any
 //! number of interruptions. Nothing here prints; who calls is told through [`Event`]s.
 
-mod arena;
 mod batch;
+mod by_play;
 mod checkpoints;
 mod directory;
 mod error;
@@ -19,6 +19,7 @@ mod limits;
 mod memory;
 mod merge;
 pub mod paper;
+mod place;
 mod plausible;
 mod record;
 mod report;
@@ -33,6 +34,7 @@ mod threads;
 mod world;
 
 pub use batch::{Job, Listener, WorldSource, play_batch};
+pub use by_play::{ByPlay, JUDGED, Judged, unlisted_learner};
 pub use checkpoints::Checkpoints;
 pub use directory::Directory;
 pub use error::StudyError;
@@ -45,6 +47,7 @@ pub use identity::world_fingerprint;
 pub use limits::{MOST_COMBINATIONS, MOST_EPISODES, MOST_POINTS, MOST_RUNS, MOST_THREADS};
 pub use memory::{keep_to_memory, memory_allowed};
 pub use merge::{Merged, merge};
+pub use place::Place;
 pub use plausible::episodes_fault;
 pub use report::{percent, report};
 pub use resolve::{Combination, Study};

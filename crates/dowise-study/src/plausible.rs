@@ -17,17 +17,17 @@ pub(crate) fn fault(record: &RunRecord, checkpoints: &[u64], bound: f64) -> Opti
         return Some(("bound", format!("{bound} is not a size that rewards can have")));
     }
     let episodes = checkpoints.last().copied().unwrap_or(0);
-    curve_fault(&record.regret, checkpoints, bound)
+    curve_fault(&record.regret, checkpoints, bound, record.estimated)
         .or_else(|| within("reward", record.reward, bound * episodes as f64, bound))
-        .or_else(|| values_fault(record.optimal, [record.value, record.random], bound))
+        .or_else(|| values_fault(record.optimal, [record.value, record.random], bound, record.estimated))
         .or_else(|| {
             let good = record.seconds.is_finite() && record.seconds >= 0.0;
             (!good).then(|| ("seconds", format!("{} is no length of time", record.seconds)))
         })
 }
 
-/// What is wrong with sums of regrets at these checkpoints.
-pub(crate) fn curve_fault(regret: &[f64], checkpoints: &[u64], bound: f64) -> Option<Fault> {
+/// What is wrong with sums of regrets at these checkpoints. Those that are estimated by playing may fall.
+pub(crate) fn curve_fault(regret: &[f64], checkpoints: &[u64], bound: f64, estimated: bool) -> Option<Fault> {
     if regret.len() != checkpoints.len() {
         let why = format!("there are {} sums, and {} checkpoints", regret.len(), checkpoints.len());
         return Some(("regret", why));
@@ -38,7 +38,8 @@ pub(crate) fn curve_fault(regret: &[f64], checkpoints: &[u64], bound: f64) -> Op
         if !x.is_finite() {
             return Some(("regret", format!("{x} at episode {episode} is not a number")));
         }
-        if x - sum < -n * slack(bound) {
+        let least = if estimated { 2.0 * bound + slack(bound) } else { slack(bound) };
+        if x - sum < -n * least {
             let from = if before == 0 { String::new() } else { format!(" after {sum} at episode {before}") };
             return Some(("regret", format!("{x} at episode {episode}{from}; a sum of regrets never falls")));
         }
@@ -50,11 +51,17 @@ pub(crate) fn curve_fault(regret: &[f64], checkpoints: &[u64], bound: f64) -> Op
     None
 }
 
-/// What is wrong with the values of the best policy, of the learned one, and of interventions at random.
-pub(crate) fn values_fault(optimal: f64, [value, random]: [f64; 2], bound: f64) -> Option<Fault> {
+/// What is wrong with the values of the best policy, of the learned one, and of interventions at random. Estimated ones may be above
+/// that of the plan that they are compared with.
+pub(crate) fn values_fault(
+    optimal: f64,
+    [value, random]: [f64; 2],
+    bound: f64,
+    estimated: bool,
+) -> Option<Fault> {
     let no_better = |field, x: f64| {
         within(field, x, bound, bound).or_else(|| {
-            (x > optimal + slack(bound)).then(|| (field, format!("{x} is more than the best policy's value {optimal}")))
+            (!estimated && x > optimal + slack(bound)).then(|| (field, format!("{x} is more than the best policy's value {optimal}")))
         })
     };
     within("optimal", optimal, bound, bound)
@@ -94,6 +101,7 @@ mod tests {
             value: 2.0,
             random: 1.0,
             seconds: 0.1,
+            estimated: false,
         }
     }
 
@@ -102,7 +110,7 @@ mod tests {
         assert_eq!(fault(&sound(), &[1, 5, 10], 3.0), None);
         assert_eq!(
             fault(
-                &RunRecord { regret: vec![0.0; 3], reward: 0.0, optimal: 0.0, value: 0.0, random: 0.0, seconds: 0.0 },
+                &RunRecord { regret: vec![0.0; 3], reward: 0.0, optimal: 0.0, value: 0.0, random: 0.0, seconds: 0.0, estimated: false },
                 &[1, 2, 3],
                 0.0
             ),

@@ -165,6 +165,9 @@ pub fn report(study: &Study, tables: &Tables) -> Result<String, StudyError> {
     ];
     page.table(&header, rows);
     page.words(&WORDS);
+    if let Some(note) = study.by_play_note() {
+        page.paragraph(&note);
+    }
     for (_, figure) in figures(study, tables) {
         page.figure(&figure)?;
     }

@@ -7,6 +7,8 @@ use dowise::learn::LearnerSpec;
 use serde::{Deserialize, Serialize};
 
 use crate::identity::world_fingerprint;
+use crate::by_play::JUDGED;
+use crate::place::{Place, check_learner};
 use crate::{Checkpoints, StudyError, StudyFile, WorldChoice, limits};
 
 /// A world, a learner and a number of episodes, run `repetitions` times; files call its number `setting`.
@@ -20,6 +22,9 @@ pub struct Combination {
     pub learner: LearnerSpec,
     /// Episodes of a run.
     pub episodes: u64,
+    /// Whether regret and values are estimated by playing, since the states are too many to list.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub by_play: bool,
     /// What was swept here, and its value: `world.levels` → 4.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub sweep: BTreeMap<String, String>,
@@ -80,17 +85,13 @@ impl StudyFile {
             let made = world.make(self.seed)?;
             let fingerprint = world_fingerprint(&made);
             if try_learners {
-                crate::arena::arena(&made, &world.to_string())?;
+                Place::new(&made, &world.to_string())?;
             }
             for (episodes, episode_sweep) in self.episode_counts() {
                 for (learner, learner_sweep) in learners.clone() {
                     // A learner that cannot be made for this world is reported before anything runs.
                     if try_learners {
-                        learner.learner(&made, episodes, self.seed).map_err(|source| StudyError::Learn {
-                            learner: learner.to_string(),
-                            world: world.to_string(),
-                            source: source.into(),
-                        })?;
+                        check_learner(&learner, &made, &world.to_string(), episodes, self.seed)?;
                     }
                     let sweep: BTreeMap<_, _> =
                         [&world_sweep, &episode_sweep, &learner_sweep].into_iter().flatten().cloned().collect();
@@ -99,6 +100,7 @@ impl StudyFile {
                         fingerprint: fingerprint.clone(),
                         learner,
                         episodes,
+                        by_play: !made.is_listed(),
                         sweep,
                     };
                     if !combinations.contains(&combination) {
@@ -221,6 +223,20 @@ impl Study {
     /// Number of runs.
     pub fn n_runs(&self) -> usize {
         self.combinations.len() * self.repetitions as usize
+    }
+
+    /// What to say where regret and values are estimated by playing: in which worlds, and how.
+    pub fn by_play_note(&self) -> Option<String> {
+        let mut worlds: Vec<String> =
+            self.combinations.iter().filter(|s| s.by_play).map(|s| s.world.to_string()).collect();
+        worlds.dedup();
+        (!worlds.is_empty()).then(|| {
+            format!(
+                "{}: states are too many to list, so all is estimated by playing. Regret is what a plan by sampled states receives in the same \
+                 episodes, less what the learner receives; best is that plan, by {JUDGED} episodes, as learned and random are.",
+                worlds.join(", ")
+            )
+        })
     }
 
     /// The study as the text of `study.toml`.

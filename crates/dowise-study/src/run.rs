@@ -25,6 +25,9 @@ pub struct RunRecord {
     pub random: f64,
     /// Seconds that the run took; the only field that differs between machines.
     pub seconds: f64,
+    /// Whether regret and values were estimated by playing, since the states are too many to list.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub estimated: bool,
 }
 
 impl RunRecord {
@@ -78,5 +81,5 @@ pub fn play(
         true => random,
         false => learned().expect("invariant: a learner's policy is one of its world"),
     };
-    Ok(Some(RunRecord { regret, reward, optimal, value, random, seconds: begun.elapsed().as_secs_f64() }))
+    Ok(Some(RunRecord { regret, reward, optimal, value, random, seconds: begun.elapsed().as_secs_f64(), estimated: false }))
 }

@@ -10,7 +10,7 @@ use dowise_study::{Job, Listener, RunRecord, StudyError, WorldChoice, WorldSourc
 struct Kept(Mutex<Vec<Option<RunRecord>>>);
 
 impl Listener for Kept {
-    fn done(&self, job: usize, _: &Arena, record: RunRecord) -> Result<(), StudyError> {
+    fn done(&self, job: usize, _: &dowise_study::Place, record: RunRecord) -> Result<(), StudyError> {
         self.0.lock().unwrap()[job] = Some(RunRecord { seconds: 0.0, ..record });
         Ok(())
     }

@@ -100,12 +100,7 @@ impl Arena {
 
     /// At least the size of any sum of rewards, less costs, that an episode can bring.
     pub fn reward_bound(&self) -> f64 {
-        let world = self.world();
-        let size = |range: [f64; 2]| range[0].abs().max(range[1].abs());
-        let terms: f64 = world.rewards().iter().map(|r| size(r.range)).sum();
-        let dearest = |costs: &Vec<f64>| costs.iter().fold(0.0, |most: f64, c| most.max(c.abs()));
-        let costs: f64 = world.interventions().costs().iter().map(dearest).sum();
-        world.horizon() as f64 * (terms.max(size(world.reward_range())) + costs)
+        self.world().reward_bound()
     }
 
     /// Expected sum of rewards of an episode under interventions at random, and whether that is exact: see

@@ -214,7 +214,8 @@ fn text(study: &Study, tables: &Tables) -> String {
     let align = [Align::Left, Align::Left, Align::Right, Align::Right, Align::Right, Align::Right];
     let note =
         "Learned: how far the policy at the end is on the way from interventions at random (0 %) to the best (100 %).";
-    format!("{}{}\n", table::table(&header, &rows, &align), table::wrapped(note))
+    let by_play = study.by_play_note().map(|note| format!("{}\n", table::wrapped(&note))).unwrap_or_default();
+    format!("{}{}\n{by_play}", table::table(&header, &rows, &align), table::wrapped(note))
 }
 
 /// Mean share of the way from interventions at random to the best that the learned policies came; `None` where there is no way to go.
@@ -277,6 +278,9 @@ struct Entry {
     median: f64,
     /// How far the learned policy is on the way from interventions at random (0) to the best (1), on average.
     learned: Option<f64>,
+    /// Whether regret and values are estimated by playing, since the states are too many to list.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    estimated: bool,
 }
 
 impl Report {
@@ -293,6 +297,7 @@ impl Report {
                 sd: regret.sd,
                 median: regret.median,
                 learned: reached(tables, i),
+                estimated: s.by_play,
             }
         });
         let directory = directory.path().display().to_string();

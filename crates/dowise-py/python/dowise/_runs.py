@@ -76,7 +76,8 @@ def compare(
     `observe(state, action, next_state, reward, keys)`; `begin_episode()` and `end_episode()` are called if there are
     any. Their draws are those of our learners. If an agent offers `policy()`, in a form that `World.evaluate` takes,
     its regret is exact; otherwise it is the value of the best policy less the rewards received, and the result's
-    `estimated` names it.
+    `estimated` names it. In a world whose states are too many to list (`World.is_listed`) all regret is estimated: what
+    a plan by sampled states receives in the same episodes, less what the learner does.
 
     With an `executor`, anything with `submit(function, *arguments)` (of `concurrent.futures`, dask, submitit, or
     `dowise.ray`), every run is a task of it, on whatever machines it has, with the same numbers; all worlds and
@@ -126,6 +127,8 @@ def compare(
         if shown:
             shown.close()
     reward, optimal, value, seconds = np.moveaxis(numbers, -1, 0)
+    if not all((named(w, seed) if isinstance(w, str) else w).is_listed for w in places):
+        estimated.update(names)
     titles = [w if isinstance(w, str) else w.name for w in places]
     agents = [other.name for other in others.values()]
     result = Comparison(
@@ -138,7 +141,7 @@ def compare(
         value,
         seconds,
         agents=agents,
-        estimated=[name for name in agents if name in estimated],
+        estimated=[name for name in names if name in estimated],
     )
     if interrupted:
         done = int(np.isfinite(reward).sum())

@@ -72,7 +72,7 @@ impl Tables {
                 let named = |sheet: &'static str, (field, why): (&str, String)| {
                     (sheet, format!("setting {i}, repetition {repetition}: {field}: {why}"))
                 };
-                if let Some(fault) = values_fault(run.optimal, [run.value, run.random], bound) {
+                if let Some(fault) = values_fault(run.optimal, [run.value, run.random], bound, combination.by_play) {
                     return Err(named("runs.csv", fault));
                 }
                 let Some((own, rest)) = curve.split_at_checked(checkpoints.len()) else {
@@ -85,7 +85,7 @@ impl Tables {
                     return Err(named("curves.csv", ("episode", why)));
                 }
                 let regret: Vec<f64> = own.iter().map(|c| c.regret).collect();
-                if let Some(fault) = curve_fault(&regret, &checkpoints, bound) {
+                if let Some(fault) = curve_fault(&regret, &checkpoints, bound, combination.by_play) {
                     return Err(named("curves.csv", fault));
                 }
                 if regret.last().is_none_or(|last| *last != run.regret) {

@@ -145,6 +145,15 @@ impl World {
         scope
     }
 
+    /// At least the size of any sum of rewards, less costs, that an episode can bring.
+    pub fn reward_bound(&self) -> f64 {
+        let size = |range: [f64; 2]| range[0].abs().max(range[1].abs());
+        let terms: f64 = self.rewards().iter().map(|r| size(r.range)).sum();
+        let dearest = |costs: &Vec<f64>| costs.iter().fold(0.0, |most: f64, c| most.max(c.abs()));
+        let costs: f64 = self.interventions().costs().iter().map(dearest).sum();
+        self.horizon() as f64 * (terms.max(size(self.reward_range())) + costs)
+    }
+
     /// Least and greatest gain of a step, costs taken off. n times these bound what n steps bring, so that 0 lies between them where
     /// an episode can end or later steps count less.
     pub(crate) fn step_range(&self) -> [f64; 2] {

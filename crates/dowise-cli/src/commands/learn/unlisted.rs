@@ -4,9 +4,11 @@ use std::path::Path;
 use std::sync::atomic::Ordering;
 
 use dowise::linear::UnlistedLearner;
-use dowise::simulate::{AtRandom, Estimate, Play, Position, SampledPlan};
-use dowise::{Agent, LearnerSpec, Simulator, World};
-use dowise_study::{percent, read_text_file, world_fingerprint, write_file};
+use dowise::simulate::{Estimate, Play, Position};
+use dowise::{LearnerSpec, World};
+use dowise_study::{
+    ByPlay, JUDGED, percent, read_text_file, unlisted_learner, world_fingerprint, write_file,
+};
 use serde::{Deserialize, Serialize};
 
 use super::{Args, EPISODES, within_limit};
@@ -16,15 +18,6 @@ use crate::{interrupt, study, table};
 
 /// Bytes of the largest saved run: 1 GiB.
 const MOST_SAVED: u64 = 1 << 30;
-
-/// States drawn of each anchor, for the policy that learners are compared with.
-const SAMPLES: usize = 500;
-
-/// Episodes that every policy is judged by, with the same random numbers.
-const JUDGED: u64 = 2000;
-
-/// Keeps the random numbers of judging apart from those of learning.
-const JUDGE: u64 = 0x6a75_6467_6500_0000;
 
 /// A run as a file.
 #[derive(Serialize, Deserialize)]
@@ -99,7 +92,7 @@ fn refuse(args: &Args, world: &World) -> Result<(), Failure> {
 pub(super) fn run(args: &Args, world: &World, seed: u64, output: &Output) -> Result<Status, Failure> {
     refuse(args, world)?;
     let usage = |e: &dyn std::fmt::Display| Failure::Usage(e.to_string());
-    let simulator = Simulator::new(world).map_err(|e| usage(&e))?;
+    let by_play = ByPlay::new(world, &args.world).map_err(|e| study::failure(e, output))?;
     let saved = args.resume.as_deref().map(|file| read(file, world)).transpose()?;
     let spec: LearnerSpec = match &saved {
         Some(saved) => saved.learner.clone(),
@@ -115,19 +108,16 @@ pub(super) fn run(args: &Args, world: &World, seed: u64, output: &Output) -> Res
     let told = spec.knowledge(world).map_err(|e| usage(&e))?;
     let episodes = args.episodes.unwrap_or(EPISODES);
     within_limit(episodes)?;
-    let Some(options) = spec.linear_options(episodes, seed) else {
-        return Err(Failure::Usage(format!(
-            "{spec} counts, and there are {} states: too many to list; take a learner that regresses on features, such as c-blsvi",
-            table::count(world.n_states() as u64)
-        )));
-    };
-    let mut play = Play::new(&simulator, seed);
+    let mut play = Play::new(by_play.simulator(), seed);
     let (mut learner, mut rewards) = match &saved {
         Some(saved) => {
             play.go_on(saved.position);
             (UnlistedLearner::restore(&told, &saved.state).map_err(|e| usage(&e))?, saved.rewards.clone())
         }
-        None => (UnlistedLearner::new(&told, options).map_err(|e| usage(&e))?, Vec::new()),
+        None => {
+            let learner = unlisted_learner(&spec, world, episodes, seed).map_err(|e| study::failure(e, output))?;
+            (learner, Vec::new())
+        }
     };
     let done = learner.episodes();
     if episodes <= done {
@@ -166,7 +156,7 @@ pub(super) fn run(args: &Args, world: &World, seed: u64, output: &Output) -> Res
         output.talk(format_args!("saved as {}", file.display()));
         Ok(())
     });
-    let report = judge(args, world, &simulator, &learner, (&spec, seed), &rewards)?;
+    let report = report(args, &by_play, &learner, (&spec, seed), &rewards);
     let printed = if args.json { output.json(&report) } else { output.data(text(&report)) };
     written.and(printed)?;
     if stop.load(Ordering::Relaxed) {
@@ -176,37 +166,31 @@ pub(super) fn run(args: &Args, world: &World, seed: u64, output: &Output) -> Res
     Ok(Status::Fine)
 }
 
-fn judge(
+fn report(
     args: &Args,
-    world: &World,
-    simulator: &Simulator,
+    by_play: &ByPlay,
     learner: &UnlistedLearner,
     (spec, seed): (&LearnerSpec, u64),
     rewards: &[f64],
-) -> Result<Report, Failure> {
-    let mut plan = SampledPlan::new(world, SAMPLES, seed).map_err(|e| Failure::Usage(e.to_string()))?;
-    let returns = |agent: &mut dyn Agent| simulator.returns(agent, JUDGED, seed ^ JUDGE);
-    let [learned, best] = [returns(&mut learner.learned_policy()), returns(&mut plan)];
-    let random = returns(&mut AtRandom::new(simulator, seed ^ JUDGE));
-    let mean = |values: &[f64]| Estimate::of(values.iter().copied());
+) -> Report {
+    let judged = by_play.judge(&mut learner.learned_policy());
     let last = &rewards[rewards.len() - (rewards.len() / 10).max(1)..];
-    let (to, from, at) = (mean(&best).mean, mean(&random).mean, mean(&learned).mean);
-    Ok(Report {
+    Report {
         schema: "dowise-learn-unlisted/1",
         world: args.world.clone(),
-        states: world.n_states(),
+        states: by_play.world().n_states(),
         learner: spec.to_string(),
         episodes: rewards.len(),
         seed,
         plans: learner.plans(),
         states_met: learner.met(),
-        reward_at_the_end: mean(last).into(),
-        learned: mean(&learned).into(),
-        sampled_plan: mean(&best).into(),
-        uniform: mean(&random).into(),
-        lost: Estimate::of_pairs(&best, &learned).into(),
-        share: if to > from { (at - from) / (to - from) } else { 1.0 },
-    })
+        reward_at_the_end: Estimate::of(last.iter().copied()).into(),
+        learned: judged.learned.into(),
+        sampled_plan: judged.best.into(),
+        uniform: judged.random.into(),
+        lost: judged.lost.into(),
+        share: judged.reached(),
+    }
 }
 
 fn text(report: &Report) -> String {

@@ -1,0 +1,210 @@
+//! Worlds whose states are never listed: learners are judged by playing, against a plan by sampled states.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+
+use dowise::learn::{Agent, LearnerSpec};
+use dowise::linear::UnlistedLearner;
+use dowise::simulate::{AtRandom, Estimate, Play, SampledPlan, Simulator};
+use dowise::{Action, Observation, World};
+
+use crate::{RunRecord, StudyError};
+
+/// States drawn of each anchor, for the policy that learners are compared with.
+const SAMPLES: usize = 500;
+
+/// Episodes that every policy is judged by, with the same random numbers.
+pub const JUDGED: u64 = 2000;
+
+/// Seed of the plan and of the judging, kept apart from those of learning.
+const JUDGE: u64 = 0x6a75_6467_6500_0000;
+
+/// A world whose states are not listed, with what policies are judged by: the same episodes for all of them.
+#[derive(Clone, Debug)]
+pub struct ByPlay {
+    simulator: Simulator,
+    plan: SampledPlan,
+    /// What the plan and interventions at random bring, episode by episode.
+    best: Vec<f64>,
+    random: Vec<f64>,
+}
+
+/// What a policy is worth by playing.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Judged {
+    /// Of the policy.
+    pub learned: Estimate,
+    /// Of the plan by sampled states.
+    pub best: Estimate,
+    /// Of interventions at random.
+    pub random: Estimate,
+    /// What the plan has over the policy, in pairs of episodes with the same random numbers.
+    pub lost: Estimate,
+}
+
+impl Judged {
+    /// The share of the way from random to the plan.
+    pub fn reached(&self) -> f64 {
+        let way = self.best.mean - self.random.mean;
+        if way > 0.0 { (self.learned.mean - self.random.mean) / way } else { 1.0 }
+    }
+}
+
+impl ByPlay {
+    /// Makes the plan by sampled states, and plays it; `name` is for messages.
+    ///
+    /// # Cost
+    /// That of [`SampledPlan::new`], and 4,000 episodes.
+    pub fn new(world: &World, name: &str) -> Result<ByPlay, StudyError> {
+        let refused = |message: String| StudyError::NotSimulable { world: name.to_owned(), message };
+        let simulator = Simulator::new(world).map_err(|e| refused(e.to_string()))?;
+        let mut plan = SampledPlan::new(world, SAMPLES, JUDGE)
+            .map_err(|e| refused(format!("its states are not listed, so learners are judged against a plan by sampled states: {e}")))?;
+        let best = simulator.returns(&mut plan, JUDGED, JUDGE);
+        let random = simulator.returns(&mut AtRandom::new(&simulator, JUDGE), JUDGED, JUDGE);
+        Ok(ByPlay { simulator, plan, best, random })
+    }
+
+    /// The world.
+    pub fn world(&self) -> &World {
+        self.simulator.world()
+    }
+
+    /// Plays steps.
+    pub fn simulator(&self) -> &Simulator {
+        &self.simulator
+    }
+
+    /// What a policy is worth.
+    pub fn judge(&self, policy: &mut dyn Agent) -> Judged {
+        let learned = self.simulator.returns(policy, JUDGED, JUDGE);
+        let mean = |values: &[f64]| Estimate::of(values.iter().copied());
+        Judged {
+            learned: mean(&learned),
+            best: mean(&self.best),
+            random: mean(&self.random),
+            lost: Estimate::of_pairs(&self.best, &learned),
+        }
+    }
+
+    /// Plays up to the last checkpoint; `None` if `stop` was set before that.
+    ///
+    /// The regret of an episode is what the plan by sampled states receives, with the same random numbers, less what the learner receives: its
+    /// mean is right, it may be negative, and it is 0 where both do the same.
+    pub(crate) fn play(
+        &self,
+        spec: &LearnerSpec,
+        seed: u64,
+        checkpoints: &[u64],
+        stop: &AtomicBool,
+        mut after: impl FnMut(u64, f64, f64),
+    ) -> Result<Option<RunRecord>, StudyError> {
+        let begun = Instant::now();
+        let episodes = checkpoints.last().copied().unwrap_or(0);
+        let mut learner = Player::new(spec, self.world(), &self.simulator, episodes, seed)?;
+        let (mut play, mut beside) = (Play::new(&self.simulator, seed), Play::new(&self.simulator, seed));
+        let mut plan = self.plan.clone();
+        let (mut total, mut reward, mut regret) = (0.0, 0.0, Vec::with_capacity(checkpoints.len()));
+        for number in 1..=episodes {
+            beside.go_on(play.position());
+            let best = beside.episode(&mut plan).1;
+            let received = play.episode(&mut learner).1;
+            total += best - received;
+            reward += received;
+            if checkpoints.get(regret.len()) == Some(&number) {
+                regret.push(total);
+            }
+            after(number, best - received, total);
+            if stop.load(Ordering::Relaxed) {
+                return Ok(None);
+            }
+        }
+        let judged = match &learner {
+            Player::Regression(learner) => self.judge(&mut learner.learned_policy()),
+            // The random numbers of its own judging.
+            Player::Random(_) => self.judge(&mut AtRandom::new(&self.simulator, JUDGE)),
+        };
+        Ok(Some(RunRecord {
+            regret,
+            reward,
+            optimal: judged.best.mean,
+            value: judged.learned.mean,
+            random: judged.random.mean,
+            seconds: begun.elapsed().as_secs_f64(),
+            estimated: true,
+        }))
+    }
+}
+
+/// Who can play where states are not listed.
+enum Player<'a> {
+    Regression(Box<UnlistedLearner>),
+    Random(AtRandom<'a>),
+}
+
+impl<'a> Player<'a> {
+    fn new(
+        spec: &LearnerSpec,
+        world: &World,
+        simulator: &'a Simulator,
+        episodes: u64,
+        seed: u64,
+    ) -> Result<Player<'a>, StudyError> {
+        match spec.is_at_random() {
+            true => Ok(Player::Random(AtRandom::new(simulator, seed))),
+            false => unlisted_learner(spec, world, episodes, seed).map(|learner| Player::Regression(Box::new(learner))),
+        }
+    }
+
+    fn agent(&mut self) -> &mut dyn Agent {
+        match self {
+            Player::Regression(learner) => learner.as_mut(),
+            Player::Random(random) => random,
+        }
+    }
+}
+
+impl Agent for Player<'_> {
+    fn begin_episode(&mut self) {
+        self.agent().begin_episode();
+    }
+
+    fn act(&mut self, stage: usize, state: usize) -> Action {
+        self.agent().act(stage, state)
+    }
+
+    fn observe(&mut self, seen: &Observation<'_>) {
+        self.agent().observe(seen);
+    }
+
+    fn end_episode(&mut self) {
+        self.agent().end_episode();
+    }
+}
+
+/// A learner for a world whose states are not listed, or who has to be asked instead.
+pub fn unlisted_learner(
+    spec: &LearnerSpec,
+    world: &World,
+    episodes: u64,
+    seed: u64,
+) -> Result<UnlistedLearner, StudyError> {
+    let told = spec.knowledge(world).map_err(|source| StudyError::Learn {
+        learner: spec.to_string(),
+        world: world.name().to_owned(),
+        source: source.into(),
+    })?;
+    let Some(options) = spec.linear_options(episodes, seed) else {
+        return Err(StudyError::Invalid(format!(
+            "{spec} counts, and the {} states of {} are too many to list; take a learner that regresses on features, such as c-blsvi",
+            world.n_states(),
+            world.name()
+        )));
+    };
+    UnlistedLearner::new(&told, options).map_err(|e| StudyError::Invalid(format!("{spec} in {}: {e}", world.name())))
+}
+
+/// Whether a learner can play in a world whose states are not listed.
+pub(crate) fn check(spec: &LearnerSpec, world: &World, episodes: u64, seed: u64) -> Result<(), StudyError> {
+    if spec.is_at_random() { Ok(()) } else { unlisted_learner(spec, world, episodes, seed).map(|_| ()) }
+}
