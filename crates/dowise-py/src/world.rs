@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, OnceLock};
 
+use dowise::plan::PlanError;
 use dowise::world::{Kind, MechanismPart, WorldParts, WorldSpec};
 use dowise::{Arena, ArenaError, Planner, draw, worlds};
 use dowise_study::{Place, WorldChoice};
@@ -56,6 +57,12 @@ impl World {
             true => self.arena().map(Place::Listed),
             false => Place::new(&self.inner, self.inner.name()).map_err(Raise::raise),
         }
+    }
+
+    /// An error where there are more states than any array can have.
+    fn listed(&self) -> PyResult<()> {
+        let (n_states, horizon) = (self.inner.n_states(), self.inner.horizon());
+        if self.inner.is_listed() { Ok(()) } else { Err(PlanError::Unlisted { n_states, horizon }.raise()) }
     }
 
     fn names(&self, kind: Kind) -> Vec<String> {
@@ -158,8 +165,9 @@ impl World {
 
     /// Whether an episode has ended, state by state.
     #[getter]
-    fn ended<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<bool>> {
-        PyArray1::from_vec(py, (0..self.inner.n_states()).map(|s| self.inner.has_ended(s)).collect())
+    fn ended<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<bool>>> {
+        self.listed()?;
+        Ok(PyArray1::from_vec(py, (0..self.inner.n_states()).map(|s| self.inner.has_ended(s)).collect()))
     }
 
     /// Whether the states are few enough to be listed. If not, nothing can be planned exactly; learners that regress on features learn
@@ -341,6 +349,7 @@ impl World {
 
     /// P(z | s, do(a)) as an array `[state, action, *causes]`, exact.
     fn kernel<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArrayDyn<f64>>> {
+        self.listed()?;
         let inner = &self.inner;
         let kernel = dowise::kernel::Kernel::new(inner).map_err(Raise::raise)?;
         let all = inner.interventions();
@@ -362,6 +371,7 @@ impl World {
     /// The world as an ordinary MDP, `(P, R)`: exact P(s' | s, do(a)) as `[state, action, next state]` and expected rewards
     /// less costs as `[state, action]`. `allowed(state)` says which interventions may be chosen.
     fn mdp<'py>(&self, py: Python<'py>) -> PyResult<Flat<'py>> {
+        self.listed()?;
         let (n, count) = (self.inner.n_states(), self.inner.interventions().count() as usize);
         if n.checked_mul(count).and_then(|x| x.checked_mul(n)).is_none_or(|x| x > flat::MOST) {
             let message = format!("{n} states × {count} interventions × {n} next states are too many for one array");

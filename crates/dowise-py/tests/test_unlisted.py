@@ -92,3 +92,19 @@ def test_what_is_wrong_with_features_is_said_by_name():
         make(features=None, dimension=None)
     with pytest.raises(dowise.LearnError, match="counts, and needs a list"):
         dowise.UnlistedLearner(dowise.World.from_text(TEXT), "graph-psrl")
+
+
+@pytest.mark.parametrize("ask", [lambda w: w.ended, lambda w: w.kernel(), lambda w: w.mdp(), lambda w: w.plan()])
+def test_what_would_list_all_states_is_refused_by_name(ask):
+    world = dowise.World.named("linear-code")
+    assert not world.is_listed and dowise.World.named("paper").is_listed
+    with pytest.raises(dowise.Error, match="more than can be listed"):
+        ask(world)
+
+
+def test_learners_are_compared_by_playing():
+    result = dowise.compare("linear-code:places=3,symbols=4", ["c-blsvi", "uniform"], episodes=60, repetitions=2, threads=1)
+    assert result.estimated == ["c-blsvi", "uniform"]
+    assert (result.regret[0, 0, :, -1] < 0.5 * result.regret[0, 1, :, -1]).all()
+    again = dowise.compare("linear-code:places=3,symbols=4", ["c-blsvi", "uniform"], episodes=60, repetitions=2, threads=2)
+    assert np.array_equal(result.regret, again.regret)

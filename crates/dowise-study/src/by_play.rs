@@ -58,8 +58,9 @@ impl ByPlay {
     pub fn new(world: &World, name: &str) -> Result<ByPlay, StudyError> {
         let refused = |message: String| StudyError::NotSimulable { world: name.to_owned(), message };
         let simulator = Simulator::new(world).map_err(|e| refused(e.to_string()))?;
-        let mut plan = SampledPlan::new(world, SAMPLES, JUDGE)
-            .map_err(|e| refused(format!("its states are not listed, so learners are judged against a plan by sampled states: {e}")))?;
+        let mut plan = SampledPlan::new(world, SAMPLES, JUDGE).map_err(|e| {
+            refused(format!("its states are not listed, so learners are judged against a plan by sampled states: {e}"))
+        })?;
         let best = simulator.returns(&mut plan, JUDGED, JUDGE);
         let random = simulator.returns(&mut AtRandom::new(&simulator, JUDGE), JUDGED, JUDGE);
         Ok(ByPlay { simulator, plan, best, random })

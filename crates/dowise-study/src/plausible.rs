@@ -53,15 +53,11 @@ pub(crate) fn curve_fault(regret: &[f64], checkpoints: &[u64], bound: f64, estim
 
 /// What is wrong with the values of the best policy, of the learned one, and of interventions at random. Estimated ones may be above
 /// that of the plan that they are compared with.
-pub(crate) fn values_fault(
-    optimal: f64,
-    [value, random]: [f64; 2],
-    bound: f64,
-    estimated: bool,
-) -> Option<Fault> {
+pub(crate) fn values_fault(optimal: f64, [value, random]: [f64; 2], bound: f64, estimated: bool) -> Option<Fault> {
     let no_better = |field, x: f64| {
         within(field, x, bound, bound).or_else(|| {
-            (!estimated && x > optimal + slack(bound)).then(|| (field, format!("{x} is more than the best policy's value {optimal}")))
+            (!estimated && x > optimal + slack(bound))
+                .then(|| (field, format!("{x} is more than the best policy's value {optimal}")))
         })
     };
     within("optimal", optimal, bound, bound)
@@ -110,7 +106,15 @@ mod tests {
         assert_eq!(fault(&sound(), &[1, 5, 10], 3.0), None);
         assert_eq!(
             fault(
-                &RunRecord { regret: vec![0.0; 3], reward: 0.0, optimal: 0.0, value: 0.0, random: 0.0, seconds: 0.0, estimated: false },
+                &RunRecord {
+                    regret: vec![0.0; 3],
+                    reward: 0.0,
+                    optimal: 0.0,
+                    value: 0.0,
+                    random: 0.0,
+                    seconds: 0.0,
+                    estimated: false
+                },
                 &[1, 2, 3],
                 0.0
             ),

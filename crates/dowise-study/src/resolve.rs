@@ -6,8 +6,8 @@ use std::path::Path;
 use dowise::learn::LearnerSpec;
 use serde::{Deserialize, Serialize};
 
-use crate::identity::world_fingerprint;
 use crate::by_play::JUDGED;
+use crate::identity::world_fingerprint;
 use crate::place::{Place, check_learner};
 use crate::{Checkpoints, StudyError, StudyFile, WorldChoice, limits};
 

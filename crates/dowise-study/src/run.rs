@@ -81,5 +81,13 @@ pub fn play(
         true => random,
         false => learned().expect("invariant: a learner's policy is one of its world"),
     };
-    Ok(Some(RunRecord { regret, reward, optimal, value, random, seconds: begun.elapsed().as_secs_f64(), estimated: false }))
+    Ok(Some(RunRecord {
+        regret,
+        reward,
+        optimal,
+        value,
+        random,
+        seconds: begun.elapsed().as_secs_f64(),
+        estimated: false,
+    }))
 }

@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use dowise_study::{Directory, Ending, Event, Study, StudyError, StudyFile, Tables, execute, figures};
+use dowise_study::{Directory, Ending, Event, RunRow, Study, StudyError, StudyFile, Tables, execute, figures};
 
 /// A directory of its own that goes when the test ends.
 struct TempDir(PathBuf);
@@ -90,6 +90,28 @@ fn a_study_stopped_again_and_again_is_the_same_bytes_as_one_that_was_not() {
     }
     assert!(stops > 3);
     assert_eq!(data(&whole.0), data(&broken.0));
+}
+
+#[test]
+fn where_states_are_not_listed_runs_are_judged_by_playing_and_say_so() {
+    let text = "worlds = [\"linear-code:places=3,symbols=9\"]\nlearners = [\"c-blsvi\", \"uniform\"]\nepisodes = 40\nrepetitions = 2";
+    let study = StudyFile::from_toml(text, "study.toml").unwrap().resolve(Path::new("")).unwrap();
+    assert!(study.combinations.iter().all(|s| s.by_play) && study.by_play_note().is_some());
+    let (one, two) = (TempDir::new("by-play-1"), TempDir::new("by-play-2"));
+    assert!(matches!(run(&study, &one.0, 1, usize::MAX), Ending::Finished(_)));
+    assert!(matches!(run(&study, &two.0, 2, usize::MAX), Ending::Finished(_)));
+    assert_eq!(data(&one.0), data(&two.0));
+    // What was written is read back, although estimated regret may fall.
+    let (directory, read) = Directory::open(&one.0).unwrap();
+    let tables = Tables::read(&read, &directory).unwrap();
+    assert_eq!(read, study);
+    let reached = |i: usize| tables.runs.iter().filter(|r| r.combination == i).map(RunRow::reached).sum::<f64>() / 2.0;
+    assert!(reached(0) > 0.9, "{}", reached(0));
+    assert!(reached(1).abs() < 1e-12, "the same random numbers judge interventions at random: {}", reached(1));
+    assert!(tables.summary(0).mean < 0.5 * tables.summary(1).mean);
+    let counts = text.replace("uniform", "c-ucbvi");
+    let error = StudyFile::from_toml(&counts, "study.toml").unwrap().resolve(Path::new("")).unwrap_err().to_string();
+    assert!(error.contains("c-ucbvi counts") && error.contains("such as c-blsvi"), "{error}");
 }
 
 #[test]

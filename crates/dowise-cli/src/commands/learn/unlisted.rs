@@ -6,9 +6,7 @@ use std::sync::atomic::Ordering;
 use dowise::linear::UnlistedLearner;
 use dowise::simulate::{Estimate, Play, Position};
 use dowise::{LearnerSpec, World};
-use dowise_study::{
-    ByPlay, JUDGED, percent, read_text_file, unlisted_learner, world_fingerprint, write_file,
-};
+use dowise_study::{ByPlay, JUDGED, percent, read_text_file, unlisted_learner, world_fingerprint, write_file};
 use serde::{Deserialize, Serialize};
 
 use super::{Args, EPISODES, within_limit};
