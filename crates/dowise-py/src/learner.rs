@@ -447,23 +447,7 @@ impl Learner {
             return Err(learn(format!("there is no stage {stage}; stages run from 0 to {}", horizon - 1)));
         }
         let explained = py.detach(|| self.inner.explain(stage, state, n)).map_err(Raise::raise)?;
-        explained
-            .preferred
-            .iter()
-            .map(|preferred| {
-                let levers = PyDict::new(py);
-                for (lever, value) in world.action_names(preferred.action) {
-                    levers.set_item(lever, value)?;
-                }
-                let row = PyDict::new(py);
-                row.set_item("intervention", levers)?;
-                row.set_item("action", given::rank(world, preferred.action))?;
-                row.set_item("hoped", preferred.hoped)?;
-                row.set_item("mean", preferred.mean)?;
-                row.set_item("visits", preferred.visits)?;
-                Ok(row)
-            })
-            .collect()
+        preferred(py, world, &explained)
     }
 
     /// The learner's own values `[stage, state]`, optimistic or sampled, with one further stage of zeros.
@@ -535,4 +519,26 @@ fn preset_of(learner: &dowise::Learner) -> &'static str {
         }
         (None, None) => "restored",
     }
+}
+
+/// What a learner thinks of interventions, as a dict for each.
+pub(crate) fn preferred<'py>(
+    py: Python<'py>,
+    world: &dowise::World,
+    explained: &dowise::learn::Explanation,
+) -> PyResult<Vec<Bound<'py, PyDict>>> {
+    let row = |preferred: &dowise::learn::Preferred| {
+        let levers = PyDict::new(py);
+        for (lever, value) in world.action_names(preferred.action) {
+            levers.set_item(lever, value)?;
+        }
+        let row = PyDict::new(py);
+        row.set_item("intervention", levers)?;
+        row.set_item("action", given::rank(world, preferred.action))?;
+        row.set_item("hoped", preferred.hoped)?;
+        row.set_item("mean", preferred.mean)?;
+        row.set_item("visits", preferred.visits)?;
+        Ok(row)
+    };
+    explained.preferred.iter().map(row).collect()
 }

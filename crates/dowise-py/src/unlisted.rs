@@ -167,6 +167,26 @@ impl UnlistedLearner {
         Ok(given::rank(&self.world.get().inner, action))
     }
 
+    /// The `n` interventions that it values most in any state at a stage (from 0), best first: as `Learner.explain`.
+    #[pyo3(signature = (stage, state, n = 5))]
+    fn explain<'py>(
+        &self,
+        py: Python<'py>,
+        stage: usize,
+        state: &Bound<'py, PyAny>,
+        n: usize,
+    ) -> PyResult<Vec<Bound<'py, PyDict>>> {
+        let world = &self.world.get().inner;
+        let state = given::state(world, state)?;
+        let explained = self.inner.explain(stage, state, n).map_err(Raise::raise)?;
+        crate::learner::preferred(py, world, &explained)
+    }
+
+    /// Reasons to doubt the fit, as sentences: too few steps, or residuals that do not average out.
+    fn doubts(&self) -> Vec<String> {
+        self.inner.doubts().iter().map(ToString::to_string).collect()
+    }
+
     /// The learner as text, between episodes.
     fn save(&self) -> PyResult<String> {
         match self.stage {

@@ -69,6 +69,20 @@ def test_a_restored_learner_goes_on_as_if_it_had_never_stopped():
     assert again.save() == learner.save()
 
 
+def test_mechanisms_are_learned_where_the_world_does_not_give_them():
+    text = TEXT.replace("p = [[0.9, 0.1], [0.2, 0.8]]", 'learn = "table"')
+    world = dowise.World.from_text(text)
+    learner = dowise.UnlistedLearner(world, "c-blsvi", episodes=60, features=features, dimension=3)
+    played(learner, world, 30, 3)
+    assert learner.learned(0, [0] * BITS) == 1
+    again = dowise.UnlistedLearner.restore(world, learner.save(), features=features, dimension=3)
+    assert played(again, world, 5, 4) == played(learner, world, 5, 4)
+    # The same by name, in a world that does give them.
+    name = "c-blsvi:unknown=kernel"
+    learner = dowise.UnlistedLearner(dowise.World.from_text(TEXT), name, episodes=60, features=features, dimension=3)
+    assert played(learner, world, 30, 3) > 0.0 and learner.learned(0, [0] * BITS) == 1
+
+
 def test_a_ready_made_world_has_features_of_its_own():
     world = dowise.World.named("linear-code", seed=1)
     learner = dowise.UnlistedLearner(world)

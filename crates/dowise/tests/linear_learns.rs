@@ -199,7 +199,7 @@ fn bad_input_is_answered_with_what_to_do() {
     let error = LinearLearner::with_features(&Knowledge::of(&world), &features, options("c-lsvi-ucb", 10)).unwrap_err();
     assert_eq!(error.to_string(), "the features are for 32 states and causes, this world has 64");
     let told = Knowledge::of(&world).without_mechanisms();
-    let error = LinearLearner::new(&told, options("c-lsvi-ucb", 10)).unwrap_err();
+    let error = LinearLearner::new(&told, options("lsvi-ucb", 10)).unwrap_err();
     assert!(matches!(error, LinearError::Kernel(_)), "{error}");
     let text = worlds::text("campaign", &[]).unwrap();
     let campaign = World::from_toml(&text, "campaign.toml").unwrap();

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use dowise::kernel::Kernel;
-use dowise::linear::{Features, LinearLearner, LinearOptions, LinearPreset, Switching, UnlistedLearner};
+use dowise::linear::{Doubt, Features, LinearLearner, LinearOptions, LinearPreset, Switching, UnlistedLearner};
 use dowise::simulate::{AtRandom, Estimate, Play, SampledPlan};
 use dowise::world::{FeatureForm, FeatureSpec, Form};
 use dowise::worlds::{Linear, LinearCode, LinearLock};
-use dowise::{Agent, Knowledge, Simulator, World};
+use dowise::{Agent, Knowledge, Learner, LearnerSpec, Simulator, World, worlds};
 use proptest::prelude::*;
 
 fn options(name: &str, seed: u64) -> LinearOptions {
@@ -64,6 +64,56 @@ proptest! {
             prop_assert_eq!(a.episode(&mut listed), b.episode(&mut unlisted));
         }
     }
+}
+
+#[test]
+fn its_reasons_and_doubts_are_those_of_the_learner_that_lists_states() {
+    let lock = LinearLock { states: 30, causes: 4, dimension: 5, horizon: 6, ..LinearLock::default() }.world().unwrap();
+    let (told, simulator) = (Knowledge::of(&lock), Simulator::new(&lock).unwrap());
+    for features in ["world", "polynomial-1"] {
+        let spec: LearnerSpec = format!("c-lsvi-ucb:features={features},schedule=doubling").parse().unwrap();
+        let options = || spec.linear_options(200, 3).unwrap();
+        let mut listed = Learner::linear(&told, options()).unwrap();
+        let mut unlisted = UnlistedLearner::new(&told, options()).unwrap();
+        let [mut a, mut b] = [0, 1].map(|_| Play::new(&simulator, 7));
+        (0..200).for_each(|_| assert_eq!(a.episode(&mut listed), b.episode(&mut unlisted)));
+        for (stage, state) in [(0, 0), (1, 3), (3, 5), (5, 8)] {
+            let all = 1 << 16;
+            let mut of = listed.explain(stage, state, all).unwrap().preferred;
+            let mut with = unlisted.explain(stage, state, all).unwrap().preferred;
+            assert_eq!((of.len(), of[0].action), (with.len(), with[0].action));
+            // Behind the one that it takes, rounding orders what is worth the same.
+            [&mut of, &mut with].map(|list| list.sort_by_key(|p| p.action));
+            for (a, b) in of.iter().zip(&with) {
+                assert_eq!(a.action, b.action);
+                for (x, y) in [(a.hoped, b.hoped), (a.mean, b.mean), (a.visits, b.visits)] {
+                    assert!((x - y).abs() <= 1e-7 * (1.0 + x.abs()), "{a:?} {b:?}");
+                }
+            }
+        }
+        let (of, with) = (listed.as_linear().unwrap().doubts(), unlisted.doubts());
+        assert_eq!(
+            of.iter().map(ToString::to_string).collect::<Vec<_>>(),
+            with.iter().map(ToString::to_string).collect::<Vec<_>>()
+        );
+    }
+    // Constant features know of no state and no cause: the fit is wrong, and more steps do not mend it.
+    let blind = |features: &str| {
+        let world = worlds::world("linear-lock", &[("causes", "4")]).unwrap();
+        let spec: LearnerSpec = format!("c-blsvi:features={features}").parse().unwrap();
+        let mut learner = UnlistedLearner::new(&Knowledge::of(&world), spec.linear_options(300, 1).unwrap()).unwrap();
+        let simulator = Simulator::new(&world).unwrap();
+        let mut play = Play::new(&simulator, 1);
+        (0..300).for_each(|_| drop(play.episode(&mut learner)));
+        learner.doubts()
+    };
+    assert_eq!(blind("world"), []);
+    let found = blind("polynomial-1");
+    assert!(matches!(found[..], [Doubt::Residuals { deviations, .. }] if deviations.abs() > 4.0), "{found:?}");
+    let few =
+        UnlistedLearner::new(&Knowledge::of(&LinearCode::default().world().unwrap()), options("c-blsvi", 1)).unwrap();
+    assert!(few.doubts()[0].to_string().contains("11 weights are fitted to 0 steps"));
+    assert!(few.explain(99, 0, 3).is_err() && few.explain(0, 12345, 3).unwrap().preferred.len() == 3);
 }
 
 #[test]

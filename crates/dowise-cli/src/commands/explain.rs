@@ -10,6 +10,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::learn::saved::Resumed;
+use super::learn::unlisted;
 use crate::output::{Failure, Output, Status};
 use crate::table::{self, Align, Amounts};
 use crate::{naming, study};
@@ -110,10 +111,51 @@ struct Row {
 pub(crate) fn run(args: Args, output: &Output) -> Result<Status, Failure> {
     let fail = |e: StudyError| study::failure_in(&args.world, e, args.json, output);
     let choice = WorldChoice::read(&args.world);
+    if !(args.delta > 0.0 && args.delta < 1.0) {
+        return Err(Failure::Usage(format!("--delta {}: a probability between 0 and 1", args.delta)));
+    }
+    let unlisted = unlisted::seed_of(&args.learner);
+    if let Some(world) = unlisted.map(|seed| choice.make(seed).map_err(fail)).transpose()? {
+        let (spec, learner) = unlisted::saved(&args.learner, &world)?;
+        let (stage, state) = place(&args, &world)?;
+        let explanation = learner.explain(stage, state, args.rows).map_err(|e| of_file(&args, &e))?;
+        let noticed: Vec<String> = learner.doubts().iter().map(|doubt| format!("Warning: {doubt}.")).collect();
+        let said = Said {
+            spec: spec.to_string(),
+            episodes: learner.episodes(),
+            explanation,
+            noticed,
+            promised: None,
+            changes: vec![],
+        };
+        return said.print(&args, &world, output);
+    }
     let resumed = Resumed::read(&args.learner)?;
     let arena = choice.arena(resumed.run.seed).map_err(fail)?;
     let learner = resumed.learner(&arena)?;
     let world = arena.world();
+    let (stage, state) = place(&args, world)?;
+    let explanation = learner.explain(stage, state, args.rows).map_err(|e| of_file(&args, &e))?;
+    // Where nothing can be promised (features, forgetting, too many causes, a graph that is contradicted), what is preferred is explained all
+    // the same.
+    let certificate = learner.certificate(args.delta).ok().filter(|_| !learner.graph_contradicted());
+    let said = Said {
+        spec: resumed.run.learner.to_string(),
+        episodes: learner.episodes(),
+        explanation,
+        noticed: super::learn::noticed::lines(&learner, resumed.run.log),
+        promised: certificate.map(|c| Surely::of(&c, &arena.start_distribution())),
+        changes: learner.changes(),
+    };
+    said.print(&args, world, output)
+}
+
+fn of_file(args: &Args, error: &dyn std::fmt::Display) -> Failure {
+    Failure::Usage(format!("{}: {error}", args.learner.display()))
+}
+
+/// The stage (from 0) and the state that are asked about.
+fn place(args: &Args, world: &World) -> Result<(usize, usize), Failure> {
     if args.stage == 0 || args.stage > world.horizon() {
         return Err(Failure::Usage(format!("--stage {}: stages run from 1 to {}", args.stage, world.horizon())));
     }
@@ -127,44 +169,50 @@ pub(crate) fn run(args: Args, output: &Output) -> Result<Status, Failure> {
         let (state, stage) = (world.describe_state(state), args.stage);
         return Err(Failure::Usage(format!("in the state {state} nothing is decided at stage {stage}: {why}")));
     }
-    let explanation = learner
-        .explain(args.stage - 1, state, args.rows)
-        .map_err(|e| Failure::Usage(format!("{}: {e}", args.learner.display())))?;
-    let noticed = super::learn::noticed::lines(&learner, resumed.run.log);
-    if !(args.delta > 0.0 && args.delta < 1.0) {
-        return Err(Failure::Usage(format!("--delta {}: a probability between 0 and 1", args.delta)));
+    Ok((args.stage - 1, state))
+}
+
+/// What is to be said.
+struct Said {
+    spec: String,
+    episodes: u64,
+    explanation: Explanation,
+    noticed: Vec<String>,
+    promised: Option<Surely>,
+    changes: Vec<ChangeNoticed>,
+}
+
+impl Said {
+    fn print(self, args: &Args, world: &World, output: &Output) -> Result<Status, Failure> {
+        let Said { spec, episodes, explanation, noticed, promised, changes } = self;
+        let state = explanation.state;
+        if args.json {
+            noticed.iter().for_each(|line| output.talk(table::wrapped(line)));
+            output.json(&Explained {
+                schema: "dowise-explain/1",
+                world: world.name().to_owned(),
+                learner: spec,
+                episodes,
+                stage: args.stage,
+                state: naming::state(world, state),
+                preferred: rows(world, &explanation),
+                promised,
+                changes,
+            })?;
+        } else {
+            let head = format!(
+                "{spec} after {} episodes in {}, stage {}, {}:\n\n",
+                table::count(episodes),
+                world.name(),
+                args.stage,
+                world.describe_state(state)
+            );
+            let surely = promised.map_or(String::new(), |p| format!("\n{}", p.text()));
+            let noticed: String = noticed.iter().map(|line| table::wrapped(line) + "\n\n").collect();
+            output.data(head + &noticed + &text(world, &explanation) + &surely)?;
+        }
+        Ok(Status::Fine)
     }
-    // Where nothing can be promised (features, forgetting, too many causes, a graph that is contradicted), what is preferred is explained all
-    // the same.
-    let certificate = learner.certificate(args.delta).ok().filter(|_| !learner.graph_contradicted());
-    let promised = certificate.map(|c| Surely::of(&c, &arena.start_distribution()));
-    let spec = resumed.run.learner.to_string();
-    if args.json {
-        noticed.iter().for_each(|line| output.talk(table::wrapped(line)));
-        output.json(&Explained {
-            schema: "dowise-explain/1",
-            world: world.name().to_owned(),
-            learner: spec,
-            episodes: learner.episodes(),
-            stage: args.stage,
-            state: naming::state(world, state),
-            preferred: rows(world, &explanation),
-            promised,
-            changes: learner.changes(),
-        })?;
-    } else {
-        let head = format!(
-            "{spec} after {} episodes in {}, stage {}, {}:\n\n",
-            table::count(learner.episodes()),
-            world.name(),
-            args.stage,
-            world.describe_state(state)
-        );
-        let surely = promised.map_or(String::new(), |p| format!("\n{}", p.text()));
-        let noticed: String = noticed.iter().map(|line| table::wrapped(line) + "\n\n").collect();
-        output.data(head + &noticed + &text(world, &explanation) + &surely)?;
-    }
-    Ok(Status::Fine)
 }
 
 /// The state in which most episodes start; the first of several.

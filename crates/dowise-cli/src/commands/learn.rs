@@ -4,7 +4,7 @@ pub(super) mod noticed;
 pub(super) mod promise;
 mod report;
 pub(super) mod saved;
-mod unlisted;
+pub(in crate::commands) mod unlisted;
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;

@@ -5,8 +5,8 @@ use super::learner::Kind;
 use super::memory::hold_reading;
 use super::selector::Selector;
 use super::tabular::Tabular;
-use super::{LearnResult, Learner, Plans};
-use crate::linear::LinearLearner;
+use super::{Knowledge, LearnResult, Learner, Plans};
+use crate::linear::{LinearLearner, Looked};
 use crate::plan::{Plan, Ties};
 use crate::world::{Action, Interventions};
 
@@ -55,17 +55,28 @@ impl Learner {
 
 /// The same of a learner that regresses: values with width or noise and without, and the steps that speak about the features.
 fn explain_linear(linear: &LinearLearner, episode: u64, stage: usize, state: usize, n: usize) -> Explanation {
-    let (hoped_q, best) = linear.looked(episode, (stage, state), 1.0);
-    let (mean_q, _) = linear.looked(episode, (stage, state), 0.0);
-    let visits = linear.steps_behind(stage, state);
-    let told = linear.knowledge();
+    let hoped = linear.looked(episode, (stage, state), true);
+    let mean = linear.looked(episode, (stage, state), false);
+    explain_looked(linear.knowledge(), (stage, state), &hoped, &mean, &linear.steps_behind(stage, state), n)
+}
+
+/// From what is hoped for and expected of each cause, and the steps that speak about it.
+pub(crate) fn explain_looked(
+    told: &Knowledge,
+    (stage, state): (usize, usize),
+    hoped: &Looked,
+    mean: &Looked,
+    visits: &[f64],
+    n: usize,
+) -> Explanation {
     let all = told.interventions();
     let digits = told.state_space().digits(state);
-    let preferred = considered(all, best).into_iter().filter(|&a| all.allows(&digits, a)).map(|action| {
-        let (cost, average) = (all.cost(action), |q: &[f64]| linear.average(state, action, q));
-        Preferred { action, hoped: average(&hoped_q) - cost, mean: average(&mean_q) - cost, visits: average(&visits) }
+    let preferred = considered(all, hoped.best).into_iter().filter(|&a| all.allows(&digits, a)).map(|action| {
+        let (cost, average) = (all.cost(action), |q: &[f64]| mean.selector.average(state, action, q));
+        let best = hoped.selector.hope(state, action, &hoped.q);
+        Preferred { action, hoped: best - cost, mean: average(&mean.q) - cost, visits: average(visits) }
     });
-    Explanation { stage, state, preferred: best_first(preferred.collect(), best, n) }
+    Explanation { stage, state, preferred: best_first(preferred.collect(), hoped.best, n) }
 }
 
 /// The first n; among equals (up to rounding) the one that it takes comes first.

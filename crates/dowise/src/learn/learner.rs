@@ -210,7 +210,7 @@ impl Learner {
     pub fn numbers(&self) -> usize {
         match &self.kind {
             Kind::Tabular(tabular) => tabular.view().to_learn()[1],
-            Kind::Linear(linear) => linear.cells(),
+            Kind::Linear(linear) => linear.numbers(),
         }
     }
 

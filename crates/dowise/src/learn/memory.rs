@@ -11,7 +11,7 @@ use super::{Causes, Estimate, Knowledge, Learner, Options, Plans, Sets, States};
 use crate::kernel::{CauseSpace, Kernel};
 use crate::memory::Held;
 use crate::plan::state_scope;
-use crate::world::RewardTerm;
+use crate::world::{RewardTerm, World};
 
 /// Numbers of bytes: what is too large to be counted stays so.
 type Bytes = Saturating<u128>;
@@ -260,21 +260,26 @@ fn interventions(knowledge: &Knowledge, options: &Options) -> Bytes {
         let kernel = if known { Saturating(Kernel::bytes(world)) } else { n(0) };
         return count * (n(16) + forbidden) + kernel;
     }
+    Saturating(kernel_bytes(world, !matches!(options.estimate, Estimate::Posterior { .. })))
+}
+
+/// The kernel that says what interventions set off, with what is counted of mechanisms that are not known.
+pub(crate) fn kernel_bytes(world: &World, with_sets: bool) -> u128 {
     match MechanismRows::new(world) {
         Ok(Some(rows)) => {
-            let with_sets = !matches!(options.estimate, Estimate::Posterior { .. });
             // Visits of a row and of its values, a flag; while a kernel is made, the table; with sets, two ends of an interval
             // for each value and the visits that it is computed from.
             let of_value = if with_sets { n(4 + 8 + 16 + 4) } else { n(4 + 8) };
             let of = |(rows, values): (usize, usize)| n(rows) * (n(4 + 1) + of_value * n(values));
             let models = rows.unknown.iter().filter_map(|m| m.model.as_ref()).map(|model| Saturating(model.bytes()));
-            sum(rows.unknown.iter().map(|m| of((m.rows.len(), m.n_values))))
+            let all = sum(rows.unknown.iter().map(|m| of((m.rows.len(), m.n_values))))
                 + sum(models)
-                + Saturating(Kernel::bytes_learned(&rows.world, with_sets))
+                + Saturating(Kernel::bytes_learned(&rows.world, with_sets));
+            all.0
         }
-        Ok(None) => Saturating(Kernel::bytes(world)),
+        Ok(None) => Kernel::bytes(world),
         // Such a learner is refused.
-        Err(_) => n(0),
+        Err(_) => 0,
     }
 }
 

@@ -19,6 +19,8 @@ pub(super) struct Cover {
     pub(super) range: f64,
     /// m: greatest size of a target of the stage.
     pub(super) size: f64,
+    /// ln M: of the kernels that plans can be made with, 0 where P(z | s, a) is known.
+    pub(super) kernels: f64,
 }
 
 impl Cover {
@@ -42,12 +44,13 @@ impl Cover {
         range / 2.0 * inside.sqrt() + range / 2.0 + (lambda * d).sqrt() * size
     }
 
-    /// ln N = d ln(1 + 4W/ε) + d(d+1)/2 ln(1 + 8 √d B²/(λ ε²)), ε = ρ/(4√(Td)), W = m √(Td/λ).
+    /// ln N = ln M + d ln(1 + 4W/ε) + d(d+1)/2 ln(1 + 8 √d B²/(λ ε²)), ε = ρ/(4√(Td)), W = m √(Td/λ).
     fn log_cover(&self, bound: f64) -> f64 {
         let Cover { dimension: d, lambda, steps, range, size, .. } = *self;
         let epsilon = range / (4.0 * (steps * d).sqrt());
         let weights = size * (steps * d / lambda).sqrt();
-        d * ln(1.0 + 4.0 * weights / epsilon)
+        self.kernels
+            + d * ln(1.0 + 4.0 * weights / epsilon)
             + d * (d + 1.0) / 2.0 * ln(1.0 + 8.0 * d.sqrt() * bound * bound / (lambda * epsilon * epsilon))
     }
 }
@@ -59,7 +62,8 @@ mod tests {
     #[test]
     fn the_width_covers_the_class_that_it_was_counted_for() {
         for (d, steps, range) in [(1.0, 10.0, 1.0), (8.0, 2e4, 10.0), (64.0, 1e6, 20.0)] {
-            let cover = Cover { dimension: d, lambda: 1.0, delta: 0.1, horizon: 10.0, steps, range, size: range };
+            let cover =
+                Cover { dimension: d, lambda: 1.0, delta: 0.1, horizon: 10.0, steps, range, size: range, kernels: 3.0 };
             let most = d * (1.0f64 + steps / d).ln();
             let greatest = cover.beta(most);
             // No plan has a wider one, and the fixed point is reached.

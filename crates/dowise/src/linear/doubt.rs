@@ -4,7 +4,8 @@ use std::fmt;
 
 use nalgebra::DVector;
 
-use crate::world::World;
+use crate::kernel::CauseSpace;
+use crate::world::{VarId, World};
 
 use super::learner::LinearLearner;
 use super::options::Regression;
@@ -12,6 +13,10 @@ use super::residuals::Residuals;
 
 /// Probability with which a linear world would be doubted for its residuals, if they were normal.
 const DELTA: f64 = 0.01;
+
+/// A mean residual below this part of the range of values is no reason to doubt: where values hardly differ, what the prior takes off the
+/// weights is far beyond chance, and nothing.
+const MATTERS: f64 = 1e-5;
 
 /// Values of a variable with more than this many are taken together in as many ranges.
 const RANGES: usize = 16;
@@ -85,12 +90,9 @@ impl LinearLearner {
     }
 
     fn worst_residuals(&self) -> Option<Doubt> {
-        let world = self.knowledge.world();
         let n = self.plan.n_states;
         let ahead = &self.plan.value_hs[n..2 * n];
-        let ids = || world.state().iter().copied().chain(self.key_causes.variables().iter().copied());
-        let groups: Vec<usize> = ids().map(|id| world.variable(id).size().min(RANGES)).collect();
-        let mut sums: Vec<Vec<Sums>> = groups.iter().map(|&n| vec![(0.0, 0.0, 0.0); n]).collect();
+        let mut off_by = OffBy::new(self.knowledge.world(), &self.key_causes);
         for design in &self.model.designs {
             // Not the ridge: what λ takes off the weights of features that were seen rarely is no misfit.
             let mut fitted = DVector::zeros(self.features.dimension());
@@ -99,31 +101,62 @@ impl LinearLearner {
             let range = self.model.range_left(0);
             let weights = residuals.posterior(&self.model.columns, design, &fitted, ahead, range).mean;
             residuals.each(&self.model.columns, &weights, ahead, |cell, visits, off| {
-                let (state, cause) = (cell / self.key_causes.len(), cell % self.key_causes.len());
-                for (i, id) in ids().enumerate() {
-                    let value = match world.state().get(i) {
-                        Some(_) => world.state_space().digit(state, i),
-                        None => self.key_causes.digit(cause, i - world.state().len()),
-                    };
-                    let of = &mut sums[i][value * groups[i] / world.variable(id).size()];
-                    *of = (of.0 + visits, of.1 + visits * off, of.2 + visits * off * off);
-                }
+                off_by.add((cell / self.key_causes.len(), cell % self.key_causes.len()), visits, off);
             });
         }
-        let total: usize = groups.iter().sum();
+        off_by.worst(self.model.range_left(0))
+    }
+}
+
+/// Residuals by values of state factors and key variables.
+pub(super) struct OffBy<'a> {
+    world: &'a World,
+    causes: &'a CauseSpace,
+    /// Groups of values of each variable, and what was off there.
+    sums: Vec<Vec<Sums>>,
+}
+
+impl<'a> OffBy<'a> {
+    pub(super) fn new(world: &'a World, causes: &'a CauseSpace) -> OffBy<'a> {
+        let mut out = OffBy { world, causes, sums: Vec::new() };
+        out.sums = out.ids().map(|id| vec![(0.0, 0.0, 0.0); world.variable(id).size().min(RANGES)]).collect();
+        out
+    }
+
+    fn ids(&self) -> impl Iterator<Item = VarId> {
+        self.world.state().iter().copied().chain(self.causes.variables().iter().copied())
+    }
+
+    /// Takes in a residual of so many steps in a state under a cause.
+    pub(super) fn add(&mut self, (state, cause): (usize, usize), visits: f64, off: f64) {
+        let factors = self.world.state().len();
+        for (i, of) in self.sums.iter_mut().enumerate() {
+            let (id, value) = match self.world.state().get(i) {
+                Some(&id) => (id, self.world.state_space().digit(state, i)),
+                None => (self.causes.variables()[i - factors], self.causes.digit(cause, i - factors)),
+            };
+            let group = value * of.len() / self.world.variable(id).size();
+            let of = &mut of[group];
+            *of = (of.0 + visits, of.1 + visits * off, of.2 + visits * off * off);
+        }
+    }
+
+    /// The group that is farthest off, if that is farther than chance makes it and matters where values have this range.
+    pub(super) fn worst(&self, range: f64) -> Option<Doubt> {
+        let total: usize = self.sums.iter().map(Vec::len).sum();
         let bound = (2.0 * crate::math::ln(2.0 * total as f64 / DELTA)).sqrt();
         // What is rare and large may be missing from a group altogether, so its own spread counts only where it is the larger one.
-        let (steps, squares) = sums.first()?.iter().fold((0.0, 0.0), |(n, sum), of| (n + of.0, sum + of.2));
+        let (steps, squares) = self.sums.first()?.iter().fold((0.0, 0.0), |(n, sum), of| (n + of.0, sum + of.2));
         let overall = squares / steps;
         let of_group = |(i, group, &(n, sum, squares)): (usize, usize, &Sums)| {
             (i, group, n, sum, sum / (n * overall.max(squares / n)).sqrt())
         };
-        let all = sums.iter().enumerate().flat_map(|(i, of)| of.iter().enumerate().map(move |(g, s)| (i, g, s)));
+        let all = self.sums.iter().enumerate().flat_map(|(i, of)| of.iter().enumerate().map(move |(g, s)| (i, g, s)));
         let worst = all.filter(|(_, _, s)| s.2 > 0.0).map(of_group).max_by(|a, b| a.4.abs().total_cmp(&b.4.abs()))?;
         let (i, group, n, sum, deviations) = worst;
-        let id = ids().nth(i)?;
-        (deviations.abs() > bound).then(|| Doubt::Residuals {
-            place: place(world, id, group, groups[i]),
+        let id = self.ids().nth(i)?;
+        (deviations.abs() > bound && (sum / n).abs() > MATTERS * range).then(|| Doubt::Residuals {
+            place: place(self.world, id, group, self.sums[i].len()),
             steps: n as u64,
             mean: sum / n,
             deviations,
@@ -132,7 +165,7 @@ impl LinearLearner {
 }
 
 /// `z = "3"`, or `s is from "0" to "255"`.
-fn place(world: &World, id: crate::world::VarId, group: usize, groups: usize) -> String {
+fn place(world: &World, id: VarId, group: usize, groups: usize) -> String {
     let variable = world.variable(id);
     let n = variable.size();
     // Values v with v · groups / n = group.

@@ -1,6 +1,7 @@
 //! What can be wrong with features, and why a linear learner cannot be made.
 
 use crate::kernel::KernelError;
+use crate::learn::LearnError;
 use crate::world::NotPlain;
 
 /// Why features cannot be used.
@@ -70,6 +71,9 @@ pub enum LinearError {
     /// P(c | s, do(a)) cannot be computed from what is known.
     #[error("{}", kernel_needed(.0))]
     Kernel(#[from] KernelError),
+    /// What has to be learned of P(c | s, do(a)) cannot be counted.
+    #[error(transparent)]
+    Mechanisms(Box<LearnError>),
     /// The features cannot be used.
     #[error(transparent)]
     Features(#[from] FeatureError),
@@ -130,14 +134,24 @@ pub enum LinearError {
     },
 }
 
-/// A learner that regresses on features does not learn mechanisms.
+/// ψ(s, a) is made of mechanisms, once and for all.
 fn kernel_needed(error: &KernelError) -> String {
     match error {
         KernelError::Unknown { names } => format!(
-            "learners that regress on features have to be told P(z | s, a), and the mechanism of {} is not; give it, leave \
-             unknown=kernel out, or take a learner that counts, such as graph-psrl",
+            "ψ(s, a), which lsvi-ucb regresses on, is made of P(z | s, a), and the mechanism of {} is not known; give it, leave \
+             unknown=kernel out, or take c-blsvi or c-lsvi-ucb, which learn it",
             names.join(", ")
         ),
         too_large @ KernelError::TooLarge { .. } => too_large.to_string(),
+    }
+}
+
+impl From<LearnError> for LinearError {
+    fn from(error: LearnError) -> LinearError {
+        match error {
+            LearnError::Linear(error) => error,
+            LearnError::Kernel(error) => error.into(),
+            other => LinearError::Mechanisms(Box::new(other)),
+        }
     }
 }

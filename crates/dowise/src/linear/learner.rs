@@ -9,12 +9,13 @@ use super::design::REFRESH_EVERY;
 use super::error::LinearError;
 use super::evidence::MetStep;
 use super::features::Features;
-use super::model::{Columns, LinearModel, Sizes, tracks_widths};
+use super::model::{Columns, LinearModel, Sizes, kernel_rule, tracks_widths};
 use super::options::LinearEstimate;
 use super::options::{Beta, FeatureChoice, LinearOptions, Regression, Rewards, Switching};
 use crate::kernel::{CauseSpace, Kernel, splitmix64};
 use crate::learn::{
-    ActionList, Agent, Cap, EvidenceError, Knowledge, MISSING, MOST_ACTIONS, Observation, Plans, Selector,
+    ActionList, Agent, Cap, EvidenceError, KernelRule, Knowledge, MISSING, MOST_ACTIONS, Mechanisms, Observation,
+    Plans, Selector, kernel_bytes,
 };
 use crate::memory::Held;
 use crate::plan::{Buffers, Lookahead, Plan, Ties, backward_induction, rewards_by_cause, tie_tolerance};
@@ -58,6 +59,8 @@ pub struct LinearLearner {
     pub(super) features: Features,
     pub(super) key_causes: CauseSpace,
     selector: Selector,
+    /// Mechanisms that have to be learned; the selector is made anew from them before every plan.
+    pub(super) mechanisms: Option<Mechanisms>,
     pub(super) model: LinearModel,
     /// Reward terms that are regressed.
     regressed: Vec<usize>,
@@ -103,7 +106,15 @@ impl LinearLearner {
         };
         let held = hold(knowledge, features.dimension(), n_states * n_causes, &options)?;
         knowledge.world().refuse("regression on features", &[Feature::NextReward])?;
-        let kernel = Kernel::new(knowledge.world())?;
+        let mut mechanisms = match options.regression {
+            Regression::Causes => Mechanisms::new(knowledge)?,
+            Regression::Interventions => None,
+        };
+        let kernel = match &mut mechanisms {
+            None => Kernel::new(knowledge.world())?,
+            // Here to find out whether it can be made.
+            Some(mechanisms) => mechanisms.kernel(kernel_rule(&options, 0))?,
+        };
         let list = match options.regression {
             Regression::Causes => None,
             Regression::Interventions => {
@@ -123,7 +134,7 @@ impl LinearLearner {
         };
         let horizon = knowledge.horizon();
         let (range, clip) = clip_values(knowledge, &options);
-        let sizes = Sizes { horizon, range, regressed: own };
+        let sizes = Sizes::new(knowledge, &options, range, own, mechanisms.as_ref());
         let tolerance = tie_tolerance(horizon, range, knowledge.world());
         let rng = ChaCha8Rng::seed_from_u64(0);
         let columns = Columns::new(features.dimension(), columns);
@@ -138,6 +149,7 @@ impl LinearLearner {
                 Some(list) => Selector::Listed(list.into()),
                 None => Selector::Kernel(Box::new(kernel)),
             },
+            mechanisms,
             model,
             regressed,
             plan: Plan::new(horizon, n_states),
@@ -198,8 +210,19 @@ impl LinearLearner {
         &self.plan
     }
 
-    /// Number of weights that it learns: d, or d for each stage.
+    /// Number of weights that it learns (d, or d for each stage) and of rows of mechanisms that are not known.
     pub fn cells(&self) -> usize {
+        self.n_weights() + self.mechanisms.as_ref().map_or(0, |mechanisms| mechanisms.to_learn()[0])
+    }
+
+    /// Numbers that it learns: weights, and of every row of a mechanism that is not known one less than it has values, or the parameters
+    /// of its form.
+    pub(crate) fn numbers(&self) -> usize {
+        self.n_weights() + self.mechanisms.as_ref().map_or(0, |mechanisms| mechanisms.to_learn()[1])
+    }
+
+    /// Number of weights that it learns: d, or d for each stage.
+    pub fn n_weights(&self) -> usize {
         self.features.dimension() * self.model.designs.len()
     }
 
@@ -227,7 +250,18 @@ impl LinearLearner {
 
     /// A number for exactly what it has seen, whatever the order.
     fn fingerprint(&self) -> u64 {
-        self.model.designs.iter().fold(0, |h, design| splitmix64(h ^ design.met.fingerprint()))
+        let designs = self.model.designs.iter().fold(0, |h, design| splitmix64(h ^ design.met.fingerprint()));
+        self.mechanisms.as_ref().map_or(designs, |mechanisms| splitmix64(designs ^ mechanisms.fingerprint()))
+    }
+
+    /// Makes P(c | s, a) anew from what was seen of mechanisms, where they have to be learned.
+    fn read_mechanisms(&mut self, rule: KernelRule) {
+        if let Some(mechanisms) = &mut self.mechanisms {
+            let kernel = mechanisms.kernel(rule);
+            let kernel =
+                kernel.expect("invariant: what was learned has the shape that it had when the learner was made");
+            self.selector = Selector::Kernel(Box::new(kernel));
+        }
     }
 
     /// β at a stage (from 0), as it is now.
@@ -291,14 +325,17 @@ impl Lookahead for Noted<'_> {
 }
 
 impl LinearLearner {
-    /// What the causes of a state are worth at a stage, and what is done there, in a plan made now for an episode; with `scale` times
-    /// the width or the noise.
+    /// What the causes of a state are worth at a stage, and what is done there, in a plan made now for an episode; with the width or the
+    /// noise (what it hopes for), or by plain averages.
     ///
     /// # Cost
     /// A plan.
-    pub(crate) fn looked(&self, episode: u64, (stage, state): (usize, usize), scale: f64) -> (Vec<f64>, Action) {
+    pub(crate) fn looked(&self, episode: u64, (stage, state): (usize, usize), hoped: bool) -> Looked {
         let mut now = self.clone();
-        now.model.options.beta_scale *= scale;
+        now.read_mechanisms(if hoped { kernel_rule(self.options(), episode) } else { KernelRule::Frequencies });
+        if !hoped {
+            now.model.options.beta_scale = 0.0;
+        }
         let seed = now.model.options.seed;
         now.model.rng = ChaCha8Rng::seed_from_u64(splitmix64(seed ^ 0x6c69_6e65));
         now.model.rng.set_stream(episode);
@@ -308,7 +345,7 @@ impl LinearLearner {
         let mut noted = Noted { inside: model, stage, at: state * n..(state + 1) * n, q: Vec::new() };
         backward_induction(&mut noted, &*selector, *tolerance, ties, buffers, plan);
         let q = noted.q;
-        (q, now.plan.action(stage, state))
+        Looked { q, best: now.plan.action(stage, state), selector: now.selector }
     }
 
     /// How many steps speak about each cause of a state at a stage: n = 1/(φᵀΛ⁻¹φ) − λ/‖φ‖², which with one-hot features is the number
@@ -324,11 +361,16 @@ impl LinearLearner {
         };
         squares.iter().enumerate().map(of).collect()
     }
+}
 
-    /// Σ_c P(c | s, a) · q(c), where causes are key variables; of interventions the one that is asked for.
-    pub(crate) fn average(&self, state: usize, action: Action, q: &[f64]) -> f64 {
-        self.selector.average(state, action, q)
-    }
+/// What a learner sees from one state at a stage.
+pub(crate) struct Looked {
+    /// What each cause is worth.
+    pub(crate) q: Vec<f64>,
+    /// What is done.
+    pub(crate) best: Action,
+    /// What interventions are believed to set off.
+    pub(crate) selector: Selector,
 }
 
 impl Plans for LinearLearner {
@@ -353,6 +395,7 @@ impl Plans for LinearLearner {
             self.model.rng = ChaCha8Rng::seed_from_u64(splitmix64(seed ^ 0x6c69_6e65));
             self.model.rng.set_stream(episode);
         }
+        self.read_mechanisms(kernel_rule(self.options(), episode));
         let ties = Ties::Seeded(splitmix64(seed ^ splitmix64(episode)));
         let (model, selector) = (&mut self.model, &self.selector);
         backward_induction(model, selector, self.tolerance, ties, &mut self.buffers, &mut self.plan);
@@ -381,24 +424,41 @@ impl Plans for LinearLearner {
     }
 
     fn learn_times(&mut self, observation: &Observation<'_>, times: u32) -> Result<(), EvidenceError> {
-        let Some((design, step)) = self.step_of(observation)? else { return Ok(()) };
-        let LinearModel { columns, designs, options, .. } = &mut self.model;
-        let design = &mut designs[design];
-        if !design.met.has_room(step, times) {
+        let step = self.step_of(observation)?;
+        let LinearLearner { knowledge, mechanisms, model, due, .. } = self;
+        let fits = mechanisms.as_ref().is_none_or(|m| m.has_room(knowledge, observation, times))
+            && step.is_none_or(|(design, step)| model.designs[design].met.has_room(step, times));
+        if !fits {
             return Err(EvidenceError::Full);
         }
+        let every = model.options.switching == Switching::Episode;
+        if let Some(mechanisms) = mechanisms {
+            *due |= mechanisms.add(knowledge, observation, times) || every;
+        }
+        let Some((design, step)) = step else { return Ok(()) };
+        let LinearModel { columns, designs, .. } = model;
+        let design = &mut designs[design];
         design.add_times(columns.as_view(), step, times);
-        self.due |= options.switching == Switching::Episode || design.doubled();
+        *due |= every || design.doubled();
         Ok(())
     }
 
     fn unlearn(&mut self, observation: &Observation<'_>) -> Result<(), EvidenceError> {
-        let Some((design, step)) = self.step_of(observation)? else { return Ok(()) };
-        let LinearModel { columns, designs, .. } = &mut self.model;
-        if !designs[design].remove(columns.as_view(), step) {
+        let step = self.step_of(observation)?;
+        let LinearLearner { knowledge, mechanisms, model, due, .. } = self;
+        if mechanisms.as_ref().is_some_and(|m| !m.has(knowledge, observation)) {
             return Err(EvidenceError::NotThere);
         }
-        self.due = true;
+        let LinearModel { columns, designs, .. } = model;
+        if let Some((design, step)) = step
+            && !designs[design].remove(columns.as_view(), step)
+        {
+            return Err(EvidenceError::NotThere);
+        }
+        *due |= step.is_some() || mechanisms.is_some();
+        if let Some(mechanisms) = mechanisms {
+            mechanisms.remove(knowledge, observation);
+        }
         Ok(())
     }
 }
@@ -526,12 +586,16 @@ fn bytes(knowledge: &Knowledge, d: u128, options: &LinearOptions) -> u128 {
     // Rewards for causes and for columns, means, q, losses; values, policy and what is followed.
     let arrays = keys.saturating_add(all.saturating_mul(4)).saturating_add((horizon + 1).saturating_mul(states) * 4);
     let numbers = features.saturating_add(designs.saturating_mul(design)).saturating_add(arrays);
+    let kernel = match options.regression {
+        Regression::Causes => kernel_bytes(world, options.estimate == LinearEstimate::Width),
+        Regression::Interventions => Kernel::bytes(world),
+    };
     numbers
         .saturating_mul(8)
         .saturating_add(designs.saturating_mul(recent))
         .saturating_add(met)
         .saturating_add(list)
-        .saturating_add(Kernel::bytes(world))
+        .saturating_add(kernel)
 }
 
 /// Holds the memory of a learner, if there is enough.

@@ -26,6 +26,7 @@ pub use error::{FeatureError, LinearError};
 pub use features::{Features, Norms};
 pub use fit::Misspecification;
 pub use learner::LinearLearner;
+pub(crate) use learner::Looked;
 pub use options::{Beta, FeatureChoice, LinearEstimate, LinearOptions, Regression, Rewards, Switching};
 pub(crate) use preset::LINEAR;
 pub use preset::{LinearPreset, UnknownLinearPreset};

@@ -10,6 +10,8 @@ use super::covered::Cover;
 use super::design::Design;
 use super::options::{Beta, LinearEstimate, LinearOptions, Switching};
 use super::residuals::Residuals;
+use crate::kernel::splitmix64;
+use crate::learn::{KernelRule, Knowledge, Mechanisms};
 use crate::math::ln;
 use crate::plan::Lookahead;
 use crate::variates::normal;
@@ -24,6 +26,86 @@ pub(super) struct Sizes {
     pub(super) range: f64,
     /// Least and greatest of what is regressed of a step's own reward.
     pub(super) regressed: [f64; 2],
+    /// δ of the regressions: all of it, or half where mechanisms are learned as well.
+    pub(super) delta: f64,
+    /// Logarithm of the number of kernels that plans can be made with: 0 where P(c | s, a) is known.
+    pub(super) kernels: f64,
+}
+
+impl Sizes {
+    pub(super) fn new(
+        knowledge: &Knowledge,
+        options: &LinearOptions,
+        range: f64,
+        regressed: [f64; 2],
+        mechanisms: Option<&Mechanisms>,
+    ) -> Sizes {
+        let horizon = knowledge.horizon();
+        let steps = options.episodes as f64 * horizon as f64;
+        let (delta, kernels) = match mechanisms {
+            None => (options.delta, 0.0),
+            Some(mechanisms) => (options.delta / 2.0, mechanisms.log_ways(steps)),
+        };
+        Sizes { horizon, range, regressed, delta, kernels }
+    }
+
+    /// Range of the targets of a stage (ρ).
+    pub(super) fn range_left(&self, stage: usize) -> f64 {
+        (self.horizon - 1 - stage) as f64 * self.range + (self.regressed[1] - self.regressed[0])
+    }
+
+    /// β at a stage, scaled, with d features; `ahead` are the ends of the values one stage ahead, and `gained` is ln(det Λ / λ^d).
+    pub(super) fn beta(
+        &self,
+        options: &LinearOptions,
+        d: usize,
+        stage: usize,
+        ahead: Option<&[f64; 2]>,
+        gained: f64,
+    ) -> f64 {
+        let &LinearOptions { beta, beta_scale, lambda, episodes, .. } = options;
+        let (dimension, h) = (d as f64, self.horizon as f64);
+        let range_left = self.range_left(stage);
+        let unscaled = match beta {
+            Beta::Published => {
+                dimension * h * self.range * ln(2.0 * dimension * episodes as f64 * h / self.delta).sqrt()
+            }
+            Beta::SelfNormalised => {
+                range_left * (0.5 * (2.0 * ln(h / self.delta) + gained).sqrt() + (lambda * dimension).sqrt())
+            }
+            Beta::Covered => {
+                let cover = Cover {
+                    dimension,
+                    lambda,
+                    delta: self.delta,
+                    horizon: h,
+                    steps: episodes as f64 * h,
+                    range: range_left,
+                    size: target_size(self.regressed, ahead),
+                    kernels: self.kernels,
+                };
+                cover.beta(gained)
+            }
+            Beta::Deviation => range_left / 2.0,
+            // σ is known only when a stage is fitted; this is the most that it can be.
+            Beta::Residuals => range_left / 2.0,
+            Beta::Fixed(beta) => beta,
+        };
+        beta_scale * unscaled
+    }
+}
+
+/// How mechanisms that are not known are read for the plan of an episode: as the weights are, optimistic or sampled.
+pub(super) fn kernel_rule(options: &LinearOptions, episode: u64) -> KernelRule {
+    let &LinearOptions { estimate, beta, beta_scale: scale, delta, seed, .. } = options;
+    match estimate {
+        // What is proved rests on rows by themselves: intervals of forms are approximations.
+        LinearEstimate::Width => KernelRule::Best { delta: delta / 2.0, scale, forms: beta != Beta::Covered },
+        LinearEstimate::Sampled if scale > 0.0 => {
+            KernelRule::Sample { spread: scale, seed: splitmix64(seed ^ splitmix64(episode)) }
+        }
+        LinearEstimate::Sampled => KernelRule::Mean,
+    }
 }
 
 /// Columns that one thread takes at a time.
@@ -134,46 +216,13 @@ impl LinearModel {
 
     /// Range of the targets of a stage (ρ).
     pub(super) fn range_left(&self, stage: usize) -> f64 {
-        let Sizes { horizon, range, regressed } = self.sizes;
-        (horizon - 1 - stage) as f64 * range + (regressed[1] - regressed[0])
+        self.sizes.range_left(stage)
     }
 
     /// β at a stage, scaled.
     pub(super) fn beta(&self, stage: usize) -> f64 {
-        let LinearOptions { beta, beta_scale, lambda, delta, episodes, .. } = self.options;
-        let Sizes { horizon, range, .. } = self.sizes;
-        let (d, h) = (self.columns.dimension as f64, horizon as f64);
-        let range_left = self.range_left(stage);
-        let unscaled = match beta {
-            Beta::Published => d * h * range * ln(2.0 * d * episodes as f64 * h / delta).sqrt(),
-            Beta::SelfNormalised => {
-                let gained = self.designs[self.design(stage)].gained();
-                range_left * (0.5 * (2.0 * ln(h / delta) + gained).sqrt() + (lambda * d).sqrt())
-            }
-            Beta::Covered => {
-                let cover = self.cover(stage);
-                cover.beta(self.designs[self.design(stage)].gained())
-            }
-            Beta::Deviation => range_left / 2.0,
-            // σ is known only when a stage is fitted; this is the most that it can be.
-            Beta::Residuals => range_left / 2.0,
-            Beta::Fixed(beta) => beta,
-        };
-        beta_scale * unscaled
-    }
-
-    fn cover(&self, stage: usize) -> Cover {
-        let LinearOptions { lambda, delta, episodes, .. } = self.options;
-        let horizon = self.sizes.horizon as f64;
-        Cover {
-            dimension: self.columns.dimension as f64,
-            lambda,
-            delta,
-            horizon,
-            steps: episodes as f64 * horizon,
-            range: self.range_left(stage),
-            size: target_size(self.sizes.regressed, self.clip.get(stage + 1)),
-        }
+        let gained = self.designs[self.design(stage)].gained();
+        self.sizes.beta(&self.options, self.columns.dimension, stage, self.clip.get(stage + 1), gained)
     }
 
     /// Least-squares weights of a stage for the values one stage ahead.
@@ -251,7 +300,7 @@ impl Lookahead for LinearModel {
 }
 
 /// Greatest size of a target: what is regressed of a reward, and the values ahead.
-pub(super) fn target_size(regressed: [f64; 2], ahead: Option<&[f64; 2]>) -> f64 {
+fn target_size(regressed: [f64; 2], ahead: Option<&[f64; 2]>) -> f64 {
     let [lo, hi] = ahead.copied().unwrap_or_default();
     (regressed[0] + lo).abs().max((regressed[1] + hi).abs())
 }

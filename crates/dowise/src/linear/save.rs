@@ -13,7 +13,7 @@ use super::evidence::{Met, MetStep};
 use super::features::Features;
 use super::learner::LinearLearner;
 use super::options::LinearOptions;
-use crate::learn::{Header, Knowledge, LearnError, MOST_SAVED, RestoreError};
+use crate::learn::{Entry, Header, Knowledge, LearnError, MOST_SAVED, Mechanisms, RestoreError};
 use crate::world::Action;
 
 const FORMAT: &str = "dowise linear learner";
@@ -32,6 +32,9 @@ pub(crate) struct SavedLinear {
     planned_from: String,
     due: bool,
     designs: Vec<SavedDesign>,
+    /// Mechanisms that have to be learned, where there are any: (row, value, visits) of each.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    mechanisms: Option<Vec<Vec<Entry>>>,
     value: Vec<f64>,
     policy: Vec<Action>,
 }
@@ -78,6 +81,7 @@ impl LinearLearner {
             planned_from: format!("{:016x}", self.planned_from),
             due: self.due,
             designs: self.model.designs.iter().map(saved).collect(),
+            mechanisms: self.mechanisms.as_ref().map(Mechanisms::entries),
             value: self.plan.value_hs.clone(),
             policy: self.plan.policy_hs.clone(),
         }
@@ -165,6 +169,17 @@ impl LinearLearner {
             if !in_order || !numbers || !design.replay(columns, met, &saved.recent) {
                 return damaged("designs", "the recent steps are not among those that were met");
             }
+        }
+        match (&mut self.mechanisms, &saved.mechanisms) {
+            (None, None) => {}
+            (Some(mechanisms), Some(entries)) => {
+                mechanisms.restore(entries).map_err(|e| RestoreError::damaged("mechanisms", &e.to_string()))?;
+                steps = steps.max(mechanisms.steps());
+            }
+            (Some(_), None) => {
+                return damaged("mechanisms", "what was seen of the mechanisms that are learned is missing");
+            }
+            (None, Some(_)) => return damaged("mechanisms", "all mechanisms are known in this world"),
         }
         // Every step went into one design, and no episode has more steps than stages.
         let horizon = self.knowledge.horizon() as u128;

@@ -361,9 +361,13 @@ pub(super) fn told(learner: &Learner) -> String {
 
 /// As `dowise check` counts it.
 fn to_learn(learner: &Learner) -> String {
-    let [rows, numbers] = [learner.cells(), learner.numbers()].map(|n| table::count(n as u64));
-    match learner.as_linear().is_some() {
-        true => format!("{numbers} weights"),
-        false => format!("{rows} rows, {numbers} numbers"),
+    let weights = learner.as_linear().map_or(0, |linear| linear.n_weights());
+    let [rows, numbers] = [learner.cells(), learner.numbers()].map(|n| table::count((n - weights) as u64));
+    match (weights, learner.cells() > weights) {
+        (0, _) => format!("{rows} rows, {numbers} numbers"),
+        (weights, true) => {
+            format!("{} weights, and of mechanisms {rows} rows, {numbers} numbers", table::count(weights as u64))
+        }
+        (weights, false) => format!("{} weights", table::count(weights as u64)),
     }
 }

@@ -64,6 +64,9 @@ struct Report {
     lost: Judged,
     /// The share of the way from random to that plan.
     share: f64,
+    /// What speaks against the fit, if anything does.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    doubts: Vec<String>,
 }
 
 /// Options that list states, and are refused by name.
@@ -188,6 +191,7 @@ fn report(
         uniform: judged.random.into(),
         lost: judged.lost.into(),
         share: judged.reached(),
+        doubts: learner.doubts().iter().map(ToString::to_string).collect(),
     }
 }
 
@@ -206,6 +210,9 @@ fn text(report: &Report) -> String {
     out += &line("  lost against the plan, in pairs", &report.lost);
     out += &line("  while learning, last tenth", &report.reward_at_the_end);
     out += &format!("{} of the way from random to that plan\n", percent(report.share));
+    for doubt in &report.doubts {
+        out += &format!("\n{}\n", table::wrapped(&format!("Warning: {doubt}.")));
+    }
     out
 }
 
@@ -227,8 +234,17 @@ fn read(file: &Path, world: &World) -> Result<SavedRun, Failure> {
     Ok(saved)
 }
 
+/// The learner of a saved run, and what it is called.
+pub(in crate::commands) fn saved(file: &Path, world: &World) -> Result<(LearnerSpec, UnlistedLearner), Failure> {
+    let saved = read(file, world)?;
+    let usage = |e: &dyn std::fmt::Display| Failure::Usage(format!("{}: {e}", file.display()));
+    let told = saved.learner.knowledge(world).map_err(|e| usage(&e))?;
+    let learner = UnlistedLearner::restore(&told, &saved.state).map_err(|e| usage(&e))?;
+    Ok((saved.learner, learner))
+}
+
 /// The seed of a saved run, which draws the world; `None` if the file is none of ours.
-pub(super) fn seed_of(file: &Path) -> Option<u64> {
+pub(in crate::commands) fn seed_of(file: &Path) -> Option<u64> {
     #[derive(Deserialize)]
     struct Part {
         format: String,

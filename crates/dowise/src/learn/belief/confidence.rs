@@ -29,7 +29,12 @@ impl Confidence {
         Confidence { kind, log, of_mean: false }
     }
 
-    /// The same for `functions` fixed functions of the next state at each stage: balls in which each has a member of its true mean. Much
+    /// For rows that are counted by themselves, however long it runs.
+    pub(crate) fn of_rows(rows: usize, delta: f64) -> Confidence {
+        Confidence { kind: Sets::Mixture, log: ln(rows as f64 / delta), of_mean: false }
+    }
+
+    /// These bounds for `functions` fixed functions of the next state at each stage: balls in which each has a member of its true mean. Much
     /// narrower than for whole rows where these have many values.
     pub(crate) fn for_means(self, functions: usize) -> Confidence {
         Confidence { of_mean: true, log: self.log + ln(functions as f64), ..self }

@@ -7,7 +7,7 @@ use super::pooled::Pool;
 use super::posterior::dirichlet_of;
 use crate::kernel::{Doubt, Kernel, Member};
 use crate::learn::LearnResult;
-use crate::learn::evidence::{Counts, Evidence};
+use crate::learn::evidence::Counts;
 use crate::learn::forms::{Fit, FormModel};
 use crate::learn::view::{MechanismRow, MechanismRows};
 
@@ -24,13 +24,13 @@ pub(crate) enum MechanismReading<'a, R> {
     Mean { prior: f64, pooled: bool },
 }
 
-/// The kernel that follows from the counts; `rows` are those of the evidence's view.
+/// The kernel that follows from the counts of the mechanisms that have to be learned, in the order of `rows`.
 pub(crate) fn read_kernel<R: Rng>(
-    evidence: &Evidence,
+    counts: &[Counts],
     rows: &MechanismRows,
     mut reading: MechanismReading<'_, R>,
 ) -> LearnResult<Kernel> {
-    let learned = read_tables(evidence, rows, &mut reading);
+    let learned = read_tables(counts, rows, &mut reading);
     let known = rows.world.mechanisms().iter().map(|m| m.table.as_deref());
     let tables: Vec<Option<&[f64]>> = learned.iter().zip(known).map(|(l, known)| l.as_deref().or(known)).collect();
     let doubt = match &reading {
@@ -42,12 +42,12 @@ pub(crate) fn read_kernel<R: Rng>(
 
 /// The tables that follow from the counts, by mechanism of the rewritten world; `None` where it is known.
 fn read_tables<R: Rng>(
-    evidence: &Evidence,
+    counts: &[Counts],
     rows: &MechanismRows,
     reading: &mut MechanismReading<'_, R>,
 ) -> Vec<Option<Vec<f64>>> {
     let mut learned = vec![None; rows.world.mechanisms().len()];
-    for (index, (of, counts)) in rows.unknown.iter().zip(&evidence.mechanisms).enumerate() {
+    for (index, (of, counts)) in rows.unknown.iter().zip(counts).enumerate() {
         // Confidence sets play no guesses, so where there is no form either each row is by itself.
         let believed = !matches!(reading, MechanismReading::Within(_, _, false));
         let sets = matches!(reading, MechanismReading::Within(..));
@@ -61,18 +61,18 @@ fn read_tables<R: Rng>(
 }
 
 /// The posterior means of the tables, by mechanism of the rewritten world; `None` where it is known.
-pub(crate) fn mean_tables(evidence: &Evidence, rows: &MechanismRows, prior: f64) -> Vec<Option<Vec<f64>>> {
-    read_tables::<rand_chacha::ChaCha8Rng>(evidence, rows, &mut MechanismReading::Mean { prior, pooled: false })
+pub(crate) fn mean_tables(counts: &[Counts], rows: &MechanismRows, prior: f64) -> Vec<Option<Vec<f64>>> {
+    read_tables::<rand_chacha::ChaCha8Rng>(counts, rows, &mut MechanismReading::Mean { prior, pooled: false })
 }
 
 /// The tables drawn from their posterior, by mechanism of the rewritten world; `None` where it is known.
 pub(crate) fn sampled_tables(
-    evidence: &Evidence,
+    counts: &[Counts],
     rows: &MechanismRows,
     prior: f64,
     rng: &mut rand_chacha::ChaCha8Rng,
 ) -> Vec<Option<Vec<f64>>> {
-    read_tables(evidence, rows, &mut MechanismReading::Sample { prior, spread: 1.0, rng })
+    read_tables(counts, rows, &mut MechanismReading::Sample { prior, spread: 1.0, rng })
 }
 
 /// The table of a mechanism whose rows have a form.

@@ -25,7 +25,9 @@ mod sparse;
 mod stale;
 mod width;
 
-pub(crate) use mechanisms::{mean_tables, sampled_tables};
+pub(crate) use confidence::Confidence;
+pub(crate) use intervals::{Interval, Intervals};
+pub(crate) use mechanisms::{MechanismReading, mean_tables, read_kernel, sampled_tables};
 pub(crate) use parts::PartsSelector;
 pub(crate) use posterior::{BATCH, Contenders, ThinBelief, dirichlet_of};
 pub(crate) use sets::{ball_bytes, kept_bytes};
@@ -35,11 +37,8 @@ use std::sync::Arc;
 use rand_chacha::ChaCha8Rng;
 
 use self::added::Added;
-use self::confidence::Confidence;
 use self::frame::Frame;
-use self::intervals::{Interval, Intervals};
 use self::mean::MeanBelief;
-use self::mechanisms::{MechanismReading, read_kernel};
 use self::parts::{PartsBelief, Rule};
 use self::rewards::{RewardReading, read_arriving, read_rewards};
 use self::sample::SampleBelief;
@@ -377,7 +376,7 @@ impl Belief {
             Reading::Mean { prior } => MechanismReading::Mean { prior, pooled: false },
             Reading::Pooled { prior } => MechanismReading::Mean { prior, pooled: true },
         };
-        Ok(Some(Selector::Kernel(Box::new(read_kernel(evidence, rows, reading)?))))
+        Ok(Some(Selector::Kernel(Box::new(read_kernel(&evidence.mechanisms, rows, reading)?))))
     }
 
     /// With confidence sets of each row of a mechanism by itself, which hold, in place of those of forms, which are approximations.
@@ -510,7 +509,7 @@ fn within<R>(kept: &mut Option<Intervals>, rule: Interval, (member, forms): (Mem
 
 /// The kernel by frequencies, all values alike where none was seen.
 pub(crate) fn mean_kernel(evidence: &Evidence, rows: &MechanismRows) -> LearnResult<Kernel> {
-    read_kernel::<ChaCha8Rng>(evidence, rows, MechanismReading::Mean { prior: 0.0, pooled: false })
+    read_kernel::<ChaCha8Rng>(&evidence.mechanisms, rows, MechanismReading::Mean { prior: 0.0, pooled: false })
 }
 
 /// How rows are read part by part; `None` for rules that need all joint causes.

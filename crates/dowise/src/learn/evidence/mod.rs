@@ -8,7 +8,7 @@ mod save;
 mod tables;
 
 pub use arrows::ArrowSeen;
-pub(crate) use counts::Counts;
+pub(crate) use counts::{Counts, Entry};
 pub(crate) use forget::{RowAt, RowSeen};
 pub(crate) use payments::{PaymentEntry, Payments, WHOLE};
 pub(crate) use save::SavedEvidence;

@@ -19,6 +19,13 @@ pub(super) struct Step {
     phi: Box<[f64]>,
 }
 
+impl Step {
+    /// ⟨φ, w⟩
+    pub(super) fn fitted(&self, weights: &DVector<f64>) -> f64 {
+        self.phi.iter().zip(weights.iter()).map(|(x, w)| x * w).sum()
+    }
+}
+
 #[derive(Clone, Debug)]
 pub(super) struct Design {
     pub(super) steps: Vec<Step>,
@@ -102,7 +109,7 @@ impl Design {
 
     /// Σ (y − ⟨φ, w⟩)².
     pub(super) fn squares(&self, weights: &DVector<f64>, target: impl Fn(&Step) -> f64) -> f64 {
-        let off = |step: &Step| target(step) - step.phi.iter().zip(weights.iter()).map(|(x, w)| x * w).sum::<f64>();
+        let off = |step: &Step| target(step) - step.fitted(weights);
         self.steps.iter().map(off).map(|off| off * off).sum()
     }
 }

@@ -1,5 +1,6 @@
 //! What can go wrong where features are computed when they are asked for.
 
+use crate::learn::EvidenceError;
 use crate::linear::LinearError;
 use crate::world::Action;
 
@@ -9,6 +10,9 @@ pub enum UnlistedError {
     /// What every linear learner asks for.
     #[error(transparent)]
     Linear(#[from] LinearError),
+    /// A step that cannot be counted.
+    #[error(transparent)]
+    Evidence(#[from] EvidenceError),
     /// The world has no features, and one for every pair would be too many.
     #[error(
         "the world has no features, and one for each of its {states} states and causes would be too many; add [features], or give a function"
@@ -86,6 +90,21 @@ pub enum UnlistedError {
         state: String,
         /// The intervention.
         action: Action,
+    },
+    /// A step that does not say what was done, where mechanisms have to be learned.
+    #[error(
+        "mechanisms have to be learned here, and the step does not say what was done; give an observation that does, with `did`"
+    )]
+    NothingDone,
+    /// P(c | s, do(a)) does not fit.
+    #[error(
+        "what interventions set off needs {bytes} bytes, the limit is {limit}; let key variables depend on fewer state factors, or split the levers"
+    )]
+    Kernel {
+        /// Bytes needed.
+        bytes: u128,
+        /// Bytes allowed.
+        limit: u128,
     },
     /// What was met does not fit.
     #[error(

@@ -11,14 +11,12 @@ use super::error::UnlistedError;
 use super::policy::{Ahead, Room, UnlistedPolicy};
 use super::states::{Rows, States, state_text};
 use crate::kernel::{Kernel, splitmix64};
-use crate::learn::{Agent, Knowledge, MISSING, Observation};
-use crate::linear::covered::Cover;
+use crate::learn::{Agent, EvidenceError, KernelRule, Knowledge, MISSING, Mechanisms, Observation, kernel_bytes};
 use crate::linear::learner::{check, clip_values, feature_map, regressed_terms};
-use crate::linear::model::target_size;
+use crate::linear::model::{Sizes, kernel_rule};
 use crate::linear::options::{Beta, LinearEstimate, LinearOptions, Regression, Rewards, Switching};
 use crate::linear::residuals::Noise;
 use crate::linear::{FeatureError, LinearError, MOST_BYTES};
-use crate::math::ln;
 use crate::plan::{FeatureFunction, RewardsAt, RowsAt, Ties, tie_tolerance};
 use crate::variates::normal;
 use crate::world::{Action, Feature};
@@ -56,13 +54,13 @@ pub struct UnlistedLearner {
     pub(super) options: LinearOptions,
     pub(super) states: States,
     pub(super) designs: Vec<Design>,
-    ahead: Ahead,
+    pub(super) ahead: Ahead,
+    /// Mechanisms that have to be learned: as they were seen up to now, and up to the present plan, whose kernel follows from that.
+    pub(super) mechanisms: Option<Mechanisms>,
+    pub(super) planned_mechanisms: Option<Mechanisms>,
     regressed: Vec<usize>,
-    /// Least and greatest of what is regressed of a step.
-    pub(super) regressed_range: [f64; 2],
-    /// Greatest less least reward of a step.
-    range: f64,
-    discount: f64,
+    pub(super) sizes: Sizes,
+    pub(super) discount: f64,
     /// Weights of the present plan, stage by stage.
     pub(super) weights: Vec<DVector<f64>>,
     /// Λ⁻¹ and β of the present plan, design by design and stage by stage, where there are widths.
@@ -74,7 +72,7 @@ pub struct UnlistedLearner {
     /// The episode that the present plan was made for, from which its ties follow.
     pub(super) planned_for: u64,
     pub(super) due: bool,
-    room: Room,
+    pub(super) room: Room,
 }
 
 impl UnlistedLearner {
@@ -125,7 +123,17 @@ impl UnlistedLearner {
             let cells = rows.n_causes();
             return Err(LinearError::TooLarge { dimension: d, designs, cells, bytes, limit: MOST_BYTES }.into());
         }
-        let kernel = Arc::new(Kernel::new(world).map_err(LinearError::from)?);
+        let mut mechanisms = Mechanisms::new(told).map_err(LinearError::from)?;
+        let bytes = kernel_bytes(world, options.estimate == LinearEstimate::Width);
+        if mechanisms.is_some() && bytes > MOST_BYTES {
+            return Err(UnlistedError::Kernel { bytes, limit: MOST_BYTES });
+        }
+        let kernel = match &mut mechanisms {
+            None => Kernel::new(world).map_err(LinearError::from)?,
+            // Here to find out whether it can be made.
+            Some(mechanisms) => mechanisms.kernel(kernel_rule(&options, 0)).map_err(LinearError::from)?,
+        };
+        let kernel = Arc::new(kernel);
         let (regressed, regressed_range) = regressed_terms(told, &options);
         let rewards = match options.rewards {
             Rewards::Regressed => RewardsAt::none(world, kernel.causes()),
@@ -138,9 +146,10 @@ impl UnlistedLearner {
             states: States::new(rows),
             designs: vec![Design::new(d, options.lambda); designs],
             ahead: Ahead { kernel, rewards, clip, tolerance },
+            sizes: Sizes::new(told, &options, range, regressed_range, mechanisms.as_ref()),
+            planned_mechanisms: mechanisms.clone(),
+            mechanisms,
             regressed,
-            regressed_range,
-            range,
             discount: world.discount(),
             weights: vec![DVector::zeros(d); horizon],
             inverse: Vec::new(),
@@ -220,8 +229,22 @@ impl UnlistedLearner {
     }
 
     /// Takes in one step by numbers: the cause that was observed, numbered as in [`CauseSpace`](crate::kernel::CauseSpace), and what was
-    /// paid of the rewards that are regressed.
+    /// paid of the rewards that are regressed. Such a step does not say what was done, so it is refused where mechanisms have to be learned.
     pub fn learn(
+        &mut self,
+        at: (usize, usize),
+        cause: usize,
+        reward: f64,
+        next_state: usize,
+    ) -> Result<(), UnlistedError> {
+        match self.mechanisms {
+            None => self.regress(at, cause, reward, next_state),
+            Some(_) => Err(UnlistedError::NothingDone),
+        }
+    }
+
+    /// Takes one step into its design.
+    pub(super) fn regress(
         &mut self,
         (stage, state): (usize, usize),
         cause: usize,
@@ -234,7 +257,7 @@ impl UnlistedLearner {
         if cause > last {
             return Err(UnlistedError::NoCause { cause, last });
         }
-        let [lo, hi] = self.regressed_range;
+        let [lo, hi] = self.sizes.regressed;
         let rounding = 1e-9 * (hi - lo).max(hi.abs()).max(lo.abs());
         if !(lo - rounding..=hi + rounding).contains(&reward) {
             return Err(UnlistedError::Reward { reward, lo, hi });
@@ -258,12 +281,24 @@ impl UnlistedLearner {
         }
         let (cause, missing) = self.ahead.kernel.causes().of_seen(&observation.values, MISSING);
         let reward: f64 = self.regressed.iter().map(|&i| observation.rewards[i]).sum();
+        if let Some(mechanisms) = &self.mechanisms {
+            if observation.action.is_none() {
+                return Err(UnlistedError::NothingDone);
+            }
+            if !mechanisms.has_room(&self.told, observation, 1) {
+                return Err(EvidenceError::Full.into());
+            }
+        }
         match observation.next_state {
             Some(next) if missing == 0 && !reward.is_nan() => {
-                self.learn((observation.stage, observation.state), cause, reward, next)
+                self.regress((observation.stage, observation.state), cause, reward, next)?;
             }
-            Some(_) | None => Ok(()),
+            Some(_) | None => check_place(&self.told, observation.stage, observation.state)?,
         }
+        if let Some(mechanisms) = &mut self.mechanisms {
+            self.due |= mechanisms.add(&self.told, observation, 1) || self.options.switching == Switching::Episode;
+        }
+        Ok(())
     }
 
     /// Ends an episode.
@@ -275,7 +310,7 @@ impl UnlistedLearner {
     pub fn learned_policy(&self) -> UnlistedPolicy {
         let mut mean = self.clone();
         mean.options.beta_scale = 0.0;
-        mean.plan();
+        mean.plan_with(KernelRule::Mean);
         let UnlistedLearner { told, states, ahead, weights, .. } = mean;
         UnlistedPolicy { told, states: States::new(states.rows), ahead, weights }
     }
@@ -291,47 +326,35 @@ impl UnlistedLearner {
     }
 
     /// Position of a stage's design.
-    fn design(&self, stage: usize) -> usize {
+    pub(super) fn design(&self, stage: usize) -> usize {
         if self.designs.len() == 1 { 0 } else { stage }
-    }
-
-    /// Range of the targets of a stage.
-    fn range_left(&self, stage: usize) -> f64 {
-        let [lo, hi] = self.regressed_range;
-        (self.told.horizon() - 1 - stage) as f64 * self.range + (hi - lo)
     }
 
     /// β at a stage, scaled.
     fn width(&self, stage: usize) -> f64 {
-        let LinearOptions { beta, beta_scale, lambda, delta, episodes, .. } = self.options;
-        let (d, h) = (self.states.rows.dimension as f64, self.told.horizon() as f64);
-        let left = self.range_left(stage);
-        let unscaled = match beta {
-            Beta::Published => d * h * self.range * ln(2.0 * d * episodes as f64 * h / delta).sqrt(),
-            Beta::SelfNormalised => {
-                let gained = self.designs[self.design(stage)].gained();
-                left * (0.5 * (2.0 * ln(h / delta) + gained).sqrt() + (lambda * d).sqrt())
-            }
-            Beta::Covered => {
-                let cover = Cover {
-                    dimension: d,
-                    lambda,
-                    delta,
-                    horizon: h,
-                    steps: episodes as f64 * h,
-                    range: left,
-                    size: target_size(self.regressed_range, self.ahead.clip.get(stage + 1)),
-                };
-                cover.beta(self.designs[self.design(stage)].gained())
-            }
-            Beta::Deviation | Beta::Residuals => left / 2.0,
-            Beta::Fixed(beta) => beta,
-        };
-        beta_scale * unscaled
+        let gained = self.designs[self.design(stage)].gained();
+        self.sizes.beta(&self.options, self.states.rows.dimension, stage, self.ahead.clip.get(stage + 1), gained)
+    }
+
+    /// Makes P(c | s, a) anew from the mechanisms that the present plan was made from.
+    pub(super) fn read_mechanisms(&mut self, rule: KernelRule) {
+        if let Some(mechanisms) = &mut self.planned_mechanisms {
+            let kernel = mechanisms.kernel(rule);
+            let kernel =
+                kernel.expect("invariant: what was learned has the shape that it had when the learner was made");
+            self.ahead.kernel = Arc::new(kernel);
+        }
     }
 
     /// Plans from what was met.
     fn plan(&mut self) {
+        self.plan_with(kernel_rule(&self.options, self.episode));
+    }
+
+    /// The same with mechanisms that are not known read by a rule.
+    pub(super) fn plan_with(&mut self, rule: KernelRule) {
+        self.planned_mechanisms.clone_from(&self.mechanisms);
+        self.read_mechanisms(rule);
         let mut rng = ChaCha8Rng::seed_from_u64(splitmix64(self.options.seed ^ 0x6c69_6e65));
         rng.set_stream(self.episode);
         self.planned_for = self.episode;
@@ -375,7 +398,7 @@ impl UnlistedLearner {
         };
         match (self.options.estimate, self.options.beta) {
             (LinearEstimate::Sampled, Beta::Residuals) => {
-                let prior = Noise::new(self.range_left(stage), design.steps.len() as f64);
+                let prior = Noise::new(self.sizes.range_left(stage), design.steps.len() as f64);
                 let first = design.factor_with(prior.first_lambda()).solve(&sums);
                 let variance = prior.variance(design.squares(&first, target));
                 let factor = design.factor_with(prior.lambda(variance));
@@ -390,7 +413,7 @@ impl UnlistedLearner {
     }
 
     /// φᵀΛ⁻¹φ of every state met and cause, where one design serves all stages; empty otherwise, and without widths.
-    fn all_squares(&self) -> Vec<f64> {
+    pub(super) fn all_squares(&self) -> Vec<f64> {
         if self.options.estimate != LinearEstimate::Width || self.designs.len() > 1 || self.inverse.is_empty() {
             return Vec::new();
         }
@@ -403,7 +426,7 @@ impl UnlistedLearner {
     }
 
     /// V at a stage of every state met, by the weights of that stage; shared between threads, with the same results.
-    fn values_at(&self, stage: usize, squares: &[f64]) -> Vec<f64> {
+    pub(super) fn values_at(&self, stage: usize, squares: &[f64]) -> Vec<f64> {
         let (n, d) = (self.states.rows.n_causes(), self.states.rows.dimension);
         let (weights, ties, beta) = (self.weights[stage].as_slice(), self.ties(), self.beta[stage]);
         let wide = self.options.estimate == LinearEstimate::Width && !self.inverse.is_empty();

@@ -5,7 +5,9 @@
 //! doubled, O(d ln K) times), and looks at any other state only when it has to decide there. Nothing is as large as S.
 
 mod design;
+mod doubt;
 mod error;
+mod explain;
 mod learner;
 mod policy;
 mod save;

@@ -29,7 +29,7 @@ pub(super) struct Room {
 }
 
 impl Ahead {
-    /// The best intervention in a state and what it is worth: q = clip(r + ⟨φ, w⟩ + β √(φᵀΛ⁻¹φ)), as losses from the cap.
+    /// The best intervention in a state and what it is worth.
     pub(super) fn best(
         &self,
         (stage, state): (usize, usize),
@@ -39,6 +39,20 @@ impl Ahead {
         tie: Tie,
         room: &mut Room,
     ) -> (Action, f64) {
+        self.losses((stage, state), rows, weights, width, room);
+        let found = self.kernel.best(state, &room.loss, self.tolerance, tie, &mut room.scratch);
+        (found.action, self.clip[stage][1] - found.least)
+    }
+
+    /// What each cause is worth: q = clip(r + ⟨φ, w⟩ + β √(φᵀΛ⁻¹φ)), as losses from the cap.
+    fn losses(
+        &self,
+        (stage, state): (usize, usize),
+        rows: &Rows,
+        weights: &[f64],
+        width: Option<(f64, &[f64])>,
+        room: &mut Room,
+    ) {
         let n = self.kernel.n_causes();
         room.loss.resize(n, 0.0);
         room.mean.resize(n, 0.0);
@@ -51,8 +65,11 @@ impl Ahead {
             let wide = width.map_or(0.0, |(beta, squares)| beta * squares[c].max(0.0).sqrt());
             *loss = hi - clip(*loss + mean + wide);
         }
-        let found = self.kernel.best(state, &room.loss, self.tolerance, tie, &mut room.scratch);
-        (found.action, hi - found.least)
+    }
+
+    /// The values themselves, of the decision that was made with these buffers.
+    pub(super) fn values_of(&self, stage: usize, room: &Room) -> Vec<f64> {
+        room.loss.iter().map(|loss| self.clip[stage][1] - loss).collect()
     }
 }
 

@@ -7,8 +7,9 @@ use serde::{Deserialize, Serialize};
 
 use super::error::UnlistedError;
 use super::learner::UnlistedLearner;
-use crate::learn::{Header, Knowledge, MOST_SAVED, RestoreError};
+use crate::learn::{Entry, Header, Knowledge, MOST_SAVED, RestoreError};
 use crate::linear::LinearOptions;
+use crate::linear::model::kernel_rule;
 use crate::plan::FeatureFunction;
 
 const FORMAT: &str = "dowise unlisted learner";
@@ -27,6 +28,17 @@ struct Saved {
     due: bool,
     designs: Vec<SavedDesign>,
     weights: Vec<Vec<f64>>,
+    /// Mechanisms that have to be learned, where there are any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    mechanisms: Option<SavedMechanisms>,
+}
+
+/// (row, value, visits) of every mechanism that has to be learned.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct SavedMechanisms {
+    now: Vec<Vec<Entry>>,
+    /// What the present plan was made from.
+    planned: Vec<Vec<Entry>>,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -66,6 +78,11 @@ impl UnlistedLearner {
             due: self.due,
             designs: designs.collect(),
             weights: self.weights.iter().map(|w| w.as_slice().to_vec()).collect(),
+            mechanisms: self
+                .mechanisms
+                .as_ref()
+                .zip(self.planned_mechanisms.as_ref())
+                .map(|(now, planned)| SavedMechanisms { now: now.entries(), planned: planned.entries() }),
         };
         serde_json::to_string(&saved).expect("invariant: numbers and words can be written")
     }
@@ -116,7 +133,7 @@ impl UnlistedLearner {
                 if i == design.planned {
                     self.mark_planned(place);
                 }
-                let took = self.learn((stage as usize, state), cause as usize, reward, next);
+                let took = self.regress((stage as usize, state), cause as usize, reward, next);
                 took.map_err(|e| damaged("steps", &e))?;
             }
             if design.planned == design.steps.len() {
@@ -126,7 +143,26 @@ impl UnlistedLearner {
         self.weights = saved.weights.into_iter().map(DVector::from_vec).collect();
         (self.episode, self.plans, self.planned_for) = (saved.episode, saved.plans, saved.planned_for);
         self.due = saved.due;
+        self.take_mechanisms(saved.mechanisms)?;
         Ok(self)
+    }
+}
+
+impl UnlistedLearner {
+    fn take_mechanisms(&mut self, saved: Option<SavedMechanisms>) -> Result<(), RestoreError> {
+        let wrong = |why: &str| RestoreError::damaged("mechanisms", why);
+        let (now, planned, saved) = match (&mut self.mechanisms, &mut self.planned_mechanisms, saved) {
+            (Some(now), Some(planned), Some(saved)) => (now, planned, saved),
+            (_, _, Some(_)) => return Err(wrong("all mechanisms are known in this world")),
+            (Some(_), _, None) => return Err(wrong("what was seen of the mechanisms that are learned is missing")),
+            (None, _, None) => return Ok(()),
+        };
+        for (into, entries) in [(now, &saved.now), (planned, &saved.planned)] {
+            into.restore(entries).map_err(|e| wrong(&e.to_string()))?;
+        }
+        let episode = self.planned_for;
+        self.read_mechanisms(kernel_rule(&self.options, episode));
+        Ok(())
     }
 }
 

@@ -184,7 +184,7 @@ impl Model {
             Some(rows) => rows.world.clone(),
             None => view.told.world().clone(),
         };
-        let learned = view.mechanisms.as_ref().map(|rows| mean_tables(evidence, rows, prior));
+        let learned = view.mechanisms.as_ref().map(|rows| mean_tables(&evidence.mechanisms, rows, prior));
         for (i, m) in world.mechanisms.iter_mut().enumerate().filter(|(_, m)| m.table.is_none()) {
             let table = learned.as_ref().and_then(|tables| tables[i].as_deref());
             // What nothing depends on is not counted.

@@ -336,7 +336,7 @@ impl<'a> Tables<'a> {
             });
         }
         if let Some(rows) = &counts.view.mechanisms {
-            let mut drawn = sampled_tables(counts, rows, self.rule.prior, rng);
+            let mut drawn = sampled_tables(&counts.mechanisms, rows, self.rule.prior, rng);
             let of = |&position: &usize| drawn[position].take().expect("invariant: what is learned is drawn");
             tables.extend(self.learned.iter().map(of).collect::<Vec<_>>());
         }

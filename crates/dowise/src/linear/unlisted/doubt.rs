@@ -1,0 +1,43 @@
+//! What speaks against a fit to the states that were met.
+
+use super::design::Step;
+use super::learner::UnlistedLearner;
+use crate::linear::doubt::{Doubt, OffBy};
+use crate::linear::residuals::Noise;
+
+impl UnlistedLearner {
+    /// Reasons to doubt the fit: too few steps, and the variable whose residuals are farthest from 0 on average: as
+    /// [`LinearLearner::doubts`](crate::linear::LinearLearner::doubts), for the values of the present plan at the states that were met.
+    ///
+    /// # Cost
+    /// O(d³ + n · d) for n steps, and the values of the second stage.
+    pub fn doubts(&self) -> Vec<Doubt> {
+        let (dimension, steps) = (self.dimension(), self.designs.iter().map(|d| d.steps.len() as u64).sum());
+        let mut out = Vec::new();
+        if steps < dimension as u64 {
+            out.push(Doubt::FewSteps { steps, dimension });
+        }
+        if self.plans > 0 && steps > dimension as u64 && self.told.horizon() > 1 {
+            out.extend(self.worst_residuals());
+        }
+        out
+    }
+
+    fn worst_residuals(&self) -> Option<Doubt> {
+        let ahead = self.values_at(1, &self.all_squares());
+        let mut off_by = OffBy::new(self.told.world(), self.ahead.kernel.causes());
+        let target = |step: &Step| step.reward + self.discount * ahead[step.next as usize];
+        for design in &self.designs {
+            // Not the ridge: what λ takes off the weights of features that were seen rarely is no misfit.
+            let sums = design.sums(target);
+            let prior = Noise::new(self.sizes.range_left(0), design.steps.len() as f64);
+            let first = design.factor_with(prior.first_lambda()).solve(&sums);
+            let variance = prior.variance(design.squares(&first, target));
+            let weights = design.factor_with(prior.lambda(variance)).solve(&sums);
+            for step in &design.steps {
+                off_by.add((step.state, step.cause as usize), 1.0, target(step) - step.fitted(&weights));
+            }
+        }
+        off_by.worst(self.sizes.range_left(0))
+    }
+}
