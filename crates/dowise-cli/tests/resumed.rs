@@ -54,6 +54,41 @@ fn a_resumed_run_ends_as_one_that_never_stopped() {
 }
 
 #[test]
+fn a_guarded_run_whose_graph_was_changed_goes_on() {
+    let at = place("guarded");
+    let world = |scope: &str, next: &str, hidden: &str| {
+        format!(
+            "dowise = 1\nhorizon = 3\n[state.x]\nvalues = 2\nscope = {scope}\nnext = {next}\nstart = [0.5, 0.5]\n[lever.b]\nvalues = 2\nparents = [\"q\"]\np = [[0.9, 0.1], [0.1, 0.9]]\n\
+             [key.z]\nvalues = 2\nparents = [\"b\", \"q\"]\np = [[[0.9, 0.1], [0.3, 0.7]], [[0.6, 0.4], [0.1, 0.9]]]\n[hidden.q]\nvalues = 2\n\
+             parents = []\np = {hidden}\n[reward.pay]\nscope = [\"x\"]\nvalue = [0.0, 1.0]\nrange = [0.0, 1.0]\n[interventions]\nset = \"any\"\n"
+        )
+    };
+    let table = "[[0.8, 0.2], [0.3, 0.7]]";
+    let told = world(r#"["z"]"#, table, "[0.5, 0.5]");
+    // What is true of the log, and what a guard makes of it: an arrow of the lever, or, since what is hidden cannot be learned, no causes.
+    let direct = world(r#"["z", "b"]"#, "[[[0.9, 0.1], [0.1, 0.9]], [[0.9, 0.1], [0.1, 0.9]]]", "[0.5, 0.5]");
+    let numbers = world(r#"["z"]"#, table, "[0.1, 0.9]");
+    std::fs::write(at.join("told.toml"), told).unwrap();
+    let run = |arguments: &str| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_dowise"));
+        let output = command.current_dir(&at).arg("--quiet").args(arguments.split(' ')).output().unwrap();
+        assert!(output.status.success(), "{arguments}: {}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap()
+    };
+    for (truth, became) in [(direct, "b is added to the scope of x"), (numbers, "given up for plain UCBVI")] {
+        std::fs::write(at.join("truth.toml"), truth).unwrap();
+        run("simulate truth.toml --episodes 600 --output log.csv --force");
+        let learn = "learn told.toml --from log.csv --learner graph-psrl:guard=true";
+        run(&format!("{learn} --episodes 3 --save start.json --force"));
+        let resumed = run("learn told.toml --resume start.json --episodes 9 --json");
+        assert!(resumed.contains("\"amendments\"") && resumed.contains(became), "{resumed}");
+        assert_eq!(resumed, run(&format!("{learn} --episodes 9 --json")));
+        assert!(run("explain told.toml start.json").contains("The graph was changed by the log"));
+    }
+    std::fs::remove_dir_all(&at).unwrap();
+}
+
+#[test]
 fn what_cannot_be_resumed_is_said() {
     let at = place("refused");
     answer(&at, "--learner c-rlsvi --episodes 20 --save saved.json");

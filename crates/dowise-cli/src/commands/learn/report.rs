@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use dowise::learn::{ChangeNoticed, Forget, GraphWatch, LearnerSpec};
+use dowise::learn::{Amendment, ChangeNoticed, Forget, GraphWatch, LearnerSpec};
 use dowise::{Action, Arena, Learner, Preset};
 use dowise_study::percent;
 use serde::Serialize;
@@ -58,6 +58,9 @@ pub(super) struct Report {
     /// How the declared graph fares, where it is tested.
     #[serde(skip_serializing_if = "Option::is_none")]
     graph: Option<GraphWatch>,
+    /// How a guard changed the graph, also where nothing is left to be tested.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    amendments: Vec<Amendment>,
     /// Changes of the world that were noticed, where the learner looks for them.
     #[serde(skip_serializing_if = "Option::is_none")]
     changes: Option<Vec<ChangeNoticed>>,
@@ -142,6 +145,7 @@ impl Report {
             always: LeverUse::of(arena.world(), learned).sentence().into_iter().chain(same).collect(),
             discounted: arena.world().discount() < 1.0,
             graph: learner.graph_watch(),
+            amendments: learner.amendments().to_vec(),
             changes: (spec.options(1, 0).forget == Forget::Reset).then(|| learner.changes()),
         }
     }

@@ -121,7 +121,8 @@ impl Resumed {
         match learner.as_linear() {
             Some(linear) => spec.linear_options(planned, seed).as_ref() == Some(linear.options()),
             None => {
-                spec.linear_options(planned, seed).is_none() && learner.options() == Some(&spec.options(planned, seed))
+                spec.linear_options(planned, seed).is_none()
+                    && learner.declared_options() == Some(&spec.options(planned, seed))
             }
         }
     }

@@ -72,6 +72,11 @@ impl Guard {
         &self.declared.0
     }
 
+    /// The options that it was made with.
+    pub(crate) fn declared_options(&self) -> &Options {
+        &self.declared.1
+    }
+
     pub(crate) fn amendments(&self) -> &[Amendment] {
         &self.amendments
     }

@@ -5,6 +5,7 @@ use crate::learn::Knowledge;
 use crate::learn::around::{Amendment, Around, Baseline, BaselineReport, ChangeNoticed, Forgetting, Guard};
 use crate::learn::error::{LearnError, LearnResult, check_delta};
 use crate::learn::monitor::{GraphWatch, Monitor};
+use crate::learn::options::Options;
 use crate::world::Action;
 
 impl Learner {
@@ -17,6 +18,11 @@ impl Learner {
     /// graph.
     pub fn amendments(&self) -> &[Amendment] {
         self.guard().map_or(&[], Guard::amendments)
+    }
+
+    /// The options that it was made with, which a guard may have changed since; `None` if it regresses on features.
+    pub fn declared_options(&self) -> Option<&Options> {
+        self.guard().map_or_else(|| self.options(), |guard| Some(guard.declared_options()))
     }
 
     /// Begins to test the declared graph on every step that is taken in: a lever that acts past the key variables, a parent that a scope
