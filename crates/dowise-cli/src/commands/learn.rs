@@ -36,7 +36,7 @@ pub(crate) struct Args {
     #[arg(value_parser = Known::World, hide_possible_values = true, default_value = "", hide_default_value = true)]
     world: String,
     /// The learner; options behind a colon. `--learner help` lists them.
-    #[arg(long, value_name = "LEARNER", default_value = "graph-psrl", value_parser = Known::Learner, hide_possible_values = true)]
+    #[arg(long, value_name = "LEARNER", default_value = DEFAULT, value_parser = Known::Learner, hide_possible_values = true)]
     learner: String,
     /// Number of episodes, those of a resumed run included [default: 1000, or what the resumed run was meant to have]
     #[arg(long, value_name = "K", value_parser = counted, allow_negative_numbers = true)]
@@ -118,6 +118,9 @@ Examples:
   dowise learn river-swim --resume learned.json --episodes 2000 --save learned.json
   dowise learn paper --learner help";
 
+/// The learner of whoever names none, where tables can go.
+const DEFAULT: &str = "graph-psrl";
+
 /// Most episodes of a run: their regrets take 80 MB, and a quarter of what a saved run may take as text.
 const MOST_EPISODES: u64 = 10_000_000;
 
@@ -155,15 +158,22 @@ pub(crate) fn run(args: Args, output: &Output) -> Result<Status, Failure> {
     let svg = args.draw.as_deref().map(is_svg).transpose()?;
     let choice = WorldChoice::read(&args.world);
     let drawn = args.resume.as_deref().and_then(unlisted::seed_of).unwrap_or(args.seed);
-    if let Ok(world) = choice.make(drawn)
-        && !world.is_listed()
-    {
-        return unlisted::run(&args, &world, drawn, output);
+    let mut named = args.learner.clone();
+    if let Ok(world) = choice.make(drawn) {
+        if !world.is_listed() {
+            return unlisted::run(&args, &world, drawn, output);
+        }
+        // The learner of whoever names none.
+        if args.learner == DEFAULT && [&args.resume, &args.evidence].iter().all(|file| file.is_none()) {
+            let (spec, why) = LearnerSpec::default_for(&world);
+            why.iter().for_each(|why| output.talk(format_args!("{why}")));
+            named = spec.to_string();
+        }
     }
     let resumed = args.resume.as_deref().map(Resumed::read).transpose()?;
     let mut state = match &resumed {
         Some(resumed) => resumed.run.clone(),
-        None => SavedRun::new(args.learner.parse().map_err(|e| fail(StudyError::Learner(e)))?, args.seed),
+        None => SavedRun::new(named.parse().map_err(|e| fail(StudyError::Learner(e)))?, args.seed),
     };
     let (spec, seed): (LearnerSpec, u64) = (state.learner.clone(), state.seed);
     let arena = long_setup(&choice, seed, output).map_err(fail)?;

@@ -10,7 +10,9 @@ use serde::{Deserialize, Serialize};
 
 use self::change::{Change, OPENINGS, Opening};
 use super::options::{Estimate, Options, Schedule};
-use super::{Knowledge, LearnError, Learner, Preset, UnknownPreset};
+use super::view::Layout;
+use super::{Knowledge, LearnError, Learner, MOST_CELLS, Preset, UnknownPreset};
+use crate::kernel::CauseSpace;
 use crate::linear::{Beta, LinearEstimate, LinearLearner, LinearOptions};
 use crate::world::{World, nearest};
 
@@ -198,6 +200,26 @@ impl LearnerSpec {
             }
         }
         Ok(told)
+    }
+
+    /// The learner of whoever names none, and why it is not `graph-psrl`, where it is not: `c-blsvi` where tables cannot go, since states
+    /// are not listed, or there would be more counters than are allowed in a world that has features.
+    pub fn default_for(world: &World) -> (LearnerSpec, Option<&'static str>) {
+        let named = |name: &str| name.parse::<LearnerSpec>().expect("invariant: the name of a preset is a learner");
+        let counters = || {
+            let Options { states, causes, .. } = named("graph-psrl").options(1, 0);
+            Layout::counters(world, &CauseSpace::new(world), states, causes, 0)
+        };
+        match world.features() {
+            _ if !world.is_listed() => {
+                (named("c-blsvi"), Some("graph-psrl counts by states, which cannot be listed here: c-blsvi takes its place"))
+            }
+            Some(_) if counters() > MOST_CELLS as u128 => {
+                let why = "graph-psrl would need more counters than are allowed, and there are features: c-blsvi takes its place";
+                (named("c-blsvi"), Some(why))
+            }
+            Some(_) | None => (named("graph-psrl"), None),
+        }
     }
 
     /// The learner itself. Everything that runs learners by name makes them here.

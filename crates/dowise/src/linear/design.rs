@@ -263,7 +263,12 @@ impl Design {
         squares.into()
     }
 
-    /// The same from the factor; shared between threads, with the same results.
+    /// φᵀΛ⁻¹φ of one state-cause pair, from the factor.
+    pub(super) fn square(&self, columns: DMatrixView<'_, f64>, cell: usize) -> f64 {
+        square(&self.factor, columns.column(cell).clone_owned())
+    }
+
+    /// The same of all from the factor; shared between threads, with the same results.
     fn fill_squares(&self, columns: DMatrixView<'_, f64>, out: &mut [f64]) {
         let of = |(i, out): (usize, &mut f64)| *out = square(&self.factor, columns.column(i).clone_owned());
         out.par_iter_mut().enumerate().with_min_len(1 << 10).for_each(of);

@@ -12,12 +12,14 @@ mod error;
 mod evidence;
 mod features;
 mod fit;
+mod from_met;
 mod learner;
 mod model;
 mod options;
 mod preset;
 mod residuals;
 mod save;
+mod setup;
 mod unlisted;
 
 pub use crate::plan::FeatureFunction;

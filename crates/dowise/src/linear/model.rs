@@ -1,5 +1,6 @@
 //! Weights become a look ahead: q(s, c) = clip(r + ⟨w, φ(s, c)⟩ + β‖φ(s, c)‖_{Λ⁻¹}). The only place where optimism enters.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use nalgebra::{DMatrixView, DVector, DVectorViewMut};
@@ -136,6 +137,13 @@ impl Columns {
         });
     }
 
+    /// The product of some columns with these weights.
+    pub(super) fn times_of(&self, cells: Range<usize>, weights: &DVector<f64>, out: &mut [f64]) {
+        let view = self.as_view();
+        let n = out.len();
+        DVectorViewMut::from_slice(out, n).gemv_tr(1.0, &view.columns(cells.start, n), weights, 0.0);
+    }
+
     /// One of them.
     pub(super) fn of(&self, cell: usize) -> &[f64] {
         &self.values[cell * self.dimension..][..self.dimension]
@@ -233,8 +241,10 @@ impl LinearModel {
     }
 }
 
-impl Lookahead for LinearModel {
-    fn look(&mut self, stage: usize, next_value: &[f64], q: &mut Vec<f64>) {
+impl LinearModel {
+    /// Weights of a stage for the values one stage ahead, least squares or a sample, into `self.weights`; and what is multiplied by
+    /// √(φᵀΛ⁻¹φ).
+    pub(super) fn fit(&mut self, stage: usize, next_value: &[f64]) -> f64 {
         let mut worth = Vec::new();
         let next_value = match &self.onward {
             None => next_value,
@@ -246,9 +256,7 @@ impl Lookahead for LinearModel {
         let (beta, range) = (self.beta(stage), self.range_left(stage));
         let place = self.design(stage);
         let design = &self.designs[place];
-        let mut width = beta;
         if self.options.beta == Beta::Residuals {
-            width = 0.0;
             if stage + 1 == self.sizes.horizon || self.residuals.len() <= place {
                 // A plan begins: what was met since the last one counts from now on.
                 self.residuals = self.designs.iter().map(|d| Residuals::of(&d.met, self.sizes.regressed)).collect();
@@ -259,23 +267,42 @@ impl Lookahead for LinearModel {
             let rng = &mut self.rng;
             self.noise.iter_mut().for_each(|x| *x = normal(rng));
             posterior.perturb(self.options.beta_scale, &mut self.noise, &mut self.weights);
-        } else {
-            design.weights(next_value, &mut self.weights);
+            return 0.0;
         }
-        if self.options.estimate == LinearEstimate::Sampled && self.options.beta != Beta::Residuals {
-            width = 0.0;
-            let rng = &mut self.rng;
-            self.noise.iter_mut().for_each(|x| *x = normal(rng));
-            design.perturb(beta, &mut self.noise, &mut self.weights);
+        design.weights(next_value, &mut self.weights);
+        match self.options.estimate {
+            LinearEstimate::Width => beta,
+            LinearEstimate::Sampled => {
+                let rng = &mut self.rng;
+                self.noise.iter_mut().for_each(|x| *x = normal(rng));
+                design.perturb(beta, &mut self.noise, &mut self.weights);
+                0.0
+            }
         }
+    }
+
+    /// The weights of the stage that was fitted last.
+    pub(super) fn fitted(&self) -> &DVector<f64> {
+        &self.weights
+    }
+}
+
+/// A value between the ends; where widths or samples are beyond all numbers nothing is known, and the best is hoped for.
+pub(super) fn clip(q: f64, [lo, hi]: [f64; 2]) -> f64 {
+    if q.is_nan() { hi } else { q.clamp(lo, hi) }
+}
+
+impl Lookahead for LinearModel {
+    fn look(&mut self, stage: usize, next_value: &[f64], q: &mut Vec<f64>) {
+        let width = self.fit(stage, next_value);
+        let place = self.design(stage);
+        let design = &self.designs[place];
         self.columns.times(&self.weights, &mut self.mean);
-        let [lo, hi] = self.clip[stage];
-        // Where widths or samples are beyond all numbers nothing is known, and the best is hoped for.
-        let clip = |q: f64| if q.is_nan() { hi } else { q.clamp(lo, hi) };
+        let ends = self.clip[stage];
         q.clear();
         let parts = self.mean.iter().zip(&self.reward);
         if self.options.estimate == LinearEstimate::Sampled {
-            q.extend(parts.map(|(mean, reward)| clip(reward + mean)));
+            q.extend(parts.map(|(mean, reward)| clip(reward + mean, ends)));
             return;
         }
         let squares = if tracks_widths(&self.options) {
@@ -287,7 +314,8 @@ impl Lookahead for LinearModel {
             }
             (&self.squares[place]).into()
         };
-        q.extend(parts.zip(squares.iter()).map(|((mean, reward), square)| clip(reward + mean + width * square.sqrt())));
+        let wide = |((mean, reward), square): ((&f64, &f64), &f64)| clip(reward + mean + width * square.sqrt(), ends);
+        q.extend(parts.zip(squares.iter()).map(wide));
     }
 
     fn ended(&self) -> Option<&[bool]> {

@@ -98,11 +98,10 @@ pub(super) fn run(args: &Args, world: &World, seed: u64, output: &Output) -> Res
     let spec: LearnerSpec = match &saved {
         Some(saved) => saved.learner.clone(),
         // The learner of whoever names none.
-        None if args.learner == "graph-psrl" => {
-            output.talk(format_args!(
-                "graph-psrl counts by states, which cannot be listed here: c-blsvi takes its place"
-            ));
-            "c-blsvi".parse().map_err(|e| usage(&e))?
+        None if args.learner == super::DEFAULT => {
+            let (spec, why) = LearnerSpec::default_for(world);
+            why.iter().for_each(|why| output.talk(format_args!("{why}")));
+            spec
         }
         None => args.learner.parse().map_err(|e| usage(&e))?,
     };
