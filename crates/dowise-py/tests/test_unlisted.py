@@ -117,8 +117,12 @@ def test_what_would_list_all_states_is_refused_by_name(ask):
 
 
 def test_learners_are_compared_by_playing():
-    result = dowise.compare("linear-code:places=3,symbols=4", ["c-blsvi", "uniform"], episodes=60, repetitions=2, threads=1)
+    result = dowise.compare(
+        "linear-code:places=3,symbols=9", ["c-blsvi", "uniform"], episodes=60, repetitions=2, threads=1
+    )
     assert result.estimated == ["c-blsvi", "uniform"]
     assert (result.regret[0, 0, :, -1] < 0.5 * result.regret[0, 1, :, -1]).all()
-    again = dowise.compare("linear-code:places=3,symbols=4", ["c-blsvi", "uniform"], episodes=60, repetitions=2, threads=2)
+    again = dowise.compare(
+        "linear-code:places=3,symbols=9", ["c-blsvi", "uniform"], episodes=60, repetitions=2, threads=2
+    )
     assert np.array_equal(result.regret, again.regret)
