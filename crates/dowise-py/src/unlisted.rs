@@ -111,6 +111,13 @@ impl UnlistedLearner {
         self.inner.met()
     }
 
+    /// What one should know about the features before anything is learned with them, in words: more of them than there will be steps, constant,
+    /// or combinations of each other.
+    #[getter]
+    fn findings(&self) -> Vec<String> {
+        self.inner.findings().iter().map(ToString::to_string).collect()
+    }
+
     /// The joint values of the variables that act, in the order of the rows of the features: a dict for each.
     #[getter]
     fn causes<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyDict>>> {

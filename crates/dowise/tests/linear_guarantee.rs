@@ -1,6 +1,6 @@
 //! The guarantee of `beta=covered`: optimism at every plan, stage and state at once; with a control that shows the test can fail.
 
-use dowise::linear::{Beta, LinearLearner, LinearOptions, LinearPreset, Switching, UnlistedLearner};
+use dowise::linear::{Beta, LinearLearner, LinearOptions, LinearPreset, Switching, UnlistedLearner, Weights};
 use dowise::worlds::Linear;
 use dowise::{Arena, Knowledge, Simulator};
 
@@ -37,6 +37,49 @@ fn values_fall_short_no_more_often_than_promised() {
 #[test]
 fn a_thousandth_of_the_width_falls_short_nearly_always() {
     assert!(short(&LinearOptions { beta_scale: 0.0003, ..covered() }, 20, 60) >= 15);
+}
+
+#[test]
+fn weighed_steps_keep_the_promise_and_a_thousandth_of_their_width_does_not() {
+    let weighed = LinearOptions { weights: Weights::Variance, ..covered() };
+    assert!(short(&weighed, 40, 60) <= 10);
+    let regressed = LinearOptions { rewards: dowise::linear::Rewards::Regressed, ..weighed.clone() };
+    assert!(short(&regressed, 20, 60) <= 7);
+    assert!(short(&LinearOptions { beta_scale: 0.0003, ..weighed }, 20, 60) >= 15);
+}
+
+#[test]
+fn where_all_weights_are_one_weighing_changes_nothing() {
+    // A first width beyond all variances bounds none of them, and every step counts once.
+    let world = Linear { states: 5, causes: 3, dimension: 3, horizon: 3, ..Linear::default() }.world().unwrap();
+    let arena = Arena::new(&world).unwrap();
+    let told = Knowledge::of(&world);
+    let plain = LinearOptions { beta: Beta::Fixed(40.0), ..covered() };
+    let plain = LinearOptions { episodes: 30, ..plain };
+    let mut alike = LinearLearner::new(&told, plain.clone()).unwrap();
+    let mut weighed = LinearLearner::new(&told, LinearOptions { weights: Weights::Variance, ..plain.clone() }).unwrap();
+    let [mut a, mut b] = [0, 1].map(|_| arena.run(4));
+    for _ in 0..30 {
+        a.play(&mut alike, false);
+        b.play(&mut weighed, false);
+        let pairs = alike.plan().value_hs.iter().zip(&weighed.plan().value_hs);
+        pairs.for_each(|(a, b)| assert!((a - b).abs() < 1e-9, "{a} {b}"));
+    }
+    // A narrow one bounds them, and values differ.
+    let narrow = LinearOptions { beta: Beta::Fixed(0.05), episodes: 30, ..covered() };
+    let mut alike = LinearLearner::new(&told, narrow.clone()).unwrap();
+    let mut weighed = LinearLearner::new(&told, LinearOptions { weights: Weights::Variance, ..narrow }).unwrap();
+    let [mut a, mut b] = [0, 1].map(|_| arena.run(4));
+    (0..30).for_each(|_| {
+        a.play(&mut alike, false);
+        b.play(&mut weighed, false);
+    });
+    assert_ne!(alike.plan().value_hs, weighed.plan().value_hs);
+    let sampled =
+        LinearOptions { weights: Weights::Variance, .."c-blsvi".parse::<LinearPreset>().unwrap().options(9, 1) };
+    assert!(LinearLearner::new(&told, sampled).unwrap_err().to_string().contains("weights=variance"));
+    let unlisted = LinearOptions { weights: Weights::Variance, ..covered() };
+    assert!(UnlistedLearner::new(&told, unlisted).unwrap_err().to_string().contains("weights=variance"));
 }
 
 #[test]

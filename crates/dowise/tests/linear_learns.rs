@@ -227,6 +227,32 @@ fn a_world_that_is_not_linear_is_doubted_and_a_linear_one_is_not() {
 }
 
 #[test]
+fn features_that_say_nothing_are_named_before_anything_runs() {
+    let world = World::new(worlds::Paper::default().spec().unwrap()).unwrap();
+    let told = Knowledge::of(&world);
+    let found = |fill: &dyn Fn(&[usize], &[usize], &mut [f64])| {
+        let features = Features::from_fn(&world, 3, Norms::Scale, fill).unwrap();
+        let learner = LinearLearner::with_features(&told, &features, options("c-blsvi", 50)).unwrap();
+        learner.findings().iter().map(ToString::to_string).collect::<Vec<_>>()
+    };
+    let constant = found(&|_, _, phi| phi.fill(0.5));
+    assert!(constant[0].starts_with("the features are the same for all states and causes"), "{constant:?}");
+    let zero = found(&|s, z, phi| (phi[0], phi[2]) = (0.5, (s[0] + z[1]) as f64));
+    assert_eq!(zero, ["feature 2 is 0 for all states and causes, so its weight is never learned; leave it out"]);
+    let twice = found(&|s, _, phi| (phi[0], phi[1], phi[2]) = (1.0, s[0] as f64, 2.0 - 3.0 * s[0] as f64));
+    assert!(twice[0].starts_with("feature 3 is a combination of those before it, and only 2 of 3"), "{twice:?}");
+    assert_eq!(found(&|s, z, phi| (phi[0], phi[1], phi[2]) = (1.0, s[0] as f64, z[0] as f64)).len(), 0);
+    // One-hot features of this world: 64 of them, and five steps an episode.
+    let hot = learner(&world, options("c-blsvi", 12)).unwrap();
+    assert_eq!(
+        hot.findings()[0].to_string(),
+        "64 weights are to be learned, and there will be 60 steps, so that most of them stay what the prior says; play more episodes, or \
+         choose fewer features"
+    );
+    assert_eq!(learner(&world, options("c-blsvi", 13)).unwrap().findings(), []);
+}
+
+#[test]
 fn more_weights_than_steps_are_named() {
     let world = worlds::world("linear-lock", &[]).unwrap();
     let mut learner = learner(&world, options("c-blsvi", 1)).unwrap();

@@ -242,6 +242,69 @@ fn wrong_features_and_steps_are_named() {
     assert!("c-blsvi".parse::<dowise::LearnerSpec>().unwrap().learner(&world, 10, 1).is_err());
 }
 
+#[test]
+fn features_from_code_are_tried_before_anything_runs() {
+    let mut builder = World::builder("own", 3).lever("x", 2).key("z", 2).mechanism("z", "x", [0.9, 0.1, 0.2, 0.8]);
+    for i in 0..40 {
+        builder = builder.state(format!("b{i}"), 2).next(format!("b{i}"), "z", Form::LowRank);
+    }
+    let world = builder.reward("r", "z", [0.0, 1.0]).build().unwrap();
+    let told = Knowledge::of(&world);
+    let make = |function: dowise::linear::FeatureFunction| {
+        UnlistedLearner::with_function(&told, 3, function, options("c-blsvi", 1))
+    };
+    let says = |function: dowise::linear::FeatureFunction| make(function).unwrap_err().to_string();
+    let long = says(Arc::new(|_, out| {
+        out[4] = 1.5;
+        Ok(())
+    }));
+    assert!(long.contains("z = \"1\" have length 1.5"), "{long}");
+    assert!(
+        says(Arc::new(|_, out| {
+            out[2] = f64::INFINITY;
+            Ok(())
+        }))
+        .starts_with("feature 3 at b0 = ")
+    );
+    assert!(says(Arc::new(|_, _| Err("no sensor".to_owned()))).ends_with("could not be computed: no sensor"));
+    // Some states may be impossible, and need no features.
+    let some = make(Arc::new(|state, out| {
+        let share = f64::from((state as u64).count_ones()) / 80.0;
+        out.copy_from_slice(&[share, 0.5, 0.0, share, 0.5, 0.1]);
+        if state % 2 == 0 { Ok(()) } else { Err("impossible".to_owned()) }
+    }));
+    assert_eq!(some.unwrap().findings(), []);
+    let found = |function: dowise::linear::FeatureFunction| {
+        make(function).unwrap().findings().iter().map(ToString::to_string).collect::<Vec<_>>()
+    };
+    let constant = found(Arc::new(|_, out| {
+        out.fill(0.3);
+        Ok(())
+    }));
+    assert!(constant[0].starts_with("the features are the same for all states and causes"), "{constant:?}");
+    let twice = found(Arc::new(|state, out| {
+        let share = f64::from((state as u64).count_ones()) / 80.0;
+        out.copy_from_slice(&[share, 0.5, share + 0.1, 0.2, 0.5, 0.3]);
+        Ok(())
+    }));
+    assert_eq!(
+        twice,
+        [
+            "feature 3 is a combination of those before it, and only 2 of 3 features are independent; leave those out that say nothing new"
+        ]
+    );
+    let few = UnlistedLearner::with_function(
+        &told,
+        3,
+        Arc::new(|state, out| {
+            out[state % 6] = 0.5;
+            Ok(())
+        }),
+        "c-blsvi".parse::<LinearPreset>().unwrap().options(1, 1),
+    );
+    assert_eq!(few.unwrap().findings(), []);
+}
+
 /// A world of two factors on which the key variable depends, with or without a list of states.
 fn depends(horizon: u64) -> World {
     let rows: Vec<f64> = (0..3 * 5 * 2).flat_map(|i| [0.1 + 0.02 * f64::from(i), 0.9 - 0.02 * f64::from(i)]).collect();

@@ -265,6 +265,9 @@ pub(crate) fn run(args: Args, output: &Output) -> Result<Status, Failure> {
     if let Some(why) = learner.wrong_view() {
         output.talk(table::wrapped(&format!("warning: {why}; its values stay wrong however much it sees")));
     }
+    for finding in learner.as_linear().map(|linear| linear.findings()).unwrap_or_default() {
+        output.talk(table::wrapped(&format!("warning: {finding}")));
+    }
     for finding in render::decisive(arena.world()) {
         output.talk(format_args!("warning: {}; `dowise check` shows where", finding.message));
     }

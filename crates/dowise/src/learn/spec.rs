@@ -13,7 +13,7 @@ use super::options::{Estimate, Options, Schedule};
 use super::view::Layout;
 use super::{Knowledge, LearnError, Learner, MOST_CELLS, Preset, UnknownPreset};
 use crate::kernel::CauseSpace;
-use crate::linear::{Beta, LinearEstimate, LinearLearner, LinearOptions};
+use crate::linear::{Beta, LinearEstimate, LinearLearner, LinearOptions, Weights};
 use crate::world::{World, nearest};
 
 /// A learner with its options, as one line of text.
@@ -196,7 +196,8 @@ impl LearnerSpec {
                 | Change::Beta(_)
                 | Change::BetaScale(_)
                 | Change::Lambda(_)
-                | Change::RegressRewards(_) => {}
+                | Change::RegressRewards(_)
+                | Change::Weights(_) => {}
             }
         }
         Ok(told)
@@ -211,9 +212,10 @@ impl LearnerSpec {
             Layout::counters(world, &CauseSpace::new(world), states, causes, 0)
         };
         match world.features() {
-            _ if !world.is_listed() => {
-                (named("c-blsvi"), Some("graph-psrl counts by states, which cannot be listed here: c-blsvi takes its place"))
-            }
+            _ if !world.is_listed() => (
+                named("c-blsvi"),
+                Some("graph-psrl counts by states, which cannot be listed here: c-blsvi takes its place"),
+            ),
             Some(_) if counters() > MOST_CELLS as u128 => {
                 let why = "graph-psrl would need more counters than are allowed, and there are features: c-blsvi takes its place";
                 (named("c-blsvi"), Some(why))
@@ -311,6 +313,7 @@ impl LearnerSpec {
                 | Change::BetaScale(_)
                 | Change::Lambda(_)
                 | Change::RegressRewards(_)
+                | Change::Weights(_)
                 | Change::Unknown { .. }
                 | Change::Forms(_) => None,
             };
@@ -320,7 +323,8 @@ impl LearnerSpec {
             | Change::Beta(_)
             | Change::BetaScale(_)
             | Change::Lambda(_)
-            | Change::RegressRewards(_) => {
+            | Change::RegressRewards(_)
+            | Change::Weights(_) => {
                 Some("it counts; only lsvi-ucb, c-lsvi-ucb, c-rlsvi and c-blsvi regress on features")
             }
             Change::Width(_) | Change::Sets(_) if !optimistic => {
@@ -385,7 +389,8 @@ fn linear_estimate(options: &LinearOptions) -> String {
     };
     let sampled = if options.estimate == LinearEstimate::Sampled { "sampled, " } else { "" };
     let scale = if options.beta_scale == 1.0 { String::new() } else { format!(" × {}", options.beta_scale) };
-    format!("{sampled}{beta}{scale}")
+    let weights = if options.weights == Weights::None { "" } else { ", weighed by variance" };
+    format!("{sampled}{beta}{scale}{weights}")
 }
 
 impl FromStr for LearnerSpec {

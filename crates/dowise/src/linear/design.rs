@@ -247,6 +247,14 @@ impl Design {
         self.factor.solve_mut(out);
     }
 
+    /// Λ⁻¹ M V: the least-squares weights for targets V(s') alone.
+    pub(super) fn weights_of_next(&self, next_value: &[f64]) -> DVector<f64> {
+        let value = nalgebra::DVectorView::from_slice(next_value, next_value.len());
+        let mut out = &self.next * value;
+        self.factor.solve_mut(&mut out);
+        out
+    }
+
     /// Adds deviation · L⁻ᵀξ, so that standard normal ξ make a sample of N(w, deviation² Λ⁻¹). `noise` is used up.
     pub(super) fn perturb(&self, deviation: f64, noise: &mut DVector<f64>, weights: &mut DVector<f64>) {
         self.factor.l_dirty().tr_solve_lower_triangular_mut(noise);

@@ -9,7 +9,7 @@ use nalgebra::DVector;
 use rayon::prelude::*;
 
 use super::model::{LinearModel, clip, tracks_widths};
-use super::options::LinearEstimate;
+use super::options::{LinearEstimate, Weights};
 use crate::kernel::Scratch;
 use crate::learn::Selector;
 use crate::plan::{Chooser, Plan, Ties};
@@ -24,7 +24,8 @@ const SHARE: usize = 1 << 7;
 /// The states that some step led to, in order, if a plan from them pays: they are few among many, and widths of all pairs are not kept
 /// anyway.
 pub(super) fn worth_it(model: &LinearModel, selector: &Selector, n_states: usize) -> Option<Vec<u32>> {
-    if n_states < LEAST_STATES || tracks_widths(&model.options) || !matches!(selector, Selector::Kernel(_)) {
+    let many = n_states >= LEAST_STATES && matches!(selector, Selector::Kernel(_));
+    if !many || tracks_widths(&model.options) || model.options.weights != Weights::None {
         return None;
     }
     let mut met: Vec<u32> = model.designs.iter().flat_map(|d| d.met.next.keys().map(|&(_, next)| next)).collect();

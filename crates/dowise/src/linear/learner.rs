@@ -6,6 +6,7 @@ use rand_chacha::ChaCha8Rng;
 use super::error::LinearError;
 use super::evidence::MetStep;
 use super::features::Features;
+use super::findings::{FeatureFinding, found};
 use super::from_met;
 use super::model::{Columns, LinearModel, Sizes, kernel_rule};
 use super::options::LinearEstimate;
@@ -56,6 +57,8 @@ use crate::world::{Action, Feature, FeatureMap, Onward};
 pub struct LinearLearner {
     pub(super) knowledge: Knowledge,
     pub(super) features: Features,
+    /// Whether they are indicators of scopes, chosen by name or by the world.
+    indicators: bool,
     pub(super) key_causes: CauseSpace,
     selector: Selector,
     /// Mechanisms that have to be learned; the selector is made anew from them before every plan.
@@ -79,11 +82,14 @@ pub struct LinearLearner {
 impl LinearLearner {
     /// A learner that has seen nothing, with the features that its options choose.
     pub fn new(knowledge: &Knowledge, options: LinearOptions) -> Result<LinearLearner, LinearError> {
-        let features = match feature_map(knowledge, &options) {
+        let chosen = feature_map(knowledge, &options);
+        let features = match &chosen {
             None => Features::of(knowledge.world())?,
-            Some(map) => Features::new(knowledge.world(), &map)?,
+            Some(map) => Features::new(knowledge.world(), map)?,
         };
-        LinearLearner::with_features(knowledge, &features, options)
+        let map = chosen.as_ref().or(knowledge.world().features());
+        let indicators = map.is_none_or(|map| matches!(map, FeatureMap::Indicators { .. }));
+        Ok(LinearLearner { indicators, ..LinearLearner::with_features(knowledge, &features, options)? })
     }
 
     /// A learner that has seen nothing, with these features of the same world.
@@ -143,6 +149,7 @@ impl LinearLearner {
         Ok(LinearLearner {
             knowledge: knowledge.clone(),
             features: features.clone(),
+            indicators: false,
             key_causes: kernel.causes().clone(),
             selector: match list {
                 Some(list) => Selector::Listed(list.into()),
@@ -272,6 +279,22 @@ impl LinearLearner {
     pub fn regressor(&self, state: usize, cause: usize) -> &[f64] {
         let n_causes = self.model.columns.len() / self.plan.n_states;
         self.model.columns.of(state * n_causes + cause)
+    }
+
+    /// What one should know about its features before it learns: see [`FeatureFinding`]. Indicators of several scopes are
+    /// collinear by their nature and nothing is said of that.
+    ///
+    /// # Cost
+    /// O(d²) for each of at most 65,536 states and causes, evenly spread, and O(d³); nothing is looked at beyond 512 features.
+    pub fn findings(&self) -> Vec<FeatureFinding> {
+        let steps = self.options().episodes.saturating_mul(self.knowledge.horizon() as u64);
+        let (features, d) = (&self.features, self.features.dimension());
+        let n_causes = self.key_causes.len();
+        let spread = features.n_cells().div_ceil(1 << 16);
+        let cells = (0..features.n_cells()).step_by(spread | 1);
+        let none = self.indicators || d > 512;
+        let rows = cells.filter(|_| !none).map(|cell| features.row(cell / n_causes, cell % n_causes));
+        found(rows, d, steps)
     }
 
     /// Least-squares weights of a stage for targets r + V(s'), V being any value of the next state.

@@ -9,8 +9,9 @@ use rayon::prelude::*;
 
 use super::covered::Cover;
 use super::design::Design;
-use super::options::{Beta, LinearEstimate, LinearOptions, Switching};
+use super::options::{Beta, LinearEstimate, LinearOptions, Switching, Weights};
 use super::residuals::Residuals;
+use super::weighted::{Targets, Weighted, WeightedCover};
 use crate::kernel::splitmix64;
 use crate::learn::{KernelRule, Knowledge, Mechanisms};
 use crate::math::ln;
@@ -74,25 +75,29 @@ impl Sizes {
             Beta::SelfNormalised => {
                 range_left * (0.5 * (2.0 * ln(h / self.delta) + gained).sqrt() + (lambda * dimension).sqrt())
             }
-            Beta::Covered => {
-                let cover = Cover {
-                    dimension,
-                    lambda,
-                    delta: self.delta,
-                    horizon: h,
-                    steps: episodes as f64 * h,
-                    range: range_left,
-                    size: target_size(self.regressed, ahead),
-                    kernels: self.kernels,
-                };
-                cover.beta(gained)
-            }
+            Beta::Covered => self.cover(options, d, stage, ahead).beta(gained),
             Beta::Deviation => range_left / 2.0,
             // σ is known only when a stage is fitted; this is the most that it can be.
             Beta::Residuals => range_left / 2.0,
             Beta::Fixed(beta) => beta,
         };
         beta_scale * unscaled
+    }
+}
+
+impl Sizes {
+    fn cover(&self, options: &LinearOptions, d: usize, stage: usize, ahead: Option<&[f64; 2]>) -> Cover {
+        let horizon = self.horizon as f64;
+        Cover {
+            dimension: d as f64,
+            lambda: options.lambda,
+            delta: self.delta,
+            horizon,
+            steps: options.episodes as f64 * horizon,
+            range: self.range_left(stage),
+            size: target_size(self.regressed, ahead),
+            kernels: self.kernels,
+        }
     }
 }
 
@@ -177,6 +182,8 @@ pub(super) struct LinearModel {
     residuals: Vec<Residuals>,
     /// φᵀΛ⁻¹φ as of the present plan, design by design, where they are not kept step by step.
     squares: Vec<Vec<f64>>,
+    /// The regression of the stage that was fitted last, where steps are weighed.
+    weighted: Option<Weighted>,
     weights: DVector<f64>,
     noise: DVector<f64>,
     mean: DVector<f64>,
@@ -211,6 +218,7 @@ impl LinearModel {
             onward: None,
             ended: None,
             residuals: Vec::new(),
+            weighted: None,
             weights: DVector::zeros(d),
             noise: DVector::zeros(d),
             mean: DVector::zeros(cells),
@@ -256,6 +264,12 @@ impl LinearModel {
         let (beta, range) = (self.beta(stage), self.range_left(stage));
         let place = self.design(stage);
         let design = &self.designs[place];
+        if self.options.weights == Weights::Variance {
+            let (weighted, width) = self.fit_weighted(stage, next_value);
+            self.weights.copy_from(&weighted.weights);
+            self.weighted = Some(weighted);
+            return width;
+        }
         if self.options.beta == Beta::Residuals {
             if stage + 1 == self.sizes.horizon || self.residuals.len() <= place {
                 // A plan begins: what was met since the last one counts from now on.
@@ -277,6 +291,38 @@ impl LinearModel {
                 self.noise.iter_mut().for_each(|x| *x = normal(rng));
                 design.perturb(beta, &mut self.noise, &mut self.weights);
                 0.0
+            }
+        }
+    }
+
+    /// The regression of a stage with steps weighed by how little the values ahead can vary, and its β.
+    fn fit_weighted(&self, stage: usize, worth: &[f64]) -> (Weighted, f64) {
+        let (options, regressed) = (&self.options, self.sizes.regressed);
+        let design = &self.designs[self.design(stage)];
+        let ends = self.clip.get(stage + 1);
+        let [mut least, mut most] = ends.copied().unwrap_or_default();
+        if self.onward.is_some() {
+            // What is ahead is discounted, or nothing after an end.
+            (least, most) = (least.min(0.0), most.max(0.0));
+        }
+        let (ahead, range, d) = (most - least, self.range_left(stage), self.columns.dimension);
+        let unit = |beta: f64| if range > 0.0 { beta / range } else { 0.0 };
+        let of = |width: f64| {
+            let targets = Targets { least, ahead, regressed, range, width };
+            Weighted::new(&self.columns, design, options.lambda, worth, targets)
+        };
+        match options.beta {
+            Beta::Covered => {
+                let cover = WeightedCover { cover: self.sizes.cover(options, d, stage, ends), ahead };
+                let [first, _] = cover.betas(design.gained(), 0.0);
+                let weighted = of(options.beta_scale * first);
+                let [_, second] = cover.betas(design.gained(), weighted.gained);
+                (weighted, options.beta_scale * second)
+            }
+            Beta::Published | Beta::SelfNormalised | Beta::Deviation | Beta::Residuals | Beta::Fixed(_) => {
+                let weighted = of(unit(self.beta(stage)));
+                let beta = self.sizes.beta(options, d, stage, ends, weighted.gained);
+                (weighted, beta)
             }
         }
     }
@@ -305,7 +351,15 @@ impl Lookahead for LinearModel {
             q.extend(parts.map(|(mean, reward)| clip(reward + mean, ends)));
             return;
         }
-        let squares = if tracks_widths(&self.options) {
+        let squares = if let Some(weighted) = &self.weighted {
+            let mut squares = vec![0.0; self.columns.len()];
+            squares.par_chunks_mut(SHARE).enumerate().for_each(|(i, part)| {
+                let mut room = DVector::zeros(self.columns.dimension);
+                let cells = part.iter_mut().enumerate();
+                cells.for_each(|(j, out)| *out = weighted.square(self.columns.of(i * SHARE + j), &mut room));
+            });
+            squares.into()
+        } else if tracks_widths(&self.options) {
             design.squares(self.columns.as_view())
         } else {
             if stage + 1 == self.sizes.horizon || self.squares.len() <= place {
@@ -335,5 +389,6 @@ fn target_size(regressed: [f64; 2], ahead: Option<&[f64; 2]>) -> f64 {
 
 /// Whether widths are kept up to date with every step: samplers have none, and those who plan rarely compute them then.
 pub(super) fn tracks_widths(options: &LinearOptions) -> bool {
-    options.estimate == LinearEstimate::Width && options.switching == Switching::Episode
+    let width = options.estimate == LinearEstimate::Width && options.switching == Switching::Episode;
+    width && options.weights == Weights::None
 }

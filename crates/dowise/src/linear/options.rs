@@ -81,6 +81,24 @@ pub enum Rewards {
     Regressed,
 }
 
+/// How steps count in a regression.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Weights {
+    /// All alike.
+    #[default]
+    None,
+    /// By how little the values ahead can vary from where they were made: u = (ρ/2)²/σ̄² times, between 1 and 16, with σ̄² an upper bound of
+    /// the variance of the target from a first regression without weights. For learners with a width that list states.
+    Variance,
+}
+
+impl Weights {
+    fn are_alike(&self) -> bool {
+        *self == Weights::None
+    }
+}
+
 /// When the learner plans again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -116,6 +134,9 @@ pub struct LinearOptions {
     pub stage_dependent: bool,
     /// Which rewards are regressed.
     pub rewards: Rewards,
+    /// How steps count.
+    #[serde(default, skip_serializing_if = "Weights::are_alike")]
+    pub weights: Weights,
     /// When to plan.
     pub switching: Switching,
     /// Seed of ties and samples.
@@ -137,6 +158,7 @@ impl Default for LinearOptions {
             cap: Cap::Horizon,
             stage_dependent: true,
             rewards: Rewards::Regressed,
+            weights: Weights::None,
             switching: Switching::Episode,
             seed: 0,
         }

@@ -8,7 +8,7 @@ use super::error::LinearError;
 use super::evidence::MetStep;
 use super::features::Features;
 use super::model::tracks_widths;
-use super::options::{Beta, FeatureChoice, LinearEstimate, LinearOptions, Regression, Rewards};
+use super::options::{Beta, FeatureChoice, LinearEstimate, LinearOptions, Regression, Rewards, Weights};
 use crate::kernel::{CauseSpace, Kernel};
 use crate::learn::{ActionList, Cap, Knowledge, kernel_bytes};
 use crate::memory::Held;
@@ -158,6 +158,9 @@ pub(super) fn check(options: &LinearOptions) -> Result<(), LinearError> {
     }
     if !(delta > 0.0 && delta < 1.0) {
         return bad("delta", delta, "delta is a probability between 0 and 1, neither included");
+    }
+    if options.weights == Weights::Variance && options.estimate != LinearEstimate::Width {
+        return Err(LinearError::NoWeights);
     }
     match beta {
         Beta::Fixed(beta) if !(beta.is_finite() && beta >= 0.0) => bad("beta", beta, "beta is a number from 0 on"),

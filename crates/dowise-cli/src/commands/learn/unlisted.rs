@@ -129,6 +129,9 @@ pub(super) fn run(args: &Args, world: &World, seed: u64, output: &Output) -> Res
     output.talk(format_args!(
         "{states} states are never listed: it learns from those that it meets, and is judged by playing"
     ));
+    for finding in learner.findings() {
+        output.talk(table::wrapped(&format!("warning: {finding}")));
+    }
     let stop = interrupt::flag();
     let progress = Progress::after(output, done, episodes, "episodes");
     for number in done..episodes {

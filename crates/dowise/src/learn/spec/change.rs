@@ -1,6 +1,6 @@
 //! What may be changed about a learner: every option once, typed, with its name, its values and what it does.
 
-use super::words::{BetaWord, FeatureWord};
+use super::words::{BetaWord, FeatureWord, WeightsWord};
 use crate::learn::options::{Cap, Estimate, Forget, Options, Schedule, Sets, Width};
 use crate::linear::{LinearOptions, Rewards, Switching};
 
@@ -24,6 +24,7 @@ pub(super) enum Change {
     BetaScale(f64),
     Lambda(f64),
     RegressRewards(bool),
+    Weights(WeightsWord),
     Unknown { kernel: bool, rewards: bool },
     Known(Vec<String>),
     Forms(bool),
@@ -54,7 +55,7 @@ const UNKNOWN: &[&str] = &["kernel", "rewards"];
 const ALL: &str = "all";
 
 /// All options, in the order in which they are written.
-pub(super) const OPENINGS: [Opening; 20] = [
+pub(super) const OPENINGS: [Opening; 21] = [
     Opening {
         name: "width",
         about: "add a width of the literature to the empirical mean",
@@ -161,6 +162,12 @@ pub(super) const OPENINGS: [Opening; 20] = [
         read: |v| flag(v).map(Change::RegressRewards),
     },
     Opening {
+        name: "weights",
+        about: "linear learners with a width: weigh steps by how little the values ahead of them can vary",
+        values: Values::Words(WeightsWord::WORDS),
+        read: |v| WeightsWord::of(v).map(Change::Weights),
+    },
+    Opening {
         name: "unknown",
         about: "what the learner is not told and has to learn as well",
         values: Values::Several(UNKNOWN, ALL),
@@ -251,6 +258,7 @@ impl Change {
             Change::BetaScale(_) => "beta-scale",
             Change::Lambda(_) => "lambda",
             Change::RegressRewards(_) => "regress-rewards",
+            Change::Weights(_) => "weights",
             Change::Unknown { .. } => "unknown",
             Change::Known(_) => "known",
             Change::Forms(_) => "forms",
@@ -271,6 +279,7 @@ impl Change {
             Change::Schedule(schedule) => schedule.word().to_owned(),
             Change::Features(features) => features.word().to_owned(),
             Change::Beta(beta) => beta.word().to_owned(),
+            Change::Weights(weights) => weights.word().to_owned(),
             Change::Scale(x)
             | Change::Prior(x)
             | Change::Epsilon(x)
@@ -314,6 +323,7 @@ impl Change {
             | Change::BetaScale(_)
             | Change::Lambda(_)
             | Change::RegressRewards(_)
+            | Change::Weights(_)
             | Change::Unknown { .. }
             | Change::Known(_)
             | Change::Forms(_) => {}
@@ -332,6 +342,7 @@ impl Change {
             Change::Beta(word) => options.beta = word.beta(),
             Change::BetaScale(scale) => options.beta_scale = scale,
             Change::Lambda(lambda) => options.lambda = lambda,
+            Change::Weights(word) => options.weights = word.weights(),
             Change::RegressRewards(on) => options.rewards = if on { Rewards::Regressed } else { Rewards::Told },
             Change::Width(_)
             | Change::Sets(_)

@@ -1,7 +1,7 @@
 //! Words for features and for β, and what each stands for.
 
 use crate::learn::vocabulary::vocabulary;
-use crate::linear::{Beta, FeatureChoice};
+use crate::linear::{Beta, FeatureChoice, Weights};
 
 vocabulary! {
     /// Features of state and causes by name.
@@ -69,6 +69,25 @@ impl BetaWord {
             BetaWord::Covered => Beta::Covered,
             BetaWord::Deviation => Beta::Deviation,
             BetaWord::Residuals => Beta::Residuals,
+        }
+    }
+}
+
+vocabulary! {
+    /// Weights of steps by name.
+    pub(super) enum WeightsWord {
+        /// All alike.
+        None = "none",
+        /// By how little the values ahead can vary.
+        Variance = "variance",
+    }
+}
+
+impl WeightsWord {
+    pub(super) fn weights(self) -> Weights {
+        match self {
+            WeightsWord::None => Weights::None,
+            WeightsWord::Variance => Weights::Variance,
         }
     }
 }

@@ -9,17 +9,21 @@ use std::sync::Arc;
 use super::design::{Design, Step};
 use super::error::UnlistedError;
 use super::policy::{Ahead, Room, UnlistedPolicy};
-use super::states::{Rows, States, state_text};
-use crate::kernel::{Kernel, splitmix64};
+use super::states::{Rows, States, check as check_rows, state_text};
+use crate::kernel::{Kernel, scale, splitmix64};
 use crate::learn::{Agent, EvidenceError, KernelRule, Knowledge, MISSING, Mechanisms, Observation, kernel_bytes};
+use crate::linear::findings::found;
 use crate::linear::model::{Sizes, kernel_rule};
-use crate::linear::options::{Beta, LinearEstimate, LinearOptions, Regression, Rewards, Switching};
+use crate::linear::options::{Beta, LinearEstimate, LinearOptions, Regression, Rewards, Switching, Weights};
 use crate::linear::residuals::Noise;
 use crate::linear::setup::{check, clip_values, feature_map, regressed_terms};
-use crate::linear::{FeatureError, LinearError, MOST_BYTES};
+use crate::linear::{FeatureError, FeatureFinding, LinearError, MOST_BYTES};
 use crate::plan::{FeatureFunction, RewardsAt, RowsAt, Ties, tie_tolerance};
 use crate::variates::normal;
 use crate::world::{Action, Feature};
+
+/// States that features from code are tried on before anything runs.
+const SAMPLED: u64 = 256;
 
 /// A linear learner for any number of states: it keeps the steps that were made and the states that they led to.
 ///
@@ -94,7 +98,9 @@ impl UnlistedLearner {
     }
 
     /// The same with features from code: `function(state, out)` writes φ(s, c) of every cause, `[cause][feature]`, causes numbered as in
-    /// [`CauseSpace`](crate::kernel::CauseSpace). It is called once for each state that is met.
+    /// [`CauseSpace`](crate::kernel::CauseSpace). It is called for 256 states drawn at random when the learner is made, so that features that are
+    /// too long or no numbers are named before anything runs, and then once for each state that is met. It may fail for drawn states, which need not be
+    /// possible ones, but not for all of them.
     pub fn with_function(
         told: &Knowledge,
         dimension: usize,
@@ -104,13 +110,52 @@ impl UnlistedLearner {
         if dimension == 0 {
             return Err(LinearError::from(FeatureError::Empty).into());
         }
-        UnlistedLearner::with_rows(told, RowsAt::of_function(told.world(), function, dimension), options)
+        let learner =
+            UnlistedLearner::with_rows(told, RowsAt::of_function(told.world(), function, dimension), options)?;
+        learner.sampled_features()?;
+        Ok(learner)
+    }
+
+    /// The features of states drawn at random, `[state][cause][feature]`, checked; an error if they can be computed for none.
+    fn sampled_features(&self) -> Result<Vec<f64>, UnlistedError> {
+        let (rows, n_states) = (&self.states.rows, self.told.n_states() as u64);
+        let mut all = Vec::new();
+        let mut failed = None;
+        for draw in 0..SAMPLED {
+            let state = scale(splitmix64(draw), n_states) as usize;
+            let mut phi = vec![0.0; rows.n_causes() * rows.dimension];
+            match rows.fill(state, &mut phi) {
+                Ok(()) => {
+                    check_rows(&self.told, state, &phi, rows.dimension)?;
+                    all.extend(phi);
+                }
+                Err(why) => {
+                    failed = failed.or(Some(UnlistedError::Function { state: state_text(&self.told, state), why }))
+                }
+            }
+        }
+        match failed {
+            Some(error) if all.is_empty() => Err(error),
+            Some(_) | None => Ok(all),
+        }
+    }
+
+    /// What one should know about its features before it learns, as far as 256 states drawn at random show it: see
+    /// [`FeatureFinding`].
+    pub fn findings(&self) -> Vec<FeatureFinding> {
+        let d = self.states.rows.dimension;
+        let steps = self.options.episodes.saturating_mul(self.told.horizon() as u64);
+        let all = if d <= 512 { self.sampled_features().unwrap_or_default() } else { Vec::new() };
+        found(all.chunks_exact(d), d, steps)
     }
 
     fn with_rows(told: &Knowledge, rows: RowsAt, options: LinearOptions) -> Result<UnlistedLearner, UnlistedError> {
         check(&options)?;
         let world = told.world();
         world.refuse("regression on features", &[Feature::NextReward]).map_err(LinearError::from)?;
+        if options.weights != Weights::None {
+            return Err(LinearError::NoWeights.into());
+        }
         if options.regression == Regression::Interventions {
             let expected =
                 "ψ(s, a) of every intervention needs a list; regress on causes, as c-lsvi-ucb and c-blsvi do";
