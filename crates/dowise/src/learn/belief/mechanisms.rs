@@ -30,11 +30,14 @@ pub(crate) fn read_kernel<R: Rng>(
     rows: &MechanismRows,
     mut reading: MechanismReading<'_, R>,
 ) -> LearnResult<Kernel> {
+    let by_corners = evidence.view.by_parts.is_some();
     let learned = read_tables(evidence, rows, &mut reading);
     let known = rows.world.mechanisms().iter().map(|m| m.table.as_deref());
     let tables: Vec<Option<&[f64]>> = learned.iter().zip(known).map(|(l, known)| l.as_deref().or(known)).collect();
     let doubt = match &reading {
-        MechanismReading::Within(intervals, member, _) => Some(Doubt { bounds: intervals.bounds(), member: *member }),
+        MechanismReading::Within(intervals, member, _) => {
+            Some(Doubt { bounds: intervals.bounds(), member: *member, by_corners })
+        }
         MechanismReading::Sample { .. } | MechanismReading::Mean { .. } => None,
     };
     Ok(Kernel::with_tables(&rows.world, &tables, doubt)?)
