@@ -14,7 +14,7 @@ mod radius;
 mod search;
 mod tabulate;
 #[cfg(test)]
-mod twin;
+pub(crate) mod twin;
 mod uniform;
 mod variants;
 

@@ -12,7 +12,7 @@ use common::random_world::{Sizes, random_world};
 
 #[path = "../../tests/common"]
 #[allow(dead_code, unreachable_pub)] // other tests use the rest
-mod common {
+pub(crate) mod common {
     pub mod dense;
     pub mod random_world;
 }

@@ -6,6 +6,7 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 use super::*;
+use crate::kernel::twin::common::random_world::{Sizes, random_world};
 use crate::learn::around::Forgetting;
 use crate::learn::belief::{Belief, Kept, sampled_tables};
 use crate::learn::learner;
@@ -17,13 +18,6 @@ use crate::plan::{Planner, Ties, rewards_by_cause};
 use crate::world::{Kind, MechanismSpec, RewardTerm, SetSpec, VarId, VariableSpec};
 use crate::worlds::ManyLevers;
 use crate::{Arena, Space, World};
-use common::random_world::{Sizes, random_world};
-
-#[path = "../../../../tests/common"]
-#[allow(dead_code, unreachable_pub)] // other tests use the rest
-mod common {
-    pub mod random_world;
-}
 
 /// Worlds that fall apart into parts with one binary factor, some with costs and with levers that may be left alone.
 fn many_levers(seed: u64) -> World {
