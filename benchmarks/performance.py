@@ -100,7 +100,7 @@ def page(measured, growth, parts, large, lines, profile):
         for row in growth
     ]
     falling_apart = [
-        [int(row["keys"]), int(row["states"]), int(row["parts"]), *("—" if row[k] == "NaN" else f"{float(row[k]):.2f}" for k in ["plan_ms", "joint_plan_ms", "graph_psrl_ms", "graph_ucbvi_ms"])]
+        [int(row["keys"]), int(row["states"]), int(row["parts"]), *("—" if row[k] == "NaN" else f"{float(row[k]):.2f}" for k in ["plan_ms", "joint_plan_ms", "graph_psrl_ms", "graph_ucbvi_ms", "graph_psrl_unknown_ms", "graph_ucbvi_unknown_ms"])]
         for row in parts
     ]
     many_states = [
@@ -113,7 +113,7 @@ def page(measured, growth, parts, large, lines, profile):
     for name, made in [
         ("EPISODES", table(["size", "learner", "µs an episode", "judging, apart", "rlberry", "times faster"], episodes)),
         ("PLANS", table(["states", "interventions", "kernel, ms", "plan, ms", "ns a state and stage"], plans)),
-        ("PARTS", table(["key variables", "states", "parts", "plan, ms", "over joint causes", "graph-psrl, ms an episode", "graph-ucbvi"], falling_apart)),
+        ("PARTS", table(["key variables", "states", "parts", "plan, ms", "over joint causes", "graph-psrl, ms an episode", "graph-ucbvi", "graph-psrl, nothing told", "graph-ucbvi, nothing told"], falling_apart)),
         ("LARGE", table(["states", "learner", "ms an episode", "with judging", "exact plan, ms", f"ms on {os.cpu_count()} cores", "times faster", "MB"], many_states)),
         ("MACHINE", table(["this machine, one core", "Gflop/s", "GB/s read", "GB/s written"], machine)),
         ("LOOPS", table(["loop", "µs", "Gflop/s", "GB/s", "bounded by", "of the bound", "times a plain loop"], loops)),

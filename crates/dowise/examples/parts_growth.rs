@@ -1,7 +1,7 @@
 //! How plans and episodes grow with the number of key variables where worlds fall apart: four key variables to a state factor.
 //!
 //! Prints CSV: `cargo run --release --example parts_growth [MOST_FACTORS]`. Times are in milliseconds; a plan over joint causes is made
-//! for comparison as long as these are few.
+//! for comparison as long as these are few. Learners are told rewards and P(z | s, a), or (`unknown`) have to learn both.
 
 use std::time::Instant;
 
@@ -14,7 +14,9 @@ const MOST_JOINT: usize = 1 << 16;
 #[allow(clippy::print_stdout)] // printing is what it is for
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let most = std::env::args().nth(1).map_or(Ok(12), |text| text.parse::<usize>())?;
-    println!("keys,states,parts,set_up_ms,plan_ms,joint_plan_ms,graph_psrl_ms,graph_ucbvi_ms");
+    println!(
+        "keys,states,parts,set_up_ms,plan_ms,joint_plan_ms,graph_psrl_ms,graph_ucbvi_ms,graph_psrl_unknown_ms,graph_ucbvi_unknown_ms"
+    );
     for factors in [2, 3, 4, 5, 6, 8, 10, 12].into_iter().filter(|&factors| factors <= most) {
         let many =
             ManyLevers { factors, keys: 4 * factors, sparse: true, levers: 1, levels: 2, ..ManyLevers::default() };
@@ -32,12 +34,15 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         };
         print!("{},{},{},{set_up:.3},{planned:.3},{joint:.3}", many.keys, world.n_states(), planner.n_parts());
         let arena = Arena::new(&world)?;
-        for name in ["graph-psrl", "graph-ucbvi"] {
-            let mut learner = Learner::new(&Knowledge::of(&world), name.parse::<Preset>()?.options(1000, 1))?;
-            let mut run = arena.run(1);
-            let episodes = if factors > 8 { 5 } else { 100 };
-            let (time, _) = timed(|| (0..episodes).map(|_| run.play(&mut learner, false).reward).sum::<f64>());
-            print!(",{:.3}", time / f64::from(episodes));
+        let told = Knowledge::of(&world);
+        for told in [told.clone(), told.without_rewards().without_mechanisms()] {
+            for name in ["graph-psrl", "graph-ucbvi"] {
+                let mut learner = Learner::new(&told, name.parse::<Preset>()?.options(1000, 1))?;
+                let mut run = arena.run(1);
+                let episodes = if factors > 8 { 5 } else { 100 };
+                let (time, _) = timed(|| (0..episodes).map(|_| run.play(&mut learner, false).reward).sum::<f64>());
+                print!(",{:.3}", time / f64::from(episodes));
+            }
         }
         println!();
     }

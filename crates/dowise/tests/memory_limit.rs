@@ -94,6 +94,22 @@ fn what_is_alive_counts_and_what_is_gone_does_not() {
     let linear = "c-lsvi-ucb".parse::<LearnerSpec>().unwrap().linear_options(100, 1).unwrap();
     with_left(1000, || assert!(LinearLearner::with_features(&told, &features, linear).is_err()));
 
+    // Key variables that all act on every factor are one part, too large to be planned by itself; one that fits is not refused for that.
+    let whole = |sparse| {
+        let many =
+            dowise::worlds::ManyLevers { factors: 4, keys: 14, sparse, levers: 1, levels: 2, ..Default::default() };
+        Knowledge::of(&World::new(many.spec().unwrap()).unwrap())
+    };
+    let [many, apart] = [false, true].map(whole);
+    let options = "graph-ucbvi".parse::<LearnerSpec>().unwrap().options(100, 1);
+    with_left(1000, || {
+        let error = Learner::new(&many, options.clone()).unwrap_err();
+        assert!(matches!(error, LearnError::JointCauses { causes: 16_384, limit: 1000, .. }), "{error}");
+        assert!(error.to_string().contains("(16384 joint values)"), "{error}");
+        let error = Learner::new(&apart, options.clone()).unwrap_err();
+        assert!(matches!(error, LearnError::TooMuchMemory { .. }), "{error}");
+    });
+
     // All levers left alone, and how each behaves then to be found out: each by itself, so that it takes little.
     let text = dowise::worlds::text("campaign", &[]).unwrap().replace("set = \"all\"", "set = [{}]");
     let alone = World::from_toml(&text, "campaign.toml").unwrap_or_else(|e| panic!("{e}"));

@@ -22,6 +22,9 @@ pub(crate) struct Doubt<'a> {
     /// For each mechanism its intervals; `None` if its table is exact. The table's rows lie within them.
     pub(crate) bounds: &'a [Option<RowBounds>],
     pub(crate) member: Member,
+    /// Whether what settings may set off is listed by its corners even where there is one group alone, for which the best member is
+    /// otherwise found when it is asked for.
+    pub(crate) by_corners: bool,
 }
 
 /// Values up to which corners are listed: of 7 there can be 140.

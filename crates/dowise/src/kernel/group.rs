@@ -42,6 +42,8 @@ enum Unsure {
     No,
     /// Total-variation radius of its confidence set, less than 0 if the worst member is planned with, `[row][setting]`.
     Radius(Vec<f64>),
+    /// The same where every row has settings of its own, `[setting]`.
+    Columns(Vec<f64>),
     /// Within these intervals; only where there is no other group.
     Boxes(Boxes),
 }
@@ -56,6 +58,8 @@ struct Kept {
 pub(super) struct Columns {
     pub(super) settings: Vec<Setting>,
     pub(super) prob: Vec<f64>,
+    /// Total-variation radius of the confidence set around each; empty if all of them are exact.
+    pub(super) radius: Vec<f64>,
 }
 
 /// The settings worth looking at in a state: `prob` is `[cause][setting]`.
@@ -152,15 +156,18 @@ impl Group {
         row_of_state: Vec<u32>,
         rows: Vec<Columns>,
     ) -> Group {
-        let mut settings = Vec::new();
+        let (mut settings, mut radii) = (Vec::new(), Vec::new());
         let kept = (rows.into_iter())
-            .map(|Columns { settings: own, prob }| {
+            .map(|Columns { settings: own, prob, radius }| {
                 let first = settings.len() as u32;
                 settings.extend(own);
+                radii.extend(radius);
+                radii.resize(settings.len(), 0.0);
                 Some(Kept { settings: (first..settings.len() as u32).collect(), prob })
             })
             .collect();
-        let (prob, variants, unsure) = (Vec::new(), None, Unsure::No);
+        let unsure = if radii.iter().all(|r| *r == 0.0) { Unsure::No } else { Unsure::Columns(radii) };
+        let (prob, variants) = (Vec::new(), None);
         let (row_digits, row_strides) = (Vec::new(), Vec::new());
         Group { shape, cause_space, settings, row_of_state, row_digits, row_strides, prob, variants, kept, unsure }
     }
@@ -200,6 +207,7 @@ impl Group {
     pub(crate) fn radius(&self, row: usize, setting: usize) -> f64 {
         match &self.unsure {
             Unsure::Radius(radius) => radius[row * self.settings.len() + setting],
+            Unsure::Columns(radius) => radius[setting],
             Unsure::No | Unsure::Boxes(_) => 0.0,
         }
     }
@@ -208,7 +216,7 @@ impl Group {
     pub(crate) fn boxes(&self) -> Option<&Boxes> {
         match &self.unsure {
             Unsure::Boxes(boxes) => Some(boxes),
-            Unsure::No | Unsure::Radius(_) => None,
+            Unsure::No | Unsure::Radius(_) | Unsure::Columns(_) => None,
         }
     }
 
@@ -250,7 +258,7 @@ impl Group {
             kept: vec![kept],
             unsure: match &self.unsure {
                 Unsure::No => Unsure::No,
-                Unsure::Radius(_) => Unsure::Radius(vec![self.radius(row, setting)]),
+                Unsure::Radius(_) | Unsure::Columns(_) => Unsure::Columns(vec![self.radius(row, setting)]),
                 Unsure::Boxes(boxes) => Unsure::Boxes(boxes.only(row, setting)),
             },
         }
@@ -314,7 +322,7 @@ impl Group {
         // Settings with confidence sets cannot be compared by their centres alone, so none of them is dropped.
         let doubtful = |i: &u32| match &self.unsure {
             Unsure::No => false,
-            Unsure::Radius(_) | Unsure::Boxes(_) => {
+            Unsure::Radius(_) | Unsure::Columns(_) | Unsure::Boxes(_) => {
                 self.variants.as_ref().is_none_or(|variants| variants.doubtful[setting(*i) as usize])
             }
         };
@@ -334,7 +342,7 @@ fn unsure(
     world: &World,
     shape: &GroupShape,
     tables: &[Option<&[f64]>],
-    Doubt { bounds, member }: Doubt<'_>,
+    Doubt { bounds, member, .. }: Doubt<'_>,
     (states, causes): (&Space, &Space),
     lever_values: &LeverValues,
     alone: bool,

@@ -14,7 +14,7 @@ mod radius;
 mod search;
 mod tabulate;
 #[cfg(test)]
-mod twin;
+pub(crate) mod twin;
 mod uniform;
 mod variants;
 
@@ -24,7 +24,7 @@ use crate::world::{Action, Forbid, Interventions, LeverRule, VarId, World};
 pub(crate) use allowed::{any_allowed, n_allowed, some_allowed};
 pub(crate) use anchor::Anchor;
 pub(crate) use bounds::{Doubt, Member, RowBounds};
-pub(crate) use components::{Acting, Components, Next};
+pub(crate) use components::{Acting, Components, Next, Numbers, Reach, Sure};
 pub use elimination::TooLarge;
 pub(crate) use group::Group;
 pub(crate) use search::{Found, Scratch, Tie, Within, pick};
@@ -191,7 +191,8 @@ impl Kernel {
             LeverRule::AtMost(k) if *k < interventions.n_levers() && shapes.len() > 1 => Some(*k),
             LeverRule::All | LeverRule::AtMost(_) | LeverRule::List(_) => None,
         };
-        let (alone, restrictions) = (shapes.len() == 1, (&cross[..], limit.is_some()));
+        let alone = shapes.len() == 1 && !doubt.is_some_and(|doubt| doubt.by_corners);
+        let restrictions = (&cross[..], limit.is_some());
         let groups = shapes
             .into_iter()
             .map(|shape| Group::new(world, shape, (tables, doubt), restrictions, alone, &mut work))
@@ -295,8 +296,14 @@ impl Kernel {
     /// # Cost
     /// That of making a kernel of one intervention and one state.
     pub(crate) fn expect_member(&self, state: usize, settings: &[u32], loss: &[f64], scratch: &mut Scratch) -> f64 {
+        let found = self.only(state, settings).best(state, loss, 0.0, Tie::First, scratch);
+        found.least - self.interventions.cost(found.action)
+    }
+
+    /// The kernel of one state and one decoded intervention alone.
+    pub(crate) fn only(&self, state: usize, settings: &[u32]) -> Kernel {
         let parts = self.groups.iter().zip(settings).map(|(g, &setting)| g.only(state, setting as usize));
-        let one = Kernel {
+        Kernel {
             interventions: self.interventions.clone(),
             state_space: self.state_space.clone(),
             causes: self.causes.clone(),
@@ -304,9 +311,7 @@ impl Kernel {
             cross: Vec::new(),
             limit: None,
             has_costs: self.has_costs,
-        };
-        let found = one.best(state, loss, 0.0, Tie::First, scratch);
-        found.least - self.interventions.cost(found.action)
+        }
     }
 
     /// The same with losses measured from the least of them, which may be below 0. No member of a set is taken to be better than
@@ -326,6 +331,22 @@ impl Kernel {
     /// Whether P(c | s, a) is exact.
     pub(crate) fn is_certain(&self) -> bool {
         self.groups.iter().all(Group::is_certain)
+    }
+
+    /// Whether what settings may set off is listed, all of it: exact, or by corners.
+    #[cfg(test)]
+    pub(crate) fn is_exact(&self) -> bool {
+        self.groups.iter().all(Group::is_exact)
+    }
+
+    /// What is looked at in a state: for each group the distributions over its causes, of settings or of corners.
+    #[cfg(test)]
+    pub(crate) fn columns_at(&self, state: usize) -> Vec<Vec<Vec<f64>>> {
+        let of_group = |group: &Group| {
+            let row = group.row(group.row_of(state));
+            (0..row.n).map(|i| (0..group.n_causes()).map(|c| row.prob[c * row.n + i]).collect()).collect()
+        };
+        self.groups.iter().map(of_group).collect()
     }
 
     /// Each group's part of an intervention, added to `out`.

@@ -12,7 +12,7 @@ use common::random_world::{Sizes, random_world};
 
 #[path = "../../tests/common"]
 #[allow(dead_code, unreachable_pub)] // other tests use the rest
-mod common {
+pub(crate) mod common {
     pub mod dense;
     pub mod random_world;
 }
@@ -107,7 +107,9 @@ struct Seen {
 fn check(world: &World, rng: &mut ChaCha8Rng, seen: &mut Seen) {
     let bounds = intervals(world, rng);
     let tables: Vec<Option<&[f64]>> = world.mechanisms().iter().map(|m| m.table.as_deref()).collect();
-    let make = |member| Kernel::with_tables(world, &tables, Some(Doubt { bounds: &bounds, member })).unwrap();
+    let make = |member| {
+        Kernel::with_tables(world, &tables, Some(Doubt { bounds: &bounds, member, by_corners: false })).unwrap()
+    };
     let (best, worst, truth) = (make(Member::Best), make(Member::Worst), Kernel::new(world).unwrap());
     let exact = best.groups.iter().all(|g| g.is_exact() || g.boxes().is_some());
     let worst_is_exact = worst.groups.iter().all(|g| g.is_exact() || g.boxes().is_some());

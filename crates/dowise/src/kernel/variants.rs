@@ -7,7 +7,7 @@
 use super::bounds::{MOST_VALUES, RowBounds, corners, most_corners};
 use super::elimination::TooLarge;
 use super::groups::GroupShape;
-use super::lever_values::LeverValues;
+use super::lever_values::{LeverValues, row_space};
 use super::tabulate::{Pattern, patterns, tabulate_pattern};
 use crate::Space;
 use crate::world::{LeverRule, VarId, World};
@@ -192,6 +192,15 @@ pub(super) fn most_variants(world: &World, shape: &GroupShape) -> usize {
         }
     }
     n_variants
+}
+
+/// Whether the corners of all settings of a group, this many, are surely listed.
+pub(super) fn are_listed(world: &World, shape: &GroupShape, n_settings: usize) -> bool {
+    let n_variants = most_variants(world, shape);
+    let n_causes = world.sizes(&shape.causes).iter().fold(1usize, |n, &m| n.saturating_mul(m));
+    let entries = row_space(world, shape).len().saturating_mul(n_causes).saturating_mul(n_settings);
+    // As many as there may be at most, there may be more.
+    n_variants < MOST_VARIANTS && entries.saturating_mul(n_variants) <= MOST_ENTRIES
 }
 
 /// Entries that the columns of a group with this many settings and this many rows times causes have at most.

@@ -75,6 +75,21 @@ pub enum LearnError {
         /// Bytes allowed.
         limit: u64,
     },
+    /// More memory than may be taken, since all joint values of the key variables are listed.
+    #[error(
+        "this learner lists all {causes} joint values of what acts (key variables, and levers that act directly) and needs up to {bytes} bytes for them, \
+         and {limit} may be taken: {why}"
+    )]
+    JointCauses {
+        /// Joint values.
+        causes: usize,
+        /// Bytes needed at most.
+        bytes: u128,
+        /// Bytes allowed.
+        limit: u64,
+        /// Why they are listed, and what to do.
+        why: String,
+    },
     /// A certificate of a learner whose view of the state is wrong however much it sees.
     #[error(
         "nothing can be promised by this view of the state: {why}; use a learner that sees the state whole, such as c-ucbvi"
@@ -85,7 +100,7 @@ pub enum LearnError {
     },
     /// A rule that needs all joint causes, asked of a learner that plans part by part.
     #[error(
-        "this world has too many joint values of its key variables to list, so it is planned part by part; widths, worst members of confidence sets and what rests on them (certificates, values of given policies by sets) are not there; only posterior samples and means are"
+        "this world has too many joint values of its key variables to list, so it is planned part by part; widths, worst members of confidence sets and what rests on them (certificates, values of given policies by sets) are not there; ask for posterior samples, means, or the plan by best members"
     )]
     ByParts,
     /// Too many interventions to list.

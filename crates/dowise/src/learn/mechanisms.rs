@@ -131,7 +131,7 @@ impl Mechanisms {
             KernelRule::Frequencies => MechanismReading::Mean { prior: 0.0, pooled: false },
             KernelRule::Mean => MechanismReading::Mean { prior: PRIOR, pooled: true },
         };
-        read_kernel(counts, rows, reading)
+        read_kernel(counts, rows, reading, false)
     }
 
     /// A number for exactly these counts.

@@ -84,9 +84,10 @@ pub(super) fn fits_evidence(told: &Knowledge, options: &Options) -> LearnResult<
 
 /// Why a learner may not take its memory.
 fn refusal(told: &Knowledge, options: &Options, bytes: u128, limit: u64) -> LearnError {
-    match refused_by_count(told, options) {
-        Err(error) => error,
-        Ok(()) => LearnError::TooMuchMemory { bytes, limit },
+    match (refused_by_count(told, options), ByParts::why_not(told, options)) {
+        (Err(error), _) => error,
+        (Ok(()), Some((causes, why))) => LearnError::JointCauses { causes, bytes, limit, why },
+        (Ok(()), None) => LearnError::TooMuchMemory { bytes, limit },
     }
 }
 
@@ -107,15 +108,20 @@ fn refused_by_count(told: &Knowledge, options: &Options) -> LearnResult<()> {
     Ok(())
 }
 
-/// Where worlds are planned part by part: counts and tables by the own rows of each factor, a plan, and the parts with a kernel of
-/// them, made anew while the old one is there; a search's arrays over next states for each part, on every thread.
+/// Where worlds are planned part by part: counts and tables by the own rows of each factor, reward term and mechanism, a plan, and the
+/// parts with a kernel of them, made anew while the old one is there; a search's arrays over next states for each part, on every thread.
 fn bytes_by_parts(knowledge: &Knowledge, options: &Options) -> Bytes {
+    let mechanisms = MechanismRows::new(knowledge.world()).ok().flatten();
+    let learned = mechanisms.as_ref().map_or(n(0), |rows| mechanism_bytes(rows, uses_sets(options)));
+    let paid = sum(payments(knowledge, options).into_iter());
+    let parts = Saturating(ByParts::bytes(knowledge.world(), mechanisms.as_ref(), options));
     let factors = factors(knowledge, options);
     let n_states = n(knowledge.n_states());
     let own = sum(factors.iter().map(|&(rows, _, values)| rows * values));
     let plan = n(28) * (n(knowledge.horizon()) + n(1)) * n_states;
     let arrays = n(8) * n_states * (n(6) + n(knowledge.state().len())) * n(rayon::current_num_threads());
-    counts(&factors) + n(8 * 6) * own + n(14 * 64) + plan + arrays + Saturating(ByParts::bytes(knowledge.world()))
+    // Payments of a row, their sum and a flag; what they pay by the present plan and by the one that is made.
+    counts(&factors) + n(8 * 6) * own + n(14 * 64) + plan + arrays + learned + paid * n(4 + 16 + 1 + 16) + parts
 }
 
 /// The same without what is around it.
@@ -260,22 +266,19 @@ fn interventions(knowledge: &Knowledge, options: &Options) -> Bytes {
         let kernel = if known { Saturating(Kernel::bytes(world)) } else { n(0) };
         return count * (n(16) + forbidden) + kernel;
     }
-    Saturating(kernel_bytes(world, !matches!(options.estimate, Estimate::Posterior { .. })))
+    Saturating(kernel_bytes(world, uses_sets(options)))
+}
+
+/// Whether confidence sets of mechanisms are kept.
+fn uses_sets(options: &Options) -> bool {
+    !matches!(options.estimate, Estimate::Posterior { .. })
 }
 
 /// The kernel that says what interventions set off, with what is counted of mechanisms that are not known.
 pub(crate) fn kernel_bytes(world: &World, with_sets: bool) -> u128 {
     match MechanismRows::new(world) {
         Ok(Some(rows)) => {
-            // Visits of a row and of its values, a flag; while a kernel is made, the table; with sets, two ends of an interval
-            // for each value and the visits that it is computed from.
-            let of_value = if with_sets { n(4 + 8 + 16 + 4) } else { n(4 + 8) };
-            let of = |(rows, values): (usize, usize)| n(rows) * (n(4 + 1) + of_value * n(values));
-            let models = rows.unknown.iter().filter_map(|m| m.model.as_ref()).map(|model| Saturating(model.bytes()));
-            let all = sum(rows.unknown.iter().map(|m| of((m.rows.len(), m.n_values))))
-                + sum(models)
-                + Saturating(Kernel::bytes_learned(&rows.world, with_sets));
-            all.0
+            (mechanism_bytes(&rows, with_sets) + Saturating(Kernel::bytes_learned(&rows.world, with_sets))).0
         }
         Ok(None) => Kernel::bytes(world),
         // Such a learner is refused.
@@ -283,16 +286,31 @@ pub(crate) fn kernel_bytes(world: &World, with_sets: bool) -> u128 {
     }
 }
 
+/// What is counted of unknown mechanisms, and what they are believed to be.
+fn mechanism_bytes(rows: &MechanismRows, with_sets: bool) -> Bytes {
+    // Visits of a row and of its values, a flag; while a kernel is made, the table; with sets, two ends of an interval
+    // for each value and the visits that it is computed from.
+    let of_value = if with_sets { n(4 + 8 + 16 + 4) } else { n(4 + 8) };
+    let of = |(rows, values): (usize, usize)| n(rows) * (n(4 + 1) + of_value * n(values));
+    let models = rows.unknown.iter().filter_map(|m| m.model.as_ref()).map(|model| Saturating(model.bytes()));
+    sum(rows.unknown.iter().map(|m| of((m.rows.len(), m.n_values)))) + sum(models)
+}
+
 /// Cells of each reward that is learned: terms by their scopes, but learners that see the state whole, or interventions as causes, learn
-/// one sum of them, and the latter of terms that are told as well where it is not known what interventions set off.
+/// one sum of them, and the latter of terms that are told as well where it is not known what interventions set off. Part by part, its rows.
 fn payments(knowledge: &Knowledge, options: &Options) -> Vec<Bytes> {
     let world = knowledge.world();
     let n_causes = n_causes(knowledge, options);
     let whole = n(knowledge.n_states()) * n_causes;
     let sizes = knowledge.state_space().sizes();
     let learned: Vec<&RewardTerm> = world.rewards().iter().filter(|r| world.mean_is_learned(r)).collect();
+    let by_parts = ByParts::serve(knowledge, options);
     let of_term = |term: &&RewardTerm| {
-        product(state_scope(world, &world.expected_scope(term)).iter().map(|&f| sizes[f])) * n_causes
+        let scope = world.expected_scope(term);
+        match by_parts {
+            true => product(world.sizes(&scope).into_iter()),
+            false => product(state_scope(world, &scope).iter().map(|&f| sizes[f])) * n_causes,
+        }
     };
     let is_learned = match options.causes {
         Causes::Actions => !learned.is_empty() || world.mechanisms().iter().any(|m| m.table.is_none()),

@@ -90,9 +90,9 @@ impl Outlook {
     ///
     /// Empty where interventions are their own causes and what they set off is not known.
     pub fn sets_off(&self, state: usize, action: Action) -> Vec<(VarId, Vec<f64>)> {
-        let kernel = match (&self.selector, &self.kernel) {
+        let kernel: &Kernel = match (&self.selector, &self.kernel) {
             (Selector::Kernel(kernel), _) | (Selector::Listed(_), Some(kernel)) => kernel,
-            (Selector::Parts(parts), _) => &parts.by_parts.kernel,
+            (Selector::Parts(parts), _) => &parts.kernel,
             (Selector::Listed(_), None) => return Vec::new(),
         };
         let keys = self.told.keys();

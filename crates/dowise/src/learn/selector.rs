@@ -63,7 +63,7 @@ impl Effects for Selector {
         match self {
             Selector::Listed(list) => list.n_parts(),
             Selector::Kernel(kernel) => kernel.n_parts(),
-            Selector::Parts(parts) => parts.by_parts.kernel.n_parts(),
+            Selector::Parts(parts) => parts.kernel.n_parts(),
         }
     }
 
@@ -71,7 +71,7 @@ impl Effects for Selector {
         match self {
             Selector::Listed(list) => list.decode(action, out),
             Selector::Kernel(kernel) => kernel.decode(action, out),
-            Selector::Parts(parts) => parts.by_parts.kernel.decode(action, out),
+            Selector::Parts(parts) => parts.kernel.decode(action, out),
         }
     }
 
@@ -79,7 +79,7 @@ impl Effects for Selector {
         match self {
             Selector::Listed(list) => list.cost(action),
             Selector::Kernel(kernel) => kernel.cost(action),
-            Selector::Parts(parts) => parts.by_parts.kernel.cost(action),
+            Selector::Parts(parts) => parts.kernel.cost(action),
         }
     }
 
@@ -93,7 +93,7 @@ impl Effects for Selector {
 }
 
 impl Selector {
-    /// Σ_c P(c | s, a) of(c); part by part, with what is paid.
+    /// Σ_c P(c | s, a) of(c); part by part, with what is paid, and what is not one number at its best.
     pub(crate) fn average(&self, state: usize, action: Action, of: &[f64]) -> f64 {
         match self {
             Selector::Listed(list) => of[list.rank(action)],
@@ -102,7 +102,7 @@ impl Selector {
                 kernel.distribution(state, action, &mut prob);
                 prob.iter().zip(of).map(|(p, x)| p * x).sum()
             }
-            Selector::Parts(parts) => parts.acting().worth(state, action, of),
+            Selector::Parts(parts) => parts.worth(state, action, of),
         }
     }
 
@@ -110,8 +110,7 @@ impl Selector {
     pub(crate) fn hope(&self, state: usize, action: Action, of: &[f64]) -> f64 {
         match self {
             Selector::Kernel(kernel) if !kernel.is_certain() => kernel.hope(state, action, of),
-            Selector::Parts(parts) => parts.hope(state, action, of),
-            Selector::Kernel(_) | Selector::Listed(_) => self.average(state, action, of),
+            Selector::Kernel(_) | Selector::Listed(_) | Selector::Parts(_) => self.average(state, action, of),
         }
     }
 }

@@ -72,10 +72,10 @@ impl Tabular {
         let terms = terms(&view, &options);
         let selector = match (&view.actions, &view.mechanisms) {
             (Some(list), _) => Selector::Listed(list.clone()),
-            (None, None) => match &view.by_parts {
+            (None, None) => match view.by_parts.as_ref().and_then(|parts| parts.known.as_ref()) {
                 None => Selector::Kernel(Box::new(Kernel::new(world)?)),
                 // Made anew before every plan.
-                Some(by_parts) => Selector::Kernel(Box::new(by_parts.kernel.clone())),
+                Some((kernel, _)) => Selector::Kernel(Box::new((**kernel).clone())),
             },
             // Made anew before every plan; here to find out whether it can be made.
             (None, Some(rows)) => Selector::Kernel(Box::new(mean_kernel(&evidence, rows)?)),
@@ -93,13 +93,15 @@ impl Tabular {
         // What is learned about P(c | s, a) changes from plan to plan; then there is nothing to hold on to. A memory only saves
         // time, so there is none where memory is scarce.
         let (anchors, remembered) = match &selector {
-            Selector::Kernel(kernel) if view.mechanisms.is_none() => match kernel.anchor_bytes(horizon) {
-                bytes @ 1..=MOST_MEMORY => match Held::ask(bytes as u128) {
-                    Ok(held) => (kernel.anchors(horizon), held),
-                    Err(_) => (Vec::new(), Held::default()),
-                },
-                _ => (Vec::new(), Held::default()),
-            },
+            Selector::Kernel(kernel) if view.mechanisms.is_none() && view.by_parts.is_none() => {
+                match kernel.anchor_bytes(horizon) {
+                    bytes @ 1..=MOST_MEMORY => match Held::ask(bytes as u128) {
+                        Ok(held) => (kernel.anchors(horizon), held),
+                        Err(_) => (Vec::new(), Held::default()),
+                    },
+                    _ => (Vec::new(), Held::default()),
+                }
+            }
             Selector::Kernel(_) | Selector::Listed(_) | Selector::Parts(_) => (Vec::new(), Held::default()),
         };
         let buffers = Buffers { anchors, ..Buffers::default() };

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::kernel::{Acting, Components, Kernel, Next};
+use crate::kernel::{Acting, Components, Kernel, Next, Numbers, Reach};
 use crate::world::World;
 
 /// Multiplications that pruning may take: about a tenth of a second.
@@ -23,14 +23,15 @@ pub(super) struct Split {
 impl Split {
     /// Lays a known world out that fits, where a kernel says what interventions set off.
     pub(super) fn new(world: &World, kernel: &Kernel) -> Split {
-        let components = Components::new(world, kernel);
+        let components = Components::new(world);
         let known =
             |table: &Option<Arc<[f64]>>| table.clone().expect("invariant: a planner is made only of known tables");
         let next: Vec<Arc<[f64]>> = world.transitions().iter().map(|m| known(&m.table)).collect();
         let rewards: Vec<Arc<[f64]>> = components.reward_terms().iter().map(|term| known(&term.table)).collect();
         let exact: Vec<Next<'_>> = next.iter().map(|table| Next::Exact(table)).collect();
         let of_terms: Vec<&[f64]> = rewards.iter().map(|table| &table[..]).collect();
-        let search = components.kernel(kernel, &exact, &of_terms, PRUNING);
+        let numbers = Numbers { next: &exact, rewards: &of_terms };
+        let search = components.kernel(kernel, &Reach::new(&components, kernel), numbers, PRUNING);
         Split { components, next, rewards, search }
     }
 

@@ -11,7 +11,7 @@ use super::near_ties::NearTies;
 use super::split::Split;
 use super::{Buffers, Contraction, Evaluator, Lookahead, Mean, Plan, TIE_TOLERANCE, Ties, backward_induction};
 use crate::Space;
-use crate::kernel::{CauseSpace, Components, Found, Kernel, Scratch};
+use crate::kernel::{CauseSpace, Components, Found, Kernel, Scratch, Sure};
 use crate::memory::Held;
 use crate::world::{Action, Onward, Start, VarId, World};
 
@@ -145,7 +145,7 @@ impl Planner {
             n_states: world.n_states(),
             n_causes: CauseSpace::new(world).len(),
             limit: u128::from(left),
-            part: Components::too_large(world),
+            part: Components::too_large(world, Sure::Numbers),
         })
     }
 
@@ -167,7 +167,7 @@ impl Planner {
         (entries.saturating_mul(6 * 8))
             .saturating_add(threads.saturating_mul(row))
             .saturating_add(evaluation_bytes(world, differ))
-            .saturating_add(Components::bytes(world))
+            .saturating_add(Components::bytes(world, Sure::Numbers))
             .saturating_add(Kernel::bytes(world))
     }
 
@@ -521,7 +521,7 @@ impl Lookahead for TrueLookahead<'_> {
 
 /// Whether a world is planned part by part.
 fn is_split(world: &World) -> bool {
-    world.low_rank().is_none() && Components::pay(world)
+    world.low_rank().is_none() && Components::pay(world, Sure::Numbers)
 }
 
 /// Numbers of the largest array while transitions are summed out, and of all their tables by cause.

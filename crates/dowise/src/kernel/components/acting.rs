@@ -70,28 +70,6 @@ impl Acting<'_> {
         paid + prob.iter().zip(of).map(|(p, x)| p * x).sum::<f64>()
     }
 
-    /// The same where next values lie between two tables, `self` with the lower ends and `other` with the upper ones, at its best:
-    /// a sum that is linear in each part's probabilities is greatest at a corner.
-    pub(crate) fn hope(&self, other: &Acting<'_>, state: usize, action: Action, of: &[f64]) -> f64 {
-        let mut settings = Vec::new();
-        self.kernel.decode(action, &mut settings);
-        let [mut ends, mut others] = [Vec::new(), Vec::new()];
-        let paid = self.set_off(state, &settings, |prob| ends.push(prob.to_vec()));
-        other.set_off(state, &settings, |prob| others.push(prob.to_vec()));
-        // Every part summed out at either end: twice as many arrays, each smaller by the part's next values.
-        let mut arrays = vec![of.to_vec()];
-        for (end, other) in ends.iter().zip(&others) {
-            let sum = |array: &Vec<f64>, prob: &Vec<f64>| -> Vec<f64> {
-                array.chunks_exact(prob.len()).map(|x| x.iter().zip(prob).map(|(x, p)| x * p).sum()).collect()
-            };
-            let both = |array: &Vec<f64>| {
-                if end == other { vec![sum(array, end)] } else { vec![sum(array, end), sum(array, other)] }
-            };
-            arrays = arrays.iter().flat_map(both).collect();
-        }
-        paid + arrays.iter().map(|array| array[0]).fold(f64::NEG_INFINITY, f64::max)
-    }
-
     /// For each state factor Σ_z P(z | state, action) · n(row of z): the mean of a number that each row of its table has.
     pub(crate) fn mean_of_rows(
         &self,

@@ -14,8 +14,10 @@
 
 mod acting;
 mod changes;
+mod columns;
 mod part;
 mod random;
+mod reach;
 mod shape;
 
 use super::{CauseSpace, Kernel};
@@ -23,11 +25,15 @@ use crate::Space;
 use crate::world::{LeverRule, RewardTerm, VarId, World};
 
 pub(crate) use acting::Acting;
+use columns::most_points;
 use part::Part;
-use shape::{PartShape, parts};
+pub(crate) use reach::Reach;
+use reach::SetOff;
+use shape::{PartShape, Term, parts};
 
 use super::group::Group;
 use super::groups::{GroupShape, groups};
+use super::variants::{are_listed, most_variants};
 
 /// Joint causes up to which planning over all of them is used: it is faster there, and its results are pinned.
 const MOST_JOINT: usize = 1 << 10;
@@ -43,16 +49,34 @@ const MOST_NUMBERS: usize = 1 << 26;
 pub(crate) enum Next<'a> {
     /// `[row][value]`
     Exact(&'a [f64]),
-    /// Of two values: within what the probability of the second lies, `[row]`; the best member is planned with.
-    Within(&'a [f64], &'a [f64]),
+    /// Within these ends, `[row][value]`; the best member is planned with.
+    Within([&'a [f64]; 2]),
 }
 
-/// A world in parts: what every setting of each part sets off. The numbers of next values and rewards come later.
+/// The numbers of a world in parts.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Numbers<'a> {
+    /// Of every state factor.
+    pub(crate) next: &'a [Next<'a>],
+    /// Tables of the reward terms, by [`Components::reward_terms`].
+    pub(crate) rewards: &'a [&'a [f64]],
+}
+
+/// What is not exact, as far as it makes tables of parts larger.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Sure {
+    /// One number for everything.
+    Numbers,
+    /// The best member of confidence sets is planned with, for next values and for mechanisms that are not known.
+    Sets,
+}
+
+/// A world in parts: which levers, next values and rewards belong together. The numbers come later.
 #[derive(Clone, Debug)]
 pub(crate) struct Components {
     parts: Vec<Part>,
     /// Reward terms as functions of the present.
-    terms: Vec<RewardTerm>,
+    terms: Vec<Term>,
     /// Terms that depend on the state alone: the row of each state.
     of_state: Vec<(usize, Vec<u32>)>,
     /// The state that each joint next value, part by part, amounts to.
@@ -62,19 +86,27 @@ pub(crate) struct Components {
 
 impl Components {
     /// Whether a world is to be planned part by part: its joint causes are many, and no part is too large.
-    pub(crate) fn pay(world: &World) -> bool {
-        let n_causes = CauseSpace::new(world).len();
-        n_causes > MOST_JOINT && Components::fit(world) && {
-            // A stage over joint causes moves every state and cause through every factor; by parts every pair of states is met with.
-            let n_states = world.n_states() as u128;
-            let joint = n_states * n_causes as u128 * world.state_space().sizes().iter().sum::<usize>() as u128;
-            4 * n_states * n_states < joint
-        }
+    pub(crate) fn pay(world: &World, sure: Sure) -> bool {
+        Components::are_asked_for(world) && Components::sizes(world, sure).is_ok()
+    }
+
+    /// Whether this many joint causes are more than are listed where a world falls apart.
+    pub(crate) fn are_many(n_causes: usize) -> bool {
+        n_causes > MOST_JOINT
+    }
+
+    /// Whether joint causes are many, and parts would be faster: a stage over joint causes moves every state and cause through every
+    /// factor; by parts every pair of states is met with.
+    fn are_asked_for(world: &World) -> bool {
+        let (n_causes, n_states) = (CauseSpace::new(world).len(), world.n_states() as u128);
+        let joint = n_states * n_causes as u128 * world.state_space().sizes().iter().sum::<usize>() as u128;
+        Components::are_many(n_causes) && 4 * n_states * n_states < joint
     }
 
     /// The key variables of a part that is too large, with the number of their joint values, where joint causes are many.
-    pub(crate) fn too_large(world: &World) -> Option<String> {
-        let (causes, n) = Components::sizes(world).err().filter(|_| CauseSpace::new(world).len() > MOST_JOINT)?;
+    pub(crate) fn too_large(world: &World, sure: Sure) -> Option<String> {
+        let large = Components::sizes(world, sure).err();
+        let (causes, n) = large.filter(|_| Components::are_many(CauseSpace::new(world).len()))?;
         let names: Vec<&str> = causes.iter().map(|&id| world.variable(id).name.as_str()).collect();
         let values = n.map_or("more than 2^64".to_owned(), |n| n.to_string());
         Some(format!("{} ({values} joint values)", names.join(", ")))
@@ -82,40 +114,35 @@ impl Components {
 
     /// Whether no part of a world is too large, as far as can be said before anything is computed.
     pub(crate) fn fit(world: &World) -> bool {
-        Components::sizes(world).is_ok()
+        Components::sizes(world, Sure::Numbers).is_ok()
     }
 
-    /// Whether every part decides one state factor of two values at most.
-    pub(crate) fn have_one_binary_factor(world: &World) -> bool {
-        let (parts, _) = parts(world, &groups(world), &Components::scopes(world));
-        let sizes = world.state_space().sizes();
-        parts.iter().all(|part| match part.factors[..] {
-            [] => true,
-            [f] => sizes[f] == 2,
-            _ => false,
-        })
-    }
-
-    /// Reward terms as functions of the present, without those that pay on arrival.
-    fn terms(world: &World) -> Vec<RewardTerm> {
-        let present = world.rewards().iter().filter(|term| !term.pays_on_arrival() && !world.mean_is_learned(term));
-        present.map(|term| world.expected_term(term)).collect()
-    }
-
-    /// Scopes of all terms, without their numbers.
-    fn scopes(world: &World) -> Vec<RewardTerm> {
-        let present = world.rewards().iter().filter(|term| !term.pays_on_arrival());
-        let scope = |term: &RewardTerm| RewardTerm {
-            scope: world.expected_scope(term),
-            next: Vec::new(),
-            table: None,
-            ..term.clone()
+    /// Reward terms as functions of the present, with their numbers where these are known. What arriving in a state is known to pay
+    /// counts where next states are looked at.
+    fn terms(world: &World) -> Vec<Term> {
+        let of_term = |(of, term): (usize, &RewardTerm)| match world.mean_is_learned(term) {
+            true => Term { of, scope: world.expected_scope(term), table: None },
+            false => {
+                let RewardTerm { scope, table, .. } = world.expected_term(term);
+                Term { of, scope, table }
+            }
         };
-        present.map(scope).collect()
+        Components::paid_now(world).map(of_term).collect()
+    }
+
+    /// Scopes of the same terms, without their numbers.
+    fn scopes(world: &World) -> Vec<Term> {
+        let scope = |(of, term): (usize, &RewardTerm)| Term { of, scope: world.expected_scope(term), table: None };
+        Components::paid_now(world).map(scope).collect()
+    }
+
+    fn paid_now(world: &World) -> impl Iterator<Item = (usize, &RewardTerm)> {
+        let terms = world.rewards().iter().enumerate();
+        terms.filter(|(_, term)| !(term.pays_on_arrival() && term.table.is_some()))
     }
 
     /// Bytes that the tables of all parts hold at most; the cause variables of a part that is too large, and their joint values.
-    pub(crate) fn sizes(world: &World) -> Result<u128, (Vec<VarId>, Option<usize>)> {
+    pub(crate) fn sizes(world: &World, sure: Sure) -> Result<u128, (Vec<VarId>, Option<usize>)> {
         let groups = groups(world);
         let (parts, _) = parts(world, &groups, &Components::scopes(world));
         let product = |sizes: Vec<usize>| sizes.into_iter().try_fold(1usize, |n, size| n.checked_mul(size));
@@ -125,8 +152,12 @@ impl Components {
             let causes = causes_of(&groups, part);
             let n_causes = product(world.sizes(&causes));
             let (rows, block) = (of_state(&part.state), of_state(&part.factors));
-            let kept = part.groups.iter().try_fold(1usize, |n, &g| n.checked_mul(most_kept(world, &groups[g])?));
-            let columns = kept.filter(|&n| n <= MOST_COLUMNS);
+            let kept = part.groups.iter().try_fold(1usize, |n, &g| n.checked_mul(most_kept(world, &groups[g], sure)?));
+            let points = match sure {
+                Sure::Numbers => Some(1),
+                Sure::Sets => block.map(most_points),
+            };
+            let columns = kept.and_then(|n| n.checked_mul(points?)).filter(|&n| n <= MOST_COLUMNS);
             let numbers = |of: Option<usize>| of.and_then(|n| rows?.checked_mul(n)?.checked_mul(columns?));
             let (set_off, moved) = (numbers(n_causes), numbers(block));
             let entries = set_off.and_then(|n| n.checked_add(2 * moved?)).filter(|&n| n <= MOST_NUMBERS);
@@ -142,19 +173,17 @@ impl Components {
     }
 
     /// Bytes that the parts of a world and a kernel of them take at most.
-    pub(crate) fn bytes(world: &World) -> u128 {
+    pub(crate) fn bytes(world: &World, sure: Sure) -> u128 {
         let of_states = 4 * (1 + world.rewards().len() as u128) * world.n_states() as u128;
         let base = size_of::<super::prune::Setting>() as u128 * world.n_states() as u128;
-        Components::sizes(world).map_or(u128::MAX, |bytes| bytes + of_states + base)
+        Components::sizes(world, sure).map_or(u128::MAX, |bytes| bytes + of_states + base)
     }
 
-    /// The parts of a world that fits, where a kernel says what interventions set off.
-    pub(crate) fn new(world: &World, kernel: &Kernel) -> Components {
-        let shapes: Vec<GroupShape> = kernel.groups.iter().map(|g| g.shape.clone()).collect();
-        let terms = Components::terms(world);
-        let (shapes_of_parts, alone) = parts(world, &shapes, &terms);
-        let parts: Vec<Part> =
-            shapes_of_parts.into_iter().map(|shape| Part::new(world, kernel, &terms, shape)).collect();
+    /// The parts of a world that fits.
+    pub(crate) fn new(world: &World) -> Components {
+        let (groups, terms) = (groups(world), Components::terms(world));
+        let (shapes, alone) = parts(world, &groups, &terms);
+        let parts: Vec<Part> = shapes.into_iter().map(|shape| Part::new(world, &groups, &terms, shape)).collect();
         let space = world.state_space();
         let of_state = (alone.into_iter())
             .map(|t| {
@@ -189,7 +218,7 @@ impl Components {
     }
 
     /// The terms, in the order in which their numbers are asked for.
-    pub(crate) fn reward_terms(&self) -> &[RewardTerm] {
+    pub(crate) fn reward_terms(&self) -> &[Term] {
         &self.terms
     }
 
@@ -199,20 +228,41 @@ impl Components {
     }
 
     /// The kernel whose causes are the joint next values, and whose settings cost what they cost less what they pay; pruned with
-    /// at most `work` multiplications. `kernel` is the one that the parts were made of.
-    pub(crate) fn kernel(&self, kernel: &Kernel, next: &[Next<'_>], rewards: &[&[f64]], mut work: i64) -> Kernel {
+    /// at most `work` multiplications. `reach` was made with `kernel`.
+    ///
+    /// Where next values are within intervals, or the kernel with the best members of its sets, the least loss that a search finds is no
+    /// more than the least over interventions and members together. It is that least if every part decides one factor of two values
+    /// and no setting has too many corners. Else where a setting of a part leads to is taken to be within intervals for every joint
+    /// next value of the part, or, of more than six of these, within a ball around their middle.
+    pub(crate) fn kernel(&self, kernel: &Kernel, reach: &Reach, numbers: Numbers<'_>, mut work: i64) -> Kernel {
         let limited = kernel.limit.is_some();
         let mut groups: Vec<Group> = Vec::with_capacity(self.parts.len() + 1);
         if !self.of_state.is_empty() {
-            groups.push(part::group_of_states(self.state_of.len(), |s| self.paid_by_state(rewards, s)));
+            groups.push(part::group_of_states(self.state_of.len(), |s| self.paid_by_state(numbers.rewards, s)));
         }
-        groups.extend(self.parts.iter().map(|part| part.group(next, rewards, limited, &mut work)));
+        let parts = self.parts.iter().zip(&reach.parts);
+        groups.extend(parts.map(|(part, reach)| part.group(reach, numbers, limited, &mut work)));
+        self.of_groups(kernel, groups, numbers)
+    }
+
+    /// The same for one state, where `kernel` has one intervention alone (with all that it may set off).
+    pub(crate) fn kernel_at(&self, kernel: &Kernel, state: usize, numbers: Numbers<'_>) -> Kernel {
+        let paid = self.paid_by_state(numbers.rewards, state);
+        let of_part = |part: &Part| {
+            let digits = part.row_space.digits(part.row_of(state));
+            part.group_at(state, &SetOff::new(kernel, part, &digits), numbers)
+        };
+        let groups = std::iter::once(part::group_of_states(1, |_| paid)).chain(self.parts.iter().map(of_part));
+        self.of_groups(kernel, groups.collect(), numbers)
+    }
+
+    fn of_groups(&self, kernel: &Kernel, groups: Vec<Group>, numbers: Numbers<'_>) -> Kernel {
         Kernel {
             interventions: kernel.interventions.clone(),
             state_space: kernel.state_space.clone(),
             causes: self.next.clone(),
             // Also what pruning left out may pay less.
-            has_costs: kernel.has_costs || rewards.iter().any(|table| table.iter().any(|&r| r != 0.0)),
+            has_costs: kernel.has_costs || numbers.rewards.iter().any(|table| table.iter().any(|&r| r != 0.0)),
             groups,
             cross: kernel.cross.clone(),
             limit: kernel.limit,
@@ -222,16 +272,22 @@ impl Components {
 
 /// How many settings of a group pruning keeps at most; `None` if that number overflows.
 ///
-/// Of one or two causes without costs, and where all settings combine, only the ends of a line are kept; else perhaps all.
-fn most_kept(world: &World, group: &GroupShape) -> Option<usize> {
+/// Of one or two causes without costs, and where all settings combine, only the ends of a line are kept; else perhaps all, with all corners
+/// of what they may set off.
+fn most_kept(world: &World, group: &GroupShape, sure: Sure) -> Option<usize> {
     let all = world.interventions();
     let free = |&lever: &usize| all.costs().get(lever).is_none_or(|costs| costs.iter().all(|&c| c == 0.0));
     let combine = all.forbid().is_empty() && matches!(all.lever_rule(), LeverRule::All);
     let n_causes = world.sizes(&group.causes).iter().product::<usize>();
-    if n_causes <= 2 && combine && group.levers.iter().all(free) {
+    let settings = usize::try_from(super::lever_values::n_settings(all, &group.levers)?).ok()?;
+    let (variants, listed) = match sure {
+        Sure::Numbers => (1, true),
+        Sure::Sets => (most_variants(world, group), are_listed(world, group, settings)),
+    };
+    if n_causes <= 2 && combine && listed && group.levers.iter().all(free) {
         return Some(n_causes);
     }
-    usize::try_from(super::lever_values::n_settings(all, &group.levers)?).ok()
+    settings.checked_mul(variants)
 }
 
 /// The cause variables of a part, group by group.

@@ -1,8 +1,20 @@
 //! Which groups of levers, next values and rewards belong together.
 
+use std::sync::Arc;
+
 use crate::kernel::groups::{GroupShape, Union};
 use crate::plan::state_scope;
-use crate::world::{RewardTerm, VarId, World};
+use crate::world::{VarId, World};
+
+/// A reward term as a function of the present.
+#[derive(Clone, Debug)]
+pub(crate) struct Term {
+    /// Its position among the terms of the world.
+    pub(crate) of: usize,
+    pub(crate) scope: Vec<VarId>,
+    /// What it pays, where that is known.
+    pub(crate) table: Option<Arc<[f64]>>,
+}
 
 /// Groups that act on a common next value or reward, with all that they act on.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,7 +33,7 @@ pub(crate) struct PartShape {
 /// state alone, which belong to no part.
 ///
 /// Given state and intervention the next values of different parts are independent, and each reward term belongs to one part.
-pub(super) fn parts(world: &World, groups: &[GroupShape], terms: &[RewardTerm]) -> (Vec<PartShape>, Vec<usize>) {
+pub(super) fn parts(world: &World, groups: &[GroupShape], terms: &[Term]) -> (Vec<PartShape>, Vec<usize>) {
     let (n_groups, n_factors) = (groups.len(), world.state().len());
     let mut union = Union::new(n_groups + n_factors + terms.len());
     let acting = |ids: &[VarId]| -> Vec<usize> {

@@ -1,6 +1,6 @@
 //! Several groups, many settings: branch and bound, group by group.
 
-use super::{Found, Tie, Within, weigh};
+use super::{Found, Tie, Within, floor, weigh};
 use crate::kernel::{Kernel, scale, splitmix64};
 use crate::world::Action;
 
@@ -47,6 +47,8 @@ struct Walk<'a> {
     slack: f64,
     /// Greatest less least loss if the kernel has confidence sets, else 0.
     doubt: f64,
+    /// What no member of a confidence set falls below, costs left out.
+    floor: f64,
     best: f64,
     /// The least bound of anything passed over or beaten while looking for the least value.
     rival: f64,
@@ -60,6 +62,8 @@ struct Walk<'a> {
 struct Chosen {
     /// Costs, less what the best members of the confidence sets gain.
     own: f64,
+    /// Costs alone.
+    cost: f64,
     n_set: usize,
     part: u64,
 }
@@ -102,6 +106,7 @@ impl Kernel {
             limit: f64::INFINITY,
             slack: within.rounding,
             doubt,
+            floor: if doubt > 0.0 { floor(loss) } else { 0.0 },
             best: f64::INFINITY,
             rival: f64::INFINITY,
             part: None,
@@ -186,6 +191,7 @@ impl Walk<'_> {
             let setting = &group.settings[row.setting(i as usize)];
             let next = Chosen {
                 own: chosen.own + group.own(group.row_of(self.state), row.setting(i as usize), self.doubt),
+                cost: chosen.cost + setting.cost,
                 n_set: chosen.n_set + setting.n_set,
                 part: chosen.part + setting.part,
             };
@@ -193,7 +199,7 @@ impl Walk<'_> {
                 break;
             }
             if g + 1 == kernel.groups.len() {
-                self.leaf(bound, next.part, buffers);
+                self.leaf(bound, next, buffers);
             } else {
                 for j in g + 2..=kernel.groups.len() {
                     let (now, later) = buffers.partial.split_at_mut(g + 1);
@@ -223,13 +229,13 @@ impl Walk<'_> {
         }
     }
 
-    fn leaf(&mut self, bound: f64, part: u64, buffers: &mut Buffers) {
+    fn leaf(&mut self, bound: f64, Chosen { part, cost, .. }: Chosen, buffers: &mut Buffers) {
         let kernel = self.kernel;
         if !kernel.cross.is_empty() && kernel.interventions.is_forbidden(&self.digits, Action(part)) {
             return;
         }
         // However large the radius, no member of the set is worth more than the best cause.
-        let value = if self.doubt > 0.0 { bound.max(kernel.interventions.cost(Action(part))) } else { bound };
+        let value = if self.doubt > 0.0 { bound.max(cost + self.floor) } else { bound };
         match self.aim {
             Aim::Least if value >= self.best - self.slack => self.rival = self.rival.min(value),
             Aim::Least => {

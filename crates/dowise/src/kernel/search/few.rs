@@ -1,6 +1,6 @@
 //! Several groups, few settings each: the values of all combinations, one group summed out at a time.
 
-use super::{Found, Tie};
+use super::{Found, Tie, floor};
 use crate::kernel::{Kernel, scale};
 use crate::loops::pairs::{sum_out, sum_out_pairs};
 use crate::world::Action;
@@ -152,9 +152,10 @@ impl Kernel {
         }
         if doubt > 0.0 {
             // However far a kernel may be off, no cause is worth more than the best of them.
+            let floor = floor(loss);
             for combination in 0..values.len() {
                 let costs = self.settings_of(state, combination).map(|(g, i)| self.groups[g].settings[i].cost);
-                values[combination] = values[combination].max(costs.sum());
+                values[combination] = values[combination].max(costs.sum::<f64>() + floor);
             }
         }
         values

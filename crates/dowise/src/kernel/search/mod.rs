@@ -147,10 +147,10 @@ impl Kernel {
             weigh(row.prob, loss, &mut scratch.values);
         }
         if !group.is_exact() && group.boxes().is_none() {
-            let range = range(loss);
+            let (range, floor) = (range(loss), floor(loss));
             for i in 0..row.n {
                 let gain = range * group.radius(group.row_of(state), row.setting(i));
-                scratch.values[i] = (scratch.values[i] - gain).max(0.0);
+                scratch.values[i] = (scratch.values[i] - gain).max(floor);
             }
         }
         if self.has_costs {
@@ -192,6 +192,11 @@ pub(crate) fn pick_here(values: &[f64], tolerance: f64, tie: Tie) -> (f64, usize
 fn range(loss: &[f64]) -> f64 {
     let (lo, hi) = extremes(loss);
     hi - lo
+}
+
+/// What no member of a set falls below: 0 where causes have losses, which are measured from a cap; next states may be above it.
+fn floor(loss: &[f64]) -> f64 {
+    extremes(loss).0.min(0.0)
 }
 
 /// Least and greatest.

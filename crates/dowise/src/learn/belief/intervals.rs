@@ -23,6 +23,17 @@ impl Interval {
         if n == 0 { (lo, hi) } else { self.scaled(f64::from(successes) / f64::from(n), lo, hi) }
     }
 
+    /// The intervals of all probabilities of a row.
+    fn of_row(self, values: &[u32], n: u32, lo: &mut [f64], hi: &mut [f64]) {
+        match values {
+            &[_, successes] => {
+                (lo[1], hi[1]) = self.of(2, successes, n);
+                (lo[0], hi[0]) = (1.0 - hi[1], 1.0 - lo[1]);
+            }
+            _ => (0..values.len()).for_each(|v| (lo[v], hi[v]) = self.of(values.len(), values[v], n)),
+        }
+    }
+
     fn scaled(self, mean: f64, lo: f64, hi: f64) -> (f64, f64) {
         match self.scale {
             None => (lo, hi),
@@ -78,6 +89,11 @@ impl Intervals {
     }
 }
 
+/// Within what every single probability of a row lies, by the counts of its values.
+pub(super) fn row_intervals(confidence: Confidence, values: &[u32], n: u32, lo: &mut [f64], hi: &mut [f64]) {
+    Interval { confidence, scale: None }.of_row(values, n, lo, hi);
+}
+
 /// Computes the intervals of rows whose counts are not those that were `seen`.
 fn set(bounds: &mut RowBounds, rule: Interval, counts: &Counts, seen: &mut [u32]) {
     let m = counts.n_values;
@@ -88,13 +104,7 @@ fn set(bounds: &mut RowBounds, rule: Interval, counts: &Counts, seen: &mut [u32]
             continue;
         }
         seen.copy_from_slice(values);
-        match values {
-            &[_, successes] => {
-                (lo[1], hi[1]) = rule.of(m, successes, n);
-                (lo[0], hi[0]) = (1.0 - hi[1], 1.0 - lo[1]);
-            }
-            _ => (0..m).for_each(|v| (lo[v], hi[v]) = rule.of(m, values[v], n)),
-        }
+        rule.of_row(values, n, lo, hi);
     }
 }
 

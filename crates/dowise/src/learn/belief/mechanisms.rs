@@ -24,17 +24,21 @@ pub(crate) enum MechanismReading<'a, R> {
     Mean { prior: f64, pooled: bool },
 }
 
-/// The kernel that follows from the counts of the mechanisms that have to be learned, in the order of `rows`.
+/// The kernel that follows from the counts of the mechanisms that have to be learned, in the order of `rows`; with sets by their corners
+/// alone, where a world is planned part by part.
 pub(crate) fn read_kernel<R: Rng>(
     counts: &[Counts],
     rows: &MechanismRows,
     mut reading: MechanismReading<'_, R>,
+    by_corners: bool,
 ) -> LearnResult<Kernel> {
     let learned = read_tables(counts, rows, &mut reading);
     let known = rows.world.mechanisms().iter().map(|m| m.table.as_deref());
     let tables: Vec<Option<&[f64]>> = learned.iter().zip(known).map(|(l, known)| l.as_deref().or(known)).collect();
     let doubt = match &reading {
-        MechanismReading::Within(intervals, member, _) => Some(Doubt { bounds: intervals.bounds(), member: *member }),
+        MechanismReading::Within(intervals, member, _) => {
+            Some(Doubt { bounds: intervals.bounds(), member: *member, by_corners })
+        }
         MechanismReading::Sample { .. } | MechanismReading::Mean { .. } => None,
     };
     Ok(Kernel::with_tables(&rows.world, &tables, doubt)?)

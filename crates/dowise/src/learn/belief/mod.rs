@@ -133,6 +133,8 @@ pub(crate) struct Belief {
     /// Payments of terms on next values, where these are read in place of their means.
     arrivals: Option<Arc<Arrivals>>,
     arrived: Arrived,
+    /// What the cheapest intervention costs.
+    least_cost: f64,
 }
 
 /// What terms on next values pay, as it is read.
@@ -194,9 +196,10 @@ impl Belief {
                 Kept::Mean(MeanBelief::new(&frame, 0.0, Some(added)))
             }
         };
-        let parts = |rule| Kept::Parts(PartsBelief::new(view, rule));
         let kept = match reading {
-            _ if view.by_parts.is_some() => parts(by_parts(reading, confidence).expect("invariant: asked before")),
+            _ if view.by_parts.is_some() => {
+                Kept::Parts(PartsBelief::new(view, by_parts(reading, confidence).expect("invariant: asked before")))
+            }
             Reading::Width(width, scale) => with_width(added(width, scale)),
             // A width of nothing: infinite where nothing was seen, zero elsewhere.
             Reading::Greedy => with_width(added(Width::Quasi, 0.0)),
@@ -224,8 +227,21 @@ impl Belief {
             },
         };
         let (stale, spread) = (Stale::all(evidence), terms.spread);
-        let (arrivals, arrived) = (None, Arrived::default());
-        Belief { reading, frame, stale, log, confidence, kept, spread, intervals: None, forms: true, arrivals, arrived }
+        let least_cost = view.told.interventions().cost_range()[0];
+        Belief {
+            reading,
+            frame,
+            stale,
+            log,
+            confidence,
+            kept,
+            spread,
+            intervals: None,
+            forms: true,
+            arrivals: None,
+            arrived: Arrived::default(),
+            least_cost,
+        }
     }
 
     /// Tells of a row that has changed.
@@ -283,6 +299,9 @@ impl Belief {
             Reading::Mean { prior } | Reading::Pooled { prior } if prior < LEAST_PRIOR => RewardReading::Mean,
             Reading::Mean { .. } | Reading::Pooled { .. } => RewardReading::PosteriorMean,
         };
+        if let Kept::Parts(belief) = &mut self.kept {
+            return belief.read_rewards(evidence, &mut reading);
+        }
         let arrivals = self.arrivals.clone();
         read_rewards(evidence, &mut reading, arrivals.as_deref(), &mut self.frame.reward_sc);
         if let Some(arrivals) = &arrivals {
@@ -358,12 +377,23 @@ impl Belief {
         self.frame.reward_sc[cell] - self.arrived.expected_sc[cell] + by_next.sum::<f64>() + onward
     }
 
-    /// How interventions are picked by what the mechanisms are believed to be; `None` if they are known.
+    /// How interventions are picked by what the mechanisms, or the parts of a world, are believed to be; `None` if causes are listed and
+    /// mechanisms known.
     pub(crate) fn selector(&mut self, evidence: &Evidence, rng: &mut ChaCha8Rng) -> LearnResult<Option<Selector>> {
-        if let (Kept::Parts(belief), Some(by_parts)) = (&self.kept, &evidence.view.by_parts) {
-            return Ok(Some(Selector::Parts(Box::new(belief.selector(by_parts)))));
-        }
-        let Some(rows) = &evidence.view.mechanisms else { return Ok(None) };
+        let kernel = match &evidence.view.mechanisms {
+            None => None,
+            Some(rows) => Some(self.kernel(evidence, rows, rng)?),
+        };
+        Ok(match (&self.kept, &evidence.view.by_parts) {
+            (Kept::Parts(belief), Some(by_parts)) => {
+                Some(Selector::Parts(Box::new(belief.selector(by_parts, kernel.map(Arc::new)))))
+            }
+            _ => kernel.map(|kernel| Selector::Kernel(Box::new(kernel))),
+        })
+    }
+
+    /// P(c | s, a) by what the mechanisms are believed to be.
+    fn kernel(&mut self, evidence: &Evidence, rows: &MechanismRows, rng: &mut ChaCha8Rng) -> LearnResult<Kernel> {
         let (confidence, forms) = (self.confidence, self.forms);
         let rule = |scale| Interval { confidence, scale };
         let kept = &mut self.intervals;
@@ -376,7 +406,7 @@ impl Belief {
             Reading::Mean { prior } => MechanismReading::Mean { prior, pooled: false },
             Reading::Pooled { prior } => MechanismReading::Mean { prior, pooled: true },
         };
-        Ok(Some(Selector::Kernel(Box::new(read_kernel(&evidence.mechanisms, rows, reading)?))))
+        read_kernel(&evidence.mechanisms, rows, reading, evidence.view.by_parts.is_some())
     }
 
     /// With confidence sets of each row of a mechanism by itself, which hold, in place of those of forms, which are approximations.
@@ -509,7 +539,7 @@ fn within<R>(kept: &mut Option<Intervals>, rule: Interval, (member, forms): (Mem
 
 /// The kernel by frequencies, all values alike where none was seen.
 pub(crate) fn mean_kernel(evidence: &Evidence, rows: &MechanismRows) -> LearnResult<Kernel> {
-    read_kernel::<ChaCha8Rng>(&evidence.mechanisms, rows, MechanismReading::Mean { prior: 0.0, pooled: false })
+    read_kernel::<ChaCha8Rng>(&evidence.mechanisms, rows, MechanismReading::Mean { prior: 0.0, pooled: false }, false)
 }
 
 /// How rows are read part by part; `None` for rules that need all joint causes.
@@ -527,7 +557,7 @@ impl Reading {
     pub(crate) fn fits(self, view: &View, following: bool) -> LearnResult<()> {
         let fits = match self {
             Reading::Mean { .. } | Reading::Pooled { .. } | Reading::Sample { .. } => true,
-            Reading::Best(_) => !following && crate::kernel::Components::have_one_binary_factor(view.told.world()),
+            Reading::Best(_) => !following,
             Reading::Worst(_) | Reading::Width(..) | Reading::Greedy => false,
         };
         if view.by_parts.is_some() && !fits { Err(super::LearnError::ByParts) } else { Ok(()) }
@@ -550,9 +580,14 @@ impl Lookahead for Belief {
     }
 
     fn chosen(&self, stage: usize, _state: usize, _loss: &[f64], found: &Found) -> f64 {
-        let value = self.frame.caps[stage] - found.least;
-        // Over joint causes every q is below the ceiling already.
-        if self.is_shared() { value.min(self.frame.caps[stage]) } else { value }
+        let cap = self.frame.caps[stage];
+        let value = cap - found.least;
+        if !self.is_shared() {
+            // Over joint causes every q is below the ceiling already.
+            return value;
+        }
+        // The ceiling is one of what is paid; what is done may cost less than nothing.
+        value.min(cap - self.least_cost)
     }
 
     fn cap(&self, stage: usize) -> f64 {

@@ -2,11 +2,15 @@
 
 use std::sync::Arc;
 
+use rand::Rng;
+
 use super::LEAST_PRIOR;
 use super::confidence::Confidence;
+use super::intervals::row_intervals;
 use super::posterior::Posterior;
+use super::rewards::{RewardReading, read_term};
 use super::stale::Stale;
-use crate::kernel::{Acting, Kernel, Next, splitmix64};
+use crate::kernel::{Acting, Kernel, Next, Numbers, Reach, Scratch, Tie, splitmix64};
 use crate::learn::evidence::Evidence;
 use crate::learn::view::{ByParts, View};
 use crate::world::Action;
@@ -22,10 +26,12 @@ pub(super) enum Rule {
     Best(Confidence),
 }
 
-/// The rows of every factor, by the numbering of its own parents.
+/// The rows of every factor, by the numbering of its own parents, and what reward terms pay.
 #[derive(Clone, Debug)]
 pub(crate) struct PartsBelief {
     tables: Vec<Rows>,
+    /// By [`Components::reward_terms`](crate::kernel::Components::reward_terms).
+    rewards: Vec<Arc<[f64]>>,
     touched: Vec<u32>,
 }
 
@@ -42,16 +48,16 @@ enum Rows {
         drawn: Vec<f64>,
         posterior: Posterior,
     },
-    /// Of the second of two values, `[row]`.
+    /// Lower and upper ends, `[row][value]`.
     Within {
-        lo: Vec<f64>,
-        hi: Vec<f64>,
+        ends: [Vec<f64>; 2],
         confidence: Confidence,
     },
 }
 
 impl PartsBelief {
     pub(super) fn new(view: &View, rule: Rule) -> PartsBelief {
+        let by_parts = view.by_parts.as_ref().expect("invariant: only asked where the world is in parts");
         let rows = |f: &crate::learn::view::FactorLayout| match (&f.known, rule) {
             (Some(table), _) => Rows::Known(table.clone()),
             (None, Rule::Mean { prior }) => {
@@ -64,10 +70,16 @@ impl PartsBelief {
                 posterior: Posterior::new(1, f.n_values, f.n_rows, prior),
             },
             (None, Rule::Best(confidence)) => {
-                Rows::Within { lo: vec![0.0; f.n_rows], hi: vec![1.0; f.n_rows], confidence }
+                let n = f.n_rows * f.n_values;
+                Rows::Within { ends: [vec![0.0; n], vec![1.0; n]], confidence }
             }
         };
-        PartsBelief { tables: view.layout.factors.iter().map(rows).collect(), touched: Vec::new() }
+        let known = |table: &Option<Arc<[f64]>>| table.clone().unwrap_or_default();
+        PartsBelief {
+            tables: view.layout.factors.iter().map(rows).collect(),
+            rewards: by_parts.components.reward_terms().iter().map(|term| known(&term.table)).collect(),
+            touched: Vec::new(),
+        }
     }
 
     /// Reads the rows that have changed; draws all of them anew where they are sampled.
@@ -96,215 +108,126 @@ impl PartsBelief {
                         out.iter_mut().enumerate().for_each(|(v, p)| *p = drawn[v * n_rows + row]);
                     }
                 }
-                Rows::Within { lo, hi, confidence } => {
+                Rows::Within { ends: [lo, hi], confidence } => {
                     for row in touched.iter().map(|&row| row as usize) {
-                        (lo[row], hi[row]) = confidence.interval(counts.values(row), counts.n_r[row]);
+                        let values = counts.values(row);
+                        let own = row * values.len()..(row + 1) * values.len();
+                        row_intervals(*confidence, values, counts.n_r[row], &mut lo[own.clone()], &mut hi[own]);
                     }
                 }
             }
         }
     }
 
-    /// How interventions are picked and what they come to, by the rows as they are now.
-    pub(super) fn selector(&self, by_parts: &Arc<ByParts>) -> PartsSelector {
-        let ByParts { kernel, components } = &**by_parts;
-        let next: Vec<Next<'_>> = (self.tables.iter())
-            .map(|table| match table {
-                Rows::Known(prob) => Next::Exact(prob),
-                Rows::Mean { prob, .. } | Rows::Sample { prob, .. } => Next::Exact(prob),
-                Rows::Within { lo, hi, .. } => Next::Within(lo, hi),
-            })
-            .collect();
-        let known = |table: &Option<Arc<[f64]>>| table.clone().expect("invariant: rewards are known where parts serve");
-        let rewards: Vec<Arc<[f64]>> = components.reward_terms().iter().map(|term| known(&term.table)).collect();
-        let of_terms: Vec<&[f64]> = rewards.iter().map(|table| &table[..]).collect();
-        let search = components.kernel(kernel, &next, &of_terms, 0);
-        let both = |p: &Vec<f64>| p.iter().flat_map(|p| [1.0 - p, *p]).collect();
-        let ends = |table: &Rows| match table {
-            Rows::Known(prob) => [prob.to_vec(), Vec::new()],
-            Rows::Mean { prob, .. } | Rows::Sample { prob, .. } => [prob.clone(), Vec::new()],
-            Rows::Within { lo, hi, .. } => [both(lo), both(hi)],
+    /// Reads what the terms that have to be learned pay.
+    pub(super) fn read_rewards<R: Rng>(&mut self, evidence: &Evidence, reading: &mut RewardReading<'_, R>) {
+        let view = &evidence.view;
+        let by_parts = view.by_parts.as_ref().expect("invariant: only asked where the world is in parts");
+        for (term, paid) in view.payments.terms.iter().zip(&evidence.payments) {
+            let place = by_parts.components.reward_terms().iter().position(|of| term.of == [of.of]);
+            let place = place.expect("invariant: every term that is learned belongs to the present");
+            self.rewards[place] = read_term(term, paid, reading).into();
+        }
+    }
+
+    /// How interventions are picked and what they come to, by the rows as they are now; and by a kernel where what interventions set
+    /// off is learned.
+    pub(super) fn selector(&self, by_parts: &Arc<ByParts>, learned: Option<Arc<Kernel>>) -> PartsSelector {
+        let components = &by_parts.components;
+        let (kernel, made);
+        let reach = match (learned, &by_parts.known) {
+            (Some(believed), _) => {
+                made = Reach::new(components, &believed);
+                kernel = believed;
+                &made
+            }
+            (None, Some((known, reach))) => {
+                kernel = known.clone();
+                reach
+            }
+            (None, None) => panic!("invariant: what interventions set off is known or learned"),
         };
-        PartsSelector { by_parts: by_parts.clone(), search, ends: self.tables.iter().map(ends).collect(), rewards }
+        let numbers =
+            PartsNumbers { ends: self.tables.iter().map(Rows::ends).collect(), rewards: self.rewards.clone() };
+        let search = numbers.with(|numbers| components.kernel(&kernel, reach, numbers, 0));
+        PartsSelector { by_parts: by_parts.clone(), kernel, search, numbers }
+    }
+}
+
+impl Rows {
+    /// Lower and upper ends; the second is empty where they are the same.
+    fn ends(&self) -> [Arc<[f64]>; 2] {
+        match self {
+            Rows::Known(prob) => [prob.clone(), Arc::default()],
+            Rows::Mean { prob, .. } | Rows::Sample { prob, .. } => [prob[..].into(), Arc::default()],
+            Rows::Within { ends: [lo, hi], .. } => [lo[..].into(), hi[..].into()],
+        }
+    }
+}
+
+/// The numbers of a world in parts, as they were read.
+#[derive(Clone, Debug)]
+struct PartsNumbers {
+    /// Tables of the state factors, `[row][value]`: lower and upper ends, the second empty where they are the same.
+    ends: Vec<[Arc<[f64]>; 2]>,
+    rewards: Vec<Arc<[f64]>>,
+}
+
+impl PartsNumbers {
+    fn with<T>(&self, ask: impl FnOnce(Numbers<'_>) -> T) -> T {
+        let next: Vec<Next<'_>> = (self.ends.iter())
+            .map(|[lo, hi]| if hi.is_empty() { Next::Exact(lo) } else { Next::Within([lo, hi]) })
+            .collect();
+        let rewards: Vec<&[f64]> = self.rewards.iter().map(|table| &table[..]).collect();
+        ask(Numbers { next: &next, rewards: &rewards })
+    }
+
+    fn are_exact(&self) -> bool {
+        self.ends.iter().all(|[_, hi]| hi.is_empty())
     }
 }
 
 /// Picks interventions from what next states are worth, and says what given ones come to.
 #[derive(Clone, Debug)]
 pub(crate) struct PartsSelector {
-    pub(crate) by_parts: Arc<ByParts>,
+    by_parts: Arc<ByParts>,
+    /// P(c | s, a), as known or believed.
+    pub(crate) kernel: Arc<Kernel>,
     /// Its causes are joint next values, and its settings cost what they cost less what they pay.
     pub(crate) search: Kernel,
-    /// Tables of the state factors, `[row][value]`: lower and upper ends, the second empty where they are the same.
-    ends: Vec<[Vec<f64>; 2]>,
-    rewards: Vec<Arc<[f64]>>,
+    numbers: PartsNumbers,
 }
 
 impl PartsSelector {
-    /// What given interventions come to, by the lower ends where rows are intervals.
+    /// What given interventions come to; where rows are intervals, by their lower ends, which are no distributions.
     pub(crate) fn acting(&self) -> Acting<'_> {
-        self.at_end(0)
-    }
-
-    /// What a given intervention comes to at best, costs left out.
-    pub(crate) fn hope(&self, state: usize, action: Action, of: &[f64]) -> f64 {
-        self.at_end(0).hope(&self.at_end(1), state, action, of)
-    }
-
-    fn at_end(&self, end: usize) -> Acting<'_> {
         Acting {
             components: &self.by_parts.components,
-            kernel: &self.by_parts.kernel,
-            next: self
-                .ends
-                .iter()
-                .map(|ends| if ends[end].is_empty() { &ends[0][..] } else { &ends[end][..] })
-                .collect(),
-            rewards: self.rewards.iter().map(|table| &table[..]).collect(),
+            kernel: &self.kernel,
+            next: self.numbers.ends.iter().map(|[lo, _]| &lo[..]).collect(),
+            rewards: self.numbers.rewards.iter().map(|table| &table[..]).collect(),
             sizes: false,
         }
+    }
+
+    /// What a given intervention comes to, at best where that is not one number, costs left out.
+    ///
+    /// # Cost
+    /// Where it is not one number, a search among the corners of what the intervention may lead to.
+    pub(crate) fn worth(&self, state: usize, action: Action, of: &[f64]) -> f64 {
+        if self.numbers.are_exact() && self.kernel.is_certain() {
+            return self.acting().worth(state, action, of);
+        }
+        let mut settings = Vec::with_capacity(self.kernel.n_groups());
+        self.kernel.decode(action, &mut settings);
+        let one = self.kernel.only(state, &settings);
+        let search = self.numbers.with(|numbers| self.by_parts.components.kernel_at(&one, state, numbers));
+        let most = of.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        let loss: Vec<f64> = of.iter().map(|x| most - x).collect();
+        let found = search.best(state, &loss, 0.0, Tie::First, &mut Scratch::default());
+        most - found.least + self.kernel.interventions().cost(action)
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use std::sync::Arc;
-
-    use super::*;
-    use crate::learn::options::Sets;
-    use crate::learn::tabular::Tabular;
-    use crate::learn::{Agent, Knowledge, Learner, Options, Plans, Preset, Reading};
-    use crate::plan::{Plan, Ties};
-    use crate::world::{Kind, MechanismSpec, SetSpec, VariableSpec};
-    use crate::worlds::ManyLevers;
-    use crate::{Arena, World};
-
-    /// Worlds that fall apart, some with costs and with levers that may be left alone.
-    fn world(seed: u64) -> World {
-        let (factors, keys) = [(2, 4), (3, 3), (2, 2), (3, 5)][seed as usize % 4];
-        let many = ManyLevers { factors, keys, sparse: true, levers: 1, levels: 2, horizon: 3, seed };
-        let mut spec = many.spec().unwrap();
-        if seed % 2 == 1 {
-            for lever in spec.variables.iter_mut().filter(|v| v.kind == Kind::Lever) {
-                lever.costs = vec![(lever.values[0].clone(), 0.02.into())];
-            }
-        }
-        if seed % 3 == 2 {
-            let levers = spec.variables.iter().filter(|v| v.kind == Kind::Lever);
-            // Left alone, both values are alike.
-            let fair = |lever: &VariableSpec| MechanismSpec {
-                children: vec![lever.name.clone()],
-                parents: vec![],
-                form: vec![0.5, 0.5].into(),
-                learn: None,
-                at: None,
-            };
-            let own: Vec<MechanismSpec> = levers.map(fair).collect();
-            spec.mechanisms.extend(own);
-            spec.interventions.set = SetSpec::AtMost(2.into());
-        }
-        World::new(spec).unwrap()
-    }
-
-    /// The same steps, counted over joint causes and part by part.
-    fn both(world: &World, name: &str, episodes: u64) -> [Tabular; 2] {
-        let told = Knowledge::of(world);
-        let options: Options = name.parse::<Preset>().unwrap().options(1000, 3);
-        let mut learners = [View::new(&told, options.states, options.causes, false), View::in_parts(&told, &options)]
-            .map(|view| Tabular::with(Evidence::of(&Arc::new(view.unwrap())), options.clone()).unwrap());
-        let arena = Arena::new(world).unwrap();
-        let mut run = arena.run(5);
-        struct Watch<'a>(&'a mut [Tabular; 2], Learner);
-        impl Agent for Watch<'_> {
-            fn begin_episode(&mut self) {
-                self.1.begin_episode();
-            }
-            fn act(&mut self, stage: usize, state: usize) -> crate::Action {
-                self.1.act(stage, state)
-            }
-            fn observe(&mut self, observation: &crate::learn::Observation<'_>) {
-                self.1.observe(observation);
-                self.0.iter_mut().for_each(|learner| learner.learn(observation).unwrap());
-            }
-            fn end_episode(&mut self) {
-                self.1.end_episode();
-            }
-        }
-        let random = Learner::new(&told, "uniform".parse::<Preset>().unwrap().options(1000, 1)).unwrap();
-        let mut watch = Watch(&mut learners, random);
-        for _ in 0..episodes {
-            run.play(&mut watch, false);
-        }
-        learners
-    }
-
-    fn close(a: &Plan, b: &Plan, what: &str) {
-        let far = a.value_hs.iter().zip(&b.value_hs).find(|(x, y)| (**x - **y).abs() > 1e-9);
-        assert!(far.is_none(), "{what}: {far:?}");
-    }
-
-    #[test]
-    fn means_part_by_part_are_those_over_joint_causes() {
-        for seed in 0..24 {
-            let world = world(seed);
-            let [joint, parts] = both(&world, "graph-psrl", 40);
-            assert!(parts.view().by_parts.is_some() && joint.view().by_parts.is_none());
-            let reading = Reading::Mean { prior: 1.0 };
-            let [a, b] = [&joint, &parts].map(|learner| learner.read(reading, 1, Ties::First).unwrap().0);
-            close(&a, &b, "plans");
-            // A policy that is not the best by these means.
-            let policy = Arena::new(&world).unwrap().best().policy_hs.clone();
-            let [a, b] = [&joint, &parts].map(|learner| learner.follow(reading, 1, &policy).unwrap());
-            close(&a, &b, "values of a policy");
-        }
-    }
-
-    /// V of the best member of every set, with all interventions and corners listed.
-    fn by_listing(world: &World, tabular: &Tabular, reading: Reading) -> Plan {
-        let mut belief = tabular.belief_by(reading);
-        let selector = tabular.draw(&mut belief, 1).unwrap();
-        let crate::learn::selector::Selector::Parts(parts) = &selector else { panic!("part by part") };
-        let (n, all) = (world.n_states(), world.interventions());
-        let mut plan = Plan::new(world.horizon(), n);
-        for stage in (0..world.horizon()).rev() {
-            let mut next = Vec::new();
-            belief.look_at(stage, 0, &plan.value_hs[(stage + 1) * n..(stage + 2) * n], &mut next);
-            for s in 0..n {
-                let digits = world.state_space().digits(s);
-                let allowed = (0..all.count()).map(|i| all.nth(i)).filter(|&a| all.allows(&digits, a));
-                let worth = allowed.map(|a| parts.hope(s, a, &next) - all.cost(a));
-                plan.value_hs[stage * n + s] = worth.fold(f64::NEG_INFINITY, f64::max).min(belief.caps()[stage]);
-            }
-        }
-        plan
-    }
-
-    #[test]
-    fn the_best_member_is_a_corner_and_no_better_than_over_joint_causes() {
-        for seed in 0..24 {
-            let world = world(seed);
-            let [joint, parts] = both(&world, "graph-ucbvi", 30);
-            let reading = Reading::Best(Sets::Mixture);
-            let [a, b] = [&joint, &parts].map(|learner| learner.read(reading, 1, Ties::First).unwrap().0);
-            close(&b, &by_listing(&world, &parts, reading), "corners");
-            for (joint, parts) in a.value_hs.iter().zip(&b.value_hs) {
-                // Over joint causes the member may depend on next values that are still open, so no less optimistic.
-                assert!(*parts <= joint + 1e-9, "{parts} {joint}");
-            }
-            let best = Arena::new(&world).unwrap();
-            // The sets hold with probability 0.9; here they do in every run.
-            assert!(b.value_hs.iter().zip(&best.best().value_hs).all(|(upper, true_)| *upper >= true_ - 1e-9));
-        }
-    }
-
-    #[test]
-    fn what_rests_on_joint_causes_is_refused_by_name() {
-        let [_, parts] = both(&world(0), "graph-ucbvi", 2);
-        for reading in [Reading::Worst(Sets::Mixture), Reading::Greedy] {
-            let error = parts.read(reading, 0, Ties::First).unwrap_err();
-            assert!(error.to_string().contains("part by part"), "{error}");
-        }
-        let policy = parts.plan.policy_hs.clone();
-        assert!(parts.follow(Reading::Best(Sets::Mixture), 0, &policy).is_err());
-    }
-}
+mod tests;

@@ -5,7 +5,8 @@ use rand::Rng;
 use super::confidence::Confidence;
 use super::posterior::beta;
 use crate::learn::arrivals::{Arrivals, Arriving};
-use crate::learn::evidence::Evidence;
+use crate::learn::evidence::{Evidence, Payments};
+use crate::learn::view::TermRows;
 
 /// How sums and numbers of payments become expected rewards.
 pub(crate) enum RewardReading<'a, R> {
@@ -53,6 +54,12 @@ impl<R: Rng> RewardReading<'_, R> {
     }
 }
 
+/// What the rows of one term pay.
+pub(crate) fn read_term<R: Rng>(term: &TermRows, paid: &Payments, reading: &mut RewardReading<'_, R>) -> Vec<f64> {
+    let [lo, hi] = term.range;
+    (0..term.n_rows).map(|row| lo + (hi - lo) * reading.share(paid.sum(row), paid.n[row])).collect()
+}
+
 /// Writes expected rewards into `out[state][cause]`, without the terms of the view that are read by next values.
 pub(crate) fn read_rewards<R: Rng>(
     evidence: &Evidence,
@@ -65,9 +72,7 @@ pub(crate) fn read_rewards<R: Rng>(
     out.copy_from_slice(&view.payments.known);
     let terms = view.payments.terms.iter().zip(&evidence.payments).enumerate();
     for (_, (term, paid)) in terms.filter(|(i, _)| by_next.is_none_or(|of| of.of_term(*i).is_none())) {
-        let [lo, hi] = term.range;
-        let of_row: Vec<f64> =
-            (0..term.n_rows).map(|row| lo + (hi - lo) * reading.share(paid.sum(row), paid.n[row])).collect();
+        let of_row = read_term(term, paid, reading);
         for (s, out) in out.chunks_exact_mut(n_causes).enumerate() {
             let rows = term.of_state_row(term.state_row(states, s), n_causes);
             out.iter_mut().zip(rows).for_each(|(out, &row)| *out += of_row[row as usize]);

@@ -1,54 +1,122 @@
 //! Which learners plan part by part, and what they need for it.
 
-use crate::kernel::{Components, Kernel};
+use std::sync::Arc;
+
+use super::MechanismRows;
+use crate::kernel::{CauseSpace, Components, Kernel, Reach, Sure};
 use crate::learn::options::{Causes, Estimate, Options, Schedule, States};
 use crate::learn::{Knowledge, LearnResult};
 use crate::world::World;
 
-/// A world in parts, for a learner that knows what interventions set off and what that pays.
+/// A world in parts.
 #[derive(Clone, Debug)]
 pub(crate) struct ByParts {
-    pub(crate) kernel: Kernel,
     pub(crate) components: Components,
+    /// What interventions set off, where that is known; else it is made anew for every plan.
+    pub(crate) known: Option<(Arc<Kernel>, Reach)>,
 }
 
 impl ByParts {
     /// Whether a learner plans part by part: joint causes are many, every factor is counted by its own key variables alone, and the
     /// rule can be read part by part.
     ///
-    /// Posterior samples can. Of confidence sets the best member of a part is a corner if the part has one factor of two values.
-    /// P(c | s, a) and rewards have to be known, and no plan may rest on the one before.
+    /// Posterior samples can, and the best members of confidence sets. No plan may rest on the one before.
     pub(crate) fn serve(told: &Knowledge, options: &Options) -> bool {
-        let world = told.world();
-        let known = told.knows_mechanisms() && !world.rewards().iter().any(|r| world.mean_is_learned(r));
-        let plain = !options.monotone
-            && world.joined.is_empty()
-            && !options.stage_dependent
-            && !options.guard
-            && options.forget.is_never()
-            && matches!(options.schedule, Schedule::Episode | Schedule::Doubling);
-        let read = match options.estimate {
-            Estimate::Posterior { .. } => true,
-            Estimate::Sets(_) => Components::have_one_binary_factor(world),
-            Estimate::Width(_)
-            | Estimate::Greedy
-            | Estimate::EpsilonGreedy { .. }
-            | Estimate::Uniform
-            | Estimate::Linear => false,
+        let Some(sure) = sure(options).filter(|_| joint_only(told, options).is_none()) else { return false };
+        with_counted(told, |world| Components::pay(world, sure)).unwrap_or(false)
+    }
+
+    /// Where a learner lists more joint causes than any would where parts serve: how many, and why it is not part by part, with what to
+    /// do about it.
+    pub(crate) fn why_not(told: &Knowledge, options: &Options) -> Option<(usize, String)> {
+        let n_causes = CauseSpace::new(told.world()).len();
+        if options.causes == Causes::Actions || !Components::are_many(n_causes) || ByParts::serve(told, options) {
+            return None;
+        }
+        let large = |world: &World| Components::too_large(world, sure(options).unwrap_or(Sure::Numbers));
+        let why = match (joint_only(told, options), with_counted(told, large).flatten()) {
+            (Some(why), _) => why.to_owned(),
+            (None, Some(part)) => format!(
+                "a part of the world is too large to be planned by itself: {part}; split it (fewer key variables behind one next value or reward term), \
+                 or give its levers fewer values"
+            ),
+            (None, None) => format!(
+                "with {} states it would be no faster part by part; use fewer state factors or values",
+                told.n_states()
+            ),
         };
-        let graph = options.causes == Causes::OwnKeys && options.states == States::Factored;
-        graph && known && plain && read && Components::pay(world)
+        Some((n_causes, why))
     }
 
-    /// The parts of a world that fits.
-    pub(crate) fn new(world: &World) -> LearnResult<ByParts> {
-        let kernel = Kernel::new(world)?;
-        let components = Components::new(world, &kernel);
-        Ok(ByParts { kernel, components })
+    /// The parts of a world that fits; with the world as mechanisms that are learned are counted.
+    pub(crate) fn new(world: &World, mechanisms: Option<&MechanismRows>) -> LearnResult<ByParts> {
+        if let Some(rows) = mechanisms {
+            return Ok(ByParts { components: Components::new(&rows.world), known: None });
+        }
+        let (kernel, components) = (Kernel::new(world)?, Components::new(world));
+        let reach = Reach::new(&components, &kernel);
+        Ok(ByParts { components, known: Some((Arc::new(kernel), reach)) })
     }
 
-    /// Bytes that it takes at most, with a kernel of the parts.
-    pub(crate) fn bytes(world: &World) -> u128 {
-        Components::bytes(world).saturating_mul(2).saturating_add(Kernel::bytes(world))
+    /// Bytes that it takes at most, with a kernel of the parts; and where mechanisms are learned, with what is made anew for every plan.
+    pub(crate) fn bytes(world: &World, mechanisms: Option<&MechanismRows>, options: &Options) -> u128 {
+        let sure = sure(options).unwrap_or(Sure::Numbers);
+        match mechanisms {
+            None => Components::bytes(world, sure).saturating_mul(2).saturating_add(Kernel::bytes(world)),
+            Some(rows) => {
+                let kernel = Kernel::bytes_learned(&rows.world, sure == Sure::Sets);
+                Components::bytes(&rows.world, sure).saturating_mul(2).saturating_add(kernel)
+            }
+        }
+    }
+}
+
+/// The world as mechanisms that are learned are counted; `None` if they cannot be.
+fn with_counted<T>(told: &Knowledge, ask: impl FnOnce(&World) -> T) -> Option<T> {
+    match MechanismRows::new(told.world()) {
+        Ok(None) => Some(ask(told.world())),
+        Ok(Some(rows)) => Some(ask(&rows.world)),
+        Err(_) => None,
+    }
+}
+
+/// Why a learner needs all joint causes whatever the world is, and what to do; `None` if it does not.
+fn joint_only(told: &Knowledge, options: &Options) -> Option<&'static str> {
+    let graph = options.causes == Causes::OwnKeys && options.states == States::Factored;
+    let of_rule = match options.estimate {
+        Estimate::Posterior { .. } | Estimate::Sets(_) => None,
+        Estimate::Width(_) => Some(
+            "widths are added to joint values; use confidence sets or samples (graph-ucbvi, graph-psrl without width=…)",
+        ),
+        Estimate::Greedy | Estimate::EpsilonGreedy { .. } | Estimate::Uniform => Some(
+            "this rule plans with joint values never seen; use confidence sets or samples (graph-ucbvi, graph-psrl)",
+        ),
+        Estimate::Linear => Some("regressions have features of joint values; use graph-psrl or graph-ucbvi"),
+    };
+    match options.schedule {
+        _ if !graph => Some("graph-psrl and graph-ucbvi plan such worlds part by part"),
+        _ if of_rule.is_some() => of_rule,
+        _ if options.monotone => Some("monotone=true compares joint values from plan to plan; leave it out"),
+        _ if options.stage_dependent => Some("stage-dependent=true counts every stage by itself; leave it out"),
+        _ if !told.world().joined.is_empty() => {
+            Some("state factors are counted together, as a guard found them dependent")
+        }
+        Schedule::Visited => {
+            Some("schedule=visited looks at joint values one state at a time; use schedule=episode or doubling")
+        }
+        Schedule::Episode | Schedule::Doubling => None,
+    }
+}
+
+/// What a rule that can be read part by part leaves open; `None` for the others.
+fn sure(options: &Options) -> Option<Sure> {
+    match options.estimate {
+        Estimate::Posterior { .. } => Some(Sure::Numbers),
+        Estimate::Sets(_) => Some(Sure::Sets),
+        Estimate::Width(_)
+        | Estimate::Greedy
+        | Estimate::EpsilonGreedy { .. }
+        | Estimate::Uniform
+        | Estimate::Linear => None,
     }
 }

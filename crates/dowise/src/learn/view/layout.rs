@@ -4,6 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::payments::needs;
+use super::row_of::RowOf;
 use crate::Space;
 use crate::kernel::CauseSpace;
 use crate::learn::options::{Causes, States};
@@ -47,8 +48,8 @@ pub(crate) struct FactorLayout {
     pub(crate) n_state_rows: usize,
     /// Count row of `[state row][cause]`; without it, their own numbering.
     count_row: Option<Vec<u32>>,
-    /// Where joint causes are too many to be listed: what each part of a state row and of a cause adds to the count row.
-    computed: Option<Vec<Adds>>,
+    /// Where joint causes are too many to be listed: the count row as a function of the state row and the cause.
+    computed: Option<RowOf>,
     /// Where several state rows and causes share a count row: the cells of each row, one after another, and where each starts.
     shared: Option<(Vec<u32>, Vec<u32>)>,
     /// Number of count rows; none where the transition is known.
@@ -59,15 +60,6 @@ pub(crate) struct FactorLayout {
     pub(crate) known: Option<Arc<[f64]>>,
 }
 
-/// What a digit of a state row or of a cause adds to a count row.
-#[derive(Clone, Copy, Debug)]
-struct Adds {
-    of_cause: bool,
-    divisor: usize,
-    size: usize,
-    stride: usize,
-}
-
 impl FactorLayout {
     /// Rows of the state factor at a position, by its own parents alone, computed where they are asked for.
     fn computed(world: &World, key_causes: &CauseSpace, i: usize) -> FactorLayout {
@@ -75,21 +67,16 @@ impl FactorLayout {
         let transition = &world.transitions()[i];
         let parents = &transition.parents;
         let scope = scope_strides(space, &state_scope(world, parents));
-        let table = Space::new(&world.sizes(parents)).expect("invariant: a world's tables are countable");
-        let adds = parents.iter().zip(table.strides()).zip(table.sizes()).map(|((id, &stride), &size)| {
-            let of_state = scope.iter().find(|(f, _)| world.state()[*f] == *id);
-            let divisor = of_state.map_or_else(|| key_causes.stride(*id), |&(_, divisor)| divisor);
-            Adds { of_cause: of_state.is_none(), divisor, size, stride }
-        });
+        let rows = RowOf::new(world, key_causes, parents, &scope);
         FactorLayout {
             factor: Some(i),
             members: i..i + 1,
             n_values: space.sizes()[i],
             n_state_rows: scope.first().map_or(1, |&(f, stride)| stride * space.sizes()[f]),
             count_row: None,
-            computed: Some(adds.collect()),
             shared: None,
-            n_rows: if transition.table.is_some() { 0 } else { table.len() },
+            n_rows: if transition.table.is_some() { 0 } else { rows.len() },
+            computed: Some(rows),
             needs: needs(key_causes, parents),
             known: transition.table.clone(),
             scope,
@@ -184,12 +171,21 @@ impl FactorLayout {
     }
 
     pub(crate) fn row(&self, state_row: usize, cause: usize, n_causes: usize) -> usize {
-        if let Some(adds) = &self.computed {
-            let digit = |a: &Adds| (if a.of_cause { cause } else { state_row }) / a.divisor % a.size;
-            return adds.iter().map(|a| digit(a) * a.stride).sum();
+        if let Some(rows) = &self.computed {
+            return rows.row(state_row, cause);
         }
         let cell = state_row * n_causes + cause;
         self.count_row.as_ref().map_or(cell, |rows| rows[cell] as usize)
+    }
+
+    /// A state row and a cause that are counted in a row. All that are have in common what the row depends on.
+    pub(crate) fn of_row(&self, row: usize, n_causes: usize) -> (usize, usize) {
+        if let Some(rows) = &self.computed {
+            return rows.of_row(row);
+        }
+        let mut cell = row;
+        self.for_each_cell(row, |of| cell = of);
+        (cell / n_causes, cell % n_causes)
     }
 
     /// Count row of `[state row][cause]`; `None` for their own numbering.

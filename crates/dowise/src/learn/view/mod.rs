@@ -6,6 +6,7 @@ mod layout;
 mod mechanisms;
 mod payments;
 mod projection;
+mod row_of;
 
 pub(crate) use actions::ActionList;
 pub(crate) use by_parts::ByParts;
@@ -44,19 +45,18 @@ pub(crate) struct View {
 impl View {
     /// As a learner with these options sees it.
     pub(crate) fn of(told: &Knowledge, options: &Options) -> LearnResult<View> {
-        let by_parts = if ByParts::serve(told, options) { Some(ByParts::new(told.world())?) } else { None };
-        View::made(told, options.states, options.causes, options.stage_dependent, by_parts)
+        View::made(told, options.states, options.causes, options.stage_dependent, ByParts::serve(told, options))
     }
 
     /// Part by part, however few the joint causes are.
     #[cfg(test)]
     pub(crate) fn in_parts(told: &Knowledge, options: &Options) -> LearnResult<View> {
-        View::made(told, options.states, options.causes, false, Some(ByParts::new(told.world())?))
+        View::made(told, options.states, options.causes, false, true)
     }
 
     /// With tables over all joint causes.
     pub(crate) fn new(told: &Knowledge, states: States, causes: Causes, stage_dependent: bool) -> LearnResult<View> {
-        View::made(told, states, causes, stage_dependent, None)
+        View::made(told, states, causes, stage_dependent, false)
     }
 
     fn made(
@@ -64,12 +64,13 @@ impl View {
         states: States,
         causes: Causes,
         stage_dependent: bool,
-        by_parts: Option<ByParts>,
+        by_parts: bool,
     ) -> LearnResult<View> {
         let world = told.world();
         let key_causes = CauseSpace::new(world);
         let by_action = causes == Causes::Actions;
         let mechanisms = if by_action { None } else { MechanismRows::new(world)? };
+        let by_parts = if by_parts { Some(ByParts::new(world, mechanisms.as_ref())?) } else { None };
         let actions = if by_action {
             let count = told.interventions().count();
             Some(Arc::new(ActionList::new(world, MOST_ACTIONS).ok_or(LearnError::TooManyActions { count })?))
@@ -87,7 +88,7 @@ impl View {
             Some(_) => Layout::computed(world, &key_causes),
         };
         let payments = match &actions {
-            None if by_parts.is_some() => PaymentRows::none(),
+            None if by_parts.is_some() => PaymentRows::computed(world, &key_causes),
             None => PaymentRows::by_keys(world, &key_causes, layout.flat),
             Some(list) => PaymentRows::by_action(world, &key_causes, list),
         };

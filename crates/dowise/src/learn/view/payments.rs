@@ -1,6 +1,7 @@
 //! Reward terms that are not known: which row of payments a state and a cause belong to.
 
 use super::ActionList;
+use super::row_of::RowOf;
 use crate::Space;
 use crate::kernel::{CauseSpace, Kernel};
 use crate::plan::{rewards_by_cause, rows_by_cause, scope_strides, state_scope};
@@ -23,12 +24,20 @@ pub(crate) struct TermRows {
     pub(crate) of: Vec<usize>,
     /// State factors and strides of its row.
     scope: Vec<(usize, usize)>,
-    /// Row of `[state row][cause]`.
-    rows: Vec<u32>,
+    rows: Rows,
     pub(crate) n_rows: usize,
     /// Positions of the cause variables that the row depends on, as bits.
     pub(crate) needs: u64,
     pub(crate) range: [f64; 2],
+}
+
+/// Which row of payments a state row and a cause belong to.
+#[derive(Clone, Debug)]
+enum Rows {
+    /// `[state row][cause]`
+    Listed(Vec<u32>),
+    /// Where joint causes are too many for that.
+    Computed(RowOf),
 }
 
 impl PaymentRows {
@@ -47,9 +56,12 @@ impl PaymentRows {
         PaymentRows { known: rewards_by_cause(world, key_causes), terms, n_causes: key_causes.len() }
     }
 
-    /// Where everything is known, part by part: no table over joint causes.
-    pub(crate) fn none() -> PaymentRows {
-        PaymentRows { known: Vec::new(), terms: Vec::new(), n_causes: 0 }
+    /// Part by part: rows of terms that have to be learned are computed, and there is no table over joint causes; what known terms
+    /// pay is known to the parts.
+    pub(crate) fn computed(world: &World, key_causes: &CauseSpace) -> PaymentRows {
+        let learned = |&i: &usize| world.mean_is_learned(&world.rewards()[i]);
+        let terms = (0..world.rewards().len()).filter(learned).map(|i| TermRows::computed(world, key_causes, i));
+        PaymentRows { known: Vec::new(), terms: terms.collect(), n_causes: key_causes.len() }
     }
 
     /// Where interventions are the causes: R(s, a) is known only if both what an intervention sets off and what that pays
@@ -94,7 +106,17 @@ impl TermRows {
         });
         let scope = (0..states.n_axes()).zip(states.strides().iter().copied()).collect();
         let n_rows = states.len() * n_causes;
-        TermRows { of, scope, rows: (0..n_rows as u32).collect(), n_rows, needs, range }
+        TermRows { of, scope, rows: Rows::Listed((0..n_rows as u32).collect()), n_rows, needs, range }
+    }
+
+    /// The rows of [`TermRows::new`], none of them listed.
+    fn computed(world: &World, key_causes: &CauseSpace, i: usize) -> TermRows {
+        let term = &world.rewards()[i];
+        let ids = world.expected_scope(term);
+        let scope = scope_strides(world.state_space(), &state_scope(world, &ids));
+        let rows = RowOf::new(world, key_causes, &ids, &scope);
+        let (n_rows, needs) = (rows.len(), needs(key_causes, &ids));
+        TermRows { of: vec![i], scope, n_rows, rows: Rows::Computed(rows), needs, range: term.range }
     }
 
     fn new(world: &World, key_causes: &CauseSpace, i: usize) -> TermRows {
@@ -116,7 +138,7 @@ impl TermRows {
             of: vec![i],
             scope: scope_strides(world.state_space(), &positions),
             n_rows: rows.iter().max().map_or(0, |m| *m as usize + 1),
-            rows,
+            rows: Rows::Listed(rows),
             needs: needs(key_causes, scope),
             range: term.range,
         }
@@ -124,7 +146,11 @@ impl TermRows {
 
     /// Row of a state and a cause.
     pub(crate) fn row(&self, states: &Space, state: usize, cause: usize, n_causes: usize) -> usize {
-        self.rows[self.state_row(states, state) * n_causes + cause] as usize
+        let state_row = self.state_row(states, state);
+        match &self.rows {
+            Rows::Listed(rows) => rows[state_row * n_causes + cause] as usize,
+            Rows::Computed(rows) => rows.row(state_row, cause),
+        }
     }
 
     pub(crate) fn state_row(&self, states: &Space, state: usize) -> usize {
@@ -136,14 +162,23 @@ impl TermRows {
         &self.scope
     }
 
-    /// A cell (state row times causes plus cause) that is counted in a row.
-    pub(crate) fn cell_of(&self, row: usize) -> usize {
-        self.rows.iter().position(|&r| r as usize == row).unwrap_or(0)
+    /// A state row and a cause that are counted in a row.
+    pub(crate) fn of_row(&self, row: usize, n_causes: usize) -> (usize, usize) {
+        match &self.rows {
+            Rows::Listed(rows) => {
+                let cell = rows.iter().position(|&r| r as usize == row).unwrap_or(0);
+                (cell / n_causes, cell % n_causes)
+            }
+            Rows::Computed(rows) => rows.of_row(row),
+        }
     }
 
-    /// Rows of all causes at a state row.
+    /// Rows of all causes at a state row, where joint causes are listed.
     pub(crate) fn of_state_row(&self, row: usize, n_causes: usize) -> &[u32] {
-        &self.rows[row * n_causes..(row + 1) * n_causes]
+        match &self.rows {
+            Rows::Listed(rows) => &rows[row * n_causes..(row + 1) * n_causes],
+            Rows::Computed(_) => panic!("invariant: joint causes are listed unless worlds are planned part by part"),
+        }
     }
 
     /// A payment as a share of the range, in 2⁻⁶⁴: sums of these are exact, whatever their order.

@@ -64,12 +64,7 @@ fn described(view: &View, at: RowAt, noticed: &Noticed) -> ChangeNoticed {
         RowAt::Transition { block, factor, row } => {
             stage = (view.n_blocks > 1).then_some(block + 1);
             let layout = &view.layout.factors[factor];
-            let mut cell = row;
-            if layout.is_shared() {
-                // All cells of a row have in common what the row depends on.
-                layout.for_each_cell(row, |of| cell = of);
-            }
-            let given = given(view, &layout.scope, layout.needs, cell);
+            let given = given(view, &layout.scope, layout.needs, layout.of_row(row, view.layout.n_causes));
             match layout.factor {
                 Some(i) => {
                     let id = told.state()[i];
@@ -111,7 +106,12 @@ fn described(view: &View, at: RowAt, noticed: &Noticed) -> ChangeNoticed {
         RowAt::Payment { term, row } => {
             let rows = &view.payments.terms[term];
             let names = rows.of.iter().map(|&i| told.rewards()[i].name.clone()).collect();
-            (SeenOf::Reward, names, given(view, rows.scope(), rows.needs, rows.cell_of(row)), Vec::new())
+            (
+                SeenOf::Reward,
+                names,
+                given(view, rows.scope(), rows.needs, rows.of_row(row, view.layout.n_causes)),
+                Vec::new(),
+            )
         }
     };
     let sides = [&noticed.before, &noticed.after];
@@ -132,10 +132,14 @@ fn described(view: &View, at: RowAt, noticed: &Noticed) -> ChangeNoticed {
     change
 }
 
-/// Names and values of what a cell of a table depends on: state factors and causes.
-fn given(view: &View, scope: &[(usize, usize)], needs: u64, cell: usize) -> Vec<(String, String)> {
+/// Names and values of what a table depends on at a state row and a cause: state factors and causes.
+fn given(
+    view: &View,
+    scope: &[(usize, usize)],
+    needs: u64,
+    (state_row, cause): (usize, usize),
+) -> Vec<(String, String)> {
     let (world, layout) = (view.told.world(), &view.layout);
-    let (state_row, cause) = (cell / layout.n_causes, cell % layout.n_causes);
     let pair = |id: VarId, v: usize| {
         let variable = world.variable(id);
         (variable.name.clone(), variable.values[v].clone())
