@@ -140,7 +140,7 @@ impl ByPlay {
 /// Who can play where states are not listed.
 enum Player<'a> {
     Regression(Box<UnlistedLearner>),
-    Random(AtRandom<'a>),
+    Random(Box<AtRandom<'a>>),
 }
 
 impl<'a> Player<'a> {
@@ -152,7 +152,7 @@ impl<'a> Player<'a> {
         seed: u64,
     ) -> Result<Player<'a>, StudyError> {
         match spec.is_at_random() {
-            true => Ok(Player::Random(AtRandom::new(simulator, seed))),
+            true => Ok(Player::Random(AtRandom::new(simulator, seed).into())),
             false => unlisted_learner(spec, world, episodes, seed).map(|learner| Player::Regression(Box::new(learner))),
         }
     }
@@ -160,7 +160,7 @@ impl<'a> Player<'a> {
     fn agent(&mut self) -> &mut dyn Agent {
         match self {
             Player::Regression(learner) => learner.as_mut(),
-            Player::Random(random) => random,
+            Player::Random(random) => random.as_mut(),
         }
     }
 }

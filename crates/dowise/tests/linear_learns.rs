@@ -226,11 +226,14 @@ fn a_world_that_is_not_linear_is_doubted_and_a_linear_one_is_not() {
     assert!(said.starts_with("where ") && said.contains("is not linear in these features"), "{said}");
 }
 
+/// Writes the features of a state and a cause.
+type Fill<'a> = dyn Fn(&[usize], &[usize], &mut [f64]) + 'a;
+
 #[test]
 fn features_that_say_nothing_are_named_before_anything_runs() {
     let world = World::new(worlds::Paper::default().spec().unwrap()).unwrap();
     let told = Knowledge::of(&world);
-    let found = |fill: &dyn Fn(&[usize], &[usize], &mut [f64])| {
+    let found = |fill: &Fill| {
         let features = Features::from_fn(&world, 3, Norms::Scale, fill).unwrap();
         let learner = LinearLearner::with_features(&told, &features, options("c-blsvi", 50)).unwrap();
         learner.findings().iter().map(ToString::to_string).collect::<Vec<_>>()

@@ -83,7 +83,7 @@ fn its_reasons_and_doubts_are_those_of_the_learner_that_lists_states() {
             let mut with = unlisted.explain(stage, state, all).unwrap().preferred;
             assert_eq!((of.len(), of[0].action), (with.len(), with[0].action));
             // Behind the one that it takes, rounding orders what is worth the same.
-            [&mut of, &mut with].map(|list| list.sort_by_key(|p| p.action));
+            [&mut of, &mut with].into_iter().for_each(|list| list.sort_by_key(|p| p.action));
             for (a, b) in of.iter().zip(&with) {
                 assert_eq!(a.action, b.action);
                 for (x, y) in [(a.hoped, b.hoped), (a.mean, b.mean), (a.visits, b.visits)] {
@@ -104,7 +104,9 @@ fn its_reasons_and_doubts_are_those_of_the_learner_that_lists_states() {
         let mut learner = UnlistedLearner::new(&Knowledge::of(&world), spec.linear_options(300, 1).unwrap()).unwrap();
         let simulator = Simulator::new(&world).unwrap();
         let mut play = Play::new(&simulator, 1);
-        (0..300).for_each(|_| drop(play.episode(&mut learner)));
+        (0..300).for_each(|_| {
+            play.episode(&mut learner);
+        });
         learner.doubts()
     };
     assert_eq!(blind("world"), []);
