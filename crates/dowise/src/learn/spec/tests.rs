@@ -19,7 +19,7 @@ fn every_word_of_every_option_is_understood_and_written_back() {
             "prior" => "psrl:",
             "epsilon" => "epsilon-greedy:",
             "scale" => "c-ucbvi:width=paper,",
-            "features" | "beta" | "beta-scale" | "lambda" | "regress-rewards" => "c-lsvi-ucb:",
+            "features" | "beta" | "beta-scale" | "lambda" | "regress-rewards" | "weights" => "c-lsvi-ucb:",
             _ => "c-ucbvi:",
         };
         let values = match opening.words() {
