@@ -18,7 +18,7 @@
 
 mod once;
 
-pub(crate) use self::once::{Once, look_once};
+pub(crate) use self::once::{Lanes, Once, look_once};
 use crate::math::{exp, ln_of_normal};
 
 /// Rows taken at a time.
@@ -450,6 +450,8 @@ struct Steps<const N: usize> {
     short: [f64; N],
     /// Whether the step is so short that the latter is meant.
     is_short: [bool; N],
+    /// B here, if ψ − ε is small.
+    at_least: [f64; N],
     /// [`Least`], from here.
     loss: [f64; N],
     at: [f64; N],
@@ -460,7 +462,7 @@ impl<const N: usize> Steps<N> {
     fn from(sums: &Sums<N>, radius: &[f64; N], t: &[f64; N], far: &[f64; N], moments: &Moments<N>) -> Steps<N> {
         let zero = [0.0; N];
         let (mut psi, mut off, mut slope, mut plain, mut short) = (zero, zero, zero, zero, zero);
-        let (mut is_short, mut loss, mut at) = ([false; N], zero, zero);
+        let (mut is_short, mut at_least, mut loss, mut at) = ([false; N], zero, zero, zero);
         for i in 0..N {
             psi[i] = sums.log_mean[i] + sums.log_inverse[i];
             off[i] = psi[i] - radius[i];
@@ -480,12 +482,13 @@ impl<const N: usize> Steps<N> {
             let cubic = off * off * off * (1.0 / 6.0 + off / 24.0);
             let ahead = (0.5 * off * off + cubic + bend / (slope * slope) * cubic) / -slope;
             let ahead = if ahead.abs() < f64::INFINITY { ahead } else { 0.0 };
+            at_least[i] = moments.largest[i] * bound;
             let least = moments.largest[i] * (bound + ahead);
             let least = if least > moments.mean[i] { moments.mean[i] } else { least };
             loss[i] = if least < 0.0 { 0.0 } else { least };
             at[i] = if far[i] > 0.125 * t[i] { t[i] / far[i] } else { -t[i] };
         }
-        Steps { psi, off, slope, plain, short, is_short, loss, at }
+        Steps { psi, off, slope, plain, short, is_short, at_least, loss, at }
     }
 }
 

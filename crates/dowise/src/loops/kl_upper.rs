@@ -1,7 +1,7 @@
 //! The ends of Kullback–Leibler intervals: the greatest q with KL(p ‖ q) ≤ bound, of one probability or of several at once.
 
 use super::simd;
-use crate::math::{exp, ln, ln_of_normal};
+use crate::math::{exp, exp_of_usual, is_usual_exponent, ln, ln_of_normal};
 
 /// The greatest q ≥ p with KL(p ‖ q) ≤ bound, up to rounding from above.
 ///
@@ -55,8 +55,14 @@ fn kl_uppers_here(given: &[f64; AT_ONCE], bound: &[f64; AT_ONCE]) -> [f64; AT_ON
         p[i] = if inside[i] { given[i] } else { 0.5 };
         entropy[i] = p[i] * ln_of_normal(p[i]) + (1.0 - p[i]) * ln_of_normal(1.0 - p[i]);
     }
+    let mut exponent = [1.0; AT_ONCE];
     for i in 0..AT_ONCE {
-        q[i] = (p[i] + (bound[i] / 2.0).sqrt()).min(1.0 - exp(-(bound[i] - entropy[i]) / (1.0 - p[i])));
+        exponent[i] = if inside[i] { -(bound[i] - entropy[i]) / (1.0 - p[i]) } else { -bound[i] };
+    }
+    let without = exps(&exponent);
+    for i in 0..AT_ONCE {
+        let (pinsker, other) = (p[i] + (bound[i] / 2.0).sqrt(), 1.0 - without[i]);
+        q[i] = if other < pinsker { other } else { pinsker };
     }
     let mut moves = inside;
     for _ in 0..MOST_STEPS {
@@ -79,11 +85,28 @@ fn kl_uppers_here(given: &[f64; AT_ONCE], bound: &[f64; AT_ONCE]) -> [f64; AT_ON
     for i in 0..AT_ONCE {
         q[i] = match (given[i] >= 1.0, given[i] <= 0.0) {
             (true, _) => 1.0,
-            (_, true) => 1.0 - exp(-bound[i]),
+            (_, true) => 1.0 - without[i],
             (false, false) => q[i].clamp(p[i], 1.0),
         };
     }
     q
+}
+
+/// e^x of all.
+#[inline(always)]
+fn exps(x: &[f64; AT_ONCE]) -> [f64; AT_ONCE] {
+    let (mut out, mut usual) = ([0.0; AT_ONCE], 0);
+    for i in 0..AT_ONCE {
+        let is_usual = is_usual_exponent(x[i]);
+        usual += u64::from(is_usual);
+        out[i] = exp_of_usual(if is_usual { x[i] } else { 1.0 });
+    }
+    if usual < AT_ONCE as u64 {
+        for i in 0..AT_ONCE {
+            out[i] = if is_usual_exponent(x[i]) { out[i] } else { exp(x[i]) };
+        }
+    }
+    out
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! One look at rows whose masses lie ready: most searches end there.
 
-use super::{BELOW, FARTHEST, HALF, MIDDLE, Moments, NEAR, ONE_VALUE, Steps, USUAL, sums_at, told};
+use super::{BELOW, FARTHEST, HALF, LANES, MIDDLE, Moments, NEAR, ONE_VALUE, Steps, USUAL, sums_at, told};
 use crate::math::exp;
 
 /// What one look at each of some rows came to.
@@ -11,7 +11,35 @@ pub(crate) struct Once<const N: usize> {
     pub(crate) loss: [f64; N],
     /// Where that was found, or where the search goes on ([`Least::at`]).
     pub(crate) at: [f64; N],
+    /// What a row that is not solved loses at least, up to 10⁻¹¹ of the greatest loss: by weak duality every point says so. 0 where this one
+    /// is too far off to say it exactly.
+    pub(crate) at_least: [f64; N],
+    /// Whether one more look from there is likely to solve it.
+    pub(crate) goes_on: [bool; N],
 }
+
+/// Room for rows that are moved side by side for one look.
+#[derive(Clone, Debug)]
+pub(crate) struct Lanes {
+    /// Frequencies, `[value][lane]`
+    pub(crate) mass: Vec<[f64; LANES]>,
+    /// ε and e^−ε
+    pub(crate) radius: [f64; LANES],
+    pub(crate) kept: [f64; LANES],
+    /// Where searches begin.
+    pub(crate) start: [f64; LANES],
+}
+
+impl Lanes {
+    /// For rows of this number of values.
+    pub(crate) fn new(n_values: usize) -> Lanes {
+        Lanes { mass: vec![[0.0; LANES]; n_values], radius: [0.0; LANES], kept: [1.0; LANES], start: [1.0; LANES] }
+    }
+}
+
+/// ψ − ε, and t, up to which a point bounds what is lost so exactly.
+const CLOSE: f64 = 1.0 / 256.0;
+const NOT_FAR: f64 = 1e3;
 
 /// One look at rows side by side whose masses lie ready, `[value][lane]`, with zeros where a value was not seen, and whose values lose
 /// the same: [`Rows::solve`] finishes those that are not solved by it, to the same bits.
@@ -60,6 +88,7 @@ pub(crate) fn look_once<const N: usize>(
     );
     let steps = Steps::from(&sums, radius, &t, &far, &moments);
     let (mut is_found, mut at, mut loss, mut zeros) = ([false; N], *start, steps.loss, 0);
+    let (mut at_least, mut goes_on) = ([0.0; N], [false; N]);
     for i in 0..N {
         let bits = steps.short[i].to_bits();
         let is_near = ((bits & BELOW) as i64 - HALF as i64).abs() >= MIDDLE as i64;
@@ -68,6 +97,9 @@ pub(crate) fn look_once<const N: usize>(
         let is_solved = is_short & is_near & is_here;
         let next = if is_short & (steps.short[i] > NEAR) { -steps.short[i] } else { start[i] };
         at[i] = if is_solved { steps.at[i] } else { next };
+        goes_on[i] = is_short & is_near & (steps.short[i] > NEAR);
+        let is_close = is_usual[i] & !is_flat[i] & (steps.off[i].abs() < CLOSE) & (t[i] < NOT_FAR);
+        at_least[i] = if is_close { steps.at_least[i] } else { 0.0 };
         is_found[i] = is_solved | (is_usual[i] & is_flat[i]);
         loss[i] = if is_flat[i] { kept[i] * mean[i] } else { loss[i] };
         zeros += usize::from(t[i] == 0.0);
@@ -81,5 +113,5 @@ pub(crate) fn look_once<const N: usize>(
             }
         }
     }
-    Once { is_found, loss, at }
+    Once { is_found, loss, at, at_least, goes_on }
 }

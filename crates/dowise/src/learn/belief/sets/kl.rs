@@ -2,7 +2,7 @@
 
 use super::Side;
 use crate::learn::belief::confidence::kl_interval;
-use crate::loops::kl_ball::{Ball, LANES, Once, Rows, look_once};
+use crate::loops::kl_ball::{Ball, LANES, Lanes, Once, Rows, look_once};
 use crate::plan::Expect;
 
 /// A ball for every count row, kept by the values that were seen, and the rows that cells share.
@@ -19,6 +19,9 @@ pub(super) struct KlBalls {
     losses: Vec<f64>,
     /// The same balls side by side, where they are few values each and solved whole tables at a time.
     tiles: Option<Tiles>,
+    /// The same balls as numbers in line, where they are few values each and rows are moved to be looked at: frequencies of all values, ε
+    /// and e^−ε, `[row]`.
+    lines: Option<Vec<f64>>,
 }
 
 /// Balls of rows that lie side by side, `LANES` to a tile.
@@ -77,7 +80,7 @@ impl KlBalls {
             row
         };
         let rows = (0..n_rows).map(|_| row()).collect();
-        KlBalls { rows, row_of, n_values, side, best: 0.0, losses: Vec::new(), tiles: None }
+        KlBalls { rows, row_of, n_values, side, best: 0.0, losses: Vec::new(), tiles: None, lines: None }
     }
 
     /// Lays rows of few values side by side as well, for [`KlBalls::look_at_tile`].
@@ -97,7 +100,43 @@ impl KlBalls {
         self.tiles = Some(tiles);
     }
 
+    /// Lays rows of few values in line as well, for [`KlBalls::fill`].
+    pub(super) fn lay_in_line(&mut self) {
+        if self.n_values <= TILED_VALUES {
+            let row = std::iter::repeat_n(0.0, self.n_values).chain([f64::INFINITY, 0.0]);
+            self.lines = Some((0..self.rows.len()).flat_map(|_| row.clone()).collect());
+            (0..self.rows.len()).for_each(|row| self.set_line(row));
+        }
+    }
+
     /// Whether they are.
+    #[inline(always)]
+    pub(super) fn are_in_line(&self) -> bool {
+        self.lines.is_some()
+    }
+
+    fn set_line(&mut self, i: usize) {
+        let Some(lines) = &mut self.lines else { return };
+        let Row { ball, seen, prob } = &self.rows[i];
+        let line = &mut lines[i * (self.n_values + 2)..][..self.n_values + 2];
+        line.fill(0.0);
+        seen.iter().zip(prob).for_each(|(&v, &p)| line[v as usize] = p);
+        (line[self.n_values], line[self.n_values + 1]) = (ball.radius, ball.kept);
+    }
+
+    /// Puts a row in line into a lane, with a search that begins where it is told.
+    #[inline(always)]
+    pub(super) fn fill(&self, lanes: &mut Lanes, lane: usize, row: usize, start: f64) {
+        let n = self.n_values;
+        let lines = self.lines.as_ref().expect("invariant: asked for only where rows lie in line");
+        let line = &lines[row * (n + 2)..][..n + 2];
+        for (mass, p) in lanes.mass.iter_mut().zip(line) {
+            mass[lane] = *p;
+        }
+        (lanes.radius[lane], lanes.kept[lane], lanes.start[lane]) = (line[n], line[n + 1], start);
+    }
+
+    /// Whether rows lie side by side.
     pub(super) fn are_side_by_side(&self) -> bool {
         self.tiles.is_some()
     }
@@ -131,6 +170,7 @@ impl KlBalls {
         if let Some(tiles) = &mut self.tiles {
             tiles.set(i, self.n_values, row);
         }
+        self.set_line(i);
     }
 
     /// Finds what the next values that all rows and causes share lose against the best, once for all of them.
@@ -251,7 +291,7 @@ mod tests {
                     balls.lay_side_by_side();
                 }
                 assert_eq!(balls.are_side_by_side(), is_tiled && n_states <= TILED_VALUES);
-                let mut kept = Kept::new(n_states * n_causes, n_states, None);
+                let mut kept = Kept::new(n_states * n_causes, n_states);
                 let mut next: Vec<f64> = (0..n_states).map(|v| number(v * v + 3)).collect();
                 let mut q = Vec::new();
                 for step in 0..150 {

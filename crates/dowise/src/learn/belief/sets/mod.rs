@@ -4,11 +4,13 @@ mod intervals;
 mod kept;
 mod kl;
 mod l1;
+mod rivals;
 
 use self::intervals::Intervals;
 use self::kept::Kept;
 use self::kl::KlBalls;
 use self::l1::Balls;
+use self::rivals::Rivals;
 use super::confidence::Confidence;
 use super::frame::Frame;
 use super::stale::Stale;
@@ -24,7 +26,7 @@ pub(crate) fn ball_bytes(n_values: u128) -> u128 {
 
 /// Bytes of what is kept of balls over whole states, for one stage.
 pub(crate) fn kept_bytes(n_rows: u128, n_values: u128) -> u128 {
-    Kept::bytes(n_rows, n_values)
+    Rivals::bytes(n_rows, n_values)
 }
 
 /// Which member of a set is taken.
@@ -50,10 +52,29 @@ pub(crate) struct SetsBelief {
     confidence: Confidence,
     tables: Vec<Vec<Table>>,
     /// For each stage, where the state is seen whole and sets are Kullback–Leibler balls.
-    kept: Vec<Kept>,
+    kept: Vec<Stage>,
     touched: Vec<u32>,
     /// Factors and rows that intervals are asked for.
     asked: Vec<(u32, u32)>,
+}
+
+/// What is kept of balls over whole states for a stage.
+#[derive(Clone, Debug)]
+enum Stage {
+    /// Every row is solved.
+    Every(Kept),
+    /// Only rows that can be best are.
+    Rivals(Rivals),
+}
+
+impl Stage {
+    /// A row was seen.
+    fn touch(&mut self, row: usize) {
+        match self {
+            Stage::Every(kept) => kept.touch(row),
+            Stage::Rivals(rivals) => rivals.touch(row),
+        }
+    }
 }
 
 /// One factor's sets.
@@ -168,14 +189,19 @@ impl SetsBelief {
         let mut tables: Vec<Vec<Table>> = (0..frame.view.n_blocks).map(|_| tables()).collect();
         let kept = if layout.flat && matches!(&tables[0][..], [Table::KlBalls(_)]) {
             let margin = margin.filter(|_| frame.view.actions.is_some() && frame.ceiling.is_empty());
-            if margin.is_none() {
-                for table in tables.iter_mut().flatten() {
-                    if let Table::KlBalls(balls) = table {
-                        balls.lay_side_by_side();
-                    }
+            for table in tables.iter_mut().flatten() {
+                match (table, margin) {
+                    (Table::KlBalls(balls), None) => balls.lay_side_by_side(),
+                    (Table::KlBalls(balls), Some(_)) => balls.lay_in_line(),
+                    (Table::Balls(_) | Table::Intervals(_), _) => {}
                 }
             }
-            (0..layout.horizon).map(|_| Kept::new(layout.cells(), layout.n_states(), margin)).collect()
+            let (cells, n_states) = (layout.cells(), layout.n_states());
+            let stage = || match margin {
+                None => Stage::Every(Kept::new(cells, n_states)),
+                Some(margin) => Stage::Rivals(Rivals::new(cells, n_states, n_states, margin)),
+            };
+            (0..layout.horizon).map(|_| stage()).collect()
         } else {
             Vec::new()
         };
@@ -259,12 +285,15 @@ impl SetsBelief {
         // Only of balls over whole states anything is kept.
         if let ([Table::KlBalls(balls)], Some(kept)) = (&mut self.tables[block][..], self.kept.get_mut(stage)) {
             balls.prepare(next_value);
-            if let (true, Some(list)) = (kept.has_rivals(), &frame.view.actions) {
-                let rewards = (&frame.reward_sc[..], frame.caps[stage]);
-                kept.look_at_rivals::<LOSSES>(balls, next_value, list, rewards, q);
-                return LOSSES;
+            match (kept, &frame.view.actions) {
+                (Stage::Rivals(rivals), Some(list)) => {
+                    let rewards = (&frame.reward_sc[..], frame.caps[stage]);
+                    rivals.look::<LOSSES>(balls, next_value, list, rewards, q);
+                    return LOSSES;
+                }
+                (Stage::Rivals(_), None) => unreachable!("invariant: rivals are interventions of a list"),
+                (Stage::Every(kept), _) => kept.look(balls, q),
             }
-            kept.look(balls, q);
         } else {
             self.expect(frame, stage, next_value, q);
         }
