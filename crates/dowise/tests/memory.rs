@@ -140,6 +140,29 @@ fn every_learner_takes_what_is_said() {
 }
 
 #[test]
+fn learners_part_by_part_take_no_more_than_is_said() {
+    // 12 and 24 key variables, four to a state factor.
+    for factors in [3, 6] {
+        let keys = 4 * factors;
+        let spec = ManyLevers { factors, keys, sparse: true, levers: 1, levels: 2, ..ManyLevers::default() }.spec();
+        let world = World::new(spec.unwrap()).unwrap();
+        let arena = Arena::new(&world).unwrap();
+        let plain = ["graph-psrl", "graph-ucbvi", "graph-psrl:unknown=all", "graph-ucbvi:unknown=all"];
+        let around = ["graph-psrl:unknown=all,forget=reset", "graph-psrl:unknown=all,guard=true"];
+        for learner in plain.into_iter().chain(around) {
+            let spec: LearnerSpec = learner.parse().unwrap();
+            let (said, mut played) = (spec.bytes(&world, 100).unwrap(), 0);
+            let taken = taken(|| {
+                let mut agent = spec.learner(&world, 100, 1).unwrap();
+                let mut run = arena.run(1);
+                (0..100).for_each(|_| played += u32::from(run.play(&mut agent, false).number > 0));
+            });
+            assert!(played == 100 && taken <= said + apart(&world), "{learner}: {taken} taken, {said} said");
+        }
+    }
+}
+
+#[test]
 fn mechanisms_of_a_million_interventions_take_what_is_said() {
     let text = dowise::worlds::text("campaign", &[]).unwrap();
     let world = World::from_toml(&text, "campaign.toml").unwrap();
