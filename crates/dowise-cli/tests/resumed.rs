@@ -141,3 +141,28 @@ fn what_cannot_be_resumed_is_said() {
     assert!(String::from_utf8_lossy(&missing.stderr).contains("cannot read nowhere.json"));
     std::fs::remove_dir_all(&at).unwrap();
 }
+
+#[test]
+fn a_run_from_the_states_met_goes_on_unless_its_file_was_changed() {
+    let at = place("unlisted");
+    let run = |arguments: &str| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_dowise"));
+        command
+            .current_dir(&at)
+            .args(["--quiet", "learn", "linear-code:places=3"])
+            .args(arguments.split(' '))
+            .output()
+            .unwrap()
+    };
+    assert!(run("--episodes 10 --save half.json").status.success());
+    let whole = run("--episodes 20 --seed 0 --json");
+    let resumed = run("--resume half.json --episodes 20 --json");
+    assert!(resumed.status.success(), "{}", String::from_utf8_lossy(&resumed.stderr));
+    assert_eq!(String::from_utf8_lossy(&whole.stdout), String::from_utf8_lossy(&resumed.stdout));
+    let text = std::fs::read_to_string(at.join("half.json")).unwrap();
+    std::fs::write(at.join("changed.json"), text.replacen("\"rewards\":[", "\"rewards\":[9.0,", 1)).unwrap();
+    let refused = run("--resume changed.json --episodes 20");
+    let said = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert!(!refused.status.success() && said.contains("changed.json: checksum: it does not fit the rest"), "{said}");
+    std::fs::remove_dir_all(&at).unwrap();
+}

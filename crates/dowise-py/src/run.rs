@@ -79,7 +79,7 @@ pub(crate) fn play_all<'py>(
             return Ok(WorldSource::Chosen(WorldChoice::read(&text)));
         }
         let world = world.cast::<World>().map_err(PyErr::from)?.get();
-        Ok(WorldSource::Made(py.detach(|| world.place())?.into()))
+        Ok(WorldSource::Made(py.detach(|| world.place(seed))?.into()))
     };
     let sources: Vec<WorldSource> = worlds.iter().map(source).collect::<PyResult<_>>()?;
     let every: Arc<[u64]> = (1..=episodes).collect();

@@ -52,10 +52,10 @@ impl World {
     }
 
     /// The same, or, where states are too many to list, the world with a judge that plays.
-    pub(crate) fn place(&self) -> PyResult<Place> {
+    pub(crate) fn place(&self, seed: u64) -> PyResult<Place> {
         match self.inner.is_listed() {
             true => self.arena().map(Place::Listed),
-            false => Place::new(&self.inner, self.inner.name()).map_err(Raise::raise),
+            false => Place::new(&self.inner, self.inner.name(), seed).map_err(Raise::raise),
         }
     }
 

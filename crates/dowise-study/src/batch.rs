@@ -193,7 +193,7 @@ impl<'a> SharedWorlds<'a> {
                  Bring it back and give the same command again, or choose another directory with --out"
             )));
         }
-        Ok(slot.place.insert(Arc::new(Place::new(&world, &choice.to_string())?)).clone())
+        Ok(slot.place.insert(Arc::new(Place::new(&world, &choice.to_string(), seed - job.repetition)?)).clone())
     }
 
     /// The job has ended.
@@ -247,7 +247,7 @@ mod tests {
     #[test]
     fn a_batch_is_its_runs_played_one_by_one_on_any_number_of_threads() {
         let (fresh, fixed) = (WorldChoice::read("paper:factors=1"), WorldChoice::read("river-swim:seed=1"));
-        let there = Arc::new(Place::new(&fixed.make(0).unwrap(), "fixed").unwrap());
+        let there = Arc::new(Place::new(&fixed.make(0).unwrap(), "fixed", 3).unwrap());
         let sources =
             [WorldSource::Chosen(fresh.clone()), WorldSource::Chosen(fixed.clone()), WorldSource::Made(there)];
         let jobs = jobs(sources.len(), 3);
@@ -255,7 +255,7 @@ mod tests {
         assert_eq!(together, played(&sources, &jobs, 1, false));
         for (job, record) in jobs.iter().zip(&together) {
             let seed = 3 + job.repetition;
-            let place = Place::new(&[&fresh, &fixed, &fixed][job.source].make(seed).unwrap(), "").unwrap();
+            let place = Place::new(&[&fresh, &fixed, &fixed][job.source].make(seed).unwrap(), "", 3).unwrap();
             let stop = AtomicBool::new(false);
             let alone = place.play(&job.learner, seed, &job.checkpoints, &stop, |_, _, _| {}).unwrap().unwrap();
             assert_eq!(record.as_ref().unwrap(), &RunRecord { seconds: 0.0, ..alone });

@@ -16,7 +16,7 @@ const SAMPLES: usize = 500;
 /// Episodes that every policy is judged by, with the same random numbers.
 pub const JUDGED: u64 = 2000;
 
-/// Seed of the plan and of the judging, kept apart from those of learning.
+/// Keeps the random numbers of judging apart from those of learning.
 const JUDGE: u64 = 0x6a75_6467_6500_0000;
 
 /// A world whose states are not listed, with what policies are judged by: the same episodes for all of them.
@@ -24,6 +24,8 @@ const JUDGE: u64 = 0x6a75_6467_6500_0000;
 pub struct ByPlay {
     simulator: Simulator,
     plan: SampledPlan,
+    /// Seed of the judging.
+    seed: u64,
     /// What the plan and interventions at random bring, episode by episode.
     best: Vec<f64>,
     random: Vec<f64>,
@@ -43,27 +45,29 @@ pub struct Judged {
 }
 
 impl Judged {
-    /// The share of the way from random to the plan.
-    pub fn reached(&self) -> f64 {
+    /// The share of the way from random to the plan; `None` where play does not tell the plan from interventions at random, since what
+    /// makes the difference is too rare or too small to be seen in so many episodes.
+    pub fn reached(&self) -> Option<f64> {
         let way = self.best.mean - self.random.mean;
-        if way > 0.0 { (self.learned.mean - self.random.mean) / way } else { 1.0 }
+        (way > self.best.half.max(self.random.half)).then(|| (self.learned.mean - self.random.mean) / way)
     }
 }
 
 impl ByPlay {
-    /// Makes the plan by sampled states, and plays it; `name` is for messages.
+    /// Makes the plan by sampled states, and plays it; all of it is a function of the seed. `name` is for messages.
     ///
     /// # Cost
     /// That of [`SampledPlan::new`], and 4,000 episodes.
-    pub fn new(world: &World, name: &str) -> Result<ByPlay, StudyError> {
+    pub fn new(world: &World, name: &str, seed: u64) -> Result<ByPlay, StudyError> {
+        let seed = seed ^ JUDGE;
         let refused = |message: String| StudyError::NotSimulable { world: name.to_owned(), message };
         let simulator = Simulator::new(world).map_err(|e| refused(e.to_string()))?;
-        let mut plan = SampledPlan::new(world, SAMPLES, JUDGE).map_err(|e| {
+        let mut plan = SampledPlan::new(world, SAMPLES, seed).map_err(|e| {
             refused(format!("its states are not listed, so learners are judged against a plan by sampled states: {e}"))
         })?;
-        let best = simulator.returns(&mut plan, JUDGED, JUDGE);
-        let random = simulator.returns(&mut AtRandom::new(&simulator, JUDGE), JUDGED, JUDGE);
-        Ok(ByPlay { simulator, plan, best, random })
+        let best = simulator.returns(&mut plan, JUDGED, seed);
+        let random = simulator.returns(&mut AtRandom::new(&simulator, seed), JUDGED, seed);
+        Ok(ByPlay { simulator, plan, seed, best, random })
     }
 
     /// The world.
@@ -78,7 +82,7 @@ impl ByPlay {
 
     /// What a policy is worth.
     pub fn judge(&self, policy: &mut dyn Agent) -> Judged {
-        let learned = self.simulator.returns(policy, JUDGED, JUDGE);
+        let learned = self.simulator.returns(policy, JUDGED, self.seed);
         let mean = |values: &[f64]| Estimate::of(values.iter().copied());
         Judged {
             learned: mean(&learned),
@@ -123,7 +127,7 @@ impl ByPlay {
         let judged = match &learner {
             Player::Regression(learner) => self.judge(&mut learner.learned_policy()),
             // The random numbers of its own judging.
-            Player::Random(_) => self.judge(&mut AtRandom::new(&self.simulator, JUDGE)),
+            Player::Random(_) => self.judge(&mut AtRandom::new(&self.simulator, self.seed)),
         };
         Ok(Some(RunRecord {
             regret,
@@ -208,4 +212,26 @@ pub fn unlisted_learner(
 /// Whether a learner can play in a world whose states are not listed.
 pub(crate) fn check(spec: &LearnerSpec, world: &World, episodes: u64, seed: u64) -> Result<(), StudyError> {
     if spec.is_at_random() { Ok(()) } else { unlisted_learner(spec, world, episodes, seed).map(|_| ()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn there_is_no_way_where_play_does_not_tell_the_plan_from_chance() {
+        let of = |mean, half| Estimate { mean, half };
+        let judged = |best, random| Judged { learned: of(1.0, 0.0), best, random, lost: of(0.0, 0.0) };
+        assert_eq!(judged(of(1.0, 0.0), of(2.0168, 1.6958)).reached(), None);
+        assert_eq!(judged(of(2.1, 0.3), of(2.0, 0.3)).reached(), None);
+        assert_eq!(judged(of(3.0, 0.1), of(-1.0, 0.1)).reached(), Some(0.5));
+    }
+
+    #[test]
+    fn another_seed_judges_by_other_episodes() {
+        let world = dowise::worlds::LinearCode { places: 3, ..Default::default() }.world().unwrap();
+        let judged = |seed| ByPlay::new(&world, "code", seed).unwrap().random;
+        assert_eq!(judged(1), judged(1));
+        assert_ne!(judged(1), judged(2));
+    }
 }

@@ -19,11 +19,11 @@ pub enum Place {
 }
 
 impl Place {
-    /// Makes a world ready; `name` is for messages.
-    pub fn new(world: &World, name: &str) -> Result<Place, StudyError> {
+    /// Makes a world ready; `name` is for messages, and the seed for a judge that plays.
+    pub fn new(world: &World, name: &str, seed: u64) -> Result<Place, StudyError> {
         match world.is_listed() {
             true => Ok(Place::Listed(arena(world, name)?.into())),
-            false => Ok(Place::Unlisted(ByPlay::new(world, name)?.into())),
+            false => Ok(Place::Unlisted(ByPlay::new(world, name, seed)?.into())),
         }
     }
 

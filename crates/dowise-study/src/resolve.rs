@@ -85,7 +85,7 @@ impl StudyFile {
             let made = world.make(self.seed)?;
             let fingerprint = world_fingerprint(&made);
             if try_learners {
-                Place::new(&made, &world.to_string())?;
+                Place::new(&made, &world.to_string(), self.seed)?;
             }
             for (episodes, episode_sweep) in self.episode_counts() {
                 for (learner, learner_sweep) in learners.clone() {

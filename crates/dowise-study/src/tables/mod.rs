@@ -30,7 +30,9 @@ pub struct RunRow {
 impl RunRow {
     /// How far the learned policy is on the way from interventions at random (0) to the best (1); not a number if these are equal.
     pub fn reached(&self) -> f64 {
-        (self.value - self.random) / (self.optimal - self.random)
+        // Where values are estimated by playing, the plan may have been no better than interventions at random.
+        let way = self.optimal - self.random;
+        if way > 0.0 { (self.value - self.random) / way } else { f64::NAN }
     }
 }
 

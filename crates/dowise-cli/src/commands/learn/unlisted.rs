@@ -6,7 +6,9 @@ use std::sync::atomic::Ordering;
 use dowise::linear::UnlistedLearner;
 use dowise::simulate::{Estimate, Play, Position};
 use dowise::{LearnerSpec, World};
-use dowise_study::{ByPlay, JUDGED, percent, read_text_file, unlisted_learner, world_fingerprint, write_file};
+use dowise_study::{
+    ByPlay, JUDGED, percent, read_text_file, seal, seal_fault, unlisted_learner, world_fingerprint, write_file,
+};
 use serde::{Deserialize, Serialize};
 
 use super::{Args, EPISODES, within_limit};
@@ -29,7 +31,8 @@ struct SavedRun {
     state: String,
 }
 
-const FORMAT: &str = "dowise unlisted run 1";
+/// Runs of format 1 had no checksum.
+const FORMAT: &str = "dowise unlisted run 2";
 
 /// A mean with its interval.
 #[derive(Serialize)]
@@ -62,8 +65,8 @@ struct Report {
     uniform: Judged,
     /// What the plan by sampled states has over the learned policy, in pairs of episodes with the same random numbers.
     lost: Judged,
-    /// The share of the way from random to that plan.
-    share: f64,
+    /// The share of the way from random to that plan; missing where play does not tell these two apart.
+    share: Option<f64>,
     /// What speaks against the fit, if anything does.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     doubts: Vec<String>,
@@ -93,7 +96,7 @@ fn refuse(args: &Args, world: &World) -> Result<(), Failure> {
 pub(super) fn run(args: &Args, world: &World, seed: u64, output: &Output) -> Result<Status, Failure> {
     refuse(args, world)?;
     let usage = |e: &dyn std::fmt::Display| Failure::Usage(e.to_string());
-    let by_play = ByPlay::new(world, &args.world).map_err(|e| study::failure(e, output))?;
+    let by_play = ByPlay::new(world, &args.world, seed).map_err(|e| study::failure(e, output))?;
     let saved = args.resume.as_deref().map(|file| read(file, world)).transpose()?;
     let spec: LearnerSpec = match &saved {
         Some(saved) => saved.learner.clone(),
@@ -155,6 +158,8 @@ pub(super) fn run(args: &Args, world: &World, seed: u64, output: &Output) -> Res
             state: learner.save(),
         };
         let text = serde_json::to_string(&saved).expect("invariant: names and numbers can be written");
+        let open = text.strip_suffix('}').expect("invariant: a struct is written as an object");
+        let text = format!("{}}}\n", seal(open));
         write_file(file, text.as_bytes()).map_err(|e| study::failure(e, output))?;
         output.talk(format_args!("saved as {}", file.display()));
         Ok(())
@@ -211,7 +216,15 @@ fn text(report: &Report) -> String {
     out += &line("  at random", &report.uniform);
     out += &line("  lost against the plan, in pairs", &report.lost);
     out += &line("  while learning, last tenth", &report.reward_at_the_end);
-    out += &format!("{} of the way from random to that plan\n", percent(report.share));
+    out += &match report.share {
+        Some(share) => format!("{} of the way from random to that plan\n", percent(share)),
+        None => {
+            table::wrapped(
+                "Play does not tell that plan from interventions at random: what makes the difference, if anything does, is too rare or too small to \
+             be seen in so many episodes, and so may be what was not learned.",
+            ) + "\n"
+        }
+    };
     for doubt in &report.doubts {
         out += &format!("\n{}\n", table::wrapped(&format!("Warning: {doubt}.")));
     }
@@ -221,6 +234,9 @@ fn text(report: &Report) -> String {
 fn read(file: &Path, world: &World) -> Result<SavedRun, Failure> {
     let shown = file.display();
     let text = read_text_file(file, MOST_SAVED).map_err(|e| Failure::Io(e.to_string()))?;
+    if let Some(why) = seal_fault(&text).filter(|_| text.contains(FORMAT)) {
+        return Err(Failure::Usage(format!("{shown}: checksum: {why}; go on from another file, or begin again")));
+    }
     let saved: SavedRun = serde_json::from_str(&text).map_err(|e| {
         Failure::Usage(format!("{shown}: this is not a saved run of a world whose states are not listed: {e}"))
     })?;

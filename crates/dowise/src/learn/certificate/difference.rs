@@ -110,7 +110,10 @@ impl<'a> Difference<'a> {
         let delta = options.delta;
         // Where there are two kinds of sets, each may fail with half of the probability.
         let two = tabular.view().layout.flat || Together::fits(tabular.view());
-        let options = &Options { delta: if two { 0.5 * options.delta } else { options.delta }, ..options.clone() };
+        // Forms are not believed here: sets hold for every row of a mechanism, and not for as many as it has parameters.
+        let rows = tabular.view().rows() as f64 / tabular.view().rows_alone() as f64;
+        let delta_of_each = options.delta * if two { 0.5 } else { 1.0 } * rows.min(1.0);
+        let options = &Options { delta: delta_of_each, ..options.clone() };
         let [mut best, mut worst] = [Reading::Best(SETS), Reading::Worst(SETS)]
             .map(|r| tabular.belief_with(r, options, values).without_forms());
         let (best_selector, worst_selector) = (tabular.draw(&mut best, 0)?, tabular.draw(&mut worst, 0)?);

@@ -62,6 +62,11 @@ impl MechanismRows {
         Ok(if unknown.is_empty() { None } else { Some(MechanismRows { world, unknown }) })
     }
 
+    /// Number of distributions, whatever their form.
+    pub(crate) fn rows(&self) -> usize {
+        self.unknown.iter().map(|m| m.rows.len()).sum()
+    }
+
     /// Number of distributions or parameters to learn.
     pub(crate) fn cells(&self) -> usize {
         self.unknown.iter().map(|m| m.model.as_ref().map_or(m.rows.len(), |model| model.n_parameters())).sum()

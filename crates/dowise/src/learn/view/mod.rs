@@ -126,6 +126,12 @@ impl View {
         self.cells() + (self.n_blocks - 1) * self.layout.cells()
     }
 
+    /// The same where every row of a mechanism counts by itself, whatever its form.
+    pub(crate) fn rows_alone(&self) -> usize {
+        let [cells, rows] = self.mechanisms.as_ref().map_or([0, 0], |m| [m.cells(), m.rows()]);
+        self.rows() - cells + rows
+    }
+
     /// A short name for what is counted and where: evidence of equal views can be merged.
     pub(crate) fn fingerprint(&self) -> String {
         let words = serde_json::to_string(&(self.states, self.causes)).expect("invariant: two options are words");
