@@ -42,6 +42,12 @@ pub(crate) fn section(tests: &[RecordingTest], not_counted: u64, output: &Output
     text
 }
 
+/// Everything that makes answers doubtful that rest on what was recorded.
+pub(crate) fn warnings(tests: &[RecordingTest], em: bool) -> Vec<String> {
+    let doubtful = tests.iter().filter(|t| t.is_unfair(em) || (t.is_payment && t.depends_on_what_followed()));
+    doubtful.map(unfair).collect()
+}
+
 /// Says so where what was recorded is no fair sample.
 pub(crate) fn unfair(test: &RecordingTest) -> String {
     let p = if test.p < 1e-12 { "below 1e-12".to_owned() } else { probability(test.p) };
@@ -57,6 +63,24 @@ pub(crate) fn unfair(test: &RecordingTest) -> String {
         "NOT A FAIR SAMPLE: whether {what} was recorded depends on {differs}, or on what it was (p {p}; {steps} steps lack it). What was recorded is then \
          not what happens on average, and neither guaranteed bounds nor posterior need hold. Record it in every step; --em allows for a dependence on the next state, and on nothing else."
     )
+}
+
+/// On what guaranteed values rest where key variables are missing in some steps; `None` where nothing is.
+pub(crate) fn condition(tests: &[RecordingTest], learns_mechanisms: bool) -> Option<String> {
+    let missing: Vec<&str> = tests.iter().filter(|t| !t.is_payment).map(|t| t.what.as_str()).collect();
+    if missing.is_empty() {
+        return None;
+    }
+    let what = missing.join(", ");
+    Some(match learns_mechanisms {
+        true => format!(
+            "Guaranteed values hold on a condition, since {what} is missing in some steps and mechanisms are learned: whether it was recorded depends on the state, what was done and what else was \
+             recorded before or beside it alone; not on what it was, nor on what was paid or followed. That it does not depend on what it was, no log can show."
+        ),
+        false => format!(
+            "Guaranteed values hold on a condition, since {what} is missing in some steps: whether it was recorded does not depend on what was paid or followed, given what it was and the state."
+        ),
+    })
 }
 
 /// A p-value with as many digits as count.

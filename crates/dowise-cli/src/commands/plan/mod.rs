@@ -4,6 +4,8 @@ mod json;
 mod report;
 mod safe;
 
+pub(super) use safe::check_fingerprint;
+
 use std::path::PathBuf;
 
 use dowise::Planner;

@@ -41,6 +41,12 @@ impl RecordingTest {
     pub fn depends_on_what_followed(&self) -> bool {
         self.p < 0.001
     }
+
+    /// Whether what was recorded of it is no fair sample, so that nothing that rests on it holds: of payments that cannot be told, and what is expected from the rest of the step (`em`) may
+    /// be missing depending on the next state.
+    pub fn is_unfair(&self, em: bool) -> bool {
+        self.depends_on_what_followed() && !self.is_payment && !(em && self.in_next)
+    }
 }
 
 /// Counts what steps came to (next values, payments, key variables that move with others), where something was recorded and where it was not.
