@@ -77,3 +77,85 @@ fn what_was_noticed_says_whether_it_was_in_the_log_or_in_the_run() {
     assert!(text.contains("A change was noticed in episode ") && text.contains(" with the log's: "), "{text}");
     std::fs::remove_dir_all(&at).unwrap();
 }
+
+/// The log of a world, with the column blanked in those rows of which `hides` says so, by the row's values and a number that goes through [0, 1).
+fn simulated(at: &Path, column: &str, hides: impl Fn(&dyn Fn(&str) -> String, f64) -> bool) {
+    let (_, status) = quiet(at, "simulate truth.toml --episodes 4000 -o log.csv --force");
+    assert_eq!(status, Some(0));
+    let text = std::fs::read_to_string(at.join("log.csv")).unwrap();
+    let mut lines = text.lines();
+    let names: Vec<&str> = lines.next().unwrap().split(',').collect();
+    let place = |name: &str| names.iter().position(|n| *n == name).unwrap();
+    let mut out = names.join(",") + "\n";
+    for (i, line) in lines.enumerate() {
+        let mut cells: Vec<&str> = line.split(',').collect();
+        let chance = (i as f64 * 0.618_033_988_749_895).fract();
+        if hides(&|name| cells[place(name)].to_owned(), chance) {
+            cells[place(column)] = "";
+        }
+        out += &(cells.join(",") + "\n");
+    }
+    std::fs::write(at.join("log.csv"), out).unwrap();
+}
+
+#[test]
+fn a_certificate_from_a_log_that_is_no_fair_sample_is_void_and_no_plan_is_recommended() {
+    let truth = "dowise = 1\nhorizon = 2\n[state.x]\nvalues = 2\nscope = [\"z\"]\nnext = [[0.5, 0.5], [0.6, 0.4]]\nstart = [1.0, 0.0]\n\
+                 [lever.a]\nvalues = 2\n[key.z]\nvalues = 2\nparents = [\"a\"]\np = [[0.9, 0.1], [0.1, 0.9]]\n\
+                 [reward.pay]\nscope = [\"next.x\"]\nvalue = [0.0, 1.0]\nrange = [0.0, 1.0]\n[interventions]\nset = \"all\"\n";
+    let at = place("unfair", truth, truth);
+    // What led to nothing is seldom written down; then by chance.
+    for unfair in [true, false] {
+        simulated(&at, "z", |cell, chance| match unfair {
+            true => cell("z") == "1" && cell("reward.pay").parse::<f64>() == Ok(0.0) && chance < 0.8,
+            false => chance < 0.3,
+        });
+        let learn = "learn truth.toml --from log.csv --learner graph-ucbvi:unknown=all --episodes 20";
+        let (text, _) = quiet(&at, &format!("{learn} --certify"));
+        let says = "NOT A FAIR SAMPLE: whether key variable z was recorded depends on ";
+        let void = "Void, because it rests on a log that is no fair sample";
+        assert_eq!((text.contains(says), text.contains(void)), (unfair, unfair), "{text}");
+        let json: serde_json::Value =
+            serde_json::from_str(&quiet(&at, &format!("{learn} --certify --json")).0).unwrap();
+        assert_eq!((json["promise_is_void"] == true, json["unfair"].is_array()), (unfair, unfair), "{json}");
+        // The fit remembers it.
+        let (text, _) = quiet(&at, "fit truth.toml log.csv -o fitted.toml --force");
+        assert_eq!(text.contains(says), unfair, "{text}");
+        for plan in ["plan truth.toml --safe --from log.csv", "plan fitted.toml --safe"] {
+            let (text, _) = quiet(&at, plan);
+            assert_eq!((text.contains(says), text.contains("Nothing is recommended")), (unfair, unfair), "{text}");
+            assert!(!unfair || text.find(says) < text.find("posterior-mean plan"), "{text}");
+            assert!(text.contains("Guaranteed values hold on a condition, since key variable z is missing"), "{text}");
+            let json: serde_json::Value = serde_json::from_str(&quiet(&at, &format!("{plan} --json")).0).unwrap();
+            assert_eq!(json["recommendation"] == "not a fair sample", unfair, "{json}");
+            assert_eq!(json["warnings"].as_array().unwrap().len(), 1 + usize::from(unfair), "{json}");
+        }
+        let learn = "learn fitted.toml --evidence fitted.evidence.json --learner graph-ucbvi --episodes 20 --certify";
+        assert_eq!(quiet(&at, learn).0.contains(void), unfair);
+    }
+    // A promise that is void is no reason to stop.
+    simulated(&at, "z", |cell, chance| {
+        cell("z") == "1" && cell("reward.pay").parse::<f64>() == Ok(0.0) && chance < 0.8
+    });
+    let until = "learn truth.toml --from log.csv --learner graph-ucbvi:unknown=all --episodes 20 --until 0.9";
+    assert_eq!(quiet(&at, until).1, Some(1));
+}
+
+#[test]
+fn a_certificate_from_a_log_whose_lever_was_chosen_by_something_hidden_is_void_unless_it_was_set_by_a_draw() {
+    let truth = "dowise = 1\nhorizon = 2\n[state.x]\nvalues = 2\nscope = [\"x\", \"z\"]\n\
+                 next = [[[0.8, 0.2], [0.3, 0.7]], [[0.6, 0.4], [0.1, 0.9]]]\nstart = [0.5, 0.5]\n\
+                 [lever.a]\nvalues = 2\nparents = [\"q\"]\np = [[0.8, 0.2], [0.2, 0.8]]\n\
+                 [key.z]\nvalues = 2\nparents = [\"a\", \"q\"]\np = [[[0.8, 0.2], [0.3, 0.7]], [[0.9, 0.1], [0.4, 0.6]]]\n\
+                 [hidden.q]\nvalues = 2\nparents = []\np = [0.5, 0.5]\n\
+                 [reward.pay]\nscope = [\"x\", \"z\"]\nvalue = [[0.0, 0.5], [0.5, 1.0]]\nrange = [0.0, 1.0]\n[interventions]\nset = \"all\"\n";
+    let at = place("chosen", truth, truth);
+    simulated(&at, "z", |_, _| false);
+    let learn = "learn truth.toml --from log.csv --learner graph-ucbvi:unknown=all --episodes 20 --certify";
+    for (draw, void) in [("", true), (" --randomised a", false)] {
+        let (text, _) = quiet(&at, &format!("{learn}{draw}"));
+        assert_eq!(text.contains("WHO CHOSE: the hidden q moves the lever a and z"), void, "{text}");
+        let json: serde_json::Value = serde_json::from_str(&quiet(&at, &format!("{learn}{draw} --json")).0).unwrap();
+        assert_eq!(json["promise_is_void"] == true, void, "{json}");
+    }
+}

@@ -187,7 +187,7 @@ impl Log {
     }
 
     /// What is there: rows, steps, episodes, missing cells, policies, everything that was found, and as `recording` whether what is missing
-    /// depends on what followed.
+    /// depends on what was paid or followed.
     #[getter]
     fn report<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let report = to_python(py, &self.report)?;

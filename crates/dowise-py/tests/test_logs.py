@@ -165,7 +165,7 @@ def test_what_was_not_recorded_is_tested_and_expected():
     columns[key] = [None if hide else value for hide, value in zip(hidden, columns[key], strict=True)]
     log = dowise.Log(columns, world)
     (found,) = (test for test in log.report["recording"] if test["what"] == f"key variable {key}")
-    assert found["missing"] == sum(hidden) and found["p"] < 0.001 and found["factor"] == factor
+    assert found["missing"] == sum(hidden) and found["p"] < 0.001 and found["differs"] == f"next {factor}"
     assert found in log.test().report["recording"]
     expected = log.evaluate(world.plan(), em=True)
     assert expected.guaranteed is None and expected.robust is None

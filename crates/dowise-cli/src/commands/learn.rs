@@ -9,9 +9,12 @@ pub(in crate::commands) mod unlisted;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 
-use dowise::offline::fit::{FitOptions, Fitting, read_evidence};
-use dowise::{Arena, Learner, LearnerSpec, World};
-use dowise_study::{StudyError, WorldChoice, read_text_file, write_file};
+use dowise::offline::fit::{
+    Confounded, FitError, FitOptions, Fitting, NotFitted, fingerprint_in, not_fitted_in, read_summary,
+};
+use dowise::offline::{RecordedSteps, RecordingTest};
+use dowise::{Arena, Knowledge, Learner, LearnerSpec, World};
+use dowise_study::{MOST_TEXT, StudyError, WorldChoice, read_text_file, write_file};
 
 use self::noticed::FromLog;
 use self::promise::{Promises, Until, is_svg};
@@ -23,7 +26,7 @@ use crate::number::{counted, whole};
 use crate::output::{Failure, Output, Status};
 use crate::overwrite::{Files, Overwrite};
 use crate::progress::Progress;
-use crate::{interrupt, policy_file, render, study, table};
+use crate::{interrupt, policy_file, recorded, render, study, table};
 
 /// Let one learner learn in a world, and show what it learned
 ///
@@ -58,6 +61,10 @@ pub(crate) struct Args {
     /// Go on with a run that was saved, in the same world, as if it had never stopped.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["learner", "seed"])]
     resume: Option<PathBuf>,
+    /// Levers that the log's people set by a draw that looked at nothing but what is recorded, whatever the graph says acts on
+    /// them.
+    #[arg(long, value_name = "LEVER", value_delimiter = ',', requires = "from")]
+    randomised: Vec<String>,
     /// Begin with the evidence that `dowise fit` wrote beside a fitted world, and learn on all that was fitted.
     #[arg(long, value_name = "FILE", conflicts_with = "resume")]
     evidence: Option<PathBuf>,
@@ -205,8 +212,11 @@ pub(crate) fn run(args: Args, output: &Output) -> Result<Status, Failure> {
                 },
                 Some(file) => {
                     let text = read_text_file(file, MOST_EVIDENCE).map_err(|e| Failure::Io(e.to_string()))?;
-                    let evidence = read_evidence(arena.world(), &text)
-                        .map_err(|e| Failure::Usage(format!("{}: {e}", file.display())))?;
+                    let wrong = |e: FitError| Failure::Usage(format!("{}: {e}", file.display()));
+                    same_fit(&not_fitted_in(&text).map_err(wrong)?, &args.world, file)?;
+                    let seen = read_summary(arena.world(), &text).map_err(wrong)?;
+                    state.unfair.extend(unfair(seen.recording()));
+                    let evidence = seen.evidence().clone();
                     let steps = table::count(evidence.steps());
                     let learner =
                         Learner::with_evidence(evidence, spec.options(episodes, seed)).map_err(cannot_learn)?;
@@ -227,8 +237,9 @@ pub(crate) fn run(args: Args, output: &Output) -> Result<Status, Failure> {
         watched.map_err(cannot_learn)?;
     }
     if let Some(log) = &args.from {
-        say_confounded(&learner, arena.world(), output);
-        let steps = warm_start(&mut learner, log, &args, arena.world(), output)?;
+        state.unfair.extend(confounded(&learner, arena.world(), &args.randomised)?);
+        let (steps, recording) = warm_start(&mut learner, log, &args, arena.world(), output)?;
+        state.unfair.extend(unfair(&recording));
         output.talk(format_args!("began with {} steps of {}", table::count(steps), log.display()));
         state.log = FromLog::new(&learner, steps);
     }
@@ -280,6 +291,8 @@ pub(crate) fn run(args: Args, output: &Output) -> Result<Status, Failure> {
         run.go_on(position);
     }
     let mut total: f64 = state.regrets.iter().sum();
+    let begins_unfair = !state.unfair.is_empty();
+    let is_void = |learner: &Learner| begins_unfair || learner.graph_contradicted();
     let mut reached = false;
     for _ in done..episodes {
         let episode = run.episode(&mut learner);
@@ -289,14 +302,14 @@ pub(crate) fn run(args: Args, output: &Output) -> Result<Status, Failure> {
         if episode.number % 16 == 0 {
             progress.set(episode.number, || format!("regret {total:.1}"));
         }
-        reached = promises.as_mut().is_some_and(|promises| promises.after(&learner)) && !learner.graph_contradicted();
+        reached = promises.as_mut().is_some_and(|promises| promises.after(&learner)) && !is_void(&learner);
         if reached || stop.load(Ordering::Relaxed) {
             break;
         }
     }
     progress.finish();
     if let Some(promises) = &mut promises {
-        reached |= promises.now(&learner) && !learner.graph_contradicted();
+        reached |= promises.now(&learner) && !is_void(&learner);
     }
     state.position = Some(run.position());
     // If it cannot be saved after all, what was learned is printed first.
@@ -350,31 +363,58 @@ pub(super) fn list_learners(json: bool, output: &Output) -> Result<Status, Failu
     Ok(Status::Fine)
 }
 
-/// Says so where a log cannot teach what setting a lever does, and the learner would take it from there.
-fn say_confounded(learner: &Learner, world: &World, output: &Output) {
+/// Where a log cannot teach what setting a lever does, and the learner takes it from there.
+fn confounded(learner: &Learner, world: &World, randomised: &[String]) -> Result<Vec<String>, Failure> {
+    let fitting = match Fitting::new(world, FitOptions { randomised: randomised.to_vec(), ..FitOptions::default() }) {
+        Ok(fitting) => fitting,
+        Err(error) if !randomised.is_empty() => return Err(Failure::Usage(error.to_string())),
+        Err(_) => return Ok(Vec::new()),
+    };
     if learner.knowledge().knows_mechanisms() {
-        return;
+        return Ok(Vec::new());
     }
-    let Ok(fitting) = Fitting::new(world, FitOptions::default()) else { return };
-    for lever in fitting.confounded().iter().filter(|c| c.always_set) {
-        output.talk(format_args!(
-            "warning: the hidden {} moves the lever {} and {}: what the log shows with a value of {} is what setting it brings only if it was set by a draw",
+    let sentence = |lever: &Confounded| {
+        format!(
+            "WHO CHOSE: the hidden {} moves the lever {} and {}: what the log shows with a value of {} is what setting it brings only if it was set by a draw (say so with --randomised {}).",
             lever.hidden.join(", "),
             lever.lever,
             lever.effects.join(", "),
+            lever.lever,
             lever.lever
-        ));
+        )
+    };
+    Ok(fitting.confounded().iter().filter(|c| c.always_set).map(sentence).collect())
+}
+
+/// Where what was recorded is no fair sample for a learner: it does not expect what is missing.
+fn unfair(recording: &[RecordingTest]) -> impl Iterator<Item = String> {
+    recording.iter().filter(|test| test.is_unfair(false)).map(recorded::unfair)
+}
+
+/// Refuses evidence that the world was not fitted to, where the world is a file that says to which it was.
+fn same_fit(of: &NotFitted, world: &str, file: &Path) -> Result<(), Failure> {
+    match read_text_file(Path::new(world), MOST_TEXT) {
+        Ok(text) => super::plan::check_fingerprint(of, fingerprint_in(&text), file),
+        Err(_) => Ok(()),
     }
 }
 
-/// Takes the steps of a log in; how many went in, by their weights.
-fn warm_start(learner: &mut Learner, log: &Path, args: &Args, world: &World, output: &Output) -> Result<u64, Failure> {
+/// Takes the steps of a log in; how many went in, by their weights, and whether what is missing depends on what they came to.
+fn warm_start(
+    learner: &mut Learner,
+    log: &Path,
+    args: &Args,
+    world: &World,
+    output: &Output,
+) -> Result<(u64, Vec<RecordingTest>), Failure> {
+    let mut recorded = RecordedSteps::new(&Knowledge::of(world));
     let report = log::steps(log, args.reading.map.as_deref(), world, output, |step| {
         let cannot = |e| Failure::Usage(format!("{}: line {}: {e}", log.display(), step.line));
+        recorded.add(&step.observation, step.weight);
         learner.learn_times(&step.observation, step.weight).map_err(cannot)
     })?;
     log::refuse_errors(&report, log, args.skip_bad, output)?;
-    Ok(report.weight)
+    Ok((report.weight, recorded.tests()))
 }
 
 /// Refuses a told world whose rewards cannot be what the world pays that is played, where a baseline is to be kept: what is promised to it

@@ -69,6 +69,7 @@ pub use evidence::{ArrowSeen, Evidence, EvidenceError, SeenOf, TableSeen};
 pub(crate) use explain::explain_looked;
 pub use explain::{Explanation, Preferred};
 pub use knowledge::Knowledge;
+pub(crate) use knowledge::fnv;
 pub use learner::Learner;
 pub use monitor::{ClaimWatched, GraphFinding, GraphMonitor, GraphWatch};
 pub use observation::{Observation, ObservationError};

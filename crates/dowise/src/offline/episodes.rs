@@ -224,11 +224,7 @@ impl Episodes {
 
     /// Whether what is missing depends on what followed, one test for each variable and each payment that is learned, where some are missing.
     pub fn recording_tests(&self) -> Vec<RecordingTest> {
-        let known = |test: &RecordingTest| {
-            let of = |r: &&RewardTerm| test.what == format!("reward {}", r.name);
-            test.is_payment && self.view.told.rewards().iter().find(of).is_some_and(|r| r.table.is_some())
-        };
-        self.recorded.tests().into_iter().filter(|test| !known(test)).collect()
+        learned_tests(&self.recorded, &self.view.told)
     }
 
     /// What the log's episodes were counted for.
@@ -252,7 +248,8 @@ impl Episodes {
         let others = self.arrivals.iter().enumerate().filter(|(i, _)| fold != Some(*i));
         others.for_each(|(_, part)| arrivals.merge(part));
         let incomplete = self.incomplete.clone().filter(|_| fold.is_none());
-        LogSummary { incomplete, ..LogSummary::new(self.evidence_without(fold), Some(Arc::new(arrivals))) }
+        let recording = if fold.is_none() { self.recording_tests() } else { Vec::new() };
+        LogSummary { incomplete, recording, ..LogSummary::new(self.evidence_without(fold), Some(Arc::new(arrivals))) }
     }
 
     /// What was seen, a fold left out.
@@ -280,6 +277,11 @@ impl Episodes {
         &self.steps[episode.first..episode.first + episode.n]
     }
 
+    /// Whether an episode ended before the horizon, though the world says that none does.
+    pub(crate) fn ends_against_the_world(&self) -> bool {
+        self.terminates && self.view.told.world().ends().is_none()
+    }
+
     /// Whether an episode may have fewer steps than the horizon has.
     pub(crate) fn ends_early(&self) -> bool {
         self.terminates || self.view.told.world().ends().is_some()
@@ -294,6 +296,15 @@ impl Episodes {
     pub(crate) fn gain(&self, episode: &Episode) -> Option<f64> {
         gain(&self.view, self.steps_of(episode), episode.end)
     }
+}
+
+/// Tests of what is recorded, but of payments that are known.
+pub(crate) fn learned_tests(recorded: &RecordedSteps, told: &Knowledge) -> Vec<RecordingTest> {
+    let known = |test: &RecordingTest| {
+        let of = |r: &&RewardTerm| test.what == format!("reward {}", r.name);
+        test.is_payment && told.rewards().iter().find(of).is_some_and(|r| r.table.is_some())
+    };
+    recorded.tests().into_iter().filter(|test| !known(test)).collect()
 }
 
 /// The least and the most that an episode can have brought, costs taken off and later steps discounted as the world says: what is not

@@ -4,7 +4,7 @@ use super::evaluate::{
     Followed, Interval, Logged, Model, OfflineError, OfflineOptions, OfflineValue, Return, StartStates, Support,
     by_model, guaranteed, logged_of, model_of, of_returns, start_states, starts_of, support_of,
 };
-use super::{Episodes, LogSummary};
+use super::{Episodes, LogSummary, RecordingTest};
 use crate::learn::{Reading, Sets};
 use crate::world::Action;
 
@@ -41,6 +41,11 @@ pub enum Recommendation {
     NotShown,
     /// By the model one is better; nothing is guaranteed, since key variables that were not recorded are expected from the rest of the step.
     NotGuaranteed,
+    /// What was recorded of some variable is no fair sample, so that bounds need not hold and nothing is recommended ([`SafePlan::recording`]).
+    NotFair,
+    /// Episodes of the log ended before the horizon, though the world says that none does, and the model does not give what they brought (from a fit, that cannot be told): nothing
+    /// is recommended.
+    EndedEarly,
     /// There is no log, or none of its episodes is complete: there is nothing to compare with.
     NothingToCompare,
 }
@@ -54,6 +59,10 @@ pub struct SafePlan {
     pub worst: Candidate,
     /// What was logged; `None` where only evidence is there that does not say what episodes brought.
     pub logged: Option<Logged>,
+    /// Whether what is missing depends on what the steps came to, for each variable and payment that is missing in some steps.
+    pub recording: Vec<RecordingTest>,
+    /// Whether guaranteed values rest on mechanisms that were learned while key variables are missing in some steps.
+    pub learns_from_incomplete: bool,
     /// Which one to deploy.
     pub recommendation: Recommendation,
     /// [Fingerprint](crate::learn::Evidence::fingerprint) of the evidence that the plans were made from.
@@ -70,6 +79,8 @@ impl SafePlan {
             | Recommendation::NotBetter
             | Recommendation::NotShown
             | Recommendation::NotGuaranteed
+            | Recommendation::NotFair
+            | Recommendation::EndedEarly
             | Recommendation::NothingToCompare => {
                 let low = |c: &Candidate| c.guaranteed.map(|g| g.low);
                 if low(&self.worst) > low(&self.mean) { &self.worst } else { &self.mean }
@@ -90,9 +101,12 @@ impl SafePlan {
 /// the upper bound of what was logged is better than it.
 pub fn plan_safely(log: &Episodes, options: &OfflineOptions) -> Result<SafePlan, OfflineError> {
     let starts = start_states(log, &options.starts)?;
-    let model = model_of(log.summary(), options)?;
+    let summary = log.summary();
+    let recording = summary.recording.clone();
+    let model = model_of(summary, options)?;
     let logged = logged_of(log, &model, &starts, options)?;
-    plan(&model, &starts, Some(logged), options)
+    let ended_early = log.ends_against_the_world() && !logged.agree();
+    plan(&model, &starts, (Some(logged), recording, ended_early), options)
 }
 
 /// The same from what a log came to, such as a fit leaves beside its world. Evidence alone does not say what was logged, so that there is nothing to
@@ -103,13 +117,15 @@ pub fn plan_from_evidence(seen: impl Into<LogSummary>, options: &OfflineOptions)
     let (told, returns) = (seen.evidence.view.told.clone(), seen.returns);
     let logged = returns
         .and_then(|sums| Some(Logged { returns: Some(Return::of(&told, &sums, of_returns(options))?), model: None }));
-    plan(&model_of(seen, options)?, &starts, logged, options)
+    let ended_early = returns.is_some_and(|sums| sums.ends_early) && told.world().ends().is_none();
+    let recording = seen.recording.clone();
+    plan(&model_of(seen, options)?, &starts, (logged, recording, ended_early), options)
 }
 
 fn plan(
     model: &Model,
     starts: &StartStates,
-    logged: Option<Logged>,
+    (logged, recording, ended_early): (Option<Logged>, Vec<RecordingTest>, bool),
     options: &OfflineOptions,
 ) -> Result<SafePlan, OfflineError> {
     let candidate = |reading| -> Result<Candidate, OfflineError> {
@@ -124,8 +140,18 @@ fn plan(
     };
     let mean = candidate(Reading::Mean { prior: options.prior })?;
     let worst = candidate(Reading::Worst(Sets::Mixture))?;
-    let recommendation = recommend(&mean, &worst, logged);
-    Ok(SafePlan { mean, worst, logged, recommendation, evidence: model.evidence().fingerprint() })
+    let em = mean.guaranteed.is_none();
+    let recommendation = match recommend(&mean, &worst, logged) {
+        _ if recording.iter().any(|test| test.is_unfair(em)) => Recommendation::NotFair,
+        Recommendation::DeployMean | Recommendation::DeployWorst | Recommendation::NotYet { .. } if ended_early => {
+            Recommendation::EndedEarly
+        }
+        found => found,
+    };
+    let is_key = |test: &RecordingTest| !test.is_payment;
+    let learns_from_incomplete = recording.iter().any(is_key) && !model.evidence().view.told.knows_mechanisms();
+    let evidence = model.evidence().fingerprint();
+    Ok(SafePlan { mean, worst, logged, recording, learns_from_incomplete, recommendation, evidence })
 }
 
 fn recommend(mean: &Candidate, worst: &Candidate, logged: Option<Logged>) -> Recommendation {

@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::evaluate::moments;
+use super::RecordingTest;
+use super::evaluate::{moments, possible};
 use super::fit::{Completed, Incomplete};
-use crate::learn::{Arrivals, Evidence};
+use crate::learn::{Arrivals, Evidence, Knowledge};
 
 /// What a log came to, without its steps.
 ///
@@ -20,17 +21,24 @@ pub struct LogSummary {
     /// Steps in which key variables are missing, where these are to be expected from the rest of the step.
     pub(crate) incomplete: Option<Incomplete>,
     pub(crate) returns: Option<ReturnSums>,
+    /// Whether what is missing depends on what the steps came to.
+    pub(crate) recording: Vec<RecordingTest>,
 }
 
 impl LogSummary {
     /// Counts of steps, and of what was paid for what followed.
     pub(crate) fn new(evidence: Evidence, arrivals: Option<Arc<Arrivals>>) -> LogSummary {
-        LogSummary { evidence, arrivals, incomplete: None, returns: None }
+        LogSummary { evidence, arrivals, incomplete: None, returns: None, recording: Vec::new() }
     }
 
     /// What was counted.
     pub fn evidence(&self) -> &Evidence {
         &self.evidence
+    }
+
+    /// Whether what is missing depends on what the steps came to, for each variable and payment that is missing in some steps.
+    pub fn recording(&self) -> &[RecordingTest] {
+        &self.recording
     }
 
     /// The log completed this many times, where key variables that are missing are to be expected.
@@ -112,12 +120,41 @@ impl ReturnSums {
         self.incomplete += if is_complete { 0.0 } else { f64::from(weight) };
     }
 
-    /// Whether it can have been counted.
-    pub(crate) fn is_right(&self) -> bool {
-        [self.least, self.most, self.middle].iter().all(Moments::is_right)
+    /// Why it cannot have been counted in a log of this many steps; `None` if it can.
+    pub(crate) fn wrong(&self, told: &Knowledge, steps: u64) -> Option<String> {
+        let all = [self.least, self.most, self.middle];
+        let consistent = all.iter().all(Moments::is_right)
             && self.least.n == self.most.n
+            && self.least.n == self.middle.n
             && self.least.mean <= self.most.mean
-            && (0.0..=self.least.n).contains(&self.incomplete)
+            && (0.0..=self.least.n).contains(&self.incomplete);
+        if !consistent {
+            return Some("it cannot have been counted in this world".to_owned());
+        }
+        // Every step of a complete episode says what was done.
+        let complete = self.middle.n - self.incomplete;
+        if complete > steps as f64 {
+            return Some(format!("{complete} complete episodes cannot have had {steps} steps in all"));
+        }
+        let [low, high] = possible(told, if self.ends_early { 1 } else { told.horizon() });
+        let (range, n) = (high - low, self.middle.n);
+        // Sums are rounded.
+        let slack = 1e-9 * (range + low.abs().max(high.abs()));
+        let out = all.iter().find(|of| of.n > 0.0 && !(low - slack..=high + slack).contains(&of.mean));
+        if let Some(of) = out {
+            return Some(format!(
+                "an episode brings between {low} and {high} here, and their mean is said to be {}",
+                of.mean
+            ));
+        }
+        let most = 0.25 * range * range * if n > 1.0 { n / (n - 1.0) } else { 1.0 };
+        let wide = all.iter().find(|of| of.variance > most * (1.0 + 1e-9) + slack * slack);
+        wide.map(|of| {
+            format!(
+                "numbers between {low} and {high} have a variance of at most {most}, and theirs is said to be {}",
+                of.variance
+            )
+        })
     }
 }
 

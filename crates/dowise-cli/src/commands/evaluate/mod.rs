@@ -70,7 +70,8 @@ pub(crate) struct Reading {
     /// Where episodes start: as those of the log, or as the world says [default: log].
     #[arg(long, value_enum, value_name = "WHERE")]
     start: Option<StartOf>,
-    /// Probability with which the guaranteed bounds, all together, may fail [default: 0.05].
+    /// Probability with which the guaranteed bounds, all together, may fail, if whether a cell is empty depends on nothing but the
+    /// state, what was done and what else was recorded before or beside it [default: 0.05].
     #[arg(long, value_name = "P")]
     delta: Option<f64>,
     /// Samples of the posterior, from 40 to 1000000 [default: 400].
@@ -158,8 +159,10 @@ impl Reading {
         let reading = episodes::Reading { map: self.log.map.as_deref(), skip_bad: self.skip_bad, em: self.em };
         let episodes = episodes::episodes(log, reading, (&world, &told), output)?;
         let tests = episodes.recording_tests();
-        let doubtful = tests.iter().filter(|t| t.depends_on_what_followed() && (t.is_payment || !self.em));
-        let warnings = doubtful.map(recorded::unfair).collect();
+        let mut warnings = recorded::warnings(&tests, self.em);
+        if !self.em {
+            warnings.extend(recorded::condition(&tests, !told.knows_mechanisms()));
+        }
         Ok(Counted { world, episodes, from_file, warnings })
     }
 }

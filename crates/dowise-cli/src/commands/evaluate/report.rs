@@ -37,16 +37,14 @@ pub(super) fn report(
         let how = format!("over episodes, 95 %; {} effective of {}", whole(robust.effective), whole(robust.episodes));
         rows.push(row("doubly robust", Some(robust.mean), robust.interval, &how));
     }
-    let mut text = format!(
-        "{}: {} episodes, {} steps.\n\n{}\n{}",
-        world.name(),
-        count(log.len() as u64),
-        count(log.steps() as u64),
-        output.heading("The policy"),
-        values(&rows)
-    );
+    let (episodes, steps) = (count(log.len() as u64), count(log.steps() as u64));
+    let mut text = format!("{}: {episodes} episodes, {steps} steps.\n\n", world.name());
+    for warning in warnings {
+        text += &format!("{}\n\n", table::wrapped(warning));
+    }
+    text += &format!("{}\n{}", output.heading("The policy"), values(&rows));
     text += &format!("\n{}\n{}", output.heading("Those who were logged"), values(&logged_rows(&found.logged, &sure)));
-    let mut notes: Vec<String> = from_file.iter().map(not_from_the_log).chain(warnings.iter().cloned()).collect();
+    let mut notes: Vec<String> = from_file.iter().map(not_from_the_log).collect();
     notes.extend(
         log.expects_what_is_missing()
             .then(|| format!("{EXPECTED} Nor is a doubly robust value given: its ratios need them in every step.")),
@@ -59,7 +57,14 @@ pub(super) fn report(
         };
         let more = found.model.mean - today;
         let surely = |is: fn(Interval, Interval) -> bool| found.guaranteed.is_some_and(|g| is(g, returns.guaranteed));
-        notes.push(if surely(|ours, theirs| ours.low > theirs.high) {
+        let unfair = log.recording_tests().iter().any(|test| test.is_unfair(log.expects_what_is_missing()));
+        notes.push(if unfair {
+            let (by, word) = if more >= 0.0 { (more, "more") } else { (-more, "less") };
+            format!(
+                "The model expects {} {word} than what was logged, but what it rests on is no fair sample.",
+                digits(by)
+            )
+        } else if surely(|ours, theirs| ours.low > theirs.high) {
             format!(
                 "The policy is surely better than what was logged ({sure}); the model expects {} more.",
                 digits(more)
@@ -142,7 +147,7 @@ pub(crate) fn about_logged(logged: &Logged) -> Vec<String> {
             whole(returns.episodes)
         ));
     }
-    if logged.model.is_some_and(|model| !overlap(model.posterior, returns.normal)) {
+    if !logged.agree() {
         notes.push(
             "The model does not give what the logged episodes brought: `dowise test` says whether the graph is wrong."
                 .into(),

@@ -5,6 +5,7 @@ use dowise::offline::fit::{FitPart, FitReport, FitTable, Fitted, IntervalKind};
 use dowise_study::{Strip, Strips};
 
 use crate::output::Output;
+use crate::recorded;
 use crate::table::{Align, count, short, table, wrapped};
 
 /// Rows of the table of what the best plan relies on.
@@ -19,6 +20,9 @@ pub(super) fn text(fitted: &Fitted, output: &Output) -> String {
     let reliance = fitted.reliance(EPISODES, 0).ok();
     let mut out =
         format!("{} steps in {} episodes, evidence {}\n", count(report.steps), count(report.episodes), report.evidence);
+    for warning in recorded::warnings(&report.recording, report.em.is_some()) {
+        out += &format!("{}\n", wrapped(&warning));
+    }
     for s in &report.summed_out {
         let them = if s.hidden.len() == 1 { "it" } else { "them" };
         out += &format!("summed out: {}; {} learned without {them}\n", s.hidden.join(", "), s.keys.join(", "));

@@ -45,6 +45,9 @@ pub(super) struct Report {
     /// Whether what is promised does not hold: what was seen contradicts what the learner was told.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     promise_is_void: bool,
+    /// What makes that doubtful which the run began with.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    unfair: Vec<String>,
     /// What was noticed of a wrong graph or a changed world, as sentences.
     #[serde(skip)]
     noticed: Vec<String>,
@@ -139,7 +142,8 @@ impl Report {
             uniform_is_exact,
             promised,
             baseline: None,
-            promise_is_void: learner.graph_contradicted(),
+            promise_is_void: learner.graph_contradicted() || !run.unfair.is_empty(),
+            unfair: run.unfair.clone(),
             noticed: noticed::lines(learner, run.log),
             policy,
             always: LeverUse::of(arena.world(), learned).sentence().into_iter().chain(same).collect(),
@@ -185,12 +189,15 @@ impl Report {
             amounts.with(2, plain(self.regret, amounts)),
             amounts.show(plain(self.regret_at_the_end, amounts))
         );
-        for noticed in &self.noticed {
+        for noticed in self.unfair.iter().chain(&self.noticed) {
             text += &format!("{}\n\n", table::wrapped(noticed));
         }
         if let Some(promised) = &self.promised {
             if self.promise_is_void {
-                let void = "Void, because it rests on what the learner was told, which what was seen contradicts:";
+                let void = match &self.unfair[..] {
+                    [] => "Void, because it rests on what the learner was told, which what was seen contradicts:",
+                    _ => "Void, because it rests on a log that is no fair sample of what interventions bring:",
+                };
                 text += &format!("{}\n", table::wrapped(void));
             }
             text += &format!("{}\n", promised.text());

@@ -27,6 +27,9 @@ pub(in crate::commands) struct SavedRun {
     /// What was taken in of a log before.
     #[serde(default, skip_serializing_if = "FromLog::is_none")]
     pub(in crate::commands) log: FromLog,
+    /// Why what was taken in is no fair sample of what interventions bring.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(in crate::commands) unfair: Vec<String>,
     /// Fingerprint of the world, which the learner was told only in part.
     world: String,
 }
@@ -34,7 +37,8 @@ pub(in crate::commands) struct SavedRun {
 impl SavedRun {
     pub(in crate::commands) fn new(learner: LearnerSpec, seed: u64) -> SavedRun {
         let (regrets, log) = (Vec::new(), FromLog::default());
-        SavedRun { learner, seed, position: None, regrets, reward: 0.0, log, world: String::new() }
+        let (unfair, world) = (Vec::new(), String::new());
+        SavedRun { learner, seed, position: None, regrets, reward: 0.0, log, unfair, world }
     }
 
     /// Writes learner and run into one file, which [`Learner::restore_in`] can read as well.

@@ -4,6 +4,8 @@ mod json;
 mod report;
 mod safe;
 
+pub(super) use safe::check_fingerprint;
+
 use std::path::PathBuf;
 
 use dowise::Planner;
@@ -14,7 +16,7 @@ use super::fit::evidence_file;
 use crate::output::{Failure, Output, Status};
 use crate::overwrite::{Files, Overwrite};
 use crate::worldfile::{self, WorldFile};
-use crate::{policy_file, render};
+use crate::{policy_file, render, table};
 
 /// Plan exactly: the best intervention for every stage and state, and what it is worth
 ///
@@ -62,6 +64,9 @@ A policy is JSON with a list of rules; for every stage and state the first that 
   { \"policy\": [ { \"stage\": 1, \"state\": { \"loyalty\": \"fan\" }, \"do\": { \"discount\": \"0%\" } }, ... ] }
 A rule without \"stage\" is for all stages, state factors that are not named may have any value.";
 
+/// What a line of a fitted world's file begins with that names what could not be fitted.
+const NOT_FITTED: &str = "# Not fitted, see below: ";
+
 pub(crate) fn run(args: Args, output: &Output) -> Result<Status, Failure> {
     let WorldFile { world, source } = worldfile::read(&args.file)?;
     let world = match world {
@@ -90,6 +95,13 @@ pub(crate) fn run(args: Args, output: &Output) -> Result<Status, Failure> {
     let planner = Planner::new(&world).map_err(cannot)?;
     for finding in render::decisive(&world) {
         render::show(finding, std::slice::from_ref(&source), output);
+    }
+    for names in source.text.lines().filter_map(|line| line.strip_prefix(NOT_FITTED)) {
+        output.talk(table::wrapped(&format!(
+            "warning: NOT FITTED: {names}. A hidden variable moves a lever and its effect, so these numbers are not from the log; what stands there are the world file's own, or fillers with all values \
+             alike. The first lines of {} say why and what would settle it.",
+            args.file.display()
+        )));
     }
     let mut best = planner.plan();
     // What is printed is what the policy is worth, not what the search for it came to.

@@ -14,7 +14,7 @@ use super::super::fit::evidence_file;
 use super::Args;
 use crate::output::{Failure, Output, Status};
 use crate::table::{self, Align, Amounts, count};
-use crate::{naming, policy_file};
+use crate::{naming, policy_file, recorded};
 
 /// Differences printed unless all are asked for.
 const SHOWN: usize = 20;
@@ -40,9 +40,15 @@ pub(super) fn run(args: &Args, world: &World, source: &str, output: &Output) -> 
             let wrong = |e: FitError| Failure::Usage(format!("{}: {e}", file.display()));
             let not_fitted = not_fitted_in(&text).map_err(wrong)?;
             check(&not_fitted, source, &file)?;
+            let em = not_fitted.em;
             let from_file = from_file(not_fitted)?;
             let seen = read_summary(world, &text).map_err(wrong)?;
-            (world.clone(), plan_from_evidence(seen, &options).map_err(evaluate::failure)?, 0, from_file, Vec::new())
+            let plan = plan_from_evidence(seen, &options).map_err(evaluate::failure)?;
+            let mut warnings = recorded::warnings(&plan.recording, em);
+            if !em {
+                warnings.extend(recorded::condition(&plan.recording, plan.learns_from_incomplete));
+            }
+            (world.clone(), plan, 0, from_file, warnings)
         }
     };
     if plan.mean.guaranteed.is_none() {
@@ -58,6 +64,8 @@ pub(super) fn run(args: &Args, world: &World, source: &str, output: &Output) -> 
             Recommendation::NotYet { .. } => "; not yet surely better than what was logged",
             Recommendation::NotBetter => "; not better than what was logged",
             Recommendation::NotGuaranteed => "; by the model better than what was logged, and not guaranteed",
+            Recommendation::NotFair => "; what it rests on is no fair sample",
+            Recommendation::EndedEarly => "; episodes ended where the world says that none does",
             Recommendation::NotShown => "; too little of what was logged is recorded to compare",
             Recommendation::NothingToCompare => "; there is nothing to compare it with",
         };
@@ -71,16 +79,24 @@ pub(super) fn run(args: &Args, world: &World, source: &str, output: &Output) -> 
     Ok(Status::Fine)
 }
 
+/// Refuses evidence other than that which a world says that it was fitted to.
+pub(in crate::commands) fn check_fingerprint(of: &NotFitted, here: Option<&str>, file: &Path) -> Result<(), Failure> {
+    match (here, &of.fingerprint) {
+        (Some(here), there) if there.as_deref() != Some(here) => {
+            let there = there.as_deref().map_or_else(|| "does not say which it is".to_owned(), |f| format!("is {f}"));
+            Err(Failure::Usage(format!(
+                "{} is of another fit: the world says that it was fitted to the evidence {here}, and this {there}; fit again, or begin with a log, --from LOG",
+                file.display()
+            )))
+        }
+        _ => Ok(()),
+    }
+}
+
 /// Refuses evidence that the world beside it was not fitted to, and evidence that does not hold what its fit rests on.
 fn check(of: &NotFitted, world: &str, file: &Path) -> Result<(), Failure> {
     let name = file.display();
-    if let (Some(here), Some(there)) = (fingerprint_in(world), &of.fingerprint)
-        && here != there
-    {
-        return Err(Failure::Usage(format!(
-            "{name} is of another fit: the world says that it was fitted to the evidence {here}, and this is {there}; fit again, or plan from a log with --from LOG"
-        )));
-    }
+    check_fingerprint(of, fingerprint_in(world), file)?;
     if of.em && !of.holds_incomplete {
         return Err(Failure::Usage(format!(
             "{name} was fitted with --em by an earlier dowise, and holds only what was recorded, not the steps in which key variables are missing; fit again"
@@ -147,14 +163,17 @@ fn text(
     }
     let legend = "posterior-mean plan: the best by what the log says on average; worst-member plan: the best if every number is as \
                   bad as the log allows";
-    let mut text = format!("{}\n\n{}{}\n", world.name(), report::values(&rows), table::wrapped(legend));
+    let mut text = format!("{}\n\n", world.name());
+    for warning in warnings {
+        text += &format!("{}\n\n", table::wrapped(warning));
+    }
+    text += &format!("{}{}\n", report::values(&rows), table::wrapped(legend));
     if let Some(logged) = &plan.logged {
         let rows = report::logged_rows(logged, &sure);
         text += &format!("\n{}\n{}", output.heading("Those who were logged"), report::values(&rows));
     }
     text += &format!("\n{}\n", table::wrapped(&advice(plan, amounts, &sure)));
-    let notes = plan.logged.iter().flat_map(report::about_logged).chain(warnings.iter().cloned());
-    for note in notes {
+    for note in plan.logged.iter().flat_map(report::about_logged) {
         text += &format!("{}\n", table::wrapped(&note));
     }
     for question in from_file {
@@ -209,6 +228,16 @@ fn advice(plan: &SafePlan, amounts: Amounts, sure: &str) -> String {
         Recommendation::NotGuaranteed => format!(
             "By the model the posterior-mean plan is worth {}, more than what was logged; nothing is guaranteed.",
             amounts.show(plan.mean.model.mean)
+        ),
+        Recommendation::NotFair => "Nothing is recommended: what was recorded is no fair sample, so that these values need not hold, guaranteed ones neither. Record what is missing in every \
+                                    step, then plan again."
+            .into(),
+        Recommendation::EndedEarly => format!(
+            "Nothing is recommended: episodes of the log ended before the horizon, and the world says that none does{}. Say where episodes end (`ends` in the world file), then plan again.",
+            match plan.logged.and_then(|logged| logged.model) {
+                Some(_) => "; the model does not give what they brought",
+                None => "; whether the model gives what they brought, --from LOG says",
+            }
         ),
         Recommendation::NothingToCompare if plan.mean.guaranteed.is_none() => format!(
             "By the model the posterior-mean plan is worth {}; nothing is guaranteed, and there is nothing to compare it with.",
@@ -353,6 +382,8 @@ fn in_json(
         Recommendation::NotBetter => ("not better", None),
         Recommendation::NotShown => ("not shown", None),
         Recommendation::NotGuaranteed => ("not guaranteed", None),
+        Recommendation::NotFair => ("not a fair sample", None),
+        Recommendation::EndedEarly => ("episodes ended early", None),
         Recommendation::NothingToCompare => ("nothing to compare with", None),
     };
     let n = world.n_states();

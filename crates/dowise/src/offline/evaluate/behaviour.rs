@@ -40,19 +40,114 @@ pub(crate) struct Behaviour {
     cost_hs: Vec<f64>,
     /// For each `[stage][state]` the interventions and their logged probabilities, where all were seen.
     stated: Vec<Option<Vec<(Action, f64)>>>,
+    /// Steps whose cause is known, or expected; none where no step is open.
+    known: Vec<Entry>,
+    /// Steps that say what was done and not what it set off.
+    open: Vec<Open>,
+    /// For each group of these, what the same intervention set off in steps that say it.
+    set_off: Vec<Vec<(u32, f64)>>,
+}
+
+/// A step, or a part of one, and the cause that was set off in it.
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    /// `[stage][state]`.
+    at: usize,
+    cause: u32,
+    weight: f64,
+    cost: f64,
+}
+
+/// A step that says what was done and not what it set off.
+#[derive(Clone, Copy, Debug)]
+struct Open {
+    at: usize,
+    group: usize,
+    weight: f64,
+    /// Of its intervention.
+    cost: f64,
 }
 
 impl Behaviour {
-    /// By what was recorded; where causes are missing that a completed log expects, by that too.
+    /// By what was recorded. A step whose cause is not known counts too, or what was done would be counted by those steps alone in which it was recorded what came of it: at what the completed log expects of it;
+    /// otherwise at what the same intervention set off in the same state, in any state if there is no such step, and if there is none either, as if it were not there.
     pub(crate) fn new(log: &Episodes, completed: Option<&Completed>) -> Behaviour {
         let expected: BTreeMap<usize, &[(u32, f64)]> = match completed {
             Some(completed) => log.patterns.iter().map(|&(i, pattern)| (i, &completed.causes[pattern][..])).collect(),
             None => BTreeMap::new(),
         };
+        let n = log.view.layout.n_states();
+        let all = log.view.told.interventions();
+        let (mut entries, mut open) = (Vec::new(), Vec::new());
+        let mut after: BTreeMap<(Option<u32>, Action), BTreeMap<u32, f64>> = BTreeMap::new();
+        for episode in &log.episodes {
+            let weight = f64::from(episode.weight);
+            for (i, step) in log.steps_of(episode).iter().enumerate() {
+                let Some(action) = step.action else { continue };
+                let (at, cost) = (step.stage as usize * n + step.state as usize, all.cost(action));
+                if let Some(cause) = step.cause {
+                    entries.push(Entry { at, cause, weight, cost: weight * cost });
+                    for state in [Some(step.state), None] {
+                        *after.entry((state, action)).or_default().entry(cause).or_default() += weight;
+                    }
+                } else if let Some(causes) = expected.get(&(episode.first + i)) {
+                    entries.extend(causes.iter().map(|&(cause, share)| {
+                        let weight = weight * share;
+                        Entry { at, cause, weight, cost: weight * cost }
+                    }));
+                } else {
+                    open.push((at, step.state, action, weight, cost));
+                }
+            }
+        }
+        // Groups of open steps with the same intervention, in the same state where that was seen.
+        let mut groups: BTreeMap<(Option<u32>, Action), usize> = BTreeMap::new();
+        let mut set_off: Vec<Vec<(u32, f64)>> = Vec::new();
+        let mut kept = Vec::new();
+        for (at, state, action, weight, cost) in open {
+            let keys = [(Some(state), action), (None, action)];
+            let Some(key) = keys.into_iter().find(|key| after.contains_key(key)) else { continue };
+            let group = *groups.entry(key).or_insert_with(|| {
+                set_off.push(after[&key].iter().map(|(&cause, &n)| (cause, n)).collect());
+                set_off.len() - 1
+            });
+            kept.push(Open { at, group, weight, cost });
+        }
+        let mut out = Behaviour::empty(log);
+        out.known = entries;
+        out.open = kept;
+        out.set_off = set_off;
+        let shares = out.set_off.clone();
+        out.count(&shares);
+        out.fold();
+        out
+    }
+
+    /// Keeps of the steps what counting them anew needs, alike ones as one.
+    fn fold(&mut self) {
+        if self.open.is_empty() {
+            self.known.clear();
+        }
+        self.known.sort_by_key(|entry| (entry.at, entry.cause));
+        self.known.dedup_by(|next, kept| {
+            let same = (next.at, next.cause) == (kept.at, kept.cause);
+            if same {
+                (kept.weight, kept.cost) = (kept.weight + next.weight, kept.cost + next.cost);
+            }
+            same
+        });
+        self.open.sort_by(|a, b| (a.at, a.group).cmp(&(b.at, b.group)).then(a.cost.total_cmp(&b.cost)));
+        self.open.dedup_by(|next, kept| {
+            let same = (next.at, next.group, next.cost) == (kept.at, kept.group, kept.cost);
+            kept.weight += if same { next.weight } else { 0.0 };
+            same
+        });
+    }
+
+    fn empty(log: &Episodes) -> Behaviour {
         let layout = &log.view.layout;
         let (horizon, n, n_causes) = (layout.horizon, layout.n_states(), layout.n_causes);
-        let all = log.view.told.interventions();
-        let mut out = Behaviour {
+        Behaviour {
             n_states: n,
             n_causes,
             n_sc: vec![0.0; n * n_causes],
@@ -65,50 +160,57 @@ impl Behaviour {
             n_hs: vec![0.0; horizon * n],
             cost_hs: vec![0.0; horizon * n],
             stated: stated(log),
-        };
+            known: Vec::new(),
+            open: Vec::new(),
+            set_off: Vec::new(),
+        }
+    }
+
+    /// Counts all steps anew, open ones by these weights of the causes of their groups.
+    fn count(&mut self, set_off: &[Vec<(u32, f64)>]) {
+        let (n, n_causes) = (self.n_states, self.n_causes);
+        let sums =
+            [&mut self.n_sc, &mut self.n_s, &mut self.cost_s, &mut self.everywhere, &mut self.n_hs, &mut self.cost_hs];
+        sums.into_iter().for_each(|sums| sums.fill(0.0));
+        self.cost_everywhere = 0.0;
+        self.begins.clear();
+        self.causes.clear();
+        let totals: Vec<f64> = set_off.iter().map(|causes| causes.iter().map(|c| c.1).sum()).collect();
+        let of_open = self.open.iter().flat_map(|open| {
+            let total = totals[open.group];
+            set_off[open.group].iter().filter(|c| c.1 > 0.0).map(move |&(cause, share)| {
+                let weight = open.weight * share / total;
+                Entry { at: open.at, cause, weight, cost: weight * open.cost }
+            })
+        });
         let mut seen: Vec<(usize, u32, f64)> = Vec::new();
-        for episode in &log.episodes {
-            let weight = f64::from(episode.weight);
-            for (i, step) in log.steps_of(episode).iter().enumerate() {
-                let Some(action) = step.action else { continue };
-                let known = step.cause.map(|cause| [(cause, 1.0)]);
-                let none: &[(u32, f64)] = &[];
-                let causes = match &known {
-                    Some(known) => &known[..],
-                    None => expected.get(&(episode.first + i)).copied().unwrap_or(none),
-                };
-                let (s, at) = (step.state as usize, step.stage as usize * n + step.state as usize);
-                for &(cause, share) in causes {
-                    let weight = weight * share;
-                    let cost = weight * all.cost(action);
-                    out.n_sc[s * n_causes + cause as usize] += weight;
-                    out.n_s[s] += weight;
-                    out.cost_s[s] += cost;
-                    out.everywhere[cause as usize] += weight;
-                    out.cost_everywhere += cost;
-                    out.n_hs[at] += weight;
-                    out.cost_hs[at] += cost;
-                    seen.push((at, cause, weight));
-                }
-            }
+        for Entry { at, cause, weight, cost } in self.known.iter().copied().chain(of_open) {
+            let s = at % n;
+            self.n_sc[s * n_causes + cause as usize] += weight;
+            self.n_s[s] += weight;
+            self.cost_s[s] += cost;
+            self.everywhere[cause as usize] += weight;
+            self.cost_everywhere += cost;
+            self.n_hs[at] += weight;
+            self.cost_hs[at] += cost;
+            seen.push((at, cause, weight));
         }
-        seen.sort_unstable_by_key(|&(at, cause, _)| (at, cause));
-        let total: f64 = out.everywhere.iter().sum();
-        out.everywhere.iter_mut().for_each(|p| *p = if total > 0.0 { *p / total } else { 1.0 / n_causes as f64 });
-        out.cost_everywhere = if total > 0.0 { out.cost_everywhere / total } else { 0.0 };
+        seen.sort_by_key(|&(at, cause, _)| (at, cause));
+        let total: f64 = self.everywhere.iter().sum();
+        self.everywhere.iter_mut().for_each(|p| *p = if total > 0.0 { *p / total } else { 1.0 / n_causes as f64 });
+        self.cost_everywhere = if total > 0.0 { self.cost_everywhere / total } else { 0.0 };
         let mut seen = seen.into_iter().peekable();
-        for at in 0..horizon * n {
-            let begin = out.causes.len();
-            out.begins.push(begin);
+        for at in 0..self.n_hs.len() {
+            let begin = self.causes.len();
+            self.begins.push(begin);
             while let Some((_, cause, weight)) = seen.next_if(|next| next.0 == at) {
-                match out.causes[begin..].last_mut() {
+                match self.causes[begin..].last_mut() {
                     Some(last) if last.0 == cause => last.1 += weight,
-                    Some(_) | None => out.causes.push((cause, weight)),
+                    Some(_) | None => self.causes.push((cause, weight)),
                 }
             }
         }
-        out.begins.push(out.causes.len());
-        out
+        self.begins.push(self.causes.len());
     }
 
     /// P(cause | stage, state) of whoever was logged, smoothed towards `own`, the same of the policy that is evaluated; and whether
@@ -147,8 +249,19 @@ impl Behaviour {
     }
 
     /// The same with P(cause | stage, state) drawn from what its counts leave open, Dirichlet(counts): whoever was logged is known
-    /// by a sample. Costs stay as they were on average; logged probabilities are not needed to follow it.
+    /// by a sample. So is what was set off in steps that do not say it. Costs stay as they were on average; logged probabilities are not needed to follow it.
     pub(crate) fn drawn(&self, rng: &mut impl Rng) -> Behaviour {
+        if self.open.is_empty() {
+            return self.with_drawn_counts(rng);
+        }
+        let of_group = |causes: &Vec<(u32, f64)>| causes.iter().map(|&(cause, n)| (cause, gamma(n, rng))).collect();
+        let set_off: Vec<Vec<(u32, f64)>> = self.set_off.iter().map(of_group).collect();
+        let mut completed = self.clone();
+        completed.count(&set_off);
+        completed.with_drawn_counts(rng)
+    }
+
+    fn with_drawn_counts(&self, rng: &mut impl Rng) -> Behaviour {
         let mut draw = |counts: &[f64]| counts.iter().map(|&n| if n > 0.0 { gamma(n, rng) } else { 0.0 }).collect();
         let weights: Vec<f64> = self.causes.iter().map(|c| c.1).collect();
         let weights: Vec<f64> = draw(&weights);
@@ -170,6 +283,9 @@ impl Behaviour {
             begins: self.begins.clone(),
             cost_everywhere: self.cost_everywhere,
             stated: Vec::new(),
+            known: Vec::new(),
+            open: Vec::new(),
+            set_off: Vec::new(),
             n_sc,
             n_s,
             n_hs,

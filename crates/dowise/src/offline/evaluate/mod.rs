@@ -18,6 +18,7 @@ pub use robust::Robust;
 pub use start::Starts;
 pub use support::{Support, Unsupported};
 
+pub(crate) use behaviour::possible;
 pub(crate) use interval::moments;
 pub(crate) use model::{Followed, Model};
 pub(crate) use start::StartStates;
@@ -95,6 +96,14 @@ pub struct Logged {
     pub returns: Option<Return>,
     /// By the model, with the causes that they set off in each state; `None` where only what a log came to is there, not its steps.
     pub model: Option<OfflineValue>,
+}
+
+impl Logged {
+    /// Whether the model gives what the logged episodes brought: intervals of 95 % that overlap. So where one of them is not there.
+    pub fn agree(&self) -> bool {
+        let overlap = |a: Interval, b: Interval| a.low <= b.high && b.low <= a.high;
+        self.model.zip(self.returns).is_none_or(|(model, returns)| overlap(model.posterior, returns.normal))
+    }
 }
 
 /// What a policy is worth.

@@ -12,9 +12,11 @@ use super::identify::open_questions;
 use super::keep::Kept;
 use super::report::{EmReport, FitPart, FitReport, OpenQuestion};
 use super::tables::{Filled, Rule, Tallies, fill, fitted_terms};
+use crate::learn::fnv;
 use crate::learn::{Arrivals, Evidence, EvidenceError, Options, PaymentEntry, SavedEvidence, View};
-use crate::offline::LogSummary;
+use crate::offline::episodes::learned_tests;
 use crate::offline::summary::ReturnSums;
+use crate::offline::{LogSummary, RecordingTest};
 use crate::plan::{PlanError, Planner};
 use crate::simulate::{Outcome, Simulator};
 use crate::world::World;
@@ -48,7 +50,7 @@ struct EvidenceFile {
     /// Of these, what the world file had no numbers for; absent where all was fitted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     without_numbers: Option<Vec<String>>,
-    /// Of the world beside it, as its first lines say it.
+    /// Of all that is in this file, as the first lines of the world beside it say it; in files of before, of the evidence alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     fingerprint: Option<String>,
     /// Whether key variables that were not recorded were expected from the rest of the step: the evidence has only what was recorded.
@@ -60,6 +62,9 @@ struct EvidenceFile {
     /// What the episodes brought.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     returns: Option<ReturnSums>,
+    /// Whether what is missing depends on what the steps came to.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    recording: Vec<RecordingTest>,
     /// Files of before, without `arrivals`: reward terms on next values that were not recorded in many steps.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     unpaid: Vec<String>,
@@ -78,7 +83,18 @@ impl Fitted {
     ) -> Result<Fitted, FitError> {
         let returns = fitting.returns();
         let Fitting {
-            kept, world, summed_out, confounded, told, evidence, seen, arrivals, options, incomplete, ..
+            kept,
+            world,
+            summed_out,
+            confounded,
+            told,
+            evidence,
+            seen,
+            arrivals,
+            options,
+            incomplete,
+            recorded,
+            ..
         } = fitting;
         let filled = fill(&world, &told, &evidence, (tallies, &arrivals, drawn), rule, kept.start);
         let mut open: Vec<OpenQuestion> = confounded.iter().map(Confounded::question).collect();
@@ -89,21 +105,25 @@ impl Fitted {
         let report = FitReport {
             steps: evidence.steps(),
             episodes: seen.episodes,
-            evidence: format!("{:016x}", evidence.fingerprint()),
+            evidence: String::new(),
             level: options.level,
             tables: filled.tables.clone(),
             kept: names,
             confounded,
             summed_out,
             missing: seen.missing(&told),
+            recording: learned_tests(&recorded, &told),
             open,
             em,
         };
-        let (world, text) = written(filled, &header(&report, options.prior, &options.randomised))?;
+        let (world, text) = written(filled)?;
         let evidence = Fitting::evidence_of(evidence, &kept, &world)?;
         let arrivals = arrivals.moved_to(&evidence.view);
         let incomplete = report.em.as_ref().filter(|em| em.steps > 0).map(|_| incomplete);
-        Ok(Fitted { world, text, kept, evidence, arrivals, incomplete, returns, report })
+        let mut fitted = Fitted { world, text: String::new(), kept, evidence, arrivals, incomplete, returns, report };
+        fitted.report.evidence = seal(&fitted.written_file(None))?;
+        fitted.text = header(&fitted.report, options.prior, &options.randomised) + &text;
+        Ok(fitted)
     }
 
     /// The world with the numbers filled in.
@@ -128,6 +148,10 @@ impl Fitted {
 
     /// The evidence as text; [`read_evidence`] reads it.
     pub fn evidence_text(&self) -> String {
+        self.written_file(Some(self.report.evidence.clone()))
+    }
+
+    fn written_file(&self, fingerprint: Option<String>) -> String {
         let confounded = &self.report.confounded;
         let file = EvidenceFile {
             format: FORMAT.to_owned(),
@@ -136,10 +160,11 @@ impl Fitted {
             not_fitted: confounded.iter().flat_map(|c| c.not_fitted.clone()).collect(),
             without_numbers: (!confounded.is_empty())
                 .then(|| confounded.iter().flat_map(|c| c.without_numbers.clone()).collect()),
-            fingerprint: Some(self.report.evidence.clone()),
+            fingerprint,
             em: self.incomplete.is_some(),
             incomplete: self.incomplete.as_ref().map(Incomplete::saved),
             returns: self.returns,
+            recording: self.report.recording.clone(),
             unpaid: Vec::new(),
             arrivals: (!self.arrivals.terms.is_empty()).then(|| self.arrivals.saved()),
             evidence: self.evidence.saved(),
@@ -236,11 +261,34 @@ pub fn read_summary(world: &World, text: &str) -> Result<LogSummary, FitError> {
         None => None,
         Some(saved) => Some(Incomplete::restored(&told, saved).ok_or_else(|| damaged("incomplete"))?),
     };
-    if file.returns.is_some_and(|returns| !returns.is_right()) {
-        return Err(damaged("returns"));
-    }
     let evidence = Evidence::restored(&view, &file.evidence)?;
-    Ok(LogSummary { incomplete, returns: file.returns, ..LogSummary::new(evidence, arrivals.map(Arc::new)) })
+    if let Some(why) = file.returns.and_then(|returns| returns.wrong(&told, evidence.steps())) {
+        return Err(FitError::Evidence(EvidenceError::Damaged { field: "returns".to_owned(), why }));
+    }
+    // Files of before say the fingerprint of their evidence alone, which is that of what was counted.
+    let of_before = format!("{:016x}", evidence.fingerprint());
+    let holds_all = !file.recording.is_empty() || file.returns.is_some() || arrivals.is_some();
+    if let Some(fingerprint) = &file.fingerprint
+        && *fingerprint != seal(text)?
+        && (*fingerprint != of_before || holds_all)
+    {
+        let why = format!(
+            "it is not as it was written, or of an earlier dowise: by what it holds its fingerprint is {}; fit again",
+            seal(text)?
+        );
+        return Err(FitError::Evidence(EvidenceError::Damaged { field: "fingerprint".to_owned(), why }));
+    }
+    let (returns, recording) = (file.returns, file.recording);
+    Ok(LogSummary { incomplete, returns, recording, ..LogSummary::new(evidence, arrivals.map(Arc::new)) })
+}
+
+/// The fingerprint of all that a file holds, however it is laid out, but of the fingerprint itself.
+fn seal(text: &str) -> Result<String, FitError> {
+    let mut all: serde_json::Value = serde_json::from_str(text).map_err(|e| FitError::Format(e.to_string()))?;
+    if let Some(fields) = all.as_object_mut() {
+        fields.remove("fingerprint");
+    }
+    Ok(format!("{:016x}", fnv(all.to_string().as_bytes())))
 }
 
 fn damaged(field: &str) -> FitError {
@@ -261,11 +309,11 @@ fn read_file(text: &str) -> Result<EvidenceFile, FitError> {
 }
 
 /// The text of the file, and the world that is read from it.
-fn written(filled: Filled, header: &str) -> Result<(World, String), FitError> {
+fn written(filled: Filled) -> Result<(World, String), FitError> {
     let Filled { mut world, numbers, .. } = filled;
     let name = world.name().to_owned();
     let read = |world: &World| {
-        let text = format!("{header}{}", world.to_toml_with(&numbers));
+        let text = world.to_toml_with(&numbers);
         World::from_toml(&text, &name).map(|world| (world, text))
     };
     if let Ok(found) = read(&world) {
@@ -303,6 +351,13 @@ fn header(report: &FitReport, prior: f64, randomised: &[String]) -> String {
     }
     for m in &report.missing {
         lines.push(format!("Not recorded in {} steps: {}.", m.steps, m.what));
+    }
+    for test in report.recording.iter().filter(|test| test.is_unfair(report.em.is_some())) {
+        let differs = test.differs.as_deref().unwrap_or("what followed");
+        lines.push(format!(
+            "NOT A FAIR SAMPLE: whether {} was recorded depends on {differs}, or on what it was.",
+            test.what
+        ));
     }
     if let Some(em) = &report.em {
         lines.push(format!("What was not recorded is expected from the rest of the step in {} steps (EM).", em.steps));

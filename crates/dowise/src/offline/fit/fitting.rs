@@ -13,6 +13,7 @@ use super::structure::{Structure, SummedOut, structure};
 use super::tables::{Rule, Tallies};
 use crate::data::{End, LogStep};
 use crate::learn::{Arrivals, Evidence, Knowledge, Options, View};
+use crate::offline::RecordedSteps;
 use crate::offline::episodes::{Step, bounds, gain};
 use crate::offline::summary::ReturnSums;
 use crate::world::World;
@@ -62,6 +63,8 @@ pub struct Fitting {
     /// Whether an episode ended before the horizon.
     pub(super) terminates: bool,
     arrival: Vec<f64>,
+    /// What steps came to where something was recorded, and where it was not.
+    pub(super) recorded: RecordedSteps,
 }
 
 impl Fitting {
@@ -85,6 +88,7 @@ impl Fitting {
         let Structure { world, summed_out, confounded } = structure(world, &mut kept, &options.randomised)?;
         let told = kept.skeleton(&world);
         let evidence = Evidence::new(&told, &Options::default())?;
+        let recorded = RecordedSteps::new(&told);
         let (seen, arrivals, incomplete) = (Seen::new(&told), Arrivals::new(&evidence.view), Incomplete::default());
         let (returns, terminates, arrival) = ([ReturnSums::default(); 2], false, told.world().arrival());
         Ok(Fitting {
@@ -101,6 +105,7 @@ impl Fitting {
             returns,
             terminates,
             arrival,
+            recorded,
         })
     }
 
@@ -146,6 +151,7 @@ impl Fitting {
         self.evidence.add_times(&step.observation, step.weight)?;
         self.seen.add(&self.told, step);
         self.arrivals.add(&step.observation, step.weight);
+        self.recorded.add(&step.observation, step.weight);
         if self.options.em {
             self.incomplete.add(&self.told, &step.observation, step.weight);
         }

@@ -4,6 +4,7 @@ use serde::Serialize;
 
 use super::confounded::Confounded;
 use super::structure::SummedOut;
+use crate::offline::RecordingTest;
 
 /// Everything that a fit found.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -26,6 +27,8 @@ pub struct FitReport {
     pub summed_out: Vec<SummedOut>,
     /// What was not recorded, and in how many steps.
     pub missing: Vec<Missing>,
+    /// Whether that depends on what the steps came to, for each variable and payment.
+    pub recording: Vec<RecordingTest>,
     /// What the log cannot say, why, and what would settle it.
     pub open: Vec<OpenQuestion>,
     /// How the expectations over what is missing came out, where they were asked for.
