@@ -62,9 +62,9 @@ pub(crate) struct SetsBelief {
 #[derive(Clone, Debug)]
 enum Stage {
     /// Every row is solved.
-    Every(Kept),
+    Every(Box<Kept>),
     /// Only rows that can be best are.
-    Rivals(Rivals),
+    Rivals(Box<Rivals>),
 }
 
 impl Stage {
@@ -198,8 +198,8 @@ impl SetsBelief {
             }
             let (cells, n_states) = (layout.cells(), layout.n_states());
             let stage = || match margin {
-                None => Stage::Every(Kept::new(cells, n_states)),
-                Some(margin) => Stage::Rivals(Rivals::new(cells, n_states, n_states, margin)),
+                None => Stage::Every(Kept::new(cells, n_states).into()),
+                Some(margin) => Stage::Rivals(Rivals::new(cells, n_states, n_states, margin).into()),
             };
             (0..layout.horizon).map(|_| stage()).collect()
         } else {
