@@ -279,7 +279,8 @@ class SafePlan:
 
     @property
     def recommendation(self) -> str:
-        """deploy-mean, deploy-worst, not-yet, not-better, not-shown, not-guaranteed, not-fair, ended-early or nothing-to-compare."""
+        """deploy-mean, deploy-worst, not-yet, not-better, not-shown, not-guaranteed, not-fair, ended-early or
+        nothing-to-compare."""
         found = self.report["recommendation"]
         return found if isinstance(found, str) else next(iter(found))
 
