@@ -32,7 +32,8 @@ def cluster():
 
 
 class Stuck:
-    """An agent that is stuck on one node, as a machine is before it is given up, and plays well on all others."""
+    """An agent that is stuck on one node, as a machine is before it is given up, and plays well on all others: there it
+    waits until that has happened, so that it happens."""
 
     def __init__(self, node, noted):
         self.name, self.node, self.noted = "stuck", node, noted
@@ -41,6 +42,8 @@ class Stuck:
         if ray.get_runtime_context().get_node_id() == self.node:
             self.noted.touch()
             time.sleep(600)
+        while not self.noted.exists():
+            time.sleep(0.05)
         return state % 2
 
     def observe(self, state, action, next_state, reward):
@@ -68,8 +71,10 @@ def test_runs_of_a_node_that_dies_are_played_elsewhere(cluster, tmp_path):
         cluster.remove_node(dying, allow_graceful=False)
         died.set()
 
-    threading.Thread(target=kill, daemon=True).start()
+    killer = threading.Thread(target=kill, daemon=True)
+    killer.start()
     found = dowise.ray.compare(WORLD, [Stuck(dying.node_id, noted), "c-psrl"], **SIZE)
+    killer.join(60)
     assert died.is_set()
     same(found, dowise.compare(WORLD, [Still(), "c-psrl"], **SIZE))
 
