@@ -1,5 +1,6 @@
 """Comparisons on a cluster of Ray on loopback: the numbers of one machine, also when a node dies at work."""
 
+import signal
 import sys
 import threading
 import time
@@ -16,6 +17,20 @@ import dowise.ray
 HERE = {"node_ip_address": "127.0.0.2", "object_store_memory": 80_000_000}
 WORLD = "paper:levels=2,factors=1"
 SIZE = {"episodes": 15, "repetitions": 4, "seed": 4}
+
+
+def too_late(*_):
+    raise TimeoutError("the cluster gave no answer in four minutes")
+
+
+@pytest.fixture(autouse=True)
+def in_time():
+    """Nothing here may wait for ever."""
+    before = signal.signal(signal.SIGALRM, too_late)
+    signal.alarm(240)
+    yield
+    signal.alarm(0)
+    signal.signal(signal.SIGALRM, before)
 
 
 @pytest.fixture(scope="module")
