@@ -2,7 +2,7 @@
 
     .venv/bin/python benchmarks/workers.py
 
-Needs the environment that `make python` makes, and a program built with `cargo build --release -p dowise-cli`. The runs are played by threads of
+Needs the environment that `make python` makes, and a program built with `cargo build --release -p dowise-cli`, or another one by `DOWISE=`. The runs are played by threads of
 one process, by processes of `concurrent.futures`, by nodes of Ray on loopback with one processor each, and by shards, each a process of its own that
 are merged in the end. Times include starting the workers, but for the nodes of Ray, which stand for machines that are there. All results are compared: they have to be the same numbers.
 Says on standard error what it is at, and prints a table.
@@ -22,7 +22,7 @@ import numpy as np
 import dowise
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-PROGRAM = ROOT / "target" / "release" / "dowise"
+PROGRAM = pathlib.Path(os.environ.get("DOWISE", ROOT / "target" / "release" / "dowise")).resolve()
 WORLD = "paper:levels=4,factors=3"
 LEARNERS = ["c-ucbvi", "cf-ucbvi", "c-psrl"]
 SIZE = {"episodes": 20000, "repetitions": 8}
