@@ -7,7 +7,6 @@ use super::error::LinearError;
 use super::evidence::MetStep;
 use super::features::Features;
 use super::findings::{FeatureFinding, found};
-use super::from_met;
 use super::model::{Columns, LinearModel, Sizes, kernel_rule};
 use super::options::LinearEstimate;
 use super::options::{LinearOptions, Regression, Rewards, Switching};
@@ -420,10 +419,7 @@ impl Plans for LinearLearner {
         self.read_mechanisms(kernel_rule(self.options(), episode));
         let ties = Ties::Seeded(splitmix64(seed ^ splitmix64(episode)));
         let (model, selector) = (&mut self.model, &self.selector);
-        match from_met::worth_it(model, selector, self.plan.n_states) {
-            Some(met) => from_met::plan(model, selector, (self.tolerance, ties), &met, &mut self.plan),
-            None => backward_induction(model, selector, self.tolerance, ties, &mut self.buffers, &mut self.plan),
-        }
+        backward_induction(model, selector, self.tolerance, ties, &mut self.buffers, &mut self.plan);
         self.model.designs.iter_mut().for_each(|d| d.mark_planned());
         self.plans += 1;
         self.planned_from = self.fingerprint();
@@ -509,60 +505,5 @@ impl Agent for LinearLearner {
 
     fn policy(&mut self) -> Option<&[Action]> {
         Some(&self.plan.policy_hs)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::linear::LinearPreset;
-    use crate::simulate::Play;
-    use crate::worlds::LinearLock;
-    use crate::{Simulator, World};
-
-    fn world() -> World {
-        LinearLock { states: 4200, causes: 6, dimension: 5, horizon: 5, ..LinearLock::default() }.world().unwrap()
-    }
-
-    #[test]
-    fn plans_from_the_states_met_are_those_over_all_states_to_the_last_bit() {
-        let world = world();
-        let simulator = Simulator::new(&world).unwrap();
-        for (name, unknown) in [("c-blsvi", false), ("c-rlsvi", true), ("c-lsvi-ucb", false), ("c-lsvi-ucb", true)] {
-            let told = Knowledge::of(&world);
-            let told = if unknown { told.without_mechanisms() } else { told };
-            for stage_dependent in [false, true] {
-                let options = name.parse::<LinearPreset>().unwrap().options(60, 2);
-                let options = LinearOptions { switching: Switching::Doubling, stage_dependent, ..options };
-                let mut learner = LinearLearner::new(&told, options).unwrap();
-                let mut play = Play::new(&simulator, 3);
-                for episode in 0..12 {
-                    play.episode(&mut learner);
-                    if episode % 5 > 0 {
-                        continue;
-                    }
-                    let met = from_met::worth_it(&learner.model, &learner.selector, 4200).expect("few states were met");
-                    let ties = Ties::Seeded(episode);
-                    let [mut one, mut other] = [learner.clone(), learner.clone()];
-                    let limits = (one.tolerance, ties);
-                    from_met::plan(&mut one.model, &one.selector, limits, &met, &mut one.plan);
-                    let LinearLearner { model, selector, tolerance, buffers, plan, .. } = &mut other;
-                    backward_induction(model, &*selector, *tolerance, ties, buffers, plan);
-                    let bits = |plan: &Plan| plan.value_hs.iter().map(|v| v.to_bits()).collect::<Vec<_>>();
-                    assert_eq!(bits(&one.plan), bits(&other.plan), "{name}, {stage_dependent}, episode {episode}");
-                    assert_eq!(one.plan.policy_hs, other.plan.policy_hs, "{name}, {stage_dependent}");
-                }
-            }
-        }
-    }
-
-    #[test]
-    fn small_worlds_and_kept_widths_are_planned_over_all_states() {
-        let told = Knowledge::of(&world());
-        let learner = LinearLearner::new(&told, "c-lsvi-ucb".parse::<LinearPreset>().unwrap().options(60, 2)).unwrap();
-        assert!(from_met::worth_it(&learner.model, &learner.selector, 4200).is_none());
-        let learner = LinearLearner::new(&told, "c-blsvi".parse::<LinearPreset>().unwrap().options(60, 2)).unwrap();
-        assert!(from_met::worth_it(&learner.model, &learner.selector, 4200).is_some());
-        assert!(from_met::worth_it(&learner.model, &learner.selector, 100).is_none());
     }
 }

@@ -13,7 +13,6 @@ mod evidence;
 mod features;
 mod findings;
 mod fit;
-mod from_met;
 mod learner;
 mod model;
 mod options;

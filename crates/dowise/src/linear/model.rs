@@ -1,6 +1,5 @@
 //! Weights become a look ahead: q(s, c) = clip(r + ⟨w, φ(s, c)⟩ + β‖φ(s, c)‖_{Λ⁻¹}). The only place where optimism enters.
 
-use std::ops::Range;
 use std::sync::Arc;
 
 use nalgebra::{DMatrixView, DVector, DVectorViewMut};
@@ -140,13 +139,6 @@ impl Columns {
             let n = part.len();
             DVectorViewMut::from_slice(part, n).gemv_tr(1.0, &view.columns(i * SHARE, n), weights, 0.0);
         });
-    }
-
-    /// The product of some columns with these weights.
-    pub(super) fn times_of(&self, cells: Range<usize>, weights: &DVector<f64>, out: &mut [f64]) {
-        let view = self.as_view();
-        let n = out.len();
-        DVectorViewMut::from_slice(out, n).gemv_tr(1.0, &view.columns(cells.start, n), weights, 0.0);
     }
 
     /// One of them.
@@ -325,11 +317,6 @@ impl LinearModel {
                 (weighted, beta)
             }
         }
-    }
-
-    /// The weights of the stage that was fitted last.
-    pub(super) fn fitted(&self) -> &DVector<f64> {
-        &self.weights
     }
 }
 
