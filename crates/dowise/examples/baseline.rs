@@ -24,10 +24,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     println!("|---|---|--:|---|--:|--:|--:|--:|--:|--:|");
     for (world, learner) in [
         ("paper", "graph-psrl:unknown=rewards"),
-        ("paper", "graph-ucbvi:unknown=rewards"),
+        ("paper", "graph-ucbvi:unknown=rewards,schedule=episode"),
         ("sparse", "graph-psrl:unknown=rewards"),
-        ("sparse", "graph-ucbvi:unknown=rewards"),
-        ("paper", "ucbvi:unknown=rewards"),
+        ("sparse", "graph-ucbvi:unknown=rewards,schedule=episode"),
+        ("paper", "ucbvi:unknown=rewards,schedule=episode"),
     ] {
         if argument(3).is_some_and(|only| only != learner) {
             continue;

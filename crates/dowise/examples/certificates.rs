@@ -34,11 +34,11 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     println!("| world | learner | gap within 5 % | the learner knows it | bounds broken |");
     println!("|---|---|--:|--:|--:|");
     for (world, learner) in [
-        ("paper", "cf-ucbvi"),
+        ("paper", "cf-ucbvi:schedule=episode"),
         ("paper", "cf-psrl"),
-        ("paper", "c-ucbvi"),
+        ("paper", "c-ucbvi:schedule=episode"),
         ("paper", "c-psrl"),
-        ("river-swim", "c-ucbvi"),
+        ("river-swim", "c-ucbvi:schedule=episode"),
     ] {
         if only.as_ref().is_some_and(|only| only != learner) {
             continue;
@@ -86,7 +86,7 @@ fn kinds(n_worlds: u64, episodes: u64) -> Result<(), Box<dyn std::error::Error>>
     println!("| world | learner | gap within 5 % | upper less lower value within 5 % | bounds broken |");
     println!("|---|---|--:|--:|--:|");
     for (kind, lines) in KINDS {
-        for learner in ["cf-ucbvi", "c-ucbvi"] {
+        for learner in ["cf-ucbvi:schedule=episode", "c-ucbvi:schedule=episode"] {
             let (mut by_gap, mut by_values, mut broken) = (Vec::new(), Vec::new(), 0);
             for seed in 1..=n_worlds {
                 let arena = Arena::new(&of_kind(&[("seed", &seed.to_string())], lines)?)?;
@@ -121,7 +121,12 @@ fn kinds(n_worlds: u64, episodes: u64) -> Result<(), Box<dyn std::error::Error>>
 fn rates(runs: u64, episodes: u64) -> Result<(), Box<dyn std::error::Error>> {
     println!("| world | learner | runs | certificates | runs in which a bound was broken |");
     println!("|---|---|--:|--:|--:|");
-    let learners = ["cf-ucbvi", "graph-psrl:unknown=rewards", "c-ucbvi", "ucbvi"];
+    let learners = [
+        "cf-ucbvi:schedule=episode",
+        "graph-psrl:unknown=rewards",
+        "c-ucbvi:schedule=episode",
+        "ucbvi:schedule=episode",
+    ];
     for ((kind, lines), learner) in KINDS.into_iter().flat_map(|kind| learners.map(|learner| (kind, learner))) {
         let (mut broken, mut asked) = (0, 0);
         for seed in 1..=runs {

@@ -20,9 +20,9 @@ type Failure = Box<dyn std::error::Error>;
 /// The last one is told when the world changes, and begins anew.
 const FORMS: [(&str, &str); 5] = [
     ("never", ""),
-    ("discount:0.99", ":forget=discount:0.99"),
-    ("window:300", ":forget=window:300"),
-    ("reset", ":forget=reset"),
+    ("discount:0.99", ",forget=discount:0.99"),
+    ("window:300", ",forget=window:300"),
+    ("reset", ",forget=reset"),
     ("told", ""),
 ];
 
@@ -153,7 +153,8 @@ fn regrets(runs: u64, episodes: u64, file: Option<String>) -> Result<(), Failure
                 let changing = Changing::new(&worlds, every)?;
                 for (sum, (form, option)) in sums.iter_mut().zip(FORMS) {
                     let told_every = (form == "told").then_some(every);
-                    let played = play(&changing, &format!("{learner}{option}"), told_every, episodes, seed)?;
+                    let played =
+                        play(&changing, &format!("{learner}:schedule=episode{option}"), told_every, episodes, seed)?;
                     sum.resize(played.regret.len(), 0.0);
                     sum.iter_mut().zip(&played.regret).for_each(|(sum, r)| *sum += r / runs as f64);
                     noticed += played.noticed;

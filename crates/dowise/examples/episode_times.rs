@@ -1,7 +1,7 @@
 //! Time per episode of learner and simulator together, and of exact judging apart, for two sizes of the paper's environment.
 //!
-//! `cargo run --release -p dowise --example episode_times [STATES [LEARNER [unjudged]]]` prints one line of JSON per learner and
-//! size; `benchmarks/peers.py` runs it beside rlberry, `benchmarks/where.py` without judging.
+//! `cargo run --release -p dowise --example episode_times [STATES [LEARNER [unjudged]]]` prints one line of JSON per learner
+//! (any, if it is named) and size; `benchmarks/peers.py` runs it beside rlberry, `benchmarks/where.py` without judging.
 #![allow(clippy::print_stdout)] // a benchmark prints its result
 
 use std::time::Instant;
@@ -36,7 +36,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             continue;
         }
         let arena = Arena::new(&world)?;
-        for name in LEARNERS.into_iter().filter(|name| only.as_deref().is_none_or(|only| only == *name)) {
+        for name in only.as_deref().map_or(LEARNERS.to_vec(), |only| vec![only]) {
             let spec: LearnerSpec = name.parse()?;
             let fresh = Learner::new(&Knowledge::of(&world), spec.options(episodes, 1))?;
             let time = |judge: bool| {

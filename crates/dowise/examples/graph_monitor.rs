@@ -108,7 +108,7 @@ fn power(runs: u64, episodes: u64) -> Result<(), Failure> {
         (Wrong::Common, 0.2, "two factors share a hidden cause, ±0.2"),
         (Wrong::Common, 0.1, "two factors share a hidden cause, ±0.1"),
     ] {
-        for name in ["graph-psrl", "cf-ucbvi"] {
+        for name in ["graph-psrl", "cf-ucbvi:schedule=episode"] {
             let (mut found, mut right) = (vec![], 0);
             for seed in 0..runs {
                 let (truth, declared) = paper(wrong, by, seed)?;
@@ -190,7 +190,7 @@ fn limit(runs: u64, episodes: u64) -> Result<(), Failure> {
 fn rates(runs: u64, episodes: u64) -> Result<(), Failure> {
     println!("true graphs, δ = {DELTA}: runs of {episodes} episodes in which a claim was ever contradicted");
     for world in ["paper", "treatment", "river-swim"] {
-        for name in ["graph-psrl", "graph-ucbvi"] {
+        for name in ["graph-psrl", "graph-ucbvi:schedule=episode"] {
             let mut wrong = 0;
             for seed in 0..runs {
                 let settings = [("seed", seed.to_string())];
@@ -212,7 +212,7 @@ fn regret(runs: u64, episodes: u64) -> Result<(), Failure> {
     println!("regret of {} episodes, mean of {runs} worlds, told the declared graph", 5 * episodes);
     println!("{:<40} {:<12} {:>10} {:>10}", "what is wrong", "learner", "unguarded", "guarded");
     for (wrong, words) in [(None, "nothing"), (Some(Wrong::Lever), "a lever acts on a factor directly, ±0.1")] {
-        for name in ["graph-psrl", "graph-ucbvi"] {
+        for name in ["graph-psrl", "graph-ucbvi:schedule=episode"] {
             let mut sums = [0.0; 2];
             for seed in 0..runs {
                 let (truth, declared) = match wrong {

@@ -238,7 +238,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     }
     println!("\ntrue graphs, interventions chosen by a learner that learns from the log");
     for (name, learner, episodes) in
-        [("paper", "graph-psrl", 300), ("paper", "graph-psrl", 1000), ("paper", "graph-ucbvi", 300)]
+        [("paper", "graph-psrl", 300), ("paper", "graph-psrl", 1000), ("paper", "graph-ucbvi:schedule=episode", 300)]
     {
         let arena = Arena::new(&worlds::world(name, &[])?)?;
         let reports: Vec<GraphReport> = seeds.clone().map(|seed| adaptive(&arena, learner, episodes, seed)).collect();

@@ -3,7 +3,7 @@
 #[path = "linear/resweep.rs"]
 mod resweep;
 
-use dowise::learn::{Agent, Cap, Estimate, Options, Width};
+use dowise::learn::{Agent, Cap, Estimate, Options, Schedule, Width};
 use dowise::linear::{Beta, Features, LinearLearner, LinearOptions, LinearPreset, Regression, Rewards, Switching};
 use dowise::{Arena, Knowledge, Learner, Preset, World, worlds};
 
@@ -116,6 +116,7 @@ fn one_hot_features_with_a_small_lambda_are_the_stage_dependent_tabular_learner(
         scale,
         delta,
         stage_dependent: true,
+        schedule: Schedule::Episode,
         ..("c-ucbvi".parse::<Preset>().unwrap()).options(episodes, 7)
     };
     // 7 H L / √N against β / √(N + λ).

@@ -1,7 +1,7 @@
 //! Regressions where P(z | s, a) has to be learned: sets for widths, samples for samplers, and as with told numbers once they are known.
 
 use dowise::kernel::Kernel;
-use dowise::learn::{Estimate, Observation, Options, Width};
+use dowise::learn::{Estimate, Observation, Options, Schedule, Width};
 use dowise::linear::{Beta, LinearLearner, LinearOptions, LinearPreset, Switching, UnlistedLearner};
 use dowise::simulate::{AtRandom, Estimate as Judged, Play, SampledPlan};
 use dowise::world::{FeatureForm, FeatureSpec};
@@ -149,6 +149,7 @@ fn one_hot_features_are_the_tabular_learner_with_unknown_mechanisms_too() {
         scale,
         delta,
         stage_dependent: true,
+        schedule: Schedule::Episode,
         ..("c-ucbvi".parse::<Preset>().unwrap()).options(episodes, 7)
     };
     let beta = 7.0 * h * (5.0 * s * h * k * z * k * h / delta).ln();

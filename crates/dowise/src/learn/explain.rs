@@ -41,7 +41,8 @@ pub struct Preferred {
 impl Learner {
     /// The `n` interventions that it values most in a state at a stage (from 0), from all it has seen so far.
     ///
-    /// Exploration at random has no reasons; what is explained is the plan that it departs from.
+    /// Exploration at random has no reasons; what is explained is the plan that it departs from. Where plans are made rarely
+    /// ([`Schedule::Doubling`](super::Schedule)), the one that is followed may be older than the explanation, which is of a plan made now.
     ///
     /// # Cost
     /// Two plans and a look at every intervention (or, beyond 65,536, at those that differ from the best in one lever).
@@ -111,7 +112,7 @@ impl Tabular {
         drop((hold_reading(self)?, hold_reading(self)?));
         let mut now = self.clone();
         let _reading = hold_reading(self)?;
-        now.doubled = true;
+        now.make_due();
         now.prepare(episode);
         let best = now.decide(episode, stage, state);
         let value_next = |plan: &Plan| plan.value_hs[(stage + 1) * plan.n_states..(stage + 2) * plan.n_states].to_vec();

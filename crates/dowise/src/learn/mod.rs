@@ -84,4 +84,4 @@ pub use to_learn::ToLearn;
 
 /// Which draws learners make of a seed: raised whenever an episode of some learner comes out otherwise than before, so that
 /// results of different kinds are not mixed.
-pub const DRAWS: u32 = 7;
+pub const DRAWS: u32 = 8;

@@ -110,9 +110,9 @@ vocabulary! {
 vocabulary! {
     /// When the learner plans again.
     pub enum Schedule {
-        /// Before each episode (the paper). Exact.
+        /// Before each episode (the paper).
         Episode = "episode",
-        /// When some row has been seen twice as often as at the last plan: a logarithmic number of plans, same order of regret.
+        /// When some row has been seen 1, 2, 4, 8, … times: a logarithmic number of plans, same order of regret.
         Doubling = "doubling",
         /// Never whole: at each visited state one look ahead (real-time dynamic programming). S times cheaper, same order of regret.
         Visited = "visited",
@@ -179,6 +179,34 @@ pub struct Options {
     pub forget: Forget,
     /// Seed of ties, posterior samples and exploration.
     pub seed: u64,
+}
+
+impl Options {
+    /// When a learner of these options plans unless it is told.
+    ///
+    /// The best member of a confidence set hardly moves until its row has been seen about twice as often, so learners with sets wait for
+    /// that (as UCRL2 does): each plan is optimistic with the probability that it had before, since the sets hold at all times at once,
+    /// and a row of n visits causes log₂ n plans instead of n. Samples have to be drawn anew for each episode, widths are kept as
+    /// published, and visits that are forgotten by age do not double for ever.
+    pub fn usual_schedule(&self) -> Schedule {
+        match self.estimate {
+            Estimate::Sets(_) => match self.forget {
+                Forget::Never | Forget::Reset => Schedule::Doubling,
+                Forget::Window { .. } | Forget::Discount { .. } => Schedule::Episode,
+            },
+            Estimate::Width(_)
+            | Estimate::Posterior { .. }
+            | Estimate::Greedy
+            | Estimate::EpsilonGreedy { .. }
+            | Estimate::Uniform
+            | Estimate::Linear => Schedule::Episode,
+        }
+    }
+
+    /// These options with the [usual schedule](Options::usual_schedule).
+    pub(crate) fn usual(self) -> Options {
+        Options { schedule: self.usual_schedule(), ..self }
+    }
 }
 
 impl Default for Options {

@@ -100,7 +100,7 @@ impl Preset {
             PresetKind::Uniform => Estimate::Uniform,
             PresetKind::Linear => Estimate::Linear,
         };
-        Options { states: self.states, causes: self.causes, estimate, episodes, seed, ..Options::default() }
+        Options { states: self.states, causes: self.causes, estimate, episodes, seed, ..Options::default() }.usual()
     }
 
     /// The same among the learners that regress on features; `None` for those that count.
@@ -112,7 +112,9 @@ impl Preset {
     pub fn paper_options(&self, episodes: u64, seed: u64) -> Options {
         let options = self.options(episodes, seed);
         match self.kind {
-            PresetKind::Ucbvi => Options { estimate: Estimate::Width(Width::Paper), cap: Cap::Horizon, ..options },
+            PresetKind::Ucbvi => {
+                Options { estimate: Estimate::Width(Width::Paper), cap: Cap::Horizon, ..options }.usual()
+            }
             PresetKind::Psrl
             | PresetKind::Greedy
             | PresetKind::EpsilonGreedy

@@ -160,6 +160,9 @@ pub(crate) struct SavedTabular {
     options: Options,
     plans: u64,
     planned_from: String,
+    /// Left out where it is the same.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    followed_from: Option<String>,
     doubled: bool,
     evidence: SavedEvidence,
     ceiling: Vec<f64>,
@@ -353,6 +356,7 @@ impl Tabular {
             options: self.options.clone(),
             plans: self.plans,
             planned_from: format!("{:016x}", self.planned_from),
+            followed_from: (self.followed_from != self.planned_from).then(|| format!("{:016x}", self.followed_from)),
             doubled: self.doubled,
             evidence: self.evidence.saved(),
             ceiling: self.belief.ceiling().to_vec(),
@@ -379,6 +383,11 @@ impl Tabular {
         let Ok(planned_from) = u64::from_str_radix(&saved.planned_from, 16) else {
             return damaged("planned_from", "it is not a fingerprint");
         };
+        let Ok(followed_from) =
+            saved.followed_from.as_ref().map_or(Ok(planned_from), |from| u64::from_str_radix(from, 16))
+        else {
+            return damaged("followed_from", "it is not a fingerprint");
+        };
         let told = self.knowledge();
         let all = told.interventions();
         let n = self.plan.n_states;
@@ -399,6 +408,7 @@ impl Tabular {
         let fresh = Tabular::with(evidence, saved.options)?;
         *self = fresh;
         (self.plans, self.planned_from, self.doubled) = (saved.plans, planned_from, saved.doubled);
+        self.followed_from = followed_from;
         self.belief.set_ceiling(saved.ceiling);
         (self.plan.value_hs, self.plan.policy_hs) = (saved.value, saved.policy);
         Ok(())

@@ -155,7 +155,8 @@ impl LearnerSpec {
     pub fn options(&self, episodes: u64, seed: u64) -> Options {
         let mut options = self.preset.options(episodes, seed);
         self.changes.iter().for_each(|change| change.apply(&mut options));
-        options
+        let is_told = self.changes.iter().any(|change| matches!(change, Change::Schedule(_)));
+        if is_told { options } else { options.usual() }
     }
 
     /// The options of a learner that regresses on features, for this many episodes and a seed; `None` for others.

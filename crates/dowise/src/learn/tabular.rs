@@ -32,6 +32,8 @@ pub(crate) struct Tabular {
     /// Plans made, and the fingerprint of the evidence that the last one was made from.
     pub(crate) plans: u64,
     pub(crate) planned_from: u64,
+    /// Fingerprint of the evidence when the last episode began that follows the plan: it may have grown since the plan was made.
+    pub(crate) followed_from: u64,
     /// Whether some row has been seen twice as often as at the last plan.
     pub(crate) doubled: bool,
     /// Its own memory, and that of good interventions.
@@ -115,6 +117,7 @@ impl Tabular {
             tolerance,
             plans: 0,
             planned_from: 0,
+            followed_from: 0,
             doubled: true,
             _held: [held, remembered],
         })
@@ -131,6 +134,12 @@ impl Tabular {
 
     fn ties(&self, episode: u64) -> Ties {
         Ties::Seeded(splitmix64(self.options.seed ^ splitmix64(episode)))
+    }
+
+    /// Has the next episode follow a plan of all that was seen, however rarely plans are made and whoever follows the last one.
+    pub(crate) fn make_due(&mut self) {
+        self.doubled = true;
+        self.followed_from = !self.evidence.fingerprint();
     }
 
     /// Brings belief and kernel up to date with what was seen; samples are those of an episode.
@@ -235,6 +244,7 @@ impl Plans for Tabular {
     }
 
     fn prepare(&mut self, episode: u64) -> bool {
+        self.followed_from = self.evidence.fingerprint();
         let due = match self.options.schedule {
             Schedule::Episode | Schedule::Visited => true,
             Schedule::Doubling => self.doubled,
@@ -245,7 +255,7 @@ impl Plans for Tabular {
         self.refresh(episode).expect("invariant: what was learned has the shape that it had when the learner was made");
         self.doubled = false;
         self.plans += 1;
-        self.planned_from = self.evidence.fingerprint();
+        self.planned_from = self.followed_from;
         if self.options.schedule != Schedule::Visited {
             let ties = self.ties(episode);
             backward_induction(
@@ -260,12 +270,12 @@ impl Plans for Tabular {
         true
     }
 
-    /// An optimistic plan made again from the same evidence would be the same, and so would be what is learned from it: episodes beside
-    /// the one that follows it follow plans for samples of the posterior.
+    /// Another episode that follows an optimistic plan before anything was seen of the last one that does would teach the same: episodes
+    /// beside the one that follows it follow plans for samples of the posterior.
     fn beside(&mut self, episode: u64) -> Option<Vec<Action>> {
         let optimistic = matches!(self.options.estimate, Estimate::Width(_) | Estimate::Sets(_));
-        let begun = self.plans > 0 && self.planned_from == self.evidence.fingerprint();
-        if !(optimistic && begun && self.options.schedule == Schedule::Episode) {
+        let begun = self.plans > 0 && self.followed_from == self.evidence.fingerprint();
+        if !(optimistic && begun && self.options.schedule != Schedule::Visited) {
             return None;
         }
         // Where there is no memory for a second reading, it is the same plan after all.

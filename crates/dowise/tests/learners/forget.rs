@@ -46,7 +46,7 @@ fn with_a_window_a_learner_knows_the_last_steps_and_nothing_else() {
 #[test]
 fn a_window_that_is_never_full_changes_nothing() {
     let arena = Arena::new(small_worlds::factored(2));
-    for name in ["f-ucbvi", "cf-ucbvi:width=hoeffding-v", "graph-psrl", "epsilon-greedy"] {
+    for name in ["f-ucbvi:schedule=episode", "cf-ucbvi:width=hoeffding-v", "graph-psrl", "epsilon-greedy"] {
         let plain = arena.regrets(options(name, 40), 5);
         let colon = if name.contains(':') { ',' } else { ':' };
         for forget in ["window:40", "window:1000000000", "window:1000000000000", "discount:0.9999999999999999"] {

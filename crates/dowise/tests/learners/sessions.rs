@@ -1,7 +1,7 @@
 //! Sessions: interleaved, late and out of order; what does not belong is refused by name; corrections; what is deployed, and what
 //! wrappers leave alone.
 
-use dowise::learn::{Causes, Estimate, EvidenceError, Observation, Reading, Schedule, Session, States, Width};
+use dowise::learn::{Causes, Estimate, EvidenceError, Observation, Reading, Schedule, Session, Sets, States, Width};
 use dowise::{Agent, Learner, LearnerSpec, Options, Preset};
 
 use crate::play::{Arena, by_name, steps, told, watch};
@@ -99,7 +99,7 @@ fn each_open_session_of_a_sampler_has_a_sample_of_its_own_and_shares_a_plan_that
     let different = open.windows(2).filter(|w| w[0].policy().unwrap().actions() != w[1].policy().unwrap().actions());
     assert!(different.count() > 20, "samples differ");
     assert!(open.windows(2).all(|w| w[0].policy().unwrap().plan() < w[1].policy().unwrap().plan()));
-    let mut keeper = Learner::new(&arena.knowledge(), options("cf-ucbvi:schedule=doubling")).unwrap();
+    let mut keeper = Learner::new(&arena.knowledge(), options("cf-psrl:schedule=doubling")).unwrap();
     let open: Vec<Session> = (0..30).map(|_| keeper.begin()).collect();
     assert!(open.windows(2).all(|w| std::sync::Arc::ptr_eq(w[0].policy().unwrap(), w[1].policy().unwrap())));
     assert_eq!(open[0].policy().unwrap().evidence(), keeper.evidence().unwrap().fingerprint());
@@ -356,7 +356,7 @@ fn a_session_takes_back_only_what_it_observed_itself() {
 #[test]
 fn episodes_beside_an_optimistic_one_follow_samples_and_the_next_with_something_new_follows_the_plan() {
     let arena = Arena::new(small_worlds::factored(1));
-    for name in ["ucbvi", "c-ucbvi", "cf-ucbvi:width=rlberry", "graph-ucbvi:unknown=all", "c-ucbvi:schedule=doubling"] {
+    for name in ["ucbvi", "c-ucbvi", "cf-ucbvi:width=rlberry", "graph-ucbvi:unknown=all", "c-ucbvi:schedule=episode"] {
         let options = name.parse::<LearnerSpec>().unwrap().options(50, 3);
         let mut learner = Learner::new(&arena.knowledge(), options.clone()).unwrap();
         // Something is known, so that the plan does not depend on ties alone.
@@ -375,16 +375,28 @@ fn episodes_beside_an_optimistic_one_follow_samples_and_the_next_with_something_
         let first = policies(&mut learner);
         assert_eq!(first[0], learner.plan().policy_hs, "{name}: the first follows the plan");
         let different = first.iter().filter(|p| **p != first[0]).count();
-        match name.contains("doubling") {
-            // Few plans were asked for.
-            true => assert_eq!(different, 0, "{name}"),
-            false => assert!(different >= 2, "{name}: {different} of 7 differ"),
-        }
+        assert!(different >= 2, "{name}: {different} of 7 differ");
         // The same again for whoever goes on from a file, in the middle as well.
         let mut again = Learner::restore(&arena.knowledge(), &saved).unwrap();
         let two: Vec<_> = (0..2).map(|_| again.begin().policy().unwrap().actions().to_vec()).collect();
         assert_eq!(two, first[..2], "{name}");
         let mut middle = Learner::restore(&arena.knowledge(), &again.save()).unwrap();
         assert_eq!(policies(&mut middle)[..6], first[2..], "{name}");
+    }
+}
+
+/// However rarely plans are made and whoever follows the last one: not an older plan, and not a sample of an episode beside it.
+#[test]
+fn what_is_deployed_is_a_plan_of_all_that_was_seen() {
+    let arena = Arena::new(small_worlds::factored(1));
+    for name in ["c-ucbvi", "cf-ucbvi", "graph-ucbvi", "graph-ucbvi:unknown=kernel", "c-ucbvi:schedule=episode"] {
+        let spec: LearnerSpec = name.parse().unwrap();
+        let mut learner = spec.learner(&arena.world, 60, 3).unwrap();
+        arena.regrets_of(&mut learner, 57, 3);
+        let plan = learner.read(Reading::Best(Sets::Mixture), 0).unwrap();
+        for _ in 0..3 {
+            assert_eq!(learner.learned_policy().actions(), plan.policy_hs, "{name}");
+            learner.begin();
+        }
     }
 }

@@ -20,7 +20,8 @@ impl Stale {
     /// Every row that was ever visited.
     pub(crate) fn all(evidence: &Evidence) -> Stale {
         let of = &evidence.transitions;
-        let fresh = |n_rows| Table { rows: Vec::new(), is_stale: vec![false; n_rows] };
+        // Where plans are rare, any row may have changed between two of them.
+        let fresh = |n_rows| Table { rows: Vec::with_capacity(n_rows), is_stale: vec![false; n_rows] };
         let tables = of.iter().flatten().map(|counts| fresh(counts.n_r.len())).collect();
         let mut stale = Stale { n_factors: of[0].len(), tables };
         for (table, counts) in stale.tables.iter_mut().zip(of.iter().flatten()) {

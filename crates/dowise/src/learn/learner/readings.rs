@@ -85,7 +85,7 @@ impl Learner {
     /// What to deploy: the policy that it has learned, without exploring.
     ///
     /// For posterior sampling the plan of the posterior mean, not of its next sample, with [`Reading::Pooled`]; for greedy learners the greedy plan; for
-    /// others the plan that they would follow next. A learner that only draws at random does what it would do next.
+    /// others the plan that they would follow next if they planned now. A learner that only draws at random does what it would do next.
     pub fn learned_policy(&self) -> Arc<Policy> {
         if let Kind::Tabular(tabular) = &self.kind {
             let reading = match tabular.options.estimate {
@@ -111,6 +111,9 @@ impl Learner {
             // Nor is what keeps it to a baseline.
             Around::Baseline(_) => false,
         });
+        if let Kind::Tabular(tabular) = &mut next.kind {
+            tabular.make_due();
+        }
         next.begin_episode();
         next.whole_policy()
     }

@@ -55,6 +55,23 @@ fn options_change_what_they_say() {
 }
 
 #[test]
+fn learners_with_sets_plan_rarely_unless_told_and_others_before_each_episode() {
+    let of = |text: &str| read(text).options(10, 0).schedule;
+    for text in ["ucbvi", "c-ucbvi:sets=l1", "graph-ucbvi:unknown=all", "cf-ucbvi:forget=reset", "f-ucbvi:guard=true"] {
+        assert_eq!(of(text), Schedule::Doubling, "{text}");
+    }
+    let others =
+        ["c-ucbvi:width=paper", "c-ucbvi:forget=window:50", "cf-ucbvi:schedule=episode", "graph-psrl", "greedy"];
+    for text in others {
+        assert_eq!(of(text), Schedule::Episode, "{text}");
+    }
+    assert_eq!(of("c-ucbvi:width=paper,schedule=doubling"), Schedule::Doubling);
+    let paper: Preset = "c-ucbvi".parse().unwrap();
+    assert_eq!(paper.options(10, 0).schedule, Schedule::Doubling);
+    assert_eq!(paper.paper_options(10, 0).schedule, Schedule::Episode);
+}
+
+#[test]
 fn options_of_linear_learners_change_what_they_say() {
     let text = "c-lsvi-ucb:cap=horizon,schedule=doubling,features=radial-3,beta=published,beta-scale=0.01,lambda=0.5";
     let o = read(text).linear_options(50, 3).unwrap();

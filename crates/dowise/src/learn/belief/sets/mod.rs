@@ -205,9 +205,11 @@ impl SetsBelief {
         } else {
             Vec::new()
         };
-        // What an episode can touch.
-        let asked = Vec::with_capacity(layout.horizon * layout.factors.len());
-        SetsBelief { confidence, tables, kept, touched: Vec::new(), asked }
+        // What can be seen between two plans.
+        let rows = |factor: &FactorLayout| factor.n_rows;
+        let asked = Vec::with_capacity(layout.factors.iter().map(rows).sum());
+        let touched = Vec::with_capacity(layout.factors.iter().map(rows).max().unwrap_or(0));
+        SetsBelief { confidence, tables, kept, touched, asked }
     }
 
     /// Reads the rows that have changed.

@@ -63,12 +63,12 @@ impl Rivals {
             values: Vec::with_capacity(n_values),
             rise: 0.0,
             bound: vec![f64::INFINITY; n_rows],
-            seen: Vec::new(),
+            seen: Vec::with_capacity(n_rows),
             net: Vec::new(),
             winner: (0..n_states).map(|state| (state * n) as u32).collect(),
             least: vec![f64::INFINITY; n_states],
             open: Vec::with_capacity(n_states),
-            queue: Vec::with_capacity(n_states),
+            queue: Vec::with_capacity(n_rows),
             lanes: Lanes::new(if n_values <= FEW_VALUES { n_values } else { 0 }),
         }
     }
