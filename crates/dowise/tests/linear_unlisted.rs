@@ -439,3 +439,18 @@ fn a_saved_learner_knows_its_name() {
     assert_eq!(UnlistedLearner::name_in(&text).unwrap().as_deref(), Some("c-blsvi:lambda=1"));
     assert_eq!(UnlistedLearner::restore(&told, &text).unwrap().name(), "c-blsvi:lambda=1");
 }
+
+#[test]
+fn it_says_what_it_was_never_paid() {
+    let lock = LinearLock { states: 30, causes: 4, dimension: 5, horizon: 6, ..LinearLock::default() }.world().unwrap();
+    let (told, simulator) = (Knowledge::of(&lock), Simulator::new(&lock).unwrap());
+    let mut learner = UnlistedLearner::new(&told, options("c-blsvi", 1)).unwrap();
+    assert_eq!(learner.unseen_reward(), None);
+    let mut play = Play::new(&simulator, 7);
+    let mut paid = 0.0f64;
+    for _ in 0..200 {
+        paid += play.episode(&mut learner).1;
+        assert_eq!(learner.unseen_reward(), (paid == 0.0).then_some([0.0, 1.0]));
+    }
+    assert!(paid > 0.0);
+}

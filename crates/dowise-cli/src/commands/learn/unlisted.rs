@@ -71,6 +71,9 @@ struct Report {
     share: Option<f64>,
     /// Whether `--judge exact` could give exact values: states can be listed.
     exact_possible: bool,
+    /// The most that a step paid, and the most that one can pay, where that was never seen.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    never_paid: Option<[f64; 2]>,
     /// What speaks against the fit, if anything does.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     doubts: Vec<String>,
@@ -219,6 +222,7 @@ fn report(
         lost: judged.lost.into(),
         share: judged.reached(),
         exact_possible: by_play.world().is_listed(),
+        never_paid: learner.unseen_reward(),
         doubts: learner.doubts().iter().map(ToString::to_string).collect(),
     }
 }
@@ -248,6 +252,12 @@ fn text(report: &Report) -> String {
     };
     if report.exact_possible {
         out += "--judge exact has exact values and regret in place of estimates, and takes longer\n";
+    }
+    if let Some([most, payable]) = report.never_paid {
+        let text = format!(
+            "Warning: no step paid more than {most}, and up to {payable} is said to be payable: either the range is too wide, or what pays most was never met."
+        );
+        out += &format!("\n{}\n", table::wrapped(&text));
     }
     for doubt in &report.doubts {
         out += &format!("\n{}\n", table::wrapped(&format!("Warning: {doubt}.")));
