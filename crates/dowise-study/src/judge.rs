@@ -5,6 +5,7 @@ use std::str::FromStr;
 
 use dowise::World;
 use dowise::learn::LearnerSpec;
+use dowise::simulate::SampledPlanError;
 use serde::{Deserialize, Serialize};
 
 use crate::StudyError;
@@ -46,6 +47,13 @@ impl Judge {
                 "{name}: exact values need a list of all states, and {} are more than can be listed; judge by playing (judge = play)",
                 world.n_states()
             ))),
+            (Some(Judge::Play), true) if !can_be_drawn(world) => Err(StudyError::NotSimulable {
+                world: name.to_owned(),
+                message: format!(
+                    "whoever is judged by playing is compared with a plan by sampled states: {}; or judge exactly",
+                    SampledPlanError::NoAnchors
+                ),
+            }),
             (None, false) | (Some(Judge::Play), _) => Ok(Judge::Play),
             (None | Some(Judge::Exact), true) => Ok(Judge::Exact),
         }
@@ -55,7 +63,7 @@ impl Judge {
     /// low rank, the learner can learn from the states that it meets, and exact values would be more than [`EXACT_WORK`].
     pub fn while_waiting(world: &World, learner: &LearnerSpec) -> Judge {
         let can_play = || {
-            world.low_rank().is_some_and(|low_rank| low_rank.is_mixture())
+            can_be_drawn(world)
                 && world.rewards().iter().all(|term| term.table.is_some())
                 && learns_from_states_met(learner, world)
         };
@@ -64,6 +72,11 @@ impl Judge {
             false => Judge::Play,
         }
     }
+}
+
+/// Whether states can be drawn of anchors, as a plan by sampled states does.
+fn can_be_drawn(world: &World) -> bool {
+    world.low_rank().is_some_and(|low_rank| low_rank.is_mixture())
 }
 
 /// States times causes times stages.
