@@ -78,9 +78,9 @@ def compare(
     any. Their draws are those of our learners. If an agent offers `policy()`, in a form that `World.evaluate` takes,
     its regret is exact; otherwise it is the value of the best policy less the rewards received, and the result's
     `estimated` names it. With `judge="play"`, and in worlds whose states are too many to list (`World.is_listed`), all
-    regret is estimated: what a plan by sampled states receives in the same episodes, less what the learner does. That is
-    for worlds of low rank. Learners that regress then learn from the states that they meet, so nothing takes time that
-    grows with the number of states. `judge="exact"` is refused where states cannot be listed.
+    regret is estimated: what a plan by sampled states receives in the same episodes, less what the learner does. That
+    is for worlds of low rank. Learners that regress then learn from the states that they meet, so nothing takes time
+    that grows with the number of states. `judge="exact"` is refused where states cannot be listed.
 
     With an `executor`, anything with `submit(function, *arguments)` (of `concurrent.futures`, dask, submitit, or
     `dowise.ray`), every run is a task of it, on whatever machines it has, with the same numbers; all worlds and
