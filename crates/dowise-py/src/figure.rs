@@ -45,6 +45,7 @@ pub(crate) fn draw<'py>(
             learner,
             episodes: episodes as u64,
             by_play: false,
+            by_play_chosen: false,
             sweep: Default::default(),
         });
     }

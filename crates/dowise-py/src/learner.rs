@@ -181,6 +181,14 @@ impl Learner {
         #[pyo3(from_py_with = whole::seed)] seed: u64,
         options: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Learner> {
+        let inner = &world.get().inner;
+        if !inner.is_listed() {
+            return Err(learn(format!(
+                "the {} states of {} are too many to list; dowise.UnlistedLearner learns from those that it meets, and dowise.compare judges by playing",
+                inner.n_states(),
+                inner.name()
+            )));
+        }
         Learner::of(py, world, spec(name, options)?, episodes, seed)
     }
 

@@ -37,6 +37,7 @@ fn _lib(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<simulation::Simulation>()?;
     module.add_function(wrap_pyfunction!(run::play, module)?)?;
     module.add_function(wrap_pyfunction!(run::play_all, module)?)?;
+    module.add_function(wrap_pyfunction!(run::check_run, module)?)?;
     module.add_function(wrap_pyfunction!(options::learners, module)?)?;
     module.add_class::<log::Log>()?;
     module.add_function(wrap_pyfunction!(log::simulate_log, module)?)?;

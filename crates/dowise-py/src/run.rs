@@ -6,7 +6,9 @@ use std::sync::mpsc::RecvTimeoutError;
 use std::sync::{Arc, Mutex, mpsc};
 
 use dowise::learn::LearnerSpec;
-use dowise_study::{Job, Listener, Place, RunRecord, StudyError, WorldChoice, WorldSource, play_batch, threads};
+use dowise_study::{
+    Job, Judge, Listener, Place, RunRecord, StudyError, WorldChoice, WorldSource, check, play_batch, threads,
+};
 use numpy::{PyArray1, PyArray2, PyArrayMethods};
 use pyo3::prelude::*;
 
@@ -55,9 +57,30 @@ pub(crate) fn play<'py>(
 /// regret summed up `[run, episode]`, then for each run: reward, optimal and final value, seconds; and if interrupted
 type AllPlayed<'py> = (Bound<'py, PyArray2<f64>>, Bound<'py, PyArray2<f64>>, bool);
 
+fn read_judge(text: &str) -> PyResult<Judge> {
+    text.parse().map_err(Error::new_err)
+}
+
+/// An error if a learner cannot play in a world with this judge, and whether it is judged by playing.
+#[pyfunction]
+pub(crate) fn check_run(
+    py: Python<'_>,
+    world: &Bound<'_, World>,
+    learner: &str,
+    #[pyo3(from_py_with = whole::episodes)] episodes: u64,
+    #[pyo3(from_py_with = whole::seed)] seed: u64,
+    judge: Option<&str>,
+) -> PyResult<bool> {
+    let (world, judge) = (&world.get().inner, judge.map(read_judge).transpose()?);
+    let spec: LearnerSpec = learner.parse().map_err(Raise::raise)?;
+    let checked = py.detach(|| check(&spec, world, judge, episodes, seed));
+    checked.map(|judge| judge == Judge::Play).map_err(Raise::raise)
+}
+
 /// Plays every learner in every world several times, on all cores; runs are ordered by world, learner, repetition.
 ///
-/// Worlds are `World` objects or texts such as `paper:levels=3`, which are drawn afresh for each repetition.
+/// Worlds are `World` objects or texts such as `paper:levels=3`, which are drawn afresh for each repetition; `first` is the number of the first
+/// repetition, so that one played elsewhere is the one that it is here.
 #[pyfunction]
 pub(crate) fn play_all<'py>(
     py: Python<'py>,
@@ -68,7 +91,10 @@ pub(crate) fn play_all<'py>(
     #[pyo3(from_py_with = whole::seed)] seed: u64,
     n_threads: Option<usize>,
     tell: Option<Py<PyAny>>,
+    judge: Option<&str>,
+    first: u64,
 ) -> PyResult<AllPlayed<'py>> {
+    let judge: Option<Judge> = judge.map(read_judge).transpose()?;
     if worlds.is_empty() || learners.is_empty() || episodes == 0 || repetitions == 0 {
         return Err(Error::new_err("a comparison needs at least one world, learner, episode and repetition"));
     }
@@ -76,10 +102,10 @@ pub(crate) fn play_all<'py>(
         learners.iter().map(|text| text.parse()).collect::<Result<_, _>>().map_err(Raise::raise)?;
     let source = |world: &Bound<'py, PyAny>| -> PyResult<WorldSource> {
         if let Ok(text) = world.extract::<String>() {
-            return Ok(WorldSource::Chosen(WorldChoice::read(&text)));
+            return Ok(WorldSource::Chosen { choice: WorldChoice::read(&text), judge, pinned: None });
         }
         let world = world.cast::<World>().map_err(PyErr::from)?.get();
-        Ok(WorldSource::Made(py.detach(|| world.place(seed))?.into()))
+        Ok(WorldSource::Made(py.detach(|| world.place(judge, seed))?.into()))
     };
     let sources: Vec<WorldSource> = worlds.iter().map(source).collect::<PyResult<_>>()?;
     let every: Arc<[u64]> = (1..=episodes).collect();
@@ -87,7 +113,7 @@ pub(crate) fn play_all<'py>(
     for source in 0..sources.len() {
         for learner in &specs {
             let job = |repetition| Job { source, learner: learner.clone(), repetition, checkpoints: every.clone() };
-            jobs.extend((0..repetitions).map(job));
+            jobs.extend((first..first + repetitions).map(job));
         }
     }
     let mut watch = Watch::new(tell);

@@ -29,7 +29,6 @@ impl Raise for UnlistedError {
 pub(crate) struct UnlistedLearner {
     inner: Inner,
     world: Py<World>,
-    name: String,
     /// Stage of the running episode; `None` between episodes.
     stage: Option<usize>,
 }
@@ -84,13 +83,14 @@ impl UnlistedLearner {
             (Some(_), None) => return Err(learn("features= needs dimension=, the number of features")),
             (None, Some(_)) => return Err(learn("dimension= is for features=, a function")),
         };
-        Ok(UnlistedLearner { inner: inner.map_err(Raise::raise)?, world, name: spec.to_string(), stage: None })
+        let inner = inner.map_err(Raise::raise)?.named(spec.to_string());
+        Ok(UnlistedLearner { inner, world, stage: None })
     }
 
     /// The name with what differs from its preset.
     #[getter]
     fn name(&self) -> &str {
-        &self.name
+        self.inner.name()
     }
 
     /// Episodes ended.
@@ -138,7 +138,7 @@ impl UnlistedLearner {
     fn act(&mut self, state: &Bound<'_, PyAny>) -> PyResult<i64> {
         let state = given::state(&self.world.get().inner, state)?;
         let stage = self.running()?;
-        let action = self.inner.decide(stage, state).map_err(Raise::raise)?;
+        let action = self.inner.act_at(stage, state).map_err(Raise::raise)?;
         Ok(given::rank(&self.world.get().inner, action))
     }
 
@@ -155,7 +155,7 @@ impl UnlistedLearner {
         let stage = self.running()?;
         let step = Step { state, action, next_state, reward, keys, levers: None };
         let seen = observation(self.inner.knowledge(), self.inner.learns_rewards(), stage, &step)?;
-        self.inner.learn_observation(&seen).map_err(Raise::raise)?;
+        self.inner.observe_step(&seen).map_err(Raise::raise)?;
         self.stage = Some(stage + 1);
         Ok(())
     }
@@ -202,16 +202,19 @@ impl UnlistedLearner {
         }
     }
 
-    /// A learner that goes on where a saved one stopped, in the same world, with the same features.
+    /// A learner that goes on where a saved one stopped, in the same world, with the same features. `name` is for texts of before, which do not say
+    /// what the learner is called.
     #[staticmethod]
-    #[pyo3(signature = (world, text, *, features = None, dimension = None, name = "c-blsvi"))]
+    #[pyo3(signature = (world, text, *, features = None, dimension = None, name = None))]
     fn restore(
         world: Py<World>,
         text: &str,
         features: Option<Py<PyAny>>,
         dimension: Option<usize>,
-        name: &str,
+        name: Option<&str>,
     ) -> PyResult<UnlistedLearner> {
+        let saved = Inner::name_in(text).map_err(Raise::raise)?;
+        let name = saved.as_deref().or(name).unwrap_or("c-blsvi");
         let told = spec(name, None)?.knowledge(&world.get().inner).map_err(Raise::raise)?;
         let inner = match (features, dimension) {
             (Some(features), Some(d)) => {
@@ -219,11 +222,11 @@ impl UnlistedLearner {
             }
             (_, _) => Inner::restore(&told, text),
         };
-        Ok(UnlistedLearner { inner: inner.map_err(Raise::raise)?, world, name: name.to_owned(), stage: None })
+        Ok(UnlistedLearner { inner: inner.map_err(Raise::raise)?.named(name), world, stage: None })
     }
 
     fn __repr__(&self) -> String {
-        format!("<UnlistedLearner {}: {} episodes, {} states met>", self.name, self.episodes(), self.met())
+        format!("<UnlistedLearner {}: {} episodes, {} states met>", self.name(), self.episodes(), self.met())
     }
 }
 

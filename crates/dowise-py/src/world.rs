@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 use dowise::plan::PlanError;
 use dowise::world::{Kind, MechanismPart, WorldParts, WorldSpec};
 use dowise::{Arena, ArenaError, Planner, draw, worlds};
-use dowise_study::{Place, WorldChoice};
+use dowise_study::{Judge, Place, WorldChoice};
 use numpy::{PyArray1, PyArray2, PyArray3, PyArrayDyn, PyArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
@@ -51,11 +51,11 @@ impl World {
         Ok(self.arena.get_or_init(|| Arc::new(made)).clone())
     }
 
-    /// The same, or, where states are too many to list, the world with a judge that plays.
-    pub(crate) fn place(&self, seed: u64) -> PyResult<Place> {
-        match self.inner.is_listed() {
-            true => self.arena().map(Place::Listed),
-            false => Place::new(&self.inner, self.inner.name(), seed).map_err(Raise::raise),
+    /// The same, or the world with a judge that plays: where that was chosen, or states are too many to list.
+    pub(crate) fn place(&self, judge: Option<Judge>, seed: u64) -> PyResult<Place> {
+        match Judge::of(judge, &self.inner, self.inner.name()).map_err(Raise::raise)? {
+            Judge::Exact => self.arena().map(Place::Exact),
+            Judge::Play => Place::new(&self.inner, self.inner.name(), judge, seed).map_err(Raise::raise),
         }
     }
 

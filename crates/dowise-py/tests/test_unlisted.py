@@ -1,5 +1,7 @@
 """Learners that work from the states they met, in worlds whose states nobody lists."""
 
+import concurrent.futures
+
 import numpy as np
 import pytest
 
@@ -126,3 +128,49 @@ def test_learners_are_compared_by_playing():
         "linear-code:places=3,symbols=9", ["c-blsvi", "uniform"], episodes=60, repetitions=2, threads=2
     )
     assert np.array_equal(result.regret, again.regret)
+
+
+def test_the_judge_is_chosen_by_name():
+    river = "linear-river:states=64,causes=9,dimension=5,levels=3,horizon=6,seed=1"
+    names = ["c-lsvi-ucb:schedule=doubling", "uniform"]
+    few = {"episodes": 40, "repetitions": 2, "threads": 1}
+    exact, play = (dowise.compare(river, names, judge=judge, **few) for judge in ("exact", "play"))
+    assert exact.estimated == [] and play.estimated == names
+    assert np.array_equal(exact.reward[0, 0], play.reward[0, 0])  # the same decisions
+    assert np.array_equal(exact.regret, dowise.compare(river, names, **few).regret)
+    with concurrent.futures.ThreadPoolExecutor(2) as executor:
+        spread = dowise.compare(river, names, judge="play", episodes=40, repetitions=2, executor=executor)
+    assert np.array_equal(spread.regret, play.regret) and np.array_equal(spread.value, play.value)
+    with pytest.raises(dowise.Error, match="there are exact and play"):
+        dowise.compare(river, names, judge="guess", **few)
+    with pytest.raises(dowise.Error, match="exact values need a list of all states"):
+        dowise.compare("linear-code", names, judge="exact", **few)
+    with pytest.raises(dowise.Error, match="is compared with a plan by sampled states"):
+        dowise.compare("paper", names, judge="play", **few)
+
+
+def test_who_lists_states_names_the_learner_that_does_not():
+    for ask in (dowise.run, dowise.Learner):
+        with pytest.raises(dowise.LearnError, match=r"dowise\.UnlistedLearner learns from those that it meets"):
+            ask(dowise.World.named("linear-code"), "c-blsvi")
+
+
+def test_a_step_that_was_not_played_is_refused():
+    world = dowise.World.named("linear-lock", seed=1)
+    for kind in (dowise.Learner, dowise.UnlistedLearner):
+        learner = kind(world, "c-blsvi", episodes=60)
+        action = learner.act(3)
+        with pytest.raises(dowise.LearnError, match="is in state 3, not in state 4"):
+            learner.observe(4, action, 5, reward=0.0, keys=[0])
+        learner.observe(3, action, 5, reward=0.0, keys=[0])
+        with pytest.raises(dowise.LearnError, match="is in state 5, not in state 6"):
+            learner.act(6)
+
+
+def test_a_saved_learner_knows_its_name():
+    world = dowise.World.from_text(TEXT)
+    name = "c-blsvi:unknown=kernel"
+    learner = dowise.UnlistedLearner(world, name, episodes=60, features=features, dimension=3)
+    played(learner, world, 5, 3)
+    again = dowise.UnlistedLearner.restore(world, learner.save(), features=features, dimension=3)
+    assert again.name == name and again.save() == learner.save()

@@ -6,8 +6,9 @@ use std::sync::{Arc, Mutex};
 use dowise::learn::LearnerSpec;
 use dowise::{Arena, Planner, World};
 
+use crate::by_play::learns_from_states_met;
 use crate::identity::world_fingerprint;
-use crate::{Place, RunRecord, StudyError, WorldChoice, room};
+use crate::{Judge, Place, RunRecord, StudyError, WorldChoice, room};
 
 /// Where the world of a run comes from.
 #[derive(Clone, Debug)]
@@ -15,16 +16,21 @@ pub enum WorldSource {
     /// A world that is ready to be played.
     Made(Arc<Place>),
     /// A world made from its text; a fresh one is drawn for each repetition, the same for every learner.
-    Chosen(WorldChoice),
-    /// The same, if its (first) world still has this fingerprint.
-    Pinned(WorldChoice, String),
+    Chosen {
+        /// The text.
+        choice: WorldChoice,
+        /// The judge, if one was chosen.
+        judge: Option<Judge>,
+        /// The fingerprint that its (first) world must still have, if it had one before.
+        pinned: Option<String>,
+    },
 }
 
 impl WorldSource {
     fn choice(&self) -> Option<&WorldChoice> {
         match self {
             WorldSource::Made(_) => None,
-            WorldSource::Chosen(choice) | WorldSource::Pinned(choice, _) => Some(choice),
+            WorldSource::Chosen { choice, .. } => Some(choice),
         }
     }
 }
@@ -119,25 +125,27 @@ fn needs(sources: &[WorldSource], jobs: &[Job], seed: u64) -> Result<Vec<room::N
     let mut made: Option<(usize, World)> = None;
     let mut out = Vec::with_capacity(kinds.len());
     for (source, learner, episodes, count) in kinds {
-        let (world, plan) = match &sources[source] {
+        let (world, plan, by_play) = match &sources[source] {
             // Its plan is there already.
-            WorldSource::Made(place) => (place.world(), 0),
-            WorldSource::Chosen(choice) | WorldSource::Pinned(choice, _) => {
+            WorldSource::Made(place) => (place.world(), 0, matches!(**place, Place::ByPlay(_))),
+            WorldSource::Chosen { choice, judge, .. } => {
                 if made.as_ref().is_none_or(|(of, _)| *of != source) {
                     made = Some((source, choice.make(seed)?));
                 }
                 let world = &made.as_ref().expect("invariant: it was made above").1;
-                (world, if world.is_listed() { Planner::bytes(world) } else { 0 })
+                let by_play = Judge::of(*judge, world, &choice.to_string())? == Judge::Play;
+                (world, if by_play { 0 } else { Planner::bytes(world) }, by_play)
             }
         };
         // What is learned from the states met grows with them; it is not known before.
-        if !world.is_listed() {
+        if by_play && (!world.is_listed() || learns_from_states_met(learner, world)) {
             continue;
         }
         // A learner that cannot be made is refused by name when its turn comes.
         let learner = learner.bytes(world, episodes.max(1)).unwrap_or(0);
         // The policy that was learned is made by a copy.
-        let bytes = plan.saturating_add(Arena::run_bytes(world)).saturating_add(learner.saturating_mul(2));
+        let judging = if by_play { 0 } else { Arena::run_bytes(world) };
+        let bytes = plan.saturating_add(judging).saturating_add(learner.saturating_mul(2));
         out.push(room::Need { bytes, count });
     }
     Ok(out)
@@ -175,10 +183,9 @@ impl<'a> SharedWorlds<'a> {
 
     /// The world of a job; those who need the same one wait while it is made.
     fn take(&self, job: &Job, seed: u64) -> Result<Arc<Place>, StudyError> {
-        let (choice, pinned) = match &self.sources[job.source] {
+        let (choice, judge, pinned) = match &self.sources[job.source] {
             WorldSource::Made(place) => return Ok(place.clone()),
-            WorldSource::Chosen(choice) => (choice, None),
-            WorldSource::Pinned(choice, fingerprint) => (choice, Some(fingerprint)),
+            WorldSource::Chosen { choice, judge, pinned } => (choice, *judge, pinned.as_ref()),
         };
         let mut slot = self.slot(job).lock().expect(UNBROKEN);
         if let Some(place) = &slot.place {
@@ -193,7 +200,7 @@ impl<'a> SharedWorlds<'a> {
                  Bring it back and give the same command again, or choose another directory with --out"
             )));
         }
-        Ok(slot.place.insert(Arc::new(Place::new(&world, &choice.to_string(), seed - job.repetition)?)).clone())
+        Ok(slot.place.insert(Arc::new(Place::new(&world, &choice.to_string(), judge, seed - job.repetition)?)).clone())
     }
 
     /// The job has ended.
@@ -222,6 +229,10 @@ mod tests {
         }
     }
 
+    fn chosen(choice: WorldChoice) -> WorldSource {
+        WorldSource::Chosen { choice, judge: None, pinned: None }
+    }
+
     fn jobs(n_sources: usize, repetitions: u64) -> Vec<Job> {
         let mut jobs = Vec::new();
         for source in 0..n_sources {
@@ -247,15 +258,14 @@ mod tests {
     #[test]
     fn a_batch_is_its_runs_played_one_by_one_on_any_number_of_threads() {
         let (fresh, fixed) = (WorldChoice::read("paper:factors=1"), WorldChoice::read("river-swim:seed=1"));
-        let there = Arc::new(Place::new(&fixed.make(0).unwrap(), "fixed", 3).unwrap());
-        let sources =
-            [WorldSource::Chosen(fresh.clone()), WorldSource::Chosen(fixed.clone()), WorldSource::Made(there)];
+        let there = Arc::new(Place::new(&fixed.make(0).unwrap(), "fixed", None, 3).unwrap());
+        let sources = [chosen(fresh.clone()), chosen(fixed.clone()), WorldSource::Made(there)];
         let jobs = jobs(sources.len(), 3);
         let together = played(&sources, &jobs, 2, false);
         assert_eq!(together, played(&sources, &jobs, 1, false));
         for (job, record) in jobs.iter().zip(&together) {
             let seed = 3 + job.repetition;
-            let place = Place::new(&[&fresh, &fixed, &fixed][job.source].make(seed).unwrap(), "", 3).unwrap();
+            let place = Place::new(&[&fresh, &fixed, &fixed][job.source].make(seed).unwrap(), "", None, 3).unwrap();
             let stop = AtomicBool::new(false);
             let alone = place.play(&job.learner, seed, &job.checkpoints, &stop, |_, _, _| {}).unwrap().unwrap();
             assert_eq!(record.as_ref().unwrap(), &RunRecord { seconds: 0.0, ..alone });
@@ -264,7 +274,7 @@ mod tests {
 
     #[test]
     fn worlds_go_when_their_last_run_ends() {
-        let sources = [WorldSource::Chosen(WorldChoice::read("paper:factors=1"))];
+        let sources = [chosen(WorldChoice::read("paper:factors=1"))];
         let jobs = jobs(1, 2);
         let worlds = SharedWorlds::new(&sources, &jobs);
         let first = worlds.take(&jobs[0], 3).unwrap();
@@ -279,14 +289,14 @@ mod tests {
 
     #[test]
     fn a_batch_that_is_told_to_stop_reports_nothing_half_done() {
-        let sources = [WorldSource::Chosen(WorldChoice::read("paper:factors=1"))];
+        let sources = [chosen(WorldChoice::read("paper:factors=1"))];
         assert!(played(&sources, &jobs(1, 2), 2, true).iter().all(Option::is_none));
     }
 
     #[test]
     fn what_cannot_be_made_ends_the_batch_with_its_name() {
         let kept = Kept(Mutex::new(vec![None; 4]));
-        let sources = [WorldSource::Chosen(WorldChoice::read("papper"))];
+        let sources = [chosen(WorldChoice::read("papper"))];
         let error = play_batch(&sources, &jobs(1, 2), 0, 2, &AtomicBool::new(false), &kept).unwrap_err();
         assert!(error.to_string().contains("did you mean \"paper\"?"), "{error}");
     }

@@ -1,9 +1,10 @@
-//! Worlds whose states are never listed: learners are judged by playing, against a plan by sampled states.
+//! Learners judged by playing, against a plan by sampled states: where states are never listed, and where that is chosen.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use dowise::learn::{Agent, LearnerSpec};
+use dowise::learn::{Agent, LearnError, Learner, LearnerSpec, Policy};
 use dowise::linear::UnlistedLearner;
 use dowise::simulate::{AtRandom, Estimate, Play, SampledPlan, Simulator};
 use dowise::{Action, Observation, World};
@@ -19,7 +20,7 @@ pub const JUDGED: u64 = 2000;
 /// Keeps the random numbers of judging apart from those of learning.
 const JUDGE: u64 = 0x6a75_6467_6500_0000;
 
-/// A world whose states are not listed, with what policies are judged by: the same episodes for all of them.
+/// A world with what policies are judged by: the same episodes for all of them.
 #[derive(Clone, Debug)]
 pub struct ByPlay {
     simulator: Simulator,
@@ -63,7 +64,14 @@ impl ByPlay {
         let refused = |message: String| StudyError::NotSimulable { world: name.to_owned(), message };
         let simulator = Simulator::new(world).map_err(|e| refused(e.to_string()))?;
         let mut plan = SampledPlan::new(world, SAMPLES, seed).map_err(|e| {
-            refused(format!("its states are not listed, so learners are judged against a plan by sampled states: {e}"))
+            refused(match world.is_listed() {
+                true => format!(
+                    "whoever is judged by playing is compared with a plan by sampled states: {e}; or judge exactly"
+                ),
+                false => {
+                    format!("its states are not listed, so learners are judged against a plan by sampled states: {e}")
+                }
+            })
         })?;
         let best = simulator.returns(&mut plan, JUDGED, seed);
         let random = simulator.returns(&mut AtRandom::new(&simulator, seed), JUDGED, seed);
@@ -126,6 +134,7 @@ impl ByPlay {
         }
         let judged = match &learner {
             Player::Regression(learner) => self.judge(&mut learner.learned_policy()),
+            Player::Listed(learner) => self.judge(&mut Followed(learner.clone().learned_policy())),
             // The random numbers of its own judging.
             Player::Random(_) => self.judge(&mut AtRandom::new(&self.simulator, self.seed)),
         };
@@ -141,9 +150,12 @@ impl ByPlay {
     }
 }
 
-/// Who can play where states are not listed.
+/// Who can play.
 enum Player<'a> {
+    /// From the states that are met.
     Regression(Box<UnlistedLearner>),
+    /// From a list of all states, where there can be one: learners that count, and regressions that need it.
+    Listed(Box<Learner>),
     Random(Box<AtRandom<'a>>),
 }
 
@@ -155,15 +167,23 @@ impl<'a> Player<'a> {
         episodes: u64,
         seed: u64,
     ) -> Result<Player<'a>, StudyError> {
-        match spec.is_at_random() {
-            true => Ok(Player::Random(AtRandom::new(simulator, seed).into())),
-            false => unlisted_learner(spec, world, episodes, seed).map(|learner| Player::Regression(Box::new(learner))),
+        if spec.is_at_random() {
+            return Ok(Player::Random(AtRandom::new(simulator, seed).into()));
         }
+        if world.is_listed() && !learns_from_states_met(spec, world) {
+            let learner = spec.learner(world, episodes, seed).and_then(|learner| {
+                learner.room_to_deploy()?;
+                Ok(learner)
+            });
+            return learner.map(|learner| Player::Listed(learner.into())).map_err(|source| cannot(spec, world, source));
+        }
+        unlisted_learner(spec, world, episodes, seed).map(|learner| Player::Regression(Box::new(learner)))
     }
 
     fn agent(&mut self) -> &mut dyn Agent {
         match self {
             Player::Regression(learner) => learner.as_mut(),
+            Player::Listed(learner) => learner.as_mut(),
             Player::Random(random) => random.as_mut(),
         }
     }
@@ -187,31 +207,63 @@ impl Agent for Player<'_> {
     }
 }
 
-/// A learner for a world whose states are not listed, or who has to be asked instead.
+/// Follows a policy.
+struct Followed(Arc<Policy>);
+
+impl Agent for Followed {
+    fn act(&mut self, stage: usize, state: usize) -> Action {
+        self.0.action(stage, state)
+    }
+
+    fn observe(&mut self, _: &Observation<'_>) {}
+}
+
+/// Whether a learner needs no list of all states here: it regresses on features of states and causes, which it computes for the states
+/// that it meets.
+pub(crate) fn learns_from_states_met(spec: &LearnerSpec, world: &World) -> bool {
+    let options = spec.linear_options(1, 0);
+    let told = || spec.knowledge(world).ok();
+    options.is_some_and(|options| told().is_some_and(|told| UnlistedLearner::new(&told, options).is_ok()))
+}
+
+/// A learner that works from the states it meets, or who has to be asked instead.
 pub fn unlisted_learner(
     spec: &LearnerSpec,
     world: &World,
     episodes: u64,
     seed: u64,
 ) -> Result<UnlistedLearner, StudyError> {
-    let told = spec.knowledge(world).map_err(|source| StudyError::Learn {
-        learner: spec.to_string(),
-        world: world.name().to_owned(),
-        source: source.into(),
-    })?;
+    let told = spec.knowledge(world).map_err(|source| cannot(spec, world, source))?;
     let Some(options) = spec.linear_options(episodes, seed) else {
-        return Err(StudyError::Invalid(format!(
-            "{spec} counts, and the {} states of {} are too many to list; take a learner that regresses on features, such as c-blsvi",
-            world.n_states(),
-            world.name()
-        )));
+        let (states, name) = (world.n_states(), world.name());
+        return Err(StudyError::Invalid(match world.is_listed() {
+            true => format!(
+                "{spec} counts, and needs a list of the {states} states of {name}; judge exactly, or take a learner that regresses on features, \
+                 such as c-blsvi"
+            ),
+            false => format!(
+                "{spec} counts, and the {states} states of {name} are too many to list; take a learner that regresses on features, such as c-blsvi"
+            ),
+        }));
     };
-    UnlistedLearner::new(&told, options).map_err(|e| StudyError::Invalid(format!("{spec} in {}: {e}", world.name())))
+    let learner = UnlistedLearner::new(&told, options);
+    let learner = learner.map_err(|e| StudyError::Invalid(format!("{spec} in {}: {e}", world.name())))?;
+    Ok(learner.named(spec.to_string()))
 }
 
-/// Whether a learner can play in a world whose states are not listed.
+fn cannot(spec: &LearnerSpec, world: &World, source: LearnError) -> StudyError {
+    StudyError::Learn { learner: spec.to_string(), world: world.name().to_owned(), source: source.into() }
+}
+
+/// Whether a learner can be judged by playing in a world.
 pub(crate) fn check(spec: &LearnerSpec, world: &World, episodes: u64, seed: u64) -> Result<(), StudyError> {
-    if spec.is_at_random() { Ok(()) } else { unlisted_learner(spec, world, episodes, seed).map(|_| ()) }
+    match spec.is_at_random() {
+        true => Ok(()),
+        false if world.is_listed() && !learns_from_states_met(spec, world) => {
+            spec.learner(world, episodes, seed).map(|_| ()).map_err(|source| cannot(spec, world, source))
+        }
+        false => unlisted_learner(spec, world, episodes, seed).map(|_| ()),
+    }
 }
 
 #[cfg(test)]

@@ -107,13 +107,17 @@ fn sources(study: &Study) -> (Vec<WorldSource>, Vec<usize>) {
     let mut worlds: Vec<&Combination> = Vec::new();
     let mut source_of = Vec::with_capacity(study.combinations.len());
     for combination in &study.combinations {
-        let known = worlds.iter().position(|known| known.world == combination.world);
+        let known =
+            worlds.iter().position(|known| (&known.world, known.by_play) == (&combination.world, combination.by_play));
         source_of.push(known.unwrap_or(worlds.len()));
         if known.is_none() {
             worlds.push(combination);
         }
     }
-    let source = |s: &Combination| WorldSource::Pinned(s.world.clone(), s.fingerprint.clone());
+    let source = |s: &Combination| {
+        let (choice, pinned) = (s.world.clone(), Some(s.fingerprint.clone()));
+        WorldSource::Chosen { choice, judge: Some(s.judge()), pinned }
+    };
     (worlds.into_iter().map(source).collect(), source_of)
 }
 

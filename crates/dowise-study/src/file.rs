@@ -4,7 +4,7 @@ use std::path::Path;
 
 use toml::{Table, Value};
 
-use crate::{Checkpoints, MOST_TEXT, StudyError, read_text_file};
+use crate::{Checkpoints, Judge, MOST_TEXT, StudyError, read_text_file};
 
 /// What is varied: each list of values is crossed with all the others.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -50,6 +50,8 @@ pub struct StudyFile {
     pub seed: u64,
     /// Where regret is written down.
     pub checkpoints: Checkpoints,
+    /// How policies are judged; exactly where states can be listed, if nothing is chosen.
+    pub judge: Option<Judge>,
     /// What is varied.
     pub sweep: Sweep,
 }
@@ -65,13 +67,14 @@ impl Default for StudyFile {
             repetitions: 10,
             seed: 0,
             checkpoints: Checkpoints::default(),
+            judge: None,
             sweep: Sweep::default(),
         }
     }
 }
 
-const KEYS: [&str; 9] =
-    ["name", "worlds", "learners", "options", "episodes", "repetitions", "seed", "checkpoints", "sweep"];
+const KEYS: [&str; 10] =
+    ["name", "worlds", "learners", "options", "episodes", "repetitions", "seed", "checkpoints", "judge", "sweep"];
 
 impl StudyFile {
     /// Reads a study file.
@@ -99,6 +102,7 @@ fn read(table: &Table) -> Result<StudyFile, String> {
             "episodes" => study.episodes = whole(key, value)?,
             "repetitions" => study.repetitions = whole(key, value)?,
             "seed" => study.seed = whole(key, value)?,
+            "judge" => study.judge = Some(text(key, value)?.parse().map_err(|e| format!("`judge`: {e}"))?),
             "checkpoints" => {
                 study.checkpoints = match value {
                     Value::Array(list) => {
@@ -203,6 +207,7 @@ mod tests {
     fn mistakes_are_named() {
         assert!(says("epsiodes = 3").contains("no `epsiodes`, did you mean `episodes`?"));
         assert!(says("worlds = [\"paper\"]").contains("`learners` is missing or empty"));
+        assert!(says("judge = \"guess\"").contains("`judge`: \"guess\" is no way to judge; there are exact and play"));
         assert!(says("seed = -1").contains("whole number from 0 on, not -1"));
         assert!(says("[sweep]\nwrold = 3").contains("did you mean `world`?"));
         assert!(says("[sweep.world]\nlevels = 3").contains("list such as [1, 2, 5], not 3"));

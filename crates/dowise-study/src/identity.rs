@@ -38,7 +38,8 @@ impl WorldChoice {
 pub(crate) fn grows(smaller: &Study, larger: &Study) -> bool {
     let same = |a: &Combination, b: &Combination| {
         a.world.without_directory() == b.world.without_directory()
-            && (&a.fingerprint, &a.learner, a.episodes) == (&b.fingerprint, &b.learner, b.episodes)
+            && (&a.fingerprint, &a.learner, a.episodes, a.by_play)
+                == (&b.fingerprint, &b.learner, b.episodes, b.by_play)
     };
     (&smaller.dowise, &smaller.streams, smaller.seed, &smaller.checkpoints)
         == (&larger.dowise, &larger.streams, larger.seed, &larger.checkpoints)
@@ -54,6 +55,10 @@ pub(crate) fn difference(found: &Study, wanted: &Study) -> String {
     if found.streams != wanted.streams {
         return format!("with other random draws ({}; now {})", found.streams, wanted.streams);
     }
+    let pairs = found.combinations.iter().zip(&wanted.combinations);
+    if let Some((a, b)) = pairs.clone().find(|(a, b)| a.world == b.world && a.by_play != b.by_play) {
+        return format!("with judge {} in {} where it is now {}", a.judge(), a.world, b.judge());
+    }
     if found.seed != wanted.seed {
         return format!("with seed {} instead of {}", found.seed, wanted.seed);
     }
@@ -61,7 +66,6 @@ pub(crate) fn difference(found: &Study, wanted: &Study) -> String {
         return format!("with {} repetitions instead of {}", found.repetitions, wanted.repetitions);
     }
     let world = |w: &WorldChoice| w.without_directory();
-    let pairs = found.combinations.iter().zip(&wanted.combinations);
     for (a, b) in pairs {
         if a.episodes != b.episodes {
             return format!("of {} episodes instead of {}", a.episodes, b.episodes);

@@ -1,4 +1,4 @@
-//! Chosen worlds made ready to be played and judged: exactly where states can be listed, by playing where they cannot.
+//! Chosen worlds made ready to be played and judged: exactly, or by playing.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -7,31 +7,32 @@ use dowise::learn::LearnerSpec;
 use dowise::{Arena, ArenaError, World};
 
 use crate::by_play::{self, ByPlay};
-use crate::{RunRecord, StudyError, WorldChoice, run};
+use crate::{Judge, RunRecord, StudyError, WorldChoice, run};
 
 /// A world with its judge.
 #[derive(Clone, Debug)]
 pub enum Place {
     /// Policies are judged exactly.
-    Listed(Arc<Arena>),
-    /// States are too many to list, and policies are judged by playing.
-    Unlisted(Box<ByPlay>),
+    Exact(Arc<Arena>),
+    /// Policies are judged by playing.
+    ByPlay(Box<ByPlay>),
 }
 
 impl Place {
-    /// Makes a world ready; `name` is for messages, and the seed for a judge that plays.
-    pub fn new(world: &World, name: &str, seed: u64) -> Result<Place, StudyError> {
-        match world.is_listed() {
-            true => Ok(Place::Listed(arena(world, name)?.into())),
-            false => Ok(Place::Unlisted(ByPlay::new(world, name, seed)?.into())),
+    /// Makes a world ready, with the judge that was chosen or else [the usual one](Judge::of); `name` is for messages, and the seed for a judge
+    /// that plays.
+    pub fn new(world: &World, name: &str, judge: Option<Judge>, seed: u64) -> Result<Place, StudyError> {
+        match Judge::of(judge, world, name)? {
+            Judge::Exact => Ok(Place::Exact(arena(world, name)?.into())),
+            Judge::Play => Ok(Place::ByPlay(ByPlay::new(world, name, seed)?.into())),
         }
     }
 
     /// The world.
     pub fn world(&self) -> &World {
         match self {
-            Place::Listed(arena) => arena.world(),
-            Place::Unlisted(by_play) => by_play.world(),
+            Place::Exact(arena) => arena.world(),
+            Place::ByPlay(by_play) => by_play.world(),
         }
     }
 
@@ -48,21 +49,34 @@ impl Place {
         after: impl FnMut(u64, f64, f64),
     ) -> Result<Option<RunRecord>, StudyError> {
         match self {
-            Place::Listed(arena) => run::play(arena, learner, seed, checkpoints, stop, after),
-            Place::Unlisted(by_play) => by_play.play(learner, seed, checkpoints, stop, after),
+            Place::Exact(arena) => run::play(arena, learner, seed, checkpoints, stop, after),
+            Place::ByPlay(by_play) => by_play.play(learner, seed, checkpoints, stop, after),
         }
     }
 }
 
-/// An error if the learner cannot be made for this world.
+/// Who judges a learner in a world, or why it cannot be made there.
+pub fn check(
+    learner: &LearnerSpec,
+    world: &World,
+    judge: Option<Judge>,
+    episodes: u64,
+    seed: u64,
+) -> Result<Judge, StudyError> {
+    let judge = Judge::of(judge, world, world.name())?;
+    check_learner(learner, world, world.name(), judge, episodes, seed).map(|()| judge)
+}
+
+/// An error if the learner cannot be made for this world and judge.
 pub(crate) fn check_learner(
     learner: &LearnerSpec,
     world: &World,
     name: &str,
+    judge: Judge,
     episodes: u64,
     seed: u64,
 ) -> Result<(), StudyError> {
-    if !world.is_listed() {
+    if judge == Judge::Play {
         return by_play::check(learner, world, episodes, seed);
     }
     learner.learner(world, episodes, seed).map(|_| ()).map_err(|source| StudyError::Learn {

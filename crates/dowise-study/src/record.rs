@@ -34,6 +34,9 @@ pub(crate) struct Of {
     fingerprint: String,
     learner: String,
     episodes: u64,
+    /// Whether it is judged by playing although its states can be listed; absent elsewhere, and in records of before.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    by_play_chosen: bool,
     repetition: u64,
     seed: u64,
 }
@@ -49,6 +52,7 @@ impl Of {
             fingerprint: s.fingerprint.clone(),
             learner: s.learner.to_string(),
             episodes: s.episodes,
+            by_play_chosen: s.by_play_chosen,
             repetition,
             seed: study.seed + repetition,
         }
@@ -73,6 +77,7 @@ impl Of {
             .or_else(|| differ("world", &self.world, &other.world))
             .or_else(|| differ("fingerprint", &self.fingerprint, &other.fingerprint))
             .or_else(|| differ("episodes", &self.episodes, &other.episodes))
+            .or_else(|| differ("by_play_chosen", &self.by_play_chosen, &other.by_play_chosen))
             .or_else(|| differ("repetition", &self.repetition, &other.repetition))
             .or_else(|| differ("seed", &self.seed, &other.seed))
             .or_else(|| differ("made_by", &self.made_by, &other.made_by))

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::by_play::JUDGED;
 use crate::identity::world_fingerprint;
 use crate::place::{Place, check_learner};
-use crate::{Checkpoints, StudyError, StudyFile, WorldChoice, limits};
+use crate::{Checkpoints, Judge, StudyError, StudyFile, WorldChoice, limits};
 
 /// A world, a learner and a number of episodes, run `repetitions` times; files call its number `setting`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -22,9 +22,12 @@ pub struct Combination {
     pub learner: LearnerSpec,
     /// Episodes of a run.
     pub episodes: u64,
-    /// Whether regret and values are estimated by playing, since the states are too many to list.
+    /// Whether regret and values are estimated by playing.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub by_play: bool,
+    /// Whether that was chosen for a world whose states can be listed.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub by_play_chosen: bool,
     /// What was swept here, and its value: `world.levels` → 4.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub sweep: BTreeMap<String, String>,
@@ -84,14 +87,15 @@ impl StudyFile {
         for (world, world_sweep) in worlds {
             let made = world.make(self.seed)?;
             let fingerprint = world_fingerprint(&made);
+            let judge = Judge::of(self.judge, &made, &world.to_string())?;
             if try_learners {
-                Place::new(&made, &world.to_string(), self.seed)?;
+                Place::new(&made, &world.to_string(), Some(judge), self.seed)?;
             }
             for (episodes, episode_sweep) in self.episode_counts() {
                 for (learner, learner_sweep) in learners.clone() {
                     // A learner that cannot be made for this world is reported before anything runs.
                     if try_learners {
-                        check_learner(&learner, &made, &world.to_string(), episodes, self.seed)?;
+                        check_learner(&learner, &made, &world.to_string(), judge, episodes, self.seed)?;
                     }
                     let sweep: BTreeMap<_, _> =
                         [&world_sweep, &episode_sweep, &learner_sweep].into_iter().flatten().cloned().collect();
@@ -100,7 +104,8 @@ impl StudyFile {
                         fingerprint: fingerprint.clone(),
                         learner,
                         episodes,
-                        by_play: !made.is_listed(),
+                        by_play: judge == Judge::Play,
+                        by_play_chosen: judge == Judge::Play && made.is_listed(),
                         sweep,
                     };
                     if !combinations.contains(&combination) {
@@ -219,6 +224,13 @@ fn cross<T: Clone>(
     Ok(out)
 }
 
+impl Combination {
+    /// Who judges it.
+    pub fn judge(&self) -> Judge {
+        if self.by_play { Judge::Play } else { Judge::Exact }
+    }
+}
+
 impl Study {
     /// Number of runs.
     pub fn n_runs(&self) -> usize {
@@ -227,14 +239,22 @@ impl Study {
 
     /// What to say where regret and values are estimated by playing: in which worlds, and how.
     pub fn by_play_note(&self) -> Option<String> {
-        let mut worlds: Vec<String> =
-            self.combinations.iter().filter(|s| s.by_play).map(|s| s.world.to_string()).collect();
-        worlds.dedup();
-        (!worlds.is_empty()).then(|| {
+        let of = |chosen: bool| {
+            let worlds = self.combinations.iter().filter(|s| s.by_play && s.by_play_chosen == chosen);
+            let mut worlds: Vec<String> = worlds.map(|s| s.world.to_string()).collect();
+            worlds.dedup();
+            (!worlds.is_empty()).then(|| worlds.join(", "))
+        };
+        let why = [
+            of(false).map(|worlds| format!("{worlds}: states are too many to list, so all is estimated by playing.")),
+            of(true).map(|worlds| format!("{worlds}: all is estimated by playing, as was chosen (judge = play).")),
+        ];
+        let why: Vec<String> = why.into_iter().flatten().collect();
+        (!why.is_empty()).then(|| {
             format!(
-                "{}: states are too many to list, so all is estimated by playing. Regret is what a plan by sampled states receives in the same \
-                 episodes, less what the learner receives; best is that plan, by {JUDGED} episodes, as learned and random are.",
-                worlds.join(", ")
+                "{} Regret is what a plan by sampled states receives in the same episodes, less what the learner receives; best is that plan, by \
+                 {JUDGED} episodes, as learned and random are.",
+                why.join(" ")
             )
         })
     }

@@ -25,7 +25,7 @@ pub struct RunRecord {
     pub random: f64,
     /// Seconds that the run took; the only field that differs between machines.
     pub seconds: f64,
-    /// Whether regret and values were estimated by playing, since the states are too many to list.
+    /// Whether regret and values were estimated by playing.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub estimated: bool,
 }

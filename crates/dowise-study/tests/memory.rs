@@ -17,7 +17,7 @@ impl Listener for Kept {
 }
 
 fn played(jobs: &[Job], limit: u128) -> Result<Vec<Option<RunRecord>>, StudyError> {
-    let sources = [WorldSource::Chosen(WorldChoice::read("paper:factors=3"))];
+    let sources = [WorldSource::Chosen { choice: WorldChoice::read("paper:factors=3"), judge: None, pinned: None }];
     let kept = Kept(Mutex::new(vec![None; jobs.len()]));
     dowise::set_memory_limit(u64::try_from(limit).unwrap());
     play_batch(&sources, jobs, 3, 4, &AtomicBool::new(false), &kept)?;

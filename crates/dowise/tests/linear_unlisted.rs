@@ -7,7 +7,7 @@ use dowise::linear::{Doubt, Features, LinearLearner, LinearOptions, LinearPreset
 use dowise::simulate::{AtRandom, Estimate, Play, SampledPlan};
 use dowise::world::{FeatureForm, FeatureSpec, Form};
 use dowise::worlds::{Linear, LinearCode, LinearLock};
-use dowise::{Agent, Knowledge, Learner, LearnerSpec, Simulator, World, worlds};
+use dowise::{Agent, Knowledge, Learner, LearnerSpec, Observation, Simulator, World, worlds};
 use proptest::prelude::*;
 
 fn options(name: &str, seed: u64) -> LinearOptions {
@@ -394,4 +394,63 @@ fn a_world_to_be_learned_needs_no_numbers_for_its_states() {
     let listed =
         World::from_toml(&text.replace("learn = true", "learn = false"), "listed.toml").unwrap_err().to_string();
     assert!(listed.contains("next"), "{listed}");
+}
+
+#[test]
+fn a_step_that_was_not_played_is_refused_as_by_a_session() {
+    let world =
+        LinearLock { states: 30, causes: 4, dimension: 5, horizon: 3, ..LinearLock::default() }.world().unwrap();
+    let told = Knowledge::of(&world);
+    let mut unlisted = UnlistedLearner::new(&told, options("c-blsvi", 1)).unwrap();
+    let mut listed = Learner::linear(&told, options("c-blsvi", 1)).unwrap();
+    let mut session = listed.begin();
+    unlisted.begin();
+    let seen = |stage: usize, state: usize, action, next: usize| {
+        let seen = Observation::at(&told, stage, state).unwrap().did_action(&told, action).unwrap();
+        seen.saw(&told, &[0u32][..]).unwrap().paid(&told, &[0.0]).unwrap().then(&told, next).unwrap()
+    };
+    let action = unlisted.act_at(0, 4).unwrap();
+    assert_eq!(session.act_at(&mut listed, 0, 4), Ok(action));
+    let mut refused = |step: &Observation<'_>, what: &str| {
+        let (of, with) = (session.observe(&mut listed, step), unlisted.observe_step(step));
+        assert_eq!(of.as_ref().err().map(ToString::to_string), with.err().map(|e| e.to_string()));
+        let said = of.err().map(|e| e.to_string()).unwrap_or_default();
+        assert!(said.contains(what) && said.is_empty() == what.is_empty(), "{said}");
+    };
+    refused(&seen(0, 5, action, 6), "is in state 4, not in state 5");
+    refused(&seen(0, 4, action, 6), "");
+    refused(&seen(0, 4, action, 6), "has been observed already");
+    refused(&seen(1, 7, action, 6), "is in state 6, not in state 7");
+    assert!(unlisted.act_at(1, 7).unwrap_err().to_string().contains("is in state 6, not in state 7"));
+    assert_eq!(unlisted.met(), 1);
+    unlisted.end();
+    // What was played elsewhere is learned from by its own door.
+    unlisted.learn_observation(&seen(2, 9, action, 1)).unwrap();
+    assert_eq!(unlisted.met(), 2);
+}
+
+#[test]
+fn a_saved_learner_knows_its_name() {
+    let world = LinearCode::default().world().unwrap();
+    let told = Knowledge::of(&world);
+    let learner = UnlistedLearner::new(&told, options("c-blsvi", 1)).unwrap();
+    assert_eq!(UnlistedLearner::name_in(&learner.save()).unwrap(), None);
+    let text = learner.named("c-blsvi:lambda=1").save();
+    assert_eq!(UnlistedLearner::name_in(&text).unwrap().as_deref(), Some("c-blsvi:lambda=1"));
+    assert_eq!(UnlistedLearner::restore(&told, &text).unwrap().name(), "c-blsvi:lambda=1");
+}
+
+#[test]
+fn it_says_what_it_was_never_paid() {
+    let lock = LinearLock { states: 30, causes: 4, dimension: 5, horizon: 6, ..LinearLock::default() }.world().unwrap();
+    let (told, simulator) = (Knowledge::of(&lock), Simulator::new(&lock).unwrap());
+    let mut learner = UnlistedLearner::new(&told, options("c-blsvi", 1)).unwrap();
+    assert_eq!(learner.unseen_reward(), None);
+    let mut play = Play::new(&simulator, 7);
+    let mut paid = 0.0f64;
+    for _ in 0..200 {
+        paid += play.episode(&mut learner).1;
+        assert_eq!(learner.unseen_reward(), (paid == 0.0).then_some([0.0, 1.0]));
+    }
+    assert!(paid > 0.0);
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use dowise::learn::LearnerSpec;
-use dowise_study::{Checkpoints, Directory, Shard, Study, StudyFile, Summary, Tables, percent, threads};
+use dowise_study::{Checkpoints, Directory, Judge, Shard, Study, StudyFile, Summary, Tables, percent, threads};
 use serde::Serialize;
 
 use crate::known::Known;
@@ -43,6 +43,10 @@ pub(crate) struct Args {
     /// Seed of the first repetition [default: 0].
     #[arg(long, value_name = "N", value_parser = whole, allow_negative_numbers = true)]
     seed: Option<u64>,
+    /// How policies are judged: `exact`, by the values of all states, or `play`, estimated by episodes that are played, in worlds of low rank
+    /// [default: exact where states can be listed]
+    #[arg(long, value_name = "HOW")]
+    judge: Option<Judge>,
     /// Where results go [default: dowise-compare, or the study file's name with -results].
     #[arg(short, long, value_name = "DIR")]
     out: Option<PathBuf>,
@@ -151,6 +155,7 @@ fn study_file(args: &Args, output: &Output) -> Result<(StudyFile, PathBuf), Fail
     file.episodes = args.episodes.unwrap_or(file.episodes);
     file.repetitions = args.repetitions.unwrap_or(file.repetitions);
     file.seed = args.seed.unwrap_or(file.seed);
+    file.judge = args.judge.or(file.judge);
     Ok((file, base))
 }
 
@@ -278,7 +283,7 @@ struct Entry {
     median: f64,
     /// How far the learned policy is on the way from interventions at random (0) to the best (1), on average.
     learned: Option<f64>,
-    /// Whether regret and values are estimated by playing, since the states are too many to list.
+    /// Whether regret and values are estimated by playing.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     estimated: bool,
 }

@@ -14,7 +14,7 @@ use dowise::offline::fit::{
 };
 use dowise::offline::{RecordedSteps, RecordingTest};
 use dowise::{Arena, Knowledge, Learner, LearnerSpec, World};
-use dowise_study::{MOST_TEXT, StudyError, WorldChoice, read_text_file, write_file};
+use dowise_study::{Judge, MOST_TEXT, StudyError, WorldChoice, read_text_file, write_file};
 
 use self::noticed::FromLog;
 use self::promise::{Promises, Until, is_svg};
@@ -30,8 +30,8 @@ use crate::{interrupt, policy_file, recorded, render, study, table};
 
 /// Let one learner learn in a world, and show what it learned
 ///
-/// Plays episode after episode in the simulated world and judges every policy exactly. At the end: regret, what the
-/// learned policy is worth beside the best one and doing things at random, and what it does where it matters most.
+/// Plays episode after episode in the simulated world and judges every policy exactly, or, in large worlds of low rank, by playing. At the end:
+/// regret, what the learned policy is worth beside the best one and doing things at random, and what it does where it matters most.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
@@ -47,6 +47,10 @@ pub(crate) struct Args {
     /// Seed of everything random, of a generated world too if it has none.
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = whole, allow_negative_numbers = true)]
     seed: u64,
+    /// How policies are judged: `exact`, by the values of all states, or `play`, estimated by episodes that are played [default: exact, unless
+    /// states are too many to list, or exact values of a world of low rank would take most of the time of a learner that regresses]
+    #[arg(long, value_name = "HOW", conflicts_with = "resume")]
+    judge: Option<Judge>,
     /// Write the learner and its run into a file, also when interrupted.
     #[arg(long, value_name = "FILE")]
     save: Option<PathBuf>,
@@ -117,6 +121,7 @@ Examples:
   dowise learn treatment --learner cf-ucbvi:unknown=kernel+rewards
   dowise learn river-swim --learner c-lsvi-ucb --save learned.json
   dowise learn linear-code --learner c-blsvi --episodes 500
+  dowise learn linear-lock:states=65536,causes=64,levels=9 --learner c-blsvi --judge exact
   dowise learn campaign.toml --policy policy.json
   dowise learn paper --learner cf-ucbvi --until 10% --episodes 10000 --draw gap.svg
   dowise learn treatment --from log.csv --episodes 100
@@ -167,14 +172,15 @@ pub(crate) fn run(args: Args, output: &Output) -> Result<Status, Failure> {
     let drawn = args.resume.as_deref().and_then(unlisted::seed_of).unwrap_or(args.seed);
     let mut named = args.learner.clone();
     if let Ok(world) = choice.make(drawn) {
-        if !world.is_listed() {
-            return unlisted::run(&args, &world, drawn, output);
-        }
         // The learner of whoever names none.
         if args.learner == DEFAULT && [&args.resume, &args.evidence].iter().all(|file| file.is_none()) {
             let (spec, why) = LearnerSpec::default_for(&world);
             why.iter().for_each(|why| output.talk(format_args!("{why}")));
             named = spec.to_string();
+        }
+        let was_by_play = args.resume.as_deref().is_some_and(|file| unlisted::seed_of(file).is_some());
+        if was_by_play || judge(&args, &world, &named).map_err(fail)? == Judge::Play {
+            return unlisted::run(&args, &world, &named, drawn, output);
         }
     }
     let resumed = args.resume.as_deref().map(Resumed::read).transpose()?;
@@ -432,6 +438,16 @@ fn within_told_ranges(other: &str, learner: &Learner, world: &World) -> Result<(
         }
     }
     Ok(())
+}
+
+/// Who judges a run that begins. What needs a list of all states, or exact values, chooses these; so does a run that goes on and was judged so.
+fn judge(args: &Args, world: &World, learner: &str) -> Result<Judge, StudyError> {
+    let needs_exact = args.resume.is_some() || unlisted::needs_list(args).is_some();
+    match (args.judge, learner.parse::<LearnerSpec>()) {
+        // What is wrong with a learner's name is said where learners are made.
+        (None, Ok(spec)) if !needs_exact => Ok(Judge::while_waiting(world, &spec)),
+        (chosen, _) => Judge::of(chosen, world, &args.world),
+    }
 }
 
 /// States from which on the best policy takes a while to find.

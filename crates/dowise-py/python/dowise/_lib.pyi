@@ -26,6 +26,7 @@ __all__ = [
     "WorldError",
     "_Log",
     "__version__",
+    "check_run",
     "checkpoints",
     "draw",
     "import_file",
@@ -227,7 +228,7 @@ class UnlistedLearner:
         *,
         features: Callable[[tuple[int, ...]], Any] | None = None,
         dimension: int | None = None,
-        name: str = "c-blsvi",
+        name: str | None = None,
     ) -> UnlistedLearner: ...
 
 @final
@@ -385,7 +386,10 @@ def play_all(
     seed: int,
     n_threads: int | None,
     tell: Any,
+    judge: str | None,
+    first: int,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], bool]: ...
+def check_run(world: World, learner: str, episodes: int, seed: int, judge: str | None) -> bool: ...
 def learners() -> dict[str, dict[str, str]]: ...
 def checkpoints(episodes: int) -> list[int]: ...
 def draw(

@@ -67,6 +67,7 @@ def compare(
     progress: bool | None = None,
     executor: Executor | None = None,
     retries: int = 2,
+    judge: str | None = None,
 ) -> Comparison:
     """Plays every learner in every world several times, on all cores, with the numbers of `dowise compare`.
 
@@ -76,8 +77,10 @@ def compare(
     `observe(state, action, next_state, reward, keys)`; `begin_episode()` and `end_episode()` are called if there are
     any. Their draws are those of our learners. If an agent offers `policy()`, in a form that `World.evaluate` takes,
     its regret is exact; otherwise it is the value of the best policy less the rewards received, and the result's
-    `estimated` names it. In a world whose states are too many to list (`World.is_listed`) all regret is estimated: what
-    a plan by sampled states receives in the same episodes, less what the learner does.
+    `estimated` names it. With `judge="play"`, and in worlds whose states are too many to list (`World.is_listed`), all
+    regret is estimated: what a plan by sampled states receives in the same episodes, less what the learner does. That
+    is for worlds of low rank. Learners that regress then learn from the states that they meet, so nothing takes time
+    that grows with the number of states. `judge="exact"` is refused where states cannot be listed.
 
     With an `executor`, anything with `submit(function, *arguments)` (of `concurrent.futures`, dask, submitit, or
     `dowise.ray`), every run is a task of it, on whatever machines it has, with the same numbers; all worlds and
@@ -96,13 +99,17 @@ def compare(
     for other in others.values():
         if names.count(other.name) > 1:
             raise _lib.LearnError(f'two learners are called "{other.name}"; give your agent a `name`')
+    if others and judge == "play":
+        raise _lib.Error(f'judge="play" is for learners by name, and "{next(iter(others.values())).name}" is an agent')
     if others or executor is not None:
         episodes, repetitions, seed = counted(places, episodes=episodes, repetitions=repetitions, seed=seed)
     estimated: set[str] = set()
     shown = Progress("comparing") if wanted(progress) else None
 
     def play_ours(texts: list[str]) -> tuple[Floats, Floats, bool]:
-        regret, numbers, interrupted = _lib.play_all(places, texts, episodes, repetitions, seed, threads, shown)
+        regret, numbers, interrupted = _lib.play_all(
+            places, texts, episodes, repetitions, seed, threads, shown, judge, 0
+        )
         shape = (len(places), len(texts), repetitions)
         return regret.reshape(*shape, episodes), numbers.reshape(*shape, 4), interrupted
 
@@ -116,7 +123,9 @@ def compare(
             if not given:
                 raise _lib.Error("a comparison needs at least one world, learner, episode and repetition")
             regret, numbers = np.full((*shape, episodes), np.nan), np.full((*shape, 4), np.nan)
-            interrupted, estimated = play_spread(executor, places, given, names, seed, regret, numbers, retries, shown)
+            interrupted, estimated = play_spread(
+                executor, places, given, names, seed, regret, numbers, retries, shown, judge
+            )
         else:
             regret, numbers = np.full((*shape, episodes), np.nan), np.full((*shape, 4), np.nan)
             if ours:
@@ -127,7 +136,7 @@ def compare(
         if shown:
             shown.close()
     reward, optimal, value, seconds = np.moveaxis(numbers, -1, 0)
-    if not all((named(w, seed) if isinstance(w, str) else w).is_listed for w in places):
+    if judge == "play" or not all((named(w, seed) if isinstance(w, str) else w).is_listed for w in places):
         estimated.update(names)
     titles = [w if isinstance(w, str) else w.name for w in places]
     agents = [other.name for other in others.values()]

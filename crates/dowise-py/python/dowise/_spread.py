@@ -11,7 +11,7 @@ import numpy as np
 
 from dowise import _lib
 from dowise._agents import outside, play
-from dowise._lib import Learner, World
+from dowise._lib import World
 from dowise._progress import Progress
 from dowise._results import Floats
 
@@ -25,26 +25,30 @@ class Executor(Protocol):
     def submit(self, task: Any, /, *arguments: Any) -> Any: ...
 
 
-def one_run(place: World | str, learner: Any, episodes: int, seed: int) -> tuple[Floats, Floats, bool]:
+def one_run(
+    place: World | str, learner: Any, episodes: int, seed: int, repetition: int, judge: str | None
+) -> tuple[Floats, Floats, bool]:
     """Regret summed up over episodes; reward, optimal and last value, seconds; whether regret is estimated."""
     if isinstance(learner, str):
-        regret, numbers, interrupted = _lib.play_all([place], [learner], episodes, 1, seed, 1, None)
+        regret, numbers, interrupted = _lib.play_all([place], [learner], episodes, 1, seed, 1, None, judge, repetition)
         if interrupted:
             raise KeyboardInterrupt
         return regret[0], numbers[0], False
-    world = World._chosen(place, seed) if isinstance(place, str) else place
-    played = play(outside(learner), world, episodes, seed, lambda: None)
+    world = World._chosen(place, seed + repetition) if isinstance(place, str) else place
+    played = play(outside(learner), world, episodes, seed + repetition, lambda: None)
     return played.regret, np.array([played.reward, played.optimal, played.value, played.seconds]), played.estimated
 
 
-def sendable(places: Sequence[World | str], learners: Sequence[Any], episodes: int, seed: int) -> list[World | str]:
+def sendable(
+    places: Sequence[World | str], learners: Sequence[Any], episodes: int, seed: int, judge: str | None
+) -> list[World | str]:
     """The worlds as other machines can read them, after everything was checked here; files are read here."""
     sent: list[World | str] = []
     for place in places:
         world = World._chosen(place, seed) if isinstance(place, str) else place
         for learner in learners:
             if isinstance(learner, str):
-                Learner(world, learner, episodes=episodes, seed=seed)
+                _lib.check_run(world, learner, episodes, seed, judge)
         sent.append(world if isinstance(place, str) and os.path.exists(place) else place)
     return sent
 
@@ -59,6 +63,7 @@ def play_spread(
     numbers: Floats,
     retries: int,
     shown: Progress | None,
+    judge: str | None,
 ) -> tuple[bool, set[str]]:
     """Fills in the runs as they come in; whether it was interrupted, and whose regret is estimated.
 
@@ -67,13 +72,13 @@ def play_spread(
     plays it, or how often.
     """
     repetitions, episodes = regret.shape[2:]
-    sent = sendable(places, learners, episodes, seed)
+    sent = sendable(places, learners, episodes, seed, judge)
     runs = list(np.ndindex(len(places), len(learners), repetitions))
     estimated: set[str] = set()
 
     def submit(run: tuple[int, ...]) -> Any:
         w, i, r = run
-        return executor.submit(one_run, sent[w], learners[i], episodes, seed + r)
+        return executor.submit(one_run, sent[w], learners[i], episodes, seed, r, judge)
 
     waiting: list[tuple[tuple[int, ...], int, Any]] = []
     try:

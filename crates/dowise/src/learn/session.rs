@@ -207,7 +207,7 @@ impl Session {
     }
 
     /// Checks that a stage can be decided in a state.
-    fn check_state(&self, stage: usize, state: usize) -> Result<(), SessionError> {
+    pub(crate) fn check_state(&self, stage: usize, state: usize) -> Result<(), SessionError> {
         let (session, horizon) = (self.id, self.steps.len());
         let Some(step) = self.steps.get(stage) else {
             return Err(SessionError::Over { session, stage: stage.saturating_add(1), horizon });
@@ -227,7 +227,7 @@ impl Session {
     }
 
     /// Checks that an observation belongs here.
-    fn check(&self, observation: &Observation<'_>) -> Result<(), SessionError> {
+    pub(crate) fn check(&self, observation: &Observation<'_>) -> Result<(), SessionError> {
         let (session, stage) = (self.id, observation.stage);
         self.check_state(stage, observation.state)?;
         if self.steps[stage].observed.is_some() {
@@ -243,7 +243,7 @@ impl Session {
     }
 
     /// Notes an observation that belongs here. What was done counts, whatever was decided.
-    fn note(&mut self, observation: &Observation<'_>, paid: [f64; 2]) {
+    pub(crate) fn note(&mut self, observation: &Observation<'_>, paid: [f64; 2]) {
         let stage = observation.stage;
         let step = &mut self.steps[stage];
         (step.state, step.action) = (Some(observation.state), observation.action);

@@ -151,6 +151,8 @@ struct Sizes {
     interventions: u64,
     causes: u64,
     factors: Vec<FactorSizes>,
+    /// Number of features (d), where the world has any.
+    features: Option<u64>,
 }
 
 /// Sizes of one state factor's transition.
@@ -179,6 +181,7 @@ impl Sizes {
             interventions: world.interventions.count(),
             causes: product(&world.sizes(&world.cause_variables())),
             factors: factors.collect(),
+            features: world.n_features(),
         }
     }
 
@@ -188,13 +191,15 @@ impl Sizes {
         };
         let (s, a, z) = (self.states, self.interventions, self.causes);
         let row = |learner, formula, cells| Cells { learner, formula, cells };
-        vec![
+        let mut rows = vec![
             row("UCBVI", "S·A", s.saturating_mul(a)),
             row("F-UCBVI", "Σ S[I_i]·A", sum(&|f| f.scope.saturating_mul(a))),
             row("C-UCBVI", "S·Z", s.saturating_mul(z)),
             row("CF-UCBVI", "Σ S[I_i]·Z", sum(&|f| f.scope.saturating_mul(z))),
             row("graph-UCBVI", "Σ S[I_i]·Z[own]", sum(&|f| f.scope.saturating_mul(f.own_causes))),
-        ]
+        ];
+        rows.extend(self.features.map(|d| row("c-blsvi, c-lsvi-ucb", "d weights", d)));
+        rows
     }
 
     /// With T = H·K. UCBVI: Azar, Osband and Munos 2017, F-UCBVI: Tian, Qian and Sra 2020; the others as named.
@@ -205,6 +210,7 @@ impl Sizes {
             self.factors.iter().map(|f| horizon * (inside(f) * steps).sqrt()).sum()
         };
         let ucbvi = horizon * (s * a * steps).sqrt();
+        let linear = |d: f64| (powi(d, 3) * powi(horizon, 3) * steps).sqrt();
         let row = |learner, formula, source, value| Bound { learner, formula, source, value, relative: value / ucbvi };
         vec![
             row("UCBVI", "H√(SAT)", "published", ucbvi),
@@ -212,7 +218,10 @@ impl Sizes {
             row("C-UCBVI", "HS√(ZT)", "the paper", horizon * s * (z * steps).sqrt()),
             row("C-UCBVI, improved width", "H√(SZT)", "derived", horizon * (s * z * steps).sqrt()),
             row("CF-UCBVI", "HΣ√(S_i S[I_i]ZT)", "the paper", over_factors(&|f| f.values as f64 * f.scope as f64 * z)),
-            row("causal linear, d = SZ", "√(d³H³T)", "the paper", (powi(s * z, 3) * powi(horizon, 3) * steps).sqrt()),
+            match self.features {
+                Some(d) => row("causal linear, [features]", "√(d³H³T)", "the paper", linear(d as f64)),
+                None => row("causal linear, d = SZ", "√(d³H³T)", "the paper", linear(s * z)),
+            },
         ]
     }
 }

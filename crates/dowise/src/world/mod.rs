@@ -289,6 +289,11 @@ impl World {
         &self.state_space
     }
 
+    /// Number of features (d) that the world states, for regressions; `None` if it has none, or more than can be counted.
+    pub fn n_features(&self) -> Option<u64> {
+        self.features().and_then(|map| map.dimension(self)).and_then(|d| d.try_into().ok())
+    }
+
     /// Whether states are few enough to be listed, at every stage. In a world whose states are not, plans and tables cannot be made;
     /// [`UnlistedLearner`](crate::linear::UnlistedLearner) learns from the states that it meets.
     pub fn is_listed(&self) -> bool {

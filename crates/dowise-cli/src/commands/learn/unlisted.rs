@@ -1,4 +1,4 @@
-//! `dowise learn` where states are never listed: learning from the states met, judged by playing, with an interval.
+//! `dowise learn` judged by playing: learning from the states met, with an interval for every value.
 
 use std::path::Path;
 use std::sync::atomic::Ordering;
@@ -7,7 +7,7 @@ use dowise::linear::UnlistedLearner;
 use dowise::simulate::{Estimate, Play, Position};
 use dowise::{LearnerSpec, World};
 use dowise_study::{
-    ByPlay, JUDGED, percent, read_text_file, seal, seal_fault, unlisted_learner, world_fingerprint, write_file,
+    ByPlay, JUDGED, Judge, percent, read_text_file, seal, seal_fault, unlisted_learner, world_fingerprint, write_file,
 };
 use serde::{Deserialize, Serialize};
 
@@ -36,14 +36,14 @@ const FORMAT: &str = "dowise unlisted run 2";
 
 /// A mean with its interval.
 #[derive(Serialize)]
-struct Judged {
+struct Interval {
     mean: f64,
     half_width: f64,
 }
 
-impl From<Estimate> for Judged {
-    fn from(estimate: Estimate) -> Judged {
-        Judged { mean: estimate.mean, half_width: estimate.half }
+impl From<Estimate> for Interval {
+    fn from(estimate: Estimate) -> Interval {
+        Interval { mean: estimate.mean, half_width: estimate.half }
     }
 }
 
@@ -52,28 +52,35 @@ struct Report {
     schema: &'static str,
     world: String,
     states: usize,
+    /// How policies are judged: here always by playing.
+    judge: Judge,
     learner: String,
     episodes: usize,
     seed: u64,
     plans: u64,
     states_met: usize,
     /// Mean reward of an episode over the last tenth of them, while learning.
-    reward_at_the_end: Judged,
+    reward_at_the_end: Interval,
     /// Expected reward of an episode, by playing: learned policy, the plan by sampled states, at random.
-    learned: Judged,
-    sampled_plan: Judged,
-    uniform: Judged,
+    learned: Interval,
+    sampled_plan: Interval,
+    uniform: Interval,
     /// What the plan by sampled states has over the learned policy, in pairs of episodes with the same random numbers.
-    lost: Judged,
+    lost: Interval,
     /// The share of the way from random to that plan; missing where play does not tell these two apart.
     share: Option<f64>,
+    /// Whether `--judge exact` could give exact values: states can be listed.
+    exact_possible: bool,
+    /// The most that a step paid, and the most that one can pay, where that was never seen.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    never_paid: Option<[f64; 2]>,
     /// What speaks against the fit, if anything does.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     doubts: Vec<String>,
 }
 
-/// Options that list states, and are refused by name.
-fn refuse(args: &Args, world: &World) -> Result<(), Failure> {
+/// The first of the options that list states, or need exact values.
+pub(super) fn needs_list(args: &Args) -> Option<&'static str> {
     let listing = [
         ("--from", args.from.is_some()),
         ("--evidence", args.evidence.is_some()),
@@ -84,54 +91,54 @@ fn refuse(args: &Args, world: &World) -> Result<(), Failure> {
         ("--certify", args.certify),
         ("--draw", args.draw.is_some()),
     ];
-    match listing.iter().find(|(_, given)| *given) {
-        Some((name, _)) => Err(Failure::Usage(format!(
-            "{name} needs a list of all states, and there are {}; without it the learner works from the states that it meets",
-            table::count(world.n_states() as u64)
-        ))),
-        None => Ok(()),
-    }
+    listing.into_iter().find(|(_, given)| *given).map(|(name, _)| name)
 }
 
-pub(super) fn run(args: &Args, world: &World, seed: u64, output: &Output) -> Result<Status, Failure> {
+/// Refuses options that list states, by name.
+fn refuse(args: &Args, world: &World) -> Result<(), Failure> {
+    let Some(name) = needs_list(args) else { return Ok(()) };
+    let states = table::count(world.n_states() as u64);
+    Err(Failure::Usage(match (world.is_listed(), args.resume.is_some()) {
+        (true, false) => format!("{name} needs exact values of all {states} states; leave --judge play out"),
+        (true, true) => format!(
+            "{name} needs exact values of all {states} states, and this run is judged by playing; begin one with --judge exact"
+        ),
+        (false, _) => format!(
+            "{name} needs a list of all states, and there are {states}; without it the learner works from the states that it meets"
+        ),
+    }))
+}
+
+pub(super) fn run(args: &Args, world: &World, named: &str, seed: u64, output: &Output) -> Result<Status, Failure> {
     refuse(args, world)?;
     let usage = |e: &dyn std::fmt::Display| Failure::Usage(e.to_string());
-    let by_play = ByPlay::new(world, &args.world, seed).map_err(|e| study::failure(e, output))?;
     let saved = args.resume.as_deref().map(|file| read(file, world)).transpose()?;
     let spec: LearnerSpec = match &saved {
         Some(saved) => saved.learner.clone(),
-        // The learner of whoever names none.
-        None if args.learner == super::DEFAULT => {
-            let (spec, why) = LearnerSpec::default_for(world);
-            why.iter().for_each(|why| output.talk(format_args!("{why}")));
-            spec
-        }
-        None => args.learner.parse().map_err(|e| usage(&e))?,
+        None => named.parse().map_err(|e| usage(&e))?,
     };
     let told = spec.knowledge(world).map_err(|e| usage(&e))?;
     let episodes = args.episodes.unwrap_or(EPISODES);
     within_limit(episodes)?;
-    let mut play = Play::new(by_play.simulator(), seed);
     let (mut learner, mut rewards) = match &saved {
-        Some(saved) => {
-            play.go_on(saved.position);
-            (UnlistedLearner::restore(&told, &saved.state).map_err(|e| usage(&e))?, saved.rewards.clone())
-        }
+        Some(saved) => (UnlistedLearner::restore(&told, &saved.state).map_err(|e| usage(&e))?, saved.rewards.clone()),
         None => {
             let learner = unlisted_learner(&spec, world, episodes, seed).map_err(|e| study::failure(e, output))?;
             (learner, Vec::new())
         }
     };
+    let by_play = ByPlay::new(world, &args.world, seed).map_err(|e| study::failure(e, output))?;
+    let mut play = Play::new(by_play.simulator(), seed);
+    if let Some(saved) = &saved {
+        play.go_on(saved.position);
+    }
     let done = learner.episodes();
     if episodes <= done {
         let message = format!("the run has had {done} episodes; --episodes is their number in all, so ask for more");
         return Err(Failure::Usage(message));
     }
     output.talk(format_args!("{spec} in {}, seed {seed}", args.world));
-    let states = table::count(world.n_states() as u64);
-    output.talk(format_args!(
-        "{states} states are never listed: it learns from those that it meets, and is judged by playing"
-    ));
+    output.talk(table::wrapped(&why_by_play(args, world)));
     for finding in learner.findings() {
         output.talk(table::wrapped(&format!("warning: {finding}")));
     }
@@ -174,6 +181,21 @@ pub(super) fn run(args: &Args, world: &World, seed: u64, output: &Output) -> Res
     Ok(Status::Fine)
 }
 
+/// Why values are estimated, and how to have exact ones.
+fn why_by_play(args: &Args, world: &World) -> String {
+    let states = table::count(world.n_states() as u64);
+    match (world.is_listed(), args.judge.is_some() || args.resume.is_some()) {
+        (false, _) => {
+            format!("{states} states are never listed: it learns from those that it meets, and is judged by playing")
+        }
+        (true, true) => "it learns from the states that it meets, and is judged by playing".into(),
+        (true, false) => format!(
+            "exact values of {states} states would take most of the time: it learns from those that it meets, and is judged by playing; \
+             --judge exact plans for all of them"
+        ),
+    }
+}
+
 fn report(
     args: &Args,
     by_play: &ByPlay,
@@ -187,6 +209,7 @@ fn report(
         schema: "dowise-learn-unlisted/1",
         world: args.world.clone(),
         states: by_play.world().n_states(),
+        judge: Judge::Play,
         learner: spec.to_string(),
         episodes: rewards.len(),
         seed,
@@ -198,19 +221,21 @@ fn report(
         uniform: judged.random.into(),
         lost: judged.lost.into(),
         share: judged.reached(),
+        exact_possible: by_play.world().is_listed(),
+        never_paid: learner.unseen_reward(),
         doubts: learner.doubts().iter().map(ToString::to_string).collect(),
     }
 }
 
 fn text(report: &Report) -> String {
-    let line = |what: &str, judged: &Judged| format!("{what:<34} {:>9.4} ± {:.4}\n", judged.mean, judged.half_width);
+    let line = |what: &str, judged: &Interval| format!("{what:<34} {:>9.4} ± {:.4}\n", judged.mean, judged.half_width);
     let mut out = format!(
         "after {} episodes: {} plans, {} states met\n\n",
         table::count(report.episodes as u64),
         table::count(report.plans),
         table::count(report.states_met as u64)
     );
-    out += &format!("expected reward of an episode, by {JUDGED} episodes each\n");
+    out += &format!("expected reward of an episode, estimated by {JUDGED} episodes each\n");
     out += &line("  learned policy", &report.learned);
     out += &line("  plan by sampled states", &report.sampled_plan);
     out += &line("  at random", &report.uniform);
@@ -225,6 +250,15 @@ fn text(report: &Report) -> String {
             ) + "\n"
         }
     };
+    if report.exact_possible {
+        out += "--judge exact has exact values and regret in place of estimates, and takes longer\n";
+    }
+    if let Some([most, payable]) = report.never_paid {
+        let text = format!(
+            "Warning: no step paid more than {most}, and up to {payable} is said to be payable: either the range is too wide, or what pays most was never met."
+        );
+        out += &format!("\n{}\n", table::wrapped(&text));
+    }
     for doubt in &report.doubts {
         out += &format!("\n{}\n", table::wrapped(&format!("Warning: {doubt}.")));
     }
@@ -237,9 +271,8 @@ fn read(file: &Path, world: &World) -> Result<SavedRun, Failure> {
     if let Some(why) = seal_fault(&text).filter(|_| text.contains(FORMAT)) {
         return Err(Failure::Usage(format!("{shown}: checksum: {why}; go on from another file, or begin again")));
     }
-    let saved: SavedRun = serde_json::from_str(&text).map_err(|e| {
-        Failure::Usage(format!("{shown}: this is not a saved run of a world whose states are not listed: {e}"))
-    })?;
+    let saved: SavedRun = serde_json::from_str(&text)
+        .map_err(|e| Failure::Usage(format!("{shown}: this is not a saved run that was judged by playing: {e}")))?;
     if saved.format != FORMAT {
         return Err(Failure::Usage(format!(
             "{shown}: its format is {}, and this program reads {FORMAT}",

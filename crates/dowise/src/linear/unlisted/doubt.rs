@@ -5,7 +5,19 @@ use super::learner::UnlistedLearner;
 use crate::linear::doubt::{Doubt, OffBy};
 use crate::linear::residuals::Noise;
 
+/// Share of the range of payments up to which the greatest one seen is far from what can be paid; ranges are often stated a little too wide.
+const FAR: f64 = 0.5;
+
 impl UnlistedLearner {
+    /// The most that a step paid so far of what is regressed, and the most that one can pay, where the first is in the lower half of what is possible: what pays more
+    /// was never met, or nothing does. `None` elsewhere, and where rewards are told or nothing was seen.
+    pub fn unseen_reward(&self) -> Option<[f64; 2]> {
+        let [lo, hi] = self.sizes.regressed;
+        let paid = self.designs.iter().flat_map(|design| &design.steps).map(|step| step.reward);
+        let most = paid.fold(f64::NEG_INFINITY, f64::max);
+        (self.learns_rewards() && most.is_finite() && most < lo + FAR * (hi - lo)).then_some([most, hi])
+    }
+
     /// Reasons to doubt the fit: too few steps, and the variable whose residuals are farthest from 0 on average: as
     /// [`LinearLearner::doubts`](crate::linear::LinearLearner::doubts), for the values of the present plan at the states that were met.
     ///

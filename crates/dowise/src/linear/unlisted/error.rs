@@ -1,6 +1,6 @@
 //! What can go wrong where features are computed when they are asked for.
 
-use crate::learn::EvidenceError;
+use crate::learn::{EvidenceError, SessionError};
 use crate::linear::LinearError;
 use crate::world::Action;
 
@@ -13,6 +13,9 @@ pub enum UnlistedError {
     /// A step that cannot be counted.
     #[error(transparent)]
     Evidence(#[from] EvidenceError),
+    /// A step that does not belong to the episode being played.
+    #[error(transparent)]
+    Session(#[from] SessionError),
     /// The world has no features, and one for every pair would be too many.
     #[error(
         "the world has no features, and one for each of its {states} states and causes would be too many; add [features], or give a function"

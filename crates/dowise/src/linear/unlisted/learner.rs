@@ -11,7 +11,9 @@ use super::error::UnlistedError;
 use super::policy::{Ahead, Room, UnlistedPolicy};
 use super::states::{Rows, States, check as check_rows, state_text};
 use crate::kernel::{Kernel, scale, splitmix64};
-use crate::learn::{Agent, EvidenceError, KernelRule, Knowledge, MISSING, Mechanisms, Observation, kernel_bytes};
+use crate::learn::{
+    Agent, EvidenceError, KernelRule, Knowledge, MISSING, Mechanisms, Observation, Session, kernel_bytes,
+};
 use crate::linear::findings::found;
 use crate::linear::model::{Sizes, kernel_rule};
 use crate::linear::options::{Beta, LinearEstimate, LinearOptions, Regression, Rewards, Switching, Weights};
@@ -76,6 +78,10 @@ pub struct UnlistedLearner {
     /// The episode that the present plan was made for, from which its ties follow.
     pub(super) planned_for: u64,
     pub(super) due: bool,
+    /// The episode being played: what was decided and observed in it.
+    session: Option<Session>,
+    /// What it is called, if anything.
+    pub(super) name: String,
     pub(super) room: Room,
 }
 
@@ -203,6 +209,8 @@ impl UnlistedLearner {
             plans: 0,
             planned_for: 0,
             due: true,
+            session: None,
+            name: String::new(),
             room: Room::default(),
             options,
         })
@@ -249,11 +257,52 @@ impl UnlistedLearner {
         !self.regressed.is_empty()
     }
 
+    /// The same learner under a name, such as the text of its [`LearnerSpec`](crate::LearnerSpec), which is saved with it.
+    pub fn named(mut self, name: impl Into<String>) -> UnlistedLearner {
+        self.name = name.into();
+        self
+    }
+
+    /// The name that it was given; empty if none was.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
     /// Begins an episode: plans if a plan is due.
     pub fn begin(&mut self) {
         if self.due {
             self.plan();
         }
+        self.session = Some(Session::new(self.episode + 1, self.told.horizon(), None, Vec::new()));
+    }
+
+    /// What to do at a stage (from 0) in a state of the episode being played, which is begun if none is; noted, so that only the step that
+    /// follows from it can be observed.
+    pub fn act_at(&mut self, stage: usize, state: usize) -> Result<Action, UnlistedError> {
+        if self.session.is_none() {
+            self.begin();
+        }
+        check_place(&self.told, stage, state)?;
+        self.session.as_ref().map_or(Ok(()), |session| session.check_state(stage, state))?;
+        let action = self.decide(stage, state)?;
+        if let Some(session) = &mut self.session {
+            session.decided(stage, state, action);
+        }
+        Ok(action)
+    }
+
+    /// Takes in a step of the episode being played. One that does not belong to it, since it was decided in another state, led elsewhere or was observed before,
+    /// is refused as by [`Session::observe`], and changes nothing; what was done counts, whatever was decided.
+    pub fn observe_step(&mut self, observation: &Observation<'_>) -> Result<(), UnlistedError> {
+        if self.session.is_none() {
+            self.begin();
+        }
+        self.session.as_ref().map_or(Ok(()), |session| session.check(observation))?;
+        self.learn_observation(observation)?;
+        if let Some(session) = &mut self.session {
+            session.note(observation, [0.0; 2]);
+        }
+        Ok(())
     }
 
     /// What to do at a stage (from 0) in a state of the present episode.
@@ -317,7 +366,7 @@ impl UnlistedLearner {
         Ok(())
     }
 
-    /// Takes in one observation. A step of which a key variable, the next state or a regressed reward is missing is left out.
+    /// Takes in one observation of a step that was played anywhere. A step of which a key variable, the next state or a regressed reward is missing is left out.
     pub fn learn_observation(&mut self, observation: &Observation<'_>) -> Result<(), UnlistedError> {
         if let Some(action) = observation.action
             && !self.ahead.kernel.allows(observation.state, action)
@@ -348,6 +397,7 @@ impl UnlistedLearner {
 
     /// Ends an episode.
     pub fn end(&mut self) {
+        self.session = None;
         self.episode += 1;
     }
 
@@ -501,11 +551,11 @@ impl Agent for UnlistedLearner {
     }
 
     fn act(&mut self, stage: usize, state: usize) -> Action {
-        self.decide(stage, state).unwrap_or_else(|error| panic!("{error}"))
+        self.act_at(stage, state).unwrap_or_else(|error| panic!("{error}"))
     }
 
     fn observe(&mut self, observation: &Observation<'_>) {
-        self.learn_observation(observation).unwrap_or_else(|error| panic!("{error}"));
+        self.observe_step(observation).unwrap_or_else(|error| panic!("{error}"));
     }
 
     fn end_episode(&mut self) {

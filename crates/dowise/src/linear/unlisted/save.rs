@@ -19,6 +19,9 @@ const VERSION: u32 = 1;
 struct Saved {
     format: String,
     version: u32,
+    /// What the learner is called, if anything.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    name: String,
     fingerprint: String,
     dimension: usize,
     options: LinearOptions,
@@ -69,6 +72,7 @@ impl UnlistedLearner {
         let saved = Saved {
             format: FORMAT.to_owned(),
             version: VERSION,
+            name: self.name.clone(),
             fingerprint: self.told.fingerprint(),
             dimension: self.dimension(),
             options: self.options.clone(),
@@ -109,6 +113,13 @@ impl UnlistedLearner {
         learner.map_err(|e| damaged("options", &e))?.take(saved)
     }
 
+    /// The name of a saved learner, from which what it was told follows; `None` if it has none.
+    pub fn name_in(text: &str) -> Result<Option<String>, RestoreError> {
+        Header::check(text, FORMAT, VERSION)?;
+        let saved: Saved = serde_json::from_str(text)?;
+        Ok(Some(saved.name).filter(|name| !name.is_empty()))
+    }
+
     fn take(mut self, saved: Saved) -> Result<UnlistedLearner, RestoreError> {
         let wrong = |field: &str, why: &str| Err(RestoreError::damaged(field, why));
         let d = self.dimension();
@@ -142,7 +153,7 @@ impl UnlistedLearner {
         }
         self.weights = saved.weights.into_iter().map(DVector::from_vec).collect();
         (self.episode, self.plans, self.planned_for) = (saved.episode, saved.plans, saved.planned_for);
-        self.due = saved.due;
+        (self.due, self.name) = (saved.due, saved.name);
         self.take_mechanisms(saved.mechanisms)?;
         Ok(self)
     }
