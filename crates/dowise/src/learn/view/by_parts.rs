@@ -66,7 +66,9 @@ impl ByParts {
             None => (world, Kernel::bytes(world)),
             Some(rows) => (&rows.world, Kernel::bytes_learned(&rows.world, sure == Sure::Sets)),
         };
-        Components::bytes(world, sure).saturating_mul(2 * blocks).saturating_add(kernel)
+        // What the settings of parts set off is there once or twice; the kernels of a plan, which take less, for every block, and those of
+        // the plan before.
+        Components::bytes(world, sure).saturating_mul(1 + blocks).saturating_add(kernel)
     }
 
     /// Whether no part is too large to be planned by the best members of confidence sets, whatever the learner plans by.
