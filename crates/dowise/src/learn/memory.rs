@@ -139,10 +139,10 @@ fn batches(cells: Bytes) -> Bytes {
 }
 
 /// What does not grow with what is counted: the world as it was told, and a copy while it is made; one more, rewritten, where mechanisms
-/// are learned, and one while that is made; and the learner itself with an episode that it plays.
+/// are learned; and the learner itself with an episode that it plays.
 fn apart(knowledge: &Knowledge) -> Bytes {
     let world = knowledge.world();
-    let copies = if world.mechanisms().iter().all(|m| m.table.is_some()) { 2 } else { 4 };
+    let copies = if world.mechanisms().iter().all(|m| m.table.is_some()) { 2 } else { 3 };
     let own = size_of::<Learner>() + 64 * (world.variables().len() + world.horizon());
     n(copies) * Saturating(world.copy_bytes()) + n(own) + n(2048)
 }
