@@ -77,7 +77,9 @@ def draw(growth, parts):
         ("joint_plan_ms", "s--", "#999999", "plan over joint causes"),
         ("plan_ms", "o-", "#1f6f8b", "plan part by part"),
         ("graph_psrl_ms", "^-", "#b5651d", "episode of graph-psrl"),
+        ("graph_psrl_unknown_ms", "^:", "#b5651d", "the same, nothing told"),
         ("graph_ucbvi_ms", "v-", "#6a4c93", "episode of graph-ucbvi"),
+        ("graph_ucbvi_unknown_ms", "v:", "#6a4c93", "the same, nothing told"),
     ]
     for column, style, colour, label in lines:
         rows = [row for row in parts if row[column] != "NaN"]
@@ -86,7 +88,7 @@ def draw(growth, parts):
     axes.set_ylabel("milliseconds")
     axes.set_title("Worlds that fall apart, horizon 5", fontsize=9)
     axes.grid(True, which="major", alpha=0.3)
-    axes.legend(frameon=False, fontsize=8)
+    axes.legend(frameon=False, fontsize=7)
     figure.savefig(DOCS / "figures" / "parts-growth.png", dpi=150)
 
 

@@ -32,7 +32,13 @@ fn regret(world: &World, learner: &mut Learner, episodes: usize) -> f64 {
 fn with_24_key_variables_nothing_has_to_be_told() {
     let world = world(6);
     for told in tellings(&world) {
-        for name in ["graph-psrl", "graph-ucbvi", "graph-psrl:forget=reset", "graph-psrl:guard=true"] {
+        for name in [
+            "graph-psrl",
+            "graph-ucbvi",
+            "graph-psrl:stage-dependent=true",
+            "graph-psrl:forget=reset",
+            "graph-psrl:guard=true",
+        ] {
             let options = name.parse::<LearnerSpec>().unwrap().options(1000, 1);
             let bytes = Learner::bytes(&told, &options);
             assert!(bytes < 200 << 20, "{name}: {bytes}");
@@ -54,6 +60,41 @@ fn what_was_not_told_is_learned() {
 }
 
 #[test]
+fn counts_of_every_stage_are_learned_from_as_well() {
+    let world = world(3);
+    for name in ["graph-psrl:stage-dependent=true,unknown=rewards", "graph-psrl:stage-dependent=true,unknown=all"] {
+        let spec: LearnerSpec = name.parse().unwrap();
+        let mut learner = spec.learner(&world, 1000, 1).unwrap();
+        let first = regret(&world, &mut learner, 100);
+        let later = (0..4).map(|_| regret(&world, &mut learner, 100)).last().unwrap();
+        assert!(later < 0.7 * first, "{name}: {first} then {later}");
+    }
+}
+
+#[test]
+fn certificates_hold_and_come_closer() {
+    let world = world(3);
+    let arena = Arena::new(&world).unwrap();
+    let starts = arena.start_distribution();
+    for (told, name) in tellings(&world).into_iter().zip(["graph-psrl", "graph-ucbvi"].into_iter().cycle()) {
+        let mut learner = learner(&told, name).unwrap();
+        let mut gaps = Vec::new();
+        for _ in 0..2 {
+            regret(&world, &mut learner, 150);
+            let certificate = learner.certificate(0.05).unwrap();
+            let worth = arena.value_of(&certificate.policy_hs).unwrap();
+            assert!(certificate.at_least(&starts) <= worth && arena.optimal() <= certificate.best_at_most(&starts));
+            assert!(arena.optimal() - worth <= certificate.gap(&starts) && certificate.share(&starts).is_none());
+            // Of a policy that is given: the best.
+            let given = learner.certificate_of(&arena.best().policy_hs, 0.05).unwrap();
+            assert!(given.at_least(&starts) <= arena.optimal() && given.gap(&starts) >= 0.0);
+            gaps.push(certificate.gap(&starts));
+        }
+        assert!(gaps[1] < 0.95 * gaps[0], "{name}: {gaps:?}");
+    }
+}
+
+#[test]
 fn a_guard_that_finds_nothing_changes_nothing() {
     let world = world(3);
     for told in tellings(&world) {
@@ -70,7 +111,6 @@ fn what_needs_joint_values_is_refused_by_name_with_what_to_do() {
     let told = Knowledge::of(&world(7));
     let refused = [
         ("graph-ucbvi:width=hoeffding-v", "width="),
-        ("graph-psrl:stage-dependent=true", "stage-dependent=true"),
         ("graph-ucbvi:monotone=true", "monotone=true"),
         ("graph-ucbvi:schedule=visited", "schedule=visited"),
         ("cf-psrl", "graph-psrl"),

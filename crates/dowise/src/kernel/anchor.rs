@@ -9,10 +9,12 @@
 
 use super::Kernel;
 use super::group::Row;
+use super::groups::groups;
+use super::lever_values::n_settings;
 use super::search::{Found, Scratch, Tie, pick, pick_here};
 use crate::loops::simd;
 use crate::loops::weigh::{weigh, weigh_here};
-use crate::world::Action;
+use crate::world::{Action, World};
 
 /// Settings up to which all of them are weighed every time.
 const FEW: usize = 16;
@@ -159,6 +161,15 @@ impl Kernel {
         all.collect()
     }
 
+    /// The same for the kernel of a world, known before it is made.
+    pub(crate) fn anchor_bytes_in(world: &World) -> u128 {
+        let [group] = &groups(world)[..] else { return 0 };
+        let settings = n_settings(world.interventions(), &group.levers).and_then(|n| usize::try_from(n).ok());
+        let n_causes = world.sizes(&group.causes).iter().product();
+        let each = settings.map_or(u128::MAX, |n| Anchor::bytes(n, n_causes) as u128);
+        each.saturating_mul(world.horizon() as u128 * world.n_states() as u128)
+    }
+
     /// Bytes that memories for this number of stages take at most.
     pub(crate) fn anchor_bytes(&self, horizon: usize) -> usize {
         match &self.groups[..] {
@@ -171,7 +182,6 @@ impl Kernel {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::World;
     use crate::worlds::Paper;
     use rand::{RngExt, SeedableRng};
     use rand_chacha::ChaCha8Rng;

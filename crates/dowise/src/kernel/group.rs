@@ -172,6 +172,15 @@ impl Group {
         Group { shape, cause_space, settings, row_of_state, row_digits, row_strides, prob, variants, kept, unsure }
     }
 
+    /// Bytes of a row besides its settings and probabilities.
+    pub(super) const KEPT_BYTES: u128 = size_of::<Option<Kept>>() as u128;
+
+    /// Bytes of a group of this shape besides its tables: itself, and its lists of variables, sizes and strides.
+    pub(super) fn own_bytes(shape: &GroupShape) -> u128 {
+        let members = shape.causes.len() + shape.levers.len() + shape.mechanisms.len() + shape.state.len();
+        size_of::<Group>() as u128 + 48 * members as u128
+    }
+
     pub(crate) fn n_causes(&self) -> usize {
         self.cause_space.len()
     }

@@ -1,6 +1,7 @@
 //! The settings of one group's levers: for every setting, the value of each lever.
 
 use super::elimination::{MAX_ENTRIES, TooLarge};
+use super::group::Group;
 use super::groups::GroupShape;
 use crate::Space;
 use crate::world::{Interventions, LeverRule, World};
@@ -82,13 +83,18 @@ pub(super) fn bytes(world: &World, shape: &GroupShape) -> u128 {
     let meanwhile = probabilities.max(super::tabulate::bytes_meanwhile(world, shape));
     let probabilities = probabilities.saturating_add(meanwhile);
     let own = settings.saturating_mul(size_of::<super::prune::Setting>() as u128 + 4 * shape.levers.len() as u128);
+    // Which settings are kept in each row, and the group itself with its lists.
+    let kept = rows.saturating_mul(Group::KEPT_BYTES + 4 * settings);
+    let own = own.saturating_add(kept).saturating_add(Group::own_bytes(shape));
     let row_of_state = if shape.state.is_empty() || !world.is_listed() { 0 } else { 4 * world.n_states() as u128 };
     probabilities.saturating_add(own).saturating_add(row_of_state)
 }
 
-/// Bytes of the tables of all groups.
+/// Bytes of the tables of all groups, and of what a kernel has besides: a copy of the interventions, and lists of states and causes.
 pub(super) fn total_bytes(world: &World, shapes: &[GroupShape]) -> u128 {
-    shapes.iter().fold(0u128, |sum, shape| sum.saturating_add(bytes(world, shape)))
+    let lists = 16 * (world.state().len() + world.variables().len()) as u128;
+    let own = size_of::<super::Kernel>() as u128 + lists + world.interventions().copy_bytes();
+    shapes.iter().fold(own, |sum, shape| sum.saturating_add(bytes(world, shape)))
 }
 
 /// Bytes of how far each setting may be off, where mechanisms are learned.

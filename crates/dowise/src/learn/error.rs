@@ -100,9 +100,14 @@ pub enum LearnError {
     },
     /// A rule that needs all joint causes, asked of a learner that plans part by part.
     #[error(
-        "this world has too many joint values of its key variables to list, so it is planned part by part; widths, worst members of confidence sets and what rests on them (certificates, values of given policies by sets) are not there; ask for posterior samples, means, or the plan by best members"
+        "this world has too many joint values of its key variables to list, so it is planned part by part; widths, greedy readings and plans by the worst members of confidence sets are not there; ask for posterior samples, means, the plan by best members, or what a given policy is worth by best or worst members"
     )]
     ByParts,
+    /// A part of the world is too large for confidence sets.
+    #[error(
+        "this world is planned part by part, and one of its parts leaves too much open for confidence sets, on which certificates rest; split it (fewer key variables behind one next value or reward term), or give its levers fewer values"
+    )]
+    PartTooOpen,
     /// Too many interventions to list.
     #[error(
         "there are {count} interventions and this learner counts each of them (limit {MOST_ACTIONS}); use one that knows the key variables"
@@ -151,8 +156,8 @@ pub enum LearnError {
     NoTables,
     /// The mean effect of interventions at random is not known.
     #[error(
-        "how far interventions at random are from the best cannot be told exactly: what interventions set off is learned, or they are too \
-         many to compare; ask for a gap in rewards, such as 0.2, instead of a share"
+        "how far interventions at random are from the best cannot be told exactly: what interventions set off is learned, they are too \
+         many to compare, or the world is planned part by part; ask for a gap in rewards, such as 0.2, instead of a share"
     )]
     NoShare,
     /// A state factor that the world does not have.

@@ -73,8 +73,8 @@ pub(crate) fn explain_looked(
     let all = told.interventions();
     let digits = told.state_space().digits(state);
     let preferred = considered(all, hoped.best).into_iter().filter(|&a| all.allows(&digits, a)).map(|action| {
-        let (cost, average) = (all.cost(action), |q: &[f64]| mean.selector.average(state, action, q));
-        let best = hoped.selector.hope(state, action, &hoped.q);
+        let (cost, average) = (all.cost(action), |q: &[f64]| mean.selector.average(stage, state, action, q));
+        let best = hoped.selector.hope(stage, state, action, &hoped.q);
         Preferred { action, hoped: best - cost, mean: average(&mean.q) - cost, visits: average(visits) }
     });
     Explanation { stage, state, preferred: best_first(preferred.collect(), hoped.best, n) }
@@ -138,11 +138,11 @@ impl Tabular {
                 let cost = all.cost(action);
                 Preferred {
                     action,
-                    hoped: now.selector.hope(state, action, &hoped_q).min(now.belief.caps()[stage]) - cost,
-                    mean: selector.average(state, action, &mean_q) - cost,
+                    hoped: now.selector.hope(stage, state, action, &hoped_q).min(now.belief.caps()[stage]) - cost,
+                    mean: selector.average(stage, state, action, &mean_q) - cost,
                     visits: match &selector {
-                        Selector::Parts(parts) => self.visits_by_parts(parts, state, action),
-                        Selector::Kernel(_) | Selector::Listed(_) => selector.average(state, action, &visits),
+                        Selector::Parts(parts) => self.visits_by_parts(parts, stage, state, action),
+                        Selector::Kernel(_) | Selector::Listed(_) => selector.average(stage, state, action, &visits),
                     },
                 }
             })
@@ -151,10 +151,10 @@ impl Tabular {
     }
 
     /// The least, among the factors that have to be learned, of the mean visits of the rows that an intervention leads to.
-    fn visits_by_parts(&self, parts: &PartsSelector, state: usize, action: Action) -> f64 {
-        let (factors, counts) = (&self.view().layout.factors, &self.evidence.transitions[0]);
+    fn visits_by_parts(&self, parts: &PartsSelector, stage: usize, state: usize, action: Action) -> f64 {
+        let (factors, counts) = (&self.view().layout.factors, &self.evidence.transitions[self.view().block(stage)]);
         let n = |f: usize, row: usize| counts[f].n_r.get(row).map_or(0.0, |&n| f64::from(n));
-        let means = parts.acting().mean_of_rows(state, action, n);
+        let means = parts.acting(stage).mean_of_rows(state, action, n);
         let learned = means.into_iter().filter(|(f, _)| factors[*f].known.is_none());
         learned.map(|(_, n)| n).reduce(f64::min).unwrap_or(0.0)
     }

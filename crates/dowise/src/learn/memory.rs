@@ -5,7 +5,7 @@ use std::num::Saturating;
 use super::around::{Forgetting, Guard};
 use super::belief::{BATCH, Contenders, ThinBelief, ball_bytes, kept_bytes};
 use super::error::{LearnError, LearnResult, MOST_ACTIONS, MOST_CELLS};
-use super::tabular::Tabular;
+use super::tabular::{MOST_MEMORY, Tabular};
 use super::view::{ByParts, Layout, MechanismRows, blocks};
 use super::{Causes, Estimate, Knowledge, Learner, Options, Plans, Sets, States};
 use crate::kernel::{CauseSpace, Kernel};
@@ -29,11 +29,9 @@ fn product(numbers: impl Iterator<Item = usize>) -> Bytes {
 }
 
 impl Learner {
-    /// Bytes that a learner takes at most: counts, tables, arrays over states and causes, one plan, its kernel, and what its
-    /// options wrap around it. Where mechanisms are learned, their counts, and the kernel that is made anew before every plan.
-    ///
-    /// A memory of good interventions for the next search, 16 MB at most, is not part of it: there is one if memory is left.
-    /// Nor is what does not grow with states and causes: its copy of the world, and a few kilobytes.
+    /// Bytes that a learner takes at most: counts, tables, arrays over states and causes, one plan, its kernel, its copies of the
+    /// world, and what its options wrap around it. Where mechanisms are learned, their counts, and the kernel that is made anew
+    /// before every plan; where one kernel serves all plans, a memory of good interventions for the next search, 16 MB at most.
     pub fn bytes(knowledge: &Knowledge, options: &Options) -> u128 {
         let guard = match options.guard {
             true => Saturating(Guard::bytes(knowledge, options)),
@@ -43,7 +41,20 @@ impl Learner {
             true => Saturating(0),
             false => forgetting(knowledge, options),
         };
-        (bytes(knowledge, options) + guard + forget).0
+        (bytes(knowledge, options) + guard + forget + Saturating(remembered(knowledge, options))).0
+    }
+}
+
+/// What is remembered of good interventions from plan to plan, where one kernel serves all plans.
+fn remembered(knowledge: &Knowledge, options: &Options) -> u128 {
+    let world = knowledge.world();
+    let anew = options.causes == Causes::Actions || ByParts::serve(knowledge, options);
+    if anew || !world.mechanisms().iter().all(|m| m.table.is_some()) {
+        return 0;
+    }
+    match Kernel::anchor_bytes_in(world) {
+        bytes if bytes <= MOST_MEMORY as u128 => bytes,
+        _ => 0,
     }
 }
 
@@ -72,6 +83,13 @@ pub(super) fn hold(told: &Knowledge, options: &Options) -> LearnResult<Held> {
 /// Holds as much again as a learner that counts has: for a reading of its evidence by another rule.
 pub(crate) fn hold_reading(tabular: &Tabular) -> LearnResult<Held> {
     let bytes = bytes(tabular.knowledge(), &tabular.options).0;
+    Held::ask(bytes).map_err(|limit| LearnError::TooMuchMemory { bytes, limit })
+}
+
+/// The same for a reading by confidence sets, which part by part may take more than a learner that samples has.
+pub(crate) fn hold_sets(tabular: &Tabular, sets: Sets) -> LearnResult<Held> {
+    let options = Options { estimate: Estimate::Sets(sets), ..tabular.options.clone() };
+    let bytes = bytes(tabular.knowledge(), &options).0.max(bytes(tabular.knowledge(), &tabular.options).0);
     Held::ask(bytes).map_err(|limit| LearnError::TooMuchMemory { bytes, limit })
 }
 
@@ -108,6 +126,27 @@ fn refused_by_count(told: &Knowledge, options: &Options) -> LearnResult<()> {
     Ok(())
 }
 
+/// Bytes for every number that is sampled: two constants and a variate in single precision, and a flag; of one in twenty, which is
+/// drawn again, its place, in a list that grows by doubling.
+const SAMPLED: usize = 15;
+
+/// Bytes of one table besides its numbers: what holds its counts, what is read of them, and which rows have changed.
+const OF_TABLE: usize = 1024;
+
+/// Numbers that are sampled, in whole batches.
+fn batches(cells: Bytes) -> Bytes {
+    Saturating(cells.0.checked_next_multiple_of(BATCH as u128).unwrap_or(u128::MAX))
+}
+
+/// What does not grow with what is counted: the world as it was told, and a copy while it is made; one more, rewritten, where mechanisms
+/// are learned; and the learner itself with an episode that it plays.
+fn apart(knowledge: &Knowledge) -> Bytes {
+    let world = knowledge.world();
+    let copies = if world.mechanisms().iter().all(|m| m.table.is_some()) { 2 } else { 3 };
+    let own = size_of::<Learner>() + 64 * (world.variables().len() + world.horizon());
+    n(copies) * Saturating(world.copy_bytes()) + n(own) + n(2048)
+}
+
 /// Where worlds are planned part by part: counts and tables by the own rows of each factor, reward term and mechanism, a plan, and the
 /// parts with a kernel of them, made anew while the old one is there; a search's arrays over next states for each part, on every thread.
 fn bytes_by_parts(knowledge: &Knowledge, options: &Options) -> Bytes {
@@ -117,11 +156,23 @@ fn bytes_by_parts(knowledge: &Knowledge, options: &Options) -> Bytes {
     let parts = Saturating(ByParts::bytes(knowledge.world(), mechanisms.as_ref(), options));
     let factors = factors(knowledge, options);
     let n_states = n(knowledge.n_states());
-    let own = sum(factors.iter().map(|&(rows, _, values)| rows * values));
+    // Of samples what is drawn from, rows drawn and rows in their order; of sets both ends. What a plan is made with is a copy, and the
+    // next is made while it is there.
+    let of_cells = |cells: Bytes| match options.estimate {
+        Estimate::Posterior { .. } => n(8 * 4) * cells + n(SAMPLED) * batches(cells),
+        Estimate::Sets(_)
+        | Estimate::Width(_)
+        | Estimate::Greedy
+        | Estimate::EpsilonGreedy { .. }
+        | Estimate::Uniform
+        | Estimate::Linear => n(8 * 6) * cells,
+    };
+    let own = sum(factors.iter().map(|&(rows, _, values)| n(OF_TABLE) + of_cells(rows * values)));
+    let blocks = if options.stage_dependent { n(knowledge.horizon()) } else { n(1) };
     let plan = n(28) * (n(knowledge.horizon()) + n(1)) * n_states;
     let arrays = n(8) * n_states * (n(6) + n(knowledge.state().len())) * n(rayon::current_num_threads());
     // Payments of a row, their sum and a flag; what they pay by the present plan and by the one that is made.
-    counts(&factors) + n(8 * 6) * own + n(14 * 64) + plan + arrays + learned + paid * n(4 + 16 + 1 + 16) + parts
+    blocks * (counts(&factors) + own) + plan + arrays + learned + paid * n(4 + 16 + 1 + 16) + parts + apart(knowledge)
 }
 
 /// The same without what is around it.
@@ -169,11 +220,8 @@ fn bytes(knowledge: &Knowledge, options: &Options) -> Bytes {
         true => n_states * n_causes * Saturating(ThinBelief::row_bytes(n_states.0)),
         false => sum(factors.iter().enumerate().map(|(i, factor)| table(i, factor))),
     };
-    // Two constants and a variate in single precision, and a flag, for every number that is sampled, in whole batches; of one in
-    // twenty, which is drawn again, its place.
     let sampled = matches!(options.estimate, Estimate::Posterior { .. });
-    let batches = |x: Bytes| Saturating(x.0.checked_next_multiple_of(BATCH as u128).unwrap_or(u128::MAX));
-    let samples = sum(factors.iter().map(|&(rows, _, values)| n(14) * batches(rows * values)));
+    let samples = sum(factors.iter().map(|&(rows, _, values)| n(SAMPLED) * batches(rows * values)));
     let samples = match sampled {
         // Where only some rows are drawn, whole batches of them may take more than the table that is not needed.
         true if thin => n(0),
@@ -211,7 +259,8 @@ fn bytes(knowledge: &Knowledge, options: &Options) -> Bytes {
     let arrays = n(8 * 5) * n_states * n_causes;
     // Values, what to do, what the present policy does, and visits of states.
     let plan = n(28) * (n(knowledge.horizon()) + n(1)) * n_states;
-    blocks * (counts + tables + samples + widths)
+    blocks * (counts + tables + samples + widths + n(OF_TABLE * factors.len()))
+        + apart(knowledge)
         + kept
         + arrays
         + plan
@@ -250,9 +299,9 @@ fn factors(knowledge: &Knowledge, options: &Options) -> Vec<(Bytes, Bytes, Bytes
     }
 }
 
-/// Visits of a row and of its values, and whether it was seen since the last plan.
+/// Visits of a row and of its values, and whether it was seen since the last plan, with its place in a list of those that were.
 fn counts(factors: &[(Bytes, Bytes, Bytes)]) -> Bytes {
-    sum(factors.iter().map(|&(rows, _, values)| rows * (n(4) * (values + n(1)) + n(1))))
+    sum(factors.iter().map(|&(rows, _, values)| rows * (n(4) * (values + n(1)) + n(1 + 8))))
 }
 
 /// The list of interventions, or the kernel that says what they do, with what is counted of unknown mechanisms.

@@ -83,7 +83,7 @@ impl Outlook {
     /// Q(s, a) = Σ_c P(c | s, a) q(s, c) − cost(a) at a stage (from 0), the plan followed afterwards.
     pub fn value(&self, stage: usize, state: usize, action: Action) -> f64 {
         let q = self.q(stage, state);
-        self.selector.average(state, action, &q) - self.told.interventions().cost(action)
+        self.selector.average(stage, state, action, &q) - self.told.interventions().cost(action)
     }
 
     /// How likely each key variable that acts takes each of its values.
@@ -127,7 +127,7 @@ impl Outlook {
         let q = self.q(stage, state);
         if all.count() <= MOST_LISTED {
             let allowed = (0..all.count()).map(|i| all.nth(i)).filter(|&a| fewer.allows(&digits, a));
-            let worth = allowed.map(|a| (self.selector.average(state, a, &q) - all.cost(a), a));
+            let worth = allowed.map(|a| (self.selector.average(stage, state, a, &q) - all.cost(a), a));
             return worth.reduce(|best, next| if next.0 > best.0 + self.tolerance { next } else { best });
         }
         let kernel = self.kernel_without(extra, fewer)?;

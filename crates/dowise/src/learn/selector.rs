@@ -24,7 +24,7 @@ impl Chooser for Selector {
         match self {
             Selector::Listed(list) => Chooser::n_causes(&**list),
             Selector::Kernel(kernel) => kernel.n_causes(),
-            Selector::Parts(parts) => parts.search.n_causes(),
+            Selector::Parts(parts) => parts.n_causes(),
         }
     }
 
@@ -32,7 +32,7 @@ impl Chooser for Selector {
         match self {
             Selector::Listed(list) => list.best(stage, state, loss, tolerance, tie, scratch),
             Selector::Kernel(kernel) => kernel.best(state, loss, tolerance, tie, scratch),
-            Selector::Parts(parts) => parts.search.best(state, loss, tolerance, tie, scratch),
+            Selector::Parts(parts) => parts.search(stage).best(state, loss, tolerance, tie, scratch),
         }
     }
 
@@ -49,7 +49,7 @@ impl Chooser for Selector {
         match self {
             Selector::Listed(list) => list.best(stage, state, loss, tolerance, tie, scratch),
             Selector::Kernel(kernel) => kernel.best_anchored(state, loss, tolerance, tie, anchor, scratch),
-            Selector::Parts(parts) => parts.search.best(state, loss, tolerance, tie, scratch),
+            Selector::Parts(parts) => parts.search(stage).best(state, loss, tolerance, tie, scratch),
         }
     }
 }
@@ -83,18 +83,18 @@ impl Effects for Selector {
         }
     }
 
-    fn expect(&self, state: usize, parts: &[u32], of: &[f64], scratch: &mut Scratch) -> f64 {
+    fn expect(&self, stage: usize, state: usize, parts: &[u32], of: &[f64], scratch: &mut Scratch) -> f64 {
         match self {
-            Selector::Listed(list) => list.expect(state, parts, of, scratch),
-            Selector::Kernel(kernel) => Effects::expect(&**kernel, state, parts, of, scratch),
-            Selector::Parts(own) => own.acting().expect(state, parts, of, scratch),
+            Selector::Listed(list) => list.expect(stage, state, parts, of, scratch),
+            Selector::Kernel(kernel) => Effects::expect(&**kernel, stage, state, parts, of, scratch),
+            Selector::Parts(own) => own.expect(stage, state, parts, of, scratch),
         }
     }
 }
 
 impl Selector {
-    /// Σ_c P(c | s, a) of(c); part by part, with what is paid, and what is not one number at its best.
-    pub(crate) fn average(&self, state: usize, action: Action, of: &[f64]) -> f64 {
+    /// Σ_c P(c | s, a) of(c) at a stage; part by part, with what is paid, and what is not one number at its best.
+    pub(crate) fn average(&self, stage: usize, state: usize, action: Action, of: &[f64]) -> f64 {
         match self {
             Selector::Listed(list) => of[list.rank(action)],
             Selector::Kernel(kernel) => {
@@ -102,15 +102,15 @@ impl Selector {
                 kernel.distribution(state, action, &mut prob);
                 prob.iter().zip(of).map(|(p, x)| p * x).sum()
             }
-            Selector::Parts(parts) => parts.worth(state, action, of),
+            Selector::Parts(parts) => parts.worth(stage, state, action, of),
         }
     }
 
     /// The same, with what is not known of P(c | s, a) taken at its best.
-    pub(crate) fn hope(&self, state: usize, action: Action, of: &[f64]) -> f64 {
+    pub(crate) fn hope(&self, stage: usize, state: usize, action: Action, of: &[f64]) -> f64 {
         match self {
             Selector::Kernel(kernel) if !kernel.is_certain() => kernel.hope(state, action, of),
-            Selector::Kernel(_) | Selector::Listed(_) | Selector::Parts(_) => self.average(state, action, of),
+            Selector::Kernel(_) | Selector::Listed(_) | Selector::Parts(_) => self.average(stage, state, action, of),
         }
     }
 }

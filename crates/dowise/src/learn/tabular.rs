@@ -36,12 +36,12 @@ pub(crate) struct Tabular {
     pub(crate) followed_from: u64,
     /// Whether some row has been seen twice as often as at the last plan.
     pub(crate) doubled: bool,
-    /// Its own memory, and that of good interventions.
-    _held: [Held; 2],
+    /// Its memory, that of good interventions with it.
+    _held: Held,
 }
 
 /// Bytes up to which nearly best settings are remembered from plan to plan: what a core's caches hold.
-const MOST_MEMORY: usize = 16 << 20;
+pub(super) const MOST_MEMORY: usize = 16 << 20;
 
 /// Weight of the prior, in visits of a row, of samples that optimistic learners draw: that of the samplers' presets.
 const PRIOR: f64 = 2.0;
@@ -92,19 +92,15 @@ impl Tabular {
             let ended = |i: usize| world.has_ended(i % n_states);
             plan.value_hs.iter_mut().enumerate().filter(|(i, _)| ended(*i)).for_each(|(_, v)| *v = 0.0);
         }
-        // What is learned about P(c | s, a) changes from plan to plan; then there is nothing to hold on to. A memory only saves
-        // time, so there is none where memory is scarce.
-        let (anchors, remembered) = match &selector {
+        // What is learned about P(c | s, a) changes from plan to plan; then there is nothing to hold on to.
+        let anchors = match &selector {
             Selector::Kernel(kernel) if view.mechanisms.is_none() && view.by_parts.is_none() => {
                 match kernel.anchor_bytes(horizon) {
-                    bytes @ 1..=MOST_MEMORY => match Held::ask(bytes as u128) {
-                        Ok(held) => (kernel.anchors(horizon), held),
-                        Err(_) => (Vec::new(), Held::default()),
-                    },
-                    _ => (Vec::new(), Held::default()),
+                    1..=MOST_MEMORY => kernel.anchors(horizon),
+                    _ => Vec::new(),
                 }
             }
-            Selector::Kernel(_) | Selector::Listed(_) | Selector::Parts(_) => (Vec::new(), Held::default()),
+            Selector::Kernel(_) | Selector::Listed(_) | Selector::Parts(_) => Vec::new(),
         };
         let buffers = Buffers { anchors, ..Buffers::default() };
         Ok(Tabular {
@@ -119,7 +115,7 @@ impl Tabular {
             planned_from: 0,
             followed_from: 0,
             doubled: true,
-            _held: [held, remembered],
+            _held: held,
         })
     }
 

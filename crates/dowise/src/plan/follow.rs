@@ -52,8 +52,8 @@ pub(crate) trait Effects: Sync {
     fn cost(&self, action: Action) -> f64;
 
     /// Σ_c P(c | state, parts) · of(c) of a decoded intervention, costs left out; what is not known of P is taken as a search
-    /// for the least sum takes it, at its best or at its worst.
-    fn expect(&self, state: usize, parts: &[u32], of: &[f64], scratch: &mut Scratch) -> f64;
+    /// for the least sum takes it, at its best or at its worst. Only what is believed stage by stage depends on the stage.
+    fn expect(&self, stage: usize, state: usize, parts: &[u32], of: &[f64], scratch: &mut Scratch) -> f64;
 }
 
 impl Effects for Kernel {
@@ -73,7 +73,7 @@ impl Effects for Kernel {
         self.interventions().cost(action)
     }
 
-    fn expect(&self, state: usize, parts: &[u32], of: &[f64], scratch: &mut Scratch) -> f64 {
+    fn expect(&self, _stage: usize, state: usize, parts: &[u32], of: &[f64], scratch: &mut Scratch) -> f64 {
         if self.is_certain() {
             Kernel::expect(self, state, parts, of, &mut scratch.values)
         } else {
@@ -156,7 +156,8 @@ impl<E: Effects> Chooser for Following<'_, E> {
         let i = self.policy.chosen[stage * self.n_states + state] as usize;
         let n_parts = self.effects.n_parts();
         let parts = &self.policy.parts[i * n_parts..][..n_parts];
-        Found::only(self.effects.expect(state, parts, loss, scratch) + self.policy.costs[i], self.policy.actions[i])
+        let expected = self.effects.expect(stage, state, parts, loss, scratch);
+        Found::only(expected + self.policy.costs[i], self.policy.actions[i])
     }
 }
 

@@ -13,6 +13,7 @@ mod naming;
 mod onward;
 mod parts;
 mod problem;
+mod size;
 mod spec;
 pub(crate) mod unread;
 mod variable;

@@ -1,7 +1,7 @@
 //! What planning and learning in a world take: interventions looked at, and memory, before anything is run.
 
 use dowise::kernel::Kernel;
-use dowise::{Knowledge, Learner, Planner, Preset, World};
+use dowise::{Arena, Knowledge, Learner, Planner, Preset, World};
 use serde::Serialize;
 
 use crate::table::{self, Align};
@@ -11,6 +11,8 @@ use crate::table::{self, Align};
 pub(super) struct Effort {
     /// Bytes of one exact plan, at most.
     plan_bytes: u128,
+    /// Bytes that judging policies by it takes at most besides.
+    judge_bytes: u128,
     /// Of all interventions, how many combinations of kept settings are left after pruning, in the state with most;
     /// `None` if a mechanism is not known.
     left: Option<u64>,
@@ -40,6 +42,7 @@ impl Effort {
         let presets = Preset::all().iter().filter(|p| families.contains(&p.name()));
         Effort {
             plan_bytes: Planner::bytes(world),
+            judge_bytes: if world.is_listed() { Arena::run_bytes(world) } else { 0 },
             left,
             groups: kernel.as_ref().map(|k| k.n_groups()),
             listed: world.is_listed(),
@@ -56,7 +59,8 @@ impl Effort {
                  meets (c-blsvi) and is judged by playing.",
             ) + "\n";
         }
-        let mut text = format!("An exact plan takes at most {}.", bytes(self.plan_bytes));
+        let (plan, judge) = (bytes(self.plan_bytes), bytes(self.judge_bytes));
+        let mut text = format!("An exact plan takes at most {plan}, judging policies by it {judge} more.");
         if let (Some(left), Some(groups)) = (self.left, self.groups) {
             text += &format!(
                 " Of {} interventions {} are left to choose from in any state: the levers fall into {} that can be \

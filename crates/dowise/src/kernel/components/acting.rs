@@ -119,7 +119,7 @@ impl Effects for Acting<'_> {
     }
 
     /// The expected loss less what is paid.
-    fn expect(&self, state: usize, parts: &[u32], of: &[f64], scratch: &mut Scratch) -> f64 {
+    fn expect(&self, _stage: usize, state: usize, parts: &[u32], of: &[f64], scratch: &mut Scratch) -> f64 {
         let buffer = &mut scratch.values;
         buffer.clear();
         buffer.extend_from_slice(of);

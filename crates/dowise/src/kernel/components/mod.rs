@@ -167,7 +167,11 @@ impl Components {
             // Tables, settings, and for every cause and row which row of each factor and term is meant.
             let settings = (rows * columns) as u128 * 3 * size_of::<super::prune::Setting>() as u128;
             let own = (rows * n_causes) as u128 * 4 * (part.factors.len() + part.terms.len()) as u128;
-            bytes += 8 * entries as u128 + settings + own + 8 * world.n_states() as u128;
+            // The part itself, as a group as well, and what each of its rows is made of: lists of settings and of probabilities.
+            let members = part.groups.len() + part.factors.len() + part.terms.len() + part.state.len();
+            let lists = size_of::<Part>() + size_of::<Group>() + 96 * (members + causes.len());
+            let of_rows = rows * (Group::KEPT_BYTES as usize + size_of::<SetOff>() + 4 * columns);
+            bytes += 8 * entries as u128 + settings + own + (lists + of_rows) as u128 + 8 * world.n_states() as u128;
         }
         Ok(bytes)
     }
@@ -175,7 +179,9 @@ impl Components {
     /// Bytes that the parts of a world and a kernel of them take at most.
     pub(crate) fn bytes(world: &World, sure: Sure) -> u128 {
         let of_states = 4 * (1 + world.rewards().len() as u128) * world.n_states() as u128;
-        let base = size_of::<super::prune::Setting>() as u128 * world.n_states() as u128;
+        // Rewards of the state alone are a group with a row for each state; a kernel has a copy of the interventions.
+        let of_row = size_of::<super::prune::Setting>() as u128 + Group::KEPT_BYTES + 16;
+        let base = of_row * world.n_states() as u128 + size_of::<Kernel>() as u128 + world.interventions().copy_bytes();
         Components::sizes(world, sure).map_or(u128::MAX, |bytes| bytes + of_states + base)
     }
 

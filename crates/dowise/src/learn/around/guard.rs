@@ -11,6 +11,7 @@ use super::amend::Change;
 use super::history::History;
 use crate::learn::evidence::{Evidence, EvidenceError};
 use crate::learn::learner::Kind;
+use crate::learn::memory::hold;
 use crate::learn::monitor::{GraphWatch, Monitor, SavedMonitor};
 use crate::learn::observation::Observation;
 use crate::learn::options::{Causes, Options};
@@ -155,6 +156,8 @@ impl Guard {
 
     /// A learner of another graph that has seen the same steps.
     fn counted_again(&self, told: &Knowledge, options: &Options) -> LearnResult<Tabular> {
+        // Asked before anything is laid out: where parts join, the rows of all joint causes may be more than there is memory for.
+        drop(hold(told, options)?);
         let mut evidence = Evidence::new(told, options)?;
         self.history.count_in(&mut evidence).map_err(|_| LearnError::OtherEvidence)?;
         Tabular::with(evidence, options.clone())

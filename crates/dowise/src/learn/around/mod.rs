@@ -5,6 +5,8 @@ mod baseline;
 mod explore;
 mod forget;
 mod guard;
+#[cfg(test)]
+mod guard_parts_tests;
 mod history;
 mod ledger;
 mod received;

@@ -401,6 +401,8 @@ impl Belief {
             Reading::Width(_, scale) => within(kept, rule(Some(scale)), (Member::Best, forms)),
             Reading::Greedy => within(kept, rule(Some(0.0)), (Member::Best, forms)),
             Reading::Best(_) => within(kept, rule(None), (Member::Best, forms)),
+            // Part by part, the worst member is the best one of numbers times −1, among the same corners.
+            Reading::Worst(_) if evidence.view.by_parts.is_some() => within(kept, rule(None), (Member::Best, forms)),
             Reading::Worst(_) => within(kept, rule(None), (Member::Worst, forms)),
             Reading::Sample { prior } => MechanismReading::Sample { prior, spread: self.spread, rng },
             Reading::Mean { prior } => MechanismReading::Mean { prior, pooled: false },
@@ -547,18 +549,20 @@ fn by_parts(reading: Reading, confidence: Confidence) -> Option<Rule> {
     match reading {
         Reading::Mean { prior } | Reading::Pooled { prior } => Some(Rule::Mean { prior }),
         Reading::Sample { prior } => Some(Rule::Sample { prior }),
-        Reading::Best(_) => Some(Rule::Best(confidence)),
-        Reading::Worst(_) | Reading::Width(..) | Reading::Greedy => None,
+        Reading::Best(_) => Some(Rule::Within(confidence, Member::Best)),
+        Reading::Worst(_) => Some(Rule::Within(confidence, Member::Worst)),
+        Reading::Width(..) | Reading::Greedy => None,
     }
 }
 
 impl Reading {
-    /// Whether the evidence of a view can be read by this rule; a policy can be followed only by single numbers, not by sets.
+    /// Whether the evidence of a view can be read by this rule: part by part, a policy can be followed by the worst members of sets, but
+    /// there is no plan by them.
     pub(crate) fn fits(self, view: &View, following: bool) -> LearnResult<()> {
         let fits = match self {
-            Reading::Mean { .. } | Reading::Pooled { .. } | Reading::Sample { .. } => true,
-            Reading::Best(_) => !following,
-            Reading::Worst(_) | Reading::Width(..) | Reading::Greedy => false,
+            Reading::Mean { .. } | Reading::Pooled { .. } | Reading::Sample { .. } | Reading::Best(_) => true,
+            Reading::Worst(_) => following,
+            Reading::Width(..) | Reading::Greedy => false,
         };
         if view.by_parts.is_some() && !fits { Err(super::LearnError::ByParts) } else { Ok(()) }
     }

@@ -10,10 +10,14 @@ use super::intervals::row_intervals;
 use super::posterior::Posterior;
 use super::rewards::{RewardReading, read_term};
 use super::stale::Stale;
-use crate::kernel::{Acting, Kernel, Next, Numbers, Reach, Scratch, Tie, splitmix64};
+use crate::kernel::{Kernel, Member, Reach, splitmix64};
 use crate::learn::evidence::Evidence;
 use crate::learn::view::{ByParts, View};
-use crate::world::Action;
+
+mod selector;
+
+pub(crate) use selector::PartsSelector;
+use selector::{PartsNumbers, Stage};
 
 /// How rows are read.
 #[derive(Clone, Copy, Debug)]
@@ -22,14 +26,17 @@ pub(super) enum Rule {
     Mean { prior: f64 },
     /// One posterior sample.
     Sample { prior: f64 },
-    /// The best member of intervals.
-    Best(Confidence),
+    /// Intervals, of which the best or the worst member counts.
+    Within(Confidence, Member),
 }
 
 /// The rows of every factor, by the numbering of its own parents, and what reward terms pay.
 #[derive(Clone, Debug)]
 pub(crate) struct PartsBelief {
-    tables: Vec<Rows>,
+    /// `[block][factor]`
+    tables: Vec<Vec<Rows>>,
+    /// Which members of intervals count.
+    member: Member,
     /// By [`Components::reward_terms`](crate::kernel::Components::reward_terms).
     rewards: Vec<Arc<[f64]>>,
     touched: Vec<u32>,
@@ -69,14 +76,19 @@ impl PartsBelief {
                 drawn: vec![0.0; f.n_rows * f.n_values],
                 posterior: Posterior::new(1, f.n_values, f.n_rows, prior),
             },
-            (None, Rule::Best(confidence)) => {
+            (None, Rule::Within(confidence, _)) => {
                 let n = f.n_rows * f.n_values;
                 Rows::Within { ends: [vec![0.0; n], vec![1.0; n]], confidence }
             }
         };
         let known = |table: &Option<Arc<[f64]>>| table.clone().unwrap_or_default();
+        let member = match rule {
+            Rule::Within(_, member) => member,
+            Rule::Mean { .. } | Rule::Sample { .. } => Member::Best,
+        };
         PartsBelief {
-            tables: view.layout.factors.iter().map(rows).collect(),
+            tables: (0..view.n_blocks).map(|_| view.layout.factors.iter().map(rows).collect()).collect(),
+            member,
             rewards: by_parts.components.reward_terms().iter().map(|term| known(&term.table)).collect(),
             touched: Vec::new(),
         }
@@ -85,8 +97,12 @@ impl PartsBelief {
     /// Reads the rows that have changed; draws all of them anew where they are sampled.
     pub(super) fn update(&mut self, evidence: &Evidence, stale: &mut Stale, mut seed: u64) {
         let touched = &mut self.touched;
-        for (i, (table, counts)) in self.tables.iter_mut().zip(&evidence.transitions[0]).enumerate() {
-            stale.take(0, i, touched);
+        let of_blocks = self.tables.iter_mut().zip(&evidence.transitions).enumerate();
+        let all = of_blocks.flat_map(|(block, (tables, counts))| {
+            tables.iter_mut().zip(counts).enumerate().map(move |(i, of_factor)| (block, i, of_factor))
+        });
+        for (block, i, (table, counts)) in all {
+            stale.take(block, i, touched);
             seed = splitmix64(seed);
             match table {
                 Rows::Known(_) => {}
@@ -147,10 +163,12 @@ impl PartsBelief {
             }
             (None, None) => panic!("invariant: what interventions set off is known or learned"),
         };
-        let numbers =
-            PartsNumbers { ends: self.tables.iter().map(Rows::ends).collect(), rewards: self.rewards.clone() };
-        let search = numbers.with(|numbers| components.kernel(&kernel, reach, numbers, 0));
-        PartsSelector { by_parts: by_parts.clone(), kernel, search, numbers }
+        let of_block = |tables: &Vec<Rows>| {
+            let ends = tables.iter().map(Rows::ends).collect();
+            Stage::new(PartsNumbers { ends, rewards: self.rewards.clone() }, components, (&kernel, reach))
+        };
+        let stages = self.tables.iter().map(of_block).collect();
+        PartsSelector::new(by_parts.clone(), kernel, stages, self.member)
     }
 }
 
@@ -162,70 +180,6 @@ impl Rows {
             Rows::Mean { prob, .. } | Rows::Sample { prob, .. } => [prob[..].into(), Arc::default()],
             Rows::Within { ends: [lo, hi], .. } => [lo[..].into(), hi[..].into()],
         }
-    }
-}
-
-/// The numbers of a world in parts, as they were read.
-#[derive(Clone, Debug)]
-struct PartsNumbers {
-    /// Tables of the state factors, `[row][value]`: lower and upper ends, the second empty where they are the same.
-    ends: Vec<[Arc<[f64]>; 2]>,
-    rewards: Vec<Arc<[f64]>>,
-}
-
-impl PartsNumbers {
-    fn with<T>(&self, ask: impl FnOnce(Numbers<'_>) -> T) -> T {
-        let next: Vec<Next<'_>> = (self.ends.iter())
-            .map(|[lo, hi]| if hi.is_empty() { Next::Exact(lo) } else { Next::Within([lo, hi]) })
-            .collect();
-        let rewards: Vec<&[f64]> = self.rewards.iter().map(|table| &table[..]).collect();
-        ask(Numbers { next: &next, rewards: &rewards })
-    }
-
-    fn are_exact(&self) -> bool {
-        self.ends.iter().all(|[_, hi]| hi.is_empty())
-    }
-}
-
-/// Picks interventions from what next states are worth, and says what given ones come to.
-#[derive(Clone, Debug)]
-pub(crate) struct PartsSelector {
-    by_parts: Arc<ByParts>,
-    /// P(c | s, a), as known or believed.
-    pub(crate) kernel: Arc<Kernel>,
-    /// Its causes are joint next values, and its settings cost what they cost less what they pay.
-    pub(crate) search: Kernel,
-    numbers: PartsNumbers,
-}
-
-impl PartsSelector {
-    /// What given interventions come to; where rows are intervals, by their lower ends, which are no distributions.
-    pub(crate) fn acting(&self) -> Acting<'_> {
-        Acting {
-            components: &self.by_parts.components,
-            kernel: &self.kernel,
-            next: self.numbers.ends.iter().map(|[lo, _]| &lo[..]).collect(),
-            rewards: self.numbers.rewards.iter().map(|table| &table[..]).collect(),
-            sizes: false,
-        }
-    }
-
-    /// What a given intervention comes to, at best where that is not one number, costs left out.
-    ///
-    /// # Cost
-    /// Where it is not one number, a search among the corners of what the intervention may lead to.
-    pub(crate) fn worth(&self, state: usize, action: Action, of: &[f64]) -> f64 {
-        if self.numbers.are_exact() && self.kernel.is_certain() {
-            return self.acting().worth(state, action, of);
-        }
-        let mut settings = Vec::with_capacity(self.kernel.n_groups());
-        self.kernel.decode(action, &mut settings);
-        let one = self.kernel.only(state, &settings);
-        let search = self.numbers.with(|numbers| self.by_parts.components.kernel_at(&one, state, numbers));
-        let most = of.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-        let loss: Vec<f64> = of.iter().map(|x| most - x).collect();
-        let found = search.best(state, &loss, 0.0, Tie::First, &mut Scratch::default());
-        most - found.least + self.kernel.interventions().cost(action)
     }
 }
 

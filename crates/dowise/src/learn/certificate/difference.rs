@@ -43,7 +43,7 @@ const MOST_EFFECTS: usize = 1 << 23;
 const MOST_WORK: u128 = 1 << 30;
 
 /// How far a stage's values may be off by rounding, as a share of the largest.
-const ROUNDING: f64 = 1e-14;
+pub(super) const ROUNDING: f64 = 1e-14;
 
 /// Evidence of a learner by its best and worst members, ready to compare policies.
 pub(crate) struct Difference<'a> {
@@ -327,7 +327,7 @@ impl<'a> Difference<'a> {
         let cost = self.tabular.knowledge().interventions().cost(action);
         let at = match &self.best_selector {
             Selector::Listed(list) => vec![(list.rank(action) as u32, 1.0)],
-            Selector::Parts(_) => panic!("invariant: certificates are refused where worlds are planned part by part"),
+            Selector::Parts(_) => panic!("invariant: worlds in parts have certificates of their own"),
             Selector::Kernel(kernel) => {
                 let mut prob = vec![0.0; kernel.n_causes()];
                 kernel.distribution(state, action, &mut prob);

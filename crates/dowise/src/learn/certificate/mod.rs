@@ -5,18 +5,21 @@
 //! may stop when it is good enough. `docs/guarantees.md` has the statements and their proofs.
 
 mod difference;
+mod parts;
 mod random;
 mod relative;
 mod step;
 mod together;
 
 use self::difference::Difference;
+use self::parts::ByBounds;
 use super::belief::Reading;
 use super::error::check;
 use super::learner::Kind;
-use super::memory::hold_reading;
+use super::memory::{hold_reading, hold_sets};
 use super::options::{Cap, Options, Sets};
 use super::tabular::Tabular;
+use super::view::ByParts;
 use super::{LearnError, LearnResult, Learner, Plans};
 use crate::plan::{Ties, check_policy};
 use crate::world::Action;
@@ -95,15 +98,20 @@ impl Learner {
     /// The policy to deploy, and what can be promised of it with probability 1 − δ, at all times together.
     ///
     /// Of the plan of the worst members and that of the posterior mean, the one whose gap is less, averaged over all states. The forms of
-    /// mechanisms (`logit`, `noisy_or`) are not believed: each of their rows counts by itself.
+    /// mechanisms (`logit`, `noisy_or`) are not believed: each of their rows counts by itself. Where the world is planned part by part,
+    /// it is the plan of the posterior mean, and the gap is the difference of the two bounds: policies are not compared cause by cause there.
     ///
     /// # Cost
     /// Three plans and four evaluations; where P(c | s, a) is known and not too large, a look at every corner of what
     /// interventions can set off, O(H · S² · Z) each.
     pub fn certificate(&self, delta: f64) -> LearnResult<Certificate> {
         let (tabular, options) = self.to_certify(delta)?;
+        let mean = || LearnResult::Ok(tabular.read(Reading::Mean { prior: 1.0 }, 0, Ties::First)?.0.policy_hs);
+        if tabular.view().by_parts.is_some() {
+            return ByBounds::new(tabular, &options)?.certify(mean()?);
+        }
         let mut difference = Difference::new(tabular, &options)?;
-        let mean = tabular.read(Reading::Mean { prior: 1.0 }, 0, Ties::First)?.0.policy_hs;
+        let mean = mean()?;
         let worst = difference.certify(difference.worst_plan().policy_hs.clone());
         if mean == worst.policy_hs {
             return Ok(worst);
@@ -118,6 +126,9 @@ impl Learner {
         let (tabular, options) = self.to_certify(delta)?;
         let told = tabular.knowledge();
         check_policy(told.interventions(), told.state_space(), tabular.plan().horizon, policy_hs)?;
+        if tabular.view().by_parts.is_some() {
+            return ByBounds::new(tabular, &options)?.certify(policy_hs.to_vec());
+        }
         Ok(Difference::new(tabular, &options)?.certify(policy_hs.to_vec()))
     }
 
@@ -130,8 +141,9 @@ impl Learner {
                 why: "it rests on a world that stays as it is; leave forget out",
             });
         }
-        if tabular.view().by_parts.is_some() {
-            return Err(LearnError::ByParts);
+        let by_parts = tabular.view().by_parts.is_some();
+        if by_parts && !ByParts::fits_sets(tabular.knowledge()) {
+            return Err(LearnError::PartTooOpen);
         }
         if let Some(why) = self.wrong_view() {
             return Err(LearnError::WrongView { why });
@@ -139,7 +151,8 @@ impl Learner {
         let options = options_of_bounds(tabular, delta);
         check(&options)?;
         // Three beliefs as large as the learner's own at the same time.
-        drop((hold_reading(tabular)?, hold_reading(tabular)?, hold_reading(tabular)?));
+        let hold = || if by_parts { hold_sets(tabular, SETS) } else { hold_reading(tabular) };
+        drop((hold()?, hold()?, hold()?));
         Ok((tabular, options))
     }
 }

@@ -160,7 +160,7 @@ impl Effects for ActionList {
         self.costs[self.rank(action)]
     }
 
-    fn expect(&self, _state: usize, parts: &[u32], of: &[f64], _scratch: &mut Scratch) -> f64 {
+    fn expect(&self, _stage: usize, _state: usize, parts: &[u32], of: &[f64], _scratch: &mut Scratch) -> f64 {
         of[parts[0] as usize]
     }
 }

@@ -61,13 +61,19 @@ impl ByParts {
     /// Bytes that it takes at most, with a kernel of the parts; and where mechanisms are learned, with what is made anew for every plan.
     pub(crate) fn bytes(world: &World, mechanisms: Option<&MechanismRows>, options: &Options) -> u128 {
         let sure = sure(options).unwrap_or(Sure::Numbers);
-        match mechanisms {
-            None => Components::bytes(world, sure).saturating_mul(2).saturating_add(Kernel::bytes(world)),
-            Some(rows) => {
-                let kernel = Kernel::bytes_learned(&rows.world, sure == Sure::Sets);
-                Components::bytes(&rows.world, sure).saturating_mul(2).saturating_add(kernel)
-            }
-        }
+        let blocks = if options.stage_dependent { world.horizon() as u128 } else { 1 };
+        let (world, kernel) = match mechanisms {
+            None => (world, Kernel::bytes(world)),
+            Some(rows) => (&rows.world, Kernel::bytes_learned(&rows.world, sure == Sure::Sets)),
+        };
+        // What the settings of parts set off is there once or twice; the kernels of a plan, which take less, for every block, and those of
+        // the plan before.
+        Components::bytes(world, sure).saturating_mul(1 + blocks).saturating_add(kernel)
+    }
+
+    /// Whether no part is too large to be planned by the best members of confidence sets, whatever the learner plans by.
+    pub(crate) fn fits_sets(told: &Knowledge) -> bool {
+        with_counted(told, |world| Components::sizes(world, Sure::Sets).is_ok()).unwrap_or(false)
     }
 }
 
@@ -97,7 +103,6 @@ fn joint_only(told: &Knowledge, options: &Options) -> Option<&'static str> {
         _ if !graph => Some("graph-psrl and graph-ucbvi plan such worlds part by part"),
         _ if of_rule.is_some() => of_rule,
         _ if options.monotone => Some("monotone=true compares joint values from plan to plan; leave it out"),
-        _ if options.stage_dependent => Some("stage-dependent=true counts every stage by itself; leave it out"),
         _ if !told.world().joined.is_empty() => {
             Some("state factors are counted together, as a guard found them dependent")
         }

@@ -51,7 +51,7 @@ impl View {
     /// Part by part, however few the joint causes are.
     #[cfg(test)]
     pub(crate) fn in_parts(told: &Knowledge, options: &Options) -> LearnResult<View> {
-        View::made(told, options.states, options.causes, false, true)
+        View::made(told, options.states, options.causes, options.stage_dependent, true)
     }
 
     /// With tables over all joint causes.

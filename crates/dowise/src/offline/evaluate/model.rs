@@ -263,7 +263,7 @@ impl Effects for FromLeast<'_> {
         self.0.cost(action)
     }
 
-    fn expect(&self, state: usize, parts: &[u32], of: &[f64], scratch: &mut Scratch) -> f64 {
+    fn expect(&self, _stage: usize, state: usize, parts: &[u32], of: &[f64], scratch: &mut Scratch) -> f64 {
         if self.0.is_certain() {
             self.0.expect(state, parts, of, &mut scratch.values)
         } else {

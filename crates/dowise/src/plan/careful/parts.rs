@@ -64,7 +64,7 @@ pub(in crate::plan) fn size_of_step(
 ) -> f64 {
     let mut settings = Vec::with_capacity(kernel.n_groups());
     kernel.decode(action, &mut settings);
-    super::cost_of(kernel, action).abs() - acting.expect(state, &settings, size_row, scratch)
+    super::cost_of(kernel, action).abs() - acting.expect(0, state, &settings, size_row, scratch)
 }
 
 struct Careful<'a> {

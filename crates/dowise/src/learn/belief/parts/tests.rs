@@ -1,4 +1,5 @@
-//! Plans part by part against plans over joint causes, from the same steps: means, samples, and the best members of sets.
+//! Plans and values of policies part by part against those over joint causes, from the same steps: means, samples, and the best and
+//! worst members of sets; counted for all stages together or stage by stage.
 
 use std::sync::Arc;
 
@@ -17,7 +18,7 @@ use crate::learn::{Agent, Knowledge, LearnError, Learner, LearnerSpec, Options, 
 use crate::plan::{Planner, Ties, rewards_by_cause};
 use crate::world::{Kind, MechanismSpec, RewardTerm, SetSpec, VarId, VariableSpec};
 use crate::worlds::ManyLevers;
-use crate::{Arena, Space, World};
+use crate::{Action, Arena, Space, World};
 
 /// Worlds that fall apart into parts with one binary factor, some with costs and with levers that may be left alone.
 fn many_levers(seed: u64) -> World {
@@ -75,7 +76,8 @@ fn both(world: &World, told: &Knowledge, name: &str, episodes: u64) -> Option<[T
 }
 
 fn both_with(world: &World, told: &Knowledge, options: Options, episodes: u64) -> Option<[Tabular; 2]> {
-    let views = [View::new(told, options.states, options.causes, false), View::in_parts(told, &options)];
+    let joint = View::new(told, options.states, options.causes, options.stage_dependent);
+    let views = [joint, View::in_parts(told, &options)];
     let [joint, parts] = match views {
         [Err(LearnError::Confounded { .. }), Err(LearnError::Confounded { .. })] => return None,
         views => views.map(|view| Tabular::with(Evidence::of(&Arc::new(view.unwrap())), options.clone()).unwrap()),
@@ -91,7 +93,7 @@ fn both_with(world: &World, told: &Knowledge, options: Options, episodes: u64) -
         fn begin_episode(&mut self) {
             self.1.begin_episode();
         }
-        fn act(&mut self, stage: usize, state: usize) -> crate::Action {
+        fn act(&mut self, stage: usize, state: usize) -> Action {
             self.1.act(stage, state)
         }
         fn observe(&mut self, observation: &crate::learn::Observation<'_>) {
@@ -216,7 +218,7 @@ fn the_plan_of_a_sample_is_that_of_the_sampled_world() {
         let mechanisms =
             rows.map_or(Vec::new(), |rows| sampled_tables(&parts.evidence.mechanisms, rows, 2.0, &mut rng));
         let PartsBelief { tables, rewards, .. } = own(&belief);
-        let next: Vec<Vec<f64>> = tables.iter().map(|rows| rows.ends()[0].to_vec()).collect();
+        let next: Vec<Vec<f64>> = tables[0].iter().map(|rows| rows.ends()[0].to_vec()).collect();
         let world = believed(&parts, &next, rewards, &mechanisms);
         let planner = Planner::over_joint_causes(&world).unwrap();
         close(&plan.value_hs, &planner.plan().value_hs, "values");
@@ -249,6 +251,102 @@ fn members(lo: &[f64], hi: &[f64], n: usize, rng: &mut ChaCha8Rng) -> Vec<f64> {
     lo.chunks_exact(n).zip(hi.chunks_exact(n)).flat_map(|(lo, hi)| member(lo, hi, rng)).collect()
 }
 
+/// Members of all sets, for next values and for mechanisms that are not known.
+fn drawn_members(
+    world: &World,
+    parts: &Tabular,
+    belief: &Belief,
+    rng: &mut ChaCha8Rng,
+) -> (Vec<Vec<f64>>, Vec<Option<Vec<f64>>>) {
+    let sizes = world.state_space().sizes();
+    let next = own(belief).tables[0].iter().zip(sizes).map(|(rows, &n)| match rows.ends() {
+        [exact, hi] if hi.is_empty() => exact.to_vec(),
+        [lo, hi] => members(&lo, &hi, n, rng),
+    });
+    let next = next.collect();
+    let bounds = belief.intervals.as_ref().map_or(&[][..], |intervals| intervals.bounds());
+    let of_mechanism = |(i, bounds): (usize, &Option<crate::kernel::RowBounds>)| {
+        let counted = &parts.view().mechanisms.as_ref().expect("it is learned").world;
+        let n = counted.sizes(&counted.mechanisms()[i].children).iter().product();
+        bounds.as_ref().map(|bounds| members(&bounds.lo, &bounds.hi, n, rng))
+    };
+    (next, bounds.iter().enumerate().map(of_mechanism).collect())
+}
+
+/// An allowed policy, drawn.
+fn any_policy(world: &World, rng: &mut ChaCha8Rng) -> Vec<Action> {
+    let all = world.interventions();
+    let of_state = |state: usize, rng: &mut ChaCha8Rng| {
+        let digits = world.state_space().digits(state);
+        let allowed: Vec<Action> = (0..all.count()).map(|i| all.nth(i)).filter(|&a| all.allows(&digits, a)).collect();
+        allowed[rng.random_range(0..allowed.len())]
+    };
+    (0..world.horizon() * world.n_states()).map(|i| of_state(i % world.n_states(), rng)).collect()
+}
+
+#[test]
+fn a_policy_is_worth_no_more_by_any_member_than_by_the_best_and_no_less_than_by_the_worst() {
+    let mut rng = ChaCha8Rng::seed_from_u64(9);
+    let (mut seen, mut apart) = ([0; 4], 0);
+    each(20, "graph-ucbvi", 12, |world, what, [_, parts]| {
+        seen[what] += 1;
+        let policy = any_policy(world, &mut rng);
+        let [(low, worst), (up, best)] = [Reading::Worst(Sets::Mixture), Reading::Best(Sets::Mixture)].map(|reading| {
+            let mut belief = parts.belief_by(reading);
+            parts.draw(&mut belief, 1).unwrap();
+            (parts.follow(reading, 1, &policy).unwrap(), belief)
+        });
+        for _ in 0..4 {
+            let (next, mechanisms) = drawn_members(world, &parts, &best, &mut rng);
+            // The members of rewards are single numbers, the least and the greatest.
+            let [least, most] = [&worst, &best].map(|belief| {
+                let inside = believed(&parts, &next, &own(belief).rewards, &mechanisms);
+                Planner::over_joint_causes(&inside).unwrap().evaluate(&policy).unwrap()
+            });
+            for (i, (least, most)) in least.iter().zip(&most).enumerate() {
+                let close = 1e-9 * (1.0 + least.abs().max(most.abs()));
+                assert!(low.value_hs[i] <= least + close, "{what}: {} above {least}", low.value_hs[i]);
+                assert!(up.value_hs[i] >= most - close, "{what}: {} below {most}", up.value_hs[i]);
+                apart += usize::from(up.value_hs[i] > low.value_hs[i] + 1e-3);
+            }
+        }
+    });
+    assert!(seen.iter().all(|&n| n > 25) && apart > 1000, "{seen:?} {apart}");
+}
+
+#[test]
+fn what_is_counted_stage_by_stage_is_planned_as_over_joint_causes() {
+    let (mut seen, mut differ) = ([0; 4], 0);
+    let mut rng = ChaCha8Rng::seed_from_u64(10);
+    for seed in 0..12 {
+        for (i, world) in [drawn(seed), many_levers(seed)].into_iter().enumerate() {
+            let what = (seed as usize + i) % 4;
+            let options = "graph-ucbvi".parse::<Preset>().unwrap().options(1000, 3);
+            let options = Options { stage_dependent: true, ..options };
+            let Some([joint, parts]) = both_with(&world, &told(&world, what), options, 40) else { continue };
+            seen[what] += 1;
+            let (reading, policy) = (Reading::Mean { prior: 1.0 }, any_policy(&world, &mut rng));
+            let [a, b] = [&joint, &parts].map(|learner| learner.read(reading, 1, Ties::First).unwrap().0);
+            close(&a.value_hs, &b.value_hs, "plans");
+            let [a, b] = [&joint, &parts].map(|learner| learner.follow(reading, 1, &policy).unwrap());
+            close(&a.value_hs, &b.value_hs, "values of a policy");
+            let n = world.n_states();
+            differ += usize::from(own(&parts.belief).tables.len() == world.horizon() && a.value_hs[0] != a.value_hs[n]);
+            // Where every part decides one binary factor, bounds are no wider than over joint causes.
+            if i == 1 {
+                let [low, up] = [Reading::Worst(Sets::Mixture), Reading::Best(Sets::Mixture)]
+                    .map(|reading| [&joint, &parts].map(|learner| learner.follow(reading, 1, &policy).unwrap()));
+                let pairs = |of: &[crate::plan::Plan; 2]| -> Vec<(f64, f64)> {
+                    of[0].value_hs.iter().copied().zip(of[1].value_hs.iter().copied()).collect()
+                };
+                assert!(pairs(&low).iter().all(|(joint, parts)| *parts >= joint - 1e-9));
+                assert!(pairs(&up).iter().all(|(joint, parts)| *parts <= joint + 1e-9));
+            }
+        }
+    }
+    assert!(seen.iter().all(|&n| n > 2) && differ > 10, "{seen:?} {differ}");
+}
+
 #[test]
 fn no_member_of_the_sets_is_worth_more_than_the_best() {
     let mut rng = ChaCha8Rng::seed_from_u64(8);
@@ -258,22 +356,10 @@ fn no_member_of_the_sets_is_worth_more_than_the_best() {
         let reading = Reading::Best(Sets::Mixture);
         let (upper, belief, selector) = parts.read(reading, 1, Ties::First).unwrap();
         let Selector::Parts(parts_selector) = &selector else { panic!("part by part") };
-        doubtful[0] += usize::from(!parts_selector.search.is_certain());
+        doubtful[0] += usize::from(!parts_selector.search(0).is_certain());
         doubtful[1] += usize::from(!parts_selector.kernel.is_exact());
-        let sizes = world.state_space().sizes();
         for _ in 0..6 {
-            let next = own(&belief).tables.iter().zip(sizes).map(|(rows, &n)| match rows.ends() {
-                [exact, hi] if hi.is_empty() => exact.to_vec(),
-                [lo, hi] => members(&lo, &hi, n, &mut rng),
-            });
-            let next: Vec<Vec<f64>> = next.collect();
-            let bounds = belief.intervals.as_ref().map_or(&[][..], |intervals| intervals.bounds());
-            let of_mechanism = |(i, bounds): (usize, &Option<crate::kernel::RowBounds>)| {
-                let counted = &parts.view().mechanisms.as_ref().expect("it is learned").world;
-                let n = counted.sizes(&counted.mechanisms()[i].children).iter().product();
-                bounds.as_ref().map(|bounds| members(&bounds.lo, &bounds.hi, n, &mut rng))
-            };
-            let mechanisms: Vec<Option<Vec<f64>>> = bounds.iter().enumerate().map(of_mechanism).collect();
+            let (next, mechanisms) = drawn_members(world, &parts, &belief, &mut rng);
             let inside = believed(&parts, &next, &own(&belief).rewards, &mechanisms);
             let plan = Planner::over_joint_causes(&inside).unwrap().plan();
             for (upper, member) in upper.value_hs.iter().zip(&plan.value_hs) {
@@ -294,8 +380,8 @@ fn combinations(sizes: &[usize]) -> impl Iterator<Item = Vec<usize>> {
     (0..space.len()).map(move |i| space.digits(i))
 }
 
-/// What an intervention comes to at best, costs left out: every corner of what its levers may set off, with both ends of every row; `None`
-/// if these are too many to be listed.
+/// What an intervention comes to at worst and at best, costs left out: every corner of what its levers may set off, with both ends of
+/// every row; `None` if these are too many to be listed.
 fn by_listing(
     parts: &Tabular,
     belief: &Belief,
@@ -303,9 +389,9 @@ fn by_listing(
     state: usize,
     action: Action,
     of: &[f64],
-) -> Option<f64> {
+) -> Option<[f64; 2]> {
     let PartsBelief { tables, rewards, .. } = own(belief);
-    let ends: Vec<[Arc<[f64]>; 2]> = tables.iter().map(Rows::ends).collect();
+    let ends: Vec<[Arc<[f64]>; 2]> = tables[0].iter().map(Rows::ends).collect();
     let layout = &parts.view().layout;
     let world = believed(parts, &vec![Vec::new(); ends.len()], rewards, &[]);
     let causes = &parts.view().key_causes;
@@ -317,7 +403,7 @@ fn by_listing(
     if n_columns.iter().product::<usize>() > 32 {
         return None;
     }
-    let mut best = f64::NEG_INFINITY;
+    let mut found = [f64::INFINITY, f64::NEG_INFINITY];
     for chosen in combinations(&n_columns) {
         let prob = chosen.iter().zip(&columns).fold(vec![1.0], |before, (&i, of_group)| {
             before.iter().flat_map(|p| of_group[i].iter().map(move |q| p * q)).collect::<Vec<f64>>()
@@ -338,10 +424,11 @@ fn by_listing(
                 let later: f64 = of.iter().enumerate().map(|(s, v)| next(s) * v).sum();
                 p * (paid[state * causes.len() + cause] + later)
             });
-            best = best.max(worth.sum());
+            let worth: f64 = worth.sum();
+            found = [found[0].min(worth), found[1].max(worth)];
         }
     }
-    Some(best)
+    Some(found)
 }
 
 #[test]
@@ -361,7 +448,9 @@ fn the_best_member_is_a_corner_and_no_better_than_over_joint_causes() {
         // The sets hold with probability 0.9; here they do in every run.
         assert!(plan.value_hs.iter().zip(&best.best().value_hs).all(|(upper, true_)| *upper >= true_ - 1e-9));
         let Selector::Parts(own) = &selector else { panic!("part by part") };
-        assert!(own.kernel.is_exact() && own.search.is_exact(), "no setting has too many corners");
+        assert!(own.kernel.is_exact() && own.search(0).is_exact(), "no setting has too many corners");
+        let mut worst = parts.belief_by(Reading::Worst(Sets::Mixture));
+        let worst_selector = parts.draw(&mut worst, 1).unwrap();
         let (n, all) = (world.n_states(), world.interventions());
         for (stage, state) in [(0, 0), (1, n - 1)] {
             let next = &plan.value_hs[(stage + 1) * n..(stage + 2) * n];
@@ -370,8 +459,14 @@ fn the_best_member_is_a_corner_and_no_better_than_over_joint_causes() {
             let digits = world.state_space().digits(state);
             let allowed = (0..all.count()).map(|i| all.nth(i)).filter(|&a| all.allows(&digits, a));
             let worth = allowed.map(|action| {
-                let found = by_listing(&parts, &belief, own, state, action, next)?;
-                close(&[selector.hope(state, action, &arranged)], &[found], "an intervention at its best");
+                let [_, found] = by_listing(&parts, &belief, own, state, action, next)?;
+                close(&[selector.hope(stage, state, action, &arranged)], &[found], "an intervention at its best");
+                let [least, _] = by_listing(&parts, &worst, own, state, action, next)?;
+                close(
+                    &[worst_selector.hope(stage, state, action, &arranged)],
+                    &[least],
+                    "an intervention at its worst",
+                );
                 Some(found - all.cost(action))
             });
             let Some(worth) = worth.collect::<Option<Vec<f64>>>() else { continue };
@@ -391,6 +486,5 @@ fn what_rests_on_joint_causes_is_refused_by_name() {
         let error = parts.read(reading, 0, Ties::First).unwrap_err();
         assert!(error.to_string().contains("part by part"), "{error}");
     }
-    let policy = parts.plan.policy_hs.clone();
-    assert!(parts.follow(Reading::Best(Sets::Mixture), 0, &policy).is_err());
+    assert!(parts.follow(Reading::Greedy, 0, &parts.plan.policy_hs).is_err());
 }
