@@ -314,10 +314,13 @@ fn check_forget(options: &Options) -> LearnResult<()> {
         let why = "what was forgotten has to raise values again; leave monotone=true and schedule=visited out";
         return forgets("values that never rise", why);
     }
-    if by_age && options.schedule == Schedule::Doubling {
-        let why =
-            "visits do not double for ever where they are forgotten by age; use schedule=episode, or forget=reset";
-        return forgets("schedule=doubling", why);
+    match options.schedule {
+        Schedule::Doubling | Schedule::Growing if by_age => {
+            let why =
+                "visits do not grow for ever where they are forgotten by age; use schedule=episode, or forget=reset";
+            let what = if options.schedule == Schedule::Growing { "schedule=growing" } else { "schedule=doubling" };
+            forgets(what, why)
+        }
+        Schedule::Episode | Schedule::Doubling | Schedule::Growing | Schedule::Visited => Ok(()),
     }
-    Ok(())
 }

@@ -42,7 +42,7 @@ impl Learner {
     /// The `n` interventions that it values most in a state at a stage (from 0), from all it has seen so far.
     ///
     /// Exploration at random has no reasons; what is explained is the plan that it departs from. Where plans are made rarely
-    /// ([`Schedule::Doubling`](super::Schedule)), the one that is followed may be older than the explanation, which is of a plan made now.
+    /// ([`Schedule::Growing`](super::Schedule)), the one that is followed may be older than the explanation, which is of a plan made now.
     ///
     /// # Cost
     /// Two plans and a look at every intervention (or, beyond 65,536, at those that differ from the best in one lever).

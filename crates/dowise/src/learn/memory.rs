@@ -5,9 +5,10 @@ use std::num::Saturating;
 use super::around::{Forgetting, Guard};
 use super::belief::{BATCH, Contenders, ThinBelief, ball_bytes, kept_bytes};
 use super::error::{LearnError, LearnResult, MOST_ACTIONS, MOST_CELLS};
+use super::grown::Grown;
 use super::tabular::{MOST_MEMORY, Tabular};
 use super::view::{ByParts, Layout, MechanismRows, blocks};
-use super::{Causes, Estimate, Knowledge, Learner, Options, Plans, Sets, States};
+use super::{Causes, Estimate, Knowledge, Learner, Options, Plans, Schedule, Sets, States};
 use crate::kernel::{CauseSpace, Kernel};
 use crate::memory::Held;
 use crate::plan::state_scope;
@@ -96,7 +97,7 @@ pub(crate) fn hold_sets(tabular: &Tabular, sets: Sets) -> LearnResult<Held> {
 /// Whether evidence counted in the way of a learner may take its memory.
 pub(super) fn fits_evidence(told: &Knowledge, options: &Options) -> LearnResult<()> {
     let blocks = if options.stage_dependent { n(told.horizon()) } else { n(1) };
-    let bytes = (blocks * counts(&factors(told, options))).0;
+    let bytes = (blocks * counts(&factors(told, options), options)).0;
     Held::ask(bytes).map(drop).map_err(|limit| refusal(told, options, bytes, limit))
 }
 
@@ -172,7 +173,13 @@ fn bytes_by_parts(knowledge: &Knowledge, options: &Options) -> Bytes {
     let plan = n(28) * (n(knowledge.horizon()) + n(1)) * n_states;
     let arrays = n(8) * n_states * (n(6) + n(knowledge.state().len())) * n(rayon::current_num_threads());
     // Payments of a row, their sum and a flag; what they pay by the present plan and by the one that is made.
-    blocks * (counts(&factors) + own) + plan + arrays + learned + paid * n(4 + 16 + 1 + 16) + parts + apart(knowledge)
+    blocks * (counts(&factors, options) + own)
+        + plan
+        + arrays
+        + learned
+        + paid * n(4 + 16 + 1 + 16)
+        + parts
+        + apart(knowledge)
 }
 
 /// The same without what is around it.
@@ -186,7 +193,7 @@ fn bytes(knowledge: &Knowledge, options: &Options) -> Bytes {
     let blocks = if options.stage_dependent { n(knowledge.horizon()) } else { n(1) };
     let world = knowledge.world();
     let factors = factors(knowledge, options);
-    let counts = counts(&factors);
+    let counts = counts(&factors, options);
     let table = |i: usize, &(rows, cells, values): &(Bytes, Bytes, Bytes)| match options.estimate {
         // A Kullback–Leibler ball has the values seen and their frequencies, for each row that is counted; every cell has its row. What is
         // known has a row for each cell.
@@ -299,9 +306,24 @@ fn factors(knowledge: &Knowledge, options: &Options) -> Vec<(Bytes, Bytes, Bytes
     }
 }
 
-/// Visits of a row and of its values, and whether it was seen since the last plan, with its place in a list of those that were.
-fn counts(factors: &[(Bytes, Bytes, Bytes)]) -> Bytes {
-    sum(factors.iter().map(|&(rows, _, values)| rows * (n(4) * (values + n(1)) + n(1 + 8))))
+/// Visits of a row and of its values, and whether it was seen since the last plan, with its place in a list of those that were; of sets, in
+/// a second list, and in a third one where there are two values.
+fn counts(factors: &[(Bytes, Bytes, Bytes)], options: &Options) -> Bytes {
+    let grown = |rows: Bytes| match options.schedule {
+        Schedule::Growing => Saturating(Grown::bytes(rows.0)),
+        Schedule::Episode | Schedule::Doubling | Schedule::Visited => n(0),
+    };
+    let listed = |values: Bytes| match options.estimate {
+        Estimate::Sets(_) => n(if values == n(2) { 4 + 8 } else { 4 }),
+        Estimate::Width(_)
+        | Estimate::Posterior { .. }
+        | Estimate::Greedy
+        | Estimate::EpsilonGreedy { .. }
+        | Estimate::Uniform
+        | Estimate::Linear => n(0),
+    };
+    let of_row = |values: Bytes| n(4) * (values + n(1)) + n(1 + 8) + listed(values);
+    sum(factors.iter().map(|&(rows, _, values)| rows * of_row(values) + grown(rows)))
 }
 
 /// The list of interventions, or the kernel that says what they do, with what is counted of unknown mechanisms.

@@ -27,6 +27,7 @@ mod error;
 mod evidence;
 mod explain;
 mod forms;
+mod grown;
 mod knowledge;
 mod learner;
 mod mechanisms;

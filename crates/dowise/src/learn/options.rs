@@ -114,6 +114,9 @@ vocabulary! {
         Episode = "episode",
         /// When some row has been seen 1, 2, 4, 8, … times: a logarithmic number of plans, same order of regret.
         Doubling = "doubling",
+        /// When some row of a transition has been seen half as often again as at the last plan (twice as often, if fewer than four times), or some row of a
+        /// mechanism or reward 1, 2, 4, 8, … times: fewer plans than by doubling, since every plan counts for all rows.
+        Growing = "growing",
         /// Never whole: at each visited state one look ahead (real-time dynamic programming). S times cheaper, same order of regret.
         Visited = "visited",
     }
@@ -184,14 +187,14 @@ pub struct Options {
 impl Options {
     /// When a learner of these options plans unless it is told.
     ///
-    /// The best member of a confidence set hardly moves until its row has been seen about twice as often, so learners with sets wait for
-    /// that (as UCRL2 does): each plan is optimistic with the probability that it had before, since the sets hold at all times at once,
-    /// and a row of n visits causes log₂ n plans instead of n. Samples have to be drawn anew for each episode, widths are kept as
-    /// published, and visits that are forgotten by age do not double for ever.
+    /// The best member of a confidence set hardly moves until its row has been seen half as often again, so learners with sets wait for
+    /// that (as UCRL2 waits until one has doubled): each plan is optimistic with the probability that it had before, since the sets hold at
+    /// all times at once, and a row of n visits causes O(log n) plans instead of n. Samples have to be drawn anew for each episode, widths are kept as
+    /// published, and visits that are forgotten by age do not grow for ever.
     pub fn usual_schedule(&self) -> Schedule {
         match self.estimate {
             Estimate::Sets(_) => match self.forget {
-                Forget::Never | Forget::Reset => Schedule::Doubling,
+                Forget::Never | Forget::Reset => Schedule::Growing,
                 Forget::Window { .. } | Forget::Discount { .. } => Schedule::Episode,
             },
             Estimate::Width(_)

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::around::{Around, Baseline, Guard, SavedBaseline, SavedForgetting, SavedGuard};
 use super::evidence::{Evidence, EvidenceError, SavedEvidence};
+use super::grown::Grown;
 use super::knowledge::fnv;
 use super::learner::Kind;
 use super::monitor::SavedMonitor;
@@ -164,6 +165,9 @@ pub(crate) struct SavedTabular {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     followed_from: Option<String>,
     doubled: bool,
+    /// Rows seen since the last plan, with their visits then.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    grown: Vec<(u32, u32)>,
     evidence: SavedEvidence,
     ceiling: Vec<f64>,
     value: Vec<f64>,
@@ -358,6 +362,7 @@ impl Tabular {
             planned_from: format!("{:016x}", self.planned_from),
             followed_from: (self.followed_from != self.planned_from).then(|| format!("{:016x}", self.followed_from)),
             doubled: self.doubled,
+            grown: self.grown.saved(),
             evidence: self.evidence.saved(),
             ceiling: self.belief.ceiling().to_vec(),
             value: self.plan.value_hs.clone(),
@@ -394,7 +399,7 @@ impl Tabular {
         let allowed = |(i, a): (usize, &Action)| all.allows(&told.state_space().digits(i % n), *a);
         // Where nothing was planned yet, as in a learner that was only watching, the policy is all zeros.
         let undecided = saved.policy.iter().all(|&a| a == Action(0))
-            && (saved.doubled || self.options.schedule != Schedule::Doubling);
+            && (saved.doubled || !matches!(self.options.schedule, Schedule::Doubling | Schedule::Growing));
         if !undecided && !saved.policy.iter().enumerate().all(allowed) {
             return damaged("policy", "there is an intervention that the world does not allow there");
         }
@@ -405,7 +410,16 @@ impl Tabular {
             return damaged("value", "there is a value that no policy can have");
         }
         let evidence = Evidence::restored(&self.evidence.view, &saved.evidence)?;
-        let fresh = Tabular::with(evidence, saved.options)?;
+        let mut fresh = Tabular::with(evidence, saved.options)?;
+        if fresh.options.schedule == Schedule::Growing {
+            let Some(grown) = Grown::restored(&fresh.evidence, &saved.grown) else {
+                return damaged(
+                    "grown",
+                    "rows seen since the last plan are not rows of this learner, or are there twice",
+                );
+            };
+            fresh.grown = grown;
+        }
         *self = fresh;
         (self.plans, self.planned_from, self.doubled) = (saved.plans, planned_from, saved.doubled);
         self.followed_from = followed_from;

@@ -293,7 +293,7 @@ impl LearnerSpec {
         let sampler = matches!(estimate, Estimate::Posterior { .. });
         if estimate == Estimate::Linear {
             return match option {
-                Change::Schedule(Schedule::Visited) => {
+                Change::Schedule(Schedule::Visited | Schedule::Growing) => {
                     Some("it plans for all states at once; choose episode or doubling")
                 }
                 Change::Width(_)

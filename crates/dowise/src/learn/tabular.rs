@@ -7,7 +7,8 @@ use rand_chacha::ChaCha8Rng;
 
 use super::belief::{Belief, Reading, Terms, mean_kernel};
 use super::error::{LearnError, LearnResult, check};
-use super::evidence::{Evidence, EvidenceError};
+use super::evidence::{Changed, Evidence, EvidenceError};
+use super::grown::Grown;
 use super::memory::{hold, hold_reading};
 use super::observation::Observation;
 use super::options::{Cap, Estimate, Options, Schedule};
@@ -34,8 +35,10 @@ pub(crate) struct Tabular {
     pub(crate) planned_from: u64,
     /// Fingerprint of the evidence when the last episode began that follows the plan: it may have grown since the plan was made.
     pub(crate) followed_from: u64,
-    /// Whether some row has been seen twice as often as at the last plan.
+    /// Whether a plan is due for learners that do not plan before each episode.
     pub(crate) doubled: bool,
+    /// What was seen since the last plan, for [`Schedule::Growing`].
+    pub(crate) grown: Grown,
     /// Its memory, that of good interventions with it.
     _held: Held,
 }
@@ -102,6 +105,10 @@ impl Tabular {
             }
             Selector::Kernel(_) | Selector::Listed(_) | Selector::Parts(_) => Vec::new(),
         };
+        let grown = match options.schedule {
+            Schedule::Growing => Grown::new(&evidence),
+            Schedule::Episode | Schedule::Doubling | Schedule::Visited => Grown::unused(),
+        };
         let buffers = Buffers { anchors, ..Buffers::default() };
         Ok(Tabular {
             options,
@@ -115,6 +122,7 @@ impl Tabular {
             planned_from: 0,
             followed_from: 0,
             doubled: true,
+            grown,
             _held: held,
         })
     }
@@ -243,13 +251,14 @@ impl Plans for Tabular {
         self.followed_from = self.evidence.fingerprint();
         let due = match self.options.schedule {
             Schedule::Episode | Schedule::Visited => true,
-            Schedule::Doubling => self.doubled,
+            Schedule::Doubling | Schedule::Growing => self.doubled,
         };
         if !due {
             return false;
         }
         self.refresh(episode).expect("invariant: what was learned has the shape that it had when the learner was made");
         self.doubled = false;
+        self.grown.planned();
         self.plans += 1;
         self.planned_from = self.followed_from;
         if self.options.schedule != Schedule::Visited {
@@ -314,20 +323,30 @@ impl Plans for Tabular {
     }
 
     fn learn(&mut self, observation: &Observation<'_>) -> Result<(), EvidenceError> {
-        let Tabular { evidence, belief, doubled, .. } = self;
+        let Tabular { evidence, belief, doubled, grown, options, .. } = self;
         evidence.add_and_tell(observation, |changed, n| {
             belief.touch(changed);
-            // Seen 1, 2, 4, 8, … times.
-            *doubled |= n.is_power_of_two();
+            *doubled |=
+                if let (Schedule::Growing, Changed::Transition { block, factor, row }) = (options.schedule, changed) {
+                    grown.add((block, factor, row), n, 1)
+                } else {
+                    // Seen 1, 2, 4, 8, … times.
+                    n.is_power_of_two()
+                };
         })
     }
 
     fn learn_times(&mut self, observation: &Observation<'_>, times: u32) -> Result<(), EvidenceError> {
-        let Tabular { evidence, belief, doubled, .. } = self;
+        let Tabular { evidence, belief, doubled, grown, options, .. } = self;
         evidence.add_times_and_tell(observation, times, |changed, n| {
             belief.touch(changed);
-            // As above: 1, 2, 4, 8, … was passed.
-            *doubled |= n.checked_ilog2() != (n - times).checked_ilog2();
+            *doubled |=
+                if let (Schedule::Growing, Changed::Transition { block, factor, row }) = (options.schedule, changed) {
+                    grown.add((block, factor, row), n, times)
+                } else {
+                    // As above: 1, 2, 4, 8, … was passed.
+                    n.checked_ilog2() != (n - times).checked_ilog2()
+                };
         })
     }
 

@@ -46,7 +46,7 @@ fn a_plan_that_is_followed_is_worth_what_it_says_and_no_policy_is_worth_more() {
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
         let mut worse = 0;
         for told in [arena.knowledge(), arena.knowledge().without_mechanisms().without_rewards()] {
-            for name in ["graph-ucbvi", "c-ucbvi", "ucbvi", "f-ucbvi", "graph-psrl"] {
+            for name in ["graph-ucbvi", "c-ucbvi:schedule=episode", "ucbvi", "f-ucbvi", "graph-psrl"] {
                 let learner = taught(&told, &arena, name);
                 for reading in READINGS {
                     let plan = learner.read(reading, 7).unwrap();
@@ -58,7 +58,8 @@ fn a_plan_that_is_followed_is_worth_what_it_says_and_no_policy_is_worth_more() {
                     for _ in 0..3 {
                         let other = learner.read_policy(&random_policy(&arena, &mut rng), reading, 7).unwrap();
                         let pairs = other.value_hs.iter().zip(&plan.value_hs);
-                        assert!(pairs.clone().all(|(x, y)| *x <= y + 1e-7), "{name} {reading:?}");
+                        let most = pairs.clone().map(|(x, y)| x - y).fold(f64::NEG_INFINITY, f64::max);
+                        assert!(most <= 1e-7, "{name} {reading:?}: a policy is worth {most} more than the plan");
                         worse += usize::from(pairs.clone().any(|(x, y)| *x < y - 1e-3));
                     }
                 }

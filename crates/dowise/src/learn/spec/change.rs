@@ -336,7 +336,10 @@ impl Change {
             Change::Cap(cap) => options.cap = cap,
             Change::Delta(delta) => options.delta = delta,
             Change::Schedule(Schedule::Doubling) => options.switching = Switching::Doubling,
-            Change::Schedule(Schedule::Episode | Schedule::Visited) => options.switching = Switching::Episode,
+            // The other two are refused.
+            Change::Schedule(Schedule::Episode | Schedule::Growing | Schedule::Visited) => {
+                options.switching = Switching::Episode
+            }
             Change::StageDependent(on) => options.stage_dependent = on,
             Change::Features(word) => options.features = word.features(),
             Change::Beta(word) => options.beta = word.beta(),

@@ -58,7 +58,7 @@ fn options_change_what_they_say() {
 fn learners_with_sets_plan_rarely_unless_told_and_others_before_each_episode() {
     let of = |text: &str| read(text).options(10, 0).schedule;
     for text in ["ucbvi", "c-ucbvi:sets=l1", "graph-ucbvi:unknown=all", "cf-ucbvi:forget=reset", "f-ucbvi:guard=true"] {
-        assert_eq!(of(text), Schedule::Doubling, "{text}");
+        assert_eq!(of(text), Schedule::Growing, "{text}");
     }
     let others =
         ["c-ucbvi:width=paper", "c-ucbvi:forget=window:50", "cf-ucbvi:schedule=episode", "graph-psrl", "greedy"];
@@ -67,7 +67,7 @@ fn learners_with_sets_plan_rarely_unless_told_and_others_before_each_episode() {
     }
     assert_eq!(of("c-ucbvi:width=paper,schedule=doubling"), Schedule::Doubling);
     let paper: Preset = "c-ucbvi".parse().unwrap();
-    assert_eq!(paper.options(10, 0).schedule, Schedule::Doubling);
+    assert_eq!(paper.options(10, 0).schedule, Schedule::Growing);
     assert_eq!(paper.paper_options(10, 0).schedule, Schedule::Episode);
 }
 

@@ -109,7 +109,7 @@ fn joint_only(told: &Knowledge, options: &Options) -> Option<&'static str> {
         Schedule::Visited => {
             Some("schedule=visited looks at joint values one state at a time; use schedule=episode or doubling")
         }
-        Schedule::Episode | Schedule::Doubling => None,
+        Schedule::Episode | Schedule::Doubling | Schedule::Growing => None,
     }
 }
 

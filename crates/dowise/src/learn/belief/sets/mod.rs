@@ -207,7 +207,7 @@ impl SetsBelief {
         };
         // What can be seen between two plans.
         let rows = |factor: &FactorLayout| factor.n_rows;
-        let asked = Vec::with_capacity(layout.factors.iter().map(rows).sum());
+        let asked = Vec::with_capacity(layout.factors.iter().filter(|factor| factor.n_values == 2).map(rows).sum());
         let touched = Vec::with_capacity(layout.factors.iter().map(rows).max().unwrap_or(0));
         SetsBelief { confidence, tables, kept, touched, asked }
     }

@@ -68,7 +68,8 @@ impl Rivals {
             winner: (0..n_states).map(|state| (state * n) as u32).collect(),
             least: vec![f64::INFINITY; n_states],
             open: Vec::with_capacity(n_states),
-            queue: Vec::with_capacity(n_rows),
+            // A row may be asked for and then once more.
+            queue: Vec::with_capacity(2 * n_rows),
             lanes: Lanes::new(if n_values <= FEW_VALUES { n_values } else { 0 }),
         }
     }
@@ -76,9 +77,10 @@ impl Rivals {
     /// Bytes that this takes: what is kept of every row, a bound, a net loss and places in two lists; of every state its best row, what
     /// that loses, and a place in a list.
     pub(super) fn bytes(n_rows: u128, n_values: u128) -> u128 {
-        let rows = n_rows.saturating_mul(8 + 8 + 4 + 4);
+        let rows = n_rows.saturating_mul(8 + 8 + 4 + 8);
         let values = n_values.saturating_mul(8 + 4 + 8 + 4 + 8 * LANES as u128);
-        Kept::bytes(n_rows, n_values).saturating_add(rows).saturating_add(values)
+        let own = size_of::<Rivals>() as u128;
+        Kept::bytes(n_rows, n_values).saturating_add(rows).saturating_add(values).saturating_add(own)
     }
 
     /// A row was seen.
