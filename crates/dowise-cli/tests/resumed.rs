@@ -54,6 +54,24 @@ fn a_resumed_run_ends_as_one_that_never_stopped() {
 }
 
 #[test]
+fn whoever_judges_a_resumed_run_has_the_episodes_that_it_was_meant_to_have() {
+    let at = place("meant");
+    let run = |arguments: &str| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_dowise"));
+        let world = "linear-lock:states=30,causes=4,levels=2,dimension=5,horizon=3";
+        command.current_dir(&at).args(["--quiet", "learn", world]).args(arguments.split(' ')).output().unwrap()
+    };
+    for judge in ["exact", "play"] {
+        let begun = run(&format!("--learner c-blsvi --judge {judge} --episodes 30 --save start.json --force"));
+        assert!(begun.status.success(), "{}", String::from_utf8_lossy(&begun.stderr));
+        let said = String::from_utf8(run("--resume start.json").stderr).unwrap();
+        assert!(said.contains("the run has had 30 episodes"), "{judge}: {said}");
+        assert!(run("--resume start.json --episodes 31").status.success(), "{judge}");
+    }
+    std::fs::remove_dir_all(&at).unwrap();
+}
+
+#[test]
 fn a_guarded_run_whose_graph_was_changed_goes_on() {
     let at = place("guarded");
     let world = |scope: &str, next: &str, hidden: &str| {

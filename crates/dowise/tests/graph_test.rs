@@ -156,6 +156,25 @@ fn a_long_log_is_watched_in_part_and_a_wrong_graph_is_found_all_the_same() {
     }
 }
 
+#[test]
+fn a_log_that_is_watched_in_part_is_watched_so_after_a_restart_too() {
+    let world = worlds::world("treatment", &[]).unwrap();
+    let told = Knowledge::of(&world);
+    let mut learner = dowise::Learner::new(&told, dowise::Options::default()).unwrap();
+    learner.watch_log(0.05).unwrap();
+    let mut steps = episodes(&world, 10_000 / world.horizon() as u64, 5).into_iter().flatten();
+    for step in steps.by_ref().take(9_000) {
+        learner.learn_times(&step.observation, 1).unwrap();
+    }
+    let mut again = dowise::Learner::restore(&told, &learner.save()).unwrap();
+    for step in steps {
+        learner.learn_times(&step.observation, 1).unwrap();
+        again.learn_times(&step.observation, 1).unwrap();
+    }
+    assert_eq!(learner.graph_watch(), again.graph_watch());
+    assert_eq!(learner.save(), again.save());
+}
+
 /// A world whose next factors can depend on what the declared graph does not have.
 fn shop(direct: f64, missing: f64) -> World {
     let mut table = Vec::new();

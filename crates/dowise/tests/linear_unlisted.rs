@@ -50,6 +50,59 @@ fn what_it_does_is_what_the_learner_does_that_lists_states() {
     compare(&told.world().unwrap(), options("c-blsvi", 1), 60);
 }
 
+/// A world of low rank in which episodes end early: what pays most from step to step leads there.
+const ENDING: &str = r#"
+dowise = 1
+horizon = 6
+discount = 0.8
+ends = { when = { a = "hi" } }
+
+[state.a]
+values = ["lo", "mid", "hi"]
+scope = ["a", "z"]
+
+[state.b]
+values = 2
+scope = ["a", "z"]
+start = [0.3, 0.7]
+
+[lever.x]
+values = ["p", "q", "r"]
+cost = { r = 0.15, q = 0.05 }
+
+[key.z]
+values = 2
+parents = ["x", "a"]
+p = [[[0.9, 0.1], [0.8, 0.2], [0.5, 0.5]], [[0.5, 0.5], [0.4, 0.6], [0.2, 0.8]], [[0.1, 0.9], [0.1, 0.9], [0.3, 0.7]]]
+
+[reward.pay]
+scope = ["a", "b", "z"]
+value = [[[0.0, 0.1], [0.2, -0.3]], [[0.5, 0.6], [0.1, 0.9]], [[1.0, 1.0], [1.0, 1.0]]]
+
+[features]
+kind = "table"
+scope = ["a", "z"]
+value = [[[0.8, 0.1, 0.1], [0.1, 0.8, 0.1]], [[0.5, 0.4, 0.1], [0.1, 0.3, 0.6]], [[0.3, 0.3, 0.4], [0.1, 0.1, 0.8]]]
+
+[low_rank]
+next.a = [[0.9, 0.1, 0.0], [0.1, 0.7, 0.2], [0.0, 0.3, 0.7]]
+next.b = [[0.9, 0.1], [0.4, 0.6], [0.2, 0.8]]
+"#;
+
+#[test]
+fn where_an_episode_has_ended_nothing_is_hoped_for() {
+    let world = World::from_toml(ENDING, "ending.toml").unwrap();
+    for name in ["c-lsvi-ucb", "c-rlsvi", "c-blsvi"] {
+        compare(&world, options(name, 3), 60);
+    }
+    let arena = dowise::Arena::new(&world).unwrap();
+    let plan = SampledPlan::new(&world, 500, 1).unwrap();
+    let n = world.n_states();
+    let policy: Vec<_> = (0..world.horizon() * n).map(|i| plan.decide(i / n, i % n).0).collect();
+    let (value, best) = (arena.value_of(&policy).unwrap(), arena.optimal());
+    assert!(value <= best + 1e-9 && value > 0.995 * best, "{value} {best}");
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 12, ..ProptestConfig::default() })]
     #[test]

@@ -83,6 +83,6 @@ pub use session::{Session, SessionError};
 pub use spec::{LearnerSpec, SpecError};
 pub use to_learn::ToLearn;
 
-/// Which draws learners make of a seed: raised whenever an episode of some learner comes out otherwise than before, so that
-/// results of different kinds are not mixed.
-pub const DRAWS: u32 = 8;
+/// Which draws learners, and judges that play, make of a seed: raised whenever an episode of some learner comes out otherwise than before, or is
+/// judged by others, so that results of different kinds are not mixed.
+pub const DRAWS: u32 = 9;

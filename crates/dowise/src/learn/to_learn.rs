@@ -12,6 +12,9 @@ use crate::world::{Kind, LearnedForm, Mechanism, VarId, World};
 pub struct ToLearn {
     /// Such as `P(opened | subject, loyalty)`.
     pub what: String,
+    /// Whether it is a mechanism within a step, and not what a step pays or leads to.
+    #[serde(skip)]
+    pub within_step: bool,
     /// In which form, such as `logit, through on_top`.
     pub form: String,
     /// Combinations of what it depends on.
@@ -61,7 +64,7 @@ impl Knowledge {
             let scope = world.expected_scope(r);
             let rows = product(&world.sizes(&scope));
             let what = format!("reward {}({})", r.name, names(world, &scope));
-            out.push(ToLearn { what, form: "table".into(), rows, numbers: rows });
+            out.push(ToLearn { what, within_step: false, form: "table".into(), rows, numbers: rows });
         }
         Ok(out)
     }
@@ -89,6 +92,7 @@ fn of_table(world: &World, m: &Mechanism, next: &str) -> ToLearn {
     let (rows, values) = (product(&world.sizes(&m.parents)), product(&world.sizes(&m.children)));
     ToLearn {
         what: format!("P({next}{}{given})", names(world, &m.children)),
+        within_step: next.is_empty(),
         form: "table".into(),
         rows,
         numbers: rows.saturating_mul(values - 1),

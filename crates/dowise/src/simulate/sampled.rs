@@ -6,7 +6,7 @@ use rayon::prelude::*;
 
 use super::Simulator;
 use super::low_rank::DrawnLowRank;
-use crate::kernel::{Kernel, KernelError, Scratch, Tie};
+use crate::kernel::{Kernel, KernelError, Scratch, Tie, splitmix64};
 use crate::learn::{Agent, Observation};
 use crate::plan::{RewardsAt, RowsAt, tie_tolerance};
 use crate::world::{Action, Feature, NotPlain, World};
@@ -99,7 +99,10 @@ impl SampledPlan {
         let mut worth_hj = vec![vec![0.0; low_rank.dimension()]; horizon];
         for stage in (1..horizon).rev() {
             let mean = |of: &Vec<usize>| {
-                let value = |room: &mut Room, &s: &usize| ahead.best(stage, s, &worth_hj[stage], room).1;
+                let value = |room: &mut Room, &s: &usize| match world.has_ended(s) {
+                    true => 0.0,
+                    false => ahead.best(stage, s, &worth_hj[stage], room).1,
+                };
                 // Values by their place, and summed in that order: threads share work, never sums.
                 let values: Vec<f64> = of.par_iter().map_init(Room::default, value).collect();
                 values.iter().sum::<f64>() / of.len() as f64
@@ -167,9 +170,11 @@ impl Estimate {
 
 impl Simulator {
     /// What each of so many episodes brings an agent, every one with random numbers of its own: a paired comparison if another agent
-    /// is given the same seed.
+    /// is given the same seed. Episodes of another seed are other ones.
     pub fn returns(&self, agent: &mut (impl Agent + ?Sized), episodes: u64, seed: u64) -> Vec<f64> {
-        let each = |i: u64| super::Play::new(self, crate::kernel::splitmix64(seed ^ i)).episode(agent).1;
+        // Seeds that differ in their lowest digits alone would have the same episodes in another order if they were not mixed first.
+        let seed = splitmix64(seed);
+        let each = |i: u64| super::Play::new(self, splitmix64(seed ^ i)).episode(agent).1;
         (0..episodes).map(each).collect()
     }
 }

@@ -181,7 +181,8 @@ impl Sizes {
             interventions: world.interventions.count(),
             causes: product(&world.sizes(&world.cause_variables())),
             factors: factors.collect(),
-            features: world.n_features(),
+            // Regressions cannot deal with rewards on next values.
+            features: world.n_features().filter(|_| !world.pays_on_next_values()),
         }
     }
 

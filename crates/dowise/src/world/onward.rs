@@ -162,10 +162,15 @@ impl World {
         if self.ends.is_some() || self.discount < 1.0 { [least.min(0.0), most.max(0.0)] } else { [least, most] }
     }
 
+    /// Whether some reward is on next values, which learners that regress on features and plans by sampled states refuse.
+    pub fn pays_on_next_values(&self) -> bool {
+        self.rewards.iter().any(|term| !term.next.is_empty())
+    }
+
     /// Refuses what has no proof or no code for some of what a world can say.
     pub(crate) fn refuse(&self, what: &'static str, features: &[Feature]) -> Result<(), NotPlain> {
         let has = |feature: &Feature| match feature {
-            Feature::NextReward => self.rewards.iter().any(|t| !t.next.is_empty()),
+            Feature::NextReward => self.pays_on_next_values(),
         };
         match features.iter().find(|f| has(f)) {
             None => Ok(()),

@@ -181,6 +181,23 @@ mod tests {
         assert!((played.mean - value).abs() < 2.0 * played.half, "{played:?} {value}");
     }
 
+    /// As many episodes as a power of two: numbers from 0 on would come to the same ones with any small seed if they were only combined with it.
+    #[test]
+    fn episodes_of_another_seed_are_other_ones_and_not_the_same_in_another_order() {
+        let world = small();
+        let simulator = Simulator::new(&world).unwrap();
+        let plan = simulate::SampledPlan::new(&world, 50, 1).unwrap();
+        let sorted = |seed| {
+            let mut returns = simulator.returns(&mut plan.clone(), 256, seed);
+            returns.sort_by(f64::total_cmp);
+            returns
+        };
+        assert_eq!(sorted(0), sorted(0));
+        for seed in 1..8 {
+            assert_ne!(sorted(0), sorted(seed), "{seed}");
+        }
+    }
+
     #[test]
     fn what_is_not_listed_is_played_by_the_same_rules() {
         let world = LinearCode { symbols: 10, ..LinearCode::default() }.world().unwrap();

@@ -118,15 +118,17 @@ pub(super) fn run(args: &Args, world: &World, named: &str, seed: u64, output: &O
         None => named.parse().map_err(|e| usage(&e))?,
     };
     let told = spec.knowledge(world).map_err(|e| usage(&e))?;
-    let episodes = args.episodes.unwrap_or(EPISODES);
-    within_limit(episodes)?;
     let (mut learner, mut rewards) = match &saved {
         Some(saved) => (UnlistedLearner::restore(&told, &saved.state).map_err(|e| usage(&e))?, saved.rewards.clone()),
         None => {
+            let episodes = args.episodes.unwrap_or(EPISODES);
             let learner = unlisted_learner(&spec, world, episodes, seed).map_err(|e| study::failure(e, output))?;
             (learner, Vec::new())
         }
     };
+    // Those that the run was meant to have.
+    let episodes = args.episodes.unwrap_or(learner.options().episodes);
+    within_limit(episodes)?;
     let by_play = ByPlay::new(world, &args.world, seed).map_err(|e| study::failure(e, output))?;
     let mut play = Play::new(by_play.simulator(), seed);
     if let Some(saved) = &saved {

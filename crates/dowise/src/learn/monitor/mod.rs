@@ -85,6 +85,9 @@ pub(crate) struct Found {
 pub(crate) struct SavedMonitor {
     delta: f64,
     steps: u64,
+    /// Whether most steps are passed over, as in a long log.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    thinned: bool,
     found: Option<Found>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     finding: Option<GraphFinding>,
@@ -260,7 +263,8 @@ impl Monitor {
     pub(crate) fn saved(&self) -> SavedMonitor {
         let numbers = self.outcomes.iter().map(|o| o.numbers.clone()).collect();
         let finding = self.finding.clone();
-        SavedMonitor { delta: self.delta, steps: self.steps, found: self.found, finding, numbers }
+        let Monitor { delta, steps, thinned, found, .. } = *self;
+        SavedMonitor { delta, steps, thinned, found, finding, numbers }
     }
 
     /// Takes over what was saved of a monitor of the same graph.
@@ -297,6 +301,7 @@ impl Monitor {
             return damaged("it found something that it did not watch");
         }
         (self.steps, self.found, self.finding) = (saved.steps, saved.found, saved.finding);
+        self.thinned = saved.thinned;
         self.outcomes.iter_mut().zip(saved.numbers).for_each(|(o, numbers)| o.numbers = numbers);
         Ok(())
     }

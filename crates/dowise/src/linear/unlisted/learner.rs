@@ -525,7 +525,12 @@ impl UnlistedLearner {
         let (n, d) = (self.states.rows.n_causes(), self.states.rows.dimension);
         let (weights, ties, beta) = (self.weights[stage].as_slice(), self.ties(), self.beta[stage]);
         let wide = self.options.estimate == LinearEstimate::Width && !self.inverse.is_empty();
+        let world = self.told.world();
         let value = |room: &mut (Room, Vec<f64>), (i, met): (usize, &super::states::MetState)| {
+            // Nothing is paid any more there.
+            if world.has_ended(met.state) {
+                return 0.0;
+            }
             self.states.with_rows(met, |rows| {
                 let squares = match (wide, squares.is_empty()) {
                     (false, _) => None,
