@@ -8,6 +8,16 @@ fn texts(list: &[&str]) -> Vec<String> {
     list.iter().map(|s| (*s).to_owned()).collect()
 }
 
+/// Learners, those with confidence sets with a plan before each episode, as in the paper.
+fn learners(list: &[&str]) -> Vec<String> {
+    let planning = |name: &&str| match (name.contains("ucbvi"), name.contains(':')) {
+        (true, true) => format!("{name},schedule=episode"),
+        (true, false) => format!("{name}:schedule=episode"),
+        (false, _) => (*name).to_owned(),
+    };
+    list.iter().map(planning).collect()
+}
+
 /// Regret against the scale of the width.
 pub(super) fn scales(base: StudyFile, size: ReproductionSize) -> StudyFile {
     StudyFile {
@@ -29,7 +39,7 @@ pub(super) fn scales(base: StudyFile, size: ReproductionSize) -> StudyFile {
 pub(super) fn hard(base: StudyFile, size: ReproductionSize) -> StudyFile {
     StudyFile {
         worlds: texts(&["river-swim", "deep-sea"]),
-        learners: dowise::Preset::all().iter().map(|p| p.name().to_owned()).filter(|n| tabular(n)).collect(),
+        learners: learners(&dowise::Preset::all().iter().map(|p| p.name()).filter(|n| tabular(n)).collect::<Vec<_>>()),
         episodes: size.episodes.min(1000),
         repetitions: few(size),
         ..base
@@ -39,7 +49,7 @@ pub(super) fn hard(base: StudyFile, size: ReproductionSize) -> StudyFile {
 /// Up to a million interventions, learners that know the key variables.
 pub(super) fn many(base: StudyFile, size: ReproductionSize) -> StudyFile {
     StudyFile {
-        learners: texts(&["c-ucbvi", "cf-ucbvi", "c-psrl", "cf-psrl", "uniform"]),
+        learners: learners(&["c-ucbvi", "cf-ucbvi", "c-psrl", "cf-psrl", "uniform"]),
         sweep: levels(&["3", "5", "10", "22", "46", "100"]),
         ..million(base, size)
     }
@@ -47,14 +57,14 @@ pub(super) fn many(base: StudyFile, size: ReproductionSize) -> StudyFile {
 
 /// As many interventions as learners that count each of them can bear.
 pub(super) fn many_plain(base: StudyFile, size: ReproductionSize) -> StudyFile {
-    StudyFile { learners: texts(&["ucbvi", "f-ucbvi"]), sweep: levels(&["3", "5", "10"]), ..million(base, size) }
+    StudyFile { learners: learners(&["ucbvi", "f-ucbvi"]), sweep: levels(&["3", "5", "10"]), ..million(base, size) }
 }
 
 /// Nobody is told P(z | s, a) or the rewards: plain learners either, for R(s, a) would tell them what interventions set off.
 pub(super) fn unknown(base: StudyFile, size: ReproductionSize) -> StudyFile {
     StudyFile {
         worlds: texts(&["paper:levels=4,horizon=2", "paper:levels=4,horizon=2,joint=false"]),
-        learners: texts(&[
+        learners: learners(&[
             "ucbvi:unknown=rewards",
             "c-ucbvi:unknown=kernel+rewards",
             "cf-ucbvi:unknown=kernel+rewards",

@@ -44,9 +44,9 @@ pub(super) const LITERAL: ExplorationRule = ExplorationRule {
 
 pub(super) const SETS: ExplorationRule = ExplorationRule {
     key: "sets",
-    about: "dowise's default: the best member of a confidence set, nothing to tune",
+    about: "the best member of a confidence set, nothing to tune, a plan before each episode as in the paper",
     learners: UCBVI,
-    options: "",
+    options: "schedule=episode",
 };
 
 pub(super) const SAMPLING: ExplorationRule =
