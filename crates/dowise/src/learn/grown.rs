@@ -2,8 +2,9 @@
 
 use super::evidence::Evidence;
 
-/// Visits below which a row has to double until it counts as grown: half of one or two visits is none.
-const FEW: u32 = 4;
+/// Visits below which a row has to double until it counts as grown: learners that list interventions have many rows that are seen a few
+/// times and never again, and would plan for little else.
+const FEW: u32 = 8;
 
 /// Rows of transitions that were seen since the last plan, with their visits then.
 #[derive(Clone, Debug)]
@@ -102,7 +103,7 @@ mod tests {
                 grown.planned();
             }
         }
-        assert_eq!(due, [1, 2, 4, 6, 9, 14, 21, 32]);
+        assert_eq!(due, [1, 2, 4, 8, 12, 18, 27]);
     }
 
     #[test]

@@ -114,7 +114,7 @@ vocabulary! {
         Episode = "episode",
         /// When some row has been seen 1, 2, 4, 8, … times: a logarithmic number of plans, same order of regret.
         Doubling = "doubling",
-        /// When some row of a transition has been seen half as often again as at the last plan (twice as often, if fewer than four times), or some row of a
+        /// When some row of a transition has been seen half as often again as at the last plan (twice as often, if fewer than eight times), or some row of a
         /// mechanism or reward 1, 2, 4, 8, … times: fewer plans than by doubling, since every plan counts for all rows.
         Growing = "growing",
         /// Never whole: at each visited state one look ahead (real-time dynamic programming). S times cheaper, same order of regret.
