@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use dowise::kernel::Kernel;
-use dowise::linear::{Doubt, Features, LinearLearner, LinearOptions, LinearPreset, Switching, UnlistedLearner};
+use dowise::linear::{
+    Beta, Doubt, Features, LinearLearner, LinearOptions, LinearPreset, Switching, UnlistedLearner, Weights,
+};
 use dowise::simulate::{AtRandom, Estimate, Play, SampledPlan};
 use dowise::world::{FeatureForm, FeatureSpec, Form};
 use dowise::worlds::{Linear, LinearCode, LinearLock};
@@ -48,6 +50,24 @@ fn what_it_does_is_what_the_learner_does_that_lists_states() {
     // Rewards are told here, so that residuals are those of values alone, and not of payments known by their means.
     let told = Linear { states: 12, causes: 4, dimension: 3, low_rank: true, seed: 5, ..Linear::default() };
     compare(&told.world().unwrap(), options("c-blsvi", 1), 60);
+}
+
+/// `c-lsvi-ucb` with steps weighed by variance, at a scale of β at which weights differ.
+fn weighed(beta: Beta, beta_scale: f64) -> LinearOptions {
+    LinearOptions { weights: Weights::Variance, beta, beta_scale, ..options("c-lsvi-ucb", 3) }
+}
+
+#[test]
+fn steps_weighed_by_variance_weigh_what_they_do_where_states_are_listed() {
+    let lock = LinearLock { states: 30, causes: 4, dimension: 5, horizon: 6, ..LinearLock::default() }.world().unwrap();
+    let random = Linear { states: 9, causes: 5, dimension: 4, low_rank: true, seed: 2, ..Linear::default() };
+    let ending = World::from_toml(ENDING, "ending.toml").unwrap();
+    for world in [lock, random.world().unwrap(), ending] {
+        for options in [weighed(Beta::SelfNormalised, 0.05), weighed(Beta::Covered, 1e-3)] {
+            compare(&world, options.clone(), 60);
+            compare(&world, LinearOptions { stage_dependent: true, ..options }, 60);
+        }
+    }
 }
 
 /// A world of low rank in which episodes end early: what pays most from step to step leads there.
@@ -176,8 +196,10 @@ fn a_restored_learner_goes_on_as_if_it_had_never_stopped() {
     let world = LinearCode::default().world().unwrap();
     let told = Knowledge::of(&world);
     let simulator = Simulator::new(&world).unwrap();
-    for name in ["c-blsvi", "c-lsvi-ucb"] {
-        let mut whole = UnlistedLearner::new(&told, options(name, 1)).unwrap();
+    let stages_apart = LinearOptions { stage_dependent: true, ..weighed(Beta::SelfNormalised, 0.05) };
+    let all = [options("c-blsvi", 1), options("c-lsvi-ucb", 1), weighed(Beta::SelfNormalised, 0.05), stages_apart];
+    for (name, options) in all.into_iter().enumerate() {
+        let mut whole = UnlistedLearner::new(&told, options).unwrap();
         let mut play = Play::new(&simulator, 2);
         (0..7).for_each(|_| {
             play.episode(&mut whole);
@@ -191,6 +213,15 @@ fn a_restored_learner_goes_on_as_if_it_had_never_stopped() {
         }
         assert_eq!(again.save(), whole.save(), "{name}");
     }
+    let mut learner = UnlistedLearner::new(&told, weighed(Beta::SelfNormalised, 0.05)).unwrap();
+    let mut play = Play::new(&simulator, 2);
+    (0..3).for_each(|_| _ = play.episode(&mut learner));
+    let text = learner.save();
+    let [from, to] = ["\"weights\":[[", "\"weights\":[[1e-9,"];
+    let first = text.find(from).unwrap() + from.len();
+    let changed = format!("{}{to}{}", &text[..first - from.len()], &text[text[first..].find(',').unwrap() + first + 1..]);
+    let error = UnlistedLearner::restore(&told, &changed).unwrap_err().to_string();
+    assert!(error.contains("not those of a plan"), "{error}");
     let learner = UnlistedLearner::new(&told, options("c-blsvi", 1)).unwrap();
     let says = |text: &str| UnlistedLearner::restore(&told, text).unwrap_err().to_string();
     assert!(says(&learner.save().replace("\"dimension\":11", "\"dimension\":12")).contains("12 features"));

@@ -212,26 +212,28 @@ fn bytes(knowledge: &Knowledge, options: &Options) -> Bytes {
         | Estimate::Linear => n(8) * cells * values,
     };
     // Samples over many whole states are kept by the states that have mass, and so is what was seen.
+    let whole = options.states == States::Flat || factors.len() == 1 && world.transitions()[0].table.is_none();
     let thin = match options.estimate {
-        Estimate::Posterior { prior } => {
-            options.states == States::Flat && ThinBelief::pays(knowledge.n_states(), prior)
+        Estimate::Posterior { prior } if whole && ThinBelief::pays(knowledge.n_states(), prior) => {
+            Some(Saturating(ThinBelief::row_bytes(n_states.0, prior)))
         }
+        Estimate::Posterior { .. } => None,
         Estimate::Sets(_)
         | Estimate::Width(_)
         | Estimate::Greedy
         | Estimate::EpsilonGreedy { .. }
         | Estimate::Uniform
-        | Estimate::Linear => false,
+        | Estimate::Linear => None,
     };
     let tables = match thin {
-        true => n_states * n_causes * Saturating(ThinBelief::row_bytes(n_states.0)),
-        false => sum(factors.iter().enumerate().map(|(i, factor)| table(i, factor))),
+        Some(row_bytes) => factors[0].0 * row_bytes + n(8) * n_states * n_causes,
+        None => sum(factors.iter().enumerate().map(|(i, factor)| table(i, factor))),
     };
     let sampled = matches!(options.estimate, Estimate::Posterior { .. });
     let samples = sum(factors.iter().map(|&(rows, _, values)| n(SAMPLED) * batches(rows * values)));
     let samples = match sampled {
         // Where only some rows are drawn, whole batches of them may take more than the table that is not needed.
-        true if thin => n(0),
+        true if thin.is_some() => n(0),
         true if by_action && options.states == States::Flat => {
             samples.max(Saturating(Contenders::bytes(n_states.0, n_causes.0)) - tables)
         }

@@ -97,9 +97,7 @@ pub enum LinearError {
     #[error("beta=residuals is the spread of samples, and this learner adds a width; take c-blsvi or c-rlsvi")]
     ResidualWidth,
     /// Weights where they cannot be.
-    #[error(
-        "weights=variance is for learners that add a width and list states: take c-lsvi-ucb where states are listed"
-    )]
+    #[error("weights=variance is for learners that add a width: take c-lsvi-ucb")]
     NoWeights,
     /// Features that were made for another world.
     #[error("the features are for {found} states and causes, this world has {expected}")]

@@ -100,6 +100,52 @@ impl Sizes {
     }
 }
 
+/// Between what the values one stage ahead of a regression lie.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Ends<'a> {
+    /// Least and greatest value; none after the last stage.
+    pub(super) values: Option<&'a [f64; 2]>,
+    /// Whether they count as they are, neither discounted nor cut off by an end.
+    pub(super) as_they_are: bool,
+}
+
+impl Sizes {
+    /// A regression with steps weighed by how little the values ahead can vary, and its β: `regress` makes it from what
+    /// weights are made from, and `gained` is ln(det Λ / λ^d) of the first one.
+    pub(super) fn weigh(
+        &self,
+        options: &LinearOptions,
+        d: usize,
+        stage: usize,
+        ends: Ends<'_>,
+        gained: f64,
+        regress: impl Fn(Targets) -> Weighted,
+    ) -> (Weighted, f64) {
+        let [mut least, mut most] = ends.values.copied().unwrap_or_default();
+        if !ends.as_they_are {
+            // What is ahead is discounted, or nothing after an end.
+            (least, most) = (least.min(0.0), most.max(0.0));
+        }
+        let (ahead, range, ends) = (most - least, self.range_left(stage), ends.values);
+        let of = |width: f64| regress(Targets { least, ahead, regressed: self.regressed, range, width });
+        match options.beta {
+            Beta::Covered => {
+                let cover = WeightedCover { cover: self.cover(options, d, stage, ends), ahead };
+                let [first, _] = cover.betas(gained, 0.0);
+                let weighted = of(options.beta_scale * first);
+                let [_, second] = cover.betas(gained, weighted.gained);
+                (weighted, options.beta_scale * second)
+            }
+            Beta::Published | Beta::SelfNormalised | Beta::Deviation | Beta::Residuals | Beta::Fixed(_) => {
+                let first = self.beta(options, d, stage, ends, gained);
+                let weighted = of(if range > 0.0 { first / range } else { 0.0 });
+                let beta = self.beta(options, d, stage, ends, weighted.gained);
+                (weighted, beta)
+            }
+        }
+    }
+}
+
 /// How mechanisms that are not known are read for the plan of an episode: as the weights are, optimistic or sampled.
 pub(super) fn kernel_rule(options: &LinearOptions, episode: u64) -> KernelRule {
     let &LinearOptions { estimate, beta, beta_scale: scale, delta, seed, .. } = options;
@@ -289,34 +335,11 @@ impl LinearModel {
 
     /// The regression of a stage with steps weighed by how little the values ahead can vary, and its β.
     fn fit_weighted(&self, stage: usize, worth: &[f64]) -> (Weighted, f64) {
-        let (options, regressed) = (&self.options, self.sizes.regressed);
         let design = &self.designs[self.design(stage)];
-        let ends = self.clip.get(stage + 1);
-        let [mut least, mut most] = ends.copied().unwrap_or_default();
-        if self.onward.is_some() {
-            // What is ahead is discounted, or nothing after an end.
-            (least, most) = (least.min(0.0), most.max(0.0));
-        }
-        let (ahead, range, d) = (most - least, self.range_left(stage), self.columns.dimension);
-        let unit = |beta: f64| if range > 0.0 { beta / range } else { 0.0 };
-        let of = |width: f64| {
-            let targets = Targets { least, ahead, regressed, range, width };
-            Weighted::new(&self.columns, design, options.lambda, worth, targets)
-        };
-        match options.beta {
-            Beta::Covered => {
-                let cover = WeightedCover { cover: self.sizes.cover(options, d, stage, ends), ahead };
-                let [first, _] = cover.betas(design.gained(), 0.0);
-                let weighted = of(options.beta_scale * first);
-                let [_, second] = cover.betas(design.gained(), weighted.gained);
-                (weighted, options.beta_scale * second)
-            }
-            Beta::Published | Beta::SelfNormalised | Beta::Deviation | Beta::Residuals | Beta::Fixed(_) => {
-                let weighted = of(unit(self.beta(stage)));
-                let beta = self.sizes.beta(options, d, stage, ends, weighted.gained);
-                (weighted, beta)
-            }
-        }
+        let ends = Ends { values: self.clip.get(stage + 1), as_they_are: self.onward.is_none() };
+        self.sizes.weigh(&self.options, self.columns.dimension, stage, ends, design.gained(), |targets| {
+            Weighted::of_pairs(&self.columns, design, self.options.lambda, worth, targets)
+        })
     }
 }
 

@@ -89,7 +89,7 @@ pub enum Weights {
     #[default]
     None,
     /// By how little the values ahead can vary from where they were made: u = (ρ/2)²/σ̄² times, between 1 and 16, with σ̄² an upper bound of
-    /// the variance of the target from a first regression without weights. For learners with a width that list states.
+    /// the variance of the target from a first regression without weights. For learners with a width.
     Variance,
 }
 

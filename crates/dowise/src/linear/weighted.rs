@@ -52,24 +52,57 @@ pub(super) struct Weighted {
     pub(super) gained: f64,
 }
 
+/// What was seen of one pair of state and cause, or in one step.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Weighable<'a> {
+    pub(super) phi: &'a [f64],
+    /// How often, and the sum of the targets.
+    pub(super) visits: f64,
+    pub(super) target: f64,
+    /// φᵀΛ⁻¹φ in the first regression.
+    pub(super) square: f64,
+}
+
 impl Weighted {
-    /// The regression of a stage: `worth` is what next states are worth.
+    /// The regression of a stage over pairs that were met: `worth` is what next states are worth.
     ///
     /// # Cost
     /// O(d · S + pairs met · d² + d³).
-    pub(super) fn new(columns: &Columns, design: &Design, lambda: f64, worth: &[f64], targets: Targets) -> Weighted {
-        let d = columns.of(0).len();
+    pub(super) fn of_pairs(
+        columns: &Columns,
+        design: &Design,
+        lambda: f64,
+        worth: &[f64],
+        targets: Targets,
+    ) -> Weighted {
         let shifted: Vec<f64> = worth.iter().map(|v| v - targets.least).collect();
         let squared: Vec<f64> = shifted.iter().map(|v| v * v).collect();
-        let [mean, square] = [&shifted, &squared].map(|of| design.weights_of_next(of));
-        let fitted =
-            |cell: usize, w: &DVector<f64>| columns.of(cell).iter().zip(w.iter()).map(|(x, w)| x * w).sum::<f64>();
+        let fits = [&shifted, &squared].map(|of| design.weights_of_next(of));
+        let pairs = cells(&design.met, targets.regressed, worth).into_iter().map(|(cell, visits, target)| {
+            let square = design.square(columns.as_view(), cell);
+            Weighable { phi: columns.of(cell), visits, target, square }
+        });
+        Weighted::new(lambda, fits, targets, pairs)
+    }
+
+    /// The regression over whatever was met; `fits` are the weights that the first regression gives to v and to v².
+    ///
+    /// # Cost
+    /// O(d²) for each, and O(d³).
+    pub(super) fn new<'a>(
+        lambda: f64,
+        fits: [DVector<f64>; 2],
+        targets: Targets,
+        met: impl Iterator<Item = Weighable<'a>>,
+    ) -> Weighted {
+        let d = fits[0].len();
         let mut gram = DMatrix::from_diagonal_element(d, d, lambda);
         let mut sums = DVector::zeros(d);
-        for (cell, visits, target) in cells(&design.met, targets.regressed, worth) {
-            let norm = design.square(columns.as_view(), cell).max(0.0).sqrt();
-            let u = targets.weight(fitted(cell, &mean), fitted(cell, &square), norm);
-            let phi = nalgebra::DVectorView::from_slice(columns.of(cell), d);
+        for Weighable { phi, visits, target, square } in met {
+            let [mean, mean_square] =
+                [0, 1].map(|i| phi.iter().zip(fits[i].iter()).map(|(x, w)| x * w).sum::<f64>());
+            let u = targets.weight(mean, mean_square, square.max(0.0).sqrt());
+            let phi = nalgebra::DVectorView::from_slice(phi, d);
             gram.syger(u * visits, &phi, &phi, 1.0);
             sums.axpy(u * target, &phi, 1.0);
         }
@@ -77,6 +110,11 @@ impl Weighted {
         let weights = factor.solve(&sums);
         let log_det: f64 = (0..d).map(|i| 2.0 * ln(factor.l_dirty()[(i, i)])).sum();
         Weighted { factor, weights, gained: (log_det - d as f64 * ln(lambda)).max(0.0) }
+    }
+
+    /// Λ⁻¹ of the weighted regression, column by column.
+    pub(super) fn inverse(&self) -> Vec<f64> {
+        self.factor.inverse().as_slice().to_vec()
     }
 
     /// φᵀΛ⁻¹φ = ‖L⁻¹φ‖².

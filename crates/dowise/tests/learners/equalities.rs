@@ -62,6 +62,56 @@ fn one_factor_is_flat() {
     }
 }
 
+/// A whole state of 260 values, so many that samples are kept by the values that have mass.
+fn many_values() -> Draft {
+    Draft::new(3, 5).state("s", 260).lever("x", 3).key("z", 2).drawn(&["z"], &["x"])
+}
+
+#[test]
+fn one_factor_of_many_values_is_flat_for_samplers_too() {
+    let world = many_values().next("s", &["s", "z"]).pays_between("r", &["s", "z"], [0.0, 1.0], false).world();
+    let of = |states, causes| options((states, causes), Estimate::Posterior { prior: 2.0 });
+    for causes in [Causes::Keys, Causes::OwnKeys] {
+        let found = compare(&world, of(States::Factored, causes), of(States::Flat, Causes::Keys));
+        assert_eq!(found, (0.0, true), "{causes:?}");
+    }
+}
+
+#[test]
+fn a_key_variable_that_a_factor_of_many_values_does_not_see_changes_no_sample() {
+    let seen = |draft: Draft| draft.next("s", &["s", "z"]).pays_between("r", &["s", "z"], [0.0, 1.0], false).world();
+    let worlds = [seen(many_values()), seen(many_values().key("w", 2).given(&["w"], &["x"], vec![0.5; 6]))];
+    let chosen = options((States::Factored, Causes::OwnKeys), Estimate::Posterior { prior: 2.0 });
+    let plans = worlds.map(|world| {
+        let arena = Arena::new(world);
+        let mut learner = Learner::new(&arena.knowledge(), chosen.clone()).expect("a learner");
+        learner.begin_episode();
+        learner.plan().value_hs.clone()
+    });
+    let worst = plans[0].iter().zip(&plans[1]).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+    assert!(worst < 1e-12 && plans[0].iter().any(|v| *v > 1.0), "{worst}");
+}
+
+#[test]
+fn where_the_next_of_many_values_does_not_depend_on_the_present_one_samples_do_not_either() {
+    let world = many_values().next("s", &["z"]).pays_between("r", &["s"], [0.0, 1.0], false).world();
+    let n = world.n_states();
+    let arena = Arena::new(world);
+    for (view, alike) in [((States::Factored, Causes::OwnKeys), true), ((States::Flat, Causes::Keys), false)] {
+        let chosen = options(view, Estimate::Posterior { prior: 2.0 });
+        let mut learner = Learner::new(&arena.knowledge(), chosen).expect("a learner");
+        let mut run = arena.run(2);
+        for _ in 0..20 {
+            run.episode(&mut learner);
+            // What is still to come after the present step, in every state.
+            let values = &learner.plan().value_hs;
+            let ahead: Vec<f64> = (0..n).map(|s| values[s] - values[2 * n + s]).collect();
+            let spread = ahead.iter().fold(0.0f64, |most, v| most.max((v - ahead[0]).abs()));
+            assert!(if alike { spread < 1e-12 } else { spread > 0.01 }, "{view:?}: {spread}");
+        }
+    }
+}
+
 #[test]
 fn a_key_value_for_each_intervention_is_the_plain_learner() {
     for estimate in FACTOR_FREE {

@@ -209,7 +209,7 @@ impl Belief {
                 Kept::Sets(SetsBelief::new(&frame, confidence, Side::Best, margin))
             }
             Reading::Worst(_) => Kept::Sets(SetsBelief::new(&frame, confidence, Side::Worst, None)),
-            Reading::Sample { prior } if layout.flat && ThinBelief::pays(layout.n_states(), prior) => {
+            Reading::Sample { prior } if ThinBelief::fits(layout, prior) => {
                 Kept::Thin(ThinBelief::new(&frame, prior))
             }
             Reading::Sample { prior } => match &view.actions {
@@ -358,7 +358,8 @@ impl Belief {
             Kept::Mean(belief) => belief.expect(frame, worth, out),
             Kept::Sample(belief) => belief.expect(frame, worth, out),
             Kept::Sets(belief) => belief.expect(frame, 0, worth, out),
-            Kept::Sparse(_) | Kept::Contenders(..) | Kept::Thin(_) | Kept::Parts(_) => {
+            Kept::Thin(belief) => belief.expect(frame, worth, out),
+            Kept::Sparse(_) | Kept::Contenders(..) | Kept::Parts(_) => {
                 unreachable!("invariant: payments by next values are read where the state is seen as factors")
             }
         }

@@ -16,7 +16,7 @@ pub(super) struct Step {
     /// Place of the next state among those met.
     pub(super) next: u32,
     /// φ(s, c).
-    phi: Box<[f64]>,
+    pub(super) phi: Box<[f64]>,
 }
 
 impl Step {
@@ -78,6 +78,20 @@ impl Design {
 
     pub(super) fn mark_planned(&mut self) {
         (self.planned, self.planned_steps) = (self.gained, self.steps.len());
+    }
+
+    /// φᵀΛ⁻¹φ of every step.
+    ///
+    /// # Cost
+    /// O(d²) for each.
+    pub(super) fn squares_of_steps(&self) -> Vec<f64> {
+        let mut room = DVector::zeros(self.gram.nrows());
+        let mut square = |step: &Step| {
+            room.copy_from_slice(&step.phi);
+            self.factor.l_dirty().solve_lower_triangular_mut(&mut room);
+            room.norm_squared()
+        };
+        self.steps.iter().map(&mut square).collect()
     }
 
     /// Λ = LLᵀ.

@@ -15,10 +15,11 @@ use crate::learn::{
     Agent, EvidenceError, KernelRule, Knowledge, MISSING, Mechanisms, Observation, Session, kernel_bytes,
 };
 use crate::linear::findings::found;
-use crate::linear::model::{Sizes, kernel_rule};
+use crate::linear::model::{Ends, Sizes, kernel_rule};
 use crate::linear::options::{Beta, LinearEstimate, LinearOptions, Regression, Rewards, Switching, Weights};
 use crate::linear::residuals::Noise;
 use crate::linear::setup::{check, clip_values, feature_map, regressed_terms};
+use crate::linear::weighted::{Targets, Weighable, Weighted};
 use crate::linear::{FeatureError, FeatureFinding, LinearError, MOST_BYTES};
 use crate::plan::{FeatureFunction, RewardsAt, RowsAt, Ties, tie_tolerance};
 use crate::variates::normal;
@@ -38,7 +39,7 @@ const SAMPLED: u64 = 256;
 ///
 /// # Cost
 /// A step: O(d² + Z · d) and a search. A plan: O(H · (n · d + m · Z · d)) for n steps and m states met, and H · m searches; with
-/// widths O(m · Z · d²) more. With [`Switching::Doubling`] there are O(d ln n) plans. Memory O(d² + n · d), and Z · d numbers for each
+/// widths O(m · Z · d²) more (where steps are weighed, O(H · (n + m · Z) · d²)). With [`Switching::Doubling`] there are O(d ln n) plans. Memory O(d² + n · d), and Z · d numbers for each
 /// state met (only those that are not 0, where most are) up to half a gigabyte; beyond that they are computed anew for every plan.
 ///
 /// ```
@@ -69,7 +70,7 @@ pub struct UnlistedLearner {
     pub(super) discount: f64,
     /// Weights of the present plan, stage by stage.
     pub(super) weights: Vec<DVector<f64>>,
-    /// Λ⁻¹ and β of the present plan, design by design and stage by stage, where there are widths.
+    /// Λ⁻¹ of the present plan, where there are widths: design by design, or stage by stage where steps are weighed. β, stage by stage.
     inverse: Vec<Vec<f64>>,
     beta: Vec<f64>,
     /// Episodes ended.
@@ -159,9 +160,6 @@ impl UnlistedLearner {
         check(&options)?;
         let world = told.world();
         world.refuse("regression on features", &[Feature::NextReward]).map_err(LinearError::from)?;
-        if options.weights != Weights::None {
-            return Err(LinearError::NoWeights.into());
-        }
         if options.regression == Regression::Interventions {
             let expected =
                 "ψ(s, a) of every intervention needs a list; regress on causes, as c-lsvi-ucb and c-blsvi do";
@@ -169,7 +167,9 @@ impl UnlistedLearner {
         }
         let (d, horizon) = (rows.dimension, told.horizon());
         let designs = if options.stage_dependent { horizon } else { 1 };
-        let bytes = designs as u128 * 3 * 8 * (d as u128).pow(2);
+        // Λ, its factor and its inverse; where steps are weighed, one more inverse for each stage, and one being made.
+        let weighed = if options.weights == Weights::Variance { horizon + 3 } else { 0 };
+        let bytes = (3 * designs + weighed) as u128 * 8 * (d as u128).pow(2);
         if bytes > MOST_BYTES {
             let cells = rows.n_causes();
             return Err(LinearError::TooLarge { dimension: d, designs, cells, bytes, limit: MOST_BYTES }.into());
@@ -308,13 +308,15 @@ impl UnlistedLearner {
     /// What to do at a stage (from 0) in a state of the present episode.
     pub fn decide(&mut self, stage: usize, state: usize) -> Result<Action, UnlistedError> {
         check_place(&self.told, stage, state)?;
+        if self.plans == 0 && self.due {
+            self.plan();
+        }
         let d = self.states.rows.dimension;
-        let design = self.design(stage);
         let rows = Rows::Dense(self.states.phi(&self.told, state)?.into());
         let mut squares = Vec::new();
         if self.options.estimate == LinearEstimate::Width {
             squares.resize(self.states.rows.n_causes(), 0.0);
-            rows.squares(&self.inverse[design], d, &mut squares);
+            rows.squares(self.inverse_at(stage), d, &mut squares);
         }
         let width = (!squares.is_empty()).then_some((self.beta[stage], &squares[..]));
         let tie = self.ties().at(stage, state);
@@ -449,26 +451,42 @@ impl UnlistedLearner {
     /// The same with mechanisms that are not known read by a rule.
     pub(super) fn plan_with(&mut self, rule: KernelRule) {
         self.planned_mechanisms.clone_from(&self.mechanisms);
+        self.planned_for = self.episode;
+        self.solve(rule);
+        self.plans += 1;
+        self.due = false;
+    }
+
+    /// Weights and widths of every stage, from the steps taken in so far and the mechanisms that the plan is made from.
+    pub(super) fn solve(&mut self, rule: KernelRule) {
         self.read_mechanisms(rule);
         let mut rng = ChaCha8Rng::seed_from_u64(splitmix64(self.options.seed ^ 0x6c69_6e65));
-        rng.set_stream(self.episode);
-        self.planned_for = self.episode;
+        rng.set_stream(self.planned_for);
         (0..self.designs.len()).for_each(|place| self.mark_planned(place));
         let squares = self.all_squares();
+        let weighed = self.options.weights == Weights::Variance;
+        let of_steps: Vec<Vec<f64>> =
+            self.designs.iter().filter(|_| weighed).map(Design::squares_of_steps).collect();
         let mut value = vec![0.0; self.met()];
         for stage in (0..self.told.horizon()).rev() {
-            self.weights[stage] = self.fit(stage, &value, &mut rng);
+            self.weights[stage] = match self.options.weights {
+                Weights::None => self.fit(stage, &value, &mut rng),
+                Weights::Variance => self.fit_weighted(stage, &value, &of_steps),
+            };
             if stage > 0 {
                 value = self.values_at(stage, &squares);
             }
         }
-        self.plans += 1;
-        self.due = false;
     }
 
     /// Notes that a plan is made from what a design has now: its widths are those of that plan until the next.
     pub(super) fn mark_planned(&mut self, place: usize) {
         self.designs[place].mark_planned();
+        if self.options.weights == Weights::Variance {
+            // Stage by stage, once that is fitted.
+            self.inverse.resize(self.told.horizon(), Vec::new());
+            return;
+        }
         if self.options.estimate == LinearEstimate::Width {
             self.inverse.resize(self.designs.len(), Vec::new());
             self.inverse[place] = self.designs[place].factor().inverse().as_slice().to_vec();
@@ -507,9 +525,44 @@ impl UnlistedLearner {
         }
     }
 
+    /// The regression of a stage with steps weighed by how little the values ahead of them can vary; its widths are kept for the plan.
+    ///
+    /// # Cost
+    /// O(n · d² + d³) for n steps.
+    fn fit_weighted(&mut self, stage: usize, ahead: &[f64], of_steps: &[Vec<f64>]) -> DVector<f64> {
+        let place = self.design(stage);
+        let design = &self.designs[place];
+        let as_they_are = self.discount == 1.0 && self.told.world().ends().is_none();
+        let ends = Ends { values: self.ahead.clip.get(stage + 1), as_they_are };
+        let worth = |step: &Step| self.discount * ahead[step.next as usize];
+        let regress = |targets: Targets| {
+            let shifted = |step: &Step| worth(step) - targets.least;
+            let fits = [design.sums(shifted), design.sums(|step| shifted(step).powi(2))];
+            let fits = fits.map(|sums| design.factor().solve(&sums));
+            let met = design.steps.iter().zip(&of_steps[place]).map(|(step, &square)| {
+                let target = step.reward + worth(step);
+                Weighable { phi: &step.phi, visits: 1.0, target, square }
+            });
+            Weighted::new(self.options.lambda, fits, targets, met)
+        };
+        let d = self.states.rows.dimension;
+        let (weighted, beta) = self.sizes.weigh(&self.options, d, stage, ends, design.gained(), regress);
+        (self.inverse[stage], self.beta[stage]) = (weighted.inverse(), beta);
+        weighted.weights
+    }
+
+    /// Λ⁻¹ of a stage, as of the present plan.
+    fn inverse_at(&self, stage: usize) -> &[f64] {
+        match self.options.weights {
+            Weights::None => &self.inverse[self.design(stage)],
+            Weights::Variance => &self.inverse[stage],
+        }
+    }
+
     /// φᵀΛ⁻¹φ of every state met and cause, where one design serves all stages; empty otherwise, and without widths.
     pub(super) fn all_squares(&self) -> Vec<f64> {
-        if self.options.estimate != LinearEstimate::Width || self.designs.len() > 1 || self.inverse.is_empty() {
+        let one = self.designs.len() == 1 && self.options.weights == Weights::None;
+        if self.options.estimate != LinearEstimate::Width || !one || self.inverse.is_empty() {
             return Vec::new();
         }
         let (n, d) = (self.states.rows.n_causes(), self.states.rows.dimension);
@@ -537,7 +590,7 @@ impl UnlistedLearner {
                     (true, false) => Some(&squares[i * n..][..n]),
                     (true, true) => {
                         room.1.resize(n, 0.0);
-                        rows.squares(&self.inverse[self.design(stage)], d, &mut room.1);
+                        rows.squares(self.inverse_at(stage), d, &mut room.1);
                         Some(&room.1[..])
                     }
                 };

@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 use super::error::UnlistedError;
 use super::learner::UnlistedLearner;
 use crate::learn::{Entry, Header, Knowledge, MOST_SAVED, RestoreError};
-use crate::linear::LinearOptions;
 use crate::linear::model::kernel_rule;
+use crate::linear::{LinearOptions, Weights};
 use crate::plan::FeatureFunction;
 
 const FORMAT: &str = "dowise unlisted learner";
@@ -44,10 +44,13 @@ struct SavedMechanisms {
     planned: Vec<Vec<Entry>>,
 }
 
+/// (stage, state, cause, reward, next state)
+type SavedStep = (u32, usize, u32, f64, usize);
+
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct SavedDesign {
-    /// (stage, state, cause, reward, next state), in the order in which they were made.
-    steps: Vec<(u32, usize, u32, f64, usize)>,
+    /// In the order in which they were made.
+    steps: Vec<SavedStep>,
     /// How many of them the present plan was made from.
     planned: usize,
 }
@@ -137,25 +140,36 @@ impl UnlistedLearner {
             if design.planned > design.steps.len() {
                 return wrong("planned", "the plan was made from more steps than there are");
             }
-            for (i, &(stage, state, cause, reward, next)) in design.steps.iter().enumerate() {
-                if self.designs.len() > 1 && stage as usize != place {
-                    return wrong("steps", "a step is of another stage than its design");
-                }
-                if i == design.planned {
-                    self.mark_planned(place);
-                }
-                let took = self.regress((stage as usize, state), cause as usize, reward, next);
-                took.map_err(|e| damaged("steps", &e))?;
-            }
-            if design.planned == design.steps.len() {
-                self.mark_planned(place);
+            self.take_steps(place, &design.steps[..design.planned])?;
+            self.mark_planned(place);
+        }
+        let weights: Vec<DVector<f64>> = saved.weights.into_iter().map(DVector::from_vec).collect();
+        (self.episode, self.plans, self.planned_for) = (saved.episode, saved.plans, saved.planned_for);
+        self.take_mechanisms(saved.mechanisms)?;
+        if self.options.weights == Weights::Variance && self.plans > 0 {
+            // What steps count depends on the values ahead, so widths follow from the plan alone.
+            self.solve(kernel_rule(&self.options, self.planned_for));
+            if self.weights != weights {
+                return wrong("weights", "they are not those of a plan from these steps");
             }
         }
-        self.weights = saved.weights.into_iter().map(DVector::from_vec).collect();
-        (self.episode, self.plans, self.planned_for) = (saved.episode, saved.plans, saved.planned_for);
+        self.weights = weights;
+        for (place, design) in saved.designs.iter().enumerate() {
+            self.take_steps(place, &design.steps[design.planned..])?;
+        }
         (self.due, self.name) = (saved.due, saved.name);
-        self.take_mechanisms(saved.mechanisms)?;
         Ok(self)
+    }
+
+    fn take_steps(&mut self, place: usize, steps: &[SavedStep]) -> Result<(), RestoreError> {
+        for &(stage, state, cause, reward, next) in steps {
+            if self.designs.len() > 1 && stage as usize != place {
+                return Err(RestoreError::damaged("steps", "a step is of another stage than its design"));
+            }
+            let took = self.regress((stage as usize, state), cause as usize, reward, next);
+            took.map_err(|e| damaged("steps", &e))?;
+        }
+        Ok(())
     }
 }
 

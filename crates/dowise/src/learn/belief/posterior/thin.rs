@@ -1,9 +1,9 @@
 //! Posterior samples of rows over many next states, kept by the few that have nearly all of the mass.
 //!
-//! Of a symmetric Dirichlet distribution over m values with weight α each, the value of a unit of mass picked at random has the share
-//! Beta(α + 1, (m − 1) α), whichever value it is; what is left is again such a distribution over the other values. So values that were never seen
-//! are drawn one after the other, each with its share of what the earlier ones left, until nearly nothing is left: with a prior of two
-//! visits about 35 of them, however many there are. With every value drawn an episode of `psrl` at 1,440 states took about a second.
+//! A symmetric Dirichlet distribution over m values with weight α in all is a Dirichlet process whose base measure is uniform on them: its
+//! mass comes in pieces, each of which is a share Beta(1, α) of what the earlier ones left and falls on a value drawn uniformly, whether or not
+//! an earlier one fell there (Sethuraman 1994). With n_v visits of the values seen, what these have in all is Beta(Σ n, α), shared out as
+//! Dirichlet(n). So pieces are drawn until nearly nothing is left: with a prior of two visits about 34 of them, however many values there are.
 
 use rand::{Rng, RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -13,7 +13,8 @@ use crate::kernel::{scale, splitmix64};
 use crate::learn::belief::frame::Frame;
 use crate::learn::belief::stale::Stale;
 use crate::learn::evidence::Evidence;
-use crate::math::{exp, ln};
+use crate::learn::view::Layout;
+use crate::math::exp;
 use crate::variates::{exponential, gamma};
 
 /// States from which on rows are kept in this way; with fewer, whole tables are drawn about as fast.
@@ -25,10 +26,13 @@ const MOST_PRIOR: f64 = 8.0;
 /// What may be left of a row's mass, and goes to the value drawn last: single precision, as in whole tables.
 const LEFT: f64 = 1.0 / (1u64 << 24) as f64;
 
+/// ln(1 / [`LEFT`])
+const LN_LEFT: f64 = 24.0 * std::f64::consts::LN_2;
+
 /// Rows for which a thread is worth asking.
 const PARALLEL_ROWS: usize = 1 << 10;
 
-/// Sampled rows by the next states that have mass, `[block][row]`.
+/// Sampled rows by the next states that have mass, `[block][row]`, where one factor is the whole state.
 #[derive(Clone, Debug)]
 pub(crate) struct ThinBelief {
     n_states: usize,
@@ -51,9 +55,17 @@ impl ThinBelief {
         n_states >= MANY && prior <= MOST_PRIOR
     }
 
-    /// Bytes of one row at most: what was seen and what is drawn.
-    pub(crate) fn row_bytes(n_states: u128) -> u128 {
-        n_states.saturating_mul(8 + 8).saturating_add(size_of::<Row>() as u128)
+    /// Whether the whole state is one factor that has to be learned, and this pays.
+    pub(crate) fn fits(layout: &Layout, prior: f64) -> bool {
+        matches!(&layout.factors[..], [only] if only.known.is_none()) && Self::pays(layout.n_states(), prior)
+    }
+
+    /// Bytes of one row at most: what was seen, what is drawn of it, and pieces of the prior, of which there are a Poisson number with
+    /// mean α ln(1/[`LEFT`]); lists have room for up to twice as many.
+    pub(crate) fn row_bytes(n_states: u128, prior: f64) -> u128 {
+        let mean = prior * LN_LEFT;
+        let pieces = (mean + 10.0 * mean.sqrt() + 16.0) as u128;
+        n_states.saturating_mul(8 + 8).saturating_add(2 * 8 * pieces).saturating_add(size_of::<Row>() as u128)
     }
 
     pub(crate) fn new(frame: &Frame, prior: f64) -> ThinBelief {
@@ -80,79 +92,94 @@ impl ThinBelief {
         }
     }
 
-    /// E[next value] of every row.
-    fn expect(&self, block: usize, next_value: &[f64], q: &mut Vec<f64>) {
-        q.resize(self.rows[block].len(), 0.0);
+    /// E[next value] of every state and cause, `[state][cause]`.
+    fn mean(&self, frame: &mut Frame, block: usize, next_value: &[f64], q: &mut Vec<f64>) {
+        let Frame { view, spare, .. } = frame;
+        let (layout, factor) = (&view.layout, &view.layout.factors[0]);
+        let own_numbering = factor.rows_of_cells().is_none() && factor.n_state_rows == layout.n_states();
+        let of_row = if own_numbering { &mut *q } else { &mut *spare };
+        of_row.resize(self.rows[block].len(), 0.0);
         let rows = self.rows[block].par_iter().with_min_len(PARALLEL_ROWS);
-        rows.zip(q.par_iter_mut()).for_each(|(row, q)| *q = row.mean(next_value));
+        rows.zip(of_row.par_iter_mut()).for_each(|(row, mean)| *mean = row.mean(next_value));
+        if own_numbering {
+            return;
+        }
+        let n_causes = layout.n_causes;
+        q.resize(layout.n_states() * n_causes, 0.0);
+        for (state, q) in q.chunks_exact_mut(n_causes).enumerate() {
+            let state_row = factor.state_row(&layout.state_space, state);
+            q.iter_mut().enumerate().for_each(|(c, q)| *q = spare[factor.row(state_row, c, n_causes)]);
+        }
+    }
+
+    /// E[next value | s, c] at the first stage, `[state][cause]`: no rewards.
+    pub(crate) fn expect(&self, frame: &mut Frame, next_value: &[f64], out: &mut Vec<f64>) {
+        self.mean(frame, 0, next_value, out);
     }
 
     /// q of a stage; whether losses were written in its place, as `LOSSES` asks.
     pub(crate) fn look<const LOSSES: bool>(
         &self,
-        frame: &Frame,
+        frame: &mut Frame,
         stage: usize,
         next_value: &[f64],
         q: &mut Vec<f64>,
     ) -> bool {
-        self.expect(frame.view.block(stage), next_value, q);
+        self.mean(frame, frame.view.block(stage), next_value, q);
         frame.values::<LOSSES>(stage, q);
         LOSSES
     }
 
     /// q(s, ·) of one state.
     pub(crate) fn look_at(&self, frame: &Frame, stage: usize, state: usize, next_value: &[f64], q: &mut Vec<f64>) {
-        let n = frame.n_causes();
+        let (layout, n) = (frame.layout(), frame.n_causes());
+        let factor = &layout.factors[0];
+        let state_row = factor.state_row(&layout.state_space, state);
         q.clear();
-        for row in state * n..(state + 1) * n {
-            let mean = self.rows[frame.view.block(stage)][row].mean(next_value);
-            q.push(frame.value(stage, row, mean, 0.0));
+        for cause in 0..n {
+            let row = &self.rows[frame.view.block(stage)][factor.row(state_row, cause, n)];
+            q.push(frame.value(stage, state * n + cause, row.mean(next_value), 0.0));
         }
     }
 }
 
 impl Row {
+    /// Σ p V(s'): four sums at a time, so that additions do not wait for each other; the order is fixed.
     fn mean(&self, next_value: &[f64]) -> f64 {
-        self.sample.iter().fold(0.0, |sum, &(v, p)| sum + f64::from(p) * next_value[v as usize])
+        let of = |&(v, p): &(u32, f32)| f64::from(p) * next_value[v as usize];
+        let (fours, rest) = self.sample.as_chunks::<4>();
+        let mut sums = [0.0; 4];
+        for four in fours {
+            (0..4).for_each(|i| sums[i] += of(&four[i]));
+        }
+        (sums[0] + sums[1]) + (sums[2] + sums[3]) + rest.iter().map(of).sum::<f64>()
     }
 
     /// One sample of the posterior with this prior weight in all.
     ///
     /// # Cost
-    /// A gamma variate for each value that was seen, and for the others an exponential one for each that is drawn.
+    /// A gamma variate for each value that was seen, and two words of random bits for each piece of the prior.
     fn draw(&mut self, n_values: usize, prior: f64, rng: &mut impl Rng) {
-        let each = prior / n_values as f64;
         let Row { seen, sample } = self;
         sample.clear();
-        let mut sum = 0.0;
-        for &(v, n) in &*seen {
-            let variate = gamma(each + f64::from(n), rng);
-            sum += variate;
-            sample.push((v, variate as f32));
+        let mut left = 1.0;
+        if !seen.is_empty() {
+            let mut sum = gamma(prior, rng);
+            left = sum;
+            for &(v, n) in &*seen {
+                let variate = gamma(f64::from(n), rng);
+                sum += variate;
+                sample.push((v, variate as f32));
+            }
+            let over = 1.0 / sum;
+            sample.iter_mut().for_each(|(_, p)| *p = (f64::from(*p) * over) as f32);
+            left *= over;
         }
-        let unseen = n_values - seen.len();
-        let of_unseen = match (seen.is_empty(), unseen) {
-            (true, _) => 1.0,
-            (false, 0) => 0.0,
-            (false, _) => gamma(each * unseen as f64, rng),
-        };
-        let over = 1.0 / (sum + of_unseen);
-        sample.iter_mut().for_each(|(_, p)| *p = (f64::from(*p) * over) as f32);
-        let mut left = of_unseen * over;
-        let mut drawn = 0;
-        while left > LEFT && drawn < unseen {
-            let others = unseen - drawn - 1;
-            let share = if others == 0 { 1.0 } else { share(each, each * others as f64, rng) };
-            // Drawn again until it is a new one; with nearly all of them taken, the list of the others is short.
-            let value = loop {
-                let value = scale(rng.next_u64(), n_values as u64) as u32;
-                if !sample.iter().any(|(v, _)| *v == value) {
-                    break value;
-                }
-            };
-            sample.push((value, (left * share) as f32));
-            left -= left * share;
-            drawn += 1;
+        while left > LEFT {
+            let kept = left * kept(prior, rng);
+            let value = scale(rng.next_u64(), n_values as u64) as u32;
+            sample.push((value, (left - kept) as f32));
+            left = kept;
         }
         if let Some((_, last)) = sample.last_mut() {
             *last += left as f32;
@@ -160,18 +187,13 @@ impl Row {
     }
 }
 
-/// A variate of Beta(1 + a, b).
-///
-/// With a = 0 one less a uniform number to the power of 1/b; of these a share to the power of a is kept.
-fn share(a: f64, b: f64, rng: &mut impl Rng) -> f64 {
-    loop {
-        let share = 1.0 - exp(-exponential(rng) / b);
-        let uniform: f64 = rng.random();
-        // Surely kept, since ln x ≥ 1 − 1/x; else asked exactly.
-        if uniform < 1.0 - a * (1.0 / share - 1.0) || (share > 0.0 && uniform < exp(a * ln(share))) {
-            return share;
-        }
+/// What a piece leaves: a variate of Beta(α, 1), which is a uniform number to the power of 1/α.
+#[inline]
+fn kept(prior: f64, rng: &mut impl Rng) -> f64 {
+    if prior == 2.0 {
+        return rng.random::<f64>().sqrt();
     }
+    exp(-exponential(rng) / prior)
 }
 
 #[cfg(test)]
@@ -191,9 +213,12 @@ mod tests {
             for _ in 0..rounds {
                 row.draw(n_values, prior, &mut rng);
                 assert!((row.mean(&[1.0; 6]) - 1.0).abs() < 1e-5);
-                for &(v, p) in &row.sample {
-                    sums[v as usize] += f64::from(p);
-                    squares[v as usize] += f64::from(p) * f64::from(p);
+                // Several pieces may have fallen on one value.
+                let mut of_value = [0.0; 6];
+                row.sample.iter().for_each(|&(v, p)| of_value[v as usize] += f64::from(p));
+                for v in 0..n_values {
+                    sums[v] += of_value[v];
+                    squares[v] += of_value[v] * of_value[v];
                 }
             }
             assert_moments(&counts, prior, rounds, &sums, &squares);
