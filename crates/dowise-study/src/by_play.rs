@@ -91,12 +91,13 @@ impl ByPlay {
     /// What a policy is worth.
     pub fn judge(&self, policy: &mut dyn Agent) -> Judged {
         let learned = self.simulator.returns(policy, JUDGED, self.seed);
-        let mean = |values: &[f64]| Estimate::of(values.iter().copied());
+        let range = self.world().return_range();
+        let mean = |values: &[f64]| Estimate::of(values.iter().copied(), range);
         Judged {
             learned: mean(&learned),
             best: mean(&self.best),
             random: mean(&self.random),
-            lost: Estimate::of_pairs(&self.best, &learned),
+            lost: Estimate::of_pairs(&self.best, &learned, range),
         }
     }
 

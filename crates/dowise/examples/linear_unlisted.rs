@@ -23,8 +23,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut best = SampledPlan::new(&world, 200, 1)?;
     let returns = |agent: &mut dyn Agent| simulator.returns(agent, 1000, 99);
     let (best, random) = (returns(&mut best), returns(&mut AtRandom::new(&simulator, 1)));
-    let gap = Estimate::of_pairs(&best, &random);
-    let mean = |values: &[f64]| Estimate::of(values.iter().copied());
+    let gap = Estimate::of_pairs(&best, &random, world.return_range());
+    let mean = |values: &[f64]| Estimate::of(values.iter().copied(), world.return_range());
     println!(
         "plan by sampled states: {:.3} ± {:.3}, at random {:.3}",
         mean(&best).mean,
@@ -44,7 +44,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         }
         let step = since.elapsed().as_secs_f64() / (episodes * horizon) as f64;
         let learned = returns(&mut learner.learned_policy());
-        let lost = Estimate::of_pairs(&best, &learned);
+        let lost = Estimate::of_pairs(&best, &learned, world.return_range());
         println!(
             "{name}: {:.3} ms a step over {} steps, {:.0} ms the longest episode, {} plans, {} MB for {} states met; \
              {:.1} % of the way from random (± {:.1})",

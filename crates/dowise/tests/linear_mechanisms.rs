@@ -237,8 +237,8 @@ fn it_learns_where_neither_states_nor_mechanisms_are_told() {
         let returns = |agent: &mut dyn Agent| simulator.returns(agent, 400, 11);
         let learned = returns(&mut learner.learned_policy());
         let (best, random) = (returns(&mut best), returns(&mut AtRandom::new(&simulator, 1)));
-        let gap = Judged::of_pairs(&best, &random);
-        let lost = Judged::of_pairs(&best, &learned);
+        let gap = Judged::of_pairs(&best, &random, world.return_range());
+        let lost = Judged::of_pairs(&best, &learned, world.return_range());
         assert!(gap.mean > 5.0 * gap.half, "{gap:?}");
         assert!(lost.mean < 0.1 * gap.mean, "{name}: {lost:?} of {gap:?}");
     }

@@ -244,12 +244,12 @@ fn it_learns_where_no_state_is_ever_met_twice() {
     let returns = |agent: &mut dyn Agent| simulator.returns(agent, 400, 11);
     let learned = returns(&mut learner.learned_policy());
     let (best, random) = (returns(&mut best), returns(&mut AtRandom::new(&simulator, 1)));
-    let gap = Estimate::of_pairs(&best, &random);
-    let lost = Estimate::of_pairs(&best, &learned);
+    let gap = Estimate::of_pairs(&best, &random, world.return_range());
+    let lost = Estimate::of_pairs(&best, &learned, world.return_range());
     assert!(gap.mean > 5.0 * gap.half, "{gap:?}");
     assert!(lost.mean - lost.half < 0.25 * gap.mean, "{lost:?} of {gap:?}");
     // Paired with the same random numbers the difference is known better than either.
-    let alone = Estimate::of(best.iter().copied());
+    let alone = Estimate::of(best.iter().copied(), world.return_range());
     assert!(lost.half < 1.5 * alone.half, "{lost:?} {alone:?}");
 }
 

@@ -96,9 +96,9 @@ pub(crate) struct Args {
     #[arg(long)]
     certify: bool,
     /// Probability with which what is promised of gaps, and to a baseline, may be wrong at any time. Guards and `forget=reset` have the
-    /// learner's own (`--learner graph-psrl:guard=true,delta=0.01`).
-    #[arg(long, value_name = "DELTA", default_value_t = 0.05)]
-    delta: f64,
+    /// learner's own (`--learner graph-psrl:guard=true,delta=0.01`) [default: 0.05].
+    #[arg(long, value_name = "DELTA")]
+    delta: Option<f64>,
     /// Draw how the gap shrinks beside the true one, as .svg or .png.
     #[arg(long, value_name = "FILE")]
     draw: Option<PathBuf>,
@@ -164,6 +164,14 @@ pub(crate) fn run(args: Args, output: &Output) -> Result<Status, Failure> {
     args.episodes.map_or(Ok(()), within_limit)?;
     if args.reading.map.is_some() && args.from.is_none() {
         return Err(Failure::Usage("--map says how a log is read; give the log with --from".into()));
+    }
+    let promises = args.until.is_some() || args.certify || args.draw.is_some() || args.baseline.is_some();
+    if args.delta.is_some() && !promises {
+        return Err(Failure::Usage(
+            "--delta is the probability with which a promise may be wrong, and nothing is promised here: add --until, --certify or \
+             --baseline; a learner's own δ is an option of its (`--learner graph-ucbvi:delta=0.01`)"
+                .into(),
+        ));
     }
     // What was learned is not to be lost at the end because it cannot be written.
     args.overwrite.check(&files(&args), output)?;
@@ -254,7 +262,7 @@ pub(crate) fn run(args: Args, output: &Output) -> Result<Status, Failure> {
         let today = policy_file::read(file, arena.world())?;
         let values = arena.planner().evaluate(&today).expect("invariant: a policy that was read is allowed");
         let known = args.baseline_known.then_some(&values[..arena.world().n_states()]);
-        let kept = learner.keep_baseline_at(&today, [args.alpha.unwrap_or(ALPHA), args.delta], known);
+        let kept = learner.keep_baseline_at(&today, [args.alpha.unwrap_or(ALPHA), args.delta.unwrap_or(DELTA)], known);
         kept.map_err(|e| Failure::Usage(format!("--baseline {}: {e}", file.display())))?;
         worth_of_baseline = Some(arena.planner().from_start(&values[..arena.world().n_states()]));
     }
@@ -262,7 +270,7 @@ pub(crate) fn run(args: Args, output: &Output) -> Result<Status, Failure> {
     learner.room_to_deploy().map_err(cannot_learn)?;
     let certifies = args.until.is_some() || args.certify || args.draw.is_some();
     let mut promises = certifies.then(|| {
-        Promises::new(&arena, args.until, args.delta, &learner, args.from.is_none() && args.evidence.is_none())
+        Promises::new(&arena, args.until, args.delta.unwrap_or(DELTA), &learner, args.from.is_none() && args.evidence.is_none())
     });
     if let Some(promises) = &mut promises {
         promises.check(&learner).map_err(|e| match e {
@@ -449,6 +457,9 @@ fn judge(args: &Args, world: &World, learner: &str) -> Result<Judge, StudyError>
         (chosen, _) => Judge::of(chosen, world, &args.world),
     }
 }
+
+/// Probability with which promises may be wrong, for whoever names none.
+const DELTA: f64 = 0.05;
 
 /// States from which on the best policy takes a while to find.
 const MANY_STATES: usize = 1 << 15;

@@ -148,23 +148,28 @@ impl Agent for SampledPlan {
 pub struct Estimate {
     /// The mean.
     pub mean: f64,
-    /// Half the width of the interval: 1.96 standard errors, which holds in about 95 of 100 cases.
+    /// Half the width of the interval, which holds in about 95 of 100 cases or more.
     pub half: f64,
 }
 
+/// What happens in a share of 3/n of all cases or less is likely not to be among n of them: e⁻³ is 5 of 100.
+const UNSEEN: f64 = 3.0;
+
 impl Estimate {
-    /// Of the mean of what these are drawn from; infinitely wide for fewer than two.
-    pub fn of(values: impl ExactSizeIterator<Item = f64> + Clone) -> Estimate {
+    /// Of the mean of what these are drawn from, which lies within a range of this width: 1.96 standard errors, and 3/n of the range for what
+    /// is too rare to be seen among n. Of payments of the whole range or nothing, however rare, the interval holds in 95 of 100 cases at least (tested for n of 100 and
+    /// 2,000); standard errors alone miss nearly always what is paid once in 20 n cases. Never wider than the range, and that for fewer than two.
+    pub fn of(values: impl ExactSizeIterator<Item = f64> + Clone, range: f64) -> Estimate {
         let n = values.len() as f64;
         let mean = values.clone().sum::<f64>() / n;
         let variance = values.map(|x| (x - mean) * (x - mean)).sum::<f64>() / (n - 1.0);
-        let half = if n >= 2.0 { 1.96 * (variance / n).sqrt() } else { f64::INFINITY };
-        Estimate { mean, half }
+        let half = if n >= 2.0 { 1.96 * (variance / n).sqrt() + UNSEEN * range / n } else { range };
+        Estimate { mean, half: half.min(range) }
     }
 
     /// Of what each of the first has over its partner: the same starting state, and the same random numbers as far as both use them.
-    pub fn of_pairs(first: &[f64], second: &[f64]) -> Estimate {
-        Estimate::of(first.iter().zip(second).map(|(a, b)| a - b).collect::<Vec<f64>>().into_iter())
+    pub fn of_pairs(first: &[f64], second: &[f64], range: f64) -> Estimate {
+        Estimate::of(first.iter().zip(second).map(|(a, b)| a - b).collect::<Vec<f64>>().into_iter(), range)
     }
 }
 
@@ -176,5 +181,51 @@ impl Simulator {
         let seed = splitmix64(seed);
         let each = |i: u64| super::Play::new(self, splitmix64(seed ^ i)).episode(agent).1;
         (0..episodes).map(each).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Probability with which the interval of n draws, each paying `range` with probability p and else nothing, holds p · range.
+    fn coverage(n: usize, p: f64, range: f64, interval: impl Fn(&[f64]) -> Estimate) -> f64 {
+        // P(k of n), from k = 0 on.
+        let mut of_k = (1.0 - p).powi(n as i32);
+        let (mut held, mut draws) = (0.0, vec![0.0; n]);
+        for k in 0..=n {
+            let Estimate { mean, half } = interval(&draws);
+            held += if (mean - p * range).abs() <= half { of_k } else { 0.0 };
+            if k < n {
+                draws[k] = range;
+                of_k *= (n - k) as f64 / (k + 1) as f64 * p / (1.0 - p);
+            }
+        }
+        held
+    }
+
+    #[test]
+    fn intervals_hold_however_rare_what_is_paid_is() {
+        for (n, range) in [(100, 1.0), (2000, 7.5)] {
+            let interval = |draws: &[f64]| Estimate::of(draws.iter().copied(), range);
+            for mean in [0.05, 0.5, 1.0, 2.0, 2.9, 3.1, 4.0, 7.0, 15.0, 40.0] {
+                let held = coverage(n, mean / n as f64, range, interval);
+                assert!(held >= 0.95, "{mean} of {n}: {held}");
+            }
+            // Standard errors alone hold where half of all pay, and not where what is paid is rare.
+            let bare = |draws: &[f64]| {
+                let Estimate { mean, half } = Estimate::of(draws.iter().copied(), range);
+                Estimate { mean, half: half - UNSEEN * range / n as f64 }
+            };
+            assert!(coverage(n, 0.05 / n as f64, range, bare) < 0.1);
+        }
+    }
+
+    #[test]
+    fn no_interval_is_wider_than_what_is_possible_and_one_episode_tells_nothing() {
+        assert_eq!(Estimate::of([2.0].into_iter(), 5.0), Estimate { mean: 2.0, half: 5.0 });
+        assert_eq!(Estimate::of([0.0, 5.0].into_iter(), 5.0).half, 5.0);
+        let pairs = Estimate::of_pairs(&[1.0; 600], &[1.0; 600], 5.0);
+        assert!((pairs.half - 3.0 * 5.0 / 600.0).abs() < 1e-15 && pairs.mean == 0.0);
     }
 }

@@ -162,6 +162,13 @@ impl World {
         if self.ends.is_some() || self.discount < 1.0 { [least.min(0.0), most.max(0.0)] } else { [least, most] }
     }
 
+    /// By how much what an episode brings can differ from what another one does, at most: the horizon times the range of what a step
+    /// pays, costs taken off.
+    pub fn return_range(&self) -> f64 {
+        let [least, most] = self.step_range();
+        self.horizon() as f64 * (most - least)
+    }
+
     /// Whether some reward is on next values, which learners that regress on features and plans by sampled states refuse.
     pub fn pays_on_next_values(&self) -> bool {
         self.rewards.iter().any(|term| !term.next.is_empty())

@@ -177,7 +177,7 @@ mod tests {
         let (value, best) = (arena.value_of(&policy).unwrap(), arena.optimal());
         assert!(value <= best + 1e-9 && value > 0.995 * best, "{value} {best}");
         let returns = Simulator::new(&world).unwrap().returns(&mut plan.clone(), 2000, 5);
-        let played = simulate::Estimate::of(returns.iter().copied());
+        let played = simulate::Estimate::of(returns.iter().copied(), world.return_range());
         assert!((played.mean - value).abs() < 2.0 * played.half, "{played:?} {value}");
     }
 

@@ -217,7 +217,7 @@ fn report(
         seed,
         plans: learner.plans(),
         states_met: learner.met(),
-        reward_at_the_end: Estimate::of(last.iter().copied()).into(),
+        reward_at_the_end: Estimate::of(last.iter().copied(), by_play.world().return_range()).into(),
         learned: judged.learned.into(),
         sampled_plan: judged.best.into(),
         uniform: judged.random.into(),
