@@ -9,7 +9,7 @@ use dowise::world::{RewardForm, WorldSpec};
 use dowise::worlds::{ManyLevers, Paper};
 use dowise::{Arena, Knowledge, Planner, Preset, World};
 
-/// What is said of learners and judges is at most this many times what is taken at the highest, but for 96 KiB: small lists and copies of the world are
+/// What is said of learners and judges is at most this many times what is taken at the highest, but for 64 KiB: small lists and copies of the world are
 /// counted as if all of them were full at the same time.
 const FACTOR: u128 = 2;
 
@@ -33,7 +33,7 @@ fn taken(done: impl FnOnce()) -> u128 {
 fn compare(what: &str, world: &World, said: u128, factor: u128, done: impl FnOnce()) {
     let taken = taken(done);
     assert!(taken <= said + apart(world), "{what}: {taken} taken, {said} said");
-    assert!(said <= factor * taken + (96 << 10), "{what}: {said} said, {taken} taken");
+    assert!(said <= factor * taken + (64 << 10), "{what}: {said} said, {taken} taken");
 }
 
 fn specs() -> [(&'static str, WorldSpec); 3] {

@@ -109,10 +109,14 @@ pub(super) fn doubt_bytes(world: &World, shapes: &[GroupShape]) -> u128 {
         // The corners of all columns, and then those that pruning keeps; or two ends of intervals; and a radius.
         let corners = super::variants::most_entries(world, shape, entries).saturating_mul(16);
         let own = columns.saturating_mul(size_of::<super::prune::Setting>() as u128 + 8 + 16);
-        let corners_of_rows = super::variants::corner_bytes(world, shape);
         let radius = rows.saturating_mul(settings).saturating_mul(8);
-        [corners, own, corners_of_rows, radius].into_iter().fold(sum, u128::saturating_add)
+        [corners, own, radius].into_iter().fold(sum, u128::saturating_add)
     })
+}
+
+/// Bytes that are there while the corners of a group are found, one group after the other.
+pub(super) fn passing_bytes(world: &World, shapes: &[GroupShape]) -> u128 {
+    shapes.iter().map(|shape| super::variants::corner_bytes(world, shape)).max().unwrap_or(0)
 }
 
 /// The joint values of some of a state's factors.

@@ -209,8 +209,11 @@ impl Kernel {
     /// The same where mechanisms are learned, with or without confidence sets: it is made anew while the old one is still there.
     pub(crate) fn bytes_learned(world: &World, with_sets: bool) -> u128 {
         let shapes = groups::groups(world);
-        let doubt = if with_sets { lever_values::doubt_bytes(world, &shapes) } else { 0 };
-        lever_values::total_bytes(world, &shapes).saturating_add(doubt).saturating_mul(2)
+        let [doubt, passing] = match with_sets {
+            true => [lever_values::doubt_bytes(world, &shapes), lever_values::passing_bytes(world, &shapes)],
+            false => [0; 2],
+        };
+        lever_values::total_bytes(world, &shapes).saturating_add(doubt).saturating_mul(2).saturating_add(passing)
     }
 
     /// Whether any lever costs anything.
