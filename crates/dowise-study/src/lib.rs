@@ -57,6 +57,6 @@ pub use run::{RunRecord, play};
 pub use seal::{checksum, seal, seal_fault};
 pub use shard::Shard;
 pub use summary::Summary;
-pub use tables::{CurveRow, RunRow, Tables};
+pub use tables::{CurveRow, RunRow, Tables, share_of_way};
 pub use threads::threads;
 pub use world::WorldChoice;

@@ -160,8 +160,8 @@ fn bad_input_is_answered_with_what_to_do() {
         "lambda = 0: with nothing seen yet the design Σ φφᵀ is singular and has no inverse; \
          use a lambda above 0 (the published learner uses 1)"
     );
-    assert_eq!(says(&|o| o.lambda = -1.0), "lambda = -1: lambda is a number from 1e-12 on");
-    assert_eq!(says(&|o| o.lambda = f64::NAN), "lambda = NaN: lambda is a number from 1e-12 on");
+    assert_eq!(says(&|o| o.lambda = -1.0), "lambda = -1: lambda is a number from 1e-12 to 1e6");
+    assert_eq!(says(&|o| o.lambda = f64::NAN), "lambda = NaN: lambda is a number from 1e-12 to 1e6");
     assert_eq!(says(&|o| o.beta_scale = -1.0), "beta-scale = -1: the scale of a width is a number from 0 on");
     assert_eq!(says(&|o| o.beta = Beta::Fixed(f64::INFINITY)), "beta = inf: beta is a number from 0 on");
     assert_eq!(says(&|o| o.delta = 1.0), "delta = 1: delta is a probability between 0 and 1, neither included");

@@ -30,6 +30,12 @@ fn compare(world: &World, options: LinearOptions, episodes: usize) {
     }
     assert_eq!(listed.plans(), unlisted.plans());
     assert!(unlisted.plans() < episodes as u64 && unlisted.plans() > 2);
+    // What they would deploy has all the steps made since the last plan, and is the same.
+    let (deployed, mut from_met) = (listed.learned_plan(), unlisted.learned_policy());
+    for (stage, state) in (0..world.horizon()).flat_map(|h| (0..world.n_states()).map(move |s| (h, s))) {
+        let (of, with) = (deployed.action(stage, state), from_met.decide(stage, state).unwrap());
+        assert!(of == with || world.has_ended(state), "stage {stage}, state {state}: {of:?} {with:?}");
+    }
     // Values of the last plan at states that it knew, where nothing was met since.
     let (now, before) = (unlisted.values(1), listed.plan());
     for (state, value) in now {
@@ -219,7 +225,8 @@ fn a_restored_learner_goes_on_as_if_it_had_never_stopped() {
     let text = learner.save();
     let [from, to] = ["\"weights\":[[", "\"weights\":[[1e-9,"];
     let first = text.find(from).unwrap() + from.len();
-    let changed = format!("{}{to}{}", &text[..first - from.len()], &text[text[first..].find(',').unwrap() + first + 1..]);
+    let changed =
+        format!("{}{to}{}", &text[..first - from.len()], &text[text[first..].find(',').unwrap() + first + 1..]);
     let error = UnlistedLearner::restore(&told, &changed).unwrap_err().to_string();
     assert!(error.contains("not those of a plan"), "{error}");
     let learner = UnlistedLearner::new(&told, options("c-blsvi", 1)).unwrap();

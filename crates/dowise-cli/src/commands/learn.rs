@@ -38,9 +38,9 @@ pub(crate) struct Args {
     /// A world file, or a ready-made world such as deep-sea:size=6.
     #[arg(value_parser = Known::World, hide_possible_values = true, default_value = "", hide_default_value = true)]
     world: String,
-    /// The learner; options behind a colon. `--learner help` lists them.
-    #[arg(long, value_name = "LEARNER", default_value = DEFAULT, value_parser = Known::Learner, hide_possible_values = true)]
-    learner: String,
+    /// The learner; options behind a colon. `--learner help` lists them [default: graph-psrl].
+    #[arg(long, value_name = "LEARNER", value_parser = Known::Learner, hide_possible_values = true)]
+    learner: Option<String>,
     /// Number of episodes, those of a resumed run included [default: 1000, or what the resumed run was meant to have]
     #[arg(long, value_name = "K", value_parser = counted, allow_negative_numbers = true)]
     episodes: Option<u64>,
@@ -149,7 +149,7 @@ const ALPHA: f64 = 0.1;
 const EPISODES: u64 = 1000;
 
 pub(crate) fn run(args: Args, output: &Output) -> Result<Status, Failure> {
-    if args.learner == "help" {
+    if args.learner.as_deref() == Some("help") {
         return list_learners(args.json, output);
     }
     if args.world.is_empty() {
@@ -178,10 +178,10 @@ pub(crate) fn run(args: Args, output: &Output) -> Result<Status, Failure> {
     let svg = args.draw.as_deref().map(is_svg).transpose()?;
     let choice = WorldChoice::read(&args.world);
     let drawn = args.resume.as_deref().and_then(unlisted::seed_of).unwrap_or(args.seed);
-    let mut named = args.learner.clone();
+    let mut named = args.learner.as_deref().unwrap_or(DEFAULT).to_owned();
     if let Ok(world) = choice.make(drawn) {
         // The learner of whoever names none.
-        if args.learner == DEFAULT && [&args.resume, &args.evidence].iter().all(|file| file.is_none()) {
+        if args.learner.is_none() && [&args.resume, &args.evidence].iter().all(|file| file.is_none()) {
             let (spec, why) = LearnerSpec::default_for(&world);
             why.iter().for_each(|why| output.talk(format_args!("{why}")));
             named = spec.to_string();
@@ -270,7 +270,13 @@ pub(crate) fn run(args: Args, output: &Output) -> Result<Status, Failure> {
     learner.room_to_deploy().map_err(cannot_learn)?;
     let certifies = args.until.is_some() || args.certify || args.draw.is_some();
     let mut promises = certifies.then(|| {
-        Promises::new(&arena, args.until, args.delta.unwrap_or(DELTA), &learner, args.from.is_none() && args.evidence.is_none())
+        Promises::new(
+            &arena,
+            args.until,
+            args.delta.unwrap_or(DELTA),
+            &learner,
+            args.from.is_none() && args.evidence.is_none(),
+        )
     });
     if let Some(promises) = &mut promises {
         promises.check(&learner).map_err(|e| match e {

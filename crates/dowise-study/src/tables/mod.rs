@@ -30,10 +30,18 @@ pub struct RunRow {
 impl RunRow {
     /// How far the learned policy is on the way from interventions at random (0) to the best (1); not a number if these are equal.
     pub fn reached(&self) -> f64 {
-        // Where values are estimated by playing, the plan may have been no better than interventions at random.
-        let way = self.optimal - self.random;
-        if way > 0.0 { (self.value - self.random) / way } else { f64::NAN }
+        share_of_way(self.value, self.random, self.optimal).unwrap_or(f64::NAN)
     }
+}
+
+/// Part of the size of values that rounding may make of nothing.
+const ROUNDING: f64 = 1e-12;
+
+/// How far a value is on the way from interventions at random (0) to the best (1); `None` where these differ by no more than rounding, or where play found the
+/// plan no better than interventions at random.
+pub fn share_of_way(value: f64, random: f64, best: f64) -> Option<f64> {
+    let way = best - random;
+    (way > ROUNDING * best.abs().max(random.abs())).then(|| (value - random) / way)
 }
 
 /// One point of a curve.

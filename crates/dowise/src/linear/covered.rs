@@ -15,19 +15,17 @@ pub(super) struct Cover {
     pub(super) horizon: f64,
     /// T: steps that can be made in all.
     pub(super) steps: f64,
-    /// ρ: greatest less least target of the stage.
+    /// ρ: greatest less least target of the stage, which is also their greatest size, as they are measured from the least.
     pub(super) range: f64,
-    /// m: greatest size of a target of the stage.
-    pub(super) size: f64,
     /// ln M: of the kernels that plans can be made with, 0 where P(z | s, a) is known.
     pub(super) kernels: f64,
 }
 
 impl Cover {
-    /// β = ρ/2 √(ln(det Λ / λ^d) + 2 ln(H N / δ)) + ρ/2 + √(λd) m, with `gained` = ln(det Λ / λ^d) now.
+    /// β = ρ/2 √(ln(det Λ / λ^d) + 2 ln(H N / δ)) + ρ/2 + √(λd) ρ, with `gained` = ln(det Λ / λ^d) now.
     pub(super) fn beta(&self, gained: f64) -> f64 {
         if self.range <= 0.0 {
-            return (self.lambda * self.dimension).sqrt() * self.size;
+            return 0.0;
         }
         // The value functions of all plans have widths of at most B, for which N is counted: the least B with f(B) ≤ B, from below.
         let most = self.dimension * ln(1.0 + self.steps / (self.dimension * self.lambda));
@@ -39,16 +37,16 @@ impl Cover {
     }
 
     fn with(&self, gained: f64, bound: f64) -> f64 {
-        let Cover { dimension: d, lambda, delta, horizon, range, size, .. } = *self;
+        let Cover { dimension: d, lambda, delta, horizon, range, .. } = *self;
         let inside = gained + 2.0 * (ln(horizon / delta) + self.log_cover(bound));
-        range / 2.0 * inside.sqrt() + range / 2.0 + (lambda * d).sqrt() * size
+        range / 2.0 * inside.sqrt() + range / 2.0 + (lambda * d).sqrt() * range
     }
 
-    /// ln N = ln M + d ln(1 + 4W/ε) + d(d+1)/2 ln(1 + 8 √d B²/(λ ε²)), ε = ρ/(4√(Td)), W = m √(Td/λ).
+    /// ln N = ln M + d ln(1 + 4W/ε) + d(d+1)/2 ln(1 + 8 √d B²/(λ ε²)), ε = ρ/(4√(Td)), W = ρ √(Td/λ).
     fn log_cover(&self, bound: f64) -> f64 {
-        let Cover { dimension: d, lambda, steps, range, size, .. } = *self;
+        let Cover { dimension: d, lambda, steps, range, .. } = *self;
         let epsilon = range / (4.0 * (steps * d).sqrt());
-        let weights = size * (steps * d / lambda).sqrt();
+        let weights = range * (steps * d / lambda).sqrt();
         self.kernels
             + d * ln(1.0 + 4.0 * weights / epsilon)
             + d * (d + 1.0) / 2.0 * ln(1.0 + 8.0 * d.sqrt() * bound * bound / (lambda * epsilon * epsilon))
@@ -62,8 +60,7 @@ mod tests {
     #[test]
     fn the_width_covers_the_class_that_it_was_counted_for() {
         for (d, steps, range) in [(1.0, 10.0, 1.0), (8.0, 2e4, 10.0), (64.0, 1e6, 20.0)] {
-            let cover =
-                Cover { dimension: d, lambda: 1.0, delta: 0.1, horizon: 10.0, steps, range, size: range, kernels: 3.0 };
+            let cover = Cover { dimension: d, lambda: 1.0, delta: 0.1, horizon: 10.0, steps, range, kernels: 3.0 };
             let most = d * (1.0f64 + steps / d).ln();
             let greatest = cover.beta(most);
             // No plan has a wider one, and the fixed point is reached.

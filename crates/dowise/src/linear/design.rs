@@ -196,7 +196,7 @@ impl Design {
         for (&(cell, next), &n) in &self.met.next {
             self.next.column_mut(next as usize).axpy(f64::from(n), &columns.column(cell as usize), 1.0);
         }
-        self.factor = Cholesky::new(self.gram.clone()).expect("invariant: λI plus a sum of φφᵀ is positive definite");
+        self.factor = factorised(self.gram.clone());
         if !self.squares.is_empty() {
             let mut computed = std::mem::take(&mut self.computed);
             self.fill_squares(columns, &mut computed);
@@ -311,6 +311,22 @@ fn square(factor: &Cholesky<f64, Dyn>, mut phi: DVector<f64>) -> f64 {
     phi.norm_squared()
 }
 
+/// The factor L of a Gram matrix plus λI = LLᵀ. Where λ is below what rounding leaves of so many steps, as little is added to the diagonal as makes
+/// it positive definite.
+pub(super) fn factorised(gram: DMatrix<f64>) -> Cholesky<f64, Dyn> {
+    let mut more = 1e-16 * gram.diagonal().max();
+    let mut raised = gram.clone();
+    for _ in 0..64 {
+        if let Some(factor) = Cholesky::new(raised) {
+            return factor;
+        }
+        raised = gram.clone();
+        (0..gram.nrows()).for_each(|i| raised[(i, i)] += more);
+        more *= 4.0;
+    }
+    panic!("invariant: a sum of φφᵀ of finite features is positive definite once λ is large enough")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -359,6 +375,24 @@ mod tests {
             at_once.weights(&[0.2, 0.7], &mut a);
             one_by_one.weights(&[0.2, 0.7], &mut b);
             assert!(near(a[0], b[0]) && near(a[1], b[1]), "{times}: {a} {b}");
+        }
+    }
+
+    #[test]
+    fn a_tiny_lambda_beside_many_steps_of_collinear_features_is_raised_to_what_rounding_leaves() {
+        // The third is the mean of the others, and the second nearly the first.
+        let third = [0.6f64, 0.8 * (1.0 - 1e-9), 0.2];
+        let columns = DMatrix::from_fn(6, 4, |i, j| third[(i + j) % 3] / 3.0 + 0.1);
+        for (lambda, times) in [(1e-12, 4_000_000_000), (1e6, 3), (1.0, 4_000_000_000)] {
+            let mut design = Design::without_widths(6, 2, lambda, [0.0, 1.0]);
+            for cell in 0..4 {
+                design.add_times(columns.as_view(), design.step(cell, 1.0, 1), times);
+            }
+            let mut weights = DVector::zeros(6);
+            design.weights(&[0.0, 1.0], &mut weights);
+            assert!(weights.iter().all(|w| w.is_finite()) && design.square(columns.as_view(), 0) >= 0.0, "{lambda}");
+            let bare = factorised(design.gram_without_lambda());
+            assert!(bare.solve(&weights).iter().all(|w| w.is_finite()), "{lambda}");
         }
     }
 

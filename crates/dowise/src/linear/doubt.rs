@@ -91,7 +91,8 @@ impl LinearLearner {
 
     fn worst_residuals(&self) -> Option<Doubt> {
         let n = self.plan.n_states;
-        let ahead = &self.plan.value_hs[n..2 * n];
+        let floor = self.model.sizes.floor(0);
+        let ahead = &self.plan.value_hs[n..2 * n].iter().map(|v| v - floor).collect::<Vec<f64>>()[..];
         let mut off_by = OffBy::new(self.knowledge.world(), &self.key_causes);
         for design in &self.model.designs {
             // Not the ridge: what λ takes off the weights of features that were seen rarely is no misfit.

@@ -12,9 +12,10 @@ pub enum FeatureError {
     Empty,
     /// Too many to hold.
     #[error(
-        "{} features for each of {cells} combinations of state and cause need {} bytes, the limit is {limit}; \
-         choose fewer (factors, a lower degree, fewer centres)",
+        "{} features for each of {cells} {} of state and cause need {} bytes, the limit is {limit}; \
+         choose fewer (a smaller scope in [features], a lower degree, fewer centres)",
         .dimension.map_or("more than 2^128".to_owned(), |d| d.to_string()),
+        if *cells == 1 { "combination" } else { "combinations" },
         .bytes.map_or("more than 2^128".to_owned(), |b| b.to_string())
     )]
     TooLarge {

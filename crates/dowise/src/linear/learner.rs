@@ -138,7 +138,7 @@ impl LinearLearner {
         };
         let horizon = knowledge.horizon();
         let (range, clip) = clip_values(knowledge, &options);
-        let sizes = Sizes::new(knowledge, &options, range, own, mechanisms.as_ref());
+        let sizes = Sizes::new(knowledge, &options, (range, &clip), own, mechanisms.as_ref());
         let tolerance = tie_tolerance(horizon, range, knowledge.world());
         let rng = ChaCha8Rng::seed_from_u64(0);
         let columns = Columns::new(features.dimension(), columns);
@@ -254,7 +254,7 @@ impl LinearLearner {
     }
 
     /// A number for exactly what it has seen, whatever the order.
-    fn fingerprint(&self) -> u64 {
+    pub(crate) fn fingerprint(&self) -> u64 {
         let designs = self.model.designs.iter().fold(0, |h, design| splitmix64(h ^ design.met.fingerprint()));
         self.mechanisms.as_ref().map_or(designs, |mechanisms| splitmix64(designs ^ mechanisms.fingerprint()))
     }
@@ -367,6 +367,19 @@ impl LinearLearner {
         backward_induction(&mut noted, &*selector, *tolerance, ties, buffers, plan);
         let q = noted.q;
         Looked { q, best: now.plan.action(stage, state), selector: now.selector }
+    }
+
+    /// What it has learned, without optimism or noise, from all that it has seen: the plan of mean weights and mean mechanisms.
+    ///
+    /// # Cost
+    /// A plan, and a copy of the learner.
+    pub fn learned_plan(&self) -> Plan {
+        let mut now = self.clone();
+        now.read_mechanisms(KernelRule::Mean);
+        now.model.options.beta_scale = 0.0;
+        let LinearLearner { model, selector, tolerance, buffers, plan, .. } = &mut now;
+        backward_induction(model, &*selector, *tolerance, Ties::First, buffers, plan);
+        now.plan
     }
 
     /// How many steps speak about each cause of a state at a stage: n = 1/(φᵀΛ⁻¹φ) − λ/‖φ‖², which with one-hot features is the number

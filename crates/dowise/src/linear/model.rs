@@ -10,6 +10,7 @@ use super::covered::Cover;
 use super::design::Design;
 use super::options::{Beta, LinearEstimate, LinearOptions, Switching, Weights};
 use super::residuals::Residuals;
+use super::setup::values_ahead;
 use super::weighted::{Targets, Weighted, WeightedCover};
 use crate::kernel::splitmix64;
 use crate::learn::{KernelRule, Knowledge, Mechanisms};
@@ -19,7 +20,7 @@ use crate::variates::normal;
 use crate::world::Onward;
 
 /// Numbers that the formulas for β share.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Sizes {
     /// H
     pub(super) horizon: usize,
@@ -27,6 +28,8 @@ pub(super) struct Sizes {
     pub(super) range: f64,
     /// Least and greatest of what is regressed of a step's own reward.
     pub(super) regressed: [f64; 2],
+    /// Least and greatest of what is worth anything one stage ahead of each.
+    pub(super) ahead: Vec<[f64; 2]>,
     /// δ of the regressions: all of it, or half where mechanisms are learned as well.
     pub(super) delta: f64,
     /// Logarithm of the number of kernels that plans can be made with: 0 where P(c | s, a) is known.
@@ -37,7 +40,7 @@ impl Sizes {
     pub(super) fn new(
         knowledge: &Knowledge,
         options: &LinearOptions,
-        range: f64,
+        (range, clip): (f64, &[[f64; 2]]),
         regressed: [f64; 2],
         mechanisms: Option<&Mechanisms>,
     ) -> Sizes {
@@ -47,23 +50,23 @@ impl Sizes {
             None => (options.delta, 0.0),
             Some(mechanisms) => (options.delta / 2.0, mechanisms.log_ways(steps)),
         };
-        Sizes { horizon, range, regressed, delta, kernels }
+        Sizes { horizon, range, regressed, ahead: values_ahead(knowledge, clip), delta, kernels }
     }
 
     /// Range of the targets of a stage (ρ).
     pub(super) fn range_left(&self, stage: usize) -> f64 {
-        (self.horizon - 1 - stage) as f64 * self.range + (self.regressed[1] - self.regressed[0])
+        let [least, most] = self.ahead[stage];
+        most - least + (self.regressed[1] - self.regressed[0])
     }
 
-    /// β at a stage, scaled, with d features; `ahead` are the ends of the values one stage ahead, and `gained` is ln(det Λ / λ^d).
-    pub(super) fn beta(
-        &self,
-        options: &LinearOptions,
-        d: usize,
-        stage: usize,
-        ahead: Option<&[f64; 2]>,
-        gained: f64,
-    ) -> f64 {
+    /// The least target of a stage, from which targets are measured: what the ridge shrinks weights towards, so that a constant added to all rewards
+    /// changes nothing.
+    pub(super) fn floor(&self, stage: usize) -> f64 {
+        self.ahead[stage][0] + self.regressed[0]
+    }
+
+    /// β at a stage, scaled, with d features; `gained` is ln(det Λ / λ^d) after so many steps.
+    pub(super) fn beta(&self, options: &LinearOptions, d: usize, stage: usize, gained: f64, steps: u64) -> f64 {
         let &LinearOptions { beta, beta_scale, lambda, episodes, .. } = options;
         let (dimension, h) = (d as f64, self.horizon as f64);
         let range_left = self.range_left(stage);
@@ -74,7 +77,7 @@ impl Sizes {
             Beta::SelfNormalised => {
                 range_left * (0.5 * (2.0 * ln(h / self.delta) + gained).sqrt() + (lambda * dimension).sqrt())
             }
-            Beta::Covered => self.cover(options, d, stage, ahead).beta(gained),
+            Beta::Covered => self.cover(options, d, stage, steps).beta(gained),
             Beta::Deviation => range_left / 2.0,
             // σ is known only when a stage is fitted; this is the most that it can be.
             Beta::Residuals => range_left / 2.0,
@@ -85,61 +88,47 @@ impl Sizes {
 }
 
 impl Sizes {
-    fn cover(&self, options: &LinearOptions, d: usize, stage: usize, ahead: Option<&[f64; 2]>) -> Cover {
+    /// What the proof is made of. It is for as many steps as were counted on; after more, it is for those that there are.
+    fn cover(&self, options: &LinearOptions, d: usize, stage: usize, steps: u64) -> Cover {
         let horizon = self.horizon as f64;
         Cover {
             dimension: d as f64,
             lambda: options.lambda,
             delta: self.delta,
             horizon,
-            steps: options.episodes as f64 * horizon,
+            steps: (options.episodes as f64 * horizon).max(steps as f64),
             range: self.range_left(stage),
-            size: target_size(self.regressed, ahead),
             kernels: self.kernels,
         }
     }
 }
 
-/// Between what the values one stage ahead of a regression lie.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Ends<'a> {
-    /// Least and greatest value; none after the last stage.
-    pub(super) values: Option<&'a [f64; 2]>,
-    /// Whether they count as they are, neither discounted nor cut off by an end.
-    pub(super) as_they_are: bool,
-}
-
 impl Sizes {
     /// A regression with steps weighed by how little the values ahead can vary, and its β: `regress` makes it from what
-    /// weights are made from, and `gained` is ln(det Λ / λ^d) of the first one.
+    /// weights are made from, with targets measured from the floor; `gained` is ln(det Λ / λ^d) of the first one, after so many steps.
     pub(super) fn weigh(
         &self,
         options: &LinearOptions,
         d: usize,
         stage: usize,
-        ends: Ends<'_>,
-        gained: f64,
+        (gained, steps): (f64, u64),
         regress: impl Fn(Targets) -> Weighted,
     ) -> (Weighted, f64) {
-        let [mut least, mut most] = ends.values.copied().unwrap_or_default();
-        if !ends.as_they_are {
-            // What is ahead is discounted, or nothing after an end.
-            (least, most) = (least.min(0.0), most.max(0.0));
-        }
-        let (ahead, range, ends) = (most - least, self.range_left(stage), ends.values);
+        let [least, most] = self.ahead[stage];
+        let (ahead, least, range) = (most - least, least - self.floor(stage), self.range_left(stage));
         let of = |width: f64| regress(Targets { least, ahead, regressed: self.regressed, range, width });
         match options.beta {
             Beta::Covered => {
-                let cover = WeightedCover { cover: self.cover(options, d, stage, ends), ahead };
+                let cover = WeightedCover { cover: self.cover(options, d, stage, steps), ahead };
                 let [first, _] = cover.betas(gained, 0.0);
                 let weighted = of(options.beta_scale * first);
                 let [_, second] = cover.betas(gained, weighted.gained);
                 (weighted, options.beta_scale * second)
             }
             Beta::Published | Beta::SelfNormalised | Beta::Deviation | Beta::Residuals | Beta::Fixed(_) => {
-                let first = self.beta(options, d, stage, ends, gained);
+                let first = self.beta(options, d, stage, gained, steps);
                 let weighted = of(if range > 0.0 { first / range } else { 0.0 });
-                let beta = self.beta(options, d, stage, ends, weighted.gained);
+                let beta = self.beta(options, d, stage, weighted.gained, steps);
                 (weighted, beta)
             }
         }
@@ -275,8 +264,8 @@ impl LinearModel {
 
     /// β at a stage, scaled.
     pub(super) fn beta(&self, stage: usize) -> f64 {
-        let gained = self.designs[self.design(stage)].gained();
-        self.sizes.beta(&self.options, self.columns.dimension, stage, self.clip.get(stage + 1), gained)
+        let design = &self.designs[self.design(stage)];
+        self.sizes.beta(&self.options, self.columns.dimension, stage, design.gained(), design.met.steps)
     }
 
     /// Least-squares weights of a stage for the values one stage ahead.
@@ -291,14 +280,13 @@ impl LinearModel {
     /// Weights of a stage for the values one stage ahead, least squares or a sample, into `self.weights`; and what is multiplied by
     /// √(φᵀΛ⁻¹φ).
     pub(super) fn fit(&mut self, stage: usize, next_value: &[f64]) -> f64 {
-        let mut worth = Vec::new();
-        let next_value = match &self.onward {
-            None => next_value,
-            Some(onward) => {
-                onward.worth(next_value, &mut worth);
-                &worth
-            }
-        };
+        let (floor, mut worth) = (self.sizes.floor(stage), Vec::new());
+        match &self.onward {
+            None => worth.extend_from_slice(next_value),
+            Some(onward) => onward.worth(next_value, &mut worth),
+        }
+        worth.iter_mut().for_each(|v| *v -= floor);
+        let next_value = &worth[..];
         let (beta, range) = (self.beta(stage), self.range_left(stage));
         let place = self.design(stage);
         let design = &self.designs[place];
@@ -336,8 +324,8 @@ impl LinearModel {
     /// The regression of a stage with steps weighed by how little the values ahead can vary, and its β.
     fn fit_weighted(&self, stage: usize, worth: &[f64]) -> (Weighted, f64) {
         let design = &self.designs[self.design(stage)];
-        let ends = Ends { values: self.clip.get(stage + 1), as_they_are: self.onward.is_none() };
-        self.sizes.weigh(&self.options, self.columns.dimension, stage, ends, design.gained(), |targets| {
+        let so_far = (design.gained(), design.met.steps);
+        self.sizes.weigh(&self.options, self.columns.dimension, stage, so_far, |targets| {
             Weighted::of_pairs(&self.columns, design, self.options.lambda, worth, targets)
         })
     }
@@ -351,14 +339,14 @@ pub(super) fn clip(q: f64, [lo, hi]: [f64; 2]) -> f64 {
 impl Lookahead for LinearModel {
     fn look(&mut self, stage: usize, next_value: &[f64], q: &mut Vec<f64>) {
         let width = self.fit(stage, next_value);
-        let place = self.design(stage);
+        let (place, floor) = (self.design(stage), self.sizes.floor(stage));
         let design = &self.designs[place];
         self.columns.times(&self.weights, &mut self.mean);
         let ends = self.clip[stage];
         q.clear();
         let parts = self.mean.iter().zip(&self.reward);
         if self.options.estimate == LinearEstimate::Sampled {
-            q.extend(parts.map(|(mean, reward)| clip(reward + mean, ends)));
+            q.extend(parts.map(|(mean, reward)| clip(reward + floor + mean, ends)));
             return;
         }
         let squares = if let Some(weighted) = &self.weighted {
@@ -378,7 +366,8 @@ impl Lookahead for LinearModel {
             }
             (&self.squares[place]).into()
         };
-        let wide = |((mean, reward), square): ((&f64, &f64), &f64)| clip(reward + mean + width * square.sqrt(), ends);
+        let wide =
+            |((mean, reward), square): ((&f64, &f64), &f64)| clip(reward + floor + mean + width * square.sqrt(), ends);
         q.extend(parts.zip(squares.iter()).map(wide));
     }
 
@@ -389,12 +378,6 @@ impl Lookahead for LinearModel {
     fn cap(&self, stage: usize) -> f64 {
         self.clip[stage][1]
     }
-}
-
-/// Greatest size of a target: what is regressed of a reward, and the values ahead.
-fn target_size(regressed: [f64; 2], ahead: Option<&[f64; 2]>) -> f64 {
-    let [lo, hi] = ahead.copied().unwrap_or_default();
-    (regressed[0] + lo).abs().max((regressed[1] + hi).abs())
 }
 
 /// Whether widths are kept up to date with every step: samplers have none, and those who plan rarely compute them then.

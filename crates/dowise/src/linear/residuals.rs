@@ -2,13 +2,13 @@
 
 use nalgebra::{Cholesky, DMatrix, DVector, Dyn};
 
-use super::design::Design;
+use super::design::{Design, factorised};
 use super::evidence::Met;
 use super::model::Columns;
 
 /// The posterior of the weights of one stage, under targets y = ⟨φ, w⟩ + noise.
 ///
-/// The prior is w ~ N(0, τ² I) with τ the range ρ of the targets, so that what was never seen may be anything; the noise is
+/// Targets are measured from the least that they can be. The prior is w ~ N(0, τ² I) with τ their range ρ, so that what was never seen may be anything; the noise is
 /// normal with a variance estimated from the residuals of a first fit, to which one step of the greatest variance that targets in
 /// a range of ρ can have, ρ²/4, is added:
 ///
@@ -95,7 +95,7 @@ impl Residuals {
         let fit = |lambda: f64| {
             let mut gram: DMatrix<f64> = design.gram_without_lambda();
             (0..gram.nrows()).for_each(|i| gram[(i, i)] += lambda);
-            let factor = Cholesky::new(gram).expect("invariant: a Gram matrix plus λI with λ > 0 is positive definite");
+            let factor = factorised(gram);
             let mean = factor.solve(sums);
             (factor, mean)
         };
@@ -120,13 +120,15 @@ impl Posterior {
 pub(super) struct Noise {
     /// τ² = ρ²
     prior: f64,
+    /// Whether targets can differ at all.
+    varies: bool,
     steps: f64,
 }
 
 impl Noise {
     pub(super) fn new(range: f64, steps: f64) -> Noise {
-        // Nothing is at stake: any number above 0 keeps the matrices regular.
-        Noise { prior: if range > 0.0 { range * range } else { 1.0 }, steps }
+        // Where nothing is at stake there is no noise, and any number above 0 keeps the matrices regular.
+        Noise { prior: if range > 0.0 { range * range } else { 1.0 }, varies: range > 0.0, steps }
     }
 
     /// λ of the first fit: as if nothing had been off but the one step of the greatest variance.
@@ -136,6 +138,9 @@ impl Noise {
 
     /// σ² from the squares of the residuals of the first fit.
     pub(super) fn variance(&self, squares: f64) -> f64 {
+        if !self.varies {
+            return 0.0;
+        }
         ((squares + self.at_most()) / (self.steps + 1.0)).min(self.at_most())
     }
 

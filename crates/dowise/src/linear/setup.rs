@@ -45,6 +45,18 @@ pub(super) fn clip_values(knowledge: &Knowledge, options: &LinearOptions) -> (f6
     (range, clip.collect())
 }
 
+/// Least and greatest value one stage ahead of every stage, from what q is clipped to there: costs are taken off, and 0 is among them where later steps
+/// count less or an episode can end. Nothing is ahead of the last stage.
+pub(super) fn values_ahead(knowledge: &Knowledge, clip: &[[f64; 2]]) -> Vec<[f64; 2]> {
+    let (world, [cheapest, dearest]) = (knowledge.world(), knowledge.interventions().cost_range());
+    let as_they_are = world.discount() == 1.0 && world.ends().is_none();
+    let before_costs = clip.iter().skip(1).map(|&[lo, hi]| match [lo - dearest, hi - cheapest] {
+        ends if as_they_are => ends,
+        [least, most] => [least.min(0.0), most.max(0.0)],
+    });
+    before_costs.chain([[0.0; 2]]).collect()
+}
+
 /// The features that the options choose; `None` for those of the world.
 pub(super) fn feature_map(knowledge: &Knowledge, options: &LinearOptions) -> Option<FeatureMap> {
     match options.features {
@@ -141,8 +153,8 @@ pub(super) fn hold(
     Held::ask(bytes).map_err(|left| too_large(u128::from(left)))
 }
 
-/// The least λ: below it Λ⁻¹ of what was never seen has no digits left.
-const LEAST_LAMBDA: f64 = 1e-12;
+/// The least and the greatest λ: beyond them Λ⁻¹ of what was never seen, or of what was, has no digits left.
+const LAMBDAS: std::ops::RangeInclusive<f64> = 1e-12..=1e6;
 
 pub(super) fn check(options: &LinearOptions) -> Result<(), LinearError> {
     let bad = |name, value, expected| Err(LinearError::Option { name, value, expected });
@@ -150,8 +162,11 @@ pub(super) fn check(options: &LinearOptions) -> Result<(), LinearError> {
     if lambda == 0.0 {
         return Err(LinearError::Singular);
     }
-    if !(lambda.is_finite() && lambda >= LEAST_LAMBDA) {
-        return bad("lambda", lambda, "lambda is a number from 1e-12 on");
+    if !LAMBDAS.contains(&lambda) {
+        return bad("lambda", lambda, "lambda is a number from 1e-12 to 1e6");
+    }
+    if beta == Beta::Residuals && lambda != 1.0 {
+        return bad("lambda", lambda, "with beta=residuals λ follows from the noise; leave lambda out");
     }
     if !(beta_scale.is_finite() && beta_scale >= 0.0) {
         return bad("beta-scale", beta_scale, "the scale of a width is a number from 0 on");

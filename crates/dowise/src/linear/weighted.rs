@@ -6,10 +6,10 @@
 use nalgebra::{Cholesky, DMatrix, DVector, Dyn};
 
 use super::covered::Cover;
-use super::design::Design;
+use super::design::{Design, factorised};
 use super::evidence::Met;
 use super::model::Columns;
-use crate::math::ln;
+use crate::math::{ln, ln_1p};
 
 /// U: the greatest weight of a step.
 pub(super) const MOST: f64 = 16.0;
@@ -17,7 +17,7 @@ pub(super) const MOST: f64 = 16.0;
 /// What the weights of a stage are made from.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Targets {
-    /// Least of the values ahead, and ρ_V, their range.
+    /// Least of what next states are worth, and ρ_V, the range of that.
     pub(super) least: f64,
     pub(super) ahead: f64,
     /// Least and greatest of what is regressed of a reward, and ρ, the range of the targets.
@@ -99,14 +99,13 @@ impl Weighted {
         let mut gram = DMatrix::from_diagonal_element(d, d, lambda);
         let mut sums = DVector::zeros(d);
         for Weighable { phi, visits, target, square } in met {
-            let [mean, mean_square] =
-                [0, 1].map(|i| phi.iter().zip(fits[i].iter()).map(|(x, w)| x * w).sum::<f64>());
+            let [mean, mean_square] = [0, 1].map(|i| phi.iter().zip(fits[i].iter()).map(|(x, w)| x * w).sum::<f64>());
             let u = targets.weight(mean, mean_square, square.max(0.0).sqrt());
             let phi = nalgebra::DVectorView::from_slice(phi, d);
             gram.syger(u * visits, &phi, &phi, 1.0);
             sums.axpy(u * target, &phi, 1.0);
         }
-        let factor = Cholesky::new(gram).expect("invariant: λI plus a sum of φφᵀ is positive definite");
+        let factor = factorised(gram);
         let weights = factor.solve(&sums);
         let log_det: f64 = (0..d).map(|i| 2.0 * ln(factor.l_dirty()[(i, i)])).sum();
         Weighted { factor, weights, gained: (log_det - d as f64 * ln(lambda)).max(0.0) }
@@ -149,9 +148,9 @@ pub(super) struct WeightedCover {
 impl WeightedCover {
     /// Width of the first regression for targets of range 1, and β of the weighted one; with ln(det Λ/λ^d) of both.
     pub(super) fn betas(&self, gained: f64, gained_weighted: f64) -> [f64; 2] {
-        let Cover { dimension: d, lambda, steps, range, size, .. } = self.cover;
+        let Cover { dimension: d, lambda, steps, range, .. } = self.cover;
         if range <= 0.0 {
-            return [0.0, (lambda * d).sqrt() * size];
+            return [0.0; 2];
         }
         let most = d * ln(1.0 + steps / (d * lambda));
         let most_weighted = d * ln(1.0 + MOST * steps / (d * lambda));
@@ -175,23 +174,25 @@ impl WeightedCover {
         0.5 * (gained + 2.0 * log).sqrt() + 0.5 + (lambda * d).sqrt()
     }
 
-    /// √(1+κ) (least of both + ρ/4) + √(λd) m: the weighted regression, `first` being the greatest width of the first.
+    /// √(1+κ) (least of both + ρ/4) + √(λd) ρ: the weighted regression, `first` being the greatest width of the first.
     fn second(&self, gained: f64, first: f64, bound: f64) -> f64 {
-        let Cover { dimension: d, lambda, delta, horizon, steps, range, size, .. } = self.cover;
+        let Cover { dimension: d, lambda, delta, horizon, steps, range, .. } = self.cover;
         let root = (MOST * steps * d).sqrt();
         let kappa = 1.0 / (8.0 * root);
         let log = ln(6.0 * horizon / delta) + self.values(range / (16.0 * root), bound) + self.weights(kappa, first);
+        // The determinant of a pair of the cover is at most (1 + κ)^d times that of the plan's own.
+        let gained = gained + d * ln_1p(kappa);
         let hoeffding = MOST.sqrt() * range / 2.0 * (gained + 2.0 * log).sqrt();
         let of_steps = log + ln(4.0 * steps * steps);
         let bernstein = 4.8 * range * (d * ln(1.0 + MOST * steps / (d * lambda)) * of_steps).sqrt()
             + 4.0 * MOST.sqrt() * range * of_steps;
-        (1.0 + kappa).sqrt() * (hoeffding.min(bernstein) + range / 4.0) + (lambda * d).sqrt() * size
+        (1.0 + kappa).sqrt() * (hoeffding.min(bernstein) + range / 4.0) + (lambda * d).sqrt() * range
     }
 
-    /// ln of a cover of the values to within ε: ln M + d ln(1 + 4W/ε) + d(d+1)/2 ln(1 + 8 √d B²/(λ ε²)), W = m √(U T d/λ).
+    /// ln of a cover of the values to within ε: ln M + d ln(1 + 4W/ε) + d(d+1)/2 ln(1 + 8 √d B²/(λ ε²)), W = ρ √(U T d/λ).
     fn values(&self, epsilon: f64, bound: f64) -> f64 {
-        let Cover { dimension: d, lambda, steps, size, kernels, .. } = self.cover;
-        let weights = size * (MOST * steps * d / lambda).sqrt();
+        let Cover { dimension: d, lambda, steps, range, kernels, .. } = self.cover;
+        let weights = range * (MOST * steps * d / lambda).sqrt();
         kernels
             + d * ln(1.0 + 4.0 * weights / epsilon)
             + d * (d + 1.0) / 2.0 * ln(1.0 + 8.0 * d.sqrt() * bound * bound / (lambda * epsilon * epsilon))

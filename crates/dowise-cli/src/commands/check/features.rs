@@ -53,6 +53,12 @@ impl FeatureReport {
         };
         let verdict = if fit.variation_max.max(fit.reward_max) < ROUNDING {
             "The world is linear in them.".to_owned()
+        } else if fit.variation_max < ROUNDING {
+            format!(
+                "Next states are linear in them, rewards are not (off by up to {}): a learner that is told the rewards adds them as they are, and one \
+                 that regresses them (unknown=rewards, lsvi-ucb) keeps some regret however long it runs.",
+                error(fit.reward_max)
+            )
         } else {
             format!(
                 "The world is not linear in them: next states are off by up to {} in total variation, so a learner that \

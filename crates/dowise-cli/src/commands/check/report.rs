@@ -52,7 +52,7 @@ pub(super) fn report(
         text += &format!("\n{}\n{}", output.heading("Features for linear learners"), features.text());
     }
     text += &format!("\n{}\n{}", output.heading("What it takes"), effort.text(analysis.interventions));
-    text += &format!("\n{}\n{}", output.heading("Not known yet"), unknown(analysis));
+    text += &format!("\n{}\n{}", output.heading("Not known yet"), unknown(world, analysis));
     text
 }
 
@@ -148,9 +148,13 @@ fn bounds(analysis: &Analysis) -> String {
     text
 }
 
-fn unknown(analysis: &Analysis) -> String {
+fn unknown(world: &World, analysis: &Analysis) -> String {
     if analysis.unknown.is_empty() {
-        return "Nothing: the world can be simulated and planned in.\n".into();
+        let nothing = match world.is_listed() {
+            true => "Nothing: the world can be simulated and planned in.\n",
+            false => "Nothing: the world can be simulated.\n",
+        };
+        return nothing.into();
     }
     let rows: Vec<Vec<String>> = analysis.unknown.iter().map(|u| vec![u.what.clone(), table::count(u.cells)]).collect();
     let mut text = table::table(&["to be learned", "combinations"], &rows, &[Align::Left, Align::Right]);

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use dowise::learn::{Amendment, ChangeNoticed, Forget, GraphWatch, LearnerSpec};
 use dowise::{Action, Arena, Learner, Preset};
-use dowise_study::percent;
+use dowise_study::{percent, share_of_way};
 use serde::Serialize;
 
 use super::noticed;
@@ -169,10 +169,7 @@ impl Report {
     }
 
     pub(super) fn text(&self, output: &Output) -> String {
-        let share = |value: f64| {
-            let of = (value - self.uniform) / (self.best - self.uniform);
-            if of.is_finite() { percent(of) } else { "-".into() }
-        };
+        let share = |value: f64| share_of_way(value, self.uniform, self.best).map_or("-".into(), percent);
         let amounts = Amounts::of([self.best, self.learned]);
         let value = |name: &str, v: f64| vec![name.to_owned(), amounts.show(v), share(v)];
         let at_random = if self.uniform_is_exact { "at random" } else { "at random (estimated)" };

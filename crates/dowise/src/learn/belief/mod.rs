@@ -209,9 +209,7 @@ impl Belief {
                 Kept::Sets(SetsBelief::new(&frame, confidence, Side::Best, margin))
             }
             Reading::Worst(_) => Kept::Sets(SetsBelief::new(&frame, confidence, Side::Worst, None)),
-            Reading::Sample { prior } if ThinBelief::fits(layout, prior) => {
-                Kept::Thin(ThinBelief::new(&frame, prior))
-            }
+            Reading::Sample { prior } if ThinBelief::fits(layout, prior) => Kept::Thin(ThinBelief::new(&frame, prior)),
             Reading::Sample { prior } => match &view.actions {
                 Some(list)
                     if layout.flat

@@ -84,9 +84,15 @@ impl Learner {
 
     /// What to deploy: the policy that it has learned, without exploring.
     ///
-    /// For posterior sampling the plan of the posterior mean, not of its next sample, with [`Reading::Pooled`]; for greedy learners the greedy plan; for
-    /// others the plan that they would follow next if they planned now. A learner that only draws at random does what it would do next.
+    /// For posterior sampling the plan of the posterior mean, not of its next sample, with [`Reading::Pooled`]; for regressions the plan of mean weights;
+    /// for greedy learners the greedy plan; for others the plan that they would follow next if they planned now. A learner that only draws at random does
+    /// what it would do next.
     pub fn learned_policy(&self) -> Arc<Policy> {
+        if let Kind::Linear(linear) = &self.kind {
+            let plan = linear.learned_plan();
+            let fill = |out: &mut Vec<Action>| out.extend_from_slice(&plan.policy_hs);
+            return Policy::made(&mut Arc::default(), linear.plans() + 1, linear.fingerprint(), plan.n_states, fill);
+        }
         if let Kind::Tabular(tabular) = &self.kind {
             let reading = match tabular.options.estimate {
                 Estimate::Posterior { prior } => Some(Reading::Pooled { prior }),

@@ -152,7 +152,7 @@ pub(super) const OPENINGS: [Opening; 21] = [
     Opening {
         name: "lambda",
         about: "linear learners: regularisation of the regression",
-        values: Values::Described("a number from 1e-12 on", "1"),
+        values: Values::Described("a number from 1e-12 to 1e6", "1"),
         read: |v| number(v, |x| x >= 1e-12).map(Change::Lambda),
     },
     Opening {

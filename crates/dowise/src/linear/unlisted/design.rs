@@ -2,7 +2,7 @@
 
 use nalgebra::{Cholesky, DMatrix, DVector, DVectorView, Dyn};
 
-use crate::linear::design::REFRESH_EVERY;
+use crate::linear::design::{REFRESH_EVERY, factorised};
 use crate::math::ln_1p;
 
 /// One step.
@@ -126,8 +126,4 @@ impl Design {
         let off = |step: &Step| target(step) - step.fitted(weights);
         self.steps.iter().map(off).map(|off| off * off).sum()
     }
-}
-
-fn factorised(gram: DMatrix<f64>) -> Cholesky<f64, Dyn> {
-    Cholesky::new(gram).expect("invariant: λI plus a sum of φφᵀ is positive definite")
 }

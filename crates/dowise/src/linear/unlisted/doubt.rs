@@ -38,7 +38,8 @@ impl UnlistedLearner {
     fn worst_residuals(&self) -> Option<Doubt> {
         let ahead = self.values_at(1, &self.all_squares());
         let mut off_by = OffBy::new(self.told.world(), self.ahead.kernel.causes());
-        let target = |step: &Step| step.reward + self.discount * ahead[step.next as usize];
+        let floor = self.sizes.floor(0);
+        let target = |step: &Step| step.reward + self.discount * ahead[step.next as usize] - floor;
         for design in &self.designs {
             // Not the ridge: what λ takes off the weights of features that were seen rarely is no misfit.
             let sums = design.sums(target);

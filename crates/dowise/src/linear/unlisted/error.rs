@@ -24,6 +24,11 @@ pub enum UnlistedError {
         /// States times causes.
         states: u128,
     },
+    /// A regression on ψ(s, a).
+    #[error(
+        "lsvi-ucb regresses on ψ(s, a) of every intervention, and needs a list of them and of all states; take c-lsvi-ucb or c-blsvi, which regress on causes"
+    )]
+    Interventions,
     /// Features from code that failed.
     #[error("the features of the state {state} could not be computed: {why}")]
     Function {

@@ -15,7 +15,7 @@ use crate::learn::{
     Agent, EvidenceError, KernelRule, Knowledge, MISSING, Mechanisms, Observation, Session, kernel_bytes,
 };
 use crate::linear::findings::found;
-use crate::linear::model::{Ends, Sizes, kernel_rule};
+use crate::linear::model::{Sizes, kernel_rule};
 use crate::linear::options::{Beta, LinearEstimate, LinearOptions, Regression, Rewards, Switching, Weights};
 use crate::linear::residuals::Noise;
 use crate::linear::setup::{check, clip_values, feature_map, regressed_terms};
@@ -161,9 +161,7 @@ impl UnlistedLearner {
         let world = told.world();
         world.refuse("regression on features", &[Feature::NextReward]).map_err(LinearError::from)?;
         if options.regression == Regression::Interventions {
-            let expected =
-                "ψ(s, a) of every intervention needs a list; regress on causes, as c-lsvi-ucb and c-blsvi do";
-            return Err(LinearError::Option { name: "regression", value: 0.0, expected }.into());
+            return Err(UnlistedError::Interventions);
         }
         let (d, horizon) = (rows.dimension, told.horizon());
         let designs = if options.stage_dependent { horizon } else { 1 };
@@ -192,12 +190,14 @@ impl UnlistedLearner {
         };
         let (range, clip) = clip_values(told, &options);
         let tolerance = tie_tolerance(horizon, range, world);
+        let sizes = Sizes::new(told, &options, (range, &clip), regressed_range, mechanisms.as_ref());
+        let floor = (0..horizon).map(|stage| sizes.floor(stage)).collect();
         Ok(UnlistedLearner {
             told: told.clone(),
             states: States::new(rows),
             designs: vec![Design::new(d, options.lambda); designs],
-            ahead: Ahead { kernel, rewards, clip, tolerance },
-            sizes: Sizes::new(told, &options, range, regressed_range, mechanisms.as_ref()),
+            ahead: Ahead { kernel, rewards, clip, floor, tolerance },
+            sizes,
             planned_mechanisms: mechanisms.clone(),
             mechanisms,
             regressed,
@@ -429,8 +429,9 @@ impl UnlistedLearner {
 
     /// β at a stage, scaled.
     fn width(&self, stage: usize) -> f64 {
-        let gained = self.designs[self.design(stage)].gained();
-        self.sizes.beta(&self.options, self.states.rows.dimension, stage, self.ahead.clip.get(stage + 1), gained)
+        let design = &self.designs[self.design(stage)];
+        let steps = design.steps.len() as u64;
+        self.sizes.beta(&self.options, self.states.rows.dimension, stage, design.gained(), steps)
     }
 
     /// Makes P(c | s, a) anew from the mechanisms that the present plan was made from.
@@ -465,8 +466,7 @@ impl UnlistedLearner {
         (0..self.designs.len()).for_each(|place| self.mark_planned(place));
         let squares = self.all_squares();
         let weighed = self.options.weights == Weights::Variance;
-        let of_steps: Vec<Vec<f64>> =
-            self.designs.iter().filter(|_| weighed).map(Design::squares_of_steps).collect();
+        let of_steps: Vec<Vec<f64>> = self.designs.iter().filter(|_| weighed).map(Design::squares_of_steps).collect();
         let mut value = vec![0.0; self.met()];
         for stage in (0..self.told.horizon()).rev() {
             self.weights[stage] = match self.options.weights {
@@ -501,7 +501,8 @@ impl UnlistedLearner {
     /// Weights of a stage for the values one stage ahead: least squares, or a sample.
     fn fit(&self, stage: usize, ahead: &[f64], rng: &mut ChaCha8Rng) -> DVector<f64> {
         let design = &self.designs[self.design(stage)];
-        let target = |step: &Step| step.reward + self.discount * ahead[step.next as usize];
+        let floor = self.ahead.floor[stage];
+        let target = |step: &Step| step.reward + (self.discount * ahead[step.next as usize] - floor);
         let sums = design.sums(target);
         let mut noise = || DVector::from_iterator(sums.len(), (0..sums.len()).map(|_| normal(rng)).collect::<Vec<_>>());
         let perturbed = |factor: &Cholesky<f64, Dyn>, mut weights: DVector<f64>, mut noise: DVector<f64>, by: f64| {
@@ -532,9 +533,8 @@ impl UnlistedLearner {
     fn fit_weighted(&mut self, stage: usize, ahead: &[f64], of_steps: &[Vec<f64>]) -> DVector<f64> {
         let place = self.design(stage);
         let design = &self.designs[place];
-        let as_they_are = self.discount == 1.0 && self.told.world().ends().is_none();
-        let ends = Ends { values: self.ahead.clip.get(stage + 1), as_they_are };
-        let worth = |step: &Step| self.discount * ahead[step.next as usize];
+        let floor = self.ahead.floor[stage];
+        let worth = |step: &Step| self.discount * ahead[step.next as usize] - floor;
         let regress = |targets: Targets| {
             let shifted = |step: &Step| worth(step) - targets.least;
             let fits = [design.sums(shifted), design.sums(|step| shifted(step).powi(2))];
@@ -546,7 +546,8 @@ impl UnlistedLearner {
             Weighted::new(self.options.lambda, fits, targets, met)
         };
         let d = self.states.rows.dimension;
-        let (weighted, beta) = self.sizes.weigh(&self.options, d, stage, ends, design.gained(), regress);
+        let so_far = (design.gained(), design.steps.len() as u64);
+        let (weighted, beta) = self.sizes.weigh(&self.options, d, stage, so_far, regress);
         (self.inverse[stage], self.beta[stage]) = (weighted.inverse(), beta);
         weighted.weights
     }

@@ -17,6 +17,8 @@ pub(super) struct Ahead {
     pub(super) rewards: RewardsAt,
     /// Least and greatest value at each stage.
     pub(super) clip: Vec<[f64; 2]>,
+    /// What weights are measured from at each stage.
+    pub(super) floor: Vec<f64>,
     pub(super) tolerance: f64,
 }
 
@@ -44,7 +46,7 @@ impl Ahead {
         (found.action, self.clip[stage][1] - found.least)
     }
 
-    /// What each cause is worth: q = clip(r + ⟨φ, w⟩ + β √(φᵀΛ⁻¹φ)), as losses from the cap.
+    /// What each cause is worth: q = clip(r + floor + ⟨φ, w⟩ + β √(φᵀΛ⁻¹φ)), as losses from the cap.
     fn losses(
         &self,
         (stage, state): (usize, usize),
@@ -58,12 +60,12 @@ impl Ahead {
         room.mean.resize(n, 0.0);
         self.rewards.fill(state, &mut room.loss);
         rows.times(weights, &mut room.mean);
-        let [lo, hi] = self.clip[stage];
+        let ([lo, hi], floor) = (self.clip[stage], self.floor[stage]);
         // Where widths or samples are beyond all numbers nothing is known, and the best is hoped for.
         let clip = |q: f64| if q.is_nan() { hi } else { q.clamp(lo, hi) };
         for (c, (loss, mean)) in room.loss.iter_mut().zip(&room.mean).enumerate() {
             let wide = width.map_or(0.0, |(beta, squares)| beta * squares[c].max(0.0).sqrt());
-            *loss = hi - clip(*loss + mean + wide);
+            *loss = hi - clip(*loss + floor + mean + wide);
         }
     }
 

@@ -117,6 +117,15 @@ impl Check {
                 let named = |h: &&String| !scope.iter().any(|&id| self.name(id) == h.as_str());
                 let columns: Vec<String> = grid.header.iter().filter(named).cloned().collect();
                 let what = "the table of the features";
+                if scope.is_empty() && grid.rows.len() > 1 {
+                    let message =
+                        "no column of the table of the features is called like a state factor or a key variable";
+                    let names: Vec<String> =
+                        everything(world).into_iter().map(|id| format!("`{}`", self.name(id))).collect();
+                    let help = format!("its rows are told apart by columns with these names: {}", and(&names));
+                    self.push(Problem::error("missing-column", message).help(help).at(grid.header_at));
+                    return None;
+                }
                 let space = self.table_space(what, &scope, columns.len().max(1), "a smaller scope", spec.at)?;
                 if columns.is_empty() {
                     let problem =
@@ -204,7 +213,10 @@ impl Check {
         let mut longest = (0.0, 0);
         for (r, row) in values.chunks_exact(dimension).enumerate() {
             if row.iter().all(|&x| self.finite(x, "one of the features", places[r])) {
-                let norm = row.iter().map(|x| x * x).sum::<f64>().sqrt();
+                // Measured in the greatest of them, for squares of large numbers are infinite.
+                let greatest = row.iter().fold(0.0f64, |most, x| most.max(x.abs()));
+                let unit = if greatest > 1.0 { greatest } else { 1.0 };
+                let norm = unit * row.iter().map(|x| (x / unit) * (x / unit)).sum::<f64>().sqrt();
                 longest = if norm > longest.0 { (norm, r) } else { longest };
             }
         }
@@ -212,6 +224,12 @@ impl Check {
             return None;
         }
         let (norm, r) = longest;
+        if !norm.is_finite() {
+            let given = self.combination(&scope, &space.digits(r));
+            let message = format!("the features of {given} are longer than numbers go");
+            self.push(Problem::error("feature-length", message).help("write them in a larger unit").at(places[r]));
+            return None;
+        }
         if norm > 1.0 + LENGTH_TOLERANCE {
             if !scale {
                 let given = self.combination(&scope, &space.digits(r));

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::check::{Check, number_text};
+use super::check::{Check, and, number_text};
 use crate::Space;
 use crate::math;
 use crate::world::basis::Basis;
@@ -262,7 +262,18 @@ impl Check {
         let Some((row, sum)) = wrong else { return Some(sums) };
         let given = self.weights_at(low_rank, world, row);
         let message = format!("the probabilities of the next state given {given} sum to {}, not 1", number_text(sum));
-        let help = "weights times the sums of the rows in `next` must make 1, to nine digits";
+        let odd: Vec<String> = (sums.iter().enumerate())
+            .filter(|(_, sum)| (**sum - 1.0).abs() > SUM_TOLERANCE)
+            .map(|(i, sum)| format!("row {} sums to {}", i + 1, number_text(*sum)))
+            .take(3)
+            .collect();
+        let help = match odd.is_empty() {
+            true => "the rows in `next` sum to 1, so the weights have to, to nine digits".to_owned(),
+            false => format!(
+                "weights times the sums of the rows in `next` must make 1, to nine digits; of `next`, {}",
+                and(&odd)
+            ),
+        };
         self.push(Problem::error("row-sum", message).help(help).at(at));
         None
     }

@@ -65,7 +65,7 @@ impl ThinBelief {
     pub(crate) fn row_bytes(n_states: u128, prior: f64) -> u128 {
         let mean = prior * LN_LEFT;
         let pieces = (mean + 10.0 * mean.sqrt() + 16.0) as u128;
-        n_states.saturating_mul(8 + 8).saturating_add(2 * 8 * pieces).saturating_add(size_of::<Row>() as u128)
+        n_states.saturating_mul(2 * (8 + 8)).saturating_add(2 * 8 * pieces).saturating_add(size_of::<Row>() as u128)
     }
 
     pub(crate) fn new(frame: &Frame, prior: f64) -> ThinBelief {
