@@ -237,6 +237,11 @@ pub fn unlisted_learner(
     let told = spec.knowledge(world).map_err(|source| cannot(spec, world, source))?;
     let Some(options) = spec.linear_options(episodes, seed) else {
         let (states, name) = (world.n_states(), world.name());
+        if spec.is_at_random() {
+            return Err(StudyError::Invalid(format!(
+                "{spec} learns nothing: what interventions at random bring is said beside every other learner, such as c-blsvi"
+            )));
+        }
         return Err(StudyError::Invalid(match world.is_listed() {
             true => format!(
                 "{spec} counts, and needs a list of the {states} states of {name}; judge exactly, or take a learner that regresses on features, \

@@ -44,7 +44,7 @@ impl Judge {
     pub fn of(chosen: Option<Judge>, world: &World, name: &str) -> Result<Judge, StudyError> {
         match (chosen, world.is_listed()) {
             (Some(Judge::Exact), false) => Err(StudyError::Invalid(format!(
-                "{name}: exact values need a list of all states, and {} are more than can be listed; judge by playing (judge = play)",
+                "{name}: exact values need a list of all states, and {} are more than can be listed; judge by playing (`--judge play`; `judge = \"play\"` in files and Python)",
                 world.n_states()
             ))),
             (Some(Judge::Play), true) if !can_be_drawn(world) => Err(StudyError::NotSimulable {
@@ -130,7 +130,7 @@ mod tests {
     fn exact_values_are_refused_where_states_cannot_be_listed() {
         let code = WorldChoice::read("linear-code").make(0).unwrap();
         let error = Judge::of(Some(Judge::Exact), &code, "linear-code").unwrap_err().to_string();
-        assert!(error.contains("more than can be listed") && error.contains("judge = play"), "{error}");
+        assert!(error.contains("more than can be listed") && error.contains("--judge play"), "{error}");
         assert_eq!(Judge::of(None, &code, "").unwrap(), Judge::Play);
     }
 }

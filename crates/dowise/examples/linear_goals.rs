@@ -11,8 +11,8 @@ use std::time::Instant;
 use dowise::{Arena, LearnerSpec, World, worlds};
 
 const LINEAR: [&str; 3] = ["c-blsvi", "c-rlsvi:schedule=doubling", "c-lsvi-ucb:schedule=doubling"];
-/// Those that can play 2,000 episodes at this size in minutes: samplers draw S² · Z numbers for every plan.
-const TABLES: [&str; 2] = ["c-ucbvi:schedule=visited", "c-ucbvi:width=quasi,schedule=visited"];
+/// Tables that explore by optimism, at the states visited, and those that sample.
+const TABLES: [&str; 4] = ["c-ucbvi:schedule=visited", "c-ucbvi:width=quasi,schedule=visited", "c-psrl", "graph-psrl"];
 /// At least as much for the best linear learner, at most as much for the best table.
 const GOALS: [f64; 2] = [0.95, 0.60];
 const LAST: u64 = 100;

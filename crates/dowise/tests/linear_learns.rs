@@ -171,7 +171,7 @@ fn bad_input_is_answered_with_what_to_do() {
     assert_eq!(
         many.to_string(),
         "1099511627776 features for each of 64 combinations of state and cause need 562949953421312 bytes, the limit is \
-         4294967296; choose fewer (factors, a lower degree, fewer centres)"
+         4294967296; choose fewer (a smaller scope in [features], a lower degree, fewer centres)"
     );
     let wide = Features::from_fn(&world, 20_000, Norms::Check, |_, _, _| {}).unwrap();
     let error = LinearLearner::with_features(&Knowledge::of(&world), &wide, options("c-lsvi-ucb", 10)).unwrap_err();

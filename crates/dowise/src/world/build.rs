@@ -263,9 +263,18 @@ fn count_states(check: &mut Check, state: &[VarId], horizon: Option<usize>, spec
             return Some(space);
         }
     }
-    let help = "fewer state factors or fewer values of each; or state how all of them move by [low_rank], with episodes \
-                that do not end early: then states need not be listed";
-    let space = check.table_space("the list of all states", state, 1, help, None)?;
+    // One that is not stated is the clock.
+    let others: Vec<&str> = state.iter().filter(|id| !of_low_rank(id)).map(|id| check.name(*id)).collect();
+    let help = match others[..] {
+        [only] if state.len() > 1 => format!(
+            "states need not be listed where all of them move by [low_rank], and `{only}` does not (`stage` is a state factor where something \
+             depends on it); or fewer state factors or fewer values of each"
+        ),
+        _ => "fewer state factors or fewer values of each; or state how all of them move by [low_rank], with episodes \
+              that do not end early: then states need not be listed"
+            .to_owned(),
+    };
+    let space = check.table_space("the list of all states", state, 1, &help, None)?;
     let plan = product([space.len(), horizon.unwrap_or(1)].into_iter());
     if plan.is_none_or(|n| n > MOST_ENTRIES as u128) {
         let message = format!(
