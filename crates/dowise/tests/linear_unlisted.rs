@@ -220,6 +220,11 @@ fn a_restored_learner_goes_on_as_if_it_had_never_stopped() {
         assert_eq!(again.save(), whole.save(), "{name}");
     }
     let mut learner = UnlistedLearner::new(&told, weighed(Beta::SelfNormalised, 0.05)).unwrap();
+    // Before the first plan: steps made elsewhere, and then a restart.
+    learner.learn((0, 3), 1, 0.0, 7).unwrap();
+    let mut again = UnlistedLearner::restore(&told, &learner.save()).unwrap();
+    assert_eq!((again.plans(), again.values(0)), (0, learner.values(0)));
+    assert_eq!(again.decide(0, 3).unwrap(), learner.decide(0, 3).unwrap());
     let mut play = Play::new(&simulator, 2);
     (0..3).for_each(|_| _ = play.episode(&mut learner));
     let text = learner.save();

@@ -39,8 +39,8 @@ const SAMPLED: u64 = 256;
 ///
 /// # Cost
 /// A step: O(d² + Z · d) and a search. A plan: O(H · (n · d + m · Z · d)) for n steps and m states met, and H · m searches; with
-/// widths O(m · Z · d²) more (where steps are weighed, O(H · (n + m · Z) · d²)). With [`Switching::Doubling`] there are O(d ln n) plans. Memory O(d² + n · d), and Z · d numbers for each
-/// state met (only those that are not 0, where most are) up to half a gigabyte; beyond that they are computed anew for every plan.
+/// widths O(m · Z · d²) more (where steps are weighed, O(H · (n + m · Z) · d²)). With [`Switching::Doubling`] there are
+/// O(d ln n) plans. Memory O(d² + n · d), and Z · d numbers for each state met (only those that are not 0, where most are) up to half a gigabyte; beyond that they are computed anew for every plan.
 ///
 /// ```
 /// use dowise::linear::{LinearPreset, UnlistedLearner};
@@ -578,7 +578,9 @@ impl UnlistedLearner {
     pub(super) fn values_at(&self, stage: usize, squares: &[f64]) -> Vec<f64> {
         let (n, d) = (self.states.rows.n_causes(), self.states.rows.dimension);
         let (weights, ties, beta) = (self.weights[stage].as_slice(), self.ties(), self.beta[stage]);
-        let wide = self.options.estimate == LinearEstimate::Width && !self.inverse.is_empty();
+        // Before the first plan there are no widths.
+        let planned = !self.inverse.is_empty() && !self.inverse_at(stage).is_empty();
+        let wide = self.options.estimate == LinearEstimate::Width && planned;
         let world = self.told.world();
         let value = |room: &mut (Room, Vec<f64>), (i, met): (usize, &super::states::MetState)| {
             // Nothing is paid any more there.
