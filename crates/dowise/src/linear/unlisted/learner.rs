@@ -537,7 +537,7 @@ impl UnlistedLearner {
         let worth = |step: &Step| self.discount * ahead[step.next as usize] - floor;
         let regress = |targets: Targets| {
             let shifted = |step: &Step| worth(step) - targets.least;
-            let fits = [design.sums(shifted), design.sums(|step| shifted(step).powi(2))];
+            let fits = [design.sums(shifted), design.sums(|step| shifted(step) * shifted(step))];
             let fits = fits.map(|sums| design.factor().solve(&sums));
             let met = design.steps.iter().zip(&of_steps[place]).map(|(step, &square)| {
                 let target = step.reward + worth(step);
