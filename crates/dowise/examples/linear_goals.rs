@@ -3,6 +3,7 @@
 //! `cargo run --release -p dowise --example linear_goals -- [WORLD EPISODES SEEDS [LEARNER …]]`; without arguments the goals
 //! that were set beforehand, at S = 4,096, Z = 16, d = 8, H = 10: 2,000 episodes, seeds 1 to 5 (`SEEDS` is their number, or `101-105`). A share is of the way from interventions at
 //! random to the best policy, over the policies of the last hundred episodes. A learner that does not fit into memory says so.
+//! The tables that sample take about three hours of processor time at that size, everything else minutes.
 #![allow(clippy::print_stdout)]
 
 use std::ops::RangeInclusive;
