@@ -1,5 +1,6 @@
 //! The program `dowise`: worlds in a file, what their structure is worth, and what to do in them.
 
+mod assumptions;
 mod commands;
 mod factors;
 mod interrupt;

@@ -92,10 +92,10 @@ impl Log {
         em: bool,
     ) -> PyResult<(Episodes, Vec<OpenQuestion>)> {
         let world = &self.world.get().inner;
-        let options = FitOptions { keep, randomised, ..FitOptions::default() };
+        let options = FitOptions { keep, randomised: randomised.clone(), ..FitOptions::default() };
         let fitting = Fitting::new(world, options).map_err(Raise::raise)?;
         let from_file = fitting.rests_on().map_err(Raise::raise)?;
-        let mut all = Episodes::new(fitting.told(), FOLDS).map_err(Raise::raise)?;
+        let mut all = Episodes::new(fitting.told(), FOLDS).map_err(Raise::raise)?.with_randomised(&randomised);
         if em {
             all = all.with_em();
         }

@@ -148,6 +148,8 @@ def test_the_logged_policy_is_worth_what_the_log_says(treatment):
 def test_a_safe_plan_says_what_is_guaranteed(treatment, played):
     safe = dowise.Log(played, treatment).plan_safely()
     assert safe.recommendation in {"deploy-mean", "deploy-worst", "not-yet", "not-better", "nothing-to-compare"}
+    about = {found["about"]: found["status"] for found in safe.assumptions}
+    assert about["graph"] == "passed" and about["logged-returns"] == "passed" and about["confounding"] == "assumed"
     assert safe.policy.shape == (treatment.horizon, treatment.n_states)
     exact = treatment.evaluate(safe.worst)
     assert safe.report["worst"]["guaranteed"]["low"] <= exact[0].max()

@@ -260,6 +260,11 @@ class Evaluation:
         return float(self.report["model"]["by_prior"])
 
     @property
+    def assumptions(self) -> list[dict[str, str]]:
+        """What the answer rests on: `about`, `status` (passed, failed, not-tested, assumed), `statement`, `remedy`."""
+        return list(self.report["assumptions"])
+
+    @property
     def from_file(self) -> list[dict[str, str]]:
         """What the log cannot say, so that the world file's numbers were taken: what, why, which experiment would."""
         return list(self.report["from_file"])
@@ -279,8 +284,8 @@ class SafePlan:
 
     @property
     def recommendation(self) -> str:
-        """deploy-mean, deploy-worst, not-yet, not-better, not-shown, not-guaranteed, not-fair, ended-early or
-        nothing-to-compare."""
+        """deploy-mean, deploy-worst, not-yet, not-better, not-shown, not-guaranteed, refused, not-checked or
+        nothing-to-compare. If it is refused, `assumptions` says which of them failed and what to do."""
         found = self.report["recommendation"]
         return found if isinstance(found, str) else next(iter(found))
 
@@ -297,6 +302,11 @@ class SafePlan:
     def _least(self, name: str) -> float | None:
         found = self.report[name]["guaranteed"]
         return None if found is None else float(found["low"])
+
+    @property
+    def assumptions(self) -> list[dict[str, str]]:
+        """What the answer rests on: `about`, `status` (passed, failed, not-tested, assumed), `statement`, `remedy`."""
+        return list(self.report["assumptions"])
 
     @property
     def from_file(self) -> list[dict[str, str]]:

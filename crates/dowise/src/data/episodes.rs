@@ -11,6 +11,8 @@ use crate::Space;
 use crate::learn::{MISSING, Observation};
 use crate::world::{Action, World};
 
+use super::endings::Endings;
+
 /// Whoever takes what is complete.
 pub(super) trait Visit {
     /// Whether whole episodes are wanted: then rows are kept until their episode is complete.
@@ -93,6 +95,7 @@ pub(super) struct Episodes<'w> {
     horizon: usize,
     /// For each state whether episodes have ended there; `None` if they end nowhere before the horizon.
     ended: Option<&'w [bool]>,
+    endings: Option<Endings<'w>>,
     /// Where each open episode is.
     open: Keys,
     slots: Vec<Open>,
@@ -116,6 +119,7 @@ impl<'w> Episodes<'w> {
             factors: world.state().iter().map(|&id| world.variable(id).name.as_str()).collect(),
             horizon: world.horizon(),
             ended: world.ended(),
+            endings: Endings::new(world),
             open: Keys::default(),
             slots: Vec::new(),
             free: Vec::new(),
@@ -267,10 +271,17 @@ impl<'w> Episodes<'w> {
         }
         let whole = || said.iter().zip(self.space.strides()).map(|(&v, stride)| v as usize * stride).sum();
         let next = next.or_else(|| (!said.contains(&MISSING)).then(whole));
-        let meta = &mut self.rows.meta[at as usize];
-        meta.next_state = next;
         let meta = &self.rows.meta[at as usize];
-        if next.is_none() && meta.end != Some(End::Terminated) {
+        let terminated = meta.end == Some(End::Terminated) && stage + 1 < self.horizon;
+        let ended = self.endings.as_mut().filter(|_| next.is_none());
+        let ended = ended.and_then(|endings| endings.of(said, meta.state, terminated));
+        let next = next.or(ended.map(|ended| ended.state));
+        let meta = &mut self.rows.meta[at as usize];
+        (meta.next_state, meta.unseen_next) = (next, ended.map_or(0, |ended| ended.unseen));
+        let meta = &self.rows.meta[at as usize];
+        // Where the world's episodes end nowhere, `check_end` says what is wrong with an end; at the horizon nothing follows.
+        let nothing_follows = meta.end == Some(End::Terminated) && (self.ended.is_none() || stage + 1 == self.horizon);
+        if next.is_none() && !nothing_follows {
             self.tally.next_missing += 1;
             let said = self.rows.next(at);
             if said.iter().all(|&v| v == MISSING) {
@@ -424,6 +435,7 @@ struct Meta {
     state: usize,
     action: Action,
     next_state: Option<usize>,
+    unseen_next: u64,
     reward: Option<f64>,
     propensity: Option<f64>,
     policy: Option<u32>,
@@ -457,6 +469,7 @@ impl Rows {
             state: row.state.expect("invariant: a row without a state is bad"),
             action: row.action,
             next_state: None,
+            unseen_next: 0,
             reward: row.reward,
             propensity: row.propensity,
             policy: row.policy,
@@ -492,6 +505,7 @@ impl Rows {
             values: (&self.values[i * self.n_values..][..self.n_values]).into(),
             rewards: (&self.rewards[i * self.n_rewards..][..self.n_rewards]).into(),
             next_state: meta.next_state,
+            unseen_next: meta.unseen_next,
         };
         LogStep {
             episode: meta.episode,

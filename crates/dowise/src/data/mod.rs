@@ -4,6 +4,7 @@
 
 mod columns;
 mod csv;
+mod endings;
 mod episodes;
 mod error;
 mod findings;

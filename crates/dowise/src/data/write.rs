@@ -95,9 +95,8 @@ impl<'w, W: Write> LogWriter<'w, W> {
                 let set = seen.action.is_some_and(|a| world.interventions().lever(a, lever).is_some());
                 write!(text, "{}", u8::from(set))
             }
-            Role::Next(i) => match seen.next_state.filter(|_| !follows) {
-                Some(next) => {
-                    let digit = world.state_space().digit(next, i);
+            Role::Next(i) => match seen.next_value(world.state_space(), i).filter(|_| !follows) {
+                Some(digit) => {
                     write!(text, "{}", world.variable(world.state()[i]).values[digit])
                 }
                 None => Ok(()),

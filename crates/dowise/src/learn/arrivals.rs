@@ -124,7 +124,7 @@ impl Arriving {
 
     /// The row of a step that says all that it depends on.
     pub(crate) fn row(&self, world: &World, seen: &Observation<'_>) -> Option<usize> {
-        let next = seen.next_state()?;
+        let next = seen.whole_next_state()?;
         let mut now = self.scope.iter().zip(self.rows.sizes());
         let now = now.try_fold(0, |row, (&id, size)| Some(row * size + seen.value(id)? as usize))?;
         Some(now * self.n_next + self.next_row(world.state_space(), next))

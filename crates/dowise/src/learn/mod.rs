@@ -85,4 +85,4 @@ pub use to_learn::ToLearn;
 
 /// Which draws learners, and judges that play, make of a seed: raised whenever an episode of some learner comes out otherwise than before, or is
 /// judged by others, so that results of different kinds are not mixed.
-pub const DRAWS: u32 = 10;
+pub const DRAWS: u32 = 11;

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use super::Knowledge;
 use super::evidence::EvidenceError;
 use super::view::MISSING;
+use crate::Space;
 use crate::kernel::splitmix64;
 use crate::world::{Action, Given, NamingError, VarId};
 
@@ -36,6 +37,9 @@ pub struct Observation<'a> {
     /// What each reward term paid; NaN where that is not known.
     pub(crate) rewards: Cow<'a, [f64]>,
     pub(crate) next_state: Option<usize>,
+    /// State factors, as bits by position, whose next value was not observed although the next state is known to have ended the
+    /// episode: whoever has left has no next mood. `next_state` is then one of the ended states that it can be.
+    pub(crate) unseen_next: u64,
 }
 
 /// Why something cannot have been observed in this world.
@@ -132,6 +136,7 @@ impl<'a> Observation<'a> {
             values: values.into(),
             rewards: vec![f64::NAN; world.rewards().len()].into(),
             next_state: None,
+            unseen_next: 0,
         })
     }
 
@@ -238,6 +243,7 @@ impl<'a> Observation<'a> {
     /// The state that followed.
     pub fn then(mut self, told: &Knowledge, next_state: impl Into<Given>) -> Result<Self, ObservationError> {
         self.next_state = Some(told.world().read_state(&next_state.into())?);
+        self.unseen_next = 0;
         Ok(self)
     }
 
@@ -271,9 +277,27 @@ impl<'a> Observation<'a> {
         &self.rewards
     }
 
-    /// State after, if it is known.
+    /// State after, if it is known. If the episode has ended and some factors were not observed, it is one of the ended states that the
+    /// others allow: the value of all of them is the same.
     pub fn next_state(&self) -> Option<usize> {
         self.next_state
+    }
+
+    /// The next value of the state factor at this position, if it was observed.
+    #[inline]
+    pub(crate) fn next_value(&self, states: &Space, factor: usize) -> Option<usize> {
+        self.next_state.filter(|_| self.saw_next(factor)).map(|next| states.digit(next, factor))
+    }
+
+    /// Whether the next value of a factor was observed, where a next state is known.
+    #[inline]
+    pub(crate) fn saw_next(&self, factor: usize) -> bool {
+        self.unseen_next == 0 || factor >= 64 || self.unseen_next >> factor & 1 == 0
+    }
+
+    /// The next state, if every factor of it was observed.
+    pub(crate) fn whole_next_state(&self) -> Option<usize> {
+        self.next_state.filter(|_| self.unseen_next == 0)
     }
 
     /// The same observation with values of its own, to be kept.
@@ -285,6 +309,7 @@ impl<'a> Observation<'a> {
             state: self.state,
             action: self.action,
             next_state: self.next_state,
+            unseen_next: self.unseen_next,
         }
     }
 
@@ -321,6 +346,9 @@ impl<'a> Observation<'a> {
         let (pairs, last) = self.values.as_chunks::<2>();
         pairs.iter().for_each(|&[v, w]| join(u64::from(v) | u64::from(w) << 32));
         last.iter().for_each(|&v| join(u64::from(v)));
+        if self.unseen_next != 0 {
+            join(self.unseen_next);
+        }
         // All that is not a number is missing alike.
         self.rewards.iter().for_each(|r| join(if r.is_nan() { u64::MAX } else { r.to_bits() }));
         splitmix64(hash)

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::fit::Incomplete;
+use super::graph_test::GraphTest;
 use super::recorded::{RecordedSteps, RecordingTest};
 use super::summary::LogSummary;
 use crate::data::{End, LogStep};
@@ -37,6 +38,10 @@ pub struct Episodes {
     arrivals: Vec<Arrivals>,
     /// What followed where something was recorded, and where it was not.
     recorded: RecordedSteps,
+    /// The independences that the graph implies.
+    graph: GraphTest,
+    /// Levers that were set by a draw which looked at nothing but what is recorded.
+    randomised: Vec<String>,
     /// Whether an episode ended before the horizon.
     terminates: bool,
     left_out: LeftOut,
@@ -82,6 +87,8 @@ pub struct LeftOut {
     pub without_action: u64,
     /// Steps without a variable that acts on the next state or the reward: no ratio can be computed.
     pub without_cause: u64,
+    /// Steps before the horizon that do not say what followed.
+    pub without_next: u64,
 }
 
 /// Why an episode cannot be taken in.
@@ -121,6 +128,8 @@ impl Episodes {
             arrivals: vec![Arrivals::new(&view); folds],
             folds: vec![first; folds],
             recorded: RecordedSteps::new(told),
+            graph: GraphTest::new(told),
+            randomised: Vec::new(),
             terminates: false,
             arrival: told.world().arrival(),
             view,
@@ -137,6 +146,21 @@ impl Episodes {
     pub fn with_em(mut self) -> Episodes {
         self.incomplete = Some(Incomplete::default());
         self
+    }
+
+    /// The same where these levers were randomised: set by a draw that looked at nothing but what is recorded.
+    pub fn with_randomised(mut self, levers: &[String]) -> Episodes {
+        self.randomised = levers.to_vec();
+        self
+    }
+
+    pub(crate) fn randomised(&self) -> &[String] {
+        &self.randomised
+    }
+
+    /// The independences that the graph implies, counted in all episodes.
+    pub(crate) fn graph_test(&self) -> &GraphTest {
+        &self.graph
     }
 
     /// Whether key variables that are missing are expected from the rest of the step, and some are.
@@ -167,6 +191,8 @@ impl Episodes {
                 Err(error) => return Err(wrong(error)),
             }
         }
+        let counted = self.graph.add_episode(steps);
+        counted.map_err(|error| EpisodeError::Step { line: first.line, error })?;
         let at = self.steps.len();
         for step in steps {
             let observation = &step.observation;
@@ -182,6 +208,8 @@ impl Episodes {
             self.recorded.add(observation, step.weight);
             let kept = Step::of(&self.view, &self.arrival, step);
             self.left_out.without_cause += u64::from(kept.cause.is_none());
+            let last = observation.stage() + 1 == self.view.layout.horizon;
+            self.left_out.without_next += u64::from(!last && observation.next_state().is_none());
             self.steps.push(kept);
         }
         let end = steps.last().and_then(|s| s.end);
@@ -370,10 +398,11 @@ impl Step {
         let (cause, missing) = view.key_causes.of_seen(seen.values(), MISSING);
         let cause = (missing == 0).then_some(cause);
         let paid: f64 = seen.rewards().iter().sum();
+        let pays_for_next = view.told.rewards().iter().any(|term| !term.next.is_empty());
         let paid = match cause {
             // What a world says is paid need not be logged.
             Some(c) if paid.is_nan() && view.payments.is_known() => {
-                let arriving = match seen.next_state() {
+                let arriving = match seen.whole_next_state() {
                     _ if arrival.is_empty() => 0.0,
                     Some(next) => arrival[next],
                     None => f64::NAN,
@@ -389,7 +418,8 @@ impl Step {
             action: seen.action(),
             paid,
             propensity: step.propensity.unwrap_or(f64::NAN),
-            next: seen.next_state().map(|s| s as u32),
+            // What is paid for next values needs all of them.
+            next: if pays_for_next { seen.whole_next_state() } else { seen.next_state() }.map(|s| s as u32),
         }
     }
 }

@@ -1,6 +1,7 @@
 //! What a log is good for before anybody acts on it: its numbers, whether the graph is contradicted, what a policy would have been
 //! worth, and which one is surely better.
 
+mod assumptions;
 mod episodes;
 mod evaluate;
 pub mod fit;
@@ -9,6 +10,7 @@ mod recorded;
 mod safe;
 mod summary;
 
+pub use assumptions::{About, Assumption, GraphCheck, Status};
 pub use episodes::{EpisodeError, Episodes, LeftOut};
 pub use evaluate::{
     Bin, Calibration, Evaluation, Interval, Logged, OfflineError, OfflineOptions, OfflineValue, Return, Robust, Starts,

@@ -1,10 +1,11 @@
 //! Plans that are surely better than what was logged, if there is one: by the posterior mean, and by the worst members.
 
+use super::assumptions::{of_log, of_summary};
 use super::evaluate::{
     Followed, Interval, Logged, Model, OfflineError, OfflineOptions, OfflineValue, Return, StartStates, Support,
     by_model, guaranteed, logged_of, model_of, of_returns, start_states, starts_of, support_of,
 };
-use super::{Episodes, LogSummary, RecordingTest};
+use super::{About, Assumption, Episodes, LogSummary, RecordingTest, Status};
 use crate::learn::{Reading, Sets};
 use crate::world::Action;
 
@@ -41,11 +42,14 @@ pub enum Recommendation {
     NotShown,
     /// By the model one is better; nothing is guaranteed, since key variables that were not recorded are expected from the rest of the step.
     NotGuaranteed,
-    /// What was recorded of some variable is no fair sample, so that bounds need not hold and nothing is recommended ([`SafePlan::recording`]).
-    NotFair,
-    /// Episodes of the log ended before the horizon, though the world says that none does, and the model does not give what they brought (from a fit, that cannot be told): nothing
-    /// is recommended.
-    EndedEarly,
+    /// The log contradicts an assumption that every value rests on, so that none of them need hold and nothing is recommended
+    /// ([`SafePlan::assumptions`]).
+    Refused {
+        /// The first assumption that failed.
+        because: About,
+    },
+    /// By its bounds one is better, but an assumption that the log could have been asked about was not tested.
+    NotChecked,
     /// There is no log, or none of its episodes is complete: there is nothing to compare with.
     NothingToCompare,
 }
@@ -61,6 +65,8 @@ pub struct SafePlan {
     pub logged: Option<Logged>,
     /// Whether what is missing depends on what the steps came to, for each variable and payment that is missing in some steps.
     pub recording: Vec<RecordingTest>,
+    /// What all of this rests on, and how it came out against the log.
+    pub assumptions: Vec<Assumption>,
     /// Whether guaranteed values rest on mechanisms that were learned while key variables are missing in some steps.
     pub learns_from_incomplete: bool,
     /// Which one to deploy.
@@ -79,8 +85,8 @@ impl SafePlan {
             | Recommendation::NotBetter
             | Recommendation::NotShown
             | Recommendation::NotGuaranteed
-            | Recommendation::NotFair
-            | Recommendation::EndedEarly
+            | Recommendation::Refused { .. }
+            | Recommendation::NotChecked
             | Recommendation::NothingToCompare => {
                 let low = |c: &Candidate| c.guaranteed.map(|g| g.low);
                 if low(&self.worst) > low(&self.mean) { &self.worst } else { &self.mean }
@@ -105,8 +111,7 @@ pub fn plan_safely(log: &Episodes, options: &OfflineOptions) -> Result<SafePlan,
     let recording = summary.recording.clone();
     let model = model_of(summary, options)?;
     let logged = logged_of(log, &model, &starts, options)?;
-    let ended_early = log.ends_against_the_world() && !logged.agree();
-    plan(&model, &starts, (Some(logged), recording, ended_early), options)
+    plan(&model, &starts, (Some(logged), recording, of_log(log, &logged)), options)
 }
 
 /// The same from what a log came to, such as a fit leaves beside its world. Evidence alone does not say what was logged, so that there is nothing to
@@ -117,15 +122,15 @@ pub fn plan_from_evidence(seen: impl Into<LogSummary>, options: &OfflineOptions)
     let (told, returns) = (seen.evidence.view.told.clone(), seen.returns);
     let logged = returns
         .and_then(|sums| Some(Logged { returns: Some(Return::of(&told, &sums, of_returns(options))?), model: None }));
-    let ended_early = returns.is_some_and(|sums| sums.ends_early) && told.world().ends().is_none();
     let recording = seen.recording.clone();
-    plan(&model_of(seen, options)?, &starts, (logged, recording, ended_early), options)
+    let assumptions = of_summary(&seen, seen.incomplete.is_some());
+    plan(&model_of(seen, options)?, &starts, (logged, recording, assumptions), options)
 }
 
 fn plan(
     model: &Model,
     starts: &StartStates,
-    (logged, recording, ended_early): (Option<Logged>, Vec<RecordingTest>, bool),
+    (logged, recording, assumptions): (Option<Logged>, Vec<RecordingTest>, Vec<Assumption>),
     options: &OfflineOptions,
 ) -> Result<SafePlan, OfflineError> {
     let candidate = |reading| -> Result<Candidate, OfflineError> {
@@ -140,18 +145,26 @@ fn plan(
     };
     let mean = candidate(Reading::Mean { prior: options.prior })?;
     let worst = candidate(Reading::Worst(Sets::Mixture))?;
-    let em = mean.guaranteed.is_none();
-    let recommendation = match recommend(&mean, &worst, logged) {
-        _ if recording.iter().any(|test| test.is_unfair(em)) => Recommendation::NotFair,
-        Recommendation::DeployMean | Recommendation::DeployWorst | Recommendation::NotYet { .. } if ended_early => {
-            Recommendation::EndedEarly
-        }
-        found => found,
-    };
+    let recommendation = allowed(recommend(&mean, &worst, logged), &assumptions);
     let is_key = |test: &RecordingTest| !test.is_payment;
     let learns_from_incomplete = recording.iter().any(is_key) && !model.evidence().view.told.knows_mechanisms();
     let evidence = model.evidence().fingerprint();
-    Ok(SafePlan { mean, worst, logged, recording, learns_from_incomplete, recommendation, evidence })
+    Ok(SafePlan { mean, worst, logged, recording, assumptions, learns_from_incomplete, recommendation, evidence })
+}
+
+/// What may be recommended, given how the assumptions came out: nothing where one failed, and no plan where one was not tested that a log can
+/// speak about. A graph of which the log says too little is no obstacle: the sets are as wide as that log allows.
+fn allowed(found: Recommendation, assumptions: &[Assumption]) -> Recommendation {
+    if let Some(failed) = assumptions.iter().find(|assumption| assumption.status == Status::Failed) {
+        return Recommendation::Refused { because: failed.about };
+    }
+    let unchecked = |of: &Assumption| of.status == Status::NotTested && of.about == About::LoggedReturns;
+    match found {
+        Recommendation::DeployMean | Recommendation::DeployWorst if assumptions.iter().any(unchecked) => {
+            Recommendation::NotChecked
+        }
+        found => found,
+    }
 }
 
 fn recommend(mean: &Candidate, worst: &Candidate, logged: Option<Logged>) -> Recommendation {

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::RecordingTest;
 use super::evaluate::{moments, possible};
 use super::fit::{Completed, Incomplete};
+use super::{GraphCheck, RecordingTest};
 use crate::learn::{Arrivals, Evidence, Knowledge};
 
 /// What a log came to, without its steps.
@@ -23,12 +23,14 @@ pub struct LogSummary {
     pub(crate) returns: Option<ReturnSums>,
     /// Whether what is missing depends on what the steps came to.
     pub(crate) recording: Vec<RecordingTest>,
+    /// Whether the log contradicts the graph; `None` if that was not tested.
+    pub(crate) graph: Option<GraphCheck>,
 }
 
 impl LogSummary {
     /// Counts of steps, and of what was paid for what followed.
     pub(crate) fn new(evidence: Evidence, arrivals: Option<Arc<Arrivals>>) -> LogSummary {
-        LogSummary { evidence, arrivals, incomplete: None, returns: None, recording: Vec::new() }
+        LogSummary { evidence, arrivals, incomplete: None, returns: None, recording: Vec::new(), graph: None }
     }
 
     /// What was counted.

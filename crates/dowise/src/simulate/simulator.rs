@@ -53,6 +53,7 @@ impl Outcome {
             values: (&self.values).into(),
             rewards: (&self.rewards).into(),
             next_state: Some(self.next_state),
+            unseen_next: 0,
         }
     }
 }

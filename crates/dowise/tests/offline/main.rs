@@ -3,6 +3,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 mod coverage;
+mod harm;
 mod logger;
 mod missing;
 mod refusals;

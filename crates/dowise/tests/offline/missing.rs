@@ -2,7 +2,9 @@
 
 use dowise::data::LogStep;
 use dowise::offline::fit::{FitOptions, Fitting, read_summary};
-use dowise::offline::{Episodes, OfflineOptions, Recommendation, Return, evaluate, plan_from_evidence, plan_safely};
+use dowise::offline::{
+    About, Episodes, OfflineOptions, Recommendation, Return, evaluate, plan_from_evidence, plan_safely,
+};
 use dowise::simulate::Outcome;
 use dowise::{Action, Knowledge, Planner, Simulator, World};
 use rand::RngExt;
@@ -201,7 +203,12 @@ fn no_plan_is_recommended_where_what_was_recorded_is_no_fair_sample() {
         assert_eq!(fitted.text().contains("# NOT A FAIR SAMPLE: whether key variable z"), expected);
         let options = OfflineOptions { samples: 40, ..quick() };
         for plan in [plan_safely(&log, &options).unwrap(), plan_from_evidence(seen, &options).unwrap()] {
-            assert_eq!(plan.recommendation == Recommendation::NotFair, expected, "{:?}", plan.recommendation);
+            assert_eq!(
+                plan.recommendation == Recommendation::Refused { because: About::Missingness },
+                expected,
+                "{:?}",
+                plan.recommendation
+            );
             assert!(plan.learns_from_incomplete && plan.recording.len() == 1);
         }
     }
@@ -227,7 +234,7 @@ fn no_plan_is_recommended_where_episodes_end_that_cannot_end_by_the_world() {
     let seen = read_summary(fitted.world(), &fitted.evidence_text()).unwrap();
     let options = OfflineOptions { samples: 40, ..quick() };
     for plan in [plan_safely(&log, &options).unwrap(), plan_from_evidence(seen, &options).unwrap()] {
-        assert_eq!(plan.recommendation, Recommendation::EndedEarly);
+        assert_eq!(plan.recommendation, Recommendation::Refused { because: About::Endings });
     }
 }
 

@@ -18,6 +18,7 @@ pub(super) struct Reading<'a> {
     pub(super) map: Option<&'a Path>,
     pub(super) skip_bad: bool,
     pub(super) em: bool,
+    pub(super) randomised: &'a [String],
 }
 
 /// All episodes of a log; rows with mistakes are refused, or left out if they are to be.
@@ -28,8 +29,9 @@ pub(super) fn episodes(
     output: &Output,
 ) -> Result<Episodes, Failure> {
     let name = file.display();
-    let Reading { map, skip_bad, em } = reading;
+    let Reading { map, skip_bad, em, randomised } = reading;
     let mut episodes = Episodes::new(told, FOLDS).map_err(|e| Failure::Usage(e.to_string()))?;
+    episodes = episodes.with_randomised(randomised);
     if em {
         episodes = episodes.with_em();
     }

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use dowise::offline::fit::OpenQuestion;
-use dowise::offline::{Episodes, Evaluation, Interval, Logged, OfflineOptions, OfflineValue};
+use dowise::offline::{Assumption, Episodes, Evaluation, Interval, Logged, OfflineOptions, OfflineValue};
 use serde::Serialize;
 
 #[derive(Serialize)]
@@ -35,6 +35,8 @@ struct Values {
     for_starts: f64,
     robust: Option<Robust>,
     logged: LoggedValue,
+    /// What the answer rests on, and how it came out against the log.
+    assumptions: Vec<Assumption>,
 }
 
 #[derive(Serialize)]
@@ -140,6 +142,7 @@ pub(super) fn evaluated(
             by_propensity: r.by_propensity,
         }),
         logged: logged(&found.logged),
+        assumptions: found.assumptions.clone(),
     };
     Evaluated {
         schema: "dowise-offline/1",

@@ -156,7 +156,12 @@ impl Reading {
         let fitting = Fitting::new(world, options).map_err(|e| Failure::Usage(e.to_string()))?;
         let from_file = fitting.rests_on().map_err(|e| Failure::Usage(e.to_string()))?;
         let (world, told) = (fitting.world().clone(), fitting.told().clone());
-        let reading = episodes::Reading { map: self.log.map.as_deref(), skip_bad: self.skip_bad, em: self.em };
+        let reading = episodes::Reading {
+            map: self.log.map.as_deref(),
+            skip_bad: self.skip_bad,
+            em: self.em,
+            randomised: &self.randomised,
+        };
         let episodes = episodes::episodes(log, reading, (&world, &told), output)?;
         let tests = episodes.recording_tests();
         let mut warnings = recorded::warnings(&tests, self.em);

@@ -4,6 +4,7 @@ use dowise::World;
 use dowise::offline::fit::OpenQuestion;
 use dowise::offline::{Episodes, Evaluation, Interval, Logged, OfflineOptions, OfflineValue, Support};
 
+use crate::assumptions;
 use crate::output::Output;
 use crate::table::{self, Align, Amounts, count};
 
@@ -42,6 +43,7 @@ pub(super) fn report(
     for warning in warnings {
         text += &format!("{}\n\n", table::wrapped(warning));
     }
+    text += &format!("{}\n", assumptions::section(&found.assumptions, output));
     text += &format!("{}\n{}", output.heading("The policy"), values(&rows));
     text += &format!("\n{}\n{}", output.heading("Those who were logged"), values(&logged_rows(&found.logged, &sure)));
     let mut notes: Vec<String> = from_file.iter().map(not_from_the_log).collect();
@@ -57,13 +59,9 @@ pub(super) fn report(
         };
         let more = found.model.mean - today;
         let surely = |is: fn(Interval, Interval) -> bool| found.guaranteed.is_some_and(|g| is(g, returns.guaranteed));
-        let unfair = log.recording_tests().iter().any(|test| test.is_unfair(log.expects_what_is_missing()));
-        notes.push(if unfair {
+        notes.push(if let Some(failed) = assumptions::failed(&found.assumptions) {
             let (by, word) = if more >= 0.0 { (more, "more") } else { (-more, "less") };
-            format!(
-                "The model expects {} {word} than what was logged, but what it rests on is no fair sample.",
-                digits(by)
-            )
+            format!("The model expects {} {word} than what was logged, which need not hold. {failed}", digits(by))
         } else if surely(|ours, theirs| ours.low > theirs.high) {
             format!(
                 "The policy is surely better than what was logged ({sure}); the model expects {} more.",
@@ -146,12 +144,6 @@ pub(crate) fn about_logged(logged: &Logged) -> Vec<String> {
             whole(returns.incomplete),
             whole(returns.episodes)
         ));
-    }
-    if !logged.agree() {
-        notes.push(
-            "The model does not give what the logged episodes brought: `dowise test` says whether the graph is wrong."
-                .into(),
-        );
     }
     notes
 }

@@ -4,7 +4,9 @@ use std::path::Path;
 
 use dowise::World;
 use dowise::offline::fit::{FitError, NotFitted, OpenQuestion, fingerprint_in, not_fitted_in, read_summary};
-use dowise::offline::{Candidate, OfflineOptions, Recommendation, SafePlan, plan_from_evidence, plan_safely};
+use dowise::offline::{
+    Assumption, Candidate, OfflineOptions, Recommendation, SafePlan, plan_from_evidence, plan_safely,
+};
 use dowise_study::{MOST_TEXT, read_text_file};
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -14,7 +16,7 @@ use super::super::fit::evidence_file;
 use super::Args;
 use crate::output::{Failure, Output, Status};
 use crate::table::{self, Align, Amounts, count};
-use crate::{naming, policy_file, recorded};
+use crate::{assumptions, naming, policy_file, recorded};
 
 /// Differences printed unless all are asked for.
 const SHOWN: usize = 20;
@@ -64,8 +66,8 @@ pub(super) fn run(args: &Args, world: &World, source: &str, output: &Output) -> 
             Recommendation::NotYet { .. } => "; not yet surely better than what was logged",
             Recommendation::NotBetter => "; not better than what was logged",
             Recommendation::NotGuaranteed => "; by the model better than what was logged, and not guaranteed",
-            Recommendation::NotFair => "; what it rests on is no fair sample",
-            Recommendation::EndedEarly => "; episodes ended where the world says that none does",
+            Recommendation::Refused { .. } => "; not recommended: an assumption failed",
+            Recommendation::NotChecked => "; not recommended: the model was not checked against the log",
             Recommendation::NotShown => "; too little of what was logged is recorded to compare",
             Recommendation::NothingToCompare => "; there is nothing to compare it with",
         };
@@ -167,6 +169,7 @@ fn text(
     for warning in warnings {
         text += &format!("{}\n\n", table::wrapped(warning));
     }
+    text += &format!("{}\n", assumptions::section(&plan.assumptions, output));
     text += &format!("{}{}\n", report::values(&rows), table::wrapped(legend));
     if let Some(logged) = &plan.logged {
         let rows = report::logged_rows(logged, &sure);
@@ -229,16 +232,13 @@ fn advice(plan: &SafePlan, amounts: Amounts, sure: &str) -> String {
             "By the model the posterior-mean plan is worth {}, more than what was logged; nothing is guaranteed.",
             amounts.show(plan.mean.model.mean)
         ),
-        Recommendation::NotFair => "Nothing is recommended: what was recorded is no fair sample, so that these values need not hold, guaranteed ones neither. Record what is missing in every \
-                                    step, then plan again."
-            .into(),
-        Recommendation::EndedEarly => format!(
-            "Nothing is recommended: episodes of the log ended before the horizon, and the world says that none does{}. Say where episodes end (`ends` in the world file), then plan again.",
-            match plan.logged.and_then(|logged| logged.model) {
-                Some(_) => "; the model does not give what they brought",
-                None => "; whether the model gives what they brought, --from LOG says",
-            }
+        Recommendation::Refused { .. } => format!(
+            "Nothing is recommended, and none of these values need hold, guaranteed ones neither. {}",
+            assumptions::failed(&plan.assumptions).unwrap_or_default()
         ),
+        Recommendation::NotChecked => "Nothing is recommended yet: by its bounds a plan is better, but whether the model reproduces the logged returns \
+                                       was not tested. Plan from the log itself, with --from LOG."
+            .into(),
         Recommendation::NothingToCompare if plan.mean.guaranteed.is_none() => format!(
             "By the model the posterior-mean plan is worth {}; nothing is guaranteed, and there is nothing to compare it with.",
             amounts.show(plan.mean.model.mean)
@@ -345,6 +345,8 @@ struct Safe {
     from_file: Vec<OpenQuestion>,
     /// What makes the answer doubtful.
     warnings: Vec<String>,
+    /// What the answer rests on, and how it came out against the log.
+    assumptions: Vec<Assumption>,
     /// The recommended one.
     policy: Vec<Decision>,
 }
@@ -382,8 +384,8 @@ fn in_json(
         Recommendation::NotBetter => ("not better", None),
         Recommendation::NotShown => ("not shown", None),
         Recommendation::NotGuaranteed => ("not guaranteed", None),
-        Recommendation::NotFair => ("not a fair sample", None),
-        Recommendation::EndedEarly => ("episodes ended early", None),
+        Recommendation::Refused { .. } => ("refused", None),
+        Recommendation::NotChecked => ("not checked", None),
         Recommendation::NothingToCompare => ("nothing to compare with", None),
     };
     let n = world.n_states();
@@ -404,6 +406,7 @@ fn in_json(
         differences: plan.differences(n).len(),
         from_file,
         warnings,
+        assumptions: plan.assumptions.clone(),
         policy: decisions.collect(),
     }
 }

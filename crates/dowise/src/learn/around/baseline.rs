@@ -265,7 +265,7 @@ fn mean_of(told: &Knowledge, term: &RewardTerm, observation: &Observation<'_>) -
         }
     }
     if !term.next.is_empty() {
-        let Some(next) = observation.next_state() else { return term.range };
+        let Some(next) = observation.whole_next_state() else { return term.range };
         for &id in &term.next {
             let value = told.state_space().digit(next, told.world().state_axis(id));
             row = row * told.variable(id).values.len() + value;

@@ -61,8 +61,8 @@ impl History {
 
 /// Numbers for all that was seen in a step.
 pub(super) fn key(observation: &Observation<'_>) -> Vec<u64> {
-    let Observation { stage, state, action, values, rewards, next_state } = observation;
-    let next = next_state.map_or(u64::MAX, |s| s as u64);
+    let Observation { stage, state, action, values, rewards, .. } = observation;
+    let next = observation.whole_next_state().map_or(u64::MAX, |s| s as u64);
     let mut key = Vec::with_capacity(4 + values.len() + rewards.len());
     key.extend([*stage as u64, *state as u64, action.map_or(u64::MAX, |a| a.0), next]);
     key.extend(values.iter().map(|&v| u64::from(v)));
@@ -86,6 +86,7 @@ pub(super) fn observation(key: &[u64], told: &Knowledge) -> Option<Observation<'
         values: values?.into(),
         rewards: rest[n..].iter().map(|&r| f64::from_bits(r)).collect::<Vec<f64>>().into(),
         next_state: if next == u64::MAX { None } else { Some(next.try_into().ok()?) },
+        unseen_next: 0,
     })
 }
 

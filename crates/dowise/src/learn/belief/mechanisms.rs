@@ -91,6 +91,8 @@ fn read_form<R: Rng>(
         MechanismReading::Sample { rng, spread, .. } => Fit::new(model, counts).sample(model, counts, *spread, *rng),
         MechanismReading::Mean { .. } => Fit::new(model, counts).mean(model),
         MechanismReading::Within(intervals, ..) => {
+            // Nor on priors of effects: with a narrow one the set of a strong effect excludes what was seen.
+            let model = &model.with_wide_priors();
             let fit = Fit::without_guesses(model, counts);
             let mean = fit.mean(model);
             intervals.fit(rows, index, &mean, &fit, model);

@@ -133,6 +133,8 @@ pub(crate) struct Belief {
     /// Payments of terms on next values, where these are read in place of their means.
     arrivals: Option<Arc<Arrivals>>,
     arrived: Arrived,
+    /// Whether samples of rewards have the prior of the posterior mean.
+    centred_rewards: bool,
     /// What the cheapest intervention costs.
     least_cost: f64,
 }
@@ -237,6 +239,7 @@ impl Belief {
             intervals: None,
             forms: true,
             arrivals: None,
+            centred_rewards: false,
             arrived: Arrived::default(),
             least_cost,
         }
@@ -291,9 +294,10 @@ impl Belief {
             Reading::Greedy => RewardReading::Width { log, scale: 0.0 },
             Reading::Best(_) => RewardReading::Best(self.confidence),
             Reading::Worst(_) => RewardReading::Worst(self.confidence),
-            Reading::Sample { .. } => {
-                RewardReading::Sample(rng.expect("invariant: there is a generator where rewards are sampled"))
-            }
+            Reading::Sample { .. } => RewardReading::Sample {
+                rng: rng.expect("invariant: there is a generator where rewards are sampled"),
+                centred: self.centred_rewards,
+            },
             Reading::Mean { prior } | Reading::Pooled { prior } if prior < LEAST_PRIOR => RewardReading::Mean,
             Reading::Mean { .. } | Reading::Pooled { .. } => RewardReading::PosteriorMean,
         };
@@ -313,6 +317,11 @@ impl Belief {
             Kept::Mean(_) | Kept::Sets(_) | Kept::Sample(_) | Kept::Contenders(..) | Kept::Thin(_) | Kept::Parts(_) => {
             }
         }
+    }
+
+    /// Samples rewards from the posterior whose mean [`Reading::Mean`] is: estimates from a log are not there to explore.
+    pub(crate) fn centre_rewards(&mut self) {
+        self.centred_rewards = true;
     }
 
     /// Reads terms on next values by these payments, in place of the mean payments that evidence counts: they are right as well where whether a

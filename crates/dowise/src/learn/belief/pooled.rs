@@ -4,7 +4,7 @@
 
 use crate::Space;
 use crate::learn::evidence::Counts;
-use crate::learn::forms::{EFFECT_PRECISION, Fit, FormModel};
+use crate::learn::forms::{Fit, FormModel};
 use crate::math::{ln, ln_gamma};
 use crate::world::{Mechanism, World};
 
@@ -16,6 +16,10 @@ const MOST_CELLS: usize = 1 << 16;
 
 /// Multiplications up to which pairs of parents are tried, those of one information and [`PASSES`] passes counted for each.
 const MOST_WORK: usize = 1 << 26;
+
+/// Standard deviation of the effects of the centre, and one over its square: rows differ from the centre where they have to.
+const EFFECT_SD: f64 = 0.5;
+const EFFECT_PRECISION: f64 = 1.0 / (EFFECT_SD * EFFECT_SD);
 
 /// Passes over all rows that a fit takes, about.
 const PASSES: usize = 16;
@@ -71,7 +75,7 @@ impl Pool {
 /// promising pair first.
 fn chosen(world: &World, mechanism: &Mechanism, counts: &Counts) -> Option<(FormModel, Fit)> {
     let fitted = |pairs: &[Vec<usize>]| {
-        let model = FormModel::logit(world, mechanism, pairs.to_vec(), MOST_PARAMETERS)?;
+        let model = FormModel::logit(world, mechanism, pairs.to_vec(), EFFECT_SD, MOST_PARAMETERS)?;
         let fit = Fit::new(&model, counts);
         let evidence = fit.log_evidence(&model);
         Some((evidence, model, fit))

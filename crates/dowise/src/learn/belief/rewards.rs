@@ -16,16 +16,41 @@ pub(crate) enum RewardReading<'a, R> {
     Best(Confidence),
     /// The lower end of the confidence interval.
     Worst(Confidence),
-    /// A sample of the Beta posterior with a uniform prior.
-    Sample(&'a mut R),
-    /// The mean of the Beta posterior with a uniform prior.
+    /// A sample of the Beta posterior.
+    Sample {
+        /// The generator.
+        rng: &'a mut R,
+        /// Whether the prior is centred at the mean of the term, as that of the posterior mean, or uniform. Learners explore with the uniform one: centred
+        /// at what was paid so far, a sampler would hardly ever try a row that may pay far more.
+        centred: bool,
+    },
+    /// The mean of the Beta posterior whose prior is centred at the mean of the term.
     PosteriorMean,
     /// The mean; nothing seen: the middle.
     Mean,
 }
 
 impl<R: Rng> RewardReading<'_, R> {
-    /// The expected payment of a row as a share of its range, from the sum and the number of its payments.
+    /// The expected payments of all rows of a term as shares of its range.
+    fn shares(&mut self, paid: &Payments) -> Vec<f64> {
+        match self {
+            RewardReading::PosteriorMean => {
+                let centre = paid.centre();
+                (0..paid.n.len()).map(|row| paid.mean_at(centre, row)).collect()
+            }
+            RewardReading::Sample { rng, centred: true } => {
+                let [whole, nothing] = Payments::prior_at(paid.centre());
+                let sample = |row: usize| {
+                    let (sum, n) = (paid.sum(row), f64::from(paid.n[row]));
+                    beta(whole + sum, nothing + (n - sum).max(0.0), *rng)
+                };
+                (0..paid.n.len()).map(sample).collect()
+            }
+            _ => (0..paid.n.len()).map(|row| self.share(paid.sum(row), paid.n[row])).collect(),
+        }
+    }
+
+    /// The same of one row, from the sum and the number of its payments.
     fn share(&mut self, sum: f64, payments: u32) -> f64 {
         let n = f64::from(payments);
         match self {
@@ -33,8 +58,8 @@ impl<R: Rng> RewardReading<'_, R> {
             RewardReading::Width { .. } => 1.0,
             RewardReading::Best(confidence) => confidence.mean_interval(sum, payments).1,
             RewardReading::Worst(confidence) => confidence.mean_interval(sum, payments).0,
-            RewardReading::Sample(rng) => beta(1.0 + sum, 1.0 + (n - sum).max(0.0), rng),
-            RewardReading::PosteriorMean => (1.0 + sum) / (2.0 + n),
+            RewardReading::Sample { rng, .. } => beta(1.0 + sum, 1.0 + (n - sum).max(0.0), *rng),
+            RewardReading::PosteriorMean => unreachable!("invariant: rows that shrink to their mean are read together"),
             RewardReading::Mean if n > 0.0 => sum / n,
             RewardReading::Mean => 0.5,
         }
@@ -47,7 +72,7 @@ impl<R: Rng> RewardReading<'_, R> {
                 Some(confidence.spread_over(rows as f64 / in_place_of as f64))
             }
             RewardReading::Width { .. }
-            | RewardReading::Sample(_)
+            | RewardReading::Sample { .. }
             | RewardReading::PosteriorMean
             | RewardReading::Mean => None,
         }
@@ -57,7 +82,7 @@ impl<R: Rng> RewardReading<'_, R> {
 /// What the rows of one term pay.
 pub(crate) fn read_term<R: Rng>(term: &TermRows, paid: &Payments, reading: &mut RewardReading<'_, R>) -> Vec<f64> {
     let [lo, hi] = term.range;
-    (0..term.n_rows).map(|row| lo + (hi - lo) * reading.share(paid.sum(row), paid.n[row])).collect()
+    reading.shares(paid).into_iter().map(|share| lo + (hi - lo) * share).collect()
 }
 
 /// Writes expected rewards into `out[state][cause]`, without the terms of the view that are read by next values.
@@ -92,7 +117,7 @@ pub(crate) fn read_arriving<R: Rng>(term: &Arriving, reading: &mut RewardReading
             rows.map(|row| bounds.mean_interval(term.paid.sum(row), term.paid.n[row]).1).collect()
         }
         (Some(bounds), _) => rows.map(|row| bounds.mean_interval(term.paid.sum(row), term.paid.n[row]).0).collect(),
-        (None, _) => rows.map(|row| reading.share(term.paid.sum(row), term.paid.n[row])).collect(),
+        (None, _) => reading.shares(&term.paid),
     };
     shares.into_iter().map(|share| lo + (hi - lo) * share).collect()
 }

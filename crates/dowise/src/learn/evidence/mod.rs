@@ -451,7 +451,7 @@ impl Evidence {
 /// Calls `at` for everything that an observation is counted in; what is missing is left out.
 #[inline]
 fn places(view: &View, observation: &Observation<'_>, done: Done, mut at: impl FnMut(Counted)) {
-    let Observation { stage, state, action: _, values, rewards, next_state } = observation;
+    let Observation { stage, state, action: _, values, rewards, next_state, unseen_next: _ } = observation;
     let layout = &view.layout;
     let (states, n_causes) = (&layout.state_space, layout.n_causes);
     let (cause, missing) = match done {
@@ -461,7 +461,9 @@ fn places(view: &View, observation: &Observation<'_>, done: Done, mut at: impl F
     if let Some(next_state) = *next_state {
         let block = view.block(*stage);
         for (i, factor) in layout.factors.iter().enumerate() {
-            if factor.known.is_none() && factor.needs & missing == 0 {
+            // Of a state seen as a whole, one ended state stands for all of them.
+            let seen = factor.factor.is_none_or(|f| observation.saw_next(f));
+            if factor.known.is_none() && factor.needs & missing == 0 && seen {
                 let row = factor.row(factor.state_row(states, *state), cause, n_causes);
                 at(Counted::Transition { block, factor: i, row, value: factor.value(states, next_state) });
             }

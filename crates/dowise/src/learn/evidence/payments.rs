@@ -7,6 +7,9 @@ use super::EvidenceError;
 /// One payment of the whole range, in the unit of the sums.
 pub(crate) const WHOLE: u128 = 1 << 64;
 
+/// What the mean of a reward term is worth in each of its rows, in payments.
+const PRIOR_PAYMENTS: f64 = 2.0;
+
 /// Payments of the rows of one reward term, each as a share of the term's range in 2⁻⁶⁴: sums do not depend on order.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Payments {
@@ -57,6 +60,24 @@ impl Payments {
     /// Sum of a row's shares, between 0 and their number.
     pub(crate) fn sum(&self, row: usize) -> f64 {
         self.sum[row] as f64 / WHOLE as f64
+    }
+
+    /// Where rows with few payments are shrunk to: the mean share of all payments of the term, with half a payment at either end of the range
+    /// (Jeffreys' prior). A range that is far wider than the payments then says next to nothing.
+    pub(crate) fn centre(&self) -> f64 {
+        let sum: f64 = (0..self.n.len()).map(|row| self.sum(row)).sum();
+        (0.5 + sum) / (1.0 + self.total() as f64)
+    }
+
+    /// The prior of a row's share as two numbers of payments: of the whole range, and of nothing. Together they are worth
+    /// [`PRIOR_PAYMENTS`] at the [centre](Payments::centre).
+    pub(crate) fn prior_at(centre: f64) -> [f64; 2] {
+        [PRIOR_PAYMENTS * centre, PRIOR_PAYMENTS * (1.0 - centre)]
+    }
+
+    /// Posterior mean of a row's share of the range.
+    pub(crate) fn mean_at(&self, centre: f64, row: usize) -> f64 {
+        (Payments::prior_at(centre)[0] + self.sum(row)) / (PRIOR_PAYMENTS + f64::from(self.n[row]))
     }
 
     /// Rows, visits and exact sums, where there are any.

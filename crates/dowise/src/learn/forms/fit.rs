@@ -16,8 +16,10 @@ const REFRESHED: [usize; 5] = [0, 2, 5, 12, 25];
 const REMEMBERED: usize = 8;
 /// A fit ends when the step, measured in standard deviations of the posterior, is shorter than this.
 const CLOSE: f64 = 1e-3;
-/// A prior is wide if the precision of some parameter is less than this: a standard deviation of 5 in log-odds.
-const WIDE: f64 = 0.04;
+/// A prior is wide if the precision of some parameter is less than this: a standard deviation of 2 in log-odds.
+const WIDE: f64 = 0.25;
+/// Estimates of the scale of effects, each with a fit of its own.
+const RESCALED: usize = 4;
 /// The longest step of a parameter under a wide prior, in log-odds: nothing else keeps a fit from going where all probabilities are next
 /// to 0 or 1, slopes vanish, and the fit ends though it fits nothing.
 const LONGEST: f64 = 2.0;
@@ -37,6 +39,10 @@ const TINY: f64 = 1e-200;
 #[derive(Clone, Debug)]
 pub(crate) struct Fit {
     pub(super) theta: Vec<f64>,
+    /// Mean and precision of each parameter's prior, with the scales of effects as estimated.
+    pub(super) prior: Vec<(f64, f64)>,
+    /// F, of which only the lower triangle is right, and its factor.
+    matrix: DMatrix<f64>,
     information: Cholesky<f64, Dyn>,
     /// The logarithm of the posterior density at the parameters, constants left out.
     density: f64,
@@ -66,16 +72,28 @@ impl Fit {
         Fit::climbed(model, Pass::new(model, &n_r, tally))
     }
 
+    /// Fits with the scales as they are before anything is seen, then estimates them and fits again from where it was, until they settle.
     fn climbed<N: Copy + Into<f64>>(model: &FormModel, mut pass: Pass<'_, N>) -> Fit {
-        let mut theta = DVector::from_iterator(model.prior.len(), model.prior.iter().map(|(mean, _)| *mean));
+        let start = DVector::from_iterator(pass.prior.len(), pass.prior.iter().map(|(mean, _)| *mean));
+        let mut fit = Fit::climbed_from(start, &mut pass);
+        for _ in 0..RESCALED {
+            if !model.prior.rescale(&fit.theta, &fit.information, &mut pass.prior) {
+                break;
+            }
+            fit = Fit::climbed_from(DVector::from_column_slice(&fit.theta), &mut pass);
+        }
+        fit
+    }
+
+    fn climbed_from<N: Copy + Into<f64>>(mut theta: DVector<f64>, pass: &mut Pass<'_, N>) -> Fit {
         let mut density = pass.density(theta.as_slice());
         let mut gradient = pass.gradient(theta.as_slice());
-        let mut information = pass.information(theta.as_slice());
+        let mut information = factorised(pass.information(theta.as_slice()));
         let mut memory: Vec<Correction> = Vec::new();
-        let longest = if is_wide(model) { LONGEST } else { f64::INFINITY };
+        let longest = if is_wide(&pass.prior) { LONGEST } else { f64::INFINITY };
         for step in 0..MOST_STEPS {
             if step > 0 && REFRESHED.contains(&step) {
-                information = pass.information(theta.as_slice());
+                information = factorised(pass.information(theta.as_slice()));
                 memory.clear();
             }
             let mut direction = corrected(&information, &memory, &gradient);
@@ -102,8 +120,9 @@ impl Fit {
         }
         // Where no step led higher, the last one that was tried is not where the fit is.
         let density = pass.density(theta.as_slice());
-        let information = pass.information(theta.as_slice());
-        Fit { theta: theta.as_slice().to_vec(), information, density }
+        let matrix = pass.information(theta.as_slice());
+        let information = factorised(matrix.clone());
+        Fit { theta: theta.as_slice().to_vec(), prior: pass.prior.clone(), matrix, information, density }
     }
 
     /// P(v | row) of all rows for the most likely parameters.
@@ -117,12 +136,27 @@ impl Fit {
     /// Under a wide prior a draw at which the posterior is far less dense than the normal is drawn again: where an outcome was never
     /// seen, the posterior goes on to one side only, and the normal is no picture of it. Where that fails time and again, the last draw is
     /// brought nearer until the posterior bears it out. Narrow priors keep draws near what was seen by themselves.
+    ///
+    /// Effects with an estimated scale have heavy tails: a draw may widen their priors ([`Prior::tails`](super::scale::Prior::tails)), which
+    /// matters where little was seen, so that an effect far beyond those of the other parents is tried some day.
     pub(crate) fn sample(&self, model: &FormModel, counts: &Counts, spread: f64, rng: &mut impl Rng) -> Vec<f64> {
-        let wide = is_wide(model);
+        let wide = is_wide(&self.prior);
+        let mut prior = self.prior.clone();
+        model.prior.tails(rng).into_iter().for_each(|(i, wider)| prior[i].1 /= wider);
+        let widened = (prior != self.prior).then(|| {
+            let mut matrix = self.matrix.clone();
+            (0..prior.len()).for_each(|i| matrix[(i, i)] -= self.prior[i].1 - prior[i].1);
+            factorised(matrix)
+        });
+        let information = widened.as_ref().unwrap_or(&self.information);
+        let off = |i: usize| self.theta[i] - prior[i].0;
+        // The density of the most likely parameters under the prior of this draw.
+        let most = self.density
+            + 0.5 * (0..prior.len()).map(|i| (self.prior[i].1 - prior[i].1) * off(i) * off(i)).sum::<f64>();
         let borne_out = |noise: &DVector<f64>, fell: f64| {
             let table = self.drawn(model, noise.as_slice());
             let dense =
-                !wide || self.density_of(model, counts, noise.as_slice(), &table) >= self.density - fell - SHORTFALL;
+                !wide || self.density_of(model, counts, &prior, noise.as_slice(), &table) >= most - fell - SHORTFALL;
             dense.then_some(table)
         };
         let (mut noise, mut fell) = (DVector::zeros(0), 0.0);
@@ -130,7 +164,7 @@ impl Fit {
             noise = DVector::from_fn(self.theta.len(), |_, _| spread * normal(rng));
             fell = 0.5 * noise.norm_squared();
             // F = L Lᵀ, so L⁻ᵀ ξ has the covariance F⁻¹.
-            let solved = self.information.l_dirty().tr_solve_lower_triangular_mut(&mut noise);
+            let solved = information.l_dirty().tr_solve_lower_triangular_mut(&mut noise);
             debug_assert!(solved, "the information matrix has a positive diagonal");
             if let Some(table) = borne_out(&noise, fell) {
                 return table;
@@ -157,11 +191,12 @@ impl Fit {
     }
 
     /// The logarithm of the posterior density at parameters that are off by this much and give this table, constants left out.
-    fn density_of(&self, model: &FormModel, counts: &Counts, off: &[f64], table: &[f64]) -> f64 {
+    fn density_of(&self, model: &FormModel, counts: &Counts, prior: &[(f64, f64)], off: &[f64], table: &[f64]) -> f64 {
         let theta: Vec<f64> = self.theta.iter().zip(off).map(|(t, x)| t + x).collect();
         let none: [f64; 0] = [];
         let seen = counts.n_rv.iter().zip(table).filter(|(n, _)| **n > 0);
-        Pass::new(model, &none, &none).density(&theta) + seen.map(|(&n, p)| f64::from(n) * ln(p.max(TINY))).sum::<f64>()
+        let mut pass = Pass { prior: prior.to_vec(), ..Pass::new(model, &none, &none) };
+        pass.density(&theta) + seen.map(|(&n, p)| f64::from(n) * ln(p.max(TINY))).sum::<f64>()
     }
 
     /// Least and greatest P(v | row) of all rows, `[row][value]` each: the ellipsoid of the parameters along each row's own direction.
@@ -182,8 +217,7 @@ impl Fit {
     /// The logarithm of the prior's density at the parameters, constants left out.
     pub(crate) fn prior_density(&self, model: &FormModel) -> f64 {
         let none: [f64; 0] = [];
-        let mut pass = Pass::new(model, &none, &none);
-        pass.density(&self.theta)
+        Pass { prior: self.prior.clone(), ..Pass::new(model, &none, &none) }.density(&self.theta)
     }
 
     /// The logarithm of the probability of what was counted under the model, by Laplace's approximation: what the order of the visits
@@ -194,7 +228,7 @@ impl Fit {
 
     /// What choosing the parameters costs: the logarithm of the share of the prior that fits the counts about as well.
     pub(crate) fn log_occam(&self, model: &FormModel) -> f64 {
-        let precisions: f64 = model.prior.iter().map(|(_, precision)| ln(*precision)).sum();
+        let precisions: f64 = self.prior.iter().map(|(_, precision)| ln(*precision)).sum();
         let factor = self.information.l_dirty();
         let volume: f64 = (0..self.theta.len()).map(|i| ln(factor[(i, i)])).sum();
         self.prior_density(model) + 0.5 * precisions - volume
@@ -222,7 +256,7 @@ impl Fit {
                 let by_odds = 1.0 / (p * (1.0 - p));
                 direction.fill(0.0);
                 active.iter().for_each(|&i| direction[i] = slopes[value * d + i] * by_odds);
-                let before: f64 = active.iter().map(|&i| direction[i] * direction[i] / model.prior[i].1).sum();
+                let before: f64 = active.iter().map(|&i| direction[i] * direction[i] / self.prior[i].1).sum();
                 let solved = self.information.l_dirty().solve_lower_triangular_mut(&mut direction);
                 debug_assert!(solved, "the information matrix has a positive diagonal");
                 let now = direction.norm_squared().min(before);
@@ -263,6 +297,7 @@ fn corrected(information: &Cholesky<f64, Dyn>, memory: &[Correction], gradient: 
 /// One model and the counts that it is fitted to, with buffers for going over them.
 struct Pass<'a, N> {
     model: &'a FormModel,
+    prior: Vec<(f64, f64)>,
     /// Visits of rows, and of their values, `[row][value]`.
     n_r: &'a [N],
     n_rv: &'a [N],
@@ -284,6 +319,7 @@ impl<'a, N: Copy + Into<f64>> Pass<'a, N> {
     fn new(model: &'a FormModel, n_r: &'a [N], n_rv: &'a [N]) -> Pass<'a, N> {
         Pass {
             model,
+            prior: model.prior.parameters.clone(),
             n_r,
             n_rv,
             guesses: true,
@@ -301,7 +337,7 @@ impl<'a, N: Copy + Into<f64>> Pass<'a, N> {
     fn density(&mut self, theta: &[f64]) -> f64 {
         let model = self.model;
         model.tables(theta, &mut self.tables);
-        let prior: f64 = theta.iter().zip(&model.prior).map(|(t, (mean, prec))| prec * (t - mean) * (t - mean)).sum();
+        let prior: f64 = theta.iter().zip(&self.prior).map(|(t, (mean, prec))| prec * (t - mean) * (t - mean)).sum();
         let mut density = -0.5 * prior;
         for ((part, table), expected) in model.parts.iter().zip(&self.tables).zip(&mut self.expected) {
             expected.clear();
@@ -343,7 +379,7 @@ impl<'a, N: Copy + Into<f64>> Pass<'a, N> {
 
     /// Gradient of the density, from what was expected when it was computed at the same parameters.
     fn gradient(&self, theta: &[f64]) -> DVector<f64> {
-        let prior = theta.iter().zip(&self.model.prior).map(|(t, (mean, precision))| precision * (mean - t));
+        let prior = theta.iter().zip(&self.prior).map(|(t, (mean, precision))| precision * (mean - t));
         let mut gradient = DVector::from_iterator(theta.len(), prior);
         for ((part, table), expected) in self.model.parts.iter().zip(&self.tables).zip(&self.expected) {
             for (entry, &n) in expected.iter().enumerate().filter(|(_, n)| **n > 0.0) {
@@ -353,11 +389,11 @@ impl<'a, N: Copy + Into<f64>> Pass<'a, N> {
         gradient
     }
 
-    /// The information at the parameters of the last density, factorised.
-    fn information(&mut self, theta: &[f64]) -> Cholesky<f64, Dyn> {
+    /// The information at the parameters of the last density; only its lower triangle is right.
+    fn information(&mut self, theta: &[f64]) -> DMatrix<f64> {
         let (model, d) = (self.model, self.model.n_parameters());
         let mut information = DMatrix::zeros(d, d);
-        model.prior.iter().enumerate().for_each(|(i, (_, precision))| information[(i, i)] = *precision);
+        self.prior.iter().enumerate().for_each(|(i, (_, precision))| information[(i, i)] = *precision);
         let many = model.logit_of_many();
         for &row in &self.visited {
             if let Some(part) = many {
@@ -391,7 +427,7 @@ impl<'a, N: Copy + Into<f64>> Pass<'a, N> {
                 }
             }
         }
-        factorised(information)
+        information
     }
 
     /// A point along the step where the density is higher, and the density there; this share of the step is halved until there is one.
@@ -415,8 +451,8 @@ impl<'a, N: Copy + Into<f64>> Pass<'a, N> {
 }
 
 /// Whether nothing but the counts keeps some parameter from going far.
-fn is_wide(model: &FormModel) -> bool {
-    model.prior.iter().any(|(_, precision)| *precision < WIDE)
+fn is_wide(prior: &[(f64, f64)]) -> bool {
+    prior.iter().any(|(_, precision)| *precision < WIDE)
 }
 
 /// The factor of a matrix that is positive definite but for rounding: a prior of next to nothing beside billions of visits is lost

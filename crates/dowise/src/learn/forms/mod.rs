@@ -8,12 +8,14 @@ mod fit;
 #[cfg(test)]
 mod odd;
 mod part;
+mod scale;
 #[cfg(test)]
 mod tests;
 
 pub(crate) use fit::Fit;
 
-use self::part::{EFFECT_SD, Part};
+use self::part::Part;
+use self::scale::{Prior, Scale};
 use super::error::{LearnError, LearnResult};
 use crate::Space;
 use crate::math::{exp, ln};
@@ -21,9 +23,6 @@ use crate::world::{Assumed, FormNumbers, Kind, LearnedForm, Mechanism, VarId, Wo
 
 /// Parameters up to which a mechanism is fitted: a fit solves equations of this many unknowns before every plan.
 pub(crate) const MOST_PARAMETERS: usize = 1000;
-
-/// Precision of the prior of an effect, where a world file does not say another one.
-pub(crate) const EFFECT_PRECISION: f64 = 1.0 / (EFFECT_SD * EFFECT_SD);
 
 /// Joint values of all variables of a model up to which the hidden ones are summed out: each fit goes over them.
 const MOST_TERMS: usize = 1 << 26;
@@ -35,8 +34,7 @@ pub(crate) struct FormModel {
     n_rows: usize,
     n_values: usize,
     n_hidden: usize,
-    /// Mean and precision (one over the variance) of every parameter's normal prior.
-    prior: Vec<(f64, f64)>,
+    prior: Prior,
     /// Whether some mechanism has a form; if none has, it is a model for the sake of guesses behind hidden variables.
     has_form: bool,
 }
@@ -73,17 +71,18 @@ impl FormModel {
             return Err(LearnError::TooManyTerms { variable: name(), terms, limit: MOST_TERMS });
         }
         let axes = Axes { ids: [&projected.parents, &projected.children, &hidden], spaces: [&rows, &values, &states] };
-        let mut prior = Vec::new();
+        let mut prior = Prior::default();
         let (mut parts, mut most) = (Vec::new(), (0, name()));
         for m in &members {
-            let before = prior.len();
+            let before = prior.parameters.len();
             parts.push(Part::new(told, m, &members, &axes, &mut prior));
-            if prior.len() - before > most.0 {
-                most = (prior.len() - before, told.variable(m.children[0]).name.clone());
+            let parameters = prior.parameters.len() - before;
+            if parameters > most.0 {
+                most = (parameters, told.variable(m.children[0]).name.clone());
             }
         }
-        if prior.len() > MOST_PARAMETERS {
-            let (parameters, limit) = (prior.len(), MOST_PARAMETERS);
+        if prior.parameters.len() > MOST_PARAMETERS {
+            let (parameters, limit) = (prior.parameters.len(), MOST_PARAMETERS);
             return Err(LearnError::TooManyParameters { variable: most.1, parameters, limit });
         }
         let has_form = members.iter().any(|m| m.table.is_none() && m.assumed.form != LearnedForm::Table);
@@ -91,12 +90,13 @@ impl FormModel {
         Ok(Some(FormModel { parts, n_rows, n_values, n_hidden, prior, has_form }))
     }
 
-    /// The logit of a mechanism without hidden variables, whatever its own form, with effects of these sets of parents together;
-    /// `None` beyond this many parameters.
+    /// The logit of a mechanism without hidden variables, whatever its own form, with effects of these sets of parents together,
+    /// each with this standard deviation; `None` beyond this many parameters.
     pub(crate) fn logit(
         world: &World,
         of: &Mechanism,
         interactions: Vec<Vec<usize>>,
+        sd: f64,
         limit: usize,
     ) -> Option<FormModel> {
         let [rows, values] = [&of.parents[..], &of.children[..]].map(|ids| Space::new(&world.sizes(ids)));
@@ -107,11 +107,11 @@ impl FormModel {
         if (1 + alone + together).checked_mul(values.len() - 1)? > limit {
             return None;
         }
-        let assumed = Assumed { form: LearnedForm::Logit { interactions }, ..Assumed::default() };
+        let assumed = Assumed { form: LearnedForm::Logit { interactions }, sd: Some(sd), ..Assumed::default() };
         let plain = Mechanism { table: None, assumed, ..of.clone() };
         let none = Space::new(&[]).expect("invariant: nothing has one joint value");
         let axes = Axes { ids: [&of.parents, &of.children, &[]], spaces: [&rows, &values, &none] };
-        let mut prior = Vec::new();
+        let mut prior = Prior::default();
         let parts = vec![Part::new(world, &plain, &[&plain], &axes, &mut prior)];
         Some(FormModel { parts, n_rows: rows.len(), n_values: values.len(), n_hidden: 1, prior, has_form: true })
     }
@@ -131,14 +131,14 @@ impl FormModel {
 
     /// Number of parameters that have to be learned.
     pub(crate) fn n_parameters(&self) -> usize {
-        self.prior.len()
+        self.prior.parameters.len()
     }
 
     /// Bytes that it takes, with the tables of a fit.
     pub(crate) fn bytes(&self) -> u128 {
         let parts: usize = self.parts.iter().map(Part::bytes).sum();
         let d = self.n_parameters();
-        (parts + 8 * (self.n_rows * self.n_values + 3 * d * d + 8 * d * (self.n_values + 2))) as u128
+        (parts + 8 * (self.n_rows * self.n_values + 4 * d * d + 8 * d * (self.n_values + 2))) as u128
     }
 
     /// The tables of all parts, `[part][row][value]`.
@@ -183,10 +183,9 @@ impl FormModel {
         out
     }
 
-    /// The same with priors that say next to nothing: each parameter's standard deviation is multiplied by this.
-    pub(crate) fn with_wider_priors(&self, times: f64) -> FormModel {
-        let prior = self.prior.iter().map(|&(mean, precision)| (mean, precision / (times * times))).collect();
-        FormModel { prior, ..self.clone() }
+    /// The same with priors that say next to nothing: what was seen is to speak alone, as far as the form allows.
+    pub(crate) fn with_wide_priors(&self) -> FormModel {
+        FormModel { prior: self.prior.widened(), ..self.clone() }
     }
 
     /// P(v | row) of all rows, the logarithms moved along their slopes by parameters that are off by this much.

@@ -3,18 +3,24 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::Axes;
+use super::{Axes, Prior, Scale};
 use crate::Space;
 use crate::math::exp;
 use crate::world::{FormEffect, FormNumbers, Kind, LearnedForm, Mechanism, VarId, World};
 
 /// Standard deviation of the prior of a base: log-odds from about −3 to 3.
 const BASE_SD: f64 = 1.5;
-/// The same for effects, where a world file does not say another one.
-pub(super) const EFFECT_SD: f64 = 0.5;
+/// Where a world file states no `sd`, the effects of a mechanism share a scale that is estimated from the counts ([`super::Scale`]). Before
+/// anything is seen it is this: an effect that takes a probability from 0.1 to 0.9 is within two standard deviations.
+pub(super) const EFFECT_SD: f64 = 2.5;
 /// What a hidden variable is expected to do to its child, from its first value to its last. The data say nothing about its sign:
 /// renaming the values of a hidden variable changes nothing that is observed.
 const HIDDEN_EFFECT: f64 = 1.5;
+/// Standard deviation of that effect, which no scale is estimated for: what a hidden variable does and how often it is on can hardly be
+/// told apart, and a wide prior would leave both open.
+const HIDDEN_SD: f64 = 1.0;
+/// Standard deviation of the log-odds of a row that is learned by itself, around the base.
+const ROW_SD: f64 = 1.0;
 /// Log-odds of a push of a noisy-or: a push of about 0.2.
 const PUSH: f64 = -1.4;
 /// Values from which on the information of a logit is computed by its formula.
@@ -54,11 +60,11 @@ impl Part {
         mechanism: &Mechanism,
         members: &[&Mechanism],
         axes: &Axes<'_>,
-        prior: &mut Vec<(f64, f64)>,
+        prior: &mut Prior,
     ) -> Part {
         let rows = Space::new(&told.sizes(&mechanism.parents)).expect("invariant: a world's tables were counted");
         let n_values: usize = told.sizes(&mechanism.children).iter().product();
-        let (n_rows, first) = (rows.len(), prior.len());
+        let (n_rows, first) = (rows.len(), prior.parameters.len());
         let link = match (&mechanism.table, &mechanism.assumed.form) {
             (Some(table), _) => Link::Known(table.clone()),
             (None, LearnedForm::NoisyOr) => Link::NoisyOr,
@@ -124,9 +130,12 @@ impl Part {
         mechanism: &Mechanism,
         members: &[&Mechanism],
         names: &[Feature],
-        prior: &mut Vec<(f64, f64)>,
+        prior: &mut Prior,
     ) {
-        let sd = mechanism.assumed.sd.unwrap_or(EFFECT_SD);
+        let stated = mechanism.assumed.sd;
+        // Log-odds of a push are about twice as far apart as effects on log-odds are.
+        let pushed = |sd: f64| if stated.is_some() { 2.0 * sd } else { sd };
+        let mut scaled = Vec::new();
         let precision = |sd: f64| 1.0 / (sd * sd);
         // The sign of a hidden variable's effect is a matter of names unless its own mechanism is told.
         let nameless = |id: VarId| {
@@ -149,19 +158,31 @@ impl Part {
                 // Where values of a hidden variable did the same at first, a fit would begin on a ridge between their names and
                 // never find out that they differ.
                 let effect = HIDDEN_EFFECT * column as f64 / columns as f64;
+                let of_hidden = matches!(*name, Feature::Effect { parent, value } if rank(parent, value).is_some());
+                let sd = match stated {
+                    Some(sd) => sd,
+                    None if of_hidden => HIDDEN_SD,
+                    None => EFFECT_SD,
+                };
                 let (mean, sd) = match (&self.link, *name) {
                     (Link::NoisyOr, Feature::Base) => (PUSH, BASE_SD),
                     (Link::NoisyOr, Feature::Effect { parent, value }) => {
-                        (PUSH + effect * (rank(parent, value).unwrap_or(1.0) - 1.0), 2.0 * sd)
+                        (PUSH + effect * (rank(parent, value).unwrap_or(1.0) - 1.0), pushed(sd))
                     }
-                    (Link::NoisyOr, Feature::Row(_) | Feature::Interaction { .. }) => (PUSH, 2.0 * sd),
+                    (Link::NoisyOr, Feature::Row(_) | Feature::Interaction { .. }) => (PUSH, pushed(sd)),
                     (_, Feature::Base) => (0.0, BASE_SD),
-                    (_, Feature::Row(row)) => (effect * of_row(row), 2.0 * sd),
+                    (_, Feature::Row(row)) => (effect * of_row(row), stated.map_or(ROW_SD, |sd| 2.0 * sd)),
                     (_, Feature::Effect { parent, value }) => (effect * rank(parent, value).unwrap_or(0.0), sd),
                     (_, Feature::Interaction { .. }) => (0.0, sd),
                 };
-                prior.push((mean, precision(sd)));
+                if matches!(name, Feature::Effect { .. } | Feature::Interaction { .. }) && !of_hidden {
+                    scaled.push(prior.parameters.len());
+                }
+                prior.parameters.push((mean, precision(sd)));
             }
+        }
+        if stated.is_none() && !scaled.is_empty() {
+            prior.scales.push(Scale { effects: scaled });
         }
     }
 

@@ -137,11 +137,11 @@ fn by_quadrature(model: &FormModel, counts: &Counts, row: usize) -> (f64, f64) {
     assert_eq!(model.n_parameters(), 2);
     let (mut mass, mut first, mut second) = (0.0, 0.0, 0.0);
     let steps = 400;
-    let sd = |i: usize| 1.0 / model.prior[i].1.sqrt();
+    let sd = |i: usize| 1.0 / model.prior.parameters[i].1.sqrt();
     for a in 0..steps {
         for b in 0..steps {
             let z = |i: usize| -6.0 + 12.0 * i as f64 / (steps - 1) as f64;
-            let theta = [model.prior[0].0 + z(a) * sd(0), model.prior[1].0 + z(b) * sd(1)];
+            let theta = [model.prior.parameters[0].0 + z(a) * sd(0), model.prior.parameters[1].0 + z(b) * sd(1)];
             let p = model.probabilities(&theta);
             let mut density = -0.5 * (z(a) * z(a) + z(b) * z(b));
             for r in 0..model.n_rows {
@@ -200,7 +200,7 @@ fn a_fit_is_where_the_density_is_greatest() {
     for text in [LOGIT, THREE, NOISY, HIDDEN, TWO_CHILDREN] {
         let model = model(&world(text));
         let truth: Vec<f64> =
-            model.prior.iter().map(|(mean, precision)| mean + normal(&mut rng) / precision.sqrt()).collect();
+            model.prior.parameters.iter().map(|(mean, precision)| mean + normal(&mut rng) / precision.sqrt()).collect();
         let p = model.probabilities(&truth);
         let mut counts = Counts::new(model.n_rows, model.n_values);
         for row in 0..model.n_rows {
@@ -211,7 +211,7 @@ fn a_fit_is_where_the_density_is_greatest() {
         let fit = Fit::new(&model, &counts);
         let density = |theta: &[f64]| {
             let p = model.probabilities(theta);
-            let prior: f64 = theta.iter().zip(&model.prior).map(|(t, (m, w))| w * (t - m) * (t - m)).sum();
+            let prior: f64 = theta.iter().zip(&fit.prior).map(|(t, (m, w))| w * (t - m) * (t - m)).sum();
             let data: f64 = p.iter().zip(&counts.n_rv).map(|(p, &n)| f64::from(n) * p.ln()).sum();
             data - 0.5 * prior
         };
@@ -261,7 +261,7 @@ fn samples_keep_to_the_posterior_where_an_outcome_was_never_seen_and_the_prior_i
         for step in 0..4000 {
             let theta = [0.0, -50.0 + 0.125 * f64::from(step)];
             let p = model.probabilities(&theta);
-            let (mean, precision) = model.prior[1];
+            let (mean, precision) = model.prior.parameters[1];
             let weight = p[3].powi(40) * (-0.5 * precision * (theta[1] - mean).powi(2)).exp();
             (mass, sum) = (mass + weight, sum + weight * p[2]);
         }
@@ -325,9 +325,9 @@ fn counts_as_large_and_as_uneven_as_they_get_have_a_posterior() {
                 sd.map(|sd| text.replace("learn = \"logit\"", &format!("learn = {{ form = \"logit\", sd = {sd} }}")));
             let model = model(&world(wide.as_deref().unwrap_or(text)));
             let (rows, values) = (model.n_rows, model.n_values);
-            let density = |theta: &[f64], counts: &Counts| -> f64 {
+            let density = |theta: &[f64], counts: &Counts, prior: &[(f64, f64)]| -> f64 {
                 let p = model.probabilities(theta);
-                let prior = theta.iter().zip(&model.prior).map(|(t, (mean, weight))| weight * (t - mean) * (t - mean));
+                let prior = theta.iter().zip(prior).map(|(t, (mean, weight))| weight * (t - mean) * (t - mean));
                 let seen = p.iter().zip(&counts.n_rv).filter(|(_, n)| **n > 0);
                 seen.map(|(p, &n)| f64::from(n) * p.ln()).sum::<f64>() - 0.5 * prior.sum::<f64>()
             };
@@ -343,8 +343,8 @@ fn counts_as_large_and_as_uneven_as_they_get_have_a_posterior() {
                 let fit = Fit::new(&model, &counts);
                 assert!(fit.theta.iter().all(|t| t.is_finite()), "{about}: {:?}", fit.theta);
                 // The fit did not run away from where it began.
-                let begun: Vec<f64> = model.prior.iter().map(|(mean, _)| *mean).collect();
-                let (best, first) = (density(&fit.theta, &counts), density(&begun, &counts));
+                let begun: Vec<f64> = model.prior.parameters.iter().map(|(mean, _)| *mean).collect();
+                let (best, first) = (density(&fit.theta, &counts, &fit.prior), density(&begun, &counts, &fit.prior));
                 assert!(best >= first - 1e-9 * first.abs(), "{about}: {best} after {first}");
                 let mut rng = ChaCha8Rng::seed_from_u64(1);
                 let mean = fit.mean(&model);

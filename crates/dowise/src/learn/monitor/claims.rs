@@ -182,7 +182,7 @@ pub(super) fn row_of(told: &Knowledge, observation: &Observation<'_>, scope: &[V
     }
     for &i in next {
         let states = told.state_space();
-        at = at * states.sizes()[i] as u64 + states.digit(observation.next_state?, i) as u64;
+        at = at * states.sizes()[i] as u64 + observation.next_value(states, i)? as u64;
     }
     Some(at)
 }
@@ -263,7 +263,7 @@ impl Outcome {
     /// Its value in a step, where it has one and that is known.
     pub(super) fn value(self, told: &Knowledge, observation: &Observation<'_>) -> Option<usize> {
         match self {
-            Outcome::Next(i) => observation.next_state.map(|next| told.state_space().digit(next, i)),
+            Outcome::Next(i) => observation.next_value(told.state_space(), i),
             Outcome::Key(_) | Outcome::Alone(_) => {
                 self.variable(told.world()).and_then(|id| observation.value(id)).map(|v| v as usize)
             }

@@ -32,6 +32,7 @@ use self::behaviour::Behaviour;
 use super::{Episodes, LogSummary};
 use crate::kernel::splitmix64;
 use crate::learn::{Evidence, LearnError, LearnResult, Reading, Sets};
+use crate::offline::assumptions::{self, Assumption};
 use crate::plan::{PlanError, check_policy};
 use crate::world::{Action, Start};
 
@@ -122,6 +123,8 @@ pub struct Evaluation {
     pub logged: Logged,
     /// Whether the log says what the policy needs to know.
     pub support: Support,
+    /// What all of this rests on, and how it came out against the log.
+    pub assumptions: Vec<Assumption>,
 }
 
 /// Why a log cannot be evaluated.
@@ -168,13 +171,15 @@ pub fn evaluate(log: &Episodes, policy_hs: &[Action], options: &OfflineOptions) 
             robust::robust(log, policy_hs, &behaviour, &starts, of_model)?
         }
     };
+    let logged = logged(log, &model, &behaviour, &starts, options)?;
     Ok(Evaluation {
         model: by_model(&model, who, &starts, options)?,
         guaranteed,
         for_starts: for_starts.unwrap_or(0.0),
         robust,
-        logged: logged(log, &model, &behaviour, &starts, options)?,
+        logged,
         support: support_of(&model, policy_hs, &starts, options),
+        assumptions: assumptions::of_log(log, &logged),
     })
 }
 

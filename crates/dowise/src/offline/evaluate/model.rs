@@ -15,10 +15,6 @@ use crate::offline::fit::Completed;
 use crate::plan::{Buffers, Chooser, Effects, Follow, Lookahead, Plan, Ties, Watched, backward_induction};
 use crate::world::{Action, RewardTerm, Start, World};
 
-/// What standard deviations of the priors of forms are multiplied by where what was seen is to speak alone: effects of 5 in log-odds,
-/// beyond which nothing can be told apart, are still within one of them.
-const WIDER: f64 = 10.0;
-
 /// Evidence, to be read by any rule.
 pub(crate) struct Model {
     tabular: Tabular,
@@ -106,6 +102,7 @@ impl Model {
 
     pub(crate) fn belief(&self, reading: Reading) -> Belief {
         let mut belief = self.tabular.belief_by(reading);
+        belief.centre_rewards();
         self.arrivals.iter().for_each(|arrivals| belief.use_arrivals(arrivals.clone()));
         belief
     }
@@ -206,16 +203,19 @@ impl Model {
         }
         for (i, (term, paid)) in view.payments.terms.iter().zip(&evidence.payments).enumerate() {
             let [lo, hi] = term.range;
-            let mean = |paid: &Payments, r: usize| lo + (hi - lo) * (1.0 + paid.sum(r)) / (2.0 + f64::from(paid.n[r]));
+            let mean_of = |paid: &Payments| -> Vec<f64> {
+                let centre = paid.centre();
+                (0..paid.n.len()).map(|row| lo + (hi - lo) * paid.mean_at(centre, row)).collect()
+            };
             if let Some(arriving) = self.arriving(i) {
-                let table = || (0..arriving.rows.len()).map(|r| mean(&arriving.paid, r)).collect();
-                world.rewards[term.of[0]].table = Some(arriving.known.clone().unwrap_or_else(table));
+                world.rewards[term.of[0]].table =
+                    Some(arriving.known.clone().unwrap_or_else(|| mean_of(&arriving.paid).into()));
                 continue;
             }
             let of = &world.rewards[term.of[0]];
             // Of a term on next values the mean was learned, which depends on what they depend on.
             let scope = world.expected_scope(of);
-            let table = Some((0..term.n_rows).map(|r| mean(paid, r)).collect());
+            let table = Some(mean_of(paid).into());
             world.rewards[term.of[0]] = RewardTerm { scope, next: Vec::new(), table, ..of.clone() };
         }
         world.start = start;
@@ -238,7 +238,7 @@ fn widened(evidence: &Evidence) -> Option<Evidence> {
     rows.unknown.iter().find(|of| of.model.is_some())?;
     let mut view = View::clone(&evidence.view);
     for of in view.mechanisms.iter_mut().flat_map(|rows| &mut rows.unknown) {
-        of.model = of.model.as_ref().map(|model| Arc::new(model.with_wider_priors(WIDER)));
+        of.model = of.model.as_ref().map(|model| Arc::new(model.with_wide_priors()));
     }
     Some(evidence.clone().moved_to(&Arc::new(view)))
 }

@@ -75,7 +75,7 @@ impl Incomplete {
             let mut values = step.values().to_vec();
             // A simulated step knows what is hidden; a log does not, and nor may this.
             told.world().hidden().iter().for_each(|id| values[id.ix()] = MISSING);
-            let pattern = Pattern { values, set: step.levers_set(told), next_state: step.next_state() };
+            let pattern = Pattern { values, set: step.levers_set(told), next_state: step.whole_next_state() };
             let id = self.seen.len();
             let entry = self.seen.entry(pattern).or_insert((0, id));
             entry.0 += u64::from(times);

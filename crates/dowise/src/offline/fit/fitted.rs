@@ -16,7 +16,7 @@ use crate::learn::fnv;
 use crate::learn::{Arrivals, Evidence, EvidenceError, Options, PaymentEntry, SavedEvidence, View};
 use crate::offline::episodes::learned_tests;
 use crate::offline::summary::ReturnSums;
-use crate::offline::{LogSummary, RecordingTest};
+use crate::offline::{GraphCheck, LogSummary, RecordingTest};
 use crate::plan::{PlanError, Planner};
 use crate::simulate::{Outcome, Simulator};
 use crate::world::World;
@@ -65,6 +65,9 @@ struct EvidenceFile {
     /// Whether what is missing depends on what the steps came to.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     recording: Vec<RecordingTest>,
+    /// Whether the log contradicts the graph.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    graph: Option<GraphCheck>,
     /// Files of before, without `arrivals`: reward terms on next values that were not recorded in many steps.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     unpaid: Vec<String>,
@@ -94,6 +97,7 @@ impl Fitted {
             options,
             incomplete,
             recorded,
+            graph,
             ..
         } = fitting;
         let filled = fill(&world, &told, &evidence, (tallies, &arrivals, drawn), rule, kept.start);
@@ -113,6 +117,7 @@ impl Fitted {
             summed_out,
             missing: seen.missing(&told),
             recording: learned_tests(&recorded, &told),
+            graph: (seen.episodes > 0).then(|| GraphCheck::finished(&graph)),
             open,
             em,
         };
@@ -165,6 +170,7 @@ impl Fitted {
             incomplete: self.incomplete.as_ref().map(Incomplete::saved),
             returns: self.returns,
             recording: self.report.recording.clone(),
+            graph: self.report.graph.clone(),
             unpaid: Vec::new(),
             arrivals: (!self.arrivals.terms.is_empty()).then(|| self.arrivals.saved()),
             evidence: self.evidence.saved(),
@@ -278,8 +284,8 @@ pub fn read_summary(world: &World, text: &str) -> Result<LogSummary, FitError> {
         );
         return Err(FitError::Evidence(EvidenceError::Damaged { field: "fingerprint".to_owned(), why }));
     }
-    let (returns, recording) = (file.returns, file.recording);
-    Ok(LogSummary { incomplete, returns, recording, ..LogSummary::new(evidence, arrivals.map(Arc::new)) })
+    let (returns, recording, graph) = (file.returns, file.recording, file.graph);
+    Ok(LogSummary { incomplete, returns, recording, graph, ..LogSummary::new(evidence, arrivals.map(Arc::new)) })
 }
 
 /// The fingerprint of all that a file holds, however it is laid out, but of the fingerprint itself.

@@ -13,9 +13,9 @@ use super::structure::{Structure, SummedOut, structure};
 use super::tables::{Rule, Tallies};
 use crate::data::{End, LogStep};
 use crate::learn::{Arrivals, Evidence, Knowledge, Options, View};
-use crate::offline::RecordedSteps;
 use crate::offline::episodes::{Step, bounds, gain};
 use crate::offline::summary::ReturnSums;
+use crate::offline::{GraphTest, RecordedSteps};
 use crate::world::World;
 
 /// Times that a log is completed in which something is missing, for intervals.
@@ -65,6 +65,8 @@ pub struct Fitting {
     arrival: Vec<f64>,
     /// What steps came to where something was recorded, and where it was not.
     pub(super) recorded: RecordedSteps,
+    /// The independences that the graph implies, in whole episodes.
+    pub(super) graph: GraphTest,
 }
 
 impl Fitting {
@@ -88,7 +90,7 @@ impl Fitting {
         let Structure { world, summed_out, confounded } = structure(world, &mut kept, &options.randomised)?;
         let told = kept.skeleton(&world);
         let evidence = Evidence::new(&told, &Options::default())?;
-        let recorded = RecordedSteps::new(&told);
+        let (recorded, graph) = (RecordedSteps::new(&told), GraphTest::new(&told));
         let (seen, arrivals, incomplete) = (Seen::new(&told), Arrivals::new(&evidence.view), Incomplete::default());
         let (returns, terminates, arrival) = ([ReturnSums::default(); 2], false, told.world().arrival());
         Ok(Fitting {
@@ -106,6 +108,7 @@ impl Fitting {
             terminates,
             arrival,
             recorded,
+            graph,
         })
     }
 
@@ -160,6 +163,8 @@ impl Fitting {
 
     /// Takes a whole episode in: its steps, in the order of their stages, and what it brought, so that plans from the fit can be compared with what was logged.
     pub fn add_episode(&mut self, steps: &[LogStep<'_>]) -> Result<(), Box<(u64, FitError)>> {
+        let line = steps.first().map_or(0, |step| step.line);
+        self.graph.add_episode(steps).map_err(|error| Box::new((line, error.into())))?;
         for step in steps {
             self.add(step).map_err(|error| Box::new((step.line, error)))?;
         }

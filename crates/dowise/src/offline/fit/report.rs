@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::confounded::Confounded;
 use super::structure::SummedOut;
-use crate::offline::RecordingTest;
+use crate::offline::{GraphCheck, RecordingTest};
 
 /// Everything that a fit found.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -29,6 +29,8 @@ pub struct FitReport {
     pub missing: Vec<Missing>,
     /// Whether that depends on what the steps came to, for each variable and payment.
     pub recording: Vec<RecordingTest>,
+    /// Whether the log contradicts the graph; `None` where steps came one by one and not in episodes.
+    pub graph: Option<GraphCheck>,
     /// What the log cannot say, why, and what would settle it.
     pub open: Vec<OpenQuestion>,
     /// How the expectations over what is missing came out, where they were asked for.

@@ -74,12 +74,15 @@ pub(super) fn fill(
     for (i, paid) in fitted_terms(view, evidence, arrivals) {
         let reward = &skeleton.rewards()[i];
         let [lo, hi] = reward.range;
+        let centre = paid.centre();
+        let prior = Payments::prior_at(centre);
         let row = |row: usize| {
             let (n, sum) = (f64::from(paid.n[row]), paid.sum(row));
             let none = n == 0.0;
-            let [low, high] = interval([1.0 + sum, 1.0 + n - sum], [none || sum == 0.0, none || sum == n], rule.level);
+            let beta = [prior[0] + sum, prior[1] + n - sum];
+            let [low, high] = interval(beta, [none || sum == 0.0, none || sum == n], rule.level);
             let at = |share: f64| lo + (hi - lo) * share;
-            let mean = at((1.0 + sum) / (2.0 + n));
+            let mean = at(paid.mean_at(centre, row));
             FitRow { visits: paid.n[row].into(), mean: vec![mean], low: vec![at(low)], high: vec![at(high)] }
         };
         let rows: Vec<FitRow> = (0..paid.n.len()).map(row).collect();
@@ -95,7 +98,7 @@ pub(super) fn fill(
             range: reward.range,
             given,
             rows,
-            unseen: "the middle of the term's range".into(),
+            unseen: "the mean of the term's payments".into(),
             ended: Vec::new(),
         });
     }

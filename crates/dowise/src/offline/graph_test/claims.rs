@@ -105,7 +105,7 @@ pub(super) fn class(told: &Knowledge, part: Part, seen: &Observation<'_>) -> u32
             let share = if hi > lo { (paid - lo) / (hi - lo) } else { 0.0 };
             ((share * MOST_CLASSES as f64).max(0.0) as usize).min(MOST_CLASSES - 1) as u32
         }
-        Part::Next(i) => seen.next_state().map_or(MISSING, |state| told.state_space().digit(state, i) as u32),
+        Part::Next(i) => seen.next_value(told.state_space(), i).map_or(MISSING, |value| value as u32),
     }
 }
 

@@ -133,7 +133,7 @@ impl RecordedSteps {
 
     /// Counts a step, this many times, if it says what was done and what followed.
     pub fn add(&mut self, step: &Observation<'_>, times: u32) {
-        let (Some(action), Some(next)) = (step.action(), step.next_state()) else { return };
+        let (Some(action), Some(next)) = (step.action(), step.whole_next_state()) else { return };
         self.steps += u64::from(times);
         let (told, n_what) = (&self.told, self.what.len());
         let (states, all) = (told.state_space(), told.interventions());

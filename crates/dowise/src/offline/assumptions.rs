@@ -1,0 +1,321 @@
+//! The assumptions that an answer from a log rests on, and how each of them came out against that log.
+//!
+//! A recommendation is a function of this record ([`plan_safely`](super::plan_safely)): where an assumption failed, none is made.
+
+use std::collections::HashSet;
+
+use serde::{Deserialize, Serialize};
+
+use super::evaluate::Logged;
+use super::graph_test::GraphReport;
+use super::{Episodes, LogSummary, RecordingTest, Tested};
+use crate::learn::Knowledge;
+
+/// Level at which a log contradicts a graph: a true graph is taken for a wrong one with at most this probability.
+const GRAPH_LEVEL: f64 = 0.05;
+
+/// Something that has to be true for an answer to hold.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Assumption {
+    /// What it is about.
+    pub about: About,
+    /// How it came out.
+    pub status: Status,
+    /// The assumption with what the log says of it, in one or two sentences.
+    pub statement: String,
+    /// What to do about it; empty where nothing has to be done.
+    pub remedy: String,
+}
+
+/// What an assumption is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum About {
+    /// The independences that the causal graph implies.
+    Graph,
+    /// Whether the fitted model reproduces the returns of the logged episodes (a posterior predictive check).
+    LoggedReturns,
+    /// Whether missing values are missing at random.
+    Missingness,
+    /// Whether episodes end where the world says so.
+    Endings,
+    /// Whether a hidden variable acts on a lever and on its outcome.
+    Confounding,
+    /// Numbers that come from the world file and not from the log.
+    WorldFile,
+}
+
+impl About {
+    /// In words, for people.
+    pub fn words(self) -> &'static str {
+        match self {
+            About::Graph => "causal graph",
+            About::LoggedReturns => "logged returns reproduced",
+            About::Missingness => "missing at random",
+            About::Endings => "ends of episodes",
+            About::Confounding => "no unmeasured confounding",
+            About::WorldFile => "numbers of the world file",
+        }
+    }
+}
+
+/// How an assumption came out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Status {
+    /// The log was asked and does not speak against it.
+    Passed,
+    /// The log contradicts it.
+    Failed,
+    /// A log can speak about it, and this one was not asked or says too little.
+    NotTested,
+    /// No log can speak about it: whoever uses the answer has to know.
+    Assumed,
+}
+
+impl Status {
+    /// In words, for people.
+    pub fn words(self) -> &'static str {
+        match self {
+            Status::Passed => "passed",
+            Status::Failed => "FAILED",
+            Status::NotTested => "not tested",
+            Status::Assumed => "assumed",
+        }
+    }
+}
+
+/// What a log says of a graph, without the tests one by one.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct GraphCheck {
+    /// Implied independences that were tested.
+    pub tested: usize,
+    /// Implied independences about which the log says too little.
+    pub untested: usize,
+    /// What each contradicted independence means for the graph, the most doubtful first.
+    pub contradicted: Vec<String>,
+}
+
+impl GraphCheck {
+    /// Tests of steps that are selected by their outcome are not valid: conditioning on a common effect makes independent variables
+    /// dependent. If whether a value was recorded depends on the outcome, an independence of variables that are missing in some
+    /// steps therefore counts as not tested.
+    pub(crate) fn of(report: &GraphReport) -> GraphCheck {
+        let selected = report.recording.iter().any(RecordingTest::depends_on_what_followed);
+        let is_valid = |test: &Tested| !selected || test.missing == 0;
+        let contradictions = report.contradictions();
+        let contradicted = contradictions.iter().filter(|t| is_valid(t)).map(|t| format!("{} ({})", t.meaning, t.claim));
+        let tested = report.tested.iter().filter(|t| is_valid(t)).count();
+        let untested = report.untested.len() + report.tested.len() - tested;
+        GraphCheck { tested, untested, contradicted: contradicted.collect() }
+    }
+
+    /// Of a test that has counted a whole log.
+    pub(crate) fn finished(test: &super::GraphTest) -> GraphCheck {
+        GraphCheck::of(&test.finish(GRAPH_LEVEL))
+    }
+}
+
+/// The record of a log that is there step by step.
+pub(crate) fn of_log(log: &Episodes, logged: &Logged) -> Vec<Assumption> {
+    let told = log.knowledge();
+    let endings = log.ends_against_the_world().then(|| endings(!logged.agree()));
+    let em = log.expects_what_is_missing();
+    // An end against the world is why returns differ, where they do.
+    let rest = [endings, Some(reproduced(logged))].into_iter().flatten();
+    let missing = (&log.recording_tests()[..], em, log.left_out().without_next);
+    record(told, Some(&GraphCheck::finished(log.graph_test())), rest, missing, log.randomised())
+}
+
+/// The record of what a log came to, without its steps.
+pub(crate) fn of_summary(seen: &LogSummary, em: bool) -> Vec<Assumption> {
+    let told = &seen.evidence.view.told;
+    let ended_early = seen.returns.is_some_and(|sums| sums.ends_early) && told.world().ends().is_none();
+    let not_asked = Assumption {
+        about: About::LoggedReturns,
+        status: Status::NotTested,
+        statement: "Whether the model reproduces the logged returns cannot be tested without the log itself."
+            .to_owned(),
+        remedy: "plan from the log, with --from LOG".to_owned(),
+    };
+    let rest = [ended_early.then(|| endings(true)), Some(not_asked)].into_iter().flatten();
+    record(told, seen.graph.as_ref(), rest, (&seen.recording, em, 0), &[])
+}
+
+fn record(
+    told: &Knowledge,
+    graph_check: Option<&GraphCheck>,
+    rest: impl Iterator<Item = Assumption>,
+    missing: (&[RecordingTest], bool, u64),
+    randomised: &[String],
+) -> Vec<Assumption> {
+    // Causes before their symptoms: values that are missing not at random, or ends that the world does not know, contradict graphs and
+    // returns as well.
+    let mut all = vec![missingness(missing), graph(graph_check)];
+    all.extend(rest);
+    all.push(confounding(told, randomised));
+    all.extend(world_file(told));
+    all
+}
+
+fn graph(check: Option<&GraphCheck>) -> Assumption {
+    let of = |status, statement, remedy: &str| {
+        let (about, remedy) = (About::Graph, remedy.to_owned());
+        Assumption { about, status, statement, remedy }
+    };
+    match check {
+        None => of(
+            Status::NotTested,
+            "The graph was not tested against the log.".to_owned(),
+            "fit again, or plan from the log, with --from LOG",
+        ),
+        Some(GraphCheck { contradicted, tested, .. }) if !contradicted.is_empty() => {
+            let more = match contradicted.len() - 1 {
+                0 => String::new(),
+                n => format!("; and {n} more of {tested} implied independences fail"),
+            };
+            let why = format!("The log contradicts the graph at level {GRAPH_LEVEL}: {}{more}.", contradicted[0]);
+            of(Status::Failed, why, "`dowise test` lists what fails; change the graph, then plan again")
+        }
+        Some(GraphCheck { tested: 0, untested: 0, .. }) => {
+            of(Status::Assumed, "The graph implies no independence that a log could contradict.".to_owned(), "")
+        }
+        Some(GraphCheck { tested: 0, untested, .. }) => of(
+            Status::NotTested,
+            format!("The log says too little about each of the {untested} independences that the graph implies."),
+            "",
+        ),
+        Some(GraphCheck { tested, untested, .. }) => {
+            let rest = if *untested > 0 { format!("; {untested} more could not be tested") } else { String::new() };
+            of(
+                Status::Passed,
+                format!("None of {tested} implied independences fails at level {GRAPH_LEVEL}{rest}."),
+                "",
+            )
+        }
+    }
+}
+
+fn reproduced(logged: &Logged) -> Assumption {
+    let (status, statement, remedy) = match (logged.model, logged.returns) {
+        (Some(model), Some(returns)) => {
+            let [by_model, by_log] =
+                [(model.mean, model.posterior), (returns.mean, returns.normal)].map(|(mean, interval)| {
+                    format!("{} ({} to {})", short(mean), short(interval.low), short(interval.high))
+                });
+            if logged.agree() {
+                let why =
+                    format!("The model gives the behaviour policy {by_model}, the logged episodes brought {by_log}.");
+                (Status::Passed, why, "")
+            } else {
+                let why = format!(
+                    "The model does not reproduce the log: it gives the behaviour policy {by_model}, and the logged episodes \
+                     brought {by_log}."
+                );
+                let remedy = "look for a wrong arrow or form, an effect that comes later, ends of episodes or values that are not recorded";
+                (Status::Failed, why, remedy)
+            }
+        }
+        _ => {
+            let why = "No logged episode is complete, so that there is no return to compare the model with.";
+            (Status::NotTested, why.to_owned(), "record whole episodes")
+        }
+    };
+    Assumption { about: About::LoggedReturns, status, statement, remedy: remedy.to_owned() }
+}
+
+fn endings(failed: bool) -> Assumption {
+    let rest = if failed { "" } else { ", but the model gives what they brought" };
+    Assumption {
+        about: About::Endings,
+        status: if failed { Status::Failed } else { Status::Passed },
+        statement: format!("Episodes of the log ended before the horizon, and the world says that none does{rest}."),
+        remedy: "say where episodes end (`ends` in the world file), then plan again".to_owned(),
+    }
+}
+
+fn missingness((recording, em, without_next): (&[RecordingTest], bool, u64)) -> Assumption {
+    let about = About::Missingness;
+    let missing: Vec<&RecordingTest> = recording.iter().filter(|test| test.missing > 0).collect();
+    if missing.is_empty() && without_next == 0 {
+        let statement = "No key variable, lever, payment or next state that has to be learned is missing.".to_owned();
+        return Assumption { about, status: Status::Passed, statement, remedy: String::new() };
+    }
+    let names = |tests: &[&RecordingTest]| tests.iter().map(|test| test.what.clone()).collect::<Vec<_>>();
+    let unfair: Vec<&RecordingTest> = missing.iter().copied().filter(|test| test.is_unfair(em)).collect();
+    if !unfair.is_empty() {
+        let statement = format!(
+            "Missing not at random: whether {} was recorded depends on the outcome of the step. Estimates that use it may be biased.",
+            names(&unfair).join(", ")
+        );
+        let remedy = "record it in every step, then plan again".to_owned();
+        return Assumption { about, status: Status::Failed, statement, remedy };
+    }
+    let mut lacking = names(&missing);
+    lacking.extend((without_next > 0).then(|| format!("the next state (missing in {without_next} steps)")));
+    let statement = format!(
+        "Whether {} was recorded does not depend on its own value, given the rest of the step. The log cannot show this.",
+        lacking.join(", ")
+    );
+    Assumption { about, status: Status::Assumed, statement, remedy: "record it in every step".to_owned() }
+}
+
+fn confounding(told: &Knowledge, randomised: &[String]) -> Assumption {
+    let about = About::Confounding;
+    let levers: Vec<&str> = told.levers().iter().map(|&id| told.variable(id).name.as_str()).collect();
+    let free: Vec<&str> = levers.into_iter().filter(|name| !randomised.iter().any(|r| r == name)).collect();
+    if free.is_empty() {
+        let statement = "Every lever was randomised, as stated with --randomised.".to_owned();
+        return Assumption { about, status: Status::Passed, statement, remedy: String::new() };
+    }
+    let statement = format!(
+        "Whoever set {} looked at nothing that acts on the outcome but what is recorded here and drawn in the graph. The log cannot show this.",
+        free.join(", ")
+    );
+    let remedy =
+        "if a lever was randomised, pass --randomised; if not, declare its hidden causes in the world file".to_owned();
+    Assumption { about, status: Status::Assumed, statement, remedy }
+}
+
+/// What is taken from the world file, if anything is.
+fn world_file(told: &Knowledge) -> Option<Assumption> {
+    let world = told.world();
+    let mechanisms = world.mechanisms().iter().chain(world.transitions()).filter(|m| m.table.is_some());
+    let mut names: Vec<&str> = mechanisms.map(|m| world.variable(m.children[0]).name.as_str()).collect();
+    names.extend(world.rewards().iter().filter(|term| term.table.is_some()).map(|term| term.name.as_str()));
+    // A reward term may have the name of the variable that it pays for.
+    let mut seen = HashSet::new();
+    names.retain(|name| seen.insert(*name));
+    (!names.is_empty()).then(|| Assumption {
+        about: About::WorldFile,
+        status: Status::Assumed,
+        statement: format!("The numbers of {} are those of the world file, not of the log.", names.join(", ")),
+        remedy: "make sure that they are right, or, where the log can say them, leave them out of --keep".to_owned(),
+    })
+}
+
+/// Four significant digits, at most six decimals.
+fn short(x: f64) -> String {
+    let scientific = format!("{x:.3e}");
+    let exponent: i32 = scientific.rsplit('e').next().and_then(|e| e.parse().ok()).unwrap_or(0);
+    format!("{x:.*}", (3 - exponent).clamp(0, 6) as usize)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::short;
+
+    #[test]
+    fn numbers_have_four_digits() {
+        for (x, expected) in [
+            (0.0, "0.000"),
+            (1.3256, "1.326"),
+            (12345.6, "12346"),
+            (-0.05629, "-0.05629"),
+            (1e-9, "0.000000"),
+            (0.99999, "1.000"),
+        ] {
+            assert_eq!(short(x), expected);
+        }
+    }
+}

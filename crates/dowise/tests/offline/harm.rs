@@ -1,0 +1,250 @@
+//! Logs with a known truth, after which a wrong plan was once recommended: a plan that is recommended now is no worse than its bound.
+
+use std::io::Cursor;
+use std::ops::ControlFlow;
+
+use dowise::data::{CsvTable, LogReader};
+use dowise::offline::fit::{FitOptions, Fitting};
+use dowise::offline::{Episodes, OfflineOptions, Recommendation, SafePlan, plan_safely};
+use dowise::simulate::Outcome;
+use dowise::{Action, Planner, Simulator, World};
+use rand::RngExt;
+use rand_chacha::ChaCha8Rng;
+
+use super::logger::{constant, quick, truth};
+
+fn world(text: &str) -> World {
+    World::from_toml(text, "world.toml").unwrap_or_else(|e| panic!("{e}"))
+}
+
+/// A log of a true world in which interventions are drawn with these probabilities, read by what another world says of the structure; rows of
+/// `(episode, stage, state, rank of the intervention, outcome)` become lines by `line`.
+fn logged(
+    [of, read_as]: [&World; 2],
+    episodes: u64,
+    seed: u64,
+    shares: &[f64],
+    header: &str,
+    mut line: impl FnMut(u64, usize, usize, u64, &Outcome, bool) -> String,
+) -> Episodes {
+    let simulator = Simulator::new(of).unwrap();
+    let [mut starts, mut rng] = Simulator::streams(seed);
+    let mut text = format!("{header}\n");
+    for episode in 0..episodes {
+        let mut state = simulator.start(&mut starts);
+        for stage in 0..of.horizon() {
+            let action = drawn(of, shares, &mut rng);
+            let mut outcome = Outcome::default();
+            simulator.step(state, action, &mut rng, &mut outcome);
+            let ended = of.has_ended(outcome.next_state);
+            text += &line(episode, stage, state, of.interventions().rank(action).unwrap(), &outcome, ended);
+            text.push('\n');
+            state = outcome.next_state;
+            if ended {
+                break;
+            }
+        }
+    }
+    // Payments that the log has no column for are those of the file.
+    let keep = if header.contains("reward") { Vec::new() } else { vec!["rewards".to_owned()] };
+    let fitting = Fitting::new(read_as, FitOptions { keep, ..FitOptions::default() }).unwrap();
+    let mut log = Episodes::new(fitting.told(), 5).unwrap();
+    let table = CsvTable::new(Cursor::new(text.into_bytes()), "log.csv").unwrap();
+    let reader = LogReader::new(table, fitting.world(), None).unwrap();
+    let report = reader.episodes(|steps| {
+        log.add(steps).unwrap();
+        ControlFlow::Continue(())
+    });
+    let report = report.unwrap();
+    assert!(!report.findings.has_errors(), "{}", report.findings);
+    log
+}
+
+fn drawn(of: &World, shares: &[f64], rng: &mut ChaCha8Rng) -> Action {
+    let mut at: f64 = rng.random();
+    for (rank, share) in shares.iter().enumerate() {
+        at -= share;
+        if at < 0.0 {
+            return of.interventions().nth(rank as u64);
+        }
+    }
+    of.interventions().nth(shares.len() as u64 - 1)
+}
+
+/// The value of drawing interventions with these shares whatever the state, where a horizon is 1.
+fn of_shares(of: &World, shares: &[f64]) -> f64 {
+    shares.iter().enumerate().map(|(rank, share)| share * truth(of, &constant(of, rank as u64))).sum()
+}
+
+fn deploys(plan: &SafePlan) -> bool {
+    matches!(plan.recommendation, Recommendation::DeployMean | Recommendation::DeployWorst)
+}
+
+/// Whether a plan is recommended whose true value is below its bound or below what was logged.
+fn harms(plan: &SafePlan, of: &World, today: f64) -> bool {
+    let value = truth(of, &plan.recommended().policy_hs);
+    let bound = plan.recommended().guaranteed.map_or(f64::NEG_INFINITY, |g| g.low);
+    deploys(plan) && (value < bound - 1e-9 || value < today - 1e-9)
+}
+
+/// A lever that nearly makes sure of the sale, and costs nearly as much.
+fn strong(form: &str) -> String {
+    format!(
+        "dowise = 1\nhorizon = 1\n[state.s]\nvalues = [\"only\"]\nscope = [\"s\"]\nnext = [[1]]\n[lever.x]\nvalues = [\"no\", \"yes\"]\n\
+         [key.k]\nvalues = [\"no\", \"yes\"]\nparents = [\"x\"]\n{form}\n\
+         [reward.sale]\nscope = [\"k\"]\nvalue = [0, 1]\n[reward.spent]\nscope = [\"x\"]\nvalue = [0, -0.9]\n\
+         [interventions]\nset = \"all\"\n"
+    )
+}
+
+#[test]
+fn bounds_of_a_strong_effect_hold_and_no_worse_plan_is_recommended() {
+    let of = world(&strong("p = [[0.98, 0.02], [0.02, 0.98]]"));
+    let read_as = world(&strong("learn = \"logit\""));
+    let shares = [0.05, 0.95];
+    let today = of_shares(&of, &shares);
+    let (mut misses, mut off) = (0, 0.0);
+    for seed in 0..20 {
+        let log =
+            logged([&of, &read_as], 1500, seed, &shares, "episode,stage,s,x,k", |episode, _, _, rank, outcome, _| {
+                let [x, k] = ["x", "k"].map(|name| outcome.values[of.find(name).unwrap().ix()]);
+                assert_eq!(u64::from(x), rank);
+                format!("{episode},1,only,{},{}", ["no", "yes"][x as usize], ["no", "yes"][k as usize])
+            });
+        let plan = plan_safely(&log, &OfflineOptions { samples: 40, ..quick() }).unwrap();
+        assert!(!harms(&plan, &of, today), "seed {seed}: {:?}", plan.recommendation);
+        off += (plan.mean.model.mean - truth(&of, &plan.mean.policy_hs)) / 20.0;
+        for candidate in [&plan.mean, &plan.worst] {
+            let value = truth(&of, &candidate.policy_hs);
+            let bounds = candidate.guaranteed.unwrap();
+            misses += usize::from(value < bounds.low || value > bounds.high);
+        }
+    }
+    assert!(off.abs() < 0.02, "on average the model claims {off} too much");
+    assert_eq!(misses, 0, "guaranteed bounds that exclude the true value, of 40");
+}
+
+#[test]
+fn whoever_left_counts_though_nothing_else_of_the_next_state_is_recorded() {
+    // Pushing pays at once, and drives people away.
+    let text = "dowise = 1\nhorizon = 4\nends = { when = { active = \"no\" } }\n\
+        [state.active]\nvalues = [\"no\", \"yes\"]\nscope = [\"active\", \"k\"]\n\
+        next = [[[1, 0], [1, 0]], [[0.05, 0.95], [0.6, 0.4]]]\nstart = \"yes\"\n\
+        [state.mood]\nvalues = [\"low\", \"high\"]\nscope = [\"mood\"]\nnext = [[0.7, 0.3], [0.4, 0.6]]\nstart = \"low\"\n\
+        [lever.push]\nvalues = [\"no\", \"yes\"]\n\
+        [key.k]\nvalues = [\"no\", \"yes\"]\nparents = [\"push\"]\np = [[0.9, 0.1], [0.1, 0.9]]\n\
+        [reward.sale]\nscope = [\"k\", \"mood\"]\nvalue = [[0.5, 0.6], [0.8, 1]]\n\
+        [interventions]\nset = \"all\"\n";
+    let of = world(text);
+    let log = logged(
+        [&of, &of],
+        1500,
+        1,
+        &[0.5, 0.5],
+        "episode,stage,active,mood,push,k,reward.sale,next.active,next.mood,end",
+        |episode, stage, state, rank, outcome, ended| {
+            let names = |name: &str| {
+                let id = of.find(name).unwrap();
+                of.variable(id).values[outcome.values[id.ix()] as usize].to_string()
+            };
+            let digit = |state: usize, factor: usize| of.state_space().digit(state, factor);
+            let mood = |state: usize| ["low", "high"][digit(state, 1)];
+            let next = if ended { String::new() } else { mood(outcome.next_state).to_owned() };
+            let end = match (ended, stage + 1 == of.horizon()) {
+                (true, false) => "terminated",
+                _ => "",
+            };
+            let active = ["no", "yes"][digit(outcome.next_state, 0)];
+            assert_eq!(names("push"), ["no", "yes"][rank as usize]);
+            format!(
+                "{episode},{},yes,{},{},{},{},{active},{next},{end}",
+                stage + 1,
+                mood(state),
+                names("push"),
+                names("k"),
+                outcome.rewards[0]
+            )
+        },
+    );
+    let plan = plan_safely(&log, &OfflineOptions { samples: 40, ..quick() }).unwrap();
+    let best = Planner::new(&of).unwrap();
+    let best = best.from_start(&best.plan().value_hs[..of.n_states()]);
+    // The model has the endings: its value of the plan is near the true one, and the plan near the best.
+    let value = truth(&of, &plan.mean.policy_hs);
+    assert!((plan.mean.model.mean - value).abs() < 0.1, "{} claimed, {value} true", plan.mean.model.mean);
+    assert!(best - value < 0.05, "{value} of {best}");
+    assert!(plan.logged.unwrap().agree());
+    // Half of the pushes of half of the steps: an even policy by enumeration of constants is no yardstick, the log's own mean is.
+    assert!(!harms(&plan, &of, plan.logged.unwrap().returns.unwrap().mean - 0.05), "{:?}", plan.recommendation);
+}
+
+#[test]
+fn nothing_is_recommended_from_a_log_that_contradicts_the_graph() {
+    // The key variable does harm. It is often on in b, where all is well anyway, and the graph says that the state does not matter.
+    let text = |scope: &str, p: &str| {
+        format!(
+            "dowise = 1\nhorizon = 1\n[state.s]\nvalues = [\"a\", \"b\"]\nscope = [\"s\"]\nnext = [[1, 0], [0, 1]]\nstart = [0.5, 0.5]\n\
+             [lever.x]\nvalues = [\"no\", \"yes\"]\n\
+             [key.k]\nvalues = [\"no\", \"yes\"]\nparents = [\"x\"]\np = [[0.9, 0.1], [0.1, 0.9]]\n\
+             [key.y]\nvalues = [\"no\", \"yes\"]\nparents = {scope}\np = {p}\n\
+             [reward.r]\nscope = [\"y\"]\nvalue = [0, 1]\n[interventions]\nset = \"all\"\n"
+        )
+    };
+    let of = world(&text("[\"s\", \"k\"]", "[[[0.7, 0.3], [0.9, 0.1]], [[0.05, 0.95], [0.25, 0.75]]]"));
+    let read_as = world(&text("[\"k\"]", "[[0.5, 0.5], [0.5, 0.5]]"));
+    // The behaviour policy pushes in b, and hardly ever in a.
+    let simulator = Simulator::new(&of).unwrap();
+    let [mut starts, mut rng] = Simulator::streams(5);
+    let fitting = Fitting::new(&read_as, FitOptions::default()).unwrap();
+    let mut log = Episodes::new(fitting.told(), 5).unwrap();
+    let mut outcomes = Vec::new();
+    for _ in 0..8000 {
+        let state = simulator.start(&mut starts);
+        let push = rng.random::<f64>() < [0.05, 0.95][state];
+        let action = of.interventions().nth(u64::from(push));
+        let mut outcome = Outcome::default();
+        simulator.step(state, action, &mut rng, &mut outcome);
+        outcomes.push((state, action, outcome));
+    }
+    for (episode, (state, action, outcome)) in outcomes.iter().enumerate() {
+        let step = dowise::data::LogStep::new(episode as u64, outcome.observation(0, *state, *action));
+        log.add(&[step]).unwrap();
+    }
+    let plan = plan_safely(&log, &OfflineOptions { samples: 40, ..quick() }).unwrap();
+    let value = truth(&of, &plan.recommended().policy_hs);
+    assert!(!deploys(&plan), "{:?}, worth {value}", plan.recommendation);
+    let text = serde_json::to_string(&plan.assumptions).unwrap();
+    assert!(text.contains("\"graph\"") && text.contains("The log contradicts the graph"), "{text}");
+}
+
+#[test]
+fn a_range_that_is_far_wider_than_the_payments_decides_nothing() {
+    // Of ten arms that pay about 1, the last is tried seldom and pays 0.6; the range says up to 200.
+    let same: Vec<Vec<u8>> = (0..10).map(|i| (0..10).map(|j| u8::from(i == j)).collect()).collect();
+    let of = world(&format!(
+        "dowise = 1\nhorizon = 1\n[state.s]\nvalues = [\"only\"]\nscope = [\"s\"]\nnext = [[1]]\n[lever.x]\nvalues = 10\n\
+         [key.k]\nvalues = 10\nparents = [\"x\"]\np = {same:?}\n\
+         [reward.r]\nscope = [\"k\"]\nvalue = [1, 1.1, 0.9, 1, 1, 1.2, 0.8, 1, 1, 0.6]\nrange = [0, 200]\n\
+         [interventions]\nset = \"all\"\n"
+    ));
+    let shares = [0.111, 0.111, 0.111, 0.111, 0.111, 0.111, 0.111, 0.111, 0.11, 0.002];
+    for seed in 0..5 {
+        let log = logged(
+            [&of, &of],
+            600,
+            seed,
+            &shares,
+            "episode,stage,s,x,k,reward.r",
+            |episode, _, _, rank, outcome, _| {
+                let noise = (((episode * 37 + rank * 11) % 21) as f64 - 10.0) / 40.0;
+                format!("{episode},1,only,{rank},{rank},{}", outcome.rewards[0] + noise)
+            },
+        );
+        let plan = plan_safely(&log, &OfflineOptions { samples: 40, ..quick() }).unwrap();
+        let (claimed, value) = (plan.mean.model.mean, truth(&of, &plan.mean.policy_hs));
+        assert!(value > 0.9, "seed {seed}: the plan is worth {value}");
+        assert!((claimed - value).abs() < 0.3, "seed {seed}: {claimed} claimed, {value} true");
+        let [low, high] = [plan.mean.model.posterior.low, plan.mean.model.posterior.high];
+        assert!(low <= claimed && claimed <= high, "seed {seed}: {claimed} is not in {low} to {high}");
+    }
+}
