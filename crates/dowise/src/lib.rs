@@ -91,13 +91,11 @@
 #[cfg(test)]
 extern crate self as dowise;
 
-mod arena;
 pub mod data;
 pub mod draw;
-mod file;
+mod index;
 pub mod kernel;
 pub mod learn;
-pub mod linear;
 mod loops;
 mod math;
 mod memory;
@@ -105,16 +103,15 @@ pub mod offline;
 pub mod plan;
 #[cfg(feature = "probes")]
 pub mod probes;
+mod random;
 pub mod simulate;
-mod space;
-mod variates;
 pub mod world;
 pub mod worlds;
 
-pub use arena::{Arena, ArenaError};
+pub use index::Space;
+pub use learn::linear;
 pub use learn::{Agent, Knowledge, Learner, LearnerSpec, Observation, Options, Preset};
 pub use memory::{MOST_MEMORY, memory_left, memory_limit, set_memory_limit};
 pub use plan::{Plan, Planner};
-pub use simulate::{Run, Simulator};
-pub use space::Space;
+pub use simulate::{Arena, ArenaError, Run, Simulator};
 pub use world::{Action, World, WorldBuilder, WorldError};

@@ -10,6 +10,7 @@ mod error;
 mod findings;
 mod labels;
 mod map;
+mod map_file;
 mod reader;
 mod records;
 mod row;

@@ -10,8 +10,8 @@ use super::columns::{Column, Own, Role, always_set};
 use super::findings::{FindingKind, Findings};
 use super::labels::{Said, whole};
 use super::{End, LogMap, Table};
-use crate::kernel::splitmix64;
 use crate::learn::MISSING;
+use crate::random::splitmix64;
 use crate::world::{Action, World};
 
 /// What one row says.

@@ -8,9 +8,9 @@ use rand_chacha::ChaCha8Rng;
 
 use super::{End, LogStep};
 use crate::Simulator;
-use crate::kernel::n_allowed;
 use crate::learn::{Agent, Learner};
 use crate::simulate::Outcome;
+use crate::world::n_allowed;
 use crate::world::{Action, World};
 
 /// Who chooses in a simulated log.

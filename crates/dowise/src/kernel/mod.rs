@@ -1,16 +1,17 @@
 //! P(c | s, do(a)): how likely an intervention sets off each cause, exact, with interventions never listed whole.
 
-mod allowed;
 mod anchor;
 mod bounds;
 mod boxes;
 mod components;
+mod effects;
 mod elimination;
 mod group;
 pub(crate) mod groups;
 mod lever_values;
 mod prune;
 mod radius;
+mod rows;
 mod search;
 mod tabulate;
 #[cfg(test)]
@@ -21,12 +22,13 @@ mod variants;
 use crate::Space;
 use crate::world::{Action, Forbid, Interventions, LeverRule, VarId, World};
 
-pub(crate) use allowed::{any_allowed, n_allowed, some_allowed};
 pub(crate) use anchor::Anchor;
 pub(crate) use bounds::{Doubt, Member, RowBounds};
 pub(crate) use components::{Acting, Components, Next, Numbers, Reach, Sure};
+pub(crate) use effects::Effects;
 pub use elimination::TooLarge;
 pub(crate) use group::Group;
+pub(crate) use rows::{rows_by_cause, scope_strides, state_scope};
 pub(crate) use search::{Found, Scratch, Tie, Within, pick};
 pub(crate) use uniform::AtRandom;
 
@@ -376,18 +378,4 @@ impl Kernel {
     pub fn allows(&self, state: usize, action: Action) -> bool {
         self.interventions.allows(&self.state_space.digits(state), action)
     }
-}
-
-/// Scales a random number to 0..n.
-pub(crate) fn scale(random: u64, n: u64) -> u64 {
-    ((u128::from(random) * u128::from(n)) >> 64) as u64
-}
-
-/// The output function of SplitMix64: a hash of 64 bits, for random numbers without a generator's state.
-#[inline]
-pub(crate) fn splitmix64(x: u64) -> u64 {
-    let mut z = x.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
 }

@@ -1,6 +1,8 @@
 //! What interventions at random set off: the mean over all allowed interventions, without listing them where that can be avoided.
 
-use super::{Kernel, any_allowed, splitmix64};
+use super::Kernel;
+use crate::random::splitmix64;
+use crate::world::any_allowed;
 use crate::world::{Action, LeverRule};
 
 /// Interventions, summed over the states, that are listed at most.

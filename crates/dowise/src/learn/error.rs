@@ -2,7 +2,7 @@
 
 use super::options::{Estimate, Forget, Options, Schedule, States, Width};
 use crate::kernel::KernelError;
-use crate::linear::LinearError;
+use crate::learn::linear::LinearError;
 use crate::plan::PlanError;
 use crate::world::NotPlain;
 

@@ -6,7 +6,7 @@ use super::memory::hold_reading;
 use super::selector::Selector;
 use super::tabular::Tabular;
 use super::{Knowledge, LearnResult, Learner, Plans};
-use crate::linear::{LinearLearner, Looked};
+use crate::learn::linear::{LinearLearner, Looked};
 use crate::plan::{Plan, Ties};
 use crate::world::{Action, Interventions};
 

@@ -15,7 +15,7 @@ use super::policy::Policy;
 use super::session::{Session, SessionStep};
 use super::tabular::Tabular;
 use super::{Knowledge, Plans};
-use crate::linear::{LinearLearner, LinearOptions};
+use crate::learn::linear::{LinearLearner, LinearOptions};
 use crate::plan::Plan;
 use crate::world::Action;
 

@@ -11,9 +11,10 @@ use super::evidence::{Counts, Entry, EvidenceError};
 use super::observation::Observation;
 use super::view::{MechanismRow, MechanismRows};
 use super::{Knowledge, MOST_CELLS};
-use crate::kernel::{Kernel, Member, splitmix64};
+use crate::kernel::{Kernel, Member};
 use crate::learn::LearnError;
 use crate::math::ln;
+use crate::random::splitmix64;
 
 /// Weight of the prior of a row in visits, shared equally by its values: that of the samplers' presets.
 const PRIOR: f64 = 2.0;

@@ -9,9 +9,9 @@ use super::grown::Grown;
 use super::tabular::{MOST_MEMORY, Tabular};
 use super::view::{ByParts, Layout, MechanismRows, blocks};
 use super::{Causes, Estimate, Knowledge, Learner, Options, Plans, Schedule, Sets, States};
+use crate::kernel::state_scope;
 use crate::kernel::{CauseSpace, Kernel};
 use crate::memory::Held;
-use crate::plan::state_scope;
 use crate::world::{RewardTerm, World};
 
 /// Numbers of bytes: what is too large to be counted stays so.

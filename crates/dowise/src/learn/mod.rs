@@ -30,6 +30,7 @@ mod forms;
 mod grown;
 mod knowledge;
 mod learner;
+pub mod linear;
 mod mechanisms;
 mod memory;
 mod monitor;

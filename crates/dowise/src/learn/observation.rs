@@ -6,7 +6,7 @@ use super::Knowledge;
 use super::evidence::EvidenceError;
 use super::view::MISSING;
 use crate::Space;
-use crate::kernel::splitmix64;
+use crate::random::splitmix64;
 use crate::world::{Action, Given, NamingError, VarId};
 
 /// One step: where, what was done, what was seen, what was paid, and what came next.

@@ -48,7 +48,7 @@ pub enum Estimate {
     },
     /// Interventions drawn from all, always.
     Uniform,
-    /// Ridge regression on features instead of counts; such a learner is a [`LinearLearner`](crate::linear::LinearLearner).
+    /// Ridge regression on features instead of counts; such a learner is a [`LinearLearner`](crate::learn::linear::LinearLearner).
     Linear,
 }
 

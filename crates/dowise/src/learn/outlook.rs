@@ -7,9 +7,10 @@ use super::learner::Kind;
 use super::memory::hold_reading;
 use super::selector::Selector;
 use super::{Knowledge, LearnError, LearnResult, Learner};
-use crate::kernel::{Kernel, Scratch, Tie, some_allowed};
+use crate::kernel::{Kernel, Scratch, Tie};
 use crate::memory::Held;
 use crate::plan::{Chooser, Plan, Ties};
+use crate::world::some_allowed;
 use crate::world::{Action, Forbid, Interventions, VarId};
 
 /// Interventions up to which all are compared one by one when some are ruled out.

@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use super::options::{Cap, Causes, Estimate, Options, Sets, States, Width};
-use crate::linear::{LINEAR, LinearPreset};
+use crate::learn::linear::{LINEAR, LinearPreset};
 use crate::world::nearest;
 
 /// A published (or our own) learner by name: its way of seeing a world and of being optimistic.

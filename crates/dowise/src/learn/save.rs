@@ -14,7 +14,7 @@ use super::learner::Kind;
 use super::monitor::SavedMonitor;
 use super::tabular::Tabular;
 use super::{Knowledge, LearnError, Learner, Options, Plans, Schedule};
-use crate::linear::{LinearLearner, SavedLinear};
+use crate::learn::linear::{LinearLearner, SavedLinear};
 use crate::world::{Action, World};
 
 const FORMAT: &str = "dowise learner";

@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use super::belief::PartsSelector;
 use super::view::ActionList;
+use crate::kernel::Effects;
 use crate::kernel::{Anchor, Found, Kernel, Scratch, Tie};
-use crate::plan::{Chooser, Effects};
+use crate::plan::Chooser;
 use crate::world::Action;
 
 /// Picks interventions from what causes are worth.

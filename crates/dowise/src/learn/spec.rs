@@ -13,7 +13,7 @@ use super::options::{Estimate, Options, Schedule};
 use super::view::Layout;
 use super::{Knowledge, LearnError, Learner, MOST_CELLS, Preset, UnknownPreset};
 use crate::kernel::CauseSpace;
-use crate::linear::{Beta, LinearEstimate, LinearLearner, LinearOptions, Weights};
+use crate::learn::linear::{Beta, LinearEstimate, LinearLearner, LinearOptions, Weights};
 use crate::world::{World, nearest};
 
 /// A learner with its options, as one line of text.

@@ -15,9 +15,10 @@ use super::options::{Cap, Estimate, Options, Schedule};
 use super::selector::Selector;
 use super::view::View;
 use super::{Knowledge, Plans};
-use crate::kernel::{Kernel, splitmix64};
+use crate::kernel::Kernel;
 use crate::memory::Held;
 use crate::plan::{Buffers, Chooser, Follow, Lookahead, Plan, Ties, backward_induction, tie_tolerance};
+use crate::random::splitmix64;
 use crate::world::Action;
 
 /// A learner that counts, without anything around it.

@@ -104,7 +104,8 @@ impl GraphCheck {
         let selected = report.recording.iter().any(RecordingTest::depends_on_what_followed);
         let is_valid = |test: &Tested| !selected || test.missing == 0;
         let contradictions = report.contradictions();
-        let contradicted = contradictions.iter().filter(|t| is_valid(t)).map(|t| format!("{} ({})", t.meaning, t.claim));
+        let contradicted =
+            contradictions.iter().filter(|t| is_valid(t)).map(|t| format!("{} ({})", t.meaning, t.claim));
         let tested = report.tested.iter().filter(|t| is_valid(t)).count();
         let untested = report.untested.len() + report.tested.len() - tested;
         GraphCheck { tested, untested, contradicted: contradicted.collect() }

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use super::{rows_by_cause, scope_strides, state_scope};
 use crate::Space;
 use crate::kernel::CauseSpace;
+use crate::kernel::{rows_by_cause, scope_strides, state_scope};
 use crate::world::{Basis, FeatureMap, VarId, World};
 
 /// Features from code: writes φ(s, c) of every cause into the second argument, `[cause][feature]`, which is zero; an error says what

@@ -1,7 +1,8 @@
 //! Exact values of a given policy: the backward induction with a chooser that follows it.
 
-use super::follow::{Effects, Follow};
+use super::follow::Follow;
 use super::{Buffers, Lookahead, Plan, Planner, Ties, backward_induction};
+use crate::kernel::Effects;
 use crate::world::Action;
 
 /// Evaluates one policy after another, keeping its buffers.

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::{Chooser, PlanError};
 use crate::Space;
-use crate::kernel::{Found, Kernel, Scratch, Tie};
+use crate::kernel::{Effects, Found, Scratch, Tie};
 use crate::world::{Action, Interventions};
 
 /// Interventions whose parts are remembered from one policy to the next; a policy rarely has more that differ.
@@ -35,51 +35,6 @@ pub(crate) fn check_policy(
         !all.allows(&states.digits(i % n), action)
     });
     wrong.map_or(Ok(()), |i| Err(PlanError::PolicyNotAllowed { stage: i / n + 1, state: i % n }))
-}
-
-/// What interventions set off, one at a time: a kernel, or a list of interventions that are the causes themselves.
-pub(crate) trait Effects: Sync {
-    /// Number of causes.
-    fn n_causes(&self) -> usize;
-
-    /// Numbers into which an intervention is decoded.
-    fn n_parts(&self) -> usize;
-
-    /// Adds the parts of an intervention to `out`.
-    fn decode(&self, action: Action, out: &mut Vec<u32>);
-
-    /// What an intervention costs.
-    fn cost(&self, action: Action) -> f64;
-
-    /// Σ_c P(c | state, parts) · of(c) of a decoded intervention, costs left out; what is not known of P is taken as a search
-    /// for the least sum takes it, at its best or at its worst. Only what is believed stage by stage depends on the stage.
-    fn expect(&self, stage: usize, state: usize, parts: &[u32], of: &[f64], scratch: &mut Scratch) -> f64;
-}
-
-impl Effects for Kernel {
-    fn n_causes(&self) -> usize {
-        Kernel::n_causes(self)
-    }
-
-    fn n_parts(&self) -> usize {
-        self.n_groups()
-    }
-
-    fn decode(&self, action: Action, out: &mut Vec<u32>) {
-        Kernel::decode(self, action, out);
-    }
-
-    fn cost(&self, action: Action) -> f64 {
-        self.interventions().cost(action)
-    }
-
-    fn expect(&self, _stage: usize, state: usize, parts: &[u32], of: &[f64], scratch: &mut Scratch) -> f64 {
-        if self.is_certain() {
-            Kernel::expect(self, state, parts, of, &mut scratch.values)
-        } else {
-            self.expect_member(state, parts, of, scratch)
-        }
-    }
 }
 
 /// A policy, decoded: the chooser with which the backward induction is the evaluation of that policy.

@@ -19,15 +19,16 @@ pub(crate) use at_state::{RewardsAt, RowsAt};
 pub(crate) use contract::{Binary, Contraction, Expect, Mean};
 pub use error::PlanError;
 pub(crate) use evaluate::Evaluator;
-pub(crate) use follow::{Effects, Follow, FollowMixed, check_policy};
+pub(crate) use follow::{Follow, FollowMixed, check_policy};
 pub use truth::Planner;
-pub(crate) use truth::{rewards_by_cause, rows_by_cause, scope_strides, state_scope};
+pub(crate) use truth::rewards_by_cause;
 pub(crate) use watch::Watched;
 
 use rayon::prelude::*;
 
-use crate::kernel::{Anchor, Found, Kernel, Scratch, Tie, splitmix64};
+use crate::kernel::{Anchor, Found, Kernel, Scratch, Tie};
 use crate::loops::simd;
+use crate::random::splitmix64;
 use crate::world::{Action, World};
 
 /// Relative tolerance within which two interventions count as equally good.

@@ -12,7 +12,7 @@ use crate::loops::pairs::{sum_out, sum_out_pairs};
 use crate::loops::pick::{least, least_plainly};
 use crate::loops::simd;
 use crate::loops::weigh::{weigh_here, weigh_plainly};
-use crate::variates::gamma;
+use crate::random::gamma;
 
 /// Which version of a loop runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,6 +1,6 @@
 //! A world that changes: worlds of one structure, one after the other, each episode judged by the world of its time.
 
-use crate::arena::{Arena, ArenaError};
+use super::arena::{Arena, ArenaError};
 use crate::learn::Agent;
 use crate::simulate::{Episode, Run};
 use crate::world::World;

@@ -6,9 +6,10 @@ use rayon::prelude::*;
 
 use super::Simulator;
 use super::low_rank::DrawnLowRank;
-use crate::kernel::{Kernel, KernelError, Scratch, Tie, splitmix64};
+use crate::kernel::{Kernel, KernelError, Scratch, Tie};
 use crate::learn::{Agent, Observation};
 use crate::plan::{RewardsAt, RowsAt, tie_tolerance};
+use crate::random::splitmix64;
 use crate::world::{Action, Feature, NotPlain, World};
 
 /// Why there is no such plan.

@@ -102,7 +102,7 @@ impl Simulator {
 
     /// Draws an intervention that is allowed in a state, all alike.
     pub fn any_allowed(&self, state: usize, rng: &mut ChaCha8Rng) -> Action {
-        crate::kernel::any_allowed(self.world.interventions(), self.world.state_space(), state, rng.random())
+        crate::world::any_allowed(self.world.interventions(), self.world.state_space(), state, rng.random())
     }
 
     /// Draws where an episode starts.

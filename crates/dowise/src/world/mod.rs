@@ -1,5 +1,6 @@
 //! A world: a whole problem, checked when it is made and immutable afterwards.
 
+mod allowed;
 mod analysis;
 mod assumed;
 mod basis;
@@ -7,6 +8,7 @@ mod build;
 mod builder;
 mod factored_view;
 mod features;
+pub(crate) mod file;
 mod interventions;
 mod low_rank;
 mod naming;
@@ -21,6 +23,7 @@ mod write;
 
 use std::sync::Arc;
 
+pub(crate) use allowed::{any_allowed, n_allowed, some_allowed};
 pub use analysis::{Analysis, Bound, Cells, Unknown, VariableSize};
 pub use assumed::{Assumed, LearnedForm};
 pub(crate) use assumed::{FormEffect, FormNumbers};
@@ -257,7 +260,7 @@ impl World {
 
     /// An intervention that is allowed in a state, always the same: for states in which nothing is decided.
     pub fn some_action(&self, state: usize) -> Action {
-        crate::kernel::some_allowed(&self.interventions, &self.state_space.digits(state))
+        some_allowed(&self.interventions, &self.state_space.digits(state))
             .expect("invariant: every state has an allowed intervention")
     }
 

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
+use super::file::Stated;
 use super::{Form, Mechanism, MechanismSpec, RewardForm, VarId, World, WorldError};
-use crate::file::Stated;
 
 /// What a world is made of; [`World::from_parts`] makes the same world again, bit by bit.
 #[derive(Clone, Debug, PartialEq)]

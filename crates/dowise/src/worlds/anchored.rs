@@ -6,7 +6,7 @@ use rand_chacha::ChaCha8Rng;
 
 use super::build::{at_least, probability, table_len};
 use super::{GeneratorError, LinearWorldError};
-use crate::variates::exponential;
+use crate::random::exponential;
 use crate::world::{AnchorRows, FeatureForm, FeatureSpec, Form, LowRankSpec, Outcome, World};
 
 /// Sizes that every linear world has, with the words of their settings.

@@ -6,7 +6,7 @@ use rand_chacha::ChaCha8Rng;
 use super::GeneratorError;
 use super::anchored::{Anchored, Sizes};
 use super::build::table_len;
-use crate::variates::{exponential, gamma};
+use crate::random::{exponential, gamma};
 use crate::world::{FeatureForm, FeatureSpec, World, WorldError, WorldSpec};
 
 /// Weight of each anchor in the Dirichlet distribution of φ: below 1, so that a pair leans on a few anchors.
@@ -205,7 +205,7 @@ fn rows(len: usize, n: usize, rng: &mut ChaCha8Rng, mut draw: impl FnMut(&mut Ch
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::linear::Features;
+    use crate::learn::linear::Features;
 
     #[test]
     fn a_world_at_distance_zero_satisfies_the_definition() {

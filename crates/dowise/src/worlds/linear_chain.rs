@@ -209,7 +209,7 @@ fn chain(
 mod tests {
     use super::*;
     use crate::Arena;
-    use crate::linear::Features;
+    use crate::learn::linear::Features;
 
     #[test]
     fn they_are_linear_in_their_features_and_at_the_distance_asked_for() {

@@ -150,7 +150,7 @@ impl LinearCode {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::linear::Features;
+    use crate::learn::linear::Features;
     use crate::{Arena, Simulator, simulate};
 
     fn small() -> World {

@@ -124,7 +124,7 @@ impl LinearDoses {
                 .build()
         };
         let n = levels * levels * causes;
-        let features = crate::linear::Features::of(&bare(vec![0.0; n])?.with_features(&radial)?);
+        let features = crate::learn::linear::Features::of(&bare(vec![0.0; n])?.with_features(&radial)?);
         let features = features.expect("invariant: they were counted when the sizes were checked");
         let reward = |cell: usize| {
             let phi = features.row(cell / causes, cell % causes);
@@ -153,7 +153,7 @@ impl LinearDoses {
 mod tests {
     use super::*;
     use crate::Arena;
-    use crate::linear::Features;
+    use crate::learn::linear::Features;
 
     #[test]
     fn it_is_linear_in_its_features_on_any_number_of_levels() {

@@ -6,7 +6,7 @@ use rand_chacha::ChaCha8Rng;
 use super::GeneratorError;
 use super::build::{at_least, table_len};
 use crate::World;
-use crate::variates::exponential;
+use crate::random::exponential;
 use crate::world::WorldSpec;
 
 /// Binary state factors, levers that act on binary key variables, everything drawn at random.

@@ -2,8 +2,8 @@
 
 use super::Components;
 use super::part::Part;
+use crate::kernel::Effects;
 use crate::kernel::{Kernel, Scratch};
-use crate::plan::Effects;
 use crate::world::Action;
 
 /// The parts of a world with the numbers of its next values and rewards.

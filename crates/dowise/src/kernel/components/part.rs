@@ -7,7 +7,7 @@ use crate::kernel::CauseSpace;
 use crate::kernel::group::{Columns, Group, rows_of_states};
 use crate::kernel::groups::GroupShape;
 use crate::kernel::prune::Setting;
-use crate::plan::rows_by_cause;
+use crate::kernel::rows_by_cause;
 use crate::world::World;
 
 /// A part of a world.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::kernel::groups::{GroupShape, Union};
-use crate::plan::state_scope;
+use crate::kernel::state_scope;
 use crate::world::{VarId, World};
 
 /// A reward term as a function of the present.

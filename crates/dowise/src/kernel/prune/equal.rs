@@ -1,7 +1,7 @@
 //! Settings that do the same, up to rounding, count as one: which one is kept never depends on the last bits.
 
 use super::Points;
-use crate::kernel::splitmix64;
+use crate::random::splitmix64;
 
 /// Probabilities no further apart than this are equal: above the rounding of any elimination, below anything that matters.
 const EQUAL: f64 = 1e-14;

@@ -4,7 +4,7 @@ use std::ops::RangeInclusive;
 
 use super::Points;
 use super::nnls::{Membership, membership};
-use crate::kernel::splitmix64;
+use crate::random::splitmix64;
 
 /// The settings of `within` that are corners of the lower hull, as far as `work` (multiplications) lasts; when it runs out
 /// everything that is not proven unnecessary stays.

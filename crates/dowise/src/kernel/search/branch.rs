@@ -1,7 +1,8 @@
 //! Several groups, many settings: branch and bound, group by group.
 
 use super::{Found, Tie, Within, floor, weigh};
-use crate::kernel::{Kernel, scale, splitmix64};
+use crate::kernel::Kernel;
+use crate::random::{scale, splitmix64};
 use crate::world::Action;
 
 /// Most tied interventions that are listed to draw one of them; of more, one is drawn group by group.

@@ -1,8 +1,9 @@
 //! Several groups, few settings each: the values of all combinations, one group summed out at a time.
 
 use super::{Found, Tie, floor};
-use crate::kernel::{Kernel, scale};
+use crate::kernel::Kernel;
 use crate::loops::pairs::{sum_out, sum_out_pairs};
+use crate::random::scale;
 use crate::world::Action;
 
 /// Kept from state to state.

@@ -5,10 +5,11 @@ mod few;
 #[cfg(test)]
 mod tests;
 
-use super::{Kernel, scale};
+use super::Kernel;
 use crate::loops::pick::{least, n_within, nth_within};
 use crate::loops::simd;
 use crate::loops::weigh::weigh;
+use crate::random::scale;
 use crate::world::Action;
 
 /// How ties are settled between interventions whose values differ by no more than the tolerance.
@@ -118,7 +119,7 @@ impl Kernel {
         if greatest - least > most {
             return None;
         }
-        let action = super::any_allowed(&self.interventions, &self.state_space, state, random);
+        let action = crate::world::any_allowed(&self.interventions, &self.state_space, state, random);
         Some(Found { least, chosen: greatest, action })
     }
 

@@ -245,7 +245,7 @@ mod tests {
     fn values(told: &Knowledge, options: &Options, reading: Reading) -> Vec<f64> {
         let mut evidence = Evidence::new(told, options).unwrap();
         for i in 0..500u64 {
-            let random = crate::kernel::splitmix64(i);
+            let random = crate::random::splitmix64(i);
             let part = |shift: u64, n: u64| ((random >> shift) % n) as usize;
             let (state, next) = (part(0, 12), if part(8, 3) > 0 { 11 * part(20, 2) } else { part(30, 12) });
             let at = Observation::at(told, part(40, 3), state).unwrap().did(told, part(44, 3)).unwrap();

@@ -1,9 +1,11 @@
 //! Interventions at random, now and then or always: the baselines, and what a guard needs.
 
-use crate::kernel::{Tie, any_allowed, splitmix64};
+use crate::kernel::Tie;
 use crate::learn::Knowledge;
 use crate::plan::Ties;
+use crate::random::splitmix64;
 use crate::world::Action;
+use crate::world::any_allowed;
 
 /// At each step an intervention drawn from all, with some probability.
 #[derive(Clone, Debug, PartialEq)]

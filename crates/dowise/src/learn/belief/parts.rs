@@ -10,9 +10,10 @@ use super::intervals::row_intervals;
 use super::posterior::Posterior;
 use super::rewards::{RewardReading, read_term};
 use super::stale::Stale;
-use crate::kernel::{Kernel, Member, Reach, splitmix64};
+use crate::kernel::{Kernel, Member, Reach};
 use crate::learn::evidence::Evidence;
 use crate::learn::view::{ByParts, View};
+use crate::random::splitmix64;
 
 mod selector;
 

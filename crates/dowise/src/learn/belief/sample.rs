@@ -4,9 +4,9 @@ use super::frame::Frame;
 use super::mean::table;
 use super::posterior::Posterior;
 use super::stale::Stale;
-use crate::kernel::splitmix64;
 use crate::learn::evidence::Evidence;
 use crate::plan::Mean;
+use crate::random::splitmix64;
 
 /// Sampled rows, and what they are sampled from, `[block][factor]`.
 #[derive(Clone, Debug)]

@@ -1,7 +1,8 @@
 use std::ops::ControlFlow;
 
 use super::*;
-use crate::kernel::{Kernel, splitmix64};
+use crate::kernel::Kernel;
+use crate::random::splitmix64;
 use crate::{Arena, Knowledge, LearnerSpec, World, worlds};
 
 fn play(world: &World, learner: &str, episodes: u64, seed: u64) -> (Arena, Learner) {

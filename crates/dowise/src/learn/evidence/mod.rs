@@ -18,7 +18,7 @@ use std::sync::Arc;
 
 use super::observation::Observation;
 use super::view::{MISSING, View};
-use crate::kernel::splitmix64;
+use crate::random::splitmix64;
 
 /// Visits of every row that a learner counts: transitions, unknown mechanisms, and payments of unknown rewards.
 ///

@@ -6,7 +6,7 @@ use rand::Rng;
 use super::{FormModel, Slopes};
 use crate::learn::evidence::Counts;
 use crate::math::{exp, ln};
-use crate::variates::normal;
+use crate::random::normal;
 
 /// Steps after which a fit ends, however far it still moves.
 const MOST_STEPS: usize = 60;

@@ -9,7 +9,7 @@ use crate::learn::Knowledge;
 use crate::learn::LearnError;
 use crate::learn::evidence::Counts;
 use crate::learn::view::MechanismRows;
-use crate::variates::normal;
+use crate::random::normal;
 
 /// Every way in which a variable can be learned, of a hidden variable and of what follows it.
 const BEHIND: [&str; 5] = [

@@ -7,7 +7,7 @@ use super::{Fit, FormModel};
 use crate::learn::evidence::Counts;
 use crate::learn::view::MechanismRows;
 use crate::learn::{Knowledge, LearnError};
-use crate::variates::normal;
+use crate::random::normal;
 use crate::world::World;
 
 /// A world with one key variable `k` and what stands behind it.

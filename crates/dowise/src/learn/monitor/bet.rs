@@ -160,7 +160,7 @@ pub(super) fn log_mean(logs: impl Iterator<Item = f64> + Clone) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kernel::splitmix64;
+    use crate::random::splitmix64;
 
     fn share(random: u64) -> f64 {
         (random >> 11) as f64 / (1u64 << 53) as f64

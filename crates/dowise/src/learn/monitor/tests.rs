@@ -1,7 +1,7 @@
 //! The promise under adversaries: whoever chooses the interventions, a true graph is not contradicted more often than δ says.
 
 use super::*;
-use crate::kernel::splitmix64;
+use crate::random::splitmix64;
 use crate::world::World;
 
 const DELTA: f64 = 0.1;

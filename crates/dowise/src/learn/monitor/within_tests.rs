@@ -1,7 +1,7 @@
 //! Claims about what is drawn within a step, in worlds that are played: what is wrong is named, and what is right is left alone.
 
 use super::*;
-use crate::kernel::splitmix64;
+use crate::random::splitmix64;
 use crate::simulate::{Outcome as Drawn, Simulator};
 use crate::world::World;
 

@@ -1,8 +1,8 @@
 //! What may be changed about a learner: every option once, typed, with its name, its values and what it does.
 
 use super::words::{BetaWord, FeatureWord, WeightsWord};
+use crate::learn::linear::{LinearOptions, Rewards, Switching};
 use crate::learn::options::{Cap, Estimate, Forget, Options, Schedule, Sets, Width};
-use crate::linear::{LinearOptions, Rewards, Switching};
 
 /// One option with its value.
 #[derive(Clone, Debug, PartialEq)]

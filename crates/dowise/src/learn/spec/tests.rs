@@ -1,8 +1,8 @@
 //! Learners as text.
 
 use super::*;
+use crate::learn::linear::{Beta, FeatureChoice, Rewards, Switching};
 use crate::learn::{Cap, Schedule, Sets, Width};
-use crate::linear::{Beta, FeatureChoice, Rewards, Switching};
 
 fn read(text: &str) -> LearnerSpec {
     text.parse().unwrap_or_else(|e| panic!("{text}: {e}"))

@@ -1,7 +1,7 @@
 //! Words for features and for β, and what each stands for.
 
+use crate::learn::linear::{Beta, FeatureChoice, Weights};
 use crate::learn::vocabulary::vocabulary;
-use crate::linear::{Beta, FeatureChoice, Weights};
 
 vocabulary! {
     /// Features of state and causes by name.

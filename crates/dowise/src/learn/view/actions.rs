@@ -1,7 +1,8 @@
 //! Interventions as causes themselves: the view of learners that know nothing of key variables.
 
+use crate::kernel::Effects;
 use crate::kernel::{Found, Kernel, Scratch, Tie, pick};
-use crate::plan::{Chooser, Effects};
+use crate::plan::Chooser;
 use crate::world::{Action, World};
 
 /// All interventions of a world as a list, with what each costs and where it is allowed.

@@ -7,9 +7,9 @@ use super::payments::needs;
 use super::row_of::RowOf;
 use crate::Space;
 use crate::kernel::CauseSpace;
+use crate::kernel::{rows_by_cause, scope_strides, state_scope};
 use crate::learn::options::{Causes, States};
 use crate::learn::{LearnError, LearnResult};
-use crate::plan::{rows_by_cause, scope_strides, state_scope};
 use crate::world::World;
 
 /// Sizes and rows of everything that is counted.

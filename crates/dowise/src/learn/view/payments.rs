@@ -4,7 +4,8 @@ use super::ActionList;
 use super::row_of::RowOf;
 use crate::Space;
 use crate::kernel::{CauseSpace, Kernel};
-use crate::plan::{rewards_by_cause, rows_by_cause, scope_strides, state_scope};
+use crate::kernel::{rows_by_cause, scope_strides, state_scope};
+use crate::plan::rewards_by_cause;
 use crate::world::{RewardTerm, VarId, World};
 
 /// Rows of all terms that have to be learned.

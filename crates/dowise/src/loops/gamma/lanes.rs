@@ -1,7 +1,7 @@
 //! Random bits, many at a time: the generator xoshiro128++ in many lanes side by side.
 
-use crate::kernel::splitmix64;
 use crate::loops::simd;
+use crate::random::splitmix64;
 
 /// Lanes stepped together: enough for the step to be compiled as a loop, not as a list of single instructions.
 pub(crate) const LANES: usize = 64;

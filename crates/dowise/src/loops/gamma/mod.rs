@@ -1,6 +1,6 @@
 //! Gamma variates in batches, in single precision and in wide registers.
 //!
-//! The plain version is [`crate::variates::gamma`], one variate after the other in double precision, which takes other random
+//! The plain version is [`crate::random::gamma`], one variate after the other in double precision, which takes other random
 //! bits: tests compare distributions, and every lane with the generator of the library, not variates to the bit.
 //!
 //! Buys 24x to 32x for a shape of 0.25 and 4.7x to 8.6x for one of 5, at 512 to 32,768 cells: `gamma_variates`.

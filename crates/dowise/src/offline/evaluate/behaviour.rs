@@ -11,7 +11,7 @@ use crate::offline::Episodes;
 use crate::offline::fit::Completed;
 use crate::offline::summary::ReturnSums;
 use crate::plan::Chooser;
-use crate::variates::gamma;
+use crate::random::gamma;
 use crate::world::Action;
 
 /// Weight in visits of the policy that is evaluated, for what was set off at a stage in a state: ratios stay finite.

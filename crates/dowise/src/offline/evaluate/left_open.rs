@@ -6,11 +6,12 @@ use super::model::{Followed, Model};
 use super::start::StartStates;
 use super::{FREQUENCIES, OfflineOptions};
 use crate::data::End;
-use crate::kernel::{Found, Scratch, Tie, splitmix64};
+use crate::kernel::{Found, Scratch, Tie};
 use crate::learn::{LearnResult, Reading};
 use crate::offline::Episodes;
 use crate::offline::episodes::Episode;
 use crate::plan::Chooser;
+use crate::random::splitmix64;
 use crate::world::Action;
 
 /// What a step is good for in a doubly robust value.

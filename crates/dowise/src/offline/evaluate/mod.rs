@@ -30,10 +30,10 @@ use rand_chacha::ChaCha8Rng;
 
 use self::behaviour::Behaviour;
 use super::{Episodes, LogSummary};
-use crate::kernel::splitmix64;
 use crate::learn::{Evidence, LearnError, LearnResult, Reading, Sets};
 use crate::offline::assumptions::{self, Assumption};
 use crate::plan::{PlanError, check_policy};
+use crate::random::splitmix64;
 use crate::world::{Action, Start};
 
 /// How a log is read.

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::behaviour::Behaviour;
 use crate::Space;
+use crate::kernel::Effects;
 use crate::kernel::{Kernel, Scratch};
 use crate::learn::{
     Arrivals, Arriving, Belief, Evidence, LearnResult, Options, Payments, Reading, Selector, Tabular, View,
@@ -12,7 +13,7 @@ use crate::learn::{
 use crate::memory::Held;
 use crate::offline::LogSummary;
 use crate::offline::fit::Completed;
-use crate::plan::{Buffers, Chooser, Effects, Follow, Lookahead, Plan, Ties, Watched, backward_induction};
+use crate::plan::{Buffers, Chooser, Follow, Lookahead, Plan, Ties, Watched, backward_induction};
 use crate::world::{Action, RewardTerm, Start, World};
 
 /// Evidence, to be read by any rule.

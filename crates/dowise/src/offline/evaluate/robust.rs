@@ -7,10 +7,10 @@ use super::model::{Followed, Model};
 use super::start::StartStates;
 use super::{FREQUENCIES, OfflineOptions};
 use crate::data::End;
-use crate::kernel::splitmix64;
 use crate::learn::{Belief, LearnResult, Reading};
 use crate::offline::Episodes;
 use crate::offline::episodes::Step;
+use crate::random::splitmix64;
 use crate::world::Action;
 
 /// A value that trusts the model less.

@@ -5,7 +5,7 @@ use rand::Rng;
 use super::interval::mean_may_be_off;
 use crate::Space;
 use crate::offline::Episodes;
-use crate::variates::gamma;
+use crate::random::gamma;
 use crate::world::Start;
 
 /// Where the episodes start that a value is meant for.

@@ -8,8 +8,8 @@ use rand_chacha::ChaCha8Rng;
 
 use super::model::Model;
 use super::start::StartStates;
-use crate::kernel::splitmix64;
 use crate::learn::{Looked, Observation};
+use crate::random::splitmix64;
 use crate::simulate::{Outcome, Simulator};
 use crate::world::{Action, VarId, World};
 

@@ -9,8 +9,8 @@ use rand_chacha::ChaCha8Rng;
 
 use super::em::{Case, Fitted, Incomplete, Tables};
 use super::tables::{Rule, Tallies};
-use crate::kernel::splitmix64;
 use crate::learn::Evidence;
+use crate::random::splitmix64;
 
 /// Turns before the first completed log is kept; they begin where EM ends.
 const BEFORE: usize = 30;

@@ -3,8 +3,8 @@
 use rayon::prelude::*;
 
 use super::rounding;
+use crate::kernel::Effects;
 use crate::kernel::{Acting, Kernel, Scratch, Tie, Within};
-use crate::plan::follow::Effects;
 use crate::plan::split::Split;
 use crate::plan::{Plan, Planner, SHARED_STATES, Ties};
 use crate::world::Action;

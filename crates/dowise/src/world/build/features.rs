@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::check::{Check, and, number_text};
 use super::{MOST_ENTRIES, count_text};
 use crate::Space;
-use crate::kernel::splitmix64;
+use crate::random::splitmix64;
 use crate::world::basis::Basis;
 use crate::world::features::everything;
 use crate::world::{

@@ -8,7 +8,6 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::kernel::splitmix64;
 use crate::learn::around::explore::share;
 use crate::learn::around::history::{key, observation};
 use crate::learn::evidence::{Evidence, EvidenceError};
@@ -18,6 +17,7 @@ use crate::learn::save::RestoreError;
 use crate::learn::tabular::Tabular;
 use crate::learn::{Knowledge, Options};
 use crate::math::ln_1p;
+use crate::random::splitmix64;
 
 /// Steps with the time at which each is forgotten.
 #[derive(Clone, Debug)]

@@ -1,7 +1,7 @@
 //! The test for a change against its formula, written plainly, and against theory by enumeration.
 
 use super::*;
-use crate::kernel::splitmix64;
+use crate::random::splitmix64;
 
 struct List(Vec<u128>);
 

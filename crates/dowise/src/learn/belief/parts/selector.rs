@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
+use crate::kernel::Effects;
 use crate::kernel::{Acting, Components, Kernel, Member, Next, Numbers, Reach, Scratch, Tie};
 use crate::learn::view::ByParts;
-use crate::plan::Effects;
 use crate::world::Action;
 
 /// The numbers of a world in parts, as they were read.

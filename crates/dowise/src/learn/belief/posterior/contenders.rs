@@ -258,7 +258,7 @@ impl Contenders {
                 if sum[lane] == 0.0 {
                     // Every variate was below the smallest number: with a tiny prior the sample is a corner of the simplex.
                     let [bits] = self.random.draw();
-                    let corner = crate::kernel::scale(u64::from(bits[0]) << 32, self.n_states as u64) as usize;
+                    let corner = crate::random::scale(u64::from(bits[0]) << 32, self.n_states as u64) as usize;
                     (rows[corner][lane], sum[lane]) = (1.0, 1.0);
                 }
                 self.scales[chunk][lane] = 1.0 / sum[lane];

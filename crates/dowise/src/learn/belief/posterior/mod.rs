@@ -11,7 +11,7 @@ pub(crate) use thin::ThinBelief;
 
 use rand::Rng;
 
-use crate::variates::gamma;
+use crate::random::gamma;
 
 /// Replaces the parameters of a Dirichlet distribution by a sample of it.
 ///
@@ -28,7 +28,7 @@ pub(crate) fn dirichlet_of(out: &mut [f64], rng: &mut impl Rng) {
     } else {
         // Every variate was below the smallest number: with a tiny prior the sample is a corner of the simplex.
         let n = out.len() as u64;
-        let corner = crate::kernel::scale(rng.next_u64(), n) as usize;
+        let corner = crate::random::scale(rng.next_u64(), n) as usize;
         out.iter_mut().enumerate().for_each(|(v, o)| *o = f64::from(u8::from(v == corner)));
     }
 }

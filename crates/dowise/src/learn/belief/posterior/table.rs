@@ -56,7 +56,7 @@ impl Posterior {
             for lane in 0..self.n_lanes {
                 if out[lane].is_nan() {
                     let [bits] = random.draw();
-                    let corner = crate::kernel::scale(u64::from(bits[0]) << 32, self.n_values as u64) as usize;
+                    let corner = crate::random::scale(u64::from(bits[0]) << 32, self.n_values as u64) as usize;
                     (0..self.n_values).for_each(|v| out[v * self.n_lanes + lane] = f64::from(u8::from(v == corner)));
                 }
             }

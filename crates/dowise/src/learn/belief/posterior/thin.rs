@@ -9,13 +9,13 @@ use rand::{Rng, RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rayon::prelude::*;
 
-use crate::kernel::{scale, splitmix64};
 use crate::learn::belief::frame::Frame;
 use crate::learn::belief::stale::Stale;
 use crate::learn::evidence::Evidence;
 use crate::learn::view::Layout;
 use crate::math::exp;
-use crate::variates::{exponential, gamma};
+use crate::random::{exponential, gamma};
+use crate::random::{scale, splitmix64};
 
 /// States from which on rows are kept in this way; with fewer, whole tables are drawn about as fast.
 const MANY: usize = 256;

@@ -163,7 +163,7 @@ fn least(lambda: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::linear::evidence::MetStep;
+    use crate::learn::linear::evidence::MetStep;
 
     fn seen(steps: &[(usize, usize, f64)]) -> (Columns, Design) {
         let columns = Columns::new(2, vec![1.0, 0.0, 0.0, 1.0, 0.6, 0.8].into());

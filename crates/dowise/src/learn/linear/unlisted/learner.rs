@@ -10,19 +10,20 @@ use super::design::{Design, Step};
 use super::error::UnlistedError;
 use super::policy::{Ahead, Room, UnlistedPolicy};
 use super::states::{Rows, States, check as check_rows, state_text};
-use crate::kernel::{Kernel, scale, splitmix64};
+use crate::kernel::Kernel;
+use crate::learn::linear::findings::found;
+use crate::learn::linear::model::{Sizes, kernel_rule};
+use crate::learn::linear::options::{Beta, LinearEstimate, LinearOptions, Regression, Rewards, Switching, Weights};
+use crate::learn::linear::residuals::Noise;
+use crate::learn::linear::setup::{check, clip_values, feature_map, regressed_terms};
+use crate::learn::linear::weighted::{Targets, Weighable, Weighted};
+use crate::learn::linear::{FeatureError, FeatureFinding, LinearError, MOST_BYTES};
 use crate::learn::{
     Agent, EvidenceError, KernelRule, Knowledge, MISSING, Mechanisms, Observation, Session, kernel_bytes,
 };
-use crate::linear::findings::found;
-use crate::linear::model::{Sizes, kernel_rule};
-use crate::linear::options::{Beta, LinearEstimate, LinearOptions, Regression, Rewards, Switching, Weights};
-use crate::linear::residuals::Noise;
-use crate::linear::setup::{check, clip_values, feature_map, regressed_terms};
-use crate::linear::weighted::{Targets, Weighable, Weighted};
-use crate::linear::{FeatureError, FeatureFinding, LinearError, MOST_BYTES};
 use crate::plan::{FeatureFunction, RewardsAt, RowsAt, Ties, tie_tolerance};
-use crate::variates::normal;
+use crate::random::normal;
+use crate::random::{scale, splitmix64};
 use crate::world::{Action, Feature};
 
 /// States that features from code are tried on before anything runs.
@@ -30,7 +31,7 @@ const SAMPLED: u64 = 256;
 
 /// A linear learner for any number of states: it keeps the steps that were made and the states that they led to.
 ///
-/// Its values are those of [`LinearLearner`](crate::linear::LinearLearner) with the same options, at the states that matter to them:
+/// Its values are those of [`LinearLearner`](crate::learn::linear::LinearLearner) with the same options, at the states that matter to them:
 ///
 ///   w_h = Λ_h⁻¹ Σ φ [r + V_{h+1}(s')]     over the steps made
 ///   V_h(s') at the next states of these steps, and at no others

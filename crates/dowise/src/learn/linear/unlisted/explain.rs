@@ -2,9 +2,9 @@
 
 use super::error::UnlistedError;
 use super::learner::{UnlistedLearner, check_place};
+use crate::learn::linear::Looked;
+use crate::learn::linear::model::kernel_rule;
 use crate::learn::{Explanation, KernelRule, Selector, explain_looked};
-use crate::linear::Looked;
-use crate::linear::model::kernel_rule;
 
 impl UnlistedLearner {
     /// The `n` interventions that it values most in any state at a stage (from 0), from all it has seen so far: as

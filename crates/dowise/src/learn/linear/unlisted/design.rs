@@ -2,7 +2,7 @@
 
 use nalgebra::{Cholesky, DMatrix, DVector, DVectorView, Dyn};
 
-use crate::linear::design::{REFRESH_EVERY, factorised};
+use crate::learn::linear::design::{REFRESH_EVERY, factorised};
 use crate::math::ln_1p;
 
 /// One step.

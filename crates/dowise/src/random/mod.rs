@@ -125,6 +125,20 @@ fn with_exponent(bits: u64, exponent: u64) -> f64 {
     f64::from_bits(bits | (1023 + exponent) << 52)
 }
 
+/// The output function of SplitMix64: a hash of 64 bits, for random numbers without a generator's state.
+#[inline]
+pub(crate) fn splitmix64(x: u64) -> u64 {
+    let mut z = x.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}
+
+/// Scales a random number to 0..n.
+pub(crate) fn scale(random: u64, n: u64) -> u64 {
+    ((u128::from(random) * u128::from(n)) >> 64) as u64
+}
+
 #[cfg(test)]
 mod tests {
     use rand::SeedableRng;

@@ -11,13 +11,14 @@ use super::model::{Columns, LinearModel, Sizes, kernel_rule};
 use super::options::LinearEstimate;
 use super::options::{LinearOptions, Regression, Rewards, Switching};
 use super::setup::{by_intervention, bytes, check, clip_values, feature_map, hold, regressed_terms};
-use crate::kernel::{CauseSpace, Kernel, splitmix64};
+use crate::kernel::{CauseSpace, Kernel};
 use crate::learn::{
     ActionList, Agent, EvidenceError, KernelRule, Knowledge, MISSING, MOST_ACTIONS, Mechanisms, Observation, Plans,
     Selector,
 };
 use crate::memory::Held;
 use crate::plan::{Buffers, Lookahead, Plan, Ties, backward_induction, rewards_by_cause, tie_tolerance};
+use crate::random::splitmix64;
 use crate::world::{Action, Feature, FeatureMap, Onward};
 
 /// A linear learner: options, what it was told, its regressions, and its present plan.

@@ -7,9 +7,9 @@ use serde::{Deserialize, Serialize};
 
 use super::error::UnlistedError;
 use super::learner::UnlistedLearner;
+use crate::learn::linear::model::kernel_rule;
+use crate::learn::linear::{LinearOptions, Weights};
 use crate::learn::{Entry, Header, Knowledge, MOST_SAVED, RestoreError};
-use crate::linear::model::kernel_rule;
-use crate::linear::{LinearOptions, Weights};
 use crate::plan::FeatureFunction;
 
 const FORMAT: &str = "dowise unlisted learner";

@@ -12,11 +12,11 @@ use super::options::{Beta, LinearEstimate, LinearOptions, Switching, Weights};
 use super::residuals::Residuals;
 use super::setup::values_ahead;
 use super::weighted::{Targets, Weighted, WeightedCover};
-use crate::kernel::splitmix64;
 use crate::learn::{KernelRule, Knowledge, Mechanisms};
 use crate::math::ln;
 use crate::plan::Lookahead;
-use crate::variates::normal;
+use crate::random::normal;
+use crate::random::splitmix64;
 use crate::world::Onward;
 
 /// Numbers that the formulas for β share.

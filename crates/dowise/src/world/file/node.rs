@@ -9,74 +9,74 @@ use toml::de::{DeInteger, DeString, DeTable, DeValue};
 use crate::world::{At, Located, Problem, Severity, Source, WorldError, nearest, unread};
 
 /// A value with its place.
-pub(super) type Node<'i> = Spanned<DeValue<'i>>;
+pub(crate) type Node<'i> = Spanned<DeValue<'i>>;
 
 /// Problems that are reported; further ones are dropped.
 const MOST_PROBLEMS: usize = 100;
 
 /// What has been read and found so far.
-pub(super) struct Reader<'d> {
+pub(crate) struct Reader<'d> {
     problems: Vec<Problem>,
-    pub(super) sources: Vec<Source>,
-    pub(super) dir: Option<&'d Path>,
+    pub(crate) sources: Vec<Source>,
+    pub(crate) dir: Option<&'d Path>,
     /// Values of all variables so far that were given as a number.
-    pub(super) n_values: usize,
+    pub(crate) n_values: usize,
 }
 
 impl<'d> Reader<'d> {
-    pub(super) fn new(source: Source, dir: Option<&'d Path>) -> Self {
+    pub(crate) fn new(source: Source, dir: Option<&'d Path>) -> Self {
         Reader { problems: Vec::new(), sources: vec![source], dir, n_values: 0 }
     }
 
-    pub(super) fn push(&mut self, problem: Problem) {
+    pub(crate) fn push(&mut self, problem: Problem) {
         if self.problems.len() < MOST_PROBLEMS {
             self.problems.push(problem);
         }
     }
 
     /// Number of problems so far.
-    pub(super) fn n_problems(&self) -> usize {
+    pub(crate) fn n_problems(&self) -> usize {
         self.problems.len()
     }
 
-    pub(super) fn failed(&self) -> bool {
+    pub(crate) fn failed(&self) -> bool {
         self.problems.iter().any(|p| p.severity == Severity::Error)
     }
 
     /// All problems, in the order of the file.
-    pub(super) fn fail(mut self) -> WorldError {
+    pub(crate) fn fail(mut self) -> WorldError {
         self.problems.sort_by_key(|p| p.at.map_or((0, 0), |at| (at.source, at.start)));
         WorldError { problems: self.problems, sources: self.sources }
     }
 
-    pub(super) fn done(self) -> (Vec<Problem>, Vec<Source>) {
+    pub(crate) fn done(self) -> (Vec<Problem>, Vec<Source>) {
         (self.problems, self.sources)
     }
 
     /// A place in the world file.
-    pub(super) fn place(&self, span: Range<usize>) -> Option<At> {
+    pub(crate) fn place(&self, span: Range<usize>) -> Option<At> {
         Some(At { source: 0, start: span.start, end: span.end })
     }
 
     /// Says that something else was expected here.
-    pub(super) fn wrong(&mut self, node: &Node<'_>, what: &str, expected: &str) {
+    pub(crate) fn wrong(&mut self, node: &Node<'_>, what: &str, expected: &str) {
         let message = format!("{what}: expected {expected}, found {}", describe(node.get_ref()));
         self.push(Problem::error("wrong-type", message).at(self.place(node.span())));
     }
 
     /// Says that a key is needed.
-    pub(super) fn missing(&mut self, what: &str, key: &str, help: &str, span: Range<usize>) {
+    pub(crate) fn missing(&mut self, what: &str, key: &str, help: &str, span: Range<usize>) {
         let message = format!("{what} has no `{key}`");
         self.push(Problem::error("missing-key", message).help(help).at(self.place(span)));
     }
 
     /// Whether a missing key is there under another spelling, which is reported by itself.
-    pub(super) fn misspelt(&self, table: &DeTable<'_>, key: &str) -> bool {
+    pub(crate) fn misspelt(&self, table: &DeTable<'_>, key: &str) -> bool {
         table.keys().any(|k| nearest(k.get_ref(), [key].into_iter()).is_some())
     }
 
     /// Every key is one of `known`.
-    pub(super) fn known_keys(&mut self, table: &DeTable<'_>, what: &str, known: &[&str]) {
+    pub(crate) fn known_keys(&mut self, table: &DeTable<'_>, what: &str, known: &[&str]) {
         for (key, _) in entries(table) {
             let name = key.get_ref().as_ref();
             if known.contains(&name) {
@@ -94,7 +94,7 @@ impl<'d> Reader<'d> {
         }
     }
 
-    pub(super) fn table<'a, 'i>(&mut self, node: &'a Node<'i>, what: &str) -> Option<&'a DeTable<'i>> {
+    pub(crate) fn table<'a, 'i>(&mut self, node: &'a Node<'i>, what: &str) -> Option<&'a DeTable<'i>> {
         let table = node.get_ref().as_table();
         if table.is_none() {
             self.wrong(node, what, "a table");
@@ -102,7 +102,7 @@ impl<'d> Reader<'d> {
         table
     }
 
-    pub(super) fn list<'a, 'i>(&mut self, node: &'a Node<'i>, what: &str, of: &str) -> Option<&'a [Node<'i>]> {
+    pub(crate) fn list<'a, 'i>(&mut self, node: &'a Node<'i>, what: &str, of: &str) -> Option<&'a [Node<'i>]> {
         match node.get_ref() {
             DeValue::Array(items) => Some(items),
             _ => {
@@ -112,7 +112,7 @@ impl<'d> Reader<'d> {
         }
     }
 
-    pub(super) fn text(&mut self, node: &Node<'_>, what: &str) -> Option<String> {
+    pub(crate) fn text(&mut self, node: &Node<'_>, what: &str) -> Option<String> {
         let text = node.get_ref().as_str().map(str::to_owned);
         if text.is_none() {
             self.wrong(node, what, "a text");
@@ -120,7 +120,7 @@ impl<'d> Reader<'d> {
         text
     }
 
-    pub(super) fn boolean(&mut self, node: &Node<'_>, what: &str) -> Option<bool> {
+    pub(crate) fn boolean(&mut self, node: &Node<'_>, what: &str) -> Option<bool> {
         let flag = node.get_ref().as_bool();
         if flag.is_none() {
             self.wrong(node, what, "true or false");
@@ -128,7 +128,7 @@ impl<'d> Reader<'d> {
         flag
     }
 
-    pub(super) fn number(&mut self, node: &Node<'_>, what: &str) -> Option<f64> {
+    pub(crate) fn number(&mut self, node: &Node<'_>, what: &str) -> Option<f64> {
         let number = number_of(node.get_ref());
         if number.is_none() {
             self.wrong(node, what, "a number");
@@ -137,29 +137,29 @@ impl<'d> Reader<'d> {
     }
 
     /// A number; what stands for one if it is none.
-    pub(super) fn number_or_unread(&mut self, node: &Node<'_>, what: &str) -> f64 {
+    pub(crate) fn number_or_unread(&mut self, node: &Node<'_>, what: &str) -> f64 {
         self.number(node, what).unwrap_or(unread::NUMBER)
     }
 
     /// A list of numbers, each of which may be one that could not be read; a single such one if it is no list.
-    pub(super) fn numbers_or_unread(&mut self, node: &Node<'_>, what: &str) -> Vec<f64> {
+    pub(crate) fn numbers_or_unread(&mut self, node: &Node<'_>, what: &str) -> Vec<f64> {
         let Some(items) = self.list(node, what, "numbers") else { return vec![unread::NUMBER] };
         items.iter().map(|item| self.number_or_unread(item, what)).collect()
     }
 
     /// The name of a variable or a value; what stands for one if it is none.
-    pub(super) fn name_or_unread(&mut self, node: &Node<'_>, what: &str) -> Located<String> {
+    pub(crate) fn name_or_unread(&mut self, node: &Node<'_>, what: &str) -> Located<String> {
         self.name(node, what).unwrap_or_else(|| unread::NAME.into())
     }
 
     /// Names, each of which may be one that could not be read; a single such one if it is no list.
-    pub(super) fn names_or_unread(&mut self, node: &Node<'_>, what: &str) -> Vec<Located<String>> {
+    pub(crate) fn names_or_unread(&mut self, node: &Node<'_>, what: &str) -> Vec<Located<String>> {
         let Some(items) = self.list(node, what, "names") else { return vec![unread::NAME.into()] };
         items.iter().map(|item| self.name_or_unread(item, what)).collect()
     }
 
     /// The names under a key. If there is none of this spelling but one of another, which is reported by itself, they are unread.
-    pub(super) fn names_under(&mut self, table: &DeTable<'_>, key: &str, what: &str) -> Vec<Located<String>> {
+    pub(crate) fn names_under(&mut self, table: &DeTable<'_>, key: &str, what: &str) -> Vec<Located<String>> {
         match table.get(key) {
             Some(node) => self.names_or_unread(node, &format!("`{key}` of {what}")),
             None if self.misspelt(table, key) => vec![unread::NAME.into()],
@@ -167,7 +167,7 @@ impl<'d> Reader<'d> {
         }
     }
 
-    pub(super) fn whole(&mut self, node: &Node<'_>, what: &str) -> Option<i64> {
+    pub(crate) fn whole(&mut self, node: &Node<'_>, what: &str) -> Option<i64> {
         let number = node.get_ref().as_integer().and_then(whole_of);
         if number.is_none() {
             self.wrong(node, what, "a whole number");
@@ -176,7 +176,7 @@ impl<'d> Reader<'d> {
     }
 
     /// The name of a variable or of a value; whole numbers and true and false stand for their text.
-    pub(super) fn name(&mut self, node: &Node<'_>, what: &str) -> Option<Located<String>> {
+    pub(crate) fn name(&mut self, node: &Node<'_>, what: &str) -> Option<Located<String>> {
         let name = match node.get_ref() {
             DeValue::String(text) => Some(text.as_ref().to_owned()),
             DeValue::Integer(number) => whole_of(number).map(|n| n.to_string()),
@@ -189,31 +189,31 @@ impl<'d> Reader<'d> {
         Some(Located::new(name?, self.place(node.span())))
     }
 
-    pub(super) fn names(&mut self, node: &Node<'_>, what: &str) -> Option<Vec<Located<String>>> {
+    pub(crate) fn names(&mut self, node: &Node<'_>, what: &str) -> Option<Vec<Located<String>>> {
         let items = self.list(node, what, "names")?;
         Some(items.iter().filter_map(|item| self.name(item, what)).collect())
     }
 
-    pub(super) fn numbers(&mut self, node: &Node<'_>, what: &str) -> Option<Vec<f64>> {
+    pub(crate) fn numbers(&mut self, node: &Node<'_>, what: &str) -> Option<Vec<f64>> {
         let items = self.list(node, what, "numbers")?;
         let numbers: Vec<f64> = items.iter().filter_map(|item| self.number(item, what)).collect();
         (numbers.len() == items.len()).then_some(numbers)
     }
 
     /// A key as a name with its place.
-    pub(super) fn key(&self, key: &Spanned<DeString<'_>>) -> Located<String> {
+    pub(crate) fn key(&self, key: &Spanned<DeString<'_>>) -> Located<String> {
         Located::new(key.get_ref().as_ref().to_owned(), self.place(key.span()))
     }
 }
 
 /// The entries of a table in the order of the file.
-pub(super) fn entries<'a, 'i>(table: &'a DeTable<'i>) -> Vec<(&'a Spanned<DeString<'i>>, &'a Node<'i>)> {
+pub(crate) fn entries<'a, 'i>(table: &'a DeTable<'i>) -> Vec<(&'a Spanned<DeString<'i>>, &'a Node<'i>)> {
     let mut entries: Vec<_> = table.iter().collect();
     entries.sort_by_key(|(key, _)| key.span().start);
     entries
 }
 
-pub(super) fn number_of(value: &DeValue<'_>) -> Option<f64> {
+pub(crate) fn number_of(value: &DeValue<'_>) -> Option<f64> {
     match value {
         DeValue::Integer(number) => i128::from_str_radix(number.as_str(), number.radix()).ok().map(|n| n as f64),
         DeValue::Float(number) => number.as_str().parse().ok(),
@@ -221,7 +221,7 @@ pub(super) fn number_of(value: &DeValue<'_>) -> Option<f64> {
     }
 }
 
-pub(super) fn whole_of(number: &DeInteger<'_>) -> Option<i64> {
+pub(crate) fn whole_of(number: &DeInteger<'_>) -> Option<i64> {
     i64::from_str_radix(number.as_str(), number.radix()).ok()
 }
 

@@ -2,8 +2,8 @@
 
 use toml::de::DeTable;
 
-use super::node::{Node, Reader, entries};
-use crate::data::{Bins, LogMap, all_columns, role_of};
+use super::{Bins, LogMap, all_columns, role_of};
+use crate::world::file::node::{Node, Reader, entries};
 use crate::world::{At, Located, Problem, Source, Variable, World, WorldError, nearest};
 
 impl LogMap {

@@ -1,7 +1,7 @@
 //! A world ready to be played and judged: its simulator, its planner, and the best plan that regret is measured against.
 
+use super::{NotSimulable, Run, Simulator};
 use crate::plan::{Plan, PlanError, Planner};
-use crate::simulate::{NotSimulable, Run, Simulator};
 use crate::world::{Action, World};
 
 /// Why a world cannot be played and judged.

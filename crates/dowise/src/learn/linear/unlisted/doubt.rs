@@ -2,8 +2,8 @@
 
 use super::design::Step;
 use super::learner::UnlistedLearner;
-use crate::linear::doubt::{Doubt, OffBy};
-use crate::linear::residuals::Noise;
+use crate::learn::linear::doubt::{Doubt, OffBy};
+use crate::learn::linear::residuals::Noise;
 
 /// Share of the range of payments up to which the greatest one seen is far from what can be paid; ranges are often stated a little too wide.
 const FAR: f64 = 0.5;
@@ -19,7 +19,7 @@ impl UnlistedLearner {
     }
 
     /// Reasons to doubt the fit: too few steps, and the variable whose residuals are farthest from 0 on average: as
-    /// [`LinearLearner::doubts`](crate::linear::LinearLearner::doubts), for the values of the present plan at the states that were met.
+    /// [`LinearLearner::doubts`](crate::learn::linear::LinearLearner::doubts), for the values of the present plan at the states that were met.
     ///
     /// # Cost
     /// O(d³ + n · d) for n steps, and the values of the second stage.

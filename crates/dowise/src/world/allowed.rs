@@ -1,8 +1,8 @@
 //! Draws an allowed intervention without listing them.
 
-use super::{scale, splitmix64};
+use super::{Action, Forbid, Interventions, LeverRule};
 use crate::Space;
-use crate::world::{Action, Forbid, Interventions, LeverRule};
+use crate::random::{scale, splitmix64};
 
 /// Draws after which an allowed intervention is searched for instead.
 const MOST_DRAWS: usize = 256;

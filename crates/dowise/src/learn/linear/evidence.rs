@@ -94,7 +94,7 @@ impl Met {
     }
 
     pub(super) fn fingerprint(&self) -> u64 {
-        use crate::kernel::splitmix64;
+        use crate::random::splitmix64;
         let next = self.next.iter().fold(0, |h, (&(c, s), &n)| {
             splitmix64(h ^ u64::from(c) << 32 ^ splitmix64(u64::from(s) << 32 ^ u64::from(n)))
         });

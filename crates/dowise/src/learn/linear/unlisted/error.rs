@@ -1,7 +1,7 @@
 //! What can go wrong where features are computed when they are asked for.
 
+use crate::learn::linear::LinearError;
 use crate::learn::{EvidenceError, SessionError};
-use crate::linear::LinearError;
 use crate::world::Action;
 
 /// Why a learner that works from the states it met cannot be made, or cannot go on.
