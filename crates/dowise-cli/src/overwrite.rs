@@ -21,7 +21,7 @@ impl Overwrite {
         self.force
     }
 
-    /// Refuses files that cannot be told apart, files that are there already, and places where none can be written.
+    /// Refuses files that cannot be distinguished, files that are there already, and places where none can be written.
     pub(crate) fn check(&self, files: &Files<'_>, output: &Output) -> Result<(), Failure> {
         files.check_apart()?;
         for written in &files.written {
@@ -84,7 +84,7 @@ impl<'a> Files<'a> {
     }
 }
 
-/// Whether two paths lead to one file, as far as that can be told of files that are not there yet.
+/// Whether two paths lead to one file, as far as that can be determined of files that are not there yet.
 fn same_file(a: &Path, b: &Path) -> bool {
     matches!((place(a), place(b)), (Some(a), Some(b)) if a == b)
 }

@@ -30,7 +30,7 @@ pub(crate) fn read(file: &Path) -> Result<WorldFile, Failure> {
         let text = worlds::text(&ready_made, &settings).map_err(|e| Failure::Usage(e.to_string()))?;
         return Ok(WorldFile { world: World::from_toml(&text, &name), source: Source { name, text } });
     }
-    // Whether the file can be read is told apart from what it says, since the exit status differs.
+    // Whether the file can be read is distinguished from what it says, since the exit status differs.
     let open = std::fs::File::open(file).map_err(|e| Failure::Io(format!("cannot read {name}: {e}")))?;
     let bytes = limited(open, &name, MOST_BYTES)?;
     // It is read once: a pipe has nothing more to say, and what a file says may change in between.

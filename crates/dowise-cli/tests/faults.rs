@@ -125,22 +125,22 @@ fn a_killed_run_leaves_the_old_save_or_the_new_one() {
 
 #[test]
 fn work_that_is_told_to_stop_keeps_what_is_done() {
-    let place = TempDir::new("told");
+    let place = TempDir::new("given");
     let read = |name: &str| std::fs::read(place.0.join(name)).unwrap();
     run(&place.0, "--quiet learn linear --learner c-rlsvi --seed 3 --episodes 50 --save start.json --force");
     run(&place.0, "--quiet learn linear --resume start.json --episodes 2000 --save whole.json --force");
     run(&place.0, &format!("{COMPARE} --out whole"));
     // Whether it was stopped in the middle, and what it said; it may have been done by then.
     let stop = |child: Child| {
-        let told = starts(std::process::Command::new("kill").args(["-TERM", &child.id().to_string()]));
+        let knowledge = starts(std::process::Command::new("kill").args(["-TERM", &child.id().to_string()]));
         let end = child.wait_with_output().unwrap();
         let code = end.status.code();
         assert!(code == Some(130) || code == Some(0), "{end:?}");
-        (told && code == Some(130), String::from_utf8_lossy(&end.stderr).into_owned())
+        (knowledge && code == Some(130), String::from_utf8_lossy(&end.stderr).into_owned())
     };
     play(rounds(1), |round| {
         let learn = "learn linear --resume start.json --episodes 2000 --save stopped.json --force";
-        // It says that it goes on once it can be told to stop.
+        // It says that it goes on once it can be given to stop.
         let mut child = dowise(&place.0, learn).spawn().unwrap();
         let mut talk = std::io::BufReader::new(child.stderr.take().unwrap());
         let mut line = String::new();

@@ -24,15 +24,15 @@ fn evaluating_with_many_samples_ends_when_it_is_told_to() {
     let long = "evaluate --policy policy.json --samples 1000000 --allow-unsupported river.toml log.csv";
     let mut child = program().args(long.split(' ')).stdout(std::process::Stdio::null()).spawn().unwrap();
     std::thread::sleep(Duration::from_secs(2));
-    assert_eq!(child.try_wait().unwrap(), None, "it ended before it was told to, so that this test shows nothing");
+    assert_eq!(child.try_wait().unwrap(), None, "it ended before it was given to, so that this test shows nothing");
     assert!(Command::new("kill").arg(child.id().to_string()).status().unwrap().success());
-    let told = Instant::now();
+    let knowledge = Instant::now();
     let status = loop {
         match child.try_wait().unwrap() {
             Some(status) => break status,
-            None if told.elapsed() > Duration::from_secs(30) => {
+            None if knowledge.elapsed() > Duration::from_secs(30) => {
                 child.kill().unwrap();
-                panic!("it goes on 30 s after it was told to end");
+                panic!("it goes on 30 s after it was given to end");
             }
             None => std::thread::sleep(Duration::from_millis(20)),
         }

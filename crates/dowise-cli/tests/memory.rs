@@ -62,19 +62,19 @@ fn a_run_does_not_write_over_its_world_or_its_own_files() {
     assert!(run("learn river.toml --episodes 4 --resume a.json --save a.json").status.success());
 
     // Forced or not, whatever the file is read for.
-    std::fs::copy(at.join("river.toml"), at.join("told.toml")).unwrap();
+    std::fs::copy(at.join("river.toml"), at.join("given.toml")).unwrap();
     std::fs::write(at.join("map.toml"), "").unwrap();
     std::fs::write(at.join("river.evidence.json"), "{}").unwrap();
     std::fs::write(at.join("graph.dot"), "digraph { a [states=2]; b; a -> b }").unwrap();
     assert!(run("simulate river.toml --episodes 3 -o log.csv").status.success());
     let files =
-        ["river.toml", "told.toml", "map.toml", "log.csv", "a.json", "b.json", "river.evidence.json", "graph.dot"];
+        ["river.toml", "given.toml", "map.toml", "log.csv", "a.json", "b.json", "river.evidence.json", "graph.dot"];
     let contents = || files.map(|file| std::fs::read(at.join(file)).unwrap());
     let before = contents();
     for (arguments, says) in [
         ("learn river.toml --episodes 6 --resume a.json --policy a.json --force", "--policy and --resume"),
         ("learn river.toml --episodes 6 --resume a.json --save a.json --policy a.json --force", "--policy and --save"),
-        ("learn river.toml --told told.toml --policy told.toml --force", "--policy and --told"),
+        ("learn river.toml --assumed given.toml --policy given.toml --force", "--policy and --assumed"),
         ("learn river.toml --from log.csv --map map.toml --policy map.toml --force", "--policy and --map"),
         ("learn river.toml --from log.csv --save log.csv --force", "--save and --from"),
         ("fit river.toml log.csv -o fitted.toml --map map.toml --rows map.toml --force", "--rows and --map"),

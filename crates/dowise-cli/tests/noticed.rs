@@ -3,13 +3,13 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// A directory of its own with the world as it is, and as it is told.
-fn place(name: &str, truth: &str, told: &str) -> PathBuf {
+/// A directory of its own with the world as it is, and as it is given.
+fn place(name: &str, truth: &str, knowledge: &str) -> PathBuf {
     let place = std::env::temp_dir().join(format!("dowise-noticed-{name}-{}", std::process::id()));
     let _ = std::fs::remove_dir_all(&place);
     std::fs::create_dir_all(&place).unwrap();
     std::fs::write(place.join("truth.toml"), truth).unwrap();
-    std::fs::write(place.join("told.toml"), told).unwrap();
+    std::fs::write(place.join("given.toml"), knowledge).unwrap();
     place
 }
 
@@ -39,25 +39,34 @@ fn world(p: &str) -> String {
 
 #[test]
 fn a_guard_says_in_the_report_what_it_changed_and_without_one_there_is_a_warning_and_no_promise() {
-    let at = place("told", &world("[0.9, 0.1]"), &world("[0.2, 0.8]"));
-    let wrong = "the numbers told of the lever x left alone are not right: P(x = ";
-    let (text, _) = quiet(&at, "learn truth.toml --told told.toml --learner graph-psrl:guard=true --episodes 200");
+    let at = place("given", &world("[0.9, 0.1]"), &world("[0.2, 0.8]"));
+    let wrong = "the known parameters of the lever x left alone are not right: P(x = ";
+    let (text, _) = quiet(&at, "learn truth.toml --assumed given.toml --learner graph-psrl:guard=true --episodes 200");
     assert!(text.contains("The graph was changed in episode ") && text.contains(wrong), "{text}");
     assert!(text.contains("; its numbers are learned from now on."), "{text}");
-    let learn = "learn truth.toml --told told.toml --learner graph-ucbvi --episodes 200 --certify";
+    let learn = "learn truth.toml --assumed given.toml --learner graph-ucbvi --episodes 200 --certify";
     let (text, _) = quiet(&at, learn);
-    let warns = "Warning: what was seen contradicts the graph (after ";
+    let warns = "Warning: the data contradict the graph (after ";
     assert!(text.contains(warns) && text.contains(wrong), "{text}");
-    assert!(text.contains("learn with guard=true. Void, because it rests on what the learner was told,"), "{text}");
+    assert!(
+        text.contains("guard=true (graph repair). Void, because the data contradict what the learner assumes"),
+        "{text}"
+    );
     let json: serde_json::Value = serde_json::from_str(&quiet(&at, &format!("{learn} --json")).0).unwrap();
     assert_eq!(json["promise_is_void"], true);
     assert_eq!((&json["graph"]["found"]["outcome"], &json["graph"]["untested"]), (&"x".into(), &serde_json::json!([])));
     // A promise that is void is no reason to stop.
-    let (_, status) = quiet(&at, "learn truth.toml --told told.toml --learner graph-ucbvi --episodes 200 --until 0.2");
+    let (_, status) =
+        quiet(&at, "learn truth.toml --assumed given.toml --learner graph-ucbvi --episodes 200 --until 0.2");
     assert_eq!(status, Some(1));
-    // What is told rightly is promised as it was.
-    let (text, _) = quiet(&at, "learn truth.toml --told truth.toml --learner graph-ucbvi --episodes 200 --certify");
-    assert!(text.contains("Surely (δ = 0.05)") && !text.contains("Void") && !text.contains("Warning"), "{text}");
+    // What is given rightly is promised as it was.
+    let (text, _) = quiet(&at, "learn truth.toml --assumed truth.toml --learner graph-ucbvi --episodes 200 --certify");
+    assert!(
+        text.contains("Suboptimality certificate (confidence 1 − δ, δ = 0.05)")
+            && !text.contains("Void")
+            && !text.contains("Warning"),
+        "{text}"
+    );
     std::fs::remove_dir_all(&at).unwrap();
 }
 
@@ -65,14 +74,17 @@ fn a_guard_says_in_the_report_what_it_changed_and_without_one_there_is_a_warning
 fn what_was_noticed_says_whether_it_was_in_the_log_or_in_the_run() {
     // The log is of another world than the one that is played after it.
     let at = place("log", &world("[0.9, 0.1]"), &world("[0.2, 0.8]"));
-    quiet(&at, "simulate told.toml --episodes 300 -o told.csv");
-    let (text, _) = quiet(&at, "learn truth.toml --from told.csv --learner graph-psrl:guard=true --episodes 20");
-    assert!(text.contains("The graph was changed by the log: the numbers told of the lever x left alone"), "{text}");
-    let (text, _) = quiet(&at, "learn truth.toml --from told.csv --learner graph-psrl --episodes 20");
-    assert!(text.contains(" steps of the log): the numbers told of the lever x left alone"), "{text}");
+    quiet(&at, "simulate given.toml --episodes 300 -o given.csv");
+    let (text, _) = quiet(&at, "learn truth.toml --from given.csv --learner graph-psrl:guard=true --episodes 20");
+    assert!(
+        text.contains("The graph was changed by the log: the known parameters of the lever x left alone"),
+        "{text}"
+    );
+    let (text, _) = quiet(&at, "learn truth.toml --from given.csv --learner graph-psrl --episodes 20");
+    assert!(text.contains(" steps of the log): the known parameters of the lever x left alone"), "{text}");
     let changed = world("[0.9, 0.1]").replace("[[0.9, 0.1], [0.2, 0.8]]", "[[0.1, 0.9], [0.8, 0.2]]");
     std::fs::write(at.join("changed.toml"), changed).unwrap();
-    let learn = "learn changed.toml --from told.csv --learner graph-psrl:forget=reset,unknown=all --episodes 150";
+    let learn = "learn changed.toml --from given.csv --learner graph-psrl:forget=reset,unknown=all --episodes 150";
     let (text, _) = quiet(&at, learn);
     assert!(text.contains("A change was noticed in episode ") && text.contains(" with the log's: "), "{text}");
     std::fs::remove_dir_all(&at).unwrap();
@@ -99,11 +111,11 @@ fn simulated(at: &Path, column: &str, hides: impl Fn(&dyn Fn(&str) -> String, f6
 }
 
 #[test]
-fn a_certificate_from_a_log_that_is_no_fair_sample_is_void_and_no_plan_is_recommended() {
+fn values_missing_not_at_random_void_certificates_and_recommendations() {
     let truth = "dowise = 1\nhorizon = 2\n[state.x]\nvalues = 2\nscope = [\"z\"]\nnext = [[0.5, 0.5], [0.6, 0.4]]\nstart = [1.0, 0.0]\n\
                  [lever.a]\nvalues = 2\n[key.z]\nvalues = 2\nparents = [\"a\"]\np = [[0.9, 0.1], [0.1, 0.9]]\n\
                  [reward.pay]\nscope = [\"next.x\"]\nvalue = [0.0, 1.0]\nrange = [0.0, 1.0]\n[interventions]\nset = \"all\"\n";
-    let at = place("unfair", truth, truth);
+    let at = place("not at random", truth, truth);
     // What led to nothing is seldom written down; then by chance.
     for unfair in [true, false] {
         simulated(&at, "z", |cell, chance| match unfair {
@@ -112,12 +124,12 @@ fn a_certificate_from_a_log_that_is_no_fair_sample_is_void_and_no_plan_is_recomm
         });
         let learn = "learn truth.toml --from log.csv --learner graph-ucbvi:unknown=all --episodes 20";
         let (text, _) = quiet(&at, &format!("{learn} --certify"));
-        let says = "NOT A FAIR SAMPLE: whether key variable z was recorded depends on ";
-        let void = "Void, because it rests on a log that is no fair sample";
+        let says = "MISSING NOT AT RANDOM: whether key variable z was recorded depends on ";
+        let void = "Void, because it rests on a log with values missing not at random";
         assert_eq!((text.contains(says), text.contains(void)), (unfair, unfair), "{text}");
         let json: serde_json::Value =
             serde_json::from_str(&quiet(&at, &format!("{learn} --certify --json")).0).unwrap();
-        assert_eq!((json["promise_is_void"] == true, json["unfair"].is_array()), (unfair, unfair), "{json}");
+        assert_eq!((json["promise_is_void"] == true, json["void_because"].is_array()), (unfair, unfair), "{json}");
         // The fit remembers it.
         let (text, _) = quiet(&at, "fit truth.toml log.csv -o fitted.toml --force");
         assert_eq!(text.contains(says), unfair, "{text}");
@@ -125,7 +137,10 @@ fn a_certificate_from_a_log_that_is_no_fair_sample_is_void_and_no_plan_is_recomm
             let (text, _) = quiet(&at, plan);
             assert_eq!((text.contains(says), text.contains("Nothing is recommended")), (unfair, unfair), "{text}");
             assert!(!unfair || text.find(says) < text.find("posterior-mean plan"), "{text}");
-            assert!(text.contains("Guaranteed values hold on a condition, since key variable z is missing"), "{text}");
+            assert!(
+                text.contains("Guaranteed values assume missing at random, since key variable z is missing"),
+                "{text}"
+            );
             let json: serde_json::Value = serde_json::from_str(&quiet(&at, &format!("{plan} --json")).0).unwrap();
             assert_eq!(json["recommendation"] == "refused", unfair, "{json}");
             assert_eq!(json["warnings"].as_array().unwrap().len(), 1 + usize::from(unfair), "{json}");
@@ -154,7 +169,11 @@ fn a_certificate_from_a_log_whose_lever_was_chosen_by_something_hidden_is_void_u
     let learn = "learn truth.toml --from log.csv --learner graph-ucbvi:unknown=all --episodes 20 --certify";
     for (draw, void) in [("", true), (" --randomised a", false)] {
         let (text, _) = quiet(&at, &format!("{learn}{draw}"));
-        assert_eq!(text.contains("WHO CHOSE: the hidden q moves the lever a and z"), void, "{text}");
+        assert_eq!(
+            text.contains("UNMEASURED CONFOUNDING: the hidden variable q affects the lever a and z"),
+            void,
+            "{text}"
+        );
         let json: serde_json::Value = serde_json::from_str(&quiet(&at, &format!("{learn}{draw} --json")).0).unwrap();
         assert_eq!(json["promise_is_void"] == true, void, "{json}");
     }

@@ -61,12 +61,12 @@ fn whoever_judges_a_resumed_run_has_the_episodes_that_it_was_meant_to_have() {
         let world = "linear-lock:states=30,causes=4,levels=2,dimension=5,horizon=3";
         command.current_dir(&at).args(["--quiet", "learn", world]).args(arguments.split(' ')).output().unwrap()
     };
-    for judge in ["exact", "play"] {
-        let begun = run(&format!("--learner c-blsvi --judge {judge} --episodes 30 --save start.json --force"));
+    for evaluation in ["exact", "play"] {
+        let begun = run(&format!("--learner c-blsvi --evaluate {evaluation} --episodes 30 --save start.json --force"));
         assert!(begun.status.success(), "{}", String::from_utf8_lossy(&begun.stderr));
         let said = String::from_utf8(run("--resume start.json").stderr).unwrap();
-        assert!(said.contains("the run has had 30 episodes"), "{judge}: {said}");
-        assert!(run("--resume start.json --episodes 31").status.success(), "{judge}");
+        assert!(said.contains("the run has had 30 episodes"), "{evaluation}: {said}");
+        assert!(run("--resume start.json --episodes 31").status.success(), "{evaluation}");
     }
     std::fs::remove_dir_all(&at).unwrap();
 }
@@ -82,11 +82,11 @@ fn a_guarded_run_whose_graph_was_changed_goes_on() {
         )
     };
     let table = "[[0.8, 0.2], [0.3, 0.7]]";
-    let told = world(r#"["z"]"#, table, "[0.5, 0.5]");
+    let knowledge = world(r#"["z"]"#, table, "[0.5, 0.5]");
     // What is true of the log, and what a guard makes of it: an arrow of the lever, or, since what is hidden cannot be learned, no causes.
     let direct = world(r#"["z", "b"]"#, "[[[0.9, 0.1], [0.1, 0.9]], [[0.9, 0.1], [0.1, 0.9]]]", "[0.5, 0.5]");
     let numbers = world(r#"["z"]"#, table, "[0.1, 0.9]");
-    std::fs::write(at.join("told.toml"), told).unwrap();
+    std::fs::write(at.join("given.toml"), knowledge).unwrap();
     let run = |arguments: &str| {
         let mut command = Command::new(env!("CARGO_BIN_EXE_dowise"));
         let output = command.current_dir(&at).arg("--quiet").args(arguments.split(' ')).output().unwrap();
@@ -96,12 +96,12 @@ fn a_guarded_run_whose_graph_was_changed_goes_on() {
     for (truth, became) in [(direct, "b is added to the scope of x"), (numbers, "given up for plain UCBVI")] {
         std::fs::write(at.join("truth.toml"), truth).unwrap();
         run("simulate truth.toml --episodes 600 --output log.csv --force");
-        let learn = "learn told.toml --from log.csv --learner graph-psrl:guard=true";
+        let learn = "learn given.toml --from log.csv --learner graph-psrl:guard=true";
         run(&format!("{learn} --episodes 3 --save start.json --force"));
-        let resumed = run("learn told.toml --resume start.json --episodes 9 --json");
+        let resumed = run("learn given.toml --resume start.json --episodes 9 --json");
         assert!(resumed.contains("\"amendments\"") && resumed.contains(became), "{resumed}");
         assert_eq!(resumed, run(&format!("{learn} --episodes 9 --json")));
-        assert!(run("explain told.toml start.json").contains("The graph was changed by the log"));
+        assert!(run("explain given.toml start.json").contains("The graph was changed by the log"));
     }
     std::fs::remove_dir_all(&at).unwrap();
 }

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use dowise::{Simulator, World};
-use dowise_serve::{Client, CrowdOptions, crowd};
+use dowise_serve::{Client, LoadOptions, load_test};
 use serde_json::{Value, json};
 
 /// Small: a plan takes no time, so that what is tested is the service.
@@ -20,7 +20,7 @@ const WORLD: &str = include_str!("cmd/logs.in/walk.toml");
 struct Place {
     directory: tempfile::TempDir,
     port: u16,
-    /// What else the service is told.
+    /// What else the service is given.
     more: &'static [&'static str],
 }
 
@@ -83,8 +83,8 @@ impl Place {
         )
     }
 
-    fn crowd(&self, prefix: &str, customers: u64) -> CrowdOptions {
-        CrowdOptions {
+    fn load_test(&self, prefix: &str, customers: u64) -> LoadOptions {
+        LoadOptions {
             url: self.url(),
             world: "walk".into(),
             customers,
@@ -134,16 +134,16 @@ fn killed_under_load_it_loses_nothing_that_it_acknowledged_and_applies_nothing_t
     let simulator = simulator();
     let done = Arc::new(AtomicBool::new(false));
     let episodes = Arc::new(AtomicU64::new(0));
-    // Crowds follow one another until the last kill, so that every kill finds requests on their way.
+    // Loads follow one another until the last kill, so that every kill finds requests on their way.
     let playing = {
         let (done, episodes, simulator) = (done.clone(), episodes.clone(), simulator.clone());
-        let mut options = place.crowd("", 20);
+        let mut options = place.load_test("", 20);
         std::thread::spawn(move || {
             let mut n = 0;
             while !done.load(Ordering::SeqCst) {
                 options.prefix = format!("c{n}-");
                 options.seed = n;
-                let report = crowd(&options, &simulator).expect("every request is answered in the end");
+                let report = load_test(&options, &simulator).expect("every request is answered in the end");
                 assert_eq!((report.episodes, report.steps), (20, 20 * simulator.world().horizon() as u64));
                 episodes.fetch_add(report.episodes, Ordering::SeqCst);
                 n += 1;
@@ -202,12 +202,12 @@ fn versions_follow_one_another_under_load_and_nothing_is_lost() {
     let played = Arc::new(AtomicU64::new(0));
     let playing = {
         let (done, played, simulator) = (done.clone(), played.clone(), simulator.clone());
-        let mut options = place.crowd("", 20);
+        let mut options = place.load_test("", 20);
         std::thread::spawn(move || {
             let mut n = 0;
             while !done.load(Ordering::SeqCst) {
                 (options.prefix, options.seed) = (format!("u{n}-"), n);
-                let report = crowd(&options, &simulator).expect("every request is answered in the end");
+                let report = load_test(&options, &simulator).expect("every request is answered in the end");
                 played.fetch_add(report.steps, Ordering::SeqCst);
                 n += 1;
             }
@@ -241,7 +241,7 @@ fn versions_follow_one_another_under_load_and_nothing_is_lost() {
 #[test]
 fn on_a_full_disk_nothing_is_decided_that_is_not_written() {
     let place = Place::new();
-    // No file may grow beyond 2000 blocks of 512 bytes; the process is told so by an error, not killed.
+    // No file may grow beyond 2000 blocks of 512 bytes; the process is given so by an error, not killed.
     let mut service = place.serve("trap '' XFSZ; ulimit -f 2000;");
     let simulator = simulator();
     let state = |i: u64| json!({"mood": if i.is_multiple_of(2) { "low" } else { "high" }});
@@ -267,7 +267,7 @@ fn on_a_full_disk_nothing_is_decided_that_is_not_written() {
     for (body, answer) in &answered {
         assert_eq!(place.ask("POST", "/v1/walk/decide", Some(body)), Some((200, answer.clone())), "the stored answer");
     }
-    crowd(&place.crowd("after-", 5), &simulator).unwrap();
+    load_test(&place.load_test("after-", 5), &simulator).unwrap();
     assert_eq!(place.replayed("store").0, before + 5 * simulator.world().horizon() as u64);
 }
 
@@ -275,7 +275,7 @@ fn on_a_full_disk_nothing_is_decided_that_is_not_written() {
 fn what_was_served_is_a_log_that_other_commands_read() {
     let place = Place::new();
     let _service = place.serve("");
-    let report = crowd(&place.crowd("", 150), &simulator()).unwrap();
+    let report = load_test(&place.load_test("", 150), &simulator()).unwrap();
     assert_eq!(report.episodes, 150);
     let (status, log) = place.ask("GET", "/v1/walk/export", None).unwrap();
     assert_eq!(status, 200);
@@ -372,13 +372,13 @@ fn policies_and_modes_change_under_load_and_the_log_still_replays() {
     let service = place.serve("");
     let simulator = simulator();
     let playing = {
-        let (options, simulator) = (place.crowd("", 300), simulator.clone());
-        std::thread::spawn(move || crowd(&options, &simulator).unwrap())
+        let (options, simulator) = (place.load_test("", 300), simulator.clone());
+        std::thread::spawn(move || load_test(&options, &simulator).unwrap())
     };
     let mut changes = 0;
     while !playing.is_finished() {
         let version = [json!("previous"), json!(1), json!("latest")][changes % 3].clone();
-        let mode = ["shadow", "online", "frozen", "stop", "online", "apprentice"][changes % 6];
+        let mode = ["shadow", "online", "frozen", "stop", "online", "learn-only"][changes % 6];
         for (path, body) in [("policies", json!({"version": version})), ("mode", json!({"mode": mode}))] {
             let (status, said) = place.ask("POST", &format!("/v1/walk/{path}"), Some(&body)).unwrap();
             assert_eq!(status, 200, "{said}");
@@ -402,7 +402,7 @@ fn a_connection_that_says_nothing_more_does_not_hold_up_the_end() {
     let mut service = place.serve("");
     let mut half = std::net::TcpStream::connect(("127.0.0.1", place.port)).unwrap();
     half.write_all(b"POST /v1/walk/decide HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{\"event_id\"").unwrap();
-    crowd(&place.crowd("", 3), &simulator()).unwrap();
+    load_test(&place.load_test("", 3), &simulator()).unwrap();
     assert!(Command::new("kill").arg(service.0.id().to_string()).status().unwrap().success());
     let begun = Instant::now();
     assert!(service.0.wait().unwrap().success(), "it ends as it should");

@@ -150,7 +150,7 @@ fn chain(
                 table.len() / tail
             ));
         }
-        // What comes behind this child is summed out; then every row is divided by its sum.
+        // What comes behind this child is marginalised out; then every row is divided by its sum.
         let mut own: Vec<f64> = table.chunks(tail).map(|part| part.iter().sum()).collect();
         if width > size {
             for row in own.chunks_mut(size) {

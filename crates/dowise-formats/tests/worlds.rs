@@ -181,7 +181,7 @@ fn a_ready_made_world_survives_being_exported_and_imported() {
         let world = worlds::world(name, &[]).unwrap();
         let exported = export(&world).unwrap();
         // A network of tables has none for transitions of states that cannot be listed: to read it again says so.
-        if !world.is_listed() {
+        if !world.is_enumerable() {
             let file = Format::Bif.read(&Format::Bif.write(&exported.network), name).unwrap();
             let error = import(&file, &Roles::default(), None).unwrap_err().to_string();
             assert!(error.contains("entries") && error.contains("--learn"), "{name}: {error}");

@@ -122,7 +122,7 @@ fn log_of(world: &World) -> String {
 /// A world with a learner in it that was saved.
 pub(crate) struct Played {
     pub(crate) arena: Arena,
-    pub(crate) told: Knowledge,
+    pub(crate) knowledge: Knowledge,
     /// For evidence: how it was counted.
     pub(crate) options: Option<Options>,
 }
@@ -140,7 +140,7 @@ pub struct Corpus {
     /// The worlds in which learners are played.
     pub(crate) arenas: Vec<Played>,
     logs: Vec<String>,
-    /// The world of each log, and what a learner of everything but the graph is told of it.
+    /// The world of each log, and what a learner of everything but the graph knows of it.
     pub(crate) of_logs: Vec<(World, Knowledge)>,
     /// Of each saved learner.
     pub(crate) of_learners: Vec<Played>,
@@ -189,8 +189,8 @@ impl Corpus {
         for world in LOGGED {
             let world = World::from_toml(&text_of(world), world).unwrap_or_else(|e| panic!("{e}"));
             corpus.logs.push(log_of(&world));
-            let told = Knowledge::of(&world).without_rewards();
-            corpus.of_logs.push((world, told));
+            let knowledge = Knowledge::of(&world).without_rewards();
+            corpus.of_logs.push((world, knowledge));
         }
         for world in PLAYED {
             let world = World::from_toml(&text_of(world), world).unwrap_or_else(|e| panic!("{e}"));
@@ -200,7 +200,7 @@ impl Corpus {
                 corpus.play(&arena, name, |learner| learner.watch_graph(0.05));
                 corpus.play(&arena, name, |learner| learner.keep_baseline(&arena.best().policy_hs, 0.1, None));
             }
-            corpus.arenas.push(Played { told: Knowledge::of(&world), arena, options: None });
+            corpus.arenas.push(Played { knowledge: Knowledge::of(&world), arena, options: None });
         }
         corpus
     }
@@ -217,13 +217,13 @@ impl Corpus {
         (0..4).for_each(|_| {
             run.episode(&mut learner);
         });
-        let told = learner.knowledge().clone();
+        let knowledge = learner.knowledge().clone();
         self.learners.push(learner.save());
-        self.of_learners.push(Played { arena: arena.clone(), told: told.clone(), options: None });
+        self.of_learners.push(Played { arena: arena.clone(), knowledge: knowledge.clone(), options: None });
         if let (Some(evidence), Some(options)) = (learner.evidence(), learner.options()) {
             let options = Options { guard: false, forget: Forget::Never, ..options.clone() };
             self.evidence.push(Evidence::save(evidence));
-            self.of_evidence.push(Played { arena: arena.clone(), told, options: Some(options) });
+            self.of_evidence.push(Played { arena: arena.clone(), knowledge, options: Some(options) });
         }
     }
 
@@ -231,7 +231,7 @@ impl Corpus {
     pub(crate) fn base(&self, kind: Kind, rng: &mut Xoshiro256PlusPlus) -> (usize, String) {
         if kind == Kind::World && rng.random_bool(0.5) {
             let i = rng.random_range(0..RANDOM);
-            let sizes = Sizes { coarse: i % 2 == 0, cost: 0.3, onward: i % 3 == 0, ..Sizes::default() };
+            let sizes = Sizes { coarse: i % 2 == 0, cost: 0.3, continuation: i % 3 == 0, ..Sizes::default() };
             let text = self.random[i].get_or_init(|| random_world(i as u64, &sizes).1.to_toml());
             return (0, text.clone());
         }

@@ -132,10 +132,10 @@ fn command(command: Command) -> std::io::Result<ExitCode> {
                 failures,
             };
             println!("seed {seed}, cases from {from} on");
-            let mut told = 0.0;
+            let mut knowledge = 0.0;
             let report = supervise(&settings, &std::env::current_exe()?, |report| {
-                if report.seconds >= told + 30.0 {
-                    told = report.seconds;
+                if report.seconds >= knowledge + 30.0 {
+                    knowledge = report.seconds;
                     println!("{}", line(report));
                 }
             })?;

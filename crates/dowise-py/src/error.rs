@@ -14,7 +14,12 @@ pyo3::create_exception!(dowise, Error, PyValueError, "Something that dowise was 
 pyo3::create_exception!(dowise, WorldError, Error, "A world that is not sound; `problems` lists every finding.");
 pyo3::create_exception!(dowise, ArrayError, WorldError, "An array with a wrong shape or a wrong number in it.");
 pyo3::create_exception!(dowise, PlanError_, Error, "A plan that cannot be made, or a policy that does not fit.");
-pyo3::create_exception!(dowise, LearnError_, Error, "A learner that cannot be made, or was told something impossible.");
+pyo3::create_exception!(
+    dowise,
+    LearnError_,
+    Error,
+    "A learner that cannot be made, or was given something impossible."
+);
 pyo3::create_exception!(
     dowise,
     LogError_,
@@ -108,7 +113,7 @@ pub(crate) fn array(message: impl Into<String>) -> PyErr {
     ArrayError::new_err(message.into())
 }
 
-/// Something that a learner cannot have been told.
+/// Something that a learner cannot have been given.
 pub(crate) fn learn(message: impl Into<String>) -> PyErr {
     LearnError_::new_err(message.into())
 }

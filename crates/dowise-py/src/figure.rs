@@ -44,7 +44,7 @@ pub(crate) fn draw<'py>(
             fingerprint,
             learner,
             episodes: episodes as u64,
-            by_play: false,
+            monte_carlo: false,
             by_play_chosen: false,
             sweep: Default::default(),
         });

@@ -20,7 +20,7 @@ pub(crate) fn flat(world: &World, planner: &Planner) -> (Vec<f64>, Vec<f64>) {
                 row[s] = 1.0;
                 continue;
             }
-            let paid = planner.step(s, action, row).expect("invariant: the world is planned part by part");
+            let paid = planner.step(s, action, row).expect("invariant: the world is planned by components");
             let arriving: f64 = row.iter().zip(&arrival).map(|(p, paid)| p * paid).sum();
             rewards[at] = paid + arriving - all.cost(action);
         }

@@ -1,6 +1,6 @@
 //! `dowise.Learner`: decisions and learning in Rust, the loop wherever the user wants it.
 
-use dowise::learn::{Estimate, Observation, Reading, Session, Sets};
+use dowise::learn::{Estimate, Estimator, Observation, Session, Sets};
 use dowise::linear::LinearPreset;
 use dowise::{Agent, Knowledge, LearnerSpec, Options, Preset};
 use numpy::{IntoPyArray, PyArray2, PyArrayMethods};
@@ -72,18 +72,19 @@ impl Learner {
         }
     }
 
-    /// Fails unless states, interventions, key variables and horizon are those that the learner was told of; the numbers
+    /// Fails unless states, interventions, key variables and horizon are those that the learner was given of; the numbers
     /// in the tables may differ.
     pub(crate) fn belongs_to(&self, world: &dowise::World) -> PyResult<()> {
-        let told = self.inner.knowledge();
-        if told.can_play(world) {
+        let knowledge = self.inner.knowledge();
+        if knowledge.can_play(world) {
             return Ok(());
         }
         let shape = |name: &str, states: usize, count: u64, horizon: usize| {
             format!("{name} ({states} states, {count} interventions, {horizon} steps)")
         };
         let here = shape(world.name(), world.n_states(), world.interventions().count(), world.horizon());
-        let there = shape(told.name(), told.n_states(), told.interventions().count(), told.horizon());
+        let there =
+            shape(knowledge.name(), knowledge.n_states(), knowledge.interventions().count(), knowledge.horizon());
         Err(learn(format!("the learner was made for {there}, this world is {here}")))
     }
 
@@ -93,18 +94,18 @@ impl Learner {
     }
 }
 
-/// One step as the user tells it; `learns_rewards`: whether what was paid has to be told.
+/// One step as the user tells it; `learns_rewards`: whether what was paid has to be given.
 pub(crate) fn observation(
-    told: &Knowledge,
+    knowledge: &Knowledge,
     learns_rewards: bool,
     stage: usize,
     step: &Step<'_, '_>,
 ) -> PyResult<Observation<'static>> {
     let read = |what: &str, given: &Bound<'_, PyAny>| given::given(what, given);
-    let mut seen = Observation::at(told, stage, read("state factor", step.state)?).map_err(Raise::raise)?;
-    seen = seen.did(told, read("lever", step.action)?).map_err(Raise::raise)?;
-    if !told.keys().is_empty() {
-        let names = || told.keys().iter().map(|&id| told.variable(id).name.as_str()).collect::<Vec<_>>();
+    let mut seen = Observation::at(knowledge, stage, read("state factor", step.state)?).map_err(Raise::raise)?;
+    seen = seen.did(knowledge, read("lever", step.action)?).map_err(Raise::raise)?;
+    if !knowledge.keys().is_empty() {
+        let names = || knowledge.keys().iter().map(|&id| knowledge.variable(id).name.as_str()).collect::<Vec<_>>();
         let keys =
             step.keys.ok_or_else(|| learn(format!("keys is missing; pass the values of {}", names().join(", "))))?;
         let keys = read("key variable", keys)?;
@@ -114,22 +115,22 @@ pub(crate) fn observation(
             let message = format!("the key variable \"{name}\" is not given; say None if it was not observed");
             return Err(learn(message));
         }
-        seen = seen.saw(told, keys).map_err(Raise::raise)?;
+        seen = seen.saw(knowledge, keys).map_err(Raise::raise)?;
     }
     if let Some(levers) = step.levers {
-        seen = seen.found(told, read("lever", levers)?).map_err(Raise::raise)?;
+        seen = seen.found(knowledge, read("lever", levers)?).map_err(Raise::raise)?;
     }
-    seen = seen.then(told, read("state factor", step.next_state)?).map_err(Raise::raise)?;
-    paid(told, learns_rewards, seen, step.reward)
+    seen = seen.then(knowledge, read("state factor", step.next_state)?).map_err(Raise::raise)?;
+    paid(knowledge, learns_rewards, seen, step.reward)
 }
 
 fn paid(
-    told: &Knowledge,
+    knowledge: &Knowledge,
     needed: bool,
     seen: Observation<'static>,
     given: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Observation<'static>> {
-    let n = told.rewards().len();
+    let n = knowledge.rewards().len();
     let Some(given) = given else {
         return match needed {
             true => Err(learn("this learner learns the rewards; pass reward=, one number for each term")),
@@ -141,10 +142,10 @@ fn paid(
         false => Err(learn(format!("reward is {x}, expected a finite number"))),
     };
     match given.extract::<f64>() {
-        Ok(reward) if n == 1 => seen.received(told, finite(reward)?).map_err(Raise::raise),
+        Ok(reward) if n == 1 => seen.received(knowledge, finite(reward)?).map_err(Raise::raise),
         Ok(_) if !needed => Ok(seen),
         Ok(_) => {
-            let names: Vec<&str> = told.rewards().iter().map(|r| r.name.as_str()).collect();
+            let names: Vec<&str> = knowledge.rewards().iter().map(|r| r.name.as_str()).collect();
             let names = names.join(", ");
             Err(learn(format!("this learner learns the rewards; pass reward=, one number for each of {names}")))
         }
@@ -154,7 +155,7 @@ fn paid(
             })?;
             let rewards: Vec<f64> =
                 rewards.into_iter().map(|r| r.map_or(Ok(f64::NAN), finite)).collect::<PyResult<_>>()?;
-            seen.paid(told, &rewards).map_err(Raise::raise)
+            seen.paid(knowledge, &rewards).map_err(Raise::raise)
         }
     }
 }
@@ -182,9 +183,9 @@ impl Learner {
         options: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Learner> {
         let inner = &world.get().inner;
-        if !inner.is_listed() {
+        if !inner.is_enumerable() {
             return Err(learn(format!(
-                "the {} states of {} are too many to list; dowise.UnlistedLearner learns from those that it meets, and dowise.compare judges by playing",
+                "the {} states of {} are too many to enumerate; dowise.VisitedStatesLearner learns from those that it meets, and dowise.compare evaluates by Monte Carlo",
                 inner.n_states(),
                 inner.name()
             )));
@@ -198,7 +199,7 @@ impl Learner {
         &self.name
     }
 
-    /// The world it was told about.
+    /// The world it was given about.
     #[getter]
     fn world(&self, py: Python<'_>) -> Py<World> {
         self.world.clone_ref(py)
@@ -402,7 +403,7 @@ impl Learner {
     }
 
     /// Values `[stage, state]` that hold with probability 1 − δ, with one further stage of zeros: the first array is kept by
-    /// the policy of the worst members of the confidence sets, no policy is worth more than the second.
+    /// the policy of the pessimistic members of the confidence sets, no policy is worth more than the second.
     #[allow(clippy::type_complexity)]
     fn bounds<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyArray2<f64>>, Bound<'py, PyArray2<f64>>)> {
         if self.inner.forgets() {
@@ -410,7 +411,9 @@ impl Learner {
             return Err(dowise::learn::LearnError::Forgets { what: "bounds", why }.raise());
         }
         let read = |reading| self.inner.read(reading, 0);
-        let both = py.detach(|| Ok([read(Reading::Worst(Sets::default()))?, read(Reading::Best(Sets::default()))?]));
+        let both = py.detach(|| {
+            Ok([read(Estimator::Pessimistic(Sets::default()))?, read(Estimator::Optimistic(Sets::default()))?])
+        });
         let [least, most] = both.map_err(|e: dowise::learn::LearnError| e.raise())?;
         let array = |plan: dowise::Plan| crate::plan::by_stage(py, plan.value_hs, plan.n_states);
         Ok((array(least)?, array(most)?))
@@ -439,7 +442,7 @@ impl Learner {
     }
 
     /// The interventions that it values most in a state at a stage (from 0): a list of dicts with `intervention` (by names),
-    /// `action` (its number), `hoped` (value that it plans with), `mean` (by averages of what was seen) and `visits`.
+    /// `action` (its number), `optimistic` (value that it plans with), `mean` (by averages of what was seen) and `visits`.
     #[pyo3(signature = (stage, state, n = 5))]
     fn explain<'py>(
         &self,
@@ -512,14 +515,14 @@ fn preset_of(learner: &dowise::Learner) -> &'static str {
         (Some(options), _) => {
             let kind = |o: &Options| {
                 let optimistic = matches!(o.estimate, Estimate::Width(_) | Estimate::Sets(_));
-                // Sets and widths are two ways of being optimistic; all others are told apart.
+                // Sets and widths are two ways of being optimistic; all others are distinguished.
                 (o.states, o.causes, (!optimistic).then_some(std::mem::discriminant(&o.estimate)))
             };
             let same = |p: &&Preset| p.linear().is_none() && kind(&p.options(1, 0)) == kind(options);
             Preset::all().iter().find(same).map_or("restored", Preset::name)
         }
         (None, Some(linear)) => {
-            // Samplers are told apart by where their noise comes from.
+            // Samplers are distinguished by where their noise comes from.
             let by_residuals = |o: &dowise::linear::LinearOptions| o.beta == dowise::linear::Beta::Residuals;
             let kind = |o: &dowise::linear::LinearOptions| (o.regression, o.estimate, by_residuals(o));
             let same = |p: &&LinearPreset| kind(&p.options(1, 0)) == kind(linear.options());
@@ -543,7 +546,7 @@ pub(crate) fn preferred<'py>(
         let row = PyDict::new(py);
         row.set_item("intervention", levers)?;
         row.set_item("action", given::rank(world, preferred.action))?;
-        row.set_item("hoped", preferred.hoped)?;
+        row.set_item("hoped", preferred.optimistic)?;
         row.set_item("mean", preferred.mean)?;
         row.set_item("visits", preferred.visits)?;
         Ok(row)

@@ -15,8 +15,8 @@ mod plan;
 mod run;
 mod session;
 mod simulation;
-mod unlisted;
 mod view;
+mod visited_states;
 mod watch;
 mod whole;
 mod world;
@@ -33,7 +33,7 @@ fn _lib(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<plan::Plan>()?;
     module.add_class::<learner::Learner>()?;
     module.add_class::<session::PySession>()?;
-    module.add_class::<unlisted::UnlistedLearner>()?;
+    module.add_class::<visited_states::VisitedStatesLearner>()?;
     module.add_class::<simulation::Simulation>()?;
     module.add_function(wrap_pyfunction!(run::play, module)?)?;
     module.add_function(wrap_pyfunction!(run::play_all, module)?)?;

@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use dowise::data::{Coded, CsvTable, LogError, LogMap, LogReader, LogReport, LogStep, Table};
 use dowise::offline::fit::{FitError, FitOptions, Fitting, OpenQuestion};
 use dowise::offline::{
-    EpisodeError, Episodes, GraphTest, OfflineError, OfflineOptions, RecordedSteps, RecordingTest, Starts, evaluate,
-    plan_safely,
+    EpisodeError, Episodes, GraphTest, MissingnessCounts, MissingnessTest, OfflineError, OfflineOptions, Starts,
+    evaluate, plan_safely,
 };
 use pyo3::prelude::*;
 
@@ -41,7 +41,7 @@ pub(crate) struct Log {
     source: Source,
     map: Option<LogMap>,
     report: LogReport,
-    recording: Vec<RecordingTest>,
+    missingness: Vec<MissingnessTest>,
 }
 
 impl Log {
@@ -95,7 +95,7 @@ impl Log {
         let options = FitOptions { keep, randomised: randomised.clone(), ..FitOptions::default() };
         let fitting = Fitting::new(world, options).map_err(Raise::raise)?;
         let from_file = fitting.rests_on().map_err(Raise::raise)?;
-        let mut all = Episodes::new(fitting.told(), FOLDS).map_err(Raise::raise)?.with_randomised(&randomised);
+        let mut all = Episodes::new(fitting.knowledge(), FOLDS).map_err(Raise::raise)?.with_randomised(&randomised);
         if em {
             all = all.with_em();
         }
@@ -168,7 +168,7 @@ impl Log {
         };
         let inner = &world.get().inner;
         let map = map.map(|(text, name)| LogMap::from_toml(&text, &name, inner)).transpose().map_err(Raise::raise)?;
-        let mut recorded = RecordedSteps::new(&dowise::Knowledge::of(inner));
+        let mut recorded = MissingnessCounts::new(&dowise::Knowledge::of(inner));
         let read = py.detach(|| -> Result<LogReport, LogError> {
             LogReader::new(open(&source)?, inner, map.as_ref())?.steps(|step| {
                 recorded.add(&step.observation, step.weight);
@@ -176,8 +176,8 @@ impl Log {
             })
         });
         let report = read.map_err(Raise::raise)?;
-        let recording = recorded.tests();
-        Ok(Log { world, source, map, report, recording })
+        let missingness = recorded.tests();
+        Ok(Log { world, source, map, report, missingness })
     }
 
     /// The world that the log is of.
@@ -186,12 +186,12 @@ impl Log {
         self.world.clone_ref(py)
     }
 
-    /// What is there: rows, steps, episodes, missing cells, policies, everything that was found, and as `recording` whether what is missing
+    /// What is there: rows, steps, episodes, missing cells, policies, everything that was found, and as `missingness` whether what is missing
     /// depends on what was paid or followed.
     #[getter]
     fn report<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let report = to_python(py, &self.report)?;
-        report.set_item("recording", to_python(py, &self.recording)?)?;
+        report.set_item("recording", to_python(py, &self.missingness)?)?;
         Ok(report)
     }
 
@@ -267,7 +267,7 @@ impl Log {
         let found = py.detach(|| plan_safely(&log, &options)).map_err(Raise::raise)?;
         let world = &self.world.get().inner;
         let ranks = |policy: &[dowise::Action]| policy.iter().map(|&a| given::rank(world, a)).collect::<Vec<_>>();
-        let (mean, worst) = (ranks(&found.mean.policy_hs), ranks(&found.worst.policy_hs));
+        let (mean, worst) = (ranks(&found.mean.policy_hs), ranks(&found.pessimistic.policy_hs));
         Ok((with_questions(py, &found, &from_file)?, mean, worst))
     }
 

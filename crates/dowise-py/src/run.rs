@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, mpsc};
 
 use dowise::learn::LearnerSpec;
 use dowise_study::{
-    Job, Judge, Listener, Place, RunRecord, StudyError, WorldChoice, WorldSource, check, play_batch, threads,
+    Evaluation, Evaluator, Job, Listener, RunRecord, StudyError, WorldChoice, WorldSource, check, play_batch, threads,
 };
 use numpy::{PyArray1, PyArray2, PyArrayMethods};
 use pyo3::prelude::*;
@@ -57,11 +57,11 @@ pub(crate) fn play<'py>(
 /// regret summed up `[run, episode]`, then for each run: reward, optimal and final value, seconds; and if interrupted
 type AllPlayed<'py> = (Bound<'py, PyArray2<f64>>, Bound<'py, PyArray2<f64>>, bool);
 
-fn read_judge(text: &str) -> PyResult<Judge> {
+fn read_judge(text: &str) -> PyResult<Evaluation> {
     text.parse().map_err(Error::new_err)
 }
 
-/// An error if a learner cannot play in a world with this judge, and whether it is judged by playing.
+/// An error if a learner cannot play in a world with this judge, and whether it is evaluated by Monte Carlo.
 #[pyfunction]
 pub(crate) fn check_run(
     py: Python<'_>,
@@ -69,12 +69,12 @@ pub(crate) fn check_run(
     learner: &str,
     #[pyo3(from_py_with = whole::episodes)] episodes: u64,
     #[pyo3(from_py_with = whole::seed)] seed: u64,
-    judge: Option<&str>,
+    evaluation: Option<&str>,
 ) -> PyResult<bool> {
-    let (world, judge) = (&world.get().inner, judge.map(read_judge).transpose()?);
+    let (world, evaluation) = (&world.get().inner, evaluation.map(read_judge).transpose()?);
     let spec: LearnerSpec = learner.parse().map_err(Raise::raise)?;
-    let checked = py.detach(|| check(&spec, world, judge, episodes, seed));
-    checked.map(|judge| judge == Judge::Play).map_err(Raise::raise)
+    let checked = py.detach(|| check(&spec, world, evaluation, episodes, seed));
+    checked.map(|evaluation| evaluation == Evaluation::MonteCarlo).map_err(Raise::raise)
 }
 
 /// Plays every learner in every world several times, on all cores; runs are ordered by world, learner, repetition.
@@ -91,10 +91,10 @@ pub(crate) fn play_all<'py>(
     #[pyo3(from_py_with = whole::seed)] seed: u64,
     n_threads: Option<usize>,
     tell: Option<Py<PyAny>>,
-    judge: Option<&str>,
+    evaluation: Option<&str>,
     first: u64,
 ) -> PyResult<AllPlayed<'py>> {
-    let judge: Option<Judge> = judge.map(read_judge).transpose()?;
+    let evaluation: Option<Evaluation> = evaluation.map(read_judge).transpose()?;
     if worlds.is_empty() || learners.is_empty() || episodes == 0 || repetitions == 0 {
         return Err(Error::new_err("a comparison needs at least one world, learner, episode and repetition"));
     }
@@ -102,10 +102,10 @@ pub(crate) fn play_all<'py>(
         learners.iter().map(|text| text.parse()).collect::<Result<_, _>>().map_err(Raise::raise)?;
     let source = |world: &Bound<'py, PyAny>| -> PyResult<WorldSource> {
         if let Ok(text) = world.extract::<String>() {
-            return Ok(WorldSource::Chosen { choice: WorldChoice::read(&text), judge, pinned: None });
+            return Ok(WorldSource::Chosen { choice: WorldChoice::read(&text), evaluation, pinned: None });
         }
         let world = world.cast::<World>().map_err(PyErr::from)?.get();
-        Ok(WorldSource::Made(py.detach(|| world.place(judge, seed))?.into()))
+        Ok(WorldSource::Made(py.detach(|| world.place(evaluation, seed))?.into()))
     };
     let sources: Vec<WorldSource> = worlds.iter().map(source).collect::<PyResult<_>>()?;
     let every: Arc<[u64]> = (1..=episodes).collect();
@@ -188,7 +188,7 @@ impl Listener for Gathered {
         self.episodes.fetch_add(1, Ordering::Relaxed);
     }
 
-    fn done(&self, job: usize, _: &Place, record: RunRecord) -> Result<(), StudyError> {
+    fn done(&self, job: usize, _: &Evaluator, record: RunRecord) -> Result<(), StudyError> {
         self.records.lock().expect(UNBROKEN)[job] = Some(record);
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! Looks up from long work now and then: Ctrl-C stops it, and whoever waits is told how far it is.
+//! Looks up from long work now and then: Ctrl-C stops it, and whoever waits is given how far it is.
 
 use std::time::{Duration, Instant};
 
@@ -7,7 +7,7 @@ use pyo3::prelude::*;
 
 /// How often signals are looked at.
 pub(crate) const SIGNALS: Duration = Duration::from_millis(10);
-/// How often progress is told.
+/// How often progress is given.
 const PROGRESS: Duration = Duration::from_millis(100);
 
 /// What watches over long work.

@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 use dowise::plan::PlanError;
 use dowise::world::{Kind, MechanismPart, WorldParts, WorldSpec};
 use dowise::{Arena, ArenaError, Planner, draw, worlds};
-use dowise_study::{Judge, Place, WorldChoice};
+use dowise_study::{Evaluation, Evaluator, WorldChoice};
 use numpy::{PyArray1, PyArray2, PyArray3, PyArrayDyn, PyArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
@@ -38,7 +38,7 @@ impl World {
         py.detach(|| dowise::World::new(spec)).map(World::from).map_err(Raise::raise)
     }
 
-    /// The world ready to be played and judged, made once.
+    /// The world ready to be played and evaluated, made once.
     pub(crate) fn arena(&self) -> PyResult<Arc<Arena>> {
         if let Some(made) = self.arena.get() {
             return Ok(made.clone());
@@ -51,18 +51,20 @@ impl World {
         Ok(self.arena.get_or_init(|| Arc::new(made)).clone())
     }
 
-    /// The same, or the world with a judge that plays: where that was chosen, or states are too many to list.
-    pub(crate) fn place(&self, judge: Option<Judge>, seed: u64) -> PyResult<Place> {
-        match Judge::of(judge, &self.inner, self.inner.name()).map_err(Raise::raise)? {
-            Judge::Exact => self.arena().map(Place::Exact),
-            Judge::Play => Place::new(&self.inner, self.inner.name(), judge, seed).map_err(Raise::raise),
+    /// The same, or the world with a judge that plays: where that was chosen, or states are too many to enumerate.
+    pub(crate) fn place(&self, evaluation: Option<Evaluation>, seed: u64) -> PyResult<Evaluator> {
+        match Evaluation::of(evaluation, &self.inner, self.inner.name()).map_err(Raise::raise)? {
+            Evaluation::Exact => self.arena().map(Evaluator::Exact),
+            Evaluation::MonteCarlo => {
+                Evaluator::new(&self.inner, self.inner.name(), evaluation, seed).map_err(Raise::raise)
+            }
         }
     }
 
     /// An error where there are more states than any array can have.
     fn listed(&self) -> PyResult<()> {
         let (n_states, horizon) = (self.inner.n_states(), self.inner.horizon());
-        if self.inner.is_listed() { Ok(()) } else { Err(PlanError::Unlisted { n_states, horizon }.raise()) }
+        if self.inner.is_enumerable() { Ok(()) } else { Err(PlanError::NotEnumerable { n_states, horizon }.raise()) }
     }
 
     fn names(&self, kind: Kind) -> Vec<String> {
@@ -170,11 +172,17 @@ impl World {
         Ok(PyArray1::from_vec(py, (0..self.inner.n_states()).map(|s| self.inner.has_ended(s)).collect()))
     }
 
-    /// Whether the states are few enough to be listed. If not, nothing can be planned exactly; learners that regress on features learn
-    /// from the states that they meet, and are judged by playing.
+    /// Whether the states are few enough to be enumerated. If not, nothing can be planned exactly; learners that regress on features learn
+    /// from the states that they meet, and are evaluated by Monte Carlo.
+    #[getter]
+    fn is_enumerable(&self) -> bool {
+        self.inner.is_enumerable()
+    }
+
+    /// The former name of `is_enumerable`.
     #[getter]
     fn is_listed(&self) -> bool {
-        self.inner.is_listed()
+        self.inner.is_enumerable()
     }
 
     /// Number of states (S).
@@ -334,7 +342,7 @@ impl World {
         let digits = self.inner.state_space().digits(state);
         let all = self.inner.interventions();
         if all.count() > 1 << 24 {
-            return Err(crate::error::learn(format!("{} interventions are too many to list", all.count())));
+            return Err(crate::error::learn(format!("{} interventions are too many to enumerate", all.count())));
         }
         let allowed = (0..all.count()).map(|rank| !all.is_forbidden(&digits, all.nth(rank)));
         Ok(plan::vector(py, allowed.collect()))

@@ -27,8 +27,8 @@ def served(directory, store=None, world=WORLD, port=0, options=()):
         f"127.0.0.1:{port}",
     ]
     log = directory / f"serve-{time.monotonic_ns()}.log"
-    with log.open("w") as told:
-        process = subprocess.Popen([*command, "--pace", "0.1", *options], stderr=told, stdout=told)
+    with log.open("w") as given:
+        process = subprocess.Popen([*command, "--pace", "0.1", *options], stderr=given, stdout=given)
     try:
         until = time.monotonic() + 60
         while not (found := re.search(r"http://[\d.]+:\d+", log.read_text())):
@@ -43,7 +43,7 @@ def served(directory, store=None, world=WORLD, port=0, options=()):
 
 
 def crowd(url, directory, customers, seed=1, world=WORLD):
-    """A simulated crowd against a service."""
+    """A simulated load against a service."""
     command = [program(), "--quiet", "crowd", url, str(directory / f"{world}.toml"), "--prefix", f"customer-{seed}-"]
     subprocess.run([*command, "--customers", str(customers), "--seed", str(seed)], check=True, capture_output=True)
 

@@ -19,7 +19,7 @@ def ours(name):
 
 
 class Fixed:
-    """Does one thing; keeps what it was told."""
+    """Does one thing; keeps what the learner knows."""
 
     def __init__(self, world=None, episodes=0, seed=0, action=0):
         self.action, self.seen, self.calls, self.made = action, [], [], (episodes, seed)
@@ -93,8 +93,8 @@ def test_an_object_is_copied_for_each_run_and_told_what_happens(paper):
 
 def test_what_observe_does_not_ask_for_is_not_told(river):
     class Curious(Fixed):
-        def observe(self, state, action, next_state, **told):
-            assert set(told) == {"reward", "keys", "levers", "rewards"}
+        def observe(self, state, action, next_state, **given):
+            assert set(given) == {"reward", "keys", "levers", "rewards"}
 
     class Modest(Fixed):
         def observe(self, state, action, next_state):

@@ -44,8 +44,8 @@ def test_the_same_event_gets_the_same_answer_and_another_body_is_refused(client)
 
 def test_what_is_observed_is_learned_and_explained(client):
     decision = client.decide(some_state(client), episode_id="carl")
-    told = client.observe(decision["event_id"], keys=some_keys(client), next_state=some_state(client), done=True)
-    assert told["status"] == "accepted"
+    given = client.observe(decision["event_id"], keys=some_keys(client), next_state=some_state(client), done=True)
+    assert given["status"] == "accepted"
     assert client.explain(decision["event_id"])["answer"]["intervention"] == decision["intervention"]
     many = client.observe_many([{"event_id": "not yet decided", "keys": some_keys(client)}, {"event_id": 7}])
     assert [one["status"] for one in many] == [200, 422]

@@ -1,4 +1,4 @@
-"""Learners driven from Python: the same decisions as in a run, saved, restored, and told impossible things."""
+"""Learners driven from Python: the same decisions as in a run, saved, restored, and given impossible things."""
 
 import os
 import pickle

@@ -147,12 +147,12 @@ def test_the_logged_policy_is_worth_what_the_log_says(treatment):
 
 def test_a_safe_plan_says_what_is_guaranteed(treatment, played):
     safe = dowise.Log(played, treatment).plan_safely()
-    assert safe.recommendation in {"deploy-mean", "deploy-worst", "not-yet", "not-better", "nothing-to-compare"}
+    assert safe.recommendation in {"deploy-mean", "deploy-pessimistic", "not-yet", "not-better", "nothing-to-compare"}
     about = {found["about"]: found["status"] for found in safe.assumptions}
     assert about["graph"] == "passed" and about["logged-returns"] == "passed" and about["confounding"] == "assumed"
     assert safe.policy.shape == (treatment.horizon, treatment.n_states)
-    exact = treatment.evaluate(safe.worst)
-    assert safe.report["worst"]["guaranteed"]["low"] <= exact[0].max()
+    exact = treatment.evaluate(safe.pessimistic)
+    assert safe.report["pessimistic"]["guaranteed"]["low"] <= exact[0].max()
 
 
 def test_what_was_not_recorded_is_tested_and_expected():
@@ -166,9 +166,9 @@ def test_what_was_not_recorded_is_tested_and_expected():
     hidden = [bool(p < (0.6 if v == "0" else 0.1)) for p, v in zip(chance, followed, strict=True)]
     columns[key] = [None if hide else value for hide, value in zip(hidden, columns[key], strict=True)]
     log = dowise.Log(columns, world)
-    (found,) = (test for test in log.report["recording"] if test["what"] == f"key variable {key}")
+    (found,) = (test for test in log.report["missingness"] if test["what"] == f"key variable {key}")
     assert found["missing"] == sum(hidden) and found["p"] < 0.001 and found["differs"] == f"next {factor}"
-    assert found in log.test().report["recording"]
+    assert found in log.test().report["missingness"]
     expected = log.evaluate(world.plan(), em=True)
     assert expected.guaranteed is None and expected.robust is None
     assert expected.posterior[0] <= expected.value <= expected.posterior[1]

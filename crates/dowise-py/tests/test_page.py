@@ -62,7 +62,7 @@ def test_the_page_says_how_the_baseline_is_kept(browser, tmp_path):
     with served(tmp_path, options=["--alpha", "0.2"]) as process:
         crowd(process.url, tmp_path, 10)
         page, wrong = opened(browser, process.url, 400)
-        page.locator("#kept", has_text="at least 80 % of what the baseline would have brought").wait_for()
+        page.locator("#kept", has_text="at least 80 % of what the baseline would have returned").wait_for()
         page.locator("#kept", has_text="of 10 episodes").wait_for()
         assert "baseline kept" in page.locator("#recent").inner_text()
         assert page.evaluate("document.documentElement.scrollWidth") <= 400

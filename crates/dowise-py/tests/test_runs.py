@@ -32,10 +32,10 @@ def program():
 @pytest.mark.parametrize("learner", ["graph-psrl", "c-ucbvi:width=paper-plain,scale=0.002", "ucbvi:cap=horizon"])
 def test_a_run_is_the_same_as_on_the_command_line(learner):
     command = [program(), "learn", "paper:levels=3", "--learner", learner, "--episodes", "40", "--seed", "7", "--json"]
-    told = json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
+    given = json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
     result = dowise.run("paper:levels=3", learner, episodes=40, seed=7)
-    assert result.cumulative[-1] == told["regret"]
-    assert np.cumsum(result.reward)[-1] == told["reward"]
+    assert result.cumulative[-1] == given["regret"]
+    assert np.cumsum(result.reward)[-1] == given["reward"]
 
 
 @pytest.mark.parametrize("learner", ["c-lsvi-ucb", "lsvi-ucb:beta-scale=0.01", "graph-psrl", "ucbvi"])

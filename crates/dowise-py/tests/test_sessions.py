@@ -97,7 +97,7 @@ def test_a_graph_is_watched_from_python(paper):
         learner.watch_graph(delta=1.5)
     learner.watch_graph()
     # The first factor goes where the first lever was set, whatever the key variables are. These are
-    # drawn as told, and pay what was told, so that no told number is wrong.
+    # drawn as given, and pay what is known, so that no known parameter is wrong.
     kernel, rewards, rng = paper.kernel(), paper.tables()["rewards"], np.random.default_rng(0)
     for i in range(200):
         value = 2 * (i % 2)

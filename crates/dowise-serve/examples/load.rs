@@ -20,8 +20,8 @@ use std::time::{Duration, Instant};
 
 use dowise::{Simulator, worlds};
 use dowise_serve::{
-    Choices, Client, CrowdOptions, Decide, Engine, Observe, Request, Served, ServerOptions, Service, Sqlite,
-    StorePlace, crowd, serve,
+    Choices, Client, Decide, Engine, LoadOptions, Observe, Request, Served, ServerOptions, Service, Sqlite, StorePlace,
+    load_test, serve,
 };
 use serde_json::{Map, Value, json};
 
@@ -60,7 +60,7 @@ fn load(directory: &Path, alpha: Option<f64>, customers: u64, rounds: u64) -> Ve
     let world = worlds::world(WORLD, &[]).expect("a ready-made world");
     let simulator = Arc::new(Simulator::new(&world).expect("it can be simulated"));
     let stop = Arc::new(AtomicBool::new(false));
-    let (told, address) = mpsc::channel::<SocketAddr>();
+    let (knowledge, address) = mpsc::channel::<SocketAddr>();
     let stopped = stop.clone();
     let options = ServerOptions {
         store: StorePlace::File(directory.join("store")),
@@ -72,7 +72,7 @@ fn load(directory: &Path, alpha: Option<f64>, customers: u64, rounds: u64) -> Ve
             &options,
             vec![served(alpha)],
             move || stopped.load(Ordering::Relaxed),
-            |address| told.send(address).expect("somebody listens"),
+            |address| knowledge.send(address).expect("somebody listens"),
         )
     });
     let service_url = format!("http://{}", address.recv().expect("an address"));
@@ -87,7 +87,7 @@ fn load(directory: &Path, alpha: Option<f64>, customers: u64, rounds: u64) -> Ve
         let mut best: [Measured; 2] = [(0.0, 0.0, 0.0); 2];
         for _ in 0..rounds {
             crowds += 1;
-            let one = CrowdOptions {
+            let one = LoadOptions {
                 url: service_url.clone(),
                 world: WORLD.into(),
                 customers: customers.min(100 * connections as u64),
@@ -97,7 +97,7 @@ fn load(directory: &Path, alpha: Option<f64>, customers: u64, rounds: u64) -> Ve
                 key: None,
                 patience: Duration::from_secs(30),
             };
-            let report = crowd(&one, &simulator).expect("the service answers");
+            let report = load_test(&one, &simulator).expect("the service answers");
             episodes += report.episodes;
             let times = [report.decide_ms, report.observe_ms];
             let worse = |i: usize| times[0][i].max(times[1][i]);
@@ -209,7 +209,7 @@ fn memory() -> String {
 
 /// A plain server: reads JSON, answers with a text as long as a decision.
 fn plain() -> SocketAddr {
-    let (told, address) = mpsc::channel();
+    let (knowledge, address) = mpsc::channel();
     std::thread::spawn(move || {
         let runtime =
             tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().expect("threads");
@@ -220,7 +220,7 @@ fn plain() -> SocketAddr {
             };
             let router = axum::Router::new().route("/", axum::routing::post(answer));
             let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
-            told.send(listener.local_addr().expect("an address")).expect("somebody listens");
+            knowledge.send(listener.local_addr().expect("an address")).expect("somebody listens");
             axum::serve(listener, router).await.expect("it serves");
         });
     });

@@ -24,10 +24,10 @@ async function refresh() {
   if (waiting === asked) return;
   waiting = asked;
   try {
-    const told = await get(path("/overview"));
+    const given = await get(path("/overview"));
     if (asked !== pick.value) return;
     by("trouble").hidden = true;
-    show(told);
+    show(given);
   } catch (wrong) {
     trouble(wrong instanceof TypeError ? "The service does not answer. What is shown may be old." : wrong.message);
   } finally {
@@ -40,43 +40,43 @@ function trouble(words) {
   by("trouble").hidden = false;
 }
 
-function show(told) {
-  last = told;
-  const { world } = told;
+function show(given) {
+  last = given;
+  const { world } = given;
   const mode = world.standing.mode;
   by("sentence").textContent = world.sentence.replaceAll(" %", "\u00a0%");
   by("mode-badge").textContent = mode;
   by("mode-badge").className = `badge ${mode}`;
   by("stop").textContent = mode === "stop" ? "Go on" : "Stop";
-  numbers(told);
+  numbers(given);
   if (built !== world.name) {
-    build(by("what-if"), by("what-if-answer"), world, told.decisions[0]?.answer.intervention, path("/what-if"));
+    build(by("what-if"), by("what-if-answer"), world, given.decisions[0]?.answer.intervention, path("/what-if"));
     by("what-if-answer").replaceChildren();
     const choice = (name, value) => make("option", { value }, name);
     by("share-of").replaceChildren(choice("why it was decided so", ""), ...world.names.levers.map((l) => choice(l.name, l.name)));
     if (world.names.levers.length) by("share-of").value = world.names.levers[0].name;
-    built = told.decisions.length ? world.name : null;
+    built = given.decisions.length ? world.name : null;
   }
   modes(mode);
   // Charts are drawn anew only when something changed, so that a pointer resting on one is not disturbed.
-  const parts = JSON.stringify([told.rewards, told.shares, told.calibration, told.mechanisms]);
+  const parts = JSON.stringify([given.rewards, given.shares, given.calibration, given.mechanisms]);
   if (parts !== drawn) {
     drawn = parts;
-    charts(told);
+    charts(given);
   }
-  promises(world, told.graph_watch);
-  recent(told.decisions);
+  promises(world, given.graph_watch);
+  recent(given.decisions);
   const { version, hash } = world.policy;
   by("policy").textContent = `Policy ${version}${world.standing.pinned ? " (pinned)" : ""}, ${hash}. Learner: ${world.learner}.`;
   by("refreshed").textContent = `Charts show the last ${number(world.window.decisions)} decisions. As of ${new Date().toLocaleTimeString("en-GB")}.`;
 }
 
-function charts(told) {
-  rewards(by("reward"), by("reward-names"), told.rewards);
+function charts(given) {
+  rewards(by("reward"), by("reward-names"), given.rewards);
   share();
-  calibration(by("calibration"), told.calibration);
-  graph(by("graph"), told.graph, told.mechanisms);
-  known(told.mechanisms);
+  calibration(by("calibration"), given.calibration);
+  graph(by("graph"), given.graph, given.mechanisms);
+  known(given.mechanisms);
 }
 
 function share() {
@@ -84,13 +84,13 @@ function share() {
   shares(by("shares"), by("share-names"), last.shares.to, of ? (last.shares.levers[of] ?? {}) : last.shares.why);
 }
 
-function numbers(told) {
-  const { world } = told;
-  const settled = told.decisions.filter((d) => d.settled).length;
+function numbers(given) {
+  const { world } = given;
+  const settled = given.decisions.filter((d) => d.settled).length;
   const all = [
     ["decisions, lately", world.window.decisions],
     ["episodes seen to their end, lately", world.window.episodes],
-    ["waiting, of the last decisions", told.decisions.length - settled],
+    ["waiting, of the last decisions", given.decisions.length - settled],
     ["events in the log", world.log.events],
     ["events learned from", world.log.learned_events],
     ["expected of an episode", world.expected?.policy?.mean],
@@ -110,7 +110,7 @@ function known(mechanisms) {
     bar.style.width = `${Math.round(80 * knownness(m.rows, m.visits))}px`;
     return make("tr", {}, make("td", {}, `${m.of} of ${m.names.join(", ")}`), cell(`${number(m.rows_seen)} of ${number(m.rows)}`), cell(number(m.visits)), cell(number(m.visits_per_row)), make("td", {}, bar));
   });
-  if (rows.length === 0) rows.push(make("tr", {}, make("td", { colspan: "5" }, "Everything was told: there is nothing to learn.")));
+  if (rows.length === 0) rows.push(make("tr", {}, make("td", { colspan: "5" }, "Everything was given: there is nothing to learn.")));
   by("known").replaceChildren(head(["what is learned"], ["rows met", "number"], ["visits", "number"], ["visits of a row", "number"], ["known"]), make("tbody", {}, ...rows));
 }
 
@@ -122,7 +122,7 @@ function promises(world, watch) {
   if (kept) {
     const now = kept.allows_another ? "The next episode may follow the policy." : "The next episode follows the baseline: what episodes paid does not yet allow another one of the policy.";
     lines.push(
-      make("p", { id: "kept" }, `The baseline is kept: with ${+(100 * (1 - kept.delta)).toPrecision(4)} % confidence, at all times together, all episodes are worth at least ${+(100 * (1 - kept.alpha)).toPrecision(4)} % of what the baseline would have brought, measured from the least that an episode can pay. The baseline decided in ${number(kept.of_baseline)} of ${number(kept.episodes)} episodes. ${now}`),
+      make("p", { id: "kept" }, `The baseline is kept: with ${+(100 * (1 - kept.delta)).toPrecision(4)} % confidence, at all times together, all episodes are worth at least ${+(100 * (1 - kept.alpha)).toPrecision(4)} % of what the baseline would have returned, measured from the least that an episode can pay. The baseline decided in ${number(kept.of_baseline)} of ${number(kept.episodes)} episodes. ${now}`),
     );
   } else say("The baseline is not promised to be kept (dowise serve --alpha).");
   const promised = world.expected?.promised;

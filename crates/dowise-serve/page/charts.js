@@ -48,8 +48,8 @@ function times(bins) {
 }
 
 /** What episodes paid, with intervals; beside it what policy and baseline are expected to pay by all that was learned. */
-export function rewards(holder, list, told) {
-  const points = told.points;
+export function rewards(holder, list, given) {
+  const points = given.points;
   const labels = times(points.map((point) => point.to));
   const data = [points.map((_, i) => i + 1), points.map((p) => p.mean), points.map((p) => p.high), points.map((p) => p.low)];
   const edge = { stroke: "transparent", points: { show: false } };
@@ -61,9 +61,9 @@ export function rewards(holder, list, told) {
     series.push({ label: name, stroke: colour(tint), width: 1.5, dash: [6, 4], points: { show: false } });
     words.push(make("li", { class: name }, `${name}, expected of an episode: ${number(expected.mean)} (${number(expected.low)} to ${number(expected.high)})`));
   };
-  if (told.paid) words.push(make("li", { class: "paid" }, `paid, the last ${number(told.paid.n)} episodes: ${number(told.paid.mean)} (${number(told.paid.low)} to ${number(told.paid.high)})`));
-  line("policy", "--three", told.expected?.policy);
-  line("baseline", "--two", told.expected?.baseline);
+  if (given.paid) words.push(make("li", { class: "paid" }, `paid, the last ${number(given.paid.n)} episodes: ${number(given.paid.mean)} (${number(given.paid.low)} to ${number(given.paid.high)})`));
+  line("policy", "--three", given.expected?.policy);
+  line("baseline", "--two", given.expected?.baseline);
   place(holder, data, {
     legend: { show: false },
     series,

@@ -6,15 +6,15 @@ const ROW = 30;
 const HIGH = 22;
 const GAP = 70;
 
-/** How much is known of what an arrow leads to, 0 to 1: told is 1, else by visits for each row. */
+/** How much is known of what an arrow leads to, 0 to 1: given is 1, else by visits for each row. */
 export function knownness(rows, visits) {
   if (visits === null || visits === undefined) return 1;
   const each = visits / Math.max(1, rows ?? 1);
   return each / (each + 10);
 }
 
-export function graph(holder, told, mechanisms) {
-  const columns = layers(told);
+export function graph(holder, given, mechanisms) {
+  const columns = layers(given);
   const rows = new Map(mechanisms.flatMap((m) => m.names.map((name) => [m.of === "transition" ? `${name} next` : name, m.rows])));
   const widths = columns.map((column) => 18 + 7.3 * Math.max(4, ...column.map((n) => n.name.length)));
   const high = Math.max(...columns.map((c) => c.length)) * ROW + 34;
@@ -28,10 +28,10 @@ export function graph(holder, told, mechanisms) {
   const wide = x - GAP + 4;
   const picture = draw("svg", { viewBox: `0 0 ${wide} ${high}`, width: wide, height: high, role: "img" });
   const words = draw("title");
-  words.textContent = told.edges.map(believed).join("; ");
+  words.textContent = given.edges.map(believed).join("; ");
   picture.append(words);
   const visits = new Map();
-  for (const arrow of told.edges) {
+  for (const arrow of given.edges) {
     const [from, to] = [at.get(arrow.from), at.get(arrow.to)];
     visits.set(arrow.to, arrow.visits);
     if (from && to) picture.append(edge(from, to, arrow, 0.15 + 0.8 * knownness(rows.get(arrow.to), arrow.visits)));
@@ -50,10 +50,10 @@ export function graph(holder, told, mechanisms) {
 }
 
 /** Columns of nodes. A key or hidden variable stands one column after the last of its parents of that kind. */
-function layers(told) {
-  const inner = new Set(told.nodes.filter((n) => n.kind === "key" || n.kind === "hidden").map((n) => n.name));
+function layers(given) {
+  const inner = new Set(given.nodes.filter((n) => n.kind === "key" || n.kind === "hidden").map((n) => n.name));
   const parents = new Map([...inner].map((name) => [name, []]));
-  for (const { from, to } of told.edges) if (inner.has(from) && inner.has(to)) parents.get(to).push(from);
+  for (const { from, to } of given.edges) if (inner.has(from) && inner.has(to)) parents.get(to).push(from);
   const depth = new Map();
   const deep = (name) => {
     if (!depth.has(name)) {
@@ -62,9 +62,9 @@ function layers(told) {
     }
     return depth.get(name);
   };
-  const columns = [told.nodes.filter((n) => n.kind === "state" || n.kind === "lever")];
-  for (const node of told.nodes.filter((n) => inner.has(n.name))) (columns[1 + deep(node.name)] ??= []).push(node);
-  columns.push(told.nodes.filter((n) => n.kind === "next" || n.kind === "reward"));
+  const columns = [given.nodes.filter((n) => n.kind === "state" || n.kind === "lever")];
+  for (const node of given.nodes.filter((n) => inner.has(n.name))) (columns[1 + deep(node.name)] ??= []).push(node);
+  columns.push(given.nodes.filter((n) => n.kind === "next" || n.kind === "reward"));
   return columns.filter((column) => column?.length);
 }
 

@@ -32,7 +32,7 @@ export function build(form, answer, world, like, path) {
   };
 }
 
-function show(answer, told) {
+function show(answer, given) {
   const column = (title, one, best) =>
     make(
       "div",
@@ -42,8 +42,8 @@ function show(answer, told) {
       make("p", {}, `Expected from here to the end: ${number(one.expected_value)}`),
       distributions(one.expected_keys, best),
     );
-  const parts = [["What you chose", told.asked], ["What is best", told.best], ["The baseline", told.baseline]];
-  answer.replaceChildren(make("div", { class: "columns" }, ...parts.filter(([, one]) => one).map(([title, one]) => column(title, one, one === told.best))));
+  const parts = [["What you chose", given.asked], ["What is best", given.best], ["The baseline", given.baseline]];
+  answer.replaceChildren(make("div", { class: "columns" }, ...parts.filter(([, one]) => one).map(([title, one]) => column(title, one, one === given.best))));
 }
 
 function distributions(all, best) {

@@ -69,6 +69,6 @@ export const MODES = [
   ["online", "The learned policy decides, and explores where it pays."],
   ["frozen", "The learned policy decides as it is now; no exploring, no new policies."],
   ["shadow", "The baseline decides; what the policy would have done is kept beside it."],
-  ["apprentice", "The baseline decides; dowise watches and learns."],
+  ["learn-only", "The baseline decides; dowise watches and learns."],
   ["stop", "The baseline decides, at once."],
 ];

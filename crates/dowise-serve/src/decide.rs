@@ -15,7 +15,8 @@ pub enum Mode {
     /// The baseline decides, and what the policy would have done is said beside it.
     Shadow,
     /// The baseline decides, and learning goes on.
-    Apprentice,
+    #[serde(rename = "learn-only", alias = "apprentice")]
+    LearnOnly,
     /// The policy decides and explores.
     Online,
     /// The policy decides as it is, without exploring; no other takes its place.
@@ -28,17 +29,23 @@ impl Mode {
     /// All, by name.
     pub const ALL: [(&'static str, Mode); 5] = [
         ("shadow", Mode::Shadow),
-        ("apprentice", Mode::Apprentice),
+        ("learn-only", Mode::LearnOnly),
         ("online", Mode::Online),
         ("frozen", Mode::Frozen),
         ("stop", Mode::Stop),
     ];
 
+    /// The mode of this name; `apprentice` is what stores and clients called `learn-only` before.
+    pub fn of(name: &str) -> Option<Mode> {
+        let name = if name == "apprentice" { "learn-only" } else { name };
+        Mode::ALL.iter().find(|(n, _)| *n == name).map(|(_, mode)| *mode)
+    }
+
     /// Its name.
     pub fn name(self) -> &'static str {
         match self {
             Mode::Shadow => "shadow",
-            Mode::Apprentice => "apprentice",
+            Mode::LearnOnly => "learn-only",
             Mode::Online => "online",
             Mode::Frozen => "frozen",
             Mode::Stop => "stop",
@@ -134,9 +141,9 @@ type Done = (Action, Why, Vec<&'static str>);
 impl Situation<'_> {
     /// Decides.
     pub fn decide(&self) -> Result<Decision, NothingAllowed> {
-        let mean = self.snapshot.outlook.plan().action(self.stage, self.state);
+        let mean = self.snapshot.action_values.plan().action(self.stage, self.state);
         match self.mode {
-            Mode::Stop | Mode::Apprentice => self.by_baseline(None),
+            Mode::Stop | Mode::LearnOnly => self.by_baseline(None),
             Mode::Shadow => self.by_baseline(Some(self.explore(self.samples())?.action)),
             Mode::Online | Mode::Frozen if self.kept => {
                 let mut decision = self.by_baseline(None)?;
@@ -193,7 +200,7 @@ impl Situation<'_> {
         let ruled_out =
             rules.clone().filter(|(act, _)| **act == Act::RulesOut).map(|(_, share)| share.rule(self.served));
         let mut forbid: Vec<Forbid> = self.forbid.iter().cloned().chain(ruled_out).collect();
-        let mean = self.snapshot.outlook.plan().action(self.stage, self.state);
+        let mean = self.snapshot.action_values.plan().action(self.stage, self.state);
         let mut instead = None;
         if preferred.iter().any(|&action| !allows(self.served, &forbid, action)) {
             instead = self.instead(&forbid).ok();
@@ -250,7 +257,7 @@ impl Situation<'_> {
 
     /// What is done in place of something that is not allowed.
     fn instead(&self, forbid: &[Forbid]) -> Result<(Action, Why, &'static str), NothingAllowed> {
-        if let Some((_, action)) = self.snapshot.outlook.best_without(self.stage, self.state, forbid) {
+        if let Some((_, action)) = self.snapshot.action_values.best_without(self.stage, self.state, forbid) {
             return Ok((action, Why::Exploit, "not allowed: the best of what is allowed was chosen"));
         }
         let baseline = self.served.baseline(self.stage, self.state);

@@ -7,12 +7,12 @@ use std::time::{Duration, Instant};
 use tokio::sync::{mpsc, oneshot};
 
 use crate::engine::{OpenError, Ready, Request, Standing, publish_body};
+use crate::graph_watch_loop::{Slot, WatchPart};
 use crate::learning::Learning;
 use crate::metrics::Metrics;
 use crate::served::Served;
 use crate::snapshot::Snapshot;
 use crate::store::Store;
-use crate::watch_loop::{Slot, WatchPart};
 use crate::writer::{Command, Published, now};
 
 /// When a policy is due: by the steps that came since the last one, so that their number grows with the logarithm of the steps.

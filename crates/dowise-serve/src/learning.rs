@@ -26,13 +26,13 @@ pub struct Learning {
 impl Learning {
     /// Nothing learned yet.
     pub fn new(served: &Served) -> Result<Learning, OpenError> {
-        let evidence = Evidence::new(&served.told, &served.options)?;
+        let evidence = Evidence::new(&served.knowledge, &served.options)?;
         Ok(Learning { learner: served.learner(evidence)?, seq: 0, took_back: false })
     }
 
     /// Goes on where a policy was made.
     pub fn from(served: &Served, snapshot: &Snapshot) -> Result<Learning, OpenError> {
-        let evidence = Evidence::restore(&served.told, &served.options, &snapshot.evidence)
+        let evidence = Evidence::restore(&served.knowledge, &served.options, &snapshot.evidence)
             .map_err(|e| OpenError::Damaged(e.to_string()))?;
         Ok(Learning { learner: served.learner(evidence)?, seq: snapshot.seq, took_back: false })
     }

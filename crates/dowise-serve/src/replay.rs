@@ -138,7 +138,7 @@ pub fn replay(store: &dyn Store) -> Result<Replayed, ReplayError> {
             return Err(ReplayError::Learned { world: name.clone(), stored, again });
         }
         replayed.steps += world.learning.steps();
-        match crate::watching::verify(&world.served, store)? {
+        match crate::graph_watch::verify(&world.served, store)? {
             Some(false) => return Err(ReplayError::Watched { world: name.clone() }),
             same => replayed.monitors += u64::from(same.is_some()),
         }
@@ -192,8 +192,8 @@ fn play(
         EventKind::Timeout => Request::Timeout { event_id: word("event_id")? },
         EventKind::Mode => {
             let name = word("mode")?;
-            let mode = Mode::ALL.iter().find(|(n, _)| *n == name).ok_or_else(|| damaged("no such mode"))?;
-            Request::Mode(mode.1)
+            let mode = Mode::of(&name).ok_or_else(|| damaged("no such mode"))?;
+            Request::Mode(mode)
         }
         EventKind::Promote => {
             let row = engine.store().snapshot(&event.world, number("version")?)?;

@@ -181,14 +181,14 @@ impl Observe {
         match fields.get("rewards") {
             None => {}
             Some(Value::Object(terms)) => {
-                let blank = Observation::at(&served.told, 0, 0).expect("invariant: there is a first state");
+                let blank = Observation::at(&served.knowledge, 0, 0).expect("invariant: there is a first state");
                 for (name, value) in terms.iter().filter(|(_, v)| !v.is_null()) {
                     let path = format!("rewards.{name}");
                     let Some(paid) = value.as_f64() else {
                         fields.wrong(&path, format!("expected a number, found {}", kind(value)));
                         continue;
                     };
-                    match blank.clone().paid_by(&served.told, name, paid) {
+                    match blank.clone().paid_by(&served.knowledge, name, paid) {
                         Ok(_) => {
                             let term = world.rewards().iter().position(|r| r.name == *name);
                             parts.rewards[term.expect("invariant: the term was found")] = Some(paid);

@@ -1,6 +1,6 @@
-//! A world that is served: what the learner is told of it, how it learns, and what is done without it.
+//! A world that is served: what the learner knows of it, how it learns, and what is done without it.
 
-use dowise::learn::{BaselineLedger, Estimate, Evidence, LearnError, Reading};
+use dowise::learn::{Estimate, Estimator, Evidence, LearnError, SafetyBudget};
 use dowise::world::{Given, NamingError};
 use dowise::{Action, Knowledge, Learner, LearnerSpec, Options, World};
 use serde_json::{Map, Value};
@@ -86,8 +86,8 @@ pub struct Served {
     pub name: String,
     /// The world.
     pub world: World,
-    /// What the learner is told.
-    pub told: Knowledge,
+    /// What the learner is given.
+    pub knowledge: Knowledge,
     /// How it learns.
     pub options: Options,
     /// As chosen.
@@ -111,7 +111,7 @@ pub enum Explores {
         prior: f64,
     },
     /// One optimistic plan.
-    Optimism(Reading),
+    Optimism(Estimator),
     /// It does not.
     Never,
 }
@@ -124,7 +124,7 @@ impl Served {
         if choices.learner.linear_options(1, 0).is_some() {
             return refuse("it regresses on features");
         }
-        let told = choices.learner.knowledge(world)?;
+        let knowledge = choices.learner.knowledge(world)?;
         let options = choices.learner.options(choices.episodes, choices.seed);
         if options.guard {
             return refuse("a guard compares steps in their order");
@@ -137,16 +137,16 @@ impl Served {
         }
         let explores = match options.estimate {
             Estimate::Posterior { prior } => Explores::Samples { prior },
-            Estimate::Width(width) => Explores::Optimism(Reading::Width(width, options.scale)),
-            Estimate::Sets(sets) => Explores::Optimism(Reading::Best(sets)),
+            Estimate::Width(width) => Explores::Optimism(Estimator::Width(width, options.scale)),
+            Estimate::Sets(sets) => Explores::Optimism(Estimator::Optimistic(sets)),
             Estimate::Greedy => Explores::Never,
             Estimate::EpsilonGreedy { .. } => return refuse("it explores without a plan"),
             Estimate::Uniform => return refuse("it learns nothing"),
             Estimate::Linear => return refuse("it regresses on features"),
         };
-        Learner::new(&told, options.clone())?;
+        Learner::new(&knowledge, options.clone())?;
         if let Some([alpha, delta]) = choices.promise {
-            BaselineLedger::new(alpha, delta)?;
+            SafetyBudget::new(alpha, delta)?;
         }
         let expected = world.horizon() * world.n_states();
         let baseline = match &choices.baseline {
@@ -174,7 +174,7 @@ impl Served {
             shares,
             name: name.to_owned(),
             world: world.clone(),
-            told,
+            knowledge,
             options,
             choices,
             baseline,

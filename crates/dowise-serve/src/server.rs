@@ -11,13 +11,13 @@ use axum::Router;
 use tokio::sync::mpsc;
 
 use crate::engine::{Engine, OpenError};
+use crate::graph_watch_loop::Slot;
 use crate::http::{App, Limited, Looked, Peer, Rate, router};
 use crate::keys::Key;
 use crate::learn_loop::{LearnLoop, Pace};
 use crate::metrics::Metrics;
 use crate::served::Served;
 use crate::store::{Store, StoreError, StorePlace};
-use crate::watch_loop::Slot;
 use crate::writer::{Command, Published, now, write};
 
 /// How to serve.
@@ -213,7 +213,7 @@ impl Service {
 /// How long a stop waits for requests that are not answered yet.
 const MOST_GRACE: Duration = Duration::from_secs(5);
 
-/// Serves until `stop` says so; `ready` is told the address.
+/// Serves until `stop` says so; `ready` knows the address.
 pub fn serve(
     options: &ServerOptions,
     worlds: Vec<Arc<Served>>,
@@ -233,14 +233,14 @@ pub fn serve(
         ready(listener.local_addr().map_err(wrong)?);
         let ticks = tokio::spawn(tick(app.clone()));
         let asked = Arc::new(tokio::sync::Notify::new());
-        let told = asked.clone();
+        let knowledge = asked.clone();
         let stopping = app.stopping.clone();
         let until = async move {
             while !stop() && watched.upgrade().is_some_and(|service| !service.has_ended()) {
                 tokio::time::sleep(Duration::from_millis(50)).await;
             }
             stopping.store(true, Ordering::Release);
-            told.notify_one();
+            knowledge.notify_one();
         };
         let limited = Limited::new(listener, options.most_connections);
         let served = axum::serve(limited, router(app).into_make_service_with_connect_info::<Peer>())

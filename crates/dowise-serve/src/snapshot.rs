@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io::{Read, Write};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use dowise::learn::{Evidence, LearnError, Outlook, Reading};
+use dowise::learn::{ActionValues, Estimator, Evidence, LearnError};
 use dowise::world::VarId;
 use dowise::{Action, Learner};
 use flate2::Compression;
@@ -29,7 +29,7 @@ pub struct Snapshot {
     /// What each exploring plan does, `[sample][stage][state]`; one optimistic plan, or the mean itself, counts as one sample.
     pub samples: Vec<Vec<Action>>,
     /// The mean: its plan is what there is to exploit.
-    pub outlook: Outlook,
+    pub action_values: ActionValues,
     /// The evidence that it was made from, as text.
     pub evidence: String,
     /// What was foreseen before: a service decides the same few things again and again.
@@ -70,37 +70,37 @@ impl Snapshot {
     pub fn make(served: &Served, learner: &Learner, version: u64, seq: u64) -> Result<Snapshot, LearnError> {
         let mean = match served.explores {
             // What the library would deploy: see `Learner::learned_policy`.
-            Explores::Samples { prior } => Reading::Pooled { prior },
-            Explores::Optimism(_) => Reading::Mean { prior: 1.0 },
-            Explores::Never => Reading::Greedy,
+            Explores::Samples { prior } => Estimator::Pooled { prior },
+            Explores::Optimism(_) => Estimator::Mean { prior: 1.0 },
+            Explores::Never => Estimator::Greedy,
         };
-        let outlook = learner.outlook(mean, 0)?;
+        let action_values = learner.action_values(mean, 0)?;
         let samples = match served.explores {
             Explores::Samples { prior } => (0..served.choices.samples.clamp(1, MOST_SAMPLES))
                 .map(|k| {
                     let seed = number(&[served.choices.seed, version, k as u64]);
-                    Ok(learner.read(Reading::Sample { prior }, seed)?.policy_hs)
+                    Ok(learner.read(Estimator::Sample { prior }, seed)?.policy_hs)
                 })
                 .collect::<Result<_, LearnError>>()?,
             Explores::Optimism(reading) => vec![learner.read(reading, 0)?.policy_hs],
-            Explores::Never => vec![outlook.plan().policy_hs.clone()],
+            Explores::Never => vec![action_values.plan().policy_hs.clone()],
         };
         let evidence = learner.evidence().ok_or(LearnError::NoTables)?.save();
         let mut hasher = blake3::Hasher::new();
-        hasher.update(served.told.fingerprint().as_bytes());
-        let plan = outlook.plan();
+        hasher.update(served.knowledge.fingerprint().as_bytes());
+        let plan = action_values.plan();
         let actions = plan.policy_hs.iter().chain(samples.iter().flatten()).map(|a| a.0);
         for part in [version, seq].into_iter().chain(actions).chain(plan.value_hs.iter().map(|v| v.to_bits())) {
             hasher.update(&part.to_le_bytes());
         }
         let hash = hasher.finalize().to_hex()[..16].to_owned();
-        Ok(Snapshot { version, seq, hash, samples, outlook, evidence, foreseen: Mutex::default() })
+        Ok(Snapshot { version, seq, hash, samples, action_values, evidence, foreseen: Mutex::default() })
     }
 
     /// Makes a stored policy again; `None` if it is not the one that was stored.
     pub fn restore(served: &Served, stored: &StoredSnapshot) -> Option<Snapshot> {
         let text = unpack(&stored.evidence)?;
-        let evidence = Evidence::restore(&served.told, &served.options, &text).ok()?;
+        let evidence = Evidence::restore(&served.knowledge, &served.options, &text).ok()?;
         let learner = served.learner(evidence).ok()?;
         let snapshot = Snapshot::make(served, &learner, stored.version, stored.seq).ok()?;
         (snapshot.hash == stored.hash).then_some(snapshot)
@@ -114,7 +114,7 @@ impl Snapshot {
 
     /// What a sample does.
     pub fn sample(&self, k: usize, stage: usize, state: usize) -> Action {
-        self.samples[k][stage * self.outlook.plan().n_states + state]
+        self.samples[k][stage * self.action_values.plan().n_states + state]
     }
 
     /// What is expected of an intervention at a stage and state, by the mean.
@@ -130,8 +130,8 @@ impl Snapshot {
                 variable.values.iter().cloned().zip(chances.into_iter().map(Value::from)).collect();
             (variable.name.clone(), Value::Object(chances))
         };
-        let keys = self.outlook.sets_off(state, action).into_iter().map(named).collect();
-        let foreseen = Arc::new(Foreseen { value: self.outlook.value(stage, state, action), keys });
+        let keys = self.action_values.sets_off(state, action).into_iter().map(named).collect();
+        let foreseen = Arc::new(Foreseen { value: self.action_values.value(stage, state, action), keys });
         let mut kept = kept();
         if kept.len() < MOST_FORESEEN {
             kept.insert(place, foreseen.clone());

@@ -81,7 +81,7 @@ pub struct Step {
     pub at: u64,
     /// What was observed so far.
     pub parts: Parts,
-    /// What the learner was told of it.
+    /// What the learner was given of it.
     pub learned: Option<Parts>,
     /// No more is waited for: complete, closed or timed out.
     pub settled: bool,
@@ -109,9 +109,9 @@ impl Parts {
         none(&self.keys) && none(&self.levers) && self.next.is_none() && self.rewards.iter().all(Option::is_none)
     }
 
-    /// Whether the learner can be told all that it learns from.
+    /// Whether the learner can be determined all that it learns from.
     pub fn is_complete(&self, served: &Served) -> bool {
-        let terms = served.told.rewards().iter().zip(&self.rewards);
+        let terms = served.knowledge.rewards().iter().zip(&self.rewards);
         self.keys.iter().all(Option::is_some)
             && (self.next.is_some() || self.done)
             && terms.filter(|(term, _)| term.table.is_none()).all(|(_, paid)| paid.is_some())
@@ -163,22 +163,22 @@ impl Parts {
 impl Learned {
     /// As the library sees it.
     pub fn observation(&self, served: &Served) -> Result<Observation<'static>, ObservationError> {
-        let (told, parts) = (&served.told, &self.parts);
-        let mut step = Observation::at(told, self.stage, self.state)?
-            .did_action(told, self.action)?
-            .saw(told, list(&parts.keys))?
-            .found(told, list(&parts.levers))?;
+        let (knowledge, parts) = (&served.knowledge, &self.parts);
+        let mut step = Observation::at(knowledge, self.stage, self.state)?
+            .did_action(knowledge, self.action)?
+            .saw(knowledge, list(&parts.keys))?
+            .found(knowledge, list(&parts.levers))?;
         let paid: Vec<f64> = parts.rewards.iter().map(|r| r.unwrap_or(f64::NAN)).collect();
-        step = step.paid(told, &paid)?;
+        step = step.paid(knowledge, &paid)?;
         match parts.next {
-            Some(next) => step.then(told, next),
+            Some(next) => step.then(knowledge, next),
             None => Ok(step),
         }
     }
 }
 
 impl Step {
-    /// What the learner is told if it is told these parts.
+    /// What the learner is given if it knows these parts.
     pub fn with(&self, parts: Parts) -> Learned {
         Learned { stage: self.stage, state: self.state, action: parts.did.unwrap_or(self.action), parts }
     }

@@ -64,14 +64,18 @@ fn what_is_learned_equals_the_librarys_evidence_and_the_replay_of_the_log() {
     publish(&mut engine);
     played_from(&mut engine, 5, 9);
     let served = engine.worlds()[0].served.clone();
-    let mut evidence = Evidence::new(&served.told, &served.options).unwrap();
+    let mut evidence = Evidence::new(&served.knowledge, &served.options).unwrap();
     for event in engine.store().events(None, 0, 10_000).unwrap() {
         let Ok(effect) = serde_json::from_str::<dowise_serve::Effect>(&event.effect) else { continue };
         for Learned { stage, state, action, parts } in effect.add {
             // By hand, from the numbers alone.
             let keys: Vec<u32> = parts.keys.iter().map(|k| k.unwrap() as u32).collect();
-            let step = Observation::at(&served.told, stage, state).unwrap().did_action(&served.told, action).unwrap();
-            let step = step.saw(&served.told, &keys[..]).unwrap().then(&served.told, parts.next.unwrap()).unwrap();
+            let step = Observation::at(&served.knowledge, stage, state)
+                .unwrap()
+                .did_action(&served.knowledge, action)
+                .unwrap();
+            let step =
+                step.saw(&served.knowledge, &keys[..]).unwrap().then(&served.knowledge, parts.next.unwrap()).unwrap();
             evidence.add(&step).unwrap();
         }
     }

@@ -105,7 +105,7 @@ fn the_log_gives_the_same_decisions_when_episodes_were_deleted_corrected_or_have
     (0..30).for_each(|number| drop(play(&mut engine, number)));
     publish(&mut engine);
     let before = account(&engine);
-    // Corrected after its end: what it brought may have been wrong.
+    // Corrected after its end: what it returned may have been wrong.
     let wrong =
         json!({"observation_id": "late", "event_id": "patient3-2", "keys": {"walk": "yes"}, "correction": true});
     observe(&mut engine, &wrong).unwrap();
@@ -147,7 +147,7 @@ fn the_log_gives_the_same_decisions_when_episodes_were_deleted_corrected_or_have
 #[test]
 fn modes_that_leave_it_to_the_baseline_count_for_it_and_an_episode_stays_what_it_began_as() {
     let mut engine = engine_with(promising());
-    mode(&mut engine, Mode::Apprentice);
+    mode(&mut engine, Mode::LearnOnly);
     (0..40).for_each(|number| drop(play(&mut engine, number)));
     let account_then = account(&engine);
     assert_eq!((&account_then["own"]["ended"], &account_then["others"]["ended"]), (&json!(40), &json!(0)));
@@ -169,7 +169,7 @@ fn modes_that_leave_it_to_the_baseline_count_for_it_and_an_episode_stays_what_it
 
 /// Forty episodes of the baseline, so that the policy may have some; then one of the policy, after its first step.
 fn begun_with_the_policy(engine: &mut Engine, number: u64) -> (Customer, Value) {
-    mode(engine, Mode::Apprentice);
+    mode(engine, Mode::LearnOnly);
     (0..40).for_each(|number| drop(play(engine, number)));
     publish(engine);
     mode(engine, Mode::Online);
@@ -200,7 +200,7 @@ fn pin(engine: &mut Engine, version: u64) {
     engine.submit(0, &request, &json!({"version": version, "pin": true}), 5000).unwrap();
 }
 
-/// How much the ended episodes of the policy brought, as a log is kept of it.
+/// How much the ended episodes of the policy returned, as a log is kept of it.
 fn last_end(engine: &Engine) -> Value {
     let log = engine.store().events(None, 0, 100_000).unwrap();
     let requests = log.iter().filter_map(|e| serde_json::from_str::<Value>(&e.request).ok());
@@ -229,7 +229,7 @@ fn an_episode_keeps_the_policy_that_it_began_with_also_after_a_restart() {
         let next = step(&mut engine, &mut customer);
         assert_eq!(next["policy"], first["policy"], "the policy of the first decision");
     }
-    assert!(last_end(&engine)["brought"][0].as_f64().unwrap() > 0.0, "what it brought counts");
+    assert!(last_end(&engine)["brought"][0].as_f64().unwrap() > 0.0, "what it returned counts");
     let other = step(&mut engine, &mut Customer::new(&Simulator::new(&world()).unwrap(), 91));
     assert_eq!(other["policy"]["version"], engine.worlds()[0].active.version, "new episodes follow the latest");
     replay(engine.store()).unwrap();

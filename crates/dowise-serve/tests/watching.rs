@@ -37,7 +37,7 @@ fn last(engine: &Engine) -> u64 {
 /// By the library alone, from the effects of the log.
 fn by_hand(engine: &Engine) -> GraphWatch {
     let served = &engine.worlds()[0].served;
-    let mut monitor = GraphMonitor::new(&served.told, 0.05).unwrap();
+    let mut monitor = GraphMonitor::new(&served.knowledge, 0.05).unwrap();
     let effects = engine.store().effects("clinic", 0, u64::MAX >> 1, 100_000).unwrap();
     let effects: Vec<dowise_serve::Effect> = effects.iter().map(|(_, e)| serde_json::from_str(e).unwrap()).collect();
     let mut back: Vec<&Learned> = effects.iter().flat_map(|e| &e.back).collect();
@@ -62,7 +62,7 @@ fn caught_up(watching: &mut Watching, engine: &Engine, most: usize) {
 }
 
 fn of_log(engine: &Engine) -> GraphWatch {
-    Watching::of_log(&engine.worlds()[0].served, engine.store(), last(engine)).unwrap().told().report
+    Watching::of_log(&engine.worlds()[0].served, engine.store(), last(engine)).unwrap().knowledge().report
 }
 
 #[test]
@@ -145,8 +145,8 @@ proptest! {
             }
         }
         caught_up(&mut watching, &engine, 7);
-        prop_assert_eq!(&watching.told().report, &of_log(&engine));
-        prop_assert_eq!(&watching.told().report, &by_hand(&engine));
+        prop_assert_eq!(&watching.knowledge().report, &of_log(&engine));
+        prop_assert_eq!(&watching.knowledge().report, &by_hand(&engine));
     }
 }
 

@@ -6,21 +6,21 @@ use std::sync::{Arc, Mutex};
 use dowise::learn::LearnerSpec;
 use dowise::{Arena, Planner, World};
 
-use crate::by_play::learns_from_states_met;
 use crate::identity::world_fingerprint;
-use crate::{Judge, Place, RunRecord, StudyError, WorldChoice, room};
+use crate::monte_carlo::learns_from_visited_states;
+use crate::{Evaluation, Evaluator, RunRecord, StudyError, WorldChoice, memory_budget};
 
 /// Where the world of a run comes from.
 #[derive(Clone, Debug)]
 pub enum WorldSource {
     /// A world that is ready to be played.
-    Made(Arc<Place>),
+    Made(Arc<Evaluator>),
     /// A world made from its text; a fresh one is drawn for each repetition, the same for every learner.
     Chosen {
         /// The text.
         choice: WorldChoice,
         /// The judge, if one was chosen.
-        judge: Option<Judge>,
+        evaluation: Option<Evaluation>,
         /// The fingerprint that its (first) world must still have, if it had one before.
         pinned: Option<String>,
     },
@@ -54,7 +54,7 @@ pub trait Listener: Sync {
     fn episode(&self) {}
 
     /// A run is done: its position among the jobs, its world and its record. An error ends the batch.
-    fn done(&self, job: usize, place: &Place, record: RunRecord) -> Result<(), StudyError>;
+    fn done(&self, job: usize, place: &Evaluator, record: RunRecord) -> Result<(), StudyError>;
 }
 
 /// Plays all jobs until they are done or `stop` is set; runs that were cut short are not reported.
@@ -75,7 +75,7 @@ pub fn play_batch(
     // have a pool each: a thread that waits for its share of a plan must not begin another run on top of its own.
     let at_once = match threads.min(jobs.len()) {
         0 | 1 => 1,
-        most => room::at_once(&needs(sources, jobs, seed)?, dowise::memory_left(), most),
+        most => memory_budget::at_once(&needs(sources, jobs, seed)?, dowise::memory_left(), most),
     };
     let mut order: Vec<usize> = (0..jobs.len()).collect();
     order.sort_by_key(|&i| (jobs[i].source, jobs[i].repetition));
@@ -110,7 +110,7 @@ pub fn play_batch(
 }
 
 /// Bytes that each kind of job takes at most: a world and a learner.
-fn needs(sources: &[WorldSource], jobs: &[Job], seed: u64) -> Result<Vec<room::Need>, StudyError> {
+fn needs(sources: &[WorldSource], jobs: &[Job], seed: u64) -> Result<Vec<memory_budget::Need>, StudyError> {
     let mut kinds: Vec<(usize, &LearnerSpec, u64, usize)> = Vec::new();
     for job in jobs {
         let episodes = job.checkpoints.last().copied().unwrap_or(0);
@@ -125,28 +125,28 @@ fn needs(sources: &[WorldSource], jobs: &[Job], seed: u64) -> Result<Vec<room::N
     let mut made: Option<(usize, World)> = None;
     let mut out = Vec::with_capacity(kinds.len());
     for (source, learner, episodes, count) in kinds {
-        let (world, plan, by_play) = match &sources[source] {
+        let (world, plan, monte_carlo) = match &sources[source] {
             // Its plan is there already.
-            WorldSource::Made(place) => (place.world(), 0, matches!(**place, Place::ByPlay(_))),
-            WorldSource::Chosen { choice, judge, .. } => {
+            WorldSource::Made(place) => (place.world(), 0, matches!(**place, Evaluator::MonteCarlo(_))),
+            WorldSource::Chosen { choice, evaluation, .. } => {
                 if made.as_ref().is_none_or(|(of, _)| *of != source) {
                     made = Some((source, choice.make(seed)?));
                 }
                 let world = &made.as_ref().expect("invariant: it was made above").1;
-                let by_play = Judge::of(*judge, world, &choice.to_string())? == Judge::Play;
-                (world, if by_play { 0 } else { Planner::bytes(world) }, by_play)
+                let monte_carlo = Evaluation::of(*evaluation, world, &choice.to_string())? == Evaluation::MonteCarlo;
+                (world, if monte_carlo { 0 } else { Planner::bytes(world) }, monte_carlo)
             }
         };
         // What is learned from the states met grows with them; it is not known before.
-        if by_play && (!world.is_listed() || learns_from_states_met(learner, world)) {
+        if monte_carlo && (!world.is_enumerable() || learns_from_visited_states(learner, world)) {
             continue;
         }
         // A learner that cannot be made is refused by name when its turn comes.
         let learner = learner.bytes(world, episodes.max(1)).unwrap_or(0);
         // The policy that was learned is made by a copy.
-        let judging = if by_play { 0 } else { Arena::run_bytes(world) };
+        let judging = if monte_carlo { 0 } else { Arena::run_bytes(world) };
         let bytes = plan.saturating_add(judging).saturating_add(learner.saturating_mul(2));
-        out.push(room::Need { bytes, count });
+        out.push(memory_budget::Need { bytes, count });
     }
     Ok(out)
 }
@@ -161,7 +161,7 @@ struct SharedWorlds<'a> {
 
 #[derive(Default)]
 struct Slot {
-    place: Option<Arc<Place>>,
+    place: Option<Arc<Evaluator>>,
     /// Jobs that have not ended yet.
     left: usize,
 }
@@ -182,10 +182,10 @@ impl<'a> SharedWorlds<'a> {
     }
 
     /// The world of a job; those who need the same one wait while it is made.
-    fn take(&self, job: &Job, seed: u64) -> Result<Arc<Place>, StudyError> {
-        let (choice, judge, pinned) = match &self.sources[job.source] {
+    fn take(&self, job: &Job, seed: u64) -> Result<Arc<Evaluator>, StudyError> {
+        let (choice, evaluation, pinned) = match &self.sources[job.source] {
             WorldSource::Made(place) => return Ok(place.clone()),
-            WorldSource::Chosen { choice, judge, pinned } => (choice, *judge, pinned.as_ref()),
+            WorldSource::Chosen { choice, evaluation, pinned } => (choice, *evaluation, pinned.as_ref()),
         };
         let mut slot = self.slot(job).lock().expect(UNBROKEN);
         if let Some(place) = &slot.place {
@@ -200,7 +200,10 @@ impl<'a> SharedWorlds<'a> {
                  Bring it back and give the same command again, or choose another directory with --out"
             )));
         }
-        Ok(slot.place.insert(Arc::new(Place::new(&world, &choice.to_string(), judge, seed - job.repetition)?)).clone())
+        Ok(slot
+            .place
+            .insert(Arc::new(Evaluator::new(&world, &choice.to_string(), evaluation, seed - job.repetition)?))
+            .clone())
     }
 
     /// The job has ended.
@@ -223,14 +226,14 @@ mod tests {
     struct Kept(Mutex<Vec<Option<RunRecord>>>);
 
     impl Listener for Kept {
-        fn done(&self, job: usize, _: &Place, record: RunRecord) -> Result<(), StudyError> {
+        fn done(&self, job: usize, _: &Evaluator, record: RunRecord) -> Result<(), StudyError> {
             self.0.lock().unwrap()[job] = Some(RunRecord { seconds: 0.0, ..record });
             Ok(())
         }
     }
 
     fn chosen(choice: WorldChoice) -> WorldSource {
-        WorldSource::Chosen { choice, judge: None, pinned: None }
+        WorldSource::Chosen { choice, evaluation: None, pinned: None }
     }
 
     fn jobs(n_sources: usize, repetitions: u64) -> Vec<Job> {
@@ -258,14 +261,14 @@ mod tests {
     #[test]
     fn a_batch_is_its_runs_played_one_by_one_on_any_number_of_threads() {
         let (fresh, fixed) = (WorldChoice::read("paper:factors=1"), WorldChoice::read("river-swim:seed=1"));
-        let there = Arc::new(Place::new(&fixed.make(0).unwrap(), "fixed", None, 3).unwrap());
+        let there = Arc::new(Evaluator::new(&fixed.make(0).unwrap(), "fixed", None, 3).unwrap());
         let sources = [chosen(fresh.clone()), chosen(fixed.clone()), WorldSource::Made(there)];
         let jobs = jobs(sources.len(), 3);
         let together = played(&sources, &jobs, 2, false);
         assert_eq!(together, played(&sources, &jobs, 1, false));
         for (job, record) in jobs.iter().zip(&together) {
             let seed = 3 + job.repetition;
-            let place = Place::new(&[&fresh, &fixed, &fixed][job.source].make(seed).unwrap(), "", None, 3).unwrap();
+            let place = Evaluator::new(&[&fresh, &fixed, &fixed][job.source].make(seed).unwrap(), "", None, 3).unwrap();
             let stop = AtomicBool::new(false);
             let alone = place.play(&job.learner, seed, &job.checkpoints, &stop, |_, _, _| {}).unwrap().unwrap();
             assert_eq!(record.as_ref().unwrap(), &RunRecord { seconds: 0.0, ..alone });

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use crate::batch::{Job, Listener, WorldSource, play_batch};
-use crate::{Combination, Directory, Place, RunRecord, Shard, Study, StudyError, Tables};
+use crate::{Combination, Directory, Evaluator, RunRecord, Shard, Study, StudyError, Tables};
 
 /// Progress of a study.
 #[derive(Clone, Debug)]
@@ -40,7 +40,7 @@ pub enum Ending {
         /// Runs of the study.
         total: usize,
     },
-    /// It was told to stop; what is done is kept.
+    /// It was given to stop; what is done is kept.
     Interrupted {
         /// Runs done.
         done: usize,
@@ -107,8 +107,9 @@ fn sources(study: &Study) -> (Vec<WorldSource>, Vec<usize>) {
     let mut worlds: Vec<&Combination> = Vec::new();
     let mut source_of = Vec::with_capacity(study.combinations.len());
     for combination in &study.combinations {
-        let known =
-            worlds.iter().position(|known| (&known.world, known.by_play) == (&combination.world, combination.by_play));
+        let known = worlds
+            .iter()
+            .position(|known| (&known.world, known.monte_carlo) == (&combination.world, combination.monte_carlo));
         source_of.push(known.unwrap_or(worlds.len()));
         if known.is_none() {
             worlds.push(combination);
@@ -116,7 +117,7 @@ fn sources(study: &Study) -> (Vec<WorldSource>, Vec<usize>) {
     }
     let source = |s: &Combination| {
         let (choice, pinned) = (s.world.clone(), Some(s.fingerprint.clone()));
-        WorldSource::Chosen { choice, judge: Some(s.judge()), pinned }
+        WorldSource::Chosen { choice, evaluation: Some(s.evaluation()), pinned }
     };
     (worlds.into_iter().map(source).collect(), source_of)
 }
@@ -133,7 +134,7 @@ struct Keeper<'a> {
 }
 
 impl Listener for Keeper<'_> {
-    fn done(&self, job: usize, place: &Place, record: RunRecord) -> Result<(), StudyError> {
+    fn done(&self, job: usize, place: &Evaluator, record: RunRecord) -> Result<(), StudyError> {
         let (combination, repetition) = self.open[job];
         self.directory.keep(self.study, combination, repetition, place.world().reward_bound(), &record)?;
         let done = self.done.fetch_add(1, Ordering::Relaxed) + 1;

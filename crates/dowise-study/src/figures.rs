@@ -188,7 +188,7 @@ impl Spread {
 
 /// What the axis of regrets is called.
 fn regret_label(study: &Study, group: &[usize]) -> &'static str {
-    match group.iter().any(|&i| study.combinations[i].by_play) {
+    match group.iter().any(|&i| study.combinations[i].monte_carlo) {
         true => "cumulative regret, estimated by playing",
         false => "cumulative regret",
     }

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use toml::{Table, Value};
 
-use crate::{Checkpoints, Judge, MOST_TEXT, StudyError, read_text_file};
+use crate::{Checkpoints, Evaluation, MOST_TEXT, StudyError, read_text_file};
 
 /// What is varied: each list of values is crossed with all the others.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -50,8 +50,8 @@ pub struct StudyFile {
     pub seed: u64,
     /// Where regret is written down.
     pub checkpoints: Checkpoints,
-    /// How policies are judged; exactly where states can be listed, if nothing is chosen.
-    pub judge: Option<Judge>,
+    /// How policies are evaluated; exactly where states can be enumerated, if nothing is chosen.
+    pub evaluation: Option<Evaluation>,
     /// What is varied.
     pub sweep: Sweep,
 }
@@ -67,14 +67,14 @@ impl Default for StudyFile {
             repetitions: 10,
             seed: 0,
             checkpoints: Checkpoints::default(),
-            judge: None,
+            evaluation: None,
             sweep: Sweep::default(),
         }
     }
 }
 
 const KEYS: [&str; 10] =
-    ["name", "worlds", "learners", "options", "episodes", "repetitions", "seed", "checkpoints", "judge", "sweep"];
+    ["name", "worlds", "learners", "options", "episodes", "repetitions", "seed", "checkpoints", "evaluate", "sweep"];
 
 impl StudyFile {
     /// Reads a study file.
@@ -92,7 +92,9 @@ impl StudyFile {
 }
 
 fn read(table: &Table) -> Result<StudyFile, String> {
-    known(table, &KEYS, "a study")?;
+    // `evaluation` is what `evaluate` was called before.
+    let keys = table.keys().map(String::as_str).filter(|key| *key != "judge");
+    known(keys, &KEYS, "a study")?;
     let mut study = StudyFile::default();
     for (key, value) in table {
         match key.as_str() {
@@ -102,7 +104,9 @@ fn read(table: &Table) -> Result<StudyFile, String> {
             "episodes" => study.episodes = whole(key, value)?,
             "repetitions" => study.repetitions = whole(key, value)?,
             "seed" => study.seed = whole(key, value)?,
-            "judge" => study.judge = Some(text(key, value)?.parse().map_err(|e| format!("`judge`: {e}"))?),
+            "evaluate" | "judge" => {
+                study.evaluation = Some(text(key, value)?.parse().map_err(|e| format!("`{key}`: {e}"))?)
+            }
             "checkpoints" => {
                 study.checkpoints = match value {
                     Value::Array(list) => {
@@ -131,7 +135,7 @@ fn example(key: &str) -> &'static str {
 }
 
 fn sweep(table: &Table) -> Result<Sweep, String> {
-    known(table, &["world", "learner", "episodes"], "`sweep`")?;
+    known(table.keys().map(String::as_str), &["world", "learner", "episodes"], "`sweep`")?;
     let mut sweep = Sweep::default();
     for (key, value) in table {
         match key.as_str() {
@@ -149,8 +153,8 @@ fn sweep(table: &Table) -> Result<Sweep, String> {
     Ok(sweep)
 }
 
-fn known(table: &Table, keys: &[&str], what: &str) -> Result<(), String> {
-    match table.keys().find(|k| !keys.contains(&k.as_str())) {
+fn known<'a>(mut given: impl Iterator<Item = &'a str>, keys: &[&str], what: &str) -> Result<(), String> {
+    match given.find(|k| !keys.contains(k)) {
         None => Ok(()),
         Some(key) => {
             let near = keys.iter().map(|k| (strsim::damerau_levenshtein(key, k), k)).min();
@@ -207,7 +211,10 @@ mod tests {
     fn mistakes_are_named() {
         assert!(says("epsiodes = 3").contains("no `epsiodes`, did you mean `episodes`?"));
         assert!(says("worlds = [\"paper\"]").contains("`learners` is missing or empty"));
-        assert!(says("judge = \"guess\"").contains("`judge`: \"guess\" is no way to judge; there are exact and play"));
+        assert!(
+            says("judge = \"guess\"")
+                .contains("`judge`: \"guess\" is no way to evaluate policies; there are exact and monte-carlo")
+        );
         assert!(says("seed = -1").contains("whole number from 0 on, not -1"));
         assert!(says("[sweep]\nwrold = 3").contains("did you mean `world`?"));
         assert!(says("[sweep.world]\nlevels = 3").contains("list such as [1, 2, 5], not 3"));

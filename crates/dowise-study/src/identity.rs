@@ -2,7 +2,7 @@
 
 use dowise::World;
 
-use crate::seal::checksum;
+use crate::checksum::checksum;
 use crate::{Combination, Study, WorldChoice};
 
 /// Fingerprint of all that decides what happens in a world: variables and values with their names and order, mechanisms,
@@ -38,8 +38,8 @@ impl WorldChoice {
 pub(crate) fn grows(smaller: &Study, larger: &Study) -> bool {
     let same = |a: &Combination, b: &Combination| {
         a.world.without_directory() == b.world.without_directory()
-            && (&a.fingerprint, &a.learner, a.episodes, a.by_play)
-                == (&b.fingerprint, &b.learner, b.episodes, b.by_play)
+            && (&a.fingerprint, &a.learner, a.episodes, a.monte_carlo)
+                == (&b.fingerprint, &b.learner, b.episodes, b.monte_carlo)
     };
     (&smaller.dowise, &smaller.streams, smaller.seed, &smaller.checkpoints)
         == (&larger.dowise, &larger.streams, larger.seed, &larger.checkpoints)
@@ -56,8 +56,8 @@ pub(crate) fn difference(found: &Study, wanted: &Study) -> String {
         return format!("with other random draws ({}; now {})", found.streams, wanted.streams);
     }
     let pairs = found.combinations.iter().zip(&wanted.combinations);
-    if let Some((a, b)) = pairs.clone().find(|(a, b)| a.world == b.world && a.by_play != b.by_play) {
-        return format!("with judge {} in {} where it is now {}", a.judge(), a.world, b.judge());
+    if let Some((a, b)) = pairs.clone().find(|(a, b)| a.world == b.world && a.monte_carlo != b.monte_carlo) {
+        return format!("with evaluation {} in {} where it is now {}", a.evaluation(), a.world, b.evaluation());
     }
     if found.seed != wanted.seed {
         return format!("with seed {} instead of {}", found.seed, wanted.seed);

@@ -4,9 +4,9 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
+use crate::checksum::{checksum, seal, seal_fault};
 use crate::files::{MOST_TEXT, read_text_file, write_one_of_many};
-use crate::plausible::fault;
-use crate::seal::{checksum, seal, seal_fault};
+use crate::validation::fault;
 use crate::{Checkpoints, RunRecord, Study, StudyError};
 
 /// Records of schema 1 belonged to one study, and did not say what interventions at random are worth.
@@ -34,7 +34,7 @@ pub(crate) struct Of {
     fingerprint: String,
     learner: String,
     episodes: u64,
-    /// Whether it is judged by playing although its states can be listed; absent elsewhere, and in records of before.
+    /// Whether it is evaluated by Monte Carlo although its states can be enumerated; absent elsewhere, and in records of before.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     by_play_chosen: bool,
     repetition: u64,

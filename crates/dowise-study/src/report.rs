@@ -115,7 +115,7 @@ const WORDS: [(&str, &str); 6] = [
     ),
 ];
 
-/// A number with as many digits as it needs to be told from zero; what rounding left of a zero, at this size of the others, is zero.
+/// A number with as many digits as it needs to be given from zero; what rounding left of a zero, at this size of the others, is zero.
 fn number(x: f64, size: f64) -> String {
     match x.abs() {
         small if small <= 1e-12 * size => "0".to_owned(),

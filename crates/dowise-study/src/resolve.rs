@@ -6,10 +6,10 @@ use std::path::Path;
 use dowise::learn::LearnerSpec;
 use serde::{Deserialize, Serialize};
 
-use crate::by_play::JUDGED;
+use crate::evaluator::{Evaluator, check_learner};
 use crate::identity::world_fingerprint;
-use crate::place::{Place, check_learner};
-use crate::{Checkpoints, Judge, StudyError, StudyFile, WorldChoice, limits};
+use crate::monte_carlo::MONTE_CARLO_EPISODES;
+use crate::{Checkpoints, Evaluation, StudyError, StudyFile, WorldChoice, limits};
 
 /// A world, a learner and a number of episodes, run `repetitions` times; files call its number `setting`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -23,9 +23,9 @@ pub struct Combination {
     /// Episodes of a run.
     pub episodes: u64,
     /// Whether regret and values are estimated by playing.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub by_play: bool,
-    /// Whether that was chosen for a world whose states can be listed.
+    #[serde(rename = "by_play", default, skip_serializing_if = "std::ops::Not::not")]
+    pub monte_carlo: bool,
+    /// Whether that was chosen for a world whose states can be enumerated.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub by_play_chosen: bool,
     /// What was swept here, and its value: `world.levels` → 4.
@@ -87,15 +87,15 @@ impl StudyFile {
         for (world, world_sweep) in worlds {
             let made = world.make(self.seed)?;
             let fingerprint = world_fingerprint(&made);
-            let judge = Judge::of(self.judge, &made, &world.to_string())?;
+            let evaluation = Evaluation::of(self.evaluation, &made, &world.to_string())?;
             if try_learners {
-                Place::new(&made, &world.to_string(), Some(judge), self.seed)?;
+                Evaluator::new(&made, &world.to_string(), Some(evaluation), self.seed)?;
             }
             for (episodes, episode_sweep) in self.episode_counts() {
                 for (learner, learner_sweep) in learners.clone() {
                     // A learner that cannot be made for this world is reported before anything runs.
                     if try_learners {
-                        check_learner(&learner, &made, &world.to_string(), judge, episodes, self.seed)?;
+                        check_learner(&learner, &made, &world.to_string(), evaluation, episodes, self.seed)?;
                     }
                     let sweep: BTreeMap<_, _> =
                         [&world_sweep, &episode_sweep, &learner_sweep].into_iter().flatten().cloned().collect();
@@ -104,8 +104,8 @@ impl StudyFile {
                         fingerprint: fingerprint.clone(),
                         learner,
                         episodes,
-                        by_play: judge == Judge::Play,
-                        by_play_chosen: judge == Judge::Play && made.is_listed(),
+                        monte_carlo: evaluation == Evaluation::MonteCarlo,
+                        by_play_chosen: evaluation == Evaluation::MonteCarlo && made.is_enumerable(),
                         sweep,
                     };
                     if !combinations.contains(&combination) {
@@ -225,9 +225,9 @@ fn cross<T: Clone>(
 }
 
 impl Combination {
-    /// Who judges it.
-    pub fn judge(&self) -> Judge {
-        if self.by_play { Judge::Play } else { Judge::Exact }
+    /// How its policies are evaluated.
+    pub fn evaluation(&self) -> Evaluation {
+        if self.monte_carlo { Evaluation::MonteCarlo } else { Evaluation::Exact }
     }
 }
 
@@ -240,20 +240,23 @@ impl Study {
     /// What to say where regret and values are estimated by playing: in which worlds, and how.
     pub fn by_play_note(&self) -> Option<String> {
         let of = |chosen: bool| {
-            let worlds = self.combinations.iter().filter(|s| s.by_play && s.by_play_chosen == chosen);
+            let worlds = self.combinations.iter().filter(|s| s.monte_carlo && s.by_play_chosen == chosen);
             let mut worlds: Vec<String> = worlds.map(|s| s.world.to_string()).collect();
             worlds.dedup();
             (!worlds.is_empty()).then(|| worlds.join(", "))
         };
         let why = [
-            of(false).map(|worlds| format!("{worlds}: states are too many to list, so all is estimated by playing.")),
-            of(true).map(|worlds| format!("{worlds}: all is estimated by playing, as was chosen (judge = play).")),
+            of(false)
+                .map(|worlds| format!("{worlds}: states are too many to enumerate, so all is estimated by playing.")),
+            of(true).map(|worlds| {
+                format!("{worlds}: all is estimated by Monte Carlo, as was chosen (evaluate = monte-carlo).")
+            }),
         ];
         let why: Vec<String> = why.into_iter().flatten().collect();
         (!why.is_empty()).then(|| {
             format!(
                 "{} Regret is what a plan by sampled states receives in the same episodes, less what the learner receives; best is that plan, by \
-                 {JUDGED} episodes, as learned and random are.",
+                 {MONTE_CARLO_EPISODES} episodes, as learned and random are.",
                 why.join(" ")
             )
         })

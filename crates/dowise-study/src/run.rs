@@ -40,7 +40,7 @@ impl RunRecord {
 /// Plays up to the last checkpoint; `None` if `stop` was set before that.
 ///
 /// The run's draws and the learner's own come from separate streams of the seed, so learners that share a seed start every
-/// episode alike. `after` is told the episode, its regret and the sum so far.
+/// episode alike. `after` knows the episode, its regret and the sum so far.
 pub fn play(
     arena: &Arena,
     learner: &LearnerSpec,

@@ -16,7 +16,7 @@ pub fn threads(asked: Option<usize>) -> Result<usize, StudyError> {
 
 fn choose(asked: Option<usize>, variable: impl Fn(&str) -> Option<String>) -> Result<usize, StudyError> {
     let positive = |n: usize| (n > 0).then_some(n);
-    let told = || {
+    let knowledge = || {
         VARIABLES.iter().find_map(|name| {
             let n = variable(name)?.trim().parse().ok().and_then(positive)?;
             Some((format!(" ({name})"), n))
@@ -24,7 +24,7 @@ fn choose(asked: Option<usize>, variable: impl Fn(&str) -> Option<String>) -> Re
     };
     let cores = || std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
     let asked = asked.and_then(positive).map(|n| (String::new(), n));
-    match asked.or_else(told) {
+    match asked.or_else(knowledge) {
         None => Ok(cores().min(MOST_THREADS)),
         Some((_, n)) if n <= MOST_THREADS => Ok(n),
         Some((by, n)) => Err(StudyError::Invalid(format!(
@@ -53,7 +53,7 @@ mod tests {
 
     #[test]
     fn more_threads_than_a_process_can_have_are_refused_by_whoever_asked() {
-        let says = |asked, told: &'static str| choose(asked, |_| Some(told.into())).unwrap_err().to_string();
+        let says = |asked, knowledge: &'static str| choose(asked, |_| Some(knowledge.into())).unwrap_err().to_string();
         assert!(says(Some(100_000), "1").starts_with("100000 threads are asked for; there may be at most 1024"));
         assert!(says(None, "1025").starts_with("1025 threads are asked for (RAYON_NUM_THREADS);"));
         assert_eq!(choose(Some(1024), |_| None).unwrap(), 1024);

@@ -109,7 +109,7 @@ impl WorldChoice {
     pub fn make(&self, seed: u64) -> Result<World, StudyError> {
         match self {
             WorldChoice::File(file) => {
-                // Whether it can be read is told apart from what it says.
+                // Whether it can be read is distinguished from what it says.
                 open_regular(file, MOST_TEXT)?;
                 World::from_file(file).map(|world| world.or_named(&self.name())).map_err(StudyError::World)
             }

@@ -10,14 +10,15 @@ use dowise_study::{Job, Listener, RunRecord, StudyError, WorldChoice, WorldSourc
 struct Kept(Mutex<Vec<Option<RunRecord>>>);
 
 impl Listener for Kept {
-    fn done(&self, job: usize, _: &dowise_study::Place, record: RunRecord) -> Result<(), StudyError> {
+    fn done(&self, job: usize, _: &dowise_study::Evaluator, record: RunRecord) -> Result<(), StudyError> {
         self.0.lock().unwrap()[job] = Some(RunRecord { seconds: 0.0, ..record });
         Ok(())
     }
 }
 
 fn played(jobs: &[Job], limit: u128) -> Result<Vec<Option<RunRecord>>, StudyError> {
-    let sources = [WorldSource::Chosen { choice: WorldChoice::read("paper:factors=3"), judge: None, pinned: None }];
+    let sources =
+        [WorldSource::Chosen { choice: WorldChoice::read("paper:factors=3"), evaluation: None, pinned: None }];
     let kept = Kept(Mutex::new(vec![None; jobs.len()]));
     dowise::set_memory_limit(u64::try_from(limit).unwrap());
     play_batch(&sources, jobs, 3, 4, &AtomicBool::new(false), &kept)?;

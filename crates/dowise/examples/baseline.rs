@@ -44,7 +44,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
                 let mean = |i: usize| sum[i] / runs as f64;
                 println!(
                     "| {world} | `{learner}` | {alpha} | {} | {:.1} | {:.1} | {:.1} | {:.0} | {} of {runs} | {} of {runs} |",
-                    if known { "told" } else { "not told" },
+                    if known { "given" } else { "not known" },
                     mean(0),
                     mean(1),
                     mean(1) / mean(0),
@@ -80,8 +80,8 @@ fn one(
         at += 1;
     };
     let (value_s, value) = (arena.planner().evaluate(&today)?, arena.value_of(&today)?);
-    let told = Knowledge::of(arena.world());
-    let floor = told.horizon() as f64 * (told.reward_range()[0] - told.interventions().cost_range()[1]);
+    let knowledge = Knowledge::of(arena.world());
+    let floor = knowledge.horizon() as f64 * (knowledge.reward_range()[0] - knowledge.interventions().cost_range()[1]);
     let mut found = [0.0; 5];
     for with in [false, true] {
         let mut agent = learner.parse::<LearnerSpec>()?.learner(arena.world(), episodes, seed)?;
@@ -93,7 +93,7 @@ fn one(
         let mut run = arena.run(seed);
         for _ in 0..episodes {
             let e = run.episode(&mut agent);
-            // With a told value the promise is of values where episodes start, otherwise of their means.
+            // With a given value the promise is of values where episodes start, otherwise of their means.
             let [worth, own] = match known {
                 true => [arena.best().value(0, e.start) - e.regret, value_s[e.start]],
                 false => [run.value_of_judged().ok_or("a learner tells its policy")?, value],

@@ -2,7 +2,7 @@
 //!
 //! `cargo run --release -p dowise --example changes [RUNS [EPISODES [FIGURE]]]` plays `EPISODES` episodes (5,000) in which every row of the
 //! transitions, a fifth of them, or none is drawn anew every fifth of the way, prints the mean regret over `RUNS` worlds (10), each
-//! episode judged by the world of its time, and draws how regret grows where all rows change. With `rows` as the first word it compares
+//! episode evaluated by the world of its time, and draws how regret grows where all rows change. With `rows` as the first word it compares
 //! two rules for one row instead: how soon a change is found, and how often one is where there is none.
 #![allow(clippy::print_stdout)] // a study prints its result
 
@@ -17,13 +17,13 @@ use rand_chacha::ChaCha8Rng;
 
 type Failure = Box<dyn std::error::Error>;
 
-/// The last one is told when the world changes, and begins anew.
+/// The last one is given when the world changes, and begins anew.
 const FORMS: [(&str, &str); 5] = [
     ("never", ""),
     ("discount:0.99", ",forget=discount:0.99"),
     ("window:300", ",forget=window:300"),
     ("reset", ",forget=reset"),
-    ("told", ""),
+    ("given", ""),
 ];
 
 const SHARES: [(&str, f64); 3] = [("all", 1.0), ("20 %", 0.2), ("none", 0.0)];
@@ -62,14 +62,14 @@ fn play(
     episodes: u64,
     seed: u64,
 ) -> Result<Played, Failure> {
-    let told = Knowledge::of(changing.arenas()[0].world());
+    let knowledge = Knowledge::of(changing.arenas()[0].world());
     let options = learner.parse::<LearnerSpec>()?.options(episodes, seed);
-    let mut learner = Learner::new(&told, options.clone())?;
+    let mut learner = Learner::new(&knowledge, options.clone())?;
     let mut run = changing.run(seed);
     let (mut total, mut regret) = (0.0, vec![0.0]);
     for episode in 1..=episodes {
         if told_every.is_some_and(|every| episode > 1 && (episode - 1) % every == 0) {
-            learner = Learner::new(&told, options.clone())?;
+            learner = Learner::new(&knowledge, options.clone())?;
         }
         total += run.episode(&mut learner).regret;
         if episode % (episodes / 100).max(1) == 0 || episode == episodes {
@@ -152,7 +152,7 @@ fn regrets(runs: u64, episodes: u64, file: Option<String>) -> Result<(), Failure
                 }
                 let changing = Changing::new(&worlds, every)?;
                 for (sum, (form, option)) in sums.iter_mut().zip(FORMS) {
-                    let told_every = (form == "told").then_some(every);
+                    let told_every = (form == "given").then_some(every);
                     let played =
                         play(&changing, &format!("{learner}:schedule=episode{option}"), told_every, episodes, seed)?;
                     sum.resize(played.regret.len(), 0.0);

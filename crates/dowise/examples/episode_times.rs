@@ -1,7 +1,7 @@
-//! Time per episode of learner and simulator together, and of exact judging apart, for two sizes of the paper's environment.
+//! Time per episode of learner and simulator together, and of exact evaluation apart, for two sizes of the paper's environment.
 //!
 //! `cargo run --release -p dowise --example episode_times [STATES [LEARNER [unjudged]]]` prints one line of JSON per learner
-//! (any, if it is named) and size; `benchmarks/peers.py` runs it beside rlberry, `benchmarks/where.py` without judging.
+//! (any, if it is named) and size; `benchmarks/peers.py` runs it beside rlberry, `benchmarks/where.py` without evaluation.
 #![allow(clippy::print_stdout)] // a benchmark prints its result
 
 use std::time::Instant;
@@ -39,7 +39,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         for name in only.as_deref().map_or(LEARNERS.to_vec(), |only| vec![only]) {
             let spec: LearnerSpec = name.parse()?;
             let fresh = Learner::new(&Knowledge::of(&world), spec.options(episodes, 1))?;
-            let time = |judge: bool| {
+            let time = |evaluation: bool| {
                 let mut best = f64::INFINITY;
                 let began = Instant::now();
                 // The best of many runs: what other programs take from the machine is not ours.
@@ -51,16 +51,16 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
                     let mut run = arena.run(1);
                     let start = Instant::now();
                     for _ in 0..episodes {
-                        run.play(&mut learner, judge);
+                        run.play(&mut learner, evaluation);
                     }
                     best = best.min(start.elapsed().as_secs_f64() * 1e6 / episodes as f64);
                 }
                 best
             };
             let alone = time(false);
-            let judging = if unjudged.is_some() { 0.0 } else { (time(true) - alone).max(0.0) };
+            let evaluation = if unjudged.is_some() { 0.0 } else { (time(true) - alone).max(0.0) };
             println!(
-                r#"{{"size": "{size}", "learner": "{name}", "episodes": {episodes}, "us_per_episode": {alone:.2}, "us_judging": {judging:.2}}}"#
+                r#"{{"size": "{size}", "learner": "{name}", "episodes": {episodes}, "us_per_episode": {alone:.2}, "us_judging": {evaluation:.2}}}"#
             );
         }
     }

@@ -5,7 +5,7 @@
 #![allow(clippy::print_stdout)] // a study prints its result
 
 use dowise::data::LogStep;
-use dowise::offline::RecordedSteps;
+use dowise::offline::MissingnessCounts;
 use dowise::offline::fit::{FitOptions, FitPart, Fitted, Fitting};
 use dowise::simulate::Outcome;
 use dowise::{Simulator, World, worlds};
@@ -53,7 +53,7 @@ fn row(name: &str, world: &World, (logs, episodes): (u64, u64), holes: Holes) ->
         for test in recorded.tests() {
             tests += 1;
             alarms[0] += u64::from(test.p < 0.05);
-            alarms[1] += u64::from(test.depends_on_what_followed());
+            alarms[1] += u64::from(test.depends_on_outcome());
         }
         let mut next = world.transitions().iter();
         let mut terms = world.rewards().iter();
@@ -87,11 +87,11 @@ fn row(name: &str, world: &World, (logs, episodes): (u64, u64), holes: Holes) ->
     Ok(())
 }
 
-fn fit(world: &World, episodes: u64, seed: u64, holes: Holes) -> Outcomes<(Fitted, RecordedSteps)> {
+fn fit(world: &World, episodes: u64, seed: u64, holes: Holes) -> Outcomes<(Fitted, MissingnessCounts)> {
     let options = FitOptions { em: holes == Holes::ByNextState, ..FitOptions::default() };
     let mut fitting = Fitting::new(world, options)?;
-    let told = fitting.told().clone();
-    let mut recorded = RecordedSteps::new(&told);
+    let knowledge = fitting.knowledge().clone();
+    let mut recorded = MissingnessCounts::new(&knowledge);
     let simulator = Simulator::new(world)?;
     let [mut starts, mut rng] = Simulator::streams(seed);
     let mut outcome = Outcome::default();
@@ -104,16 +104,18 @@ fn fit(world: &World, episodes: u64, seed: u64, holes: Holes) -> Outcomes<(Fitte
             let action = simulator.any_allowed(state, &mut rng);
             simulator.step(state, action, &mut rng, &mut outcome);
             // By name, since a fit may leave hidden variables out.
-            let mut step = dowise::Observation::at(&told, stage, state)?
-                .did_action(&told, action)?
-                .found(&told, &world.levers().iter().map(|id| outcome.values[id.ix()]).collect::<Vec<_>>()[..])?
-                .paid(&told, &outcome.rewards[..])?
-                .then(&told, outcome.next_state)?;
+            let mut step = dowise::Observation::at(&knowledge, stage, state)?
+                .did_action(&knowledge, action)?
+                .found(&knowledge, &world.levers().iter().map(|id| outcome.values[id.ix()]).collect::<Vec<_>>()[..])?
+                .paid(&knowledge, &outcome.rewards[..])?
+                .then(&knowledge, outcome.next_state)?;
             for &id in world.keys() {
                 if !hides(world, &outcome, holes, &mut rng) {
                     let key = world.variable(id);
-                    step =
-                        step.saw(&told, [(key.name.as_str(), key.values[outcome.values[id.ix()] as usize].as_str())])?;
+                    step = step.saw(
+                        &knowledge,
+                        [(key.name.as_str(), key.values[outcome.values[id.ix()] as usize].as_str())],
+                    )?;
                 }
             }
             recorded.add(&step, 1);

@@ -1,7 +1,7 @@
 //! How soon a wrong graph is noticed, how often a right one is accused, and what a guard costs and gains.
 //!
 //! `cargo run --release -p dowise --example graph_monitor [RUNS [EPISODES]]` prints tables from `RUNS` runs each (20) of `EPISODES`
-//! episodes (600): the paper's environment with one thing wrong in the graph that the learner is told; true graphs; and
+//! episodes (600): the paper's environment with one thing wrong in the graph that the learner is given; true graphs; and
 //! regret with and without a guard. With `rates` as a third word the second table alone, with `power` the first, with `limit` what the
 //! data can say at most of a hidden common cause.
 #![allow(clippy::print_stdout)] // a study prints its result
@@ -36,7 +36,7 @@ fn paper(wrong: Wrong, by: f64, seed: u64) -> Result<(World, World), Failure> {
         Wrong::Lever => add_parent(&mut spec, 0, "x2", &[-by, -by, by, by]),
         Wrong::Parent => add_parent(&mut spec, 0, "s2", &[-by, by]),
         Wrong::Common => {
-            // A key variable that the learner is not told of stands for the hidden cause.
+            // A key variable that the learner is not known of stands for the hidden cause.
             let mut season = spec.variables.last().cloned().ok_or("a key variable")?;
             season.name = "season".into();
             spec.variables.push(season);
@@ -59,11 +59,11 @@ fn add_parent(spec: &mut WorldSpec, factor: usize, parent: &str, moves: &[f64]) 
     transition.parents.push(parent.into());
 }
 
-/// Lets a learner play in a world of which it is told another; `see` is shown each step, `after` is called after each episode and may
+/// Lets a learner play in a world of which it is given another; `see` is shown each step, `after` is called after each episode and may
 /// stop.
 fn play(
     truth: &Simulator,
-    told: &Knowledge,
+    knowledge: &Knowledge,
     learner: &mut Learner,
     episodes: u64,
     seed: u64,
@@ -72,11 +72,11 @@ fn play(
 ) -> Result<(), Failure> {
     let [mut starts, mut steps] = Simulator::streams(seed);
     let mut outcome = Outcome::default();
-    let n = told.variables().len();
+    let n = knowledge.variables().len();
     for episode in 1..=episodes {
         let mut session = learner.begin();
         let mut state = truth.start(&mut starts);
-        for stage in 0..told.horizon() {
+        for stage in 0..knowledge.horizon() {
             let action = session.act(learner, state)?;
             truth.step(state, action, &mut steps, &mut outcome);
             // What the learner has no variable for comes last.
@@ -112,13 +112,13 @@ fn power(runs: u64, episodes: u64) -> Result<(), Failure> {
             let (mut found, mut right) = (vec![], 0);
             for seed in 0..runs {
                 let (truth, declared) = paper(wrong, by, seed)?;
-                let told = Knowledge::of(&declared);
-                let mut learner = Learner::new(&told, name.parse::<LearnerSpec>()?.options(5000, seed))?;
+                let knowledge = Knowledge::of(&declared);
+                let mut learner = Learner::new(&knowledge, name.parse::<LearnerSpec>()?.options(5000, seed))?;
                 learner.watch_graph(DELTA)?;
                 let mut at = f64::INFINITY;
                 play(
                     &Simulator::new(&truth)?,
-                    &told,
+                    &knowledge,
                     &mut learner,
                     episodes,
                     seed,
@@ -158,8 +158,8 @@ fn limit(runs: u64, episodes: u64) -> Result<(), Failure> {
         let (mut gains, mut bar) = (vec![], 0.0);
         for seed in 0..runs {
             let (truth, declared) = paper(Wrong::Common, by, seed)?;
-            let told = Knowledge::of(&declared);
-            let mut learner = Learner::new(&told, "graph-psrl".parse::<LearnerSpec>()?.options(5000, seed))?;
+            let knowledge = Knowledge::of(&declared);
+            let mut learner = Learner::new(&knowledge, "graph-psrl".parse::<LearnerSpec>()?.options(5000, seed))?;
             learner.watch_graph(DELTA)?;
             let mut gain = 0.0;
             let see = |seen: &Observation<'_>| {
@@ -177,7 +177,7 @@ fn limit(runs: u64, episodes: u64) -> Result<(), Failure> {
                 // Half of (p + by)(q + by) + (p − by)(q − by) is p q + by².
                 gain += (1.0 + part(0) * part(1)).ln();
             };
-            play(&Simulator::new(&truth)?, &told, &mut learner, episodes, seed, see, |_, _| false)?;
+            play(&Simulator::new(&truth)?, &knowledge, &mut learner, episodes, seed, see, |_, _| false)?;
             gains.push(gain);
             bar = learner.graph_watch().map_or(0.0, |watch| watch.bar);
         }
@@ -196,10 +196,10 @@ fn rates(runs: u64, episodes: u64) -> Result<(), Failure> {
                 let settings = [("seed", seed.to_string())];
                 let settings: Vec<(&str, &str)> = settings.iter().map(|(k, v)| (*k, v.as_str())).collect();
                 let world = worlds::world(world, if world == "paper" { &settings } else { &[] })?;
-                let told = Knowledge::of(&world);
-                let mut learner = Learner::new(&told, name.parse::<LearnerSpec>()?.options(5000, seed))?;
+                let knowledge = Knowledge::of(&world);
+                let mut learner = Learner::new(&knowledge, name.parse::<LearnerSpec>()?.options(5000, seed))?;
                 learner.watch_graph(DELTA)?;
-                play(&Simulator::new(&world)?, &told, &mut learner, episodes, seed, |_| {}, |_, _| false)?;
+                play(&Simulator::new(&world)?, &knowledge, &mut learner, episodes, seed, |_| {}, |_, _| false)?;
                 wrong += u32::from(learner.graph_watch().is_some_and(|watch| watch.contradicted));
             }
             println!("{world:<12} {name:<12} {wrong:>4} of {runs}");
@@ -209,7 +209,7 @@ fn rates(runs: u64, episodes: u64) -> Result<(), Failure> {
 }
 
 fn regret(runs: u64, episodes: u64) -> Result<(), Failure> {
-    println!("regret of {} episodes, mean of {runs} worlds, told the declared graph", 5 * episodes);
+    println!("regret of {} episodes, mean of {runs} worlds, given the declared graph", 5 * episodes);
     println!("{:<40} {:<12} {:>10} {:>10}", "what is wrong", "learner", "unguarded", "guarded");
     for (wrong, words) in [(None, "nothing"), (Some(Wrong::Lever), "a lever acts on a factor directly, ±0.1")] {
         for name in ["graph-psrl", "graph-ucbvi:schedule=episode"] {
@@ -222,11 +222,11 @@ fn regret(runs: u64, episodes: u64) -> Result<(), Failure> {
                         (world.clone(), world)
                     }
                 };
-                let (arena, told) = (Arena::new(&truth)?, Knowledge::of(&declared));
+                let (arena, knowledge) = (Arena::new(&truth)?, Knowledge::of(&declared));
                 for (sum, guard) in sums.iter_mut().zip([false, true]) {
                     let mut options = name.parse::<LearnerSpec>()?.options(5 * episodes, seed);
                     options.guard = guard;
-                    let (mut learner, mut run) = (Learner::new(&told, options)?, arena.run(seed));
+                    let (mut learner, mut run) = (Learner::new(&knowledge, options)?, arena.run(seed));
                     *sum += (0..5 * episodes).map(|_| run.episode(&mut learner).regret).sum::<f64>() / runs as f64;
                 }
             }

@@ -229,8 +229,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             continue;
         }
         let world = worlds::world(name, settings)?;
-        let told = Knowledge::of(&world);
-        let reports: Vec<GraphReport> = seeds.clone().map(|seed| uniform(&world, &told, episodes, seed)).collect();
+        let knowledge = Knowledge::of(&world);
+        let reports: Vec<GraphReport> = seeds.clone().map(|seed| uniform(&world, &knowledge, episodes, seed)).collect();
         line(&format!("{name}{}", if settings.is_empty() { "" } else { ":joint=false" }), episodes, &reports);
     }
     if only.is_some() {
@@ -253,7 +253,7 @@ fn power(logs: u64, seeds: std::ops::Range<u64>) -> Result<(), Box<dyn std::erro
     println!("wrong graphs, share contradicted in %, and the claim found first in most logs");
     let sizes = [100, 200, 300, 500, 1000, 2000];
     println!("{:<44} {}", "what is wrong", sizes.map(|n| format!("{n:>6}")).join(""));
-    let told = Knowledge::of(&declared()?);
+    let knowledge = Knowledge::of(&declared()?);
     for (wrong, words) in [
         ("none", "nothing"),
         ("lever", "drug acts on next heart directly (±0.1)"),
@@ -263,10 +263,11 @@ fn power(logs: u64, seeds: std::ops::Range<u64>) -> Result<(), Box<dyn std::erro
     ] {
         let world = clinic(wrong)?;
         let power = |episodes: u64| {
-            let found = seeds.clone().filter(|&seed| uniform(&world, &told, episodes, seed).is_contradicted()).count();
+            let found =
+                seeds.clone().filter(|&seed| uniform(&world, &knowledge, episodes, seed).is_contradicted()).count();
             format!("{:>6.0}", 100.0 * found as f64 / logs as f64)
         };
-        let first = uniform(&world, &told, 2000, 0);
+        let first = uniform(&world, &knowledge, 2000, 0);
         println!(
             "{words:<44} {}   {}",
             sizes.map(power).join(""),

@@ -1,7 +1,7 @@
 //! Episodes of learners where there are many states: those that see the state whole, and those that use its factors.
 //!
 //! `cargo run --release -p dowise --example large_states [EPISODES [FACTORS [LEARNER]]]` prints one line of JSON per learner and size:
-//! milliseconds of an episode, of an episode with its exact judging, and of one exact plan, best of the last half; with FACTORS, only that many
+//! milliseconds of an episode, of an episode with its exact evaluation, and of one exact plan, best of the last half; with FACTORS, only that many
 //! binary factors (0: only the states that are seen whole). The greatest memory of the process so far is printed where the system says it.
 #![allow(clippy::print_stdout)] // a benchmark prints its result
 
@@ -79,17 +79,17 @@ fn report(world: &World, name: &str, episodes: u32) -> Result<(), Box<dyn std::e
     let arena = Arena::new(world)?;
     let planner = Planner::new(world)?;
     let plan = (0..3).map(|_| timed(|| drop(planner.plan()))).fold(f64::INFINITY, f64::min);
-    let best = |judge: bool| -> Result<f64, Box<dyn std::error::Error>> {
+    let best = |evaluation: bool| -> Result<f64, Box<dyn std::error::Error>> {
         let mut learner = Learner::new(&Knowledge::of(world), name.parse::<Preset>()?.options(1000, 1))?;
         let mut run = arena.run(1);
-        let times: Vec<f64> = (0..episodes).map(|_| timed(|| _ = run.play(&mut learner, judge))).collect();
+        let times: Vec<f64> = (0..episodes).map(|_| timed(|| _ = run.play(&mut learner, evaluation))).collect();
         Ok(times[times.len() / 2..].iter().copied().fold(f64::INFINITY, f64::min))
     };
-    let (alone, judged) = (best(false)?, best(true)?);
+    let (alone, evaluated) = (best(false)?, best(true)?);
     let memory = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let memory = memory.lines().find_map(|line| line.strip_prefix("VmHWM:")).map_or("0 kB", str::trim);
     println!(
-        r#"{{"states": {}, "learner": "{name}", "ms_per_episode": {alone:.2}, "ms_with_judging": {judged:.2}, "ms_of_a_plan": {plan:.2}, "memory": "{memory}"}}"#,
+        r#"{{"states": {}, "learner": "{name}", "ms_per_episode": {alone:.2}, "ms_with_judging": {evaluated:.2}, "ms_of_a_plan": {plan:.2}, "memory": "{memory}"}}"#,
         world.n_states()
     );
     Ok(())

@@ -1,6 +1,6 @@
 //! The paper's claim for causal linear MDPs: at fixed d, regret grows neither with the interventions nor with the states.
 //!
-//! `cargo run --release -p dowise --example linear_claim -- [EPISODES SEEDS]` (300 and 2 unless told). The combination lock with d = 6, Z = 8,
+//! `cargo run --release -p dowise --example linear_claim -- [EPISODES SEEDS]` (300 and 2 by default). The combination lock with d = 6, Z = 8,
 //! H = 8; interventions from 64 to 10⁶ at 64 states, states from 64 to 65,536 at 64 interventions. A row is *flat* if its greatest regret is at
 //! most twice its least, and *grows* if the last is more than twice the first; one that loses more than half of all there is learns next to
 //! nothing. `-` where a learner would take too long or is refused.

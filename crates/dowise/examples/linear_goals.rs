@@ -35,16 +35,16 @@ fn shares(arena: &Arena, learner: &str, episodes: u64, seeds: RangeInclusive<u64
     for seed in seeds.clone() {
         let mut learner = spec.learner(arena.world(), episodes, seed).map_err(|e| e.to_string())?;
         let mut run = arena.run(seed);
-        let (mut worth, mut judged) = (0.0, 0.0);
+        let (mut worth, mut evaluated) = (0.0, 0.0);
         for episode in 1..=episodes {
-            let judge = episode + LAST > episodes;
-            let played = run.play(&mut learner, judge);
-            if judge {
+            let evaluation = episode + LAST > episodes;
+            let played = run.play(&mut learner, evaluation);
+            if evaluation {
                 worth += run.value_of_judged().unwrap_or(best - played.regret);
-                judged += 1.0;
+                evaluated += 1.0;
             }
         }
-        out.push((worth / judged - random) / (best - random));
+        out.push((worth / evaluated - random) / (best - random));
     }
     Ok((out, since.elapsed().as_secs_f64() / (episodes * seeds.count() as u64) as f64))
 }

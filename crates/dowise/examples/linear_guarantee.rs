@@ -1,6 +1,6 @@
 //! Whether linear learners are optimistic as often as they promise: V̂ ≥ V* at every stage and state of every plan, run by run.
 //!
-//! `cargo run --release -p dowise --example linear_guarantee -- [RUNS EPISODES]` (1000 runs of 200 episodes unless told), each in a random
+//! `cargo run --release -p dowise --example linear_guarantee -- [RUNS EPISODES]` (1000 runs of 200 episodes by default), each in a random
 //! linear world of its own with 6 states, 4 causes, 3 features and 3 steps; δ = 0.1. A run fails if one value of one plan falls short.
 #![allow(clippy::print_stdout)]
 
@@ -12,8 +12,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let given: Vec<u64> = std::env::args().skip(1).map(|a| a.parse()).collect::<Result<_, _>>()?;
     let (runs, episodes) = (given.first().copied().unwrap_or(1000), given.get(1).copied().unwrap_or(200));
     let names = [
-        "c-lsvi-ucb:beta=covered",
-        "c-lsvi-ucb:beta=covered,schedule=doubling",
+        "c-lsvi-ucb:beta=covering-number",
+        "c-lsvi-ucb:beta=covering-number,schedule=doubling",
         "c-lsvi-ucb",
         "c-lsvi-ucb:beta-scale=0.1",
         "c-lsvi-ucb:beta-scale=0.01",
@@ -33,7 +33,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
                 if learner.plans() > plans {
                     plans = learner.plans();
                     let pairs = learner.plan().value_hs.iter().zip(&arena.best().value_hs);
-                    short |= pairs.into_iter().any(|(hoped, best)| *hoped < best - 1e-9);
+                    short |= pairs.into_iter().any(|(optimistic, best)| *optimistic < best - 1e-9);
                 }
             }
             failed += u64::from(short);

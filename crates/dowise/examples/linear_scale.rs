@@ -1,11 +1,11 @@
-//! Linear worlds where tables cannot go: time and memory of a plan, of judging a policy, and of a learner's episode.
+//! Linear worlds where tables cannot go: time and memory of a plan, of evaluation a policy, and of a learner's episode.
 //!
-//! `cargo run --release -p dowise --example linear_scale -- [STATES CAUSES DIMENSION [EPISODES]]` (65536 64 8 500 unless told).
+//! `cargo run --release -p dowise --example linear_scale -- [STATES CAUSES DIMENSION [EPISODES]]` (65536 64 8 500 by default).
 #![allow(clippy::print_stdout)]
 
 use std::time::Instant;
 
-use dowise::linear::UnlistedLearner;
+use dowise::linear::VisitedStatesLearner;
 use dowise::worlds::LinearLock;
 use dowise::{Arena, Knowledge, LearnerSpec, Planner};
 
@@ -38,7 +38,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     say("a plan", since);
     let since = Instant::now();
     planner.evaluate(&plan.policy_hs)?;
-    say("judging a policy", since);
+    say("evaluation a policy", since);
     drop((planner, plan));
     let arena = Arena::new(&world)?;
     for name in ["c-blsvi", "c-lsvi-ucb:schedule=doubling"] {
@@ -50,12 +50,15 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         });
         let each = since.elapsed().as_secs_f64() / episodes as f64;
         let plans = learner.as_linear().map_or(0, |linear| linear.plans());
-        println!("{name}: {:.1} ms an episode over {episodes} episodes, {plans} plans, judging left out", 1e3 * each);
+        println!(
+            "{name}: {:.1} ms an episode over {episodes} episodes, {plans} plans, evaluation left out",
+            1e3 * each
+        );
     }
     for name in ["c-blsvi", "c-rlsvi:schedule=doubling", "c-lsvi-ucb:schedule=doubling"] {
         let spec: LearnerSpec = name.parse()?;
         let options = spec.linear_options(2000, 1).ok_or("a linear learner")?;
-        let mut learner = UnlistedLearner::new(&Knowledge::of(&world), options)?;
+        let mut learner = VisitedStatesLearner::new(&Knowledge::of(&world), options)?;
         let mut run = arena.run(1);
         let (mut longest, since) = (0.0f64, Instant::now());
         for _ in 0..episodes {

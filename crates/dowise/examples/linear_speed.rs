@@ -24,7 +24,7 @@ const PLAIN: u64 = 1000;
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let world = worlds::Linear { dimension: 64, seed: 1, ..Default::default() }.world()?;
     let arena = Arena::new(&world)?;
-    println!("microseconds for one episode (acting, simulating and judging included), median of {WINDOW}");
+    println!("microseconds for one episode (acting, simulating and evaluation included), median of {WINDOW}");
     println!("{:<12}{}{:>16}", "episode", AT.map(|at| format!("{at:>9}")).concat(), "whole run (s)");
     for preset in LinearPreset::all() {
         // One β for the plain way and ours, so that both compute the same plans.

@@ -1,6 +1,6 @@
 //! Whether weighing steps by variance helps at a practical scale of β: regret and the share of the way to the best policy, world by world.
 //!
-//! `cargo run --release -p dowise --example linear_weights -- [STATES [EPISODES [SEEDS]]]` (256 300 3 unless told).
+//! `cargo run --release -p dowise --example linear_weights -- [STATES [EPISODES [SEEDS]]]` (256 300 3 by default).
 #![allow(clippy::print_stdout)]
 
 use dowise::worlds::{Linear, LinearDoses, LinearLock, LinearRiver};

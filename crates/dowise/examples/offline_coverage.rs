@@ -69,15 +69,15 @@ fn row(name: &str, with: &[(&str, &str)], all: bool, (logs, episodes): (u64, u64
         }
         let world = worlds::world(name, &with)?;
         count = world.interventions().count();
-        let told = Knowledge::of(&world);
-        let told = if all || missing == Missing::Payments { told.without_rewards() } else { told };
-        let told = if all { told.without_mechanisms() } else { told };
+        let knowledge = Knowledge::of(&world);
+        let knowledge = if all || missing == Missing::Payments { knowledge.without_rewards() } else { knowledge };
+        let knowledge = if all { knowledge.without_mechanisms() } else { knowledge };
         let planner = Planner::new(&world)?;
         let policy = planner.plan().policy_hs;
         let truth = |policy: &[Action]| -> Result<f64, dowise::plan::PlanError> {
             Ok(planner.from_start(&planner.evaluate(policy)?[..world.n_states()]))
         };
-        let log = log(&world, &told, episodes, 1000 + seed, missing)?;
+        let log = log(&world, &knowledge, episodes, 1000 + seed, missing)?;
         let found = evaluate(&log, &policy, &options)?;
         let exact = truth(&policy)?;
         let intervals: [Option<Interval>; 3] =
@@ -92,7 +92,7 @@ fn row(name: &str, with: &[(&str, &str)], all: bool, (logs, episodes): (u64, u64
         errors[1] += (found.robust.map_or(f64::NAN, |r| r.mean) - exact) / logs as f64;
         effective += found.robust.map_or(f64::NAN, |r| r.effective) / logs as f64;
         let safe = plan_safely(&log, &OfflineOptions { samples: 40, ..options.clone() })?;
-        for plan in [&safe.mean, &safe.worst] {
+        for plan in [&safe.mean, &safe.pessimistic] {
             let Some(bounds) = plan.guaranteed else { continue };
             broken += u64::from(bounds.low > truth(&plan.policy_hs)?);
             plans += 1;
@@ -110,10 +110,10 @@ fn row(name: &str, with: &[(&str, &str)], all: bool, (logs, episodes): (u64, u64
 }
 
 /// Episodes with interventions drawn from all, in which something is missing.
-fn log(world: &World, told: &Knowledge, episodes: u64, seed: u64, missing: Missing) -> Outcomes<Episodes> {
+fn log(world: &World, knowledge: &Knowledge, episodes: u64, seed: u64, missing: Missing) -> Outcomes<Episodes> {
     let simulator = Simulator::new(world)?;
     let [mut starts, mut steps] = Simulator::streams(seed);
-    let mut log = Episodes::new(told, 5)?;
+    let mut log = Episodes::new(knowledge, 5)?;
     if missing == Missing::Em {
         log = log.with_em();
     }

@@ -14,8 +14,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         .next("mood", ["mood", "walk"], Form::Unknown) // what is to be found out
         .reward("well", "mood", [0.0, 1.0])
         .build()?;
-    let told = Knowledge::of(&world);
-    let mut learner = Learner::new(&told, "graph-psrl".parse::<Preset>()?.options(200, 1))?;
+    let knowledge = Knowledge::of(&world);
+    let mut learner = Learner::new(&knowledge, "graph-psrl".parse::<Preset>()?.options(200, 1))?;
     let mut life = rand_chacha::ChaCha8Rng::seed_from_u64(7); // stands for what really happens
     for _ in 0..200 {
         let (mut week, mut mood) = (learner.begin(), 0);
@@ -24,14 +24,14 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             let shoes = world.interventions().lever(action, 0).unwrap_or(0);
             let walk = usize::from(life.random_bool([0.2, 0.7][shoes]));
             let next_state = usize::from(life.random_bool([[0.1, 0.6], [0.5, 0.9]][mood][walk]));
-            let day = Observation::at(&told, stage, mood)?.did_action(&told, action)?;
-            let day = day.saw(&told, [("walk", ["no", "yes"][walk])])?.then(&told, next_state)?;
+            let day = Observation::at(&knowledge, stage, mood)?.did_action(&knowledge, action)?;
+            let day = day.saw(&knowledge, [("walk", ["no", "yes"][walk])])?.then(&knowledge, next_state)?;
             week.observe(&mut learner, &day)?;
             mood = next_state;
         }
         week.end(&mut learner);
         let saved = learner.save(); // between episodes; a file would do
-        learner = Learner::restore(&told, &saved)?;
+        learner = Learner::restore(&knowledge, &saved)?;
     }
     let action = learner.learned_policy().action(0, 0);
     println!("after {} episodes, mood=low: {}", learner.episodes(), world.describe_intervention(action));

@@ -1,7 +1,7 @@
 //! How plans and episodes grow with the number of key variables where worlds fall apart: four key variables to a state factor.
 //!
 //! Prints CSV: `cargo run --release --example parts_growth [MOST_FACTORS]`. Times are in milliseconds; a plan over joint causes is made
-//! for comparison as long as these are few. Learners are told rewards and P(z | s, a), or (`unknown`) have to learn both.
+//! for comparison as long as these are few. Learners are given rewards and P(z | s, a), or (`unknown`) have to learn both.
 
 use std::time::Instant;
 
@@ -21,7 +21,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let many =
             ManyLevers { factors, keys: 4 * factors, sparse: true, levers: 1, levels: 2, ..ManyLevers::default() };
         let world = World::new(many.spec()?)?;
-        let (set_up, planner) = timed(|| Planner::by_parts(&world));
+        let (set_up, planner) = timed(|| Planner::decomposed(&world));
         let planner = planner?.ok_or("no part of these worlds is too large")?;
         let (first, plan) = timed(|| planner.plan());
         let planned = (0..3).map(|_| timed(|| planner.plan()).0).fold(first, f64::min);
@@ -34,10 +34,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         };
         print!("{},{},{},{set_up:.3},{planned:.3},{joint:.3}", many.keys, world.n_states(), planner.n_parts());
         let arena = Arena::new(&world)?;
-        let told = Knowledge::of(&world);
-        for told in [told.clone(), told.without_rewards().without_mechanisms()] {
+        let knowledge = Knowledge::of(&world);
+        for knowledge in [knowledge.clone(), knowledge.without_rewards().without_mechanisms()] {
             for name in ["graph-psrl", "graph-ucbvi"] {
-                let mut learner = Learner::new(&told, name.parse::<Preset>()?.options(1000, 1))?;
+                let mut learner = Learner::new(&knowledge, name.parse::<Preset>()?.options(1000, 1))?;
                 let mut run = arena.run(1);
                 let episodes = if factors > 8 { 5 } else { 100 };
                 let (time, _) = timed(|| (0..episodes).map(|_| run.play(&mut learner, false).reward).sum::<f64>());

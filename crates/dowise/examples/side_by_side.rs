@@ -18,24 +18,24 @@ const CASES: [(&str, &str); 4] =
 
 /// Regret of all episodes, played in batches.
 fn regret(arena: &Arena, learner: &str, episodes: u64, batch: u64, seed: u64) -> Result<f64, Failure> {
-    let told = Knowledge::of(arena.world());
-    let mut learner = Learner::new(&told, learner.parse::<LearnerSpec>()?.options(episodes, seed))?;
+    let knowledge = Knowledge::of(arena.world());
+    let mut learner = Learner::new(&knowledge, learner.parse::<LearnerSpec>()?.options(episodes, seed))?;
     let [mut starts, mut steps] = Simulator::streams(seed);
     let (simulator, mut outcome, mut total) = (arena.simulator(), Outcome::default(), 0.0);
-    let (mut judged, mut lost) = (0, 0.0);
+    let (mut evaluated, mut lost) = (0, 0.0);
     for _ in 0..episodes / batch {
         let mut sessions: Vec<_> = (0..batch).map(|_| learner.begin()).collect();
         for session in &mut sessions {
             let policy = session.policy().ok_or("it decides whole episodes")?;
-            // A policy that several sessions share is judged once.
-            if policy.plan() != judged {
-                (judged, lost) = (policy.plan(), arena.optimal() - arena.value_of(policy.actions())?);
+            // A policy that several sessions share is evaluated once.
+            if policy.plan() != evaluated {
+                (evaluated, lost) = (policy.plan(), arena.optimal() - arena.value_of(policy.actions())?);
             }
             total += lost;
         }
         for mut session in sessions {
             let mut state = simulator.start(&mut starts);
-            for stage in 0..told.horizon() {
+            for stage in 0..knowledge.horizon() {
                 let action = session.act(&mut learner, state)?;
                 simulator.step(state, action, &mut steps, &mut outcome);
                 session.observe(&mut learner, &outcome.observation(stage, state, action))?;

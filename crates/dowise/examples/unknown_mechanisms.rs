@@ -1,4 +1,4 @@
-//! What learners reach that are told the graph and nothing else, beside what was aimed at.
+//! What learners reach that know the graph and nothing else, beside what was aimed at.
 //!
 //! `cargo run --release -p dowise --example unknown_mechanisms` prints the table of goals, each with held or missed: six
 //! seeds that nothing was chosen by, the mean over them and the worst. With arguments, `WORLD [EPISODES [SEEDS [LEARNER…]]]`, it

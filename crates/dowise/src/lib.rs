@@ -29,7 +29,7 @@
 //! # A plan
 //!
 //! Where everything is known, a [`Planner`] finds the best policy without listing the interventions, and an [`Arena`] has
-//! all that playing and judging takes.
+//! all that playing and evaluation takes.
 //!
 //! ```
 //! use dowise::{Arena, worlds};
@@ -43,8 +43,8 @@
 //!
 //! # Learning
 //!
-//! A learner is told the graph, never the transitions ([`Knowledge`]). A [`LearnerSpec`] is a learner as text: one of the
-//! published names, a [`Preset`], with options. The simulator judges: the regret of every episode is exact.
+//! A learner knows the graph, never the transitions ([`Knowledge`]). A [`LearnerSpec`] is a learner as text: one of the
+//! published names, a [`Preset`], with options. The simulator evaluators: the regret of every episode is exact.
 //!
 //! ```
 //! use dowise::{Arena, LearnerSpec, worlds};
@@ -70,14 +70,14 @@
 //! use dowise::{Knowledge, Learner, Observation, Preset, worlds};
 //!
 //! let world = worlds::world("river-swim", &[])?;
-//! let told = Knowledge::of(&world);
-//! let mut learner = Learner::new(&told, "graph-psrl".parse::<Preset>()?.options(10, 1))?;
+//! let knowledge = Knowledge::of(&world);
+//! let mut learner = Learner::new(&knowledge, "graph-psrl".parse::<Preset>()?.options(10, 1))?;
 //! let mut swim = learner.begin();
 //! let action = swim.act(&mut learner, 0)?;
-//! let step = Observation::at(&told, 0, 0)?.did_action(&told, action)?;
-//! swim.observe(&mut learner, &step.saw(&told, [("push", "forward")])?.then(&told, 1)?)?;
+//! let step = Observation::at(&knowledge, 0, 0)?.did_action(&knowledge, action)?;
+//! swim.observe(&mut learner, &step.saw(&knowledge, [("push", "forward")])?.then(&knowledge, 1)?)?;
 //! swim.end(&mut learner);
-//! let again = Learner::restore(&told, &learner.save())?;
+//! let again = Learner::restore(&knowledge, &learner.save())?;
 //! assert_eq!(again.save(), learner.save());
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```

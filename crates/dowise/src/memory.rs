@@ -1,4 +1,4 @@
-//! How much memory learners, plans and judges may take together: what would need more is refused before it is allocated.
+//! How much memory learners, plans and evaluators may take together: what would need more is refused before it is allocated.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 

@@ -42,17 +42,17 @@ fn a_learner_takes_no_more_than_was_said() {
     // Levers that act in three groups: searches keep no memory, which is not counted.
     let world = ManyLevers { factors: 6, levers: 1, levels: 5, ..ManyLevers::default() };
     let world = World::new(world.spec().unwrap()).unwrap();
-    let told = Knowledge::of(&world);
+    let knowledge = Knowledge::of(&world);
     let mut copy = None;
-    let world_bytes = measure(|| copy = Some(told.clone())).bytes_current;
+    let world_bytes = measure(|| copy = Some(knowledge.clone())).bytes_current;
     let presets = Preset::all().iter().filter(|preset| preset.linear().is_none()).map(|preset| preset.name());
     for name in presets.chain(["ucbvi:width=rlberry", "f-ucbvi:width=rlberry", "cf-ucbvi:width=paper"]) {
         for stage_dependent in [false, true] {
             let spec: LearnerSpec = name.parse().expect("a learner");
             let options = dowise::Options { stage_dependent, ..spec.options(300, 1) };
-            let said = Learner::bytes(&told, &options);
+            let said = Learner::bytes(&knowledge, &options);
             let mut learner = None;
-            let taken = measure(|| learner = Some(Learner::new(&told, options.clone()).expect("a learner")));
+            let taken = measure(|| learner = Some(Learner::new(&knowledge, options.clone()).expect("a learner")));
             // Its copy of the world is not counted either, nor what does not grow with states and causes.
             let taken = u128::try_from(taken.bytes_current - world_bytes).expect("more than the world");
             assert!(taken <= said + (8 << 10), "{name}, stage by stage: {stage_dependent}: {taken} bytes, {said} said");
@@ -117,19 +117,19 @@ fn learning_mechanisms_guarding_and_planning_take_no_more_than_was_said() {
             "graph-psrl:unknown=kernel+rewards,guard=true",
         ] {
             let spec: LearnerSpec = learner.parse().expect("a learner");
-            let told = spec.knowledge(world).unwrap();
+            let knowledge = spec.knowledge(world).unwrap();
             let options = spec.options(300, 1);
-            let said = Learner::bytes(&told, &options);
+            let said = Learner::bytes(&knowledge, &options);
             within(said, world_bytes, &format!("{learner} in {name}"), || {
-                let mut learner = Learner::new(&told, options).expect("a learner");
+                let mut learner = Learner::new(&knowledge, options).expect("a learner");
                 learner.begin();
             });
         }
     }
     // Not a loose bound either: many times what is really taken would refuse worlds that can be learned.
-    let told = Knowledge::of(&listed).without_mechanisms();
+    let knowledge = Knowledge::of(&listed).without_mechanisms();
     let options = "graph-psrl".parse::<LearnerSpec>().unwrap().options(300, 1);
-    let (said, mut learner) = (Learner::bytes(&told, &options), None);
-    let taken = measure(|| learner = Some(Learner::new(&told, options).expect("a learner"))).bytes_max;
+    let (said, mut learner) = (Learner::bytes(&knowledge, &options), None);
+    let taken = measure(|| learner = Some(Learner::new(&knowledge, options).expect("a learner"))).bytes_max;
     assert!(said < 4 * u128::from(taken), "{said} said, {taken} taken");
 }

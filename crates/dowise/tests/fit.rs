@@ -5,7 +5,7 @@ mod common;
 use common::DOCTORS;
 use dowise::data::LogStep;
 use dowise::kernel::Kernel;
-use dowise::learn::{Evidence, Knowledge, Observation, Reading};
+use dowise::learn::{Estimator, Evidence, Knowledge, Observation};
 use dowise::offline::fit::{
     FitError, FitOptions, FitPart, Fitted, Fitting, fingerprint_in, not_fitted_in, read_evidence,
 };
@@ -52,27 +52,27 @@ fn simulate_with(
 }
 
 /// The step as a log has it: hidden variables are not there.
-fn logged(world: &World, told: &Knowledge, step: &Step) -> LogStep<'static> {
+fn logged(world: &World, knowledge: &Knowledge, step: &Step) -> LogStep<'static> {
     let values = |ids: &[dowise::world::VarId]| ids.iter().map(|id| step.outcome.values[id.ix()]).collect::<Vec<u32>>();
-    let observation = Observation::at(told, step.stage, step.state)
+    let observation = Observation::at(knowledge, step.stage, step.state)
         .unwrap()
-        .did_action(told, step.action)
+        .did_action(knowledge, step.action)
         .unwrap()
-        .saw(told, &values(world.keys())[..])
+        .saw(knowledge, &values(world.keys())[..])
         .unwrap()
-        .found(told, &values(world.levers())[..])
+        .found(knowledge, &values(world.levers())[..])
         .unwrap()
-        .paid(told, &step.outcome.rewards)
+        .paid(knowledge, &step.outcome.rewards)
         .unwrap()
-        .then(told, step.outcome.next_state)
+        .then(knowledge, step.outcome.next_state)
         .unwrap();
     LogStep::new(step.episode, observation)
 }
 
 fn fit(world: &World, steps: &[Step], options: FitOptions) -> Fitted {
     let mut fitting = Fitting::new(world, options).unwrap();
-    let told = fitting.told().clone();
-    steps.iter().for_each(|step| fitting.add(&logged(world, &told, step)).unwrap());
+    let knowledge = fitting.knowledge().clone();
+    steps.iter().for_each(|step| fitting.add(&logged(world, &knowledge, step)).unwrap());
     fitting.fit().unwrap()
 }
 
@@ -188,10 +188,10 @@ fn learning_goes_on_from_the_evidence_beside_a_fitted_world() {
         assert_eq!(evidence.save(), fitted.evidence().save(), "{name}");
         let options: Options = "graph-psrl".parse::<Preset>().unwrap().options(100, 1);
         let mut resumed = Learner::with_evidence(evidence, options.clone()).unwrap();
-        // The same log, seen by a learner that is told what is to be fitted.
+        // The same log, seen by a learner that knows what is to be fitted.
         let mut direct = Learner::new(resumed.knowledge(), options).unwrap();
-        let told = direct.knowledge().clone();
-        steps.iter().for_each(|step| direct.learn(&logged(&world, &told, step).observation).unwrap());
+        let knowledge = direct.knowledge().clone();
+        steps.iter().for_each(|step| direct.learn(&logged(&world, &knowledge, step).observation).unwrap());
         assert_eq!(direct.evidence().unwrap().save(), resumed.evidence().unwrap().save(), "{name}");
         let arena = Arena::new(&again).unwrap();
         let (mut one, mut two) = (arena.run(9), arena.run(9));
@@ -208,7 +208,7 @@ fn the_plan_of_a_fitted_world_is_the_posterior_mean_plan_of_a_learner_with_its_e
         let options = "graph-psrl".parse::<Preset>().unwrap().options(100, 1);
         let learner = Learner::with_evidence(fitted.evidence().clone(), Options { ..options }).unwrap();
         let planner = Planner::new(fitted.world()).unwrap();
-        let mean = learner.read(Reading::Mean { prior: FitOptions::default().prior }, 0).unwrap();
+        let mean = learner.read(Estimator::Mean { prior: FitOptions::default().prior }, 0).unwrap();
         let [ours, theirs] = [planner.plan().policy_hs, mean.policy_hs]
             .map(|policy| planner.from_start(&planner.evaluate(&policy).unwrap()[..fitted.world().n_states()]));
         assert!((ours - theirs).abs() < 1e-9, "{name}: {ours} {theirs}");
@@ -219,10 +219,10 @@ fn the_plan_of_a_fitted_world_is_the_posterior_mean_plan_of_a_learner_with_its_e
 fn a_step_with_a_weight_counts_as_often() {
     let world = worlds::world("treatment", &[]).unwrap();
     let steps = simulate(&world, 10, 7);
-    let told = Knowledge::of(&world).without_mechanisms().without_rewards();
-    let [mut once, mut often] = [0, 1].map(|_| Evidence::new(&told, &Options::default()).unwrap());
+    let knowledge = Knowledge::of(&world).without_mechanisms().without_rewards();
+    let [mut once, mut often] = [0, 1].map(|_| Evidence::new(&knowledge, &Options::default()).unwrap());
     for (i, step) in steps.iter().enumerate() {
-        let seen = logged(&world, &told, step).observation;
+        let seen = logged(&world, &knowledge, step).observation;
         often.add_times(&seen, i as u32 % 4).unwrap();
         (0..i % 4).for_each(|_| once.add(&seen).unwrap());
     }
@@ -359,8 +359,8 @@ fn where_the_lever_is_set_by_a_draw_the_hidden_variable_is_summed_out_and_the_ef
     let drawn = FitOptions { randomised: vec!["drug".into()], ..FitOptions::default() };
     let fitted = fit(&world, &simulate(&world, 20_000, 2), drawn);
     assert!(fitted.text().contains("# Said to have been set by a draw in the log: drug"));
-    assert_eq!(fitted.report().summed_out.len(), 1);
-    assert_eq!(fitted.report().summed_out[0].hidden, ["severity"]);
+    assert_eq!(fitted.report().marginalised.len(), 1);
+    assert_eq!(fitted.report().marginalised[0].hidden, ["severity"]);
     assert!(fitted.text().contains("# Summed out: severity"));
     for a in 1..3 {
         let [ours, truth] = [fitted.world(), &world].map(|w| kernel_row(w, 0, Action(a)));
@@ -430,9 +430,10 @@ fn evidence_says_which_world_it_is_of_and_what_its_fit_expected_beyond_it() {
     assert!(!not_fitted_in(&fit(&world, &steps, em()).evidence_text()).unwrap().em);
     for (options, expected) in [(em(), true), (FitOptions::default(), false)] {
         let mut fitting = Fitting::new(&world, options).unwrap();
-        let told = fitting.told().clone();
+        let knowledge = fitting.knowledge().clone();
         for next in [0, 1, 1, 0, 1] {
-            let step = Observation::at(&told, 0, 0).unwrap().did(&told, 1).unwrap().then(&told, next).unwrap();
+            let step =
+                Observation::at(&knowledge, 0, 0).unwrap().did(&knowledge, 1).unwrap().then(&knowledge, next).unwrap();
             fitting.add(&LogStep::new(0, step)).unwrap();
         }
         let fitted = fitting.fit().unwrap();
@@ -444,8 +445,8 @@ fn evidence_says_which_world_it_is_of_and_what_its_fit_expected_beyond_it() {
 fn what_was_never_recorded_or_done_is_said_by_name() {
     let world = worlds::world("treatment", &[]).unwrap();
     let mut fitting = Fitting::new(&world, FitOptions::default()).unwrap();
-    let told = fitting.told().clone();
-    let lone = Observation::at(&told, 0, 0).unwrap().did(&told, 0).unwrap();
+    let knowledge = fitting.knowledge().clone();
+    let lone = Observation::at(&knowledge, 0, 0).unwrap().did(&knowledge, 0).unwrap();
     fitting.add(&LogStep::new(0, lone)).unwrap();
     let fitted = fitting.fit().unwrap();
     let report = fitted.report();
@@ -467,22 +468,22 @@ fn what_was_never_recorded_or_done_is_said_by_name() {
 /// The fit of a log in which `hides` decides by s′ whether the key variables of a step are missing.
 fn fit_with_holes(world: &World, steps: &[Step], em: bool, hides: impl Fn(&Step, &mut ChaCha8Rng) -> bool) -> Fitted {
     let mut fitting = Fitting::new(world, FitOptions { em, ..FitOptions::default() }).unwrap();
-    let told = fitting.told().clone();
+    let knowledge = fitting.knowledge().clone();
     let [mut rng, _] = Simulator::streams(77);
     for step in steps {
-        let whole = logged(world, &told, step);
+        let whole = logged(world, &knowledge, step);
         if !hides(step, &mut rng) {
             fitting.add(&whole).unwrap();
             continue;
         }
         let levers: Vec<u32> = world.levers().iter().map(|id| step.outcome.values[id.ix()]).collect();
-        let holed = Observation::at(&told, step.stage, step.state)
+        let holed = Observation::at(&knowledge, step.stage, step.state)
             .unwrap()
-            .did_action(&told, step.action)
+            .did_action(&knowledge, step.action)
             .unwrap()
-            .found(&told, &levers[..])
+            .found(&knowledge, &levers[..])
             .unwrap()
-            .then(&told, step.outcome.next_state)
+            .then(&knowledge, step.outcome.next_state)
             .unwrap();
         fitting.add(&LogStep::new(step.episode, holed)).unwrap();
     }

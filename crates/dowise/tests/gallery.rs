@@ -136,7 +136,7 @@ fn values_of_policies_are_found_in_logs_of_the_gallery() {
         for keep in [&[][..], &["rewards".to_owned()][..]] {
             let keep = keep.to_vec();
             let fitting = Fitting::new(&world, FitOptions { keep: keep.clone(), ..FitOptions::default() }).unwrap();
-            let mut log = Episodes::new(fitting.told(), 5).unwrap();
+            let mut log = Episodes::new(fitting.knowledge(), 5).unwrap();
             read(fitting.world(), log_file(&world, 3000, 2), |steps| log.add(steps).unwrap());
             let best = arena.best();
             let found = evaluate(&log, &best.policy_hs, &options).unwrap();
@@ -147,7 +147,7 @@ fn values_of_policies_are_found_in_logs_of_the_gallery() {
             assert!(off[0] < 1.5 * model.posterior.width(), "{name} {keep:?}: {exact} {model:?}");
             let few = robust.effective < 50.0;
             assert!(few || off[1] < 1.5 * robust.interval.width(), "{name} {keep:?}: {exact} {robust:?}");
-            // Those who were logged drew from all: what that is worth is known exactly.
+            // Behaviour policy drew from all: what that is worth is known exactly.
             let (random, _) = arena.at_random();
             let returns = found.logged.returns.unwrap();
             assert_eq!(returns.episodes, 3000.0, "{name}");
@@ -161,7 +161,7 @@ fn values_of_policies_are_found_in_logs_of_the_gallery() {
             let first = &returns[0];
             assert!((first.predicted - first.observed).abs() < 2.0 * first.interval.width(), "{name}: {first:?}");
             let safe = plan_safely(&log, &options).unwrap();
-            for plan in [&safe.mean, &safe.worst] {
+            for plan in [&safe.mean, &safe.pessimistic] {
                 let worth = arena.value_of(&plan.policy_hs).unwrap();
                 assert!(plan.guaranteed.unwrap().contains(worth), "{name} {keep:?}: {worth} {:?}", plan.guaranteed);
             }

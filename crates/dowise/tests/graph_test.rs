@@ -53,8 +53,9 @@ fn most_by_chance(n: u32) -> u32 {
 fn true_graphs_with_hidden_variables_are_rarely_contradicted() {
     for (name, n, length) in [("campaign", 25, 120), ("treatment", 25, 120), ("paper", 25, 120)] {
         let world = worlds::world(name, &[]).unwrap();
-        let told = Knowledge::of(&world);
-        let wrong = (0..n).filter(|&seed| report(&told, &episodes(&world, length, u64::from(seed))).is_contradicted());
+        let knowledge = Knowledge::of(&world);
+        let wrong =
+            (0..n).filter(|&seed| report(&knowledge, &episodes(&world, length, u64::from(seed))).is_contradicted());
         let (wrong, most) = (wrong.count() as u32, most_by_chance(n));
         assert!(wrong <= most, "{name}: {wrong} of {n} true graphs contradicted, {most} by chance");
     }
@@ -89,11 +90,11 @@ fn the_scope_of_a_reward_on_next_values_is_tested() {
     let world = |scope: &str, value: &str| World::from_toml(&text(scope, value), "w.toml").unwrap();
     let declared = world("\"next.x\"", "[0.1, 0.9]");
     let truth = world("\"l\", \"next.x\"", "[[0.1, 0.9], [0.6, 0.3]]");
-    let told = Knowledge::of(&declared);
-    assert!(GraphTest::new(&told).claims().contains(&"reward r ⊥ l | next x".to_owned()));
-    let found = report(&told, &episodes(&truth, 300, 1));
+    let knowledge = Knowledge::of(&declared);
+    assert!(GraphTest::new(&knowledge).claims().contains(&"reward r ⊥ l | next x".to_owned()));
+    let found = report(&knowledge, &episodes(&truth, 300, 1));
     assert!(found.contradictions()[0].claim.starts_with("reward r ⊥ l"), "{found:?}");
-    let wrong = (0..20).filter(|&seed| report(&told, &episodes(&declared, 200, seed)).is_contradicted()).count();
+    let wrong = (0..20).filter(|&seed| report(&knowledge, &episodes(&declared, 200, seed)).is_contradicted()).count();
     assert!(wrong as u32 <= most_by_chance(20), "{wrong} of 20");
 }
 
@@ -107,13 +108,13 @@ fn a_lever_that_was_chosen_by_a_key_variable_does_not_contradict_a_graph_that_sa
     };
     for (parents, contradicted) in [("", true), ("\"m\"", false)] {
         let world = World::from_toml(&text(parents), "w.toml").unwrap();
-        let told = Knowledge::of(&world);
+        let knowledge = Knowledge::of(&world);
         // Whoever chose went by m.
         let chosen = |m: u32| world.read_action(&[("l", ["0", "1"][m as usize])].into()).unwrap();
         let simulator = Simulator::new(&world).unwrap();
         let [mut starts, mut rng] = Simulator::streams(3);
         let mut log = Vec::new();
-        let mut learner = dowise::Learner::new(&told, dowise::Options::default()).unwrap();
+        let mut learner = dowise::Learner::new(&knowledge, dowise::Options::default()).unwrap();
         learner.watch_log(0.05).unwrap();
         for episode in 0..400 {
             let state = simulator.start(&mut starts);
@@ -126,7 +127,7 @@ fn a_lever_that_was_chosen_by_a_key_variable_does_not_contradict_a_graph_that_sa
             learner.learn_times(&seen, 1).unwrap();
             log.push(vec![LogStep::new(episode, seen)]);
         }
-        assert_eq!(report(&told, &log).is_contradicted(), contradicted, "{parents}");
+        assert_eq!(report(&knowledge, &log).is_contradicted(), contradicted, "{parents}");
         assert_eq!(learner.graph_watch().unwrap().found.is_some(), contradicted, "{parents}");
     }
 }
@@ -134,9 +135,9 @@ fn a_lever_that_was_chosen_by_a_key_variable_does_not_contradict_a_graph_that_sa
 #[test]
 fn a_long_log_is_watched_in_part_and_a_wrong_graph_is_found_all_the_same() {
     let world = worlds::world("treatment", &[]).unwrap();
-    let told = Knowledge::of(&world);
+    let knowledge = Knowledge::of(&world);
     for (from, found) in [(0, false), (9_000, true)] {
-        let mut learner = dowise::Learner::new(&told, dowise::Options::default()).unwrap();
+        let mut learner = dowise::Learner::new(&knowledge, dowise::Options::default()).unwrap();
         learner.watch_log(0.05).unwrap();
         let mut n = 0;
         for episode in episodes(&world, 60_000 / world.horizon() as u64, 5) {
@@ -145,8 +146,8 @@ fn a_long_log_is_watched_in_part_and_a_wrong_graph_is_found_all_the_same() {
                 let mut seen = step.observation;
                 // From some step on, what follows is the lever's doing, past the key variables.
                 if from > 0 && n > from {
-                    let lever = seen.action().and_then(|action| told.interventions().lever(action, 0));
-                    seen = seen.then(&told, lever.map_or(0, |v| v + 1) % world.n_states()).unwrap();
+                    let lever = seen.action().and_then(|action| knowledge.interventions().lever(action, 0));
+                    seen = seen.then(&knowledge, lever.map_or(0, |v| v + 1) % world.n_states()).unwrap();
                 }
                 learner.learn_times(&seen, 1).unwrap();
             }
@@ -159,14 +160,14 @@ fn a_long_log_is_watched_in_part_and_a_wrong_graph_is_found_all_the_same() {
 #[test]
 fn a_log_that_is_watched_in_part_is_watched_so_after_a_restart_too() {
     let world = worlds::world("treatment", &[]).unwrap();
-    let told = Knowledge::of(&world);
-    let mut learner = dowise::Learner::new(&told, dowise::Options::default()).unwrap();
+    let knowledge = Knowledge::of(&world);
+    let mut learner = dowise::Learner::new(&knowledge, dowise::Options::default()).unwrap();
     learner.watch_log(0.05).unwrap();
     let mut steps = episodes(&world, 10_000 / world.horizon() as u64, 5).into_iter().flatten();
     for step in steps.by_ref().take(9_000) {
         learner.learn_times(&step.observation, 1).unwrap();
     }
-    let mut again = dowise::Learner::restore(&told, &learner.save()).unwrap();
+    let mut again = dowise::Learner::restore(&knowledge, &learner.save()).unwrap();
     for step in steps {
         learner.learn_times(&step.observation, 1).unwrap();
         again.learn_times(&step.observation, 1).unwrap();
@@ -216,12 +217,12 @@ fn declared() -> Knowledge {
 
 #[test]
 fn a_lever_that_acts_directly_and_a_missing_parent_are_found_by_name() {
-    let told = declared();
+    let knowledge = declared();
     for (direct, missing, claim, meaning) in [
         (0.15, 0.0, "next mood ⊥ price | mood, seen", "price acts on next mood directly"),
         (0.0, 0.15, "next mood ⊥ purse | mood, seen", "purse acts on next mood directly"),
     ] {
-        let found = report(&told, &episodes(&shop(direct, missing), 600, 3));
+        let found = report(&knowledge, &episodes(&shop(direct, missing), 600, 3));
         let first = &found.contradictions()[0];
         assert_eq!(first.claim, claim);
         assert!(first.meaning.starts_with(meaning), "{}", first.meaning);
@@ -229,7 +230,7 @@ fn a_lever_that_acts_directly_and_a_missing_parent_are_found_by_name() {
         assert!((size - 0.3).abs() < 0.1, "twice 0.15 apart, found {size}");
         assert!(found.verdict().starts_with("contradicted at level 0.05"));
     }
-    assert!(!report(&told, &episodes(&shop(0.0, 0.0), 600, 3)).is_contradicted());
+    assert!(!report(&knowledge, &episodes(&shop(0.0, 0.0), 600, 3)).is_contradicted());
 }
 
 #[test]
@@ -275,20 +276,20 @@ fn what_shares_a_hidden_cause_is_not_compared() {
         .set(dowise::world::SetSpec::Any)
         .build()
         .unwrap();
-    let told = Knowledge::of(&world);
-    let claims = GraphTest::new(&told).claims();
+    let knowledge = Knowledge::of(&world);
+    let claims = GraphTest::new(&knowledge).claims();
     let has = |claim: &str| claims.iter().any(|c| c == claim);
     assert!(!claims.iter().any(|c| c.starts_with("z ⊥ y") || c.starts_with("y ⊥ x")), "{claims:?}");
     assert!(has("y ⊥ set x"), "what was done to the lever is free of the hidden cause: {claims:?}");
     assert!(!has("z ⊥ s | x"), "given the lever's value alone, the hidden cause is open: {claims:?}");
     assert!(has("z ⊥ s | set x, x"), "{claims:?}");
-    let wrong = (0..40).filter(|&seed| report(&told, &episodes(&world, 200, seed)).is_contradicted()).count();
+    let wrong = (0..40).filter(|&seed| report(&knowledge, &episodes(&world, 200, seed)).is_contradicted()).count();
     assert!(wrong as u32 <= most_by_chance(40), "{wrong} of 40");
 }
 
 #[test]
 fn missing_cells_are_left_out_pair_by_pair_and_counted() {
-    let told = declared();
+    let knowledge = declared();
     let mut rng = ChaCha8Rng::seed_from_u64(1);
     let mut log = episodes(&shop(0.2, 0.0), 800, 5);
     let mut holes = 0;
@@ -296,13 +297,13 @@ fn missing_cells_are_left_out_pair_by_pair_and_counted() {
         let seen = &step.observation;
         if rng.random_bool(0.2) {
             // The key variable was not seen, and the reward is not known.
-            let bare = Observation::at(&told, seen.stage(), seen.state()).unwrap();
-            let bare = bare.did_action(&told, seen.action().unwrap()).unwrap();
-            step.observation = bare.then(&told, seen.next_state().unwrap()).unwrap();
+            let bare = Observation::at(&knowledge, seen.stage(), seen.state()).unwrap();
+            let bare = bare.did_action(&knowledge, seen.action().unwrap()).unwrap();
+            step.observation = bare.then(&knowledge, seen.next_state().unwrap()).unwrap();
             holes += 1;
         }
     }
-    let found = report(&told, &log);
+    let found = report(&knowledge, &log);
     assert_eq!(found.incomplete_steps, holes);
     let first = &found.contradictions()[0];
     assert_eq!((first.claim.as_str(), first.missing), ("next mood ⊥ price | mood, seen", holes));

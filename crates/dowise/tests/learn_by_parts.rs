@@ -10,15 +10,15 @@ fn world(factors: usize) -> World {
     World::new(many.spec().unwrap()).unwrap()
 }
 
-/// Everything told, no rewards, no mechanisms, neither.
+/// Everything given, no rewards, no mechanisms, neither.
 fn tellings(world: &World) -> [Knowledge; 4] {
     let all = Knowledge::of(world);
     let none = all.clone().without_rewards().without_mechanisms();
     [all.clone(), all.clone().without_rewards(), all.without_mechanisms(), none]
 }
 
-fn learner(told: &Knowledge, name: &str) -> Result<Learner, LearnError> {
-    Learner::new(told, name.parse::<LearnerSpec>().unwrap().options(1000, 1))
+fn learner(knowledge: &Knowledge, name: &str) -> Result<Learner, LearnError> {
+    Learner::new(knowledge, name.parse::<LearnerSpec>().unwrap().options(1000, 1))
 }
 
 /// Sum of the regrets of some episodes.
@@ -31,7 +31,7 @@ fn regret(world: &World, learner: &mut Learner, episodes: usize) -> f64 {
 #[test]
 fn with_24_key_variables_nothing_has_to_be_told() {
     let world = world(6);
-    for told in tellings(&world) {
+    for knowledge in tellings(&world) {
         for name in [
             "graph-psrl",
             "graph-ucbvi",
@@ -40,9 +40,9 @@ fn with_24_key_variables_nothing_has_to_be_told() {
             "graph-psrl:guard=true",
         ] {
             let options = name.parse::<LearnerSpec>().unwrap().options(1000, 1);
-            let bytes = Learner::bytes(&told, &options);
+            let bytes = Learner::bytes(&knowledge, &options);
             assert!(bytes < 200 << 20, "{name}: {bytes}");
-            let mut learner = Learner::new(&told, options).unwrap();
+            let mut learner = Learner::new(&knowledge, options).unwrap();
             assert!(regret(&world, &mut learner, 2) > 0.0);
         }
     }
@@ -51,8 +51,8 @@ fn with_24_key_variables_nothing_has_to_be_told() {
 #[test]
 fn what_was_not_told_is_learned() {
     let world = world(3);
-    for told in &tellings(&world)[1..] {
-        let mut learner = learner(told, "graph-psrl").unwrap();
+    for knowledge in &tellings(&world)[1..] {
+        let mut learner = learner(knowledge, "graph-psrl").unwrap();
         let first = regret(&world, &mut learner, 100);
         let later = (0..3).map(|_| regret(&world, &mut learner, 100)).last().unwrap();
         assert!(later < 0.5 * first, "{first} then {later}");
@@ -76,8 +76,8 @@ fn certificates_hold_and_come_closer() {
     let world = world(3);
     let arena = Arena::new(&world).unwrap();
     let starts = arena.start_distribution();
-    for (told, name) in tellings(&world).into_iter().zip(["graph-psrl", "graph-ucbvi"].into_iter().cycle()) {
-        let mut learner = learner(&told, name).unwrap();
+    for (knowledge, name) in tellings(&world).into_iter().zip(["graph-psrl", "graph-ucbvi"].into_iter().cycle()) {
+        let mut learner = learner(&knowledge, name).unwrap();
         let mut gaps = Vec::new();
         for _ in 0..2 {
             regret(&world, &mut learner, 150);
@@ -97,9 +97,9 @@ fn certificates_hold_and_come_closer() {
 #[test]
 fn a_guard_that_finds_nothing_changes_nothing() {
     let world = world(3);
-    for told in tellings(&world) {
+    for knowledge in tellings(&world) {
         let [plain, guarded] = ["graph-psrl", "graph-psrl:guard=true"].map(|name| {
-            let mut learner = learner(&told, name).unwrap();
+            let mut learner = learner(&knowledge, name).unwrap();
             regret(&world, &mut learner, 40)
         });
         assert_eq!(plain, guarded);
@@ -108,7 +108,7 @@ fn a_guard_that_finds_nothing_changes_nothing() {
 
 #[test]
 fn what_needs_joint_values_is_refused_by_name_with_what_to_do() {
-    let told = Knowledge::of(&world(7));
+    let knowledge = Knowledge::of(&world(7));
     let refused = [
         ("graph-ucbvi:width=hoeffding-v", "width="),
         ("graph-ucbvi:monotone=true", "monotone=true"),
@@ -116,7 +116,7 @@ fn what_needs_joint_values_is_refused_by_name_with_what_to_do() {
         ("cf-psrl", "graph-psrl"),
     ];
     for (name, what) in refused {
-        let error = learner(&told, name).unwrap_err();
+        let error = learner(&knowledge, name).unwrap_err();
         // Where every joint value is counted, not only planned with, counters are too many before memory is.
         let counted = matches!(error, LearnError::TooManyCells { .. }) && name == "cf-psrl";
         assert!(counted || error.to_string().contains(what), "{name}: {error}");

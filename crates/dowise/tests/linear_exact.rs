@@ -65,7 +65,7 @@ fn aggregated_values_equal_a_sweep_over_the_whole_history() {
     let ours = fixed("c-lsvi-ucb", 0.1);
     let cases = [
         published.clone(),
-        LinearOptions { rewards: Rewards::Told, stage_dependent: false, ..published },
+        LinearOptions { rewards: Rewards::Known, stage_dependent: false, ..published },
         ours.clone(),
         LinearOptions { stage_dependent: true, rewards: Rewards::Regressed, ..ours.clone() },
         LinearOptions { lambda: 1e-6, ..ours },

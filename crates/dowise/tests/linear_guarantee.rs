@@ -1,6 +1,6 @@
-//! The guarantee of `beta=covered`: optimism at every plan, stage and state at once; with a control that shows the test can fail.
+//! The guarantee of `beta=covering-number`: optimism at every plan, stage and state at once; with a control that shows the test can fail.
 
-use dowise::linear::{Beta, LinearLearner, LinearOptions, LinearPreset, Switching, UnlistedLearner, Weights};
+use dowise::linear::{Beta, LinearLearner, LinearOptions, LinearPreset, Switching, VisitedStatesLearner, Weights};
 use dowise::worlds::Linear;
 use dowise::{Arena, Knowledge, Simulator};
 
@@ -15,14 +15,14 @@ fn short(options: &LinearOptions, runs: u64, episodes: u64) -> u64 {
         (0..episodes).any(|_| {
             run.play(&mut learner, false);
             let pairs = learner.plan().value_hs.iter().zip(&arena.best().value_hs);
-            pairs.into_iter().any(|(hoped, best)| *hoped < best - 1e-9)
+            pairs.into_iter().any(|(optimistic, best)| *optimistic < best - 1e-9)
         })
     };
     (0..runs).filter(|&seed| run(seed)).count() as u64
 }
 
 fn covered() -> LinearOptions {
-    LinearOptions { beta: Beta::Covered, .."c-lsvi-ucb".parse::<LinearPreset>().unwrap().options(1, 0) }
+    LinearOptions { beta: Beta::CoveringNumber, .."c-lsvi-ucb".parse::<LinearPreset>().unwrap().options(1, 0) }
 }
 
 #[test]
@@ -53,11 +53,12 @@ fn where_all_weights_are_one_weighing_changes_nothing() {
     // A first width beyond all variances bounds none of them, and every step counts once.
     let world = Linear { states: 5, causes: 3, dimension: 3, horizon: 3, ..Linear::default() }.world().unwrap();
     let arena = Arena::new(&world).unwrap();
-    let told = Knowledge::of(&world);
+    let knowledge = Knowledge::of(&world);
     let plain = LinearOptions { beta: Beta::Fixed(40.0), ..covered() };
     let plain = LinearOptions { episodes: 30, ..plain };
-    let mut alike = LinearLearner::new(&told, plain.clone()).unwrap();
-    let mut weighed = LinearLearner::new(&told, LinearOptions { weights: Weights::Variance, ..plain.clone() }).unwrap();
+    let mut alike = LinearLearner::new(&knowledge, plain.clone()).unwrap();
+    let mut weighed =
+        LinearLearner::new(&knowledge, LinearOptions { weights: Weights::Variance, ..plain.clone() }).unwrap();
     let [mut a, mut b] = [0, 1].map(|_| arena.run(4));
     for _ in 0..30 {
         a.play(&mut alike, false);
@@ -67,8 +68,8 @@ fn where_all_weights_are_one_weighing_changes_nothing() {
     }
     // A narrow one bounds them, and values differ.
     let narrow = LinearOptions { beta: Beta::Fixed(0.05), episodes: 30, ..covered() };
-    let mut alike = LinearLearner::new(&told, narrow.clone()).unwrap();
-    let mut weighed = LinearLearner::new(&told, LinearOptions { weights: Weights::Variance, ..narrow }).unwrap();
+    let mut alike = LinearLearner::new(&knowledge, narrow.clone()).unwrap();
+    let mut weighed = LinearLearner::new(&knowledge, LinearOptions { weights: Weights::Variance, ..narrow }).unwrap();
     let [mut a, mut b] = [0, 1].map(|_| arena.run(4));
     (0..30).for_each(|_| {
         a.play(&mut alike, false);
@@ -77,17 +78,17 @@ fn where_all_weights_are_one_weighing_changes_nothing() {
     assert_ne!(alike.plan().value_hs, weighed.plan().value_hs);
     let sampled =
         LinearOptions { weights: Weights::Variance, .."c-blsvi".parse::<LinearPreset>().unwrap().options(9, 1) };
-    assert!(LinearLearner::new(&told, sampled.clone()).unwrap_err().to_string().contains("weights=variance"));
-    assert!(UnlistedLearner::new(&told, sampled).unwrap_err().to_string().contains("weights=variance"));
+    assert!(LinearLearner::new(&knowledge, sampled.clone()).unwrap_err().to_string().contains("weights=variance"));
+    assert!(VisitedStatesLearner::new(&knowledge, sampled).unwrap_err().to_string().contains("weights=variance"));
 }
 
 #[test]
 fn it_is_the_same_from_the_states_met() {
     let world = Linear { states: 6, causes: 3, dimension: 3, low_rank: true, ..Linear::default() }.world().unwrap();
-    let told = Knowledge::of(&world);
+    let knowledge = Knowledge::of(&world);
     let options = LinearOptions { switching: Switching::Doubling, episodes: 40, ..covered() };
-    let mut listed = LinearLearner::new(&told, options.clone()).unwrap();
-    let mut unlisted = UnlistedLearner::new(&told, options).unwrap();
+    let mut listed = LinearLearner::new(&knowledge, options.clone()).unwrap();
+    let mut unlisted = VisitedStatesLearner::new(&knowledge, options).unwrap();
     let simulator = Simulator::new(&world).unwrap();
     let [mut a, mut b] = [0, 1].map(|_| dowise::simulate::Play::new(&simulator, 4));
     (0..40).for_each(|_| assert_eq!(a.episode(&mut listed), b.episode(&mut unlisted)));
@@ -110,7 +111,7 @@ fn explanations_of_regressions_name_what_the_plan_does() {
         });
         let said = learner.explain(1, 2, 4).unwrap();
         assert_eq!(said.preferred.len(), 4, "{name}");
-        assert!(said.preferred.windows(2).all(|w| w[0].hoped >= w[1].hoped - 1e-9), "{name}: {said:?}");
+        assert!(said.preferred.windows(2).all(|w| w[0].optimistic >= w[1].optimistic - 1e-9), "{name}: {said:?}");
         assert!(said.preferred.iter().all(|p| p.visits >= 0.0 && p.visits <= 90.0 + 1e-6), "{name}: {said:?}");
         // What it would do in the next episode is what comes first.
         let mut again = learner.clone();

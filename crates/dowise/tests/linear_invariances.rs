@@ -1,15 +1,15 @@
 //! What must not matter to a regression: a constant added to all rewards, and the unit in which they are counted.
 
 use dowise::learn::Cap;
-use dowise::linear::{LinearLearner, LinearOptions, LinearPreset, Switching, UnlistedLearner, Weights};
+use dowise::linear::{LinearLearner, LinearOptions, LinearPreset, Switching, VisitedStatesLearner, Weights};
 use dowise::simulate::Play;
 use dowise::{Arena, Knowledge, Simulator, World};
 
 /// Three places, three causes, exactly linear in what `features` says of them; `pay` is what place and cause pay, times `unit`, plus `more`.
-fn world(horizon: usize, [unit, more]: [f64; 2], costs: [f64; 2], told: bool) -> World {
+fn world(horizon: usize, [unit, more]: [f64; 2], costs: [f64; 2], knowledge: bool) -> World {
     let pay = [[0.0, 0.25, 0.5], [0.125, 0.5, 0.0], [1.0, 0.25, 0.75]].map(|row| row.map(|r| r * unit + more));
     let [least, most] = [more, more + unit];
-    let value = if told { format!("value = {pay:?}") } else { format!("value = {pay:?}\nlearn = true") };
+    let value = if knowledge { format!("value = {pay:?}") } else { format!("value = {pay:?}\nlearn = true") };
     let text = format!(
         r#"
 dowise = 1
@@ -56,13 +56,13 @@ fn options(name: &str, weights: Weights) -> LinearOptions {
 
 /// Regret of every episode, and rewards of every episode of the same learner from the states met.
 fn played(world: &World, options: &LinearOptions) -> (Vec<f64>, Vec<f64>) {
-    let (arena, told) = (Arena::new(world).unwrap(), Knowledge::of(world));
-    let mut learner = LinearLearner::new(&told, options.clone()).unwrap();
+    let (arena, knowledge) = (Arena::new(world).unwrap(), Knowledge::of(world));
+    let mut learner = LinearLearner::new(&knowledge, options.clone()).unwrap();
     let mut run = arena.run(9);
     let regret = (0..80).map(|_| run.play(&mut learner, true).regret).collect();
     let simulator = Simulator::new(world).unwrap();
     let mut play = Play::new(&simulator, 9);
-    let rewards = match UnlistedLearner::new(&told, options.clone()) {
+    let rewards = match VisitedStatesLearner::new(&knowledge, options.clone()) {
         Ok(mut learner) => (0..80).map(|_| play.episode(&mut learner).1).collect(),
         // It regresses on interventions, which need a list.
         Err(_) => Vec::new(),
@@ -80,8 +80,8 @@ const LEARNERS: [(&str, Weights); 5] = [
 
 #[test]
 fn a_constant_added_to_all_rewards_changes_no_decision() {
-    for told in [true, false] {
-        let of = |more: f64| world(4, [1.0, more], [0.0, 0.125], told);
+    for knowledge in [true, false] {
+        let of = |more: f64| world(4, [1.0, more], [0.0, 0.125], knowledge);
         for (name, weights) in LEARNERS {
             let options = options(name, weights);
             let (plain, plain_rewards) = played(&of(0.0), &options);
@@ -89,7 +89,10 @@ fn a_constant_added_to_all_rewards_changes_no_decision() {
             for more in [-3.0, 5.0, 1024.0] {
                 let (shifted, rewards) = played(&of(more), &options);
                 let off = plain.iter().zip(&shifted).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
-                assert!(off < 1e-8, "{name} {weights:?}, rewards told: {told}, {more} more: regret is off by {off}");
+                assert!(
+                    off < 1e-8,
+                    "{name} {weights:?}, rewards given: {knowledge}, {more} more: regret is off by {off}"
+                );
                 let off = plain_rewards.iter().zip(&rewards).map(|(a, b)| (a + 4.0 * more - b).abs());
                 assert!(off.fold(0.0, f64::max) < 1e-8, "{name} from the states met, {more} more");
             }
@@ -99,13 +102,13 @@ fn a_constant_added_to_all_rewards_changes_no_decision() {
 
 #[test]
 fn the_unit_of_rewards_changes_no_decision() {
-    for (told, horizon) in [(true, 1), (true, 4), (false, 4)] {
-        let of = |unit: f64| world(horizon, [unit, 0.0], [0.0, 0.125 * unit], told);
+    for (knowledge, horizon) in [(true, 1), (true, 4), (false, 4)] {
+        let of = |unit: f64| world(horizon, [unit, 0.0], [0.0, 0.125 * unit], knowledge);
         for (name, weights) in LEARNERS {
             let options = options(name, weights);
             let (plain, plain_rewards) = played(&of(1.0), &options);
-            if told && horizon == 1 && name != "lsvi-ucb" {
-                // All that matters is told.
+            if knowledge && horizon == 1 && name != "lsvi-ucb" {
+                // All that matters is given.
                 assert!(plain.iter().sum::<f64>() < 1e-12, "{name} loses {}", plain.iter().sum::<f64>());
             }
             for unit in [2f64.powi(-30), 2f64.powi(40)] {
@@ -114,7 +117,7 @@ fn the_unit_of_rewards_changes_no_decision() {
                 let off = [off(&plain, &scaled), off(&plain_rewards, &rewards)];
                 assert!(
                     off.iter().all(|off| *off < 1e-8),
-                    "{name} {weights:?}, told: {told}, in units of {unit}: {off:?}"
+                    "{name} {weights:?}, given: {knowledge}, in units of {unit}: {off:?}"
                 );
             }
         }
@@ -127,17 +130,22 @@ fn what_is_promised_holds_where_costs_and_constants_are_large() {
     for (more, costs) in [0.0, 100.0].into_iter().flat_map(|more| costs.map(|c| (more, c))) {
         let world = world(4, [1.0, more], costs, true);
         let arena = Arena::new(&world).unwrap();
-        for name in
-            ["c-lsvi-ucb:beta=covered", "c-lsvi-ucb:beta=covered,weights=variance", "c-lsvi-ucb:features=one-hot"]
-        {
+        for name in [
+            "c-lsvi-ucb:beta=covering-number",
+            "c-lsvi-ucb:beta=covering-number,weights=variance",
+            "c-lsvi-ucb:features=one-hot",
+        ] {
             let spec: dowise::LearnerSpec = name.parse().unwrap();
             let options = LinearOptions { episodes: 40, ..spec.linear_options(40, 1).unwrap() };
             let mut learner = LinearLearner::new(&Knowledge::of(&world), options).unwrap();
             let mut run = arena.run(3);
             for _ in 0..40 {
                 run.play(&mut learner, false);
-                for (hoped, best) in learner.plan().value_hs.iter().zip(&arena.best().value_hs) {
-                    assert!(hoped >= &(best - 1e-9 * best.abs().max(1.0)), "{name}, {more} more: {hoped} for {best}");
+                for (optimistic, best) in learner.plan().value_hs.iter().zip(&arena.best().value_hs) {
+                    assert!(
+                        optimistic >= &(best - 1e-9 * best.abs().max(1.0)),
+                        "{name}, {more} more: {optimistic} for {best}"
+                    );
                 }
             }
         }

@@ -198,8 +198,8 @@ fn bad_input_is_answered_with_what_to_do() {
     let features = Features::of(&other).unwrap();
     let error = LinearLearner::with_features(&Knowledge::of(&world), &features, options("c-lsvi-ucb", 10)).unwrap_err();
     assert_eq!(error.to_string(), "the features are for 32 states and causes, this world has 64");
-    let told = Knowledge::of(&world).without_mechanisms();
-    let error = LinearLearner::new(&told, options("lsvi-ucb", 10)).unwrap_err();
+    let knowledge = Knowledge::of(&world).without_mechanisms();
+    let error = LinearLearner::new(&knowledge, options("lsvi-ucb", 10)).unwrap_err();
     assert!(matches!(error, LinearError::Kernel(_)), "{error}");
     let text = worlds::text("campaign", &[]).unwrap();
     let campaign = World::from_toml(&text, "campaign.toml").unwrap();
@@ -232,10 +232,10 @@ type Fill<'a> = dyn Fn(&[usize], &[usize], &mut [f64]) + 'a;
 #[test]
 fn features_that_say_nothing_are_named_before_anything_runs() {
     let world = World::new(worlds::Paper::default().spec().unwrap()).unwrap();
-    let told = Knowledge::of(&world);
+    let knowledge = Knowledge::of(&world);
     let found = |fill: &Fill| {
         let features = Features::from_fn(&world, 3, Norms::Scale, fill).unwrap();
-        let learner = LinearLearner::with_features(&told, &features, options("c-blsvi", 50)).unwrap();
+        let learner = LinearLearner::with_features(&knowledge, &features, options("c-blsvi", 50)).unwrap();
         learner.findings().iter().map(ToString::to_string).collect::<Vec<_>>()
     };
     let constant = found(&|_, _, phi| phi.fill(0.5));

@@ -1,9 +1,9 @@
-//! Regressions where P(z | s, a) has to be learned: sets for widths, samples for samplers, and as with told numbers once they are known.
+//! Regressions where P(z | s, a) has to be learned: sets for widths, samples for samplers, and as with known parameters once they are known.
 
 use dowise::kernel::Kernel;
 use dowise::learn::{Estimate, Observation, Options, Schedule, Width};
-use dowise::linear::{Beta, LinearLearner, LinearOptions, LinearPreset, Switching, UnlistedLearner};
-use dowise::simulate::{AtRandom, Estimate as Judged, Play, SampledPlan};
+use dowise::linear::{Beta, LinearLearner, LinearOptions, LinearPreset, Switching, VisitedStatesLearner};
+use dowise::simulate::{AtRandom, Estimate as Evaluated, Play, SampledValueIteration};
 use dowise::world::{FeatureForm, FeatureSpec};
 use dowise::worlds::{Linear, LinearCode, Paper};
 use dowise::{Agent, Arena, Knowledge, Learner, LearnerSpec, Preset, Simulator, World};
@@ -52,7 +52,7 @@ fn by_state() -> World {
 }
 
 /// Shows what every intervention sets off in every state as if it had been done ten million times; what followed is missing.
-fn show(world: &World, told: &Knowledge, learner: &mut Learner) {
+fn show(world: &World, knowledge: &Knowledge, learner: &mut Learner) {
     let kernel = Kernel::new(world).unwrap();
     let causes = kernel.causes();
     let mut p = vec![0.0; causes.len()];
@@ -63,8 +63,8 @@ fn show(world: &World, told: &Knowledge, learner: &mut Learner) {
             for (cause, p) in p.iter().enumerate() {
                 let place = |key| causes.variables().iter().position(|id| *id == key).unwrap();
                 let keys: Vec<u32> = world.keys().iter().map(|&key| causes.digit(cause, place(key)) as u32).collect();
-                let seen = Observation::at(told, 0, state).unwrap().did_action(told, action).unwrap();
-                let seen = seen.saw(told, &keys[..]).unwrap();
+                let seen = Observation::at(knowledge, 0, state).unwrap().did_action(knowledge, action).unwrap();
+                let seen = seen.saw(knowledge, &keys[..]).unwrap();
                 match (p * 1e7).round() as u32 {
                     0 => {}
                     times => learner.learn_times(&seen, times).unwrap(),
@@ -130,8 +130,8 @@ fn once_mechanisms_are_known_plans_are_those_of_told_ones() {
             let worst = apart(&world, &mut knows, &mut learns, 80);
             assert!(worst < 2e-3 && worst > 0.0, "{name}: {worst}");
             // Without what was shown they are far apart.
-            let [mut knows, mut learns] =
-                [Knowledge::of(&world), unknown.clone()].map(|told| Learner::linear(&told, options.clone()).unwrap());
+            let [mut knows, mut learns] = [Knowledge::of(&world), unknown.clone()]
+                .map(|knowledge| Learner::linear(&knowledge, options.clone()).unwrap());
             let worst = apart(&world, &mut knows, &mut learns, 10);
             assert!(worst > 0.02, "{name}: {worst}");
         }
@@ -141,7 +141,7 @@ fn once_mechanisms_are_known_plans_are_those_of_told_ones() {
 #[test]
 fn one_hot_features_are_the_tabular_learner_with_unknown_mechanisms_too() {
     let world = World::new(Paper { levels: 3, seed: 5, ..Default::default() }.spec().unwrap()).unwrap();
-    let told = Knowledge::of(&world).without_mechanisms();
+    let knowledge = Knowledge::of(&world).without_mechanisms();
     let (episodes, scale, delta) = (400u64, 0.0005, 0.1);
     let (s, z, h, k) = (8.0, 8.0, 5.0, episodes as f64);
     let tabular = Options {
@@ -160,11 +160,11 @@ fn one_hot_features_are_the_tabular_learner_with_unknown_mechanisms_too() {
         stage_dependent: true,
         ..options("c-lsvi-ucb", episodes, 7)
     };
-    let mut tabular = Learner::new(&told, tabular).unwrap();
-    let mut linear = Learner::linear(&told, linear).unwrap();
+    let mut tabular = Learner::new(&knowledge, tabular).unwrap();
+    let mut linear = Learner::linear(&knowledge, linear).unwrap();
     // Mechanisms are seen often, so that sets of both, which differ by their constants, are next to nothing once scaled.
-    show(&world, &told, &mut tabular);
-    show(&world, &told, &mut linear);
+    show(&world, &knowledge, &mut tabular);
+    show(&world, &knowledge, &mut linear);
     let worst = apart(&world, &mut tabular, &mut linear, episodes);
     assert!(worst < 1e-5, "{worst:e}");
     let known = |learner: &Learner| learner.plan().value_hs.iter().copied().fold(0.0, f64::max);
@@ -178,13 +178,13 @@ fn short(options: &LinearOptions, runs: u64, episodes: u64, horizon: u64) -> u64
             Linear { states: 5, causes: 3, levers: 1, levels: 3, dimension: 3, horizon, seed, ..Linear::default() };
         let arena = Arena::new(&linear.world().unwrap()).unwrap();
         let options = LinearOptions { episodes, seed, ..options.clone() };
-        let told = Knowledge::of(arena.world()).without_mechanisms();
-        let mut learner = LinearLearner::new(&told, options).unwrap();
+        let knowledge = Knowledge::of(arena.world()).without_mechanisms();
+        let mut learner = LinearLearner::new(&knowledge, options).unwrap();
         let mut run = arena.run(seed);
         (0..episodes).any(|_| {
             run.play(&mut learner, false);
             let pairs = learner.plan().value_hs.iter().zip(&arena.best().value_hs);
-            pairs.into_iter().any(|(hoped, best)| *hoped < best - 1e-9)
+            pairs.into_iter().any(|(optimistic, best)| *optimistic < best - 1e-9)
         })
     };
     (0..runs).filter(|&seed| run(seed)).count() as u64
@@ -192,12 +192,12 @@ fn short(options: &LinearOptions, runs: u64, episodes: u64, horizon: u64) -> u64
 
 #[test]
 fn with_mechanisms_to_be_learned_values_fall_short_no_more_often_than_promised() {
-    let covered = LinearOptions { beta: Beta::Covered, ..options("c-lsvi-ucb", 1, 0) };
+    let covered = LinearOptions { beta: Beta::CoveringNumber, ..options("c-lsvi-ucb", 1, 0) };
     // δ = 0.1: of 40 runs 4 may fail on average; 11 or more happen once in a thousand times if the promise just held.
     assert!(short(&covered, 40, 60, 3) <= 10);
     assert!(short(&LinearOptions { switching: Switching::Doubling, ..covered.clone() }, 40, 60, 3) <= 10);
     assert!(short(&LinearOptions { beta_scale: 0.0003, ..covered.clone() }, 20, 60, 3) >= 15);
-    // With one stage and rewards that are told nothing is regressed: all optimism is that of mechanisms.
+    // With one stage and rewards that are given nothing is regressed: all optimism is that of mechanisms.
     assert!(short(&covered, 40, 60, 1) <= 10);
     assert!(short(&LinearOptions { beta_scale: 0.01, ..covered }, 20, 60, 1) >= 15);
 }
@@ -205,11 +205,11 @@ fn with_mechanisms_to_be_learned_values_fall_short_no_more_often_than_promised()
 #[test]
 fn from_the_states_met_it_does_what_it_does_with_a_list() {
     for world in [small(2), by_state()] {
-        let told = Knowledge::of(&world).without_mechanisms();
+        let knowledge = Knowledge::of(&world).without_mechanisms();
         for name in ["c-lsvi-ucb", "c-rlsvi", "c-blsvi"] {
             let options = LinearOptions { switching: Switching::Doubling, ..options(name, 40, 3) };
-            let mut listed = LinearLearner::new(&told, options.clone()).unwrap();
-            let mut unlisted = UnlistedLearner::new(&told, options).unwrap();
+            let mut listed = LinearLearner::new(&knowledge, options.clone()).unwrap();
+            let mut unlisted = VisitedStatesLearner::new(&knowledge, options).unwrap();
             let simulator = Simulator::new(&world).unwrap();
             let [mut a, mut b] = [0, 1].map(|_| Play::new(&simulator, 7));
             for episode in 0..40 {
@@ -225,20 +225,20 @@ fn from_the_states_met_it_does_what_it_does_with_a_list() {
 fn it_learns_where_neither_states_nor_mechanisms_are_told() {
     let world = LinearCode { places: 4, horizon: 12, ..LinearCode::default() }.world().unwrap();
     let simulator = Simulator::new(&world).unwrap();
-    let told = Knowledge::of(&world).without_mechanisms();
+    let knowledge = Knowledge::of(&world).without_mechanisms();
     for name in ["c-blsvi", "c-rlsvi"] {
         let options = LinearOptions { switching: Switching::Doubling, ..options(name, 300, 1) };
-        let mut learner = UnlistedLearner::new(&told, options).unwrap();
+        let mut learner = VisitedStatesLearner::new(&knowledge, options).unwrap();
         let mut play = Play::new(&simulator, 3);
         (0..300).for_each(|_| {
             play.episode(&mut learner);
         });
-        let mut best = SampledPlan::new(&world, 200, 1).unwrap();
+        let mut best = SampledValueIteration::new(&world, 200, 1).unwrap();
         let returns = |agent: &mut dyn Agent| simulator.returns(agent, 400, 11);
         let learned = returns(&mut learner.learned_policy());
         let (best, random) = (returns(&mut best), returns(&mut AtRandom::new(&simulator, 1)));
-        let gap = Judged::of_pairs(&best, &random, world.return_range());
-        let lost = Judged::of_pairs(&best, &learned, world.return_range());
+        let gap = Evaluated::of_pairs(&best, &random, world.return_range());
+        let lost = Evaluated::of_pairs(&best, &learned, world.return_range());
         assert!(gap.mean > 5.0 * gap.half, "{gap:?}");
         assert!(lost.mean < 0.1 * gap.mean, "{name}: {lost:?} of {gap:?}");
     }
@@ -247,19 +247,19 @@ fn it_learns_where_neither_states_nor_mechanisms_are_told() {
 #[test]
 fn learners_of_mechanisms_go_on_after_a_save() {
     let world = by_state();
-    let told = Knowledge::of(&world).without_mechanisms();
+    let knowledge = Knowledge::of(&world).without_mechanisms();
     let simulator = Simulator::new(&world).unwrap();
     for name in ["c-lsvi-ucb", "c-rlsvi", "c-blsvi"] {
         let options = LinearOptions { switching: Switching::Doubling, ..options(name, 40, 3) };
-        let mut whole = UnlistedLearner::new(&told, options.clone()).unwrap();
-        let mut listed = LinearLearner::new(&told, options).unwrap();
+        let mut whole = VisitedStatesLearner::new(&knowledge, options.clone()).unwrap();
+        let mut listed = LinearLearner::new(&knowledge, options).unwrap();
         let [mut a, mut b] = [0, 1].map(|_| Play::new(&simulator, 2));
         for episode in 0..25 {
             a.episode(&mut whole);
             b.episode(&mut listed);
-            let mut again = UnlistedLearner::restore(&told, &whole.save()).unwrap();
+            let mut again = VisitedStatesLearner::restore(&knowledge, &whole.save()).unwrap();
             assert_eq!(again.save(), whole.save(), "{name}");
-            let mut listed_again = LinearLearner::restore(&told, &listed.save()).unwrap();
+            let mut listed_again = LinearLearner::restore(&knowledge, &listed.save()).unwrap();
             assert_eq!(listed_again.save(), listed.save(), "{name}");
             if episode % 4 == 0 {
                 let [mut now, mut later] = [0, 1].map(|_| Play::new(&simulator, 2));
@@ -280,23 +280,27 @@ fn learners_of_mechanisms_go_on_after_a_save() {
         }
         let text = listed.save();
         let cut = text.replacen("\"mechanisms\":[[", "\"mechanisms\":[[[99,0,1],", 1);
-        assert!(LinearLearner::restore(&told, &cut).unwrap_err().to_string().contains("no row 99"), "{cut:.300}");
+        assert!(LinearLearner::restore(&knowledge, &cut).unwrap_err().to_string().contains("no row 99"), "{cut:.300}");
         let text = whole.save();
         let cut = text.replacen("\"planned\":[[[", "\"planned\":[[[99,0,1],[", 1);
-        assert!(UnlistedLearner::restore(&told, &cut).unwrap_err().to_string().contains("no row 99"));
-        assert!(UnlistedLearner::restore(&Knowledge::of(&world), &whole.save()).is_err());
+        assert!(VisitedStatesLearner::restore(&knowledge, &cut).unwrap_err().to_string().contains("no row 99"));
+        assert!(VisitedStatesLearner::restore(&Knowledge::of(&world), &whole.save()).is_err());
     }
 }
 
 #[test]
 fn steps_are_taken_back_and_what_cannot_be_learned_is_named() {
     let world = by_state();
-    let told = Knowledge::of(&world).without_mechanisms();
-    let mut learner = Learner::linear(&told, options("c-lsvi-ucb", 40, 3)).unwrap();
+    let knowledge = Knowledge::of(&world).without_mechanisms();
+    let mut learner = Learner::linear(&knowledge, options("c-lsvi-ucb", 40, 3)).unwrap();
     let before = learner.save();
     let action = world.interventions().nth(1);
-    let seen =
-        Observation::at(&told, 0, 3).unwrap().did_action(&told, action).unwrap().saw(&told, &[1u32][..]).unwrap();
+    let seen = Observation::at(&knowledge, 0, 3)
+        .unwrap()
+        .did_action(&knowledge, action)
+        .unwrap()
+        .saw(&knowledge, &[1u32][..])
+        .unwrap();
     learner.learn(&seen).unwrap();
     learner.take_back(&seen).unwrap();
     // All but whether steps of others were taken in, and the seal of that.
@@ -306,10 +310,10 @@ fn steps_are_taken_back_and_what_cannot_be_learned_is_named() {
     let says = |name: &str| name.parse::<LearnerSpec>().unwrap().learner(&world, 10, 1).unwrap_err().to_string();
     let psi = says("lsvi-ucb:unknown=kernel");
     assert!(psi.contains("the mechanism of z is not known") && psi.contains("c-blsvi"), "{psi}");
-    let mut unlisted = UnlistedLearner::new(&told, options("c-blsvi", 40, 3)).unwrap();
+    let mut unlisted = VisitedStatesLearner::new(&knowledge, options("c-blsvi", 40, 3)).unwrap();
     let by_numbers = unlisted.learn((0, 1), 0, 0.0, 1).unwrap_err().to_string();
     assert!(by_numbers.contains("does not say what was done"), "{by_numbers}");
-    // Explanations hope for the best member of what mechanisms may be.
+    // Explanations hope for the optimistic member of what mechanisms may be.
     let mut learner =
         "c-lsvi-ucb:unknown=kernel,beta-scale=0.1".parse::<LearnerSpec>().unwrap().learner(&world, 30, 1).unwrap();
     let arena = Arena::new(&world).unwrap();
@@ -318,7 +322,7 @@ fn steps_are_taken_back_and_what_cannot_be_learned_is_named() {
         run.play(&mut learner, false);
     });
     let said = learner.explain(1, 2, 2).unwrap();
-    assert!(said.preferred[0].hoped >= said.preferred[0].mean - 1e-9, "{said:?}");
+    assert!(said.preferred[0].optimistic >= said.preferred[0].mean - 1e-9, "{said:?}");
     let mut session = learner.begin();
     assert_eq!(session.act_at(&mut learner, 1, 2).unwrap(), said.preferred[0].action);
 }

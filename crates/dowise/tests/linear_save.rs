@@ -5,8 +5,8 @@ use dowise::linear::{Beta, Features, LinearLearner, LinearOptions, LinearPreset,
 use dowise::{Agent, Arena, Knowledge, Run, worlds};
 use proptest::prelude::*;
 
-/// What a learner is told of the world of an arena.
-fn told(arena: &Arena) -> Knowledge {
+/// What a learner knows of the world of an arena.
+fn knowledge(arena: &Arena) -> Knowledge {
     Knowledge::of(arena.world())
 }
 
@@ -66,12 +66,12 @@ fn settings() -> Vec<LinearOptions> {
 #[test]
 fn every_linear_learner_goes_on_after_any_episode() {
     let arena = small(1);
-    for told in [told(&arena), told(&arena).without_rewards()] {
+    for knowledge in [knowledge(&arena), knowledge(&arena).without_rewards()] {
         for options in settings() {
-            let mut learner = LinearLearner::new(&told, options.clone()).unwrap();
+            let mut learner = LinearLearner::new(&knowledge, options.clone()).unwrap();
             let mut run = arena.run(4);
             for stop in 0..12 {
-                let again = LinearLearner::restore(&told, &learner.save()).unwrap();
+                let again = LinearLearner::restore(&knowledge, &learner.save()).unwrap();
                 goes_on(&run, &learner, again, 12 - stop, &format!("{options:?} at {stop}"));
                 run.episode(&mut learner);
             }
@@ -84,11 +84,11 @@ fn learners_go_on_around_the_steps_at_which_their_factor_is_computed_afresh() {
     // 512 steps lie between two refreshes: at three steps an episode the first falls into episode 171, the second into 342.
     let arena = small(2);
     for options in settings() {
-        let mut learner = LinearLearner::new(&told(&arena), options.clone()).unwrap();
+        let mut learner = LinearLearner::new(&knowledge(&arena), options.clone()).unwrap();
         let mut run = arena.run(4);
         play(&mut run, &mut learner, 168);
         for stop in 168..174 {
-            let again = LinearLearner::restore(&told(&arena), &learner.save()).unwrap();
+            let again = LinearLearner::restore(&knowledge(&arena), &learner.save()).unwrap();
             goes_on(&run, &learner, again, 175, &format!("{options:?} at {stop}"));
             run.episode(&mut learner);
         }
@@ -98,7 +98,7 @@ fn learners_go_on_around_the_steps_at_which_their_factor_is_computed_afresh() {
 #[test]
 fn a_learner_that_was_given_its_features_needs_them_again() {
     let arena = small(1);
-    let told = told(&arena);
+    let knowledge = knowledge(&arena);
     let features = |slope: f64| {
         Features::from_fn(arena.world(), 3, Norms::Scale, |s, c, phi| {
             phi.copy_from_slice(&[1.0, s[0] as f64, slope * c[0] as f64]);
@@ -106,21 +106,21 @@ fn a_learner_that_was_given_its_features_needs_them_again() {
         .unwrap()
     };
     let given = features(1.0);
-    let mut learner = LinearLearner::with_features(&told, &given, options("c-lsvi-ucb")).unwrap();
+    let mut learner = LinearLearner::with_features(&knowledge, &given, options("c-lsvi-ucb")).unwrap();
     let mut run = arena.run(4);
     play(&mut run, &mut learner, 9);
-    let again = LinearLearner::restore_with_features(&told, &given, &learner.save()).unwrap();
+    let again = LinearLearner::restore_with_features(&knowledge, &given, &learner.save()).unwrap();
     goes_on(&run, &learner, again, 5, "given features");
-    let refused = LinearLearner::restore(&told, &learner.save()).unwrap_err();
+    let refused = LinearLearner::restore(&knowledge, &learner.save()).unwrap_err();
     assert!(refused.to_string().starts_with("the learner was saved with other features (fingerprint "), "{refused}");
-    let refused = LinearLearner::restore_with_features(&told, &features(0.5), &learner.save()).unwrap_err();
+    let refused = LinearLearner::restore_with_features(&knowledge, &features(0.5), &learner.save()).unwrap_err();
     assert!(matches!(refused, RestoreError::OtherFeatures { .. }), "{refused}");
 }
 
 #[test]
 fn the_size_of_the_file_does_not_grow_with_the_run() {
     let arena = small(3);
-    let mut learner = LinearLearner::new(&told(&arena), options("c-lsvi-ucb")).unwrap();
+    let mut learner = LinearLearner::new(&knowledge(&arena), options("c-lsvi-ucb")).unwrap();
     let mut run = arena.run(4);
     let mut longest = [0, 0];
     for episode in 0..700 {
@@ -151,7 +151,7 @@ fn a_learner_of_either_kind_is_restored_from_its_text_alone() {
 #[test]
 fn a_run_that_is_stopped_goes_on_with_the_same_draws() {
     let arena = small(1);
-    let mut learner = LinearLearner::new(&told(&arena), options("c-rlsvi")).unwrap();
+    let mut learner = LinearLearner::new(&knowledge(&arena), options("c-rlsvi")).unwrap();
     let mut whole = arena.run(4);
     play(&mut whole, &mut learner, 7);
     let mut later = arena.run(4);
@@ -169,17 +169,17 @@ fn widths_and_samples_beyond_all_numbers_are_saved_and_restored() {
     for name in ["c-lsvi-ucb", "c-rlsvi", "lsvi-ucb"] {
         for beta_scale in [1e308, f64::MAX] {
             let options = LinearOptions { beta_scale, lambda: 1e-12, ..options(name) };
-            let mut learner = LinearLearner::new(&told(&arena), options).unwrap();
+            let mut learner = LinearLearner::new(&knowledge(&arena), options).unwrap();
             play(&mut arena.run(4), &mut learner, 20);
             assert!(learner.plan().value_hs.iter().all(|v| v.is_finite()), "{name}");
-            let restored = LinearLearner::restore(&told(&arena), &learner.save());
+            let restored = LinearLearner::restore(&knowledge(&arena), &learner.save());
             assert_eq!(restored.unwrap().save(), learner.save(), "{name}");
         }
     }
 }
 
 fn saved(arena: &Arena, episodes: u64) -> String {
-    let mut learner = LinearLearner::new(&told(arena), options("c-lsvi-ucb")).unwrap();
+    let mut learner = LinearLearner::new(&knowledge(arena), options("c-lsvi-ucb")).unwrap();
     play(&mut arena.run(4), &mut learner, episodes);
     learner.save()
 }
@@ -187,31 +187,31 @@ fn saved(arena: &Arena, episodes: u64) -> String {
 #[test]
 fn another_world_another_version_and_damage_are_told_apart() {
     let arena = small(1);
-    let told = told(&arena);
+    let knowledge = knowledge(&arena);
     let text = saved(&arena, 180);
-    let refused = |told: &Knowledge, text: &str| LinearLearner::restore(told, text).unwrap_err().to_string();
-    assert!(LinearLearner::restore(&told, &text).is_ok());
-    for other in [told.clone().without_rewards(), self::told(&small(2))] {
+    let refused = |knowledge: &Knowledge, text: &str| LinearLearner::restore(knowledge, text).unwrap_err().to_string();
+    assert!(LinearLearner::restore(&knowledge, &text).is_ok());
+    for other in [knowledge.clone().without_rewards(), self::knowledge(&small(2))] {
         assert_eq!(
             refused(&other, &text),
             format!(
                 "the learner was saved for another world (or knew other things about it): fingerprint {}, here {}",
-                told.fingerprint(),
+                knowledge.fingerprint(),
                 other.fingerprint()
             )
         );
     }
     assert_eq!(
-        refused(&told, &text.replacen("\"version\":2", "\"version\":7", 1)),
+        refused(&knowledge, &text.replacen("\"version\":2", "\"version\":7", 1)),
         "this is `dowise linear learner` version 7, and this dowise reads `dowise linear learner` version 2"
     );
-    assert!(refused(&told, &text[..text.len() / 2]).starts_with("this is not a saved learner: "));
-    assert!(refused(&told, &text.replacen("\"lambda\":1.0", "\"lambda\":0.0", 1)).contains("lambda"));
+    assert!(refused(&knowledge, &text[..text.len() / 2]).starts_with("this is not a saved learner: "));
+    assert!(refused(&knowledge, &text.replacen("\"lambda\":1.0", "\"lambda\":0.0", 1)).contains("lambda"));
 
     let damaged = |change: &dyn Fn(&mut serde_json::Value)| {
         let mut file: serde_json::Value = serde_json::from_str(&text).unwrap();
         change(&mut file);
-        let result = LinearLearner::restore(&told, &file.to_string());
+        let result = LinearLearner::restore(&knowledge, &file.to_string());
         assert!(matches!(result, Err(RestoreError::Damaged { .. })), "{file}");
     };
     damaged(&|f| f["designs"] = serde_json::json!([]));
@@ -242,7 +242,7 @@ proptest! {
         let end = (start + cut).min(text.len());
         let mutated = format!("{}{with}{}", &text[..start], &text[end..]);
         // Either it is refused, or it goes on, past the next refresh too.
-        if let Ok(mut learner) = LinearLearner::restore(&told(&arena), &mutated) {
+        if let Ok(mut learner) = LinearLearner::restore(&knowledge(&arena), &mutated) {
             play(&mut arena.run(4), &mut learner, 175);
         }
     }

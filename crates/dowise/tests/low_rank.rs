@@ -1,4 +1,4 @@
-//! Transitions of low rank against the same world multiplied out: plans, values, draws, files, and what learners are told.
+//! Transitions of low rank against the same world multiplied out: plans, values, draws, files, and what learners are given.
 
 use dowise::learn::Agent;
 use dowise::simulate::{Outcome, Simulator};
@@ -165,9 +165,9 @@ fn a_written_world_is_read_back_bit_by_bit() {
 #[test]
 fn learners_are_told_neither_transitions_nor_rewards_to_learn() {
     let world = &small_worlds()[0];
-    let told = Knowledge::of(world);
-    assert!(told.known_transitions().is_empty() && !told.knows_rewards());
-    assert_eq!(told.features(), world.features());
+    let knowledge = Knowledge::of(world);
+    assert!(knowledge.known_transitions().is_empty() && !knowledge.knows_rewards());
+    assert_eq!(knowledge.features(), world.features());
     let other = LinearLock { states: 20, causes: 3, dimension: 4, horizon: 6, slip: 0.5, ..LinearLock::default() };
     // Same features but for the slip, so knowledge differs by features alone; transitions and rewards leave no trace.
     let mut same = world.clone();

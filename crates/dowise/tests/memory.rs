@@ -9,7 +9,7 @@ use dowise::world::{RewardForm, WorldSpec};
 use dowise::worlds::{ManyLevers, Paper};
 use dowise::{Arena, Knowledge, Planner, Preset, World};
 
-/// What is said of learners and judges is at most this many times what is taken at the highest, but for 64 KiB: small lists and copies of the world are
+/// What is said of learners and evaluators is at most this many times what is taken at the highest, but for 64 KiB: small lists and copies of the world are
 /// counted as if all of them were full at the same time.
 const FACTOR: u128 = 2;
 
@@ -78,7 +78,7 @@ fn plans_and_judges_take_what_is_said() {
         };
         // The learner's own memory is there before it is measured.
         episodes(2);
-        compare(&format!("judging in {name}"), &world, Arena::run_bytes(&world), FACTOR, || episodes(20));
+        compare(&format!("evaluation in {name}"), &world, Arena::run_bytes(&world), FACTOR, || episodes(20));
     }
 }
 
@@ -120,7 +120,7 @@ fn every_learner_takes_what_is_said() {
         let arena = Arena::new(&world).unwrap();
         for learner in Preset::all().iter().map(|preset| preset.name()).chain(changed) {
             let spec: LearnerSpec = learner.parse().unwrap();
-            // Regressions refuse rewards on next values.
+            // Regressions refuse next-state rewards.
             if learner.contains("lsvi") && name.ends_with("next values") {
                 continue;
             }

@@ -1,7 +1,7 @@
 //! One limit for all that is alive: in a process of its own, since the limit is that of the process.
 
 use allocation_counter::measure;
-use dowise::learn::{Evidence, LearnError, LearnerSpec, Reading};
+use dowise::learn::{Estimator, Evidence, LearnError, LearnerSpec};
 use dowise::linear::{Features, LinearLearner};
 use dowise::plan::PlanError;
 use dowise::{Arena, ArenaError, Knowledge, Learner, MOST_MEMORY, Planner, World};
@@ -50,7 +50,7 @@ fn what_is_alive_counts_and_what_is_gone_does_not() {
         drop(runs);
     });
 
-    let told = Knowledge::of(&world);
+    let knowledge = Knowledge::of(&world);
     let learners = ["psrl", "ucbvi", "graph-psrl:guard=true", "graph-ucbvi:unknown=kernel", "c-lsvi-ucb", "lsvi-ucb"];
     for name in learners {
         let spec: LearnerSpec = name.parse().unwrap();
@@ -66,7 +66,7 @@ fn what_is_alive_counts_and_what_is_gone_does_not() {
             let error = learner.room_to_deploy().unwrap_err();
             assert!(matches!(error, LearnError::TooMuchMemory { .. }), "{name}: {error}");
             if learner.as_linear().is_none() {
-                assert!(matches!(learner.read(Reading::Greedy, 0), Err(LearnError::TooMuchMemory { .. })), "{name}");
+                assert!(matches!(learner.read(Estimator::Greedy, 0), Err(LearnError::TooMuchMemory { .. })), "{name}");
                 assert!(matches!(learner.explain(0, 0, 3), Err(LearnError::TooMuchMemory { .. })), "{name}");
             }
         });
@@ -76,7 +76,7 @@ fn what_is_alive_counts_and_what_is_gone_does_not() {
             learner.room_to_deploy().unwrap();
             assert_eq!(learner.learned_policy().actions().len(), world.horizon() * world.n_states());
             if learner.as_linear().is_none() {
-                learner.read(Reading::Greedy, 0).unwrap();
+                learner.read(Estimator::Greedy, 0).unwrap();
                 learner.explain(0, 0, 3).unwrap();
             }
         });
@@ -85,14 +85,14 @@ fn what_is_alive_counts_and_what_is_gone_does_not() {
     // Parts of a learner that can be made alone.
     let options = "ucbvi".parse::<LearnerSpec>().unwrap().options(100, 1);
     with_left(1000, || {
-        assert!(matches!(Evidence::new(&told, &options), Err(LearnError::TooMuchMemory { .. })));
-        assert!(matches!(Learner::new(&told, options.clone()), Err(LearnError::TooMuchMemory { .. })));
+        assert!(matches!(Evidence::new(&knowledge, &options), Err(LearnError::TooMuchMemory { .. })));
+        assert!(matches!(Learner::new(&knowledge, options.clone()), Err(LearnError::TooMuchMemory { .. })));
         let error = Features::of(&world).unwrap_err();
         assert!(error.to_string().contains("the limit is 1000"), "{error}");
     });
     let features = Features::of(&world).unwrap();
     let linear = "c-lsvi-ucb".parse::<LearnerSpec>().unwrap().linear_options(100, 1).unwrap();
-    with_left(1000, || assert!(LinearLearner::with_features(&told, &features, linear).is_err()));
+    with_left(1000, || assert!(LinearLearner::with_features(&knowledge, &features, linear).is_err()));
 
     // Key variables that all act on every factor are one part, too large to be planned by itself; one that fits is not refused for that.
     let whole = |sparse| {

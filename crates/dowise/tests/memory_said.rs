@@ -9,13 +9,13 @@ use dowise::{Arena, Preset, World};
 const FACTOR: u128 = 2;
 const FEW_BYTES: u128 = 128 << 10;
 
-/// Episodes that are played and judged.
+/// Simulated episodes and evaluated.
 const EPISODES: usize = 10;
 
 /// Learners that take more are left to `memory.rs`, where fewer are tried in larger worlds.
 const MOST_SAID: u128 = 3 << 20;
 
-/// One group of levers, whose good settings are remembered; states and stages; several groups; and worlds planned part by part.
+/// One group of levers, whose good settings are remembered; states and stages; several groups; and worlds planned by components.
 fn worlds() -> Vec<(&'static str, World)> {
     let many = |factors, keys, sparse, levels| {
         let many = ManyLevers { factors, keys, sparse, levers: 1, levels, ..ManyLevers::default() };
@@ -30,7 +30,7 @@ fn worlds() -> Vec<(&'static str, World)> {
     ]
 }
 
-/// Everything told and nothing told; by stages; with what may be around a learner.
+/// Everything given and nothing given; by stages; with what may be around a learner.
 const CHANGES: [&str; 6] = ["", "unknown=all", "unknown=kernel", "stage-dependent=true", "guard=true", "forget=reset"];
 
 fn named(preset: &str, change: &str) -> String {
@@ -70,16 +70,16 @@ fn no_learner_takes_more_than_was_said_and_few_take_less_than_half() {
                 grows || sets || said <= FACTOR * taken + FEW_BYTES,
                 "{what} in {name}: {said} said, {taken} taken"
             );
-            let judged = measure(|| {
+            let evaluated = measure(|| {
                 let mut learner = spec.learner(&world, 100, 1).expect("it was made before");
                 let mut run = arena.run(1);
                 (0..EPISODES).for_each(|_| _ = run.episode(&mut learner));
             });
-            let (taken, said) = (u128::from(judged.bytes_max), said + Arena::run_bytes(&world));
-            assert!(taken <= said, "{what} judged in {name}: {taken} taken, {said} said");
+            let (taken, said) = (u128::from(evaluated.bytes_max), said + Arena::run_bytes(&world));
+            assert!(taken <= said, "{what} evaluated in {name}: {taken} taken, {said} said");
             tried += 1;
             in_parts += usize::from(name.contains("parts") && preset.starts_with("graph"));
         }
     }
-    assert!(tried > 200 && in_parts >= 20, "{tried} learners tried, {in_parts} part by part");
+    assert!(tried > 200 && in_parts >= 20, "{tried} learners tried, {in_parts} by components");
 }

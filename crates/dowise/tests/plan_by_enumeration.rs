@@ -18,16 +18,16 @@ fn worlds(n: u64) -> impl Iterator<Item = World> {
     (0..n).map(move |seed| random_world(5000 + seed, &mixed[seed as usize % 3]).1)
 }
 
-/// Worlds whose episodes may end early, with a discount and with rewards on next values.
-fn onward(n: u64) -> impl Iterator<Item = World> {
-    let sizes = Sizes { onward: true, values: [1, 2], ..Sizes::default() };
+/// Worlds whose episodes may end early, with a discount and with next-state rewards.
+fn continuation(n: u64) -> impl Iterator<Item = World> {
+    let sizes = Sizes { continuation: true, values: [1, 2], ..Sizes::default() };
     (0..n).map(move |seed| random_world(9000 + seed, &sizes).1)
 }
 
 #[test]
 fn ends_discounts_and_rewards_on_next_values_count_as_they_say() {
     let (mut ended, mut discounted, mut next) = (0, 0, 0);
-    for world in onward(300) {
+    for world in continuation(300) {
         ended += usize::from(world.ends().is_some());
         discounted += usize::from(world.discount() < 1.0);
         next += usize::from(world.rewards().iter().any(|r| !r.next.is_empty()));
@@ -47,7 +47,7 @@ fn ends_discounts_and_rewards_on_next_values_count_as_they_say() {
 #[test]
 fn a_simulation_earns_what_the_plan_says() {
     use dowise::{Simulator, simulate::Outcome};
-    let sizes = Sizes { onward: true, state: [2, 2], values: [2, 2], horizon: [3, 4], ..Sizes::default() };
+    let sizes = Sizes { continuation: true, state: [2, 2], values: [2, 2], horizon: [3, 4], ..Sizes::default() };
     for seed in 0..6 {
         let world = random_world(700 + seed, &sizes).1;
         let (planner, simulator) = (Planner::new(&world).unwrap(), Simulator::new(&world).unwrap());

@@ -1,4 +1,4 @@
-//! Plans of worlds part by part against the plain way: an ordinary Markov decision process, every intervention, and the plan
+//! Plans of worlds by components against the plain way: an ordinary Markov decision process, every intervention, and the plan
 //! over joint causes.
 
 mod common;
@@ -12,12 +12,12 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 /// Worlds with several parts, parts that share key variables, levers that act directly, rewards over several parts, costs,
-/// restrictions and ties; every other one with ends, discount and rewards on next values.
+/// restrictions and ties; every other one with ends, discount and next-state rewards.
 fn worlds(n: u64) -> impl Iterator<Item = World> {
     let groups = Sizes { levers: [3, 5], keys: [2, 4], hidden: [0, 1], values: [1, 2], rules: 3, ..Sizes::default() };
     let ties = Sizes { coarse: true, cost: 0.1, ..Sizes::default() };
-    let onward = Sizes { onward: true, values: [1, 2], ..Sizes::default() };
-    let mixed = [Sizes::default(), groups, ties, onward];
+    let continuation = Sizes { continuation: true, values: [1, 2], ..Sizes::default() };
+    let mixed = [Sizes::default(), groups, ties, continuation];
     (0..n).map(move |seed| random_world(31_000 + seed, &mixed[seed as usize % 4]).1)
 }
 
@@ -34,7 +34,7 @@ fn plans_and_values_are_those_of_an_ordinary_decision_process() {
     let mut rng = ChaCha8Rng::seed_from_u64(4);
     let (mut several, mut restricted) = (0, 0);
     for (i, world) in worlds(600).enumerate() {
-        let Some(planner) = Planner::by_parts(&world).unwrap() else { panic!("world {i} is small") };
+        let Some(planner) = Planner::decomposed(&world).unwrap() else { panic!("world {i} is small") };
         assert!(planner.is_split());
         let flat = Flat::new(&world);
         let expected = flat.solve();

@@ -44,7 +44,7 @@ fn sizes(spec: &WorldSpec, choice: impl Fn(usize, usize) -> usize) -> Vec<Vec<f6
 fn check(spec: &WorldSpec, world: &World, seed: u64) {
     let flat = Flat::new(world);
     let optimum = flat.solve();
-    let planners = [Planner::new(world).unwrap(), Planner::by_parts(world).unwrap().expect("small parts")];
+    let planners = [Planner::new(world).unwrap(), Planner::decomposed(world).unwrap().expect("small parts")];
     let both = planners.iter().flat_map(|planner| [(planner, Ties::First), (planner, Ties::Seeded(seed))]);
     for (planner, ties) in both {
         let plan = planner.plan_with(ties);
@@ -94,7 +94,7 @@ fn rewards_of_many_magnitudes_hide_nothing() {
 #[test]
 fn ends_discounts_and_rewards_on_next_values_of_many_magnitudes_hide_nothing() {
     for seed in 0..100 {
-        let sizes = Sizes { levers: [1, 4], keys: [1, 4], values: [1, 2], onward: true, ..Sizes::default() };
+        let sizes = Sizes { levers: [1, 4], keys: [1, 4], values: [1, 2], continuation: true, ..Sizes::default() };
         let (mut spec, _) = random_world(3000 + seed, &sizes);
         spread_out(&mut spec, 6, [-6, 9], &mut ChaCha8Rng::seed_from_u64(seed));
         check(&spec, &build(&spec), seed);
@@ -114,7 +114,7 @@ fn what_is_ruled_out_within_a_part_is_not_chosen() {
     for seed in 0..150 {
         let sizes = Sizes { state: [1, 1], levers: [2, 3], keys: [2, 3], rules: 4, ..several.clone() };
         let (spec, world) = random_world(7000 + seed, &sizes);
-        let one_part = Planner::by_parts(&world).unwrap().is_some_and(|planner| planner.n_parts() == 1);
+        let one_part = Planner::decomposed(&world).unwrap().is_some_and(|planner| planner.n_parts() == 1);
         ruled_out += usize::from(one_part && !world.interventions().forbid().is_empty());
         check(&spec, &world, seed);
     }
@@ -251,7 +251,7 @@ fn a_plan_that_says_something_else_than_its_policy_is_worth_is_refused() {
 fn a_plan_by_parts_whose_choice_can_be_improved_is_refused() {
     let text = NEVER.replace("HORIZON", "2").replace("COST", "1e9");
     let world = World::from_toml(&text, "never.toml").unwrap();
-    let planner = Planner::by_parts(&world).unwrap().expect("small parts");
+    let planner = Planner::decomposed(&world).unwrap().expect("small parts");
     let mut plan = planner.plan();
     assert_eq!(planner.verify(&plan).unwrap().len(), plan.value_hs.len());
     assert!((plan.value(0, 0) - 4.8).abs() < 1e-14, "{}", plan.value(0, 0));

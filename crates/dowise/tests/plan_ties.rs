@@ -95,7 +95,7 @@ fn tied_interventions_are_not_walked_through_one_by_one() {
         assert_eq!(random.value_hs, first.value_hs);
         assert_eq!(all.lever(random.action(1, 0), 3), Some(1));
         assert_ne!(random.policy_hs, planner.plan_with(Ties::Seeded(2)).policy_hs);
-        // Part by part what leads to the same and pays the same counts as one, so the first stands for all.
+        // By components what leads to the same and pays the same counts as one, so the first stands for all.
         let parts = Planner::new(&world).unwrap();
         assert!(parts.is_split());
         for ties in [Ties::First, Ties::Seeded(1)] {

@@ -1,5 +1,5 @@
 //! The same bits whatever functions the operating system has: worlds, plans and learners, in a process whose system library
-//! was told that the processor has no fused multiply-add.
+//! was given that the processor has no fused multiply-add.
 
 use std::process::Command;
 
@@ -62,7 +62,7 @@ fn everything() -> Hash {
     hash
 }
 
-/// The same of the system's functions: the control, which shows that the library was told something.
+/// The same of the system's functions: the control, which shows that the library was given something.
 fn systems() -> Hash {
     let mut hash = Hash(0xcbf2_9ce4_8422_2325);
     for i in 1..200_000 {
@@ -97,6 +97,9 @@ fn results_do_not_depend_on_the_functions_of_the_operating_system() {
     assert_eq!(with.ours, without.ours);
     #[cfg(all(target_os = "linux", target_env = "gnu", target_arch = "x86_64"))]
     if std::is_x86_feature_detected!("fma") {
-        assert_ne!(with.systems, without.systems, "the system's library was not told, so that this test shows nothing");
+        assert_ne!(
+            with.systems, without.systems,
+            "the system's library was not known, so that this test shows nothing"
+        );
     }
 }

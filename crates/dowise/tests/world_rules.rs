@@ -288,7 +288,7 @@ fn the_stage_may_be_a_parent() {
     let plan = planner.plan();
     let found = planner.from_start(&plan.value_hs[..world.n_states()]);
     assert!((found - value[0]).abs() < 1e-12, "{found} against {}", value[0]);
-    // Learners are told the clock, and read back what is written.
+    // Learners know the clock, and read back what is written.
     assert_eq!(dowise::Knowledge::of(&world).known_transitions(), ["stage"]);
     let again = World::from_toml(&world.to_toml(), "again.toml").unwrap();
     assert_eq!((again.to_toml(), again.clock().is_some()), (world.to_toml(), true));

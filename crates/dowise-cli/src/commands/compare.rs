@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use dowise::learn::LearnerSpec;
-use dowise_study::{Checkpoints, Directory, Judge, Shard, Study, StudyFile, Summary, Tables, percent, threads};
+use dowise_study::{Checkpoints, Directory, Evaluation, Shard, Study, StudyFile, Summary, Tables, percent, threads};
 use serde::Serialize;
 
 use crate::known::Known;
@@ -43,10 +43,10 @@ pub(crate) struct Args {
     /// Seed of the first repetition [default: 0].
     #[arg(long, value_name = "N", value_parser = whole, allow_negative_numbers = true)]
     seed: Option<u64>,
-    /// How policies are judged: `exact`, by the values of all states, or `play`, estimated by episodes that are played, in worlds of low rank
-    /// [default: exact where states can be listed]
-    #[arg(long, value_name = "HOW")]
-    judge: Option<Judge>,
+    /// How policies are evaluated: `exact`, by the values of all states, or `monte-carlo`, estimated from simulated episodes, in worlds of low rank
+    /// [default: exact where states can be enumerated]
+    #[arg(long, alias = "judge", value_name = "HOW")]
+    evaluate: Option<Evaluation>,
     /// Where results go [default: dowise-compare, or the study file's name with -results].
     #[arg(short, long, value_name = "DIR")]
     out: Option<PathBuf>,
@@ -155,7 +155,7 @@ fn study_file(args: &Args, output: &Output) -> Result<(StudyFile, PathBuf), Fail
     file.episodes = args.episodes.unwrap_or(file.episodes);
     file.repetitions = args.repetitions.unwrap_or(file.repetitions);
     file.seed = args.seed.unwrap_or(file.seed);
-    file.judge = args.judge.or(file.judge);
+    file.evaluation = args.evaluate.or(file.evaluation);
     Ok((file, base))
 }
 
@@ -217,10 +217,9 @@ fn text(study: &Study, tables: &Tables) -> String {
         .collect();
     let header = ["world", "learner", "regret", "sd", "median", "learned"];
     let align = [Align::Left, Align::Left, Align::Right, Align::Right, Align::Right, Align::Right];
-    let note =
-        "Learned: how far the policy at the end is on the way from interventions at random (0 %) to the best (100 %).";
-    let by_play = study.by_play_note().map(|note| format!("{}\n", table::wrapped(&note))).unwrap_or_default();
-    format!("{}{}\n{by_play}", table::table(&header, &rows, &align), table::wrapped(note))
+    let note = "Learned: value of the final policy on the way from random interventions (0 %) to the optimum (100 %).";
+    let monte_carlo = study.by_play_note().map(|note| format!("{}\n", table::wrapped(&note))).unwrap_or_default();
+    format!("{}{}\n{monte_carlo}", table::table(&header, &rows, &align), table::wrapped(note))
 }
 
 /// Mean share of the way from interventions at random to the best that the learned policies came; `None` where there is no way to go.
@@ -302,7 +301,7 @@ impl Report {
                 sd: regret.sd,
                 median: regret.median,
                 learned: reached(tables, i),
-                estimated: s.by_play,
+                estimated: s.monte_carlo,
             }
         });
         let directory = directory.path().display().to_string();

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use dowise::Knowledge;
 use dowise::data::LogReport;
-use dowise::offline::{RecordedSteps, RecordingTest};
+use dowise::offline::{MissingnessCounts, MissingnessTest};
 use dowise_study::WorldChoice;
 use serde::Serialize;
 
@@ -46,28 +46,28 @@ struct Report<'a> {
     #[serde(flatten)]
     log: &'a LogReport,
     /// Whether what is missing depends on what followed.
-    recording: Vec<RecordingTest>,
+    missingness: Vec<MissingnessTest>,
 }
 
 pub(crate) fn run(args: Args, output: &Output) -> Result<Status, Failure> {
     let world = WorldChoice::read(&args.world).make(0);
     let world = world.map_err(|e| study::failure_in(&args.world, e, args.json, output))?;
-    let mut recorded = RecordedSteps::new(&Knowledge::of(&world));
+    let mut recorded = MissingnessCounts::new(&Knowledge::of(&world));
     let report = log::steps(&args.log, args.reading.map.as_deref(), &world, output, |step| {
         recorded.add(&step.observation, step.weight);
         Ok(())
     })?;
-    let recording = recorded.tests();
+    let missingness = recorded.tests();
     if args.json {
-        output.json(&Report { schema: "dowise-log/1", world: world.name(), log: &report, recording })?;
+        output.json(&Report { schema: "dowise-log/1", world: world.name(), log: &report, missingness })?;
     } else {
-        let recording = crate::recorded::section(&recording, recorded.not_counted(), output);
-        output.data(text(&report, &recording, world.name(), output))?;
+        let missingness = crate::missingness::section(&missingness, recorded.not_counted(), output);
+        output.data(text(&report, &missingness, world.name(), output))?;
     }
     Ok(if report.findings.has_errors() { Status::No } else { Status::Fine })
 }
 
-fn text(report: &LogReport, recording: &str, world: &str, output: &Output) -> String {
+fn text(report: &LogReport, missingness: &str, world: &str, output: &Output) -> String {
     let count = table::count;
     let some = |n: u64, what: &str| format!("{} {what}{}", count(n), if n == 1 { "" } else { "s" });
     let (rows, episodes) = (some(report.rows, "row"), some(report.episodes, "episode"));
@@ -111,7 +111,7 @@ fn text(report: &LogReport, recording: &str, world: &str, output: &Output) -> St
         text += &table::table(&["column", "empty", "share"], &rows, &both);
         text += &more(missing.len(), "columns");
     }
-    text += recording;
+    text += missingness;
     text += "\n";
     text += &match report.findings.list() {
         [] => "Nothing is wrong or odd.\n".to_owned(),

@@ -10,7 +10,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::learn::saved::Resumed;
-use super::learn::unlisted;
+use super::learn::visited_states;
 use crate::output::{Failure, Output, Status};
 use crate::table::{self, Align, Amounts};
 use crate::{naming, study};
@@ -59,7 +59,7 @@ struct Explained {
     stage: usize,
     state: Map<String, Value>,
     preferred: Vec<Row>,
-    /// How far from best the policy to deploy can be, where that can be told.
+    /// How far from best the policy to deploy can be, where that can be determined.
     #[serde(skip_serializing_if = "Option::is_none")]
     promised: Option<Surely>,
     /// Changes of the world that were noticed, if any.
@@ -92,7 +92,7 @@ impl Surely {
             .share
             .map_or(String::new(), |share| format!(", {:.1} % of the way from random to best", 100.0 * share));
         table::wrapped(&format!(
-            "Surely (δ = {}): the policy to deploy is worth at least {} an episode, and the best exceeds it by at most {}{share}.",
+            "Suboptimality certificate (confidence 1 − δ, δ = {}): the deployed policy has value at least {} per episode, at most {} below the optimum{share}.",
             self.delta,
             amounts.show(self.at_least),
             amounts.show(self.gap)
@@ -103,7 +103,7 @@ impl Surely {
 #[derive(Serialize)]
 struct Row {
     r#do: Map<String, Value>,
-    hoped: f64,
+    optimistic: f64,
     mean: f64,
     visits: f64,
 }
@@ -114,9 +114,9 @@ pub(crate) fn run(args: Args, output: &Output) -> Result<Status, Failure> {
     if !(args.delta > 0.0 && args.delta < 1.0) {
         return Err(Failure::Usage(format!("--delta {}: a probability between 0 and 1", args.delta)));
     }
-    let unlisted = unlisted::seed_of(&args.learner);
+    let unlisted = visited_states::seed_of(&args.learner);
     if let Some(world) = unlisted.map(|seed| choice.make(seed).map_err(fail)).transpose()? {
-        let (spec, learner) = unlisted::saved(&args.learner, &world)?;
+        let (spec, learner) = visited_states::saved(&args.learner, &world)?;
         let (stage, state) = place(&args, &world)?;
         let explanation = learner.explain(stage, state, args.rows).map_err(|e| of_file(&args, &e))?;
         let noticed: Vec<String> = learner.doubts().iter().map(|doubt| format!("Warning: {doubt}.")).collect();
@@ -234,7 +234,7 @@ fn likeliest(world: &World) -> usize {
 fn rows(world: &World, explanation: &Explanation) -> Vec<Row> {
     let row = |p: &dowise::learn::Preferred| Row {
         r#do: naming::intervention(world, p.action),
-        hoped: p.hoped,
+        optimistic: p.optimistic,
         mean: p.mean,
         visits: p.visits,
     };
@@ -242,18 +242,16 @@ fn rows(world: &World, explanation: &Explanation) -> Vec<Row> {
 }
 
 fn text(world: &World, explanation: &Explanation) -> String {
-    let amounts = Amounts::of(explanation.preferred.iter().flat_map(|p| [p.hoped, p.mean]));
+    let amounts = Amounts::of(explanation.preferred.iter().flat_map(|p| [p.optimistic, p.mean]));
     let rows: Vec<Vec<String>> = explanation
         .preferred
         .iter()
         .map(|p| {
             let words = world.describe_intervention(p.action);
-            vec![words, amounts.show(p.hoped), amounts.show(p.mean), format!("{:.1}", p.visits)]
+            vec![words, amounts.show(p.optimistic), amounts.show(p.mean), format!("{:.1}", p.visits)]
         })
         .collect();
-    let header = ["intervention", "hoped for", "by the mean", "visits"];
+    let header = ["intervention", "optimistic", "by the mean", "visits"];
     let table = table::table(&header, &rows, &[Align::Left, Align::Right, Align::Right, Align::Right]);
-    format!(
-        "{table}\nVisits: of the least visited row behind each cause, averaged over what the intervention sets off.\n"
-    )
+    format!("{table}\nVisits: of the least visited row behind each configuration of the key variables, on average.\n")
 }

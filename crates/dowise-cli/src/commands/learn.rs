@@ -4,7 +4,7 @@ pub(super) mod noticed;
 pub(super) mod promise;
 mod report;
 pub(super) mod saved;
-pub(in crate::commands) mod unlisted;
+pub(in crate::commands) mod visited_states;
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
@@ -12,9 +12,9 @@ use std::sync::atomic::Ordering;
 use dowise::offline::fit::{
     Confounded, FitError, FitOptions, Fitting, NotFitted, fingerprint_in, not_fitted_in, read_summary,
 };
-use dowise::offline::{RecordedSteps, RecordingTest};
+use dowise::offline::{MissingnessCounts, MissingnessTest};
 use dowise::{Arena, Knowledge, Learner, LearnerSpec, World};
-use dowise_study::{Judge, MOST_TEXT, StudyError, WorldChoice, read_text_file, write_file};
+use dowise_study::{Evaluation, MOST_TEXT, StudyError, WorldChoice, read_text_file, write_file};
 
 use self::noticed::FromLog;
 use self::promise::{Promises, Until, is_svg};
@@ -26,11 +26,11 @@ use crate::number::{counted, whole};
 use crate::output::{Failure, Output, Status};
 use crate::overwrite::{Files, Overwrite};
 use crate::progress::Progress;
-use crate::{interrupt, policy_file, recorded, render, study, table};
+use crate::{interrupt, missingness, policy_file, render, study, table};
 
 /// Let one learner learn in a world, and show what it learned
 ///
-/// Plays episode after episode in the simulated world and judges every policy exactly, or, in large worlds of low rank, by playing. At the end:
+/// Plays episode after episode in the simulated world and evaluators every policy exactly, or, in large worlds of low rank, by playing. At the end:
 /// regret, what the learned policy is worth beside the best one and doing things at random, and what it does where it matters most.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
@@ -47,10 +47,10 @@ pub(crate) struct Args {
     /// Seed of everything random, of a generated world too if it has none.
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = whole, allow_negative_numbers = true)]
     seed: u64,
-    /// How policies are judged: `exact`, by the values of all states, or `play`, estimated by episodes that are played [default: exact, unless
-    /// states are too many to list, or exact values of a world of low rank would take most of the time of a learner that regresses]
-    #[arg(long, value_name = "HOW", conflicts_with = "resume")]
-    judge: Option<Judge>,
+    /// How policies are evaluated: `exact`, by the values of all states, or `monte-carlo`, estimated from simulated episodes [default: exact, unless
+    /// states are too many to enumerate, or exact values of a world of low rank would take most of the time of a learner that regresses]
+    #[arg(long, alias = "judge", value_name = "HOW", conflicts_with = "resume")]
+    evaluate: Option<Evaluation>,
     /// Write the learner and its run into a file, also when interrupted.
     #[arg(long, value_name = "FILE")]
     save: Option<PathBuf>,
@@ -72,9 +72,9 @@ pub(crate) struct Args {
     /// Begin with the evidence that `dowise fit` wrote beside a fitted world, and learn on all that was fitted.
     #[arg(long, value_name = "FILE", conflicts_with = "resume")]
     evidence: Option<PathBuf>,
-    /// Tell the learner this world in place of the one that is played: the same variables, with arrows or numbers that may be wrong.
-    #[arg(long, value_name = "WORLD", conflicts_with_all = ["resume", "evidence", "save"])]
-    told: Option<String>,
+    /// The world that the learner assumes, in place of the simulated one: the same variables, with arrows or numbers that may be wrong.
+    #[arg(long, alias = "told", value_name = "WORLD", conflicts_with_all = ["resume", "evidence", "save"])]
+    assumed: Option<String>,
     /// Never do much worse than this policy, such as today's: a file that `dowise plan --json` or `dowise learn --policy` wrote.
     #[arg(long, value_name = "FILE", conflicts_with = "resume")]
     baseline: Option<PathBuf>,
@@ -121,12 +121,12 @@ Examples:
   dowise learn treatment --learner cf-ucbvi:unknown=kernel+rewards
   dowise learn river-swim --learner c-lsvi-ucb --save learned.json
   dowise learn linear-code --learner c-blsvi --episodes 500
-  dowise learn linear-lock:states=65536,causes=64,levels=9 --learner c-blsvi --judge exact
+  dowise learn linear-lock:states=65536,causes=64,levels=9 --learner c-blsvi --evaluate exact
   dowise learn campaign.toml --policy policy.json
   dowise learn paper --learner cf-ucbvi --until 10% --episodes 10000 --draw gap.svg
   dowise learn treatment --from log.csv --episodes 100
   dowise learn treatment --baseline today.json --alpha 0.05
-  dowise learn truth.toml --told treatment.toml --learner graph-psrl:guard=true
+  dowise learn truth.toml --assumed treatment.toml --learner graph-psrl:guard=true
   dowise learn river-swim --resume learned.json --episodes 2000 --save learned.json
   dowise learn paper --learner help";
 
@@ -145,7 +145,7 @@ const GRAPH_DELTA: f64 = 0.05;
 /// The share of a baseline that may be lost if nothing else is asked for.
 const ALPHA: f64 = 0.1;
 
-/// Episodes of a run that is not told how many.
+/// Episodes of a run that is not known how many.
 const EPISODES: u64 = 1000;
 
 pub(crate) fn run(args: Args, output: &Output) -> Result<Status, Failure> {
@@ -168,8 +168,7 @@ pub(crate) fn run(args: Args, output: &Output) -> Result<Status, Failure> {
     let promises = args.until.is_some() || args.certify || args.draw.is_some() || args.baseline.is_some();
     if args.delta.is_some() && !promises {
         return Err(Failure::Usage(
-            "--delta is the probability with which a promise may be wrong, and nothing is promised here: add --until, --certify or \
-             --baseline; a learner's own δ is an option of its (`--learner graph-ucbvi:delta=0.01`)"
+            "--delta is the probability that a guarantee fails, and this run gives none: add --until, --certify or --baseline; to set the learner's own δ, write `--learner graph-ucbvi:delta=0.01`"
                 .into(),
         ));
     }
@@ -177,7 +176,7 @@ pub(crate) fn run(args: Args, output: &Output) -> Result<Status, Failure> {
     args.overwrite.check(&files(&args), output)?;
     let svg = args.draw.as_deref().map(is_svg).transpose()?;
     let choice = WorldChoice::read(&args.world);
-    let drawn = args.resume.as_deref().and_then(unlisted::seed_of).unwrap_or(args.seed);
+    let drawn = args.resume.as_deref().and_then(visited_states::seed_of).unwrap_or(args.seed);
     let mut named = args.learner.as_deref().unwrap_or(DEFAULT).to_owned();
     if let Ok(world) = choice.make(drawn) {
         // The learner of whoever names none.
@@ -186,9 +185,9 @@ pub(crate) fn run(args: Args, output: &Output) -> Result<Status, Failure> {
             why.iter().for_each(|why| output.talk(format_args!("{why}")));
             named = spec.to_string();
         }
-        let was_by_play = args.resume.as_deref().is_some_and(|file| unlisted::seed_of(file).is_some());
-        if was_by_play || judge(&args, &world, &named).map_err(fail)? == Judge::Play {
-            return unlisted::run(&args, &world, &named, drawn, output);
+        let was_monte_carlo = args.resume.as_deref().is_some_and(|file| visited_states::seed_of(file).is_some());
+        if was_monte_carlo || evaluation(&args, &world, &named).map_err(fail)? == Evaluation::MonteCarlo {
+            return visited_states::run(&args, &world, &named, drawn, output);
         }
     }
     let resumed = args.resume.as_deref().map(Resumed::read).transpose()?;
@@ -207,19 +206,19 @@ pub(crate) fn run(args: Args, output: &Output) -> Result<Status, Failure> {
         None => {
             let episodes = args.episodes.unwrap_or(EPISODES);
             match &args.evidence {
-                None => match &args.told {
+                None => match &args.assumed {
                     None => spec.learner(arena.world(), episodes, seed).map_err(cannot_learn)?,
                     Some(other) => {
-                        let told = WorldChoice::read(other).arena(seed).map_err(fail)?;
-                        let learner = spec.learner(told.world(), episodes, seed).map_err(cannot_learn)?;
+                        let knowledge = WorldChoice::read(other).arena(seed).map_err(fail)?;
+                        let learner = spec.learner(knowledge.world(), episodes, seed).map_err(cannot_learn)?;
                         if !learner.knowledge().can_play(arena.world()) {
                             return Err(Failure::Usage(format!(
-                                "--told {other}: variables, interventions, reward terms, the horizon, the discount and where episodes end \
+                                "--assumed {other}: variables, interventions, reward terms, the horizon, the discount and where episodes end \
                                  must be those of {choice}; only arrows and numbers may differ"
                             )));
                         }
                         if args.baseline.is_some() {
-                            within_told_ranges(other, &learner, arena.world())?;
+                            within_assumed_ranges(other, &learner, arena.world())?;
                         }
                         learner
                     }
@@ -229,7 +228,7 @@ pub(crate) fn run(args: Args, output: &Output) -> Result<Status, Failure> {
                     let wrong = |e: FitError| Failure::Usage(format!("{}: {e}", file.display()));
                     same_fit(&not_fitted_in(&text).map_err(wrong)?, &args.world, file)?;
                     let seen = read_summary(arena.world(), &text).map_err(wrong)?;
-                    state.unfair.extend(unfair(seen.recording()));
+                    state.unfair.extend(unfair(seen.missingness()));
                     let evidence = seen.evidence().clone();
                     let steps = table::count(evidence.steps());
                     let learner =
@@ -240,10 +239,10 @@ pub(crate) fn run(args: Args, output: &Output) -> Result<Status, Failure> {
             }
         }
     };
-    // A log is of the real world, which may not be what the file says, and so is what is played where another world is told.
+    // A log is of the real world, which may not be what the file says, and so is what is played where another world is given.
     // One who expects the world to change cannot tell a change from a wrong arrow.
     if spec.options(1, 0).forget.is_never() {
-        let watched = match (&args.told, &args.from) {
+        let watched = match (&args.assumed, &args.from) {
             (Some(_), _) => learner.watch_graph(GRAPH_DELTA),
             (None, Some(_)) => learner.watch_log(GRAPH_DELTA),
             (None, None) => Ok(()),
@@ -252,8 +251,8 @@ pub(crate) fn run(args: Args, output: &Output) -> Result<Status, Failure> {
     }
     if let Some(log) = &args.from {
         state.unfair.extend(confounded(&learner, arena.world(), &args.randomised)?);
-        let (steps, recording) = warm_start(&mut learner, log, &args, arena.world(), output)?;
-        state.unfair.extend(unfair(&recording));
+        let (steps, missingness) = warm_start(&mut learner, log, &args, arena.world(), output)?;
+        state.unfair.extend(unfair(&missingness));
         output.talk(format_args!("began with {} steps of {}", table::count(steps), log.display()));
         state.log = FromLog::new(&learner, steps);
     }
@@ -292,7 +291,7 @@ pub(crate) fn run(args: Args, output: &Output) -> Result<Status, Failure> {
     }
 
     output.talk(format_args!("{spec} in {choice}, seed {seed}"));
-    output.talk(table::wrapped(&report::told(&learner)));
+    output.talk(table::wrapped(&report::knowledge(&learner)));
     if let Some(why) = learner.wrong_view() {
         output.talk(table::wrapped(&format!("warning: {why}; its values stay wrong however much it sees")));
     }
@@ -366,7 +365,9 @@ pub(crate) fn run(args: Args, output: &Output) -> Result<Status, Failure> {
     match args.until {
         Some(until) if !reached => {
             let played = table::count(state.regrets.len() as u64);
-            output.talk(format_args!("not within {until} for sure after {played} episodes; go on with more"));
+            output.talk(format_args!(
+                "not within {until} with confidence 1 − δ after {played} episodes; continue with more"
+            ));
             Ok(Status::No)
         }
         Some(_) | None => Ok(Status::Fine),
@@ -395,7 +396,7 @@ fn confounded(learner: &Learner, world: &World, randomised: &[String]) -> Result
     }
     let sentence = |lever: &Confounded| {
         format!(
-            "WHO CHOSE: the hidden {} moves the lever {} and {}: what the log shows with a value of {} is what setting it brings only if it was set by a draw (say so with --randomised {}).",
+            "UNMEASURED CONFOUNDING: the hidden variable {} affects the lever {} and {}, so the log does not show the effect of setting {}. If it was randomised, pass --randomised {}.",
             lever.hidden.join(", "),
             lever.lever,
             lever.effects.join(", "),
@@ -406,9 +407,9 @@ fn confounded(learner: &Learner, world: &World, randomised: &[String]) -> Result
     Ok(fitting.confounded().iter().filter(|c| c.always_set).map(sentence).collect())
 }
 
-/// Where what was recorded is no fair sample for a learner: it does not expect what is missing.
-fn unfair(recording: &[RecordingTest]) -> impl Iterator<Item = String> {
-    recording.iter().filter(|test| test.is_unfair(false)).map(recorded::unfair)
+/// Where what was recorded is not missing at random for a learner: it does not expect what is missing.
+fn unfair(missingness: &[MissingnessTest]) -> impl Iterator<Item = String> {
+    missingness.iter().filter(|test| test.is_missing_not_at_random(false)).map(missingness::unfair)
 }
 
 /// Refuses evidence that the world was not fitted to, where the world is a file that says to which it was.
@@ -426,8 +427,8 @@ fn warm_start(
     args: &Args,
     world: &World,
     output: &Output,
-) -> Result<(u64, Vec<RecordingTest>), Failure> {
-    let mut recorded = RecordedSteps::new(&Knowledge::of(world));
+) -> Result<(u64, Vec<MissingnessTest>), Failure> {
+    let mut recorded = MissingnessCounts::new(&Knowledge::of(world));
     let report = log::steps(log, args.reading.map.as_deref(), world, output, |step| {
         let cannot = |e| Failure::Usage(format!("{}: line {}: {e}", log.display(), step.line));
         recorded.add(&step.observation, step.weight);
@@ -437,30 +438,29 @@ fn warm_start(
     Ok((report.weight, recorded.tests()))
 }
 
-/// Refuses a told world whose rewards cannot be what the world pays that is played, where a baseline is to be kept: what is promised to it
+/// Refuses a given world whose rewards cannot be what the world pays that is played, where a baseline is to be kept: what is promised to it
 /// is counted from the least that an episode can pay. Elsewhere a payment outside of its range is noticed.
-fn within_told_ranges(other: &str, learner: &Learner, world: &World) -> Result<(), Failure> {
-    for (told, true_term) in learner.knowledge().rewards().iter().zip(world.rewards()) {
-        let ([lo, hi], [least, most]) = (told.range, true_term.range);
+fn within_assumed_ranges(other: &str, learner: &Learner, world: &World) -> Result<(), Failure> {
+    for (knowledge, true_term) in learner.knowledge().rewards().iter().zip(world.rewards()) {
+        let ([lo, hi], [least, most]) = (knowledge.range, true_term.range);
         let slack = 1e-9 * (hi - lo).max(lo.abs()).max(hi.abs());
         if least < lo - slack || most > hi + slack {
             return Err(Failure::Usage(format!(
-                "--told {other}: the reward {} is told to pay between {lo} and {hi}, and the world that is played pays between {least} and {most}; \
-                 what is promised to a baseline rests on that; give it a `range` that is wide enough",
-                told.name
+                "--assumed {other}: the reward {} has the range {lo} to {hi} there, and the simulated world has rewards from {least} to {most}; the guarantee for a baseline rests on that range; widen it",
+                knowledge.name
             )));
         }
     }
     Ok(())
 }
 
-/// Who judges a run that begins. What needs a list of all states, or exact values, chooses these; so does a run that goes on and was judged so.
-fn judge(args: &Args, world: &World, learner: &str) -> Result<Judge, StudyError> {
-    let needs_exact = args.resume.is_some() || unlisted::needs_list(args).is_some();
-    match (args.judge, learner.parse::<LearnerSpec>()) {
+/// How policies are evaluated a run that begins. What needs all states enumerated, or exact values, chooses these; so does a run that goes on and was evaluated so.
+fn evaluation(args: &Args, world: &World, learner: &str) -> Result<Evaluation, StudyError> {
+    let needs_exact = args.resume.is_some() || visited_states::needs_list(args).is_some();
+    match (args.evaluate, learner.parse::<LearnerSpec>()) {
         // What is wrong with a learner's name is said where learners are made.
-        (None, Ok(spec)) if !needs_exact => Ok(Judge::while_waiting(world, &spec)),
-        (chosen, _) => Judge::of(chosen, world, &args.world),
+        (None, Ok(spec)) if !needs_exact => Ok(Evaluation::while_waiting(world, &spec)),
+        (chosen, _) => Evaluation::of(chosen, world, &args.world),
     }
 }
 
@@ -476,7 +476,7 @@ fn long_setup(choice: &WorldChoice, seed: u64, output: &Output) -> Result<Arena,
         && world.n_states() >= MANY_STATES
     {
         let states = table::count(world.n_states() as u64);
-        output.talk(format_args!("working out the best policy of {states} states first, to measure regret by"));
+        output.talk(format_args!("computing the optimal policy of {states} states first, to measure regret"));
     }
     choice.arena(seed)
 }
@@ -486,7 +486,7 @@ fn files(args: &Args) -> Files<'_> {
     let mut files = Files::default();
     files
         .read("the world", Some(Path::new(&args.world)))
-        .read("--told", args.told.as_deref().map(Path::new))
+        .read("--assumed", args.assumed.as_deref().map(Path::new))
         .read("--from", args.from.as_deref())
         .read("--map", args.reading.map.as_deref())
         .read("--evidence", args.evidence.as_deref())

@@ -3,7 +3,6 @@
 mod check;
 mod compare;
 mod completions;
-mod crowd;
 mod data;
 mod evaluate;
 mod explain;
@@ -11,6 +10,7 @@ mod export;
 mod fit;
 mod import;
 mod learn;
+mod load_test;
 mod merge;
 mod new;
 mod plan;
@@ -44,7 +44,8 @@ pub(crate) enum Command {
     Plot(plot::Args),
     Reproduce(reproduce::Args),
     Serve(serve::Args),
-    Crowd(crowd::Args),
+    #[command(alias = "crowd")]
+    LoadTest(load_test::Args),
     Replay(store::ReplayArgs),
     Backup(store::BackupArgs),
     Restore(store::RestoreArgs),
@@ -73,7 +74,7 @@ impl Command {
             Command::Plot(args) => plot::run(args, output),
             Command::Reproduce(args) => reproduce::run(args, output),
             Command::Serve(args) => serve::run(args, output),
-            Command::Crowd(args) => crowd::run(args, output),
+            Command::LoadTest(args) => load_test::run(args, output),
             Command::Replay(args) => store::replay_store(args, output),
             Command::Backup(args) => store::backup(args, output),
             Command::Restore(args) => store::restore(args, output),

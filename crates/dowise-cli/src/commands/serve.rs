@@ -108,7 +108,7 @@ Examples:
   dowise serve campaign.toml --baseline today.json --alpha 0.1
   dowise serve campaign.toml --baseline today.json --timeout 604800 --default opened=no
   curl http://127.0.0.1:8080/v1/campaign
-  dowise crowd http://127.0.0.1:8080 campaign.toml --customers 200";
+  dowise load-test http://127.0.0.1:8080 campaign.toml --customers 200";
 
 pub(crate) fn run(args: Args, output: &Output) -> Result<Status, Failure> {
     if !(args.pace.is_finite() && args.pace >= 0.0) {

@@ -125,7 +125,7 @@ pub(crate) fn run(args: Args, output: &Output) -> Result<Status, Failure> {
     Ok(Status::Fine)
 }
 
-/// Episodes that are played and written one by one.
+/// Simulated episodes and written one by one.
 struct Play<'a> {
     args: &'a Args,
     simulator: &'a Simulator,

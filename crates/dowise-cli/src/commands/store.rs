@@ -94,14 +94,14 @@ pub(crate) fn replay_store(args: ReplayArgs, output: &Output) -> Result<Status, 
         Ok(replayed) => {
             let count = table::count;
             let mut text = format!(
-                "{} events played again: {} decisions, {} policies, {} steps learned from, all as stored\n",
+                "{} events replayed: {} decisions, {} policies, {} steps learned from, all as stored\n",
                 count(replayed.events),
                 count(replayed.decisions),
                 count(replayed.policies),
                 count(replayed.steps)
             );
             if replayed.monitors > 0 {
-                text += "what watches the graph follows from the log\n";
+                text += "the graph monitor agrees with the log\n";
             }
             if replayed.policies_not_checked > 0 {
                 text += &format!(

@@ -26,7 +26,7 @@ pub struct Imported {
 
 /// Makes a world of a graph; `roles_source` is the file that the roles were read from, if any.
 ///
-/// Variables that have no role are hidden: they are summed out, and left out where nothing observed depends on them. A
+/// Variables that have no role are hidden: they are marginalised out, and left out where nothing observed depends on them. A
 /// bidirected edge becomes a hidden variable that acts on both ends. Numbers that the graph does not have are stated by
 /// [`Roles::missing`].
 pub fn import(file: &GraphFile, roles: &Roles, roles_source: Option<Source>) -> Result<Imported, WorldError> {

@@ -11,20 +11,20 @@ use crate::corpus::Played;
 pub(super) fn run(all: &[Played], case: &Case) -> Outcome {
     let Some(played) = all.get(case.base) else { return reason("no such base") };
     let Some(options) = &played.options else { return reason("no options") };
-    let mut restored = Evidence::restore(&played.told, options, &case.text);
+    let mut restored = Evidence::restore(&played.knowledge, options, &case.text);
     if let Err(EvidenceError::Damaged { field, why }) = &restored
         && field == "seal"
         && !case.seed.is_multiple_of(8)
         && let Some(text) = resealed(&case.text, why)
     {
-        restored = Evidence::restore(&played.told, options, &text);
+        restored = Evidence::restore(&played.knowledge, options, &text);
     }
     let evidence = match restored {
         Err(e) => return reason(&e.to_string()),
         Ok(evidence) => evidence,
     };
     let saved = evidence.save();
-    match Evidence::restore(&played.told, options, &saved) {
+    match Evidence::restore(&played.knowledge, options, &saved) {
         Ok(again) if again.save() == saved => {}
         Ok(_) => return Outcome::Wrong("evidence is other evidence after being saved and restored".into()),
         Err(e) => return Outcome::Wrong(format!("evidence that was saved cannot be restored: {e}")),

@@ -10,7 +10,7 @@ use crate::corpus::Played;
 pub(super) fn run(all: &[Played], case: &Case) -> Outcome {
     let Some(played) = all.get(case.base) else { return reason("no such base") };
     let mut text = case.text.clone();
-    let mut restored = Learner::restore(&played.told, &text);
+    let mut restored = Learner::restore(&played.knowledge, &text);
     // Checksums that fit let the checks behind them be reached; sometimes they are left wrong.
     for _ in 0..3 {
         match &restored {
@@ -22,14 +22,14 @@ pub(super) fn run(all: &[Played], case: &Case) -> Outcome {
             }
             _ => break,
         }
-        restored = Learner::restore(&played.told, &text);
+        restored = Learner::restore(&played.knowledge, &text);
     }
     let mut learner = match restored {
         Err(e) => return reason(&e.to_string()),
         Ok(learner) => learner,
     };
     let saved = learner.save();
-    match Learner::restore(&played.told, &saved) {
+    match Learner::restore(&played.knowledge, &saved) {
         Ok(again) if again.save() == saved => {}
         Ok(_) => return Outcome::Wrong("a learner is another one after being saved and restored".into()),
         Err(e) => return Outcome::Wrong(format!("a learner that was saved cannot be restored: {e}")),
@@ -43,7 +43,7 @@ pub(super) fn play(played: &Played, learner: &mut Learner, seed: u64) -> Outcome
     if !episode.regret.is_finite() {
         return Outcome::Wrong(format!("the regret is {}", episode.regret));
     }
-    match Learner::restore(&played.told, &learner.save()) {
+    match Learner::restore(&played.knowledge, &learner.save()) {
         Ok(_) => Outcome::Accepted,
         Err(e) => Outcome::Wrong(format!("a learner that has played on cannot be restored: {e}")),
     }

@@ -11,7 +11,7 @@ use super::{Outcome, reason};
 use crate::Case;
 
 pub(super) fn run(worlds: &[(World, Knowledge)], case: &Case) -> Outcome {
-    let Some((world, told)) = worlds.get(case.base) else { return reason("no such base") };
+    let Some((world, knowledge)) = worlds.get(case.base) else { return reason("no such base") };
     let (episodes, report) = match read(world, &case.text) {
         Ok(read) => read,
         Err(error) => return reason(&error.to_string()),
@@ -26,7 +26,7 @@ pub(super) fn run(worlds: &[(World, Knowledge)], case: &Case) -> Outcome {
     }
     let _ = report.findings.to_string();
     let counted = |episodes: &[Vec<LogStep<'static>>]| -> Result<Evidence, String> {
-        let mut seen = Evidence::new(told, &Options::default()).map_err(|e| e.to_string())?;
+        let mut seen = Evidence::new(knowledge, &Options::default()).map_err(|e| e.to_string())?;
         for step in episodes.iter().flatten() {
             seen.add(&step.observation).map_err(|e| e.to_string())?;
         }

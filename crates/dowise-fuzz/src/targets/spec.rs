@@ -22,17 +22,17 @@ pub(super) fn run(all: &[Played], case: &Case) -> Outcome {
         Err(e) => return Outcome::Wrong(format!("{spec} cannot be read: {e}")),
     }
     let world = played.arena.world();
-    let (told, mut learner) = match (spec.knowledge(world), spec.learner(world, EPISODES, case.seed)) {
-        (Ok(told), Ok(learner)) => (told, learner),
+    let (knowledge, mut learner) = match (spec.knowledge(world), spec.learner(world, EPISODES, case.seed)) {
+        (Ok(knowledge), Ok(learner)) => (knowledge, learner),
         (Err(e), _) | (_, Err(e)) => return reason(&e.to_string()),
     };
     let saved = learner.save();
-    match Learner::restore(&told, &saved) {
+    match Learner::restore(&knowledge, &saved) {
         Ok(again) if again.save() == saved => {}
         Ok(_) => return Outcome::Wrong(format!("{spec} is another one after being saved")),
         Err(e) => return Outcome::Wrong(format!("{spec} was saved and cannot be restored: {e}")),
     }
-    let played = Played { arena: played.arena.clone(), told, options: None };
+    let played = Played { arena: played.arena.clone(), knowledge, options: None };
     match play(&played, &mut learner, case.seed) {
         Outcome::Accepted => play(&played, &mut learner, case.seed),
         other => other,

@@ -37,10 +37,10 @@ pub(super) fn run(text: &str, seed: u64) -> Outcome {
     if let Some(wrong) = round_trip(&world) {
         return Outcome::Wrong(wrong);
     }
-    let told = Knowledge::of(&world);
+    let knowledge = Knowledge::of(&world);
     let presets = Preset::all().iter().filter(|preset| preset.linear().is_none());
     let preset = presets.clone().nth(seed as usize % presets.count()).expect("invariant: one of them");
-    let learner_bytes = Learner::bytes(&told, &preset.options(10, 1));
+    let learner_bytes = Learner::bytes(&knowledge, &preset.options(10, 1));
     if Planner::bytes(&world) > PLANNED {
         return Outcome::Accepted;
     }
@@ -61,7 +61,7 @@ pub(super) fn run(text: &str, seed: u64) -> Outcome {
         return Outcome::Wrong(wrong);
     }
     if seed.is_multiple_of(8) && learner_bytes <= PLANNED {
-        let (Ok(arena), Ok(mut learner)) = (Arena::new(&world), Learner::new(&told, preset.options(10, 1))) else {
+        let (Ok(arena), Ok(mut learner)) = (Arena::new(&world), Learner::new(&knowledge, preset.options(10, 1))) else {
             return Outcome::Accepted;
         };
         let mut run = arena.run(seed);
@@ -72,7 +72,7 @@ pub(super) fn run(text: &str, seed: u64) -> Outcome {
             }
         }
         let saved = learner.save();
-        match Learner::restore(&told, &saved) {
+        match Learner::restore(&knowledge, &saved) {
             Ok(again) if again.save() == saved => {}
             Ok(_) => return Outcome::Wrong(format!("{} is another one after being saved", preset.name())),
             Err(e) => return Outcome::Wrong(format!("{} was saved and cannot be restored: {e}", preset.name())),

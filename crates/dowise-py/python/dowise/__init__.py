@@ -22,7 +22,7 @@ from dowise._lib import (
     PlanError,
     RestoreError,
     Session,
-    UnlistedLearner,
+    VisitedStatesLearner,
     World,
     WorldError,
     __version__,
@@ -33,6 +33,9 @@ from dowise._logs import attach as _attach_logs
 from dowise._results import Check, Comparison, Interrupted, Picture, Run
 from dowise._runs import compare, run
 from dowise._worlds import attach as _attach
+
+# The former name.
+UnlistedLearner = VisitedStatesLearner
 
 _attach(World)
 _attach_graphs(World)
@@ -62,6 +65,7 @@ __all__ = [
     "ServiceError",
     "Session",
     "UnlistedLearner",
+    "VisitedStatesLearner",
     "World",
     "WorldError",
     "__version__",

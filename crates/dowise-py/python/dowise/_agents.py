@@ -69,7 +69,7 @@ def play(agent: Outside, world: World, episodes: int, seed: int, tell: Callable[
                 f"{agent.name} made a {type(player).__name__} without {method}(); expected {EXPECTED}"
             )
     simulation, plan = Simulation(world, seed), world.plan()
-    judge = Judge(world, player) if callable(getattr(player, "policy", None)) else None
+    evaluator = Evaluator(world, player) if callable(getattr(player, "policy", None)) else None
     taken = accepted(player.observe)
     regret, total, ended = np.zeros(episodes), 0.0, world.ended
     for episode in range(episodes):
@@ -78,9 +78,9 @@ def play(agent: Outside, world: World, episodes: int, seed: int, tell: Callable[
         received, weight = 0.0, 1.0
         for stage in range(world.horizon):
             action = player.act(state)
-            if stage == 0 and judge:
+            if stage == 0 and evaluator:
                 # A policy is one of an episode: it is settled by the first decision, before anything is observed.
-                regret[episode] = plan.values[0, start] - judge.values()[start]
+                regret[episode] = plan.values[0, start] - evaluator.values()[start]
             try:
                 next_state, reward, keys, levers, rewards, done = simulation.step(action)
             except _lib.Error as error:
@@ -95,34 +95,34 @@ def play(agent: Outside, world: World, episodes: int, seed: int, tell: Callable[
                 break
         call(player, "end_episode")
         total += received
-        if not judge:
+        if not evaluator:
             regret[episode] = plan.values[0, start] - received
         tell()
     value = float("nan")
     if callable(getattr(player, "learned_policy", None)):
         value = world.from_start(world.evaluate(np.asarray(player.learned_policy()))[0])
-    elif judge:
+    elif evaluator:
         # The policy that would be followed next has learned from all episodes.
         call(player, "begin_episode")
         player.act(start if ended[state] else state)
-        value = world.from_start(judge.values())
-    return Played(np.cumsum(regret), total, plan.value, value, time.monotonic() - begun, judge is None)
+        value = world.from_start(evaluator.values())
+    return Played(np.cumsum(regret), total, plan.value, value, time.monotonic() - begun, evaluator is None)
 
 
-class Judge:
-    """Values of an agent's present policy; one that has not changed is not judged again."""
+class Evaluator:
+    """Values of an agent's present policy; one that has not changed is not evaluated again."""
 
     def __init__(self, world: World, player: Any) -> None:
         self.world, self.player = world, player
-        self.judged: Any = None
+        self.evaluated: Any = None
         self.value_s: Floats = np.zeros(0)
 
     def values(self) -> Floats:
         """Values at the first stage."""
         policy = np.asarray(self.player.policy())
-        if self.judged is None or not np.array_equal(policy, self.judged):
+        if self.evaluated is None or not np.array_equal(policy, self.evaluated):
             self.value_s = self.world.evaluate(policy)[0]
-            self.judged = policy.copy()
+            self.evaluated = policy.copy()
         return self.value_s
 
 

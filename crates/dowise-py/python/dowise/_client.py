@@ -107,14 +107,14 @@ class Client:
         observation_id: str | None = None,
     ) -> _Json:
         """Tells what came of a decision, or a part of it; what is left out is not known yet."""
-        told = _observation(locals())
-        answer: _Json = self._post("observe", told)
+        given = _observation(locals())
+        answer: _Json = self._post("observe", given)
         return answer
 
     def observe_many(self, observations: Sequence[Mapping[str, Any]]) -> list[_Json]:
         """Many observations at once, each a mapping with the names of `observe`; a status for each, in their order."""
-        told = [_observation(dict(one)) for one in observations]
-        answer: list[_Json] = self._post("observe", told)
+        given = [_observation(dict(one)) for one in observations]
+        answer: list[_Json] = self._post("observe", given)
         return answer
 
     def close_episode(self, episode_id: str) -> _Json:
@@ -142,7 +142,7 @@ class Client:
         return answer
 
     def mode(self) -> str:
-        """Who decides: online, frozen, shadow, apprentice or stop."""
+        """Who decides: online, frozen, shadow, learn-only or stop."""
         mode: str = self._get("mode")["mode"]
         return mode
 
@@ -275,9 +275,9 @@ def _observation(given: dict[str, Any]) -> _Json:
     unknown = sorted(set(given) - set(_PARTS))
     if unknown:
         raise ValueError(f"an observation has no {', '.join(unknown)}; it has {', '.join(_PARTS)}")
-    told = {name: given[name] for name in _PARTS if given.get(name) is not None}
-    told.setdefault("observation_id", uuid.uuid4().hex)
-    return {name: dict(value) if isinstance(value, Mapping) else value for name, value in told.items()}
+    given = {name: given[name] for name in _PARTS if given.get(name) is not None}
+    given.setdefault("observation_id", uuid.uuid4().hex)
+    return {name: dict(value) if isinstance(value, Mapping) else value for name, value in given.items()}
 
 
 def _in_thread(

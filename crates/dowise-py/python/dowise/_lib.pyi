@@ -21,7 +21,7 @@ __all__ = [
     "RestoreError",
     "Session",
     "Simulation",
-    "UnlistedLearner",
+    "VisitedStatesLearner",
     "World",
     "WorldError",
     "_Log",
@@ -103,6 +103,8 @@ class World:
     def discount(self) -> float: ...
     @property
     def ended(self) -> NDArray[np.bool_]: ...
+    @property
+    def is_enumerable(self) -> bool: ...
     @property
     def is_listed(self) -> bool: ...
     @property
@@ -188,7 +190,7 @@ class Plan:
     def action(self, stage: int, state: _State) -> dict[str, str]: ...
 
 @final
-class UnlistedLearner:
+class VisitedStatesLearner:
     def __new__(
         cls,
         world: World,
@@ -199,7 +201,7 @@ class UnlistedLearner:
         episodes: int = 5000,
         seed: int = 0,
         **options: str | float | bool,
-    ) -> UnlistedLearner: ...
+    ) -> VisitedStatesLearner: ...
     @property
     def name(self) -> str: ...
     @property
@@ -229,7 +231,7 @@ class UnlistedLearner:
         features: Callable[[tuple[int, ...]], Any] | None = None,
         dimension: int | None = None,
         name: str | None = None,
-    ) -> UnlistedLearner: ...
+    ) -> VisitedStatesLearner: ...
 
 @final
 class Learner:
@@ -386,10 +388,10 @@ def play_all(
     seed: int,
     n_threads: int | None,
     tell: Any,
-    judge: str | None,
+    evaluation: str | None,
     first: int,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], bool]: ...
-def check_run(world: World, learner: str, episodes: int, seed: int, judge: str | None) -> bool: ...
+def check_run(world: World, learner: str, episodes: int, seed: int, evaluation: str | None) -> bool: ...
 def learners() -> dict[str, dict[str, str]]: ...
 def checkpoints(episodes: int) -> list[int]: ...
 def draw(

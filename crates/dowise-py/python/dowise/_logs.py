@@ -129,14 +129,14 @@ class Log(_Log):
         start: str = "log",
         em: bool = False,
     ) -> SafePlan:
-        """The best plan by the posterior mean and the best by the worst case, beside what was logged.
+        """The best plan by the posterior mean and the best by the pessimistic case, beside the behaviour policy.
 
         `dowise plan --safe` prints the same.
         """
         offline = {"prior": prior, "delta": delta, "samples": samples, "seed": seed, "start": start, "em": em}
-        found, mean, worst = self._plan_safely(names(keep), names(randomised), offline)
+        found, mean, pessimistic = self._plan_safely(names(keep), names(randomised), offline)
         shape = (self.world.horizon, self.world.n_states)
-        return SafePlan(found, np.array(mean).reshape(shape), np.array(worst).reshape(shape))
+        return SafePlan(found, np.array(mean).reshape(shape), np.array(pessimistic).reshape(shape))
 
     def __repr__(self) -> str:
         return f"<Log of {self.world.name}: {self.episodes} episodes, {self.steps} steps>"
@@ -218,7 +218,7 @@ class GraphTest:
 
 @dataclass(frozen=True, repr=False)
 class Evaluation:
-    """What a policy would have been worth: by the model, guaranteed, doubly robust, beside what was logged."""
+    """What a policy would have been worth: by the model, guaranteed, doubly robust, beside the behaviour policy."""
 
     report: dict[str, Any]
 
@@ -280,24 +280,29 @@ class SafePlan:
 
     report: dict[str, Any]
     mean: NDArray[np.int64]
-    worst: NDArray[np.int64]
+    pessimistic: NDArray[np.int64]
+
+    @property
+    def worst(self) -> NDArray[np.int64]:
+        """The pessimistic plan, by its former name."""
+        return self.pessimistic
 
     @property
     def recommendation(self) -> str:
-        """deploy-mean, deploy-worst, not-yet, not-better, not-shown, not-guaranteed, refused, not-checked or
+        """deploy-mean, deploy-pessimistic, not-yet, not-better, not-shown, not-guaranteed, refused, not-checked or
         nothing-to-compare. If it is refused, `assumptions` says which of them failed and what to do."""
         found = self.report["recommendation"]
         return found if isinstance(found, str) else next(iter(found))
 
     @property
     def policy(self) -> NDArray[np.int64]:
-        """The recommended plan; where none is surely better, the one with the greater guaranteed value."""
+        """The recommended plan; where none is better with high confidence, the one with the greater guaranteed value."""
         if self.recommendation == "deploy-mean":
             return self.mean
-        if self.recommendation == "deploy-worst":
-            return self.worst
-        mean, worst = (self._least(name) for name in ("mean", "worst"))
-        return self.worst if mean is not None and worst is not None and worst > mean else self.mean
+        if self.recommendation == "deploy-pessimistic":
+            return self.pessimistic
+        mean, low = (self._least(name) for name in ("mean", "pessimistic"))
+        return self.pessimistic if mean is not None and low is not None and low > mean else self.mean
 
     def _least(self, name: str) -> float | None:
         found = self.report[name]["guaranteed"]
@@ -314,7 +319,7 @@ class SafePlan:
         return list(self.report["from_file"])
 
     def __repr__(self) -> str:
-        found = [low for name in ("mean", "worst") if (low := self._least(name)) is not None]
+        found = [low for name in ("mean", "pessimistic") if (low := self._least(name)) is not None]
         sure = f"at least {max(found):.4f} guaranteed" if found else "nothing guaranteed"
         return f"<SafePlan: {self.recommendation}, {sure}>"
 

@@ -99,7 +99,7 @@ class Comparison:
     `regret[world, learner, run, episode]` is summed up over episodes; `reward`, `optimal`, `value` and `seconds` are
     `[world, learner, run]`: reward received, value of the best policy, value of the last policy, time taken.
     `agents` are the learners that are not ours; for those in `estimated` regret is the value of the best policy less
-    the rewards received, since they offer no policy to be judged exactly, and `value` is not known.
+    the rewards received, since they offer no policy to be evaluated exactly, and `value` is not known.
     """
 
     worlds: Sequence[str]

@@ -25,7 +25,7 @@ def run(
     progress: bool | None = None,
     **options: Any,
 ) -> Run:
-    """Lets a learner learn in a world; every policy is judged exactly. The same seed gives what `dowise learn` gives.
+    """Lets a learner learn in a world; every policy is evaluated exactly. The same seed gives what `dowise learn` gives.
 
     `learner` is a name (`dowise.learners()` lists them) with keyword options, or a `Learner`, which then goes on
     learning. Ctrl-C raises `Interrupted`, with what was done so far in its `result`.
@@ -67,6 +67,7 @@ def compare(
     progress: bool | None = None,
     executor: Executor | None = None,
     retries: int = 2,
+    evaluate: str | None = None,
     judge: str | None = None,
 ) -> Comparison:
     """Plays every learner in every world several times, on all cores, with the numbers of `dowise compare`.
@@ -77,10 +78,10 @@ def compare(
     `observe(state, action, next_state, reward, keys)`; `begin_episode()` and `end_episode()` are called if there are
     any. Their draws are those of our learners. If an agent offers `policy()`, in a form that `World.evaluate` takes,
     its regret is exact; otherwise it is the value of the best policy less the rewards received, and the result's
-    `estimated` names it. With `judge="play"`, and in worlds whose states are too many to list (`World.is_listed`), all
-    regret is estimated: what a plan by sampled states receives in the same episodes, less what the learner does. That
+    `estimated` names it. With `evaluate="monte-carlo"`, and in worlds whose states are too many to enumerate
+    (`World.is_enumerable`), all regret is estimated: what a plan by sampled states receives in the same episodes, less what the learner does. That
     is for worlds of low rank. Learners that regress then learn from the states that they meet, so nothing takes time
-    that grows with the number of states. `judge="exact"` is refused where states cannot be listed.
+    that grows with the number of states. `evaluate="exact"` is refused where states cannot be enumerated.
 
     With an `executor`, anything with `submit(function, *arguments)` (of `concurrent.futures`, dask, submitit, or
     `dowise.ray`), every run is a task of it, on whatever machines it has, with the same numbers; all worlds and
@@ -99,8 +100,11 @@ def compare(
     for other in others.values():
         if names.count(other.name) > 1:
             raise _lib.LearnError(f'two learners are called "{other.name}"; give your agent a `name`')
-    if others and judge == "play":
-        raise _lib.Error(f'judge="play" is for learners by name, and "{next(iter(others.values())).name}" is an agent')
+    # `judge` and "play" are what `evaluate` and "monte-carlo" were called before.
+    evaluate = "monte-carlo" if (evaluate or judge) == "play" else evaluate or judge
+    if others and evaluate == "monte-carlo":
+        agent = next(iter(others.values())).name
+        raise _lib.Error(f'evaluate="monte-carlo" is for learners by name, and "{agent}" is an agent')
     if others or executor is not None:
         episodes, repetitions, seed = counted(places, episodes=episodes, repetitions=repetitions, seed=seed)
     estimated: set[str] = set()
@@ -108,7 +112,7 @@ def compare(
 
     def play_ours(texts: list[str]) -> tuple[Floats, Floats, bool]:
         regret, numbers, interrupted = _lib.play_all(
-            places, texts, episodes, repetitions, seed, threads, shown, judge, 0
+            places, texts, episodes, repetitions, seed, threads, shown, evaluate, 0
         )
         shape = (len(places), len(texts), repetitions)
         return regret.reshape(*shape, episodes), numbers.reshape(*shape, 4), interrupted
@@ -124,7 +128,7 @@ def compare(
                 raise _lib.Error("a comparison needs at least one world, learner, episode and repetition")
             regret, numbers = np.full((*shape, episodes), np.nan), np.full((*shape, 4), np.nan)
             interrupted, estimated = play_spread(
-                executor, places, given, names, seed, regret, numbers, retries, shown, judge
+                executor, places, given, names, seed, regret, numbers, retries, shown, evaluate
             )
         else:
             regret, numbers = np.full((*shape, episodes), np.nan), np.full((*shape, 4), np.nan)
@@ -136,7 +140,7 @@ def compare(
         if shown:
             shown.close()
     reward, optimal, value, seconds = np.moveaxis(numbers, -1, 0)
-    if judge == "play" or not all((named(w, seed) if isinstance(w, str) else w).is_listed for w in places):
+    if evaluate == "monte-carlo" or not all((named(w, seed) if isinstance(w, str) else w).is_enumerable for w in places):
         estimated.update(names)
     titles = [w if isinstance(w, str) else w.name for w in places]
     agents = [other.name for other in others.values()]

@@ -26,11 +26,11 @@ class Executor(Protocol):
 
 
 def one_run(
-    place: World | str, learner: Any, episodes: int, seed: int, repetition: int, judge: str | None
+    place: World | str, learner: Any, episodes: int, seed: int, repetition: int, evaluation: str | None
 ) -> tuple[Floats, Floats, bool]:
     """Regret summed up over episodes; reward, optimal and last value, seconds; whether regret is estimated."""
     if isinstance(learner, str):
-        regret, numbers, interrupted = _lib.play_all([place], [learner], episodes, 1, seed, 1, None, judge, repetition)
+        regret, numbers, interrupted = _lib.play_all([place], [learner], episodes, 1, seed, 1, None, evaluation, repetition)
         if interrupted:
             raise KeyboardInterrupt
         return regret[0], numbers[0], False
@@ -40,7 +40,7 @@ def one_run(
 
 
 def sendable(
-    places: Sequence[World | str], learners: Sequence[Any], episodes: int, seed: int, judge: str | None
+    places: Sequence[World | str], learners: Sequence[Any], episodes: int, seed: int, evaluation: str | None
 ) -> list[World | str]:
     """The worlds as other machines can read them, after everything was checked here; files are read here."""
     sent: list[World | str] = []
@@ -48,7 +48,7 @@ def sendable(
         world = World._chosen(place, seed) if isinstance(place, str) else place
         for learner in learners:
             if isinstance(learner, str):
-                _lib.check_run(world, learner, episodes, seed, judge)
+                _lib.check_run(world, learner, episodes, seed, evaluation)
         sent.append(world if isinstance(place, str) and os.path.exists(place) else place)
     return sent
 
@@ -63,7 +63,7 @@ def play_spread(
     numbers: Floats,
     retries: int,
     shown: Progress | None,
-    judge: str | None,
+    evaluation: str | None,
 ) -> tuple[bool, set[str]]:
     """Fills in the runs as they come in; whether it was interrupted, and whose regret is estimated.
 
@@ -72,13 +72,13 @@ def play_spread(
     plays it, or how often.
     """
     repetitions, episodes = regret.shape[2:]
-    sent = sendable(places, learners, episodes, seed, judge)
+    sent = sendable(places, learners, episodes, seed, evaluation)
     runs = list(np.ndindex(len(places), len(learners), repetitions))
     estimated: set[str] = set()
 
     def submit(run: tuple[int, ...]) -> Any:
         w, i, r = run
-        return executor.submit(one_run, sent[w], learners[i], episodes, seed, r, judge)
+        return executor.submit(one_run, sent[w], learners[i], episodes, seed, r, evaluation)
 
     waiting: list[tuple[tuple[int, ...], int, Any]] = []
     try:

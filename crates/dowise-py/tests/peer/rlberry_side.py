@@ -1,4 +1,4 @@
-"""What rlberry does with dowise's worlds, in an environment of its own; `test_peers.py` calls it and judges.
+"""What rlberry does with dowise's worlds, in an environment of its own; `test_peers.py` calls it and evaluators.
 
 python rlberry_side.py ucbvi mdp.npz out.npz       # learns the MDP in arrays, stage by stage
 python rlberry_side.py optql world.toml out.npz    # learns in dowise's environment, through Gymnasium

@@ -103,7 +103,7 @@ impl Engine {
         let answer = text(&EpisodeSaid { episode_id: id, status: "forgotten", steps: effect.back.len() });
         let event = Event::of(&name, EventKind::Forget, None, Some(id), at, body, answer);
         let answer = self.append(event, &effect)?;
-        // What it brought was brought, whoever asks for it to be forgotten; a sum without names stays of it.
+        // What it returned was returned, whoever asks for it to be forgotten; a sum without names stays of it.
         self.conclude(&served, &episode, true, at)?;
         for mut step in steps {
             // Nothing that comes later is learned from.
@@ -127,7 +127,7 @@ impl Engine {
                 self.store.blank(name, &key[prefix.len()..], false)?;
                 self.store.remove_value(&key)?;
                 // It may have been shown the episode; who watches makes it again.
-                self.store.remove_value(&crate::watching::name(name))?;
+                self.store.remove_value(&crate::graph_watch::name(name))?;
                 self.store.put_value(&format!("forgotten/{name}"), learned.to_string().as_bytes())?;
             }
         }

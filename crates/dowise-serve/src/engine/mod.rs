@@ -216,7 +216,7 @@ impl Engine {
                 }
                 self.store.put_snapshot(&name, &snapshot.stored(at, *steps))?;
                 if let Some(kept) = watching {
-                    self.store.put_value(&crate::watching::name(&name), kept)?;
+                    self.store.put_value(&crate::graph_watch::name(&name), kept)?;
                 }
                 self.forget_for_good(&name, snapshot.seq)?;
                 let live = &mut self.worlds[world];

@@ -177,7 +177,7 @@ impl Engine {
             self.worlds.push(Live { served, standing, active, latest });
             return Ok(());
         }
-        let evidence = Evidence::new(&served.told, &served.options)?;
+        let evidence = Evidence::new(&served.knowledge, &served.options)?;
         let learner = served.learner(evidence)?;
         let first = Arc::new(Snapshot::make(&served, &learner, 1, 0)?);
         let standing = Standing { mode: Mode::Online, active: 0, latest: 0, pinned: false, before: 0 };

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use dowise::learn::{BaselineLedger, share_of_episode, share_of_step};
+use dowise::learn::{SafetyBudget, share_of_episode, share_of_step};
 use serde::{Deserialize, Serialize};
 
 use super::answers::text;
@@ -19,9 +19,9 @@ use crate::store::{Episode, Event, EventKind, Store, StoreError};
 pub(crate) enum Entry {
     /// An episode begins.
     Begin { baseline: bool },
-    /// An episode has ended and brought a share between these of what it can.
+    /// An episode has ended and returned a share between these of what it can.
     End { baseline: bool, brought: [f64; 2] },
-    /// What an ended episode brought was corrected: it may have been wrong by this share.
+    /// What an ended episode returned was corrected: it may have been wrong by this share.
     Doubt { share: f64 },
 }
 
@@ -29,7 +29,7 @@ pub(crate) enum Entry {
 ///
 /// What an episode of the policy brings is a draw whose mean is the value of one policy, fixed when it began and whatever else is under
 /// way: the proof of the promise needs that. So it keeps the policy and the mode of its first decision. Only somebody's word, a stop
-/// or a roll back, acts at once; what the policy would have brought is not known then, and it counts as nothing.
+/// or a roll back, acts at once; what the policy would have returned is not known then, and it counts as nothing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Whose {
     /// The baseline decides in it.
@@ -65,7 +65,7 @@ impl Whose {
     fn of(mark: &[u8]) -> Whose {
         let text = String::from_utf8_lossy(mark);
         let words: Vec<&str> = text.split(' ').collect();
-        let mode = |name: &str| Mode::ALL.iter().find(|(n, _)| *n == name).map(|(_, mode)| *mode);
+        let mode = Mode::of;
         match words[..] {
             ["baseline"] => Whose::Baseline,
             ["policy", version, hash, name] => match (version.parse(), mode(name)) {
@@ -115,7 +115,7 @@ impl Engine {
         }
         let policy = || Whose::Policy { version: active.version, hash: active.hash.clone(), mode: standing.mode };
         let whose = match standing.mode {
-            Mode::Stop | Mode::Apprentice | Mode::Shadow => Whose::Baseline,
+            Mode::Stop | Mode::LearnOnly | Mode::Shadow => Whose::Baseline,
             Mode::Online | Mode::Frozen if account.allows_another() => policy(),
             Mode::Online | Mode::Frozen => Whose::Baseline,
         };
@@ -150,7 +150,7 @@ impl Engine {
         }
     }
 
-    /// Notes what an episode brought once no more is waited for; with `force` at once, and what was not observed counts at its worst.
+    /// Notes what an episode returned once no more is waited for; with `force` at once, and what was not observed counts at its worst.
     pub(super) fn conclude(&mut self, served: &Served, episode: &Episode, force: bool, at: u64) -> Result<(), Failed> {
         if served.choices.promise.is_none() || (episode.closed.is_none() && !force) {
             return Ok(());
@@ -165,19 +165,21 @@ impl Engine {
             steps.iter().map(|step| step.with(step.parts.clone()).observation(served)).collect();
         let whose = Whose::of(&mark);
         let brought = match seen {
-            Ok(seen) if whose != Whose::Interrupted => share_of_episode(&served.told, &seen, episode.closed.is_some()),
+            Ok(seen) if whose != Whose::Interrupted => {
+                share_of_episode(&served.knowledge, &seen, episode.closed.is_some())
+            }
             _ => [0.0, 1.0],
         };
         self.store.remove_value(&name)?;
         self.enter(served, Entry::End { baseline: whose.is_baseline(), brought }, at)
     }
 
-    /// Notes that a step of an episode was corrected, where what it brought counts already.
+    /// Notes that a step of an episode was corrected, where what it returned counts already.
     pub(super) fn doubt(&mut self, served: &Served, episode: &str, at: u64) -> Result<(), Failed> {
         if served.choices.promise.is_none() || self.store.value(&mark(served, episode))?.is_some() {
             return Ok(());
         }
-        self.enter(served, Entry::Doubt { share: share_of_step(&served.told) }, at)
+        self.enter(served, Entry::Doubt { share: share_of_step(&served.knowledge) }, at)
     }
 
     /// Changes the account, and writes the change to the log with what the account comes to.
@@ -196,12 +198,12 @@ impl Engine {
 }
 
 /// What the promise of a world rests on now; `None` where nothing is promised.
-pub(crate) fn account(served: &Served, store: &dyn Store) -> Result<Option<BaselineLedger>, StoreError> {
+pub(crate) fn account(served: &Served, store: &dyn Store) -> Result<Option<SafetyBudget>, StoreError> {
     let Some([alpha, delta]) = served.choices.promise else { return Ok(None) };
     let wrong = |e: String| StoreError(format!("world \"{}\": the account of its promise: {e}", served.name));
     let account = match store.value(&name(served))? {
         Some(stored) => serde_json::from_slice(&stored).map_err(|e| wrong(e.to_string()))?,
-        None => BaselineLedger::new(alpha, delta).map_err(|e| wrong(e.to_string()))?,
+        None => SafetyBudget::new(alpha, delta).map_err(|e| wrong(e.to_string()))?,
     };
     Ok(Some(account))
 }

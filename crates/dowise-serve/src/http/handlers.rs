@@ -10,7 +10,7 @@ use axum::http::Response;
 use serde_json::{Value, json};
 use tokio::sync::{mpsc, oneshot};
 
-use super::read::blocking;
+use super::queries::blocking;
 use super::{App, answer, json as json_answer, refuse};
 use crate::decide::Mode;
 use crate::engine::{Answer, Request};
@@ -72,7 +72,7 @@ impl App {
         self.answered(answer, until).await
     }
 
-    /// Until when the store is waited for: not quite as long as a request may take, so that whoever has sent all of it is not told
+    /// Until when the store is waited for: not quite as long as a request may take, so that whoever has sent all of it is not known
     /// that it was slow.
     pub(super) fn until(&self) -> tokio::time::Instant {
         tokio::time::Instant::now() + self.patience.mul_f64(0.9)
@@ -228,13 +228,13 @@ pub(super) async fn set_mode(State(app): Shared, Path(world): Path<String>, body
         let body = app.body(body).await?;
         let mut fields = Fields::of(&body)?;
         let name = fields.id("mode");
-        let mode = Mode::ALL.iter().find(|(n, _)| *n == name);
+        let mode = Mode::of(&name);
         if mode.is_none() {
             let names: Vec<&str> = Mode::ALL.iter().map(|(n, _)| *n).collect();
             fields.wrong("mode", format!("expected one of {}", names.join(", ")));
         }
         fields.end()?;
-        let mode = mode.expect("invariant: a missing mode is a wrong field").1;
+        let mode = mode.expect("invariant: a missing mode is a wrong field");
         app.done(world, Request::Mode(mode), json!({"mode": mode.name()})).await
     };
     let result = result.await;

@@ -2,14 +2,14 @@
 
 mod handlers;
 mod limits;
-mod look;
 mod openapi;
 mod page;
-mod read;
+mod queries;
+mod views;
 
 pub(crate) use limits::{Limited, Peer, Rate};
-pub(crate) use look::Looked;
 pub use openapi::openapi;
+pub(crate) use views::Looked;
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::atomic::{AtomicBool, AtomicU64};
@@ -24,12 +24,12 @@ use axum::routing::{delete, get, post};
 use tokio::sync::mpsc;
 
 use self::limits::Client;
+use crate::graph_watch_loop::Slot;
 use crate::keys::{Key, Role};
 use crate::metrics::Metrics;
 use crate::problem::Problem;
 use crate::served::Served;
 use crate::store::Store;
-use crate::watch_loop::Slot;
 use crate::writer::{Command, Published};
 
 /// What handlers share.
@@ -94,29 +94,29 @@ pub(crate) fn router(app: Arc<App>) -> Router {
         .route("/readyz", get(handlers::readyz))
         .route("/metrics", get(handlers::metrics))
         .route("/openapi.json", get(handlers::document))
-        .route("/v1", get(read::worlds))
+        .route("/v1", get(queries::worlds))
         .route("/v1/{world}/decide", post(handlers::decide))
         .route("/v1/{world}/observe", post(handlers::observe))
-        .route("/v1/{world}", get(look::status))
-        .route("/v1/{world}/overview", get(look::overview))
-        .route("/v1/{world}/rewards", get(look::rewards))
-        .route("/v1/{world}/shares", get(look::shares))
-        .route("/v1/{world}/calibration", get(look::calibration))
-        .route("/v1/{world}/mechanisms", get(look::mechanisms))
-        .route("/v1/{world}/graph", get(look::graph))
-        .route("/v1/{world}/graph.svg", get(look::picture))
-        .route("/v1/{world}/graph-watch", get(look::graph_watch))
-        .route("/v1/{world}/what-if", post(look::what_if))
-        .route("/v1/{world}/episodes", get(read::episodes).post(handlers::open))
+        .route("/v1/{world}", get(views::status))
+        .route("/v1/{world}/overview", get(views::overview))
+        .route("/v1/{world}/rewards", get(views::rewards))
+        .route("/v1/{world}/shares", get(views::shares))
+        .route("/v1/{world}/calibration", get(views::calibration))
+        .route("/v1/{world}/mechanisms", get(views::mechanisms))
+        .route("/v1/{world}/graph", get(views::graph))
+        .route("/v1/{world}/graph.svg", get(views::picture))
+        .route("/v1/{world}/graph-watch", get(views::graph_watch))
+        .route("/v1/{world}/what-if", post(views::what_if))
+        .route("/v1/{world}/episodes", get(queries::episodes).post(handlers::open))
         .route("/v1/{world}/episodes/{id}/close", post(handlers::close))
         .route("/v1/{world}/episodes/{id}", delete(handlers::forget))
         .route("/v1/{world}/subjects/{id}", delete(handlers::forget_subject))
-        .route("/v1/{world}/decisions", get(look::decisions))
-        .route("/v1/{world}/decisions/{id}", get(read::decision))
-        .route("/v1/{world}/policies", get(read::policies).post(handlers::promote))
-        .route("/v1/{world}/policies/difference", get(look::difference))
-        .route("/v1/{world}/mode", get(read::mode).post(handlers::set_mode))
-        .route("/v1/{world}/export", get(read::export))
+        .route("/v1/{world}/decisions", get(views::decisions))
+        .route("/v1/{world}/decisions/{id}", get(queries::decision))
+        .route("/v1/{world}/policies", get(queries::policies).post(handlers::promote))
+        .route("/v1/{world}/policies/difference", get(views::difference))
+        .route("/v1/{world}/mode", get(queries::mode).post(handlers::set_mode))
+        .route("/v1/{world}/export", get(queries::export))
         .fallback(|| async { problem(&Problem::not_found("there is no such path; see /openapi.json")) })
         .method_not_allowed_fallback(|| async { problem(&Problem::method()) })
         .layer(middleware::from_fn_with_state(app.clone(), admit))

@@ -115,7 +115,7 @@ fn said(method: &str, path: &str) -> Said {
         ("get", "/v1/{world}/mode") => only("Who decides."),
         ("post", "/v1/{world}/mode") => Said {
             summary: "Who decides from now on.",
-            body: &[("mode", "string", true, "shadow, apprentice, online, frozen or stop (the baseline at once).")],
+            body: &[("mode", "string", true, "shadow, learn-only, online, frozen or stop (the baseline at once).")],
         },
         ("get", "/v1/{world}/export") => {
             only("Everything that was decided and observed, as a log in CSV (docs/logs.md).")
@@ -192,7 +192,7 @@ pub fn openapi() -> Value {
                     "expected_keys": {"type": "object", "description": "{key variable: {value: probability}}"},
                     "expected_value": {"type": "number", "description": "Of the rest of the episode."},
                     "policy": {"type": "object", "properties": {"version": {"type": "integer"}, "hash": {"type": "string"}}},
-                    "mode": {"enum": ["shadow", "apprentice", "online", "frozen", "stop"]},
+                    "mode": {"enum": ["shadow", "learn-only", "online", "frozen", "stop"]},
                 },
             }, "Problem": {
                 "type": "object",

@@ -1,12 +1,12 @@
 //! Where everything is kept: one log of events, and what follows from it. Narrow, so that other databases can follow.
 
-mod place;
+mod location;
 mod postgres;
 mod rows;
 mod schema;
 mod sqlite;
 
-pub use place::StorePlace;
+pub use location::StorePlace;
 pub use postgres::Postgres;
 pub use sqlite::Sqlite;
 

@@ -143,7 +143,7 @@ impl Connected {
     }
 }
 
-/// Whoever asks for an encrypted connection is told that there is none, before anything is sent.
+/// Whoever asks for an encrypted connection is given that there is none, before anything is sent.
 fn refuse_encryption(address: &str) -> Kept<()> {
     let query = address.split_once('?').map_or("", |(_, query)| query);
     let mode = query.split('&').filter_map(|pair| pair.strip_prefix("sslmode=")).next_back();

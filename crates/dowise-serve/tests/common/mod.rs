@@ -1,4 +1,4 @@
-//! A small world, an engine in memory, and a crowd that plays in it.
+//! A small world, an engine in memory, and simulated customers.
 
 #![allow(dead_code, unreachable_pub, unused_imports)] // every test file uses a part of it
 

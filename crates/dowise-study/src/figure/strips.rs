@@ -39,7 +39,7 @@ const SMALL: u32 = 11;
 const INK: [u8; 3] = [30, 30, 30];
 const MUTED: [u8; 3] = [95, 95, 95];
 const GRID: [u8; 3] = [228, 228, 228];
-/// Columns that can be told apart; more rows share one, and the widest of them is shown.
+/// Columns that can be distinguished; more rows share one, and the widest of them is shown.
 const COLUMNS: usize = 350;
 
 /// Classes of visits: the least of each, its name, its colour. From vermilion to dark blue, in that order of lightness too.

@@ -1,4 +1,4 @@
-//! Colours that colour-blind readers can tell apart (Okabe and Ito), dashes and markers for print without colour.
+//! Colours that colour-blind readers can distinguish (Okabe and Ito), dashes and markers for print without colour.
 
 /// How a line is dashed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,7 +68,7 @@ impl Style {
         }
     }
 
-    /// The style at a position, for series that are not told apart by learner.
+    /// The style at a position, for series that are not distinguished by learner.
     pub fn at(position: usize) -> Style {
         let marker = [Marker::Circle, Marker::Square, Marker::Triangle, Marker::Diamond][position % 4];
         let dash = [Dash::Solid, Dash::Dashed, Dash::Dotted][position / OTHERS.len() % 3];

@@ -304,10 +304,10 @@ fn unknown(study: &Study, tables: &Tables, world: &str) -> Figure {
     let line = |(position, i): (usize, usize)| {
         let spec = &study.combinations[i].learner;
         let name = spec.preset().name();
-        let told = spec.changes().all(|(k, _)| k != "unknown");
+        let knowledge = spec.changes().all(|(k, _)| k != "unknown");
         let style = Style::of_learner(name, position);
-        let (label, style) = if told {
-            (format!("{}, told both", display_name(name)), Style { dash: Dash::Dotted, ..style })
+        let (label, style) = if knowledge {
+            (format!("{}, given both", display_name(name)), Style { dash: Dash::Dotted, ..style })
         } else {
             (display_name(name), style)
         };
@@ -321,9 +321,9 @@ fn unknown(study: &Study, tables: &Tables, world: &str) -> Figure {
         "One table P(z | s, a) for all key variables, as in the paper"
     };
     Figure {
-        title: "When nobody is told P(z | s, a) or the rewards".into(),
+        title: "When nobody knows P(z | s, a) or the rewards".into(),
         subtitle: format!(
-            "{joint}; m = 4, n = 3, dₛ = 3, H = 2. All are told the graph alone but the dotted ones. Means of {} fresh environments.",
+            "{joint}; m = 4, n = 3, dₛ = 3, H = 2. All are given only the graph but the dotted ones. Means of {} fresh environments.",
             study.repetitions
         ),
         x,

@@ -44,7 +44,7 @@ pub(super) const LITERAL: ExplorationRule = ExplorationRule {
 
 pub(super) const SETS: ExplorationRule = ExplorationRule {
     key: "sets",
-    about: "the best member of a confidence set, nothing to tune, a plan before each episode as in the paper",
+    about: "the optimistic member of a confidence set, nothing to tune, a plan before each episode as in the paper",
     learners: UCBVI,
     options: "schedule=episode",
 };

@@ -5,8 +5,8 @@ use std::io::Read;
 
 use serde::{Deserialize, Serialize};
 
+use crate::checksum::{checksum, seal, seal_fault};
 use crate::files::open_regular;
-use crate::seal::{checksum, seal, seal_fault};
 use crate::{Directory, MOST_TEXT, StudyError, read_text_file};
 
 const FILE: &str = "tables.json";

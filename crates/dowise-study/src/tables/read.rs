@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use super::checksums::Checksums;
 use super::{CurveRow, RunRow, Tables};
-use crate::plausible::{curve_fault, values_fault};
+use crate::validation::{curve_fault, values_fault};
 use crate::{Directory, Study, StudyError};
 
 impl Tables {
@@ -72,7 +72,8 @@ impl Tables {
                 let named = |sheet: &'static str, (field, why): (&str, String)| {
                     (sheet, format!("setting {i}, repetition {repetition}: {field}: {why}"))
                 };
-                if let Some(fault) = values_fault(run.optimal, [run.value, run.random], bound, combination.by_play) {
+                if let Some(fault) = values_fault(run.optimal, [run.value, run.random], bound, combination.monte_carlo)
+                {
                     return Err(named("runs.csv", fault));
                 }
                 let Some((own, rest)) = curve.split_at_checked(checkpoints.len()) else {
@@ -85,7 +86,7 @@ impl Tables {
                     return Err(named("curves.csv", ("episode", why)));
                 }
                 let regret: Vec<f64> = own.iter().map(|c| c.regret).collect();
-                if let Some(fault) = curve_fault(&regret, &checkpoints, bound, combination.by_play) {
+                if let Some(fault) = curve_fault(&regret, &checkpoints, bound, combination.monte_carlo) {
                     return Err(named("curves.csv", fault));
                 }
                 if regret.last().is_none_or(|last| *last != run.regret) {

@@ -396,7 +396,7 @@ impl<'w> Episodes<'w> {
         flow
     }
 
-    /// The log is over: what still waits will not be told more.
+    /// The log is over: what still waits will not be given more.
     pub(super) fn end<V: Visit>(&mut self, findings: &mut Findings, visit: &mut V) -> ControlFlow<()> {
         let mut open: Vec<u32> = (0..self.slots.len() as u32).collect();
         open.retain(|slot| self.slots[*slot as usize].n_seen > 0);

@@ -53,7 +53,7 @@ impl Labels {
         }
         let number = |(label, value): &(Box<[u8]>, Option<u32>)| Some((number(label, false)?, (*value)?));
         let mut numbers: Vec<(f64, u32)> = all.iter().filter_map(number).collect();
-        // Two values that are the same number are told apart by their spelling only.
+        // Two values that are the same number are distinguished by their spelling only.
         let repeated = |x: f64, all: &[(f64, u32)]| all.iter().filter(|(y, _)| *y == x).count() > 1;
         let unique = numbers.clone();
         numbers.retain(|(x, _)| !repeated(*x, &unique));

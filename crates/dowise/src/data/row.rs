@@ -41,7 +41,7 @@ pub(super) struct Row {
     pub(super) bad: bool,
 }
 
-/// Policies that are told apart.
+/// Policies that are distinguished.
 const MOST_POLICIES: usize = 1000;
 
 /// Reads rows of a table.
@@ -86,7 +86,7 @@ impl<'w> RowReader<'w> {
         }
     }
 
-    /// Reads the present row; `false` if not even its episode and stage can be told.
+    /// Reads the present row; `false` if not even its episode and stage can be determined.
     pub(super) fn read(&mut self, table: &impl Table, row: &mut Row, findings: &mut Findings) -> bool {
         let world = self.world;
         row.line = table.line();

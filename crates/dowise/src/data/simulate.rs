@@ -43,7 +43,7 @@ pub fn simulate_log(
     let mut choices = ChaCha8Rng::seed_from_u64(seed);
     // Streams 1 and 2 of a seed belong to runs, 3 to visits.
     choices.set_stream(4);
-    // By the states met: a world may have more than can be listed.
+    // By the states met: a world may have more than can be enumerated.
     let mut propensities: HashMap<usize, Option<f64>> = HashMap::new();
     let mut outcomes = vec![Outcome::default(); world.horizon()];
     let mut played: Vec<(usize, Action, Option<f64>)> = Vec::with_capacity(world.horizon());

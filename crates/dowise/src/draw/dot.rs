@@ -39,7 +39,7 @@ pub fn dot(world: &World) -> String {
         }
         out.push_str("  }\n");
     }
-    // What acted on those who were logged plays no part in what an intervention brings.
+    // What acted on the behaviour policy plays no part in what an intervention brings.
     let style = |to: usize| if graph.habits.contains(&to) { " [style=dashed]" } else { "" };
     for (i, node) in graph.nodes.iter().enumerate() {
         for state in &node.state {

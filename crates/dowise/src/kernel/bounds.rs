@@ -11,9 +11,9 @@ pub(crate) struct RowBounds {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Member {
     /// The one that makes the best intervention best.
-    Best,
+    Optimistic,
     /// One no better than the worst.
-    Worst,
+    Pessimistic,
 }
 
 /// How far the mechanisms of a world may be off.
@@ -22,7 +22,7 @@ pub(crate) struct Doubt<'a> {
     /// For each mechanism its intervals; `None` if its table is exact. The table's rows lie within them.
     pub(crate) bounds: &'a [Option<RowBounds>],
     pub(crate) member: Member,
-    /// Whether what settings may set off is listed by its corners even where there is one group alone, for which the best member is
+    /// Whether what settings may set off is listed by its corners even where there is one group alone, for which the optimistic member is
     /// otherwise found when it is asked for.
     pub(crate) by_corners: bool,
 }

@@ -1,4 +1,4 @@
-//! Intervals for what the settings of the only group set off, and the best or worst member for losses at hand.
+//! Intervals for what the settings of the only group set off, and the best or pessimistic member for losses at hand.
 
 use super::bounds::{Member, RowBounds};
 use super::groups::GroupShape;
@@ -37,7 +37,7 @@ impl Boxes {
         if !all_set || !direct || !mechanism.parents.iter().all(is_fixed) {
             return None;
         }
-        // Nothing is summed out, so the ends of the intervals are moved to their places like probabilities.
+        // Nothing is marginalised out, so the ends of the intervals are moved to their places like probabilities.
         let in_cells = |end: &[f64]| {
             let mut tables = vec![None; world.mechanisms().len()];
             tables[m] = Some(end);
@@ -63,8 +63,8 @@ impl Boxes {
     pub(super) fn weigh(&self, row: usize, setting: impl Fn(usize) -> usize, loss: &[f64], values: &mut [f64]) {
         let mut order: Vec<usize> = (0..self.n_causes).collect();
         match self.member {
-            Member::Best => order.sort_by(|&a, &b| loss[a].total_cmp(&loss[b])),
-            Member::Worst => order.sort_by(|&a, &b| loss[b].total_cmp(&loss[a])),
+            Member::Optimistic => order.sort_by(|&a, &b| loss[a].total_cmp(&loss[b])),
+            Member::Pessimistic => order.sort_by(|&a, &b| loss[b].total_cmp(&loss[a])),
         }
         let mut left = vec![1.0; values.len()];
         values.fill(0.0);

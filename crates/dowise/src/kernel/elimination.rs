@@ -1,4 +1,4 @@
-//! Products of tables over named axes, with axes summed out: exact inference by variable elimination.
+//! Products of tables over named axes, with axes marginalised out: exact inference by variable elimination.
 
 use crate::Space;
 
@@ -36,9 +36,9 @@ impl Potential {
     }
 }
 
-/// Multiplies tables and sums out every axis that is not kept; the result has exactly the axes `keep`, in that order.
+/// Multiplies tables and marginalises out every axis that is not kept; the result has exactly the axes `keep`, in that order.
 ///
-/// An axis in `keep` that no table has gets the size given there. Axes are summed out one at a time, each time the
+/// An axis in `keep` that no table has gets the size given there. Axes are marginalised out one at a time, each time the
 /// one whose product is smallest, so the cost is exponential only in the width of that order.
 pub(crate) fn eliminate(mut tables: Vec<Potential>, keep: &[(Node, usize)]) -> Result<Potential, TooLarge> {
     loop {
@@ -100,7 +100,7 @@ fn joint_axes<'a>(tables: impl Iterator<Item = &'a Potential>) -> Vec<(Node, usi
     axes
 }
 
-/// The product of tables as a table over `axes`, with at most one further axis summed out.
+/// The product of tables as a table over `axes`, with at most one further axis marginalised out.
 fn multiply(tables: &[Potential], axes: &[(Node, usize)], summed: Option<Node>) -> Result<Potential, TooLarge> {
     let sizes: Vec<usize> = axes.iter().map(|(_, size)| *size).collect();
     let space = Space::new(&sizes).filter(|s| s.len() <= MAX_ENTRIES);

@@ -22,13 +22,13 @@ pub(crate) struct Group {
     pub(crate) settings: Vec<Setting>,
     /// Row (joint value of the state factors it depends on) of every state; empty if there is one row only.
     row_of_state: Vec<u32>,
-    /// Where states are too many to list: stride and size of each of these state factors in the state, and its stride in the row.
+    /// Where states are too many to enumerate: stride and size of each of these state factors in the state, and its stride in the row.
     row_digits: Vec<[usize; 3]>,
     /// How far each of these state factors moves the row.
     row_strides: Vec<usize>,
     /// `[row][cause][setting]`: settings innermost, so that a sum over causes streams.
     prob: Vec<f64>,
-    /// Where mechanisms are not exact and the best member is planned with: the corners of what each setting may set off.
+    /// Where mechanisms are not exact and the optimistic member is planned with: the corners of what each setting may set off.
     variants: Option<Variants>,
     /// For each row the settings worth looking at, or all of them.
     kept: Vec<Option<Kept>>,
@@ -40,7 +40,7 @@ pub(crate) struct Group {
 enum Unsure {
     /// Not at all.
     No,
-    /// Total-variation radius of its confidence set, less than 0 if the worst member is planned with, `[row][setting]`.
+    /// Total-variation radius of its confidence set, less than 0 if the pessimistic member is planned with, `[row][setting]`.
     Radius(Vec<f64>),
     /// The same where every row has settings of its own, `[setting]`.
     Columns(Vec<f64>),
@@ -119,7 +119,7 @@ impl Group {
             }
             None => (None, Unsure::No),
         };
-        let (row_of_state, row_digits) = if world.is_listed() {
+        let (row_of_state, row_digits) = if world.is_enumerable() {
             (rows_of_states(world.state_space(), &shape.state, &state_space), Vec::new())
         } else {
             let all = world.state_space();
@@ -229,7 +229,7 @@ impl Group {
         }
     }
 
-    /// A setting's cost, less what the best member of its confidence set gains where losses differ by at most `range`.
+    /// A setting's cost, less what the optimistic member of its confidence set gains where losses differ by at most `range`.
     pub(crate) fn own(&self, row: usize, setting: usize, range: f64) -> f64 {
         self.settings[setting].cost - range * self.radius(row, setting)
     }
@@ -356,15 +356,15 @@ fn unsure(
     lever_values: &LeverValues,
     alone: bool,
 ) -> Result<(Option<Variants>, Unsure), TooLarge> {
-    // Two causes have two corners, most of which sorting prunes; of more, the best member is found for the losses at hand.
+    // Two causes have two corners, most of which sorting prunes; of more, the optimistic member is found for the losses at hand.
     if alone
-        && (causes.len() > 2 || member == Member::Worst)
+        && (causes.len() > 2 || member == Member::Pessimistic)
         && let Some(boxes) = Boxes::new(world, shape, bounds, (states, causes), lever_values, member)
     {
         return Ok((None, Unsure::Boxes(boxes)));
     }
     match member {
-        Member::Best => {
+        Member::Optimistic => {
             let variants = Variants::new(world, shape, tables, bounds, (states, causes), lever_values)?;
             let unsure = if variants.doubtful.contains(&true) {
                 let of = Some(&variants.doubtful[..]);
@@ -374,7 +374,7 @@ fn unsure(
             };
             Ok((Some(variants), unsure))
         }
-        Member::Worst => {
+        Member::Pessimistic => {
             let mut radius = total_radius(world, shape, (tables, bounds), states, lever_values, None);
             radius.iter_mut().for_each(|r| *r = -*r);
             Ok((None, Unsure::Radius(radius)))

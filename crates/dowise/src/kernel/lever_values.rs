@@ -86,7 +86,7 @@ pub(super) fn bytes(world: &World, shape: &GroupShape) -> u128 {
     // Which settings are kept in each row, and the group itself with its lists.
     let kept = rows.saturating_mul(Group::KEPT_BYTES + 4 * settings);
     let own = own.saturating_add(kept).saturating_add(Group::own_bytes(shape));
-    let row_of_state = if shape.state.is_empty() || !world.is_listed() { 0 } else { 4 * world.n_states() as u128 };
+    let row_of_state = if shape.state.is_empty() || !world.is_enumerable() { 0 } else { 4 * world.n_states() as u128 };
     probabilities.saturating_add(own).saturating_add(row_of_state)
 }
 

@@ -1,8 +1,9 @@
 //! P(c | s, do(a)): how likely an intervention sets off each cause, exact, with interventions never listed whole.
 
-mod anchor;
 mod bounds;
 mod boxes;
+#[cfg(test)]
+pub(crate) mod brute_force;
 mod components;
 mod effects;
 mod elimination;
@@ -14,15 +15,13 @@ mod radius;
 mod rows;
 mod search;
 mod tabulate;
-#[cfg(test)]
-pub(crate) mod twin;
 mod uniform;
 mod variants;
+mod warm_start;
 
 use crate::Space;
 use crate::world::{Action, Forbid, Interventions, LeverRule, VarId, World};
 
-pub(crate) use anchor::Anchor;
 pub(crate) use bounds::{Doubt, Member, RowBounds};
 pub(crate) use components::{Acting, Components, Next, Numbers, Reach, Sure};
 pub(crate) use effects::Effects;
@@ -31,6 +30,7 @@ pub(crate) use group::Group;
 pub(crate) use rows::{rows_by_cause, scope_strides, state_scope};
 pub(crate) use search::{Found, Scratch, Tie, Within, pick};
 pub(crate) use uniform::AtRandom;
+pub(crate) use warm_start::WarmStart;
 
 /// Why P(c | s, do(a)) cannot be computed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -151,8 +151,8 @@ impl Kernel {
 
     /// The kernel with these tables in place of the world's mechanisms, and how far they may be off.
     ///
-    /// With the best members, the least loss that a search finds is the least over interventions and members together, if no
-    /// setting of a group has too many corners, and no more than that otherwise. With the worst members it is no less
+    /// With the optimistic members, the least loss that a search finds is the least over interventions and members together, if no
+    /// setting of a group has too many corners, and no more than that otherwise. With the pessimistic members it is no less
     /// than the least over interventions of the greatest over members.
     ///
     /// Such kernels are used for an episode or two, so mostly settings that sorting finds unnecessary are pruned.

@@ -8,7 +8,7 @@ use crate::Space;
 use crate::world::{VarId, World};
 
 /// Sum of the radii of a group's mechanisms, `[row][setting]`: the greatest over parents that a setting leaves open (key
-/// and hidden variables, levers left alone). Only of settings that are `doubtful`, where that is told; 0 for the others.
+/// and hidden variables, levers left alone). Only of settings that are `doubtful`, where it is known; 0 for the others.
 pub(super) fn total_radius(
     world: &World,
     shape: &GroupShape,

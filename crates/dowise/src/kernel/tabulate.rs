@@ -44,7 +44,7 @@ pub(super) fn patterns(lever_values: &LeverValues) -> Vec<Pattern> {
 /// Writes what the settings of a pattern set off into `out`, `[row][cause][column]`: the i-th of them at column `places[i]`.
 ///
 /// Setting a lever cuts it off from its own parents: its mechanism is left out and its value is an axis of the result.
-/// A lever left alone keeps its mechanism and is summed out.
+/// A lever left alone keeps its mechanism and is marginalised out.
 #[allow(clippy::too_many_arguments)] // a table's axes and where it goes
 pub(super) fn tabulate_pattern(
     world: &World,
@@ -111,7 +111,7 @@ pub(super) fn bytes_meanwhile(world: &World, shape: &GroupShape) -> u128 {
             let bits = |a| (0..shape.levers.len()).filter(is_set(a)).fold(0, |bits, p| bits | 1 << p.min(63));
             list.iter().map(|&a| bits(a)).collect()
         }
-        // Between leaving all alone and setting all: what is set has axes in the result, the rest is summed out.
+        // Between leaving all alone and setting all: what is set has axes in the result, the rest is marginalised out.
         LeverRule::AtMost(_) => vec![0, every],
     };
     patterns.sort_unstable();

@@ -8,7 +8,7 @@ use crate::world::{Action, LeverRule};
 /// Interventions, summed over the states, that are listed at most.
 const MOST_LISTED: u64 = 1 << 24;
 
-/// Interventions that are drawn in each state where there are too many to list and some are forbidden.
+/// Interventions that are drawn in each state where there are too many to enumerate and some are forbidden.
 const DRAWN: u64 = 4096;
 
 /// An intervention drawn from all that a state allows, all alike.

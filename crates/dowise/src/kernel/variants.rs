@@ -1,7 +1,7 @@
 //! The settings of a group with every corner of its mechanisms' confidence sets: columns that are exact instead of doubtful.
 //!
 //! Given what the other groups do, a value is linear in this group's distribution, and that is linear in each row of each
-//! of its mechanisms. So the best intervention with the best member of all sets is a setting with a corner of the set of every
+//! of its mechanisms. So the best intervention with the optimistic member of all sets is a setting with a corner of the set of every
 //! row that it leaves open: each such pair is a column, and the search treats columns as it treats settings.
 
 use super::bounds::{MOST_VALUES, RowBounds, corners, most_corners};

@@ -21,8 +21,8 @@ pub trait Agent {
     /// Ends the episode.
     fn end_episode(&mut self) {}
 
-    /// The whole policy of this episode, `[stage][state]`, if decisions are fixed when it begins: then it is judged exactly.
-    /// Otherwise it is judged by the rewards that it receives.
+    /// The whole policy of this episode, `[stage][state]`, if decisions are fixed when it begins: then it is evaluated exactly.
+    /// Otherwise it is evaluated by the rewards that it receives.
     fn policy(&mut self) -> Option<&[Action]> {
         None
     }

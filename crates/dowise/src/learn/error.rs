@@ -4,7 +4,7 @@ use super::options::{Estimate, Forget, Options, Schedule, States, Width};
 use crate::kernel::KernelError;
 use crate::learn::linear::LinearError;
 use crate::plan::PlanError;
-use crate::world::NotPlain;
+use crate::world::Unsupported;
 
 /// Counters that a learner may have; above that it refuses (4 GiB).
 pub(crate) const MOST_CELLS: usize = 1 << 30;
@@ -30,7 +30,7 @@ pub enum LearnError {
     Policy(#[from] PlanError),
     /// Something that the world says is beyond what was asked for.
     #[error(transparent)]
-    NotPlain(#[from] NotPlain),
+    Unsupported(#[from] Unsupported),
     /// An option outside its range.
     #[error("{name} = {value}: {expected}")]
     Option {
@@ -98,16 +98,16 @@ pub enum LearnError {
         /// What it takes to be independent and is not.
         why: String,
     },
-    /// A rule that needs all joint causes, asked of a learner that plans part by part.
+    /// A rule that needs all joint causes, asked of a learner that plans by components.
     #[error(
-        "this world has too many joint values of its key variables to list, so it is planned part by part; widths, greedy readings and plans by the worst members of confidence sets are not there; ask for posterior samples, means, the plan by best members, or what a given policy is worth by best or worst members"
+        "this world has too many joint values of its key variables to list, so it is planned by components; widths, greedy readings and plans by the pessimistic members of confidence sets are not there; ask for posterior samples, means, the plan by optimistic members, or what a given policy is worth by best or pessimistic members"
     )]
-    ByParts,
+    Decomposed,
     /// A part of the world is too large for confidence sets.
     #[error(
-        "this world is planned part by part, and one of its parts leaves too much open for confidence sets, on which certificates rest; split it (fewer key variables behind one next value or reward term), or give its levers fewer values"
+        "this world is planned by components, and one of its parts leaves too much open for confidence sets, on which certificates rest; split it (fewer key variables behind one next value or reward term), or give its levers fewer values"
     )]
-    PartTooOpen,
+    ComponentTooUncertain,
     /// Too many interventions to list.
     #[error(
         "there are {count} interventions and this learner counts each of them (limit {MOST_ACTIONS}); use one that knows the key variables"
@@ -156,8 +156,8 @@ pub enum LearnError {
     NoTables,
     /// The mean effect of interventions at random is not known.
     #[error(
-        "how far interventions at random are from the best cannot be told exactly: what interventions set off is learned, they are too \
-         many to compare, or the world is planned part by part; ask for a gap in rewards, such as 0.2, instead of a share"
+        "how far interventions at random are from the best cannot be computed exactly: what interventions set off is learned, they are too \
+         many to compare, or the world is planned by components; ask for a gap in rewards, such as 0.2, instead of a share"
     )]
     NoShare,
     /// A state factor that the world does not have.
@@ -170,8 +170,8 @@ pub enum LearnError {
         /// All of them.
         factors: Vec<String>,
     },
-    /// A transition that is to be told, but the world does not give it.
-    #[error("the next value of {factor} is not given in the world, so it cannot be told to a learner")]
+    /// A transition that is to be given, but the world does not give it.
+    #[error("the next value of {factor} is not given in the world, so it cannot be given to a learner")]
     NotGiven {
         /// The state factor.
         factor: String,
@@ -225,7 +225,7 @@ pub enum LearnError {
     },
     /// A mechanism with a form behind hidden variables with too many values.
     #[error(
-        "to sum out the hidden variables behind \"{variable}\" takes {} terms, the limit is {limit}; \
+        "to marginalise out the hidden variables behind \"{variable}\" takes {} terms, the limit is {limit}; \
          give them fewer values or it fewer parents, or learn each row by itself (forms=false)",
         .terms.map_or("more than 2^64".to_owned(), |n| n.to_string())
     )]

@@ -1,6 +1,6 @@
 //! Why a learner would do what it does: its preferred interventions in a state, what it hopes for, and what that rests on.
 
-use super::belief::{PartsSelector, Reading};
+use super::belief::{Estimator, PartsSelector};
 use super::learner::Kind;
 use super::memory::hold_reading;
 use super::selector::Selector;
@@ -30,7 +30,7 @@ pub struct Preferred {
     /// The intervention.
     pub action: Action,
     /// Value as it plans with: optimistic, or of its sample.
-    pub hoped: f64,
+    pub optimistic: f64,
     /// Value by the plain averages of what it has seen, nothing added.
     pub mean: f64,
     /// Visits behind it: of each cause the least visited row among the factors, weighted by how likely the cause is. Where causes are too
@@ -56,34 +56,37 @@ impl Learner {
 
 /// The same of a learner that regresses: values with width or noise and without, and the steps that speak about the features.
 fn explain_linear(linear: &LinearLearner, episode: u64, stage: usize, state: usize, n: usize) -> Explanation {
-    let hoped = linear.looked(episode, (stage, state), true);
+    let optimistic = linear.looked(episode, (stage, state), true);
     let mean = linear.looked(episode, (stage, state), false);
-    explain_looked(linear.knowledge(), (stage, state), &hoped, &mean, &linear.steps_behind(stage, state), n)
+    explain_looked(linear.knowledge(), (stage, state), &optimistic, &mean, &linear.steps_behind(stage, state), n)
 }
 
-/// From what is hoped for and expected of each cause, and the steps that speak about it.
+/// From what is of optimism and expected of each cause, and the steps that speak about it.
 pub(crate) fn explain_looked(
-    told: &Knowledge,
+    knowledge: &Knowledge,
     (stage, state): (usize, usize),
-    hoped: &Looked,
+    optimistic: &Looked,
     mean: &Looked,
     visits: &[f64],
     n: usize,
 ) -> Explanation {
-    let all = told.interventions();
-    let digits = told.state_space().digits(state);
-    let preferred = considered(all, hoped.best).into_iter().filter(|&a| all.allows(&digits, a)).map(|action| {
+    let all = knowledge.interventions();
+    let digits = knowledge.state_space().digits(state);
+    let preferred = considered(all, optimistic.best).into_iter().filter(|&a| all.allows(&digits, a)).map(|action| {
         let (cost, average) = (all.cost(action), |q: &[f64]| mean.selector.average(stage, state, action, q));
-        let best = hoped.selector.hope(stage, state, action, &hoped.q);
-        Preferred { action, hoped: best - cost, mean: average(&mean.q) - cost, visits: average(visits) }
+        let best = optimistic.selector.hope(stage, state, action, &optimistic.q);
+        Preferred { action, optimistic: best - cost, mean: average(&mean.q) - cost, visits: average(visits) }
     });
-    Explanation { stage, state, preferred: best_first(preferred.collect(), hoped.best, n) }
+    Explanation { stage, state, preferred: best_first(preferred.collect(), optimistic.best, n) }
 }
 
 /// The first n; among equals (up to rounding) the one that it takes comes first.
 fn best_first(mut preferred: Vec<Preferred>, best: Action, n: usize) -> Vec<Preferred> {
     preferred.sort_by(|a, b| {
-        (b.action == best).cmp(&(a.action == best)).then(b.hoped.total_cmp(&a.hoped)).then(a.action.cmp(&b.action))
+        (b.action == best)
+            .cmp(&(a.action == best))
+            .then(b.optimistic.total_cmp(&a.optimistic))
+            .then(a.action.cmp(&b.action))
     });
     preferred.truncate(n);
     preferred
@@ -119,18 +122,18 @@ impl Tabular {
         let mut hoped_q = Vec::new();
         now.belief.look_at(stage, state, &value_next(&now.plan), &mut hoped_q);
         let (plan, mut belief, selector) = self
-            .read(Reading::Mean { prior: 0.0 }, 0, Ties::First)
+            .read(Estimator::Mean { prior: 0.0 }, 0, Ties::First)
             .expect("invariant: what was learned has the shape that it had when the learner was made");
         let mut mean_q = Vec::new();
         belief.look_at(stage, state, &value_next(&plan), &mut mean_q);
-        let visits = match self.view().by_parts {
+        let visits = match self.view().decomposed {
             None => (0..self.view().layout.n_causes).map(|c| f64::from(self.visits(stage, state, c))).collect(),
             Some(_) => Vec::new(),
         };
 
-        let told = self.knowledge();
-        let all = told.interventions();
-        let digits = told.state_space().digits(state);
+        let knowledge = self.knowledge();
+        let all = knowledge.interventions();
+        let digits = knowledge.state_space().digits(state);
         let preferred: Vec<Preferred> = considered(all, best)
             .into_iter()
             .filter(|&a| all.allows(&digits, a))
@@ -138,7 +141,7 @@ impl Tabular {
                 let cost = all.cost(action);
                 Preferred {
                     action,
-                    hoped: now.selector.hope(stage, state, action, &hoped_q).min(now.belief.caps()[stage]) - cost,
+                    optimistic: now.selector.hope(stage, state, action, &hoped_q).min(now.belief.caps()[stage]) - cost,
                     mean: selector.average(stage, state, action, &mean_q) - cost,
                     visits: match &selector {
                         Selector::Parts(parts) => self.visits_by_parts(parts, stage, state, action),

@@ -1,4 +1,4 @@
-//! What a learner is told: the structure of a world and the numbers that are given, never what it has to find out.
+//! What a learner is given: the structure of a world and the numbers that are given, never what it has to find out.
 
 use std::sync::Arc;
 
@@ -11,15 +11,15 @@ use crate::world::{
 
 /// A world as a learner may see it: variables, graph, horizon, interventions, and those numbers that are given.
 ///
-/// A learner is built from this, so it cannot look at the truth it is judged by: transitions that it has to learn, where
+/// A learner is built from this, so it cannot look at the truth it is evaluated by: transitions that it has to learn, where
 /// episodes start, and the text of the world file are removed when it is made. Cloning shares one copy.
 ///
 /// ```
 /// use dowise::{Knowledge, World, worlds};
 /// let world = World::from_toml(&worlds::text("campaign", &[])?, "campaign.toml")?;
-/// let told = Knowledge::of(&world).with_transitions_of(&world, &["purse"])?.without_rewards();
-/// assert!(told.knows_mechanisms() && !told.knows_rewards());
-/// assert_eq!(told.known_transitions(), ["purse"]);
+/// let knowledge = Knowledge::of(&world).with_transitions_of(&world, &["purse"])?.without_rewards();
+/// assert!(knowledge.knows_mechanisms() && !knowledge.knows_rewards());
+/// assert_eq!(knowledge.known_transitions(), ["purse"]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug)]
@@ -28,20 +28,20 @@ pub struct Knowledge(Arc<World>);
 impl Knowledge {
     /// All that the paper's learners know: the graph, P(z | s, a) and the rewards as far as the world gives them.
     pub fn of(world: &World) -> Knowledge {
-        let mut told = world.clone();
-        forget_transitions(&mut told);
-        told.mechanisms.iter_mut().filter(|m| m.assumed.learned).for_each(Mechanism::forget);
-        told.rewards.iter_mut().filter(|r| r.learned).for_each(|r| r.table = None);
-        told.start = Start::States(Vec::new());
-        told.about.clear();
-        told.findings.clear();
-        told.sources.clear();
-        Knowledge(Arc::new(told))
+        let mut knowledge = world.clone();
+        forget_transitions(&mut knowledge);
+        knowledge.mechanisms.iter_mut().filter(|m| m.assumed.learned).for_each(Mechanism::forget);
+        knowledge.rewards.iter_mut().filter(|r| r.learned).for_each(|r| r.table = None);
+        knowledge.start = Start::States(Vec::new());
+        knowledge.about.clear();
+        knowledge.findings.clear();
+        knowledge.sources.clear();
+        Knowledge(Arc::new(knowledge))
     }
 
     /// Tells P(next value | scope) of these state factors as well: what is certain need not be learned.
     pub fn with_transitions_of(mut self, world: &World, factors: &[&str]) -> LearnResult<Knowledge> {
-        let told = Arc::make_mut(&mut self.0);
+        let knowledge = Arc::make_mut(&mut self.0);
         for &name in factors {
             let names = || world.state().iter().map(|&id| world.variable(id).name.as_str());
             let Some(i) = names().position(|n| n == name) else {
@@ -52,7 +52,7 @@ impl Knowledge {
             if world.transitions[i].table.is_none() {
                 return Err(LearnError::NotGiven { factor: name.to_owned() });
             }
-            told.transitions[i].table = world.transitions[i].table.clone();
+            knowledge.transitions[i].table = world.transitions[i].table.clone();
         }
         Ok(self)
     }
@@ -76,7 +76,7 @@ impl Knowledge {
         self
     }
 
-    /// Forgets transitions that were told.
+    /// Forgets transitions that were given.
     pub(crate) fn without_transitions(mut self) -> Knowledge {
         forget_transitions(Arc::make_mut(&mut self.0));
         self
@@ -110,14 +110,14 @@ impl Knowledge {
         self.0.rewards.iter().all(|r| r.table.is_some())
     }
 
-    /// Reward terms whose expected value has to be learned: those that are not told, and those that pay by the present and the next
-    /// state together while how that comes about is not told.
+    /// Reward terms whose expected value has to be learned: those that are not known, and those that pay by the present and the next
+    /// state together while how that comes about is not known.
     pub fn learned_rewards(&self) -> Vec<&str> {
         let world = self.world();
         world.rewards.iter().filter(|r| world.mean_is_learned(r)).map(|r| r.name.as_str()).collect()
     }
 
-    /// Key and hidden variables whose mechanisms are told.
+    /// Key and hidden variables whose mechanisms are given.
     pub fn known_mechanisms(&self) -> Vec<&str> {
         self.names_of(|m| m.table.is_some())
     }
@@ -133,10 +133,10 @@ impl Knowledge {
         inner.map(|v| v.name.as_str()).collect()
     }
 
-    /// State factors whose transitions are told.
+    /// State factors whose transitions are given.
     pub fn known_transitions(&self) -> Vec<&str> {
-        let told = self.0.transitions.iter().zip(&self.0.state).filter(|(m, _)| m.table.is_some());
-        told.map(|(_, &id)| self.0.variable(id).name.as_str()).collect()
+        let knowledge = self.0.transitions.iter().zip(&self.0.state).filter(|(m, _)| m.table.is_some());
+        knowledge.map(|(_, &id)| self.0.variable(id).name.as_str()).collect()
     }
 
     /// Title of the world.
@@ -204,7 +204,7 @@ impl Knowledge {
         self.0.features()
     }
 
-    /// Whether a learner that is told this can play in a world: states, interventions, key variables, reward terms, horizon, discount and
+    /// Whether a learner that is given this can play in a world: states, interventions, key variables, reward terms, horizon, discount and
     /// where episodes end are the same. Arrows and numbers may differ.
     pub fn can_play(&self, world: &World) -> bool {
         self.variables() == world.variables()
@@ -215,7 +215,7 @@ impl Knowledge {
             && self.0.ends().map(|ends| &ends.states) == world.ends().map(|ends| &ends.states)
     }
 
-    /// The world with everything removed that is not told: what kernels and layouts are built from.
+    /// The world with everything removed that is not known: what kernels and layouts are built from.
     pub(crate) fn world(&self) -> &World {
         &self.0
     }

@@ -1,12 +1,11 @@
 //! The learner: something that counts or regresses, what is wrapped around it, and the episodes that it plays.
 
+mod estimates;
 mod in_turn;
-mod readings;
 mod wrapped;
 
 use std::sync::Arc;
 
-use super::around::{Around, Explore, Forgetting, Guard, brought};
 use super::error::{LearnError, LearnResult};
 use super::evidence::{Evidence, EvidenceError};
 use super::observation::Observation;
@@ -14,6 +13,7 @@ use super::options::{Estimate, Forget, Options};
 use super::policy::Policy;
 use super::session::{Session, SessionStep};
 use super::tabular::Tabular;
+use super::wrappers::{Explore, Forgetting, Guard, Wrapper, brought};
 use super::{Knowledge, Plans};
 use crate::learn::linear::{LinearLearner, LinearOptions};
 use crate::plan::Plan;
@@ -28,17 +28,17 @@ use crate::world::Action;
 /// use dowise::learn::Observation;
 /// use dowise::{Knowledge, Learner, Preset, World, worlds};
 /// let world = World::from_toml(&worlds::text("treatment", &[])?, "treatment.toml")?;
-/// let told = Knowledge::of(&world);
-/// let mut learner = Learner::new(&told, "graph-psrl".parse::<Preset>()?.options(1000, 1))?;
+/// let knowledge = Knowledge::of(&world);
+/// let mut learner = Learner::new(&knowledge, "graph-psrl".parse::<Preset>()?.options(1000, 1))?;
 /// let (mut ann, mut bob) = (learner.begin(), learner.begin());
 /// let [first, second] = [ann.act(&mut learner, 0)?, bob.act(&mut learner, 3)?];
 /// // Days later, and in another order.
 /// let keys = world.keys().iter().map(|_| 0).collect::<Vec<u32>>();
-/// let bob_step = Observation::at(&told, 0, 3)?.did_action(&told, second)?.saw(&told, &keys[..])?.then(&told, 1)?;
+/// let bob_step = Observation::at(&knowledge, 0, 3)?.did_action(&knowledge, second)?.saw(&knowledge, &keys[..])?.then(&knowledge, 1)?;
 /// bob.observe(&mut learner, &bob_step)?;
 /// let wrong = ann.observe(&mut learner, &bob_step).unwrap_err();
 /// assert!(wrong.to_string().starts_with("at stage 1 episode 1 is in state 0, not in state 3"));
-/// let ann_step = Observation::at(&told, 0, 0)?.did_action(&told, first)?.saw(&told, &keys[..])?.then(&told, 2)?;
+/// let ann_step = Observation::at(&knowledge, 0, 0)?.did_action(&knowledge, first)?.saw(&knowledge, &keys[..])?.then(&knowledge, 2)?;
 /// ann.observe(&mut learner, &ann_step)?;
 /// ann.end(&mut learner);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -47,7 +47,7 @@ use crate::world::Action;
 pub struct Learner {
     pub(super) kind: Kind,
     /// Innermost first.
-    pub(super) around: Vec<Around>,
+    pub(super) around: Vec<Wrapper>,
     /// Episodes begun, and ended.
     pub(super) begun: u64,
     pub(super) ended: u64,
@@ -88,8 +88,8 @@ impl Kind {
 
 impl Learner {
     /// A learner that counts and has seen nothing.
-    pub fn new(told: &Knowledge, options: Options) -> LearnResult<Learner> {
-        Learner::around(Tabular::new(told, options)?)
+    pub fn new(knowledge: &Knowledge, options: Options) -> LearnResult<Learner> {
+        Learner::around(Tabular::new(knowledge, options)?)
     }
 
     /// A learner that counts and begins with what others have seen; the evidence must be counted in the way of the options.
@@ -116,8 +116,8 @@ impl Learner {
     }
 
     /// A learner that regresses on features and has seen nothing.
-    pub fn linear(told: &Knowledge, options: LinearOptions) -> LearnResult<Learner> {
-        Ok(Learner::of(Kind::Linear(Box::new(LinearLearner::new(told, options)?)), Vec::new()))
+    pub fn linear(knowledge: &Knowledge, options: LinearOptions) -> LearnResult<Learner> {
+        Ok(Learner::of(Kind::Linear(Box::new(LinearLearner::new(knowledge, options)?)), Vec::new()))
     }
 
     /// What the options wrap around a learner that counts.
@@ -133,15 +133,15 @@ impl Learner {
             | Estimate::Linear => None,
         };
         let mut around = Vec::new();
-        around.extend(probability.map(|probability| Around::Explore(Explore { probability, seed })));
-        around.extend(Forgetting::new(&tabular).map(|forget| Around::Forget(Box::new(forget))));
+        around.extend(probability.map(|probability| Wrapper::Explore(Explore { probability, seed })));
+        around.extend(Forgetting::new(&tabular).map(|forget| Wrapper::Forget(Box::new(forget))));
         if guard {
-            around.push(Around::Guard(Box::new(Guard::new(&tabular)?)));
+            around.push(Wrapper::Guard(Box::new(Guard::new(&tabular)?)));
         }
         Ok(Learner::of(Kind::Tabular(Box::new(tabular)), around))
     }
 
-    pub(super) fn of(kind: Kind, around: Vec<Around>) -> Learner {
+    pub(super) fn of(kind: Kind, around: Vec<Wrapper>) -> Learner {
         let latest = Arc::new(Policy::default());
         Learner {
             kind,
@@ -156,7 +156,7 @@ impl Learner {
         }
     }
 
-    /// What it was told.
+    /// What it was given.
     pub fn knowledge(&self) -> &Knowledge {
         self.kind.plans().knowledge()
     }
@@ -218,7 +218,7 @@ impl Learner {
     pub fn learns_rewards(&self) -> bool {
         match &self.kind {
             Kind::Tabular(tabular) => {
-                !tabular.view().payments.is_known() || self.around.iter().any(Around::looks_at_rewards)
+                !tabular.view().payments.is_known() || self.around.iter().any(Wrapper::looks_at_rewards)
             }
             Kind::Linear(linear) => linear.learns_rewards(),
         }
@@ -251,13 +251,13 @@ impl Learner {
     /// What an episode follows; `None` if decisions are made state by state when they are asked for.
     fn policy_of(&mut self, episode: u64) -> Option<Arc<Policy>> {
         let Learner { kind, around, latest, .. } = self;
-        let told = kind.plans().knowledge().clone();
-        let n = told.n_states();
+        let knowledge = kind.plans().knowledge().clone();
+        let n = knowledge.n_states();
         for wrapper in around.iter().rev() {
             let Some((plan, evidence)) = wrapper.takes_over() else { continue };
             // Numbers go on where those of the learner inside stopped.
             let plan = if plan == 0 { 0 } else { kind.plans().planned().0 + plan };
-            return Some(Policy::made(latest, plan, evidence, n, |out| wrapper.fill_policy(&told, episode, out)));
+            return Some(Policy::made(latest, plan, evidence, n, |out| wrapper.fill_policy(&knowledge, episode, out)));
         }
         let plans = kind.plans_mut();
         let changes = around.iter().any(|a| a.changes_decisions());
@@ -266,7 +266,7 @@ impl Learner {
             return Some(Policy::made(latest, plan, evidence, n, |out| {
                 out.extend_from_slice(&policy_hs);
                 if changes {
-                    change_decisions(around, &told, episode, out);
+                    change_decisions(around, &knowledge, episode, out);
                 }
             }));
         }
@@ -281,7 +281,7 @@ impl Learner {
         Some(Policy::made(latest, plan, evidence, n, |out| {
             plans.fill_policy(episode, out);
             if changes {
-                change_decisions(around, &told, episode, out);
+                change_decisions(around, &knowledge, episode, out);
             }
         }))
     }
@@ -294,8 +294,8 @@ impl Learner {
         let episode = session.id() - 1;
         let Learner { kind, around, .. } = self;
         let decided = kind.plans_mut().decide(episode, stage, state);
-        let told = kind.plans().knowledge();
-        around.iter().fold(decided, |action, a| a.instead(told, episode, stage, state).unwrap_or(action))
+        let knowledge = kind.plans().knowledge();
+        around.iter().fold(decided, |action, a| a.instead(knowledge, episode, stage, state).unwrap_or(action))
     }
 
     /// Takes in one step that others have played, such as one of a log.
@@ -317,8 +317,8 @@ impl Learner {
         for around in &mut self.around {
             match around {
                 // It may have been of an episode that has ended.
-                Around::Baseline(baseline) => baseline.doubt(),
-                Around::Explore(_) | Around::Guard(_) | Around::Watch(_) | Around::Forget(_) => {}
+                Wrapper::Baseline(baseline) => baseline.doubt(),
+                Wrapper::Explore(_) | Wrapper::Guard(_) | Wrapper::Watch(_) | Wrapper::Forget(_) => {}
             }
         }
         Ok(())
@@ -328,7 +328,7 @@ impl Learner {
     pub(super) fn take_back_step(&mut self, observation: &Observation<'_>) -> Result<(), EvidenceError> {
         let Learner { kind, around, .. } = self;
         for around in &mut *around {
-            if let Around::Forget(forget) = around {
+            if let Wrapper::Forget(forget) = around {
                 // What else may be around it does not look at what was seen.
                 return forget.take_back(kind, observation);
             }
@@ -345,8 +345,8 @@ impl Learner {
     /// Between what a step paid, for a baseline; nothing where there is none.
     pub(super) fn brought(&self, observation: &Observation<'_>) -> [f64; 2] {
         match self.around.last() {
-            Some(Around::Baseline(_)) => brought(self.knowledge(), observation),
-            Some(Around::Explore(_) | Around::Guard(_) | Around::Watch(_) | Around::Forget(_)) | None => [0.0; 2],
+            Some(Wrapper::Baseline(_)) => brought(self.knowledge(), observation),
+            Some(Wrapper::Explore(_) | Wrapper::Guard(_) | Wrapper::Watch(_) | Wrapper::Forget(_)) | None => [0.0; 2],
         }
     }
 
@@ -384,9 +384,9 @@ impl Learner {
 }
 
 /// Puts what the wrappers do instead in place of a plan's decisions.
-fn change_decisions(around: &[Around], told: &Knowledge, episode: u64, actions: &mut [Action]) {
-    let n = told.n_states();
+fn change_decisions(around: &[Wrapper], knowledge: &Knowledge, episode: u64, actions: &mut [Action]) {
+    let n = knowledge.n_states();
     for (i, action) in actions.iter_mut().enumerate() {
-        *action = around.iter().fold(*action, |a, w| w.instead(told, episode, i / n, i % n).unwrap_or(a));
+        *action = around.iter().fold(*action, |a, w| w.instead(knowledge, episode, i / n, i % n).unwrap_or(a));
     }
 }

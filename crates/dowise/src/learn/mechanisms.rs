@@ -5,7 +5,7 @@ use std::sync::Arc;
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
-use super::belief::{Confidence, Interval, Intervals, MechanismReading, read_kernel};
+use super::belief::{Confidence, Interval, Intervals, MechanismEstimator, read_kernel};
 use super::error::LearnResult;
 use super::evidence::{Counts, Entry, EvidenceError};
 use super::observation::Observation;
@@ -21,10 +21,10 @@ const PRIOR: f64 = 2.0;
 
 /// How counts of mechanisms become P(c | s, a).
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum KernelRule {
-    /// The best member of sets that hold for all rows and all counts at once with probability 1 − δ, distances from the mean times a
+pub(crate) enum MechanismRule {
+    /// The optimistic member of sets that hold for all rows and all counts at once with probability 1 − δ, distances from the mean times a
     /// scale. Where forms are believed, their intervals are approximations.
-    Best { delta: f64, scale: f64, forms: bool },
+    Optimistic { delta: f64, scale: f64, forms: bool },
     /// A sample of the posterior, with its standard deviation times a spread; a function of the counts and this seed.
     Sample { spread: f64, seed: u64 },
     /// Frequencies, all values alike where none was seen.
@@ -46,8 +46,8 @@ pub(crate) struct Mechanisms {
 
 impl Mechanisms {
     /// Nothing seen; `None` if P(c | s, a) is known.
-    pub(crate) fn new(told: &Knowledge) -> LearnResult<Option<Mechanisms>> {
-        let Some(rows) = MechanismRows::new(told.world())? else { return Ok(None) };
+    pub(crate) fn new(knowledge: &Knowledge) -> LearnResult<Option<Mechanisms>> {
+        let Some(rows) = MechanismRows::new(knowledge.world())? else { return Ok(None) };
         let cells = rows.unknown.iter().map(|m| (m.rows.len() as u128).saturating_mul(m.n_values as u128)).sum();
         if cells > MOST_CELLS as u128 {
             let what = "what this learner counts of mechanisms".to_owned();
@@ -75,14 +75,14 @@ impl Mechanisms {
     }
 
     /// Row and value of each mechanism that an observation speaks about.
-    fn places(&self, told: &Knowledge, observation: &Observation<'_>) -> Vec<Option<(usize, usize)>> {
-        let set = observation.levers_set(told);
+    fn places(&self, knowledge: &Knowledge, observation: &Observation<'_>) -> Vec<Option<(usize, usize)>> {
+        let set = observation.levers_set(knowledge);
         self.rows.unknown.iter().map(|of| self.rows.place(of, set, &observation.values)).collect()
     }
 
     /// Whether an observation that was made this many times can be counted.
-    pub(crate) fn has_room(&self, told: &Knowledge, observation: &Observation<'_>, times: u32) -> bool {
-        let places = self.places(told, observation);
+    pub(crate) fn has_room(&self, knowledge: &Knowledge, observation: &Observation<'_>, times: u32) -> bool {
+        let places = self.places(knowledge, observation);
         let room = |(at, counts): (Option<(usize, usize)>, &Counts)| {
             at.is_none_or(|(row, _)| counts.n_r[row].checked_add(times).is_some())
         };
@@ -90,9 +90,9 @@ impl Mechanisms {
     }
 
     /// Counts an observation that was made this many times; whether some row was seen its 1st, 2nd, 4th, 8th, … time.
-    pub(crate) fn add(&mut self, told: &Knowledge, observation: &Observation<'_>, times: u32) -> bool {
+    pub(crate) fn add(&mut self, knowledge: &Knowledge, observation: &Observation<'_>, times: u32) -> bool {
         let mut doubled = false;
-        for (at, counts) in self.places(told, observation).into_iter().zip(&mut self.counts) {
+        for (at, counts) in self.places(knowledge, observation).into_iter().zip(&mut self.counts) {
             let Some((row, value)) = at else { continue };
             let before = counts.n_r[row];
             counts.add_times(row, value, times);
@@ -102,35 +102,35 @@ impl Mechanisms {
     }
 
     /// Whether an observation can have been counted.
-    pub(crate) fn has(&self, told: &Knowledge, observation: &Observation<'_>) -> bool {
-        let places = self.places(told, observation);
+    pub(crate) fn has(&self, knowledge: &Knowledge, observation: &Observation<'_>) -> bool {
+        let places = self.places(knowledge, observation);
         places.into_iter().zip(&self.counts).all(|(at, counts)| at.is_none_or(|(row, value)| counts.has(row, value)))
     }
 
     /// Takes an observation back that was counted.
-    pub(crate) fn remove(&mut self, told: &Knowledge, observation: &Observation<'_>) {
-        for (at, counts) in self.places(told, observation).into_iter().zip(&mut self.counts) {
+    pub(crate) fn remove(&mut self, knowledge: &Knowledge, observation: &Observation<'_>) {
+        for (at, counts) in self.places(knowledge, observation).into_iter().zip(&mut self.counts) {
             at.into_iter().for_each(|(row, value)| counts.remove(row, value, 1));
         }
     }
 
     /// P(c | s, a) as a rule reads what was seen.
-    pub(crate) fn kernel(&mut self, rule: KernelRule) -> LearnResult<Kernel> {
+    pub(crate) fn kernel(&mut self, rule: MechanismRule) -> LearnResult<Kernel> {
         let (rows, counts) = (&*self.rows, &self.counts[..]);
         let mut rng;
         let reading = match rule {
-            KernelRule::Best { delta, scale, forms } => {
+            MechanismRule::Optimistic { delta, scale, forms } => {
                 let n_rows = counts.iter().map(|counts| counts.n_r.len()).sum();
                 let rule = Interval { confidence: Confidence::of_rows(n_rows, delta), scale: Some(scale) };
                 let kept = self.intervals.get_or_insert_with(|| Intervals::new(rule));
-                MechanismReading::Within(kept, Member::Best, forms)
+                MechanismEstimator::Within(kept, Member::Optimistic, forms)
             }
-            KernelRule::Sample { spread, seed } => {
+            MechanismRule::Sample { spread, seed } => {
                 rng = ChaCha8Rng::seed_from_u64(splitmix64(seed ^ 0x6d65_6368));
-                MechanismReading::Sample { prior: PRIOR, spread, rng: &mut rng }
+                MechanismEstimator::Sample { prior: PRIOR, spread, rng: &mut rng }
             }
-            KernelRule::Frequencies => MechanismReading::Mean { prior: 0.0, pooled: false },
-            KernelRule::Mean => MechanismReading::Mean { prior: PRIOR, pooled: true },
+            MechanismRule::Frequencies => MechanismEstimator::Mean { prior: 0.0, pooled: false },
+            MechanismRule::Mean => MechanismEstimator::Mean { prior: PRIOR, pooled: true },
         };
         read_kernel(counts, rows, reading, false)
     }

@@ -2,12 +2,12 @@
 
 use std::num::Saturating;
 
-use super::around::{Forgetting, Guard};
-use super::belief::{BATCH, Contenders, ThinBelief, ball_bytes, kept_bytes};
+use super::belief::{BATCH, LazyRows, ThinBelief, ball_bytes, kept_bytes};
 use super::error::{LearnError, LearnResult, MOST_ACTIONS, MOST_CELLS};
-use super::grown::Grown;
+use super::replanning::Grown;
 use super::tabular::{MOST_MEMORY, Tabular};
-use super::view::{ByParts, Layout, MechanismRows, blocks};
+use super::view::{Decomposed, Layout, MechanismRows, blocks};
+use super::wrappers::{Forgetting, Guard};
 use super::{Causes, Estimate, Knowledge, Learner, Options, Plans, Schedule, Sets, States};
 use crate::kernel::state_scope;
 use crate::kernel::{CauseSpace, Kernel};
@@ -49,7 +49,7 @@ impl Learner {
 /// What is remembered of good interventions from plan to plan, where one kernel serves all plans.
 fn remembered(knowledge: &Knowledge, options: &Options) -> u128 {
     let world = knowledge.world();
-    let anew = options.causes == Causes::Actions || ByParts::serve(knowledge, options);
+    let anew = options.causes == Causes::Actions || Decomposed::serve(knowledge, options);
     if anew || !world.mechanisms().iter().all(|m| m.table.is_some()) {
         return 0;
     }
@@ -76,9 +76,9 @@ fn forgetting(knowledge: &Knowledge, options: &Options) -> Bytes {
 }
 
 /// Holds the memory of a learner with what is around it.
-pub(super) fn hold(told: &Knowledge, options: &Options) -> LearnResult<Held> {
-    let bytes = Learner::bytes(told, options);
-    Held::ask(bytes).map_err(|left| refusal(told, options, bytes, left))
+pub(super) fn hold(knowledge: &Knowledge, options: &Options) -> LearnResult<Held> {
+    let bytes = Learner::bytes(knowledge, options);
+    Held::ask(bytes).map_err(|left| refusal(knowledge, options, bytes, left))
 }
 
 /// Holds as much again as a learner that counts has: for a reading of its evidence by another rule.
@@ -87,7 +87,7 @@ pub(crate) fn hold_reading(tabular: &Tabular) -> LearnResult<Held> {
     Held::ask(bytes).map_err(|limit| LearnError::TooMuchMemory { bytes, limit })
 }
 
-/// The same for a reading by confidence sets, which part by part may take more than a learner that samples has.
+/// The same for a reading by confidence sets, which by components may take more than a learner that samples has.
 pub(crate) fn hold_sets(tabular: &Tabular, sets: Sets) -> LearnResult<Held> {
     let options = Options { estimate: Estimate::Sets(sets), ..tabular.options.clone() };
     let bytes = bytes(tabular.knowledge(), &options).0.max(bytes(tabular.knowledge(), &tabular.options).0);
@@ -95,26 +95,26 @@ pub(crate) fn hold_sets(tabular: &Tabular, sets: Sets) -> LearnResult<Held> {
 }
 
 /// Whether evidence counted in the way of a learner may take its memory.
-pub(super) fn fits_evidence(told: &Knowledge, options: &Options) -> LearnResult<()> {
-    let blocks = if options.stage_dependent { n(told.horizon()) } else { n(1) };
-    let bytes = (blocks * counts(&factors(told, options), options)).0;
-    Held::ask(bytes).map(drop).map_err(|limit| refusal(told, options, bytes, limit))
+pub(super) fn fits_evidence(knowledge: &Knowledge, options: &Options) -> LearnResult<()> {
+    let blocks = if options.stage_dependent { n(knowledge.horizon()) } else { n(1) };
+    let bytes = (blocks * counts(&factors(knowledge, options), options)).0;
+    Held::ask(bytes).map(drop).map_err(|limit| refusal(knowledge, options, bytes, limit))
 }
 
 /// Why a learner may not take its memory.
-fn refusal(told: &Knowledge, options: &Options, bytes: u128, limit: u64) -> LearnError {
-    match (refused_by_count(told, options), ByParts::why_not(told, options)) {
+fn refusal(knowledge: &Knowledge, options: &Options, bytes: u128, limit: u64) -> LearnError {
+    match (refused_by_count(knowledge, options), Decomposed::why_not(knowledge, options)) {
         (Err(error), _) => error,
         (Ok(()), Some((causes, why))) => LearnError::JointCauses { causes, bytes, limit, why },
         (Ok(()), None) => LearnError::TooMuchMemory { bytes, limit },
     }
 }
 
-fn refused_by_count(told: &Knowledge, options: &Options) -> LearnResult<()> {
-    // Limits that can be told more exactly are told when the tables are laid out, before they are allocated.
-    let (world, count) = (told.world(), told.interventions().count());
+fn refused_by_count(knowledge: &Knowledge, options: &Options) -> LearnResult<()> {
+    // Limits that can be determined more exactly are given when the tables are laid out, before they are allocated.
+    let (world, count) = (knowledge.world(), knowledge.interventions().count());
     let key_causes = CauseSpace::new(world);
-    let blocks = if options.stage_dependent { told.horizon() as u128 } else { 1 };
+    let blocks = if options.stage_dependent { knowledge.horizon() as u128 } else { 1 };
     let counters =
         |causes, states| Layout::counters(world, &key_causes, states, causes, count as usize).saturating_mul(blocks);
     if options.causes == Causes::Actions && count > MOST_ACTIONS {
@@ -139,7 +139,7 @@ fn batches(cells: Bytes) -> Bytes {
     Saturating(cells.0.checked_next_multiple_of(BATCH as u128).unwrap_or(u128::MAX))
 }
 
-/// What does not grow with what is counted: the world as it was told, and a copy while it is made; one more, rewritten, where mechanisms
+/// What does not grow with what is counted: the world as it was given, and a copy while it is made; one more, rewritten, where mechanisms
 /// are learned; and the learner itself with an episode that it plays.
 fn apart(knowledge: &Knowledge) -> Bytes {
     let world = knowledge.world();
@@ -148,13 +148,13 @@ fn apart(knowledge: &Knowledge) -> Bytes {
     n(copies) * Saturating(world.copy_bytes()) + n(own) + n(2048)
 }
 
-/// Where worlds are planned part by part: counts and tables by the own rows of each factor, reward term and mechanism, a plan, and the
+/// Where worlds are planned by components: counts and tables by the own rows of each factor, reward term and mechanism, a plan, and the
 /// parts with a kernel of them, made anew while the old one is there; a search's arrays over next states for each part, on every thread.
 fn bytes_by_parts(knowledge: &Knowledge, options: &Options) -> Bytes {
     let mechanisms = MechanismRows::new(knowledge.world()).ok().flatten();
     let learned = mechanisms.as_ref().map_or(n(0), |rows| mechanism_bytes(rows, uses_sets(options)));
     let paid = sum(payments(knowledge, options).into_iter());
-    let parts = Saturating(ByParts::bytes(knowledge.world(), mechanisms.as_ref(), options));
+    let parts = Saturating(Decomposed::bytes(knowledge.world(), mechanisms.as_ref(), options));
     let factors = factors(knowledge, options);
     let n_states = n(knowledge.n_states());
     // Of samples what is drawn from, rows drawn and rows in their order; of sets both ends. What a plan is made with is a copy, and the
@@ -184,7 +184,7 @@ fn bytes_by_parts(knowledge: &Knowledge, options: &Options) -> Bytes {
 
 /// The same without what is around it.
 fn bytes(knowledge: &Knowledge, options: &Options) -> Bytes {
-    if ByParts::serve(knowledge, options) {
+    if Decomposed::serve(knowledge, options) {
         return bytes_by_parts(knowledge, options);
     }
     let by_action = options.causes == Causes::Actions;
@@ -235,7 +235,7 @@ fn bytes(knowledge: &Knowledge, options: &Options) -> Bytes {
         // Where only some rows are drawn, whole batches of them may take more than the table that is not needed.
         true if thin.is_some() => n(0),
         true if by_action && options.states == States::Flat => {
-            samples.max(Saturating(Contenders::bytes(n_states.0, n_causes.0)) - tables)
+            samples.max(Saturating(LazyRows::bytes(n_states.0, n_causes.0)) - tables)
         }
         true => samples,
         false => n(0),
@@ -370,17 +370,17 @@ fn mechanism_bytes(rows: &MechanismRows, with_sets: bool) -> Bytes {
 }
 
 /// Cells of each reward that is learned: terms by their scopes, but learners that see the state whole, or interventions as causes, learn
-/// one sum of them, and the latter of terms that are told as well where it is not known what interventions set off. Part by part, its rows.
+/// one sum of them, and the latter of terms that are given as well where it is not known what interventions set off. By components, its rows.
 fn payments(knowledge: &Knowledge, options: &Options) -> Vec<Bytes> {
     let world = knowledge.world();
     let n_causes = n_causes(knowledge, options);
     let whole = n(knowledge.n_states()) * n_causes;
     let sizes = knowledge.state_space().sizes();
     let learned: Vec<&RewardTerm> = world.rewards().iter().filter(|r| world.mean_is_learned(r)).collect();
-    let by_parts = ByParts::serve(knowledge, options);
+    let decomposed = Decomposed::serve(knowledge, options);
     let of_term = |term: &&RewardTerm| {
         let scope = world.expected_scope(term);
-        match by_parts {
+        match decomposed {
             true => product(world.sizes(&scope).into_iter()),
             false => product(state_scope(world, &scope).iter().map(|&f| sizes[f])) * n_causes,
         }

@@ -18,28 +18,27 @@
 //! | a learner with its wrappers and sessions | `learner.rs`, `around/` |
 //! | the papers' names; options; a learner as text | `preset.rs`, `options.rs`, `spec.rs` |
 
+mod action_values;
 mod agent;
-mod around;
-mod arrivals;
 mod belief;
 mod certificate;
 mod error;
 mod evidence;
 mod explain;
 mod forms;
-mod grown;
 mod knowledge;
 mod learner;
 pub mod linear;
 mod mechanisms;
 mod memory;
 mod monitor;
+mod next_state_rewards;
 mod observation;
 mod options;
-mod outlook;
 mod plans;
 mod policy;
 mod preset;
+mod replanning;
 mod save;
 mod selector;
 mod session;
@@ -48,23 +47,24 @@ mod tabular;
 mod to_learn;
 mod view;
 mod vocabulary;
+mod wrappers;
 
-pub(crate) use arrivals::{Arrivals, Arriving};
 pub(crate) use belief::{Belief, dirichlet_of, mean_tables, sampled_tables};
 pub(crate) use error::{LearnResult, MOST_ACTIONS, MOST_CELLS};
 pub(crate) use evidence::{Counts, Entry, Looked, PaymentEntry, Payments, SavedEvidence, WHOLE as PAID_WHOLE};
 pub(crate) use forms::Fit;
-pub(crate) use mechanisms::{KernelRule, Mechanisms};
+pub(crate) use mechanisms::{MechanismRule, Mechanisms};
 pub(crate) use memory::{hold_reading, kernel_bytes};
+pub(crate) use next_state_rewards::{NextStateRewards, NextStateTerm};
 pub(crate) use plans::Plans;
 pub(crate) use save::{Header, MOST_SAVED};
 pub(crate) use selector::Selector;
 pub(crate) use tabular::Tabular;
 pub(crate) use view::{ActionList, MISSING, MechanismRow, MechanismRows, View};
 
+pub use action_values::ActionValues;
 pub use agent::Agent;
-pub use around::{Amendment, BaselineLedger, BaselineReport, ChangeNoticed, share_of_episode, share_of_step};
-pub use belief::Reading;
+pub use belief::Estimator;
 pub use certificate::Certificate;
 pub use error::LearnError;
 pub use evidence::{ArrowSeen, Evidence, EvidenceError, SeenOf, TableSeen};
@@ -76,14 +76,14 @@ pub use learner::Learner;
 pub use monitor::{ClaimWatched, GraphFinding, GraphMonitor, GraphWatch};
 pub use observation::{Observation, ObservationError};
 pub use options::{Cap, Causes, Estimate, Forget, Options, Schedule, Sets, States, Width};
-pub use outlook::Outlook;
 pub use policy::Policy;
 pub use preset::{Preset, UnknownPreset};
 pub use save::RestoreError;
 pub use session::{Session, SessionError};
 pub use spec::{LearnerSpec, SpecError};
 pub use to_learn::ToLearn;
+pub use wrappers::{Amendment, BaselineReport, ChangeNoticed, SafetyBudget, share_of_episode, share_of_step};
 
-/// Which draws learners, and judges that play, make of a seed: raised whenever an episode of some learner comes out otherwise than before, or is
-/// judged by others, so that results of different kinds are not mixed.
+/// Which draws learners, and evaluators that play, make of a seed: raised whenever an episode of some learner comes out otherwise than before, or is
+/// evaluated by others, so that results of different kinds are not mixed.
 pub const DRAWS: u32 = 11;

@@ -19,10 +19,10 @@ use crate::world::{Action, Given, NamingError, VarId};
 /// use dowise::learn::Observation;
 /// use dowise::{Knowledge, World, worlds};
 /// let world = World::from_toml(&worlds::text("treatment", &[])?, "treatment.toml")?;
-/// let told = Knowledge::of(&world);
-/// let step = Observation::at(&told, 0, 3)?.did(&told, 5)?.then(&told, 2)?;
+/// let knowledge = Knowledge::of(&world);
+/// let step = Observation::at(&knowledge, 0, 3)?.did(&knowledge, 5)?.then(&knowledge, 2)?;
 /// assert_eq!((step.state(), step.next_state()), (3, Some(2)));
-/// let wrong = Observation::at(&told, 0, 3)?.did(&told, 5)?.saw(&told, [("fever", "purple")]);
+/// let wrong = Observation::at(&knowledge, 0, 3)?.did(&knowledge, 5)?.saw(&knowledge, [("fever", "purple")]);
 /// assert!(wrong.is_err());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -116,11 +116,11 @@ const ROUNDING: f64 = 1e-9;
 impl<'a> Observation<'a> {
     /// A step in a state at a stage (from 0), nothing done yet.
     pub fn at(
-        told: &Knowledge,
+        knowledge: &Knowledge,
         stage: usize,
         state: impl Into<Given>,
     ) -> Result<Observation<'static>, ObservationError> {
-        let (world, horizon) = (told.world(), told.horizon());
+        let (world, horizon) = (knowledge.world(), knowledge.horizon());
         if stage >= horizon {
             return Err(ObservationError::Stage { stage: stage.saturating_add(1), horizon });
         }
@@ -141,14 +141,14 @@ impl<'a> Observation<'a> {
     }
 
     /// What was done.
-    pub fn did(self, told: &Knowledge, action: impl Into<Given>) -> Result<Self, ObservationError> {
-        let action = told.world().read_action(&action.into())?;
-        self.did_action(told, action)
+    pub fn did(self, knowledge: &Knowledge, action: impl Into<Given>) -> Result<Self, ObservationError> {
+        let action = knowledge.world().read_action(&action.into())?;
+        self.did_action(knowledge, action)
     }
 
     /// What was done, as the library numbers interventions.
-    pub fn did_action(mut self, told: &Knowledge, action: Action) -> Result<Self, ObservationError> {
-        let world = told.world();
+    pub fn did_action(mut self, knowledge: &Knowledge, action: Action) -> Result<Self, ObservationError> {
+        let world = knowledge.world();
         world.check_allowed(self.state, action)?;
         let before = self.action.replace(action);
         for (i, id) in world.levers().iter().enumerate() {
@@ -163,16 +163,16 @@ impl<'a> Observation<'a> {
     }
 
     /// Values of key variables; those not given are missing.
-    pub fn saw(mut self, told: &Knowledge, keys: impl Into<Given>) -> Result<Self, ObservationError> {
-        let world = told.world();
+    pub fn saw(mut self, knowledge: &Knowledge, keys: impl Into<Given>) -> Result<Self, ObservationError> {
+        let world = knowledge.world();
         let seen = world.read_values(world.keys(), "key variable", &keys.into())?;
         self.put(world.keys(), seen);
         Ok(self)
     }
 
     /// Values that levers left alone turned out to have.
-    pub fn found(mut self, told: &Knowledge, levers: impl Into<Given>) -> Result<Self, ObservationError> {
-        let world = told.world();
+    pub fn found(mut self, knowledge: &Knowledge, levers: impl Into<Given>) -> Result<Self, ObservationError> {
+        let world = knowledge.world();
         let Some(action) = self.action else {
             return Err(ObservationError::NothingDone { what: "what levers left alone turned out to be" });
         };
@@ -199,39 +199,39 @@ impl<'a> Observation<'a> {
     }
 
     /// What each reward term paid, costs not taken off; NaN where that is not known.
-    pub fn paid(mut self, told: &Knowledge, rewards: &[f64]) -> Result<Self, ObservationError> {
-        if rewards.len() != told.rewards().len() {
-            return Err(ObservationError::Rewards { found: rewards.len(), terms: terms(told) });
+    pub fn paid(mut self, knowledge: &Knowledge, rewards: &[f64]) -> Result<Self, ObservationError> {
+        if rewards.len() != knowledge.rewards().len() {
+            return Err(ObservationError::Rewards { found: rewards.len(), terms: terms(knowledge) });
         }
         for (i, &paid) in rewards.iter().enumerate() {
-            self.pay(told, i, paid)?;
+            self.pay(knowledge, i, paid)?;
         }
         Ok(self)
     }
 
     /// What the reward term of this name paid.
-    pub fn paid_by(mut self, told: &Knowledge, name: &str, paid: f64) -> Result<Self, ObservationError> {
-        let Some(i) = told.rewards().iter().position(|r| r.name == name) else {
-            return Err(ObservationError::Term { name: name.to_owned(), terms: terms(told) });
+    pub fn paid_by(mut self, knowledge: &Knowledge, name: &str, paid: f64) -> Result<Self, ObservationError> {
+        let Some(i) = knowledge.rewards().iter().position(|r| r.name == name) else {
+            return Err(ObservationError::Term { name: name.to_owned(), terms: terms(knowledge) });
         };
-        self.pay(told, i, paid)?;
+        self.pay(knowledge, i, paid)?;
         Ok(self)
     }
 
     /// What was received for the whole step, the cost of the intervention taken off: for worlds with one reward term.
-    pub fn received(mut self, told: &Knowledge, reward: f64) -> Result<Self, ObservationError> {
-        if told.rewards().len() != 1 {
-            return Err(ObservationError::OneReward { terms: terms(told) });
+    pub fn received(mut self, knowledge: &Knowledge, reward: f64) -> Result<Self, ObservationError> {
+        if knowledge.rewards().len() != 1 {
+            return Err(ObservationError::OneReward { terms: terms(knowledge) });
         }
         let Some(action) = self.action else {
             return Err(ObservationError::NothingDone { what: "what was received for the whole step" });
         };
-        self.pay(told, 0, reward + told.interventions().cost(action))?;
+        self.pay(knowledge, 0, reward + knowledge.interventions().cost(action))?;
         Ok(self)
     }
 
-    fn pay(&mut self, told: &Knowledge, term: usize, paid: f64) -> Result<(), ObservationError> {
-        let of = &told.rewards()[term];
+    fn pay(&mut self, knowledge: &Knowledge, term: usize, paid: f64) -> Result<(), ObservationError> {
+        let of = &knowledge.rewards()[term];
         let [lo, hi] = of.range;
         if !paid.is_nan() && !within_range(paid, of.range) {
             return Err(ObservationError::Range { term: of.name.clone(), paid, lo, hi });
@@ -241,8 +241,8 @@ impl<'a> Observation<'a> {
     }
 
     /// The state that followed.
-    pub fn then(mut self, told: &Knowledge, next_state: impl Into<Given>) -> Result<Self, ObservationError> {
-        self.next_state = Some(told.world().read_state(&next_state.into())?);
+    pub fn then(mut self, knowledge: &Knowledge, next_state: impl Into<Given>) -> Result<Self, ObservationError> {
+        self.next_state = Some(knowledge.world().read_state(&next_state.into())?);
         self.unseen_next = 0;
         Ok(self)
     }
@@ -313,19 +313,19 @@ impl<'a> Observation<'a> {
         }
     }
 
-    /// What was done, if this can have been observed in the world that is told of; `sizes` are the numbers of values of its
+    /// What was done, if this can have been observed in the world that knows of; `sizes` are the numbers of values of its
     /// variables, by [`VarId`].
     #[inline]
     pub(crate) fn done(
         &self,
-        told: &Knowledge,
+        knowledge: &Knowledge,
         sizes: impl ExactSizeIterator<Item = u32>,
     ) -> Result<Action, EvidenceError> {
-        let inside = |state: usize| state < told.n_states();
-        let fits = self.stage < told.horizon()
+        let inside = |state: usize| state < knowledge.n_states();
+        let fits = self.stage < knowledge.horizon()
             && inside(self.state)
             && self.next_state.is_none_or(inside)
-            && self.rewards.len() == told.rewards().len()
+            && self.rewards.len() == knowledge.rewards().len()
             && self.values.len() == sizes.len();
         // What is missing is the greatest number there is, and 0 after one is added. All are looked at: that is one comparison.
         let inside = self.values.iter().zip(sizes).fold(true, |all, (&v, size)| all & (v.wrapping_add(1) <= size));
@@ -355,8 +355,8 @@ impl<'a> Observation<'a> {
     }
 
     /// The levers that were set, as bits by their positions.
-    pub(crate) fn levers_set(&self, told: &Knowledge) -> u64 {
-        let all = told.interventions();
+    pub(crate) fn levers_set(&self, knowledge: &Knowledge) -> u64 {
+        let all = knowledge.interventions();
         let Some(action) = self.action else { return 0 };
         (0..all.n_levers()).filter(|&l| all.lever(action, l).is_some()).fold(0, |bits, l| bits | 1 << l)
     }
@@ -368,6 +368,6 @@ pub(crate) fn within_range(paid: f64, [lo, hi]: [f64; 2]) -> bool {
     paid >= lo - slack && paid <= hi + slack
 }
 
-fn terms(told: &Knowledge) -> Vec<String> {
-    told.rewards().iter().map(|r| r.name.clone()).collect()
+fn terms(knowledge: &Knowledge) -> Vec<String> {
+    knowledge.rewards().iter().map(|r| r.name.clone()).collect()
 }

@@ -32,7 +32,7 @@ vocabulary! {
 pub enum Estimate {
     /// Empirical mean plus a width.
     Width(Width),
-    /// The best member of a confidence set for every row; no scale to tune.
+    /// The optimistic member of a confidence set for every row; no scale to tune.
     Sets(Sets),
     /// One sample from the Dirichlet posterior of every row.
     Posterior {
@@ -185,9 +185,9 @@ pub struct Options {
 }
 
 impl Options {
-    /// When a learner of these options plans unless it is told.
+    /// When a learner of these options plans by default.
     ///
-    /// The best member of a confidence set hardly moves until its row has been seen half as often again, so learners with sets wait for
+    /// The optimistic member of a confidence set hardly moves until its row has been seen half as often again, so learners with sets wait for
     /// that (as UCRL2 waits until one has doubled): each plan is optimistic with the probability that it had before, since the sets hold at
     /// all times at once, and a row of n visits causes O(log n) plans instead of n. Samples have to be drawn anew for each episode, widths are kept as
     /// published, and visits that are forgotten by age do not grow for ever.

@@ -8,7 +8,7 @@ use crate::world::Action;
 
 /// A learner that counts or regresses, without anything around it.
 pub(crate) trait Plans {
-    /// What it was told.
+    /// What it was given.
     fn knowledge(&self) -> &Knowledge;
 
     /// Number of the last plan, and the fingerprint of the evidence that it was made from.

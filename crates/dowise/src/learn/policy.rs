@@ -36,7 +36,7 @@ impl Policy {
         self.n_states
     }
 
-    /// Number of the plan that it came from, from 1; 0 for interventions drawn at random, for a baseline and for what is surely better.
+    /// Number of the plan that it came from, from 1; 0 for interventions drawn at random, for a baseline and for what is better with high confidence.
     pub fn plan(&self) -> u64 {
         self.plan
     }

@@ -1,18 +1,18 @@
 //! A learner as a file: everything it has seen and decided, so that going on gives the same as never having stopped.
 //!
-//! The file is JSON, `"dowise learner"` version 3. It holds what the learner was told (as a fingerprint), its options, its
+//! The file is JSON, `"dowise learner"` version 3. It holds what the learner knows (as a fingerprint), its options, its
 //! evidence, the present plan, and what is wrapped around it. Beliefs are not saved; they follow from the evidence. A checksum
 //! seals the whole, and everything that must hold is checked besides.
 
 use serde::{Deserialize, Serialize};
 
-use super::around::{Around, Baseline, Guard, SavedBaseline, SavedForgetting, SavedGuard};
 use super::evidence::{Evidence, EvidenceError, SavedEvidence};
-use super::grown::Grown;
 use super::knowledge::fnv;
 use super::learner::Kind;
 use super::monitor::SavedMonitor;
+use super::replanning::Grown;
 use super::tabular::Tabular;
+use super::wrappers::{Baseline, Guard, SavedBaseline, SavedForgetting, SavedGuard, Wrapper};
 use super::{Knowledge, LearnError, Learner, Options, Plans, Schedule};
 use crate::learn::linear::{LinearLearner, SavedLinear};
 use crate::world::{Action, World};
@@ -41,7 +41,7 @@ pub enum RestoreError {
         /// Version that is read here.
         reads_version: u32,
     },
-    /// The learner was saved for another world, or told other things about it.
+    /// The learner was saved for another world, or given other things about it.
     #[error(
         "the learner was saved for another world (or knew other things about it): fingerprint {saved}, here {here}"
     )]
@@ -118,18 +118,19 @@ impl Header {
 struct Saved {
     format: String,
     version: u32,
-    told: Told,
+    #[serde(rename = "told")]
+    knowledge: GivenKnowledge,
     begun: u64,
     ended: u64,
     /// Whether steps came from elsewhere, so that there may be more than those of its episodes.
     logged: bool,
     learner: SavedKind,
-    around: Vec<SavedAround>,
+    around: Vec<SavedWrapper>,
 }
 
-/// What the learner was told, as far as it cannot be read off its world.
+/// What the learner was given, as far as it cannot be read off its world.
 #[derive(Serialize, Deserialize)]
-struct Told {
+struct GivenKnowledge {
     fingerprint: String,
     mechanisms: bool,
     rewards: bool,
@@ -145,7 +146,7 @@ enum SavedKind {
 
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-enum SavedAround {
+enum SavedWrapper {
     /// Its probability and seed follow from the options.
     Explore,
     Guard(Box<SavedGuard>),
@@ -177,15 +178,15 @@ pub(crate) struct SavedTabular {
 impl Learner {
     /// The learner as text, between episodes. The same learner gives the same bytes.
     pub fn save(&self) -> String {
-        let told = self.declared();
+        let knowledge = self.declared();
         let saved = Saved {
             format: FORMAT.to_owned(),
             version: VERSION,
-            told: Told {
-                fingerprint: told.fingerprint(),
-                mechanisms: told.knows_mechanisms(),
-                rewards: told.knows_rewards(),
-                transitions: told.known_transitions().into_iter().map(str::to_owned).collect(),
+            knowledge: GivenKnowledge {
+                fingerprint: knowledge.fingerprint(),
+                mechanisms: knowledge.knows_mechanisms(),
+                rewards: knowledge.knows_rewards(),
+                transitions: knowledge.known_transitions().into_iter().map(str::to_owned).collect(),
             },
             begun: self.begun,
             ended: self.ended,
@@ -198,11 +199,11 @@ impl Learner {
                 .around
                 .iter()
                 .map(|around| match around {
-                    Around::Explore(_) => SavedAround::Explore,
-                    Around::Guard(guard) => SavedAround::Guard(Box::new(guard.saved())),
-                    Around::Baseline(baseline) => SavedAround::Baseline(Box::new(baseline.saved())),
-                    Around::Watch(monitor) => SavedAround::Watch(Box::new(monitor.saved())),
-                    Around::Forget(forget) => SavedAround::Forget(Box::new(forget.saved())),
+                    Wrapper::Explore(_) => SavedWrapper::Explore,
+                    Wrapper::Guard(guard) => SavedWrapper::Guard(Box::new(guard.saved())),
+                    Wrapper::Baseline(baseline) => SavedWrapper::Baseline(Box::new(baseline.saved())),
+                    Wrapper::Watch(monitor) => SavedWrapper::Watch(Box::new(monitor.saved())),
+                    Wrapper::Forget(forget) => SavedWrapper::Forget(Box::new(forget.saved())),
                 })
                 .collect(),
         };
@@ -212,65 +213,65 @@ impl Learner {
         format!("{open},\"seal\":\"{seal:016x}\"}}")
     }
 
-    /// A learner that goes on where a saved one stopped; it must be told the same things.
-    pub fn restore(told: &Knowledge, text: &str) -> Result<Learner, RestoreError> {
+    /// A learner that goes on where a saved one stopped; it must be given the same things.
+    pub fn restore(knowledge: &Knowledge, text: &str) -> Result<Learner, RestoreError> {
         let saved = read(text)?;
-        let here = told.fingerprint();
-        if saved.told.fingerprint != here {
-            return Err(RestoreError::OtherWorld { saved: saved.told.fingerprint, here });
+        let here = knowledge.fingerprint();
+        if saved.knowledge.fingerprint != here {
+            return Err(RestoreError::OtherWorld { saved: saved.knowledge.fingerprint, here });
         }
-        Learner::restored(told, saved)
+        Learner::restored(knowledge, saved)
     }
 
-    /// The same in a world: the learner is told what it was told when it was made.
+    /// The same in a world: the learner knows what the learner knows when it was made.
     pub fn restore_in(world: &World, text: &str) -> Result<Learner, RestoreError> {
         let saved = read(text)?;
-        let transitions: Vec<&str> = saved.told.transitions.iter().map(String::as_str).collect();
+        let transitions: Vec<&str> = saved.knowledge.transitions.iter().map(String::as_str).collect();
         let plain = Knowledge::of(world).with_transitions_of(world, &transitions)?;
         // What was not known is what the world leaves out or says to learn, or else all of it, and forms may have been left out of
         // account: the fingerprint says which of these it was.
         let also = |known: bool| if known { &[false][..] } else { &[false, true][..] };
         let mut here = None;
-        for &mechanisms in also(saved.told.mechanisms) {
-            for &rewards in also(saved.told.rewards) {
+        for &mechanisms in also(saved.knowledge.mechanisms) {
+            for &rewards in also(saved.knowledge.rewards) {
                 for forms in [true, false] {
-                    let told = if mechanisms { plain.clone().without_mechanisms() } else { plain.clone() };
-                    let told = if rewards { told.without_rewards() } else { told };
-                    let told = if forms { told } else { told.without_forms() };
-                    let found = told.fingerprint();
-                    if found == saved.told.fingerprint {
-                        return Learner::restored(&told, saved);
+                    let knowledge = if mechanisms { plain.clone().without_mechanisms() } else { plain.clone() };
+                    let knowledge = if rewards { knowledge.without_rewards() } else { knowledge };
+                    let knowledge = if forms { knowledge } else { knowledge.without_forms() };
+                    let found = knowledge.fingerprint();
+                    if found == saved.knowledge.fingerprint {
+                        return Learner::restored(&knowledge, saved);
                     }
                     here.get_or_insert(found);
                 }
             }
         }
         let here = here.expect("invariant: something was tried");
-        Err(RestoreError::OtherWorld { saved: saved.told.fingerprint, here })
+        Err(RestoreError::OtherWorld { saved: saved.knowledge.fingerprint, here })
     }
 
-    fn restored(told: &Knowledge, mut saved: Saved) -> Result<Learner, RestoreError> {
+    fn restored(knowledge: &Knowledge, mut saved: Saved) -> Result<Learner, RestoreError> {
         let damaged = |field: &str, why: &str| Err(RestoreError::damaged(field, why));
         if saved.ended > saved.begun || saved.begun > MOST_SAVED {
             return damaged("ended", "more episodes ended than were begun, or there were too many");
         }
         // A baseline follows from no option.
-        let baseline = match saved.around.pop_if(|around| matches!(around, SavedAround::Baseline(_))) {
-            Some(SavedAround::Baseline(baseline)) => Some(baseline),
-            Some(SavedAround::Explore | SavedAround::Guard(_) | SavedAround::Watch(_) | SavedAround::Forget(_))
+        let baseline = match saved.around.pop_if(|around| matches!(around, SavedWrapper::Baseline(_))) {
+            Some(SavedWrapper::Baseline(baseline)) => Some(baseline),
+            Some(SavedWrapper::Explore | SavedWrapper::Guard(_) | SavedWrapper::Watch(_) | SavedWrapper::Forget(_))
             | None => None,
         };
         let mut learner = match saved.learner {
             SavedKind::Tabular(tabular) => {
                 // A guard may have changed the graph, and with it what is inside.
                 let declared = saved.around.iter().find_map(|around| match around {
-                    SavedAround::Guard(guard) => Some(Guard::options_of(guard)),
-                    SavedAround::Explore
-                    | SavedAround::Watch(_)
-                    | SavedAround::Baseline(_)
-                    | SavedAround::Forget(_) => None,
+                    SavedWrapper::Guard(guard) => Some(Guard::options_of(guard)),
+                    SavedWrapper::Explore
+                    | SavedWrapper::Watch(_)
+                    | SavedWrapper::Baseline(_)
+                    | SavedWrapper::Forget(_) => None,
                 });
-                let mut learner = Learner::new(told, declared.unwrap_or(&tabular.options).clone())?;
+                let mut learner = Learner::new(knowledge, declared.unwrap_or(&tabular.options).clone())?;
                 restore_around(&mut learner, saved.around, saved.begun)?;
                 match &mut learner.kind {
                     Kind::Tabular(inside) => inside.take(tabular, "learner")?,
@@ -279,7 +280,7 @@ impl Learner {
                 learner
             }
             SavedKind::Linear(linear) => {
-                let inside = LinearLearner::from_saved(told, linear, (!saved.logged).then_some(saved.begun))?;
+                let inside = LinearLearner::from_saved(knowledge, linear, (!saved.logged).then_some(saved.begun))?;
                 if inside.episodes() != saved.ended {
                     return damaged("ended", "it is not the number of episodes of the learner inside");
                 }
@@ -289,7 +290,7 @@ impl Learner {
             }
         };
         for around in &learner.around {
-            if let Around::Forget(forget) = around {
+            if let Wrapper::Forget(forget) = around {
                 forget.check(&learner.kind)?;
             }
         }
@@ -302,16 +303,16 @@ impl Learner {
         }
         if let Some(saved_baseline) = baseline {
             let baseline = Baseline::restored(*saved_baseline, learner.declared())?;
-            learner.around.push(Around::Baseline(Box::new(baseline)));
+            learner.around.push(Wrapper::Baseline(Box::new(baseline)));
         }
         Ok(learner)
     }
 }
 
 /// Takes over what was saved of the wrappers that the options ask for, and of a test of the graph.
-fn restore_around(learner: &mut Learner, saved: Vec<SavedAround>, begun: u64) -> Result<(), RestoreError> {
+fn restore_around(learner: &mut Learner, saved: Vec<SavedWrapper>, begun: u64) -> Result<(), RestoreError> {
     let other = || RestoreError::damaged("around", "these are not the wrappers that the options ask for");
-    if let Some(SavedAround::Watch(monitor)) = saved.last() {
+    if let Some(SavedWrapper::Watch(monitor)) = saved.last() {
         learner.watch_graph(monitor.delta())?;
     }
     let Learner { kind, around, .. } = learner;
@@ -320,11 +321,14 @@ fn restore_around(learner: &mut Learner, saved: Vec<SavedAround>, begun: u64) ->
     }
     for (around, saved) in around.iter_mut().zip(saved) {
         match (around, saved) {
-            (Around::Explore(_), SavedAround::Explore) => {}
-            (Around::Guard(guard), SavedAround::Guard(of)) => guard.take(*of, kind, begun)?,
-            (Around::Watch(monitor), SavedAround::Watch(of)) => monitor.take(*of)?,
-            (Around::Forget(forget), SavedAround::Forget(of)) => forget.take(*of)?,
-            (Around::Explore(_) | Around::Guard(_) | Around::Watch(_) | Around::Baseline(_) | Around::Forget(_), _) => {
+            (Wrapper::Explore(_), SavedWrapper::Explore) => {}
+            (Wrapper::Guard(guard), SavedWrapper::Guard(of)) => guard.take(*of, kind, begun)?,
+            (Wrapper::Watch(monitor), SavedWrapper::Watch(of)) => monitor.take(*of)?,
+            (Wrapper::Forget(forget), SavedWrapper::Forget(of)) => forget.take(*of)?,
+            (
+                Wrapper::Explore(_) | Wrapper::Guard(_) | Wrapper::Watch(_) | Wrapper::Baseline(_) | Wrapper::Forget(_),
+                _,
+            ) => {
                 return Err(other());
             }
         }
@@ -393,17 +397,17 @@ impl Tabular {
         else {
             return damaged("followed_from", "it is not a fingerprint");
         };
-        let told = self.knowledge();
-        let all = told.interventions();
+        let knowledge = self.knowledge();
+        let all = knowledge.interventions();
         let n = self.plan.n_states;
-        let allowed = |(i, a): (usize, &Action)| all.allows(&told.state_space().digits(i % n), *a);
+        let allowed = |(i, a): (usize, &Action)| all.allows(&knowledge.state_space().digits(i % n), *a);
         // Where nothing was planned yet, as in a learner that was only watching, the policy is all zeros.
         let undecided = saved.policy.iter().all(|&a| a == Action(0))
             && (saved.doubled || !matches!(self.options.schedule, Schedule::Doubling | Schedule::Growing));
         if !undecided && !saved.policy.iter().enumerate().all(allowed) {
             return damaged("policy", "there is an intervention that the world does not allow there");
         }
-        let (reward, cost) = (told.reward_range(), all.cost_range());
+        let (reward, cost) = (knowledge.reward_range(), all.cost_range());
         let step = 1.0 + reward.iter().chain(&cost).map(|x| x.abs()).sum::<f64>();
         let most = step * (self.plan.horizon as f64 + 1.0);
         if !saved.value.iter().chain(&saved.ceiling).all(|v| v.abs() <= most) {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::belief::PartsSelector;
 use super::view::ActionList;
 use crate::kernel::Effects;
-use crate::kernel::{Anchor, Found, Kernel, Scratch, Tie};
+use crate::kernel::{Found, Kernel, Scratch, Tie, WarmStart};
 use crate::plan::Chooser;
 use crate::world::Action;
 
@@ -16,7 +16,7 @@ pub(crate) enum Selector {
     Listed(Arc<ActionList>),
     /// P(c | s, a) says what interventions set off.
     Kernel(Box<Kernel>),
-    /// Next states take the place of causes, part by part.
+    /// Next states take the place of causes, by components.
     Parts(Box<PartsSelector>),
 }
 
@@ -44,7 +44,7 @@ impl Chooser for Selector {
         loss: &[f64],
         tolerance: f64,
         tie: Tie,
-        anchor: &mut Anchor,
+        anchor: &mut WarmStart,
         scratch: &mut Scratch,
     ) -> Found {
         match self {
@@ -94,7 +94,7 @@ impl Effects for Selector {
 }
 
 impl Selector {
-    /// Σ_c P(c | s, a) of(c) at a stage; part by part, with what is paid, and what is not one number at its best.
+    /// Σ_c P(c | s, a) of(c) at a stage; by components, with what is paid, and what is not one number at its best.
     pub(crate) fn average(&self, stage: usize, state: usize, action: Action, of: &[f64]) -> f64 {
         match self {
             Selector::Listed(list) => of[list.rank(action)],

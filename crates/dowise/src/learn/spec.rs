@@ -166,20 +166,20 @@ impl LearnerSpec {
         Some(options)
     }
 
-    /// What the learner is told of a world: less than usual if `unknown` says so, more if `known` does.
+    /// What the learner knows of a world: less than usual if `unknown` says so, more if `known` does.
     pub fn knowledge(&self, world: &World) -> Result<Knowledge, LearnError> {
-        let mut told = Knowledge::of(world);
+        let mut knowledge = Knowledge::of(world);
         for change in &self.changes {
             match change {
                 Change::Unknown { kernel, rewards } => {
-                    told = if *kernel { told.without_mechanisms() } else { told };
-                    told = if *rewards { told.without_rewards() } else { told };
+                    knowledge = if *kernel { knowledge.without_mechanisms() } else { knowledge };
+                    knowledge = if *rewards { knowledge.without_rewards() } else { knowledge };
                 }
                 Change::Known(factors) => {
                     let factors: Vec<&str> = factors.iter().map(String::as_str).collect();
-                    told = told.with_transitions_of(world, &factors)?;
+                    knowledge = knowledge.with_transitions_of(world, &factors)?;
                 }
-                Change::Forms(false) => told = told.without_forms(),
+                Change::Forms(false) => knowledge = knowledge.without_forms(),
                 Change::Forms(true)
                 | Change::Width(_)
                 | Change::Sets(_)
@@ -201,7 +201,7 @@ impl LearnerSpec {
                 | Change::Weights(_) => {}
             }
         }
-        Ok(told)
+        Ok(knowledge)
     }
 
     /// The learner of whoever names none, and why it is not `graph-psrl`, where it is not: `c-blsvi` where tables cannot go, since states
@@ -213,7 +213,7 @@ impl LearnerSpec {
             Layout::counters(world, &CauseSpace::new(world), states, causes, 0)
         };
         match world.features() {
-            _ if !world.is_listed() => (
+            _ if !world.is_enumerable() => (
                 named("c-blsvi"),
                 Some("graph-psrl counts by states, which cannot be listed here: c-blsvi takes its place"),
             ),
@@ -227,19 +227,19 @@ impl LearnerSpec {
 
     /// The learner itself. Everything that runs learners by name makes them here.
     pub fn learner(&self, world: &World, episodes: u64, seed: u64) -> Result<Learner, LearnError> {
-        let told = self.knowledge(world)?;
+        let knowledge = self.knowledge(world)?;
         match self.linear_options(episodes, seed) {
-            Some(options) => Learner::linear(&told, options),
-            None => Learner::new(&told, self.options(episodes, seed)),
+            Some(options) => Learner::linear(&knowledge, options),
+            None => Learner::new(&knowledge, self.options(episodes, seed)),
         }
     }
 
     /// Bytes that the learner takes at most, known before it is made: see [`Learner::bytes`].
     pub fn bytes(&self, world: &World, episodes: u64) -> Result<u128, LearnError> {
-        let told = self.knowledge(world)?;
+        let knowledge = self.knowledge(world)?;
         Ok(match self.linear_options(episodes, 0) {
-            Some(options) => LinearLearner::bytes(&told, &options),
-            None => Learner::bytes(&told, &self.options(episodes, 0)),
+            Some(options) => LinearLearner::bytes(&knowledge, &options),
+            None => Learner::bytes(&knowledge, &self.options(episodes, 0)),
         })
     }
 
@@ -383,7 +383,7 @@ fn linear_estimate(options: &LinearOptions) -> String {
     let beta = match options.beta {
         Beta::Published => "published β".to_owned(),
         Beta::SelfNormalised => "self-normalised β".to_owned(),
-        Beta::Covered => "covered β".to_owned(),
+        Beta::CoveringNumber => "covered β".to_owned(),
         Beta::Deviation => "deviation".to_owned(),
         Beta::Residuals => "residuals".to_owned(),
         Beta::Fixed(beta) => format!("β = {beta}"),

@@ -5,13 +5,13 @@ use std::sync::Arc;
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
-use super::belief::{Belief, Reading, Terms, mean_kernel};
+use super::belief::{Belief, Estimator, Terms, mean_kernel};
 use super::error::{LearnError, LearnResult, check};
 use super::evidence::{Changed, Evidence, EvidenceError};
-use super::grown::Grown;
 use super::memory::{hold, hold_reading};
 use super::observation::Observation;
 use super::options::{Cap, Estimate, Options, Schedule};
+use super::replanning::Grown;
 use super::selector::Selector;
 use super::view::View;
 use super::{Knowledge, Plans};
@@ -52,20 +52,20 @@ const PRIOR: f64 = 2.0;
 
 impl Tabular {
     /// A learner that has seen nothing.
-    pub(crate) fn new(told: &Knowledge, options: Options) -> LearnResult<Tabular> {
+    pub(crate) fn new(knowledge: &Knowledge, options: Options) -> LearnResult<Tabular> {
         check(&options)?;
-        let held = hold(told, &options)?;
-        Tabular::inside(told, options, held)
+        let held = hold(knowledge, &options)?;
+        Tabular::inside(knowledge, options, held)
     }
 
-    fn inside(told: &Knowledge, options: Options, held: Held) -> LearnResult<Tabular> {
-        let view = Arc::new(View::of(told, &options)?);
+    fn inside(knowledge: &Knowledge, options: Options, held: Held) -> LearnResult<Tabular> {
+        let view = Arc::new(View::of(knowledge, &options)?);
         Tabular::held(Evidence::of(&view), options, held)
     }
 
     /// A learner that begins with what others have seen.
     pub(crate) fn with(evidence: Evidence, options: Options) -> LearnResult<Tabular> {
-        let held = hold(&evidence.view.told, &options)?;
+        let held = hold(&evidence.view.knowledge, &options)?;
         Tabular::held(evidence, options, held)
     }
 
@@ -73,12 +73,12 @@ impl Tabular {
     fn held(evidence: Evidence, options: Options, held: Held) -> LearnResult<Tabular> {
         let reading = reading(&options)?;
         let view = evidence.view.clone();
-        let (layout, world) = (&view.layout, view.told.world());
+        let (layout, world) = (&view.layout, view.knowledge.world());
         let (horizon, n_states) = (layout.horizon, layout.n_states());
         let terms = terms(&view, &options);
         let selector = match (&view.actions, &view.mechanisms) {
             (Some(list), _) => Selector::Listed(list.clone()),
-            (None, None) => match view.by_parts.as_ref().and_then(|parts| parts.known.as_ref()) {
+            (None, None) => match view.decomposed.as_ref().and_then(|parts| parts.known.as_ref()) {
                 None => Selector::Kernel(Box::new(Kernel::new(world)?)),
                 // Made anew before every plan.
                 Some((kernel, _)) => Selector::Kernel(Box::new((**kernel).clone())),
@@ -86,19 +86,19 @@ impl Tabular {
             // Made anew before every plan; here to find out whether it can be made.
             (None, Some(rows)) => Selector::Kernel(Box::new(mean_kernel(&evidence, rows)?)),
         };
-        let tolerance = tie_tolerance(horizon, terms.range, view.told.world());
+        let tolerance = tie_tolerance(horizon, terms.range, view.knowledge.world());
         let belief = Belief::new(&evidence, reading, terms);
         let mut plan = Plan::new(horizon, n_states);
         if options.schedule == Schedule::Visited {
             let caps = belief.caps().iter().flat_map(|&cap| std::iter::repeat_n(cap, n_states));
             plan.value_hs.iter_mut().zip(caps).for_each(|(v, cap)| *v = cap);
-            // Nothing is hoped for after the end.
+            // Nothing is of optimism after the end.
             let ended = |i: usize| world.has_ended(i % n_states);
             plan.value_hs.iter_mut().enumerate().filter(|(i, _)| ended(*i)).for_each(|(_, v)| *v = 0.0);
         }
         // What is learned about P(c | s, a) changes from plan to plan; then there is nothing to hold on to.
         let anchors = match &selector {
-            Selector::Kernel(kernel) if view.mechanisms.is_none() && view.by_parts.is_none() => {
+            Selector::Kernel(kernel) if view.mechanisms.is_none() && view.decomposed.is_none() => {
                 match kernel.anchor_bytes(horizon) {
                     1..=MOST_MEMORY => kernel.anchors(horizon),
                     _ => Vec::new(),
@@ -158,7 +158,7 @@ impl Tabular {
         };
         // Only rewards and mechanisms that have to be learned need the generator, which takes long to make.
         let view = &self.evidence.view;
-        let made_anew = view.mechanisms.is_some() || view.by_parts.is_some();
+        let made_anew = view.mechanisms.is_some() || view.decomposed.is_some();
         let mut rng = (made_anew || !view.payments.is_known()).then(rng);
         self.belief.update(&self.evidence, seed, rng.as_mut());
         if let Some(rng) = &mut rng
@@ -185,7 +185,7 @@ impl Tabular {
     /// The plan of the evidence read by another rule, the belief behind it, and how interventions were picked.
     ///
     /// It takes no more memory than the learner has; the caller asks for it, or has asked.
-    pub(crate) fn read(&self, reading: Reading, seed: u64, ties: Ties) -> LearnResult<(Plan, Belief, Selector)> {
+    pub(crate) fn read(&self, reading: Estimator, seed: u64, ties: Ties) -> LearnResult<(Plan, Belief, Selector)> {
         reading.fits(self.view(), false)?;
         let mut terms = terms(self.view(), &self.options);
         terms.monotone = false;
@@ -197,7 +197,7 @@ impl Tabular {
     }
 
     /// What an allowed policy is worth by the evidence read by another rule: that policy, with its values.
-    pub(crate) fn follow(&self, reading: Reading, seed: u64, policy_hs: &[Action]) -> LearnResult<Plan> {
+    pub(crate) fn follow(&self, reading: Estimator, seed: u64, policy_hs: &[Action]) -> LearnResult<Plan> {
         reading.fits(self.view(), true)?;
         let mut belief = self.belief_by(reading);
         let selector = self.draw(&mut belief, seed)?;
@@ -210,13 +210,13 @@ impl Tabular {
     }
 
     /// The evidence as another rule reads it, before anything was drawn from it.
-    pub(crate) fn belief_by(&self, reading: Reading) -> Belief {
+    pub(crate) fn belief_by(&self, reading: Estimator) -> Belief {
         self.belief_with(reading, &self.options, None)
     }
 
     /// The same with the δ and the ceiling of other options, and where the state is seen whole, with sets that hold for the means of
     /// a number of fixed value functions alone.
-    pub(crate) fn belief_with(&self, reading: Reading, options: &Options, values: Option<usize>) -> Belief {
+    pub(crate) fn belief_with(&self, reading: Estimator, options: &Options, values: Option<usize>) -> Belief {
         let mut terms = Terms { values, ..terms(self.view(), options) };
         terms.monotone = false;
         // What follows a policy needs every row, not only those that can be best.
@@ -237,7 +237,7 @@ impl Tabular {
 
 impl Plans for Tabular {
     fn knowledge(&self) -> &Knowledge {
-        &self.evidence.view.told
+        &self.evidence.view.knowledge
     }
 
     fn planned(&self) -> (u64, u64) {
@@ -287,7 +287,7 @@ impl Plans for Tabular {
         // Where there is no memory for a second reading, it is the same plan after all.
         let _held = hold_reading(self).ok()?;
         let seed = splitmix64(self.options.seed ^ splitmix64(episode ^ 0x6265_7369_6465));
-        let (plan, ..) = self.read(Reading::Sample { prior: PRIOR }, seed, self.ties(episode)).ok()?;
+        let (plan, ..) = self.read(Estimator::Sample { prior: PRIOR }, seed, self.ties(episode)).ok()?;
         self.plans += 1;
         Some(plan.policy_hs)
     }
@@ -362,12 +362,12 @@ impl Plans for Tabular {
 }
 
 /// The rule that an estimate stands for.
-fn reading(options: &Options) -> LearnResult<Reading> {
+fn reading(options: &Options) -> LearnResult<Estimator> {
     Ok(match options.estimate {
-        Estimate::Width(width) => Reading::Width(width, options.scale),
-        Estimate::Sets(kind) => Reading::Best(kind),
-        Estimate::Posterior { prior } => Reading::Sample { prior },
-        Estimate::Greedy | Estimate::EpsilonGreedy { .. } | Estimate::Uniform => Reading::Greedy,
+        Estimate::Width(width) => Estimator::Width(width, options.scale),
+        Estimate::Sets(kind) => Estimator::Optimistic(kind),
+        Estimate::Posterior { prior } => Estimator::Sample { prior },
+        Estimate::Greedy | Estimate::EpsilonGreedy { .. } | Estimate::Uniform => Estimator::Greedy,
         Estimate::Linear => return Err(LearnError::NotLinear),
     })
 }
@@ -386,8 +386,8 @@ fn spread(options: &Options) -> f64 {
 }
 
 fn terms(view: &View, options: &Options) -> Terms {
-    let hi = view.told.reward_range()[1];
-    let [least, most] = view.told.world().step_range();
+    let hi = view.knowledge.reward_range()[1];
+    let [least, most] = view.knowledge.world().step_range();
     let literal = options.cap == Cap::Literal;
     let range = if literal { 1.0 } else { most - least };
     let horizon = view.layout.horizon;
@@ -412,6 +412,6 @@ fn terms(view: &View, options: &Options) -> Terms {
     };
     // Wider than ties, by more than what rounding may add where rewards are large and differ little.
     let largest = terms.caps.iter().fold(0.0, |most: f64, cap| most.max(cap.abs()));
-    terms.margin = 2.0 * tie_tolerance(horizon, terms.range, view.told.world()) + 1e-14 * largest;
+    terms.margin = 2.0 * tie_tolerance(horizon, terms.range, view.knowledge.world()) + 1e-14 * largest;
     terms
 }

@@ -24,7 +24,7 @@ pub struct ToLearn {
 }
 
 impl Knowledge {
-    /// What a learner has to learn that is told this, follows the graph, and sees only what can be observed: mechanisms behind
+    /// What a learner has to learn that is given this, follows the graph, and sees only what can be observed: mechanisms behind
     /// hidden variables are counted as they are learned, without them.
     pub fn to_learn(&self) -> LearnResult<Vec<ToLearn>> {
         let world = self.world();
@@ -132,7 +132,7 @@ mod tests {
                 "reward goodwill(loyalty): table, 3 rows, 3 numbers",
             ]
         );
-        let told = Knowledge::of(&world).with_transitions_of(&world, &["purse"]).unwrap().to_learn().unwrap();
-        assert_eq!(told.len(), 2);
+        let knowledge = Knowledge::of(&world).with_transitions_of(&world, &["purse"]).unwrap().to_learn().unwrap();
+        assert_eq!(knowledge.len(), 2);
     }
 }

@@ -26,7 +26,7 @@ fn halves_plainly(prob: &[f64], n: usize, x: &mut [f64], y: &mut [f64]) {
 }
 
 /// Tiles of other sizes never get here.
-const OTHERS: &str = "invariant: tiles that do not fill registers are summed out by the plain loop";
+const OTHERS: &str = "invariant: tiles that do not fill registers are marginalised out by the plain loop";
 
 /// Causes from which on those left over after whole registers do not count.
 const MANY: usize = 32;

@@ -122,7 +122,7 @@ impl WithSimd for Halves<'_> {
         match lo.len() {
             2 => halves::<S, 1>(simd, lo, hi, x, y),
             4 => halves::<S, 2>(simd, lo, hi, x, y),
-            _ => unreachable!("invariant: other tiles are summed out by the plain loop"),
+            _ => unreachable!("invariant: other tiles are marginalised out by the plain loop"),
         }
     }
 }

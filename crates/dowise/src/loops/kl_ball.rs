@@ -1,4 +1,4 @@
-//! The best members of Kullback–Leibler balls of distributions: { q : KL(p, q) ≤ ε } around a row p, several rows side by side.
+//! The optimistic members of Kullback–Leibler balls of distributions: { q : KL(p, q) ≤ ε } around a row p, several rows side by side.
 //!
 //! Values are given as losses d against the best value there is, which need not have been seen. By the inequality of the
 //! weighted means, for every q of the ball and every t ≥ 0,
@@ -52,7 +52,7 @@ const ONE_VALUE: f64 = 1e-24;
 /// Losses, and shares of the greatest, above which all sums are finite.
 const USUAL: f64 = 1e-90;
 
-/// Where a search may begin that was told where: nearer to zero it begins as if it had not been.
+/// Where a search may begin that was given where: nearer to zero it begins as if it had not been.
 const NEAR: f64 = 1e-6;
 
 /// And farther out than this.
@@ -71,7 +71,7 @@ pub(crate) struct Rows<const N: usize> {
     /// ε and e^−ε
     radius: [f64; N],
     kept: [f64; N],
-    /// Where the searches begin, if they are told ([`Least::at`]).
+    /// Where the searches begin, if they are given ([`Least::at`]).
     start: [f64; N],
     /// Values of each row.
     n: [usize; N],
@@ -160,7 +160,7 @@ impl<const N: usize> Rows<N> {
         self.n_rows
     }
 
-    /// Adds a row by its positive masses and what each of them loses; the search begins where it is told, if that is a number.
+    /// Adds a row by its positive masses and what each of them loses; the search begins where it is known, if that is a number.
     #[inline(always)]
     pub(crate) fn add(&mut self, row: impl ExactSizeIterator<Item = (f64, f64)>, ball: Ball, start: f64) {
         let (lane, n) = (self.n_rows, row.len());
@@ -205,20 +205,20 @@ impl<const N: usize> Rows<N> {
             let radius = self.radius[i];
             found[i].loss = self.kept[i] * mean[i];
             if self.n[i] == 0 || largest[i] < TINY {
-                // All mass may move to the best value; also where losses are too small to be told from none.
+                // All mass may move to the best value; also where losses are too small to be given from none.
                 found[i].loss = 0.0;
             } else if self.n[i] > 1 && radius > 0.0 && second[i] > ONE_VALUE * centre[i] * centre[i] {
                 // Otherwise there is one value in all but rounding: it keeps e^−ε, the rest goes to the best.
-                let told = told(self.start[i], far[i]);
-                is_told[i] = told > NEAR && told < FARTHEST;
+                let knowledge = knowledge(self.start[i], far[i]);
+                is_told[i] = knowledge > NEAR && knowledge < FARTHEST;
                 // Where the last search ended at zero this one looks there first.
                 is_guess[i] = self.start[i] == 0.0 && on_best[i] == 0.0 && far[i] > 0.0;
                 (t[i], looks[i]) = match (is_told[i], is_guess[i]) {
-                    (true, _) => (on_grid(told), Looks::For),
+                    (true, _) => (on_grid(knowledge), Looks::For),
                     (_, true) => (0.0, Looks::AtZero),
                     (false, false) => first(mass, loss, i, far[i], on_best[i], radius),
                 };
-                // Also where the solution is too near to 0 to be told from it.
+                // Also where the solution is too near to 0 to be given from it.
                 found[i].loss = 0.0;
             }
         }
@@ -284,7 +284,7 @@ impl<const N: usize> Rows<N> {
                     continue;
                 }
                 if is_told[i] && to < NEAR {
-                    // What is near zero depends on where a search begins, so it begins as if it had not been told.
+                    // What is near zero depends on where a search begins, so it begins as if it had not been given.
                     (below[i], above[i], is_told[i]) = (0.0, f64::INFINITY, false);
                     (t[i], looks[i]) = first(mass, loss, i, far[i], on_best[i], radius);
                     continue;
@@ -316,7 +316,7 @@ impl<const N: usize> Rows<N> {
     }
 }
 
-/// Where a search begins that was not told where, and for what.
+/// Where a search begins that was not known where, and for what.
 #[inline(always)]
 fn first<const N: usize>(
     mass: &[[f64; N]],
@@ -399,9 +399,9 @@ impl<const N: usize> Moments<N> {
     }
 }
 
-/// Where a search begins that is told ([`Least::at`]).
+/// Where a search begins that is given ([`Least::at`]).
 #[inline(always)]
-fn told(start: f64, far: f64) -> f64 {
+fn knowledge(start: f64, far: f64) -> f64 {
     if start < 0.0 { -start } else { start * far }
 }
 
@@ -492,7 +492,7 @@ impl<const N: usize> Steps<N> {
     }
 }
 
-/// Where to begin near t = 0 with mass on the best value; `None` if the solution is too near to be told from 0.
+/// Where to begin near t = 0 with mass on the best value; `None` if the solution is too near to be given from 0.
 ///
 /// There ψ(t) ≈ (mass − 1) ln t + Σ p ln d + ln mass + ln(1 + t Σ p / (d mass)).
 fn near<const N: usize>(mass: &[[f64; N]], loss: &[[f64; N]], lane: usize, on_best: f64, radius: f64) -> Option<f64> {

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::evaluate::Logged;
 use super::graph_test::GraphReport;
-use super::{Episodes, LogSummary, RecordingTest, Tested};
+use super::{Episodes, LogSummary, MissingnessTest, Tested};
 use crate::learn::Knowledge;
 
 /// Level at which a log contradicts a graph: a true graph is taken for a wrong one with at most this probability.
@@ -63,7 +63,7 @@ impl About {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Status {
-    /// The log was asked and does not speak against it.
+    /// The log was asked and does not contradict it.
     Passed,
     /// The log contradicts it.
     Failed,
@@ -101,7 +101,7 @@ impl GraphCheck {
     /// dependent. If whether a value was recorded depends on the outcome, an independence of variables that are missing in some
     /// steps therefore counts as not tested.
     pub(crate) fn of(report: &GraphReport) -> GraphCheck {
-        let selected = report.recording.iter().any(RecordingTest::depends_on_what_followed);
+        let selected = report.missingness.iter().any(MissingnessTest::depends_on_outcome);
         let is_valid = |test: &Tested| !selected || test.missing == 0;
         let contradictions = report.contradictions();
         let contradicted =
@@ -119,19 +119,19 @@ impl GraphCheck {
 
 /// The record of a log that is there step by step.
 pub(crate) fn of_log(log: &Episodes, logged: &Logged) -> Vec<Assumption> {
-    let told = log.knowledge();
+    let knowledge = log.knowledge();
     let endings = log.ends_against_the_world().then(|| endings(!logged.agree()));
-    let em = log.expects_what_is_missing();
+    let em = log.uses_em();
     // An end against the world is why returns differ, where they do.
     let rest = [endings, Some(reproduced(logged))].into_iter().flatten();
-    let missing = (&log.recording_tests()[..], em, log.left_out().without_next);
-    record(told, Some(&GraphCheck::finished(log.graph_test())), rest, missing, log.randomised())
+    let missing = (&log.missingness_tests()[..], em, log.left_out().without_next);
+    record(knowledge, Some(&GraphCheck::finished(log.graph_test())), rest, missing, log.randomised())
 }
 
 /// The record of what a log came to, without its steps.
 pub(crate) fn of_summary(seen: &LogSummary, em: bool) -> Vec<Assumption> {
-    let told = &seen.evidence.view.told;
-    let ended_early = seen.returns.is_some_and(|sums| sums.ends_early) && told.world().ends().is_none();
+    let knowledge = &seen.evidence.view.knowledge;
+    let ended_early = seen.returns.is_some_and(|sums| sums.ends_early) && knowledge.world().ends().is_none();
     let not_asked = Assumption {
         about: About::LoggedReturns,
         status: Status::NotTested,
@@ -140,22 +140,22 @@ pub(crate) fn of_summary(seen: &LogSummary, em: bool) -> Vec<Assumption> {
         remedy: "plan from the log, with --from LOG".to_owned(),
     };
     let rest = [ended_early.then(|| endings(true)), Some(not_asked)].into_iter().flatten();
-    record(told, seen.graph.as_ref(), rest, (&seen.recording, em, 0), &[])
+    record(knowledge, seen.graph.as_ref(), rest, (&seen.missingness, em, 0), &[])
 }
 
 fn record(
-    told: &Knowledge,
+    knowledge: &Knowledge,
     graph_check: Option<&GraphCheck>,
     rest: impl Iterator<Item = Assumption>,
-    missing: (&[RecordingTest], bool, u64),
+    missing: (&[MissingnessTest], bool, u64),
     randomised: &[String],
 ) -> Vec<Assumption> {
     // Causes before their symptoms: values that are missing not at random, or ends that the world does not know, contradict graphs and
     // returns as well.
     let mut all = vec![missingness(missing), graph(graph_check)];
     all.extend(rest);
-    all.push(confounding(told, randomised));
-    all.extend(world_file(told));
+    all.push(confounding(knowledge, randomised));
+    all.extend(world_file(knowledge));
     all
 }
 
@@ -205,13 +205,12 @@ fn reproduced(logged: &Logged) -> Assumption {
                     format!("{} ({} to {})", short(mean), short(interval.low), short(interval.high))
                 });
             if logged.agree() {
-                let why =
-                    format!("The model gives the behaviour policy {by_model}, the logged episodes brought {by_log}.");
+                let why = format!("The model gives the behaviour policy {by_model}, the logged returns are {by_log}.");
                 (Status::Passed, why, "")
             } else {
                 let why = format!(
                     "The model does not reproduce the log: it gives the behaviour policy {by_model}, and the logged episodes \
-                     brought {by_log}."
+                     returned {by_log}."
                 );
                 let remedy = "look for a wrong arrow or form, an effect that comes later, ends of episodes or values that are not recorded";
                 (Status::Failed, why, remedy)
@@ -226,7 +225,7 @@ fn reproduced(logged: &Logged) -> Assumption {
 }
 
 fn endings(failed: bool) -> Assumption {
-    let rest = if failed { "" } else { ", but the model gives what they brought" };
+    let rest = if failed { "" } else { ", but the model gives their returns" };
     Assumption {
         about: About::Endings,
         status: if failed { Status::Failed } else { Status::Passed },
@@ -235,15 +234,16 @@ fn endings(failed: bool) -> Assumption {
     }
 }
 
-fn missingness((recording, em, without_next): (&[RecordingTest], bool, u64)) -> Assumption {
+fn missingness((missingness, em, without_next): (&[MissingnessTest], bool, u64)) -> Assumption {
     let about = About::Missingness;
-    let missing: Vec<&RecordingTest> = recording.iter().filter(|test| test.missing > 0).collect();
+    let missing: Vec<&MissingnessTest> = missingness.iter().filter(|test| test.missing > 0).collect();
     if missing.is_empty() && without_next == 0 {
         let statement = "No key variable, lever, payment or next state that has to be learned is missing.".to_owned();
         return Assumption { about, status: Status::Passed, statement, remedy: String::new() };
     }
-    let names = |tests: &[&RecordingTest]| tests.iter().map(|test| test.what.clone()).collect::<Vec<_>>();
-    let unfair: Vec<&RecordingTest> = missing.iter().copied().filter(|test| test.is_unfair(em)).collect();
+    let names = |tests: &[&MissingnessTest]| tests.iter().map(|test| test.what.clone()).collect::<Vec<_>>();
+    let unfair: Vec<&MissingnessTest> =
+        missing.iter().copied().filter(|test| test.is_missing_not_at_random(em)).collect();
     if !unfair.is_empty() {
         let statement = format!(
             "Missing not at random: whether {} was recorded depends on the outcome of the step. Estimates that use it may be biased.",
@@ -261,9 +261,9 @@ fn missingness((recording, em, without_next): (&[RecordingTest], bool, u64)) -> 
     Assumption { about, status: Status::Assumed, statement, remedy: "record it in every step".to_owned() }
 }
 
-fn confounding(told: &Knowledge, randomised: &[String]) -> Assumption {
+fn confounding(knowledge: &Knowledge, randomised: &[String]) -> Assumption {
     let about = About::Confounding;
-    let levers: Vec<&str> = told.levers().iter().map(|&id| told.variable(id).name.as_str()).collect();
+    let levers: Vec<&str> = knowledge.levers().iter().map(|&id| knowledge.variable(id).name.as_str()).collect();
     let free: Vec<&str> = levers.into_iter().filter(|name| !randomised.iter().any(|r| r == name)).collect();
     if free.is_empty() {
         let statement = "Every lever was randomised, as stated with --randomised.".to_owned();
@@ -279,8 +279,8 @@ fn confounding(told: &Knowledge, randomised: &[String]) -> Assumption {
 }
 
 /// What is taken from the world file, if anything is.
-fn world_file(told: &Knowledge) -> Option<Assumption> {
-    let world = told.world();
+fn world_file(knowledge: &Knowledge) -> Option<Assumption> {
+    let world = knowledge.world();
     let mechanisms = world.mechanisms().iter().chain(world.transitions()).filter(|m| m.table.is_some());
     let mut names: Vec<&str> = mechanisms.map(|m| world.variable(m.children[0]).name.as_str()).collect();
     names.extend(world.rewards().iter().filter(|term| term.table.is_some()).map(|term| term.name.as_str()));

@@ -4,10 +4,12 @@ use std::sync::Arc;
 
 use super::fit::Incomplete;
 use super::graph_test::GraphTest;
-use super::recorded::{RecordedSteps, RecordingTest};
+use super::missingness::{MissingnessCounts, MissingnessTest};
 use super::summary::LogSummary;
 use crate::data::{End, LogStep};
-use crate::learn::{Arrivals, Evidence, EvidenceError, Knowledge, LearnError, LearnResult, MISSING, Options, View};
+use crate::learn::{
+    Evidence, EvidenceError, Knowledge, LearnError, LearnResult, MISSING, NextStateRewards, Options, View,
+};
 use crate::world::{Action, RewardTerm};
 
 /// Episodes of a log, counted as the graph says and kept step by step.
@@ -19,9 +21,9 @@ use crate::world::{Action, RewardTerm};
 /// use dowise::offline::Episodes;
 /// use dowise::{Knowledge, Observation, worlds};
 /// let world = worlds::world("river-swim", &[])?;
-/// let told = Knowledge::of(&world);
-/// let mut log = Episodes::new(&told, 5)?;
-/// let step = Observation::at(&told, 0, 0)?.did(&told, 0)?.saw(&told, [("push", "forward")])?.then(&told, 1)?;
+/// let knowledge = Knowledge::of(&world);
+/// let mut log = Episodes::new(&knowledge, 5)?;
+/// let step = Observation::at(&knowledge, 0, 0)?.did(&knowledge, 0)?.saw(&knowledge, [("push", "forward")])?.then(&knowledge, 1)?;
 /// log.add(&[LogStep::new(0, step)])?;
 /// assert_eq!((log.len(), log.steps()), (1, 1));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -34,10 +36,10 @@ pub struct Episodes {
     /// What arriving in a state pays by the world; empty if nothing, or if that is not known.
     arrival: Vec<f64>,
     folds: Vec<Evidence>,
-    /// What terms on next values paid, by what followed, in the same folds.
-    arrivals: Vec<Arrivals>,
+    /// What next-state terms paid, by what followed, in the same folds.
+    next_state_rewards: Vec<NextStateRewards>,
     /// What followed where something was recorded, and where it was not.
-    recorded: RecordedSteps,
+    recorded: MissingnessCounts,
     /// The independences that the graph implies.
     graph: GraphTest,
     /// Levers that were set by a draw which looked at nothing but what is recorded.
@@ -116,22 +118,22 @@ pub enum EpisodeError {
 
 impl Episodes {
     /// No episodes yet, to be counted in this many folds (at least 2).
-    pub fn new(told: &Knowledge, folds: usize) -> LearnResult<Episodes> {
+    pub fn new(knowledge: &Knowledge, folds: usize) -> LearnResult<Episodes> {
         if folds < 2 {
             let expected = "at least 2, so that a model can be made without the episode that it is compared with";
             return Err(LearnError::Option { name: "folds", value: folds as f64, expected });
         }
         let options = Options::default();
-        let first = Evidence::new(told, &options)?;
+        let first = Evidence::new(knowledge, &options)?;
         let view = first.view.clone();
         Ok(Episodes {
-            arrivals: vec![Arrivals::new(&view); folds],
+            next_state_rewards: vec![NextStateRewards::new(&view); folds],
             folds: vec![first; folds],
-            recorded: RecordedSteps::new(told),
-            graph: GraphTest::new(told),
+            recorded: MissingnessCounts::new(knowledge),
+            graph: GraphTest::new(knowledge),
             randomised: Vec::new(),
             terminates: false,
-            arrival: told.world().arrival(),
+            arrival: knowledge.world().arrival(),
             view,
             steps: Vec::new(),
             episodes: Vec::new(),
@@ -164,7 +166,7 @@ impl Episodes {
     }
 
     /// Whether key variables that are missing are expected from the rest of the step, and some are.
-    pub fn expects_what_is_missing(&self) -> bool {
+    pub fn uses_em(&self) -> bool {
         self.incomplete.as_ref().is_some_and(|incomplete| !incomplete.is_empty())
     }
 
@@ -199,11 +201,12 @@ impl Episodes {
             if observation.action().is_none() {
                 self.left_out.without_action += 1;
             } else if step.weight > 0 {
-                let pattern = self.incomplete.as_mut().and_then(|i| i.add(&self.view.told, observation, step.weight));
+                let pattern =
+                    self.incomplete.as_mut().and_then(|i| i.add(&self.view.knowledge, observation, step.weight));
                 self.patterns.extend(pattern.map(|pattern| (self.steps.len(), pattern)));
                 let added = self.folds[fold].add_times(observation, step.weight);
                 added.map_err(|error| EpisodeError::Step { line: step.line, error })?;
-                self.arrivals[fold].add(observation, step.weight);
+                self.next_state_rewards[fold].add(observation, step.weight);
             }
             self.recorded.add(observation, step.weight);
             let kept = Step::of(&self.view, &self.arrival, step);
@@ -225,9 +228,9 @@ impl Episodes {
         Ok(())
     }
 
-    /// Whether some reward on next values is learned.
+    /// Whether some next-state reward is learned.
     pub(crate) fn pays_for_next_values(&self) -> bool {
-        !self.arrivals[0].terms.is_empty()
+        !self.next_state_rewards[0].terms.is_empty()
     }
 
     /// Number of episodes.
@@ -251,13 +254,13 @@ impl Episodes {
     }
 
     /// Whether what is missing depends on what followed, one test for each variable and each payment that is learned, where some are missing.
-    pub fn recording_tests(&self) -> Vec<RecordingTest> {
-        learned_tests(&self.recorded, &self.view.told)
+    pub fn missingness_tests(&self) -> Vec<MissingnessTest> {
+        learned_tests(&self.recorded, &self.view.knowledge)
     }
 
     /// What the log's episodes were counted for.
     pub fn knowledge(&self) -> &Knowledge {
-        &self.view.told
+        &self.view.knowledge
     }
 
     /// All that was seen.
@@ -272,12 +275,16 @@ impl Episodes {
 
     /// The same, a fold left out.
     pub(crate) fn summary_without(&self, fold: Option<usize>) -> LogSummary {
-        let mut arrivals = Arrivals::new(&self.view);
-        let others = self.arrivals.iter().enumerate().filter(|(i, _)| fold != Some(*i));
-        others.for_each(|(_, part)| arrivals.merge(part));
+        let mut next_state_rewards = NextStateRewards::new(&self.view);
+        let others = self.next_state_rewards.iter().enumerate().filter(|(i, _)| fold != Some(*i));
+        others.for_each(|(_, part)| next_state_rewards.merge(part));
         let incomplete = self.incomplete.clone().filter(|_| fold.is_none());
-        let recording = if fold.is_none() { self.recording_tests() } else { Vec::new() };
-        LogSummary { incomplete, recording, ..LogSummary::new(self.evidence_without(fold), Some(Arc::new(arrivals))) }
+        let missingness = if fold.is_none() { self.missingness_tests() } else { Vec::new() };
+        LogSummary {
+            incomplete,
+            missingness,
+            ..LogSummary::new(self.evidence_without(fold), Some(Arc::new(next_state_rewards)))
+        }
     }
 
     /// What was seen, a fold left out.
@@ -307,12 +314,12 @@ impl Episodes {
 
     /// Whether an episode ended before the horizon, though the world says that none does.
     pub(crate) fn ends_against_the_world(&self) -> bool {
-        self.terminates && self.view.told.world().ends().is_none()
+        self.terminates && self.view.knowledge.world().ends().is_none()
     }
 
     /// Whether an episode may have fewer steps than the horizon has.
     pub(crate) fn ends_early(&self) -> bool {
-        self.terminates || self.view.told.world().ends().is_some()
+        self.terminates || self.view.knowledge.world().ends().is_some()
     }
 
     /// See [`bounds`].
@@ -327,28 +334,28 @@ impl Episodes {
 }
 
 /// Tests of what is recorded, but of payments that are known.
-pub(crate) fn learned_tests(recorded: &RecordedSteps, told: &Knowledge) -> Vec<RecordingTest> {
-    let known = |test: &RecordingTest| {
+pub(crate) fn learned_tests(recorded: &MissingnessCounts, knowledge: &Knowledge) -> Vec<MissingnessTest> {
+    let known = |test: &MissingnessTest| {
         let of = |r: &&RewardTerm| test.what == format!("reward {}", r.name);
-        test.is_payment && told.rewards().iter().find(of).is_some_and(|r| r.table.is_some())
+        test.is_payment && knowledge.rewards().iter().find(of).is_some_and(|r| r.table.is_some())
     };
     recorded.tests().into_iter().filter(|test| !known(test)).collect()
 }
 
-/// The least and the most that an episode can have brought, costs taken off and later steps discounted as the world says: what is not
+/// The least and the most that an episode can have returned, costs taken off and later steps discounted as the world says: what is not
 /// recorded, up to its end or, where that is not known, up to the horizon, is taken at its worst and at its best. `None` if it does
 /// not begin at the first stage.
 pub(crate) fn bounds(view: &View, steps: &[Step], end: Option<End>, ends_early: bool) -> Option<[f64; 2]> {
     let last = steps.first().filter(|first| first.stage == 0).and(steps.last())?;
-    let (told, horizon) = (&view.told, view.layout.horizon);
-    let world = told.world();
+    let (knowledge, horizon) = (&view.knowledge, view.layout.horizon);
+    let world = knowledge.world();
     let (of_step, of_payment) = (world.step_range(), world.reward_range());
     let mut left = steps.iter().peekable();
     let (mut sum, mut weight) = ([0.0; 2], 1.0);
     for stage in 0..=last.stage {
         let found = match left.next_if(|step| step.stage == stage).map(|step| (step.action, step.paid)) {
-            Some((Some(action), paid)) if !paid.is_nan() => [paid - told.interventions().cost(action); 2],
-            Some((Some(action), _)) => of_payment.map(|x| x - told.interventions().cost(action)),
+            Some((Some(action), paid)) if !paid.is_nan() => [paid - knowledge.interventions().cost(action); 2],
+            Some((Some(action), _)) => of_payment.map(|x| x - knowledge.interventions().cost(action)),
             Some((None, _)) | None => of_step,
         };
         sum.iter_mut().zip(found).for_each(|(sum, x)| *sum += weight * x);
@@ -371,22 +378,22 @@ pub(crate) fn bounds(view: &View, steps: &[Step], end: Option<End>, ends_early: 
 
 /// Whether nothing follows an episode's last step.
 fn is_over(view: &View, steps: &[Step], end: Option<End>) -> bool {
-    let has_ended = |step: &Step| step.next.is_some_and(|s| view.told.world().has_ended(s as usize));
+    let has_ended = |step: &Step| step.next.is_some_and(|s| view.knowledge.world().has_ended(s as usize));
     let is_last = |step: &Step| step.stage as usize + 1 == view.layout.horizon || has_ended(step);
     steps.last().is_some_and(is_last) || end == Some(End::Terminated)
 }
 
-/// What an episode brought, costs taken off and later steps discounted as the world says; `None` if it does not begin at the first stage or not every payment is known.
+/// What an episode returned, costs taken off and later steps discounted as the world says; `None` if it does not begin at the first stage or not every payment is known.
 pub(crate) fn gain(view: &View, steps: &[Step], end: Option<End>) -> Option<f64> {
     let in_order = steps.iter().enumerate().all(|(h, step)| step.stage as usize == h);
     if !is_over(view, steps, end) || !in_order {
         return None;
     }
-    let all = view.told.interventions();
+    let all = view.knowledge.interventions();
     let mut weight = 1.0;
     let gains = steps.iter().map(|step| {
         let gain = step.action.map_or(f64::NAN, |a| weight * (step.paid - all.cost(a)));
-        weight *= view.told.world().discount();
+        weight *= view.knowledge.world().discount();
         gain
     });
     Some(gains.sum::<f64>()).filter(|sum| !sum.is_nan())
@@ -398,7 +405,7 @@ impl Step {
         let (cause, missing) = view.key_causes.of_seen(seen.values(), MISSING);
         let cause = (missing == 0).then_some(cause);
         let paid: f64 = seen.rewards().iter().sum();
-        let pays_for_next = view.told.rewards().iter().any(|term| !term.next.is_empty());
+        let pays_for_next = view.knowledge.rewards().iter().any(|term| !term.next.is_empty());
         let paid = match cause {
             // What a world says is paid need not be logged.
             Some(c) if paid.is_nan() && view.payments.is_known() => {

@@ -1,12 +1,12 @@
 //! What a log is good for before anybody acts on it: its numbers, whether the graph is contradicted, what a policy would have been
-//! worth, and which one is surely better.
+//! worth, and which one is better with high confidence.
 
 mod assumptions;
 mod episodes;
 mod evaluate;
 pub mod fit;
 mod graph_test;
-mod recorded;
+mod missingness;
 mod safe;
 mod summary;
 
@@ -17,6 +17,6 @@ pub use evaluate::{
     Support, Unsupported, Variable, calibrate, evaluate, evaluate_logged,
 };
 pub use graph_test::{Effect, GraphReport, GraphTest, RowEffect, Tested, Untested};
-pub use recorded::{RecordedSteps, RecordingTest};
+pub use missingness::{MissingnessCounts, MissingnessTest};
 pub use safe::{Candidate, Recommendation, SafePlan, plan_from_evidence, plan_safely};
 pub use summary::LogSummary;

@@ -6,31 +6,38 @@ use serde::{Deserialize, Serialize};
 
 use super::evaluate::{moments, possible};
 use super::fit::{Completed, Incomplete};
-use super::{GraphCheck, RecordingTest};
-use crate::learn::{Arrivals, Evidence, Knowledge};
+use super::{GraphCheck, MissingnessTest};
+use crate::learn::{Evidence, Knowledge, NextStateRewards};
 
 /// What a log came to, without its steps.
 ///
-/// Evidence alone is one: then terms on next values are read by their means, nothing is expected of what was not recorded, and there is nothing to
+/// Evidence alone is one: then next-state terms are read by their means, nothing is expected of what was not recorded, and there is nothing to
 /// compare a plan with.
 #[derive(Clone, Debug)]
 pub struct LogSummary {
     pub(crate) evidence: Evidence,
-    /// What terms on next values paid, by what followed; none where that was not counted.
-    pub(crate) arrivals: Option<Arc<Arrivals>>,
+    /// What next-state terms paid, by what followed; none where that was not counted.
+    pub(crate) next_state_rewards: Option<Arc<NextStateRewards>>,
     /// Steps in which key variables are missing, where these are to be expected from the rest of the step.
     pub(crate) incomplete: Option<Incomplete>,
     pub(crate) returns: Option<ReturnSums>,
     /// Whether what is missing depends on what the steps came to.
-    pub(crate) recording: Vec<RecordingTest>,
+    pub(crate) missingness: Vec<MissingnessTest>,
     /// Whether the log contradicts the graph; `None` if that was not tested.
     pub(crate) graph: Option<GraphCheck>,
 }
 
 impl LogSummary {
     /// Counts of steps, and of what was paid for what followed.
-    pub(crate) fn new(evidence: Evidence, arrivals: Option<Arc<Arrivals>>) -> LogSummary {
-        LogSummary { evidence, arrivals, incomplete: None, returns: None, recording: Vec::new(), graph: None }
+    pub(crate) fn new(evidence: Evidence, next_state_rewards: Option<Arc<NextStateRewards>>) -> LogSummary {
+        LogSummary {
+            evidence,
+            next_state_rewards,
+            incomplete: None,
+            returns: None,
+            missingness: Vec::new(),
+            graph: None,
+        }
     }
 
     /// What was counted.
@@ -39,8 +46,8 @@ impl LogSummary {
     }
 
     /// Whether what is missing depends on what the steps came to, for each variable and payment that is missing in some steps.
-    pub fn recording(&self) -> &[RecordingTest] {
-        &self.recording
+    pub fn missingness(&self) -> &[MissingnessTest] {
+        &self.missingness
     }
 
     /// The log completed this many times, where key variables that are missing are to be expected.
@@ -89,7 +96,7 @@ impl Moments {
     }
 }
 
-/// What the episodes of a log brought, at the least, at the most, and in the middle of the two.
+/// What the episodes of a log returned, at the least, at the most, and in the middle of the two.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct ReturnSums {
     pub(crate) least: Moments,
@@ -102,7 +109,7 @@ pub(crate) struct ReturnSums {
 }
 
 impl ReturnSums {
-    /// Of all episodes: what each brought at the least and at the most, how often it counts, and whether all of it is known.
+    /// Of all episodes: what each returned at the least and at the most, how often it counts, and whether all of it is known.
     pub(crate) fn of(episodes: impl Iterator<Item = ([f64; 2], u32, bool)> + Clone, ends_early: bool) -> ReturnSums {
         let lacking = |e: &([f64; 2], u32, bool)| if e.2 { 0.0 } else { f64::from(e.1) };
         ReturnSums {
@@ -114,7 +121,7 @@ impl ReturnSums {
         }
     }
 
-    /// Adds an episode that brought between the two, this often.
+    /// Adds an episode that returned between the two, this often.
     pub(crate) fn add(&mut self, [least, most]: [f64; 2], weight: u32, is_complete: bool) {
         self.least.add(least, weight);
         self.most.add(most, weight);
@@ -123,7 +130,7 @@ impl ReturnSums {
     }
 
     /// Why it cannot have been counted in a log of this many steps; `None` if it can.
-    pub(crate) fn wrong(&self, told: &Knowledge, steps: u64) -> Option<String> {
+    pub(crate) fn wrong(&self, knowledge: &Knowledge, steps: u64) -> Option<String> {
         let all = [self.least, self.most, self.middle];
         let consistent = all.iter().all(Moments::is_right)
             && self.least.n == self.most.n
@@ -138,7 +145,7 @@ impl ReturnSums {
         if complete > steps as f64 {
             return Some(format!("{complete} complete episodes cannot have had {steps} steps in all"));
         }
-        let [low, high] = possible(told, if self.ends_early { 1 } else { told.horizon() });
+        let [low, high] = possible(knowledge, if self.ends_early { 1 } else { knowledge.horizon() });
         let (range, n) = (high - low, self.middle.n);
         // Sums are rounded.
         let slack = 1e-9 * (range + low.abs().max(high.abs()));

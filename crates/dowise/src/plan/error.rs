@@ -8,12 +8,12 @@ pub enum PlanError {
     /// P(c | s, do(a)) cannot be computed.
     #[error(transparent)]
     Kernel(#[from] KernelError),
-    /// States are more than can be listed, and a plan has an entry for each.
+    /// States are more than can be enumerated, and a plan has an entry for each.
     #[error(
-        "a plan has an entry for each of {n_states} states at each of {horizon} stages, more than can be listed; \
-         `dowise learn` learns in this world from the states that it meets, and judges by playing"
+        "a plan has an entry for each of {n_states} states at each of {horizon} stages, more than can be enumerated; \
+         `dowise learn` learns in this world from the states that it meets, and evaluates by Monte Carlo"
     )]
-    Unlisted {
+    NotEnumerable {
         /// Number of states.
         n_states: usize,
         /// Number of stages.
@@ -30,7 +30,7 @@ pub enum PlanError {
     /// The tables of a plan would not fit into memory.
     #[error(
         "a plan needs {bytes} bytes for {n_states} states and {n_causes} causes, the limit is {limit}; {}reduce state factors or key variables, or plan where there is more memory",
-        .part.as_ref().map_or(String::new(), |part| format!("it cannot be made part by part, since {part} act together; "))
+        .part.as_ref().map_or(String::new(), |part| format!("it cannot be made by components, since {part} act together; "))
     )]
     TooLarge {
         /// Bytes needed.
@@ -78,7 +78,7 @@ pub enum PlanError {
         /// The value of its policy.
         worth: f64,
     },
-    /// A plan made part by part that is not the best.
+    /// A plan made by components that is not the best.
     #[error(
         "at stage {stage} in state {state} the plan's intervention is worth {worth}, but another one {better}: rewards or costs are too far apart to be compared; `dowise check` names them"
     )]

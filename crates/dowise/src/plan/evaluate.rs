@@ -8,7 +8,7 @@ use crate::world::Action;
 /// Evaluates one policy after another, keeping its buffers.
 #[derive(Clone, Debug)]
 pub(crate) struct Evaluator<'a> {
-    look: FromZero<'a>,
+    look: EvaluationLookahead<'a>,
     follow: Follow,
     buffers: Buffers,
     plan: Plan,
@@ -17,7 +17,7 @@ pub(crate) struct Evaluator<'a> {
 impl<'a> Evaluator<'a> {
     pub(crate) fn new(planner: &'a Planner) -> Evaluator<'a> {
         Evaluator {
-            look: FromZero { planner, spare: Vec::new(), sizes: false },
+            look: EvaluationLookahead { planner, spare: Vec::new(), sizes: false },
             follow: Follow::default(),
             buffers: Buffers::default(),
             plan: Plan::new(planner.horizon(), planner.kernel().n_states()),
@@ -69,14 +69,14 @@ impl<'a> Evaluator<'a> {
 /// With a cap of 0 losses are −q, and 0 − (Σ P (−q) + cost) is Σ P q − cost to the bit: rounding is relative to the values
 /// themselves. Plans need the greatest value as their cap, so that equal values are equal to the bit; here nothing is compared.
 #[derive(Clone, Debug)]
-pub(super) struct FromZero<'a> {
+pub(super) struct EvaluationLookahead<'a> {
     pub(super) planner: &'a Planner,
     pub(super) spare: Vec<f64>,
     /// Whether rewards count by their absolute values.
     pub(super) sizes: bool,
 }
 
-impl Lookahead for FromZero<'_> {
+impl Lookahead for EvaluationLookahead<'_> {
     fn look(&mut self, _stage: usize, next_value: &[f64], q: &mut Vec<f64>) {
         if self.sizes {
             self.planner.look_at_sizes(next_value, q, &mut self.spare);

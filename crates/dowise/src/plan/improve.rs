@@ -1,9 +1,9 @@
-//! Whether the choices of a plan part by part can be improved, asked without the search that made them.
+//! Whether the choices of a plan by components can be improved, asked without the search that made them.
 
 use rayon::prelude::*;
 
-use super::careful::size_of_step;
-use super::split::Split;
+use super::decomposed::Split;
+use super::per_state_scale::size_of_step;
 use super::truth::VERIFIED;
 use super::{PlanError, Planner};
 use crate::kernel::Scratch;
@@ -19,7 +19,7 @@ const EVALUATED: f64 = 1e-12;
 /// intervention has to be better at the scale of its own, so that a cost of 10⁹ which the policy pays hides nothing.
 ///
 /// # Cost
-/// For each stage and state the values of all states summed out once for every part.
+/// For each stage and state the values of all states marginalised out once for every part.
 pub(super) fn improvement(
     planner: &Planner,
     split: &Split,

@@ -1,6 +1,6 @@
 //! Exact values of policies that draw their interventions at random.
 
-use super::evaluate::FromZero;
+use super::evaluate::EvaluationLookahead;
 use super::follow::FollowMixed;
 use super::{Buffers, Plan, PlanError, Planner, Ties, backward_induction};
 use crate::kernel::AtRandom;
@@ -64,7 +64,7 @@ impl Planner {
     }
 
     /// Values of interventions drawn from all that are allowed, all alike, as `[stage][state]` with one further stage of zeros, and
-    /// whether they are exact: where combinations are forbidden and interventions are too many to list, they are means over 4096 drawn
+    /// whether they are exact: where combinations are forbidden and interventions are too many to enumerate, they are means over 4096 drawn
     /// ones in each state.
     pub fn at_random(&self) -> (Vec<f64>, bool) {
         let kernel = self.kernel();
@@ -78,7 +78,7 @@ impl Planner {
     }
 
     fn follow_mixed(&self, follow: &FollowMixed) -> Vec<f64> {
-        let mut look = FromZero { planner: self, spare: Vec::new(), sizes: false };
+        let mut look = EvaluationLookahead { planner: self, spare: Vec::new(), sizes: false };
         let mut plan = Plan::new(self.horizon(), follow.n_states);
         backward_induction(&mut look, follow, 0.0, Ties::First, &mut Buffers::default(), &mut plan);
         plan.value_hs

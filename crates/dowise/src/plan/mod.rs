@@ -1,8 +1,7 @@
 //! Backward induction: the one recursion behind exact plans and every learner.
 
-mod at_state;
-mod careful;
 mod contract;
+mod decomposed;
 mod error;
 mod evaluate;
 mod follow;
@@ -10,23 +9,24 @@ mod improve;
 mod low_rank;
 mod mixed;
 mod near_ties;
-mod split;
+mod observed;
+mod on_demand;
+mod per_state_scale;
 mod truth;
-mod watch;
 
-pub use at_state::FeatureFunction;
-pub(crate) use at_state::{RewardsAt, RowsAt};
 pub(crate) use contract::{Binary, Contraction, Expect, Mean};
 pub use error::PlanError;
 pub(crate) use evaluate::Evaluator;
 pub(crate) use follow::{Follow, FollowMixed, check_policy};
+pub(crate) use observed::Watched;
+pub use on_demand::FeatureFunction;
+pub(crate) use on_demand::{RewardsAt, RowsAt};
 pub use truth::Planner;
 pub(crate) use truth::rewards_by_cause;
-pub(crate) use watch::Watched;
 
 use rayon::prelude::*;
 
-use crate::kernel::{Anchor, Found, Kernel, Scratch, Tie};
+use crate::kernel::{Found, Kernel, Scratch, Tie, WarmStart};
 use crate::loops::simd;
 use crate::random::splitmix64;
 use crate::world::{Action, World};
@@ -48,21 +48,21 @@ const ROUNDING: f64 = 1e-14;
 
 /// How far two interventions may differ that a learner takes for equally good.
 ///
-/// `range` is that of a step, costs included, and `told` has the rewards and costs. Neither a prohibitive cost nor a catastrophe
+/// `range` is that of a step, costs included, and `knowledge` has the rewards and costs. Neither a prohibitive cost nor a catastrophe
 /// that can be avoided is a scale for what else is at stake: with it every intervention without that cost would be as good as any
 /// other, and nothing would be learned. So ties are no wider than a share of the least reward or cost either.
-pub(crate) fn tie_tolerance(horizon: usize, range: f64, told: &World) -> f64 {
-    let [lo, hi] = told.reward_range();
+pub(crate) fn tie_tolerance(horizon: usize, range: f64, knowledge: &World) -> f64 {
+    let [lo, hi] = knowledge.reward_range();
     let scale = if hi > lo { range.min(MOST_COSTS * (hi - lo)) } else { range };
     let usual = TIE_TOLERANCE * scale;
-    let tolerance = usual.min(OF_LEAST * least_amount(told, ROUNDING * range)).max((ROUNDING * range).min(usual));
+    let tolerance = usual.min(OF_LEAST * least_amount(knowledge, ROUNDING * range)).max((ROUNDING * range).min(usual));
     horizon as f64 * tolerance.max(f64::MIN_POSITIVE)
 }
 
 /// The least size of a reward or cost above what rounding can have left of sums; infinite if there is none.
-fn least_amount(told: &World, above: f64) -> f64 {
-    let rewards = told.rewards().iter().filter_map(|term| term.table.as_deref()).flatten();
-    let amounts = rewards.chain(told.interventions().costs().iter().flatten());
+fn least_amount(knowledge: &World, above: f64) -> f64 {
+    let rewards = knowledge.rewards().iter().filter_map(|term| term.table.as_deref()).flatten();
+    let amounts = rewards.chain(knowledge.interventions().costs().iter().flatten());
     amounts.map(|amount| amount.abs()).filter(|&size| size > 10.0 * above).fold(f64::INFINITY, f64::min)
 }
 
@@ -117,7 +117,7 @@ pub(crate) trait Chooser: Sync {
         loss: &[f64],
         tolerance: f64,
         tie: Tie,
-        _anchor: &mut Anchor,
+        _anchor: &mut WarmStart,
         scratch: &mut Scratch,
     ) -> Found {
         self.best(stage, state, loss, tolerance, tie, scratch)
@@ -148,14 +148,14 @@ impl Chooser for Kernel {
         loss: &[f64],
         tolerance: f64,
         tie: Tie,
-        anchor: &mut Anchor,
+        anchor: &mut WarmStart,
         scratch: &mut Scratch,
     ) -> Found {
         Kernel::best_anchored(self, state, loss, tolerance, tie, anchor, scratch)
     }
 }
 
-/// How interventions of equal value are told apart.
+/// How interventions of equal value are distinguished.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ties {
     /// The smallest intervention: levers left alone first, then values in the order of the file.
@@ -164,7 +164,7 @@ pub enum Ties {
     /// tie with them and is passed over. Of interventions that do the same the smallest counts (where the number of levers
     /// is limited, of those that set the fewest levers).
     First,
-    /// At random, all alike, as a function of this number, the stage and the state. Where a world is planned part by part, settings of
+    /// At random, all alike, as a function of this number, the stage and the state. Where a world is planned by components, settings of
     /// a part that lead to the same next values and pay the same count as one, for which the first stands.
     Seeded(u64),
 }
@@ -304,5 +304,5 @@ pub(crate) struct Buffers {
     pub(crate) q_sc: Vec<f64>,
     pub(crate) scratch: Scratch,
     /// A memory for every stage and state, `[stage][state]`; empty for a single plan, which has nothing to remember.
-    pub(crate) anchors: Vec<Anchor>,
+    pub(crate) anchors: Vec<WarmStart>,
 }

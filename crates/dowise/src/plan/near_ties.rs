@@ -5,7 +5,7 @@
 //! are searched again.
 
 use super::Chooser;
-use super::careful::GOOD_CHOICE;
+use super::per_state_scale::GOOD_CHOICE;
 use crate::kernel::{Found, Kernel, Scratch, Tie};
 
 /// Times the size of what is added up, what rounding can have made of a sum of a search, and more.

@@ -2,18 +2,18 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use super::careful;
+use super::decomposed::Split;
 use super::error::PlanError;
 use super::follow::{MOST_REMEMBERED, check_policy};
 use super::improve;
 use super::low_rank::LowRankLayout;
 use super::near_ties::NearTies;
-use super::split::Split;
+use super::per_state_scale;
 use super::{Buffers, Contraction, Evaluator, Lookahead, Mean, Plan, TIE_TOLERANCE, Ties, backward_induction};
 use crate::Space;
 use crate::kernel::{CauseSpace, Components, Found, Kernel, Scratch, Sure, rows_by_cause, scope_strides, state_scope};
 use crate::memory::Held;
-use crate::world::{Action, Onward, Start, VarId, World};
+use crate::world::{Action, Continuation, Start, VarId, World};
 
 /// How far a plan's value may be from that of its policy, as a share of the expected sum of absolute rewards and costs.
 pub(super) const VERIFIED: f64 = 1e-9;
@@ -35,7 +35,7 @@ pub struct Planner {
     kernel: Kernel,
     layout: Layout,
     /// How values of the next stage enter a step, where not as they are.
-    onward: Option<Onward>,
+    continuation: Option<Continuation>,
     /// Whether an episode has ended, state by state, where it can before the horizon.
     ended: Option<std::sync::Arc<[bool]>>,
     /// Greatest reward of one step, least cost taken off.
@@ -45,22 +45,22 @@ pub struct Planner {
     start: Start,
     state_space: Space,
     /// Bytes that a judge of policies takes besides.
-    judge_bytes: u128,
+    evaluation_bytes: u128,
     /// What [`Planner::bytes`] says, for as long as it is there.
     _held: Held,
 }
 
 /// An error where there are more states than can be listed: no memory would do.
-fn is_listed(world: &World) -> Result<(), PlanError> {
-    match world.is_listed() {
+fn is_enumerable(world: &World) -> Result<(), PlanError> {
+    match world.is_enumerable() {
         true => Ok(()),
-        false => Err(PlanError::Unlisted { n_states: world.n_states(), horizon: world.horizon() }),
+        false => Err(PlanError::NotEnumerable { n_states: world.n_states(), horizon: world.horizon() }),
     }
 }
 
 /// An error that names what is to be learned, if anything is.
 fn all_known(world: &World) -> Result<(), PlanError> {
-    is_listed(world)?;
+    is_enumerable(world)?;
     let names = |ids: &[VarId]| ids.iter().map(|&id| world.variable(id).name.clone()).collect::<Vec<_>>();
     let tables = if world.low_rank().is_some() { &[] } else { world.transitions() };
     let unknown: Vec<VarId> = tables.iter().filter(|m| m.table.is_none()).map(|m| m.children[0]).collect();
@@ -81,12 +81,12 @@ enum Layout {
     Joint { contraction: Contraction, factors: Vec<Mean>, reward_sc: Vec<f64> },
     /// Over all states and joint causes, by way of anchors.
     LowRank(Box<LowRankLayout>),
-    /// Part by part, where joint causes are too many.
+    /// By components, where joint causes are too many.
     Split(Box<Split>),
 }
 
 impl Planner {
-    /// Lays a world out for planning: over all joint values of the key variables, or part by part where these are many.
+    /// Lays a world out for planning: over all joint values of the key variables, or by components where these are many.
     pub fn new(world: &World) -> Result<Planner, PlanError> {
         all_known(world)?;
         let held = Planner::ask(world, Planner::bytes(world))?;
@@ -99,8 +99,8 @@ impl Planner {
         Ok(Planner::with_layout(world, kernel, layout, held))
     }
 
-    /// Lays a world out part by part, even where its joint causes are few; `None` if a part is too large for that.
-    pub fn by_parts(world: &World) -> Result<Option<Planner>, PlanError> {
+    /// Lays a world out by components, even where its joint causes are few; `None` if a part is too large for that.
+    pub fn decomposed(world: &World) -> Result<Option<Planner>, PlanError> {
         all_known(world)?;
         if world.low_rank().is_some() || !Components::fit(world) {
             return Ok(None);
@@ -126,20 +126,20 @@ impl Planner {
             horizon: world.horizon(),
             kernel,
             layout,
-            onward: Onward::of(world),
+            continuation: Continuation::of(world),
             ended: world.ends().map(|ends| ends.states.clone()),
             best_step: most,
             range: most - least,
             start: world.start().clone(),
             state_space: world.state_space().clone(),
-            judge_bytes: Planner::judge_bytes(world),
+            evaluation_bytes: Planner::evaluation_bytes(world),
             _held: held,
         }
     }
 
     /// Holds memory, or says that a plan would not fit.
     pub(crate) fn ask(world: &World, bytes: u128) -> Result<Held, PlanError> {
-        is_listed(world)?;
+        is_enumerable(world)?;
         Held::ask(bytes).map_err(|left| PlanError::TooLarge {
             bytes,
             n_states: world.n_states(),
@@ -155,7 +155,7 @@ impl Planner {
         if is_split(world) { Planner::bytes_split(world) } else { Planner::bytes_joint(world) }
     }
 
-    /// The same part by part.
+    /// The same by components.
     fn bytes_split(world: &World) -> u128 {
         let entries = (world.horizon() as u128 + 1).saturating_mul(world.n_states() as u128);
         let differ = entries.min(u128::from(world.interventions().count()));
@@ -184,7 +184,7 @@ impl Planner {
         // While a plan is made: q and two intermediate arrays, and a size and a flag for every state.
         let making = cells.saturating_add(2 * largest).saturating_mul(8).saturating_add(9 * n_states);
         // What next states are worth, where that is not their value.
-        let making = making.saturating_add(if Onward::of(world).is_some() { 17 * n_states } else { 0 });
+        let making = making.saturating_add(if Continuation::of(world).is_some() { 17 * n_states } else { 0 });
         // While it is evaluated: a second array of values, and the interventions that were found to be allowed.
         let differ = entries.min(u128::from(world.interventions().count()));
         let evaluating =
@@ -195,14 +195,14 @@ impl Planner {
     }
 
     /// Bytes that evaluating policies one after the other takes at most, besides the planner.
-    pub(crate) fn judge_bytes(world: &World) -> u128 {
+    pub(crate) fn evaluation_bytes(world: &World) -> u128 {
         let most = (world.n_states() + MOST_REMEMBERED) as u128;
         evaluation_bytes(world, most.min(u128::from(world.interventions().count())))
     }
 
     /// Bytes that a judge of policies takes besides.
     pub(crate) fn own_judge_bytes(&self) -> u128 {
-        self.judge_bytes
+        self.evaluation_bytes
     }
 
     /// The kernel P(c | s, do(a)).
@@ -216,7 +216,7 @@ impl Planner {
     }
 
     /// Expected reward of each cause in each state, `[state][cause]`, without what arriving somewhere pays ([`World::arrival`]);
-    /// empty where the world is planned part by part ([`Planner::is_split`]).
+    /// empty where the world is planned by components ([`Planner::is_split`]).
     pub fn rewards(&self) -> &[f64] {
         match &self.layout {
             Layout::Joint { reward_sc, .. } => reward_sc,
@@ -225,7 +225,7 @@ impl Planner {
         }
     }
 
-    /// Whether the world is planned part by part, since its joint causes are too many to be listed.
+    /// Whether the world is planned by components, since its joint causes are too many to be listed.
     pub fn is_split(&self) -> bool {
         matches!(self.layout, Layout::Split(_))
     }
@@ -236,7 +236,7 @@ impl Planner {
     }
 
     /// P(s' | s, do(a)), written into `out`, and the expected reward of the step, costs left out; arriving somewhere pays besides
-    /// ([`World::arrival`]). Only where the world is planned part by part.
+    /// ([`World::arrival`]). Only where the world is planned by components.
     pub fn step(&self, state: usize, action: Action, out: &mut [f64]) -> Option<f64> {
         let Layout::Split(split) = &self.layout else { return None };
         let mut prob = Vec::new();
@@ -271,10 +271,10 @@ impl Planner {
         backward_induction(&mut lookahead, &chooser, tolerance, ties, &mut Buffers::default(), &mut plan);
         match (&self.layout, lookahead.doubt.into_inner()) {
             (Layout::Joint { .. } | Layout::LowRank(_), false) => {}
-            (Layout::Joint { .. } | Layout::LowRank(_), true) => plan = careful::plan(self, ties),
+            (Layout::Joint { .. } | Layout::LowRank(_), true) => plan = per_state_scale::plan(self, ties),
             (Layout::Split(split), doubt) => {
                 if doubt {
-                    plan = careful::by_parts(self, split, &plan, ties);
+                    plan = per_state_scale::decomposed(self, split, &plan, ties);
                 }
                 self.say_worth(&mut plan);
             }
@@ -314,7 +314,7 @@ impl Planner {
     /// Values of a plan's policy, evaluated anew; an error where they are not those of the plan.
     ///
     /// They may differ by 10⁻⁹ of the expected sum of the absolute values of all rewards and costs, which is rounding. Where a world is
-    /// planned part by part, it is an error as well if other settings of one group of levers are better than the plan's, by more
+    /// planned by components, it is an error as well if other settings of one group of levers are better than the plan's, by more
     /// than rounding: the search that made the plan has no part in that.
     pub fn verify(&self, plan: &Plan) -> Result<Vec<f64>, PlanError> {
         let value_hs = self.evaluate(&plan.policy_hs)?;
@@ -341,10 +341,10 @@ impl Planner {
     /// the same for all states.
     pub(crate) fn look(&self, next_value: &[f64], q: &mut Vec<f64>, spare: &mut Vec<f64>) {
         let mut worth = Vec::new();
-        let worth = match &self.onward {
+        let worth = match &self.continuation {
             None => next_value,
-            Some(onward) => {
-                onward.worth(next_value, &mut worth);
+            Some(continuation) => {
+                continuation.worth(next_value, &mut worth);
                 &worth
             }
         };
@@ -361,10 +361,10 @@ impl Planner {
     /// The same of absolute values: `|r(s, c)| + E[size(s') | s, c]`.
     pub(super) fn look_at_sizes(&self, next_size: &[f64], out: &mut Vec<f64>, spare: &mut Vec<f64>) {
         let mut worth = Vec::new();
-        let worth = match &self.onward {
+        let worth = match &self.continuation {
             None => next_size,
-            Some(onward) => {
-                onward.size(next_size, &mut worth);
+            Some(continuation) => {
+                continuation.size(next_size, &mut worth);
                 &worth
             }
         };
@@ -382,12 +382,12 @@ impl Planner {
     fn size_of_choice(&self, state: usize, cap: f64, loss: &[f64], action: Action) -> f64 {
         match &self.layout {
             Layout::Joint { .. } | Layout::LowRank(_) => {
-                careful::size_of_choice(&self.kernel, state, cap, loss, action)
+                per_state_scale::size_of_choice(&self.kernel, state, cap, loss, action)
             }
             Layout::Split(split) => {
                 let sizes: Vec<f64> = loss.iter().map(|x| -(cap - x).abs()).collect();
                 let acting = split.acting(&self.kernel, true);
-                careful::size_of_step(&self.kernel, &acting, state, action, &sizes, &mut Scratch::default())
+                per_state_scale::size_of_step(&self.kernel, &acting, state, action, &sizes, &mut Scratch::default())
             }
         }
     }
@@ -456,7 +456,7 @@ fn evaluation_bytes(world: &World, interventions: u128) -> u128 {
         (false, Some(_)) => world.n_states() * n_causes,
         (false, None) => contraction(world, n_causes).0.largest(),
     };
-    // Two arrays over states and causes, the values, the policy judged last, and where each of its entries was decoded.
+    // Two arrays over states and causes, the values, the policy evaluated last, and where each of its entries was decoded.
     let arrays = (16 * largest as u128).saturating_add(n_states.saturating_mul(20 * horizon + 8));
     // A hash map and three lists that grow by doubling; an intervention has a part for every group.
     let parts = 12 * crate::kernel::groups::groups(world).len() as u128;
@@ -512,19 +512,19 @@ impl Lookahead for TrueLookahead<'_> {
         }
         let cap = self.cap(stage);
         let size = || self.planner.size_of_choice(state, cap, loss, found.action);
-        if !self.doubt.load(Ordering::Relaxed) && careful::is_doubtful(cap, found, size) {
+        if !self.doubt.load(Ordering::Relaxed) && per_state_scale::is_doubtful(cap, found, size) {
             self.doubt.store(true, Ordering::Relaxed);
         }
         cap - found.least
     }
 }
 
-/// Whether a world is planned part by part.
+/// Whether a world is planned by components.
 fn is_split(world: &World) -> bool {
     world.low_rank().is_none() && Components::pay(world, Sure::Numbers)
 }
 
-/// Numbers of the largest array while transitions are summed out, and of all their tables by cause.
+/// Numbers of the largest array while transitions are marginalised out, and of all their tables by cause.
 fn joint_tables(world: &World, n_causes: usize) -> (u128, u128) {
     let (contraction, scopes) = contraction(world, n_causes);
     let tables = world.transitions().iter().zip(&scopes).fold(0u128, |sum, (m, scope)| {
@@ -535,17 +535,17 @@ fn joint_tables(world: &World, n_causes: usize) -> (u128, u128) {
     (contraction.largest() as u128, tables)
 }
 
-/// How the transitions of a world are summed out, and the state scope of each.
+/// How the transitions of a world are marginalised out, and the state scope of each.
 fn contraction(world: &World, n_causes: usize) -> (Contraction, Vec<Vec<usize>>) {
     let scopes: Vec<Vec<usize>> = world.transitions().iter().map(|m| state_scope(world, &m.parents)).collect();
     (Contraction::new(world.state_space().sizes(), &scopes, n_causes), scopes)
 }
 
-/// Sum of the reward terms whose means are known, `[state][cause]`, except those on next values alone, which [`Onward`] pays.
+/// Sum of the reward terms whose means are known, `[state][cause]`, except those on next values alone, which [`Continuation`] pays.
 pub(crate) fn rewards_by_cause(world: &World, causes: &CauseSpace) -> Vec<f64> {
     let n_causes = causes.len();
     let mut reward_sc = vec![0.0; world.n_states() * n_causes];
-    for term in world.rewards().iter().filter(|term| !term.pays_on_arrival() && !world.mean_is_learned(term)) {
+    for term in world.rewards().iter().filter(|term| !term.pays_on_next_state() && !world.mean_is_learned(term)) {
         let mean = (!term.next.is_empty()).then(|| world.expected_term(term));
         let term = mean.as_ref().unwrap_or(term);
         let Some(table) = term.table.as_deref() else { continue };

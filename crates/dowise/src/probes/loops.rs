@@ -52,7 +52,7 @@ pub trait Loop {
     fn result(&self) -> &[f64];
 }
 
-/// The best member of each of `n_causes` balls of distributions over `n_values` values.
+/// The optimistic member of each of `n_causes` balls of distributions over `n_values` values.
 #[derive(Clone, Debug)]
 pub struct Balls {
     order: Vec<usize>,
@@ -89,7 +89,7 @@ impl Loop for Balls {
     }
 }
 
-/// The best member of each of some Kullback–Leibler balls of distributions over `n_values` values. The versions add up in different
+/// The optimistic member of each of some Kullback–Leibler balls of distributions over `n_values` values. The versions add up in different
 /// orders, so their last bits differ.
 #[derive(Clone, Debug)]
 pub struct KlBalls {

@@ -1,10 +1,10 @@
-//! A world ready to be played and judged: its simulator, its planner, and the best plan that regret is measured against.
+//! A world ready to be played and evaluated: its simulator, its planner, and the best plan that regret is measured against.
 
 use super::{NotSimulable, Run, Simulator};
 use crate::plan::{Plan, PlanError, Planner};
 use crate::world::{Action, World};
 
-/// Why a world cannot be played and judged.
+/// Why a world cannot be played and evaluated.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum ArenaError {
     /// It leaves out something that has to be drawn.
@@ -15,7 +15,7 @@ pub enum ArenaError {
     Plan(#[from] PlanError),
 }
 
-/// A world ready to be played and judged.
+/// A world ready to be played and evaluated.
 ///
 /// Made once and shared: every [`Run`] borrows it, on any number of threads.
 ///
@@ -54,7 +54,7 @@ impl Arena {
 
     /// Bytes that a run takes at most to judge policies, without the learner.
     pub fn run_bytes(world: &World) -> u128 {
-        Planner::judge_bytes(world)
+        Planner::evaluation_bytes(world)
     }
 
     /// The world.

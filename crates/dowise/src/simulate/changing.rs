@@ -1,4 +1,4 @@
-//! A world that changes: worlds of one structure, one after the other, each episode judged by the world of its time.
+//! A world that changes: worlds of one structure, one after the other, each episode evaluated by the world of its time.
 
 use super::arena::{Arena, ArenaError};
 use crate::learn::Agent;
@@ -8,7 +8,7 @@ use crate::world::World;
 /// Why worlds cannot be played one after the other.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum ChangingError {
-    /// One of them cannot be played and judged.
+    /// One of them cannot be played and evaluated.
     #[error(transparent)]
     Arena(#[from] ArenaError),
     /// There is none, or each is played for no episode.
@@ -88,7 +88,7 @@ pub struct ChangingRun<'a> {
 }
 
 impl ChangingRun<'_> {
-    /// Plays one episode in the world of its time, and judges the policy that was followed by that world.
+    /// Plays one episode in the world of its time, and evaluators the policy that was followed by that world.
     pub fn episode(&mut self, agent: &mut (impl Agent + ?Sized)) -> Episode {
         self.episode += 1;
         let now = self.of.at(self.episode);

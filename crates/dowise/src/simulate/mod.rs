@@ -1,17 +1,17 @@
-//! Plays a world: draws what happens, lets an agent decide, and judges its policies exactly.
+//! Plays a world: draws what happens, lets an agent decide, and evaluators its policies exactly.
 
 mod arena;
 mod changing;
 mod low_rank;
-mod play;
+mod rollout;
 mod run;
-mod sampled;
+mod sampled_value_iteration;
 mod simulator;
 mod table_row;
 
 pub use arena::{Arena, ArenaError};
 pub use changing::{Changing, ChangingError, ChangingRun};
-pub use play::{AtRandom, Play};
+pub use rollout::{AtRandom, Play};
 pub use run::{Episode, Position, Run};
-pub use sampled::{Estimate, SampledPlan, SampledPlanError};
+pub use sampled_value_iteration::{Estimate, SampledValueIteration, SampledValueIterationError};
 pub use simulator::{NotSimulable, Outcome, Simulator};

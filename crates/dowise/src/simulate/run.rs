@@ -1,4 +1,4 @@
-//! Plays episodes one after another with an agent that decides, and judges the policy of each exactly.
+//! Plays episodes one after another with an agent that decides, and evaluators the policy of each exactly.
 
 use std::ops::ControlFlow;
 
@@ -45,7 +45,7 @@ pub struct Run<'a> {
     optimal_s: &'a [f64],
     evaluator: Evaluator<'a>,
     /// Whether the evaluator has evaluated a policy.
-    judged: bool,
+    evaluated: bool,
     _held: Held,
 }
 
@@ -56,7 +56,7 @@ impl<'a> Run<'a> {
             play: Play::new(simulator, seed),
             optimal_s,
             evaluator: Evaluator::new(planner),
-            judged: false,
+            evaluated: false,
             _held: Held::take(planner.own_judge_bytes()),
         }
     }
@@ -71,38 +71,38 @@ impl<'a> Run<'a> {
         self.play.go_on(from);
     }
 
-    /// Plays one episode and judges the policy that was followed.
+    /// Plays one episode and evaluators the policy that was followed.
     pub fn episode(&mut self, agent: &mut (impl Agent + ?Sized)) -> Episode {
         self.play(agent, true)
     }
 
-    /// Plays one episode; the regret is exact, or zero if the policy is not to be judged.
-    pub fn play(&mut self, agent: &mut (impl Agent + ?Sized), judge: bool) -> Episode {
+    /// Plays one episode; the regret is exact, or zero if the policy is not to be evaluated.
+    pub fn play(&mut self, agent: &mut (impl Agent + ?Sized), evaluation: bool) -> Episode {
         let start = self.play.begin();
         agent.begin_episode();
-        let exact = if judge { agent.policy().map(|policy| self.judge(policy, start)) } else { None };
+        let exact = if evaluation { agent.policy().map(|policy| self.evaluate(policy, start)) } else { None };
         let reward = self.play.go_through(agent, start);
         agent.end_episode();
         let regret = match exact {
             Some(regret) => regret,
-            None if judge => self.optimal_s[start] - reward,
+            None if evaluation => self.optimal_s[start] - reward,
             None => 0.0,
         };
         Episode { number: self.play.episode, start, regret, reward }
     }
 
-    /// V*(start) − V^π(start); a policy that was judged last time is not judged again.
-    fn judge(&mut self, policy: &[Action], start: usize) -> f64 {
-        if !self.judged || self.evaluator.last().policy_hs != policy {
+    /// V*(start) − V^π(start); a policy that was evaluated last time is not evaluated again.
+    fn evaluate(&mut self, policy: &[Action], start: usize) -> f64 {
+        if !self.evaluated || self.evaluator.last().policy_hs != policy {
             self.evaluator.evaluate(policy);
-            self.judged = true;
+            self.evaluated = true;
         }
         self.optimal_s[start] - self.evaluator.last().value(0, start)
     }
 
-    /// Expected sum of rewards of an episode, over how episodes start, under the policy that was judged last; `None` before the first.
+    /// Expected sum of rewards of an episode, over how episodes start, under the policy that was evaluated last; `None` before the first.
     pub fn value_of_judged(&self) -> Option<f64> {
-        self.judged.then(|| self.evaluator.worth_at_start())
+        self.evaluated.then(|| self.evaluator.worth_at_start())
     }
 
     /// Plays `n` episodes, telling `after` about each; it may stop the run.

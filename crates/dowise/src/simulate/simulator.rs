@@ -30,7 +30,7 @@ pub struct Simulator {
     rewards: Vec<(TableRow, NextRow)>,
 }
 
-/// What one step brought.
+/// What one step returned.
 #[derive(Clone, Debug, Default)]
 pub struct Outcome {
     /// Values of all variables by [`VarId`](crate::world::VarId) (state factors: before the step).

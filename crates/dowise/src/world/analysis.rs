@@ -181,7 +181,7 @@ impl Sizes {
             interventions: world.interventions.count(),
             causes: product(&world.sizes(&world.cause_variables())),
             factors: factors.collect(),
-            // Regressions cannot deal with rewards on next values.
+            // Regressions cannot deal with next-state rewards.
             features: world.n_features().filter(|_| !world.pays_on_next_values()),
         }
     }

@@ -58,7 +58,7 @@ pub struct Assumed {
     pub weight: Option<f64>,
     /// The guess, once the numbers themselves were taken away.
     pub guess: Option<Arc<[f64]>>,
-    /// Whether learners are not told the numbers, although the world may have them.
+    /// Whether learners are not known the numbers, although the world may have them.
     pub learned: bool,
 }
 

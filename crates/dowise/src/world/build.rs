@@ -2,7 +2,6 @@
 
 mod allowed;
 mod check;
-mod clock;
 mod distribution;
 mod effects;
 mod ends;
@@ -13,6 +12,7 @@ mod grid;
 mod learned;
 mod limits;
 mod low_rank;
+mod marginalise;
 mod next_values;
 mod outcomes;
 mod range;
@@ -22,8 +22,8 @@ mod rewards;
 mod rows;
 mod scales;
 mod starts;
-mod summed;
-mod unpaid;
+mod terminal_rewards;
+mod time_index;
 
 use std::collections::HashSet;
 
@@ -64,7 +64,7 @@ impl World {
     /// ```
     pub fn new(spec: WorldSpec) -> Result<World, WorldError> {
         let mut check = Check::default();
-        let spec = clock::with_clock(&spec).unwrap_or(spec);
+        let spec = time_index::with_clock(&spec).unwrap_or(spec);
         let built = build(&spec, &mut check);
         match (check.finish(), built) {
             (Ok(findings), Some(world)) => Ok(World { findings, ..world }),
@@ -83,8 +83,8 @@ fn build(spec: &WorldSpec, check: &mut Check) -> Option<World> {
         [Kind::State, Kind::Lever, Kind::Key, Kind::Hidden].map(|kind| check.of_kind(kind));
     let state_space = count_states(check, &state, horizon, spec);
 
-    let (mut within, mut onward) = (Vec::new(), Vec::new());
-    let transitions = transitions(spec, check, &state, &mut onward);
+    let (mut within, mut continuation) = (Vec::new(), Vec::new());
+    let transitions = transitions(spec, check, &state, &mut continuation);
     let mechanisms = mechanisms(spec, check, &mut within);
     let mut rewards = check.rewards(&spec.rewards, &state);
     let interventions = check.interventions(spec, &state, &levers);
@@ -102,7 +102,7 @@ fn build(spec: &WorldSpec, check: &mut Check) -> Option<World> {
         check.start(&spec.start, &state, space, ended)
     });
     // A lever that is always set was chosen by somebody in a log, who may have seen what is hidden: that counts, too.
-    check.hidden_act_on_one(&within, &onward, &hidden);
+    check.hidden_act_on_one(&within, &continuation, &hidden);
     graph::drop_unused(&mut within, interventions.as_ref(), &levers);
     graph::no_circles(check, &within);
     if check.errors() > 0 {
@@ -143,7 +143,7 @@ fn build(spec: &WorldSpec, check: &mut Check) -> Option<World> {
     if !check.sum_out_hidden(&mut world) {
         return None;
     }
-    world.clock = clock::clock(&world);
+    world.clock = time_index::clock(&world);
     check.next_terms(&world, &spec.rewards);
     if check.count_pairs(&world) && check.errors() == 0 {
         review::review(check, &world);
@@ -251,7 +251,7 @@ fn check_values(spec: &VariableSpec, check: &mut Check) {
     }
 }
 
-/// The states; more than can be listed are allowed where nothing has to list them: next values are of low rank, and nothing ends.
+/// The states; more than can be enumerated are allowed where nothing has to list them: next values are of low rank, and nothing ends.
 fn count_states(check: &mut Check, state: &[VarId], horizon: Option<usize>, spec: &WorldSpec) -> Option<Space> {
     let of_low_rank = |id: &VarId| {
         let mut stated = spec.transitions.iter().filter(|m| m.children.iter().any(|c| c.value == check.name(*id)));
@@ -259,7 +259,7 @@ fn count_states(check: &mut Check, state: &[VarId], horizon: Option<usize>, spec
     };
     if state.iter().all(of_low_rank) && spec.ends.is_empty() {
         let sizes: Vec<usize> = state.iter().map(|&id| check.size(id)).collect();
-        if let Some(space) = Space::new(&sizes).filter(|space| !is_listed(space, horizon.unwrap_or(1))) {
+        if let Some(space) = Space::new(&sizes).filter(|space| !is_enumerable(space, horizon.unwrap_or(1))) {
             return Some(space);
         }
     }
@@ -291,7 +291,7 @@ fn count_states(check: &mut Check, state: &[VarId], horizon: Option<usize>, spec
 }
 
 /// Whether a number for every stage and state fits.
-pub(crate) fn is_listed(space: &Space, horizon: usize) -> bool {
+pub(crate) fn is_enumerable(space: &Space, horizon: usize) -> bool {
     product([space.len(), horizon].into_iter()).is_some_and(|n| n <= MOST_ENTRIES as u128)
 }
 

@@ -2,7 +2,7 @@
 //!
 //! It models P(s' | s, a) as a product of P(s_i' | s\[I_i\], a). Two things break that. Factors whose next values come
 //! from a common random cause are dependent once the cause is forgotten. And where the causes depend on state factors
-//! outside I_i, so does the next value, once the causes are summed out.
+//! outside I_i, so does the next value, once the causes are marginalised out.
 
 use std::collections::BTreeSet;
 
@@ -32,7 +32,7 @@ pub struct Dependent {
     pub causes: Vec<String>,
 }
 
-/// A state factor that depends on others outside its scope, once causes are summed out.
+/// A state factor that depends on others outside its scope, once causes are marginalised out.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Outside {
     /// The state factor.

@@ -22,7 +22,7 @@ pub struct LowRank {
     pub(super) scope: Vec<VarId>,
     /// Number of anchors (d).
     pub(super) dimension: usize,
-    /// w, a row of d numbers for each combination of the scope (first slowest); none where states are not listed.
+    /// w, a row of d numbers for each combination of the scope (first slowest); none where states are not enumerated.
     pub(super) weights: Option<Arc<[f64]>>,
     /// w at any values, where there are no rows.
     pub(super) basis: Option<Arc<Basis>>,
@@ -51,14 +51,14 @@ impl LowRank {
     /// Weights of the anchors for a combination of the scope, numbered with its first variable slowest.
     ///
     /// # Panics
-    /// If the states of the world are not listed ([`World::is_listed`]).
+    /// If the states of the world are not listed ([`World::is_enumerable`]).
     pub fn weights(&self, row: usize) -> &[f64] {
         &self.rows()[row * self.dimension..][..self.dimension]
     }
 
     /// The rows of all combinations of the scope.
     pub(super) fn rows(&self) -> &[f64] {
-        self.weights.as_deref().expect("invariant: rows of weights are asked for only where states are listed")
+        self.weights.as_deref().expect("invariant: rows of weights are asked for only where states are enumerated")
     }
 
     /// Where weights are not kept as rows, what computes them: into `out`, which is zero, from the values of all variables.
@@ -83,7 +83,7 @@ impl LowRank {
     pub fn worth(&self, value_s: &[f64], out: &mut Vec<f64>) {
         out.clear();
         for j in 0..self.dimension {
-            // The last factor is innermost, so it is summed out first.
+            // The last factor is innermost, so it is marginalised out first.
             let mut left: Option<Vec<f64>> = None;
             for rows in self.next.iter().rev() {
                 let n = rows.len() / self.dimension;

@@ -6,13 +6,13 @@ mod assumed;
 mod basis;
 mod build;
 mod builder;
+mod continuation;
 mod factored_view;
 mod features;
 pub(crate) mod file;
 mod interventions;
 mod low_rank;
 mod naming;
-mod onward;
 mod parts;
 mod problem;
 mod size;
@@ -30,13 +30,13 @@ pub(crate) use assumed::{FormEffect, FormNumbers};
 pub(crate) use basis::Basis;
 pub(crate) use build::{MOST_VALUES, MOST_VALUES_IN_ALL, nearest, too_many_values};
 pub use builder::{Names, Values, WorldBuilder};
+pub(crate) use continuation::Continuation;
+pub use continuation::{Feature, Unsupported};
 pub use factored_view::{Dependent, FactoredView, Outside};
 pub use features::FeatureMap;
 pub use interventions::{Action, Forbid, Interventions, LeverRule};
 pub use low_rank::LowRank;
 pub use naming::{Given, GivenValue, NamingError};
-pub(crate) use onward::Onward;
-pub use onward::{Feature, NotPlain};
 pub use parts::{MechanismPart, WorldParts};
 pub use problem::{At, Finding, Located, Place, Problem, Severity, Source, WorldError};
 pub use spec::*;
@@ -72,7 +72,7 @@ pub struct RewardTerm {
     pub range: [f64; 2],
     /// Whether the reward received is random: one end of `range`, with the table's mean.
     pub random: bool,
-    /// Whether learners are not told the table.
+    /// Whether learners are not known the table.
     pub learned: bool,
 }
 
@@ -130,7 +130,7 @@ pub struct World {
     /// they have the same parents. No world file says so.
     pub(crate) joined: Vec<std::ops::Range<usize>>,
     /// Whether next values of different factors depend on each other once their causes are known: the rows of a world of low rank do, also
-    /// where they are not told.
+    /// where they are not known.
     pub(crate) tied: bool,
     pub(crate) clock: Option<VarId>,
     pub(crate) findings: Vec<Problem>,
@@ -298,10 +298,10 @@ impl World {
         self.features().and_then(|map| map.dimension(self)).and_then(|d| d.try_into().ok())
     }
 
-    /// Whether states are few enough to be listed, at every stage. In a world whose states are not, plans and tables cannot be made;
-    /// [`UnlistedLearner`](crate::linear::UnlistedLearner) learns from the states that it meets.
-    pub fn is_listed(&self) -> bool {
-        build::is_listed(&self.state_space, self.horizon)
+    /// Whether states are few enough to be enumerated, at every stage. In a world whose states are not, plans and tables cannot be made;
+    /// [`VisitedStatesLearner`](crate::linear::VisitedStatesLearner) learns from the states that it meets.
+    pub fn is_enumerable(&self) -> bool {
+        build::is_enumerable(&self.state_space, self.horizon)
     }
 
     /// Number of states (S).

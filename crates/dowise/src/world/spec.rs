@@ -61,7 +61,7 @@ pub struct MechanismSpec {
     pub parents: Vec<Located<String>>,
     /// Its numbers; [`Form::Unknown`]: to be learned.
     pub form: Form,
-    /// How learners learn it; `None`: they are told its numbers, if there are any.
+    /// How learners learn it; `None`: they know its numbers, if there are any.
     pub learn: Option<LearnSpec>,
     /// Where it stands.
     pub at: Option<At>,
@@ -78,8 +78,8 @@ pub struct LearnSpec {
     pub sd: Option<Located<f64>>,
     /// The numbers are a guess that is worth this many visits of every row.
     pub weight: Option<Located<f64>>,
-    /// Learners are told the numbers all the same: what is said counts only for those from whom they are kept.
-    pub told: bool,
+    /// Learners know the numbers all the same: what is said counts only for those from whom they are kept.
+    pub known: bool,
     /// Where it stands.
     pub at: Option<At>,
 }

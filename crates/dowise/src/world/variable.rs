@@ -23,7 +23,7 @@ pub enum Kind {
     Lever,
     /// Observed after the intervention, never set; acts on the next state or the reward (Z).
     Key,
-    /// Between levers and key variables, never observed; summed out.
+    /// Between levers and key variables, never observed; marginalised out.
     Hidden,
 }
 

@@ -108,7 +108,7 @@ impl World {
         }
         parts.extend(sd.map(|sd| format!("sd = {}", number(sd))));
         parts.extend(weight.map(|weight| format!("weight = {}", number(weight))));
-        parts.extend((!learned).then(|| "told = true".to_owned()));
+        parts.extend((!learned).then(|| "known = true".to_owned()));
         line(out, "learn", &table(parts.into_iter()));
     }
 
@@ -197,7 +197,7 @@ impl World {
     fn write_low_rank(&self, out: &mut String) {
         let Some(low_rank) = &self.low_rank else {
             // To be learned, and too many states for tables.
-            if !self.is_listed() {
+            if !self.is_enumerable() {
                 out.push_str("\n[low_rank]\nlearn = true\n");
             }
             return;

@@ -100,7 +100,7 @@ impl Anchored {
     /// P(s' | s, z) = (1 − ε) ⟨φ, μ(s')⟩ + ε P°(s' | s, z), R(s, z) = (1 − ε) ⟨φ, ω⟩ + ε R°(s, z).
     ///
     /// P° sends every pair on to one of d further anchors, drawn for it, and R° is uniform on [0, 1]: neither is linear in φ,
-    /// which is all that learners are told. With ε = 0 nothing is added.
+    /// which is all that learners are given. With ε = 0 nothing is added.
     pub(super) fn world(self) -> Result<World, LinearWorldError> {
         let Sizes { states, causes, levels, dimension: d, horizon, distance: far, .. } = self.sizes;
         let table = |dimension: usize, values: Vec<f64>| FeatureSpec {

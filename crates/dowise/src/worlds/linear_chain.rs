@@ -12,7 +12,7 @@ use crate::world::World;
 /// Every state belongs to a place, as many states to each; which cause is right is drawn for every state by itself. The
 /// features φ(s, z) say where a cause leads, so d weights are all that has to be learned, while tables have S · Z rows and meet
 /// hardly any of them twice. What opens the lock pays 1, at the last place and for staying there; nothing else pays
-/// anything, and learners are not told. Levers aim at causes: P(z | levers) does not depend on the state.
+/// anything, and learners are not known. Levers aim at causes: P(z | levers) does not depend on the state.
 ///
 /// ```
 /// let world = dowise::worlds::LinearLock::default().world().unwrap();

@@ -7,17 +7,17 @@ use super::build::{at_least, probability};
 use super::{GeneratorError, LinearWorldError};
 use crate::world::{AnchorRows, FeatureForm, FeatureSpec, Form, LowRankSpec, Outcome, World};
 
-/// A river of places behind a word of symbols: S = places · letters^symbols, 10¹³ unless told otherwise.
+/// A river of places behind a word of symbols: S = places · letters^symbols, 10¹³ by default.
 ///
 /// At every place each symbol speaks for some of the causes, drawn for every place, cause, symbol and letter; a cause carries one place
 /// forward with the share of symbols that speak for it, and back one place otherwise. Every step writes a new word. So the best cause
 /// depends on all of the state, no state is ever met twice, and yet transitions and rewards are linear in d = 2 · places − 1 features: some
 /// of φ(s, z) say where the cause leads, the others where one is (but for the near end, which the rest tells). The far end pays 1 per step, the near end a crumb, and learners
-/// are not told.
+/// are not known.
 ///
 /// ```
 /// let world = dowise::worlds::LinearCode::default().world().unwrap();
-/// assert!(world.n_states() > 1 << 40 && !world.is_listed());
+/// assert!(world.n_states() > 1 << 40 && !world.is_enumerable());
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct LinearCode {
@@ -171,7 +171,7 @@ mod tests {
     fn a_plan_by_sampled_states_is_near_the_best_and_never_better() {
         let world = small();
         let arena = Arena::new(&world).unwrap();
-        let plan = simulate::SampledPlan::new(&world, 400, 1).unwrap();
+        let plan = simulate::SampledValueIteration::new(&world, 400, 1).unwrap();
         let n = world.n_states();
         let policy = (0..world.horizon() * n).map(|i| plan.decide(i / n, i % n).0).collect::<Vec<_>>();
         let (value, best) = (arena.value_of(&policy).unwrap(), arena.optimal());
@@ -186,7 +186,7 @@ mod tests {
     fn episodes_of_another_seed_are_other_ones_and_not_the_same_in_another_order() {
         let world = small();
         let simulator = Simulator::new(&world).unwrap();
-        let plan = simulate::SampledPlan::new(&world, 50, 1).unwrap();
+        let plan = simulate::SampledValueIteration::new(&world, 50, 1).unwrap();
         let sorted = |seed| {
             let mut returns = simulator.returns(&mut plan.clone(), 256, seed);
             returns.sort_by(f64::total_cmp);

@@ -13,7 +13,7 @@ use crate::world::{AnchorRows, FeatureForm, FeatureSpec, Form, LowRankSpec, Worl
 /// A bump sits at each corner of pressure × dose × response, so d = 8 whatever the number of levels. A strong response lowers
 /// the pressure and raises the dose in the body, a weak one does the opposite; what pays is to have both low. Each
 /// bump leads to normal distributions of the next pressure and the next dose. Levers aim at responses, and learners are not
-/// told the rewards.
+/// given the rewards.
 ///
 /// ```
 /// let world = dowise::worlds::LinearDoses::default().world().unwrap();

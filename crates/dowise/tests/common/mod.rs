@@ -21,7 +21,7 @@ pub fn assert_close(found: f64, expected: f64, scale: f64, what: &str) {
 }
 
 /// Doctors give a drug by a severity that nobody recorded: it moves the drug when that is left alone, and the recovery. Whether they were
-/// told to give it is in the log.
+/// given to give it is in the log.
 pub const DOCTORS: &str = r#"
 dowise = 1
 name = "doctors"

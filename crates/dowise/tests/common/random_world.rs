@@ -26,7 +26,7 @@ pub struct Sizes {
     /// Whether probabilities are quarters (many ties) instead of arbitrary.
     pub coarse: bool,
     /// Whether episodes may end early, later steps may count less, and rewards may depend on next values.
-    pub onward: bool,
+    pub continuation: bool,
 }
 
 impl Default for Sizes {
@@ -41,7 +41,7 @@ impl Default for Sizes {
             cost: 0.3,
             rules: 2,
             coarse: false,
-            onward: false,
+            continuation: false,
         }
     }
 }
@@ -124,14 +124,14 @@ fn draw(rng: &mut ChaCha8Rng, sizes: &Sizes) -> WorldSpec {
         });
     }
     spec.interventions = interventions(rng, &spec.variables, sizes.rules);
-    if sizes.onward {
-        onward(rng, &mut spec);
+    if sizes.continuation {
+        continuation(rng, &mut spec);
     }
     spec
 }
 
-/// Ends, a discount and rewards on next values, each now and then.
-fn onward(rng: &mut ChaCha8Rng, spec: &mut WorldSpec) {
+/// Ends, a discount and next-state rewards, each now and then.
+fn continuation(rng: &mut ChaCha8Rng, spec: &mut WorldSpec) {
     let factors = of_kind(&spec.variables, &[Kind::State]);
     let values = |name: &str| spec.variables.iter().find(|v| v.name.value == name).expect("a variable").values.clone();
     if rng.random_bool(0.5) {

@@ -11,8 +11,8 @@ fn refused(world: &World, options: Options) -> String {
     refused_told(&Knowledge::of(world), options)
 }
 
-fn refused_told(told: &Knowledge, options: Options) -> String {
-    Learner::new(told, options).expect_err("refused").to_string()
+fn refused_told(knowledge: &Knowledge, options: Options) -> String {
+    Learner::new(knowledge, options).expect_err("refused").to_string()
 }
 
 #[test]
@@ -112,13 +112,13 @@ fn levers_left_alone_that_something_unobserved_moves() {
         .world();
     let expected = "the lever dose is moved by something unobserved when left alone, so what is seen then says nothing \
                     about setting it; give the mechanisms, or allow only interventions that set it";
-    let told = Knowledge::of(&world).without_mechanisms();
+    let knowledge = Knowledge::of(&world).without_mechanisms();
     for causes in [Causes::Keys, Causes::OwnKeys] {
         let options = Options { causes, states: States::Factored, ..Options::default() };
-        assert_eq!(refused_told(&told, options), expected);
+        assert_eq!(refused_told(&knowledge, options), expected);
     }
     // Learners without key variables, and those that know the mechanisms, can be made.
-    assert!(Learner::new(&told, "ucbvi".parse::<Preset>().unwrap().options(10, 1)).is_ok());
+    assert!(Learner::new(&knowledge, "ucbvi".parse::<Preset>().unwrap().options(10, 1)).is_ok());
     assert!(Learner::new(&Knowledge::of(&world), Options::default()).is_ok());
 }
 

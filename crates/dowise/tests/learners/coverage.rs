@@ -59,7 +59,7 @@ fn probability(counts: &[u32], p: &[f64]) -> f64 {
     (ln_factorial(total) + each.sum::<f64>()).exp()
 }
 
-/// Probability that the truth is worth more than the best member of the set.
+/// Probability that the truth is worth more than the optimistic member of the set.
 fn miss(world: &World, kind: Sets, n: u32, p: &[f64], pays: &[f64]) -> f64 {
     let truth: f64 = p.iter().zip(pays).map(|(p, x)| p * x).sum();
     let missed = |counts: &Vec<u32>| best_member(world, kind, counts) < truth - 1e-12;

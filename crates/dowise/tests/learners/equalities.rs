@@ -255,8 +255,8 @@ fn values_at_visited_states_never_rise_and_stay_optimistic_and_the_policy_judged
                 let (_, seen) = watch(&mut run, &mut learner);
                 let policy = learner.policy().unwrap().to_vec();
                 for step in &seen {
-                    let judged = policy[step.stage * arena.world.n_states() + step.state];
-                    assert_eq!(judged, step.action, "{estimate:?} stage {} state {}", step.stage, step.state);
+                    let evaluated = policy[step.stage * arena.world.n_states() + step.state];
+                    assert_eq!(evaluated, step.action, "{estimate:?} stage {} state {}", step.stage, step.state);
                 }
                 let now = &learner.plan().value_hs;
                 assert!(now.iter().zip(&before).all(|(now, before)| now <= before));

@@ -1,12 +1,12 @@
 //! Observations and evidence: checked when made, added in any order, merged, taken back and saved; what is missing is not counted,
 //! known transitions are used, and every rule reads the same evidence.
 
-use dowise::learn::{Evidence, EvidenceError, Observation, Reading, Sets};
+use dowise::learn::{Estimator, Evidence, EvidenceError, Observation, Sets};
 use dowise::{Knowledge, Learner, LearnerSpec, Options, Preset, World};
 use proptest::prelude::*;
 
 use crate::draft::Draft;
-use crate::play::{Arena, Seen, by_name, steps, told};
+use crate::play::{Arena, Seen, by_name, knowledge, steps};
 use crate::small_worlds;
 
 fn views() -> Vec<Options> {
@@ -21,9 +21,9 @@ fn views() -> Vec<Options> {
 fn evidence_in_any_order_split_and_merge_is_the_same_bytes_and_can_be_taken_back() {
     let arena = Arena::new(small_worlds::crooked(2));
     let steps: Vec<Observation<'static>> = steps(&arena, 20, 3).iter().map(Seen::observation).collect();
-    for told in told(&arena) {
+    for knowledge in knowledge(&arena) {
         for options in views() {
-            let new = || Evidence::new(&told, &options).unwrap();
+            let new = || Evidence::new(&knowledge, &options).unwrap();
             let mut whole = new();
             steps.iter().for_each(|s| whole.add(s).unwrap());
             let mut backwards = new();
@@ -54,17 +54,17 @@ fn evidence_in_any_order_split_and_merge_is_the_same_bytes_and_can_be_taken_back
 fn a_step_that_counts_often_is_taken_in_like_as_many_steps_at_the_cost_of_one() {
     let arena = Arena::new(small_worlds::factored(3));
     let seen: Vec<Observation<'static>> = steps(&arena, 6, 1).iter().map(Seen::observation).collect();
-    for told in told(&arena) {
+    for knowledge in knowledge(&arena) {
         for name in ["graph-ucbvi", "graph-psrl", "ucbvi:width=rlberry", "c-ucbvi:guard=true", "lsvi-ucb"] {
             // Regression needs to know how interventions act.
-            if name == "lsvi-ucb" && told.known_mechanisms().is_empty() {
+            if name == "lsvi-ucb" && knowledge.known_mechanisms().is_empty() {
                 continue;
             }
-            // The same step again and again contradicts the numbers that a guard is told.
-            if name.contains("guard") && !told.known_mechanisms().is_empty() {
+            // The same step again and again contradicts the numbers that a guard is given.
+            if name.contains("guard") && !knowledge.known_mechanisms().is_empty() {
                 continue;
             }
-            let [mut one_by_one, mut at_once] = [by_name(&told, name), by_name(&told, name)];
+            let [mut one_by_one, mut at_once] = [by_name(&knowledge, name), by_name(&knowledge, name)];
             for (i, step) in seen.iter().enumerate() {
                 let times = 1 + (i as u32 * 7) % 11;
                 (0..times).for_each(|_| one_by_one.learn(step).unwrap());
@@ -75,7 +75,7 @@ fn a_step_that_counts_often_is_taken_in_like_as_many_steps_at_the_cost_of_one() 
             // A test of the graph looks once at what is repeated with a weight.
             assert!(same && (name.contains("guard") || a.save() == b.save()), "{name}");
             // As many as a row of a log may stand for; one by one it would take hours.
-            let mut much = by_name(&told, name);
+            let mut much = by_name(&knowledge, name);
             much.learn_times(&seen[0], 4_000_000_000).unwrap();
             let full = much.learn_times(&seen[0], 4_000_000_000);
             assert_eq!(full, Err(EvidenceError::Full), "{name}");
@@ -87,14 +87,14 @@ fn a_step_that_counts_often_is_taken_in_like_as_many_steps_at_the_cost_of_one() 
 #[test]
 fn saved_evidence_is_restored_and_what_cannot_be_is_refused_by_field() {
     let arena = Arena::new(small_worlds::factored(2));
-    let told = arena.knowledge().without_rewards();
+    let knowledge = arena.knowledge().without_rewards();
     let options = views().remove(4);
-    let mut seen = Evidence::new(&told, &options).unwrap();
+    let mut seen = Evidence::new(&knowledge, &options).unwrap();
     steps(&arena, 10, 1).iter().for_each(|s| seen.add(&s.observation()).unwrap());
     let text = seen.save();
-    let again = Evidence::restore(&told, &options, &text).unwrap();
+    let again = Evidence::restore(&knowledge, &options, &text).unwrap();
     assert_eq!((again.save(), again.steps(), again.fingerprint()), (text.clone(), seen.steps(), seen.fingerprint()));
-    let refused = |text: &str| Evidence::restore(&told, &options, text).unwrap_err();
+    let refused = |text: &str| Evidence::restore(&knowledge, &options, text).unwrap_err();
     let other = Evidence::restore(&arena.knowledge(), &options, &text).unwrap_err();
     assert!(matches!(other, EvidenceError::OtherView { .. }), "{other}");
     assert!(matches!(refused("{}"), EvidenceError::Format(_)));
@@ -110,20 +110,23 @@ fn saved_evidence_is_restored_and_what_cannot_be_is_refused_by_field() {
 #[test]
 fn a_learner_that_begins_with_the_evidence_of_another_believes_the_same() {
     let arena = Arena::new(small_worlds::factored(3));
-    for told in told(&arena) {
+    for knowledge in knowledge(&arena) {
         for name in ["graph-ucbvi", "graph-psrl", "c-ucbvi", "greedy", "cf-ucbvi:width=hoeffding-v"] {
             let options = name.parse::<LearnerSpec>().unwrap().options(60, 5);
-            let mut first = Learner::new(&told, options.clone()).unwrap();
+            let mut first = Learner::new(&knowledge, options.clone()).unwrap();
             arena.regrets_of(&mut first, 60, 1);
             let second = Learner::with_evidence(first.evidence().unwrap().clone(), options).unwrap();
-            for reading in
-                [Reading::Greedy, Reading::Mean { prior: 2.0 }, Reading::Best(Sets::Mixture), Reading::Worst(Sets::L1)]
-            {
+            for reading in [
+                Estimator::Greedy,
+                Estimator::Mean { prior: 2.0 },
+                Estimator::Optimistic(Sets::Mixture),
+                Estimator::Pessimistic(Sets::L1),
+            ] {
                 assert_eq!(first.read(reading, 1).unwrap(), second.read(reading, 1).unwrap(), "{name} {reading:?}");
             }
             assert_eq!(
-                second.read(Reading::Sample { prior: 2.0 }, 4).unwrap(),
-                first.read(Reading::Sample { prior: 2.0 }, 4).unwrap()
+                second.read(Estimator::Sample { prior: 2.0 }, 4).unwrap(),
+                first.read(Estimator::Sample { prior: 2.0 }, 4).unwrap()
             );
         }
     }
@@ -132,26 +135,27 @@ fn a_learner_that_begins_with_the_evidence_of_another_believes_the_same() {
 #[test]
 fn observations_are_checked_when_they_are_made() {
     let arena = Arena::new(small_worlds::factored(1));
-    let told = arena.knowledge();
+    let knowledge = arena.knowledge();
     let says = |made: Result<Observation<'_>, dowise::learn::ObservationError>| made.unwrap_err().to_string();
     let horizon = arena.world.horizon();
-    let at = || Observation::at(&told, 0, 0).unwrap();
-    let text = says(Observation::at(&told, horizon, 0));
+    let at = || Observation::at(&knowledge, 0, 0).unwrap();
+    let text = says(Observation::at(&knowledge, horizon, 0));
     assert_eq!(
         text,
         format!("there is no stage {}; an episode has {horizon} steps, stages 1 to {horizon}", horizon + 1)
     );
-    assert!(says(Observation::at(&told, 0, 999)).starts_with("there is no state 999; states run from 0 to"));
-    assert!(says(at().did(&told, 999)).starts_with("there is no intervention 999"));
+    assert!(says(Observation::at(&knowledge, 0, 999)).starts_with("there is no state 999; states run from 0 to"));
+    assert!(says(at().did(&knowledge, 999)).starts_with("there is no intervention 999"));
     assert!(
-        says(at().did(&told, 0).unwrap().saw(&told, [("nose", "1")])).starts_with("there is no key variable \"nose\"")
+        says(at().did(&knowledge, 0).unwrap().saw(&knowledge, [("nose", "1")]))
+            .starts_with("there is no key variable \"nose\"")
     );
-    assert!(says(at().paid(&told, &[])).starts_with("reward has 0 numbers"));
+    assert!(says(at().paid(&knowledge, &[])).starts_with("reward has 0 numbers"));
     let term = &arena.world.rewards()[0];
-    let text = says(at().paid_by(&told, &term.name, term.range[1] + 1.0));
+    let text = says(at().paid_by(&knowledge, &term.name, term.range[1] + 1.0));
     assert!(text.starts_with(&format!("the reward term \"{}\" paid ", term.name)), "{text}");
-    assert!(says(at().paid_by(&told, "luck", 0.0)).starts_with("there is no reward term \"luck\""));
-    assert!(says(at().then(&told, 999)).starts_with("there is no state 999"));
+    assert!(says(at().paid_by(&knowledge, "luck", 0.0)).starts_with("there is no reward term \"luck\""));
+    assert!(says(at().then(&knowledge, 999)).starts_with("there is no state 999"));
 }
 
 #[test]
@@ -169,28 +173,35 @@ fn what_is_missing_is_not_counted_and_never_taken_for_the_first_value() {
         .next("t", &["t", "z"])
         .pays_between("r", &["z"], [0.0, 1.0], false)
         .world();
-    let told = Knowledge::of(&world).without_mechanisms().without_rewards();
+    let knowledge = Knowledge::of(&world).without_mechanisms().without_rewards();
     let options = Options::default();
     let count = |step: Observation<'_>, what: &str| -> Vec<usize> {
-        let mut seen = Evidence::new(&told, &options).unwrap();
+        let mut seen = Evidence::new(&knowledge, &options).unwrap();
         seen.add(&step).unwrap();
         let file: serde_json::Value = serde_json::from_str(&seen.save()).unwrap();
         let tables = if what == "transitions" { &file[what][0] } else { &file[what] };
         tables.as_array().unwrap().iter().map(|t| t.as_array().unwrap().len()).collect()
     };
-    let at = || Observation::at(&told, 0, 0).unwrap().did(&told, 1).unwrap();
-    let whole =
-        || at().saw(&told, [("y", "1"), ("z", "1")]).unwrap().paid(&told, &[0.5]).unwrap().then(&told, 3).unwrap();
+    let at = || Observation::at(&knowledge, 0, 0).unwrap().did(&knowledge, 1).unwrap();
+    let whole = || {
+        at().saw(&knowledge, [("y", "1"), ("z", "1")])
+            .unwrap()
+            .paid(&knowledge, &[0.5])
+            .unwrap()
+            .then(&knowledge, 3)
+            .unwrap()
+    };
     assert_eq!((count(whole(), "transitions"), count(whole(), "payments")), (vec![1, 1], vec![1]));
     // z not seen: only s, which does not depend on it, and the mechanism of y.
-    let half = || at().saw(&told, [("y", "1")]).unwrap().paid(&told, &[0.5]).unwrap().then(&told, 3).unwrap();
+    let half =
+        || at().saw(&knowledge, [("y", "1")]).unwrap().paid(&knowledge, &[0.5]).unwrap().then(&knowledge, 3).unwrap();
     assert_eq!((count(half(), "transitions"), count(half(), "payments")), (vec![1, 0], vec![0]));
     assert_eq!(
         count(half(), "mechanisms").iter().sum::<usize>() + 1,
         count(whole(), "mechanisms").iter().sum::<usize>()
     );
     // The next state not known yet, the reward not known.
-    let early = || at().saw(&told, [("y", "1"), ("z", "1")]).unwrap();
+    let early = || at().saw(&knowledge, [("y", "1"), ("z", "1")]).unwrap();
     assert_eq!((count(early(), "transitions"), count(early(), "payments")), (vec![0, 0], vec![0]));
 }
 
@@ -198,7 +209,7 @@ fn what_is_missing_is_not_counted_and_never_taken_for_the_first_value() {
 fn known_transitions_are_used_and_not_learned() {
     let arena = Arena::new(small_worlds::factored(1));
     let names: Vec<&str> = arena.world.state().iter().map(|&id| arena.world.variable(id).name.as_str()).collect();
-    let cells = |told: &Knowledge, options: &Options| Learner::new(told, options.clone()).unwrap().cells();
+    let cells = |knowledge: &Knowledge, options: &Options| Learner::new(knowledge, options.clone()).unwrap().cells();
     let all = arena.knowledge().with_transitions_of(&arena.world, &names).unwrap();
     assert_eq!(all.known_transitions(), names);
     for name in [
@@ -242,16 +253,17 @@ fn known_transitions_are_used_and_not_learned() {
 fn the_worst_members_promise_less_than_there_is_and_the_best_more() {
     for (seed, unknown) in [(1, false), (2, false), (1, true), (2, true)] {
         let arena = Arena::new(small_worlds::factored(seed));
-        let told = if unknown { arena.knowledge().without_mechanisms().without_rewards() } else { arena.knowledge() };
+        let knowledge =
+            if unknown { arena.knowledge().without_mechanisms().without_rewards() } else { arena.knowledge() };
         for name in ["graph-ucbvi", "c-ucbvi"] {
             let options = Options { delta: 0.05, ..name.parse::<Preset>().unwrap().options(400, seed) };
-            let mut learner = Learner::new(&told, options).unwrap();
+            let mut learner = Learner::new(&knowledge, options).unwrap();
             let mut gaps = vec![];
             for _ in 0..4 {
                 arena.regrets_of(&mut learner, 100, seed);
                 for sets in Sets::ALL {
-                    let [worst, best] =
-                        [Reading::Worst(*sets), Reading::Best(*sets)].map(|r| learner.read(r, 0).unwrap());
+                    let [worst, best] = [Estimator::Pessimistic(*sets), Estimator::Optimistic(*sets)]
+                        .map(|r| learner.read(r, 0).unwrap());
                     let kept = arena.values_of(&worst.policy_hs);
                     for i in 0..kept.len() {
                         assert!(
@@ -275,14 +287,14 @@ fn the_worst_members_promise_less_than_there_is_and_the_best_more() {
 fn bounds_hold_where_levers_are_left_alone_cost_something_and_act_directly() {
     for seed in 1..4 {
         let arena = Arena::new(small_worlds::crooked(seed));
-        for told in told(&arena) {
+        for knowledge in knowledge(&arena) {
             for name in ["graph-ucbvi", "c-ucbvi", "cf-ucbvi:stage-dependent=true", "ucbvi"] {
                 let options = name.parse::<LearnerSpec>().unwrap().options(200, seed);
-                let mut learner = Learner::new(&told, options).unwrap();
+                let mut learner = Learner::new(&knowledge, options).unwrap();
                 for _ in 0..3 {
                     for sets in Sets::ALL {
-                        let [worst, best] =
-                            [Reading::Worst(*sets), Reading::Best(*sets)].map(|r| learner.read(r, 0).unwrap());
+                        let [worst, best] = [Estimator::Pessimistic(*sets), Estimator::Optimistic(*sets)]
+                            .map(|r| learner.read(r, 0).unwrap());
                         let kept = arena.values_of(&worst.policy_hs);
                         for i in 0..kept.len() {
                             assert!(worst.value_hs[i] <= kept[i] + 1e-9, "{name}: {} {}", worst.value_hs[i], kept[i]);
@@ -316,8 +328,8 @@ proptest! {
         view in 0usize..6,
     ) {
         let arena = Arena::new(any_world(seed));
-        let told = arena.knowledge().without_mechanisms().without_rewards();
-        let Ok(mut whole) = Evidence::new(&told, &views()[view]) else { return Ok(()) };
+        let knowledge = arena.knowledge().without_mechanisms().without_rewards();
+        let Ok(mut whole) = Evidence::new(&knowledge, &views()[view]) else { return Ok(()) };
         let mut steps: Vec<Observation<'static>> = steps(&arena, 10, seed).iter().map(Seen::observation).collect();
         steps.truncate(keys.len());
         let (mut left, mut right) = (whole.clone(), whole.clone());
@@ -336,22 +348,22 @@ proptest! {
 #[test]
 fn an_observation_that_does_not_say_what_was_done_is_refused_and_never_counted_as_the_first_intervention() {
     let arena = Arena::new(small_worlds::crooked(1));
-    let told = arena.knowledge();
-    let at = || Observation::at(&told, 0, 0).unwrap();
+    let knowledge = arena.knowledge();
+    let at = || Observation::at(&knowledge, 0, 0).unwrap();
     for options in views() {
-        let mut seen = Evidence::new(&told, &options).unwrap();
+        let mut seen = Evidence::new(&knowledge, &options).unwrap();
         let before = seen.save();
-        let step = at().then(&told, 1).unwrap();
+        let step = at().then(&knowledge, 1).unwrap();
         assert_eq!(step.action(), None);
         assert_eq!(seen.add(&step), Err(EvidenceError::NothingDone), "{options:?}");
         assert_eq!(seen.remove(&step), Err(EvidenceError::NothingDone), "{options:?}");
         assert_eq!(seen.save(), before);
     }
-    let text = at().found(&told, [("x1", "1")]).unwrap_err().to_string();
+    let text = at().found(&knowledge, [("x1", "1")]).unwrap_err().to_string();
     assert!(text.ends_with("depends on what was done, and this observation does not say it yet; call `did` first"));
     // Said twice, the second counts, and nothing is left of the first.
-    let both = at().did(&told, [("x1", "1"), ("x2", "2")]).unwrap().did(&told, [("x1", "0")]).unwrap();
-    let once = at().did(&told, [("x1", "0")]).unwrap();
+    let both = at().did(&knowledge, [("x1", "1"), ("x2", "2")]).unwrap().did(&knowledge, [("x1", "0")]).unwrap();
+    let once = at().did(&knowledge, [("x1", "0")]).unwrap();
     assert_eq!((both.action(), both.values()), (once.action(), once.values()));
 }
 
@@ -366,10 +378,10 @@ fn what_was_received_for_a_step_takes_the_cost_of_what_was_done_off_and_needs_to
         .next("s", &["s", "y"])
         .pays_between("r", &["y"], [0.0, 1.0], false)
         .world();
-    let told = Knowledge::of(&world);
-    let at = || Observation::at(&told, 0, 0).unwrap();
-    assert_eq!(at().did(&told, [("x", "1")]).unwrap().received(&told, 0.25).unwrap().rewards(), [0.75]);
-    let text = at().received(&told, 0.25).unwrap_err().to_string();
+    let knowledge = Knowledge::of(&world);
+    let at = || Observation::at(&knowledge, 0, 0).unwrap();
+    assert_eq!(at().did(&knowledge, [("x", "1")]).unwrap().received(&knowledge, 0.25).unwrap().rewards(), [0.75]);
+    let text = at().received(&knowledge, 0.25).unwrap_err().to_string();
     assert!(text.starts_with("what was received for the whole step depends on what was done"), "{text}");
 }
 
@@ -396,11 +408,11 @@ fn an_observation_of_another_world_is_refused_and_changes_nothing() {
 #[test]
 fn a_regression_takes_back_no_payment_that_cannot_have_been_made() {
     let arena = Arena::new(small_worlds::one_factor(1));
-    let told = arena.knowledge().without_rewards();
-    let mut learner = by_name(&told, "c-lsvi-ucb:features=one-hot");
+    let knowledge = arena.knowledge().without_rewards();
+    let mut learner = by_name(&knowledge, "c-lsvi-ucb:features=one-hot");
     let paid = |reward: f64| {
-        let at = Observation::at(&told, 0, 0).unwrap().did(&told, 0).unwrap();
-        at.saw(&told, &[0u32][..]).unwrap().paid(&told, &[reward]).unwrap().then(&told, 0).unwrap()
+        let at = Observation::at(&knowledge, 0, 0).unwrap().did(&knowledge, 0).unwrap();
+        at.saw(&knowledge, &[0u32][..]).unwrap().paid(&knowledge, &[reward]).unwrap().then(&knowledge, 0).unwrap()
     };
     learner.learn(&paid(1.0)).unwrap();
     learner.learn(&paid(1.0)).unwrap();

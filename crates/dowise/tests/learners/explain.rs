@@ -19,7 +19,7 @@ fn optimists() -> Vec<Options> {
     all
 }
 
-fn told(arena: &Arena) -> [Knowledge; 3] {
+fn knowledge(arena: &Arena) -> [Knowledge; 3] {
     let known = arena.knowledge();
     [known.clone(), known.clone().without_mechanisms(), known.without_mechanisms().without_rewards()]
 }
@@ -29,27 +29,27 @@ fn optimists_hope_for_no_less_than_the_mean_and_take_what_comes_first() {
     for world in [small_worlds::factored(1), small_worlds::all_keys(1)] {
         let arena = Arena::new(world);
         for options in optimists() {
-            for told in told(&arena) {
-                let mut learner = Learner::new(&told, options.clone()).expect("a learner");
+            for knowledge in knowledge(&arena) {
+                let mut learner = Learner::new(&knowledge, options.clone()).expect("a learner");
                 arena.regrets_of(&mut learner, 40, 2);
                 let all: Vec<_> = (0..arena.world.n_states()).map(|s| learner.explain(1, s, 100).unwrap()).collect();
                 // What it would do now; a plan that is kept may be older than the explanation.
                 let due = learner.save().replace("\"doubled\":false", "\"doubled\":true");
-                learner = Learner::restore(&told, &resealed(&told, &due)).unwrap();
+                learner = Learner::restore(&knowledge, &resealed(&knowledge, &due)).unwrap();
                 learner.begin_episode();
                 for explanation in &all {
                     let chosen = learner.policy().unwrap()[arena.world.n_states() + explanation.state];
                     assert_eq!(explanation.preferred[0].action, chosen, "{options:?}");
                     assert_eq!(explanation.preferred.len() as u64, arena.world.interventions().count());
                     for p in &explanation.preferred {
-                        assert!(p.hoped >= p.mean - 1e-12, "{options:?}: {p:?}");
-                        assert!(p.hoped <= explanation.preferred[0].hoped + 1e-8, "{options:?}: {p:?}");
+                        assert!(p.optimistic >= p.mean - 1e-12, "{options:?}: {p:?}");
+                        assert!(p.optimistic <= explanation.preferred[0].optimistic + 1e-8, "{options:?}: {p:?}");
                     }
                 }
                 if options.schedule != Schedule::Visited {
                     for explanation in &all {
                         let value = learner.plan().value(1, explanation.state);
-                        assert!((explanation.preferred[0].hoped - value).abs() < 1e-9, "{options:?}");
+                        assert!((explanation.preferred[0].optimistic - value).abs() < 1e-9, "{options:?}");
                     }
                 }
             }
@@ -90,7 +90,7 @@ fn what_explores_at_random_explains_what_it_has_seen() {
         learner.explain(0, 1, 9).unwrap()
     };
     let greedy = explained(Estimate::Greedy);
-    assert!(greedy.preferred.windows(2).all(|w| w[0].hoped >= w[1].hoped));
+    assert!(greedy.preferred.windows(2).all(|w| w[0].optimistic >= w[1].optimistic));
     assert_eq!(explained(Estimate::EpsilonGreedy { epsilon: 1.0 }), greedy);
     assert_eq!(explained(Estimate::Uniform), greedy);
 }
@@ -129,8 +129,8 @@ fn counts_and_values_of_a_case_worked_out_by_hand() {
     let v0: f64 = 0.25 * 0.25 + 0.75 * 1.0;
     // First stage: q(0, z=0) = (v0 + 1)/2 + 0.25, q(0, z=1) = 1 + 1 + 0.125 capped at 2.
     let q0 = (v0 + 1.0) / 2.0 + 0.25;
-    assert!((first.hoped - (0.25 * q0 + 0.75 * 2.0)).abs() < 1e-12);
-    assert!((second.hoped - (0.75 * q0 + 0.25 * 2.0)).abs() < 1e-12);
+    assert!((first.optimistic - (0.25 * q0 + 0.75 * 2.0)).abs() < 1e-12);
+    assert!((second.optimistic - (0.75 * q0 + 0.25 * 2.0)).abs() < 1e-12);
     // Mean: last stage V(0) = 0.75, V(1) = 0.375; then q(0, z=0) = (0.75 + 0.375)/2, q(0, z=1) = 1 + 0.375.
     let (m0, m1) = ((0.75 + 0.375) / 2.0, 1.375);
     assert!((first.mean - (0.25 * m0 + 0.75 * m1)).abs() < 1e-12);

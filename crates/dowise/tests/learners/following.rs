@@ -1,6 +1,6 @@
 //! A policy followed under any rule that reads evidence: the recursion of plans, with nothing chosen.
 
-use dowise::learn::{LearnError, Reading, Sets, Width};
+use dowise::learn::{Estimator, LearnError, Sets, Width};
 use dowise::plan::PlanError;
 use dowise::world::Action;
 use dowise::{Knowledge, Learner, LearnerSpec};
@@ -10,16 +10,16 @@ use rand_chacha::ChaCha8Rng;
 use crate::play::Arena;
 use crate::small_worlds;
 
-const READINGS: [Reading; 9] = [
-    Reading::Greedy,
-    Reading::Width(Width::HoeffdingV, 0.1),
-    Reading::Mean { prior: 0.0 },
-    Reading::Mean { prior: 2.0 },
-    Reading::Pooled { prior: 2.0 },
-    Reading::Best(Sets::Mixture),
-    Reading::Best(Sets::L1),
-    Reading::Worst(Sets::Mixture),
-    Reading::Sample { prior: 2.0 },
+const READINGS: [Estimator; 9] = [
+    Estimator::Greedy,
+    Estimator::Width(Width::HoeffdingV, 0.1),
+    Estimator::Mean { prior: 0.0 },
+    Estimator::Mean { prior: 2.0 },
+    Estimator::Pooled { prior: 2.0 },
+    Estimator::Optimistic(Sets::Mixture),
+    Estimator::Optimistic(Sets::L1),
+    Estimator::Pessimistic(Sets::Mixture),
+    Estimator::Sample { prior: 2.0 },
 ];
 
 fn random_policy(arena: &Arena, rng: &mut ChaCha8Rng) -> Vec<Action> {
@@ -33,8 +33,8 @@ fn random_policy(arena: &Arena, rng: &mut ChaCha8Rng) -> Vec<Action> {
     (0..world.horizon()).flat_map(|_| &allowed).map(|a| a[rng.random_range(0..a.len())]).collect()
 }
 
-fn taught(told: &Knowledge, arena: &Arena, name: &str) -> Learner {
-    let mut learner = Learner::new(told, name.parse::<LearnerSpec>().unwrap().options(40, 5)).unwrap();
+fn taught(knowledge: &Knowledge, arena: &Arena, name: &str) -> Learner {
+    let mut learner = Learner::new(knowledge, name.parse::<LearnerSpec>().unwrap().options(40, 5)).unwrap();
     arena.regrets_of(&mut learner, 40, 1);
     learner
 }
@@ -45,9 +45,9 @@ fn a_plan_that_is_followed_is_worth_what_it_says_and_no_policy_is_worth_more() {
         let arena = Arena::new(world);
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
         let mut worse = 0;
-        for told in [arena.knowledge(), arena.knowledge().without_mechanisms().without_rewards()] {
+        for knowledge in [arena.knowledge(), arena.knowledge().without_mechanisms().without_rewards()] {
             for name in ["graph-ucbvi", "c-ucbvi:schedule=episode", "ucbvi", "f-ucbvi", "graph-psrl"] {
-                let learner = taught(&told, &arena, name);
+                let learner = taught(&knowledge, &arena, name);
                 for reading in READINGS {
                     let plan = learner.read(reading, 7).unwrap();
                     let followed = learner.read_policy(&plan.policy_hs, reading, 7).unwrap();
@@ -73,8 +73,8 @@ fn a_plan_that_is_followed_is_worth_what_it_says_and_no_policy_is_worth_more() {
 fn where_nothing_is_left_to_learn_a_policy_is_worth_its_exact_value_under_every_rule() {
     let arena = Arena::new(small_worlds::factored(3));
     let factors: Vec<&str> = arena.world.state().iter().map(|&id| arena.world.variable(id).name.as_str()).collect();
-    let told = arena.knowledge().with_transitions_of(&arena.world, &factors).unwrap();
-    let learner = taught(&told, &arena, "graph-ucbvi");
+    let knowledge = arena.knowledge().with_transitions_of(&arena.world, &factors).unwrap();
+    let learner = taught(&knowledge, &arena, "graph-ucbvi");
     let mut rng = ChaCha8Rng::seed_from_u64(1);
     for _ in 0..5 {
         let policy = random_policy(&arena, &mut rng);
@@ -90,13 +90,13 @@ fn where_nothing_is_left_to_learn_a_policy_is_worth_its_exact_value_under_every_
 fn the_best_and_the_worst_members_enclose_the_exact_value_of_a_policy() {
     let arena = Arena::new(small_worlds::crooked(2));
     let mut rng = ChaCha8Rng::seed_from_u64(4);
-    for told in [arena.knowledge(), arena.knowledge().without_mechanisms().without_rewards()] {
+    for knowledge in [arena.knowledge(), arena.knowledge().without_mechanisms().without_rewards()] {
         for name in ["graph-ucbvi", "c-ucbvi", "ucbvi"] {
-            let learner = taught(&told, &arena, name);
+            let learner = taught(&knowledge, &arena, name);
             for _ in 0..5 {
                 let policy = random_policy(&arena, &mut rng);
                 let exact = arena.values_of(&policy);
-                let [worst, best] = [Reading::Worst(Sets::Mixture), Reading::Best(Sets::Mixture)]
+                let [worst, best] = [Estimator::Pessimistic(Sets::Mixture), Estimator::Optimistic(Sets::Mixture)]
                     .map(|reading| learner.read_policy(&policy, reading, 0).unwrap().value_hs);
                 for ((worst, exact), best) in worst.iter().zip(&exact).zip(&best) {
                     // At the last stage nothing is left open but rounding.
@@ -113,7 +113,7 @@ fn a_policy_that_does_not_fit_is_refused() {
     let arena = Arena::new(small_worlds::factored(3));
     let learner = taught(&arena.knowledge(), &arena, "graph-ucbvi");
     let mut policy = arena.optimal.policy_hs.clone();
-    let refused = |policy: &[Action]| match learner.read_policy(policy, Reading::Greedy, 0) {
+    let refused = |policy: &[Action]| match learner.read_policy(policy, Estimator::Greedy, 0) {
         Err(LearnError::Policy(error)) => error,
         other => panic!("{other:?}"),
     };

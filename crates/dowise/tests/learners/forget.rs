@@ -9,7 +9,7 @@ use dowise::{Knowledge, Learner, LearnerSpec, Options, World};
 use proptest::prelude::*;
 
 use crate::draft::Draft;
-use crate::play::{Arena, Seen, Watched, resealed, steps, told};
+use crate::play::{Arena, Seen, Watched, knowledge, resealed, steps};
 use crate::small_worlds;
 
 const FORMS: [&str; 4] = ["window:7", "window:1", "discount:0.8", "reset"];
@@ -18,8 +18,8 @@ fn options(text: &str, episodes: u64) -> Options {
     text.parse::<LearnerSpec>().unwrap_or_else(|e| panic!("{text}: {e}")).options(episodes, 3)
 }
 
-fn recounted(told: &Knowledge, options: &Options, steps: &[Seen]) -> String {
-    let mut evidence = Evidence::new(told, options).unwrap();
+fn recounted(knowledge: &Knowledge, options: &Options, steps: &[Seen]) -> String {
+    let mut evidence = Evidence::new(knowledge, options).unwrap();
     steps.iter().for_each(|step| evidence.add(&step.observation()).unwrap());
     evidence.save()
 }
@@ -29,14 +29,16 @@ fn with_a_window_a_learner_knows_the_last_steps_and_nothing_else() {
     for world in [small_worlds::factored(1), small_worlds::crooked(1)] {
         let arena = Arena::new(world);
         let horizon = arena.world.horizon();
-        for (told, name) in told(&arena).iter().flat_map(|told| ["ucbvi", "c-psrl", "graph-ucbvi"].map(|n| (told, n))) {
+        for (knowledge, name) in
+            knowledge(&arena).iter().flat_map(|knowledge| ["ucbvi", "c-psrl", "graph-ucbvi"].map(|n| (knowledge, n)))
+        {
             let options = options(&format!("{name}:forget=window:7"), 30);
-            let mut learner = Learner::new(told, options.clone()).unwrap();
+            let mut learner = Learner::new(knowledge, options.clone()).unwrap();
             let (mut run, mut watched) = (arena.run(2), Watched::new(&mut learner));
             for _ in 0..30 {
                 run.episode(&mut watched);
                 let last = watched.seen.len().saturating_sub(7 * horizon);
-                let expected = recounted(told, &options, &watched.seen[last..]);
+                let expected = recounted(knowledge, &options, &watched.seen[last..]);
                 assert_eq!(watched.agent.evidence().unwrap().save(), expected, "{name}");
             }
         }
@@ -80,11 +82,11 @@ fn of_age_k_a_share_to_the_power_of_k_is_remembered() {
 fn where_nothing_changes_a_learner_that_resets_does_what_it_would_do_anyway() {
     for world in [small_worlds::factored(4), small_worlds::crooked(4), small_worlds::one_factor(4)] {
         let arena = Arena::new(world);
-        for told in told(&arena) {
+        for knowledge in knowledge(&arena) {
             for name in ["ucbvi", "c-psrl", "cf-ucbvi", "graph-psrl", "graph-ucbvi:schedule=doubling"] {
                 let colon = if name.contains(':') { ',' } else { ':' };
                 let play = |text: &str| {
-                    let mut learner = Learner::new(&told, options(text, 150)).unwrap();
+                    let mut learner = Learner::new(&knowledge, options(text, 150)).unwrap();
                     let regrets = arena.regrets_of(&mut learner, 150, 7);
                     assert_eq!((learner.changes(), learner.n_changes()), (vec![], 0), "{text}");
                     regrets
@@ -166,9 +168,9 @@ fn mechanisms_rewards_and_whole_states_that_change_are_noticed_by_name() {
         .world();
     let after = Redrawn { share: 1.0, mechanisms: true, seed: 2 }.of(&before);
     for name in ["c-ucbvi", "graph-psrl", "psrl"] {
-        let told = Knowledge::of(&before).without_mechanisms().without_rewards();
+        let knowledge = Knowledge::of(&before).without_mechanisms().without_rewards();
         let text = format!("{name}:forget=reset");
-        let mut learner = Learner::new(&told, options(&text, 600)).unwrap();
+        let mut learner = Learner::new(&knowledge, options(&text, 600)).unwrap();
         play_on(&[before.clone(), after.clone()], 300, 600, &mut learner);
         let changes = learner.changes();
         let of = |of: SeenOf| changes.iter().find(|c| c.of == of);
@@ -183,8 +185,8 @@ fn mechanisms_rewards_and_whole_states_that_change_are_noticed_by_name() {
         }
     }
     // A reward that pays more than it did: its rows are those of the key variable.
-    let told = Knowledge::of(&before).without_rewards();
-    let mut learner = Learner::new(&told, options("graph-psrl:forget=reset", 600)).unwrap();
+    let knowledge = Knowledge::of(&before).without_rewards();
+    let mut learner = Learner::new(&knowledge, options("graph-psrl:forget=reset", 600)).unwrap();
     for (i, step) in steps(&Arena::new(before), 400, 3).iter().enumerate() {
         let mut step = step.clone();
         step.rewards = vec![if i < 600 { 0.1 } else { 0.9 }];
@@ -217,20 +219,20 @@ fn after_a_change_those_who_forget_lose_far_less() {
 #[test]
 fn stopping_and_going_on_changes_nothing() {
     let worlds = changed(&small_worlds::all_keys(2), 1.0, true);
-    let told = Knowledge::of(&worlds[0]).without_mechanisms().without_rewards();
+    let knowledge = Knowledge::of(&worlds[0]).without_mechanisms().without_rewards();
     let changing = Changing::new(&worlds, 60).unwrap();
     for name in ["graph-psrl", "c-ucbvi", "epsilon-greedy", "ucbvi:stage-dependent=true"] {
         for forget in FORMS {
             let colon = if name.contains(':') { ',' } else { ':' };
             let options = options(&format!("{name}{colon}forget={forget}"), 160);
-            let mut whole = Learner::new(&told, options.clone()).unwrap();
+            let mut whole = Learner::new(&knowledge, options.clone()).unwrap();
             let mut again = whole.clone();
             let [mut run, mut second] = [changing.run(1), changing.run(1)];
             for episode in 0..160 {
                 let expected = run.episode(&mut whole);
                 if episode % 13 == 0 {
                     let text = again.save();
-                    again = Learner::restore(&told, &text).unwrap_or_else(|e| panic!("{name} {forget}: {e}"));
+                    again = Learner::restore(&knowledge, &text).unwrap_or_else(|e| panic!("{name} {forget}: {e}"));
                     assert_eq!(again.save(), text, "{name} {forget}");
                 }
                 assert_eq!(second.episode(&mut again), expected, "{name} {forget} {episode}");
@@ -243,9 +245,9 @@ fn stopping_and_going_on_changes_nothing() {
 #[test]
 fn episodes_side_by_side_go_across_a_change() {
     let worlds = changed(&small_worlds::all_keys(3), 1.0, false);
-    let told = Knowledge::of(&worlds[0]);
+    let knowledge = Knowledge::of(&worlds[0]);
     for forget in FORMS {
-        let mut learner = Learner::new(&told, options(&format!("graph-psrl:forget={forget}"), 2000)).unwrap();
+        let mut learner = Learner::new(&knowledge, options(&format!("graph-psrl:forget={forget}"), 2000)).unwrap();
         let arenas = worlds.clone().map(Arena::new);
         let mut first = learner.begin();
         let early = steps(&arenas[0], 1, 9).remove(0);
@@ -269,7 +271,7 @@ fn episodes_side_by_side_go_across_a_change() {
         first.end(&mut learner);
         assert_eq!(learner.n_changes() > 0, forget == "reset", "{forget}");
         let text = learner.save();
-        assert_eq!(Learner::restore(&told, &text).unwrap().save(), text);
+        assert_eq!(Learner::restore(&knowledge, &text).unwrap().save(), text);
     }
 }
 
@@ -290,20 +292,20 @@ fn what_was_never_taken_in_is_not_taken_back() {
 #[test]
 fn weights_count_at_the_cost_of_one() {
     let arena = Arena::new(small_worlds::one_factor(3));
-    let told = arena.knowledge().without_rewards();
+    let knowledge = arena.knowledge().without_rewards();
     let all = steps(&arena, 40, 2);
     for forget in FORMS {
-        let mut learner = Learner::new(&told, options(&format!("c-psrl:forget={forget}"), 10)).unwrap();
+        let mut learner = Learner::new(&knowledge, options(&format!("c-psrl:forget={forget}"), 10)).unwrap();
         for (i, step) in all.iter().enumerate() {
             let times = if i == 3 { 4_000_000_000 } else { 1 + (i % 3) as u32 };
             learner.learn_times(&step.observation(), times).unwrap();
         }
         let text = learner.save();
-        assert_eq!(Learner::restore(&told, &text).unwrap().save(), text, "{forget}");
+        assert_eq!(Learner::restore(&knowledge, &text).unwrap().save(), text, "{forget}");
         learner.take_back(&all[3].observation()).unwrap();
         all.iter().rev().for_each(|step| learner.take_back(&step.observation()).unwrap());
         let text = learner.save();
-        assert_eq!(Learner::restore(&told, &text).unwrap().save(), text, "{forget}");
+        assert_eq!(Learner::restore(&knowledge, &text).unwrap().save(), text, "{forget}");
     }
 }
 
@@ -320,9 +322,9 @@ fn rows_with_one_value_one_stage_and_missing_parts_are_no_trouble() {
         .pays_between("r", &["z"], [0.0, 1.0], false)
         .world();
     let arena = Arena::new(world);
-    let told = arena.knowledge().without_mechanisms().without_rewards();
+    let knowledge = arena.knowledge().without_mechanisms().without_rewards();
     for (name, forget) in ["ucbvi", "c-psrl", "graph-ucbvi"].iter().flat_map(|n| FORMS.map(|f| (n, f))) {
-        let mut learner = Learner::new(&told, options(&format!("{name}:forget={forget}"), 50)).unwrap();
+        let mut learner = Learner::new(&knowledge, options(&format!("{name}:forget={forget}"), 50)).unwrap();
         arena.regrets_of(&mut learner, 50, 1);
         for step in steps(&arena, 50, 2) {
             let mut missing = step.outcome();
@@ -334,21 +336,21 @@ fn rows_with_one_value_one_stage_and_missing_parts_are_no_trouble() {
             learner.take_back(&seen).unwrap();
         }
         let text = learner.save();
-        assert_eq!(Learner::restore(&told, &text).unwrap().save(), text, "{name} {forget}");
+        assert_eq!(Learner::restore(&knowledge, &text).unwrap().save(), text, "{name} {forget}");
     }
 }
 
 #[test]
 fn what_rests_on_a_world_that_stays_is_refused_by_name() {
     let arena = Arena::new(small_worlds::factored(1));
-    let told = arena.knowledge();
-    let refused = |text: &str| Learner::new(&told, options(text, 10)).expect_err(text).to_string();
+    let knowledge = arena.knowledge();
+    let refused = |text: &str| Learner::new(&knowledge, options(text, 10)).expect_err(text).to_string();
     for forget in FORMS {
         let with = |text: &str| refused(&format!("{text},forget={forget}"));
         assert!(with("graph-psrl:guard=true").starts_with("a guard of a learner that forgets: "), "{forget}");
         assert!(with("c-ucbvi:monotone=true").starts_with("values that never rise of a learner that forgets"));
         assert!(with("c-ucbvi:schedule=visited").ends_with("leave monotone=true and schedule=visited out"));
-        let mut learner = Learner::new(&told, options(&format!("graph-ucbvi:forget={forget}"), 10)).unwrap();
+        let mut learner = Learner::new(&knowledge, options(&format!("graph-ucbvi:forget={forget}"), 10)).unwrap();
         assert!(
             learner.certificate(0.1).unwrap_err().to_string().starts_with("a certificate of a learner that forgets")
         );
@@ -356,7 +358,7 @@ fn what_rests_on_a_world_that_stays_is_refused_by_name() {
         let today = arena.optimal.policy_hs.clone();
         let kept = learner.keep_baseline(&today, 0.1, None).unwrap_err().to_string();
         assert!(kept.contains("the promise rests on a world that stays as it is"), "{kept}");
-        let evidence = Evidence::new(&told, &options("graph-psrl", 10)).unwrap();
+        let evidence = Evidence::new(&knowledge, &options("graph-psrl", 10)).unwrap();
         let made = Learner::with_evidence(evidence, options(&format!("graph-psrl:forget={forget}"), 10));
         assert_eq!(made.is_ok(), forget == "reset");
     }
@@ -382,7 +384,7 @@ fn what_rests_on_a_world_that_stays_is_refused_by_name() {
     assert!(says("lsvi-ucb:forget=reset").contains("it regresses on features"));
     assert!(says("uniform:forget=reset").contains("it learns nothing"));
     let direct = Options { forget: dowise::learn::Forget::Discount { share: 1.0 }, ..Options::default() };
-    let message = Learner::new(&told, direct).unwrap_err().to_string();
+    let message = Learner::new(&knowledge, direct).unwrap_err().to_string();
     assert_eq!(message, "forget=discount = 1: the share that is remembered is between 0 and 1, neither included");
 }
 
@@ -403,18 +405,18 @@ fn replace(value: &mut serde_json::Value, n: &mut usize, with: &serde_json::Valu
     }
 }
 
-/// A learner that has noticed changes of values and payments, what it was told, and the steps it has seen last.
+/// A learner that has noticed changes of values and payments, what the learner knows, and the steps it has seen last.
 fn noticed(forget: &str) -> (Knowledge, String, Vec<Seen>) {
     let worlds = changed(&small_worlds::one_factor(5), 1.0, true);
-    let told = Knowledge::of(&worlds[0]).without_mechanisms().without_rewards();
-    let mut learner = Learner::new(&told, options(&format!("c-psrl:forget={forget}"), 200)).unwrap();
+    let knowledge = Knowledge::of(&worlds[0]).without_mechanisms().without_rewards();
+    let mut learner = Learner::new(&knowledge, options(&format!("c-psrl:forget={forget}"), 200)).unwrap();
     let changing = Changing::new(&worlds, 80).unwrap();
     let (mut run, mut watched) = (changing.run(4), Watched::new(&mut learner));
     (0..160).for_each(|_| {
         run.episode(&mut watched);
     });
     let seen = watched.seen.split_off(watched.seen.len() - 40);
-    (told, learner.save(), seen)
+    (knowledge, learner.save(), seen)
 }
 
 proptest! {
@@ -425,14 +427,14 @@ proptest! {
         Just(serde_json::json!(0)), Just(serde_json::json!(1)), Just(serde_json::json!(2)), Just(serde_json::json!(4097)),
         Just(serde_json::json!(u32::MAX)), Just(serde_json::json!(u64::MAX)), Just(serde_json::json!("ffffffffffffffffffffffff")), Just(serde_json::json!("0")),
     ]) {
-        let (told, text, seen) = noticed(FORMS[form]);
+        let (knowledge, text, seen) = noticed(FORMS[form]);
         let mut file: serde_json::Value = serde_json::from_str(&text).unwrap();
         let mut n = at.index(2000);
         let around = &mut file["around"];
         if !replace(around, &mut n, &with) {
             replace(around, &mut { n % 40 }, &with);
         }
-        if let Ok(mut learner) = Learner::restore(&told, &resealed(&told, &file.to_string())) {
+        if let Ok(mut learner) = Learner::restore(&knowledge, &resealed(&knowledge, &file.to_string())) {
             for step in &seen {
                 let _ = learner.take_back(&step.observation());
                 let _ = learner.learn(&step.observation());
@@ -443,15 +445,15 @@ proptest! {
             learner.begin_episode();
             learner.changes();
             let text = learner.save();
-            prop_assert_eq!(Learner::restore(&told, &text).unwrap().save(), text);
+            prop_assert_eq!(Learner::restore(&knowledge, &text).unwrap().save(), text);
         }
     }
 
     #[test]
     fn steps_come_and_are_taken_back_in_any_order(form in 0usize..4, seed in 0u64..1000, back in prop::collection::vec((0usize..120, 0usize..40), 40)) {
         let worlds = changed(&small_worlds::one_factor(6), 1.0, true);
-        let told = Knowledge::of(&worlds[0]).without_mechanisms().without_rewards();
-        let mut learner = Learner::new(&told, options(&format!("c-ucbvi:forget={}", FORMS[form]), 200)).unwrap();
+        let knowledge = Knowledge::of(&worlds[0]).without_mechanisms().without_rewards();
+        let mut learner = Learner::new(&knowledge, options(&format!("c-ucbvi:forget={}", FORMS[form]), 200)).unwrap();
         let arenas = worlds.map(Arena::new);
         let all: Vec<Seen> = arenas.iter().flat_map(|arena| steps(arena, 60, seed)).collect();
         let mut taken = BTreeSet::new();
@@ -464,6 +466,6 @@ proptest! {
             }
         }
         let text = learner.save();
-        prop_assert_eq!(Learner::restore(&told, &text).unwrap().save(), text);
+        prop_assert_eq!(Learner::restore(&knowledge, &text).unwrap().save(), text);
     }
 }

@@ -58,7 +58,7 @@ fn world(direct: Direct) -> World {
     draft.world()
 }
 
-/// A learner that tries everything now and then, in a world of which it is told a graph without the edge past the key variable.
+/// A learner that tries everything now and then, in a world of which it is given a graph without the edge past the key variable.
 fn exploring(guard: bool) -> Options {
     Options {
         states: States::Flat,
@@ -78,11 +78,11 @@ fn loss(arena: &Arena, learner: &Learner) -> f64 {
 
 fn beats_the_unguarded(direct: Direct, change: impl Fn(Knowledge) -> Knowledge) {
     let arena = Arena::new(world(direct));
-    let told = change(Knowledge::of(&world(Direct::Nothing)));
-    let mut plain = Learner::new(&told, exploring(false)).expect("a learner");
+    let knowledge = change(Knowledge::of(&world(Direct::Nothing)));
+    let mut plain = Learner::new(&knowledge, exploring(false)).expect("a learner");
     arena.regrets_of(&mut plain, 600, 1);
     assert!(loss(&arena, &plain) > 0.5, "without a guard it stays wrong: {}", loss(&arena, &plain));
-    let mut guarded = Learner::new(&told, exploring(true)).expect("a learner");
+    let mut guarded = Learner::new(&knowledge, exploring(true)).expect("a learner");
     arena.regrets_of(&mut guarded, 600, 1);
     assert!(loss(&arena, &guarded) < 1e-9, "{} {:?}", loss(&arena, &guarded), guarded.amendments());
     let [amendment] = guarded.amendments() else { panic!("one change: {:?}", guarded.amendments()) };
@@ -92,7 +92,7 @@ fn beats_the_unguarded(direct: Direct, change: impl Fn(Knowledge) -> Knowledge) 
     assert!(amendment.became.starts_with("x is added to the scope of "), "{amendment:?}");
     assert_eq!(guarded.gave_up_causes(), None);
     // What was changed is saved and restored.
-    let mut again = Learner::restore(&told, &guarded.save()).expect("what was saved");
+    let mut again = Learner::restore(&knowledge, &guarded.save()).expect("what was saved");
     assert_eq!((again.save(), again.amendments()), (guarded.save(), guarded.amendments()));
     assert_eq!(arena.regrets_of(&mut again, 5, 2), arena.regrets_of(&mut guarded, 5, 2));
     assert_eq!(again.save(), guarded.save());
@@ -100,18 +100,18 @@ fn beats_the_unguarded(direct: Direct, change: impl Fn(Knowledge) -> Knowledge) 
 
 #[test]
 fn a_lever_that_moves_the_state_past_its_key_variable_is_found_out() {
-    beats_the_unguarded(Direct::NextState, |told| told);
+    beats_the_unguarded(Direct::NextState, |knowledge| knowledge);
 }
 
 #[test]
 fn a_lever_that_pays_past_its_key_variable_is_found_out() {
-    beats_the_unguarded(Direct::Reward, |told| told);
+    beats_the_unguarded(Direct::Reward, |knowledge| knowledge);
 }
 
 #[test]
 fn it_is_found_out_where_rewards_and_mechanisms_are_learned_as_well() {
-    beats_the_unguarded(Direct::NextState, |told| told.without_mechanisms());
-    beats_the_unguarded(Direct::Reward, |told| told.without_rewards().without_mechanisms());
+    beats_the_unguarded(Direct::NextState, |knowledge| knowledge.without_mechanisms());
+    beats_the_unguarded(Direct::Reward, |knowledge| knowledge.without_rewards().without_mechanisms());
 }
 
 /// The paper's environment with s1 depending on one thing more, by ±0.15, and the graph that does not say so.
@@ -144,10 +144,10 @@ fn a_missing_parent_and_a_direct_lever_are_named_and_added_without_exploring() {
         ("x2", |g| g >= 2, "the lever x2 acts on the next s1 directly: given s1, z1, z2 and z3, P("),
     ] {
         let (truth, declared) = paper(parent, sign);
-        let (arena, told) = (Arena::new(truth), Knowledge::of(&declared));
+        let (arena, knowledge) = (Arena::new(truth), Knowledge::of(&declared));
         let mut learner =
-            Learner::new(&told, Options { guard: true, seed: 2, ..Options::default() }).expect("a learner");
-        let mut watched = Learner::new(&told, Options { seed: 2, ..Options::default() }).expect("a learner");
+            Learner::new(&knowledge, Options { guard: true, seed: 2, ..Options::default() }).expect("a learner");
+        let mut watched = Learner::new(&knowledge, Options { seed: 2, ..Options::default() }).expect("a learner");
         watched.watch_graph(0.05).expect("memory");
         arena.regrets_of(&mut learner, 250, 2);
         arena.regrets_of(&mut watched, 250, 2);
@@ -160,7 +160,7 @@ fn a_missing_parent_and_a_direct_lever_are_named_and_added_without_exploring() {
         assert!(seen.effect > 0.1 && seen.effect < 0.6, "{seen:?}");
         // What bets have gained they may lose again; that the bar was reached once is what counts.
         assert!(watch.contradicted && watched.graph_contradicted() && watched.amendments().is_empty());
-        let again = Learner::restore(&told, &watched.save()).expect("what was saved");
+        let again = Learner::restore(&knowledge, &watched.save()).expect("what was saved");
         assert_eq!((again.save(), again.graph_watch()), (watched.save(), watched.graph_watch()));
     }
 }
@@ -172,18 +172,20 @@ fn factors_that_share_a_hidden_cause_are_counted_together() {
     let world =
         world.next_given("s", &["z"], vec![0.4, 0.6, 0.6, 0.4]).next_given("t", &["z"], vec![0.5, 0.5, 0.5, 0.5]);
     let world = world.next_given("u", &["s"], vec![0.5, 0.5, 0.5, 0.5]);
-    let told = Knowledge::of(&world.pays("r", &["s", "t"], vec![0.0, 0.0, 0.0, 1.0]).world()).without_mechanisms();
-    let mut learner = Learner::new(&told, Options { guard: true, ..Options::default() }).expect("a learner");
+    let knowledge = Knowledge::of(&world.pays("r", &["s", "t"], vec![0.0, 0.0, 0.0, 1.0]).world()).without_mechanisms();
+    let mut learner = Learner::new(&knowledge, Options { guard: true, ..Options::default() }).expect("a learner");
     // Whatever else happens, both factors go the same way three times out of four.
     let mut random = ChaCha8Rng::seed_from_u64(5);
     for i in 0..400usize {
         let [x, z, s] = [0; 3].map(|_: usize| random.random_range(0..2usize));
         let t = if random.random::<f64>() < 0.75 { s } else { 1 - s };
-        let at = Observation::at(&told, i % 4, random.random_range(0..8usize))
-            .and_then(|o| o.did(&told, x))
+        let at = Observation::at(&knowledge, i % 4, random.random_range(0..8usize))
+            .and_then(|o| o.did(&knowledge, x))
             .expect("a step");
-        let step =
-            at.saw(&told, &[z as u32][..]).and_then(|o| o.then(&told, 4 * s + 2 * t + i / 3 % 2)).expect("a step");
+        let step = at
+            .saw(&knowledge, &[z as u32][..])
+            .and_then(|o| o.then(&knowledge, 4 * s + 2 * t + i / 3 % 2))
+            .expect("a step");
         learner.learn(&step).expect("of this world");
     }
     let first = learner.amendments().first().expect("they go together");
@@ -198,7 +200,7 @@ fn factors_that_share_a_hidden_cause_are_counted_together() {
         [("s t", 2, 400), ("u", 2, 400), ("z", 2, 400)].map(|(n, rows, visits)| (n.to_owned(), rows, visits))
     );
     assert!(learner.gave_up_causes().is_none() && learner.graph_watch().is_some_and(|watch| !watch.contradicted));
-    let again = Learner::restore(&told, &learner.save()).expect("what was saved");
+    let again = Learner::restore(&knowledge, &learner.save()).expect("what was saved");
     assert_eq!(again.save(), learner.save());
 }
 
@@ -206,28 +208,28 @@ fn factors_that_share_a_hidden_cause_are_counted_together() {
 fn numbers_that_were_told_wrongly_are_named_and_learned() {
     let world = Draft::new(4, 0).state("s", 2).lever("x", 2).key("z", 2);
     let world = world.given(&["z"], &["x"], vec![0.3, 0.7, 0.7, 0.3]).next_given("s", &["z"], vec![0.4, 0.6, 0.6, 0.4]);
-    let told = Knowledge::of(&world.pays("r", &["s"], vec![0.0, 1.0]).world());
-    let mut learner = Learner::new(&told, Options { guard: true, ..Options::default() }).expect("a learner");
-    let mut watched = Learner::new(&told, Options::default()).expect("a learner");
+    let knowledge = Knowledge::of(&world.pays("r", &["s"], vec![0.0, 1.0]).world());
+    let mut learner = Learner::new(&knowledge, Options { guard: true, ..Options::default() }).expect("a learner");
+    let mut watched = Learner::new(&knowledge, Options::default()).expect("a learner");
     watched.watch_graph(0.05).expect("memory");
     // z is a fair coin, whatever x is.
     let mut random = ChaCha8Rng::seed_from_u64(7);
     for i in 0..400usize {
         let [x, z, s] = [0; 3].map(|_: usize| random.random_range(0..2usize));
-        let at = Observation::at(&told, i % 4, s).and_then(|o| o.did(&told, x)).expect("a step");
+        let at = Observation::at(&knowledge, i % 4, s).and_then(|o| o.did(&knowledge, x)).expect("a step");
         let next = random.random_range(0..2usize);
-        let step = at.saw(&told, &[z as u32][..]).and_then(|o| o.then(&told, next)).expect("a step");
+        let step = at.saw(&knowledge, &[z as u32][..]).and_then(|o| o.then(&knowledge, next)).expect("a step");
         learner.learn(&step).expect("of this world");
         watched.learn(&step).expect("of this world");
     }
-    let first = learner.amendments().first().expect("z is not as it was told");
-    assert!(first.found.starts_with("the numbers told of the key variable z are not right: P(z = "), "{first:?}");
+    let first = learner.amendments().first().expect("z is not as it was given");
+    assert!(first.found.starts_with("the known parameters of the key variable z are not right: P(z = "), "{first:?}");
     assert_eq!(first.became, "its numbers are learned from now on");
     assert!(learner.amendments().len() == 1 && learner.gave_up_causes().is_none(), "{:?}", learner.amendments());
     let tables = learner.evidence().expect("it counts").tables();
     assert!(tables.iter().any(|t| t.names == ["z"] && t.visits == 400), "{tables:?}");
-    assert!(watched.graph_watch().and_then(|w| w.found).is_some_and(|f| f.variable == "told numbers"));
-    let again = Learner::restore(&told, &learner.save()).expect("what was saved");
+    assert!(watched.graph_watch().and_then(|w| w.found).is_some_and(|f| f.variable == "known parameters"));
+    let again = Learner::restore(&knowledge, &learner.save()).expect("what was saved");
     assert_eq!(again.save(), learner.save());
 }
 
@@ -236,21 +238,23 @@ fn causes_are_given_up_where_no_smaller_change_can_be_represented() {
     // Left alone, x follows from z; set, it moves z: with the arrow x → z the graph would have a cycle.
     let world = Draft::new(2, 0).state("s", 2).lever("x", 2).key("z", 2).set(SetSpec::Any);
     let world = world.given(&["z"], &[], vec![0.5, 0.5]).given(&["x"], &["z"], vec![0.9, 0.1, 0.1, 0.9]);
-    let told = Knowledge::of(&world.next_given("s", &["z"], vec![0.5; 4]).pays("r", &["s"], vec![0.0, 1.0]).world());
-    let mut learner = Learner::new(&told, Options { guard: true, ..Options::default() }).expect("a learner");
-    let all = told.interventions();
+    let knowledge =
+        Knowledge::of(&world.next_given("s", &["z"], vec![0.5; 4]).pays("r", &["s"], vec![0.0, 1.0]).world());
+    let mut learner = Learner::new(&knowledge, Options { guard: true, ..Options::default() }).expect("a learner");
+    let all = knowledge.interventions();
     let mut last = 0;
     for i in 0..300usize {
         let mut session = learner.begin();
         last = last.max(session.policy().map_or(0, |p| p.plan()));
         let x = i / 3 % 2;
-        let at =
-            Observation::at(&told, 0, 0).and_then(|o| o.did_action(&told, all.action(&[Some(x)]))).expect("a step");
+        let at = Observation::at(&knowledge, 0, 0)
+            .and_then(|o| o.did_action(&knowledge, all.action(&[Some(x)])))
+            .expect("a step");
         let z = if i % 5 == 0 { 1 - x } else { x };
-        let step = at.saw(&told, &[z as u32][..]).and_then(|o| o.then(&told, i / 6 % 2)).expect("a step");
+        let step = at.saw(&knowledge, &[z as u32][..]).and_then(|o| o.then(&knowledge, i / 6 % 2)).expect("a step");
         session.observe(&mut learner, &step).expect("its step");
         session.end(&mut learner);
-        let again = Learner::restore(&told, &learner.save()).expect("what was saved");
+        let again = Learner::restore(&knowledge, &learner.save()).expect("what was saved");
         assert_eq!(again.save(), learner.save(), "episode {i}");
     }
     assert!(learner.gave_up_causes().is_some_and(|k| k < 300), "{:?}", learner.graph_watch());
@@ -272,15 +276,15 @@ fn a_guard_keeps_quiet_where_the_graph_is_right_and_costs_no_regret() {
             let arena = Arena::new(world);
             let known = arena.knowledge();
             let all = [known.clone(), known.clone().without_mechanisms(), known.without_mechanisms().without_rewards()];
-            for (i, told) in all.iter().enumerate() {
+            for (i, knowledge) in all.iter().enumerate() {
                 let guarded =
                     Options { states: States::Factored, causes: Causes::OwnKeys, episodes: 150, ..options(true, seed) };
                 let plain = Options { guard: false, ..guarded.clone() };
-                let mut learner = Learner::new(told, guarded).expect("a learner");
+                let mut learner = Learner::new(knowledge, guarded).expect("a learner");
                 let regrets = arena.regrets_of(&mut learner, 150, seed);
                 match learner.amendments() {
                     [] => {
-                        let mut plain = Learner::new(told, plain).expect("a learner");
+                        let mut plain = Learner::new(knowledge, plain).expect("a learner");
                         assert_eq!(regrets, arena.regrets_of(&mut plain, 150, seed));
                     }
                     some => changed.push((seed, arena.world.n_states(), i, some.to_vec())),
@@ -304,21 +308,21 @@ fn a_guard_restored_while_it_learns_the_mechanisms_keeps_quiet_too() {
         .pays("r", &["s"], vec![0.0, 1.0])
         .world();
     let arena = Arena::new(world);
-    let told = arena.knowledge().without_mechanisms();
-    let mut learner = Learner::new(&told, Options { episodes: 200, ..options(true, 3) }).expect("a learner");
+    let knowledge = arena.knowledge().without_mechanisms();
+    let mut learner = Learner::new(&knowledge, Options { episodes: 200, ..options(true, 3) }).expect("a learner");
     let mut run = arena.run(3);
     for episode in 0..200 {
         run.episode(&mut learner);
         assert_eq!(learner.amendments(), [], "episode {episode}");
-        learner = Learner::restore(&told, &learner.save()).expect("what was saved");
+        learner = Learner::restore(&knowledge, &learner.save()).expect("what was saved");
     }
 }
 
-/// Plays a truth that the learner is told otherwise.
-fn guarded(truth: &str, told: &str, learner: &str, episodes: u64, seed: u64) -> (Arena, Learner) {
+/// Plays a truth that the learner is given otherwise.
+fn guarded(truth: &str, knowledge: &str, learner: &str, episodes: u64, seed: u64) -> (Arena, Learner) {
     let read = |text: &str| World::from_toml(text, "world.toml").expect("a world");
     let (arena, spec) = (Arena::new(read(truth)), learner.parse::<dowise::LearnerSpec>().expect("a learner"));
-    let mut learner = spec.learner(&read(told), episodes, seed).expect("a learner");
+    let mut learner = spec.learner(&read(knowledge), episodes, seed).expect("a learner");
     arena.regrets_of(&mut learner, episodes, seed);
     (arena, learner)
 }
@@ -335,11 +339,11 @@ fn what_a_lever_does_when_left_alone_is_learned_where_it_was_told_wrongly() {
     };
     let (arena, learner) = guarded(&world("[0.9, 0.1]"), &world("[0.2, 0.8]"), "graph-psrl:guard=true", 300, 1);
     let [first] = learner.amendments() else { panic!("one change: {:?}", learner.amendments()) };
-    assert!(first.found.starts_with("the numbers told of the lever x left alone are not right"), "{first:?}");
+    assert!(first.found.starts_with("the known parameters of the lever x left alone are not right"), "{first:?}");
     assert_eq!(first.became, "its numbers are learned from now on");
     assert!(loss(&arena, &learner) < 1e-9, "{}", loss(&arena, &learner));
-    let told = Knowledge::of(&World::from_toml(&world("[0.2, 0.8]"), "told.toml").expect("a world"));
-    assert_eq!(Learner::restore(&told, &learner.save()).expect("what was saved").save(), learner.save());
+    let knowledge = Knowledge::of(&World::from_toml(&world("[0.2, 0.8]"), "given.toml").expect("a world"));
+    assert_eq!(Learner::restore(&knowledge, &learner.save()).expect("what was saved").save(), learner.save());
 }
 
 #[test]
@@ -356,9 +360,9 @@ fn key_variables_with_a_hidden_cause_get_an_arrow_and_the_policy_is_the_best() {
          p = [[0.475, 0.025, 0.025, 0.475], [0.49, 0.21, 0.21, 0.09]]\n",
     );
     let key = |name: &str| format!("[key.{name}]\nvalues = 2\nparents = [\"x\"]\np = [[0.5, 0.5], [0.7, 0.3]]\n");
-    let told = world(&(key("z") + &key("k")));
+    let knowledge = world(&(key("z") + &key("k")));
     for learner in ["graph-ucbvi:guard=true", "graph-psrl:guard=true,unknown=all"] {
-        let (arena, learner) = guarded(&truth, &told, learner, 400, 1);
+        let (arena, learner) = guarded(&truth, &knowledge, learner, 400, 1);
         let [first] = learner.amendments() else { panic!("one change: {:?}", learner.amendments()) };
         let words = "the key variable k and the key variable z go together";
         assert!(first.found.starts_with(words) && first.became == "z is added to the parents of k", "{first:?}");
@@ -377,10 +381,10 @@ fn a_payment_outside_its_range_widens_the_range_and_is_learned() {
     };
     let (arena, learner) = guarded(&world("[0.5, -50.0]"), &world("[0.5, 1.0]"), "graph-psrl:guard=true", 200, 2);
     let [first] = learner.amendments() else { panic!("one change: {:?}", learner.amendments()) };
-    let found = "the range told of the payment pay is not right: it was told to be 0.5 to 1, and -50 was paid";
+    let found = "the known range of the payment pay is not right: it was given as 0.5 to 1, and -50 was paid";
     assert_eq!(first.found, found);
     assert_eq!(first.became, "pay is taken to pay between -50 and 1, and what it pays is learned from now on");
     assert!(first.episode <= 5 && loss(&arena, &learner) < 1e-9, "{first:?}");
-    let told = Knowledge::of(&World::from_toml(&world("[0.5, 1.0]"), "told.toml").expect("a world"));
-    assert_eq!(Learner::restore(&told, &learner.save()).expect("what was saved").save(), learner.save());
+    let knowledge = Knowledge::of(&World::from_toml(&world("[0.5, 1.0]"), "given.toml").expect("a world"));
+    assert_eq!(Learner::restore(&knowledge, &learner.save()).expect("what was saved").save(), learner.save());
 }

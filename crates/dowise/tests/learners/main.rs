@@ -7,6 +7,7 @@ mod small_worlds;
 
 mod agreement;
 mod bad_options;
+mod continuation;
 mod coverage;
 mod equalities;
 mod evidence;
@@ -15,7 +16,6 @@ mod following;
 mod forget;
 mod guard;
 mod invariants;
-mod onward;
 mod optimism;
 mod prohibitive;
 mod save;

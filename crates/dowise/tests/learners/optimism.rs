@@ -19,8 +19,8 @@ pub(crate) fn options(view: (States, Causes), estimate: Estimate) -> Options {
 }
 
 /// Share of stages, states and episodes at which the learner's value is below the true one.
-fn violations(arena: &Arena, told: &Knowledge, options: Options, seed: u64) -> f64 {
-    let mut learner = Learner::new(told, Options { seed, ..options }).expect("a learner");
+fn violations(arena: &Arena, knowledge: &Knowledge, options: Options, seed: u64) -> f64 {
+    let mut learner = Learner::new(knowledge, Options { seed, ..options }).expect("a learner");
     let mut run = arena.run(seed);
     let (mut below, mut all) = (0, 0);
     for _ in 0..EPISODES {
@@ -43,8 +43,8 @@ pub(crate) fn failures(
     for world in worlds {
         for seed in 0..seeds {
             let arena = Arena::new(world(seed));
-            let told = tell(arena.knowledge());
-            failed += u64::from(violations(&arena, &told, options.clone(), seed) > 0.0);
+            let knowledge = tell(arena.knowledge());
+            failed += u64::from(violations(&arena, &knowledge, options.clone(), seed) > 0.0);
             runs += 1;
         }
     }
@@ -67,7 +67,7 @@ fn valid_widths_and_sets_are_optimistic() {
             }
             for monotone in [false, true] {
                 let options = Options { monotone, ..options(view, estimate) };
-                assert_eq!(failures(&WORLDS, 3, |told| told, &options), (0, 9), "{options:?}");
+                assert_eq!(failures(&WORLDS, 3, |knowledge| knowledge, &options), (0, 9), "{options:?}");
             }
         }
     }
@@ -80,9 +80,9 @@ fn what_is_learned_of_rewards_and_mechanisms_is_learned_optimistically() {
         for view in [FLAT, CAUSAL, GRAPH] {
             let options = options(view, estimate);
             let all = [
-                failures(&WORLDS, 3, |told| told.without_rewards(), &options),
-                failures(&WORLDS, 3, |told| told.without_mechanisms(), &options),
-                failures(&WORLDS, 3, |told| told.without_mechanisms().without_rewards(), &options),
+                failures(&WORLDS, 3, |knowledge| knowledge.without_rewards(), &options),
+                failures(&WORLDS, 3, |knowledge| knowledge.without_mechanisms(), &options),
+                failures(&WORLDS, 3, |knowledge| knowledge.without_mechanisms().without_rewards(), &options),
             ];
             assert_eq!(all, [(0, 9); 3], "{options:?}");
         }
@@ -92,7 +92,7 @@ fn what_is_learned_of_rewards_and_mechanisms_is_learned_optimistically() {
 #[test]
 fn a_hundredth_of_a_valid_width_is_not_optimistic_so_these_tests_can_fail() {
     let options = Options { scale: 0.01, ..options(CAUSAL, Estimate::Width(Width::HoeffdingV)) };
-    let (failed, runs) = failures(&WORLDS, 3, |told| told, &options);
+    let (failed, runs) = failures(&WORLDS, 3, |knowledge| knowledge, &options);
     assert!(failed > runs / 2, "{failed} of {runs}");
 }
 

@@ -35,7 +35,7 @@ impl Arena {
         self.arena.run(seed)
     }
 
-    /// Regret of each episode of a learner that is told everything but the transitions.
+    /// Regret of each episode of a learner that is given everything but the transitions.
     pub(crate) fn regrets(&self, options: Options, seed: u64) -> Vec<f64> {
         let episodes = options.episodes;
         let mut learner = Learner::new(&self.knowledge(), options).expect("a learner");
@@ -73,8 +73,8 @@ impl Seen {
 }
 
 /// A saved learner that was changed, with the checksum that goes with the change.
-pub(crate) fn resealed(told: &Knowledge, text: &str) -> String {
-    match Learner::restore(told, text) {
+pub(crate) fn resealed(knowledge: &Knowledge, text: &str) -> String {
+    match Learner::restore(knowledge, text) {
         Err(RestoreError::Damaged { field, why }) if field == "seal" => {
             let words: Vec<&str> = why.split([' ', ',']).collect();
             let (written, computed) = (words[6], words[words.len() - 1]);
@@ -153,15 +153,15 @@ pub(crate) fn steps(arena: &Arena, episodes: u64, seed: u64) -> Vec<Seen> {
 }
 
 /// All but the transitions, and the graph alone.
-pub(crate) fn told(arena: &Arena) -> [Knowledge; 2] {
+pub(crate) fn knowledge(arena: &Arena) -> [Knowledge; 2] {
     [arena.knowledge(), arena.knowledge().without_mechanisms().without_rewards()]
 }
 
-/// A learner of either kind by name, told this.
-pub(crate) fn by_name(told: &Knowledge, name: &str) -> Learner {
+/// A learner of either kind by name, given this.
+pub(crate) fn by_name(knowledge: &Knowledge, name: &str) -> Learner {
     let spec: LearnerSpec = name.parse().unwrap();
     match spec.linear_options(30, 1) {
-        Some(options) => Learner::linear(told, options).unwrap(),
-        None => Learner::new(told, spec.options(30, 1)).unwrap(),
+        Some(options) => Learner::linear(knowledge, options).unwrap(),
+        None => Learner::new(knowledge, spec.options(30, 1)).unwrap(),
     }
 }

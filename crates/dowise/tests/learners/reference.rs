@@ -254,7 +254,7 @@ impl Reference {
         }
     }
 
-    /// The best member of the confidence sets: factor by factor, each choice free to depend on the factors further out.
+    /// The optimistic member of the confidence sets: factor by factor, each choice free to depend on the factors further out.
     fn best(&self, kind: Sets, rows: &[Option<&Vec<f64>>], depth: usize, digits: &mut [usize], next: &[f64]) -> f64 {
         if depth == 0 {
             return next[self.world.state_space().index(digits)];

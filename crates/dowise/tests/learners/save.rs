@@ -78,8 +78,8 @@ fn what_is_learned_of_rewards_and_mechanisms_goes_on_too() {
     for world in [small_worlds::factored(3), small_worlds::crooked(3)] {
         let arena = Arena::new(world);
         for options in settings() {
-            let told = arena.knowledge().without_mechanisms().without_rewards();
-            stopping_changes_nothing(&arena, &told, &options);
+            let knowledge = arena.knowledge().without_mechanisms().without_rewards();
+            stopping_changes_nothing(&arena, &knowledge, &options);
         }
     }
 }
@@ -110,45 +110,45 @@ fn refused(knowledge: &Knowledge, text: &str) -> String {
 #[test]
 fn another_world_another_version_and_damage_are_told_apart() {
     let arena = Arena::new(small_worlds::one_factor(1));
-    let told = arena.knowledge().without_rewards();
+    let knowledge = arena.knowledge().without_rewards();
     let text = saved(&arena);
-    assert!(Learner::restore(&told, &text).is_ok());
+    assert!(Learner::restore(&knowledge, &text).is_ok());
 
     for other in [arena.knowledge(), Arena::new(small_worlds::one_factor(2)).knowledge().without_rewards()] {
         let message = refused(&other, &text);
         let expected = format!(
             "the learner was saved for another world (or knew other things about it): fingerprint {}, here {}",
-            told.fingerprint(),
+            knowledge.fingerprint(),
             other.fingerprint()
         );
         assert_eq!(message, expected);
     }
     assert_eq!(
-        refused(&told, &text.replacen("\"version\":3", "\"version\":7", 1)),
+        refused(&knowledge, &text.replacen("\"version\":3", "\"version\":7", 1)),
         "this is `dowise learner` version 7, and this dowise reads `dowise learner` version 3"
     );
     assert_eq!(
-        refused(&told, &text.replacen("dowise learner", "dowise plan", 1)),
+        refused(&knowledge, &text.replacen("dowise learner", "dowise plan", 1)),
         "this is `dowise plan` version 3, and this dowise reads `dowise learner` version 3"
     );
-    assert!(refused(&told, "").starts_with("this is not a saved learner: "));
-    assert!(refused(&told, &text[..text.len() / 2]).starts_with("this is not a saved learner: "));
+    assert!(refused(&knowledge, "").starts_with("this is not a saved learner: "));
+    assert!(refused(&knowledge, &text[..text.len() / 2]).starts_with("this is not a saved learner: "));
     assert_eq!(
-        refused(&told, &resealed(&told, &text.replace("\"delta\":0.1", "\"delta\":1.5"))),
+        refused(&knowledge, &resealed(&knowledge, &text.replace("\"delta\":0.1", "\"delta\":1.5"))),
         "delta = 1.5: delta is a probability between 0 and 1, neither included"
     );
 }
 
 /// The part of the file that is said to be wrong, once the checksum is made right.
-fn damaged(told: &Knowledge, text: &str, field: &str, change: impl Fn(&mut serde_json::Value)) {
+fn damaged(knowledge: &Knowledge, text: &str, field: &str, change: impl Fn(&mut serde_json::Value)) {
     let mut file: serde_json::Value = serde_json::from_str(text).unwrap();
     change(&mut file);
     let file = file.to_string();
-    match Learner::restore(told, &file) {
+    match Learner::restore(knowledge, &file) {
         Err(RestoreError::Damaged { field, .. }) => assert_eq!(field, "seal", "{file}"),
         other => panic!("{other:?}: {file}"),
     }
-    match Learner::restore(told, &resealed(told, &file)) {
+    match Learner::restore(knowledge, &resealed(knowledge, &file)) {
         Err(RestoreError::Damaged { field: found, .. }) => assert_eq!(found, field, "{file}"),
         other => panic!("{other:?}: {file}"),
     }
@@ -157,54 +157,56 @@ fn damaged(told: &Knowledge, text: &str, field: &str, change: impl Fn(&mut serde
 #[test]
 fn numbers_that_cannot_be_are_damage() {
     let arena = Arena::new(small_worlds::one_factor(1));
-    let told = arena.knowledge().without_rewards();
+    let knowledge = arena.knowledge().without_rewards();
     let text = saved(&arena);
     fn of(file: &mut serde_json::Value) -> &mut serde_json::Value {
         &mut file["learner"]["tabular"]
     }
-    damaged(&told, &text, "evidence.transitions", |f| of(f)["evidence"]["transitions"][0][0][0][0] = 999.into());
-    damaged(&told, &text, "evidence.transitions", |f| of(f)["evidence"]["transitions"][0][0][0][1] = 9.into());
-    damaged(&told, &text, "evidence.transitions", |f| of(f)["evidence"]["transitions"][0][0][0][2] = 0.into());
-    damaged(&told, &text, "evidence.transitions", |f| of(f)["evidence"]["transitions"][0][0][0][2] = u32::MAX.into());
+    damaged(&knowledge, &text, "evidence.transitions", |f| of(f)["evidence"]["transitions"][0][0][0][0] = 999.into());
+    damaged(&knowledge, &text, "evidence.transitions", |f| of(f)["evidence"]["transitions"][0][0][0][1] = 9.into());
+    damaged(&knowledge, &text, "evidence.transitions", |f| of(f)["evidence"]["transitions"][0][0][0][2] = 0.into());
+    damaged(&knowledge, &text, "evidence.transitions", |f| {
+        of(f)["evidence"]["transitions"][0][0][0][2] = u32::MAX.into()
+    });
     // One visit more, and nothing else.
-    damaged(&told, &text, "evidence.seal", |f| {
+    damaged(&knowledge, &text, "evidence.seal", |f| {
         let n = &mut of(f)["evidence"]["transitions"][0][0][0][2];
         *n = (n.as_u64().unwrap() - 1).max(1).into();
         of(f)["evidence"]["transitions"][0][0][1][2] = 1.into();
     });
     // The same cell twice.
-    damaged(&told, &text, "evidence.transitions", |f| {
+    damaged(&knowledge, &text, "evidence.transitions", |f| {
         let twice = of(f)["evidence"]["transitions"][0][0][0].clone();
         of(f)["evidence"]["transitions"][0][0].as_array_mut().unwrap().push(twice);
     });
-    damaged(&told, &text, "evidence.transitions", |f| of(f)["evidence"]["transitions"] = serde_json::json!([]));
-    damaged(&told, &text, "evidence.payments", |f| {
+    damaged(&knowledge, &text, "evidence.transitions", |f| of(f)["evidence"]["transitions"] = serde_json::json!([]));
+    damaged(&knowledge, &text, "evidence.payments", |f| {
         of(f)["evidence"]["payments"][0][0][2] = "fffffffffffffffffffff".into()
     });
-    damaged(&told, &text, "evidence.payments", |f| of(f)["evidence"]["payments"] = serde_json::json!([]));
-    damaged(&told, &text, "evidence.visits", |f| of(f)["evidence"]["steps"] = 41.into());
-    damaged(&told, &text, "ended", |f| f["begun"] = 9.into());
-    damaged(&told, &text, "evidence.steps", |f| (f["begun"], f["ended"]) = (9.into(), 9.into()));
-    damaged(&told, &text, "learner.policy", |f| of(f)["policy"][0] = 12345.into());
-    damaged(&told, &text, "learner.value", |f| of(f)["value"] = serde_json::json!([0.0]));
-    damaged(&told, &text, "learner.value", |f| of(f)["value"][0] = 1e300.into());
-    damaged(&told, &text, "around", |f| f["around"] = serde_json::json!([]));
-    damaged(&told, &text, "around", |f| f["around"] = serde_json::json!(["explore"]));
-    damaged(&told, &text, "guard", |f| f["around"][0]["guard"]["history"][0][0][1] = 100_000.into());
-    damaged(&told, &text, "guard", |f| {
+    damaged(&knowledge, &text, "evidence.payments", |f| of(f)["evidence"]["payments"] = serde_json::json!([]));
+    damaged(&knowledge, &text, "evidence.visits", |f| of(f)["evidence"]["steps"] = 41.into());
+    damaged(&knowledge, &text, "ended", |f| f["begun"] = 9.into());
+    damaged(&knowledge, &text, "evidence.steps", |f| (f["begun"], f["ended"]) = (9.into(), 9.into()));
+    damaged(&knowledge, &text, "learner.policy", |f| of(f)["policy"][0] = 12345.into());
+    damaged(&knowledge, &text, "learner.value", |f| of(f)["value"] = serde_json::json!([0.0]));
+    damaged(&knowledge, &text, "learner.value", |f| of(f)["value"][0] = 1e300.into());
+    damaged(&knowledge, &text, "around", |f| f["around"] = serde_json::json!([]));
+    damaged(&knowledge, &text, "around", |f| f["around"] = serde_json::json!(["explore"]));
+    damaged(&knowledge, &text, "guard", |f| f["around"][0]["guard"]["history"][0][0][1] = 100_000.into());
+    damaged(&knowledge, &text, "guard", |f| {
         f["around"][0]["guard"]["amendments"] = serde_json::json!([{"episode": 11, "found": "", "became": ""}]);
     });
-    damaged(&told, &text, "monitor", |f| f["around"][0]["guard"]["monitor"]["delta"] = 0.5.into());
-    damaged(&told, &text, "monitor", |f| {
+    damaged(&knowledge, &text, "monitor", |f| f["around"][0]["guard"]["monitor"]["delta"] = 0.5.into());
+    damaged(&knowledge, &text, "monitor", |f| {
         f["around"][0]["guard"]["monitor"]["numbers"][0]["visits"] = serde_json::json!([])
     });
-    damaged(&told, &text, "monitor", |f| {
+    damaged(&knowledge, &text, "monitor", |f| {
         f["around"][0]["guard"]["monitor"]["found"] = serde_json::json!({"outcome": 99, "claim": 0, "steps": 1});
     });
-    damaged(&told, &text, "ended", |f| f["ended"] = u64::MAX.into());
+    damaged(&knowledge, &text, "ended", |f| f["ended"] = u64::MAX.into());
     // One more could not be counted, or not be saved.
-    damaged(&told, &text, "learner.plans", |f| of(f)["plans"] = u64::MAX.into());
-    damaged(&told, &text, "ended", |f| f["begun"] = (u64::MAX / 2).into());
+    damaged(&knowledge, &text, "learner.plans", |f| of(f)["plans"] = u64::MAX.into());
+    damaged(&knowledge, &text, "ended", |f| f["begun"] = (u64::MAX / 2).into());
 }
 
 proptest! {
@@ -213,13 +215,13 @@ proptest! {
     #[test]
     fn no_damage_to_a_file_makes_a_learner_panic(at in any::<prop::sample::Index>(), with in "[0-9a-z\\[\\]{},:.\"-]{0,3}", cut in 0usize..4) {
         let arena = Arena::new(small_worlds::one_factor(1));
-        let told = arena.knowledge().without_rewards();
+        let knowledge = arena.knowledge().without_rewards();
         let text = saved(&arena);
         let start = at.index(text.len());
         let end = (start + cut).min(text.len());
         let mutated = format!("{}{with}{}", &text[..start], &text[end..]);
         // Either it is refused, or it goes on.
-        if let Ok(mut learner) = Learner::restore(&told, &mutated) {
+        if let Ok(mut learner) = Learner::restore(&knowledge, &mutated) {
             arena.regrets_of(&mut learner, 2, 1);
             learner.explain(0, 0, 3).unwrap();
         }

@@ -1,10 +1,10 @@
 //! Sessions: interleaved, late and out of order; what does not belong is refused by name; corrections; what is deployed, and what
 //! wrappers leave alone.
 
-use dowise::learn::{Causes, Estimate, EvidenceError, Observation, Reading, Schedule, Session, Sets, States, Width};
+use dowise::learn::{Causes, Estimate, Estimator, EvidenceError, Observation, Schedule, Session, Sets, States, Width};
 use dowise::{Agent, Learner, LearnerSpec, Options, Preset};
 
-use crate::play::{Arena, by_name, steps, told, watch};
+use crate::play::{Arena, by_name, knowledge, steps, watch};
 use crate::small_worlds;
 
 /// Plays the steps of an episode through a session; what is observed comes from a simulator of its own.
@@ -109,14 +109,14 @@ fn each_open_session_of_a_sampler_has_a_sample_of_its_own_and_shares_a_plan_that
 fn a_step_that_does_not_belong_to_its_session_is_refused_and_changes_nothing() {
     let arena = Arena::new(small_worlds::factored(1));
     let mut learner = Learner::new(&arena.knowledge(), Options::default()).unwrap();
-    let told = arena.knowledge();
+    let knowledge = arena.knowledge();
     let (mut a, mut b) = (learner.begin(), learner.begin());
     a.act(&mut learner, 0).unwrap();
     b.act(&mut learner, 3).unwrap();
     let step = |stage: usize, state: usize, next: usize| {
         let keys: Vec<u32> = arena.world.keys().iter().map(|_| 0).collect();
-        let at = Observation::at(&told, stage, state).unwrap().did(&told, 0).unwrap();
-        at.saw(&told, &keys[..]).unwrap().then(&told, next).unwrap()
+        let at = Observation::at(&knowledge, stage, state).unwrap().did(&knowledge, 0).unwrap();
+        at.saw(&knowledge, &keys[..]).unwrap().then(&knowledge, next).unwrap()
     };
     let before = learner.save();
     let says = |session: &mut Session, learner: &mut Learner, step: &Observation<'_>| {
@@ -158,7 +158,7 @@ fn a_sampler_deploys_the_plan_of_its_posterior_mean_which_is_better_than_its_sam
         let mut learner = Learner::new(&arena.knowledge(), options).unwrap();
         arena.regrets_of(&mut learner, 8, seed);
         let learned = learner.learned_policy();
-        assert_eq!(learned.actions(), learner.read(Reading::Pooled { prior: 2.0 }, 0).unwrap().policy_hs);
+        assert_eq!(learned.actions(), learner.read(Estimator::Pooled { prior: 2.0 }, 0).unwrap().policy_hs);
         assert_eq!(learned.evidence(), learner.evidence().unwrap().fingerprint());
         let value = |policy: &[dowise::Action]| arena.values_of(policy)[0];
         let samples: Vec<Session> = (0..20).map(|_| learner.begin()).collect();
@@ -184,14 +184,14 @@ fn an_explorer_deploys_without_exploring() {
 fn a_correction_takes_the_first_observation_back() {
     let arena = Arena::new(small_worlds::crooked(1));
     let seen = steps(&arena, 12, 1);
-    for told in told(&arena) {
+    for knowledge in knowledge(&arena) {
         for name in
             ["graph-ucbvi", "c-ucbvi:width=quasi", "psrl", "graph-psrl:guard=true", "c-lsvi-ucb", "c-rlsvi", "c-blsvi"]
         {
             let spec: LearnerSpec = name.parse().unwrap();
             let new = || match spec.linear_options(30, 1) {
-                Some(options) => Learner::linear(&told, options),
-                None => Learner::new(&told, spec.options(30, 1)),
+                Some(options) => Learner::linear(&knowledge, options),
+                None => Learner::new(&knowledge, spec.options(30, 1)),
             };
             let Ok(mut with) = new() else { continue };
             let mut without = new().unwrap();
@@ -253,25 +253,25 @@ fn guards_and_exploration_are_wrappers_that_change_nothing_inside() {
         guarded.learn(&s.observation()).unwrap();
     }
     assert_eq!(guarded.evidence().unwrap().save(), inside.evidence().unwrap().save());
-    assert_eq!(guarded.read(Reading::Greedy, 0).unwrap(), inside.read(Reading::Greedy, 0).unwrap());
+    assert_eq!(guarded.read(Estimator::Greedy, 0).unwrap(), inside.read(Estimator::Greedy, 0).unwrap());
     assert_eq!(guarded.learned_policy().actions(), inside.learned_policy().actions());
 }
 
 #[test]
 fn a_learner_with_logs_open_sessions_or_an_episode_begun_again_is_restored_from_what_it_saved() {
     let arena = Arena::new(small_worlds::factored(1));
-    let told = arena.knowledge();
+    let knowledge = arena.knowledge();
     let seen = steps(&arena, 12, 1);
     let horizon = arena.world.horizon();
     for name in ["graph-psrl", "ucbvi", "c-lsvi-ucb:features=one-hot", "c-rlsvi:features=one-hot"] {
         let goes_on = |learner: &Learner, what: &str| {
-            let again = Learner::restore(&told, &learner.save()).unwrap_or_else(|e| panic!("{name}, {what}: {e}"));
+            let again = Learner::restore(&knowledge, &learner.save()).unwrap_or_else(|e| panic!("{name}, {what}: {e}"));
             assert_eq!(again.save(), learner.save(), "{name}, {what}");
         };
-        let mut logged = by_name(&told, name);
+        let mut logged = by_name(&knowledge, name);
         seen.iter().for_each(|s| logged.learn(&s.observation()).unwrap());
         goes_on(&logged, "logs");
-        let mut playing = by_name(&told, name);
+        let mut playing = by_name(&knowledge, name);
         let mut open = vec![];
         for episode in seen.chunks(horizon) {
             let mut session = playing.begin();
@@ -279,7 +279,7 @@ fn a_learner_with_logs_open_sessions_or_an_episode_begun_again_is_restored_from_
             open.push(session);
         }
         goes_on(&playing, "open sessions");
-        let mut restarted = by_name(&told, name);
+        let mut restarted = by_name(&knowledge, name);
         for episode in seen.chunks(horizon) {
             restarted.begin_episode();
             episode.iter().for_each(|s| restarted.observe(&s.observation()));
@@ -316,12 +316,12 @@ fn a_session_is_not_decided_in_a_state_that_is_not_there() {
 #[test]
 fn a_guard_that_cannot_take_a_step_back_leaves_the_learner_inside_alone() {
     let arena = Arena::new(small_worlds::factored(1));
-    let told = arena.knowledge();
-    let mut learner = by_name(&told, "graph-ucbvi:guard=true");
-    let keys: Vec<u32> = told.keys().iter().map(|_| 0).collect();
+    let knowledge = arena.knowledge();
+    let mut learner = by_name(&knowledge, "graph-ucbvi:guard=true");
+    let keys: Vec<u32> = knowledge.keys().iter().map(|_| 0).collect();
     let did = |action: usize| {
-        let at = Observation::at(&told, 0, 0).unwrap().did(&told, action).unwrap();
-        at.saw(&told, &keys[..]).unwrap().then(&told, 1).unwrap()
+        let at = Observation::at(&knowledge, 0, 0).unwrap().did(&knowledge, action).unwrap();
+        at.saw(&knowledge, &keys[..]).unwrap().then(&knowledge, 1).unwrap()
     };
     learner.learn(&did(0)).unwrap();
     let before = learner.save();
@@ -335,12 +335,17 @@ fn a_guard_that_cannot_take_a_step_back_leaves_the_learner_inside_alone() {
 #[test]
 fn a_session_takes_back_only_what_it_observed_itself() {
     let arena = Arena::new(small_worlds::factored(1));
-    let told = arena.knowledge();
-    let mut learner = by_name(&told, "graph-psrl");
-    let keys: Vec<u32> = told.keys().iter().map(|_| 0).collect();
+    let knowledge = arena.knowledge();
+    let mut learner = by_name(&knowledge, "graph-psrl");
+    let keys: Vec<u32> = knowledge.keys().iter().map(|_| 0).collect();
     let to = |next: usize| {
-        let at = Observation::at(&told, 0, 0).unwrap().did(&told, 0).unwrap();
-        at.saw(&told, &keys[..]).unwrap().paid(&told, &[f64::NAN, 0.25]).unwrap().then(&told, next).unwrap()
+        let at = Observation::at(&knowledge, 0, 0).unwrap().did(&knowledge, 0).unwrap();
+        at.saw(&knowledge, &keys[..])
+            .unwrap()
+            .paid(&knowledge, &[f64::NAN, 0.25])
+            .unwrap()
+            .then(&knowledge, next)
+            .unwrap()
     };
     let (mut a, mut b) = (learner.begin(), learner.begin());
     a.observe(&mut learner, &to(0)).unwrap();
@@ -393,7 +398,7 @@ fn what_is_deployed_is_a_plan_of_all_that_was_seen() {
         let spec: LearnerSpec = name.parse().unwrap();
         let mut learner = spec.learner(&arena.world, 60, 3).unwrap();
         arena.regrets_of(&mut learner, 57, 3);
-        let plan = learner.read(Reading::Best(Sets::Mixture), 0).unwrap();
+        let plan = learner.read(Estimator::Optimistic(Sets::Mixture), 0).unwrap();
         for _ in 0..3 {
             assert_eq!(learner.learned_policy().actions(), plan.policy_hs, "{name}");
             learner.begin();

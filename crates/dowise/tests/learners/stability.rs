@@ -61,8 +61,8 @@ fn many_interventions_keep_their_regret_through_saving_and_give_reasons() {
             let mut now = learner.clone();
             dowise::Agent::begin_episode(&mut now);
             assert_eq!(reasons.preferred.len(), 64);
-            assert!((reasons.preferred[0].hoped - now.plan().value(1, 3)).abs() < 1e-12);
-            assert!(reasons.preferred.iter().all(|p| p.hoped <= reasons.preferred[0].hoped + 1e-9));
+            assert!((reasons.preferred[0].optimistic - now.plan().value(1, 3)).abs() < 1e-12);
+            assert!(reasons.preferred.iter().all(|p| p.optimistic <= reasons.preferred[0].optimistic + 1e-9));
         }
         let now = run.episode(&mut learner).regret;
         assert_eq!(now, as_before, "episode {episode}");

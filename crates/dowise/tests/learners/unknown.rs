@@ -45,9 +45,9 @@ fn sparse(seed: u64) -> World {
 }
 
 /// Regret of the first and of the last fifth.
-fn ends(arena: &Arena, told: &Knowledge, options: Options) -> [f64; 2] {
+fn ends(arena: &Arena, knowledge: &Knowledge, options: Options) -> [f64; 2] {
     let (episodes, seed) = (options.episodes, options.seed);
-    let mut learner = Learner::new(told, options).expect("a learner");
+    let mut learner = Learner::new(knowledge, options).expect("a learner");
     let regrets = arena.regrets_of(&mut learner, episodes, seed);
     let fifth = regrets.len() / 5;
     [regrets[..fifth].iter().sum(), regrets[4 * fifth..].iter().sum()]
@@ -61,14 +61,14 @@ fn options(causes: Causes, estimate: Estimate, episodes: u64) -> Options {
 fn converges(set: SetSpec, estimate: Estimate, share: f64) {
     let arena = Arena::new(hidden(2, set));
     let known = arena.knowledge();
-    let told = [
+    let knowledge = [
         known.clone().without_rewards(),
         known.clone().without_mechanisms(),
         known.without_mechanisms().without_rewards(),
     ];
-    for (i, told) in told.iter().enumerate() {
+    for (i, knowledge) in knowledge.iter().enumerate() {
         for causes in [Causes::Keys, Causes::OwnKeys] {
-            let [first, last] = ends(&arena, told, options(causes, estimate, 6000));
+            let [first, last] = ends(&arena, knowledge, options(causes, estimate, 6000));
             assert!(last < share * first + 0.5, "{i} {estimate:?} {causes:?}: {first} then {last}");
         }
     }
@@ -88,10 +88,10 @@ fn optimists_converge_on_what_they_were_not_told() {
 #[test]
 fn a_sparse_graph_beats_learning_without_it_at_least_fivefold() {
     let arena = Arena::new(sparse(1));
-    let told = arena.knowledge().without_mechanisms().without_rewards();
+    let knowledge = arena.knowledge().without_mechanisms().without_rewards();
     let total = |name: &str| -> f64 {
         let preset: Preset = name.parse().unwrap();
-        let mut learner = Learner::new(&told, preset.options(1500, 1)).expect("a learner");
+        let mut learner = Learner::new(&knowledge, preset.options(1500, 1)).expect("a learner");
         arena.regrets_of(&mut learner, 1500, 1).iter().sum()
     };
     let (graph, plain) = (total("graph-psrl"), total("psrl"));
@@ -102,9 +102,9 @@ fn a_sparse_graph_beats_learning_without_it_at_least_fivefold() {
 
 #[test]
 fn a_mechanism_that_is_given_need_not_be_learned() {
-    let cells = |world: &World, told: &Knowledge| {
+    let cells = |world: &World, knowledge: &Knowledge| {
         let options = options(Causes::OwnKeys, Estimate::Posterior { prior: 2.0 }, 100);
-        let learner = Learner::new(told, options).expect("a learner");
+        let learner = Learner::new(knowledge, options).expect("a learner");
         let transitions = world.transitions().iter().map(|m| world.sizes(&m.parents).iter().product::<usize>());
         learner.cells() - transitions.sum::<usize>()
     };
@@ -160,8 +160,8 @@ fn how_levers_behave_that_are_always_set_is_not_learned() {
         .next("s", &["s", "z"])
         .pays_between("r", &["z"], [0.0, 1.0], false)
         .world();
-    let told = Knowledge::of(&world).without_mechanisms();
-    let learner = Learner::new(&told, options(Causes::OwnKeys, Estimate::Sets(Sets::Kl), 10)).expect("a learner");
+    let knowledge = Knowledge::of(&world).without_mechanisms();
+    let learner = Learner::new(&knowledge, options(Causes::OwnKeys, Estimate::Sets(Sets::Kl), 10)).expect("a learner");
     // Four rows of transitions, three of z; none of x.
     assert_eq!(learner.cells(), 4 + 3);
 }
@@ -218,11 +218,11 @@ fn a_form_that_is_said_is_worth_many_episodes() {
 
 #[test]
 fn what_a_file_says_to_learn_is_not_told_and_a_guess_helps() {
-    let told = Knowledge::of(&with_forms(""));
-    assert!(told.knows_mechanisms());
+    let knowledge = Knowledge::of(&with_forms(""));
+    assert!(knowledge.knows_mechanisms());
     let world = with_forms("learn = \"logit\"");
     assert!(!Knowledge::of(&world).knows_mechanisms());
-    assert!(Knowledge::of(&with_forms("learn = { form = \"logit\", told = true }")).knows_mechanisms());
+    assert!(Knowledge::of(&with_forms("learn = { form = \"logit\", known = true }")).knows_mechanisms());
     let guessed = with_forms("learn = { weight = 30 }");
     let first = |world: &World| -> f64 {
         let arena = Arena::new(with_forms(""));
@@ -242,8 +242,8 @@ fn learners_with_forms_are_restored_and_their_evidence_merges() {
         let spec: dowise::LearnerSpec = spec.parse().expect("a learner");
         let mut learner = spec.learner(&world, 100, 1).expect("a learner");
         arena.regrets_of(&mut learner, 40, 1);
-        let told = spec.knowledge(&world).expect("what it is told");
-        let mut again = Learner::restore(&told, &learner.save()).expect("a saved learner");
+        let knowledge = spec.knowledge(&world).expect("what the learner knows");
+        let mut again = Learner::restore(&knowledge, &learner.save()).expect("a saved learner");
         assert_eq!(again.learned_policy().actions(), learner.learned_policy().actions());
         assert_eq!(arena.regrets_of(&mut again, 20, 2), arena.regrets_of(&mut learner, 20, 2));
         // What two have seen, merged in either order, is what one would have seen: the same bytes, and the same policy from it.
@@ -251,7 +251,7 @@ fn learners_with_forms_are_restored_and_their_evidence_merges() {
         arena.regrets_of(&mut other, 30, 8);
         let (one, two) = (learner.evidence().expect("it counts"), other.evidence().expect("it counts"));
         let merged = |first: &dowise::learn::Evidence, second: &dowise::learn::Evidence| {
-            let mut all = dowise::learn::Evidence::new(&told, &spec.options(100, 1)).expect("evidence");
+            let mut all = dowise::learn::Evidence::new(&knowledge, &spec.options(100, 1)).expect("evidence");
             all.merge(first).expect("the same world");
             all.merge(second).expect("the same world");
             all
@@ -279,16 +279,16 @@ fn a_learner_goes_on_in_its_world_whatever_part_of_it_was_told() {
         );
         World::from_toml(&text, "mixed.toml").unwrap_or_else(|e| panic!("{e}"))
     };
-    let (told, form, free) = ("", "learn = \"logit\"\n", "learn = \"table\"\n");
+    let (knowledge, form, free) = ("", "learn = \"logit\"\n", "learn = \"table\"\n");
     let guess = "learn = { form = \"logit\", weight = 5 }\n";
     for [hidden, key, last] in [
-        [told, told, form],
-        [told, form, free],
-        [form, told, told],
-        [form, free, told],
+        [knowledge, knowledge, form],
+        [knowledge, form, free],
+        [form, knowledge, knowledge],
+        [form, free, knowledge],
         [free, free, form],
-        [guess, form, told],
-        [told, guess, guess],
+        [guess, form, knowledge],
+        [knowledge, guess, guess],
     ] {
         let world = mixed(hidden, key, last);
         let arena = dowise::Arena::new(&world).expect("a world that can be played");

@@ -24,7 +24,7 @@ pub(crate) struct Resweep {
     lambda: f64,
     clip: Vec<[f64; 2]>,
     columns: Vec<Vec<f64>>,
-    told: Vec<f64>,
+    knowledge: Vec<f64>,
     /// P(cause | state, intervention), `[state][intervention]`; point masses for regression on interventions.
     prob: Vec<Vec<Vec<f64>>>,
 }
@@ -52,10 +52,10 @@ impl Resweep {
         let by_action = options.regression == Regression::Interventions;
         let n_causes = if by_action { actions.len() } else { kernel.n_causes() };
         let one = |i: usize| (0..n_causes).map(|j| f64::from(u8::from(i == j))).collect::<Vec<f64>>();
-        let told = match (options.rewards, by_action) {
+        let knowledge = match (options.rewards, by_action) {
             (Rewards::Regressed, _) => vec![0.0; world.n_states() * n_causes],
-            (Rewards::Told, false) => rewards,
-            (Rewards::Told, true) => of_keys
+            (Rewards::Known, false) => rewards,
+            (Rewards::Known, true) => of_keys
                 .iter()
                 .enumerate()
                 .flat_map(|(s, rows)| {
@@ -72,7 +72,7 @@ impl Resweep {
             lambda: options.lambda,
             clip: vec![[0.0, world.horizon() as f64]; world.horizon()],
             columns: cells.map(|(s, c)| learner.regressor(s, c).to_vec()).collect(),
-            told,
+            knowledge,
             prob: if by_action { vec![(0..n_causes).map(one).collect(); world.n_states()] } else { of_keys },
         }
     }
@@ -117,7 +117,7 @@ impl Resweep {
             let cell = state * self.n_causes + c;
             let phi = &self.columns[cell];
             let square: f64 = fitted.inverse.iter().zip(phi).map(|(row, x)| x * dot(row, phi)).sum();
-            (self.told[cell] + dot(phi, &fitted.weights) + beta * square.sqrt()).clamp(lo, hi)
+            (self.knowledge[cell] + dot(phi, &fitted.weights) + beta * square.sqrt()).clamp(lo, hi)
         };
         let q: Vec<f64> = (0..self.n_causes).map(q).collect();
         self.prob[state].iter().map(|p| dot(p, &q)).fold(f64::NEG_INFINITY, f64::max)

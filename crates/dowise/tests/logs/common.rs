@@ -59,8 +59,8 @@ pub(crate) fn read(world: &World, text: impl Into<Vec<u8>>) -> (Vec<LogStep<'sta
 
 /// What is seen in these steps, everything unknown.
 pub(crate) fn evidence<'a>(world: &World, steps: impl IntoIterator<Item = &'a LogStep<'static>>) -> String {
-    let told = Knowledge::of(world).without_mechanisms().without_rewards();
-    let mut seen = Evidence::new(&told, &Options::default()).unwrap();
+    let knowledge = Knowledge::of(world).without_mechanisms().without_rewards();
+    let mut seen = Evidence::new(&knowledge, &Options::default()).unwrap();
     for step in steps {
         for _ in 0..step.weight {
             seen.add(&step.observation).unwrap();

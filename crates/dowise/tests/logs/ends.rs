@@ -104,8 +104,8 @@ fn rows_of_states_in_which_episodes_have_ended_are_no_open_question() {
 #[test]
 fn what_a_policy_needs_to_know_does_not_include_what_comes_after_the_end() {
     let world = ending();
-    let told = Knowledge::of(&world).without_mechanisms().without_rewards();
-    let mut log = Episodes::new(&told, 5).unwrap();
+    let knowledge = Knowledge::of(&world).without_mechanisms().without_rewards();
+    let mut log = Episodes::new(&knowledge, 5).unwrap();
     for steps in episodes(&world, 2000, 3) {
         log.add(&steps).unwrap();
     }

@@ -154,7 +154,7 @@ fn a_finding_is_one_line_whatever_a_cell_holds() {
 
 #[test]
 fn a_quotation_mark_too_many_is_found_where_it_stands() {
-    // Never closed: nothing after it can be told apart.
+    // Never closed: nothing after it can be distinguished.
     let text = refused(Grid::new().put(5, "kidney", "\"healthy").text());
     assert_eq!(text, "log.csv: line 5: a quotation mark that is opened in this row is never closed");
     // Closed by the next one, three lines on: the row says how far it goes.

@@ -36,11 +36,11 @@ fn a_log_is_the_same_evidence_as_seeing_the_steps_oneself() {
     for name in worlds::names() {
         let world = world(name);
         // Nobody counts by states that cannot be listed.
-        if !world.is_listed() {
+        if !world.is_enumerable() {
             continue;
         }
-        let told = Knowledge::of(&world).without_rewards();
-        let mut seen = Evidence::new(&told, &Options::default()).unwrap();
+        let knowledge = Knowledge::of(&world).without_rewards();
+        let mut seen = Evidence::new(&knowledge, &Options::default()).unwrap();
         let mut from_log = seen.clone();
         let simulator = Simulator::new(&world).unwrap();
         simulate_log(&simulator, Chooser::AtRandom, 30, 5, |steps| {

@@ -11,9 +11,9 @@ fn intervals_cover_at_their_rate() {
     let (mut posterior, mut robust, mut guaranteed, mut returns, mut below) = (0, 0, 0, 0, 0);
     for seed in 0..rounds {
         let world = paper(seed % 6);
-        let told = Knowledge::of(&world).without_rewards();
+        let knowledge = Knowledge::of(&world).without_rewards();
         let logger = logger(&world, 1.0);
-        let log = logger.log(&told, 150, 1000 + seed);
+        let log = logger.log(&knowledge, 150, 1000 + seed);
         let found = evaluate(&log, &logger.policy_hs, &OfflineOptions { played: 1, ..quick() }).unwrap();
         let exact = truth(&world, &logger.policy_hs);
         posterior += u64::from(found.model.posterior.contains(exact));
@@ -25,7 +25,7 @@ fn intervals_cover_at_their_rate() {
         returns +=
             u64::from(found.logged.returns.unwrap().normal.contains(uniform.from_start(&value[..world.n_states()])));
         let safe = plan_safely(&log, &OfflineOptions { samples: 40, played: 1, ..quick() }).unwrap();
-        for plan in [&safe.mean, &safe.worst] {
+        for plan in [&safe.mean, &safe.pessimistic] {
             below += u64::from(plan.guaranteed.unwrap().low <= truth(&world, &plan.policy_hs));
         }
     }
@@ -42,9 +42,9 @@ fn intervals_hold_where_tables_are_thin_and_the_posterior_alone_would_not() {
     for seed in 0..rounds {
         let spec = worlds::Paper { levels: 6, levers: 2, factors: 2, horizon: 4, seed: seed % 6, ..Default::default() };
         let world = World::new(spec.spec().unwrap()).unwrap();
-        let told = Knowledge::of(&world).without_mechanisms().without_rewards();
+        let knowledge = Knowledge::of(&world).without_mechanisms().without_rewards();
         let logger = logger(&world, 1.0);
-        let log = logger.log(&told, 90, 2000 + seed);
+        let log = logger.log(&knowledge, 90, 2000 + seed);
         let found = evaluate(&log, &logger.policy_hs, &OfflineOptions { played: 1, ..quick() }).unwrap();
         let exact = truth(&world, &logger.policy_hs);
         let (interval, by) = (found.model.posterior, found.model.by_prior);
@@ -64,13 +64,13 @@ fn doubly_robust_intervals_hold_where_mechanisms_have_forms_behind_hidden_variab
     // The prior of a form pulls effects to zero, and the best policy relies on effects that are greater than most. With that prior in the ratios
     // and in the model, values were too low by about one standard deviation, and the interval held in two logs of three.
     let world = worlds::world("campaign", &[]).unwrap();
-    let told = Knowledge::of(&world).without_mechanisms().without_rewards();
+    let knowledge = Knowledge::of(&world).without_mechanisms().without_rewards();
     let logger = logger(&world, 1.0);
     let exact = truth(&world, &logger.policy_hs);
     let rounds = 16;
     let (mut covered, mut off) = (0, 0.0);
     for seed in 0..rounds {
-        let log = logger.log(&told, 600, 3000 + seed);
+        let log = logger.log(&knowledge, 600, 3000 + seed);
         let options = OfflineOptions { samples: 60, played: 1, ..OfflineOptions::default() };
         let robust = evaluate(&log, &logger.policy_hs, &options).unwrap().robust.unwrap();
         covered += u64::from(robust.interval.contains(exact));
@@ -84,8 +84,8 @@ fn doubly_robust_intervals_hold_where_mechanisms_have_forms_behind_hidden_variab
 #[test]
 fn predictions_of_a_true_graph_are_calibrated() {
     let world = worlds::world("treatment", &[]).unwrap();
-    let told = Knowledge::of(&world).without_mechanisms();
-    let found = calibrate(&logger(&world, 0.7).log(&told, 1500, 6), 2.0).unwrap();
+    let knowledge = Knowledge::of(&world).without_mechanisms();
+    let found = calibrate(&logger(&world, 0.7).log(&knowledge, 1500, 6), 2.0).unwrap();
     let bins: Vec<_> = found.variables.iter().flat_map(|v| &v.bins).filter(|b| b.n >= 100.0).collect();
     assert!(bins.len() >= 10);
     let inside = bins.iter().filter(|b| b.interval.contains(b.predicted)).count();
@@ -98,13 +98,13 @@ fn predictions_of_a_true_graph_are_calibrated() {
 fn what_those_who_were_logged_are_worth_by_the_model_holds_as_often_as_it_says() {
     let (rounds, mut held) = (60, 0);
     let world = copied();
-    let told = Knowledge::of(&world);
+    let knowledge = Knowledge::of(&world);
     let planner = Planner::new(&world).unwrap();
     let all = world.interventions().count() as usize;
     let value = planner.evaluate_mixed(&vec![1.0 / all as f64; all * world.n_states()]).unwrap();
     let exact = planner.from_start(&value[..world.n_states()]);
     for seed in 0..rounds {
-        let log = logger(&world, 1.0).log(&told, 80, seed);
+        let log = logger(&world, 1.0).log(&knowledge, 80, seed);
         let found = dowise::offline::evaluate_logged(&log, &quick()).unwrap();
         held += u64::from(found.model.unwrap().posterior.contains(exact));
     }

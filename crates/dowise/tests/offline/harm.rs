@@ -48,7 +48,7 @@ fn logged(
     // Payments that the log has no column for are those of the file.
     let keep = if header.contains("reward") { Vec::new() } else { vec!["rewards".to_owned()] };
     let fitting = Fitting::new(read_as, FitOptions { keep, ..FitOptions::default() }).unwrap();
-    let mut log = Episodes::new(fitting.told(), 5).unwrap();
+    let mut log = Episodes::new(fitting.knowledge(), 5).unwrap();
     let table = CsvTable::new(Cursor::new(text.into_bytes()), "log.csv").unwrap();
     let reader = LogReader::new(table, fitting.world(), None).unwrap();
     let report = reader.episodes(|steps| {
@@ -77,10 +77,10 @@ fn of_shares(of: &World, shares: &[f64]) -> f64 {
 }
 
 fn deploys(plan: &SafePlan) -> bool {
-    matches!(plan.recommendation, Recommendation::DeployMean | Recommendation::DeployWorst)
+    matches!(plan.recommendation, Recommendation::DeployMean | Recommendation::DeployPessimistic)
 }
 
-/// Whether a plan is recommended whose true value is below its bound or below what was logged.
+/// Whether a plan is recommended whose true value is below its bound or below the logged data.
 fn harms(plan: &SafePlan, of: &World, today: f64) -> bool {
     let value = truth(of, &plan.recommended().policy_hs);
     let bound = plan.recommended().guaranteed.map_or(f64::NEG_INFINITY, |g| g.low);
@@ -114,7 +114,7 @@ fn bounds_of_a_strong_effect_hold_and_no_worse_plan_is_recommended() {
         let plan = plan_safely(&log, &OfflineOptions { samples: 40, ..quick() }).unwrap();
         assert!(!harms(&plan, &of, today), "seed {seed}: {:?}", plan.recommendation);
         off += (plan.mean.model.mean - truth(&of, &plan.mean.policy_hs)) / 20.0;
-        for candidate in [&plan.mean, &plan.worst] {
+        for candidate in [&plan.mean, &plan.pessimistic] {
             let value = truth(&of, &candidate.policy_hs);
             let bounds = candidate.guaranteed.unwrap();
             misses += usize::from(value < bounds.low || value > bounds.high);
@@ -196,7 +196,7 @@ fn nothing_is_recommended_from_a_log_that_contradicts_the_graph() {
     let simulator = Simulator::new(&of).unwrap();
     let [mut starts, mut rng] = Simulator::streams(5);
     let fitting = Fitting::new(&read_as, FitOptions::default()).unwrap();
-    let mut log = Episodes::new(fitting.told(), 5).unwrap();
+    let mut log = Episodes::new(fitting.knowledge(), 5).unwrap();
     let mut outcomes = Vec::new();
     for _ in 0..8000 {
         let state = simulator.start(&mut starts);

@@ -17,9 +17,9 @@ pub(crate) struct Logger<'a> {
 }
 
 impl Logger<'_> {
-    pub(crate) fn log(&self, told: &Knowledge, episodes: u64, seed: u64) -> Episodes {
+    pub(crate) fn log(&self, knowledge: &Knowledge, episodes: u64, seed: u64) -> Episodes {
         let [mut starts, mut steps] = Simulator::streams(seed);
-        let mut log = Episodes::new(told, 5).unwrap();
+        let mut log = Episodes::new(knowledge, 5).unwrap();
         let n = self.world.n_states();
         for episode in 0..episodes {
             let mut state = self.simulator.start(&mut starts);

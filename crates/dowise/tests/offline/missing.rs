@@ -15,7 +15,7 @@ use super::logger::*;
 fn what_was_logged_is_bounded_by_all_that_the_missing_payments_may_be() {
     let world = copied();
     let simulator = Simulator::new(&world).unwrap();
-    let told = Knowledge::of(&world).without_rewards();
+    let knowledge = Knowledge::of(&world).without_rewards();
     let planner = Planner::new(&world).unwrap();
     let all = world.interventions().count() as usize;
     let value = planner.evaluate_mixed(&vec![1.0 / all as f64; all * world.n_states()]).unwrap();
@@ -23,7 +23,7 @@ fn what_was_logged_is_bounded_by_all_that_the_missing_payments_may_be() {
     let (rounds, mut held, mut complete_only) = (20, 0, 0);
     for seed in 0..rounds {
         let mut streams = Simulator::streams(seed);
-        let mut log = Episodes::new(&told, 5).unwrap();
+        let mut log = Episodes::new(&knowledge, 5).unwrap();
         let mut complete: Vec<f64> = Vec::new();
         for episode in 0..300 {
             let mut steps = played(&simulator, &world, &mut streams);
@@ -98,11 +98,11 @@ const HIDDEN: u32 = u32::MAX;
 #[test]
 fn recording_that_depends_on_what_followed_is_found_for_the_variable_that_it_is_of() {
     let world = two_keys();
-    let told = Knowledge::of(&world).without_mechanisms().without_rewards();
+    let knowledge = Knowledge::of(&world).without_mechanisms().without_rewards();
     let [walk, sleep] = ["walk", "sleep"].map(|name| world.find(name).unwrap().ix());
     let mut false_alarms = 0;
     for (seed, how) in (0..30).map(|seed| (seed, 0)).chain((0..3).map(|seed| (seed, 1))).chain((0..3).map(|s| (s, 2))) {
-        let log = log_with(&world, Episodes::new(&told, 5).unwrap(), 600, seed, |outcome, state, chance| {
+        let log = log_with(&world, Episodes::new(&knowledge, 5).unwrap(), 600, seed, |outcome, state, chance| {
             // The next fitness; in the third way towards different values in different states, so that sums cancel out.
             let next = match how {
                 2 => (outcome.next_state + state) % 2,
@@ -116,14 +116,11 @@ fn recording_that_depends_on_what_followed_is_found_for_the_variable_that_it_is_
                 outcome.values[sleep] = HIDDEN;
             }
         });
-        let tests = log.recording_tests();
+        let tests = log.missingness_tests();
         let [of_walk, of_sleep] = &tests[..] else { panic!("{tests:?}") };
         assert_eq!((of_walk.what.as_str(), of_sleep.what.as_str()), ("key variable walk", "key variable sleep"));
         if how > 0 {
-            assert!(
-                of_walk.depends_on_what_followed() && of_walk.differs.as_deref() == Some("next fit"),
-                "{how} {tests:?}"
-            );
+            assert!(of_walk.depends_on_outcome() && of_walk.differs.as_deref() == Some("next fit"), "{how} {tests:?}");
         } else {
             false_alarms += u32::from(of_walk.p < 0.05) + u32::from(of_sleep.p < 0.05);
         }
@@ -156,16 +153,16 @@ fn paid_by_key(linked: bool) -> World {
 #[test]
 fn recording_that_depends_on_its_own_value_shows_in_what_was_paid() {
     let world = paid_by_key(false);
-    let told = Knowledge::of(&world).without_mechanisms().without_rewards();
+    let knowledge = Knowledge::of(&world).without_mechanisms().without_rewards();
     let [z, a] = ["z", "a"].map(|name| world.find(name).unwrap().ix());
-    let log = log_with(&world, Episodes::new(&told, 5).unwrap(), 600, 1, |outcome, _, chance| {
+    let log = log_with(&world, Episodes::new(&knowledge, 5).unwrap(), 600, 1, |outcome, _, chance| {
         if outcome.values[z] == 0 && outcome.values[a] == 1 && chance < 0.9 {
             outcome.values[z] = HIDDEN;
         }
     });
-    let tests = log.recording_tests();
+    let tests = log.missingness_tests();
     let [of_z] = &tests[..] else { panic!("{tests:?}") };
-    assert!(of_z.depends_on_what_followed() && of_z.differs.as_deref() == Some("what pay paid"), "{of_z:?}");
+    assert!(of_z.depends_on_outcome() && of_z.differs.as_deref() == Some("what pay paid"), "{of_z:?}");
     assert!(!of_z.in_next);
 }
 
@@ -173,11 +170,11 @@ fn recording_that_depends_on_its_own_value_shows_in_what_was_paid() {
 fn no_plan_is_recommended_where_what_was_recorded_is_no_fair_sample() {
     let world = paid_by_key(false);
     let [z, a] = ["z", "a"].map(|name| world.find(name).unwrap().ix());
-    // Without a trace in the log nothing speaks against it: by chance.
+    // Without a trace in the log nothing contradicts it: by chance.
     for (by_value, expected) in [(true, true), (false, false)] {
         let mut fitting = Fitting::new(&world, FitOptions::default()).unwrap();
-        let told = fitting.told().clone();
-        let mut log = Episodes::new(&told, 5).unwrap();
+        let knowledge = fitting.knowledge().clone();
+        let mut log = Episodes::new(&knowledge, 5).unwrap();
         let simulator = Simulator::new(&world).unwrap();
         let mut streams = Simulator::streams(3);
         for episode in 0..1500 {
@@ -199,8 +196,8 @@ fn no_plan_is_recommended_where_what_was_recorded_is_no_fair_sample() {
         let fitted = fitting.fit().unwrap();
         let text = fitted.evidence_text();
         let seen = read_summary(fitted.world(), &text).unwrap();
-        assert_eq!(seen.recording(), &log.recording_tests()[..]);
-        assert_eq!(fitted.text().contains("# NOT A FAIR SAMPLE: whether key variable z"), expected);
+        assert_eq!(seen.missingness(), &log.missingness_tests()[..]);
+        assert_eq!(fitted.text().contains("# MISSING NOT AT RANDOM: whether key variable z"), expected);
         let options = OfflineOptions { samples: 40, ..quick() };
         for plan in [plan_safely(&log, &options).unwrap(), plan_from_evidence(seen, &options).unwrap()] {
             assert_eq!(
@@ -209,7 +206,7 @@ fn no_plan_is_recommended_where_what_was_recorded_is_no_fair_sample() {
                 "{:?}",
                 plan.recommendation
             );
-            assert!(plan.learns_from_incomplete && plan.recording.len() == 1);
+            assert!(plan.learns_from_incomplete && plan.missingness.len() == 1);
         }
     }
 }
@@ -218,7 +215,7 @@ fn no_plan_is_recommended_where_what_was_recorded_is_no_fair_sample() {
 fn no_plan_is_recommended_where_episodes_end_that_cannot_end_by_the_world() {
     let world = two_keys();
     let mut fitting = Fitting::new(&world, FitOptions::default()).unwrap();
-    let mut log = Episodes::new(&fitting.told().clone(), 5).unwrap();
+    let mut log = Episodes::new(&fitting.knowledge().clone(), 5).unwrap();
     let simulator = Simulator::new(&world).unwrap();
     let mut streams = Simulator::streams(3);
     for episode in 0..1500 {
@@ -286,7 +283,7 @@ fn evidence_that_was_changed_since_is_refused_and_so_is_what_cannot_have_been_co
 #[test]
 fn what_was_done_is_counted_in_steps_that_do_not_say_what_came_of_it() {
     let world = paid_by_key(false);
-    let told = Knowledge::of(&world).without_mechanisms().without_rewards();
+    let knowledge = Knowledge::of(&world).without_mechanisms().without_rewards();
     let [z, a] = ["z", "a"].map(|name| world.find(name).unwrap().ix());
     let planner = Planner::new(&world).unwrap();
     let all = world.interventions().count() as usize;
@@ -295,7 +292,7 @@ fn what_was_done_is_counted_in_steps_that_do_not_say_what_came_of_it() {
     let (rounds, mut held, mut contradicted) = (60, 0, 0);
     for seed in 0..rounds {
         // What came of it is seldom written down where something was done.
-        let log = log_with(&world, Episodes::new(&told, 5).unwrap(), 3000, seed, |outcome, _, chance| {
+        let log = log_with(&world, Episodes::new(&knowledge, 5).unwrap(), 3000, seed, |outcome, _, chance| {
             if outcome.values[a] == 1 && chance < 0.8 {
                 outcome.values[z] = HIDDEN;
             }
@@ -312,32 +309,33 @@ fn what_was_done_is_counted_in_steps_that_do_not_say_what_came_of_it() {
 fn recording_may_depend_on_what_comes_before_or_beside_but_not_on_what_it_moves() {
     for linked in [false, true] {
         let world = paid_by_key(linked);
-        let told = Knowledge::of(&world).without_mechanisms().without_rewards();
+        let knowledge = Knowledge::of(&world).without_mechanisms().without_rewards();
         let [z, w, a] = ["z", "w", "a"].map(|name| world.find(name).unwrap().ix());
         let (rounds, mut alarms, mut sure) = (60, [0; 3], [0; 3]);
         for seed in 0..rounds {
             for by in 0..3 {
-                let log = log_with(&world, Episodes::new(&told, 5).unwrap(), 400, seed, |outcome, state, chance| {
-                    let decides = match by {
-                        0 => state as u32 / 2,
-                        1 => outcome.values[a],
-                        _ => outcome.values[w],
-                    };
-                    if chance < [0.1, 0.6][decides as usize] {
-                        outcome.values[z] = HIDDEN;
-                    }
-                });
-                let tests = log.recording_tests();
+                let log =
+                    log_with(&world, Episodes::new(&knowledge, 5).unwrap(), 400, seed, |outcome, state, chance| {
+                        let decides = match by {
+                            0 => state as u32 / 2,
+                            1 => outcome.values[a],
+                            _ => outcome.values[w],
+                        };
+                        if chance < [0.1, 0.6][decides as usize] {
+                            outcome.values[z] = HIDDEN;
+                        }
+                    });
+                let tests = log.missingness_tests();
                 let [of_z] = &tests[..] else { panic!("{tests:?}") };
                 alarms[by] += u32::from(of_z.p < 0.05);
-                sure[by] += u32::from(of_z.depends_on_what_followed());
+                sure[by] += u32::from(of_z.depends_on_outcome());
             }
         }
         // 5 % of 60 is 3; more than 10 has probability below 0.001.
         let harmless = if linked { 2 } else { 3 };
         assert!(alarms[..harmless].iter().all(|&n| n <= 10), "{alarms:?} of {rounds} at 0.05");
         assert!(sure[..harmless].iter().all(|&n| n <= 1), "{sure:?} of {rounds} at 0.001");
-        // Where z moves w, those with z recorded are no fair sample of z.
+        // Where z moves w, those with z recorded is not missing at random of z.
         assert!(!linked || sure[2] == rounds as u32, "{sure:?} of {rounds}");
     }
 }
@@ -345,30 +343,30 @@ fn recording_may_depend_on_what_comes_before_or_beside_but_not_on_what_it_moves(
 #[test]
 fn recording_of_several_at_once_is_tested_though_nothing_can_be_compared_within_the_others() {
     let world = two_keys();
-    let told = Knowledge::of(&world).without_mechanisms().without_rewards();
+    let knowledge = Knowledge::of(&world).without_mechanisms().without_rewards();
     let keys = ["walk", "sleep"].map(|name| world.find(name).unwrap().ix());
-    let log = log_with(&world, Episodes::new(&told, 5).unwrap(), 600, 1, |outcome, _, chance| {
+    let log = log_with(&world, Episodes::new(&knowledge, 5).unwrap(), 600, 1, |outcome, _, chance| {
         if chance < if outcome.next_state == 0 { 0.6 } else { 0.2 } {
             keys.iter().for_each(|&key| outcome.values[key] = HIDDEN);
         }
     });
-    let tests = log.recording_tests();
-    assert!(tests.len() == 2 && tests.iter().all(|test| test.depends_on_what_followed()), "{tests:?}");
+    let tests = log.missingness_tests();
+    assert!(tests.len() == 2 && tests.iter().all(|test| test.depends_on_outcome()), "{tests:?}");
 }
 
 #[test]
 fn recording_that_depends_on_what_followed_is_found_where_no_pair_is_seen_often() {
     // 4,096 interventions: no state and intervention is seen ten times.
     let world = dowise::worlds::world("paper", &[("levels", "16"), ("levers", "3"), ("joint", "false")]).unwrap();
-    let told = Knowledge::of(&world);
+    let knowledge = Knowledge::of(&world);
     let key = world.keys()[0].ix();
-    let log = log_with(&world, Episodes::new(&told, 2).unwrap(), 3000, 1, |outcome, _, chance| {
+    let log = log_with(&world, Episodes::new(&knowledge, 2).unwrap(), 3000, 1, |outcome, _, chance| {
         if chance < if outcome.next_state % 2 == 0 { 0.5 } else { 0.1 } {
             outcome.values[key] = HIDDEN;
         }
     });
-    let tests = log.recording_tests();
-    assert!(tests.iter().any(|test| test.depends_on_what_followed()), "{tests:?}");
+    let tests = log.missingness_tests();
+    assert!(tests.iter().any(|test| test.depends_on_outcome()), "{tests:?}");
 }
 
 /// What a step pays depends on where it comes from and where it leads.
@@ -392,13 +390,13 @@ fn paid_on_arrival() -> World {
 #[test]
 fn a_reward_on_next_values_that_is_missing_after_some_of_them_is_estimated_by_what_followed() {
     let world = paid_on_arrival();
-    let told = Knowledge::of(&world).without_rewards();
+    let knowledge = Knowledge::of(&world).without_rewards();
     let policy = constant(&world, 1);
     let exact = truth(&world, &policy);
     let (rounds, mut posterior, mut guaranteed, mut robust) = (40, 0, 0, 0);
     for seed in 0..rounds {
         // What is paid after a good mood is seldom written down.
-        let log = log_with(&world, Episodes::new(&told, 5).unwrap(), 200, seed, |outcome, _, chance| {
+        let log = log_with(&world, Episodes::new(&knowledge, 5).unwrap(), 200, seed, |outcome, _, chance| {
             if chance < if outcome.next_state == 1 { 0.8 } else { 0.05 } {
                 outcome.rewards.fill(f64::NAN);
             }
@@ -411,7 +409,7 @@ fn a_reward_on_next_values_that_is_missing_after_some_of_them_is_estimated_by_wh
     // 38 of 40 at 95 %; four standard deviations less is 32. By the mean of recorded payments hardly any would hold: it is too low by 0.4.
     assert!(posterior >= 32 && robust >= 32 && guaranteed == rounds, "{posterior} {robust} {guaranteed} of {rounds}");
     // Where some next value was never paid for, that is said by name.
-    let log = log_with(&world, Episodes::new(&told, 5).unwrap(), 200, 1, |outcome, _, _| {
+    let log = log_with(&world, Episodes::new(&knowledge, 5).unwrap(), 200, 1, |outcome, _, _| {
         if outcome.next_state == 1 {
             outcome.rewards.fill(f64::NAN);
         }
@@ -425,13 +423,13 @@ fn a_reward_on_next_values_that_is_missing_after_some_of_them_is_estimated_by_wh
 #[test]
 fn doubly_robust_intervals_have_room_for_steps_that_correct_nothing() {
     let (world, rounds) = (two_keys(), 60);
-    let told = Knowledge::of(&world).without_rewards();
+    let knowledge = Knowledge::of(&world).without_rewards();
     let policy = constant(&world, 1);
     let exact = truth(&world, &policy);
     let [walk, sleep] = ["walk", "sleep"].map(|name| world.find(name).unwrap().ix());
     let (mut held, mut plain) = (0, 0);
     for seed in 0..rounds {
-        let log = log_with(&world, Episodes::new(&told, 5).unwrap(), 100, seed, |outcome, _, chance| {
+        let log = log_with(&world, Episodes::new(&knowledge, 5).unwrap(), 100, seed, |outcome, _, chance| {
             // Good sleep is seldom written down, and what is paid half of the time.
             if chance < if outcome.values[sleep] == 1 { 0.85 } else { 0.1 } {
                 outcome.values[sleep] = HIDDEN;
@@ -456,7 +454,7 @@ fn doubly_robust_intervals_have_room_for_steps_that_correct_nothing() {
 #[test]
 fn key_variables_that_are_missing_depending_on_what_followed_are_expected_and_drawn() {
     let world = two_keys();
-    let told = Knowledge::of(&world).without_rewards();
+    let knowledge = Knowledge::of(&world).without_rewards();
     let policy = constant(&world, 1);
     let exact = truth(&world, &policy);
     let sleep = world.find("sleep").unwrap().ix();
@@ -475,17 +473,17 @@ fn key_variables_that_are_missing_depending_on_what_followed_are_expected_and_dr
             })
         };
         let options = OfflineOptions { played: 1, ..quick() };
-        let found = evaluate(&log(Episodes::new(&told, 5).unwrap().with_em()), &policy, &options).unwrap();
+        let found = evaluate(&log(Episodes::new(&knowledge, 5).unwrap().with_em()), &policy, &options).unwrap();
         assert!(found.guaranteed.is_none() && found.robust.is_none());
         held += u64::from(found.model.posterior.contains(exact));
         logged += u64::from(found.logged.model.unwrap().posterior.contains(today));
-        let plain = evaluate(&log(Episodes::new(&told, 5).unwrap()), &policy, &options).unwrap();
+        let plain = evaluate(&log(Episodes::new(&knowledge, 5).unwrap()), &policy, &options).unwrap();
         dropped += u64::from(plain.model.posterior.contains(exact));
     }
     // 38 of 40 at 95 %; four standard deviations less is 32.
     assert!(held >= 32 && logged >= 32 && dropped <= 10, "{held} {logged}, left out {dropped} of {rounds}");
     // Nothing is guaranteed, and that is said.
-    let log = log_with(&world, Episodes::new(&told, 5).unwrap().with_em(), 300, 1, |outcome, _, chance| {
+    let log = log_with(&world, Episodes::new(&knowledge, 5).unwrap().with_em(), 300, 1, |outcome, _, chance| {
         if chance < 0.3 {
             outcome.values[sleep] = HIDDEN;
         }
@@ -499,9 +497,9 @@ fn key_variables_that_are_missing_depending_on_what_followed_are_expected_and_dr
 #[test]
 fn with_nothing_missing_expectations_change_nothing() {
     let world = two_keys();
-    let told = Knowledge::of(&world).without_mechanisms().without_rewards();
+    let knowledge = Knowledge::of(&world).without_mechanisms().without_rewards();
     let log = |log: Episodes| log_with(&world, log, 60, 1, |_, _, _| {});
-    let [plain, em] = [Episodes::new(&told, 5).unwrap(), Episodes::new(&told, 5).unwrap().with_em()].map(log);
+    let [plain, em] = [Episodes::new(&knowledge, 5).unwrap(), Episodes::new(&knowledge, 5).unwrap().with_em()].map(log);
     let policy = constant(&world, 1);
     assert_eq!(evaluate(&plain, &policy, &quick()).unwrap(), evaluate(&em, &policy, &quick()).unwrap());
 }
@@ -512,7 +510,7 @@ fn a_plan_from_what_a_fit_left_is_that_from_the_log_with_what_was_logged_beside_
         let simulator = Simulator::new(&world).unwrap();
         let mut streams = Simulator::streams(3);
         let mut fitting = Fitting::new(&world, FitOptions { em, ..FitOptions::default() }).unwrap();
-        let mut log = Episodes::new(fitting.told(), 5).unwrap();
+        let mut log = Episodes::new(fitting.knowledge(), 5).unwrap();
         if em {
             log = log.with_em();
         }
@@ -552,19 +550,24 @@ fn a_plan_from_what_a_fit_left_is_that_from_the_log_with_what_was_logged_beside_
 #[test]
 fn what_is_missing_is_counted_and_never_taken_for_zero() {
     let world = copied();
-    let told = Knowledge::of(&world).without_rewards();
+    let knowledge = Knowledge::of(&world).without_rewards();
     let step = |stage: usize, paid: f64| {
-        let seen = dowise::Observation::at(&told, stage, 0).unwrap().did(&told, 1).unwrap();
+        let seen = dowise::Observation::at(&knowledge, stage, 0).unwrap().did(&knowledge, 1).unwrap();
         LogStep::new(
             0,
-            seen.saw(&told, [("walk", "yes")]).unwrap().paid(&told, &[paid]).unwrap().then(&told, 0).unwrap(),
+            seen.saw(&knowledge, [("walk", "yes")])
+                .unwrap()
+                .paid(&knowledge, &[paid])
+                .unwrap()
+                .then(&knowledge, 0)
+                .unwrap(),
         )
     };
     let without_key = || {
-        let seen = dowise::Observation::at(&told, 2, 0).unwrap().did(&told, 1).unwrap();
-        LogStep::new(0, seen.paid(&told, &[1.0]).unwrap().then(&told, 0).unwrap())
+        let seen = dowise::Observation::at(&knowledge, 2, 0).unwrap().did(&knowledge, 1).unwrap();
+        LogStep::new(0, seen.paid(&knowledge, &[1.0]).unwrap().then(&knowledge, 0).unwrap())
     };
-    let mut log = Episodes::new(&told, 2).unwrap();
+    let mut log = Episodes::new(&knowledge, 2).unwrap();
     log.add(&[step(0, 1.0), step(1, 1.0), step(2, 1.0)]).unwrap();
     log.add(&[step(0, 0.0), step(1, f64::NAN), step(2, 0.0)]).unwrap();
     log.add(&[step(1, 0.0), step(2, 0.0)]).unwrap();
@@ -584,11 +587,11 @@ fn what_is_missing_is_counted_and_never_taken_for_zero() {
     // Stages out of order, and nothing that begins at the first stage.
     let error = log.add(&[step(1, 0.0), step(0, 0.0)]).unwrap_err().to_string();
     assert!(error.contains("stage 1 comes after stage 2"), "{error}");
-    let mut late = Episodes::new(&told, 2).unwrap();
+    let mut late = Episodes::new(&knowledge, 2).unwrap();
     late.add(&[step(1, 0.0)]).unwrap();
     let error = evaluate(&late, &constant(&world, 1), &quick()).unwrap_err().to_string();
     assert!(error.starts_with("no episode of the log begins at stage 1"), "{error}");
-    assert!(Episodes::new(&told, 1).is_err());
+    assert!(Episodes::new(&knowledge, 1).is_err());
     let wrong = OfflineOptions { delta: 0.0, ..quick() };
     assert!(evaluate(&log, &constant(&world, 1), &wrong).is_err());
     assert!(evaluate(&log, &constant(&world, 1)[1..], &quick()).is_err());

@@ -14,11 +14,11 @@ fn no_interval_leaves_what_is_possible_however_little_was_seen() {
     for seed in 0..8 {
         let spec = worlds::Paper { levels: 6, levers: 2, factors: 2, horizon: 4, seed, ..Default::default() };
         let world = World::new(spec.spec().unwrap()).unwrap();
-        let told = Knowledge::of(&world).without_mechanisms().without_rewards();
+        let knowledge = Knowledge::of(&world).without_mechanisms().without_rewards();
         let [lo, hi] = world.reward_range().map(|r| r * world.horizon() as f64);
         let logger = logger(&world, 1.0);
         for (episodes, prior) in [(2, 2.0), (2, 100.0), (5, 1e6)] {
-            let log = logger.log(&told, episodes, seed);
+            let log = logger.log(&knowledge, episodes, seed);
             let found = evaluate(&log, &logger.policy_hs, &OfflineOptions { prior, samples: 40, ..quick() }).unwrap();
             for interval in [found.model.posterior, found.guaranteed.unwrap(), found.robust.unwrap().interval] {
                 assert!(lo <= interval.low && interval.low <= interval.high && interval.high <= hi, "{interval:?}");
@@ -32,10 +32,10 @@ fn no_interval_leaves_what_is_possible_however_little_was_seen() {
 #[test]
 fn episodes_whose_weights_cannot_be_counted_together_are_refused() {
     let world = paper(0);
-    let told = Knowledge::of(&world);
+    let knowledge = Knowledge::of(&world);
     let simulator = Simulator::new(&world).unwrap();
     let mut outcome = Outcome::default();
-    let mut log = Episodes::new(&told, 2).unwrap();
+    let mut log = Episodes::new(&knowledge, 2).unwrap();
     let [_, mut rng] = Simulator::streams(1);
     simulator.step(0, Action(0), &mut rng, &mut outcome);
     // Each fold has room for one of them, and both together have not.
@@ -49,10 +49,10 @@ fn episodes_whose_weights_cannot_be_counted_together_are_refused() {
 #[test]
 fn rows_that_the_log_never_saw_are_named_with_their_share() {
     let world = copied();
-    let told = Knowledge::of(&world);
+    let knowledge = Knowledge::of(&world);
     // Whoever was logged never put the shoes to the door.
     let always = |rank| Logger { policy_hs: constant(&world, rank), ..logger(&world, 0.0) };
-    let log = always(0).log(&told, 100, 1);
+    let log = always(0).log(&knowledge, 100, 1);
     let same = evaluate(&log, &constant(&world, 0), &quick()).unwrap().support;
     assert_eq!((same.share, same.rows.len()), (0.0, 0));
     let other = evaluate(&log, &constant(&world, 1), &quick()).unwrap().support;
@@ -61,8 +61,8 @@ fn rows_that_the_log_never_saw_are_named_with_their_share() {
     assert!(words.contains("the next value of mood where mood=low walk=yes"), "{words}");
     assert!(words.contains("do shoes=door"), "{words}");
     // Where mechanisms are learned as tables, their rows have to be seen too.
-    let told = Knowledge::of(&world).without_mechanisms();
-    let other = evaluate(&always(0).log(&told, 100, 1), &constant(&world, 1), &quick()).unwrap().support;
+    let knowledge = Knowledge::of(&world).without_mechanisms();
+    let other = evaluate(&always(0).log(&knowledge, 100, 1), &constant(&world, 1), &quick()).unwrap().support;
     assert!(other.rows.iter().any(|row| row.what == "walk" && row.share == 1.0), "{:?}", other.rows);
 }
 

@@ -14,10 +14,10 @@ fn values_come_to_the_true_one_as_the_log_grows() {
         let logger = logger(&world, 0.5);
         let policy = &logger.policy_hs;
         let exact = truth(&world, policy);
-        let told = Knowledge::of(&world).without_rewards();
+        let knowledge = Knowledge::of(&world).without_rewards();
         let mut widths = Vec::new();
         for episodes in [200, 3200] {
-            let found = evaluate(&logger.log(&told, episodes, 1), policy, &quick()).unwrap();
+            let found = evaluate(&logger.log(&knowledge, episodes, 1), policy, &quick()).unwrap();
             let robust = found.robust.unwrap();
             assert!(found.guaranteed.unwrap().contains(exact), "{name} {found:?} {exact}");
             widths.push([found.model.posterior.width(), found.guaranteed.unwrap().width()]);
@@ -40,10 +40,10 @@ fn values_come_to_the_true_one_as_the_log_grows() {
 #[test]
 fn the_logged_policy_itself_has_ratio_one_and_the_value_of_the_logged_mean() {
     let world = copied();
-    let told = Knowledge::of(&world);
+    let knowledge = Knowledge::of(&world);
     for propensity in [false, true] {
         let logger = Logger { propensity, ..logger(&world, 0.0) };
-        let log = logger.log(&told, 60, 3);
+        let log = logger.log(&knowledge, 60, 3);
         let found = evaluate(&log, &logger.policy_hs, &quick()).unwrap();
         let (robust, returns) = (found.robust.unwrap(), found.logged.returns.unwrap());
         assert!((robust.greatest_ratio - 1.0).abs() < 1e-12 && (robust.effective - 60.0).abs() < 1e-9, "{robust:?}");
@@ -58,10 +58,10 @@ fn the_logged_policy_itself_has_ratio_one_and_the_value_of_the_logged_mean() {
 #[test]
 fn logged_probabilities_are_used_where_every_intervention_was_seen() {
     let world = paper(2);
-    let told = Knowledge::of(&world);
+    let knowledge = Knowledge::of(&world);
     let logger = Logger { propensity: true, ..logger(&world, 0.5) };
     let policy = constant(&world, 1);
-    let found = evaluate(&logger.log(&told, 2000, 5), &policy, &quick()).unwrap();
+    let found = evaluate(&logger.log(&knowledge, 2000, 5), &policy, &quick()).unwrap();
     let robust = found.robust.unwrap();
     assert_eq!(robust.by_propensity, robust.corrected);
     let exact = truth(&world, &policy);
@@ -70,7 +70,7 @@ fn logged_probabilities_are_used_where_every_intervention_was_seen() {
 
 #[test]
 fn a_wrong_model_is_corrected_by_the_doubly_robust_value() {
-    // The world is told with a scope that leaves out what the next mood depends on.
+    // The world is given with a scope that leaves out what the next mood depends on.
     let world = World::builder("a walk needs good weather", 3)
         .state("mood", ["low", "high"])
         .state("sun", ["no", "yes"])
@@ -112,7 +112,7 @@ fn mechanisms_and_rewards_that_are_not_known_widen_every_interval_and_bounds_sti
     let known = Knowledge::of(&world);
     let unknown = Knowledge::of(&world).without_mechanisms().without_rewards();
     let [known, unknown] =
-        [known, unknown].map(|told| evaluate(&logger.log(&told, 500, 4), &policy, &quick()).unwrap());
+        [known, unknown].map(|knowledge| evaluate(&logger.log(&knowledge, 500, 4), &policy, &quick()).unwrap());
     assert!(
         unknown.guaranteed.unwrap().low < known.guaranteed.unwrap().low
             && known.guaranteed.unwrap().high < unknown.guaranteed.unwrap().high
@@ -140,9 +140,9 @@ fn where_starts_are_given_nothing_is_added_for_them() {
 #[test]
 fn a_plan_is_recommended_once_it_is_surely_better_and_not_before() {
     let world = paper(0);
-    let told = Knowledge::of(&world);
+    let knowledge = Knowledge::of(&world);
     let logger = logger(&world, 1.0);
-    let plan = |episodes| plan_safely(&logger.log(&told, episodes, 2), &quick()).unwrap();
+    let plan = |episodes| plan_safely(&logger.log(&knowledge, episodes, 2), &quick()).unwrap();
     let (few, many) = (plan(20), plan(5000));
     match few.recommendation {
         Recommendation::NotYet { episodes } => assert!(episodes > 20.0 && episodes < 1e6, "{episodes}"),
@@ -150,14 +150,14 @@ fn a_plan_is_recommended_once_it_is_surely_better_and_not_before() {
     }
     assert_eq!(many.recommendation, Recommendation::DeployMean);
     assert!(many.recommended().guaranteed.unwrap().low > many.logged.unwrap().returns.unwrap().guaranteed.high);
-    // The worst-member plan has the greatest guaranteed value there is.
+    // The pessimistic plan has the greatest guaranteed value there is.
     for plan in [&few, &many] {
-        assert!(plan.worst.guaranteed.unwrap().low >= plan.mean.guaranteed.unwrap().low - 1e-9);
-        assert!(plan.mean.model.mean >= plan.worst.model.mean - 1e-9);
+        assert!(plan.pessimistic.guaranteed.unwrap().low >= plan.mean.guaranteed.unwrap().low - 1e-9);
+        assert!(plan.mean.model.mean >= plan.pessimistic.model.mean - 1e-9);
     }
     // Evidence alone gives the same plans and bounds, and nothing to compare them with.
-    let alone = plan_from_evidence(logger.log(&told, 20, 2).evidence(), &quick()).unwrap();
-    assert_eq!((&alone.mean, &alone.worst, alone.logged), (&few.mean, &few.worst, None));
+    let alone = plan_from_evidence(logger.log(&knowledge, 20, 2).evidence(), &quick()).unwrap();
+    assert_eq!((&alone.mean, &alone.pessimistic, alone.logged), (&few.mean, &few.pessimistic, None));
     assert_eq!(alone.recommendation, Recommendation::NothingToCompare);
     assert!(many.differences(world.n_states()).len() <= few.differences(world.n_states()).len());
 }
@@ -180,7 +180,7 @@ fn what_a_hidden_cause_of_a_lever_leaves_open_is_taken_from_the_world_file_and_t
     let fitting = Fitting::new(&world, FitOptions::default()).unwrap();
     assert_eq!(fitting.rests_on().unwrap().len(), 1);
     let drawn = logger(&world, 1.0);
-    let log = drawn.log(fitting.told(), 2000, 3);
+    let log = drawn.log(fitting.knowledge(), 2000, 3);
     for rank in 0..world.interventions().count() {
         let policy = constant(&world, rank);
         let exact = truth(&world, &policy);

@@ -11,14 +11,14 @@ use crate::table::{self, Align};
 pub(super) struct Effort {
     /// Bytes of one exact plan, at most.
     plan_bytes: u128,
-    /// Bytes that judging policies by it takes at most besides.
-    judge_bytes: u128,
+    /// Bytes that evaluating policies by it takes at most besides.
+    evaluation_bytes: u128,
     /// Of all interventions, how many combinations of kept settings are left after pruning, in the state with most;
     /// `None` if a mechanism is not known.
     left: Option<u64>,
     /// Groups of levers and key variables that can be treated alone.
     groups: Option<usize>,
-    /// Whether all states can be listed, as plans and learners that count need.
+    /// Whether all states can be enumerated, as plans and learners that count need.
     listed: bool,
     learners: Vec<LearnerBytes>,
 }
@@ -31,23 +31,23 @@ struct LearnerBytes {
 
 impl Effort {
     pub(super) fn of(world: &World) -> Effort {
-        // Where states cannot be listed, nothing is looked at in each of them.
-        let kernel = if world.is_listed() { Kernel::new(world).ok() } else { None };
+        // Where states cannot be enumerated, nothing is looked at in each of them.
+        let kernel = if world.is_enumerable() { Kernel::new(world).ok() } else { None };
         let left = kernel.as_ref().map(|kernel| {
             let of_state = |s| kernel.candidates(s).iter().fold(1u64, |n, &k| n.saturating_mul(k as u64));
             (0..world.n_states()).map(of_state).max().unwrap_or(0)
         });
-        let told = Knowledge::of(world);
+        let knowledge = Knowledge::of(world);
         let families = ["ucbvi", "f-ucbvi", "c-ucbvi", "cf-ucbvi", "graph-ucbvi"];
         let presets = Preset::all().iter().filter(|p| families.contains(&p.name()));
         Effort {
             plan_bytes: Planner::bytes(world),
-            judge_bytes: if world.is_listed() { Arena::run_bytes(world) } else { 0 },
+            evaluation_bytes: if world.is_enumerable() { Arena::run_bytes(world) } else { 0 },
             left,
             groups: kernel.as_ref().map(|k| k.n_groups()),
-            listed: world.is_listed(),
+            listed: world.is_enumerable(),
             learners: presets
-                .map(|p| LearnerBytes { learner: p.name(), bytes: Learner::bytes(&told, &p.options(1, 0)) })
+                .map(|p| LearnerBytes { learner: p.name(), bytes: Learner::bytes(&knowledge, &p.options(1, 0)) })
                 .collect(),
         }
     }
@@ -55,12 +55,12 @@ impl Effort {
     pub(super) fn text(&self, interventions: u64) -> String {
         if !self.listed {
             return table::wrapped(
-                "The states are too many to list, so there is no exact plan, and nobody can count by them: `dowise learn` learns from the states that it \
-                 meets (c-blsvi) and is judged by playing.",
+                "The states are too many to enumerate, so there is no exact plan, and nobody can count by them: `dowise learn` learns from the states that it \
+                 meets (c-blsvi) and is evaluated by Monte Carlo.",
             ) + "\n";
         }
-        let (plan, judge) = (bytes(self.plan_bytes), bytes(self.judge_bytes));
-        let mut text = format!("An exact plan takes at most {plan}, judging policies by it {judge} more.");
+        let (plan, evaluation) = (bytes(self.plan_bytes), bytes(self.evaluation_bytes));
+        let mut text = format!("An exact plan takes at most {plan}, evaluating policies by it {evaluation} more.");
         if let (Some(left), Some(groups)) = (self.left, self.groups) {
             text += &format!(
                 " Of {} interventions {} are left to choose from in any state: the levers fall into {} that can be \

@@ -55,7 +55,7 @@ impl FeatureReport {
             "The world is linear in them.".to_owned()
         } else if fit.variation_max < ROUNDING {
             format!(
-                "Next states are linear in them, rewards are not (off by up to {}): a learner that is told the rewards adds them as they are, and one \
+                "Next states are linear in them, rewards are not (off by up to {}): a learner that knows the rewards adds them as they are, and one \
                  that regresses them (unknown=rewards, lsvi-ucb) keeps some regret however long it runs.",
                 error(fit.reward_max)
             )

@@ -30,7 +30,7 @@ pub(super) struct Report {
     /// What planning and learning take.
     #[serde(skip_serializing_if = "Option::is_none")]
     effort: Option<Effort>,
-    /// What has to be learned where nothing but the graph is told.
+    /// What has to be learned where only the graph is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     learning: Option<Learning>,
 }

@@ -1,4 +1,4 @@
-//! What has to be learned where nothing but the graph is told.
+//! What has to be learned where only the graph is known.
 
 use dowise::learn::ToLearn;
 use dowise::{Knowledge, World};

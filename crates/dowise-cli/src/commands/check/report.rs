@@ -36,10 +36,10 @@ pub(super) fn report(
     text += &format!("\n{}\n{}", output.heading("Sizes"), sizes(world, analysis));
     text += &format!(
         "\n{}\n{}",
-        output.heading("What each learner has to learn if P(z | s, a) and rewards are told"),
+        output.heading("Distributions that each learner has to learn if P(z | s, a) and rewards are known"),
         cells(analysis)
     );
-    text += &format!("\n{}\n{}", output.heading("If nothing but the graph is told (unknown=all)"), learning.text());
+    text += &format!("\n{}\n{}", output.heading("If only the graph is known (unknown=all)"), learning.text());
     let title = format!("Regret bounds for {} episodes", table::count(analysis.episodes));
     text += &format!("\n{}\n{}", output.heading(&title), bounds(analysis));
     let verdict = if analysis.factored_view.right { "Right here." } else { "Wrong here, however much data there is." };
@@ -150,7 +150,7 @@ fn bounds(analysis: &Analysis) -> String {
 
 fn unknown(world: &World, analysis: &Analysis) -> String {
     if analysis.unknown.is_empty() {
-        let nothing = match world.is_listed() {
+        let nothing = match world.is_enumerable() {
             true => "Nothing: the world can be simulated and planned in.\n",
             false => "Nothing: the world can be simulated.\n",
         };

@@ -25,12 +25,12 @@ pub(super) struct Reading<'a> {
 pub(super) fn episodes(
     file: &Path,
     reading: Reading<'_>,
-    (world, told): (&World, &Knowledge),
+    (world, knowledge): (&World, &Knowledge),
     output: &Output,
 ) -> Result<Episodes, Failure> {
     let name = file.display();
     let Reading { map, skip_bad, em, randomised } = reading;
-    let mut episodes = Episodes::new(told, FOLDS).map_err(|e| Failure::Usage(e.to_string()))?;
+    let mut episodes = Episodes::new(knowledge, FOLDS).map_err(|e| Failure::Usage(e.to_string()))?;
     episodes = episodes.with_randomised(randomised);
     if em {
         episodes = episodes.with_em();

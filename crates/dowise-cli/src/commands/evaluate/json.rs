@@ -16,7 +16,7 @@ pub(super) struct Evaluated {
     delta: f64,
     /// Whether the answer was refused for lack of support.
     refused: bool,
-    /// What the policy and those who were logged are worth; not there where the answer was refused.
+    /// What the policy and the behaviour policy are worth; not there where the answer was refused.
     #[serde(flatten)]
     values: Option<Values>,
     unsupported: Unsupported,
@@ -71,7 +71,7 @@ pub(crate) struct LoggedValue {
 #[derive(Serialize)]
 struct Returns {
     episodes: f64,
-    /// Of these, those that are known only between the least and the most that they can have brought.
+    /// Of these, those that are known only between the least and the most that they can have returned.
     incomplete: f64,
     mean: f64,
     means: [f64; 2],

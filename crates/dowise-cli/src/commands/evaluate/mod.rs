@@ -15,12 +15,12 @@ use crate::log::LogArgs;
 use crate::output::{Failure, Output, Status};
 use crate::overwrite::{Files, Overwrite};
 use crate::table::count;
-use crate::{policy_file, recorded, render, worldfile};
+use crate::{missingness, policy_file, render, worldfile};
 
 /// Say what a policy would have been worth, from a log of what others did
 ///
 /// By the model that the log gives (posterior mean and interval), guaranteed by confidence sets, and doubly robust as a
-/// check that trusts the model less; beside it what those who were logged are worth. Refuses where the policy needs to
+/// check that trusts the model less; beside it what the behaviour policy are worth. Refuses where the policy needs to
 /// know what the log never saw.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES, allow_negative_numbers = true)]
@@ -155,18 +155,18 @@ impl Reading {
             FitOptions { keep: self.keep.clone(), randomised: self.randomised.clone(), ..FitOptions::default() };
         let fitting = Fitting::new(world, options).map_err(|e| Failure::Usage(e.to_string()))?;
         let from_file = fitting.rests_on().map_err(|e| Failure::Usage(e.to_string()))?;
-        let (world, told) = (fitting.world().clone(), fitting.told().clone());
+        let (world, knowledge) = (fitting.world().clone(), fitting.knowledge().clone());
         let reading = episodes::Reading {
             map: self.log.map.as_deref(),
             skip_bad: self.skip_bad,
             em: self.em,
             randomised: &self.randomised,
         };
-        let episodes = episodes::episodes(log, reading, (&world, &told), output)?;
-        let tests = episodes.recording_tests();
-        let mut warnings = recorded::warnings(&tests, self.em);
+        let episodes = episodes::episodes(log, reading, (&world, &knowledge), output)?;
+        let tests = episodes.missingness_tests();
+        let mut warnings = missingness::warnings(&tests, self.em);
         if !self.em {
-            warnings.extend(recorded::condition(&tests, !told.knows_mechanisms()));
+            warnings.extend(missingness::condition(&tests, !knowledge.knows_mechanisms()));
         }
         Ok(Counted { world, episodes, from_file, warnings })
     }

@@ -105,7 +105,7 @@ fn returns(world: &World, calibration: &Calibration) -> Figure {
     Figure {
         title: format!("{}: what the rest of an episode brings", world.name()),
         subtitle:
-            "Of those who were logged; predicted by models that have not seen the episode; bars: 95 % of the mean."
+            "Of the behaviour policy; predicted by models that have not seen the episode; bars: 95 % of the mean."
                 .into(),
         x: Axis { label: "stage".into(), ..Axis::default() },
         y: Axis { label: "rewards less costs from the stage on".into(), ..Axis::default() },

@@ -13,7 +13,7 @@ const FEW: f64 = 30.0;
 
 /// What is to be said where key variables that were not recorded are expected from the rest of the step.
 pub(crate) const EXPECTED: &str = "Key variables that were not recorded are expected from the rest of the step, the next state included (--em), and drawn for the posterior: right \
-     where whether they were recorded depends on nothing but what was. Confidence sets count what was seen alone, which need not be a fair sample then, so nothing is guaranteed.";
+     where whether they were recorded depends on nothing but what was. Confidence sets count what was seen alone, which need not be missing at random then, so nothing is guaranteed.";
 
 pub(super) fn report(
     world: &World,
@@ -45,10 +45,10 @@ pub(super) fn report(
     }
     text += &format!("{}\n", assumptions::section(&found.assumptions, output));
     text += &format!("{}\n{}", output.heading("The policy"), values(&rows));
-    text += &format!("\n{}\n{}", output.heading("Those who were logged"), values(&logged_rows(&found.logged, &sure)));
+    text += &format!("\n{}\n{}", output.heading("Behaviour policy"), values(&logged_rows(&found.logged, &sure)));
     let mut notes: Vec<String> = from_file.iter().map(not_from_the_log).collect();
     notes.extend(
-        log.expects_what_is_missing()
+        log.uses_em()
             .then(|| format!("{EXPECTED} Nor is a doubly robust value given: its ratios need them in every step.")),
     );
     if let Some(returns) = found.logged.returns {
@@ -61,20 +61,23 @@ pub(super) fn report(
         let surely = |is: fn(Interval, Interval) -> bool| found.guaranteed.is_some_and(|g| is(g, returns.guaranteed));
         notes.push(if let Some(failed) = assumptions::failed(&found.assumptions) {
             let (by, word) = if more >= 0.0 { (more, "more") } else { (-more, "less") };
-            format!("The model expects {} {word} than what was logged, which need not hold. {failed}", digits(by))
+            format!("The model expects {} {word} than the behaviour policy, which need not hold. {failed}", digits(by))
         } else if surely(|ours, theirs| ours.low > theirs.high) {
             format!(
-                "The policy is surely better than what was logged ({sure}); the model expects {} more.",
+                "The policy is better than the behaviour policy (confidence {sure}); the model expects {} more.",
                 digits(more)
             )
         } else if surely(|ours, theirs| ours.high < theirs.low) {
             format!(
-                "The policy is surely worse than what was logged ({sure}); the model expects {} less.",
+                "The policy is worse than the behaviour policy (confidence {sure}); the model expects {} less.",
                 digits(-more)
             )
         } else {
             let (by, word) = if more >= 0.0 { (more, "more") } else { (-more, "less") };
-            format!("The model expects {} {word} than what was logged; neither is surely better ({sure}).", digits(by))
+            format!(
+                "The model expects {} {word} than the behaviour policy; neither is better at confidence {sure}.",
+                digits(by)
+            )
         });
     }
     notes.extend(about_logged(&found.logged));
@@ -102,7 +105,9 @@ pub(super) fn report(
             (_, _) => Some(format!("In {alone} steps it rests on the model alone, in {unpaid} for what was paid")),
         };
         notes.extend(rests.map(|rests| {
-            format!("{rests}: something was not recorded. Its interval has room for what the model leaves open there.")
+            format!(
+                "{rests}: something was not recorded. Its interval includes the uncorrected model error of these steps."
+            )
         }));
         if robust.effective < FEW {
             notes.push(
@@ -116,7 +121,7 @@ pub(super) fn report(
     if found.support.share > 0.0 {
         let share = percent(found.support.share);
         notes.push(format!(
-            "{share} of the policy's episodes pass through what the log never saw; the prior decides there."
+            "No overlap: {share} of the policy's episodes reach states or key values that the log does not contain. There the prior decides."
         ));
     }
     notes.extend(thin(&found.support));
@@ -133,14 +138,14 @@ pub(super) fn report(
     text
 }
 
-/// What is to be said of what those who were logged brought: what is missing, and whether the model gives it.
+/// What is to be said of what the behaviour policy returned: what is missing, and whether the model gives it.
 pub(crate) fn about_logged(logged: &Logged) -> Vec<String> {
     let Some(returns) = &logged.returns else { return Vec::new() };
     let mut notes = Vec::new();
     if returns.incomplete > 0.0 {
         notes.push(format!(
             "Of {} of the {} logged episodes not every payment up to their end is known: each counts at the least and at the most that it can have \
-             brought, since those that are complete need not be like the others.",
+             returned, since those that are complete need not be like the others.",
             whole(returns.incomplete),
             whole(returns.episodes)
         ));
@@ -152,7 +157,7 @@ pub(crate) fn about_logged(logged: &Logged) -> Vec<String> {
 pub(crate) fn not_from_the_log(question: &OpenQuestion) -> String {
     let OpenQuestion { what, why, experiment } = question;
     format!(
-        "NOT FROM THE LOG: {what}. {}; every value here, guaranteed ones too, holds only if they are right. To settle it: {experiment}.",
+        "NOT IDENTIFIED FROM THE LOG: {what}. {}; every value here, also the guaranteed ones, holds only if they are right. To identify it: {experiment}.",
         capitalised(why)
     )
 }
@@ -184,14 +189,14 @@ pub(crate) fn by_prior(amounts: Amounts, value: &OfflineValue) -> Option<String>
     })
 }
 
-/// What those who were logged are worth, as rows.
+/// What the behaviour policy are worth, as rows.
 pub(crate) fn logged_rows(logged: &Logged, sure: &str) -> Vec<Vec<String>> {
     let amounts = of_logged(logged);
     let row = |what: &str, value, interval, how: &str| row(amounts, what, value, interval, how);
     let mut rows = Vec::new();
     if let Some(returns) = &logged.returns {
         let how = format!("{} episodes, 95 %", whole(returns.episodes));
-        rows.push(row("by what they brought", Some(returns.mean), returns.normal, &how));
+        rows.push(row("logged returns", Some(returns.mean), returns.normal, &how));
         rows.push(row("guaranteed", None, returns.guaranteed, &format!("any distribution, {sure}")));
     }
     rows.extend(logged.model.map(|model| row("by the model", Some(model.mean), model.posterior, "posterior, 95 %")));
@@ -216,7 +221,7 @@ pub(crate) fn of_policies(policies: &[(&OfflineValue, Option<Interval>)]) -> Amo
     Amounts::of(policies.iter().flat_map(one))
 }
 
-/// The same for those who were logged.
+/// The same for the behaviour policy.
 pub(crate) fn of_logged(logged: &Logged) -> Amounts {
     let returns = logged.returns.into_iter().flat_map(|r| ends(r.guaranteed));
     Amounts::of(logged.model.into_iter().flat_map(|model| ends(model.posterior)).chain(returns))

@@ -4,8 +4,8 @@ use dowise::World;
 use dowise::offline::fit::{FitPart, FitReport, FitTable, Fitted, IntervalKind};
 use dowise_study::{Strip, Strips};
 
+use crate::missingness;
 use crate::output::Output;
-use crate::recorded;
 use crate::table::{Align, count, short, table, wrapped};
 
 /// Rows of the table of what the best plan relies on.
@@ -20,16 +20,16 @@ pub(super) fn text(fitted: &Fitted, output: &Output) -> String {
     let reliance = fitted.reliance(EPISODES, 0).ok();
     let mut out =
         format!("{} steps in {} episodes, evidence {}\n", count(report.steps), count(report.episodes), report.evidence);
-    for warning in recorded::warnings(&report.recording, report.em.is_some()) {
+    for warning in missingness::warnings(&report.missingness, report.em.is_some()) {
         out += &format!("{}\n", wrapped(&warning));
     }
-    for s in &report.summed_out {
+    for s in &report.marginalised {
         let them = if s.hidden.len() == 1 { "it" } else { "them" };
-        out += &format!("summed out: {}; {} learned without {them}\n", s.hidden.join(", "), s.keys.join(", "));
+        out += &format!("marginalised out: {}; {} learned without {them}\n", s.hidden.join(", "), s.keys.join(", "));
     }
     for c in &report.confounded {
         let line = format!(
-            "NOT FITTED: {}. The hidden {} moves the lever {} and {}: see what the log cannot say",
+            "NOT FITTED: {}. The hidden variable {} affects the lever {} and {} (unmeasured confounding); see below",
             c.not_fitted.join(", "),
             c.hidden.join(", "),
             c.lever,
@@ -44,11 +44,15 @@ pub(super) fn text(fitted: &Fitted, output: &Output) -> String {
     out += &format!("\n{}\n", output.heading("How well each part is known"));
     out += &parts(report, reliance.as_deref());
     if let Some(reliance) = &reliance {
-        out += &format!("\n{}\n", output.heading("Least known of what the best plan of the fitted world relies on"));
+        out += &format!(
+            "\n{}\n",
+            output.heading("Most uncertain rows that the optimal plan of the fitted world relies on")
+        );
         out += &relied_on(report, reliance);
     }
     if !report.open.is_empty() {
-        out += &format!("\n{}\n", output.heading("What the log cannot say, and what would settle it"));
+        out +=
+            &format!("\n{}\n", output.heading("Not identified from the log, and the experiment that would settle it"));
         for question in report.open.iter().take(OPEN) {
             let line = format!("- {}: {}. To settle it: {}.", question.what, question.why, question.experiment);
             out += &format!("{}\n", wrapped(&line));
@@ -67,7 +71,7 @@ fn missing(report: &FitReport) -> String {
     }
     match &report.em {
         None if !report.missing.is_empty() => {
-            out += "such steps count only where nothing is missing; --em expects the rest\n"
+            out += "such steps count only where nothing is missing; --em imputes the rest\n"
         }
         None => {}
         Some(em) => {
@@ -133,8 +137,8 @@ fn parts(report: &FitReport, reliance: Option<&[Vec<f64>]>) -> String {
     let align = [Align::Left, Align::Left, Align::Right, Align::Right, Align::Right, Align::Right, Align::Right];
     let percent = short(report.level * 100.0);
     let order_words = match reliance {
-        Some(_) => "sorted by how much the best plan relies on what is not known",
-        None => "sorted by how much is not known",
+        Some(_) => "sorted by how much the optimal plan relies on uncertain rows",
+        None => "sorted by uncertainty",
     };
     let note = format!(
         "visits, width: of the row in the middle; width: of the {percent} % credible interval, as a share of what it could be; \

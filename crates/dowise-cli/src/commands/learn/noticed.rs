@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::table;
 
-/// Changes of the world that are told one by one.
+/// Changes of the world that are given one by one.
 const MOST_CHANGES: usize = 8;
 
 /// What was taken in of a log before the first episode.
@@ -32,7 +32,7 @@ impl FromLog {
     }
 }
 
-/// How a guard changed the graph, what a test of it found and does not test, what speaks against a linear fit, and changes of the world.
+/// How a guard changed the graph, what a test of it found and does not test, what contradicts a linear fit, and changes of the world.
 pub(in crate::commands) fn lines(learner: &Learner, log: FromLog) -> Vec<String> {
     let mut lines = Vec::new();
     for (i, amendment) in learner.amendments().iter().enumerate() {
@@ -52,23 +52,20 @@ pub(in crate::commands) fn lines(learner: &Learner, log: FromLog) -> Vec<String>
             () => format!("after {steps} steps, those of the log included"),
         };
         lines.push(format!(
-            "Warning: what was seen contradicts the graph ({at}): {}; change the world file, or learn with guard=true.",
+            "Warning: the data contradict the graph ({at}): {}. Change the world file, or learn with guard=true (graph repair).",
             found.what
         ));
     }
     if let Some(watch) = watch.filter(|watch| !watch.untested.is_empty()) {
-        lines.push(format!(
-            "Of what is told of this world the test of the graph leaves out {}.",
-            watch.untested.join("; ")
-        ));
+        lines.push(format!("The graph test leaves out {}.", watch.untested.join("; ")));
     }
     let (changes, before) = (learner.changes(), log.episodes(learner));
-    let told = &changes[changes.len().saturating_sub(MOST_CHANGES)..];
-    let more = learner.n_changes() - told.len() as u64;
+    let knowledge = &changes[changes.len().saturating_sub(MOST_CHANGES)..];
+    let more = learner.n_changes() - knowledge.len() as u64;
     if more > 0 {
         lines.push(format!("{} earlier changes of the world were noticed.", table::count(more)));
     }
-    for change in told {
+    for change in knowledge {
         let at = match change.episode.checked_sub(before) {
             _ if log.is_none() => String::new(),
             None | Some(0) => " in the log".to_owned(),

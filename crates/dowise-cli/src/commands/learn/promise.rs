@@ -36,7 +36,7 @@ impl std::str::FromStr for Until {
         };
         let number: f64 = number.parse().map_err(|_| wrong())?;
         if !number.is_finite() || number <= 0.0 {
-            return Err(format!("'{text}': no run can be surely best; give a number above 0"));
+            return Err(format!("'{text}': no run can prove optimality; give a number above 0"));
         }
         match share {
             true if number >= 100.0 => Err(format!("'{text}': interventions at random are within 100 % already")),
@@ -70,7 +70,7 @@ pub(super) struct Promised {
     /// By how much the best policy exceeds it at most, and does.
     pub(super) gap: f64,
     pub(super) true_gap: f64,
-    /// The gap as a share of the way from random to best, at most; missing where that cannot be told.
+    /// The gap as a share of the way from random to best, at most; missing where that cannot be determined.
     pub(super) share: Option<f64>,
 }
 
@@ -100,8 +100,7 @@ impl Promised {
         let [at_least, gap, value, true_gap] =
             [self.at_least, self.gap, self.value, self.true_gap].map(|x| amounts.show(x));
         let text = format!(
-            "Surely (δ = {}): a policy worth at least {at_least} that the best exceeds by at most {gap}{share}. In truth it is worth {value}, and \
-             the best exceeds it by {true_gap}.",
+            "Suboptimality certificate (confidence 1 − δ, δ = {}): the policy has value at least {at_least}, at most {gap} below the optimum{share}. True value {value}, true gap {true_gap}.",
             self.delta
         );
         table::wrapped(&text) + "\n"
@@ -122,7 +121,7 @@ impl From<LearnError> for Cannot {
     }
 }
 
-/// The least share of the way that can be told from rounding in every world.
+/// The least share of the way that can be determined from rounding in every world.
 const LEAST_SHARE: f64 = 1e-9;
 
 /// Asks for certificates as a run goes on.
@@ -149,7 +148,7 @@ impl<'a> Promises<'a> {
         Promises { arena, until, delta, fresh, next: done + LEAST_BETWEEN, history: Vec::new(), last: None }
     }
 
-    /// Whether a certificate can be made at all, and whether what is asked for can be told, and is not so from the beginning: before the
+    /// Whether a certificate can be made at all, and whether what is asked for can be determined, and is not so from the beginning: before the
     /// run, not after it.
     pub(super) fn check(&mut self, learner: &Learner) -> Result<(), Cannot> {
         let first = learner.certificate(self.delta)?;

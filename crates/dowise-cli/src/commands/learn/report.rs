@@ -42,12 +42,12 @@ pub(super) struct Report {
     /// How a baseline was kept, if there was one.
     #[serde(skip_serializing_if = "Option::is_none")]
     baseline: Option<Kept>,
-    /// Whether what is promised does not hold: what was seen contradicts what the learner was told.
+    /// Whether what is promised does not hold: what was seen contradicts what the learner knows.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     promise_is_void: bool,
     /// What makes that doubtful which the run began with.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    unfair: Vec<String>,
+    void_because: Vec<String>,
     /// What was noticed of a wrong graph or a changed world, as sentences.
     #[serde(skip)]
     noticed: Vec<String>,
@@ -143,7 +143,7 @@ impl Report {
             promised,
             baseline: None,
             promise_is_void: learner.graph_contradicted() || !run.unfair.is_empty(),
-            unfair: run.unfair.clone(),
+            void_because: run.unfair.clone(),
             noticed: noticed::lines(learner, run.log),
             policy,
             always: LeverUse::of(arena.world(), learned).sentence().into_iter().chain(same).collect(),
@@ -186,14 +186,16 @@ impl Report {
             amounts.with(2, plain(self.regret, amounts)),
             amounts.show(plain(self.regret_at_the_end, amounts))
         );
-        for noticed in self.unfair.iter().chain(&self.noticed) {
+        for noticed in self.void_because.iter().chain(&self.noticed) {
             text += &format!("{}\n\n", table::wrapped(noticed));
         }
         if let Some(promised) = &self.promised {
             if self.promise_is_void {
-                let void = match &self.unfair[..] {
-                    [] => "Void, because it rests on what the learner was told, which what was seen contradicts:",
-                    _ => "Void, because it rests on a log that is no fair sample of what interventions bring:",
+                let void = match &self.void_because[..] {
+                    [] => "Void, because the data contradict what the learner assumes:",
+                    _ => {
+                        "Void, because it rests on a log with values missing not at random, or with unmeasured confounding:"
+                    }
                 };
                 text += &format!("{}\n", table::wrapped(void));
             }
@@ -202,7 +204,7 @@ impl Report {
         if let Some(kept) = &self.baseline {
             text += &format!("{}\n\n", table::wrapped(&kept.text(amounts)));
         }
-        text += &format!("{}\n", output.heading("What the learned policy does where it most often comes"));
+        text += &format!("{}\n", output.heading("The learned policy in the states it visits most"));
         for always in &self.always {
             text += &format!("{}\n", table::wrapped(always));
         }
@@ -243,7 +245,7 @@ impl Kept {
             _ => format!("episodes are worth at least {share} of the baseline on average{from_least}"),
         };
         format!(
-            "Kept to the baseline (δ = {}): at any time, {promised}. {} episodes followed it; {} could be lost now.",
+            "Conservative exploration (δ = {}): at any time, {promised}. {} episodes followed the baseline; remaining exploration budget {}.",
             self.delta,
             table::count(self.episodes_of_baseline),
             amounts.with(2, plain(self.room, amounts))
@@ -329,41 +331,37 @@ pub(super) fn learners(output: &Output) -> String {
     text
 }
 
-/// What a learner was told and how much it has to learn, in a sentence.
-pub(super) fn told(learner: &Learner) -> String {
+/// What a learner knows and how much it has to learn, in a sentence.
+pub(super) fn knowledge(learner: &Learner) -> String {
     let knowledge = learner.knowledge();
-    let mut told = vec!["the graph".to_owned()];
+    let mut known = vec!["the graph".to_owned()];
     if knowledge.knows_mechanisms() {
-        told.push("P(z | s, a)".into());
+        known.push("P(z | s, a)".into());
     } else {
-        told.extend(knowledge.known_mechanisms().into_iter().map(|name| format!("the mechanism of {name}")));
-        told.extend(knowledge.guessed_mechanisms().into_iter().map(|name| format!("a guess at that of {name}")));
+        known.extend(knowledge.known_mechanisms().into_iter().map(|name| format!("the mechanism of {name}")));
+        known.extend(knowledge.guessed_mechanisms().into_iter().map(|name| format!("a guess at that of {name}")));
     }
-    // What a term pays may be told and what it brings unknown all the same: the next value that it looks at is to be learned.
+    // What a term pays may be given and what it brings unknown all the same: the next value that it looks at is to be learned.
     let learned: Vec<&str> = knowledge.learned_rewards();
     if knowledge.knows_rewards() && learned.is_empty() {
-        told.push("the rewards".into());
+        known.push("the rewards".into());
     } else {
-        let known = knowledge.rewards().iter().filter(|r| r.table.is_some() && !learned.contains(&r.name.as_str()));
-        told.extend(known.map(|r| format!("the reward {}", r.name)));
+        let given = knowledge.rewards().iter().filter(|r| r.table.is_some() && !learned.contains(&r.name.as_str()));
+        known.extend(given.map(|r| format!("the reward {}", r.name)));
     }
-    told.extend(knowledge.known_transitions().into_iter().map(|factor| format!("how {factor} changes")));
-    let last = told.pop().unwrap_or_default();
-    let told = if told.is_empty() { last } else { format!("{} and {last}", told.join(", ")) };
-    let mut told = format!("told {told}; to be learned: {}", to_learn(learner));
+    known.extend(knowledge.known_transitions().into_iter().map(|factor| format!("how {factor} changes")));
+    let last = known.pop().unwrap_or_default();
+    let known = if known.is_empty() { last } else { format!("{} and {last}", known.join(", ")) };
+    let mut text = format!("known: {known}; to be learned: {}", to_learn(learner));
     if knowledge.knows_rewards() && !learned.is_empty() {
         let terms = if learned.len() == 1 { "term" } else { "terms" };
-        told += &format!(
-            ", with what the reward {terms} {} comes to on average, which depends on the next state",
-            learned.join(", ")
-        );
+        text +=
+            &format!(", and the mean of the reward {terms} {}, which depends on the next state", learned.join(", "));
     }
     match knowledge.guessed_mechanisms().is_empty() {
-        true => told,
+        true => text,
         // The same numbers are the guess and what is simulated.
-        false => {
-            told + "\nnote: here the guess is right, since the world is simulated with it; in real life it is as good as whoever made it"
-        }
+        false => text + "\nnote: this simulation uses the guess as the truth; in real use it is as good as its source",
     }
 }
 

@@ -27,10 +27,10 @@ pub(in crate::commands) struct SavedRun {
     /// What was taken in of a log before.
     #[serde(default, skip_serializing_if = "FromLog::is_none")]
     pub(in crate::commands) log: FromLog,
-    /// Why what was taken in is no fair sample of what interventions bring.
+    /// Why what was taken in is not missing at random of what interventions bring.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(in crate::commands) unfair: Vec<String>,
-    /// Fingerprint of the world, which the learner was told only in part.
+    /// Fingerprint of the world, which the learner was given only in part.
     world: String,
 }
 
@@ -96,10 +96,10 @@ impl Resumed {
     pub(in crate::commands) fn learner(&self, arena: &Arena) -> Result<Learner, Failure> {
         let wrong = |message: String| Failure::Usage(format!("{}: {message}", self.file.display()));
         let learner = Learner::restore_in(arena.world(), &self.text).map_err(|e| wrong(e.to_string()))?;
-        // The learner was not told everything: what it was judged by must be the same too.
+        // The learner was not known everything: what it was evaluated by must be the same too.
         if self.run.world != world_fingerprint(arena.world()) {
             return Err(wrong(
-                "the run was played in another world: something in it that the learner was not told has changed".into(),
+                "the run was made in another world: something that the learner does not know has changed".into(),
             ));
         }
         if !self.is_of(&learner) {

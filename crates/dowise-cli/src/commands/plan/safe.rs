@@ -16,7 +16,7 @@ use super::super::fit::evidence_file;
 use super::Args;
 use crate::output::{Failure, Output, Status};
 use crate::table::{self, Align, Amounts, count};
-use crate::{assumptions, naming, policy_file, recorded};
+use crate::{assumptions, missingness, naming, policy_file};
 
 /// Differences printed unless all are asked for.
 const SHOWN: usize = 20;
@@ -46,9 +46,9 @@ pub(super) fn run(args: &Args, world: &World, source: &str, output: &Output) -> 
             let from_file = from_file(not_fitted)?;
             let seen = read_summary(world, &text).map_err(wrong)?;
             let plan = plan_from_evidence(seen, &options).map_err(evaluate::failure)?;
-            let mut warnings = recorded::warnings(&plan.recording, em);
+            let mut warnings = missingness::warnings(&plan.missingness, em);
             if !em {
-                warnings.extend(recorded::condition(&plan.recording, plan.learns_from_incomplete));
+                warnings.extend(missingness::condition(&plan.missingness, plan.learns_from_incomplete));
             }
             (world.clone(), plan, 0, from_file, warnings)
         }
@@ -57,18 +57,21 @@ pub(super) fn run(args: &Args, world: &World, source: &str, output: &Output) -> 
         warnings.push(report::EXPECTED.to_owned());
     }
     if let Some(file) = &args.policy {
-        let name =
-            if std::ptr::eq(plan.recommended(), &plan.worst) { "worst-member plan" } else { "posterior-mean plan" };
+        let name = if std::ptr::eq(plan.recommended(), &plan.pessimistic) {
+            "pessimistic plan"
+        } else {
+            "posterior-mean plan"
+        };
         let actions = &plan.recommended().policy_hs;
         policy_file::write(file, &world, (name, episodes), (1, format!("{:016x}", plan.evidence)), actions)?;
         let but = match plan.recommendation {
-            Recommendation::DeployMean | Recommendation::DeployWorst => "",
-            Recommendation::NotYet { .. } => "; not yet surely better than what was logged",
-            Recommendation::NotBetter => "; not better than what was logged",
-            Recommendation::NotGuaranteed => "; by the model better than what was logged, and not guaranteed",
+            Recommendation::DeployMean | Recommendation::DeployPessimistic => "",
+            Recommendation::NotYet { .. } => "; not yet better than the behaviour policy with confidence 1 − δ",
+            Recommendation::NotBetter => "; not better than the behaviour policy",
+            Recommendation::NotGuaranteed => "; by the model better than the behaviour policy, and not guaranteed",
             Recommendation::Refused { .. } => "; not recommended: an assumption failed",
             Recommendation::NotChecked => "; not recommended: the model was not checked against the log",
-            Recommendation::NotShown => "; too little of what was logged is recorded to compare",
+            Recommendation::NotShown => "; too little of the behaviour policy is recorded to compare",
             Recommendation::NothingToCompare => "; there is nothing to compare it with",
         };
         output.talk(format_args!("wrote {} ({name}{but})", file.display()));
@@ -154,17 +157,16 @@ fn text(
     output: &Output,
 ) -> String {
     let sure = report::percent(1.0 - options.delta);
-    let both = [&plan.mean, &plan.worst].map(|c| (&c.model, c.guaranteed));
+    let both = [&plan.mean, &plan.pessimistic].map(|c| (&c.model, c.guaranteed));
     let amounts = report::of_policies(&both);
     let row = |what: &str, value, interval, how: &str| report::row(amounts, what, value, interval, how);
     let mut rows = Vec::new();
-    for (name, candidate) in [("posterior-mean plan", &plan.mean), ("worst-member plan", &plan.worst)] {
+    for (name, candidate) in [("posterior-mean plan", &plan.mean), ("pessimistic plan", &plan.pessimistic)] {
         let how = format!("confidence sets, {sure}");
         rows.push(row(name, Some(candidate.model.mean), candidate.model.posterior, "posterior, 95 %"));
         rows.extend(candidate.guaranteed.map(|bounds| row("  guaranteed", None, bounds, &how)));
     }
-    let legend = "posterior-mean plan: the best by what the log says on average; worst-member plan: the best if every number is as \
-                  bad as the log allows";
+    let legend = "posterior-mean plan: optimal for the posterior mean; pessimistic plan: optimal for the worst parameters that the confidence sets allow";
     let mut text = format!("{}\n\n", world.name());
     for warning in warnings {
         text += &format!("{}\n\n", table::wrapped(warning));
@@ -173,7 +175,7 @@ fn text(
     text += &format!("{}{}\n", report::values(&rows), table::wrapped(legend));
     if let Some(logged) = &plan.logged {
         let rows = report::logged_rows(logged, &sure);
-        text += &format!("\n{}\n{}", output.heading("Those who were logged"), report::values(&rows));
+        text += &format!("\n{}\n{}", output.heading("Behaviour policy"), report::values(&rows));
     }
     text += &format!("\n{}\n", table::wrapped(&advice(plan, amounts, &sure)));
     for note in plan.logged.iter().flat_map(report::about_logged) {
@@ -192,7 +194,7 @@ fn text(
     if mean.share > NOTABLE && !std::ptr::eq(plan.recommended(), &plan.mean) {
         let share = report::percent(mean.share);
         let note = format!(
-            "{share} of the posterior-mean plan's episodes pass through what the log never saw; the prior decides there."
+            "No overlap: {share} of the posterior-mean plan's episodes reach states or key values that the log does not contain. There the prior decides."
         );
         text += &format!("{}\n", table::wrapped(&note));
     }
@@ -208,46 +210,43 @@ fn advice(plan: &SafePlan, amounts: Amounts, sure: &str) -> String {
     let bounds = |c: &Candidate| {
         let today = plan.logged.and_then(|l| Some(report::of_logged(&l).show(l.returns?.guaranteed.high)));
         let today = today.unwrap_or_default();
-        format!("it is worth at least {}, what was logged at most {today} ({sure})", least(c))
+        format!("its value is at least {}, that of the behaviour policy at most {today} (confidence {sure})", least(c))
     };
     match plan.recommendation {
         Recommendation::DeployMean => {
             format!("Deploy the posterior-mean plan: {}.", bounds(&plan.mean))
         }
-        Recommendation::DeployWorst => format!(
-            "Deploy the worst-member plan: {}; the posterior-mean plan, worth at least {}, is not yet surely better.",
-            bounds(&plan.worst),
+        Recommendation::DeployPessimistic => format!(
+            "Deploy the pessimistic plan: {}. The posterior-mean plan, of value at least {}, is not yet better with that confidence.",
+            bounds(&plan.pessimistic),
             least(&plan.mean)
         ),
         Recommendation::NotYet { episodes } => format!(
-            "Not yet surely better than what was logged: about {} more episodes like these would show it, if the plan is worth \
-             what the model says.",
+            "Not yet better than the behaviour policy with that confidence: about {} more episodes like these would show it, if the model is right about the value of the plan.",
             about(episodes)
         ),
-        Recommendation::NotBetter => "By the model no plan is better than what was logged; stay with that.".into(),
-        Recommendation::NotShown => "By the model a plan is better, but so much is missing of what the logged episodes brought that more of them, \
-                                     recorded like these, would not show it: record what is paid up to the end of every episode."
+        Recommendation::NotBetter => "By the model no plan is better than the behaviour policy; keep that.".into(),
+        Recommendation::NotShown => "By the model a plan is better, but the logged returns are too incomplete: more episodes recorded like these would not show it. Record all rewards up to the end of every episode."
             .into(),
         Recommendation::NotGuaranteed => format!(
-            "By the model the posterior-mean plan is worth {}, more than what was logged; nothing is guaranteed.",
+            "By the model the posterior-mean plan has value {}, more than the behaviour policy; nothing is guaranteed.",
             amounts.show(plan.mean.model.mean)
         ),
         Recommendation::Refused { .. } => format!(
-            "Nothing is recommended, and none of these values need hold, guaranteed ones neither. {}",
+            "Nothing is recommended: an assumption failed, so that none of these values need hold, not even the guaranteed ones. {}",
             assumptions::failed(&plan.assumptions).unwrap_or_default()
         ),
         Recommendation::NotChecked => "Nothing is recommended yet: by its bounds a plan is better, but whether the model reproduces the logged returns \
                                        was not tested. Plan from the log itself, with --from LOG."
             .into(),
         Recommendation::NothingToCompare if plan.mean.guaranteed.is_none() => format!(
-            "By the model the posterior-mean plan is worth {}; nothing is guaranteed, and there is nothing to compare it with.",
+            "By the model the posterior-mean plan has value {}; nothing is guaranteed, and there is no log to compare it with.",
             amounts.show(plan.mean.model.mean)
         ),
         Recommendation::NothingToCompare => format!(
-            "The posterior-mean plan is worth at least {}, the worst-member plan at least {} ({sure}); deploy one if that is more \
-             than what is done today brings (--from LOG compares).",
+            "The posterior-mean plan has value at least {}, the pessimistic plan at least {} (confidence {sure}). Deploy one if that exceeds the value of the present policy (--from LOG compares).",
             least(&plan.mean),
-            least(&plan.worst)
+            least(&plan.pessimistic)
         ),
     }
 }
@@ -272,7 +271,7 @@ fn differences(world: &World, plan: &SafePlan, all: bool, output: &Output) -> St
     }
     let of = |stage: usize, state: usize| {
         let at = stage * n + state;
-        (plan.mean.policy_hs[at], plan.worst.policy_hs[at])
+        (plan.mean.policy_hs[at], plan.pessimistic.policy_hs[at])
     };
     // One row for each state and pair of interventions, with the stages at which they differ so.
     let mut rows: Vec<(usize, (dowise::Action, dowise::Action), Vec<usize>)> = Vec::new();
@@ -287,9 +286,9 @@ fn differences(world: &World, plan: &SafePlan, all: bool, output: &Output) -> St
     let shown = if all { rows.len() } else { rows.len().min(SHOWN) };
     let cells: Vec<Vec<String>> = rows[..shown]
         .iter()
-        .map(|(state, (mean, worst), stages)| {
-            let [mean, worst] = apart(world, *mean, *worst);
-            vec![world.describe_state(*state), folded(stages), mean, worst]
+        .map(|(state, (mean, pessimistic), stages)| {
+            let [mean, pessimistic] = apart(world, *mean, *pessimistic);
+            vec![world.describe_state(*state), folded(stages), mean, pessimistic]
         })
         .collect();
     let title = format!(
@@ -297,7 +296,7 @@ fn differences(world: &World, plan: &SafePlan, all: bool, output: &Output) -> St
         count(places.len() as u64),
         count((world.horizon() * (0..n).filter(|&state| !world.has_ended(state)).count()) as u64)
     );
-    let header = ["state", "stages", "posterior mean", "worst member"];
+    let header = ["state", "stages", "posterior mean", "pessimistic"];
     let mut text = format!("\n{}\n{}", output.heading(&title), table::table(&header, &cells, &[Align::Left; 4]));
     if shown < rows.len() {
         text += &format!("and {} more: --all prints them\n", count((rows.len() - shown) as u64));
@@ -338,7 +337,7 @@ struct Safe {
     /// Episodes more that would show that a plan is better.
     more_episodes: Option<f64>,
     mean: Plan,
-    worst: Plan,
+    pessimistic: Plan,
     logged: Option<json::LoggedValue>,
     differences: usize,
     /// What the log cannot say, so that the numbers of the world file were taken.
@@ -379,7 +378,7 @@ fn in_json(
     };
     let (recommendation, more_episodes) = match plan.recommendation {
         Recommendation::DeployMean => ("deploy the posterior-mean plan", None),
-        Recommendation::DeployWorst => ("deploy the worst-member plan", None),
+        Recommendation::DeployPessimistic => ("deploy the pessimistic plan", None),
         Recommendation::NotYet { episodes } => ("not yet", Some(episodes)),
         Recommendation::NotBetter => ("not better", None),
         Recommendation::NotShown => ("not shown", None),
@@ -401,7 +400,7 @@ fn in_json(
         recommendation,
         more_episodes,
         mean: of(&plan.mean),
-        worst: of(&plan.worst),
+        pessimistic: of(&plan.pessimistic),
         logged: plan.logged.as_ref().map(json::logged),
         differences: plan.differences(n).len(),
         from_file,

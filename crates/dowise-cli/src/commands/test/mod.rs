@@ -84,7 +84,7 @@ pub(crate) fn run(args: Args, output: &Output) -> Result<Status, Failure> {
     }
     if report.tested.is_empty() {
         let why = match report.untested.is_empty() {
-            true => "this graph promises nothing that a log could break",
+            true => "this graph implies no independence that a log could contradict",
             false => "each claim needs 20 visits of rows in which both of its sides vary",
         };
         return Err(Failure::Usage(format!("nothing could be tested: {why}")));

@@ -2,8 +2,8 @@
 
 use dowise::offline::{GraphReport, Tested};
 
+use crate::missingness::{self, probability};
 use crate::output::Output;
-use crate::recorded::{self, probability};
 use crate::table::{self, Align, count, short};
 
 /// Rows of the table, and contradictions in words, unless all are asked for.
@@ -55,7 +55,7 @@ pub(super) fn text(report: &GraphReport, all: bool, output: &Output) -> String {
         text += &table::wide_table(&["independence", "why"], &rows, &[Align::Left, Align::Left]);
         text += &more(report.untested.len() - shown);
     }
-    text + &recorded::section(&report.recording, 0, output)
+    text + &missingness::section(&report.missingness, 0, output)
 }
 
 fn more(left: usize) -> String {

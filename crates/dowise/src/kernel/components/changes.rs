@@ -61,7 +61,7 @@ impl Acting<'_> {
     }
 }
 
-/// An array over several axes, the first slowest, with all of them summed out but one; `prob` has the weights of each.
+/// An array over several axes, the first slowest, with all of them marginalised out but one; `prob` has the weights of each.
 fn sum_out_others(of: &[f64], prob: &[Vec<f64>], kept: usize) -> Vec<f64> {
     let mut left = of.to_vec();
     for p in prob[kept + 1..].iter().rev() {

@@ -49,7 +49,7 @@ const MOST_NUMBERS: usize = 1 << 26;
 pub(crate) enum Next<'a> {
     /// `[row][value]`
     Exact(&'a [f64]),
-    /// Within these ends, `[row][value]`; the best member is planned with.
+    /// Within these ends, `[row][value]`; the optimistic member is planned with.
     Within([&'a [f64]; 2]),
 }
 
@@ -67,7 +67,7 @@ pub(crate) struct Numbers<'a> {
 pub(crate) enum Sure {
     /// One number for everything.
     Numbers,
-    /// The best member of confidence sets is planned with, for next values and for mechanisms that are not known.
+    /// The optimistic member of confidence sets is planned with, for next values and for mechanisms that are not known.
     Sets,
 }
 
@@ -79,13 +79,13 @@ pub(crate) struct Components {
     terms: Vec<Term>,
     /// Terms that depend on the state alone: the row of each state.
     of_state: Vec<(usize, Vec<u32>)>,
-    /// The state that each joint next value, part by part, amounts to.
+    /// The state that each joint next value, by components, amounts to.
     state_of: Vec<u32>,
     next: CauseSpace,
 }
 
 impl Components {
-    /// Whether a world is to be planned part by part: its joint causes are many, and no part is too large.
+    /// Whether a world is to be planned by components: its joint causes are many, and no part is too large.
     pub(crate) fn pay(world: &World, sure: Sure) -> bool {
         Components::are_asked_for(world) && Components::sizes(world, sure).is_ok()
     }
@@ -138,7 +138,7 @@ impl Components {
 
     fn paid_now(world: &World) -> impl Iterator<Item = (usize, &RewardTerm)> {
         let terms = world.rewards().iter().enumerate();
-        terms.filter(|(_, term)| !(term.pays_on_arrival() && term.table.is_some()))
+        terms.filter(|(_, term)| !(term.pays_on_next_state() && term.table.is_some()))
     }
 
     /// Bytes that the tables of all parts hold at most; the cause variables of a part that is too large, and their joint values.
@@ -236,7 +236,7 @@ impl Components {
     /// The kernel whose causes are the joint next values, and whose settings cost what they cost less what they pay; pruned with
     /// at most `work` multiplications. `reach` was made with `kernel`.
     ///
-    /// Where next values are within intervals, or the kernel with the best members of its sets, the least loss that a search finds is no
+    /// Where next values are within intervals, or the kernel with the optimistic members of its sets, the least loss that a search finds is no
     /// more than the least over interventions and members together. It is that least if every part decides one factor of two values
     /// and no setting has too many corners. Else where a setting of a part leads to is taken to be within intervals for every joint
     /// next value of the part, or, of more than six of these, within a ball around their middle.

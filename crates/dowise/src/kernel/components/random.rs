@@ -33,7 +33,7 @@ impl Acting<'_> {
         *cost /= n as f64;
     }
 
-    /// The mean over all combinations of settings, part by part.
+    /// The mean over all combinations of settings, by components.
     fn mean_of_parts(&self, state: usize, row: &mut [f64], cost: &mut f64) {
         let mut all = Way::nothing(self.kernel.limit.unwrap_or(0));
         for part in &self.components.parts {

@@ -23,7 +23,7 @@ pub(super) struct SetOff {
 }
 
 impl Reach {
-    /// What the groups of a kernel set off, part by part; the parts are those of the kernel's world.
+    /// What the groups of a kernel set off, by components; the parts are those of the kernel's world.
     ///
     /// # Cost
     /// For each part, (its rows) × (combinations of kept settings of its groups) × (its causes).

@@ -61,7 +61,7 @@ struct Walk<'a> {
 /// The sums over the settings chosen so far.
 #[derive(Clone, Copy, Default)]
 struct Chosen {
-    /// Costs, less what the best members of the confidence sets gain.
+    /// Costs, less what the optimistic members of the confidence sets gain.
     own: f64,
     /// Costs alone.
     cost: f64,

@@ -1,4 +1,4 @@
-//! Several groups, few settings each: the values of all combinations, one group summed out at a time.
+//! Several groups, few settings each: the values of all combinations, one group marginalised out at a time.
 
 use super::{Found, Tie, floor};
 use crate::kernel::Kernel;

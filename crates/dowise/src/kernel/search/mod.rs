@@ -79,7 +79,7 @@ impl Kernel {
     ///
     /// # Cost
     /// One group: (causes) × (settings kept). Several groups with few combinations of kept settings: all of them, each group
-    /// summed out once. Otherwise branch and bound; usually one path is followed to its end.
+    /// marginalised out once. Otherwise branch and bound; usually one path is followed to its end.
     pub(crate) fn best(&self, state: usize, loss: &[f64], tolerance: f64, tie: Tie, scratch: &mut Scratch) -> Found {
         self.best_within(state, loss, Within::ties(tolerance), tie, scratch)
     }

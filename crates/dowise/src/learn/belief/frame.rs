@@ -8,7 +8,7 @@ use super::width::Plain;
 use crate::learn::view::{Layout, View};
 use crate::loops::simd;
 use crate::plan::{Contraction, Expect};
-use crate::world::Onward;
+use crate::world::Continuation;
 
 /// Cells from which on a pass over them is shared between threads.
 const PARALLEL_CELLS: usize = 1 << 16;
@@ -26,7 +26,7 @@ pub(crate) struct Frame {
     pub(crate) ceiling: Vec<f64>,
     pub(crate) spare: Vec<f64>,
     /// How values of the next stage enter a step, where not as they are.
-    pub(crate) onward: Option<Onward>,
+    pub(crate) continuation: Option<Continuation>,
 }
 
 impl Frame {
@@ -34,8 +34,8 @@ impl Frame {
         let layout = &view.layout;
         let n_causes = layout.n_causes;
         let cells = layout.n_states().saturating_mul(n_causes);
-        let contraction = if view.by_parts.is_some() {
-            // Nothing is summed out over joint causes.
+        let contraction = if view.decomposed.is_some() {
+            // Nothing is marginalised out over joint causes.
             Contraction::new(&[], &[], 1)
         } else if layout.flat {
             Contraction::new(&[layout.n_states()], &[vec![0]], n_causes)
@@ -53,26 +53,26 @@ impl Frame {
             reward_sc: view.payments.known.clone(),
             ceiling,
             spare: Vec::new(),
-            onward: Onward::of(view.told.world()),
+            continuation: Continuation::of(view.knowledge.world()),
         }
     }
 
     /// What next states are worth to a step: their values, unless they count otherwise; `changed` is room for that.
     #[inline]
     pub(super) fn worth<'a>(&self, next_value: &'a [f64], changed: &'a mut Vec<f64>) -> &'a [f64] {
-        match &self.onward {
+        match &self.continuation {
             None => next_value,
-            Some(onward) => {
-                onward.worth(next_value, changed);
+            Some(continuation) => {
+                continuation.worth(next_value, changed);
                 changed
             }
         }
     }
 
-    /// Where the world is planned part by part: what next states are worth, in the order in which a search wants them.
+    /// Where the world is planned by components: what next states are worth, in the order in which a search wants them.
     pub(crate) fn arrange(&self, worth_s: &[f64], out: &mut Vec<f64>) {
-        let by_parts = self.view.by_parts.as_ref().expect("invariant: only asked where the world is in parts");
-        by_parts.components.arrange(worth_s, out);
+        let decomposed = self.view.decomposed.as_ref().expect("invariant: only asked where the world is in parts");
+        decomposed.components.arrange(worth_s, out);
     }
 
     pub(crate) fn layout(&self) -> &Layout {
@@ -154,7 +154,7 @@ impl Frame {
             let (table, factor) = (&tables[f], &layout.factors[f]);
             let row = factor.state_row(&layout.state_space, state);
             let n_values = factor.n_values;
-            let place = open.iter().position(|&o| o == f).expect("invariant: a factor is summed out once");
+            let place = open.iter().position(|&o| o == f).expect("invariant: a factor is marginalised out once");
             let inner: usize = open[place + 1..].iter().map(|&o| layout.factors[o].n_values).product();
             open.remove(place);
             out.clear();

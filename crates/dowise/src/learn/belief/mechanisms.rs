@@ -12,7 +12,7 @@ use crate::learn::forms::{Fit, FormModel};
 use crate::learn::view::{MechanismRow, MechanismRows};
 
 /// How counts become P(c | s, a).
-pub(crate) enum MechanismReading<'a, R> {
+pub(crate) enum MechanismEstimator<'a, R> {
     /// Frequencies, an interval around each, which member of these sets is planned with, and whether forms are believed: their intervals
     /// are approximations, those of rows by themselves hold.
     Within(&'a mut Intervals, Member, bool),
@@ -25,21 +25,21 @@ pub(crate) enum MechanismReading<'a, R> {
 }
 
 /// The kernel that follows from the counts of the mechanisms that have to be learned, in the order of `rows`; with sets by their corners
-/// alone, where a world is planned part by part.
+/// alone, where a world is planned by components.
 pub(crate) fn read_kernel<R: Rng>(
     counts: &[Counts],
     rows: &MechanismRows,
-    mut reading: MechanismReading<'_, R>,
+    mut reading: MechanismEstimator<'_, R>,
     by_corners: bool,
 ) -> LearnResult<Kernel> {
     let learned = read_tables(counts, rows, &mut reading);
     let known = rows.world.mechanisms().iter().map(|m| m.table.as_deref());
     let tables: Vec<Option<&[f64]>> = learned.iter().zip(known).map(|(l, known)| l.as_deref().or(known)).collect();
     let doubt = match &reading {
-        MechanismReading::Within(intervals, member, _) => {
+        MechanismEstimator::Within(intervals, member, _) => {
             Some(Doubt { bounds: intervals.bounds(), member: *member, by_corners })
         }
-        MechanismReading::Sample { .. } | MechanismReading::Mean { .. } => None,
+        MechanismEstimator::Sample { .. } | MechanismEstimator::Mean { .. } => None,
     };
     Ok(Kernel::with_tables(&rows.world, &tables, doubt)?)
 }
@@ -48,13 +48,13 @@ pub(crate) fn read_kernel<R: Rng>(
 fn read_tables<R: Rng>(
     counts: &[Counts],
     rows: &MechanismRows,
-    reading: &mut MechanismReading<'_, R>,
+    reading: &mut MechanismEstimator<'_, R>,
 ) -> Vec<Option<Vec<f64>>> {
     let mut learned = vec![None; rows.world.mechanisms().len()];
     for (index, (of, counts)) in rows.unknown.iter().zip(counts).enumerate() {
         // Confidence sets play no guesses, so where there is no form either each row is by itself.
-        let believed = !matches!(reading, MechanismReading::Within(_, _, false));
-        let sets = matches!(reading, MechanismReading::Within(..));
+        let believed = !matches!(reading, MechanismEstimator::Within(_, _, false));
+        let sets = matches!(reading, MechanismEstimator::Within(..));
         let alone = |model: &FormModel| sets && !(believed && model.has_form());
         learned[of.position] = Some(match &of.model {
             Some(model) if !alone(model) => read_form(rows, index, model, counts, reading),
@@ -66,7 +66,7 @@ fn read_tables<R: Rng>(
 
 /// The posterior means of the tables, by mechanism of the rewritten world; `None` where it is known.
 pub(crate) fn mean_tables(counts: &[Counts], rows: &MechanismRows, prior: f64) -> Vec<Option<Vec<f64>>> {
-    read_tables::<rand_chacha::ChaCha8Rng>(counts, rows, &mut MechanismReading::Mean { prior, pooled: false })
+    read_tables::<rand_chacha::ChaCha8Rng>(counts, rows, &mut MechanismEstimator::Mean { prior, pooled: false })
 }
 
 /// The tables drawn from their posterior, by mechanism of the rewritten world; `None` where it is known.
@@ -76,7 +76,7 @@ pub(crate) fn sampled_tables(
     prior: f64,
     rng: &mut rand_chacha::ChaCha8Rng,
 ) -> Vec<Option<Vec<f64>>> {
-    read_tables(counts, rows, &mut MechanismReading::Sample { prior, spread: 1.0, rng })
+    read_tables(counts, rows, &mut MechanismEstimator::Sample { prior, spread: 1.0, rng })
 }
 
 /// The table of a mechanism whose rows have a form.
@@ -85,12 +85,12 @@ fn read_form<R: Rng>(
     index: usize,
     model: &FormModel,
     counts: &Counts,
-    reading: &mut MechanismReading<'_, R>,
+    reading: &mut MechanismEstimator<'_, R>,
 ) -> Vec<f64> {
     match reading {
-        MechanismReading::Sample { rng, spread, .. } => Fit::new(model, counts).sample(model, counts, *spread, *rng),
-        MechanismReading::Mean { .. } => Fit::new(model, counts).mean(model),
-        MechanismReading::Within(intervals, ..) => {
+        MechanismEstimator::Sample { rng, spread, .. } => Fit::new(model, counts).sample(model, counts, *spread, *rng),
+        MechanismEstimator::Mean { .. } => Fit::new(model, counts).mean(model),
+        MechanismEstimator::Within(intervals, ..) => {
             // Nor on priors of effects: with a narrow one the set of a strong effect excludes what was seen.
             let model = &model.with_wide_priors();
             let fit = Fit::without_guesses(model, counts);
@@ -107,13 +107,13 @@ fn read_rows<R: Rng>(
     index: usize,
     of: &MechanismRow,
     counts: &Counts,
-    reading: &mut MechanismReading<'_, R>,
+    reading: &mut MechanismEstimator<'_, R>,
 ) -> Vec<f64> {
     let n = counts.n_values;
     let (prior, weight) = match reading {
-        MechanismReading::Sample { prior, .. } | MechanismReading::Mean { prior, .. } => (*prior, 1.0),
+        MechanismEstimator::Sample { prior, .. } | MechanismEstimator::Mean { prior, .. } => (*prior, 1.0),
         // Confidence sets promise something whatever the truth is, so guesses play no part.
-        MechanismReading::Within(intervals, ..) => {
+        MechanismEstimator::Within(intervals, ..) => {
             intervals.count(rows, index, counts);
             (0.0, 0.0)
         }
@@ -121,10 +121,10 @@ fn read_rows<R: Rng>(
     let share = prior / n as f64;
     let pool = match reading {
         // A guess is a centre of its own.
-        MechanismReading::Mean { prior, pooled: true } if *prior > 0.0 && of.guess.is_none() => {
+        MechanismEstimator::Mean { prior, pooled: true } if *prior > 0.0 && of.guess.is_none() => {
             Pool::of(&rows.world, &rows.world.mechanisms()[of.position], counts, *prior)
         }
-        MechanismReading::Mean { .. } | MechanismReading::Sample { .. } | MechanismReading::Within(..) => None,
+        MechanismEstimator::Mean { .. } | MechanismEstimator::Sample { .. } | MechanismEstimator::Within(..) => None,
     };
     let mut table = vec![0.0; of.rows.len() * n];
     for (row, out) in table.chunks_exact_mut(n).enumerate() {
@@ -138,7 +138,7 @@ fn read_rows<R: Rng>(
         if let Some((guess, worth)) = &of.guess {
             out.iter_mut().zip(&guess[row * n..]).for_each(|(o, g)| *o += weight * worth * g);
         }
-        if let MechanismReading::Sample { spread, rng, .. } = reading {
+        if let MechanismEstimator::Sample { spread, rng, .. } = reading {
             // As if every visit had been made this many times: the mean is the same, the variance about this many times less.
             out.iter_mut().for_each(|o| *o /= *spread * *spread);
             dirichlet_of(out, *rng);

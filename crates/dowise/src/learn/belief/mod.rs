@@ -3,19 +3,19 @@
 //! | rule | belief | file |
 //! |---|---|---|
 //! | mean, with a width or without | dense tables, or rows by their nonzero entries | `mean.rs`, `sparse.rs` |
-//! | best or worst member of confidence sets | intervals and balls, their radii | `sets/`, `confidence.rs`, `mixture.rs` |
+//! | best or pessimistic member of confidence sets | intervals and balls, their radii | `sets/`, `confidence.rs`, `mixture.rs` |
 //! | posterior sample | whole tables, only rows that can be best, or rows by the few states with mass | `sample.rs`, `posterior/contenders.rs`, `posterior/thin.rs` |
 //!
 //! A belief answers one look ahead; optimism enters here and nowhere else.
 
 mod added;
 mod confidence;
+mod decomposed;
 mod frame;
 mod intervals;
 mod mean;
 mod mechanisms;
 mod mixture;
-mod parts;
 mod pooled;
 mod posterior;
 mod rewards;
@@ -26,10 +26,10 @@ mod stale;
 mod width;
 
 pub(crate) use confidence::Confidence;
+pub(crate) use decomposed::PartsSelector;
 pub(crate) use intervals::{Interval, Intervals};
-pub(crate) use mechanisms::{MechanismReading, mean_tables, read_kernel, sampled_tables};
-pub(crate) use parts::PartsSelector;
-pub(crate) use posterior::{BATCH, Contenders, ThinBelief, dirichlet_of};
+pub(crate) use mechanisms::{MechanismEstimator, mean_tables, read_kernel, sampled_tables};
+pub(crate) use posterior::{BATCH, LazyRows, ThinBelief, dirichlet_of};
 pub(crate) use sets::{ball_bytes, kept_bytes};
 
 use std::sync::Arc;
@@ -37,31 +37,31 @@ use std::sync::Arc;
 use rand_chacha::ChaCha8Rng;
 
 use self::added::Added;
+use self::decomposed::{PartsBelief, Rule};
 use self::frame::Frame;
 use self::mean::MeanBelief;
-use self::parts::{PartsBelief, Rule};
-use self::rewards::{RewardReading, read_arriving, read_rewards};
+use self::rewards::{RewardEstimator, read_arriving, read_rewards};
 use self::sample::SampleBelief;
 use self::sets::{SetsBelief, Side};
 use self::sparse::SparseBelief;
 use self::stale::Stale;
 use self::width::{Sizes, Widths};
 use super::LearnResult;
-use super::arrivals::Arrivals;
 use super::evidence::{Changed, Evidence};
+use super::next_state_rewards::NextStateRewards;
 use super::options::{Sets, Width};
 use super::selector::Selector;
 use super::view::{MechanismRows, View};
 use crate::kernel::{Found, Kernel, Member};
 use crate::plan::{Lookahead, turn_into_losses};
-use crate::world::Onward;
+use crate::world::Continuation;
 
 /// Weight of a prior below which frequencies are meant; options allow no prior below it.
 const LEAST_PRIOR: f64 = 1e-6;
 
 /// A rule by which evidence is read.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Reading {
+pub enum Estimator {
     /// The mean plus a width times a scale; the cap where nothing was seen.
     Width(Width, f64),
     /// The mean; the cap where nothing was seen.
@@ -78,10 +78,10 @@ pub enum Reading {
         /// Weight of the prior in visits where nothing is pooled.
         prior: f64,
     },
-    /// The best member of a confidence set for every row: a value that is too high with probability 1 − δ.
-    Best(Sets),
-    /// The worst member of a confidence set for every row: a value that is kept with probability 1 − δ.
-    Worst(Sets),
+    /// The optimistic member of a confidence set for every row: a value that is too high with probability 1 − δ.
+    Optimistic(Sets),
+    /// The pessimistic member of a confidence set for every row: a value that is kept with probability 1 − δ.
+    Pessimistic(Sets),
     /// One sample from the Dirichlet posterior of every row.
     Sample {
         /// Weight of the prior in visits, shared equally by the values of a row.
@@ -116,32 +116,32 @@ pub(crate) struct Terms {
 /// Evidence as a rule reads it, laid out for backward induction.
 #[derive(Clone, Debug)]
 pub(crate) struct Belief {
-    reading: Reading,
+    reading: Estimator,
     frame: Frame,
     stale: Stale,
     /// ln(2 · cells · T / δ): the logarithm for widths of rewards in every row at every count.
     log: f64,
     /// How far frequencies may be off.
     confidence: Confidence,
-    kept: Kept,
+    kept: Backend,
     /// What the standard deviation of samples of unknown mechanisms is multiplied by.
     spread: f64,
     /// How far mechanisms that are learned may be off, once a kernel was made with it.
     intervals: Option<Intervals>,
     /// Whether confidence sets rest on the forms of mechanisms.
     forms: bool,
-    /// Payments of terms on next values, where these are read in place of their means.
-    arrivals: Option<Arc<Arrivals>>,
-    arrived: Arrived,
+    /// Payments of next-state terms, where these are read in place of their means.
+    next_state_rewards: Option<Arc<NextStateRewards>>,
+    arrived: NextStateMeans,
     /// Whether samples of rewards have the prior of the posterior mean.
     centred_rewards: bool,
     /// What the cheapest intervention costs.
     least_cost: f64,
 }
 
-/// What terms on next values pay, as it is read.
+/// What next-state terms pay, as it is read.
 #[derive(Clone, Debug, Default)]
-struct Arrived {
+struct NextStateMeans {
     /// For each term, by its rows.
     paid: Vec<Vec<f64>>,
     /// What they pay on average, all together, `[state][cause]`.
@@ -150,19 +150,19 @@ struct Arrived {
 
 /// What a reading keeps of the evidence: the closed list.
 #[derive(Clone, Debug)]
-enum Kept {
+enum Backend {
     Mean(MeanBelief),
     Sparse(SparseBelief),
     Sets(SetsBelief),
     Sample(SampleBelief),
-    Contenders(Box<Contenders>, Vec<u32>),
-    Thin(ThinBelief),
+    LazyRows(Box<LazyRows>, Vec<u32>),
+    StickBreaking(ThinBelief),
     Parts(PartsBelief),
 }
 
 impl Belief {
     /// All of the evidence, read by a rule.
-    pub(crate) fn new(evidence: &Evidence, reading: Reading, terms: Terms) -> Belief {
+    pub(crate) fn new(evidence: &Evidence, reading: Estimator, terms: Terms) -> Belief {
         let view: &Arc<View> = &evidence.view;
         let (layout, n_blocks) = (&view.layout, view.n_blocks);
         let sizes = Sizes {
@@ -170,17 +170,17 @@ impl Belief {
             episodes: terms.episodes as f64,
             delta: terms.delta,
             range: terms.range,
-            arrival: Onward::of(view.told.world()).map_or(0.0, |onward| onward.arrival_range()),
+            arrival: Continuation::of(view.knowledge.world()).map_or(0.0, |continuation| continuation.arrival_range()),
         };
         let log = crate::math::ln(2.0 * view.cells() as f64 * sizes.episodes * sizes.horizon / sizes.delta);
         let kind = match reading {
-            Reading::Best(kind) | Reading::Worst(kind) => kind,
+            Estimator::Optimistic(kind) | Estimator::Pessimistic(kind) => kind,
             // Of mechanisms that are not known, read with a width.
-            Reading::Width(..)
-            | Reading::Greedy
-            | Reading::Mean { .. }
-            | Reading::Pooled { .. }
-            | Reading::Sample { .. } => Sets::L1,
+            Estimator::Width(..)
+            | Estimator::Greedy
+            | Estimator::Mean { .. }
+            | Estimator::Pooled { .. }
+            | Estimator::Sample { .. } => Sets::L1,
         };
         let confidence = Confidence::new(kind, view, terms.delta, sizes.episodes * sizes.horizon);
         let confidence = match terms.values {
@@ -193,41 +193,46 @@ impl Belief {
             // Only where q is a function of its row and the mean next value alone.
             let plain = !terms.monotone && !added.widths.needs_variance() && !added.widths.needs_visits();
             if plain && layout.flat && SparseBelief::pays(layout.n_states()) {
-                Kept::Sparse(SparseBelief::new(&frame, added))
+                Backend::Sparse(SparseBelief::new(&frame, added))
             } else {
-                Kept::Mean(MeanBelief::new(&frame, 0.0, Some(added)))
+                Backend::Mean(MeanBelief::new(&frame, 0.0, Some(added)))
             }
         };
         let kept = match reading {
-            _ if view.by_parts.is_some() => {
-                Kept::Parts(PartsBelief::new(view, by_parts(reading, confidence).expect("invariant: asked before")))
-            }
-            Reading::Width(width, scale) => with_width(added(width, scale)),
+            _ if view.decomposed.is_some() => Backend::Parts(PartsBelief::new(
+                view,
+                decomposed(reading, confidence).expect("invariant: asked before"),
+            )),
+            Estimator::Width(width, scale) => with_width(added(width, scale)),
             // A width of nothing: infinite where nothing was seen, zero elsewhere.
-            Reading::Greedy => with_width(added(Width::Quasi, 0.0)),
-            Reading::Mean { prior } | Reading::Pooled { prior } => Kept::Mean(MeanBelief::new(&frame, prior, None)),
-            Reading::Best(_) => {
-                let margin = terms.whole_stages.then_some(terms.margin);
-                Kept::Sets(SetsBelief::new(&frame, confidence, Side::Best, margin))
+            Estimator::Greedy => with_width(added(Width::Quasi, 0.0)),
+            Estimator::Mean { prior } | Estimator::Pooled { prior } => {
+                Backend::Mean(MeanBelief::new(&frame, prior, None))
             }
-            Reading::Worst(_) => Kept::Sets(SetsBelief::new(&frame, confidence, Side::Worst, None)),
-            Reading::Sample { prior } if ThinBelief::fits(layout, prior) => Kept::Thin(ThinBelief::new(&frame, prior)),
-            Reading::Sample { prior } => match &view.actions {
+            Estimator::Optimistic(_) => {
+                let margin = terms.whole_stages.then_some(terms.margin);
+                Backend::Sets(SetsBelief::new(&frame, confidence, Side::Best, margin))
+            }
+            Estimator::Pessimistic(_) => Backend::Sets(SetsBelief::new(&frame, confidence, Side::Worst, None)),
+            Estimator::Sample { prior } if ThinBelief::fits(layout, prior) => {
+                Backend::StickBreaking(ThinBelief::new(&frame, prior))
+            }
+            Estimator::Sample { prior } => match &view.actions {
                 Some(list)
                     if layout.flat
                         && terms.whole_stages
                         && view.payments.is_known()
-                        && Contenders::pays(layout.n_states(), layout.n_causes) =>
+                        && LazyRows::pays(layout.n_states(), layout.n_causes) =>
                 {
                     let net = list.net(&frame.reward_sc);
-                    let contenders = Contenders::new(layout.n_states(), &net, n_blocks, prior, terms.margin);
-                    Kept::Contenders(Box::new(contenders), Vec::new())
+                    let contenders = LazyRows::new(layout.n_states(), &net, n_blocks, prior, terms.margin);
+                    Backend::LazyRows(Box::new(contenders), Vec::new())
                 }
-                Some(_) | None => Kept::Sample(SampleBelief::new(&frame, prior)),
+                Some(_) | None => Backend::Sample(SampleBelief::new(&frame, prior)),
             },
         };
         let (stale, spread) = (Stale::all(evidence), terms.spread);
-        let least_cost = view.told.interventions().cost_range()[0];
+        let least_cost = view.knowledge.interventions().cost_range()[0];
         Belief {
             reading,
             frame,
@@ -238,9 +243,9 @@ impl Belief {
             spread,
             intervals: None,
             forms: true,
-            arrivals: None,
+            next_state_rewards: None,
             centred_rewards: false,
-            arrived: Arrived::default(),
+            arrived: NextStateMeans::default(),
             least_cost,
         }
     }
@@ -271,13 +276,13 @@ impl Belief {
     pub(crate) fn update(&mut self, evidence: &Evidence, seed: u64, rng: Option<&mut ChaCha8Rng>) {
         let Belief { frame, stale, .. } = self;
         match &mut self.kept {
-            Kept::Mean(belief) => belief.update(frame, evidence, stale),
-            Kept::Sparse(belief) => belief.update(frame, evidence, stale),
-            Kept::Sets(belief) => belief.update(frame, evidence, stale),
-            Kept::Sample(belief) => belief.update(frame, evidence, stale, seed),
-            Kept::Parts(belief) => belief.update(evidence, stale, seed),
-            Kept::Thin(belief) => belief.update(evidence, stale, seed),
-            Kept::Contenders(contenders, touched) => {
+            Backend::Mean(belief) => belief.update(frame, evidence, stale),
+            Backend::Sparse(belief) => belief.update(frame, evidence, stale),
+            Backend::Sets(belief) => belief.update(frame, evidence, stale),
+            Backend::Sample(belief) => belief.update(frame, evidence, stale, seed),
+            Backend::Parts(belief) => belief.update(evidence, stale, seed),
+            Backend::StickBreaking(belief) => belief.update(evidence, stale, seed),
+            Backend::LazyRows(contenders, touched) => {
                 for (block, counts) in evidence.transitions.iter().enumerate() {
                     stale.take(block, 0, touched);
                     touched.iter().for_each(|&row| contenders.set(block, row as usize, counts[0].values(row as usize)));
@@ -290,57 +295,61 @@ impl Belief {
         }
         let log = self.log;
         let mut reading = match self.reading {
-            Reading::Width(_, scale) => RewardReading::Width { log, scale },
-            Reading::Greedy => RewardReading::Width { log, scale: 0.0 },
-            Reading::Best(_) => RewardReading::Best(self.confidence),
-            Reading::Worst(_) => RewardReading::Worst(self.confidence),
-            Reading::Sample { .. } => RewardReading::Sample {
+            Estimator::Width(_, scale) => RewardEstimator::Width { log, scale },
+            Estimator::Greedy => RewardEstimator::Width { log, scale: 0.0 },
+            Estimator::Optimistic(_) => RewardEstimator::Optimistic(self.confidence),
+            Estimator::Pessimistic(_) => RewardEstimator::Pessimistic(self.confidence),
+            Estimator::Sample { .. } => RewardEstimator::Sample {
                 rng: rng.expect("invariant: there is a generator where rewards are sampled"),
                 centred: self.centred_rewards,
             },
-            Reading::Mean { prior } | Reading::Pooled { prior } if prior < LEAST_PRIOR => RewardReading::Mean,
-            Reading::Mean { .. } | Reading::Pooled { .. } => RewardReading::PosteriorMean,
+            Estimator::Mean { prior } | Estimator::Pooled { prior } if prior < LEAST_PRIOR => RewardEstimator::Mean,
+            Estimator::Mean { .. } | Estimator::Pooled { .. } => RewardEstimator::PosteriorMean,
         };
-        if let Kept::Parts(belief) = &mut self.kept {
+        if let Backend::Parts(belief) = &mut self.kept {
             return belief.read_rewards(evidence, &mut reading);
         }
-        let arrivals = self.arrivals.clone();
-        read_rewards(evidence, &mut reading, arrivals.as_deref(), &mut self.frame.reward_sc);
-        if let Some(arrivals) = &arrivals {
+        let next_state_rewards = self.next_state_rewards.clone();
+        read_rewards(evidence, &mut reading, next_state_rewards.as_deref(), &mut self.frame.reward_sc);
+        if let Some(next_state_rewards) = &next_state_rewards {
             let terms = &evidence.view.payments.terms;
             let read = |of: &_| read_arriving(of, &mut reading, terms[of.term].n_rows);
-            self.arrived.paid = arrivals.terms.iter().map(read).collect();
-            self.add_arrivals(arrivals);
+            self.arrived.paid = next_state_rewards.terms.iter().map(read).collect();
+            self.add_next_state_rewards(next_state_rewards);
         }
         match &mut self.kept {
-            Kept::Sparse(belief) => belief.rewards_changed(),
-            Kept::Mean(_) | Kept::Sets(_) | Kept::Sample(_) | Kept::Contenders(..) | Kept::Thin(_) | Kept::Parts(_) => {
-            }
+            Backend::Sparse(belief) => belief.rewards_changed(),
+            Backend::Mean(_)
+            | Backend::Sets(_)
+            | Backend::Sample(_)
+            | Backend::LazyRows(..)
+            | Backend::StickBreaking(_)
+            | Backend::Parts(_) => {}
         }
     }
 
-    /// Samples rewards from the posterior whose mean [`Reading::Mean`] is: estimates from a log are not there to explore.
+    /// Samples rewards from the posterior whose mean [`Estimator::Mean`] is: estimates from a log are not there to explore.
     pub(crate) fn centre_rewards(&mut self) {
         self.centred_rewards = true;
     }
 
-    /// Reads terms on next values by these payments, in place of the mean payments that evidence counts: they are right as well where whether a
+    /// Reads next-state terms by these payments, in place of the mean payments that evidence counts: they are right as well where whether a
     /// payment is known depends on what followed.
-    pub(crate) fn use_arrivals(&mut self, arrivals: Arc<Arrivals>) {
-        self.arrivals = (!arrivals.terms.is_empty()).then_some(arrivals);
+    pub(crate) fn use_next_state_rewards(&mut self, next_state_rewards: Arc<NextStateRewards>) {
+        self.next_state_rewards = (!next_state_rewards.terms.is_empty()).then_some(next_state_rewards);
     }
 
-    /// Adds E[r | s, c] = Σ_s′ P(s′ | s, c) r(scope, s′) of every term on next values to the rewards.
+    /// Adds E[r | s, c] = Σ_s′ P(s′ | s, c) r(scope, s′) of every next-state term to the rewards.
     ///
     /// # Cost
     /// One look ahead for each row of a term's present.
-    fn add_arrivals(&mut self, arrivals: &Arrivals) {
+    fn add_next_state_rewards(&mut self, next_state_rewards: &NextStateRewards) {
         let view = self.frame.view.clone();
-        let (states, n_causes) = (view.told.state_space(), view.payments.n_causes);
+        let (states, n_causes) = (view.knowledge.state_space(), view.payments.n_causes);
         self.arrived.expected_sc.clear();
         self.arrived.expected_sc.resize(self.frame.reward_sc.len(), 0.0);
         let (mut worth, mut expected) = (Vec::new(), Vec::new());
-        for (i, term) in arrivals.terms.iter().enumerate() {
+        for (i, term) in next_state_rewards.terms.iter().enumerate() {
             for now in 0..term.n_present() {
                 let paid = &self.arrived.paid[i][now * term.n_next..];
                 worth.clear();
@@ -362,11 +371,11 @@ impl Belief {
     fn expect(&mut self, worth: &[f64], out: &mut Vec<f64>) {
         let frame = &mut self.frame;
         match &mut self.kept {
-            Kept::Mean(belief) => belief.expect(frame, worth, out),
-            Kept::Sample(belief) => belief.expect(frame, worth, out),
-            Kept::Sets(belief) => belief.expect(frame, 0, worth, out),
-            Kept::Thin(belief) => belief.expect(frame, worth, out),
-            Kept::Sparse(_) | Kept::Contenders(..) | Kept::Parts(_) => {
+            Backend::Mean(belief) => belief.expect(frame, worth, out),
+            Backend::Sample(belief) => belief.expect(frame, worth, out),
+            Backend::Sets(belief) => belief.expect(frame, 0, worth, out),
+            Backend::StickBreaking(belief) => belief.expect(frame, worth, out),
+            Backend::Sparse(_) | Backend::LazyRows(..) | Backend::Parts(_) => {
                 unreachable!("invariant: payments by next values are read where the state is seen as factors")
             }
         }
@@ -375,14 +384,16 @@ impl Belief {
     /// What a step is expected to have paid, what followed included.
     pub(crate) fn paid_for(&self, state: usize, cause: usize, next: usize) -> f64 {
         let (view, cell) = (&self.frame.view, state * self.frame.n_causes() + cause);
-        let states = view.told.state_space();
-        let onward = self.frame.onward.as_ref().map_or(0.0, |onward| onward.arrival_of(next));
-        let Some(arrivals) = &self.arrivals else { return self.frame.reward_sc[cell] + onward };
-        let by_next = arrivals.terms.iter().zip(&self.arrived.paid).map(|(term, paid)| {
+        let states = view.knowledge.state_space();
+        let continuation = self.frame.continuation.as_ref().map_or(0.0, |continuation| continuation.arrival_of(next));
+        let Some(next_state_rewards) = &self.next_state_rewards else {
+            return self.frame.reward_sc[cell] + continuation;
+        };
+        let by_next = next_state_rewards.terms.iter().zip(&self.arrived.paid).map(|(term, paid)| {
             let now = term.present.row(states, state, cause, view.payments.n_causes);
             paid[now * term.n_next + term.next_row(states, next)]
         });
-        self.frame.reward_sc[cell] - self.arrived.expected_sc[cell] + by_next.sum::<f64>() + onward
+        self.frame.reward_sc[cell] - self.arrived.expected_sc[cell] + by_next.sum::<f64>() + continuation
     }
 
     /// How interventions are picked by what the mechanisms, or the parts of a world, are believed to be; `None` if causes are listed and
@@ -392,9 +403,9 @@ impl Belief {
             None => None,
             Some(rows) => Some(self.kernel(evidence, rows, rng)?),
         };
-        Ok(match (&self.kept, &evidence.view.by_parts) {
-            (Kept::Parts(belief), Some(by_parts)) => {
-                Some(Selector::Parts(Box::new(belief.selector(by_parts, kernel.map(Arc::new)))))
+        Ok(match (&self.kept, &evidence.view.decomposed) {
+            (Backend::Parts(belief), Some(decomposed)) => {
+                Some(Selector::Parts(Box::new(belief.selector(decomposed, kernel.map(Arc::new)))))
             }
             _ => kernel.map(|kernel| Selector::Kernel(Box::new(kernel))),
         })
@@ -406,17 +417,19 @@ impl Belief {
         let rule = |scale| Interval { confidence, scale };
         let kept = &mut self.intervals;
         let reading = match self.reading {
-            Reading::Width(_, scale) => within(kept, rule(Some(scale)), (Member::Best, forms)),
-            Reading::Greedy => within(kept, rule(Some(0.0)), (Member::Best, forms)),
-            Reading::Best(_) => within(kept, rule(None), (Member::Best, forms)),
-            // Part by part, the worst member is the best one of numbers times −1, among the same corners.
-            Reading::Worst(_) if evidence.view.by_parts.is_some() => within(kept, rule(None), (Member::Best, forms)),
-            Reading::Worst(_) => within(kept, rule(None), (Member::Worst, forms)),
-            Reading::Sample { prior } => MechanismReading::Sample { prior, spread: self.spread, rng },
-            Reading::Mean { prior } => MechanismReading::Mean { prior, pooled: false },
-            Reading::Pooled { prior } => MechanismReading::Mean { prior, pooled: true },
+            Estimator::Width(_, scale) => within(kept, rule(Some(scale)), (Member::Optimistic, forms)),
+            Estimator::Greedy => within(kept, rule(Some(0.0)), (Member::Optimistic, forms)),
+            Estimator::Optimistic(_) => within(kept, rule(None), (Member::Optimistic, forms)),
+            // By components, the pessimistic member is the best one of numbers times −1, among the same corners.
+            Estimator::Pessimistic(_) if evidence.view.decomposed.is_some() => {
+                within(kept, rule(None), (Member::Optimistic, forms))
+            }
+            Estimator::Pessimistic(_) => within(kept, rule(None), (Member::Pessimistic, forms)),
+            Estimator::Sample { prior } => MechanismEstimator::Sample { prior, spread: self.spread, rng },
+            Estimator::Mean { prior } => MechanismEstimator::Mean { prior, pooled: false },
+            Estimator::Pooled { prior } => MechanismEstimator::Mean { prior, pooled: true },
         };
-        read_kernel(&evidence.mechanisms, rows, reading, evidence.view.by_parts.is_some())
+        read_kernel(&evidence.mechanisms, rows, reading, evidence.view.decomposed.is_some())
     }
 
     /// With confidence sets of each row of a mechanism by itself, which hold, in place of those of forms, which are approximations.
@@ -430,7 +443,7 @@ impl Belief {
         &self.frame.reward_sc
     }
 
-    /// E[u(s') | s, c] of a stage by the best or the worst members, `[state][cause]`, where next states are worth u: no rewards but those
+    /// E[u(s') | s, c] of a stage by the best or the pessimistic members, `[state][cause]`, where next states are worth u: no rewards but those
     /// of arriving there, and no ceiling.
     pub(crate) fn expect_by_sets(&mut self, stage: usize, next_value: &[f64], out: &mut Vec<f64>) {
         let worth = self.worth_of(next_value);
@@ -452,16 +465,16 @@ impl Belief {
     }
 
     /// Whether arriving in some states pays more than in others.
-    pub(crate) fn pays_on_arrival(&self) -> bool {
-        self.frame.onward.as_ref().is_some_and(|onward| onward.arrival_range() > 0.0)
+    pub(crate) fn pays_on_next_state(&self) -> bool {
+        self.frame.continuation.as_ref().is_some_and(|continuation| continuation.arrival_range() > 0.0)
     }
 
     /// How a difference between values of the next stage counts in a step.
     pub(crate) fn later_of(&self, next: &[f64]) -> Vec<f64> {
         let mut later = Vec::new();
-        match &self.frame.onward {
+        match &self.frame.continuation {
             None => later.extend_from_slice(next),
-            Some(onward) => onward.later(next, &mut later),
+            Some(continuation) => continuation.later(next, &mut later),
         }
         later
     }
@@ -474,13 +487,13 @@ impl Belief {
 
     fn by_sets(&mut self) -> (&mut Frame, &mut SetsBelief) {
         match &mut self.kept {
-            Kept::Sets(belief) => (&mut self.frame, belief),
-            Kept::Mean(_)
-            | Kept::Sparse(_)
-            | Kept::Sample(_)
-            | Kept::Contenders(..)
-            | Kept::Thin(_)
-            | Kept::Parts(_) => {
+            Backend::Sets(belief) => (&mut self.frame, belief),
+            Backend::Mean(_)
+            | Backend::Sparse(_)
+            | Backend::Sample(_)
+            | Backend::LazyRows(..)
+            | Backend::StickBreaking(_)
+            | Backend::Parts(_) => {
                 panic!("invariant: only confidence sets are asked for their bounds")
             }
         }
@@ -493,19 +506,19 @@ impl Belief {
         let mut changed = Vec::new();
         let next_value = frame.worth(next_value, &mut changed);
         match &mut self.kept {
-            Kept::Mean(belief) => belief.look::<LOSSES>(frame, stage, next_value, q),
-            Kept::Sets(belief) => belief.look::<LOSSES>(frame, stage, next_value, q),
-            Kept::Sample(belief) => belief.look::<LOSSES>(frame, stage, next_value, q),
-            Kept::Thin(belief) => belief.look::<LOSSES>(frame, stage, next_value, q),
-            Kept::Sparse(belief) => {
+            Backend::Mean(belief) => belief.look::<LOSSES>(frame, stage, next_value, q),
+            Backend::Sets(belief) => belief.look::<LOSSES>(frame, stage, next_value, q),
+            Backend::Sample(belief) => belief.look::<LOSSES>(frame, stage, next_value, q),
+            Backend::StickBreaking(belief) => belief.look::<LOSSES>(frame, stage, next_value, q),
+            Backend::Sparse(belief) => {
                 belief.look(frame, stage, next_value, q);
                 false
             }
-            Kept::Contenders(contenders, _) => {
+            Backend::LazyRows(contenders, _) => {
                 contenders.look(frame.view.block(stage), next_value, &frame.reward_sc, q);
                 false
             }
-            Kept::Parts(_) => {
+            Backend::Parts(_) => {
                 frame.arrange(next_value, q);
                 false
             }
@@ -518,61 +531,67 @@ impl Belief {
         let mut changed = Vec::new();
         let next_value = frame.worth(next_value, &mut changed);
         match &mut self.kept {
-            Kept::Mean(belief) => belief.look_at(frame, stage, state, next_value, q),
-            Kept::Sets(belief) => belief.look_at(frame, stage, state, next_value, q),
-            Kept::Sample(belief) => belief.look_at(frame, stage, state, next_value, q),
-            Kept::Thin(belief) => belief.look_at(frame, stage, state, next_value, q),
-            Kept::Sparse(belief) => belief.look_at(frame, stage, state, next_value, q),
-            Kept::Contenders(contenders, _) => {
+            Backend::Mean(belief) => belief.look_at(frame, stage, state, next_value, q),
+            Backend::Sets(belief) => belief.look_at(frame, stage, state, next_value, q),
+            Backend::Sample(belief) => belief.look_at(frame, stage, state, next_value, q),
+            Backend::StickBreaking(belief) => belief.look_at(frame, stage, state, next_value, q),
+            Backend::Sparse(belief) => belief.look_at(frame, stage, state, next_value, q),
+            Backend::LazyRows(contenders, _) => {
                 let n = frame.n_causes();
                 let reward_a = &frame.reward_sc[state * n..(state + 1) * n];
                 contenders.look_at(frame.view.block(stage), state, next_value, reward_a, q);
             }
-            Kept::Parts(_) => frame.arrange(next_value, q),
+            Backend::Parts(_) => frame.arrange(next_value, q),
         }
     }
 
     /// The same belief with dense tables, to compare with.
     #[cfg(test)]
     pub(crate) fn use_tables(&mut self, evidence: &Evidence) {
-        let Kept::Sparse(belief) = &self.kept else { panic!("not a belief by nonzero entries") };
+        let Backend::Sparse(belief) = &self.kept else { panic!("not a belief by nonzero entries") };
         let added = belief.fresh_widths(&self.frame);
-        self.kept = Kept::Mean(MeanBelief::new(&self.frame, 0.0, Some(added)));
+        self.kept = Backend::Mean(MeanBelief::new(&self.frame, 0.0, Some(added)));
         self.stale = Stale::all(evidence);
     }
 }
 
 /// A reading with intervals by a rule, those of the last time if there are any.
-fn within<R>(kept: &mut Option<Intervals>, rule: Interval, (member, forms): (Member, bool)) -> MechanismReading<'_, R> {
-    MechanismReading::Within(kept.get_or_insert_with(|| Intervals::new(rule)), member, forms)
+fn within<R>(
+    kept: &mut Option<Intervals>,
+    rule: Interval,
+    (member, forms): (Member, bool),
+) -> MechanismEstimator<'_, R> {
+    MechanismEstimator::Within(kept.get_or_insert_with(|| Intervals::new(rule)), member, forms)
 }
 
 /// The kernel by frequencies, all values alike where none was seen.
 pub(crate) fn mean_kernel(evidence: &Evidence, rows: &MechanismRows) -> LearnResult<Kernel> {
-    read_kernel::<ChaCha8Rng>(&evidence.mechanisms, rows, MechanismReading::Mean { prior: 0.0, pooled: false }, false)
+    read_kernel::<ChaCha8Rng>(&evidence.mechanisms, rows, MechanismEstimator::Mean { prior: 0.0, pooled: false }, false)
 }
 
-/// How rows are read part by part; `None` for rules that need all joint causes.
-fn by_parts(reading: Reading, confidence: Confidence) -> Option<Rule> {
+/// How rows are read by components; `None` for rules that need all joint causes.
+fn decomposed(reading: Estimator, confidence: Confidence) -> Option<Rule> {
     match reading {
-        Reading::Mean { prior } | Reading::Pooled { prior } => Some(Rule::Mean { prior }),
-        Reading::Sample { prior } => Some(Rule::Sample { prior }),
-        Reading::Best(_) => Some(Rule::Within(confidence, Member::Best)),
-        Reading::Worst(_) => Some(Rule::Within(confidence, Member::Worst)),
-        Reading::Width(..) | Reading::Greedy => None,
+        Estimator::Mean { prior } | Estimator::Pooled { prior } => Some(Rule::Mean { prior }),
+        Estimator::Sample { prior } => Some(Rule::Sample { prior }),
+        Estimator::Optimistic(_) => Some(Rule::Within(confidence, Member::Optimistic)),
+        Estimator::Pessimistic(_) => Some(Rule::Within(confidence, Member::Pessimistic)),
+        Estimator::Width(..) | Estimator::Greedy => None,
     }
 }
 
-impl Reading {
-    /// Whether the evidence of a view can be read by this rule: part by part, a policy can be followed by the worst members of sets, but
+impl Estimator {
+    /// Whether the evidence of a view can be read by this rule: by components, a policy can be followed by the pessimistic members of sets, but
     /// there is no plan by them.
     pub(crate) fn fits(self, view: &View, following: bool) -> LearnResult<()> {
         let fits = match self {
-            Reading::Mean { .. } | Reading::Pooled { .. } | Reading::Sample { .. } | Reading::Best(_) => true,
-            Reading::Worst(_) => following,
-            Reading::Width(..) | Reading::Greedy => false,
+            Estimator::Mean { .. } | Estimator::Pooled { .. } | Estimator::Sample { .. } | Estimator::Optimistic(_) => {
+                true
+            }
+            Estimator::Pessimistic(_) => following,
+            Estimator::Width(..) | Estimator::Greedy => false,
         };
-        if view.by_parts.is_some() && !fits { Err(super::LearnError::ByParts) } else { Ok(()) }
+        if view.decomposed.is_some() && !fits { Err(super::LearnError::Decomposed) } else { Ok(()) }
     }
 }
 
@@ -588,7 +607,7 @@ impl Lookahead for Belief {
     }
 
     fn is_shared(&self) -> bool {
-        matches!(self.kept, Kept::Parts(_))
+        matches!(self.kept, Backend::Parts(_))
     }
 
     fn chosen(&self, stage: usize, _state: usize, _loss: &[f64], found: &Found) -> f64 {
@@ -607,6 +626,6 @@ impl Lookahead for Belief {
     }
 
     fn ended(&self) -> Option<&[bool]> {
-        self.frame.view.told.world().ended()
+        self.frame.view.knowledge.world().ended()
     }
 }

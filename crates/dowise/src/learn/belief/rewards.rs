@@ -4,18 +4,18 @@ use rand::Rng;
 
 use super::confidence::Confidence;
 use super::posterior::beta;
-use crate::learn::arrivals::{Arrivals, Arriving};
 use crate::learn::evidence::{Evidence, Payments};
+use crate::learn::next_state_rewards::{NextStateRewards, NextStateTerm};
 use crate::learn::view::TermRows;
 
 /// How sums and numbers of payments become expected rewards.
-pub(crate) enum RewardReading<'a, R> {
+pub(crate) enum RewardEstimator<'a, R> {
     /// Mean plus scale · √(log/(2N)) of the range; nothing seen: the upper end.
     Width { log: f64, scale: f64 },
     /// The upper end of the confidence interval.
-    Best(Confidence),
+    Optimistic(Confidence),
     /// The lower end of the confidence interval.
-    Worst(Confidence),
+    Pessimistic(Confidence),
     /// A sample of the Beta posterior.
     Sample {
         /// The generator.
@@ -30,15 +30,15 @@ pub(crate) enum RewardReading<'a, R> {
     Mean,
 }
 
-impl<R: Rng> RewardReading<'_, R> {
+impl<R: Rng> RewardEstimator<'_, R> {
     /// The expected payments of all rows of a term as shares of its range.
     fn shares(&mut self, paid: &Payments) -> Vec<f64> {
         match self {
-            RewardReading::PosteriorMean => {
+            RewardEstimator::PosteriorMean => {
                 let centre = paid.centre();
                 (0..paid.n.len()).map(|row| paid.mean_at(centre, row)).collect()
             }
-            RewardReading::Sample { rng, centred: true } => {
+            RewardEstimator::Sample { rng, centred: true } => {
                 let [whole, nothing] = Payments::prior_at(paid.centre());
                 let sample = |row: usize| {
                     let (sum, n) = (paid.sum(row), f64::from(paid.n[row]));
@@ -54,33 +54,35 @@ impl<R: Rng> RewardReading<'_, R> {
     fn share(&mut self, sum: f64, payments: u32) -> f64 {
         let n = f64::from(payments);
         match self {
-            RewardReading::Width { log, scale } if n > 0.0 => (sum / n + *scale * (*log / (2.0 * n)).sqrt()).min(1.0),
-            RewardReading::Width { .. } => 1.0,
-            RewardReading::Best(confidence) => confidence.mean_interval(sum, payments).1,
-            RewardReading::Worst(confidence) => confidence.mean_interval(sum, payments).0,
-            RewardReading::Sample { rng, .. } => beta(1.0 + sum, 1.0 + (n - sum).max(0.0), *rng),
-            RewardReading::PosteriorMean => unreachable!("invariant: rows that shrink to their mean are read together"),
-            RewardReading::Mean if n > 0.0 => sum / n,
-            RewardReading::Mean => 0.5,
+            RewardEstimator::Width { log, scale } if n > 0.0 => (sum / n + *scale * (*log / (2.0 * n)).sqrt()).min(1.0),
+            RewardEstimator::Width { .. } => 1.0,
+            RewardEstimator::Optimistic(confidence) => confidence.mean_interval(sum, payments).1,
+            RewardEstimator::Pessimistic(confidence) => confidence.mean_interval(sum, payments).0,
+            RewardEstimator::Sample { rng, .. } => beta(1.0 + sum, 1.0 + (n - sum).max(0.0), *rng),
+            RewardEstimator::PosteriorMean => {
+                unreachable!("invariant: rows that shrink to their mean are read together")
+            }
+            RewardEstimator::Mean if n > 0.0 => sum / n,
+            RewardEstimator::Mean => 0.5,
         }
     }
 
     /// The same bounds where this many rows have the share of δ that as many others would have had.
     fn shared(&self, rows: usize, in_place_of: usize) -> Option<Confidence> {
         match self {
-            RewardReading::Best(confidence) | RewardReading::Worst(confidence) => {
+            RewardEstimator::Optimistic(confidence) | RewardEstimator::Pessimistic(confidence) => {
                 Some(confidence.spread_over(rows as f64 / in_place_of as f64))
             }
-            RewardReading::Width { .. }
-            | RewardReading::Sample { .. }
-            | RewardReading::PosteriorMean
-            | RewardReading::Mean => None,
+            RewardEstimator::Width { .. }
+            | RewardEstimator::Sample { .. }
+            | RewardEstimator::PosteriorMean
+            | RewardEstimator::Mean => None,
         }
     }
 }
 
 /// What the rows of one term pay.
-pub(crate) fn read_term<R: Rng>(term: &TermRows, paid: &Payments, reading: &mut RewardReading<'_, R>) -> Vec<f64> {
+pub(crate) fn read_term<R: Rng>(term: &TermRows, paid: &Payments, reading: &mut RewardEstimator<'_, R>) -> Vec<f64> {
     let [lo, hi] = term.range;
     reading.shares(paid).into_iter().map(|share| lo + (hi - lo) * share).collect()
 }
@@ -88,12 +90,12 @@ pub(crate) fn read_term<R: Rng>(term: &TermRows, paid: &Payments, reading: &mut 
 /// Writes expected rewards into `out[state][cause]`, without the terms of the view that are read by next values.
 pub(crate) fn read_rewards<R: Rng>(
     evidence: &Evidence,
-    reading: &mut RewardReading<'_, R>,
-    by_next: Option<&Arrivals>,
+    reading: &mut RewardEstimator<'_, R>,
+    by_next: Option<&NextStateRewards>,
     out: &mut [f64],
 ) {
     let view = &evidence.view;
-    let (states, n_causes) = (view.told.state_space(), view.payments.n_causes);
+    let (states, n_causes) = (view.knowledge.state_space(), view.payments.n_causes);
     out.copy_from_slice(&view.payments.known);
     let terms = view.payments.terms.iter().zip(&evidence.payments).enumerate();
     for (_, (term, paid)) in terms.filter(|(i, _)| by_next.is_none_or(|of| of.of_term(*i).is_none())) {
@@ -105,15 +107,19 @@ pub(crate) fn read_rewards<R: Rng>(
     }
 }
 
-/// What a term on next values pays in each of its rows. The rows of its mean, which are not read, leave their share of δ to these.
-pub(crate) fn read_arriving<R: Rng>(term: &Arriving, reading: &mut RewardReading<'_, R>, means: usize) -> Vec<f64> {
+/// What a next-state term pays in each of its rows. The rows of its mean, which are not read, leave their share of δ to these.
+pub(crate) fn read_arriving<R: Rng>(
+    term: &NextStateTerm,
+    reading: &mut RewardEstimator<'_, R>,
+    means: usize,
+) -> Vec<f64> {
     if let Some(known) = &term.known {
         return known.to_vec();
     }
     let [lo, hi] = term.range;
     let rows = 0..term.rows.len();
     let shares: Vec<f64> = match (reading.shared(term.rows.len(), means.max(1)), &reading) {
-        (Some(bounds), RewardReading::Best(_)) => {
+        (Some(bounds), RewardEstimator::Optimistic(_)) => {
             rows.map(|row| bounds.mean_interval(term.paid.sum(row), term.paid.n[row]).1).collect()
         }
         (Some(bounds), _) => rows.map(|row| bounds.mean_interval(term.paid.sum(row), term.paid.n[row]).0).collect(),

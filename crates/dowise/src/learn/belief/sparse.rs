@@ -199,15 +199,15 @@ mod tests {
             let spec = worlds::Paper { factors, levels: 3, levers: 2, seed: 3, ..Default::default() }.spec().unwrap();
             let world = World::new(spec).unwrap();
             let arena = Arena::new(&world).unwrap();
-            let told = Knowledge::of(&world);
-            let told = if rewards { told } else { told.without_rewards() };
+            let knowledge = Knowledge::of(&world);
+            let knowledge = if rewards { knowledge } else { knowledge.without_rewards() };
             for (name, width, scale) in
                 [("ucbvi", Width::PaperPlain, 1e-3), ("c-ucbvi", Width::Rlberry, 0.1), ("c-ucbvi", Width::Quasi, 0.0)]
             {
                 let preset: Preset = name.parse().unwrap();
                 let estimate = Estimate::Width(width);
                 let options = Options { estimate, scale, stage_dependent, ..preset.options(60, 1) };
-                let mut sparse = Learner::new(&told, options).unwrap();
+                let mut sparse = Learner::new(&knowledge, options).unwrap();
                 let mut dense = sparse.clone();
                 dense.use_tables();
                 let (mut first, mut second) = (arena.run(5), arena.run(5));

@@ -6,7 +6,7 @@
 //! V'_h(s) − V^π_h(s) = Σ_c (P(c | s, π') − P(c | s, π)) q'_h(s, c) − cost' + cost + Σ_c P(c | s, π) p(· | s, c)·(V' − V^π)_{h+1}.
 //! ```
 //!
-//! The last term is bounded by the best member for the bound one stage ahead; the first by the sets in two ways, of which the
+//! The last term is bounded by the optimistic member for the bound one stage ahead; the first by the sets in two ways, of which the
 //! smaller counts. With d_c the difference of the probabilities: (1) q' between its own bounds, Σ d⁺ q_up − d⁻ q_low; (2) with V'
 //! ahead within w of m up to a constant (`relative.rs`), which cancels since Σ_c d_c = 0,
 //!
@@ -20,12 +20,12 @@
 //! Where episodes end, later steps count less or arriving somewhere pays, V' ahead is what next states are worth to a step,
 //! u(y) = arrival(y) + γ 1{y has not ended} V'(y), and the difference ahead counts γ 1{y has not ended} times.
 
+use super::joint_set::Together;
 use super::random::AtRandom;
 use super::relative::Relative;
-use super::step::{Ahead, Around, Effect, Ends, Here, Joint, RowsOf, sparse};
-use super::together::Together;
+use super::step::{Ahead, Effect, Ends, Here, Joint, RowsOf, Wrapper, sparse};
 use super::{Certificate, SETS};
-use crate::learn::belief::{Belief, Reading};
+use crate::learn::belief::{Belief, Estimator};
 use crate::learn::options::Options;
 use crate::learn::selector::Selector;
 use crate::learn::tabular::Tabular;
@@ -45,7 +45,7 @@ const MOST_WORK: u128 = 1 << 30;
 /// How far a stage's values may be off by rounding, as a share of the largest.
 pub(super) const ROUNDING: f64 = 1e-14;
 
-/// Evidence of a learner by its best and worst members, ready to compare policies.
+/// Evidence of a learner by its best and pessimistic members, ready to compare policies.
 pub(crate) struct Difference<'a> {
     pub(super) tabular: &'a Tabular,
     delta: f64,
@@ -58,7 +58,7 @@ pub(crate) struct Difference<'a> {
     pub(super) whole_worst: Belief,
     pub(super) best_selector: Selector,
     pub(super) worst_selector: Selector,
-    /// The best policy is worth no more than this plan, and no less than that of the worst members.
+    /// The best policy is worth no more than this plan, and no less than that of the pessimistic members.
     pub(super) up: Plan,
     pub(super) low: Plan,
     /// The least that is left to be paid at each stage, and one after the last.
@@ -105,7 +105,7 @@ impl<'a> Difference<'a> {
         Ok(difference)
     }
 
-    /// The evidence by its best and worst members, and their plans; `values` fixed value functions are bounded.
+    /// The evidence by its best and pessimistic members, and their plans; `values` fixed value functions are bounded.
     pub(super) fn read(tabular: &'a Tabular, options: &Options, values: Option<usize>) -> LearnResult<Difference<'a>> {
         let delta = options.delta;
         // Where there are two kinds of sets, each may fail with half of the probability.
@@ -114,11 +114,11 @@ impl<'a> Difference<'a> {
         let rows = tabular.view().rows() as f64 / tabular.view().rows_alone() as f64;
         let delta_of_each = options.delta * if two { 0.5 } else { 1.0 } * rows.min(1.0);
         let options = &Options { delta: delta_of_each, ..options.clone() };
-        let [mut best, mut worst] = [Reading::Best(SETS), Reading::Worst(SETS)]
+        let [mut best, mut worst] = [Estimator::Optimistic(SETS), Estimator::Pessimistic(SETS)]
             .map(|r| tabular.belief_with(r, options, values).without_forms());
         let (best_selector, worst_selector) = (tabular.draw(&mut best, 0)?, tabular.draw(&mut worst, 0)?);
-        let [mut whole_best, mut whole_worst] =
-            [Reading::Best(SETS), Reading::Worst(SETS)].map(|r| tabular.belief_with(r, options, None).without_forms());
+        let [mut whole_best, mut whole_worst] = [Estimator::Optimistic(SETS), Estimator::Pessimistic(SETS)]
+            .map(|r| tabular.belief_with(r, options, None).without_forms());
         tabular.draw(&mut whole_best, 0)?;
         tabular.draw(&mut whole_worst, 0)?;
         let [up, low] = [(&mut best, &best_selector), (&mut worst, &worst_selector)].map(|(belief, selector)| {
@@ -127,8 +127,8 @@ impl<'a> Difference<'a> {
             backward_induction(belief, selector, tabular.tolerance(), ties, &mut buffers, &mut plan);
             plan
         });
-        let (told, horizon) = (tabular.knowledge(), up.horizon);
-        let [least, _] = told.world().step_range();
+        let (knowledge, horizon) = (tabular.knowledge(), up.horizon);
+        let [least, _] = knowledge.world().step_range();
         let floors = (0..=horizon).map(|stage| (horizon - stage) as f64 * least).collect();
         let mut difference = Difference {
             tabular,
@@ -154,7 +154,7 @@ impl<'a> Difference<'a> {
         Ok(difference)
     }
 
-    /// The plan of the worst members.
+    /// The plan of the pessimistic members.
     pub(crate) fn worst_plan(&self) -> &Plan {
         &self.low
     }
@@ -296,7 +296,7 @@ impl<'a> Difference<'a> {
             let relative = &self.relative[other as usize][i];
             let [middle, half] = relative.at(stage + 1, self.up.n_states).map(<[f64]>::to_vec);
             let constant = relative.constant(stage + 1);
-            ahead.around.push(Around {
+            ahead.around.push(Wrapper {
                 middle_up: look(&mut self.best, stage, &middle),
                 middle_low: look(&mut self.worst, stage, &middle),
                 middle: self.best.worth_of(&middle),
@@ -339,8 +339,8 @@ impl<'a> Difference<'a> {
 
     /// The interventions that can be best in each state; `None` if they are too many, or what they set off is not known.
     pub(super) fn list_corners(&self) -> Option<Vec<Vec<Effect>>> {
-        let (told, mut room) = (self.tabular.knowledge(), MOST_EFFECTS);
-        let states = told.state_space();
+        let (knowledge, mut room) = (self.tabular.knowledge(), MOST_EFFECTS);
+        let states = knowledge.state_space();
         let mut corners = Vec::with_capacity(states.len());
         for state in 0..states.len() {
             let actions = match &self.best_selector {
@@ -348,7 +348,7 @@ impl<'a> Difference<'a> {
                 Selector::Parts(_) => return None,
                 Selector::Listed(list) => {
                     let digits = states.digits(state);
-                    list.actions.iter().copied().filter(|&a| told.interventions().allows(&digits, a)).collect()
+                    list.actions.iter().copied().filter(|&a| knowledge.interventions().allows(&digits, a)).collect()
                 }
             };
             let effects: Vec<Effect> = actions.into_iter().map(|a| self.effect(state, a)).collect();
@@ -415,7 +415,7 @@ impl<'a> Difference<'a> {
     }
 }
 
-/// r_c + E[u(s') | s, c] by the best or the worst members, `[state][cause]`, where next states have these values.
+/// r_c + E[u(s') | s, c] by the best or the pessimistic members, `[state][cause]`, where next states have these values.
 pub(super) fn look(belief: &mut Belief, stage: usize, next: &[f64]) -> Vec<f64> {
     let mut out = Vec::new();
     belief.expect_by_sets(stage, next, &mut out);

@@ -4,22 +4,22 @@
 //! those of [`Sets::Mixture`], which hold at all times at once, so a certificate may be asked for as often as one likes and a run
 //! may stop when it is good enough. `docs/guarantees.md` has the statements and their proofs.
 
+mod decomposed;
 mod difference;
-mod parts;
+mod joint_set;
 mod random;
 mod relative;
 mod step;
-mod together;
 
+use self::decomposed::ByBounds;
 use self::difference::Difference;
-use self::parts::ByBounds;
-use super::belief::Reading;
+use super::belief::Estimator;
 use super::error::check;
 use super::learner::Kind;
 use super::memory::{hold_reading, hold_sets};
 use super::options::{Cap, Options, Sets};
 use super::tabular::Tabular;
-use super::view::ByParts;
+use super::view::Decomposed;
 use super::{LearnError, LearnResult, Learner, Plans};
 use crate::plan::{Ties, check_policy};
 use crate::world::Action;
@@ -53,7 +53,7 @@ pub struct Certificate {
     pub gap_s: Vec<f64>,
     /// By how much this policy exceeds interventions at random at least; `None` where their mean effect is not known exactly.
     pub above_random_s: Option<Vec<f64>>,
-    /// What of the gap stands for rounding: no smaller gap can be told in this world.
+    /// What of the gap stands for rounding: no smaller gap can be determined in this world.
     pub rounding: f64,
     /// [Fingerprint](super::Evidence::fingerprint) of the evidence.
     pub evidence: u64,
@@ -75,7 +75,7 @@ impl Certificate {
         over(&self.gap_s, start_s)
     }
 
-    /// The gap as a share of the way from interventions at random to the best policy, at most; `None` where it cannot be told.
+    /// The gap as a share of the way from interventions at random to the best policy, at most; `None` where it cannot be determined.
     ///
     /// With g the gap and w what the policy exceeds random by, a true gap x ≤ g is the share x/(x + w') ≤ g/(g + w) of the way,
     /// w' ≥ w.
@@ -97,8 +97,8 @@ fn over(value_s: &[f64], start_s: &[f64]) -> f64 {
 impl Learner {
     /// The policy to deploy, and what can be promised of it with probability 1 − δ, at all times together.
     ///
-    /// Of the plan of the worst members and that of the posterior mean, the one whose gap is less, averaged over all states. The forms of
-    /// mechanisms (`logit`, `noisy_or`) are not believed: each of their rows counts by itself. Where the world is planned part by part,
+    /// Of the plan of the pessimistic members and that of the posterior mean, the one whose gap is less, averaged over all states. The forms of
+    /// mechanisms (`logit`, `noisy_or`) are not believed: each of their rows counts by itself. Where the world is planned by components,
     /// it is the plan of the posterior mean, and the gap is the difference of the two bounds: policies are not compared cause by cause there.
     ///
     /// # Cost
@@ -106,8 +106,8 @@ impl Learner {
     /// interventions can set off, O(H · S² · Z) each.
     pub fn certificate(&self, delta: f64) -> LearnResult<Certificate> {
         let (tabular, options) = self.to_certify(delta)?;
-        let mean = || LearnResult::Ok(tabular.read(Reading::Mean { prior: 1.0 }, 0, Ties::First)?.0.policy_hs);
-        if tabular.view().by_parts.is_some() {
+        let mean = || LearnResult::Ok(tabular.read(Estimator::Mean { prior: 1.0 }, 0, Ties::First)?.0.policy_hs);
+        if tabular.view().decomposed.is_some() {
             return ByBounds::new(tabular, &options)?.certify(mean()?);
         }
         let mut difference = Difference::new(tabular, &options)?;
@@ -124,9 +124,9 @@ impl Learner {
     /// What can be promised of a given policy, `[stage][state]`.
     pub fn certificate_of(&self, policy_hs: &[Action], delta: f64) -> LearnResult<Certificate> {
         let (tabular, options) = self.to_certify(delta)?;
-        let told = tabular.knowledge();
-        check_policy(told.interventions(), told.state_space(), tabular.plan().horizon, policy_hs)?;
-        if tabular.view().by_parts.is_some() {
+        let knowledge = tabular.knowledge();
+        check_policy(knowledge.interventions(), knowledge.state_space(), tabular.plan().horizon, policy_hs)?;
+        if tabular.view().decomposed.is_some() {
             return ByBounds::new(tabular, &options)?.certify(policy_hs.to_vec());
         }
         Ok(Difference::new(tabular, &options)?.certify(policy_hs.to_vec()))
@@ -141,9 +141,9 @@ impl Learner {
                 why: "it rests on a world that stays as it is; leave forget out",
             });
         }
-        let by_parts = tabular.view().by_parts.is_some();
-        if by_parts && !ByParts::fits_sets(tabular.knowledge()) {
-            return Err(LearnError::PartTooOpen);
+        let decomposed = tabular.view().decomposed.is_some();
+        if decomposed && !Decomposed::fits_sets(tabular.knowledge()) {
+            return Err(LearnError::ComponentTooUncertain);
         }
         if let Some(why) = self.wrong_view() {
             return Err(LearnError::WrongView { why });
@@ -151,7 +151,7 @@ impl Learner {
         let options = options_of_bounds(tabular, delta);
         check(&options)?;
         // Three beliefs as large as the learner's own at the same time.
-        let hold = || if by_parts { hold_sets(tabular, SETS) } else { hold_reading(tabular) };
+        let hold = || if decomposed { hold_sets(tabular, SETS) } else { hold_reading(tabular) };
         drop((hold()?, hold()?, hold()?));
         Ok((tabular, options))
     }

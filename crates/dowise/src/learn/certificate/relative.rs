@@ -10,7 +10,7 @@
 //! with p_a = Σ_c P(c | s, a) p_c, so that at this stage, with κ + ρ·f for κ, every value lies within what r_c + p_c·m plus or minus that sum
 //! comes to. What was not known ahead is multiplied by how far interventions differ in where they lead, stage by stage; in the
 //! bounds of the values themselves it adds up. Two other choices are as valid: κ as it was, with p_c·f between the worst and the
-//! best members for ∓w, and κ = 0 with the bounds of the values. At each stage the one with the smallest sum of widths is taken.
+//! optimistic members for ∓w, and κ = 0 with the bounds of the values. At each stage the one with the smallest sum of widths is taken.
 //!
 //! With a discount γ and what arriving pays, V(y) above is arrival(y) + γ V(y), and κ becomes γ κ: one number for all next states as before.
 //!
@@ -60,7 +60,7 @@ struct Bounds {
 
 /// What is known of the next stage up to a constant, seen from this one.
 struct Next<'a> {
-    /// r_c + p_c·m, with m ± w or with m alone; by the best and the worst members.
+    /// r_c + p_c·m, with m ± w or with m alone; by the best and the pessimistic members.
     q: [Vec<f64>; 2],
     goes_on: Option<&'a Ends>,
     /// |κ| at most.
@@ -86,7 +86,7 @@ impl Difference<'_> {
         for stage in (0..horizon).rev() {
             let mut bounds = Bounds { ends: self.interval(other, stage).map(<[f64]>::to_vec), constant: 0.0 };
             // At the last stage nothing is ahead but what arriving somewhere pays.
-            let ahead = stage + 1 < horizon || self.best.pays_on_arrival();
+            let ahead = stage + 1 < horizon || self.best.pays_on_next_state();
             if with_constants && self.compares(other) && ahead {
                 for candidate in self.one_stage(other, stage, &relative) {
                     if width(&candidate.ends) < width(&bounds.ends) {
@@ -180,7 +180,7 @@ impl Difference<'_> {
         Bounds { ends, constant }
     }
 
-    /// ρ: the mean of where the plan of the worst members leads.
+    /// ρ: the mean of where the plan of the pessimistic members leads.
     fn typical_next(&self, stage: usize, joint: &mut Joint) -> Vec<f64> {
         let n = self.up.n_states;
         let mut rho = vec![0.0; n];

@@ -9,7 +9,7 @@
 //!
 //! Without ends the last term is 0, since Σ_c d_c = 0.
 
-use super::together::{Scratch, Together};
+use super::joint_set::{Scratch, Together};
 
 /// What an intervention sets off: causes and their probabilities, in order of causes.
 #[derive(Clone, Debug)]
@@ -25,12 +25,12 @@ pub(super) struct Ahead {
     pub(super) q: [Vec<f64>; 2],
     pub(super) reward: [Vec<f64>; 2],
     /// Values of the next stage up to a constant; each is a bound of its own.
-    pub(super) around: Vec<Around>,
+    pub(super) around: Vec<Wrapper>,
 }
 
 /// What next states are worth up to a constant, seen from a step.
-pub(super) struct Around {
-    /// r_c + p_c·m by the best and by the worst members, `[state][cause]`.
+pub(super) struct Wrapper {
+    /// r_c + p_c·m by the best and by the pessimistic members, `[state][cause]`.
     pub(super) middle_up: Vec<f64>,
     pub(super) middle_low: Vec<f64>,
     /// m and w as a step sees them, `[next state]`.
@@ -44,7 +44,7 @@ pub(super) struct Around {
 
 /// With what weight the value of the next stage counts in a step: γ p_c(the episode goes on).
 pub(super) struct Ends {
-    /// By the best and the worst members, `[state][cause]`.
+    /// By the best and the pessimistic members, `[state][cause]`.
     pub(super) up: Vec<f64>,
     pub(super) low: Vec<f64>,
     /// γ 1{y has not ended}, `[next state]`.

@@ -50,9 +50,9 @@ fn number(i: u64) -> f64 {
 
 /// Values of the best policy and of a given one by plain loops, in the model with these rows, `[factor][state row][cause][value]`.
 fn by_loops(world: &World, rows: &[Vec<f64>], policy_hs: &[Action]) -> [Vec<f64>; 2] {
-    let told = Knowledge::of(world);
+    let knowledge = Knowledge::of(world);
     let options = "cf-ucbvi".parse::<crate::Preset>().unwrap().options(10, 1);
-    let learner = Learner::new(&told, options).unwrap();
+    let learner = Learner::new(&knowledge, options).unwrap();
     let Kind::Tabular(tabular) = &learner.kind else { panic!("it counts") };
     let (view, kernel) = (tabular.view(), Kernel::new(world).unwrap());
     let (layout, n) = (&view.layout, world.n_states());
@@ -260,8 +260,8 @@ fn comparing_policies_tells_more_than_bounds_of_their_values_where_next_values_e
 #[test]
 fn what_is_known_has_no_gap() {
     let world = worlds::world("river-swim", &[]).unwrap();
-    let told = Knowledge::of(&world).with_transitions_of(&world, &["position"]).unwrap();
-    let learner = Learner::new(&told, "graph-psrl".parse::<crate::Preset>().unwrap().options(10, 1)).unwrap();
+    let knowledge = Knowledge::of(&world).with_transitions_of(&world, &["position"]).unwrap();
+    let learner = Learner::new(&knowledge, "graph-psrl".parse::<crate::Preset>().unwrap().options(10, 1)).unwrap();
     let c = learner.certificate(0.05).unwrap();
     assert!(c.gap_s.iter().all(|g| g.abs() < 1e-9), "{:?}", c.gap_s);
     let arena = Arena::new(&world).unwrap();

@@ -1,4 +1,4 @@
-//! How strongly each parent acts on its child, by what was told and what was seen: for people who look at a causal graph.
+//! How strongly each parent acts on its child, by what is known and what was seen: for people who look at a causal graph.
 
 use super::{Evidence, SeenOf};
 use crate::learn::options::Causes;
@@ -87,7 +87,7 @@ impl Evidence {
     /// Learners that see the state whole, or causes other than each factor's own parents, keep no table for an arrow into a next state;
     /// its strength is `None` then.
     pub fn arrows(&self) -> Vec<ArrowSeen> {
-        let (world, view) = (self.view.told.world(), &self.view);
+        let (world, view) = (self.view.knowledge.world(), &self.view);
         let mut out = Vec::new();
         for (i, transition) in world.transitions().iter().enumerate() {
             let factor = view.layout.factors.iter().position(|f| f.factor.is_some() && f.members == (i..i + 1));
@@ -101,7 +101,7 @@ impl Evidence {
         }
         let unknown = view.mechanisms.as_ref();
         for mechanism in world.mechanisms() {
-            // One whose hidden parents were summed out is not the same table any more.
+            // One whose hidden parents were marginalised out is not the same table any more.
             let found = unknown.into_iter().flat_map(|m| m.unknown.iter().zip(&self.mechanisms).map(move |r| (m, r)));
             let same = |m: &Mechanism| m.children == mechanism.children && m.parents == mechanism.parents;
             let found = found
@@ -145,15 +145,15 @@ fn n_rows(world: &World, m: &Mechanism) -> usize {
     world.sizes(&m.parents).iter().product()
 }
 
-/// Adds the arrows of a mechanism: by its table where it was told, or else by what was learned.
+/// Adds the arrows of a mechanism: by its table where it was given, or else by what was learned.
 fn add(out: &mut Vec<ArrowSeen>, world: &World, m: &Mechanism, of: SeenOf, learned: Option<Row<'_>>) {
     let n_values: usize = world.sizes(&m.children).iter().product();
     let table = m.table.as_deref();
-    let told = |row: usize, out: &mut [f64]| {
+    let knowledge = |row: usize, out: &mut [f64]| {
         out.copy_from_slice(&table.expect("invariant: asked only where there is one")[row * n_values..][..n_values]);
         1.0
     };
-    let row: Option<Row<'_>> = if table.is_some() { Some(&told) } else { learned };
+    let row: Option<Row<'_>> = if table.is_some() { Some(&knowledge) } else { learned };
     let rows = row.map(|row| Rows { sizes: world.sizes(&m.parents), n_values, row });
     let name = |id: VarId| world.variable(id).name.clone();
     for &child in &m.children {
@@ -183,8 +183,8 @@ mod tests {
 
     #[test]
     fn told_tables_give_their_distances_and_learned_ones_what_was_seen() {
-        let told = Knowledge::of(&world());
-        let mut evidence = Evidence::new(&told, &Options::default()).expect("evidence");
+        let knowledge = Knowledge::of(&world());
+        let mut evidence = Evidence::new(&knowledge, &Options::default()).expect("evidence");
         let arrows = evidence.arrows();
         // By hand: x moves z by 0.7, 0.7 and 0.3 for the three values of u; u by 0.4 for x = 0 and not at all for x = 1.
         let near =
@@ -195,8 +195,8 @@ mod tests {
         assert_eq!(strength(&arrows, "z", "s"), None, "nothing was seen");
         // In s = 0: z = 0 goes to 0 three times, z = 1 to 1 once.
         for (z, next, times) in [(0u32, 0, 3), (1, 1, 1)] {
-            let step = Observation::at(&told, 0, 0).and_then(|o| o.did(&told, 0)).expect("a step");
-            let step = step.saw(&told, &[z][..]).and_then(|o| o.then(&told, next)).expect("a step");
+            let step = Observation::at(&knowledge, 0, 0).and_then(|o| o.did(&knowledge, 0)).expect("a step");
+            let step = step.saw(&knowledge, &[z][..]).and_then(|o| o.then(&knowledge, next)).expect("a step");
             evidence.add_times(&step, times).expect("room");
         }
         let arrows = evidence.arrows();

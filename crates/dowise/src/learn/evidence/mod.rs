@@ -29,15 +29,15 @@ use crate::random::splitmix64;
 /// use dowise::learn::{Evidence, Observation};
 /// use dowise::{Knowledge, Options, World, worlds};
 /// let world = World::from_toml(&worlds::text("river-swim", &[])?, "river-swim.toml")?;
-/// let told = Knowledge::of(&world);
-/// let step = |state: usize, next: usize| Observation::at(&told, 0, state)?.did(&told, 0)?.saw(&told, &[0, 1][..1])?.then(&told, next);
+/// let knowledge = Knowledge::of(&world);
+/// let step = |state: usize, next: usize| Observation::at(&knowledge, 0, state)?.did(&knowledge, 0)?.saw(&knowledge, &[0, 1][..1])?.then(&knowledge, next);
 /// let (one, two) = (step(0, 1)?, step(1, 2)?);
-/// let mut seen = Evidence::new(&told, &Options::default())?;
+/// let mut seen = Evidence::new(&knowledge, &Options::default())?;
 /// seen.add(&one)?;
 /// seen.add(&two)?;
-/// let mut other = Evidence::new(&told, &Options::default())?;
+/// let mut other = Evidence::new(&knowledge, &Options::default())?;
 /// other.add(&two)?;
-/// other.merge(&{ let mut rest = Evidence::new(&told, &Options::default())?; rest.add(&one)?; rest })?;
+/// other.merge(&{ let mut rest = Evidence::new(&knowledge, &Options::default())?; rest.add(&one)?; rest })?;
 /// assert_eq!(seen.save(), other.save());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -70,7 +70,7 @@ pub enum EvidenceError {
     /// An observation of another world.
     #[error(
         "the observation was made for another world: its stage, states, values or interventions are not those of this one; \
-         make it from what this learner was told"
+         make it from what this learner was given"
     )]
     OtherWorld,
     /// An observation that is to be taken back cannot have been added.
@@ -138,9 +138,9 @@ pub(crate) enum Counted {
 
 impl Evidence {
     /// Nothing seen yet, counted in the way of a learner with these options.
-    pub fn new(told: &super::Knowledge, options: &super::Options) -> Result<Evidence, super::LearnError> {
-        super::memory::fits_evidence(told, options)?;
-        let view = View::of(told, options)?;
+    pub fn new(knowledge: &super::Knowledge, options: &super::Options) -> Result<Evidence, super::LearnError> {
+        super::memory::fits_evidence(knowledge, options)?;
+        let view = View::of(knowledge, options)?;
         Ok(Evidence::of(&Arc::new(view)))
     }
 
@@ -261,7 +261,7 @@ impl Evidence {
     /// What was done, if the observation is one of this world.
     #[inline]
     fn check(&self, observation: &Observation<'_>) -> Result<Done, EvidenceError> {
-        let action = observation.done(&self.view.told, self.view.sizes.iter().copied())?;
+        let action = observation.done(&self.view.knowledge, self.view.sizes.iter().copied())?;
         match &self.view.actions {
             None => Ok(Done::Keys),
             Some(list) => list.find(action).map(Done::Listed).ok_or(EvidenceError::OtherWorld),
@@ -311,7 +311,7 @@ impl Evidence {
     /// Takes one observation back that was added before.
     ///
     /// Only counts are kept, so what is refused, and changes nothing, is an observation that cannot have been added: some row
-    /// that it would be counted in was never seen. One that was never added but whose rows were all seen in others cannot be told
+    /// that it would be counted in was never seen. One that was never added but whose rows were all seen in others cannot be determined
     /// from one that was; a [`Session`](super::Session) knows its own observations, and refuses others.
     pub fn remove(&mut self, observation: &Observation<'_>) -> Result<(), EvidenceError> {
         self.remove_and_tell(observation, |_| {})
@@ -473,12 +473,12 @@ fn places(view: &View, observation: &Observation<'_>, done: Done, mut at: impl F
         if term.needs & missing == 0
             && let Some(share) = term.share(rewards)
         {
-            let row = term.row(view.told.state_space(), *state, cause, n_causes);
+            let row = term.row(view.knowledge.state_space(), *state, cause, n_causes);
             at(Counted::Payment { term: i, row, share });
         }
     }
     if let Some(mechanisms) = &view.mechanisms {
-        let set = observation.levers_set(&view.told);
+        let set = observation.levers_set(&view.knowledge);
         for (index, of) in mechanisms.unknown.iter().enumerate() {
             if let Some((row, value)) = mechanisms.place(of, set, values) {
                 at(Counted::Mechanism { index, row, value });

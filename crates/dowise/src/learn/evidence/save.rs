@@ -50,14 +50,14 @@ impl Evidence {
         }
     }
 
-    /// Evidence from its text, for a learner that is told the same and counts in the same way.
+    /// Evidence from its text, for a learner that knows the same and counts in the same way.
     pub fn restore(
-        told: &crate::learn::Knowledge,
+        knowledge: &crate::learn::Knowledge,
         options: &crate::learn::Options,
         text: &str,
     ) -> Result<Evidence, EvidenceError> {
         let saved: SavedEvidence = serde_json::from_str(text).map_err(|e| EvidenceError::Format(e.to_string()))?;
-        let view = View::of(told, options).map_err(|e| EvidenceError::Format(e.to_string()))?;
+        let view = View::of(knowledge, options).map_err(|e| EvidenceError::Format(e.to_string()))?;
         Evidence::restored(&Arc::new(view), &saved)
     }
 

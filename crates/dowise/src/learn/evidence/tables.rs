@@ -36,7 +36,7 @@ impl Evidence {
     /// One pass over the visits of all rows.
     pub fn tables(&self) -> Vec<TableSeen> {
         let (view, mut out) = (&self.view, Vec::new());
-        let told = &view.told;
+        let knowledge = &view.knowledge;
         let seen = |of, names, tables: &[&[u32]]| TableSeen {
             of,
             names,
@@ -46,7 +46,7 @@ impl Evidence {
         };
         for (i, layout) in view.layout.factors.iter().enumerate().filter(|(_, layout)| layout.known.is_none()) {
             let members = layout.members.clone().filter(|_| layout.factor.is_some());
-            let names = members.map(|f| told.variable(told.state()[f]).name.clone()).collect();
+            let names = members.map(|f| knowledge.variable(knowledge.state()[f]).name.clone()).collect();
             let tables: Vec<&[u32]> = self.transitions.iter().map(|block| block[i].n_r.as_slice()).collect();
             out.push(seen(SeenOf::Transition, names, &tables));
         }
@@ -57,7 +57,7 @@ impl Evidence {
             out.push(seen(SeenOf::Mechanism, names, &[n_r]));
         }
         for (term, payments) in view.payments.terms.iter().zip(&self.payments) {
-            let names = term.of.iter().map(|&i| told.rewards()[i].name.clone()).collect();
+            let names = term.of.iter().map(|&i| knowledge.rewards()[i].name.clone()).collect();
             out.push(seen(SeenOf::Reward, names, &[&payments.n]));
         }
         out
@@ -73,13 +73,13 @@ mod tests {
     #[test]
     fn visits_are_those_of_the_observations_that_were_added() {
         let world = worlds::world("campaign", &[]).unwrap();
-        let told = Knowledge::of(&world);
-        let mut evidence = Evidence::new(&told, &Options::default()).unwrap();
+        let knowledge = Knowledge::of(&world);
+        let mut evidence = Evidence::new(&knowledge, &Options::default()).unwrap();
         assert!(evidence.tables().iter().all(|t| t.visits == 0 && t.rows_seen == 0 && t.rows > 0));
         let keys = vec![0u32; world.keys().len()];
         let action = world.interventions().nth(0);
-        let step = Observation::at(&told, 0, 0).unwrap().did_action(&told, action).unwrap();
-        let step = step.saw(&told, &keys[..]).unwrap().then(&told, 0).unwrap();
+        let step = Observation::at(&knowledge, 0, 0).unwrap().did_action(&knowledge, action).unwrap();
+        let step = step.saw(&knowledge, &keys[..]).unwrap().then(&knowledge, 0).unwrap();
         for _ in 0..3 {
             evidence.add(&step).unwrap();
         }

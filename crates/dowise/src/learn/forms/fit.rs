@@ -135,7 +135,7 @@ impl Fit {
     ///
     /// Under a wide prior a draw at which the posterior is far less dense than the normal is drawn again: where an outcome was never
     /// seen, the posterior goes on to one side only, and the normal is no picture of it. Where that fails time and again, the last draw is
-    /// brought nearer until the posterior bears it out. Narrow priors keep draws near what was seen by themselves.
+    /// returned nearer until the posterior bears it out. Narrow priors keep draws near what was seen by themselves.
     ///
     /// Effects with an estimated scale have heavy tails: a draw may widen their priors ([`Prior::tails`](super::scale::Prior::tails)), which
     /// matters where little was seen, so that an effect far beyond those of the other parents is tried some day.

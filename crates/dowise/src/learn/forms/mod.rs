@@ -1,6 +1,6 @@
 //! Mechanisms with a form and unknown numbers: P(observed children | observed parents) as a function of few parameters.
 //!
-//! A [`FormModel`] is one mechanism, or several tied together by hidden variables, in which the hidden variables are summed out:
+//! A [`FormModel`] is one mechanism, or several tied together by hidden variables, in which the hidden variables are marginalised out:
 //! P(v | row) = Σ_h Π_parts P(child | its parents). Counts of rows and values are all that a fit needs, so evidence stays
 //! additive. [`Fit`] has the greatest posterior density and the curvature there.
 
@@ -24,7 +24,7 @@ use crate::world::{Assumed, FormNumbers, Kind, LearnedForm, Mechanism, VarId, Wo
 /// Parameters up to which a mechanism is fitted: a fit solves equations of this many unknowns before every plan.
 pub(crate) const MOST_PARAMETERS: usize = 1000;
 
-/// Joint values of all variables of a model up to which the hidden ones are summed out: each fit goes over them.
+/// Joint values of all variables of a model up to which the hidden ones are marginalised out: each fit goes over them.
 const MOST_TERMS: usize = 1 << 26;
 
 /// P(observed children | observed parents) with parameters to be learned.
@@ -41,28 +41,28 @@ pub(crate) struct FormModel {
 
 impl FormModel {
     /// The model of a mechanism that stands for some mechanisms of the world; `None` if each of its rows is learned by itself.
-    pub(crate) fn new(told: &World, made_from: &[usize], projected: &Mechanism) -> LearnResult<Option<FormModel>> {
-        let members: Vec<&Mechanism> = made_from.iter().map(|&m| &told.mechanisms()[m]).collect();
+    pub(crate) fn new(knowledge: &World, made_from: &[usize], projected: &Mechanism) -> LearnResult<Option<FormModel>> {
+        let members: Vec<&Mechanism> = made_from.iter().map(|&m| &knowledge.mechanisms()[m]).collect();
         // A guess at one of several mechanisms behind hidden variables is no guess at what is counted.
         let guessed = |m: &Mechanism| members.len() > 1 && m.assumed.guess.is_some();
         let is_model = |m: &&&Mechanism| m.table.is_none() && (m.assumed.form != LearnedForm::Table || guessed(m));
         let Some(first) = members.iter().find(is_model) else { return Ok(None) };
-        let name = || told.variable(first.children[0]).name.clone();
-        let is_hidden = |id: &VarId| told.variable(*id).kind == Kind::Hidden;
+        let name = || knowledge.variable(first.children[0]).name.clone();
+        let is_hidden = |id: &VarId| knowledge.variable(*id).kind == Kind::Hidden;
         let hidden: Vec<VarId> = members.iter().flat_map(|m| &m.children).copied().filter(is_hidden).collect();
         let free = |m: &&&Mechanism| m.table.is_none() && m.assumed.form == LearnedForm::Table;
         for m in members.iter().filter(free) {
-            let rows = Space::new(&told.sizes(&m.parents)).map_or(usize::MAX, |s| s.len());
-            let values: usize = told.sizes(&m.children).iter().product();
+            let rows = Space::new(&knowledge.sizes(&m.parents)).map_or(usize::MAX, |s| s.len());
+            let values: usize = knowledge.sizes(&m.children).iter().product();
             // The base and one for each row, for every value but the first.
             let parameters = rows.saturating_add(1).saturating_mul(values - 1);
             if parameters > MOST_PARAMETERS {
-                let variable = told.variable(m.children[0]).name.clone();
+                let variable = knowledge.variable(m.children[0]).name.clone();
                 return Err(LearnError::TooManyParameters { variable, parameters, limit: MOST_PARAMETERS });
             }
         }
         let spaces =
-            [&projected.parents[..], &projected.children[..], &hidden[..]].map(|ids| Space::new(&told.sizes(ids)));
+            [&projected.parents[..], &projected.children[..], &hidden[..]].map(|ids| Space::new(&knowledge.sizes(ids)));
         let [Some(rows), Some(values), Some(states)] = spaces else {
             return Err(LearnError::TooManyCells { what: format!("the mechanism of {}", name()), cells: None });
         };
@@ -75,10 +75,10 @@ impl FormModel {
         let (mut parts, mut most) = (Vec::new(), (0, name()));
         for m in &members {
             let before = prior.parameters.len();
-            parts.push(Part::new(told, m, &members, &axes, &mut prior));
+            parts.push(Part::new(knowledge, m, &members, &axes, &mut prior));
             let parameters = prior.parameters.len() - before;
             if parameters > most.0 {
-                most = (parameters, told.variable(m.children[0]).name.clone());
+                most = (parameters, knowledge.variable(m.children[0]).name.clone());
             }
         }
         if prior.parameters.len() > MOST_PARAMETERS {
@@ -147,7 +147,7 @@ impl FormModel {
         self.parts.iter().zip(out).for_each(|(part, table)| part.table(theta, table));
     }
 
-    /// P(v | row) for all values of one row, the hidden variables summed out.
+    /// P(v | row) for all values of one row, the hidden variables marginalised out.
     fn row(&self, tables: &[Vec<f64>], row: usize, out: &mut [f64]) {
         out.fill(0.0);
         for hidden in 0..self.n_hidden {

@@ -177,8 +177,8 @@ fn the_information_of_a_logit_of_many_values_is_that_of_its_slopes() {
 #[test]
 fn what_is_too_large_to_be_fitted_is_refused_by_name_with_what_to_do() {
     let refused = |text: &str| -> String {
-        let told = Knowledge::of(&world(text));
-        match MechanismRows::new(told.world()) {
+        let knowledge = Knowledge::of(&world(text));
+        match MechanismRows::new(knowledge.world()) {
             Err(error @ (LearnError::TooManyParameters { .. } | LearnError::TooManyTerms { .. })) => error.to_string(),
             other => panic!("{text}: {other:?}"),
         }

@@ -17,7 +17,7 @@ pub(super) const EFFECT_SD: f64 = 2.5;
 /// renaming the values of a hidden variable changes nothing that is observed.
 const HIDDEN_EFFECT: f64 = 1.5;
 /// Standard deviation of that effect, which no scale is estimated for: what a hidden variable does and how often it is on can hardly be
-/// told apart, and a wide prior would leave both open.
+/// distinguished, and a wide prior would leave both open.
 const HIDDEN_SD: f64 = 1.0;
 /// Standard deviation of the log-odds of a row that is learned by itself, around the base.
 const ROW_SD: f64 = 1.0;
@@ -56,14 +56,14 @@ enum Link {
 
 impl Part {
     pub(super) fn new(
-        told: &World,
+        knowledge: &World,
         mechanism: &Mechanism,
         members: &[&Mechanism],
         axes: &Axes<'_>,
         prior: &mut Prior,
     ) -> Part {
-        let rows = Space::new(&told.sizes(&mechanism.parents)).expect("invariant: a world's tables were counted");
-        let n_values: usize = told.sizes(&mechanism.children).iter().product();
+        let rows = Space::new(&knowledge.sizes(&mechanism.parents)).expect("invariant: a world's tables were counted");
+        let n_values: usize = knowledge.sizes(&mechanism.children).iter().product();
         let (n_rows, first) = (rows.len(), prior.parameters.len());
         let link = match (&mechanism.table, &mechanism.assumed.form) {
             (Some(table), _) => Link::Known(table.clone()),
@@ -79,11 +79,11 @@ impl Part {
             ends: Vec::new(),
             n_features: 0,
             guess: mechanism.assumed.guess.clone().zip(mechanism.assumed.weight),
-            places: places(told, mechanism, axes),
+            places: places(knowledge, mechanism, axes),
         };
         if !matches!(part.link, Link::Known(_)) {
             let names = part.list_features(mechanism, &rows);
-            part.write_prior(told, mechanism, members, &names, prior);
+            part.write_prior(knowledge, mechanism, members, &names, prior);
         }
         part
     }
@@ -126,7 +126,7 @@ impl Part {
 
     fn write_prior(
         &self,
-        told: &World,
+        knowledge: &World,
         mechanism: &Mechanism,
         members: &[&Mechanism],
         names: &[Feature],
@@ -137,18 +137,18 @@ impl Part {
         let pushed = |sd: f64| if stated.is_some() { 2.0 * sd } else { sd };
         let mut scaled = Vec::new();
         let precision = |sd: f64| 1.0 / (sd * sd);
-        // The sign of a hidden variable's effect is a matter of names unless its own mechanism is told.
+        // The sign of a hidden variable's effect is a matter of names unless its own mechanism is given.
         let nameless = |id: VarId| {
             let own = members.iter().find(|m| m.children.contains(&id));
-            told.variable(id).kind == Kind::Hidden && own.is_some_and(|m| m.table.is_none())
+            knowledge.variable(id).kind == Kind::Hidden && own.is_some_and(|m| m.table.is_none())
         };
         let columns = if matches!(self.link, Link::NoisyOr) { 1 } else { self.n_values - 1 };
         // How far up the values of a parent a value is, if its names mean nothing.
         let rank = |parent: usize, value: usize| {
             let id = mechanism.parents[parent];
-            nameless(id).then(|| value as f64 / (told.variable(id).size() - 1).max(1) as f64)
+            nameless(id).then(|| value as f64 / (knowledge.variable(id).size() - 1).max(1) as f64)
         };
-        let rows = Space::new(&told.sizes(&mechanism.parents)).expect("invariant: a world's tables were counted");
+        let rows = Space::new(&knowledge.sizes(&mechanism.parents)).expect("invariant: a world's tables were counted");
         let of_row = |row: usize| -> f64 {
             let parents = 0..mechanism.parents.len();
             parents.filter_map(|parent| rank(parent, rows.digit(row, parent))).sum()
@@ -342,9 +342,9 @@ enum Feature {
 }
 
 /// What each joint value of the three kinds of variables adds to the position in a mechanism's table.
-fn places(told: &World, mechanism: &Mechanism, axes: &Axes<'_>) -> [Vec<u32>; 3] {
+fn places(knowledge: &World, mechanism: &Mechanism, axes: &Axes<'_>) -> [Vec<u32>; 3] {
     let nodes: Vec<VarId> = mechanism.parents.iter().chain(&mechanism.children).copied().collect();
-    let table = Space::new(&told.sizes(&nodes)).expect("invariant: a world's tables were counted");
+    let table = Space::new(&knowledge.sizes(&nodes)).expect("invariant: a world's tables were counted");
     [0, 1, 2].map(|kind| {
         let (ids, space) = (axes.ids[kind], axes.spaces[kind]);
         let stride = |id: &VarId| nodes.iter().position(|n| n == id).map_or(0, |i| table.strides()[i]);

@@ -34,8 +34,8 @@ range = [0, 1]
 }
 
 fn models(world: &World) -> Vec<(MechanismRows, usize)> {
-    let told = Knowledge::of(world);
-    let rows = MechanismRows::new(told.world()).unwrap().unwrap();
+    let knowledge = Knowledge::of(world);
+    let rows = MechanismRows::new(knowledge.world()).unwrap().unwrap();
     let with_model: Vec<usize> = (0..rows.unknown.len()).filter(|&i| rows.unknown[i].model.is_some()).collect();
     with_model.into_iter().map(|i| (rows.clone(), i)).collect()
 }
@@ -107,8 +107,8 @@ fn hidden_variables_are_summed_out_as_by_hand() {
 fn variables_that_share_a_hidden_parent_are_counted_together_and_only_those() {
     let shapes = |middle: &str| -> Vec<(Vec<String>, Vec<String>)> {
         let world = world(middle);
-        let told = Knowledge::of(&world);
-        let rows = MechanismRows::new(told.world()).unwrap().unwrap();
+        let knowledge = Knowledge::of(&world);
+        let rows = MechanismRows::new(knowledge.world()).unwrap().unwrap();
         let names = |ids: &[crate::world::VarId]| ids.iter().map(|&id| world.variable(id).name.clone()).collect();
         let shape = |position: usize| {
             let m = &rows.world.mechanisms()[position];
@@ -407,8 +407,8 @@ fn a_guess_counts_as_visits_of_every_row() {
 fn too_many_parameters_are_refused_by_name() {
     let wide = "[hidden.h]\nvalues = 2\nparents = [\"big\"]\nlearn = \"table\"\n[lever.big]\nvalues = 2000\n\
         [key.k]\nvalues = 2\nparents = [\"h\"]\nlearn = \"logit\"";
-    let told = Knowledge::of(&world(wide));
-    let error = MechanismRows::new(told.world()).unwrap_err();
+    let knowledge = Knowledge::of(&world(wide));
+    let error = MechanismRows::new(knowledge.world()).unwrap_err();
     assert!(matches!(error, LearnError::TooManyParameters { .. }), "{error}");
     let message = error.to_string();
     // One for each of its rows, and the base.

@@ -63,12 +63,12 @@ impl Learner {
         }
         let episode = session.id() - 1;
         let Learner { kind, around, .. } = self;
-        let told = kind.plans().knowledge().clone();
+        let knowledge = kind.plans().knowledge().clone();
         let plans = kind.plans_mut();
         let (plan, evidence) = plans.planned();
-        let whole = Policy::made(&mut self.latest, plan, evidence, told.n_states(), |out| {
+        let whole = Policy::made(&mut self.latest, plan, evidence, knowledge.n_states(), |out| {
             plans.fill_policy(episode, out);
-            change_decisions(around, &told, episode, out);
+            change_decisions(around, &knowledge, episode, out);
         });
         self.whole = Some(whole.clone());
         whole

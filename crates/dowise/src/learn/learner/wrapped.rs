@@ -2,10 +2,10 @@
 
 use super::{Kind, Learner};
 use crate::learn::Knowledge;
-use crate::learn::around::{Amendment, Around, Baseline, BaselineReport, ChangeNoticed, Forgetting, Guard};
 use crate::learn::error::{LearnError, LearnResult, check_delta};
 use crate::learn::monitor::{GraphWatch, Monitor};
 use crate::learn::options::Options;
+use crate::learn::wrappers::{Amendment, Baseline, BaselineReport, ChangeNoticed, Forgetting, Guard, Wrapper};
 use crate::world::Action;
 
 impl Learner {
@@ -48,10 +48,10 @@ impl Learner {
                 why: "a change of the world looks like a wrong arrow to it; leave forget out",
             });
         }
-        if !self.around.iter().any(Around::looks_at_rewards) {
-            let watch = Around::Watch(Box::new(monitor(self.knowledge(), delta)?));
+        if !self.around.iter().any(Wrapper::looks_at_rewards) {
+            let watch = Wrapper::Watch(Box::new(monitor(self.knowledge(), delta)?));
             // A baseline comes last.
-            let last = self.around.iter().position(|a| matches!(a, Around::Baseline(_)));
+            let last = self.around.iter().position(|a| matches!(a, Wrapper::Baseline(_)));
             self.around.insert(last.unwrap_or(self.around.len()), watch);
         }
         Ok(())
@@ -60,9 +60,9 @@ impl Learner {
     /// How the graph fares on the steps that were taken in, if it is tested: by a guard, or since [`Learner::watch_graph`].
     pub fn graph_watch(&self) -> Option<GraphWatch> {
         self.around.iter().find_map(|around| match around {
-            Around::Guard(guard) => guard.report(),
-            Around::Watch(monitor) => Some(monitor.report(&[])),
-            Around::Explore(_) | Around::Baseline(_) | Around::Forget(_) => None,
+            Wrapper::Guard(guard) => guard.report(),
+            Wrapper::Watch(monitor) => Some(monitor.report(&[])),
+            Wrapper::Explore(_) | Wrapper::Baseline(_) | Wrapper::Forget(_) => None,
         })
     }
 
@@ -79,8 +79,8 @@ impl Learner {
     /// ```
     /// use dowise::{Arena, Knowledge, Learner, Preset, worlds};
     /// let arena = Arena::new(&worlds::world("treatment", &[])?)?;
-    /// let told = Knowledge::of(arena.world());
-    /// let mut learner = Learner::new(&told, "graph-psrl".parse::<Preset>()?.options(100, 1))?;
+    /// let knowledge = Knowledge::of(arena.world());
+    /// let mut learner = Learner::new(&knowledge, "graph-psrl".parse::<Preset>()?.options(100, 1))?;
     /// let today = arena.best().policy_hs.clone();
     /// learner.keep_baseline(&today, 0.1, None)?;
     /// arena.run(1).episodes(100, &mut learner, |_| std::ops::ControlFlow::Continue(()));
@@ -113,39 +113,39 @@ impl Learner {
             return cannot("there is one already; make another learner");
         }
         let baseline = Baseline::new(self.knowledge(), policy_hs, [alpha, delta], value_s, self.begun)?;
-        self.around.push(Around::Baseline(Box::new(baseline)));
+        self.around.push(Wrapper::Baseline(Box::new(baseline)));
         Ok(())
     }
 
     /// How the baseline was kept, if there is one.
     pub fn baseline(&self) -> Option<BaselineReport> {
         self.around.iter().find_map(|around| match around {
-            Around::Baseline(baseline) => Some(baseline.report()),
-            Around::Explore(_) | Around::Guard(_) | Around::Watch(_) | Around::Forget(_) => None,
+            Wrapper::Baseline(baseline) => Some(baseline.report()),
+            Wrapper::Explore(_) | Wrapper::Guard(_) | Wrapper::Watch(_) | Wrapper::Forget(_) => None,
         })
     }
 
     /// Whether the steps that were taken in contradict the graph that is tested now; false where none is.
     pub fn graph_contradicted(&self) -> bool {
         self.around.iter().any(|around| match around {
-            Around::Watch(monitor) => monitor.contradicted(),
+            Wrapper::Watch(monitor) => monitor.contradicted(),
             // It changes a graph at once, unless there is none to change it to.
-            Around::Guard(guard) => guard.contradicted(),
-            Around::Explore(_) | Around::Baseline(_) | Around::Forget(_) => false,
+            Wrapper::Guard(guard) => guard.contradicted(),
+            Wrapper::Explore(_) | Wrapper::Baseline(_) | Wrapper::Forget(_) => false,
         })
     }
 
     fn guard(&self) -> Option<&Guard> {
         self.around.iter().find_map(|around| match around {
-            Around::Guard(guard) => Some(guard.as_ref()),
-            Around::Explore(_) | Around::Watch(_) | Around::Baseline(_) | Around::Forget(_) => None,
+            Wrapper::Guard(guard) => Some(guard.as_ref()),
+            Wrapper::Explore(_) | Wrapper::Watch(_) | Wrapper::Baseline(_) | Wrapper::Forget(_) => None,
         })
     }
 
     fn forgetting(&self) -> Option<&Forgetting> {
         self.around.iter().find_map(|around| match around {
-            Around::Forget(forget) => Some(forget.as_ref()),
-            Around::Explore(_) | Around::Guard(_) | Around::Watch(_) | Around::Baseline(_) => None,
+            Wrapper::Forget(forget) => Some(forget.as_ref()),
+            Wrapper::Explore(_) | Wrapper::Guard(_) | Wrapper::Watch(_) | Wrapper::Baseline(_) => None,
         })
     }
 
@@ -169,7 +169,7 @@ impl Learner {
         self.forgetting().is_some()
     }
 
-    /// What it was told when it was made; a guard may have changed the graph since.
+    /// What it was given when it was made; a guard may have changed the graph since.
     pub(in crate::learn) fn declared(&self) -> &Knowledge {
         self.guard().map_or_else(|| self.knowledge(), Guard::declared)
     }

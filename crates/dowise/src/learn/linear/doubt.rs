@@ -1,4 +1,4 @@
-//! What speaks against a linear fit: fewer steps than weights, and residuals that do not average out.
+//! What contradicts a linear fit: fewer steps than weights, and residuals that do not average out.
 
 use std::fmt;
 

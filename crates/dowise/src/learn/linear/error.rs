@@ -2,7 +2,7 @@
 
 use crate::kernel::KernelError;
 use crate::learn::LearnError;
-use crate::world::NotPlain;
+use crate::world::Unsupported;
 
 /// Why features cannot be used.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -68,7 +68,7 @@ pub enum FeatureError {
 pub enum LinearError {
     /// Something that the world says is beyond it.
     #[error(transparent)]
-    NotPlain(#[from] NotPlain),
+    Unsupported(#[from] Unsupported),
     /// P(c | s, do(a)) cannot be computed from what is known.
     #[error("{}", kernel_needed(.0))]
     Kernel(#[from] KernelError),

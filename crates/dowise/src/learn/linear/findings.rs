@@ -41,7 +41,7 @@ impl fmt::Display for FeatureFinding {
                  more episodes, or choose fewer features"
             ),
             FeatureFinding::Constant => f.write_str(
-                "the features are the same for all states and causes, so nothing can be told apart; add features that differ",
+                "the features are the same for all states and causes, so nothing can be distinguished; add features that differ",
             ),
             FeatureFinding::Zero { feature } => {
                 write!(f, "feature {feature} is 0 for all states and causes, so its weight is never learned; leave it out")

@@ -13,15 +13,15 @@ use super::options::{LinearOptions, Regression, Rewards, Switching};
 use super::setup::{by_intervention, bytes, check, clip_values, feature_map, hold, regressed_terms};
 use crate::kernel::{CauseSpace, Kernel};
 use crate::learn::{
-    ActionList, Agent, EvidenceError, KernelRule, Knowledge, MISSING, MOST_ACTIONS, Mechanisms, Observation, Plans,
+    ActionList, Agent, EvidenceError, Knowledge, MISSING, MOST_ACTIONS, MechanismRule, Mechanisms, Observation, Plans,
     Selector,
 };
 use crate::memory::Held;
 use crate::plan::{Buffers, Lookahead, Plan, Ties, backward_induction, rewards_by_cause, tie_tolerance};
 use crate::random::splitmix64;
-use crate::world::{Action, Feature, FeatureMap, Onward};
+use crate::world::{Action, Continuation, Feature, FeatureMap};
 
-/// A linear learner: options, what it was told, its regressions, and its present plan.
+/// A linear learner: options, what the learner knows, its regressions, and its present plan.
 ///
 /// For h = H, …, 1, with Λ_h = λI + Σ φφᵀ over the steps seen at stage h (at all stages, if they share a design):
 ///
@@ -129,13 +129,15 @@ impl LinearLearner {
         };
 
         let (regressed, own) = regressed_terms(knowledge, &options);
-        let told = match options.rewards {
+        let known_reward = match options.rewards {
             Rewards::Regressed => vec![0.0; n_states * n_keys],
-            Rewards::Told => rewards_by_cause(knowledge.world(), kernel.causes()),
+            Rewards::Known => rewards_by_cause(knowledge.world(), kernel.causes()),
         };
         let (columns, reward) = match &list {
-            None => (features.shared_rows(), told),
-            Some(list) => (by_intervention(features, &kernel, list).as_slice().into(), list.average(&kernel, &told)),
+            None => (features.shared_rows(), known_reward),
+            Some(list) => {
+                (by_intervention(features, &kernel, list).as_slice().into(), list.average(&kernel, &known_reward))
+            }
         };
         let horizon = knowledge.horizon();
         let (range, clip) = clip_values(knowledge, &options);
@@ -144,7 +146,7 @@ impl LinearLearner {
         let rng = ChaCha8Rng::seed_from_u64(0);
         let columns = Columns::new(features.dimension(), columns);
         let mut model = LinearModel::new(columns, n_states, reward, clip, sizes, options, rng);
-        model.onward = Onward::of(knowledge.world());
+        model.continuation = Continuation::of(knowledge.world());
         model.ended = knowledge.world().ends().map(|ends| ends.states.clone());
         Ok(LinearLearner {
             knowledge: knowledge.clone(),
@@ -191,7 +193,7 @@ impl LinearLearner {
         &self.model.options
     }
 
-    /// What it was told.
+    /// What it was given.
     pub fn knowledge(&self) -> &Knowledge {
         &self.knowledge
     }
@@ -261,7 +263,7 @@ impl LinearLearner {
     }
 
     /// Makes P(c | s, a) anew from what was seen of mechanisms, where they have to be learned.
-    fn read_mechanisms(&mut self, rule: KernelRule) {
+    fn read_mechanisms(&mut self, rule: MechanismRule) {
         if let Some(mechanisms) = &mut self.mechanisms {
             let kernel = mechanisms.kernel(rule);
             let kernel =
@@ -352,10 +354,10 @@ impl LinearLearner {
     ///
     /// # Cost
     /// A plan.
-    pub(crate) fn looked(&self, episode: u64, (stage, state): (usize, usize), hoped: bool) -> Looked {
+    pub(crate) fn looked(&self, episode: u64, (stage, state): (usize, usize), optimistic: bool) -> Looked {
         let mut now = self.clone();
-        now.read_mechanisms(if hoped { kernel_rule(self.options(), episode) } else { KernelRule::Frequencies });
-        if !hoped {
+        now.read_mechanisms(if optimistic { kernel_rule(self.options(), episode) } else { MechanismRule::Frequencies });
+        if !optimistic {
             now.model.options.beta_scale = 0.0;
         }
         let seed = now.model.options.seed;
@@ -376,7 +378,7 @@ impl LinearLearner {
     /// A plan, and a copy of the learner.
     pub fn learned_plan(&self) -> Plan {
         let mut now = self.clone();
-        now.read_mechanisms(KernelRule::Mean);
+        now.read_mechanisms(MechanismRule::Mean);
         now.model.options.beta_scale = 0.0;
         let LinearLearner { model, selector, tolerance, buffers, plan, .. } = &mut now;
         backward_induction(model, &*selector, *tolerance, Ties::First, buffers, plan);

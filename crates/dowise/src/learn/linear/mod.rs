@@ -5,7 +5,7 @@
 //! al. 2019) applies. [`LinearLearner`] does that as published, and does better: it regresses on the φ(s, z) that was
 //! observed, puts the width there, and averages over z afterwards, so the observation is not thrown away.
 
-mod covered;
+mod covering_number;
 mod design;
 mod doubt;
 mod error;
@@ -20,7 +20,7 @@ mod preset;
 mod residuals;
 mod save;
 mod setup;
-mod unlisted;
+mod visited;
 mod weighted;
 
 pub use crate::plan::FeatureFunction;
@@ -35,7 +35,7 @@ pub use options::{Beta, FeatureChoice, LinearEstimate, LinearOptions, Regression
 pub(crate) use preset::LINEAR;
 pub use preset::{LinearPreset, UnknownLinearPreset};
 pub(crate) use save::SavedLinear;
-pub use unlisted::{UnlistedError, UnlistedLearner, UnlistedPolicy};
+pub use visited::{VisitedStatesError, VisitedStatesLearner, VisitedStatesPolicy};
 
 /// Bytes that features, and a learner with all that it has, may take, however much memory there is: time grows with the cube of
 /// the number of features.

@@ -6,18 +6,18 @@ use nalgebra::{DMatrixView, DVector, DVectorViewMut};
 use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
 
-use super::covered::Cover;
+use super::covering_number::Cover;
 use super::design::Design;
 use super::options::{Beta, LinearEstimate, LinearOptions, Switching, Weights};
 use super::residuals::Residuals;
 use super::setup::values_ahead;
 use super::weighted::{Targets, Weighted, WeightedCover};
-use crate::learn::{KernelRule, Knowledge, Mechanisms};
+use crate::learn::{Knowledge, MechanismRule, Mechanisms};
 use crate::math::ln;
 use crate::plan::Lookahead;
 use crate::random::normal;
 use crate::random::splitmix64;
-use crate::world::Onward;
+use crate::world::Continuation;
 
 /// Numbers that the formulas for β share.
 #[derive(Clone, Debug)]
@@ -77,7 +77,7 @@ impl Sizes {
             Beta::SelfNormalised => {
                 range_left * (0.5 * (2.0 * ln(h / self.delta) + gained).sqrt() + (lambda * dimension).sqrt())
             }
-            Beta::Covered => self.cover(options, d, stage, steps).beta(gained),
+            Beta::CoveringNumber => self.cover(options, d, stage, steps).beta(gained),
             Beta::Deviation => range_left / 2.0,
             // σ is known only when a stage is fitted; this is the most that it can be.
             Beta::Residuals => range_left / 2.0,
@@ -118,7 +118,7 @@ impl Sizes {
         let (ahead, least, range) = (most - least, least - self.floor(stage), self.range_left(stage));
         let of = |width: f64| regress(Targets { least, ahead, regressed: self.regressed, range, width });
         match options.beta {
-            Beta::Covered => {
+            Beta::CoveringNumber => {
                 let cover = WeightedCover { cover: self.cover(options, d, stage, steps), ahead };
                 let [first, _] = cover.betas(gained, 0.0);
                 let weighted = of(options.beta_scale * first);
@@ -136,15 +136,17 @@ impl Sizes {
 }
 
 /// How mechanisms that are not known are read for the plan of an episode: as the weights are, optimistic or sampled.
-pub(super) fn kernel_rule(options: &LinearOptions, episode: u64) -> KernelRule {
+pub(super) fn kernel_rule(options: &LinearOptions, episode: u64) -> MechanismRule {
     let &LinearOptions { estimate, beta, beta_scale: scale, delta, seed, .. } = options;
     match estimate {
         // What is proved rests on rows by themselves: intervals of forms are approximations.
-        LinearEstimate::Width => KernelRule::Best { delta: delta / 2.0, scale, forms: beta != Beta::Covered },
-        LinearEstimate::Sampled if scale > 0.0 => {
-            KernelRule::Sample { spread: scale, seed: splitmix64(seed ^ splitmix64(episode)) }
+        LinearEstimate::Width => {
+            MechanismRule::Optimistic { delta: delta / 2.0, scale, forms: beta != Beta::CoveringNumber }
         }
-        LinearEstimate::Sampled => KernelRule::Mean,
+        LinearEstimate::Sampled if scale > 0.0 => {
+            MechanismRule::Sample { spread: scale, seed: splitmix64(seed ^ splitmix64(episode)) }
+        }
+        LinearEstimate::Sampled => MechanismRule::Mean,
     }
 }
 
@@ -202,7 +204,7 @@ pub(super) struct LinearModel {
     /// Noise of this plan, for samples.
     pub(super) rng: ChaCha8Rng,
     /// How values of the next stage enter a step, where not as they are.
-    pub(super) onward: Option<Onward>,
+    pub(super) continuation: Option<Continuation>,
     /// Whether an episode has ended, state by state, where it can before the horizon.
     pub(super) ended: Option<Arc<[bool]>>,
     /// What was met as of the present plan, design by design, where residuals are needed.
@@ -242,7 +244,7 @@ impl LinearModel {
             sizes,
             options,
             rng,
-            onward: None,
+            continuation: None,
             ended: None,
             residuals: Vec::new(),
             weighted: None,
@@ -281,9 +283,9 @@ impl LinearModel {
     /// √(φᵀΛ⁻¹φ).
     pub(super) fn fit(&mut self, stage: usize, next_value: &[f64]) -> f64 {
         let (floor, mut worth) = (self.sizes.floor(stage), Vec::new());
-        match &self.onward {
+        match &self.continuation {
             None => worth.extend_from_slice(next_value),
-            Some(onward) => onward.worth(next_value, &mut worth),
+            Some(continuation) => continuation.worth(next_value, &mut worth),
         }
         worth.iter_mut().for_each(|v| *v -= floor);
         let next_value = &worth[..];
@@ -331,7 +333,7 @@ impl LinearModel {
     }
 }
 
-/// A value between the ends; where widths or samples are beyond all numbers nothing is known, and the best is hoped for.
+/// A value between the ends; where widths or samples are beyond all numbers nothing is known, and the best is of optimism.
 pub(super) fn clip(q: f64, [lo, hi]: [f64; 2]) -> f64 {
     if q.is_nan() { hi } else { q.clamp(lo, hi) }
 }

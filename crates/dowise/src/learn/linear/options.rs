@@ -61,7 +61,8 @@ pub enum Beta {
     /// The same over a cover of all value functions that plans can have, so that optimism holds with probability 1 − δ whatever the
     /// features, in every linear world: ρ_h/2 √(ln(det Λ / λ^d) + 2 ln(H N / δ)) + ρ_h/2 + √(λd) m_h, N the size of the cover
     /// (docs/guarantees.md). Far wider than what is needed.
-    Covered,
+    #[serde(alias = "covered")]
+    CoveringNumber,
     /// ρ_h / 2: no target has a greater standard deviation. The natural choice for samples.
     Deviation,
     /// Samples of a Bayesian posterior: noise as the residuals have it, and a prior as wide as the targets' range (λ is then
@@ -76,7 +77,8 @@ pub enum Beta {
 #[serde(rename_all = "kebab-case")]
 pub enum Rewards {
     /// Known terms are added as they are; those to be learned are regressed.
-    Told,
+    #[serde(alias = "told")]
+    Known,
     /// All of them, as published.
     Regressed,
 }

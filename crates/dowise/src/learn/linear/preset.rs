@@ -84,7 +84,7 @@ impl LinearPreset {
             beta: Beta::SelfNormalised,
             cap: Cap::Stage,
             stage_dependent: false,
-            rewards: Rewards::Told,
+            rewards: Rewards::Known,
             ..published.clone()
         };
         match self.kind {

@@ -1,6 +1,6 @@
 //! A linear learner as a file: what it has met, so that going on gives the same as never having stopped.
 //!
-//! The file is JSON, `"dowise linear learner"` version 2. It holds the options, fingerprints of what the learner was told
+//! The file is JSON, `"dowise linear learner"` version 2. It holds the options, fingerprints of what the learner knows
 //! and of its features, the present plan, and for each design the counts of pairs met with the steps seen since its sums were
 //! last computed from the counts. Sums, factor, widths and weights are not saved; they follow from these to the last bit.
 
@@ -87,7 +87,7 @@ impl LinearLearner {
         }
     }
 
-    /// A learner that goes on where a saved one stopped, told the same things, with the features its options choose.
+    /// A learner that goes on where a saved one stopped, given the same things, with the features its options choose.
     pub fn restore(knowledge: &Knowledge, text: &str) -> Result<LinearLearner, RestoreError> {
         Header::check(text, FORMAT, VERSION)?;
         let saved: SavedLinear = serde_json::from_str(text)?;

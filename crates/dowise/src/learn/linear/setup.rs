@@ -19,7 +19,7 @@ pub(super) fn regressed_terms(knowledge: &Knowledge, options: &LinearOptions) ->
     let all = 0..knowledge.rewards().len();
     match options.rewards {
         Rewards::Regressed => (all.collect(), knowledge.reward_range()),
-        Rewards::Told => {
+        Rewards::Known => {
             let unknown: Vec<usize> = all.filter(|&i| knowledge.rewards()[i].table.is_none()).collect();
             let ranges = unknown.iter().map(|&i| knowledge.rewards()[i].range);
             let range = ranges.fold([0.0, 0.0], |[lo, hi], [a, b]| [lo + a, hi + b]);
@@ -180,13 +180,21 @@ pub(super) fn check(options: &LinearOptions) -> Result<(), LinearError> {
     match beta {
         Beta::Fixed(beta) if !(beta.is_finite() && beta >= 0.0) => bad("beta", beta, "beta is a number from 0 on"),
         Beta::Residuals if options.estimate != LinearEstimate::Sampled => Err(LinearError::ResidualWidth),
-        Beta::Published | Beta::SelfNormalised | Beta::Covered | Beta::Deviation | Beta::Residuals | Beta::Fixed(_)
+        Beta::Published
+        | Beta::SelfNormalised
+        | Beta::CoveringNumber
+        | Beta::Deviation
+        | Beta::Residuals
+        | Beta::Fixed(_)
             if episodes == 0 =>
         {
             bad("episodes", 0.0, "at least one episode")
         }
-        Beta::Published | Beta::SelfNormalised | Beta::Covered | Beta::Deviation | Beta::Residuals | Beta::Fixed(_) => {
-            Ok(())
-        }
+        Beta::Published
+        | Beta::SelfNormalised
+        | Beta::CoveringNumber
+        | Beta::Deviation
+        | Beta::Residuals
+        | Beta::Fixed(_) => Ok(()),
     }
 }

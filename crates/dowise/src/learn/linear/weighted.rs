@@ -5,7 +5,7 @@
 
 use nalgebra::{Cholesky, DMatrix, DVector, Dyn};
 
-use super::covered::Cover;
+use super::covering_number::Cover;
 use super::design::{Design, factorised};
 use super::evidence::Met;
 use super::model::Columns;

@@ -2,18 +2,18 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::within::Within;
+use super::latent_projection::Within;
 use crate::kernel::CauseSpace;
 use crate::learn::Knowledge;
 use crate::learn::observation::Observation;
 use crate::learn::options::{Causes, States};
 use crate::world::{Kind, LeverRule, VarId, World};
 
-/// Values of an outcome or a variable that are told apart; more are put together in order.
+/// Values of an outcome or a variable that are distinguished; more are put together in order.
 pub(super) const MOST_GROUPS: usize = 8;
 
-/// What is named where told numbers are wrong.
-const TOLD: &str = "told numbers";
+/// What is named where known parameters are wrong.
+const KNOWN: &str = "known parameters";
 
 /// What is named where a payment was outside its range.
 const RANGE: &str = "range";
@@ -44,8 +44,9 @@ pub(crate) enum Other {
     Next(usize),
     /// A key variable, by the number of its [`VarId`].
     Key(u16),
-    /// Numbers other than those that were told.
-    Told,
+    /// Numbers other than those that are known.
+    #[serde(rename = "told")]
+    Known,
     /// A payment that cannot have been made.
     Range,
 }
@@ -127,7 +128,7 @@ pub(super) fn claims(world: &World, states: States, causes: Causes) -> (Vec<Clai
             }
         };
         if let Err(why) = within.table(world) {
-            untested.push(format!("the numbers told of {}: {why}", outcome.words(world)));
+            untested.push(format!("the known parameters of {}: {why}", outcome.words(world)));
         }
         let (scope, n_values) = (within.scope.clone(), world.variable(id).size());
         let mut others = outside(&scope);
@@ -136,14 +137,16 @@ pub(super) fn claims(world: &World, states: States, causes: Causes) -> (Vec<Clai
         others.retain(|other| match *other {
             Other::Lever(l) => !chosen(world.levers()[l]) && outcome != Outcome::Alone(l),
             Other::Key(k) => within.is_before(VarId(k)),
-            Other::Before(_) | Other::Next(_) | Other::Told | Other::Range => true,
+            Other::Before(_) | Other::Next(_) | Other::Known | Other::Range => true,
         });
         out.push(Claimed { outcome, scope, next: vec![], n_values, others, within: Some(within) });
     }
     // What is expected of a factor's next value is asked by the claims of others, and every payment has a range.
     let kept = |c: &Claimed| match c.outcome {
         Outcome::Next(_) | Outcome::Paid(_) => true,
-        Outcome::Key(_) | Outcome::Alone(_) => !c.others.is_empty() || super::told::Told::of(world, c).is_some(),
+        Outcome::Key(_) | Outcome::Alone(_) => {
+            !c.others.is_empty() || super::known_parameters::KnownParameters::of(world, c).is_some()
+        }
     };
     out.retain(kept);
     (out, untested)
@@ -151,9 +154,9 @@ pub(super) fn claims(world: &World, states: States, causes: Causes) -> (Vec<Clai
 
 impl Claimed {
     /// Whether a step says something about the outcome: a lever left alone was left alone, and what has to be set was set.
-    pub(super) fn counts(&self, told: &Knowledge, observation: &Observation<'_>) -> bool {
+    pub(super) fn counts(&self, knowledge: &Knowledge, observation: &Observation<'_>) -> bool {
         let Some(within) = &self.within else { return true };
-        let all = told.interventions();
+        let all = knowledge.interventions();
         let Some(action) = observation.action else { return false };
         let left_alone = match self.outcome {
             Outcome::Alone(l) => all.lever(action, l).is_none(),
@@ -163,10 +166,10 @@ impl Claimed {
     }
 
     /// The group of a lever's value: none where it is not known what was done, 0 where it was left alone and that is all that may be known.
-    pub(super) fn lever(&self, told: &Knowledge, observation: &Observation<'_>, l: usize) -> Option<usize> {
-        let all = told.interventions();
+    pub(super) fn lever(&self, knowledge: &Knowledge, observation: &Observation<'_>, l: usize) -> Option<usize> {
+        let all = knowledge.interventions();
         let value = all.lever(observation.action?, l).or_else(|| {
-            let id = told.levers()[l];
+            let id = knowledge.levers()[l];
             let may_look = self.within.as_ref().is_none_or(|within| within.is_before(id));
             may_look.then(|| observation.value(id)).flatten().map(|v| v as usize)
         });
@@ -175,13 +178,18 @@ impl Claimed {
 }
 
 /// The row of a step: the values of a scope, then the next values of some factors; `None` if one of them is missing.
-pub(super) fn row_of(told: &Knowledge, observation: &Observation<'_>, scope: &[VarId], next: &[usize]) -> Option<u64> {
+pub(super) fn row_of(
+    knowledge: &Knowledge,
+    observation: &Observation<'_>,
+    scope: &[VarId],
+    next: &[usize],
+) -> Option<u64> {
     let mut at = 0u64;
     for id in scope {
-        at = at * told.variable(*id).size() as u64 + u64::from(observation.value(*id)?);
+        at = at * knowledge.variable(*id).size() as u64 + u64::from(observation.value(*id)?);
     }
     for &i in next {
-        let states = told.state_space();
+        let states = knowledge.state_space();
         at = at * states.sizes()[i] as u64 + observation.next_value(states, i)? as u64;
     }
     Some(at)
@@ -209,7 +217,7 @@ impl Other {
             Other::Lever(l) => 1 + world.variable(world.levers()[l]).size().min(MOST_GROUPS),
             Other::Before(i) | Other::Next(i) => world.variable(world.state()[i]).size().min(MOST_GROUPS),
             Other::Key(id) => world.variable(VarId(id)).size().min(MOST_GROUPS),
-            Other::Told | Other::Range => 0,
+            Other::Known | Other::Range => 0,
         }
     }
 
@@ -220,7 +228,7 @@ impl Other {
             Other::Lever(l) => (world.levers()[l], at - 1),
             Other::Before(i) | Other::Next(i) => (world.state()[i], at),
             Other::Key(id) => (VarId(id), at),
-            Other::Told => return TOLD.to_owned(),
+            Other::Known => return KNOWN.to_owned(),
             Other::Range => return RANGE.to_owned(),
         };
         let variable = world.variable(id);
@@ -233,7 +241,7 @@ impl Other {
             Other::Lever(l) => world.levers()[l],
             Other::Before(i) | Other::Next(i) => world.state()[i],
             Other::Key(id) => VarId(id),
-            Other::Told => return TOLD,
+            Other::Known => return KNOWN,
             Other::Range => return RANGE,
         };
         &world.variable(id).name
@@ -261,11 +269,11 @@ impl Outcome {
     }
 
     /// Its value in a step, where it has one and that is known.
-    pub(super) fn value(self, told: &Knowledge, observation: &Observation<'_>) -> Option<usize> {
+    pub(super) fn value(self, knowledge: &Knowledge, observation: &Observation<'_>) -> Option<usize> {
         match self {
-            Outcome::Next(i) => observation.next_value(told.state_space(), i),
+            Outcome::Next(i) => observation.next_value(knowledge.state_space(), i),
             Outcome::Key(_) | Outcome::Alone(_) => {
-                self.variable(told.world()).and_then(|id| observation.value(id)).map(|v| v as usize)
+                self.variable(knowledge.world()).and_then(|id| observation.value(id)).map(|v| v as usize)
             }
             Outcome::Paid(_) => None,
         }

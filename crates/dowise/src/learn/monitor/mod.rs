@@ -3,31 +3,31 @@
 //! By the graph an outcome is drawn from the distribution of its row, whatever else is known. For each thing that should not matter
 //! (a lever, a state factor outside the scope, another factor's next value) bets are made that it does (`bet.rs`); where
 //! they gain M/δ times their stake, for M claims, the graph is contradicted with error probability δ, whenever one looks. Numbers that
-//! were told are one more claim for each table (`told.rs`).
+//! were given are one more claim for each table (`knowledge.rs`).
 
-mod alone;
-mod bet;
 mod claims;
+mod e_process;
+mod known_parameters;
+mod latent_projection;
+#[cfg(test)]
+mod latent_projection_tests;
+mod outcome;
 mod report;
+mod stand_alone;
 #[cfg(test)]
 mod tests;
-mod told;
-mod watched;
-mod within;
-#[cfg(test)]
-mod within_tests;
 
-pub use alone::GraphMonitor;
 pub(crate) use claims::{Other, Outcome};
+pub(in crate::learn) use latent_projection::{Within, downstream};
 pub use report::{ClaimWatched, GraphFinding, GraphWatch};
-pub(in crate::learn) use within::{Within, downstream};
+pub use stand_alone::GraphMonitor;
 
 use serde::{Deserialize, Serialize};
 
-use self::bet::Bet;
 use self::claims::{Claimed, MOST_GROUPS, claims, group};
-use self::told::Told;
-use self::watched::{Now, Numbers, Watched};
+use self::e_process::EProcess;
+use self::known_parameters::KnownParameters;
+use self::outcome::{Now, Numbers, Watched};
 use super::Knowledge;
 use super::error::{LearnError, LearnResult};
 use super::observation::Observation;
@@ -47,7 +47,7 @@ const OF_LOG_EVERY: u64 = 1 << 7;
 /// Tests every claim of a graph that a learner relies on, step by step.
 #[derive(Clone, Debug)]
 pub(crate) struct Monitor {
-    told: Knowledge,
+    knowledge: Knowledge,
     outcomes: Vec<Watched>,
     /// ln(M/δ): where the bets on a claim have gained this, the graph is contradicted.
     bar: f64,
@@ -68,7 +68,7 @@ pub(crate) struct Monitor {
     _held: Held,
 }
 
-/// What was found first: positions of the outcome and of what predicted it best then (one beyond the last for told numbers), and after
+/// What was found first: positions of the outcome and of what predicted it best then (one beyond the last for known parameters), and after
 /// how many steps.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Found {
@@ -102,17 +102,17 @@ impl SavedMonitor {
 
 impl Monitor {
     /// Watches what a learner relies on that sees states and causes in this way.
-    pub(crate) fn new(told: &Knowledge, states: States, causes: Causes, delta: f64) -> Monitor {
-        let world = told.world();
+    pub(crate) fn new(knowledge: &Knowledge, states: States, causes: Causes, delta: f64) -> Monitor {
+        let world = knowledge.world();
         let (claimed, untested) = claims(world, states, causes);
-        let outcomes: Vec<Watched> = claimed.into_iter().map(|claimed| Watched::new(told, claimed)).collect();
-        let n_claims = outcomes.iter().map(|o| o.n_groups.len() + o.told.iter().len()).sum::<usize>().max(1);
+        let outcomes: Vec<Watched> = claimed.into_iter().map(|claimed| Watched::new(knowledge, claimed)).collect();
+        let n_claims = outcomes.iter().map(|o| o.n_groups.len() + o.known.iter().len()).sum::<usize>().max(1);
         let now = outcomes.iter().map(|o| Now { parts: vec![0.0; o.n_parts], ..Now::default() }).collect();
         let at = |i: usize| outcomes.iter().position(|o| o.claimed.outcome == Outcome::Next(i));
-        let next_at = (0..told.state().len()).map(at).collect();
+        let next_at = (0..knowledge.state().len()).map(at).collect();
         let (bar, away) = (ln(n_claims as f64 / delta), Vec::new());
         Monitor {
-            told: told.clone(),
+            knowledge: knowledge.clone(),
             outcomes,
             bar,
             delta,
@@ -129,33 +129,33 @@ impl Monitor {
     }
 
     /// Watches the declared graph, whatever a learner makes of it, and holds the memory for that.
-    pub(crate) fn of_declared(told: &Knowledge, delta: f64) -> LearnResult<Monitor> {
+    pub(crate) fn of_declared(knowledge: &Knowledge, delta: f64) -> LearnResult<Monitor> {
         let (states, causes) = (States::Factored, Causes::OwnKeys);
-        let bytes = Monitor::bytes(told, states, causes);
+        let bytes = Monitor::bytes(knowledge, states, causes);
         let held = Held::ask(bytes).map_err(|limit| LearnError::TooMuchMemory { bytes, limit })?;
-        Ok(Monitor { _held: held, ..Monitor::new(told, states, causes, delta) })
+        Ok(Monitor { _held: held, ..Monitor::new(knowledge, states, causes, delta) })
     }
 
     /// The same for a log, in which there are so many steps that a part of them tells as much: all of the first 8,192 are looked at, and of
     /// the others one in 128.
-    pub(crate) fn of_log(told: &Knowledge, delta: f64) -> LearnResult<Monitor> {
-        Ok(Monitor { thinned: true, ..Monitor::of_declared(told, delta)? })
+    pub(crate) fn of_log(knowledge: &Knowledge, delta: f64) -> LearnResult<Monitor> {
+        Ok(Monitor { thinned: true, ..Monitor::of_declared(knowledge, delta)? })
     }
 
     /// Bytes that it takes at most.
-    pub(crate) fn bytes(told: &Knowledge, states: States, causes: Causes) -> u128 {
+    pub(crate) fn bytes(knowledge: &Knowledge, states: States, causes: Causes) -> u128 {
         let of = |claimed: Claimed| {
-            let next = claimed.next.iter().map(|&i| told.state_space().sizes()[i]);
-            let sizes = told.world().sizes(&claimed.scope).into_iter().chain(next);
+            let next = claimed.next.iter().map(|&i| knowledge.state_space().sizes()[i]);
+            let sizes = knowledge.world().sizes(&claimed.scope).into_iter().chain(next);
             let rows = sizes.fold(1u128, |n, size| n.saturating_mul(size as u128));
-            let watched = Watched::new(told, claimed);
-            let of_claim = |&n: &usize| n + watched.n_parts * Bet::width(n);
+            let watched = Watched::new(knowledge, claimed);
+            let of_claim = |&n: &usize| n + watched.n_parts * EProcess::width(n);
             let numbers = 1 + watched.n_parts + watched.n_groups.iter().map(of_claim).sum::<usize>();
             // Arrays grow by doubling, and a row has an entry in a map.
-            let of_told = |t: &Told| t.n_rows().min(MOST_ROWS) as u128 * t.row_bytes();
-            rows.min(MOST_ROWS as u128) * (24 * numbers as u128 + 32) + watched.told.as_ref().map_or(0, of_told)
+            let of_known = |t: &KnownParameters| t.n_rows().min(MOST_ROWS) as u128 * t.row_bytes();
+            rows.min(MOST_ROWS as u128) * (24 * numbers as u128 + 32) + watched.known.as_ref().map_or(0, of_known)
         };
-        claims(told.world(), states, causes).0.into_iter().map(of).sum()
+        claims(knowledge.world(), states, causes).0.into_iter().map(of).sum()
     }
 
     /// Takes in one step that can have been observed in this world; what is missing is left out of the claims that need it.
@@ -165,17 +165,17 @@ impl Monitor {
         if passed_over {
             return;
         }
-        let Monitor { told, outcomes, now, away, next_at, .. } = self;
+        let Monitor { knowledge, outcomes, now, away, next_at, .. } = self;
         for (watched, now) in outcomes.iter_mut().zip(now.iter_mut()) {
-            watched.look(told, observation, now);
+            watched.look(knowledge, observation, now);
         }
         let (mut found, mut beyond) = (None, None);
         for (o, watched) in outcomes.iter_mut().enumerate() {
             // What cannot be is an alarm by itself: it has no probability if the range is right.
             beyond = beyond.or(now[o].beyond.map(|paid| (o, paid)));
-            if let (Some(of), Some(numbers)) = (&watched.told, &mut watched.numbers.told)
-                && watched.claimed.counts(told, observation)
-                && of.observe(numbers, told, observation).is_some_and(|log_e| log_e >= self.bar)
+            if let (Some(of), Some(numbers)) = (&watched.known, &mut watched.numbers.known)
+                && watched.claimed.counts(knowledge, observation)
+                && of.observe(numbers, knowledge, observation).is_some_and(|log_e| log_e >= self.bar)
             {
                 found = found.or(Some(o));
             }
@@ -185,13 +185,13 @@ impl Monitor {
             for (c, (&other, numbers)) in watched.claimed.others.iter().zip(claims).enumerate() {
                 away.clear();
                 let value = match other {
-                    Other::Lever(l) => watched.claimed.lever(told, observation, l),
+                    Other::Lever(l) => watched.claimed.lever(knowledge, observation, l),
                     Other::Key(id) => {
                         let id = VarId(id);
-                        observation.value(id).map(|v| group(v as usize, told.variable(id).size()))
+                        observation.value(id).map(|v| group(v as usize, knowledge.variable(id).size()))
                     }
                     Other::Before(i) => {
-                        let states = told.state_space();
+                        let states = knowledge.state_space();
                         Some(group(states.digit(observation.state, i), states.sizes()[i]))
                     }
                     // The row of the other factor says what was expected of it.
@@ -200,7 +200,7 @@ impl Monitor {
                         away.extend(of.expected.iter().map(|p| -p));
                         of.row.map(|_| of.group)
                     }
-                    Other::Told | Other::Range => None,
+                    Other::Known | Other::Range => None,
                 };
                 let Some(value) = value else { continue };
                 let n_groups = watched.n_groups[c];
@@ -216,7 +216,7 @@ impl Monitor {
                         bet.step(row, (sum + 0.5) / (*visits + 1.0), part, away);
                     }
                     // The mean is never above the greatest, which is all that has to be looked at most of the time.
-                    let most = numbers.bets.iter().flat_map(Bet::log_e).fold(f64::NEG_INFINITY, f64::max);
+                    let most = numbers.bets.iter().flat_map(EProcess::log_e).fold(f64::NEG_INFINITY, f64::max);
                     if most >= self.bar && numbers.log_e() >= self.bar {
                         found = found.or(Some(o));
                     }
@@ -246,7 +246,7 @@ impl Monitor {
         let claimed = &self.outcomes[found.outcome].claimed;
         let other = match found.paid {
             Some(_) => Other::Range,
-            None => claimed.others.get(found.claim).copied().unwrap_or(Other::Told),
+            None => claimed.others.get(found.claim).copied().unwrap_or(Other::Known),
         };
         Some((claimed.outcome, other))
     }
@@ -277,21 +277,21 @@ impl Monitor {
         if !self.outcomes.iter().zip(&saved.numbers).all(fits) {
             return damaged("its numbers do not have the shape of what it watches");
         }
-        let told = |(watched, numbers): (&Watched, &Numbers)| match (&watched.told, &numbers.told) {
-            (Some(told), Some(numbers)) => numbers.is_of(told, saved.steps as f64),
-            (told, numbers) => told.is_none() && numbers.is_none(),
+        let knowledge = |(watched, numbers): (&Watched, &Numbers)| match (&watched.known, &numbers.known) {
+            (Some(knowledge), Some(numbers)) => numbers.is_of(knowledge, saved.steps as f64),
+            (knowledge, numbers) => knowledge.is_none() && numbers.is_none(),
         };
-        if !self.outcomes.iter().zip(&saved.numbers).all(told) {
-            return damaged("its numbers do not have the shape of what it was told");
+        if !self.outcomes.iter().zip(&saved.numbers).all(knowledge) {
+            return damaged("its numbers do not have the shape of what the learner knows");
         }
         if saved.steps > MOST_SAVED || !saved.numbers.iter().all(|numbers| numbers.is_plausible(saved.steps as f64)) {
             return damaged("its numbers cannot have come about in its steps");
         }
         let there = |f: &Found| {
             let is = |o: &Watched| match (f.paid, o.claimed.outcome) {
-                (None, _) => f.claim < o.n_groups.len() + o.told.iter().len(),
+                (None, _) => f.claim < o.n_groups.len() + o.known.iter().len(),
                 (Some(paid), Outcome::Paid(term)) => {
-                    paid.is_finite() && !super::observation::within_range(paid, self.told.rewards()[term].range)
+                    paid.is_finite() && !super::observation::within_range(paid, self.knowledge.rewards()[term].range)
                 }
                 (Some(_), Outcome::Next(_) | Outcome::Key(_) | Outcome::Alone(_)) => false,
             };

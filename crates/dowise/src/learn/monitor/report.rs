@@ -2,9 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::watched::Watched;
+use super::outcome::Watched;
 use super::{Monitor, Other, Outcome};
-use crate::learn::around::Amendment;
+use crate::learn::wrappers::Amendment;
 use crate::world::World;
 
 /// How a declared graph fares on the steps that were seen; it can be written as JSON.
@@ -44,7 +44,7 @@ pub struct GraphFinding {
     pub what: String,
     /// Name of the outcome: a state factor, reward term or key variable.
     pub outcome: String,
-    /// Name of the variable that predicts it beyond its scope; `told numbers` where those are wrong.
+    /// Name of the variable that predicts it beyond its scope; `knowledge numbers` where those are wrong.
     pub variable: String,
     /// By how much the outcome's probability (or a payment, as a share of its range) differs between two values of the variable.
     pub effect: f64,
@@ -55,7 +55,7 @@ pub struct GraphFinding {
 impl Monitor {
     /// What it has to say now.
     pub(crate) fn report(&self, amendments: &[Amendment]) -> GraphWatch {
-        let world = self.told.world();
+        let world = self.knowledge.world();
         let mut claims: Vec<ClaimWatched> = self
             .outcomes
             .iter()
@@ -63,8 +63,8 @@ impl Monitor {
                 let others = o.claimed.others.iter().zip(&o.numbers.claims);
                 let others = others
                     .map(|(other, numbers)| ClaimWatched { claim: o.claim(world, *other), log_e: numbers.log_e() });
-                let told = o.numbers.told.iter();
-                others.chain(told.map(|t| ClaimWatched { claim: o.claim(world, Other::Told), log_e: t.log_e() }))
+                let knowledge = o.numbers.known.iter();
+                others.chain(knowledge.map(|t| ClaimWatched { claim: o.claim(world, Other::Known), log_e: t.log_e() }))
             })
             .collect();
         claims.sort_by(|a, b| b.log_e.total_cmp(&a.log_e).then_with(|| a.claim.cmp(&b.claim)));
@@ -87,22 +87,21 @@ impl Monitor {
 
     /// What was found, by what is known now.
     pub(super) fn finding_now(&self) -> Option<GraphFinding> {
-        let (found, world) = (self.found?, self.told.world());
+        let (found, world) = (self.found?, self.knowledge.world());
         let (outcome, other) = self.suspect()?;
         let watched = &self.outcomes[found.outcome];
         if let Some((term, paid)) = self.paid_beyond() {
             let ([lo, hi], subject) = (world.rewards()[term].range, outcome.words(world));
-            let what = format!(
-                "the range told of {subject} is not right: it was told to be {lo} to {hi}, and {paid} was paid"
-            );
+            let what =
+                format!("the known range of {subject} is not right: it was given as {lo} to {hi}, and {paid} was paid");
             let effect = if paid > hi { paid - hi } else { paid - lo };
             let (outcome, variable) = (outcome.name(world).to_owned(), other.name(world).to_owned());
             return Some(GraphFinding { what, outcome, variable, effect, steps: found.steps });
         }
-        if other == Other::Told {
-            let (told, numbers) = (watched.told.as_ref()?, watched.numbers.told.as_ref()?);
-            let (where_, effect) = told.words(numbers, world)?;
-            let what = format!("the numbers told of {} are not right: {where_}", outcome.words(world));
+        if other == Other::Known {
+            let (knowledge, numbers) = (watched.known.as_ref()?, watched.numbers.known.as_ref()?);
+            let (where_, effect) = knowledge.words(numbers, world)?;
+            let what = format!("the known parameters of {} are not right: {where_}", outcome.words(world));
             let (outcome, variable) = (outcome.name(world).to_owned(), other.name(world).to_owned());
             return Some(GraphFinding { what, outcome, variable, effect, steps: found.steps });
         }
@@ -114,7 +113,7 @@ impl Monitor {
             (Other::Lever(_), Outcome::Alone(_)) => format!("{subject} depends on the lever {variable}"),
             (Other::Lever(_), _) => format!("the lever {variable} acts on {subject} directly"),
             (Other::Before(_), Outcome::Alone(_)) => {
-                format!("{subject} depends on {variable}, which it was told not to")
+                format!("{subject} depends on {variable}, which the graph denies")
             }
             (Other::Before(_), _) => format!("{subject} depends on {variable}, which its scope lacks"),
             (Other::Key(_), Outcome::Key(_) | Outcome::Alone(_)) => {
@@ -127,7 +126,7 @@ impl Monitor {
                 format!("{subject} depends on the next {variable}, which its scope lacks")
             }
             (Other::Next(_), _) => format!("{subject} and the next {variable} share a cause that is not declared"),
-            (Other::Told | Other::Range, _) => String::new(),
+            (Other::Known | Other::Range, _) => String::new(),
         };
         let by = effect.map_or(String::new(), |(part, low, high, by)| {
             let from = other.value(world, low);
@@ -153,7 +152,7 @@ impl Watched {
             Other::Before(_) | Other::Key(_) => name.to_owned(),
             Other::Next(_) => format!("the next {name}"),
             Other::Range => return format!("{} is within its range", self.claimed.outcome.words(world)),
-            Other::Told => return format!("the numbers told of {} are right", self.claimed.outcome.words(world)),
+            Other::Known => return format!("the known parameters of {} are right", self.claimed.outcome.words(world)),
         };
         format!("{} does not depend on {what}, given {}", self.claimed.outcome.words(world), self.given(world))
     }

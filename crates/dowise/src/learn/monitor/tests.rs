@@ -14,9 +14,9 @@ fn world(rows: usize) -> Knowledge {
     Knowledge::of(&world.build().expect("a world"))
 }
 
-fn step(told: &Knowledge, x: usize, row: usize, next: usize) -> Observation<'static> {
-    let at = Observation::at(told, 0, 0).and_then(|o| o.did(told, x)).expect("a step");
-    at.saw(told, &[row as u32][..]).and_then(|o| o.then(told, next)).expect("a step")
+fn step(knowledge: &Knowledge, x: usize, row: usize, next: usize) -> Observation<'static> {
+    let at = Observation::at(knowledge, 0, 0).and_then(|o| o.did(knowledge, x)).expect("a step");
+    at.saw(knowledge, &[row as u32][..]).and_then(|o| o.then(knowledge, next)).expect("a step")
 }
 
 /// A fair coin for every seed and position.
@@ -31,10 +31,10 @@ fn coin(seed: u64, i: u64) -> usize {
 #[test]
 fn blocks_that_may_stay_open_are_fooled_by_who_leaves_losing_ones_open_and_this_test_is_not() {
     let (rows, runs) = (60, 60);
-    let told = world(rows);
+    let knowledge = world(rows);
     let (mut by_blocks, mut by_bets) = (0, 0);
     for seed in 0..runs {
-        let mut monitor = Monitor::new(&told, States::Factored, Causes::OwnKeys, DELTA);
+        let mut monitor = Monitor::new(&knowledge, States::Factored, Causes::OwnKeys, DELTA);
         let (mut block, mut alarm, mut drawn) = (0.0, false, 0);
         let mut draw = || {
             drawn += 1;
@@ -42,10 +42,10 @@ fn blocks_that_may_stay_open_are_fooled_by_who_leaves_losing_ones_open_and_this_
         };
         for row in 0..rows {
             let first = draw();
-            monitor.observe(&step(&told, 0, row, first));
+            monitor.observe(&step(&knowledge, 0, row, first));
             if first == 1 {
                 let second = draw();
-                monitor.observe(&step(&told, 1, row, second));
+                monitor.observe(&step(&knowledge, 1, row, second));
                 block += ln(1.4) + ln(if second == 0 { 1.4 } else { 0.6 });
                 alarm |= block >= monitor.bar;
             }
@@ -60,23 +60,23 @@ fn blocks_that_may_stay_open_are_fooled_by_who_leaves_losing_ones_open_and_this_
 /// The adversary sets whatever promises the bets the greatest gain on average, knowing the true probability.
 #[test]
 fn a_true_graph_holds_against_who_plays_for_the_bets() {
-    let told = world(3);
+    let knowledge = world(3);
     let (runs, mut alarms) = (60u64, 0);
     for seed in 0..runs {
-        let mut monitor = Monitor::new(&told, States::Factored, Causes::OwnKeys, DELTA);
+        let mut monitor = Monitor::new(&knowledge, States::Factored, Causes::OwnKeys, DELTA);
         let gain = |m: &Monitor| m.outcomes[0].numbers.claims[0].bets[0].gain();
         for i in 0..60u64 {
             let row = (splitmix64(seed ^ i << 32) % 3) as usize;
             let promise = |x: usize| {
                 let after = |next: usize| {
                     let mut then = monitor.clone();
-                    then.observe(&step(&told, x, row, next));
+                    then.observe(&step(&knowledge, x, row, next));
                     crate::math::exp(gain(&then) - gain(&monitor))
                 };
                 after(0) + after(1)
             };
             let x = usize::from(promise(1) > promise(0));
-            monitor.observe(&step(&told, x, row, coin(seed, i)));
+            monitor.observe(&step(&knowledge, x, row, coin(seed, i)));
         }
         alarms += u32::from(monitor.contradicted());
     }
@@ -85,36 +85,36 @@ fn a_true_graph_holds_against_who_plays_for_the_bets() {
 
 #[test]
 fn what_is_missing_is_left_out_and_what_cannot_vary_is_not_claimed() {
-    let told = world(2);
-    let mut monitor = Monitor::new(&told, States::Factored, Causes::OwnKeys, DELTA);
+    let knowledge = world(2);
+    let mut monitor = Monitor::new(&knowledge, States::Factored, Causes::OwnKeys, DELTA);
     let claims: Vec<String> = monitor.report(&[]).claims.into_iter().map(|c| c.claim).collect();
     assert_eq!(claims.len(), 9, "{claims:?}");
-    assert!(claims.contains(&"the numbers told of the key variable z are right".to_owned()), "{claims:?}");
+    assert!(claims.contains(&"the known parameters of the key variable z are right".to_owned()), "{claims:?}");
     assert!(claims.contains(&"the next s does not depend on the lever x, given z".to_owned()), "{claims:?}");
     assert!(claims.contains(&"the key variable z does not depend on s, given nothing".to_owned()), "{claims:?}");
     // Neither z nor a next state: nothing to learn from.
-    monitor.observe(&Observation::at(&told, 0, 0).and_then(|o| o.did(&told, 1)).expect("a step"));
+    monitor.observe(&Observation::at(&knowledge, 0, 0).and_then(|o| o.did(&knowledge, 1)).expect("a step"));
     assert!(monitor.outcomes.iter().all(|o| o.numbers.visits.is_empty()));
     // A learner that sees the state whole relies on fewer claims.
-    let flat = Monitor::new(&told, States::Flat, Causes::Keys, DELTA);
+    let flat = Monitor::new(&knowledge, States::Flat, Causes::Keys, DELTA);
     assert!(flat.report(&[]).claims.len() < claims.len());
 }
 
 /// A number that no step leads to is refused: what would follow from it may not even be a number.
 #[test]
 fn a_monitor_that_cannot_have_come_about_is_refused() {
-    let told = world(2);
-    let mut monitor = GraphMonitor::new(&told, DELTA).expect("memory");
+    let knowledge = world(2);
+    let mut monitor = GraphMonitor::new(&knowledge, DELTA).expect("memory");
     for i in 0..40 {
-        monitor.observe(&step(&told, coin(3, i), coin(5, i), coin(7, i))).expect("a step");
+        monitor.observe(&step(&knowledge, coin(3, i), coin(5, i), coin(7, i))).expect("a step");
     }
     let text = monitor.save();
-    assert!(GraphMonitor::restore(&told, &text).is_ok());
+    assert!(GraphMonitor::restore(&knowledge, &text).is_ok());
     let saved: serde_json::Value = serde_json::from_str(&text).expect("JSON");
     let changed = |path: &str, value: f64| {
         let mut other = saved.clone();
         *other.pointer_mut(path).expect(path) = value.into();
-        GraphMonitor::restore(&told, &other.to_string()).map(|m| m.report().steps).map_err(|e| e.to_string())
+        GraphMonitor::restore(&knowledge, &other.to_string()).map(|m| m.report().steps).map_err(|e| e.to_string())
     };
     let of = "/monitor/numbers/0";
     for (path, value) in [
@@ -134,23 +134,29 @@ fn a_monitor_that_cannot_have_come_about_is_refused() {
     }
 }
 
-/// A world in which everything is told: z is on with probability 0.4 where x = 0 and 0.7 where x = 1, and r pays z.
+/// A world in which everything is given: z is on with probability 0.4 where x = 0 and 0.7 where x = 1, and r pays z.
 fn told_world() -> Knowledge {
-    let world = World::builder("told", 1).state("s", 2).lever("x", 2).key("z", 2);
+    let world = World::builder("given", 1).state("s", 2).lever("x", 2).key("z", 2);
     let world = world.mechanism("z", ["x"], vec![0.6, 0.4, 0.3, 0.7]);
     let world = world.next("s", ["z"], vec![0.5; 4]).random_reward("r", "z", [0.2, 0.8], [0.0, 1.0]);
     Knowledge::of(&world.build().expect("a world"))
 }
 
 /// Steps in which z is on with the probability `p[x]` and r pays 1 with the probability `pay[z]`; where the first alarm is.
-fn first_alarm(told: &Knowledge, p: [f64; 2], pay: [f64; 2], seed: u64, steps: u64) -> Option<(u64, GraphFinding)> {
-    let mut monitor = Monitor::new(told, States::Factored, Causes::OwnKeys, DELTA);
+fn first_alarm(
+    knowledge: &Knowledge,
+    p: [f64; 2],
+    pay: [f64; 2],
+    seed: u64,
+    steps: u64,
+) -> Option<(u64, GraphFinding)> {
+    let mut monitor = Monitor::new(knowledge, States::Factored, Causes::OwnKeys, DELTA);
     let drawn = |i: u64, of: u64| (splitmix64(splitmix64(seed) ^ (4 * i + of)) >> 11) as f64 / (1u64 << 53) as f64;
     for i in 0..steps {
         let x = usize::from(drawn(i, 0) < 0.5);
         let z = usize::from(drawn(i, 1) < p[x]);
         let paid = f64::from(u8::from(drawn(i, 2) < pay[z]));
-        let seen = step(told, x, z, usize::from(drawn(i, 3) < 0.5)).paid_by(told, "r", paid).expect("a step");
+        let seen = step(knowledge, x, z, usize::from(drawn(i, 3) < 0.5)).paid_by(knowledge, "r", paid).expect("a step");
         monitor.observe(&seen);
         if let Some(found) = monitor.finding() {
             return Some((i + 1, found));
@@ -161,18 +167,19 @@ fn first_alarm(told: &Knowledge, p: [f64; 2], pay: [f64; 2], seed: u64, steps: u
 
 #[test]
 fn told_numbers_that_are_right_are_left_alone_and_wrong_ones_are_named() {
-    let told = told_world();
-    let right = (0..200).filter(|&seed| first_alarm(&told, [0.4, 0.7], [0.2, 0.8], seed, 400).is_some()).count();
+    let knowledge = told_world();
+    let right = (0..200).filter(|&seed| first_alarm(&knowledge, [0.4, 0.7], [0.2, 0.8], seed, 400).is_some()).count();
     assert!(right <= 20, "{right} of 200 at δ = {DELTA}");
     let (mut steps, mut named) = (Vec::new(), [0; 2]);
     for seed in 0..20 {
-        let (after, found) = first_alarm(&told, [0.4, 0.4], [0.2, 0.8], seed, 2000).expect("P(z | x = 1) is wrong");
-        let z = "the numbers told of the key variable z are not right: P(z = ";
+        let (after, found) =
+            first_alarm(&knowledge, [0.4, 0.4], [0.2, 0.8], seed, 2000).expect("P(z | x = 1) is wrong");
+        let z = "the known parameters of the key variable z are not right: P(z = ";
         named[0] += u32::from(found.what.starts_with(z) && found.what.contains(" where x = 1 and it was so in "));
-        assert!(found.variable == "told numbers" && found.effect.abs() > 0.1, "{found:?}");
+        assert!(found.variable == "known parameters" && found.effect.abs() > 0.1, "{found:?}");
         steps.push(after);
-        let (_, found) = first_alarm(&told, [0.4, 0.7], [0.2, 0.4], seed, 2000).expect("what r pays is wrong");
-        named[1] += u32::from(found.what.contains("r was told to pay 0.8 where z = 1 and paid 0."));
+        let (_, found) = first_alarm(&knowledge, [0.4, 0.7], [0.2, 0.4], seed, 2000).expect("what r pays is wrong");
+        named[1] += u32::from(found.what.contains("r was given a mean of 0.8 where z = 1 and paid 0."));
     }
     assert!(named.iter().all(|&n| n >= 18), "{named:?} of 20");
     steps.sort_unstable();
@@ -183,18 +190,18 @@ fn told_numbers_that_are_right_are_left_alone_and_wrong_ones_are_named() {
 fn what_was_told_to_be_impossible_is_noticed_at_once_and_saved() {
     let world = World::builder("never", 1).state("s", 2).lever("x", 2).key("z", 2);
     let world = world.mechanism("z", ["x"], vec![1.0, 0.0, 0.0, 1.0]).next("s", ["z"], vec![0.5; 4]);
-    let told = Knowledge::of(&world.reward("r", "s", [0.0, 1.0]).build().expect("a world"));
-    let mut monitor = GraphMonitor::new(&told, DELTA).expect("memory");
-    monitor.observe(&step(&told, 0, 0, 0)).expect("a step");
+    let knowledge = Knowledge::of(&world.reward("r", "s", [0.0, 1.0]).build().expect("a world"));
+    let mut monitor = GraphMonitor::new(&knowledge, DELTA).expect("memory");
+    monitor.observe(&step(&knowledge, 0, 0, 0)).expect("a step");
     assert!(!monitor.report().contradicted);
-    monitor.observe(&step(&told, 0, 1, 0)).expect("a step");
+    monitor.observe(&step(&knowledge, 0, 1, 0)).expect("a step");
     let found = monitor.report().found.expect("it cannot have happened");
     assert!(
-        found.what.contains("P(z = 1) was told to be 0.00 where x = 0 and it was so in 0.50 of 2 times"),
+        found.what.contains("P(z = 1) was given as 0.00 where x = 0 and it was so in 0.50 of 2 times"),
         "{found:?}"
     );
-    let again = GraphMonitor::restore(&told, &monitor.save()).expect("what was saved");
+    let again = GraphMonitor::restore(&knowledge, &monitor.save()).expect("what was saved");
     assert!(again.save() == monitor.save() && again.report() == monitor.report());
     let forged = monitor.save().replace("\"product\":", "\"product\":1e9,\"x\":");
-    assert!(GraphMonitor::restore(&told, &forged).is_err());
+    assert!(GraphMonitor::restore(&knowledge, &forged).is_err());
 }

@@ -51,7 +51,7 @@ pub(super) struct Opening {
 
 const UNKNOWN: &[&str] = &["kernel", "rewards"];
 
-/// Everything in [`UNKNOWN`]: a learner that is told the graph and nothing else, as in real life.
+/// Everything in [`UNKNOWN`]: a learner that knows the graph and nothing else, as in real life.
 const ALL: &str = "all";
 
 /// All options, in the order in which they are written.
@@ -141,7 +141,8 @@ pub(super) const OPENINGS: [Opening; 21] = [
         name: "beta",
         about: "linear learners: formula for the width or deviation",
         values: Values::Words(BetaWord::WORDS),
-        read: |v| BetaWord::of(v).map(Change::Beta),
+        // `covered` is what `covering-number` was called before.
+        read: |v| BetaWord::of(if v == "covered" { "covering-number" } else { v }).map(Change::Beta),
     },
     Opening {
         name: "beta-scale",
@@ -169,7 +170,7 @@ pub(super) const OPENINGS: [Opening; 21] = [
     },
     Opening {
         name: "unknown",
-        about: "what the learner is not told and has to learn as well",
+        about: "what the learner is not known and has to learn as well",
         values: Values::Several(UNKNOWN, ALL),
         read: |v| {
             if v == ALL {
@@ -184,7 +185,7 @@ pub(super) const OPENINGS: [Opening; 21] = [
     },
     Opening {
         name: "known",
-        about: "state factors whose transitions the learner is told, joined by +",
+        about: "state factors whose transitions the learner is given, joined by +",
         values: Values::Described("names of state factors, joined by +", "NAME"),
         read: |v| {
             let names: Vec<String> = v.split('+').map(|n| n.trim().to_owned()).collect();
@@ -346,7 +347,7 @@ impl Change {
             Change::BetaScale(scale) => options.beta_scale = scale,
             Change::Lambda(lambda) => options.lambda = lambda,
             Change::Weights(word) => options.weights = word.weights(),
-            Change::RegressRewards(on) => options.rewards = if on { Rewards::Regressed } else { Rewards::Told },
+            Change::RegressRewards(on) => options.rewards = if on { Rewards::Regressed } else { Rewards::Known },
             Change::Width(_)
             | Change::Sets(_)
             | Change::Scale(_)

@@ -78,11 +78,11 @@ fn options_of_linear_learners_change_what_they_say() {
     assert_eq!((o.cap, o.switching), (Cap::Horizon, Switching::Doubling));
     assert_eq!((o.beta, o.beta_scale, o.lambda), (Beta::Published, 0.01, 0.5));
     assert_eq!(o.features, FeatureChoice::Radial { centres: 3, width: 1.0 });
-    assert_eq!((o.episodes, o.seed, o.rewards), (50, 3, Rewards::Told));
+    assert_eq!((o.episodes, o.seed, o.rewards), (50, 3, Rewards::Known));
     assert_eq!(read(text).estimate(), "published β × 0.01");
     assert_eq!(read("c-rlsvi").estimate(), "sampled, deviation");
     let o = read("lsvi-ucb:regress-rewards=false,stage-dependent=false,features=one-hot").linear_options(1, 0).unwrap();
-    assert_eq!((o.rewards, o.stage_dependent, o.features), (Rewards::Told, false, FeatureChoice::OneHot));
+    assert_eq!((o.rewards, o.stage_dependent, o.features), (Rewards::Known, false, FeatureChoice::OneHot));
     assert!(says("lsvi-ucb:width=paper").contains("it regresses on features instead of counting"));
     assert!(says("lsvi-ucb:schedule=visited").contains("choose episode or doubling"));
     assert!(says("c-ucbvi:lambda=1").contains("it counts; only lsvi-ucb, c-lsvi-ucb, c-rlsvi and c-blsvi"));
@@ -91,13 +91,13 @@ fn options_of_linear_learners_change_what_they_say() {
 #[test]
 fn what_is_unknown_is_not_told() {
     let world = World::new(crate::worlds::Paper::default().spec().unwrap()).unwrap();
-    let told = |text| {
+    let knowledge = |text| {
         let k = read(text).knowledge(&world).unwrap();
         (k.knows_mechanisms(), k.knows_rewards())
     };
-    assert_eq!(told("c-ucbvi"), (true, true));
-    assert_eq!(told("c-ucbvi:unknown=kernel"), (false, true));
-    assert_eq!(told("c-ucbvi:unknown=rewards+kernel"), (false, false));
+    assert_eq!(knowledge("c-ucbvi"), (true, true));
+    assert_eq!(knowledge("c-ucbvi:unknown=kernel"), (false, true));
+    assert_eq!(knowledge("c-ucbvi:unknown=rewards+kernel"), (false, false));
 }
 
 #[test]

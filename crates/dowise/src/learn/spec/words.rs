@@ -53,7 +53,7 @@ vocabulary! {
         /// The self-normalised bound.
         SelfNormalised = "self-normalised",
         /// The same over a cover of all value functions.
-        Covered = "covered",
+        CoveringNumber = "covering-number",
         /// Half the range of the targets.
         Deviation = "deviation",
         /// As the residuals have it.
@@ -66,7 +66,7 @@ impl BetaWord {
         match self {
             BetaWord::Published => Beta::Published,
             BetaWord::SelfNormalised => Beta::SelfNormalised,
-            BetaWord::Covered => Beta::Covered,
+            BetaWord::CoveringNumber => Beta::CoveringNumber,
             BetaWord::Deviation => Beta::Deviation,
             BetaWord::Residuals => Beta::Residuals,
         }

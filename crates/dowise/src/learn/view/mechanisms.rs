@@ -30,7 +30,7 @@ pub(crate) struct MechanismRow {
     pub(crate) model: Option<Arc<FormModel>>,
     /// A guess at its rows, and what it is worth in visits of each.
     pub(crate) guess: Option<(Arc<[f64]>, f64)>,
-    /// The mechanisms of the world as it was told that it stands for.
+    /// The mechanisms of the world as it was given that it stands for.
     pub(crate) made_from: Vec<usize>,
     /// Positions of the levers among its children, as bits: one that was set says nothing about its own mechanism.
     levers: u64,
@@ -41,8 +41,8 @@ pub(crate) const MISSING: u32 = u32::MAX;
 
 impl MechanismRows {
     /// `None` if everything is known.
-    pub(crate) fn new(told: &World) -> LearnResult<Option<MechanismRows>> {
-        let projection = project(told)?;
+    pub(crate) fn new(knowledge: &World) -> LearnResult<Option<MechanismRows>> {
+        let projection = project(knowledge)?;
         let world = projection.world;
         let needed: Vec<usize> = groups::groups(&world).into_iter().flat_map(|g| g.mechanisms).collect();
         let mut unknown = Vec::new();
@@ -54,7 +54,7 @@ impl MechanismRows {
             let n_values = world.sizes(&m.children).iter().product();
             let lever = |id: &VarId| world.levers().iter().position(|l| l == id);
             let levers = m.children.iter().filter_map(lever).fold(0, |bits, l| bits | 1 << l);
-            let model = FormModel::new(told, &projection.made_from[position], m)?.map(Arc::new);
+            let model = FormModel::new(knowledge, &projection.made_from[position], m)?.map(Arc::new);
             let made_from = projection.made_from[position].clone();
             let guess = m.assumed.guess.clone().zip(m.assumed.weight);
             unknown.push(MechanismRow { position, rows, n_values, model, guess, made_from, levers });

@@ -1,7 +1,7 @@
 //! How a learner sees a world: which rows of which tables an observation belongs to. Shared by evidence and beliefs.
 
 mod actions;
-mod by_parts;
+mod decomposed;
 mod layout;
 mod mechanisms;
 mod payments;
@@ -9,7 +9,7 @@ mod projection;
 mod row_of;
 
 pub(crate) use actions::ActionList;
-pub(crate) use by_parts::ByParts;
+pub(crate) use decomposed::Decomposed;
 pub(crate) use layout::{FactorLayout, Layout, Walk, blocks};
 pub(crate) use mechanisms::{MISSING, MechanismRow, MechanismRows};
 pub(crate) use payments::{PaymentRows, TermRows, paid_share};
@@ -24,7 +24,7 @@ use crate::kernel::CauseSpace;
 /// The tables that a learner counts in, and where each observation belongs.
 #[derive(Clone, Debug)]
 pub(crate) struct View {
-    pub(crate) told: Knowledge,
+    pub(crate) knowledge: Knowledge,
     pub(crate) states: States,
     pub(crate) causes: Causes,
     pub(crate) key_causes: CauseSpace,
@@ -39,63 +39,86 @@ pub(crate) struct View {
     /// Tables of transitions: one for all stages, or one for each.
     pub(crate) n_blocks: usize,
     /// Where joint causes are too many to be listed: the world in parts. Rows are then computed, not looked up.
-    pub(crate) by_parts: Option<Arc<ByParts>>,
+    pub(crate) decomposed: Option<Arc<Decomposed>>,
 }
 
 impl View {
     /// As a learner with these options sees it.
-    pub(crate) fn of(told: &Knowledge, options: &Options) -> LearnResult<View> {
-        View::made(told, options.states, options.causes, options.stage_dependent, ByParts::serve(told, options))
+    pub(crate) fn of(knowledge: &Knowledge, options: &Options) -> LearnResult<View> {
+        View::made(
+            knowledge,
+            options.states,
+            options.causes,
+            options.stage_dependent,
+            Decomposed::serve(knowledge, options),
+        )
     }
 
-    /// Part by part, however few the joint causes are.
+    /// By components, however few the joint causes are.
     #[cfg(test)]
-    pub(crate) fn in_parts(told: &Knowledge, options: &Options) -> LearnResult<View> {
-        View::made(told, options.states, options.causes, options.stage_dependent, true)
+    pub(crate) fn in_parts(knowledge: &Knowledge, options: &Options) -> LearnResult<View> {
+        View::made(knowledge, options.states, options.causes, options.stage_dependent, true)
     }
 
     /// With tables over all joint causes.
-    pub(crate) fn new(told: &Knowledge, states: States, causes: Causes, stage_dependent: bool) -> LearnResult<View> {
-        View::made(told, states, causes, stage_dependent, false)
-    }
-
-    fn made(
-        told: &Knowledge,
+    pub(crate) fn new(
+        knowledge: &Knowledge,
         states: States,
         causes: Causes,
         stage_dependent: bool,
-        by_parts: bool,
     ) -> LearnResult<View> {
-        let world = told.world();
+        View::made(knowledge, states, causes, stage_dependent, false)
+    }
+
+    fn made(
+        knowledge: &Knowledge,
+        states: States,
+        causes: Causes,
+        stage_dependent: bool,
+        decomposed: bool,
+    ) -> LearnResult<View> {
+        let world = knowledge.world();
         let key_causes = CauseSpace::new(world);
         let by_action = causes == Causes::Actions;
         let mechanisms = if by_action { None } else { MechanismRows::new(world)? };
-        let by_parts = if by_parts { Some(ByParts::new(world, mechanisms.as_ref())?) } else { None };
+        let decomposed = if decomposed { Some(Decomposed::new(world, mechanisms.as_ref())?) } else { None };
         let actions = if by_action {
-            let count = told.interventions().count();
+            let count = knowledge.interventions().count();
             Some(Arc::new(ActionList::new(world, MOST_ACTIONS).ok_or(LearnError::TooManyActions { count })?))
         } else {
             None
         };
         let n_actions = actions.as_ref().map_or(0, |l| l.actions.len());
-        let n_blocks = if stage_dependent { told.horizon() } else { 1 };
+        let n_blocks = if stage_dependent { knowledge.horizon() } else { 1 };
         let cells = Layout::counters(world, &key_causes, states, causes, n_actions).saturating_mul(n_blocks as u128);
         if cells > MOST_CELLS as u128 {
             return Err(LearnError::TooManyCells { what: "what this learner counts".to_owned(), cells: Some(cells) });
         }
-        let layout = match by_parts {
+        let layout = match decomposed {
             None => Layout::new(world, &key_causes, states, causes, n_actions)?,
             Some(_) => Layout::computed(world, &key_causes),
         };
         let payments = match &actions {
-            None if by_parts.is_some() => PaymentRows::computed(world, &key_causes),
+            None if decomposed.is_some() => PaymentRows::computed(world, &key_causes),
             None => PaymentRows::by_keys(world, &key_causes, layout.flat),
             Some(list) => PaymentRows::by_action(world, &key_causes, list),
         };
-        let sizes = told.variables().iter().map(|v| v.size() as u32).collect();
-        let told = told.clone();
-        let by_parts = by_parts.map(Arc::new);
-        Ok(View { told, states, causes, key_causes, sizes, layout, actions, payments, mechanisms, n_blocks, by_parts })
+        let sizes = knowledge.variables().iter().map(|v| v.size() as u32).collect();
+        let knowledge = knowledge.clone();
+        let decomposed = decomposed.map(Arc::new);
+        Ok(View {
+            knowledge,
+            states,
+            causes,
+            key_causes,
+            sizes,
+            layout,
+            actions,
+            payments,
+            mechanisms,
+            n_blocks,
+            decomposed,
+        })
     }
 
     /// The block of tables that a stage counts in.
@@ -136,7 +159,7 @@ impl View {
     pub(crate) fn fingerprint(&self) -> String {
         let words = serde_json::to_string(&(self.states, self.causes)).expect("invariant: two options are words");
         let blocks = self.n_blocks;
-        let text = format!("{} {words} {blocks}", self.told.fingerprint());
+        let text = format!("{} {words} {blocks}", self.knowledge.fingerprint());
         format!("{:016x}", super::knowledge::fnv(text.as_bytes()))
     }
 }

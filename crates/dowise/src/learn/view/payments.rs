@@ -57,7 +57,7 @@ impl PaymentRows {
         PaymentRows { known: rewards_by_cause(world, key_causes), terms, n_causes: key_causes.len() }
     }
 
-    /// Part by part: rows of terms that have to be learned are computed, and there is no table over joint causes; what known terms
+    /// By components: rows of terms that have to be learned are computed, and there is no table over joint causes; what known terms
     /// pay is known to the parts.
     pub(crate) fn computed(world: &World, key_causes: &CauseSpace) -> PaymentRows {
         let learned = |&i: &usize| world.mean_is_learned(&world.rewards()[i]);
@@ -78,7 +78,7 @@ impl PaymentRows {
             }
             None => {
                 // What arriving in a state pays counts where next states are looked at.
-                let paid_elsewhere = |r: &RewardTerm| r.pays_on_arrival() && r.table.is_some();
+                let paid_elsewhere = |r: &RewardTerm| r.pays_on_next_state() && r.table.is_some();
                 let all = (0..world.rewards().len()).filter(|&i| !paid_elsewhere(&world.rewards()[i])).collect();
                 let terms = vec![TermRows::whole(world, all, n_causes, 0)];
                 PaymentRows { known: vec![0.0; world.n_states() * n_causes], terms, n_causes }
@@ -178,7 +178,7 @@ impl TermRows {
     pub(crate) fn of_state_row(&self, row: usize, n_causes: usize) -> &[u32] {
         match &self.rows {
             Rows::Listed(rows) => &rows[row * n_causes..(row + 1) * n_causes],
-            Rows::Computed(_) => panic!("invariant: joint causes are listed unless worlds are planned part by part"),
+            Rows::Computed(_) => panic!("invariant: joint causes are listed unless worlds are planned by components"),
         }
     }
 

@@ -1,7 +1,7 @@
 //! Hidden variables cannot be counted, but what passes through them can: mechanisms that share hidden variables become one.
 //!
 //! P(observed | observed parents) factorises over *components*: sets of mechanisms tied together by hidden variables. A
-//! hidden variable with one child is summed out within that child's rows; only observed variables that share a hidden
+//! hidden variable with one child is marginalised out within that child's rows; only observed variables that share a hidden
 //! parent are counted together, and only those.
 
 use crate::Space;

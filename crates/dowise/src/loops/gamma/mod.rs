@@ -144,7 +144,7 @@ fn excess(y: f32) -> f32 {
     if y > -0.05 && y < 0.05 { near } else { far }
 }
 
-/// A candidate for each cell of a batch; `doubt(i, d, y, q)` is told of those that are not surely accepted.
+/// A candidate for each cell of a batch; `doubt(i, d, y, q)` knows of those that are not surely accepted.
 ///
 /// With y = c·x for a normal x the candidate is d(1 + y)³. It is accepted with probability
 /// exp(x²/2 + d − d(1 + y)³ + 3d ln(1 + y)); since x² = 9d y² the exponent is 3d · [`excess`]. That is at least

@@ -65,7 +65,7 @@ proptest! {
         let mass: Vec<[f64; LANES]> = (0..8).map(|v| std::array::from_fn(|i| rows[i][v])).collect();
         let radius: [f64; LANES] = std::array::from_fn(|i| radii[i]);
         let whole: [Least; LANES] = std::array::from_fn(|i| alone::<1>(&rows[i], &losses, radii[i], f64::NAN));
-        // Begun where the search ended, near there, or as it is told to go on.
+        // Begun where the search ended, near there, or as it is given to go on.
         let mut start = std::array::from_fn(|i| whole[i].at);
         for from in 0..4 {
             let kept = radius.map(|radius: f64| exp(-radius));

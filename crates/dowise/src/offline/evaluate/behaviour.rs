@@ -1,4 +1,4 @@
-//! Whoever was logged: which causes they set off in each state, what they paid for it, and what it brought.
+//! Whoever was logged: which causes they set off in each state, what they paid for it, and what it returned.
 
 use std::collections::BTreeMap;
 
@@ -77,7 +77,7 @@ impl Behaviour {
             None => BTreeMap::new(),
         };
         let n = log.view.layout.n_states();
-        let all = log.view.told.interventions();
+        let all = log.view.knowledge.interventions();
         let (mut entries, mut open) = (Vec::new(), Vec::new());
         let mut after: BTreeMap<(Option<u32>, Action), BTreeMap<u32, f64>> = BTreeMap::new();
         for episode in &log.episodes {
@@ -213,11 +213,11 @@ impl Behaviour {
         self.begins.push(self.causes.len());
     }
 
-    /// P(cause | stage, state) of whoever was logged, smoothed towards `own`, the same of the policy that is evaluated; and whether
+    /// P(cause | stage, state) of the behaviour policy, smoothed towards `own`, the same of the policy that is evaluated; and whether
     /// it follows from logged probabilities.
     ///
     /// Those are used where the interventions that were seen in the state have probabilities that sum to 1; otherwise
-    /// (n_h(s, c) + own) / (n_h(s) + 1). Stages are not counted together, since whoever was logged may act by the stage.
+    /// (n_h(s, c) + own) / (n_h(s) + 1). Stages are not counted together, since the behaviour policy may act by the stage.
     pub(crate) fn probability(
         &self,
         stage: usize,
@@ -248,7 +248,7 @@ impl Behaviour {
         self.stated.iter().skip(state).step_by(self.n_states).any(Option::is_some)
     }
 
-    /// The same with P(cause | stage, state) drawn from what its counts leave open, Dirichlet(counts): whoever was logged is known
+    /// The same with P(cause | stage, state) drawn from what its counts leave open, Dirichlet(counts): the behaviour policy is known
     /// by a sample. So is what was set off in steps that do not say it. Costs stay as they were on average; logged probabilities are not needed to follow it.
     pub(crate) fn drawn(&self, rng: &mut impl Rng) -> Behaviour {
         if self.open.is_empty() {
@@ -293,7 +293,7 @@ impl Behaviour {
         }
     }
 
-    /// Σ_c P(c | stage, state) · loss(c) + cost of whoever was logged.
+    /// Σ_c P(c | stage, state) · loss(c) + cost of the behaviour policy.
     ///
     /// By frequencies at the stage; in a state that was not visited at the stage, those of all stages, and in a state that was never
     /// visited, those of all states.
@@ -358,25 +358,25 @@ fn distribution(mut seen: Vec<(Action, f64)>) -> Option<Vec<(Action, f64)>> {
 }
 
 /// The least and the most that an episode can bring, costs taken off, if it has at least `shortest` steps.
-pub(crate) fn possible(told: &Knowledge, shortest: usize) -> [f64; 2] {
-    let [least, most] = told.world().step_range();
+pub(crate) fn possible(knowledge: &Knowledge, shortest: usize) -> [f64; 2] {
+    let [least, most] = knowledge.world().step_range();
     // Steps that count in full: 1 + γ + γ² + …
-    let counted = |n: usize| (0..n).fold(0.0, |sum, _| 1.0 + told.world().discount() * sum);
-    let steps = [counted(shortest), counted(told.horizon())];
+    let counted = |n: usize| (0..n).fold(0.0, |sum, _| 1.0 + knowledge.world().discount() * sum);
+    let steps = [counted(shortest), counted(knowledge.horizon())];
     [(steps[0] * least).min(steps[1] * least), (steps[0] * most).max(steps[1] * most)]
 }
 
-/// What the episodes of the log brought that begin at the first stage.
+/// What the episodes of the log returned that begin at the first stage.
 ///
 /// Of an episode of which something is not recorded, only the least and the most are known that rewards and costs allow; whether it is recorded may
-/// depend on what it brought, so both count.
+/// depend on what it returned, so both count.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
 pub struct Return {
     /// Number of episodes.
     pub episodes: f64,
     /// Of these, those of which not every payment up to their end is known.
     pub incomplete: f64,
-    /// Mean of what they brought, costs taken off; where some are incomplete, the middle of `means`.
+    /// Mean of their returns, costs taken off; where some are incomplete, the middle of `means`.
     pub mean: f64,
     /// The mean with incomplete episodes at their worst and at their best.
     pub means: Interval,
@@ -392,18 +392,18 @@ impl Return {
     /// `None` if no episode is complete.
     pub(crate) fn new(log: &Episodes, delta: f64) -> Option<Return> {
         let episodes = log.episodes.iter().filter_map(|e| Some((log.bounds(e)?, e.weight, log.gain(e).is_some())));
-        Return::of(&log.view.told, &ReturnSums::of(episodes, log.ends_early()), delta)
+        Return::of(&log.view.knowledge, &ReturnSums::of(episodes, log.ends_early()), delta)
     }
 
     /// The same from what was counted of them.
-    pub(crate) fn of(told: &Knowledge, sums: &ReturnSums, delta: f64) -> Option<Return> {
+    pub(crate) fn of(knowledge: &Knowledge, sums: &ReturnSums, delta: f64) -> Option<Return> {
         let ReturnSums { least, most, middle, incomplete, ends_early } = *sums;
         let n = middle.n;
         if n == 0.0 || incomplete == n {
             return None;
         }
-        let shortest = if ends_early { 1 } else { told.horizon() };
-        let possible = possible(told, shortest);
+        let shortest = if ends_early { 1 } else { knowledge.horizon() };
+        let possible = possible(knowledge, shortest);
         let range = possible[1] - possible[0];
         let normal = |variance: f64| if n > 1.0 { NORMAL_95 * (variance / n).sqrt() } else { range };
         let off = |variance: f64| mean_may_be_off(n, range, variance, delta);

@@ -3,7 +3,7 @@
 use super::behaviour::Behaviour;
 use super::interval::{Interval, NORMAL_95, moments};
 use super::model::{Followed, Model};
-use crate::learn::{LearnResult, Reading};
+use crate::learn::{Estimator, LearnResult};
 use crate::offline::Episodes;
 use crate::world::{Kind, VarId};
 
@@ -15,7 +15,7 @@ const BINS: usize = 10;
 pub struct Calibration {
     /// Key variables given state and intervention, then next values of state factors given state and causes.
     pub variables: Vec<Variable>,
-    /// For each stage what was predicted for the rest of an episode of whoever was logged, and what it brought.
+    /// For each stage what was predicted for the rest of an episode of the behaviour policy, and what it returned.
     pub returns: Vec<Bin>,
 }
 
@@ -67,15 +67,15 @@ impl Sums {
     }
 }
 
-/// Compares what models predict with what the episodes that they have not seen brought.
+/// Compares what models predict with what the episodes that they have not seen returned.
 pub fn calibrate(log: &Episodes, prior: f64) -> LearnResult<Calibration> {
     let view = &log.view;
-    let (layout, told) = (&view.layout, &view.told);
+    let (layout, knowledge) = (&view.layout, &view.knowledge);
     let (horizon, n, n_causes) = (layout.horizon, layout.n_states(), layout.n_causes);
     let behaviour = Behaviour::new(log, None);
     let causes = view.key_causes.variables();
     let keys: Vec<(usize, VarId)> =
-        causes.iter().copied().enumerate().filter(|(_, id)| told.variable(*id).kind == Kind::Key).collect();
+        causes.iter().copied().enumerate().filter(|(_, id)| knowledge.variable(*id).kind == Kind::Key).collect();
     let factors: Vec<usize> = (0..layout.factors.len()).filter(|&f| layout.factors[f].known.is_none()).collect();
     let mut of_keys = vec![Sums::default(); keys.len()];
     let mut of_factors = vec![Sums::default(); factors.len()];
@@ -83,7 +83,7 @@ pub fn calibrate(log: &Episodes, prior: f64) -> LearnResult<Calibration> {
     let mut prob = vec![0.0; n_causes];
     for fold in 0..log.n_folds() {
         let model = Model::new(log.summary_without(Some(fold)), 0.1)?;
-        let mut belief = model.belief(Reading::Mean { prior });
+        let mut belief = model.belief(Estimator::Mean { prior });
         let selector = model.draw(&mut belief, 0)?;
         let kernel = Model::kernel(&selector);
         let value_hs = model.value_by(&mut belief, &selector, Followed::Logged(&behaviour), |_, _, _, _| {});
@@ -95,7 +95,7 @@ pub fn calibrate(log: &Episodes, prior: f64) -> LearnResult<Calibration> {
                 let (state, cause) = (step.state as usize, cause as usize);
                 kernel.distribution(state, action, &mut prob);
                 for (sums, &(position, id)) in of_keys.iter_mut().zip(&keys) {
-                    let size = told.variable(id).size();
+                    let size = knowledge.variable(id).size();
                     let mut marginal = vec![0.0; size];
                     (0..n_causes).for_each(|c| marginal[view.key_causes.digit(c, position)] += prob[c]);
                     let happened = view.key_causes.digit(cause, position);
@@ -120,17 +120,17 @@ pub fn calibrate(log: &Episodes, prior: f64) -> LearnResult<Calibration> {
             let mut rest = 0.0;
             for (h, step) in log.steps_of(episode).iter().enumerate().rev() {
                 let action = step.action.expect("invariant: an episode with a return says what was done");
-                rest = step.paid - told.interventions().cost(action) + told.world().discount() * rest;
+                rest = step.paid - knowledge.interventions().cost(action) + knowledge.world().discount() * rest;
                 predicted[h].push((value_hs[h * n + step.state as usize], rest, episode.weight));
             }
         }
     }
     let variable = |name: String, is_key: bool, sums: &Sums| Variable { name, is_key, bins: sums.bins() };
-    let name = |id: VarId| told.variable(id).name.clone();
+    let name = |id: VarId| knowledge.variable(id).name.clone();
     let key_bins = keys.iter().zip(&of_keys).map(|(&(_, id), sums)| variable(name(id), true, sums));
     let factor_bins = factors.iter().zip(&of_factors).map(|(&f, sums)| {
         let position = layout.factors[f].factor.expect("invariant: the state is seen as factors here");
-        variable(format!("next {}", name(told.state()[position])), false, sums)
+        variable(format!("next {}", name(knowledge.state()[position])), false, sums)
     });
     Ok(Calibration {
         variables: key_bins.chain(factor_bins).collect(),

@@ -3,8 +3,8 @@
 mod behaviour;
 mod calibration;
 mod interval;
-mod left_open;
 mod model;
+mod model_error;
 mod robust;
 mod start;
 mod support;
@@ -30,7 +30,7 @@ use rand_chacha::ChaCha8Rng;
 
 use self::behaviour::Behaviour;
 use super::{Episodes, LogSummary};
-use crate::learn::{Evidence, LearnError, LearnResult, Reading, Sets};
+use crate::learn::{Estimator, Evidence, LearnError, LearnResult, Sets};
 use crate::offline::assumptions::{self, Assumption};
 use crate::plan::{PlanError, check_policy};
 use crate::random::splitmix64;
@@ -45,7 +45,7 @@ pub struct OfflineOptions {
     pub delta: f64,
     /// Samples of the posterior, from 40 to 1,000,000.
     pub samples: u32,
-    /// Episodes that are played in the model to see where a policy leads.
+    /// Simulated episodes in the model to see where a policy leads.
     pub played: u32,
     /// Seed of the samples and of those episodes.
     pub seed: u64,
@@ -70,7 +70,7 @@ const SAMPLES: RangeInclusive<u32> = 40..=1_000_000;
 /// Times that a log is completed in which something is missing: what samples of the posterior are drawn from.
 const COMPLETED: usize = 40;
 
-/// Shares of δ: of the confidence sets, of where episodes start, and of what the log's episodes brought.
+/// Shares of δ: of the confidence sets, of where episodes start, and of what the log's episodes returned.
 const OF_SETS: f64 = 0.8;
 const OF_STARTS: f64 = 0.1;
 const OF_RETURNS: f64 = 0.1;
@@ -90,17 +90,17 @@ pub struct OfflineValue {
     pub by_prior: f64,
 }
 
-/// What whoever was logged is worth.
+/// What the behaviour policy is worth.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
 pub struct Logged {
-    /// By what their episodes brought; `None` if no episode is complete.
+    /// By what their episodes returned; `None` if no episode is complete.
     pub returns: Option<Return>,
     /// By the model, with the causes that they set off in each state; `None` where only what a log came to is there, not its steps.
     pub model: Option<OfflineValue>,
 }
 
 impl Logged {
-    /// Whether the model gives what the logged episodes brought: intervals of 95 % that overlap. So where one of them is not there.
+    /// Whether the model gives the logged returns: intervals of 95 % that overlap. So where one of them is not there.
     pub fn agree(&self) -> bool {
         let overlap = |a: Interval, b: Interval| a.low <= b.high && b.low <= a.high;
         self.model.zip(self.returns).is_none_or(|(model, returns)| overlap(model.posterior, returns.normal))
@@ -112,7 +112,7 @@ impl Logged {
 pub struct Evaluation {
     /// By the model.
     pub model: OfflineValue,
-    /// By the worst and the best members of the confidence sets: bounds that hold with probability 1 − δ, all together. `None` where key variables that were not
+    /// By the worst and the optimistic members of the confidence sets: bounds that hold with probability 1 − δ, all together. `None` where key variables that were not
     /// recorded are expected from the rest of the step: nothing is guaranteed of those.
     pub guaranteed: Option<Interval>,
     /// How much of that, on either side, is for where episodes start.
@@ -149,7 +149,7 @@ pub enum OfflineError {
 /// What a policy (`[stage][state]`) is worth, from a log.
 ///
 /// * By the model: the posterior mean of every row, and the middle 95 % of samples of the posterior.
-/// * Guaranteed: the worst and the best member of every row's confidence set, at every stage and state the worst (best) for what
+/// * Guaranteed: the worst and the optimistic member of every row's confidence set, at every stage and state the worst (best) for what
 ///   follows. With probability 1 − δ the true value is between them, whatever the policy and however the log was made, as long as
 ///   the graph is right.
 /// * Doubly robust: see [`Robust`].
@@ -157,8 +157,8 @@ pub enum OfflineError {
 /// # Cost
 /// 2 samples + 2 (folds + 3) times H look aheads (once the samples where mechanisms are known); memory: the steps of the log, and four models.
 pub fn evaluate(log: &Episodes, policy_hs: &[Action], options: &OfflineOptions) -> Result<Evaluation, OfflineError> {
-    let told = log.knowledge();
-    check_policy(told.interventions(), told.state_space(), told.horizon(), policy_hs)?;
+    let knowledge = log.knowledge();
+    check_policy(knowledge.interventions(), knowledge.state_space(), knowledge.horizon(), policy_hs)?;
     let starts = start_states(log, &options.starts)?;
     let model = model_of(log.summary(), options)?;
     let behaviour = Behaviour::new(log, model.expected());
@@ -183,7 +183,7 @@ pub fn evaluate(log: &Episodes, policy_hs: &[Action], options: &OfflineOptions) 
     })
 }
 
-/// What whoever was logged is worth.
+/// What the behaviour policy is worth.
 pub fn evaluate_logged(log: &Episodes, options: &OfflineOptions) -> Result<Logged, OfflineError> {
     let starts = start_states(log, &options.starts)?;
     let model = model_of(log.summary(), options)?;
@@ -241,7 +241,7 @@ fn logged(
     })
 }
 
-/// The probability with which the bounds of what the log's episodes brought may fail.
+/// The probability with which the bounds of what the log's episodes returned may fail.
 pub(crate) fn of_returns(options: &OfflineOptions) -> f64 {
     options.delta * OF_RETURNS
 }
@@ -261,14 +261,14 @@ pub(crate) fn by_model(
     options: &OfflineOptions,
 ) -> LearnResult<OfflineValue> {
     let prior = options.prior;
-    let mean = starts.mean(&model.value(Reading::Mean { prior }, who)?);
+    let mean = starts.mean(&model.value(Estimator::Mean { prior }, who)?);
     let mut samples = Vec::with_capacity(options.samples as usize);
     // Samples of each completed log, or all of the one that there is.
     let logs = model.expected().map_or(1, |completed| completed.draws.len());
     for log in 0..logs {
         let drawn = model.drawn(log)?;
         let model = drawn.as_ref().unwrap_or(model);
-        let mut belief = model.belief(Reading::Sample { prior });
+        let mut belief = model.belief(Estimator::Sample { prior });
         for i in (log as u32..options.samples).step_by(logs) {
             let seed = splitmix64(options.seed ^ splitmix64(u64::from(i) ^ 0x6f66_666c));
             let selector = model.draw(&mut belief, seed)?;
@@ -287,15 +287,15 @@ pub(crate) fn by_model(
     }
     let wide = model.with_wide_forms()?;
     let by_prior =
-        mean - starts.mean(&wide.as_ref().unwrap_or(model).value(Reading::Mean { prior: FREQUENCIES }, who)?);
+        mean - starts.mean(&wide.as_ref().unwrap_or(model).value(Estimator::Mean { prior: FREQUENCIES }, who)?);
     // Where rows were never seen the prior moves the value by much, and stretching knows no bounds.
-    let told = &model.view().told;
-    let possible = behaviour::possible(told, told.horizon());
+    let knowledge = &model.view().knowledge;
+    let possible = behaviour::possible(knowledge, knowledge.horizon());
     let posterior = Interval::of_samples(&mut samples).stretched(-by_prior).clipped(possible);
     Ok(OfflineValue { mean, posterior, by_prior })
 }
 
-/// The bounds of a policy by the worst and the best members of all sets, and how much of them is for where episodes start. They
+/// The bounds of a policy by the worst and the optimistic members of all sets, and how much of them is for where episodes start. They
 /// are never beyond what rewards and costs allow. `None` where something was expected that was not recorded.
 pub(crate) fn guaranteed(
     model: &Model,
@@ -307,12 +307,12 @@ pub(crate) fn guaranteed(
         return Ok(None);
     }
     let n = model.state_space().len();
-    let low_s = &model.value(Reading::Worst(Sets::Mixture), who)?[..n];
-    let high_s = &model.value(Reading::Best(Sets::Mixture), who)?[..n];
+    let low_s = &model.value(Estimator::Pessimistic(Sets::Mixture), who)?[..n];
+    let high_s = &model.value(Estimator::Optimistic(Sets::Mixture), who)?[..n];
     let off = starts.may_be_off(low_s, high_s, options.delta * OF_STARTS);
     let found = Interval { low: starts.mean(low_s) - off, high: starts.mean(high_s) + off };
-    let told = &model.view().told;
-    Ok(Some((found.clipped(behaviour::possible(told, told.horizon())), off)))
+    let knowledge = &model.view().knowledge;
+    Ok(Some((found.clipped(behaviour::possible(knowledge, knowledge.horizon())), off)))
 }
 
 fn check(options: &OfflineOptions) -> LearnResult<()> {

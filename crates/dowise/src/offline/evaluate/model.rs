@@ -7,8 +7,8 @@ use crate::Space;
 use crate::kernel::Effects;
 use crate::kernel::{Kernel, Scratch};
 use crate::learn::{
-    Arrivals, Arriving, Belief, Evidence, LearnResult, Options, Payments, Reading, Selector, Tabular, View,
-    hold_reading, mean_tables,
+    Belief, Estimator, Evidence, LearnResult, NextStateRewards, NextStateTerm, Options, Payments, Selector, Tabular,
+    View, hold_reading, mean_tables,
 };
 use crate::memory::Held;
 use crate::offline::LogSummary;
@@ -19,7 +19,7 @@ use crate::world::{Action, RewardTerm, Start, World};
 /// Evidence, to be read by any rule.
 pub(crate) struct Model {
     tabular: Tabular,
-    arrivals: Option<Arc<Arrivals>>,
+    next_state_rewards: Option<Arc<NextStateRewards>>,
     completed: Option<Completed>,
     horizon: usize,
     n_states: usize,
@@ -38,29 +38,29 @@ pub(crate) enum Followed<'a> {
 impl Model {
     /// Evidence counted as the graph says, whose confidence sets fail with probability δ.
     pub(crate) fn new(counted: LogSummary, delta: f64) -> LearnResult<Model> {
-        let LogSummary { evidence, arrivals, .. } = counted;
-        Model::with(evidence, arrivals, None, delta)
+        let LogSummary { evidence, next_state_rewards, .. } = counted;
+        Model::with(evidence, next_state_rewards, None, delta)
     }
 
     /// The same where what was not recorded is expected from the rest of the step, and drawn for samples of the posterior.
     pub(crate) fn completed(counted: LogSummary, completed: Option<Completed>, delta: f64) -> LearnResult<Model> {
         match completed {
             None => Model::new(counted, delta),
-            Some(completed) => Model::with(completed.mean.clone(), counted.arrivals, Some(completed), delta),
+            Some(completed) => Model::with(completed.mean.clone(), counted.next_state_rewards, Some(completed), delta),
         }
     }
 
     fn with(
         evidence: Evidence,
-        arrivals: Option<Arc<Arrivals>>,
+        next_state_rewards: Option<Arc<NextStateRewards>>,
         completed: Option<Completed>,
         delta: f64,
     ) -> LearnResult<Model> {
         let tabular = Tabular::with(evidence, Options { delta, ..Options::default() })?;
         let held = hold_reading(&tabular)?;
         let (horizon, n_states) = (tabular.plan.horizon, tabular.plan.n_states);
-        let arrivals = arrivals.filter(|arrivals| !arrivals.terms.is_empty());
-        Ok(Model { tabular, arrivals, completed, horizon, n_states, _held: held })
+        let next_state_rewards = next_state_rewards.filter(|next_state_rewards| !next_state_rewards.terms.is_empty());
+        Ok(Model { tabular, next_state_rewards, completed, horizon, n_states, _held: held })
     }
 
     /// The same where forms of mechanisms have priors that say next to nothing; `None` if no mechanism that is learned has a form.
@@ -70,7 +70,7 @@ impl Model {
     /// variables, where each step says little about an effect, by as much as its posterior's width.
     pub(crate) fn with_wide_forms(&self) -> LearnResult<Option<Model>> {
         match widened(&self.tabular.evidence) {
-            Some(evidence) => Ok(Some(Model::with(evidence, self.arrivals.clone(), None, 0.1)?)),
+            Some(evidence) => Ok(Some(Model::with(evidence, self.next_state_rewards.clone(), None, 0.1)?)),
             None => Ok(None),
         }
     }
@@ -90,7 +90,7 @@ impl Model {
     pub(crate) fn drawn(&self, i: usize) -> LearnResult<Option<Model>> {
         let Some(completed) = &self.completed else { return Ok(None) };
         let evidence = completed.draws[i % completed.draws.len()].clone();
-        Ok(Some(Model::with(evidence, self.arrivals.clone(), None, 0.1)?))
+        Ok(Some(Model::with(evidence, self.next_state_rewards.clone(), None, 0.1)?))
     }
 
     pub(crate) fn view(&self) -> &View {
@@ -101,10 +101,12 @@ impl Model {
         &self.tabular.evidence
     }
 
-    pub(crate) fn belief(&self, reading: Reading) -> Belief {
+    pub(crate) fn belief(&self, reading: Estimator) -> Belief {
         let mut belief = self.tabular.belief_by(reading);
         belief.centre_rewards();
-        self.arrivals.iter().for_each(|arrivals| belief.use_arrivals(arrivals.clone()));
+        self.next_state_rewards
+            .iter()
+            .for_each(|next_state_rewards| belief.use_next_state_rewards(next_state_rewards.clone()));
         belief
     }
 
@@ -114,7 +116,7 @@ impl Model {
     }
 
     /// The best plan by a rule.
-    pub(crate) fn plan(&self, reading: Reading) -> LearnResult<Plan> {
+    pub(crate) fn plan(&self, reading: Estimator) -> LearnResult<Plan> {
         reading.fits(self.view(), false)?;
         let mut belief = self.belief(reading);
         let selector = self.draw(&mut belief, 0)?;
@@ -125,13 +127,13 @@ impl Model {
     }
 
     /// Values of whoever is followed, `[stage][state]`, by one rule.
-    pub(crate) fn value(&self, reading: Reading, who: Followed<'_>) -> LearnResult<Vec<f64>> {
+    pub(crate) fn value(&self, reading: Estimator, who: Followed<'_>) -> LearnResult<Vec<f64>> {
         let mut belief = self.belief(reading);
         let selector = self.draw(&mut belief, 0)?;
         Ok(self.value_by(&mut belief, &selector, who, |_, _, _, _| {}))
     }
 
-    /// The same with a belief that was drawn already. `watch` is told of every stage: −q (`[state][cause]`), its values, and those
+    /// The same with a belief that was drawn already. `watch` knows of every stage: −q (`[state][cause]`), its values, and those
     /// of the next.
     ///
     /// # Cost
@@ -174,20 +176,20 @@ impl Model {
         }
     }
 
-    /// The posterior mean as a world of its own, in which episodes start as told: hidden variables of mechanisms that are learned
-    /// are summed out.
+    /// The posterior mean as a world of its own, in which episodes start as given: hidden variables of mechanisms that are learned
+    /// are marginalised out.
     pub(crate) fn mean_world(&self, prior: f64, start: Start) -> World {
         let (view, evidence) = (self.view(), self.evidence());
         let mut world = match &view.mechanisms {
             Some(rows) => rows.world.clone(),
-            None => view.told.world().clone(),
+            None => view.knowledge.world().clone(),
         };
         let learned = view.mechanisms.as_ref().map(|rows| mean_tables(&evidence.mechanisms, rows, prior));
         for (i, m) in world.mechanisms.iter_mut().enumerate().filter(|(_, m)| m.table.is_none()) {
             let table = learned.as_ref().and_then(|tables| tables[i].as_deref());
             // What nothing depends on is not counted.
             let sizes = |ids: &[crate::world::VarId]| -> usize {
-                ids.iter().map(|id| view.told.variable(*id).size()).product()
+                ids.iter().map(|id| view.knowledge.variable(*id).size()).product()
             };
             let n = sizes(&m.children);
             let rows = sizes(&m.parents);
@@ -214,7 +216,7 @@ impl Model {
                 continue;
             }
             let of = &world.rewards[term.of[0]];
-            // Of a term on next values the mean was learned, which depends on what they depend on.
+            // Of a next-state term the mean was learned, which depends on what they depend on.
             let scope = world.expected_scope(of);
             let table = Some(mean_of(paid).into());
             world.rewards[term.of[0]] = RewardTerm { scope, next: Vec::new(), table, ..of.clone() };
@@ -224,8 +226,8 @@ impl Model {
     }
 
     /// How a term of the view is counted by what followed, if it is.
-    pub(crate) fn arriving(&self, term: usize) -> Option<&Arriving> {
-        self.arrivals.as_ref()?.of_term(term)
+    pub(crate) fn arriving(&self, term: usize) -> Option<&NextStateTerm> {
+        self.next_state_rewards.as_ref()?.of_term(term)
     }
 
     pub(crate) fn state_space(&self) -> &Space {

@@ -1,13 +1,13 @@
-//! Doubly robust over key variables: the model's value, corrected by what episodes brought that it has not seen.
+//! Doubly robust over key variables: the model's value, corrected by returns of episodes that it has not seen.
 
 use super::behaviour::{self, Behaviour};
 use super::interval::{Interval, NORMAL_95, moments};
-use super::left_open::{LeftOpen, Use, left_open, use_of};
 use super::model::{Followed, Model};
+use super::model_error::{LeftOpen, Use, left_open, use_of};
 use super::start::StartStates;
 use super::{FREQUENCIES, OfflineOptions};
 use crate::data::End;
-use crate::learn::{Belief, LearnResult, Reading};
+use crate::learn::{Belief, Estimator, LearnResult};
 use crate::offline::Episodes;
 use crate::offline::episodes::Step;
 use crate::random::splitmix64;
@@ -86,7 +86,7 @@ pub(crate) fn robust(
             continue;
         }
         let model = Model::of_what_was_seen(log.summary_without(Some(fold)))?;
-        let mut belief = model.belief(Reading::Mean { prior: FREQUENCIES });
+        let mut belief = model.belief(Estimator::Mean { prior: FREQUENCIES });
         let selector = model.draw(&mut belief, 0)?;
         let kernel = Model::kernel(&selector);
         let mut prob = vec![0.0; n_causes];
@@ -223,13 +223,13 @@ fn of_mechanisms(
     let prior = options.prior;
     let wide = model.with_wide_forms()?;
     let plain = wide.as_ref().unwrap_or(model);
-    let mut mean = model.belief(Reading::Mean { prior });
+    let mut mean = model.belief(Estimator::Mean { prior });
     let by_mean = model.draw(&mut mean, 0)?;
-    let by_frequencies = plain.draw(&mut plain.belief(Reading::Mean { prior: FREQUENCIES }), 0)?;
+    let by_frequencies = plain.draw(&mut plain.belief(Estimator::Mean { prior: FREQUENCIES }), 0)?;
     let mut worth =
         |selector: &_| starts.mean(&model.value_by(&mut mean, selector, Followed::Policy(policy_hs), |_, _, _, _| {}));
     let by_prior = worth(&by_mean) - worth(&by_frequencies);
-    let mut sample = plain.belief(Reading::Sample { prior });
+    let mut sample = plain.belief(Estimator::Sample { prior });
     let mut values = Vec::with_capacity(options.samples as usize);
     for i in 0..options.samples {
         let selector = plain.draw(&mut sample, splitmix64(options.seed ^ splitmix64(u64::from(i) ^ 0x6d65_6368)))?;

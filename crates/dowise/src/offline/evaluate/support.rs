@@ -116,7 +116,7 @@ pub(crate) fn support(model: &Model, policy_hs: &[Action], starts: &StartStates,
     Support { share: share(episodes), thin, rows, played }
 }
 
-/// The row of a term on next values that a step is counted in, where it is counted by these; one that is known needs no visits.
+/// The row of a next-state term that a step is counted in, where it is counted by these; one that is known needs no visits.
 fn by_next(model: &Model, world: &World, row: Looked, visits: u32, seen: &Observation<'_>) -> (Looked, u32) {
     let Looked::Payment { term, .. } = row else { return (row, visits) };
     let Some(arriving) = model.arriving(term) else { return (row, visits) };

@@ -8,10 +8,10 @@ use crate::world::{Start, World};
 use crate::{Knowledge, Planner, worlds};
 
 /// A log of interventions drawn from all.
-fn log(world: &World, told: &Knowledge, episodes: u64, seed: u64) -> Episodes {
+fn log(world: &World, knowledge: &Knowledge, episodes: u64, seed: u64) -> Episodes {
     let simulator = Simulator::new(world).unwrap();
     let [mut starts, mut rng] = Simulator::streams(seed);
-    let mut log = Episodes::new(told, 3).unwrap();
+    let mut log = Episodes::new(knowledge, 3).unwrap();
     for episode in 0..episodes {
         let mut state = simulator.start(&mut starts);
         let mut seen = Vec::new();
@@ -46,10 +46,10 @@ fn small_paper() -> World {
 /// The model of a log for each of three kinds of knowledge, and a policy whose values by the mean are those in the world of the mean.
 fn models_that_follow_the_mean(name: &str, world: &World) -> (Vec<Model>, Vec<Action>) {
     let (of, policy) = (Knowledge::of(world), some_policy(world));
-    let told = [of.clone(), of.clone().without_rewards(), of.without_mechanisms().without_rewards()];
-    let model = |told: &Knowledge| {
-        let model = Model::new(log(world, told, 30, 1).summary(), 0.1).unwrap();
-        let value_hs = model.value(Reading::Mean { prior: 2.0 }, Followed::Policy(&policy)).unwrap();
+    let knowledge = [of.clone(), of.clone().without_rewards(), of.without_mechanisms().without_rewards()];
+    let model = |knowledge: &Knowledge| {
+        let model = Model::new(log(world, knowledge, 30, 1).summary(), 0.1).unwrap();
+        let value_hs = model.value(Estimator::Mean { prior: 2.0 }, Followed::Policy(&policy)).unwrap();
         let mean = model.mean_world(2.0, Start::States(vec![(0, 1.0)]));
         let exact = Planner::new(&mean).unwrap().evaluate(&policy).unwrap();
         let most = exact.iter().fold(1.0f64, |most, v| most.max(v.abs()));
@@ -57,7 +57,7 @@ fn models_that_follow_the_mean(name: &str, world: &World) -> (Vec<Model>, Vec<Ac
         assert!(far < 1e-9 * most, "{name}: {far}");
         model
     };
-    (told.iter().map(model).collect(), policy)
+    (knowledge.iter().map(model).collect(), policy)
 }
 
 #[test]
@@ -85,11 +85,11 @@ fn following_by_the_mean_is_exact_where_episodes_end_count_less_and_pay_on_arriv
     for (name, world) in gallery() {
         let (models, policy) = models_that_follow_the_mean(name, &world);
         for model in models {
-            let [low, high] = [Reading::Worst(Sets::Mixture), Reading::Best(Sets::Mixture)]
+            let [low, high] = [Estimator::Pessimistic(Sets::Mixture), Estimator::Optimistic(Sets::Mixture)]
                 .map(|r| model.value(r, Followed::Policy(&policy)).unwrap());
             let truth = Planner::new(&world).unwrap().evaluate(&policy).unwrap();
             let inside = (0..truth.len()).all(|i| low[i] <= truth[i] + 1e-9 && truth[i] <= high[i] + 1e-9);
-            assert!(inside, "{name}: the truth is not between the worst and the best members");
+            assert!(inside, "{name}: the truth is not between the worst and the optimistic members");
         }
     }
 }
@@ -97,8 +97,8 @@ fn following_by_the_mean_is_exact_where_episodes_end_count_less_and_pay_on_arriv
 #[test]
 fn what_an_episode_brought_is_discounted_and_whole_once_it_has_ended() {
     for (name, world) in gallery() {
-        let told = Knowledge::of(&world).without_rewards();
-        let log = log(&world, &told, 50, 2);
+        let knowledge = Knowledge::of(&world).without_rewards();
+        let log = log(&world, &knowledge, 50, 2);
         let all = world.interventions();
         for episode in &log.episodes {
             let steps = log.steps_of(episode);
@@ -106,7 +106,7 @@ fn what_an_episode_brought_is_discounted_and_whole_once_it_has_ended() {
             let by_hand: f64 = gains.enumerate().map(|(h, g)| world.discount().powi(h as i32) * g).sum();
             let found = log.gain(episode).unwrap();
             assert!((found - by_hand).abs() < 1e-9 * (1.0 + by_hand.abs()), "{name}");
-            let [least, most] = behaviour::possible(&told, 1);
+            let [least, most] = behaviour::possible(&knowledge, 1);
             assert!(least - 1e-9 <= found && found <= most + 1e-9, "{name}: {found} beyond {least} to {most}");
         }
     }
@@ -148,16 +148,16 @@ fn by_hand(world: &World, policy: &[Action], stage: usize, state: usize) -> f64 
 #[test]
 fn the_true_value_by_enumeration_is_between_the_worst_and_the_best_members() {
     let world = small_paper();
-    let told = Knowledge::of(&world).without_rewards();
-    let log = log(&world, &told, 40, 2);
+    let knowledge = Knowledge::of(&world).without_rewards();
+    let log = log(&world, &knowledge, 40, 2);
     let model = Model::new(log.summary(), 0.1).unwrap();
     let policy = some_policy(&world);
     let mean = model.mean_world(2.0, Start::States(vec![(0, 1.0)]));
-    let followed = model.value(Reading::Mean { prior: 2.0 }, Followed::Policy(&policy)).unwrap();
+    let followed = model.value(Estimator::Mean { prior: 2.0 }, Followed::Policy(&policy)).unwrap();
     for state in 0..world.n_states() {
         assert!((by_hand(&mean, &policy, 0, state) - followed[state]).abs() < 1e-12);
         let truth = by_hand(&world, &policy, 0, state);
-        let [low, high] = [Reading::Worst(Sets::Mixture), Reading::Best(Sets::Mixture)]
+        let [low, high] = [Estimator::Pessimistic(Sets::Mixture), Estimator::Optimistic(Sets::Mixture)]
             .map(|r| model.value(r, Followed::Policy(&policy)).unwrap()[state]);
         assert!(low < truth && truth < high && low < followed[state] && followed[state] < high);
     }
@@ -167,9 +167,13 @@ fn the_true_value_by_enumeration_is_between_the_worst_and_the_best_members() {
 fn the_best_plan_by_a_rule_is_worth_what_it_says_when_it_is_followed() {
     for name in ["paper", "treatment"] {
         let world = worlds::world(name, &[]).unwrap();
-        let told = Knowledge::of(&world).without_rewards();
-        let model = Model::new(log(&world, &told, 50, 3).summary(), 0.1).unwrap();
-        for reading in [Reading::Mean { prior: 2.0 }, Reading::Worst(Sets::Mixture), Reading::Best(Sets::Mixture)] {
+        let knowledge = Knowledge::of(&world).without_rewards();
+        let model = Model::new(log(&world, &knowledge, 50, 3).summary(), 0.1).unwrap();
+        for reading in [
+            Estimator::Mean { prior: 2.0 },
+            Estimator::Pessimistic(Sets::Mixture),
+            Estimator::Optimistic(Sets::Mixture),
+        ] {
             let plan = model.plan(reading).unwrap();
             let followed = model.value(reading, Followed::Policy(&plan.policy_hs)).unwrap();
             let far = plan.value_hs.iter().zip(&followed).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
@@ -181,16 +185,16 @@ fn the_best_plan_by_a_rule_is_worth_what_it_says_when_it_is_followed() {
 #[test]
 fn bounds_are_never_beyond_what_rewards_allow() {
     let world = small_paper();
-    let told = Knowledge::of(&world).without_rewards();
+    let knowledge = Knowledge::of(&world).without_rewards();
     let options = OfflineOptions { samples: 40, played: 10, ..OfflineOptions::default() };
-    let found = evaluate(&log(&world, &told, 2, 4), &some_policy(&world), &options).unwrap();
-    let [low, high] = behaviour::possible(&told, world.horizon());
+    let found = evaluate(&log(&world, &knowledge, 2, 4), &some_policy(&world), &options).unwrap();
+    let [low, high] = behaviour::possible(&knowledge, world.horizon());
     assert_eq!((low, high), (0.0, 3.0), "an episode of three steps that pay between 0 and 1");
     // Two episodes say next to nothing, so that every term for what is not known would go beyond.
     assert_eq!(found.guaranteed, Some(Interval { low, high }));
     assert_eq!(found.logged.returns.unwrap().guaranteed, Interval { low, high });
     // Where episodes may end early, one step is the least that they bring.
-    assert_eq!(behaviour::possible(&told, 1), [0.0, 3.0]);
+    assert_eq!(behaviour::possible(&knowledge, 1), [0.0, 3.0]);
 }
 
 #[test]

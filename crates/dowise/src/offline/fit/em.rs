@@ -70,12 +70,12 @@ impl Case<'_> {
 
 impl Incomplete {
     /// Remembers a step if a key variable, or a lever that was left alone, is missing in it; which pattern it has.
-    pub(crate) fn add(&mut self, told: &Knowledge, step: &Observation<'_>, times: u32) -> Option<usize> {
-        if told.keys().iter().chain(told.levers()).any(|&id| step.value(id).is_none()) {
+    pub(crate) fn add(&mut self, knowledge: &Knowledge, step: &Observation<'_>, times: u32) -> Option<usize> {
+        if knowledge.keys().iter().chain(knowledge.levers()).any(|&id| step.value(id).is_none()) {
             let mut values = step.values().to_vec();
             // A simulated step knows what is hidden; a log does not, and nor may this.
-            told.world().hidden().iter().for_each(|id| values[id.ix()] = MISSING);
-            let pattern = Pattern { values, set: step.levers_set(told), next_state: step.whole_next_state() };
+            knowledge.world().hidden().iter().for_each(|id| values[id.ix()] = MISSING);
+            let pattern = Pattern { values, set: step.levers_set(knowledge), next_state: step.whole_next_state() };
             let id = self.seen.len();
             let entry = self.seen.entry(pattern).or_insert((0, id));
             entry.0 += u64::from(times);
@@ -105,8 +105,8 @@ impl Incomplete {
     }
 
     /// What was written; `None` if it is not of a world with these variables and states.
-    pub(crate) fn restored(told: &Knowledge, saved: Vec<(Pattern, u64)>) -> Option<Incomplete> {
-        let world = told.world();
+    pub(crate) fn restored(knowledge: &Knowledge, saved: Vec<(Pattern, u64)>) -> Option<Incomplete> {
+        let world = knowledge.world();
         let fits = |pattern: &Pattern| {
             let sizes = world.variables().iter().map(|v| v.size() as u32);
             pattern.values.len() == world.variables().len()
@@ -201,7 +201,7 @@ fn expect(cases: &[Case<'_>], tables: &Tables<'_>, now: &Fitted, out: &mut [Vec<
 pub(super) struct Tables<'a> {
     evidence: &'a Evidence,
     world: &'a World,
-    told: &'a World,
+    knowledge: &'a World,
     rule: Rule,
     /// Positions in `world` of learned mechanisms, then of known ones that matter.
     learned: Vec<usize>,
@@ -217,22 +217,22 @@ pub(super) struct Fitted {
 impl<'a> Tables<'a> {
     pub(super) fn new(evidence: &'a Evidence, rule: Rule) -> Tables<'a> {
         let view = &evidence.view;
-        let told = view.told.world();
-        let world = view.mechanisms.as_ref().map_or(told, |rows| &rows.world);
+        let knowledge = view.knowledge.world();
+        let world = view.mechanisms.as_ref().map_or(knowledge, |rows| &rows.world);
         let learned: Vec<usize> =
             view.mechanisms.iter().flat_map(|rows| rows.unknown.iter().map(|of| of.position)).collect();
         let mut known: Vec<usize> = groups::groups(world).into_iter().flat_map(|g| g.mechanisms).collect();
         known.retain(|m| !learned.contains(m));
-        Tables { evidence, world, told, rule, learned, known }
+        Tables { evidence, world, knowledge, rule, learned, known }
     }
 
     fn n_transitions(&self) -> usize {
-        self.told.transitions().len()
+        self.knowledge.transitions().len()
     }
 
     pub(super) fn is_learned(&self, table: usize) -> bool {
         let n = self.n_transitions();
-        if table < n { self.told.transitions()[table].table.is_none() } else { table - n < self.learned.len() }
+        if table < n { self.knowledge.transitions()[table].table.is_none() } else { table - n < self.learned.len() }
     }
 
     /// What is missing in a step and which tables that leaves open; `None` if there are too many joint values.
@@ -241,8 +241,8 @@ impl<'a> Tables<'a> {
         let touches = |m: &Mechanism| m.parents.iter().any(is_missing);
         let mut open = Vec::new();
         if let Some(next) = pattern.next_state {
-            for (i, m) in self.told.transitions().iter().enumerate().filter(|(_, m)| touches(m)) {
-                open.push(Open { mechanism: m, table: i, next: Some(self.told.state_space().digit(next, i)) });
+            for (i, m) in self.knowledge.transitions().iter().enumerate().filter(|(_, m)| touches(m)) {
+                open.push(Open { mechanism: m, table: i, next: Some(self.knowledge.state_space().digit(next, i)) });
             }
         }
         let n = self.n_transitions();
@@ -323,7 +323,7 @@ impl<'a> Tables<'a> {
     /// Tables drawn from their posterior given counts.
     pub(super) fn draw(&self, counts: &Evidence, rng: &mut ChaCha8Rng) -> Fitted {
         let mut tables: Vec<Vec<f64>> = Vec::new();
-        for (table, m) in self.told.transitions().iter().enumerate() {
+        for (table, m) in self.knowledge.transitions().iter().enumerate() {
             tables.push(match &m.table {
                 Some(known) => known.to_vec(),
                 None => {
@@ -352,7 +352,7 @@ impl<'a> Tables<'a> {
         let mut tables: Vec<Vec<f64>> = Vec::new();
         for (table, counts) in counts.iter().enumerate() {
             if table < n
-                && let Some(known) = &self.told.transitions()[table].table
+                && let Some(known) = &self.knowledge.transitions()[table].table
             {
                 tables.push(known.to_vec());
                 continue;

@@ -13,10 +13,10 @@ use super::keep::Kept;
 use super::report::{EmReport, FitPart, FitReport, OpenQuestion};
 use super::tables::{Filled, Rule, Tallies, fill, fitted_terms};
 use crate::learn::fnv;
-use crate::learn::{Arrivals, Evidence, EvidenceError, Options, PaymentEntry, SavedEvidence, View};
+use crate::learn::{Evidence, EvidenceError, NextStateRewards, Options, PaymentEntry, SavedEvidence, View};
 use crate::offline::episodes::learned_tests;
 use crate::offline::summary::ReturnSums;
-use crate::offline::{GraphCheck, LogSummary, RecordingTest};
+use crate::offline::{GraphCheck, LogSummary, MissingnessTest};
 use crate::plan::{PlanError, Planner};
 use crate::simulate::{Outcome, Simulator};
 use crate::world::World;
@@ -31,7 +31,7 @@ pub struct Fitted {
     text: String,
     kept: Kept,
     evidence: Evidence,
-    arrivals: Arrivals,
+    next_state_rewards: NextStateRewards,
     incomplete: Option<Incomplete>,
     returns: Option<ReturnSums>,
     report: FitReport,
@@ -42,7 +42,7 @@ pub struct Fitted {
 struct EvidenceFile {
     format: String,
     version: u32,
-    /// What was not fitted: a learner that goes on is told it.
+    /// What was not fitted: a learner that goes on knows it.
     kept: Vec<String>,
     /// Of these, what was not fitted because a hidden variable moves a lever and its effect.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -59,21 +59,23 @@ struct EvidenceFile {
     /// Steps in which key variables are missing, by what was seen in them, where these were expected.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     incomplete: Option<Vec<(Pattern, u64)>>,
-    /// What the episodes brought.
+    /// The returns of the episodes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     returns: Option<ReturnSums>,
     /// Whether what is missing depends on what the steps came to.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    recording: Vec<RecordingTest>,
+    #[serde(rename = "recording")]
+    missingness: Vec<MissingnessTest>,
     /// Whether the log contradicts the graph.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     graph: Option<GraphCheck>,
-    /// Files of before, without `arrivals`: reward terms on next values that were not recorded in many steps.
+    /// Files of before, without `next_state_rewards`: reward next-state terms that were not recorded in many steps.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     unpaid: Vec<String>,
-    /// What reward terms on next values paid, by what followed.
+    /// What reward next-state terms paid, by what followed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    arrivals: Option<Vec<Vec<PaymentEntry>>>,
+    #[serde(rename = "arrivals")]
+    next_state_rewards: Option<Vec<Vec<PaymentEntry>>>,
     evidence: SavedEvidence,
 }
 
@@ -88,21 +90,21 @@ impl Fitted {
         let Fitting {
             kept,
             world,
-            summed_out,
+            marginalised,
             confounded,
-            told,
+            knowledge,
             evidence,
             seen,
-            arrivals,
+            next_state_rewards,
             options,
             incomplete,
             recorded,
             graph,
             ..
         } = fitting;
-        let filled = fill(&world, &told, &evidence, (tallies, &arrivals, drawn), rule, kept.start);
+        let filled = fill(&world, &knowledge, &evidence, (tallies, &next_state_rewards, drawn), rule, kept.start);
         let mut open: Vec<OpenQuestion> = confounded.iter().map(Confounded::question).collect();
-        open.extend(open_questions(&told, &filled.tables, &seen, evidence.steps()));
+        open.extend(open_questions(&knowledge, &filled.tables, &seen, evidence.steps()));
         let not_fitted = |name: &String| confounded.iter().any(|c| c.not_fitted.contains(name));
         let mut names: Vec<String> = kept.names.iter().filter(|name| !not_fitted(name)).cloned().collect();
         names.extend(kept.start.then(|| "start".to_owned()));
@@ -114,18 +116,19 @@ impl Fitted {
             tables: filled.tables.clone(),
             kept: names,
             confounded,
-            summed_out,
-            missing: seen.missing(&told),
-            recording: learned_tests(&recorded, &told),
+            marginalised,
+            missing: seen.missing(&knowledge),
+            missingness: learned_tests(&recorded, &knowledge),
             graph: (seen.episodes > 0).then(|| GraphCheck::finished(&graph)),
             open,
             em,
         };
         let (world, text) = written(filled)?;
         let evidence = Fitting::evidence_of(evidence, &kept, &world)?;
-        let arrivals = arrivals.moved_to(&evidence.view);
+        let next_state_rewards = next_state_rewards.moved_to(&evidence.view);
         let incomplete = report.em.as_ref().filter(|em| em.steps > 0).map(|_| incomplete);
-        let mut fitted = Fitted { world, text: String::new(), kept, evidence, arrivals, incomplete, returns, report };
+        let mut fitted =
+            Fitted { world, text: String::new(), kept, evidence, next_state_rewards, incomplete, returns, report };
         fitted.report.evidence = seal(&fitted.written_file(None))?;
         fitted.text = header(&fitted.report, options.prior, &options.randomised) + &text;
         Ok(fitted)
@@ -169,10 +172,10 @@ impl Fitted {
             em: self.incomplete.is_some(),
             incomplete: self.incomplete.as_ref().map(Incomplete::saved),
             returns: self.returns,
-            recording: self.report.recording.clone(),
+            missingness: self.report.missingness.clone(),
             graph: self.report.graph.clone(),
             unpaid: Vec::new(),
-            arrivals: (!self.arrivals.terms.is_empty()).then(|| self.arrivals.saved()),
+            next_state_rewards: (!self.next_state_rewards.terms.is_empty()).then(|| self.next_state_rewards.saved()),
             evidence: self.evidence.saved(),
         };
         serde_json::to_string(&file).expect("invariant: numbers and words can be written")
@@ -185,7 +188,7 @@ impl Fitted {
         let policy = planner.plan().policy_hs;
         let simulator = Simulator::new(&self.world).expect("invariant: a world that can be planned in can be played");
         let mut used = Evidence::of(&self.evidence.view);
-        let mut arrivals = Arrivals::new(&self.evidence.view);
+        let mut next_state_rewards = NextStateRewards::new(&self.evidence.view);
         let [mut starts, mut steps] = Simulator::streams(seed);
         let mut outcome = Outcome::default();
         let n = self.world.n_states();
@@ -199,7 +202,7 @@ impl Fitted {
                 simulator.step(state, action, &mut steps, &mut outcome);
                 let seen = outcome.observation(stage, state, action);
                 used.add(&seen).expect("invariant: the steps are of this world");
-                arrivals.add(&seen, 1);
+                next_state_rewards.add(&seen, 1);
                 state = outcome.next_state;
             }
         }
@@ -207,7 +210,7 @@ impl Fitted {
         let layout = &self.evidence.view.layout.factors;
         let transitions =
             used.transitions[0].iter().zip(layout).filter(|(_, f)| f.known.is_none()).map(|(c, _)| &c.n_r);
-        let payments = fitted_terms(&self.evidence.view, &used, &arrivals).map(|(_, paid)| &paid.n);
+        let payments = fitted_terms(&self.evidence.view, &used, &next_state_rewards).map(|(_, paid)| &paid.n);
         let rows = transitions.chain(used.mechanisms.iter().map(|c| &c.n_r)).chain(payments);
         let mut out: Vec<Vec<f64>> = rows.map(|n| n.iter().map(share).collect()).collect();
         let starts = self.report.tables.iter().filter(|t| t.part == FitPart::Start);
@@ -228,7 +231,7 @@ pub struct NotFitted {
     pub em: bool,
     /// Whether the file says what was seen in such steps, so that they can be expected again; files of before do not.
     pub holds_incomplete: bool,
-    /// In files of before, reward terms on next values that were not recorded in more than 1 % of the steps: whether they were may depend on what followed,
+    /// In files of before, reward next-state terms that were not recorded in more than 1 % of the steps: whether they were may depend on what followed,
     /// and such a file does not say after what.
     pub unpaid: Vec<String>,
     /// Fingerprint of the evidence, which the first lines of the fitted world say as well ([`fingerprint_in`]); `None` where that was not
@@ -259,21 +262,22 @@ pub fn read_evidence(world: &World, text: &str) -> Result<Evidence, FitError> {
 pub fn read_summary(world: &World, text: &str) -> Result<LogSummary, FitError> {
     let file = read_file(text)?;
     let kept = Kept::read(world, &file.kept)?;
-    let (told, options) = (kept.skeleton(world), Options::default());
-    let view = View::new(&told, options.states, options.causes, options.stage_dependent)?;
+    let (knowledge, options) = (kept.skeleton(world), Options::default());
+    let view = View::new(&knowledge, options.states, options.causes, options.stage_dependent)?;
     let view = Arc::new(view);
-    let arrivals = file.arrivals.map(|saved| Arrivals::restored(&view, &saved)).transpose()?;
+    let next_state_rewards =
+        file.next_state_rewards.map(|saved| NextStateRewards::restored(&view, &saved)).transpose()?;
     let incomplete = match file.incomplete {
         None => None,
-        Some(saved) => Some(Incomplete::restored(&told, saved).ok_or_else(|| damaged("incomplete"))?),
+        Some(saved) => Some(Incomplete::restored(&knowledge, saved).ok_or_else(|| damaged("incomplete"))?),
     };
     let evidence = Evidence::restored(&view, &file.evidence)?;
-    if let Some(why) = file.returns.and_then(|returns| returns.wrong(&told, evidence.steps())) {
+    if let Some(why) = file.returns.and_then(|returns| returns.wrong(&knowledge, evidence.steps())) {
         return Err(FitError::Evidence(EvidenceError::Damaged { field: "returns".to_owned(), why }));
     }
     // Files of before say the fingerprint of their evidence alone, which is that of what was counted.
     let of_before = format!("{:016x}", evidence.fingerprint());
-    let holds_all = !file.recording.is_empty() || file.returns.is_some() || arrivals.is_some();
+    let holds_all = !file.missingness.is_empty() || file.returns.is_some() || next_state_rewards.is_some();
     if let Some(fingerprint) = &file.fingerprint
         && *fingerprint != seal(text)?
         && (*fingerprint != of_before || holds_all)
@@ -284,8 +288,14 @@ pub fn read_summary(world: &World, text: &str) -> Result<LogSummary, FitError> {
         );
         return Err(FitError::Evidence(EvidenceError::Damaged { field: "fingerprint".to_owned(), why }));
     }
-    let (returns, recording, graph) = (file.returns, file.recording, file.graph);
-    Ok(LogSummary { incomplete, returns, recording, graph, ..LogSummary::new(evidence, arrivals.map(Arc::new)) })
+    let (returns, missingness, graph) = (file.returns, file.missingness, file.graph);
+    Ok(LogSummary {
+        incomplete,
+        returns,
+        missingness,
+        graph,
+        ..LogSummary::new(evidence, next_state_rewards.map(Arc::new))
+    })
 }
 
 /// The fingerprint of all that a file holds, however it is laid out, but of the fingerprint itself.
@@ -350,7 +360,7 @@ fn header(report: &FitReport, prior: f64, randomised: &[String]) -> String {
     for c in &report.confounded {
         lines.push(format!("Not fitted, see below: {}", c.not_fitted.join(", ")));
     }
-    for s in &report.summed_out {
+    for s in &report.marginalised {
         let (hidden, keys) = (s.hidden.join(", "), s.keys.join(", "));
         let them = if s.hidden.len() == 1 { "it" } else { "them" };
         lines.push(format!("Summed out: {hidden}; {keys} learned as one table without {them}."));
@@ -358,10 +368,10 @@ fn header(report: &FitReport, prior: f64, randomised: &[String]) -> String {
     for m in &report.missing {
         lines.push(format!("Not recorded in {} steps: {}.", m.steps, m.what));
     }
-    for test in report.recording.iter().filter(|test| test.is_unfair(report.em.is_some())) {
+    for test in report.missingness.iter().filter(|test| test.is_missing_not_at_random(report.em.is_some())) {
         let differs = test.differs.as_deref().unwrap_or("what followed");
         lines.push(format!(
-            "NOT A FAIR SAMPLE: whether {} was recorded depends on {differs}, or on what it was.",
+            "MISSING NOT AT RANDOM: whether {} was recorded depends on {differs}, or on what it was.",
             test.what
         ));
     }

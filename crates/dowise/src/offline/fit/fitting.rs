@@ -9,13 +9,13 @@ use super::fitted::Fitted;
 use super::keep::Kept;
 use super::report::OpenQuestion;
 use super::seen::Seen;
-use super::structure::{Structure, SummedOut, structure};
+use super::structure::{Marginalised, Structure, structure};
 use super::tables::{Rule, Tallies};
 use crate::data::{End, LogStep};
-use crate::learn::{Arrivals, Evidence, Knowledge, Options, View};
+use crate::learn::{Evidence, Knowledge, NextStateRewards, Options, View};
 use crate::offline::episodes::{Step, bounds, gain};
 use crate::offline::summary::ReturnSums;
-use crate::offline::{GraphTest, RecordedSteps};
+use crate::offline::{GraphTest, MissingnessCounts};
 use crate::world::World;
 
 /// Times that a log is completed in which something is missing, for intervals.
@@ -51,20 +51,20 @@ pub struct Fitting {
     pub(super) options: FitOptions,
     pub(super) kept: Kept,
     pub(super) world: World,
-    pub(super) summed_out: Vec<SummedOut>,
+    pub(super) marginalised: Vec<Marginalised>,
     pub(super) confounded: Vec<Confounded>,
-    pub(super) told: Knowledge,
+    pub(super) knowledge: Knowledge,
     pub(super) evidence: Evidence,
     pub(super) seen: Seen,
-    pub(super) arrivals: Arrivals,
+    pub(super) next_state_rewards: NextStateRewards,
     pub(super) incomplete: Incomplete,
-    /// What whole episodes brought: as if none ended early, and as if they did.
+    /// What whole episodes returned: as if none ended early, and as if they did.
     pub(super) returns: [ReturnSums; 2],
     /// Whether an episode ended before the horizon.
     pub(super) terminates: bool,
     arrival: Vec<f64>,
     /// What steps came to where something was recorded, and where it was not.
-    pub(super) recorded: RecordedSteps,
+    pub(super) recorded: MissingnessCounts,
     /// The independences that the graph implies, in whole episodes.
     pub(super) graph: GraphTest,
 }
@@ -87,22 +87,23 @@ impl Fitting {
             });
         }
         let mut kept = Kept::read(world, &options.keep)?;
-        let Structure { world, summed_out, confounded } = structure(world, &mut kept, &options.randomised)?;
-        let told = kept.skeleton(&world);
-        let evidence = Evidence::new(&told, &Options::default())?;
-        let (recorded, graph) = (RecordedSteps::new(&told), GraphTest::new(&told));
-        let (seen, arrivals, incomplete) = (Seen::new(&told), Arrivals::new(&evidence.view), Incomplete::default());
-        let (returns, terminates, arrival) = ([ReturnSums::default(); 2], false, told.world().arrival());
+        let Structure { world, marginalised, confounded } = structure(world, &mut kept, &options.randomised)?;
+        let knowledge = kept.skeleton(&world);
+        let evidence = Evidence::new(&knowledge, &Options::default())?;
+        let (recorded, graph) = (MissingnessCounts::new(&knowledge), GraphTest::new(&knowledge));
+        let (seen, next_state_rewards, incomplete) =
+            (Seen::new(&knowledge), NextStateRewards::new(&evidence.view), Incomplete::default());
+        let (returns, terminates, arrival) = ([ReturnSums::default(); 2], false, knowledge.world().arrival());
         Ok(Fitting {
             options,
             kept,
             world,
-            summed_out,
+            marginalised,
             confounded,
-            told,
+            knowledge,
             evidence,
             seen,
-            arrivals,
+            next_state_rewards,
             incomplete,
             returns,
             terminates,
@@ -112,15 +113,15 @@ impl Fitting {
         })
     }
 
-    /// The world that is fitted, without hidden variables that are summed out: what a log is read for. Its numbers are those
+    /// The world that is fitted, without hidden variables that are marginalised out: what a log is read for. Its numbers are those
     /// of the world file, and play no part where they are not kept.
     pub fn world(&self) -> &World {
         &self.world
     }
 
     /// What observations have to be made from: the graph, and the numbers that are kept.
-    pub fn told(&self) -> &Knowledge {
-        &self.told
+    pub fn knowledge(&self) -> &Knowledge {
+        &self.knowledge
     }
 
     /// Levers that share a hidden cause with what they act on: what setting them does is not fitted.
@@ -129,7 +130,7 @@ impl Fitting {
     }
 
     /// What whoever rests on every number (an evaluation, a guarantee) has to take from the world file, because the log cannot say
-    /// it: to be told with the answer. Refused, by name and with the experiment, where the world file has no such numbers.
+    /// it: to be given with the answer. Refused, by name and with the experiment, where the world file has no such numbers.
     pub fn rests_on(&self) -> Result<Vec<OpenQuestion>, FitError> {
         match self.confounded.iter().find(|c| !c.without_numbers.is_empty()) {
             Some(without) => Err(without.refusal()),
@@ -152,16 +153,16 @@ impl Fitting {
             return Ok(());
         }
         self.evidence.add_times(&step.observation, step.weight)?;
-        self.seen.add(&self.told, step);
-        self.arrivals.add(&step.observation, step.weight);
+        self.seen.add(&self.knowledge, step);
+        self.next_state_rewards.add(&step.observation, step.weight);
         self.recorded.add(&step.observation, step.weight);
         if self.options.em {
-            self.incomplete.add(&self.told, &step.observation, step.weight);
+            self.incomplete.add(&self.knowledge, &step.observation, step.weight);
         }
         Ok(())
     }
 
-    /// Takes a whole episode in: its steps, in the order of their stages, and what it brought, so that plans from the fit can be compared with what was logged.
+    /// Takes a whole episode in: its steps, in the order of their stages, and what it returned, so that plans from the fit can be compared with the logged data.
     pub fn add_episode(&mut self, steps: &[LogStep<'_>]) -> Result<(), Box<(u64, FitError)>> {
         let line = steps.first().map_or(0, |step| step.line);
         self.graph.add_episode(steps).map_err(|error| Box::new((line, error.into())))?;
@@ -182,9 +183,9 @@ impl Fitting {
         Ok(())
     }
 
-    /// What whole episodes brought; `None` if none was taken in.
+    /// What whole episodes returned; `None` if none was taken in.
     pub(super) fn returns(&self) -> Option<ReturnSums> {
-        let ends_early = self.terminates || self.told.world().ends().is_some();
+        let ends_early = self.terminates || self.knowledge.world().ends().is_some();
         let found = self.returns[usize::from(ends_early)];
         (found.middle.n > 0.0).then_some(ReturnSums { ends_early, ..found })
     }
@@ -207,8 +208,8 @@ impl Fitting {
     /// The evidence, counted for the world with its fitted numbers.
     pub(super) fn evidence_of(evidence: Evidence, kept: &Kept, world: &World) -> Result<Evidence, FitError> {
         let options = Options::default();
-        let told = kept.skeleton(world);
-        let view = View::new(&told, options.states, options.causes, options.stage_dependent)?;
+        let knowledge = kept.skeleton(world);
+        let view = View::new(&knowledge, options.states, options.causes, options.stage_dependent)?;
         Ok(evidence.moved_to(&Arc::new(view)))
     }
 }

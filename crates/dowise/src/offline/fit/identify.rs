@@ -6,17 +6,18 @@ use crate::learn::Knowledge;
 use crate::world::{Kind, VarId};
 
 /// Everything that was never recorded or never done, and what hidden variables leave open.
-pub(super) fn open_questions(told: &Knowledge, tables: &[FitTable], seen: &Seen, steps: u64) -> Vec<OpenQuestion> {
+pub(super) fn open_questions(knowledge: &Knowledge, tables: &[FitTable], seen: &Seen, steps: u64) -> Vec<OpenQuestion> {
     let mut out = Vec::new();
     let mut push = |what: String, why: String, experiment: String| out.push(OpenQuestion { what, why, experiment });
-    let name = |id: VarId| told.variable(id).name.clone();
-    for (&id, _) in told.keys().iter().zip(&seen.keys_missing).filter(|(_, n)| **n == steps) {
+    let name = |id: VarId| knowledge.variable(id).name.clone();
+    for (&id, _) in knowledge.keys().iter().zip(&seen.keys_missing).filter(|(_, n)| **n == steps) {
         let key = name(id);
         let what = format!("key variable {key}");
         let why = "it was never recorded, so whatever depends on it or decides it takes the prior's value".to_owned();
         push(what, why, format!("record {key} in every step"));
     }
-    let unknown = told.rewards().iter().zip(&seen.rewards_missing).filter(|(r, n)| r.table.is_none() && **n == steps);
+    let unknown =
+        knowledge.rewards().iter().zip(&seen.rewards_missing).filter(|(r, n)| r.table.is_none() && **n == steps);
     for (term, _) in unknown {
         let what = format!("reward {}", term.name);
         let why = "it was never recorded, so every row takes the middle of its range".to_owned();
@@ -26,14 +27,14 @@ pub(super) fn open_questions(told: &Knowledge, tables: &[FitTable], seen: &Seen,
         let why = "no next state was recorded, so every transition takes the prior's value".to_owned();
         push("transitions".to_owned(), why, "record the state after each step".to_owned());
     }
-    for (i, &id) in told.levers().iter().enumerate() {
+    for (i, &id) in knowledge.levers().iter().enumerate() {
         let lever = name(id);
         let effects = tables.iter().filter(|t| t.given.iter().any(|axis| axis.name == lever));
         let effects: Vec<&str> = effects.map(|t| t.what.as_str()).collect();
         if effects.is_empty() {
             continue;
         }
-        let values = &told.variable(id).values;
+        let values = &knowledge.variable(id).values;
         let never: Vec<&str> =
             values.iter().zip(&seen.set[i]).filter(|(_, n)| **n == 0).map(|(v, _)| v.as_str()).collect();
         if never.len() == values.len() {
@@ -50,7 +51,7 @@ pub(super) fn open_questions(told: &Knowledge, tables: &[FitTable], seen: &Seen,
             push(what, why, format!("set {lever} to {} in some steps", never.join(", ")));
         }
     }
-    let world = told.world();
+    let world = knowledge.world();
     for m in world.mechanisms().iter().filter(|m| m.table.is_none()) {
         for &id in m.children.iter().filter(|id| world.variable(**id).kind == Kind::Hidden) {
             let used = world.mechanisms().iter().any(|other| other.parents.contains(&id));
@@ -72,14 +73,14 @@ pub(super) fn open_questions(told: &Knowledge, tables: &[FitTable], seen: &Seen,
             table.row_words(first),
             table.unseen
         );
-        push(table.what.clone(), why, experiment(told, table));
+        push(table.what.clone(), why, experiment(knowledge, table));
     }
     out
 }
 
 /// What would make unseen rows of a table seen.
-fn experiment(told: &Knowledge, table: &FitTable) -> String {
-    let is = |name: &str, kind: Kind| told.variables().iter().any(|v| v.name == name && v.kind == kind);
+fn experiment(knowledge: &Knowledge, table: &FitTable) -> String {
+    let is = |name: &str, kind: Kind| knowledge.variables().iter().any(|v| v.name == name && v.kind == kind);
     let names = |kind: Kind| -> Vec<&str> {
         table.given.iter().map(|axis| axis.name.as_str()).filter(|name| is(name, kind)).collect()
     };

@@ -68,14 +68,14 @@ impl Kept {
         }
         let fitted = |r: &&mut RewardTerm| !self.names.contains(&r.name);
         bare.rewards.iter_mut().filter(fitted).for_each(|r| r.table = None);
-        let told: Vec<&str> = world
+        let knowledge: Vec<&str> = world
             .transitions
             .iter()
             .filter(|m| m.table.is_some() && self.has(world, m))
             .map(|m| world.variable(m.children[0]).name.as_str())
             .collect();
         Knowledge::of(&bare)
-            .with_transitions_of(world, &told)
+            .with_transitions_of(world, &knowledge)
             .expect("invariant: only factors that have numbers are kept")
     }
 }

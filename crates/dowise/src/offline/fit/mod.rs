@@ -7,8 +7,8 @@
 //! use dowise::{World, worlds};
 //! let world = worlds::world("river-swim", &[])?;
 //! let mut fitting = Fitting::new(&world, FitOptions::default())?;
-//! let told = fitting.told().clone();
-//! let step = Observation::at(&told, 0, 0)?.did(&told, 1)?.saw(&told, [("push", "forward")])?.then(&told, 1)?;
+//! let knowledge = fitting.knowledge().clone();
+//! let step = Observation::at(&knowledge, 0, 0)?.did(&knowledge, 1)?.saw(&knowledge, [("push", "forward")])?.then(&knowledge, 1)?;
 //! fitting.add(&LogStep::new(0, step))?;
 //! let fitted = fitting.fit()?;
 //! assert_eq!(World::from_toml(fitted.text(), "fitted.toml")?.to_toml(), fitted.world().to_toml());
@@ -37,4 +37,4 @@ pub use error::FitError;
 pub use fitted::{Fitted, NotFitted, fingerprint_in, not_fitted_in, read_evidence, read_summary};
 pub use fitting::{FitOptions, Fitting};
 pub use report::{EmReport, FitAxis, FitPart, FitReport, FitRow, FitTable, IntervalKind, Missing, OpenQuestion};
-pub use structure::SummedOut;
+pub use structure::Marginalised;

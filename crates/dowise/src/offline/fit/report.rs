@@ -3,8 +3,8 @@
 use serde::Serialize;
 
 use super::confounded::Confounded;
-use super::structure::SummedOut;
-use crate::offline::{GraphCheck, RecordingTest};
+use super::structure::Marginalised;
+use crate::offline::{GraphCheck, MissingnessTest};
 
 /// Everything that a fit found.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -23,12 +23,12 @@ pub struct FitReport {
     pub kept: Vec<String>,
     /// Levers with a hidden cause in common with what they act on: nothing about those effects was fitted.
     pub confounded: Vec<Confounded>,
-    /// Hidden variables that were summed out.
-    pub summed_out: Vec<SummedOut>,
+    /// Hidden variables that were marginalised out.
+    pub marginalised: Vec<Marginalised>,
     /// What was not recorded, and in how many steps.
     pub missing: Vec<Missing>,
     /// Whether that depends on what the steps came to, for each variable and payment.
-    pub recording: Vec<RecordingTest>,
+    pub missingness: Vec<MissingnessTest>,
     /// Whether the log contradicts the graph; `None` where steps came one by one and not in episodes.
     pub graph: Option<GraphCheck>,
     /// What the log cannot say, why, and what would settle it.

@@ -23,31 +23,31 @@ pub(super) struct Seen {
 }
 
 impl Seen {
-    pub(super) fn new(told: &Knowledge) -> Seen {
-        let levers = told.levers();
+    pub(super) fn new(knowledge: &Knowledge) -> Seen {
+        let levers = knowledge.levers();
         Seen {
             episodes: 0,
-            keys_missing: vec![0; told.keys().len()],
-            set: levers.iter().map(|&id| vec![0; told.variable(id).size()]).collect(),
+            keys_missing: vec![0; knowledge.keys().len()],
+            set: levers.iter().map(|&id| vec![0; knowledge.variable(id).size()]).collect(),
             left: vec![0; levers.len()],
             left_missing: vec![0; levers.len()],
-            rewards_missing: vec![0; told.rewards().len()],
+            rewards_missing: vec![0; knowledge.rewards().len()],
             next_missing: 0,
             without_action: 0,
         }
     }
 
     /// Counts a step that says what was done.
-    pub(super) fn add(&mut self, told: &Knowledge, step: &LogStep<'_>) {
+    pub(super) fn add(&mut self, knowledge: &Knowledge, step: &LogStep<'_>) {
         let (seen, times) = (&step.observation, u64::from(step.weight));
         self.episodes = self.episodes.max(step.episode + 1);
         let missing = |id| seen.value(id).is_none();
-        for (n, &id) in self.keys_missing.iter_mut().zip(told.keys()) {
+        for (n, &id) in self.keys_missing.iter_mut().zip(knowledge.keys()) {
             *n += times * u64::from(missing(id));
         }
         let action = seen.action().expect("invariant: evidence has taken the step, so it says what was done");
-        for (i, &id) in told.levers().iter().enumerate() {
-            match told.interventions().lever(action, i) {
+        for (i, &id) in knowledge.levers().iter().enumerate() {
+            match knowledge.interventions().lever(action, i) {
                 Some(value) => self.set[i][value] += times,
                 None => {
                     self.left[i] += times;
@@ -62,13 +62,13 @@ impl Seen {
     }
 
     /// What is missing somewhere, by name.
-    pub(super) fn missing(&self, told: &Knowledge) -> Vec<Missing> {
-        let name = |id| &told.variable(id).name;
+    pub(super) fn missing(&self, knowledge: &Knowledge) -> Vec<Missing> {
+        let name = |id| &knowledge.variable(id).name;
         let keys =
-            told.keys().iter().zip(&self.keys_missing).map(|(&id, &n)| (format!("key variable {}", name(id)), n));
-        let levers = told.levers().iter().zip(&self.left_missing);
+            knowledge.keys().iter().zip(&self.keys_missing).map(|(&id, &n)| (format!("key variable {}", name(id)), n));
+        let levers = knowledge.levers().iter().zip(&self.left_missing);
         let levers = levers.map(|(&id, &n)| (format!("lever {}, left alone", name(id)), n));
-        let rewards = told.rewards().iter().zip(&self.rewards_missing);
+        let rewards = knowledge.rewards().iter().zip(&self.rewards_missing);
         let rewards = rewards.filter(|(r, _)| r.table.is_none()).map(|(r, &n)| (format!("reward {}", r.name), n));
         let next = [
             ("next state".to_owned(), self.next_missing),

@@ -6,9 +6,9 @@ use super::keep::Kept;
 use crate::learn::{LearnError, MechanismRows};
 use crate::world::{Kind, VarId, World, nearest};
 
-/// Hidden variables that were summed out, and the key variables that are learned together instead.
+/// Hidden variables that were marginalised out, and the key variables that are learned together instead.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
-pub struct SummedOut {
+pub struct Marginalised {
     /// The hidden variables.
     pub hidden: Vec<String>,
     /// The key variables behind them.
@@ -18,7 +18,7 @@ pub struct SummedOut {
 /// The world that is fitted.
 pub(super) struct Structure {
     pub(super) world: World,
-    pub(super) summed_out: Vec<SummedOut>,
+    pub(super) marginalised: Vec<Marginalised>,
     pub(super) confounded: Vec<Confounded>,
 }
 
@@ -61,12 +61,12 @@ pub(super) fn structure(world: &World, kept: &mut Kept, randomised: &[String]) -
             Err(other) => return Err(FitError::Learn(other)),
         }
     };
-    let (world, summed_out) = without_hidden(&world, rows)?;
-    Ok(Structure { world, summed_out, confounded })
+    let (world, marginalised) = without_hidden(&world, rows)?;
+    Ok(Structure { world, marginalised, confounded })
 }
 
 /// The world without hidden variables behind free tables.
-fn without_hidden(world: &World, rows: Option<MechanismRows>) -> Result<(World, Vec<SummedOut>), FitError> {
+fn without_hidden(world: &World, rows: Option<MechanismRows>) -> Result<(World, Vec<Marginalised>), FitError> {
     let names =
         |ids: &mut dyn Iterator<Item = VarId>| ids.map(|id| world.variable(id).name.clone()).collect::<Vec<_>>();
     let is = |id: VarId, kind: Kind| world.variable(id).kind == kind;
@@ -82,7 +82,7 @@ fn without_hidden(world: &World, rows: Option<MechanismRows>) -> Result<(World, 
         made.push(rows.world.mechanisms()[of.position].clone());
         let mut children = members().flat_map(|m| &m.children).copied();
         let (hidden, keys): (Vec<VarId>, Vec<VarId>) = children.by_ref().partition(|&id| is(id, Kind::Hidden));
-        summed.push(SummedOut { hidden: names(&mut hidden.into_iter()), keys: names(&mut keys.into_iter()) });
+        summed.push(Marginalised { hidden: names(&mut hidden.into_iter()), keys: names(&mut keys.into_iter()) });
     }
     // A hidden variable that something else names stays, with its mechanism; nothing that matters depends on it any more.
     loop {
@@ -104,7 +104,7 @@ fn without_hidden(world: &World, rows: Option<MechanismRows>) -> Result<(World, 
     let left = (0..world.mechanisms.len()).filter(|m| !dropped.contains(m)).map(|m| world.mechanisms[m].clone());
     out.mechanisms = left.chain(made).collect();
     let has_mechanism = |id: &VarId| out.mechanisms.iter().any(|m| m.children.contains(id));
-    // Whoever was guided by what is summed out was not guided by anything that matters to the rest, or it would have been kept.
+    // Whoever was guided by what is marginalised out was not guided by anything that matters to the rest, or it would have been kept.
     let mut habits = world.habits.clone();
     for habit in &mut habits {
         let n = habit.parents.len();

@@ -3,7 +3,7 @@
 use super::beta::beta_quantile;
 use super::report::{FitAxis, FitPart, FitRow, FitTable, IntervalKind};
 use crate::Space;
-use crate::learn::{Arrivals, Counts, Evidence, Fit, Knowledge, MechanismRow, MechanismRows, Payments, View};
+use crate::learn::{Counts, Evidence, Fit, Knowledge, MechanismRow, MechanismRows, NextStateRewards, Payments, View};
 use crate::offline::evaluate::moments;
 use crate::world::{FormEffect, FormNumbers, Kind, LearnedForm, Mechanism, RewardTerm, Start, VarId, World};
 
@@ -47,15 +47,15 @@ pub(super) struct Filled {
 /// Fills in what is not kept.
 pub(super) fn fill(
     world: &World,
-    told: &Knowledge,
+    knowledge: &Knowledge,
     evidence: &Evidence,
-    (tallies, arrivals, drawn): (&Tallies, &Arrivals, &[Evidence]),
+    (tallies, next_state_rewards, drawn): (&Tallies, &NextStateRewards, &[Evidence]),
     rule: Rule,
     keep_start: bool,
 ) -> Filled {
     let view = &evidence.view;
     let mut filled = Filled { world: world.clone(), numbers: vec![None; world.mechanisms().len()], tables: Vec::new() };
-    let skeleton = told.world();
+    let skeleton = knowledge.world();
     for (i, _) in view.layout.factors.iter().enumerate().filter(|(_, layout)| layout.known.is_none()) {
         let m = &skeleton.transitions()[i];
         let mut rows = free_rows(&evidence.transitions[0][i], &tallies.transitions[i], None, rule);
@@ -68,10 +68,10 @@ pub(super) fn fill(
         for (index, of) in rows.unknown.iter().enumerate() {
             let counted = &evidence.mechanisms[index];
             let drawn: Vec<&Counts> = drawn.iter().map(|draw| &draw.mechanisms[index]).collect();
-            filled.mechanism(told, rows, of, (counted, &tallies.mechanisms[index], &drawn), rule);
+            filled.mechanism(knowledge, rows, of, (counted, &tallies.mechanisms[index], &drawn), rule);
         }
     }
-    for (i, paid) in fitted_terms(view, evidence, arrivals) {
+    for (i, paid) in fitted_terms(view, evidence, next_state_rewards) {
         let reward = &skeleton.rewards()[i];
         let [lo, hi] = reward.range;
         let centre = paid.centre();
@@ -134,26 +134,26 @@ fn ended_rows(world: &World, table: &FitTable) -> Vec<usize> {
 pub(super) fn fitted_terms<'a>(
     view: &'a View,
     evidence: &'a Evidence,
-    arrivals: &'a Arrivals,
+    next_state_rewards: &'a NextStateRewards,
 ) -> impl Iterator<Item = (usize, &'a Payments)> {
     let terms = view.payments.terms.iter().zip(&evidence.payments).map(|(term, paid)| {
         let [i] = term.of[..] else { unreachable!("invariant: factored views learn each term by itself") };
-        (i, arrivals.of(i).unwrap_or(paid))
+        (i, next_state_rewards.of(i).unwrap_or(paid))
     });
-    terms.filter(|(i, _)| view.told.rewards()[*i].table.is_none())
+    terms.filter(|(i, _)| view.knowledge.rewards()[*i].table.is_none())
 }
 
 impl Filled {
     fn mechanism(
         &mut self,
-        told: &Knowledge,
+        knowledge: &Knowledge,
         rows: &MechanismRows,
         of: &MechanismRow,
         (counted, tally, drawn): (&Counts, &[f64], &[&Counts]),
         rule: Rule,
     ) {
         let projected = &rows.world.mechanisms()[of.position];
-        let skeleton = told.world();
+        let skeleton = knowledge.world();
         let Some(model) = &of.model else {
             let [m] = of.made_from[..] else { unreachable!("invariant: free tables have no hidden variables") };
             let guess = of.guess.as_ref().map(|(table, worth)| (&table[..], *worth));

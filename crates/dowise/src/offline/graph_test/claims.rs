@@ -19,20 +19,20 @@ pub(super) struct Claim {
 ///
 /// For the later one of a pair, its observed parents; where these do not suffice because of hidden variables, those of the
 /// other one, or both. Pairs that nothing of this separates, such as key variables that share a hidden parent, are left out.
-pub(super) fn implied(told: &Knowledge) -> Vec<Claim> {
-    let graph = StepGraph::new(told);
+pub(super) fn implied(knowledge: &Knowledge) -> Vec<Claim> {
+    let graph = StepGraph::new(knowledge);
     let observed: Vec<(usize, Part)> = graph.observed().collect();
     let mut claims: Vec<Claim> = Vec::new();
     for &(y, outcome) in observed.iter().filter(|(_, part)| is_outcome(*part)) {
         for &(w, other) in observed.iter().filter(|&&(w, _)| w < y) {
-            let Some(given) = separating(told, &graph, (y, outcome), (w, other)) else { continue };
+            let Some(given) = separating(knowledge, &graph, (y, outcome), (w, other)) else { continue };
             claims.push(Claim { outcome, other, given: given.into_iter().map(|v| graph.part(v)).collect() });
         }
     }
     // What was done to a lever says nothing beyond the lever's value, where that may be compared.
     let of_value = |claim: &Claim| match claim.other {
         Part::Set(l) => {
-            let lever = Part::Lever(told.levers()[l]);
+            let lever = Part::Lever(knowledge.levers()[l]);
             claims.iter().any(|c| c.outcome == claim.outcome && c.other == lever)
         }
         Part::Stage | Part::State(_) | Part::Lever(_) | Part::Key(_) | Part::Reward(_) | Part::Next(_) => false,
@@ -52,7 +52,7 @@ fn is_outcome(part: Part) -> bool {
 }
 
 fn separating(
-    told: &Knowledge,
+    knowledge: &Knowledge,
     graph: &StepGraph,
     (y, outcome): (usize, Part),
     (w, other): (usize, Part),
@@ -68,7 +68,7 @@ fn separating(
         sets.extend([graph.with_choices(&both), both]);
     }
     sets.retain(|given| !given.contains(&y) && !given.contains(&w) && graph.independent(y, w, given));
-    let rows = |given: &Vec<usize>| given.iter().map(|&v| size(told, graph.part(v)) as f64).product::<f64>();
+    let rows = |given: &Vec<usize>| given.iter().map(|&v| size(knowledge, graph.part(v)) as f64).product::<f64>();
     // Of two of a kind neither comes first: fewer rows have more visits each.
     if std::mem::discriminant(&outcome) == std::mem::discriminant(&other) {
         sets.into_iter().min_by(|a, b| rows(a).total_cmp(&rows(b)))
@@ -78,74 +78,74 @@ fn separating(
 }
 
 /// Number of classes of a part.
-pub(super) fn size(told: &Knowledge, part: Part) -> usize {
+pub(super) fn size(knowledge: &Knowledge, part: Part) -> usize {
     match part {
-        Part::Stage => told.horizon().min(MOST_CLASSES),
-        Part::State(id) | Part::Lever(id) | Part::Key(id) => told.variable(id).size(),
-        Part::Set(l) => told.variable(told.levers()[l]).size() + 1,
+        Part::Stage => knowledge.horizon().min(MOST_CLASSES),
+        Part::State(id) | Part::Lever(id) | Part::Key(id) => knowledge.variable(id).size(),
+        Part::Set(l) => knowledge.variable(knowledge.levers()[l]).size() + 1,
         Part::Reward(_) => MOST_CLASSES,
-        Part::Next(i) => told.variable(told.state()[i]).size(),
+        Part::Next(i) => knowledge.variable(knowledge.state()[i]).size(),
     }
 }
 
 /// The class that an observation says; `MISSING` if it does not.
-pub(super) fn class(told: &Knowledge, part: Part, seen: &Observation<'_>) -> u32 {
+pub(super) fn class(knowledge: &Knowledge, part: Part, seen: &Observation<'_>) -> u32 {
     match part {
-        Part::Stage => (seen.stage() * size(told, part) / told.horizon()) as u32,
+        Part::Stage => (seen.stage() * size(knowledge, part) / knowledge.horizon()) as u32,
         Part::State(id) | Part::Lever(id) | Part::Key(id) => seen.values()[id.ix()],
         Part::Set(l) => {
-            let digit = |action| told.interventions().lever(action, l).map_or(0, |v| v as u32 + 1);
+            let digit = |action| knowledge.interventions().lever(action, l).map_or(0, |v| v as u32 + 1);
             seen.action().map_or(MISSING, digit)
         }
         Part::Reward(j) => {
-            let ([lo, hi], paid) = (told.rewards()[j].range, seen.rewards()[j]);
+            let ([lo, hi], paid) = (knowledge.rewards()[j].range, seen.rewards()[j]);
             if paid.is_nan() {
                 return MISSING;
             }
             let share = if hi > lo { (paid - lo) / (hi - lo) } else { 0.0 };
             ((share * MOST_CLASSES as f64).max(0.0) as usize).min(MOST_CLASSES - 1) as u32
         }
-        Part::Next(i) => seen.next_value(told.state_space(), i).map_or(MISSING, |value| value as u32),
+        Part::Next(i) => seen.next_value(knowledge.state_space(), i).map_or(MISSING, |value| value as u32),
     }
 }
 
 /// A part in words.
-pub(super) fn name(told: &Knowledge, part: Part) -> String {
+pub(super) fn name(knowledge: &Knowledge, part: Part) -> String {
     match part {
         Part::Stage => "stage".to_owned(),
-        Part::State(id) | Part::Lever(id) | Part::Key(id) => told.variable(id).name.clone(),
-        Part::Set(l) => format!("set {}", told.variable(told.levers()[l]).name),
-        Part::Reward(j) => format!("reward {}", told.rewards()[j].name),
-        Part::Next(i) => format!("next {}", told.variable(told.state()[i]).name),
+        Part::State(id) | Part::Lever(id) | Part::Key(id) => knowledge.variable(id).name.clone(),
+        Part::Set(l) => format!("set {}", knowledge.variable(knowledge.levers()[l]).name),
+        Part::Reward(j) => format!("reward {}", knowledge.rewards()[j].name),
+        Part::Next(i) => format!("next {}", knowledge.variable(knowledge.state()[i]).name),
     }
 }
 
 /// A class in words.
-pub(super) fn class_name(told: &Knowledge, part: Part, class: u32) -> String {
-    let value = |id, class: u32| told.variable(id).values[class as usize].clone();
+pub(super) fn class_name(knowledge: &Knowledge, part: Part, class: u32) -> String {
+    let value = |id, class: u32| knowledge.variable(id).values[class as usize].clone();
     match part {
         Part::Stage => {
-            let (n, h) = (size(told, part), told.horizon());
+            let (n, h) = (size(knowledge, part), knowledge.horizon());
             let first = |c: usize| (c * h).div_ceil(n);
             let (from, to) = (first(class as usize) + 1, first(class as usize + 1));
             if from == to { from.to_string() } else { format!("{from} to {to}") }
         }
         Part::State(id) | Part::Lever(id) | Part::Key(id) => value(id, class),
-        Part::Set(l) => class.checked_sub(1).map_or("left alone".to_owned(), |v| value(told.levers()[l], v)),
+        Part::Set(l) => class.checked_sub(1).map_or("left alone".to_owned(), |v| value(knowledge.levers()[l], v)),
         Part::Reward(j) => {
-            let [lo, hi] = told.rewards()[j].range;
+            let [lo, hi] = knowledge.rewards()[j].range;
             let end = |c: u32| lo + (hi - lo) * f64::from(c) / MOST_CLASSES as f64;
             format!("{} to {}", end(class), end(class + 1))
         }
-        Part::Next(i) => value(told.state()[i], class),
+        Part::Next(i) => value(knowledge.state()[i], class),
     }
 }
 
 impl Claim {
     /// Such as `next loyalty ⊥ subject | loyalty, opened, price`.
-    pub(super) fn formula(&self, told: &Knowledge) -> String {
-        let given: Vec<String> = self.given.iter().map(|&p| name(told, p)).collect();
-        let mut text = format!("{} ⊥ {}", name(told, self.outcome), name(told, self.other));
+    pub(super) fn formula(&self, knowledge: &Knowledge) -> String {
+        let given: Vec<String> = self.given.iter().map(|&p| name(knowledge, p)).collect();
+        let mut text = format!("{} ⊥ {}", name(knowledge, self.outcome), name(knowledge, self.other));
         if !given.is_empty() {
             text += &format!(" | {}", given.join(", "));
         }
@@ -153,13 +153,13 @@ impl Claim {
     }
 
     /// What it would mean for the graph if this were wrong.
-    pub(super) fn meaning(&self, told: &Knowledge) -> String {
+    pub(super) fn meaning(&self, knowledge: &Knowledge) -> String {
         let plain = |part: Part| match part {
-            Part::Next(i) => told.variable(told.state()[i]).name.clone(),
-            Part::Set(l) => told.variable(told.levers()[l]).name.clone(),
-            Part::Stage | Part::State(_) | Part::Lever(_) | Part::Key(_) | Part::Reward(_) => name(told, part),
+            Part::Next(i) => knowledge.variable(knowledge.state()[i]).name.clone(),
+            Part::Set(l) => knowledge.variable(knowledge.levers()[l]).name.clone(),
+            Part::Stage | Part::State(_) | Part::Lever(_) | Part::Key(_) | Part::Reward(_) => name(knowledge, part),
         };
-        let (y, w, full) = (plain(self.outcome), plain(self.other), name(told, self.outcome));
+        let (y, w, full) = (plain(self.outcome), plain(self.other), name(knowledge, self.outcome));
         // Where the numbers of `outcome` are declared to come from.
         let from = match self.outcome {
             Part::Next(_) => format!("the scope of {y} lacks"),
@@ -173,7 +173,7 @@ impl Claim {
                 "{full} is not drawn alike at every stage, or {from} something that changes from stage to stage"
             ),
             Part::State(_) => format!("{w} acts on {full} directly, or {from} a variable that goes with {w}"),
-            Part::Set(l) if self.given.contains(&Part::Lever(told.levers()[l])) => {
+            Part::Set(l) if self.given.contains(&Part::Lever(knowledge.levers()[l])) => {
                 format!(
                     "{full} is another where {w} is set than where {w} has the same value by itself: they share a hidden cause"
                 )
@@ -186,7 +186,10 @@ impl Claim {
             }
             Part::Key(_) => format!("{from} {w}, or {w} and {full} share a hidden cause"),
             Part::Reward(_) | Part::Next(_) => {
-                format!("{} and {full} share a hidden cause, or {from} what both depend on", name(told, self.other))
+                format!(
+                    "{} and {full} share a hidden cause, or {from} what both depend on",
+                    name(knowledge, self.other)
+                )
             }
         }
     }

@@ -55,10 +55,10 @@ pub(super) struct Counted<'a> {
 }
 
 /// Panels of claims.
-pub(super) fn panels(told: &Knowledge, claims: &[Claim]) -> Vec<Panel> {
+pub(super) fn panels(knowledge: &Knowledge, claims: &[Claim]) -> Vec<Panel> {
     let mut panels: Vec<Panel> = Vec::new();
     for (i, claim) in claims.iter().enumerate() {
-        let (n_other, n_outcome) = (claims::size(told, claim.other), claims::size(told, claim.outcome));
+        let (n_other, n_outcome) = (claims::size(knowledge, claim.other), claims::size(knowledge, claim.outcome));
         let dense = n_other * n_outcome <= MOST_DENSE;
         let pair = Pair {
             claim: i,
@@ -85,10 +85,10 @@ pub(super) fn panels(told: &Knowledge, claims: &[Claim]) -> Vec<Panel> {
 
 impl Panel {
     /// Counts a step of an episode (from 1) that stands for `weight` equal ones. Only the first visit of a row in an episode counts:
-    /// later ones may have come about because of what the first one brought. Says whether nothing that is needed was missing.
-    pub(super) fn add(&mut self, told: &Knowledge, episode: u64, seen: &Observation<'_>, weight: u32) -> bool {
+    /// later ones may have come about because of what the first one returned. Says whether nothing that is needed was missing.
+    pub(super) fn add(&mut self, knowledge: &Knowledge, episode: u64, seen: &Observation<'_>, weight: u32) -> bool {
         self.row.clear();
-        self.row.extend(self.given.iter().map(|&part| claims::class(told, part, seen)));
+        self.row.extend(self.given.iter().map(|&part| claims::class(knowledge, part, seen)));
         if self.row.contains(&MISSING) {
             self.pairs.iter_mut().for_each(|pair| pair.missing += 1);
             return false;
@@ -103,7 +103,7 @@ impl Panel {
         };
         let mut complete = true;
         for pair in &mut self.pairs {
-            let (x, y) = (claims::class(told, pair.other, seen), claims::class(told, pair.outcome, seen));
+            let (x, y) = (claims::class(knowledge, pair.other, seen), claims::class(knowledge, pair.outcome, seen));
             if x == MISSING || y == MISSING {
                 pair.missing += 1;
                 complete = false;

@@ -43,8 +43,8 @@ pub(super) struct StepGraph {
 }
 
 impl StepGraph {
-    pub(super) fn new(told: &Knowledge) -> StepGraph {
-        let world = told.world();
+    pub(super) fn new(knowledge: &Knowledge) -> StepGraph {
+        let world = knowledge.world();
         let mut nodes = Vec::new();
         let mut add = |part: Option<Part>, parents: Vec<usize>| {
             nodes.push(Node { part, parents });

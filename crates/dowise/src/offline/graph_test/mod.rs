@@ -25,7 +25,7 @@ use self::effect::Words;
 use self::report::holm;
 use self::statistic::Reference;
 use self::tables::{Merge, Tables};
-use super::recorded::RecordedSteps;
+use super::missingness::MissingnessCounts;
 use crate::data::LogStep;
 use crate::learn::{EvidenceError, Knowledge};
 
@@ -45,7 +45,7 @@ const DOUBTFUL: f64 = 0.1;
 /// Tests a declared graph against a log, episode by episode, in memory that grows with the rows visited and not with the log.
 ///
 /// For every pair of variables of a step that the graph separates given some others (a *claim*), the two are compared within each row
-/// of those others, with the first visit of the row in each episode. If the graph is true and the policy that was logged
+/// of those others, with the first visit of the row in each episode. If the graph is true and the behaviour policy
 /// did not change during the log, visits of different episodes are independent draws, so the outcomes of a row may be
 /// permuted without changing their distribution; that is all the p-values use.
 ///
@@ -56,8 +56,8 @@ const DOUBTFUL: f64 = 0.1;
 /// use dowise::{Knowledge, Simulator, worlds};
 ///
 /// let world = worlds::world("river-swim", &[])?;
-/// let (told, simulator) = (Knowledge::of(&world), Simulator::new(&world)?);
-/// let mut test = GraphTest::new(&told);
+/// let (knowledge, simulator) = (Knowledge::of(&world), Simulator::new(&world)?);
+/// let mut test = GraphTest::new(&knowledge);
 /// let [mut starts, mut steps] = Simulator::streams(1);
 /// for episode in 0..300 {
 ///     let mut state = simulator.start(&mut starts);
@@ -76,27 +76,27 @@ const DOUBTFUL: f64 = 0.1;
 /// ```
 #[derive(Clone, Debug)]
 pub struct GraphTest {
-    told: Knowledge,
+    knowledge: Knowledge,
     claims: Vec<Claim>,
     panels: Vec<Panel>,
     episodes: u64,
     steps: u64,
     incomplete_steps: u64,
-    recorded: RecordedSteps,
+    recorded: MissingnessCounts,
 }
 
 impl GraphTest {
-    /// The claims of a graph, nothing counted yet. Only the structure matters, not the numbers that are told.
-    pub fn new(told: &Knowledge) -> GraphTest {
-        let claims = claims::implied(told);
-        let panels = counts::panels(told, &claims);
-        let recorded = RecordedSteps::new(told);
-        GraphTest { told: told.clone(), claims, panels, episodes: 0, steps: 0, incomplete_steps: 0, recorded }
+    /// The claims of a graph, nothing counted yet. Only the structure matters, not the numbers that are given.
+    pub fn new(knowledge: &Knowledge) -> GraphTest {
+        let claims = claims::implied(knowledge);
+        let panels = counts::panels(knowledge, &claims);
+        let recorded = MissingnessCounts::new(knowledge);
+        GraphTest { knowledge: knowledge.clone(), claims, panels, episodes: 0, steps: 0, incomplete_steps: 0, recorded }
     }
 
     /// Every claim in words, such as `next loyalty ⊥ subject | loyalty, opened, price`.
     pub fn claims(&self) -> Vec<String> {
-        self.claims.iter().map(|claim| claim.formula(&self.told)).collect()
+        self.claims.iter().map(|claim| claim.formula(&self.knowledge)).collect()
     }
 
     /// Counts the steps of one episode, in the order of their stages.
@@ -105,8 +105,8 @@ impl GraphTest {
     /// O(steps · claims).
     pub fn add_episode(&mut self, steps: &[LogStep<'_>]) -> Result<(), EvidenceError> {
         for step in steps {
-            let sizes = self.told.variables().iter().map(|v| v.size() as u32);
-            match step.observation.done(&self.told, sizes) {
+            let sizes = self.knowledge.variables().iter().map(|v| v.size() as u32);
+            match step.observation.done(&self.knowledge, sizes) {
                 // Whoever does not know what was done may still know what followed.
                 Ok(_) | Err(EvidenceError::NothingDone) => {}
                 Err(error) => return Err(error),
@@ -118,7 +118,7 @@ impl GraphTest {
             let seen = &step.observation;
             let mut complete = true;
             for panel in &mut self.panels {
-                complete &= panel.add(&self.told, self.episodes, seen, step.weight);
+                complete &= panel.add(&self.knowledge, self.episodes, seen, step.weight);
             }
             self.incomplete_steps += u64::from(!complete);
             self.recorded.add(seen, step.weight);
@@ -136,13 +136,13 @@ impl GraphTest {
         let mut ready: Vec<(&Counted<'_>, Tables, Reference)> = Vec::new();
         for found in &counted {
             let claim = &self.claims[found.claim];
-            let [n_other, n_outcome] = [claim.other, claim.outcome].map(|part| claims::size(&self.told, part));
+            let [n_other, n_outcome] = [claim.other, claim.outcome].map(|part| claims::size(&self.knowledge, part));
             let tables = Tables::new(&found.rows, n_other, n_outcome);
             let visits = tables.visits();
             if tables.tables.is_empty() || visits < LEAST_VISITS {
                 untested.push(Untested {
-                    claim: claim.formula(&self.told),
-                    why: why_not(claim, &self.told, found, visits),
+                    claim: claim.formula(&self.knowledge),
+                    why: why_not(claim, &self.knowledge, found, visits),
                     visits: visits as u64,
                     missing: found.missing,
                 });
@@ -160,8 +160,8 @@ impl GraphTest {
         // Sorting keeps equals in causal order.
         tested.sort_by(|a, b| a.adjusted_p.total_cmp(&b.adjusted_p).then(a.p.total_cmp(&b.p)));
         let (episodes, steps, incomplete_steps) = (self.episodes, self.steps, self.incomplete_steps);
-        let recording = self.recorded.tests();
-        GraphReport { level, episodes, steps, incomplete_steps, tested, untested, recording }
+        let missingness = self.recorded.tests();
+        GraphReport { level, episodes, steps, incomplete_steps, tested, untested, missingness }
     }
 
     fn tested(&self, found: &Counted<'_>, tables: &Tables, reference: &Reference, draws: u32) -> Tested {
@@ -174,10 +174,10 @@ impl GraphTest {
         if drawn {
             p = permute::p_by_permutations(tables, reference, seen, draws, found.claim as u64);
         }
-        let words = InWords { told: &self.told, claim, rows: &found.rows, merged: &tables.merged };
+        let words = InWords { knowledge: &self.knowledge, claim, rows: &found.rows, merged: &tables.merged };
         Tested {
-            claim: claim.formula(&self.told),
-            meaning: claim.meaning(&self.told),
+            claim: claim.formula(&self.knowledge),
+            meaning: claim.meaning(&self.knowledge),
             p,
             adjusted_p: p,
             drawn,
@@ -190,7 +190,7 @@ impl GraphTest {
 }
 
 /// Why a claim was not tested.
-fn why_not(claim: &Claim, told: &Knowledge, found: &Counted<'_>, visits: f64) -> String {
+fn why_not(claim: &Claim, knowledge: &Knowledge, found: &Counted<'_>, visits: f64) -> String {
     let all: u64 = found.rows.iter().flat_map(|row| &row.cells).map(|cell| u64::from(cell.2)).sum();
     let constant = |side: fn(&(u32, u32, u32)) -> u32| {
         let same = |row: &RowCounts<'_>| row.cells.windows(2).all(|w| side(&w[0]) == side(&w[1]));
@@ -200,10 +200,10 @@ fn why_not(claim: &Claim, told: &Knowledge, found: &Counted<'_>, visits: f64) ->
         return "never seen together".to_owned();
     }
     if constant(|c| c.1) {
-        return format!("{} does not vary within a row", claims::name(told, claim.outcome));
+        return format!("{} does not vary within a row", claims::name(knowledge, claim.outcome));
     }
     if constant(|c| c.0) {
-        return format!("{} does not vary within a row", claims::name(told, claim.other));
+        return format!("{} does not vary within a row", claims::name(knowledge, claim.other));
     }
     match visits as u64 {
         0 => "too few visits of each row".to_owned(),
@@ -213,7 +213,7 @@ fn why_not(claim: &Claim, told: &Knowledge, found: &Counted<'_>, visits: f64) ->
 
 /// The names of merged classes and of rows.
 struct InWords<'a> {
-    told: &'a Knowledge,
+    knowledge: &'a Knowledge,
     claim: &'a Claim,
     rows: &'a [RowCounts<'a>],
     merged: &'a [Merge; 2],
@@ -230,7 +230,7 @@ impl InWords<'_> {
         };
         let members: Vec<usize> = (0..merge.to.len()).filter(|&c| merge.to[c] == group).filter(seen).collect();
         let names: Vec<String> =
-            members.iter().take(3).map(|&c| claims::class_name(self.told, part, c as u32)).collect();
+            members.iter().take(3).map(|&c| claims::class_name(self.knowledge, part, c as u32)).collect();
         names.join(" or ") + if members.len() > 3 { " or …" } else { "" }
     }
 }
@@ -247,7 +247,7 @@ impl Words for InWords<'_> {
     fn row(&self, place: usize) -> String {
         let values = self.claim.given.iter().zip(self.rows[place].row);
         let words = values.map(|(&part, &class)| {
-            format!("{}={}", claims::name(self.told, part), claims::class_name(self.told, part, class))
+            format!("{}={}", claims::name(self.knowledge, part), claims::class_name(self.knowledge, part, class))
         });
         words.collect::<Vec<_>>().join(" ")
     }

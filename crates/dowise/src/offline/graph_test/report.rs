@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::effect::Effect;
-use crate::offline::RecordingTest;
+use crate::offline::MissingnessTest;
 
 /// What a log says of a declared graph.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -21,7 +21,7 @@ pub struct GraphReport {
     /// Claims of the graph about which this log says nothing.
     pub untested: Vec<Untested>,
     /// Whether what is missing depends on what followed. No part of the verdict: it is no promise of the graph.
-    pub recording: Vec<RecordingTest>,
+    pub missingness: Vec<MissingnessTest>,
 }
 
 /// One implied independence, tested.

@@ -5,7 +5,7 @@
 
 use super::counts::RowCounts;
 
-/// Most classes of each side that are told apart over all rows.
+/// Most classes of each side that are distinguished over all rows.
 const MOST_CLASSES: usize = 8;
 
 /// Least number of visits that is expected in a cell of a row, and in a cell over all rows.

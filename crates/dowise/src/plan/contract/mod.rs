@@ -13,7 +13,7 @@ use own::{Own, sum_out, sum_out_two};
 use rayon::prelude::*;
 use step::{Label, Part, Step, step};
 
-/// How one factor is summed out. `row` counts joint values of the factor's state scope, `n` is its number of values.
+/// How one factor is marginalised out. `row` counts joint values of the factor's state scope, `n` is its number of values.
 pub(crate) trait Expect: Sync {
     /// For every cause: the value of the factor's distribution (or the best of a set of them) at `row`.
     ///
@@ -29,13 +29,13 @@ pub(crate) trait Expect: Sync {
         }
     }
 
-    /// The factor as one that can be summed out in place where it depends on its own value alone.
+    /// The factor as one that can be marginalised out in place where it depends on its own value alone.
     fn in_place(&self) -> Option<Binary<'_>> {
         None
     }
 }
 
-/// A binary factor that is summed out in place.
+/// A binary factor that is marginalised out in place.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Binary<'a> {
     /// Probabilities.
@@ -69,7 +69,7 @@ const SLAB: usize = 1 << 14;
 impl Contraction {
     /// For state factors with these numbers of values and these scopes (positions of state factors, in order).
     ///
-    /// The next factor to be summed out is always the one that leaves the smallest array; the first one on ties.
+    /// The next factor to be marginalised out is always the one that leaves the smallest array; the first one on ties.
     pub(crate) fn new(sizes: &[usize], scopes: &[Vec<usize>], n_causes: usize) -> Contraction {
         Contraction::with_slabs(sizes, scopes, n_causes, SLAB)
     }
@@ -105,7 +105,7 @@ impl Contraction {
         Contraction { n_causes, steps, slabs }
     }
 
-    /// The factors in the order in which they are summed out.
+    /// The factors in the order in which they are marginalised out.
     pub(crate) fn order(&self) -> impl Iterator<Item = usize> {
         self.steps.iter().map(|step| step.factor)
     }
@@ -296,7 +296,7 @@ mod tests {
         }
     }
 
-    /// A factor that does not say that it could be summed out in place.
+    /// A factor that does not say that it could be marginalised out in place.
     struct Moved<'a>(&'a Mean);
 
     impl Expect for Moved<'_> {

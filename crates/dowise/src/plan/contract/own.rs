@@ -1,7 +1,7 @@
-//! Factors that depend on their own value alone, summed out in place.
+//! Factors that depend on their own value alone, marginalised out in place.
 //!
 //! The value now takes the place of the next one, so an array keeps its shape, and numbers meet only with those of the same
-//! places. The first two are summed out at once while causes are added to the array; after that each half of a large array goes
+//! places. The first two are marginalised out at once while causes are added to the array; after that each half of a large array goes
 //! on by itself, so that all further factors find it in the nearest cache.
 
 use rayon::prelude::*;
@@ -15,7 +15,7 @@ const NEAR: usize = 1 << 11;
 /// Numbers from which on a pass is shared between threads.
 const PARALLEL: usize = 1 << 16;
 
-/// A binary factor to be summed out.
+/// A binary factor to be marginalised out.
 pub(super) struct Own<'a> {
     pub(super) factor: Binary<'a>,
     /// Numbers inside of one of its values.

@@ -1,4 +1,4 @@
-//! One factor summed out of an array: which numbers meet, and in what order they are walked through.
+//! One factor marginalised out of an array: which numbers meet, and in what order they are walked through.
 
 use super::Expect;
 use crate::loops::simd;
@@ -26,7 +26,7 @@ struct Axis {
     row_stride: usize,
 }
 
-/// An axis of an intermediate array: the value of a factor now, or its next value still to be summed out.
+/// An axis of an intermediate array: the value of a factor now, or its next value still to be marginalised out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Label {
     pub(super) factor: usize,

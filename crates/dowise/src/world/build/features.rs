@@ -122,7 +122,7 @@ impl Check {
                         "no column of the table of the features is called like a state factor or a key variable";
                     let names: Vec<String> =
                         everything(world).into_iter().map(|id| format!("`{}`", self.name(id))).collect();
-                    let help = format!("its rows are told apart by columns with these names: {}", and(&names));
+                    let help = format!("its rows are distinguished by columns with these names: {}", and(&names));
                     self.push(Problem::error("missing-column", message).help(help).at(grid.header_at));
                     return None;
                 }
@@ -275,7 +275,7 @@ impl Check {
     /// Features of all states and causes fit into memory.
     fn few_enough(&mut self, map: &FeatureMap, world: &World, at: Option<At>) -> bool {
         let cells = world.sizes(&world.cause_variables()).iter().fold(world.n_states() as u128, |n, &s| n * s as u128);
-        let held = if world.is_listed() { cells } else { 1 };
+        let held = if world.is_enumerable() { cells } else { 1 };
         let numbers = map.dimension(world).and_then(|d| d.checked_mul(held));
         if numbers.is_some_and(|n| n <= MOST_ENTRIES as u128) {
             return true;
@@ -295,7 +295,7 @@ impl Check {
 /// Rows of which means are looked at.
 const SAMPLED_ROWS: usize = 1 << 12;
 
-/// Means of tables at combinations of values drawn evenly, the same ones each time: there may be far too many to list.
+/// Means of tables at combinations of values drawn evenly, the same ones each time: there may be far too many to enumerate.
 fn sampled_means(parts: &[(Vec<VarId>, Arc<[f64]>)], dimension: usize, world: &World) -> Vec<f64> {
     let map = FeatureMap::Mean { dimension, tables: parts.to_vec() };
     let (basis, scope) = (Basis::new(world, &map), map.scope());

@@ -80,13 +80,13 @@ impl Check {
             let help = "write the guess as `p`, `rows`, `logit` or `noisy_or`, or leave `weight` out";
             self.push(Problem::error("no-guess", message).help(help).at(weight.at.or(learn.at)));
         }
-        if learn.told && learn.weight.is_some() {
-            let message = format!("the numbers of {} are told and a guess at the same time", target.names);
-            self.push(Problem::error("two-forms", message).help("leave out `told` or `weight`").at(learn.at));
+        if learn.known && learn.weight.is_some() {
+            let message = format!("the numbers of {} are known and a guess at the same time", target.names);
+            self.push(Problem::error("two-forms", message).help("leave out `known` or `weight`").at(learn.at));
         }
         let number = |given: &Option<Located<f64>>| given.as_ref().map(|g| g.value);
         let assumed =
-            Assumed { form, sd: number(&learn.sd), weight: number(&learn.weight), guess: None, learned: !learn.told };
+            Assumed { form, sd: number(&learn.sd), weight: number(&learn.weight), guess: None, learned: !learn.known };
         (self.errors() == before).then_some(assumed)
     }
 
@@ -101,10 +101,10 @@ impl Check {
         });
         let (Some(form), false) = (form, target.next) else { return };
         let message = format!(
-            "only some rows of {} are a `{form}`, so where its numbers are not told it is learned as a table, each combination of its parents by itself",
+            "only some rows of {} are a `{form}`, so where its numbers are not known it is learned as a table, each combination of its parents by itself",
             target.names
         );
-        let help = format!("`learn = {{ form = \"{form}\", told = true }}` lets effects add up over all rows instead");
+        let help = format!("`learn = {{ form = \"{form}\", known = true }}` lets effects add up over all rows instead");
         self.push(Problem::note("learned-as-table", message).help(help).at(spec.at));
     }
 

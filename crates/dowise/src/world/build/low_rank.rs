@@ -56,13 +56,13 @@ impl Check {
             (None, None) => {
                 let problem =
                     Problem::error("low-rank", "[low_rank] has no `weights`, and the world has no [features]");
-                let help = "add `weights = { kind = … }`, or [features] if learners are to be told them";
+                let help = "add `weights = { kind = … }`, or [features] if learners are to be given them";
                 self.push(problem.help(help).at(spec.at));
                 return None;
             }
         };
         let dimension = map.dimension(world).expect("invariant: features were counted when they were checked") as usize;
-        if !world.is_listed() {
+        if !world.is_enumerable() {
             return self.unlisted(spec, map, dimension, world);
         }
         let (scope, weights) = tabulate(world, &map);
@@ -79,7 +79,7 @@ impl Check {
         Some(low_rank)
     }
 
-    /// The same where states are not listed: an anchor is drawn and then each factor, so weights and rows must be distributions.
+    /// The same where states are not enumerated: an anchor is drawn and then each factor, so weights and rows must be distributions.
     ///
     /// Of a mean of tables every row of every table is looked at, of bumps none, since they sum to 1.
     fn unlisted(&mut self, spec: &LowRankSpec, map: FeatureMap, dimension: usize, world: &World) -> Option<LowRank> {
@@ -99,7 +99,7 @@ impl Check {
             FeatureMap::Indicators { .. } | FeatureMap::Polynomial { .. } => {
                 let kind = map.kind();
                 let message =
-                    format!("weights of kind \"{kind}\" are no distributions, and states are too many to list");
+                    format!("weights of kind \"{kind}\" are no distributions, and states are too many to enumerate");
                 let help = "use \"table\", \"mean\" or \"radial\"; or fewer states";
                 self.push(Problem::error("low-rank", message).help(help).at(spec.at));
                 return None;
@@ -132,7 +132,7 @@ impl Check {
             }
             None => return,
         };
-        let help = "where states are too many to list, weights and rows must be distributions, to nine digits";
+        let help = "where states are too many to enumerate, weights and rows must be distributions, to nine digits";
         self.push(Problem::error(code, wrong).help(help).at(at));
     }
 
@@ -146,7 +146,7 @@ impl Check {
                 "take its `next` out, or [low_rank]; a state factor that counts the steps cannot stand beside it";
             self.push(Problem::error("low-rank", message).help(help).at(spec.at));
         }
-        for term in world.rewards.iter().filter(|term| !term.next.is_empty() && !term.pays_on_arrival()) {
+        for term in world.rewards.iter().filter(|term| !term.next.is_empty() && !term.pays_on_next_state()) {
             let message = format!(
                 "reward \"{}\" depends on next values and on the present, which [low_rank] cannot tell",
                 term.name

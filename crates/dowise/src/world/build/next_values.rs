@@ -53,7 +53,7 @@ impl Check {
     /// Terms on next values and on the present together must have an expected value over both that can be tabulated.
     pub(crate) fn next_terms(&mut self, world: &World, specs: &[RewardSpec]) {
         for (term, spec) in world.rewards.iter().zip(specs) {
-            if !term.next.is_empty() && !term.pays_on_arrival() {
+            if !term.next.is_empty() && !term.pays_on_next_state() {
                 let what = format!("the expected value of reward \"{}\" over next values", term.name);
                 let scope = world.expected_scope(term);
                 let space = self.table_space(&what, &scope, 1, "shorten its `scope`", spec.at);

@@ -40,7 +40,7 @@ pub(crate) fn review(check: &mut Check, world: &World) {
         let chosen_by = world.habits.iter().any(|habit| habit.parents.contains(&id));
         if world.hidden.contains(&id) && above[id.ix()] && !chosen_by && observed_below(world, id, &above) < 2 {
             let message = format!("nothing acts on hidden variable \"{}\", and it is to be learned", check.name(id));
-            let help = "what it does cannot be told from chance in the one variable that it acts on: give its numbers, or take it out";
+            let help = "what it does cannot be distinguished from chance in the one variable that it acts on: give its numbers, or take it out";
             check.push(Problem::warning("not-identified", message).help(help).at(place(id)));
         }
     }

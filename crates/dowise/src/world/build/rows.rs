@@ -267,7 +267,7 @@ impl Check {
 
     /// Parents of a mechanism within a step.
     pub(crate) const WITHIN_STEP: [Kind; 4] = [Kind::State, Kind::Lever, Kind::Key, Kind::Hidden];
-    /// What a next value may depend on; hidden variables are summed out.
+    /// What a next value may depend on; hidden variables are marginalised out.
     pub(crate) const TRANSITION: [Kind; 4] = [Kind::State, Kind::Key, Kind::Lever, Kind::Hidden];
     /// What the reward may depend on.
     pub(crate) const SCOPE: [Kind; 3] = [Kind::State, Kind::Key, Kind::Lever];

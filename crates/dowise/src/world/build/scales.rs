@@ -6,7 +6,7 @@ use crate::world::{At, Problem, RewardForm, World, WorldSpec};
 /// A cost that is this many times what an episode can pay is meant to forbid something.
 const PROHIBITIVE: f64 = 1e6;
 
-/// Two amounts further apart than this are not told apart reliably: a sum of the larger ones has sixteen digits.
+/// Two amounts further apart than this are not distinguished reliably: a sum of the larger ones has sixteen digits.
 const FAR_APART: f64 = 1e12;
 
 /// A reward, a cost or an end of a range, by its size.

@@ -25,7 +25,7 @@ impl Reader<'_> {
                 return None;
             }
         };
-        self.known_keys(table, &what, &["form", "interactions", "sd", "weight", "told"]);
+        self.known_keys(table, &what, &["form", "interactions", "sd", "weight", "known", "told"]);
         let form = table.get("form").and_then(|n| self.name(n, &format!("`form` in {what}")));
         let mut interactions = Vec::new();
         if let Some(node) = table.get("interactions") {
@@ -40,7 +40,9 @@ impl Reader<'_> {
             Some(Located::new(number, self.place(node.span())))
         };
         let (sd, weight) = (number("sd"), number("weight"));
-        let told = table.get("told").and_then(|n| self.boolean(n, &format!("`told` in {what}"))).unwrap_or(false);
-        Some(LearnSpec { form, interactions, sd, weight, told, at })
+        // `told` is what `known` was called before.
+        let flag = table.get("known").or_else(|| table.get("told"));
+        let known = flag.and_then(|n| self.boolean(n, &format!("`known` in {what}"))).unwrap_or(false);
+        Some(LearnSpec { form, interactions, sd, weight, known, at })
     }
 }

@@ -1,4 +1,4 @@
-//! Files that are no worlds, told apart before they are read as one: logs, JSON, networks of other tools, and what is no text.
+//! Files that are no worlds, distinguished before they are read as one: logs, JSON, networks of other tools, and what is no text.
 
 use crate::world::Problem;
 
@@ -42,7 +42,7 @@ pub(super) fn no_text(name: &str, bytes: &[u8]) -> Option<Box<Problem>> {
             format!("a log may be packed, a world may not: `gunzip`, or `dowise data {name} WORLD` if it is a log");
         return Some(problem(name, "packed by gzip", &help));
     }
-    // Texts in UTF-16 have such bytes as well, and are told apart by how they begin.
+    // Texts in UTF-16 have such bytes as well, and are distinguished by how they begin.
     let wide = bytes.starts_with(&[0xff, 0xfe]) || bytes.starts_with(&[0xfe, 0xff]);
     (!wide && bytes.iter().take(4096).any(|&b| b == 0)).then(|| problem(name, BINARY, CHECK_PATH))
 }

@@ -1,13 +1,13 @@
 //! Samples from Dirichlet and Beta posteriors.
 
-mod contenders;
+mod lazy_rows;
+mod stick_breaking;
 mod table;
-mod thin;
 
 pub(crate) use crate::loops::gamma::BATCH;
-pub(crate) use contenders::Contenders;
+pub(crate) use lazy_rows::LazyRows;
+pub(crate) use stick_breaking::ThinBelief;
 pub(crate) use table::Posterior;
-pub(crate) use thin::ThinBelief;
 
 use rand::Rng;
 

@@ -61,7 +61,7 @@ mod tests {
     use super::*;
     use crate::plan::Contraction;
 
-    /// A factor that does not say that it could be summed out in place.
+    /// A factor that does not say that it could be marginalised out in place.
     struct Moved<'a>(&'a Intervals);
 
     impl Expect for Moved<'_> {

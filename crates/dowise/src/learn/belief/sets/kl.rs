@@ -1,4 +1,4 @@
-//! Kullback–Leibler balls around the frequencies of rows, the best or worst member of which is taken.
+//! Kullback–Leibler balls around the frequencies of rows, the best or pessimistic member of which is taken.
 
 use super::Side;
 use crate::learn::belief::confidence::kl_interval;
@@ -124,7 +124,7 @@ impl KlBalls {
         (line[self.n_values], line[self.n_values + 1]) = (ball.radius, ball.kept);
     }
 
-    /// Puts a row in line into a lane, with a search that begins where it is told.
+    /// Puts a row in line into a lane, with a search that begins where it is known.
     #[inline(always)]
     pub(super) fn fill(&self, lanes: &mut Lanes, lane: usize, row: usize, start: f64) {
         let n = self.n_values;
@@ -141,7 +141,7 @@ impl KlBalls {
         self.tiles.is_some()
     }
 
-    /// One look at the rows of a tile, with searches that begin where they are told.
+    /// One look at the rows of a tile, with searches that begin where they are given.
     #[inline(always)]
     pub(super) fn look_at_tile(&self, tile: usize, start: &[f64; LANES]) -> Once<LANES> {
         let tiles = self.tiles.as_ref().expect("invariant: asked for only where rows lie side by side");
@@ -181,7 +181,7 @@ impl KlBalls {
         self.losses.extend(next_value.iter().map(|v| self.best - sign * v));
     }
 
-    /// Adds a row to those that are solved next, by what values lose; the search begins where it is told.
+    /// Adds a row to those that are solved next, by what values lose; the search begins where it is known.
     #[inline(always)]
     pub(super) fn add_to(&self, rows: &mut Rows<LANES>, row: usize, start: f64, loss: impl Fn(usize) -> f64) {
         let Row { ball, seen, prob } = &self.rows[row];
@@ -275,7 +275,7 @@ impl Expect for KlBalls {
 
 #[cfg(test)]
 mod tests {
-    use super::super::kept::Kept;
+    use super::super::cached_rows::Backend;
     use super::*;
 
     fn number(i: usize) -> f64 {
@@ -291,7 +291,7 @@ mod tests {
                     balls.lay_side_by_side();
                 }
                 assert_eq!(balls.are_side_by_side(), is_tiled && n_states <= TILED_VALUES);
-                let mut kept = Kept::new(n_states * n_causes, n_states);
+                let mut kept = Backend::new(n_states * n_causes, n_states);
                 let mut next: Vec<f64> = (0..n_states).map(|v| number(v * v + 3)).collect();
                 let mut q = Vec::new();
                 for step in 0..150 {

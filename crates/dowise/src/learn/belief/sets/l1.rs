@@ -1,10 +1,10 @@
-//! L1 balls around the frequencies of rows, the best or worst member of which is taken.
+//! L1 balls around the frequencies of rows, the best or pessimistic member of which is taken.
 
 use super::Side;
 use crate::loops::balls::{best_of_ball, best_of_balls};
 use crate::plan::Expect;
 
-/// An L1 ball around the empirical row, for every row and cause; the best or the worst member is taken.
+/// An L1 ball around the empirical row, for every row and cause; the best or the pessimistic member is taken.
 #[derive(Clone, Debug)]
 pub(super) struct Balls {
     /// `[row][value][cause]`
@@ -48,7 +48,7 @@ impl Balls {
         sort(&mut self.order, &self.next);
     }
 
-    /// The best member of each ball for the values of `at` times the sign of the side.
+    /// The optimistic member of each ball for the values of `at` times the sign of the side.
     #[inline(always)]
     fn expect_with<'a>(&self, row: usize, at: impl Fn(usize) -> &'a [f64], out: &mut [f64], sign: f64) {
         let n = out.len();

@@ -1,16 +1,16 @@
-//! Confidence sets for rows of probabilities, and the best or worst member of each.
+//! Confidence sets for rows of probabilities, and the best or pessimistic member of each.
 
+mod cached_rows;
 mod intervals;
-mod kept;
 mod kl;
 mod l1;
-mod rivals;
+mod pruned_rows;
 
+use self::cached_rows::Backend;
 use self::intervals::Intervals;
-use self::kept::Kept;
 use self::kl::KlBalls;
 use self::l1::Balls;
-use self::rivals::Rivals;
+use self::pruned_rows::PrunedRows;
 use super::confidence::Confidence;
 use super::frame::Frame;
 use super::stale::Stale;
@@ -26,7 +26,7 @@ pub(crate) fn ball_bytes(n_values: u128) -> u128 {
 
 /// Bytes of what is kept of balls over whole states, for one stage.
 pub(crate) fn kept_bytes(n_rows: u128, n_values: u128) -> u128 {
-    Rivals::bytes(n_rows, n_values)
+    PrunedRows::bytes(n_rows, n_values)
 }
 
 /// Which member of a set is taken.
@@ -37,7 +37,7 @@ pub(crate) enum Side {
 }
 
 impl Side {
-    /// The worst member is the best one for values times −1, times −1 again.
+    /// The pessimistic member is the best one for values times −1, times −1 again.
     fn sign(self) -> f64 {
         match self {
             Side::Best => 1.0,
@@ -62,9 +62,9 @@ pub(crate) struct SetsBelief {
 #[derive(Clone, Debug)]
 enum Stage {
     /// Every row is solved.
-    Every(Box<Kept>),
+    Every(Box<Backend>),
     /// Only rows that can be best are.
-    Rivals(Box<Rivals>),
+    PrunedRows(Box<PrunedRows>),
 }
 
 impl Stage {
@@ -72,7 +72,7 @@ impl Stage {
     fn touch(&mut self, row: usize) {
         match self {
             Stage::Every(kept) => kept.touch(row),
-            Stage::Rivals(rivals) => rivals.touch(row),
+            Stage::PrunedRows(rivals) => rivals.touch(row),
         }
     }
 }
@@ -180,7 +180,7 @@ impl Table {
 }
 
 impl SetsBelief {
-    /// Sets of which the best or the worst members are taken. With a margin, only rows that can be best in their state up to it need be
+    /// Sets of which the best or the pessimistic members are taken. With a margin, only rows that can be best in their state up to it need be
     /// right when whole stages are looked at, where interventions are the causes.
     pub(crate) fn new(frame: &Frame, confidence: Confidence, side: Side, margin: Option<f64>) -> SetsBelief {
         let layout = frame.layout();
@@ -198,8 +198,8 @@ impl SetsBelief {
             }
             let (cells, n_states) = (layout.cells(), layout.n_states());
             let stage = || match margin {
-                None => Stage::Every(Kept::new(cells, n_states).into()),
-                Some(margin) => Stage::Rivals(Rivals::new(cells, n_states, n_states, margin).into()),
+                None => Stage::Every(Backend::new(cells, n_states).into()),
+                Some(margin) => Stage::PrunedRows(PrunedRows::new(cells, n_states, n_states, margin).into()),
             };
             (0..layout.horizon).map(|_| stage()).collect()
         } else {
@@ -288,12 +288,12 @@ impl SetsBelief {
         if let ([Table::KlBalls(balls)], Some(kept)) = (&mut self.tables[block][..], self.kept.get_mut(stage)) {
             balls.prepare(next_value);
             match (kept, &frame.view.actions) {
-                (Stage::Rivals(rivals), Some(list)) => {
+                (Stage::PrunedRows(rivals), Some(list)) => {
                     let rewards = (&frame.reward_sc[..], frame.caps[stage]);
                     rivals.look::<LOSSES>(balls, next_value, list, rewards, q);
                     return LOSSES;
                 }
-                (Stage::Rivals(_), None) => unreachable!("invariant: rivals are interventions of a list"),
+                (Stage::PrunedRows(_), None) => unreachable!("invariant: rivals are interventions of a list"),
                 (Stage::Every(kept), _) => kept.look(balls, q),
             }
         } else {

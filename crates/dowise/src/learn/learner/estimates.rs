@@ -1,0 +1,126 @@
+//! What a learner believes, asked for: plans and policies by any reading of its evidence, and the policy to deploy.
+
+use std::sync::Arc;
+
+use super::{Kind, Learner};
+use crate::learn::error::{LearnError, LearnResult};
+use crate::learn::memory::hold_reading;
+use crate::learn::options::{Causes, Estimate, States};
+use crate::learn::policy::Policy;
+use crate::learn::view::blocks;
+use crate::learn::wrappers::Wrapper;
+use crate::learn::{Agent, Estimator, Plans};
+use crate::memory::Held;
+use crate::plan::{Plan, Ties, check_policy};
+use crate::world::{Action, FactoredView};
+
+impl Learner {
+    /// What the learner takes to be independent and is not, by the declared graph: where it is, no amount of data makes its values right, and nothing
+    /// can be promised. `None` where its view of the state is right.
+    pub fn wrong_view(&self) -> Option<String> {
+        let Kind::Tabular(tabular) = &self.kind else { return None };
+        let (world, options) = (tabular.knowledge().world(), &tabular.options);
+        if options.states == States::Flat {
+            return None;
+        }
+        if world.tied && blocks(world).len() > 1 {
+            return Some(
+                "the world is of low rank, so next values of different state factors depend on each other once their causes are known, and this learner \
+                 counts them apart"
+                    .to_owned(),
+            );
+        }
+        let product = FactoredView::of(world);
+        let forgets_causes = options.causes == Causes::Actions;
+        (forgets_causes && !product.right).then(|| product.why.trim_end_matches('.').to_owned())
+    }
+
+    /// The plan of the evidence, read by any rule: a policy and its values. `seed` is for samples.
+    ///
+    /// The optimistic members of confidence sets give an upper bound of what can be reached, the pessimistic members a value that their
+    /// policy keeps, each with probability 1 − δ.
+    ///
+    /// # Cost
+    /// One plan, and tables as large as the learner's own.
+    pub fn read(&self, reading: Estimator, seed: u64) -> LearnResult<Plan> {
+        match &self.kind {
+            Kind::Tabular(tabular) => {
+                let _held = hold_reading(tabular)?;
+                Ok(tabular.read(reading, seed, Ties::First)?.0)
+            }
+            Kind::Linear(_) => Err(LearnError::NoTables),
+        }
+    }
+
+    /// What a policy (`[stage][state]`) is worth by the evidence, read by any rule: that policy, with its values. `seed` is for
+    /// samples.
+    ///
+    /// The recursion of [`Learner::read`], with the policy followed in place of the best intervention. The best and the worst
+    /// members of confidence sets bound its value from above and below, each with probability 1 − δ.
+    ///
+    /// # Cost
+    /// One plan, and tables as large as the learner's own.
+    pub fn read_policy(&self, policy_hs: &[Action], reading: Estimator, seed: u64) -> LearnResult<Plan> {
+        match &self.kind {
+            Kind::Tabular(tabular) => {
+                let (knowledge, plan) = (tabular.knowledge(), tabular.plan());
+                check_policy(knowledge.interventions(), knowledge.state_space(), plan.horizon, policy_hs)?;
+                let _held = hold_reading(tabular)?;
+                tabular.follow(reading, seed, policy_hs)
+            }
+            Kind::Linear(_) => Err(LearnError::NoTables),
+        }
+    }
+
+    /// Whether there is memory for [`Learner::learned_policy`], which takes as much again as the learner has: asked before a
+    /// long run, so that its end is not refused.
+    pub fn room_to_deploy(&self) -> LearnResult<()> {
+        let bytes = match &self.kind {
+            Kind::Tabular(tabular) => Learner::bytes(tabular.knowledge(), &tabular.options),
+            Kind::Linear(linear) => linear.bytes_taken(),
+        };
+        Held::ask(bytes).map(drop).map_err(|limit| LearnError::TooMuchMemory { bytes, limit })
+    }
+
+    /// What to deploy: the policy that it has learned, without exploring.
+    ///
+    /// For posterior sampling the plan of the posterior mean, not of its next sample, with [`Estimator::Pooled`]; for regressions the plan of mean weights;
+    /// for greedy learners the greedy plan; for others the plan that they would follow next if they planned now. A learner that only draws at random does
+    /// what it would do next.
+    pub fn learned_policy(&self) -> Arc<Policy> {
+        if let Kind::Linear(linear) = &self.kind {
+            let plan = linear.learned_plan();
+            let fill = |out: &mut Vec<Action>| out.extend_from_slice(&plan.policy_hs);
+            return Policy::made(&mut Arc::default(), linear.plans() + 1, linear.fingerprint(), plan.n_states, fill);
+        }
+        if let Kind::Tabular(tabular) = &self.kind {
+            let reading = match tabular.options.estimate {
+                Estimate::Posterior { prior } => Some(Estimator::Pooled { prior }),
+                Estimate::EpsilonGreedy { .. } => Some(Estimator::Greedy),
+                Estimate::Width(_) | Estimate::Sets(_) | Estimate::Greedy | Estimate::Uniform | Estimate::Linear => {
+                    None
+                }
+            };
+            if let Some(reading) = reading {
+                let read = tabular.read(reading, 0, Ties::First);
+                let plan = read.expect("invariant: its evidence can be read by every rule").0;
+                let evidence = tabular.evidence.fingerprint();
+                let fill = |out: &mut Vec<Action>| out.extend_from_slice(&plan.policy_hs);
+                return Policy::made(&mut Arc::default(), tabular.plans + 1, evidence, plan.n_states, fill);
+            }
+        }
+        let mut next = self.clone();
+        next.around.retain(|around| match around {
+            // They decide nothing.
+            Wrapper::Guard(_) | Wrapper::Watch(_) | Wrapper::Forget(_) => false,
+            Wrapper::Explore(_) => true,
+            // Nor is what keeps it to a baseline.
+            Wrapper::Baseline(_) => false,
+        });
+        if let Kind::Tabular(tabular) = &mut next.kind {
+            tabular.make_due();
+        }
+        next.begin_episode();
+        next.whole_policy()
+    }
+}

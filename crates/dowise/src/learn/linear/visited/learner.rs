@@ -1,0 +1,648 @@
+//! Least-squares value iteration from the states that were met.
+
+use nalgebra::{Cholesky, DVector, Dyn};
+use rand::SeedableRng;
+use rand_chacha::ChaCha8Rng;
+use rayon::prelude::*;
+use std::sync::Arc;
+
+use super::design::{Design, Step};
+use super::error::VisitedStatesError;
+use super::policy::{Ahead, Room, VisitedStatesPolicy};
+use super::states::{Rows, States, check as check_rows, state_text};
+use crate::kernel::Kernel;
+use crate::learn::linear::findings::found;
+use crate::learn::linear::model::{Sizes, kernel_rule};
+use crate::learn::linear::options::{Beta, LinearEstimate, LinearOptions, Regression, Rewards, Switching, Weights};
+use crate::learn::linear::residuals::Noise;
+use crate::learn::linear::setup::{check, clip_values, feature_map, regressed_terms};
+use crate::learn::linear::weighted::{Targets, Weighable, Weighted};
+use crate::learn::linear::{FeatureError, FeatureFinding, LinearError, MOST_BYTES};
+use crate::learn::{
+    Agent, EvidenceError, Knowledge, MISSING, MechanismRule, Mechanisms, Observation, Session, kernel_bytes,
+};
+use crate::plan::{FeatureFunction, RewardsAt, RowsAt, Ties, tie_tolerance};
+use crate::random::normal;
+use crate::random::{scale, splitmix64};
+use crate::world::{Action, Feature};
+
+/// States that features from code are tried on before anything runs.
+const SAMPLED: u64 = 256;
+
+/// A linear learner for any number of states: it keeps the steps that were made and the states that they led to.
+///
+/// Its values are those of [`LinearLearner`](crate::learn::linear::LinearLearner) with the same options, at the states that matter to them:
+///
+///   w_h = Λ_h⁻¹ Σ φ [r + V_{h+1}(s')]     over the steps made
+///   V_h(s') at the next states of these steps, and at no others
+///
+/// and a decision looks at φ(s, ·) of the state at hand. Features come from the world, or from a function.
+///
+/// # Cost
+/// A step: O(d² + Z · d) and a search. A plan: O(H · (n · d + m · Z · d)) for n steps and m states met, and H · m searches; with
+/// widths O(m · Z · d²) more (where steps are weighed, O(H · (n + m · Z) · d²)). With [`Switching::Doubling`] there are
+/// O(d ln n) plans. Memory O(d² + n · d), and Z · d numbers for each state met (only those that are not 0, where most are) up to half a gigabyte; beyond that they are computed anew for every plan.
+///
+/// ```
+/// use dowise::linear::{LinearPreset, VisitedStatesLearner};
+/// use dowise::simulate::Play;
+/// use dowise::{Knowledge, Simulator, worlds};
+/// let world = worlds::LinearCode::default().world()?; // 10^13 states
+/// let preset: LinearPreset = "c-blsvi".parse()?;
+/// let mut learner = VisitedStatesLearner::new(&Knowledge::of(&world), preset.options(20, 1))?;
+/// let simulator = Simulator::new(&world)?;
+/// let mut play = Play::new(&simulator, 1);
+/// let total: f64 = (0..20).map(|_| play.episode(&mut learner).1).sum();
+/// assert!(total >= 0.0 && learner.episodes() == 20 && learner.met() <= 20 * 20);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct VisitedStatesLearner {
+    pub(super) knowledge: Knowledge,
+    pub(super) options: LinearOptions,
+    pub(super) states: States,
+    pub(super) designs: Vec<Design>,
+    pub(super) ahead: Ahead,
+    /// Mechanisms that have to be learned: as they were seen up to now, and up to the present plan, whose kernel follows from that.
+    pub(super) mechanisms: Option<Mechanisms>,
+    pub(super) planned_mechanisms: Option<Mechanisms>,
+    regressed: Vec<usize>,
+    pub(super) sizes: Sizes,
+    pub(super) discount: f64,
+    /// Weights of the present plan, stage by stage.
+    pub(super) weights: Vec<DVector<f64>>,
+    /// Λ⁻¹ of the present plan, where there are widths: design by design, or stage by stage where steps are weighed. β, stage by stage.
+    inverse: Vec<Vec<f64>>,
+    beta: Vec<f64>,
+    /// Episodes ended.
+    pub(super) episode: u64,
+    pub(super) plans: u64,
+    /// The episode that the present plan was made for, from which its ties follow.
+    pub(super) planned_for: u64,
+    pub(super) due: bool,
+    /// The episode being played: what was decided and observed in it.
+    session: Option<Session>,
+    /// What it is called, if anything.
+    pub(super) name: String,
+    pub(super) room: Room,
+}
+
+impl VisitedStatesLearner {
+    /// A learner that has seen nothing, with the features that its options choose.
+    pub fn new(knowledge: &Knowledge, options: LinearOptions) -> Result<VisitedStatesLearner, VisitedStatesError> {
+        let chosen = feature_map(knowledge, &options);
+        let world = knowledge.world();
+        let Some(map) = chosen.as_ref().or(world.features()) else {
+            let causes = world.sizes(&world.cause_variables()).iter().map(|&n| n as u128).product::<u128>();
+            return Err(VisitedStatesError::NoFeatures { states: world.n_states() as u128 * causes });
+        };
+        let dimension = map.dimension(world).filter(|d| *d <= 1 << 14);
+        let Some(d) = dimension else {
+            let (cells, bytes) = (1, map.dimension(world).and_then(|d| d.checked_mul(8)?.checked_mul(d)));
+            let error = FeatureError::TooLarge { dimension: map.dimension(world), cells, bytes, limit: MOST_BYTES };
+            return Err(LinearError::from(error).into());
+        };
+        VisitedStatesLearner::with_rows(knowledge, RowsAt::of_map(world, map, d as usize), options)
+    }
+
+    /// The same with features from code: `function(state, out)` writes φ(s, c) of every cause, `[cause][feature]`, causes numbered as in
+    /// [`CauseSpace`](crate::kernel::CauseSpace). It is called for 256 states drawn at random when the learner is made, so that features that are
+    /// too long or no numbers are named before anything runs, and then once for each state that is met. It may fail for drawn states, which need not be
+    /// possible ones, but not for all of them.
+    pub fn with_function(
+        knowledge: &Knowledge,
+        dimension: usize,
+        function: FeatureFunction,
+        options: LinearOptions,
+    ) -> Result<VisitedStatesLearner, VisitedStatesError> {
+        if dimension == 0 {
+            return Err(LinearError::from(FeatureError::Empty).into());
+        }
+        let learner = VisitedStatesLearner::with_rows(
+            knowledge,
+            RowsAt::of_function(knowledge.world(), function, dimension),
+            options,
+        )?;
+        learner.sampled_features()?;
+        Ok(learner)
+    }
+
+    /// The features of states drawn at random, `[state][cause][feature]`, checked; an error if they can be computed for none.
+    fn sampled_features(&self) -> Result<Vec<f64>, VisitedStatesError> {
+        let (rows, n_states) = (&self.states.rows, self.knowledge.n_states() as u64);
+        let mut all = Vec::new();
+        let mut failed = None;
+        for draw in 0..SAMPLED {
+            let state = scale(splitmix64(draw), n_states) as usize;
+            let mut phi = vec![0.0; rows.n_causes() * rows.dimension];
+            match rows.fill(state, &mut phi) {
+                Ok(()) => {
+                    check_rows(&self.knowledge, state, &phi, rows.dimension)?;
+                    all.extend(phi);
+                }
+                Err(why) => {
+                    failed =
+                        failed.or(Some(VisitedStatesError::Function { state: state_text(&self.knowledge, state), why }))
+                }
+            }
+        }
+        match failed {
+            Some(error) if all.is_empty() => Err(error),
+            Some(_) | None => Ok(all),
+        }
+    }
+
+    /// What one should know about its features before it learns, as far as 256 states drawn at random show it: see
+    /// [`FeatureFinding`].
+    pub fn findings(&self) -> Vec<FeatureFinding> {
+        let d = self.states.rows.dimension;
+        let steps = self.options.episodes.saturating_mul(self.knowledge.horizon() as u64);
+        let all = if d <= 512 { self.sampled_features().unwrap_or_default() } else { Vec::new() };
+        found(all.chunks_exact(d), d, steps)
+    }
+
+    fn with_rows(
+        knowledge: &Knowledge,
+        rows: RowsAt,
+        options: LinearOptions,
+    ) -> Result<VisitedStatesLearner, VisitedStatesError> {
+        check(&options)?;
+        let world = knowledge.world();
+        world.refuse("regression on features", &[Feature::NextReward]).map_err(LinearError::from)?;
+        if options.regression == Regression::Interventions {
+            return Err(VisitedStatesError::Interventions);
+        }
+        let (d, horizon) = (rows.dimension, knowledge.horizon());
+        let designs = if options.stage_dependent { horizon } else { 1 };
+        // Λ, its factor and its inverse; where steps are weighed, one more inverse for each stage, and one being made.
+        let weighed = if options.weights == Weights::Variance { horizon + 3 } else { 0 };
+        let bytes = (3 * designs + weighed) as u128 * 8 * (d as u128).pow(2);
+        if bytes > MOST_BYTES {
+            let cells = rows.n_causes();
+            return Err(LinearError::TooLarge { dimension: d, designs, cells, bytes, limit: MOST_BYTES }.into());
+        }
+        let mut mechanisms = Mechanisms::new(knowledge).map_err(LinearError::from)?;
+        let bytes = kernel_bytes(world, options.estimate == LinearEstimate::Width);
+        if mechanisms.is_some() && bytes > MOST_BYTES {
+            return Err(VisitedStatesError::Kernel { bytes, limit: MOST_BYTES });
+        }
+        let kernel = match &mut mechanisms {
+            None => Kernel::new(world).map_err(LinearError::from)?,
+            // Here to find out whether it can be made.
+            Some(mechanisms) => mechanisms.kernel(kernel_rule(&options, 0)).map_err(LinearError::from)?,
+        };
+        let kernel = Arc::new(kernel);
+        let (regressed, regressed_range) = regressed_terms(knowledge, &options);
+        let rewards = match options.rewards {
+            Rewards::Regressed => RewardsAt::none(world, kernel.causes()),
+            Rewards::Known => RewardsAt::new(world, kernel.causes()),
+        };
+        let (range, clip) = clip_values(knowledge, &options);
+        let tolerance = tie_tolerance(horizon, range, world);
+        let sizes = Sizes::new(knowledge, &options, (range, &clip), regressed_range, mechanisms.as_ref());
+        let floor = (0..horizon).map(|stage| sizes.floor(stage)).collect();
+        Ok(VisitedStatesLearner {
+            knowledge: knowledge.clone(),
+            states: States::new(rows),
+            designs: vec![Design::new(d, options.lambda); designs],
+            ahead: Ahead { kernel, rewards, clip, floor, tolerance },
+            sizes,
+            planned_mechanisms: mechanisms.clone(),
+            mechanisms,
+            regressed,
+            discount: world.discount(),
+            weights: vec![DVector::zeros(d); horizon],
+            inverse: Vec::new(),
+            beta: vec![0.0; horizon],
+            episode: 0,
+            plans: 0,
+            planned_for: 0,
+            due: true,
+            session: None,
+            name: String::new(),
+            room: Room::default(),
+            options,
+        })
+    }
+
+    /// What it was given.
+    pub fn knowledge(&self) -> &Knowledge {
+        &self.knowledge
+    }
+
+    /// Its options.
+    pub fn options(&self) -> &LinearOptions {
+        &self.options
+    }
+
+    /// Episodes ended.
+    pub fn episodes(&self) -> u64 {
+        self.episode
+    }
+
+    /// Plans made so far.
+    pub fn plans(&self) -> u64 {
+        self.plans
+    }
+
+    /// Number of states that steps led to.
+    pub fn met(&self) -> usize {
+        self.states.met.len()
+    }
+
+    /// Bytes that what was met takes, about: steps, and features of states.
+    pub fn bytes(&self) -> usize {
+        let steps: usize = self.designs.iter().map(|design| design.steps.len()).sum();
+        self.states.kept() + steps * (8 * self.states.rows.dimension + size_of::<Step>()) + 64 * self.met()
+    }
+
+    /// Number of features (d).
+    pub fn dimension(&self) -> usize {
+        self.states.rows.dimension
+    }
+
+    /// Whether some reward term is regressed, so that what is paid must be shown to it.
+    pub fn learns_rewards(&self) -> bool {
+        !self.regressed.is_empty()
+    }
+
+    /// The same learner under a name, such as the text of its [`LearnerSpec`](crate::LearnerSpec), which is saved with it.
+    pub fn named(mut self, name: impl Into<String>) -> VisitedStatesLearner {
+        self.name = name.into();
+        self
+    }
+
+    /// The name that it was given; empty if none was.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Begins an episode: plans if a plan is due.
+    pub fn begin(&mut self) {
+        if self.due {
+            self.plan();
+        }
+        self.session = Some(Session::new(self.episode + 1, self.knowledge.horizon(), None, Vec::new()));
+    }
+
+    /// What to do at a stage (from 0) in a state of the episode being played, which is begun if none is; noted, so that only the step that
+    /// follows from it can be observed.
+    pub fn act_at(&mut self, stage: usize, state: usize) -> Result<Action, VisitedStatesError> {
+        if self.session.is_none() {
+            self.begin();
+        }
+        check_place(&self.knowledge, stage, state)?;
+        self.session.as_ref().map_or(Ok(()), |session| session.check_state(stage, state))?;
+        let action = self.decide(stage, state)?;
+        if let Some(session) = &mut self.session {
+            session.decided(stage, state, action);
+        }
+        Ok(action)
+    }
+
+    /// Takes in a step of the episode being played. One that does not belong to it, since it was decided in another state, led elsewhere or was observed before,
+    /// is refused as by [`Session::observe`], and changes nothing; what was done counts, whatever was decided.
+    pub fn observe_step(&mut self, observation: &Observation<'_>) -> Result<(), VisitedStatesError> {
+        if self.session.is_none() {
+            self.begin();
+        }
+        self.session.as_ref().map_or(Ok(()), |session| session.check(observation))?;
+        self.learn_observation(observation)?;
+        if let Some(session) = &mut self.session {
+            session.note(observation, [0.0; 2]);
+        }
+        Ok(())
+    }
+
+    /// What to do at a stage (from 0) in a state of the present episode.
+    pub fn decide(&mut self, stage: usize, state: usize) -> Result<Action, VisitedStatesError> {
+        check_place(&self.knowledge, stage, state)?;
+        if self.plans == 0 && self.due {
+            self.plan();
+        }
+        let d = self.states.rows.dimension;
+        let rows = Rows::Dense(self.states.phi(&self.knowledge, state)?.into());
+        let mut squares = Vec::new();
+        if self.options.estimate == LinearEstimate::Width {
+            squares.resize(self.states.rows.n_causes(), 0.0);
+            rows.squares(self.inverse_at(stage), d, &mut squares);
+        }
+        let width = (!squares.is_empty()).then_some((self.beta[stage], &squares[..]));
+        let tie = self.ties().at(stage, state);
+        let weights = self.weights[stage].as_slice();
+        Ok(self.ahead.best((stage, state), &rows, weights, width, tie, &mut self.room).0)
+    }
+
+    /// Takes in one step by numbers: the cause that was observed, numbered as in [`CauseSpace`](crate::kernel::CauseSpace), and what was
+    /// paid of the rewards that are regressed. Such a step does not say what was done, so it is refused where mechanisms have to be learned.
+    pub fn learn(
+        &mut self,
+        at: (usize, usize),
+        cause: usize,
+        reward: f64,
+        next_state: usize,
+    ) -> Result<(), VisitedStatesError> {
+        match self.mechanisms {
+            None => self.regress(at, cause, reward, next_state),
+            Some(_) => Err(VisitedStatesError::NothingDone),
+        }
+    }
+
+    /// Takes one step into its design.
+    pub(super) fn regress(
+        &mut self,
+        (stage, state): (usize, usize),
+        cause: usize,
+        reward: f64,
+        next_state: usize,
+    ) -> Result<(), VisitedStatesError> {
+        check_place(&self.knowledge, stage, state)?;
+        check_place(&self.knowledge, stage, next_state)?;
+        let last = self.states.rows.n_causes() - 1;
+        if cause > last {
+            return Err(VisitedStatesError::NoCause { cause, last });
+        }
+        let [lo, hi] = self.sizes.regressed;
+        let rounding = 1e-9 * (hi - lo).max(hi.abs()).max(lo.abs());
+        if !(lo - rounding..=hi + rounding).contains(&reward) {
+            return Err(VisitedStatesError::Reward { reward, lo, hi });
+        }
+        let d = self.states.rows.dimension;
+        let phi: Vec<f64> = self.states.phi(&self.knowledge, state)?[cause * d..][..d].to_vec();
+        let next = self.states.enter(&self.knowledge, next_state)?;
+        let place = self.design(stage);
+        let design = &mut self.designs[place];
+        design.add(stage, state, (cause, &phi), reward.clamp(lo, hi), next);
+        self.due |= self.options.switching == Switching::Episode || design.doubled();
+        Ok(())
+    }
+
+    /// Takes in one observation of a step that was played anywhere. A step of which a key variable, the next state or a regressed reward is missing is left out.
+    pub fn learn_observation(&mut self, observation: &Observation<'_>) -> Result<(), VisitedStatesError> {
+        if let Some(action) = observation.action
+            && !self.ahead.kernel.allows(observation.state, action)
+        {
+            return Err(VisitedStatesError::NotAllowed {
+                state: state_text(&self.knowledge, observation.state),
+                action,
+            });
+        }
+        let (cause, missing) = self.ahead.kernel.causes().of_seen(&observation.values, MISSING);
+        let reward: f64 = self.regressed.iter().map(|&i| observation.rewards[i]).sum();
+        if let Some(mechanisms) = &self.mechanisms {
+            if observation.action.is_none() {
+                return Err(VisitedStatesError::NothingDone);
+            }
+            if !mechanisms.has_room(&self.knowledge, observation, 1) {
+                return Err(EvidenceError::Full.into());
+            }
+        }
+        match observation.next_state {
+            Some(next) if missing == 0 && !reward.is_nan() => {
+                self.regress((observation.stage, observation.state), cause, reward, next)?;
+            }
+            Some(_) | None => check_place(&self.knowledge, observation.stage, observation.state)?,
+        }
+        if let Some(mechanisms) = &mut self.mechanisms {
+            self.due |= mechanisms.add(&self.knowledge, observation, 1) || self.options.switching == Switching::Episode;
+        }
+        Ok(())
+    }
+
+    /// Ends an episode.
+    pub fn end(&mut self) {
+        self.session = None;
+        self.episode += 1;
+    }
+
+    /// What it has learned, without optimism or noise, to be used where nothing is learned any more.
+    pub fn learned_policy(&self) -> VisitedStatesPolicy {
+        let mut mean = self.clone();
+        mean.options.beta_scale = 0.0;
+        mean.plan_with(MechanismRule::Mean);
+        let VisitedStatesLearner { knowledge, states, ahead, weights, .. } = mean;
+        VisitedStatesPolicy { knowledge, states: States::new(states.rows), ahead, weights }
+    }
+
+    /// Values at a stage of the states that were met, by state, as the present plan has them.
+    pub fn values(&self, stage: usize) -> Vec<(usize, f64)> {
+        let value = self.values_at(stage, &self.all_squares());
+        self.states.met.iter().zip(value).map(|(met, v)| (met.state, v)).collect()
+    }
+
+    fn ties(&self) -> Ties {
+        Ties::Seeded(splitmix64(self.options.seed ^ splitmix64(self.planned_for)))
+    }
+
+    /// Position of a stage's design.
+    pub(super) fn design(&self, stage: usize) -> usize {
+        if self.designs.len() == 1 { 0 } else { stage }
+    }
+
+    /// β at a stage, scaled.
+    fn width(&self, stage: usize) -> f64 {
+        let design = &self.designs[self.design(stage)];
+        let steps = design.steps.len() as u64;
+        self.sizes.beta(&self.options, self.states.rows.dimension, stage, design.gained(), steps)
+    }
+
+    /// Makes P(c | s, a) anew from the mechanisms that the present plan was made from.
+    pub(super) fn read_mechanisms(&mut self, rule: MechanismRule) {
+        if let Some(mechanisms) = &mut self.planned_mechanisms {
+            let kernel = mechanisms.kernel(rule);
+            let kernel =
+                kernel.expect("invariant: what was learned has the shape that it had when the learner was made");
+            self.ahead.kernel = Arc::new(kernel);
+        }
+    }
+
+    /// Plans from what was met.
+    fn plan(&mut self) {
+        self.plan_with(kernel_rule(&self.options, self.episode));
+    }
+
+    /// The same with mechanisms that are not known read by a rule.
+    pub(super) fn plan_with(&mut self, rule: MechanismRule) {
+        self.planned_mechanisms.clone_from(&self.mechanisms);
+        self.planned_for = self.episode;
+        self.solve(rule);
+        self.plans += 1;
+        self.due = false;
+    }
+
+    /// Weights and widths of every stage, from the steps taken in so far and the mechanisms that the plan is made from.
+    pub(super) fn solve(&mut self, rule: MechanismRule) {
+        self.read_mechanisms(rule);
+        let mut rng = ChaCha8Rng::seed_from_u64(splitmix64(self.options.seed ^ 0x6c69_6e65));
+        rng.set_stream(self.planned_for);
+        (0..self.designs.len()).for_each(|place| self.mark_planned(place));
+        let squares = self.all_squares();
+        let weighed = self.options.weights == Weights::Variance;
+        let of_steps: Vec<Vec<f64>> = self.designs.iter().filter(|_| weighed).map(Design::squares_of_steps).collect();
+        let mut value = vec![0.0; self.met()];
+        for stage in (0..self.knowledge.horizon()).rev() {
+            self.weights[stage] = match self.options.weights {
+                Weights::None => self.fit(stage, &value, &mut rng),
+                Weights::Variance => self.fit_weighted(stage, &value, &of_steps),
+            };
+            if stage > 0 {
+                value = self.values_at(stage, &squares);
+            }
+        }
+    }
+
+    /// Notes that a plan is made from what a design has now: its widths are those of that plan until the next.
+    pub(super) fn mark_planned(&mut self, place: usize) {
+        self.designs[place].mark_planned();
+        if self.options.weights == Weights::Variance {
+            // Stage by stage, once that is fitted.
+            self.inverse.resize(self.knowledge.horizon(), Vec::new());
+            return;
+        }
+        if self.options.estimate == LinearEstimate::Width {
+            self.inverse.resize(self.designs.len(), Vec::new());
+            self.inverse[place] = self.designs[place].factor().inverse().as_slice().to_vec();
+        }
+        (0..self.knowledge.horizon())
+            .filter(|&stage| self.design(stage) == place)
+            .collect::<Vec<_>>()
+            .into_iter()
+            .for_each(|stage| self.beta[stage] = self.width(stage));
+    }
+
+    /// Weights of a stage for the values one stage ahead: least squares, or a sample.
+    fn fit(&self, stage: usize, ahead: &[f64], rng: &mut ChaCha8Rng) -> DVector<f64> {
+        let design = &self.designs[self.design(stage)];
+        let floor = self.ahead.floor[stage];
+        let target = |step: &Step| step.reward + (self.discount * ahead[step.next as usize] - floor);
+        let sums = design.sums(target);
+        let mut noise = || DVector::from_iterator(sums.len(), (0..sums.len()).map(|_| normal(rng)).collect::<Vec<_>>());
+        let perturbed = |factor: &Cholesky<f64, Dyn>, mut weights: DVector<f64>, mut noise: DVector<f64>, by: f64| {
+            factor.l_dirty().tr_solve_lower_triangular_mut(&mut noise);
+            weights.axpy(by, &noise, 1.0);
+            weights
+        };
+        match (self.options.estimate, self.options.beta) {
+            (LinearEstimate::Sampled, Beta::Residuals) => {
+                let prior = Noise::new(self.sizes.range_left(stage), design.steps.len() as f64);
+                let first = design.factor_with(prior.first_lambda()).solve(&sums);
+                let variance = prior.variance(design.squares(&first, target));
+                let factor = design.factor_with(prior.lambda(variance));
+                let mean = factor.solve(&sums);
+                perturbed(&factor, mean, noise(), self.options.beta_scale * variance.sqrt())
+            }
+            (LinearEstimate::Sampled, _) => {
+                perturbed(design.factor(), design.factor().solve(&sums), noise(), self.beta[stage])
+            }
+            (LinearEstimate::Width, _) => design.factor().solve(&sums),
+        }
+    }
+
+    /// The regression of a stage with steps weighed by how little the values ahead of them can vary; its widths are kept for the plan.
+    ///
+    /// # Cost
+    /// O(n · d² + d³) for n steps.
+    fn fit_weighted(&mut self, stage: usize, ahead: &[f64], of_steps: &[Vec<f64>]) -> DVector<f64> {
+        let place = self.design(stage);
+        let design = &self.designs[place];
+        let floor = self.ahead.floor[stage];
+        let worth = |step: &Step| self.discount * ahead[step.next as usize] - floor;
+        let regress = |targets: Targets| {
+            let shifted = |step: &Step| worth(step) - targets.least;
+            let fits = [design.sums(shifted), design.sums(|step| shifted(step) * shifted(step))];
+            let fits = fits.map(|sums| design.factor().solve(&sums));
+            let met = design.steps.iter().zip(&of_steps[place]).map(|(step, &square)| {
+                let target = step.reward + worth(step);
+                Weighable { phi: &step.phi, visits: 1.0, target, square }
+            });
+            Weighted::new(self.options.lambda, fits, targets, met)
+        };
+        let d = self.states.rows.dimension;
+        let so_far = (design.gained(), design.steps.len() as u64);
+        let (weighted, beta) = self.sizes.weigh(&self.options, d, stage, so_far, regress);
+        (self.inverse[stage], self.beta[stage]) = (weighted.inverse(), beta);
+        weighted.weights
+    }
+
+    /// Λ⁻¹ of a stage, as of the present plan.
+    fn inverse_at(&self, stage: usize) -> &[f64] {
+        match self.options.weights {
+            Weights::None => &self.inverse[self.design(stage)],
+            Weights::Variance => &self.inverse[stage],
+        }
+    }
+
+    /// φᵀΛ⁻¹φ of every state met and cause, where one design serves all stages; empty otherwise, and without widths.
+    pub(super) fn all_squares(&self) -> Vec<f64> {
+        let one = self.designs.len() == 1 && self.options.weights == Weights::None;
+        if self.options.estimate != LinearEstimate::Width || !one || self.inverse.is_empty() {
+            return Vec::new();
+        }
+        let (n, d) = (self.states.rows.n_causes(), self.states.rows.dimension);
+        let mut out = vec![0.0; self.met() * n];
+        out.par_chunks_exact_mut(n).zip(&self.states.met).for_each(|(out, met)| {
+            self.states.with_rows(met, |rows| rows.squares(&self.inverse[0], d, out));
+        });
+        out
+    }
+
+    /// V at a stage of every state met, by the weights of that stage; shared between threads, with the same results.
+    pub(super) fn values_at(&self, stage: usize, squares: &[f64]) -> Vec<f64> {
+        let (n, d) = (self.states.rows.n_causes(), self.states.rows.dimension);
+        let (weights, ties, beta) = (self.weights[stage].as_slice(), self.ties(), self.beta[stage]);
+        // Before the first plan there are no widths.
+        let planned = !self.inverse.is_empty() && !self.inverse_at(stage).is_empty();
+        let wide = self.options.estimate == LinearEstimate::Width && planned;
+        let world = self.knowledge.world();
+        let value = |room: &mut (Room, Vec<f64>), (i, met): (usize, &super::states::MetState)| {
+            // Nothing is paid any more there.
+            if world.has_ended(met.state) {
+                return 0.0;
+            }
+            self.states.with_rows(met, |rows| {
+                let squares = match (wide, squares.is_empty()) {
+                    (false, _) => None,
+                    (true, false) => Some(&squares[i * n..][..n]),
+                    (true, true) => {
+                        room.1.resize(n, 0.0);
+                        rows.squares(self.inverse_at(stage), d, &mut room.1);
+                        Some(&room.1[..])
+                    }
+                };
+                let width = squares.map(|squares| (beta, squares));
+                let tie = ties.at(stage, met.state);
+                self.ahead.best((stage, met.state), rows, weights, width, tie, &mut room.0).1
+            })
+        };
+        self.states.met.par_iter().enumerate().with_min_len(64).map_init(Default::default, value).collect()
+    }
+}
+
+impl Agent for VisitedStatesLearner {
+    fn begin_episode(&mut self) {
+        self.begin();
+    }
+
+    fn act(&mut self, stage: usize, state: usize) -> Action {
+        self.act_at(stage, state).unwrap_or_else(|error| panic!("{error}"))
+    }
+
+    fn observe(&mut self, observation: &Observation<'_>) {
+        self.observe_step(observation).unwrap_or_else(|error| panic!("{error}"));
+    }
+
+    fn end_episode(&mut self) {
+        self.end();
+    }
+}
+
+/// Whether there is such a stage and such a state.
+pub(super) fn check_place(knowledge: &Knowledge, stage: usize, state: usize) -> Result<(), VisitedStatesError> {
+    if stage >= knowledge.horizon() {
+        return Err(VisitedStatesError::NoStage { stage, last: knowledge.horizon() - 1 });
+    }
+    if state >= knowledge.n_states() {
+        return Err(VisitedStatesError::NoState { state, last: knowledge.n_states() - 1 });
+    }
+    Ok(())
+}

@@ -1,0 +1,140 @@
+//! What decides a variable within a step once all that is hidden is marginalised out, and what may be looked at beside it.
+//!
+//! A key variable, or a lever left alone, with hidden parents H (and theirs, as long as they are hidden) depends on the seen parents W of
+//! all of these. As long as none of W is drawn after H, P(v | W, all that is drawn neither after H nor after v) = Σ_H Π P(· | parents):
+//! hidden variables are drawn afresh in every step. A lever among W that follows from H is looked at only where it was set.
+
+use std::sync::Arc;
+
+use crate::world::{Kind, VarId, World};
+
+/// Combinations of values that are gone through at most to marginalise out what is hidden.
+const MOST_SUMMED: usize = 1 << 18;
+
+/// What decides an observed variable.
+#[derive(Clone, Debug)]
+pub(in crate::learn) struct Within {
+    id: VarId,
+    /// What was seen of what it depends on, in the order of rows.
+    pub(super) scope: Vec<VarId>,
+    /// Its own mechanism first, then those of what is hidden.
+    pub(in crate::learn) mechanisms: Vec<usize>,
+    /// Levers, by position, that have to be set in a step for it to count.
+    pub(super) set: Vec<usize>,
+    /// By [`VarId`]: what is drawn before it, and does not follow from what is hidden or from itself.
+    before: Vec<bool>,
+}
+
+impl Within {
+    /// `Err` says in words why what was seen does not decide it.
+    pub(in crate::learn) fn of(world: &World, id: VarId) -> Result<Within, String> {
+        let all = world.mechanisms();
+        let decides = |id: VarId| all.iter().position(|m| m.children.contains(&id));
+        let hidden = |id: &VarId| world.variable(*id).kind == Kind::Hidden;
+        let own = decides(id).ok_or("nothing is said about what acts on it")?;
+        let mut mechanisms = vec![own];
+        let mut next = 0;
+        while let Some(&m) = mechanisms.get(next) {
+            let more = all[m].parents.iter().filter(|id| hidden(id)).filter_map(|&h| decides(h));
+            let more: Vec<usize> = more.filter(|m| !mechanisms.contains(m)).collect();
+            more.into_iter().for_each(|m| {
+                if !mechanisms.contains(&m) {
+                    mechanisms.push(m)
+                }
+            });
+            next += 1;
+        }
+        let mut scope: Vec<VarId> = Vec::new();
+        for &m in &mechanisms {
+            let seen = all[m].parents.iter().filter(|id| !hidden(id));
+            scope.extend(seen.filter(|id| !scope.contains(id)).copied().collect::<Vec<_>>());
+        }
+        let of_hidden: Vec<VarId> = mechanisms[1..].iter().flat_map(|&m| &all[m].children).copied().collect();
+        let mut after = downstream(world, &of_hidden, &[]);
+        let mut set = Vec::new();
+        if scope.iter().any(|w| after[w.ix()]) {
+            let levers = world.levers().iter().enumerate().filter(|&(_, l)| *l != id && after[l.ix()]);
+            set = levers.map(|(l, _)| l).collect();
+            let cut: Vec<VarId> = set.iter().map(|&l| world.levers()[l]).collect();
+            after = downstream(world, &of_hidden, &cut);
+            if let Some(&w) = scope.iter().find(|w| after[w.ix()]) {
+                let name = |id: VarId| world.variable(id).name.as_str();
+                let names: Vec<&str> = of_hidden.iter().filter(|id| hidden(id)).map(|&id| name(id)).collect();
+                return Err(format!(
+                    "{}, on which it depends, follows from the hidden {} too",
+                    name(w),
+                    names.join(", ")
+                ));
+            }
+        }
+        let follows = downstream(world, &all[own].children, &[]);
+        let mut before = vec![false; world.variables().len()];
+        for m in &all[..own] {
+            m.children.iter().for_each(|c| before[c.ix()] = !after[c.ix()] && !follows[c.ix()]);
+        }
+        Ok(Within { id, scope, mechanisms, set, before })
+    }
+
+    /// Whether the value of a key variable or of a lever left alone may be looked at.
+    pub(super) fn is_before(&self, id: VarId) -> bool {
+        self.before[id.ix()]
+    }
+
+    /// P(value | scope), `[row][value]`, where all of its mechanisms are given; `Err` if there are too many combinations to sum over.
+    pub(super) fn table(&self, world: &World) -> Result<Option<Arc<[f64]>>, String> {
+        let all = world.mechanisms();
+        let mut parts = Vec::new();
+        for &m in &self.mechanisms {
+            let Some(table) = all[m].table.as_deref() else { return Ok(None) };
+            parts.push((&all[m], table));
+        }
+        let drawn = self.mechanisms.iter().flat_map(|&m| &all[m].children);
+        let axes: Vec<VarId> = self.scope.iter().chain(drawn).copied().collect();
+        let sizes = world.sizes(&axes);
+        let cells = sizes.iter().try_fold(1usize, |n, &size| n.checked_mul(size));
+        // A table by itself was counted when the world was made.
+        let Some(cells) = cells.filter(|&n| n <= MOST_SUMMED || parts.len() == 1) else {
+            return Err("to marginalise out what is hidden would take too long".to_owned());
+        };
+        let place = |id: &VarId| axes.iter().position(|a| a == id).expect("invariant: parents are seen or drawn");
+        // Axes of the parents, then of the children, of each mechanism.
+        let of: Vec<(Vec<usize>, &[f64])> =
+            parts.iter().map(|(m, table)| (m.parents.iter().chain(&m.children).map(place).collect(), *table)).collect();
+        let (n, own) = (world.variable(self.id).size(), place(&self.id));
+        let rows: usize = sizes[..self.scope.len()].iter().product();
+        let (mut out, mut digits) = (vec![0.0; rows * n], vec![0usize; axes.len()]);
+        for _ in 0..cells {
+            let p: f64 =
+                of.iter().map(|(axes, table)| table[axes.iter().fold(0, |at, &a| at * sizes[a] + digits[a])]).product();
+            let row = (0..self.scope.len()).fold(0, |at, a| at * sizes[a] + digits[a]);
+            out[row * n + digits[own]] += p;
+            for (digit, &size) in digits.iter_mut().zip(&sizes).rev() {
+                *digit += 1;
+                if *digit < size {
+                    break;
+                }
+                *digit = 0;
+            }
+        }
+        Ok(Some(out.into()))
+    }
+}
+
+/// What follows from some variables within a step, these included, by [`VarId`]; nothing acts on levers that are `cut`. What acts on levers
+/// that every intervention sets counts too: whoever chose in a log may have gone by it.
+pub(in crate::learn) fn downstream(world: &World, from: &[VarId], cut: &[VarId]) -> Vec<bool> {
+    let mut after = vec![false; world.variables().len()];
+    from.iter().filter(|id| !cut.contains(id)).for_each(|id| after[id.ix()] = true);
+    let (mechanisms, mut more) = (world.mechanisms(), true);
+    while std::mem::take(&mut more) {
+        let all = mechanisms.iter().map(|m| (m, cut)).chain(world.habits().iter().map(|m| (m, &[][..])));
+        for (m, cut) in all {
+            if m.parents.iter().any(|p| after[p.ix()]) {
+                for child in m.children.iter().filter(|id| !cut.contains(id)) {
+                    more |= !std::mem::replace(&mut after[child.ix()], true);
+                }
+            }
+        }
+    }
+    after
+}

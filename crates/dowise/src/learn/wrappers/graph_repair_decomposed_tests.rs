@@ -1,0 +1,113 @@
+//! Guards of learners that plan by components: what they change when the declared graph is wrong within a part, across parts, or in its numbers.
+
+use crate::World;
+use crate::learn::learner::Kind;
+use crate::learn::{Agent, Knowledge, Learner, LearnerSpec, Plans};
+use crate::simulate::{Play, Simulator};
+use crate::world::{Form, WorldSpec};
+use crate::worlds::ManyLevers;
+
+/// Four binary key variables to each binary state factor: as many parts as factors, and too many joint causes to be listed.
+fn spec(factors: usize) -> WorldSpec {
+    let many = ManyLevers { factors, keys: 4 * factors, sparse: true, levers: 1, levels: 2, ..ManyLevers::default() };
+    many.spec().unwrap()
+}
+
+/// The world, with a key variable of another part acting on the first next value as well: it turns that value around.
+fn with_arrow(mut spec: WorldSpec, key: &str) -> World {
+    let transition = &mut spec.transitions[0];
+    transition.parents.push(key.into());
+    let Form::Table(table) = &mut transition.form else { panic!("a table") };
+    *table = table.chunks_exact(2).flat_map(|row| [row[0], row[1], row[1], row[0]]).collect();
+    World::new(spec).unwrap()
+}
+
+/// A learner that plays a world of which it is given another one; what it has changed in the end, and whether it plans by components.
+fn played(true_world: &World, knowledge: &Knowledge, name: &str, episodes: u64) -> (Learner, bool) {
+    let options = name.parse::<LearnerSpec>().unwrap().options(episodes, 1);
+    let mut learner = Learner::new(knowledge, options).unwrap();
+    let simulator = Simulator::new(true_world).unwrap();
+    let mut play = Play::new(&simulator, 1);
+    (0..episodes).for_each(|_| _ = play.episode(&mut learner));
+    learner.begin_episode();
+    let Kind::Tabular(tabular) = &learner.kind else { panic!("a learner that counts") };
+    let decomposed = tabular.view().decomposed.is_some();
+    assert!(tabular.plan().value_hs.iter().all(|v| v.is_finite()));
+    (learner, decomposed)
+}
+
+fn became(learner: &Learner) -> Vec<&str> {
+    learner.amendments().iter().map(|amendment| amendment.became.as_str()).collect()
+}
+
+const GUARDED: [&str; 2] = ["graph-psrl:guard=true", "graph-ucbvi:guard=true"];
+
+#[test]
+fn an_arrow_that_is_missing_within_a_part_is_added_there() {
+    let true_world = World::new(spec(3)).unwrap();
+    let mut declared = spec(3);
+    // The first next value is given not to depend on the first key variable, which still acts on its reward.
+    let transition = &mut declared.transitions[0];
+    let place = transition.parents.iter().position(|id| id.value == "z1").unwrap();
+    transition.parents.remove(place);
+    let Form::Table(table) = &mut transition.form else { panic!("a table") };
+    table.truncate(table.len() / 2);
+    let knowledge = Knowledge::of(&World::new(declared).unwrap());
+    for name in GUARDED {
+        let (learner, decomposed) = played(&true_world, &knowledge, name, 600);
+        assert_eq!(became(&learner), ["z1 is added to the scope of s1"], "{name}");
+        assert!(decomposed, "{name}");
+    }
+}
+
+#[test]
+fn an_arrow_across_parts_makes_them_one() {
+    let true_world = with_arrow(spec(3), "z5");
+    let knowledge = Knowledge::of(&World::new(spec(3)).unwrap());
+    for name in GUARDED {
+        let (learner, decomposed) = played(&true_world, &knowledge, name, 600);
+        assert_eq!(became(&learner), ["z5 is added to the scope of s1"], "{name}");
+        assert!(decomposed, "{name}");
+        let Kind::Tabular(tabular) = &learner.kind else { panic!("a learner that counts") };
+        assert_eq!(tabular.view().decomposed.as_ref().map(|parts| parts.components.n_parts()), Some(2));
+        // It goes on from where it was saved, with the graph that it had come to.
+        let again = Learner::restore(&knowledge, &learner.save()).unwrap();
+        assert_eq!(became(&again), became(&learner));
+    }
+}
+
+#[test]
+fn numbers_that_are_wrong_are_learned_part_by_part() {
+    let true_world = World::new(spec(3)).unwrap();
+    let mut wrong = true_world.clone();
+    // Told the other way round: what the first lever does to its key variable, and what the second reward term pays.
+    let turned: Vec<f64> =
+        wrong.mechanisms[0].table.as_ref().unwrap().chunks_exact(2).flat_map(|p| [p[1], p[0]]).collect();
+    wrong.mechanisms[0].table = Some(turned.into());
+    let name = wrong.variable(wrong.mechanisms[0].children[0]).name.clone();
+    let knowledge = Knowledge::of(&wrong);
+    for guarded in GUARDED {
+        let (learner, decomposed) = played(&true_world, &knowledge, guarded, 600);
+        assert_eq!(became(&learner), ["its numbers are learned from now on"], "{guarded}");
+        assert!(learner.amendments()[0].found.contains(&name), "{:?}", learner.amendments());
+        assert!(decomposed, "{guarded}");
+    }
+    let mut wrong = true_world.clone();
+    let table = wrong.rewards[1].table.as_ref().unwrap();
+    let most = table.iter().copied().fold(0.0, f64::max);
+    wrong.rewards[1].table = Some(table.iter().map(|r| most - r).collect());
+    let (learner, decomposed) = played(&true_world, &Knowledge::of(&wrong), GUARDED[0], 100);
+    assert_eq!(became(&learner), ["its numbers are learned from now on"]);
+    assert!(decomposed);
+}
+
+#[test]
+fn a_graph_that_cannot_be_changed_part_by_part_is_said_to_be_wrong_and_kept() {
+    // Parts of seven key variables each can be planned, two of them together cannot, and 2²⁸ joint causes cannot be listed.
+    let many = ManyLevers { factors: 4, keys: 28, sparse: true, levers: 1, levels: 2, ..ManyLevers::default() };
+    let knowledge = Knowledge::of(&World::new(many.spec().unwrap()).unwrap());
+    let true_world = with_arrow(many.spec().unwrap(), "z8");
+    let (learner, decomposed) = played(&true_world, &knowledge, GUARDED[0], 1000);
+    assert_eq!(became(&learner), ["no graph without this claim can be learned here, so it goes on as before"]);
+    assert!(decomposed && learner.amendments()[0].found.contains("s1"), "{:?}", learner.amendments());
+}

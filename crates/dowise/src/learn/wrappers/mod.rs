@@ -1,0 +1,142 @@
+//! Wrappers of a learner, one file each: they may take an episode over, change a decision, and watch what is observed.
+
+mod conservative;
+mod explore;
+mod graph_repair;
+#[cfg(test)]
+mod graph_repair_decomposed_tests;
+mod graph_revision;
+mod history;
+mod nonstationary;
+mod return_bound;
+mod safety_budget;
+
+pub use conservative::BaselineReport;
+pub(crate) use conservative::{Baseline, SavedBaseline, brought};
+pub(crate) use explore::Explore;
+pub use graph_repair::Amendment;
+pub(crate) use graph_repair::{Guard, SavedGuard};
+pub use nonstationary::ChangeNoticed;
+pub(crate) use nonstationary::{Forgetting, SavedForgetting};
+pub use safety_budget::{SafetyBudget, share_of_episode, share_of_step};
+
+use std::sync::Arc;
+
+use super::Knowledge;
+use super::evidence::EvidenceError;
+use super::learner::Kind;
+use super::monitor::Monitor;
+use super::observation::Observation;
+use super::policy::Policy;
+use super::session::Session;
+use crate::world::Action;
+
+/// The closed list of wrappers; `match`es on it stand here and in `save.rs`.
+#[derive(Clone, Debug)]
+pub(crate) enum Wrapper {
+    Explore(Explore),
+    Guard(Box<Guard>),
+    /// Tests the graph and tells, nothing more.
+    Watch(Box<Monitor>),
+    Baseline(Box<Baseline>),
+    Forget(Box<Forgetting>),
+}
+
+impl Wrapper {
+    /// Whether it decides an episode in place of the learner inside: the number of its own plan and the fingerprint of the
+    /// evidence behind it, zeros for interventions drawn at random. `None`: leaves the episode to the learner inside.
+    pub(crate) fn takes_over(&self) -> Option<(u64, u64)> {
+        match self {
+            Wrapper::Explore(explore) => explore.takes_over(),
+            Wrapper::Guard(_) | Wrapper::Watch(_) | Wrapper::Baseline(_) | Wrapper::Forget(_) => None,
+        }
+    }
+
+    /// Fills the whole policy, `[stage][state]`, of an episode that it takes over.
+    pub(crate) fn fill_policy(&self, knowledge: &Knowledge, episode: u64, out: &mut Vec<Action>) {
+        match self {
+            Wrapper::Explore(explore) => explore.fill_policy(knowledge, episode, out),
+            Wrapper::Guard(_) | Wrapper::Watch(_) | Wrapper::Baseline(_) | Wrapper::Forget(_) => {
+                unreachable!("invariant: only who takes over is asked")
+            }
+        }
+    }
+
+    /// Whether it changes single decisions.
+    pub(crate) fn changes_decisions(&self) -> bool {
+        match self {
+            Wrapper::Explore(explore) => explore.probability > 0.0,
+            Wrapper::Guard(_) | Wrapper::Watch(_) | Wrapper::Baseline(_) | Wrapper::Forget(_) => false,
+        }
+    }
+
+    /// What to do in a state in place of what was decided, if anything.
+    pub(crate) fn instead(&self, knowledge: &Knowledge, episode: u64, stage: usize, state: usize) -> Option<Action> {
+        match self {
+            Wrapper::Explore(explore) => explore.instead(knowledge, episode, stage, state),
+            Wrapper::Guard(_) | Wrapper::Watch(_) | Wrapper::Baseline(_) | Wrapper::Forget(_) => None,
+        }
+    }
+
+    /// Whether it looks at rewards that the learner inside may be given.
+    pub(crate) fn looks_at_rewards(&self) -> bool {
+        match self {
+            Wrapper::Explore(_) | Wrapper::Baseline(_) | Wrapper::Forget(_) => false,
+            Wrapper::Guard(_) | Wrapper::Watch(_) => true,
+        }
+    }
+
+    /// Whether it can take an observation back.
+    pub(crate) fn check_unlearn(&self, observation: &Observation<'_>) -> Result<(), EvidenceError> {
+        match self {
+            Wrapper::Explore(_) | Wrapper::Watch(_) | Wrapper::Baseline(_) | Wrapper::Forget(_) => Ok(()),
+            Wrapper::Guard(guard) => guard.check_unlearn(observation),
+        }
+    }
+
+    /// Takes in an observation of an episode (from 1) that the learner inside has taken in this many times.
+    ///
+    /// A test of the graph looks at it once: what is repeated with a weight was not observed anew.
+    pub(crate) fn learn(&mut self, inside: &mut Kind, observation: &Observation<'_>, times: u32, episode: u64) {
+        match self {
+            Wrapper::Explore(_) | Wrapper::Baseline(_) => {}
+            Wrapper::Guard(guard) => guard.learn(inside, observation, times, episode),
+            Wrapper::Watch(monitor) => monitor.observe(observation),
+            Wrapper::Forget(forget) => forget.learn(inside, observation, times),
+        }
+    }
+
+    /// Takes an observation back that the learner inside has taken back.
+    pub(crate) fn unlearn(&mut self, observation: &Observation<'_>) {
+        match self {
+            // What forgets takes back by itself; what a session returned, it keeps until it ends.
+            Wrapper::Explore(_) | Wrapper::Watch(_) | Wrapper::Forget(_) | Wrapper::Baseline(_) => {}
+            Wrapper::Guard(guard) => guard.unlearn(observation),
+        }
+    }
+
+    /// An episode has ended.
+    pub(crate) fn end(&mut self, session: &Session) {
+        match self {
+            Wrapper::Explore(_) | Wrapper::Guard(_) | Wrapper::Watch(_) | Wrapper::Forget(_) => {}
+            Wrapper::Baseline(baseline) => baseline.end(session),
+        }
+    }
+
+    /// An episode was given up: it will not end.
+    pub(crate) fn gave_up(&mut self, session: &Session) {
+        match self {
+            Wrapper::Explore(_) | Wrapper::Guard(_) | Wrapper::Watch(_) | Wrapper::Forget(_) => {}
+            Wrapper::Baseline(baseline) => baseline.end(session),
+        }
+    }
+
+    /// What an episode that begins follows in place of what was planned for it; nothing where decisions are made when they are asked
+    /// for.
+    pub(crate) fn replaces(&mut self, planned: Option<Arc<Policy>>) -> Option<Arc<Policy>> {
+        match self {
+            Wrapper::Explore(_) | Wrapper::Guard(_) | Wrapper::Watch(_) | Wrapper::Forget(_) => planned,
+            Wrapper::Baseline(baseline) => baseline.replaces(planned),
+        }
+    }
+}

@@ -1,0 +1,125 @@
+//! One row that is watched: the visits that it remembers, and those that its test looks at.
+
+use std::collections::VecDeque;
+
+use serde::{Deserialize, Serialize};
+
+use crate::learn::PAID_WHOLE;
+use crate::learn::evidence::RowSeen;
+use crate::learn::wrappers::nonstationary::change_point::{Recent, Tally};
+
+/// One row.
+#[derive(Clone, Debug)]
+pub(super) struct Row {
+    /// Times that it was begun again.
+    pub(super) resets: u32,
+    /// Visits since then that are counted and no longer remembered one by one.
+    pub(super) dropped: u64,
+    /// Visits since its test began: all that were not yet there when it did.
+    pub(super) tested: Tally,
+    pub(super) n_tested: u64,
+    /// What is counted, latest last.
+    pub(super) recent: VecDeque<Visit>,
+}
+
+impl Row {
+    pub(super) fn new(empty: Tally) -> Row {
+        Row { resets: 0, dropped: 0, tested: empty, n_tested: 0, recent: VecDeque::new() }
+    }
+
+    /// How many of the visits that are remembered one by one are tested: the latest.
+    pub(super) fn of_recent(&self) -> usize {
+        self.recent.len().min(usize::try_from(self.n_tested).unwrap_or(usize::MAX))
+    }
+
+    /// Position of the latest visit of this value.
+    pub(super) fn find(&self, value: u128, paid: bool) -> Option<usize> {
+        self.recent.iter().rposition(|visit| decoded(visit.value, paid) == value)
+    }
+
+    /// Takes the latest visit of this value out, once; an older one if none is remembered.
+    pub(super) fn take_back(&mut self, value: u128, paid: bool) {
+        let (first, found) = (self.recent.len() - self.of_recent(), self.find(value, paid));
+        match found {
+            Some(i) if self.recent[i].times > 1 => self.recent[i].times -= 1,
+            Some(i) => {
+                self.recent.remove(i);
+                if i >= first {
+                    self.tested.remove(value);
+                    self.n_tested -= 1;
+                }
+            }
+            None => {
+                let (older, n) = (self.older(paid), self.n_tested - self.of_recent() as u64);
+                if n > 0 && older.has(value) {
+                    self.tested.remove(value);
+                    self.n_tested -= 1;
+                }
+                // Of those that were dropped, some may have been there before the test began.
+                self.dropped = self.dropped.saturating_sub(1).max(self.n_tested - self.of_recent() as u64);
+            }
+        }
+    }
+
+    /// Visits since the test began that are no longer remembered one by one.
+    pub(super) fn older(&self, paid: bool) -> Tally {
+        let mut older = self.tested.clone();
+        let tested = self.recent.iter().skip(self.recent.len() - self.of_recent());
+        tested.for_each(|visit| older.remove(decoded(visit.value, paid)));
+        older
+    }
+
+    /// Whether a visit that is not remembered by itself can be counted, beside those that are.
+    pub(super) fn may_hold(&self, seen: RowSeen<'_>, value: u128) -> bool {
+        match seen {
+            RowSeen::Values(counts) => counts[value as usize] > 0,
+            RowSeen::Paid(n, sum) => {
+                let (times, paid) = self.paid();
+                let left = Tally::Paid((u64::from(n) - times) as u32, sum - paid);
+                left.has(value)
+            }
+        }
+    }
+
+    /// Number and sum of the payments that are remembered one by one.
+    pub(super) fn paid(&self) -> (u64, u128) {
+        self.recent.iter().fold((0, 0), |(times, sum), visit| {
+            (times + u64::from(visit.times), sum + decoded(visit.value, true) * u128::from(visit.times))
+        })
+    }
+}
+
+/// One visit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Visit {
+    /// The value, or the share that was paid in 2⁻⁶⁴; all of it is the largest number, which no share is otherwise.
+    pub(super) value: u64,
+    /// How often it was counted.
+    pub(super) times: u32,
+    pub(super) episode: u32,
+}
+
+impl Visit {
+    pub(super) fn new(value: u128, times: u32, episode: u64) -> Visit {
+        let value = u64::try_from(value).unwrap_or(u64::MAX);
+        Visit { value, times, episode: episode.min(u32::MAX.into()) as u32 }
+    }
+}
+
+/// Visits that the test looks at, of a table of values or of payments.
+pub(super) struct Tested<'a>(pub(super) &'a VecDeque<Visit>, pub(super) usize, pub(super) bool);
+
+impl Recent for Tested<'_> {
+    fn len(&self) -> usize {
+        self.1
+    }
+
+    fn nth_back(&self, i: usize) -> u128 {
+        decoded(self.0[self.0.len() - 1 - i].value, self.2)
+    }
+}
+
+/// A value as it is counted.
+pub(super) fn decoded(value: u64, paid: bool) -> u128 {
+    if paid && value == u64::MAX { PAID_WHOLE } else { value.into() }
+}

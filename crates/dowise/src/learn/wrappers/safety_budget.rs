@@ -1,0 +1,193 @@
+//! The account of a baseline's promise by itself, for whoever plays episodes without a learner's sessions, such as a service.
+//!
+//! The promise and its proof are those of `baseline.rs`: with f the least that an episode can pay, at all times together with probability 1 − δ,
+//!
+//! ```text
+//! Σ_{l ≤ k} (V^{π_l} − f) ≥ (1 − α) k (V^b − f).
+//! ```
+
+use serde::{Deserialize, Serialize};
+
+use super::conservative::brought;
+use super::return_bound::ReturnBound;
+use crate::learn::error::check_delta;
+use crate::learn::{Knowledge, LearnError, LearnResult, Observation};
+
+/// How δ is shared by the three bounds that must hold: of other episodes from below, of the baseline from above, and from below.
+const SHARES: [f64; 3] = [0.5, 0.375, 0.125];
+
+/// What a promise to keep to a baseline has to spare, from returns of episodes.
+///
+/// Begin an episode of another policy only where [`allows_another`](SafetyBudget::allows_another) says so. Amounts are shares of what an episode can
+/// pay: see [`share_of_episode`].
+///
+/// ```
+/// use dowise::learn::SafetyBudget;
+/// let mut ledger = SafetyBudget::new(0.1, 0.05)?;
+/// assert!(!ledger.allows_another(), "nothing is known of the baseline yet");
+/// for _ in 0..30 {
+///     ledger.begin(true);
+///     ledger.end(true, [0.5, 0.5]);
+/// }
+/// assert!(ledger.allows_another(), "a tenth of thirty episodes may be lost");
+/// # Ok::<(), dowise::learn::LearnError>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SafetyBudget {
+    alpha: f64,
+    delta: f64,
+    others: ReturnBound,
+    own: ReturnBound,
+}
+
+impl SafetyBudget {
+    /// No episode yet; the share α of the baseline may be lost, and the promise may fail with probability δ.
+    pub fn new(alpha: f64, delta: f64) -> LearnResult<SafetyBudget> {
+        check_alpha(alpha)?;
+        check_delta(delta)?;
+        Ok(SafetyBudget { alpha, delta, others: ReturnBound::default(), own: ReturnBound::default() })
+    }
+
+    /// Whether the promise would be kept even if one more episode of another policy returned the least that it can.
+    pub fn allows_another(&self) -> bool {
+        self.room_for(1) >= 0.0
+    }
+
+    /// An episode begins: of the baseline, or of another policy.
+    pub fn begin(&mut self, own: bool) {
+        self.kind(own).open += 1;
+    }
+
+    /// An episode that was begun has ended: it returned a share between these.
+    pub fn end(&mut self, own: bool, brought: [f64; 2]) {
+        let kind = self.kind(own);
+        if kind.open > 0 {
+            kind.end(brought);
+        }
+    }
+
+    /// What an ended episode returned was wrong by this share at most.
+    pub fn doubt(&mut self, share: f64) {
+        self.others.doubt(share);
+        self.own.doubt(share);
+    }
+
+    /// The share of the baseline that may be lost.
+    pub fn alpha(&self) -> f64 {
+        self.alpha
+    }
+
+    /// The probability with which the promise may fail.
+    pub fn delta(&self) -> f64 {
+        self.delta
+    }
+
+    /// Episodes begun.
+    pub fn episodes(&self) -> u64 {
+        self.others.episodes() + self.own.episodes()
+    }
+
+    /// Episodes of the baseline among them.
+    pub fn of_baseline(&self) -> u64 {
+        self.own.episodes()
+    }
+
+    /// What could be lost now and the promise still be kept, in shares of what an episode can pay.
+    pub fn room(&self) -> f64 {
+        self.room_for(0).max(0.0)
+    }
+
+    fn room_for(&self, more: u64) -> f64 {
+        room(&self.others, &self.own, [self.alpha, self.delta], more)
+    }
+
+    fn kind(&mut self, own: bool) -> &mut ReturnBound {
+        if own { &mut self.own } else { &mut self.others }
+    }
+}
+
+/// What the promise has to spare at least, in shares of what an episode can pay, if `more` episodes were worth nothing and nothing knows of
+/// the baseline's value: Σ μ − c v, with one bound of v or the other.
+pub(super) fn room(others: &ReturnBound, own: &ReturnBound, [alpha, delta]: [f64; 2], more: u64) -> f64 {
+    let c = (1.0 - alpha) * (others.episodes() + more) as f64 - alpha * own.episodes() as f64;
+    let [of_others, above, below] = SHARES;
+    let share = if c > 0.0 { own.at_most(above * delta) } else { own.at_least(below * delta) };
+    others.episodes() as f64 * others.at_least(of_others * delta) - c * share
+}
+
+/// Whether a share of the baseline can be what may be lost.
+pub(super) fn check_alpha(alpha: f64) -> LearnResult<()> {
+    if alpha > 0.0 && alpha < 1.0 {
+        return Ok(());
+    }
+    let expected = "alpha is the share of the baseline that may be lost, between 0 and 1, neither included";
+    Err(LearnError::Option { name: "alpha", value: alpha, expected })
+}
+
+/// What an episode returned, as shares of what it can, from its steps in order: at least and at most, since what was not observed may have paid
+/// anything. `ended` says that no step can follow; otherwise those up to the horizon may have paid anything as well.
+pub fn share_of_episode(knowledge: &Knowledge, steps: &[Observation<'_>], ended: bool) -> [f64; 2] {
+    let world = knowledge.world();
+    let [least, most] = world.step_range();
+    let (mut sum, mut range, mut weight) = ([0.0; 2], [0.0; 2], 1.0);
+    for stage in 0..knowledge.horizon() {
+        let paid = match steps.get(stage) {
+            Some(step) => brought(knowledge, step),
+            // Nothing, as far as the world lets a step pay nothing.
+            None if ended => [0f64.clamp(least, most); 2],
+            None => [least, most],
+        };
+        for (i, end) in [least, most].into_iter().enumerate() {
+            sum[i] += weight * paid[i];
+            range[i] += weight * end;
+        }
+        weight *= world.discount();
+    }
+    let share = |amount: f64| if range[1] > range[0] { (amount - range[0]) / (range[1] - range[0]) } else { 1.0 };
+    sum.map(|amount| share(amount).clamp(0.0, 1.0))
+}
+
+/// The largest share of what an episode can pay that one of its steps has.
+pub fn share_of_step(knowledge: &Knowledge) -> f64 {
+    let discount = knowledge.world().discount();
+    let counted = (0..knowledge.horizon()).fold(0.0, |sum, _| 1.0 + discount * sum);
+    1.0 / counted
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{World, worlds};
+
+    #[test]
+    fn what_was_not_observed_may_have_paid_anything() {
+        let world = worlds::world("treatment", &[]).unwrap();
+        let knowledge = Knowledge::of(&world).without_rewards();
+        let step = |h: usize| {
+            Observation::at(&knowledge, h, 0).unwrap().did_action(&knowledge, world.interventions().nth(0)).unwrap()
+        };
+        let nothing = share_of_episode(&knowledge, &[], false);
+        assert_eq!(nothing, [0.0, 1.0]);
+        let steps: Vec<_> = (0..knowledge.horizon()).map(step).collect();
+        let [low, high] = share_of_episode(&knowledge, &steps, true);
+        assert!((0.0..=1.0).contains(&low) && low < high);
+        assert!((share_of_step(&knowledge) * knowledge.horizon() as f64 - 1.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn steps_after_an_end_pay_nothing_and_later_ones_count_less() {
+        let text = include_str!("../../../../../docs/gallery/chronic-disease.toml");
+        let world = World::from_toml(text, "chronic-disease").unwrap();
+        let knowledge = Knowledge::of(&world);
+        assert!(world.ends().is_some() && world.discount() < 1.0);
+        let [low, high] = share_of_episode(&knowledge, &[], true);
+        assert!(low == high && (0.0..=1.0).contains(&low), "{low} {high}");
+        assert!(share_of_step(&knowledge) * knowledge.horizon() as f64 > 1.0);
+    }
+
+    #[test]
+    fn forged_amounts_are_refused() {
+        assert!(SafetyBudget::new(0.0, 0.05).is_err() && SafetyBudget::new(1.0, 0.05).is_err());
+        assert!(SafetyBudget::new(0.1, 0.0).is_err() && SafetyBudget::new(f64::NAN, 0.1).is_err());
+    }
+}

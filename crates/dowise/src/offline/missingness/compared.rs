@@ -1,0 +1,214 @@
+//! What recorded and unrecorded steps are compared in, and within what: read off the graph of one step.
+
+use crate::learn::{Knowledge, Observation};
+use crate::world::{Kind, VarId, World};
+
+/// Amounts of a payment that are distinguished; others count as the nearest of these.
+const MOST_AMOUNTS: usize = 8;
+
+/// Something of a step that may be missing.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum What {
+    Key(VarId),
+    /// A lever that was left alone, by its position.
+    Lever(usize, VarId),
+    Payment(usize),
+}
+
+impl What {
+    pub(super) fn id(self) -> Option<VarId> {
+        match self {
+            What::Key(id) | What::Lever(_, id) => Some(id),
+            What::Payment(_) => None,
+        }
+    }
+}
+
+/// What a step came to, which must not have to do with whether something was recorded.
+#[derive(Clone, Debug)]
+pub(super) enum Outcome {
+    /// The next value of a state factor, by its position.
+    Next(usize),
+    /// What a reward term paid, and the amounts that are distinguished: the first ones that were met.
+    Paid(usize, Vec<f64>),
+    /// A key variable.
+    Key(VarId),
+}
+
+impl Outcome {
+    pub(super) fn n_values(&self, knowledge: &Knowledge) -> usize {
+        match self {
+            Outcome::Next(f) => knowledge.state_space().sizes()[*f],
+            Outcome::Paid(..) => MOST_AMOUNTS,
+            Outcome::Key(id) => knowledge.variable(*id).values.len(),
+        }
+    }
+
+    pub(super) fn name(&self, knowledge: &Knowledge) -> String {
+        match self {
+            Outcome::Next(f) => format!("next {}", knowledge.variable(knowledge.state()[*f]).name),
+            Outcome::Paid(term, _) => format!("what {} paid", knowledge.rewards()[*term].name),
+            Outcome::Key(id) => format!("key variable {}", knowledge.variable(*id).name),
+        }
+    }
+
+    /// Its value in a step; `None` if it was not recorded. Which amounts are distinguished depends on what was paid alone, not on what was recorded beside it.
+    pub(super) fn value(&mut self, knowledge: &Knowledge, step: &Observation<'_>, next: usize) -> Option<usize> {
+        match self {
+            Outcome::Next(f) => Some(knowledge.state_space().digit(next, *f)),
+            Outcome::Key(id) => step.value(*id).map(|v| v as usize),
+            Outcome::Paid(term, amounts) => {
+                let paid = step.rewards()[*term];
+                if paid.is_nan() {
+                    return None;
+                }
+                let off = |i: &usize| (amounts[*i] - paid).abs();
+                let nearest = (0..amounts.len()).min_by(|i, j| off(i).total_cmp(&off(j)));
+                match nearest.filter(|i| amounts[*i] == paid || amounts.len() == MOST_AMOUNTS) {
+                    Some(at) => Some(at),
+                    None => {
+                        amounts.push(paid);
+                        Some(amounts.len() - 1)
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Within what an outcome has to be compared: by position for state factors and levers, which are always known.
+#[derive(Clone, Debug)]
+pub(super) struct Within {
+    pub(super) state: Vec<usize>,
+    pub(super) levers: Vec<usize>,
+    /// Key variables, and values of levers that were left alone, as far as they were recorded.
+    pub(super) seen: Vec<VarId>,
+}
+
+/// The variables of a step and what acts on them.
+pub(super) struct Ancestors<'a> {
+    world: &'a World,
+    /// Of each variable, itself included.
+    of: Vec<Vec<VarId>>,
+}
+
+impl<'a> Ancestors<'a> {
+    pub(super) fn new(world: &'a World) -> Ancestors<'a> {
+        let of = (0..world.variables().len()).map(|v| closed(world, vec![VarId(v as u16)])).collect();
+        Ancestors { world, of }
+    }
+
+    fn acts(&self, cause: VarId, on: VarId) -> bool {
+        self.of[on.ix()].contains(&cause)
+    }
+
+    /// Whether recording of `what` may depend on the value of `other` without harm: on what comes before it or beside it, not on what it moves, and not on what
+    /// moves with it by something hidden.
+    pub(super) fn may_decide(&self, other: VarId, what: What) -> bool {
+        let Some(id) = what.id() else { return true };
+        let is_key = self.world.variable(other).kind == Kind::Key;
+        other != id && !self.acts(id, other) && !(is_key && self.move_together(id, other))
+    }
+
+    /// Whether two variables have a mechanism in common, or causes that are hidden, with nothing recorded in between.
+    fn move_together(&self, a: VarId, b: VarId) -> bool {
+        let joint = self.world.mechanisms().iter().any(|m| m.children.contains(&a) && m.children.contains(&b));
+        let [a, b] = [a, b].map(|id| self.hidden_causes(id));
+        joint || a.iter().any(|id| b.contains(id))
+    }
+
+    /// Hidden causes with nothing recorded in between.
+    fn hidden_causes(&self, id: VarId) -> Vec<VarId> {
+        let (mut found, mut at) = (Vec::new(), 0);
+        let parents = |of: VarId| {
+            let all = self.world.mechanisms().iter().chain(self.world.habits());
+            let parents = all.filter(move |m| m.children.contains(&of)).flat_map(|m| &m.parents);
+            parents.copied().filter(|&p| self.world.variable(p).kind == Kind::Hidden).collect::<Vec<_>>()
+        };
+        found.extend(parents(id));
+        while let Some(&next) = found.get(at) {
+            let more: Vec<VarId> = parents(next).into_iter().filter(|p| !found.contains(p)).collect();
+            found.extend(more);
+            at += 1;
+        }
+        found
+    }
+
+    /// Key variables that recording of `what` must not depend on, beside those that may decide.
+    pub(super) fn moves_with(&self, what: What, key: VarId) -> bool {
+        what.id().is_some_and(|id| id != key) && !self.may_decide(key, what)
+    }
+
+    /// Within what an outcome has to be compared: all that acts on it, and what is linked with that within the step.
+    pub(super) fn within(&self, knowledge: &Knowledge, outcome: &Outcome) -> Within {
+        let world = self.world;
+        let next = |f: usize| world.transitions()[f].parents.clone();
+        let mut causes = match outcome {
+            Outcome::Next(f) => next(*f),
+            Outcome::Paid(term, _) => {
+                let RewardScope { scope, next: after } = RewardScope::of(knowledge, *term);
+                after.into_iter().flat_map(next).chain(scope).collect()
+            }
+            Outcome::Key(id) => vec![*id],
+        };
+        // By way of anchors everything may act on everything.
+        if world.low_rank.is_some() && !matches!(outcome, Outcome::Key(_)) {
+            causes.extend([world.state(), world.levers(), world.keys()].concat());
+        }
+        let mut causes = closed(world, causes);
+        let is_outcome = |id: VarId| matches!(outcome, Outcome::Key(of) if *of == id);
+        // A variable that has something in common with these other than the state and what was done tells of them.
+        let within = |id: &VarId| matches!(world.variable(*id).kind, Kind::Key | Kind::Hidden);
+        let mut seen: Vec<VarId> = Vec::new();
+        loop {
+            let linked = |id: &VarId| {
+                causes.contains(id)
+                    || self.of[id.ix()].iter().any(|cause| within(cause) && causes.contains(cause))
+                    || world
+                        .mechanisms()
+                        .iter()
+                        .any(|m| m.children.contains(id) && m.children.iter().any(|c| causes.contains(c)))
+            };
+            let candidates = world.keys().iter().chain(world.levers()).copied();
+            let more: Vec<VarId> =
+                candidates.filter(|id| !seen.contains(id) && !is_outcome(*id) && linked(id)).collect();
+            if more.is_empty() {
+                break;
+            }
+            seen.extend(&more);
+            causes = closed(world, [causes, more].concat());
+        }
+        let places = |ids: &[VarId]| (0..ids.len()).filter(|&i| causes.contains(&ids[i])).collect();
+        Within { state: places(world.state()), levers: places(world.levers()), seen }
+    }
+}
+
+/// What a reward term depends on.
+struct RewardScope {
+    scope: Vec<VarId>,
+    /// Positions of state factors.
+    next: Vec<usize>,
+}
+
+impl RewardScope {
+    fn of(knowledge: &Knowledge, term: usize) -> RewardScope {
+        let term = &knowledge.rewards()[term];
+        let place = |id: &VarId| knowledge.state().iter().position(|f| f == id);
+        RewardScope { scope: term.scope.clone(), next: term.next.iter().filter_map(place).collect() }
+    }
+}
+
+/// These variables and all that acts on them within a step.
+fn closed(world: &World, mut ids: Vec<VarId>) -> Vec<VarId> {
+    let mut at = 0;
+    while let Some(&id) = ids.get(at) {
+        let of = world.mechanisms().iter().filter(|m| m.children.contains(&id));
+        for &parent in of.flat_map(|m| &m.parents) {
+            if !ids.contains(&parent) {
+                ids.push(parent);
+            }
+        }
+        at += 1;
+    }
+    ids
+}

@@ -1,0 +1,263 @@
+//! Whether what was recorded depends on what the step came to: then what is left is not missing at random of what happens.
+
+mod compared;
+mod statistic;
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use self::compared::{Ancestors, Outcome, What, Within};
+use crate::learn::{Knowledge, Observation};
+use crate::world::VarId;
+
+/// Numbers that are kept of all states and interventions together: 80 MB.
+const MOST_CELLS: usize = 20_000_000;
+
+/// A value that was not recorded.
+const MISSING: u32 = u32::MAX;
+
+/// Whether a variable or a payment is recorded depending on what the step came to, given the state, the intervention and the other variables that were recorded.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct MissingnessTest {
+    /// Such as `key variable opened`, `lever mail, left alone` or `reward sales`.
+    pub what: String,
+    /// Whether it is what was paid.
+    pub is_payment: bool,
+    /// Steps in which it was not recorded, of those whose next state is known.
+    pub missing: u64,
+    /// Of this many steps.
+    pub steps: u64,
+    /// How often chance alone would make recorded and unrecorded steps differ as much, in any of the tests of a log together; 1 where nothing could be tested.
+    pub p: f64,
+    /// In what they differ most clearly: such as `next mood`, `what sales paid` or `key variable clicked`.
+    pub differs: Option<String>,
+    /// Whether that is a next value.
+    pub in_next: bool,
+}
+
+impl MissingnessTest {
+    /// Whether chance would hardly do it.
+    pub fn depends_on_outcome(&self) -> bool {
+        self.p < 0.001
+    }
+
+    /// Whether what was recorded of it is not missing at random, so that nothing that rests on it holds: of payments that cannot be determined, and what is expected from the rest of the step (`em`) may
+    /// be missing depending on the next state.
+    pub fn is_missing_not_at_random(&self, em: bool) -> bool {
+        self.depends_on_outcome() && !self.is_payment && !(em && self.in_next)
+    }
+}
+
+/// Counts what steps came to (next values, payments, key variables that move with others), where something was recorded and where it was not.
+///
+/// ```
+/// use dowise::offline::MissingnessCounts;
+/// use dowise::{Knowledge, Observation, worlds};
+/// let world = worlds::world("river-swim", &[])?;
+/// let knowledge = Knowledge::of(&world);
+/// let mut recorded = MissingnessCounts::new(&knowledge);
+/// for i in 0..100 {
+///     let step = Observation::at(&knowledge, 0, 1)?.did(&knowledge, 0)?;
+///     // Recorded only if the swimmer was carried back.
+///     let step = if i % 2 == 0 { step.saw(&knowledge, [("push", "forward")])? } else { step };
+///     recorded.add(&step.then(&knowledge, if i % 2 == 0 { 0 } else { 2 })?, 1);
+/// }
+/// let tests = recorded.tests();
+/// assert_eq!((tests[0].what.as_str(), tests[0].missing), ("key variable push", 50));
+/// assert!(tests[0].depends_on_outcome());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct MissingnessCounts {
+    knowledge: Knowledge,
+    what: Vec<What>,
+    compared: Vec<Compared>,
+    cells: usize,
+    steps: u64,
+    /// Steps in which two things are missing, `[what][what]`.
+    missing: Vec<u64>,
+    /// Steps that there was no room for, of the outcome that has most of them.
+    not_counted: u64,
+}
+
+/// What steps came to, in one respect.
+#[derive(Clone, Debug)]
+struct Compared {
+    outcome: Outcome,
+    within: Within,
+    /// For each of `what`: `None` if its recording may depend on this; otherwise which of `within.seen` may decide whether it is recorded.
+    tested: Vec<Option<Vec<bool>>>,
+    /// Steps by value of the outcome, for all that they are compared within and all that is missing in them.
+    strata: BTreeMap<Box<[u32]>, Vec<u32>>,
+    not_counted: u64,
+}
+
+impl Compared {
+    fn new(knowledge: &Knowledge, ancestors: &Ancestors<'_>, what: &[What], outcome: Outcome) -> Option<Compared> {
+        let within = ancestors.within(knowledge, &outcome);
+        let test = |&what: &What| {
+            let concerned = match &outcome {
+                Outcome::Next(_) => true,
+                // That payments are missing depending on other payments is allowed for by the graph.
+                Outcome::Paid(..) => !matches!(what, What::Payment(_)),
+                Outcome::Key(id) => ancestors.moves_with(what, *id),
+            };
+            concerned.then(|| within.seen.iter().map(|&id| ancestors.may_decide(id, what)).collect())
+        };
+        let tested: Vec<Option<Vec<bool>>> = what.iter().map(test).collect();
+        let some = tested.iter().any(Option::is_some);
+        some.then(|| Compared { outcome, within, tested, strata: BTreeMap::new(), not_counted: 0 })
+    }
+
+    /// How many numbers of a stratum say what it is within; then come those that say what is missing.
+    fn n_within(&self) -> usize {
+        self.within.state.len() + 2 * self.within.levers.len() + self.within.seen.len()
+    }
+}
+
+impl MissingnessCounts {
+    /// Nothing counted yet.
+    pub fn new(knowledge: &Knowledge) -> MissingnessCounts {
+        let keys = knowledge.keys().iter().map(|&id| What::Key(id));
+        let levers = knowledge.levers().iter().enumerate().map(|(i, &id)| What::Lever(i, id));
+        let what: Vec<What> = keys.chain(levers).chain((0..knowledge.rewards().len()).map(What::Payment)).collect();
+        let ancestors = Ancestors::new(knowledge.world());
+        let next = (0..knowledge.state().len()).map(Outcome::Next);
+        let paid = (0..knowledge.rewards().len()).map(|term| Outcome::Paid(term, Vec::new()));
+        let outcomes = next.chain(paid).chain(knowledge.keys().iter().map(|&id| Outcome::Key(id)));
+        let compared = outcomes.filter_map(|outcome| Compared::new(knowledge, &ancestors, &what, outcome)).collect();
+        let missing = vec![0; what.len() * what.len()];
+        MissingnessCounts { knowledge: knowledge.clone(), what, compared, cells: 0, steps: 0, missing, not_counted: 0 }
+    }
+
+    /// Counts a step, this many times, if it says what was done and what followed.
+    pub fn add(&mut self, step: &Observation<'_>, times: u32) {
+        let (Some(action), Some(next)) = (step.action(), step.whole_next_state()) else { return };
+        self.steps += u64::from(times);
+        let (knowledge, n_what) = (&self.knowledge, self.what.len());
+        let (states, all) = (knowledge.state_space(), knowledge.interventions());
+        let is_missing = |what: What| match what {
+            What::Key(id) => step.value(id).is_none(),
+            What::Lever(i, id) => all.lever(action, i).is_none() && step.value(id).is_none(),
+            What::Payment(term) => step.rewards()[term].is_nan(),
+        };
+        let lacking: Vec<usize> = (0..n_what).filter(|&i| is_missing(self.what[i])).collect();
+        let mut words = vec![0u32; n_what.div_ceil(32)];
+        for &i in &lacking {
+            words[i / 32] |= 1 << (i % 32);
+            lacking.iter().for_each(|&j| self.missing[i * n_what + j] += u64::from(times));
+        }
+        let mut at: Vec<u32> = Vec::new();
+        for compared in &mut self.compared {
+            let Some(value) = compared.outcome.value(knowledge, step, next) else { continue };
+            let Within { state, levers, seen } = &compared.within;
+            at.clear();
+            at.extend(state.iter().map(|&axis| states.digit(step.state(), axis) as u32));
+            for part in levers.iter().map(|&lever| all.part(lever, all.lever(action, lever))) {
+                at.extend([part as u32, (part >> 32) as u32]);
+            }
+            at.extend(seen.iter().map(|&id| step.value(id).unwrap_or(MISSING)));
+            at.extend(&words);
+            if !compared.strata.contains_key(&at[..]) {
+                let n_values = compared.outcome.n_values(knowledge);
+                if self.cells + n_values + at.len() > MOST_CELLS {
+                    compared.not_counted += u64::from(times);
+                    self.not_counted = self.not_counted.max(compared.not_counted);
+                    continue;
+                }
+                self.cells += n_values + at.len();
+                compared.strata.insert(at.clone().into_boxed_slice(), vec![0; n_values]);
+            }
+            if let Some(counts) = compared.strata.get_mut(&at[..]) {
+                counts[value] = counts[value].saturating_add(times);
+            }
+        }
+    }
+
+    /// Steps of states and interventions beyond those that there was room for: the tests do not know of them.
+    pub fn not_counted(&self) -> u64 {
+        self.not_counted
+    }
+
+    /// One test for each variable and payment that is missing in some steps and not in all.
+    ///
+    /// Recorded and unrecorded steps are compared in the next value of each state factor; for variables also in what each reward term paid, and in the key variables that they move or
+    /// that move with them by something hidden. They are compared within states, interventions and values of the other variables that were recorded, as far as these act on the outcome by the
+    /// graph or are linked with it: recording may depend on all of these. A variable that is missing as well in more than half of the steps that are without the one tested is left out of that, since hardly
+    /// anything could be compared within it. Two statistics each: the sum over all strata of the difference
+    /// between the outcomes of unrecorded steps and those expected of them (Cochran, Mantel and Haenszel), which sees a dependence of one
+    /// direction however few steps there are of each; and Pearson's, summed over strata in which both kinds were seen often, which
+    /// sees dependences of different directions. Under independence both have about a χ² distribution; p is the least of them times their number, of all tests of the log together.
+    pub fn tests(&self) -> Vec<MissingnessTest> {
+        let some = |i: &usize| (1..self.steps).contains(&self.n_missing(*i));
+        let (mut tests, mut n_tests) = (Vec::new(), 0);
+        for of in (0..self.what.len()).filter(some) {
+            let (test, n) = self.test(of);
+            tests.push(test);
+            n_tests += n;
+        }
+        tests.iter_mut().for_each(|test| test.p = (test.p * f64::from(n_tests.max(1))).min(1.0));
+        tests
+    }
+
+    fn n_missing(&self, of: usize) -> u64 {
+        self.missing[of * self.what.len() + of]
+    }
+
+    /// The test of one, p not yet multiplied, and how many it is made of.
+    fn test(&self, of: usize) -> (MissingnessTest, u32) {
+        let (mut least, mut n_tests, mut differs) = (1.0f64, 0, None);
+        for compared in &self.compared {
+            for p in self.of_outcome(of, compared).into_iter().flatten() {
+                n_tests += 1;
+                if p < least {
+                    (least, differs) = (p, Some(&compared.outcome));
+                }
+            }
+        }
+        let name = |id: VarId| self.knowledge.variable(id).name.clone();
+        let test = MissingnessTest {
+            what: match self.what[of] {
+                What::Key(id) => format!("key variable {}", name(id)),
+                What::Lever(_, id) => format!("lever {}, left alone", name(id)),
+                What::Payment(term) => format!("reward {}", self.knowledge.rewards()[term].name),
+            },
+            is_payment: matches!(self.what[of], What::Payment(_)),
+            missing: self.n_missing(of),
+            steps: self.steps,
+            p: least,
+            differs: differs.map(|outcome| outcome.name(&self.knowledge)),
+            in_next: matches!(differs, Some(Outcome::Next(_))),
+        };
+        (test, n_tests)
+    }
+
+    /// Both p-values of an outcome, where there is enough to say something.
+    fn of_outcome(&self, of: usize, compared: &Compared) -> [Option<f64>; 2] {
+        let Some(may_decide) = &compared.tested[of] else { return [None; 2] };
+        let n_within = compared.n_within();
+        let first_seen = n_within - may_decide.len();
+        // Where most steps without the one are without the other, nothing could be compared within it.
+        let is_there = |id: VarId| match self.what.iter().position(|what| what.id() == Some(id)) {
+            Some(other) => 2 * self.missing[of * self.what.len() + other] <= self.n_missing(of),
+            None => true,
+        };
+        let seen = compared.within.seen.iter().zip(may_decide);
+        let given: Vec<bool> = seen.map(|(&id, &may)| may && is_there(id)).collect();
+        let n_values = compared.outcome.n_values(&self.knowledge);
+        // Steps and steps without it, by value.
+        let mut strata: BTreeMap<Vec<u32>, [Vec<u32>; 2]> = BTreeMap::new();
+        for (at, counts) in &compared.strata {
+            let lacks = at[n_within + of / 32] >> (of % 32) & 1 == 1;
+            let seen = at[first_seen..n_within].iter().zip(&given);
+            let at = at[..first_seen].iter().copied().chain(seen.map(|(&v, &given)| if given { v } else { 0 }));
+            let [all, lacking] = strata.entry(at.collect()).or_insert_with(|| [vec![0; n_values], vec![0; n_values]]);
+            for (v, &n) in counts.iter().enumerate() {
+                all[v] = all[v].saturating_add(n);
+                lacking[v] = lacking[v].saturating_add(if lacks { n } else { 0 });
+            }
+        }
+        statistic::p_values(n_values, strata.values())
+    }
+}
