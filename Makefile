@@ -77,19 +77,19 @@ slurm: program
 	@made=$$(cargo metadata --format-version 1 --no-deps --locked | sed 's/.*"target_directory":"\([^"]*\)".*/\1/')/debug; \
 	crates/dowise-cli/tests/slurm.sh "$$made/dowise"
 
-# Kills, races and full disks, many rounds of each: docs/reliability.md says what must hold after them.
+# Kills, races and full disks, many rounds of each: docs/reference/reliability.md says what must hold after them.
 FAULT_ROUNDS = 50
 faults:
 	FAULT_ROUNDS=$(FAULT_ROUNDS) cargo test --release --locked -p dowise-cli --test faults --test service -- --nocapture
 
-# Broken, odd and extreme inputs: docs/reliability.md says what must hold for each. The same seed tries the same cases.
+# Broken, odd and extreme inputs: docs/reference/reliability.md says what must hold for each. The same seed tries the same cases.
 FUZZ_SECONDS = 600
 FUZZ_CASES = 18446744073709551615
 FUZZ_SEED = 1
 fuzz:
 	cargo run --profile fuzz --locked -p dowise-fuzz -- run --seconds $(FUZZ_SECONDS) --cases $(FUZZ_CASES) --seed $(FUZZ_SEED)
 
-# Learners on this processor, on an emulated one without AVX, and in WebAssembly: docs/reliability.md says what it needs.
+# Learners on this processor, on an emulated one without AVX, and in WebAssembly: docs/reference/reliability.md says what it needs.
 same-bits:
 	cargo build --release --locked -p dowise-cli
 	crates/dowise-cli/tests/same-bits.sh target/release/dowise

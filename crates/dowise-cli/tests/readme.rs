@@ -47,7 +47,7 @@ fn every_line_of_the_way_from_a_log_runs() {
 #[test]
 fn every_line_of_learning_safely_runs() {
     let directory = tempfile::tempdir().expect("a directory");
-    assert_eq!(run_all(&blocks(include_str!("../../../docs/safely.md")), directory.path()), 7);
+    assert_eq!(run_all(&blocks(include_str!("../../../docs/guide/safe-learning.md")), directory.path()), 7);
     let truth = std::fs::read_to_string(directory.path().join("truth.toml")).expect("the true world");
     assert!(truth.contains("\"pressure\", \"diuretic\"]") && truth.contains("{ when = { diuretic = \"strong\" }"));
     assert!(directory.path().join("better.json").exists());

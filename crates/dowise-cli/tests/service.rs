@@ -312,9 +312,9 @@ fn others_cannot_be_served_without_keys_and_a_store_is_served_once() {
     assert!(Path::new(&place.file("store")).exists());
 }
 
-/// The commands of the first section of docs/service.md, one by one: a command goes on while a quote is open.
+/// The commands of the first section of docs/reference/service.md, one by one: a command goes on while a quote is open.
 fn walk_through() -> Vec<String> {
-    let docs = include_str!("../../../docs/service.md");
+    let docs = include_str!("../../../docs/reference/service.md");
     let section = docs.split("## What can be relied on").next().unwrap();
     let mut commands: Vec<String> = Vec::new();
     let mut open = false;

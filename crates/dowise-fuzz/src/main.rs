@@ -1,4 +1,4 @@
-//! `dowise-fuzz`: tries many inputs, and says what failed. See docs/reliability.md.
+//! `dowise-fuzz`: tries many inputs, and says what failed. See docs/reference/reliability.md.
 #![allow(clippy::print_stdout)]
 
 use std::path::PathBuf;

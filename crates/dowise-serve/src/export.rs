@@ -1,4 +1,4 @@
-//! A store as a log: episodes with all that was decided and observed, in the format of docs/logs.md.
+//! A store as a log: episodes with all that was decided and observed, in the format of docs/reference/logs.md.
 
 use std::io;
 

@@ -1,7 +1,7 @@
 //! What it costs never to be much worse than today: regret of learners that keep to a baseline, beside the same learners without it,
 //! and whether the promise was kept.
 //!
-//! `cargo run --release -p dowise --example baseline [RUNS [EPISODES [LEARNER [ALPHA]]]]` prints the table of docs/guarantees.md. Each
+//! `cargo run --release -p dowise --example baseline [RUNS [EPISODES [LEARNER [ALPHA]]]]` prints the table of docs/theory/guarantees.md. Each
 //! run has a world of its own: the paper's, and the same with a factor's scope cut down to itself and one key variable (`sparse`). The baseline is the best policy of another world of the same shape, the first (of seeds counted on from 1000) that
 //! is worth between 40 and 60 % of the way from random to best.
 

@@ -1,7 +1,7 @@
 //! How many episodes until a learner can promise that its policy is within 5 % of the way from random to best, and whether its
 //! promises were kept.
 //!
-//! `cargo run --release -p dowise --example certificates [WORLDS [EPISODES [LEARNER]]]` prints the first table of docs/guarantees.md. With `rates`
+//! `cargo run --release -p dowise --example certificates [WORLDS [EPISODES [LEARNER]]]` prints the first table of docs/theory/guarantees.md. With `rates`
 //! in place of a learner it prints the second: how often any bound is broken in small worlds, over many runs. With `kinds` it prints the third:
 //! the first number where episodes end, later steps count less, or both, by the gap and by the difference of the two bounds of values.
 

@@ -1,4 +1,4 @@
-//! How often the intervals of a fit hold the true numbers, and how often recording by chance alone is said to depend on what followed: the table of `docs/fit.md`.
+//! How often the intervals of a fit hold the true numbers, and how often recording by chance alone is said to depend on what followed: the table of `docs/reference/fit.md`.
 //!
 //! `cargo run --release --example fit_coverage -- [LOGS [EPISODES of each]]`
 

@@ -1,4 +1,4 @@
-//! How often the intervals of offline evaluation hold the true value, and how wide they are: the tables of `docs/offline.md`.
+//! How often the intervals of offline evaluation hold the true value, and how wide they are: the tables of `docs/results.md`.
 //!
 //! `cargo run --release --example offline_coverage -- [LOGS [EPISODES of each [WORLD | any [transitions | all | any [MISSING]]]]]`
 //!

@@ -1,6 +1,6 @@
 //! A treatment plan learned safely: today's policy is a floor, and the graph that the learner is given lacks an arrow.
 //!
-//! `cargo run --release -p dowise --example safely [RUNS [EPISODES]]` prints the table of docs/safely.md. In truth a diuretic harms the
+//! `cargo run --release -p dowise --example safely [RUNS [EPISODES]]` prints the table of docs/guide/safe-learning.md. In truth a diuretic harms the
 //! kidney past all that is measured; the learner is given that it acts through blood pressure alone. Today everybody gets a low dose of
 //! the blocker, walks, and sleeps for eight hours. Each row is a mean over runs; `broken` counts those in which the promise was broken after some episode, by exact values
 //! in the true world.

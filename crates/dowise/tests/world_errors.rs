@@ -132,7 +132,7 @@ fn one_mistake_does_not_hide_another() {
     }
 }
 
-/// Cases about what rests on other parts of the file, which `docs/world-file.md` says are looked at when these are right; or which change
+/// Cases about what rests on other parts of the file, which `docs/reference/world-file.md` says are looked at when these are right; or which change
 /// what a name means in those.
 const RESTING: [&str; 8] = [
     "the same name for two variables",

@@ -15,7 +15,7 @@ use crate::table::{self, Align};
 
 /// Say what a log holds, and everything that is wrong with it
 ///
-/// A log is a table with a row for each step, in CSV: comma, semicolon or tab, compressed by gzip or not. docs/logs.md
+/// A log is a table with a row for each step, in CSV: comma, semicolon or tab, compressed by gzip or not. docs/reference/logs.md
 /// describes its columns. Whatever is found is shown at once, grouped, with lines and columns.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]

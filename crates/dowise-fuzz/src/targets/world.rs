@@ -14,7 +14,7 @@ const PLANNED: u128 = 1 << 18;
 /// Entries of all tables of a world that is written and read again while fuzzing.
 const WRITTEN: usize = 1 << 17;
 
-/// Share of the size of a value by which a plan may be off: see docs/reliability.md.
+/// Share of the size of a value by which a plan may be off: see docs/reference/reliability.md.
 const ROUNDING: f64 = 1e-9;
 
 pub(super) fn run(text: &str, seed: u64) -> Outcome {

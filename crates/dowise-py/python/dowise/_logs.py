@@ -24,7 +24,7 @@ _Column = tuple[str, list[str], list[int | None]]
 
 
 class Log(_Log):
-    """A log of a world: one row for each step, in the format of docs/logs.md.
+    """A log of a world: one row for each step, in the format of docs/reference/logs.md.
 
     `source` is the path of a CSV file (gzip allowed) or a frame: pandas, polars, a pyarrow table, anything with the
     Arrow interface, or a mapping of columns. `map` is the path of a map file, or its text: other names of columns and

@@ -118,7 +118,7 @@ fn said(method: &str, path: &str) -> Said {
             body: &[("mode", "string", true, "shadow, learn-only, online, frozen or stop (the baseline at once).")],
         },
         ("get", "/v1/{world}/export") => {
-            only("Everything that was decided and observed, as a log in CSV (docs/logs.md).")
+            only("Everything that was decided and observed, as a log in CSV (docs/reference/logs.md).")
         }
         _ => only(""),
     }

@@ -1,6 +1,6 @@
 //! Logs: steps that others played, read from tables into observations, and written as tables.
 //!
-//! The format is described in `docs/logs.md`.
+//! The format is described in `docs/reference/logs.md`.
 
 mod columns;
 mod csv;

@@ -238,7 +238,7 @@ impl Learner {
     ///
     /// Each episode has a sample and ties of its own, by its number. Of episodes that begin before any of them is observed, an optimistic
     /// learner (`ucbvi` and its kin) has the first follow its plan and the others plans for samples of the posterior: the same plan for all would teach ten
-    /// times the same (`docs/guarantees.md`, many episodes side by side).
+    /// times the same (`docs/theory/guarantees.md`, many episodes side by side).
     pub fn begin(&mut self) -> Session {
         let episode = self.begun;
         self.begun += 1;

@@ -7,7 +7,7 @@
 //! N·KL(p^, p) = ln p^(y) − ln p(y) ≤ ln(1/δ) + ln p^(y) − ln mixture(y).
 //! ```
 //!
-//! What this file computes is the last two terms; `docs/learners.md` has the proof.
+//! What this file computes is the last two terms; `docs/theory/algorithms.md` has the proof.
 
 use std::sync::OnceLock;
 

@@ -2,7 +2,7 @@
 //!
 //! Everything rests on one event: every row that is learned lies in its confidence set, at every number of visits. The sets are
 //! those of [`Sets::Mixture`], which hold at all times at once, so a certificate may be asked for as often as one likes and a run
-//! may stop when it is good enough. `docs/guarantees.md` has the statements and their proofs.
+//! may stop when it is good enough. `docs/theory/guarantees.md` has the statements and their proofs.
 
 mod decomposed;
 mod difference;

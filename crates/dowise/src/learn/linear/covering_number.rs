@@ -2,7 +2,7 @@
 
 use crate::math::ln;
 
-/// What the bound is made of; the proof in the same letters is in `docs/guarantees.md`.
+/// What the bound is made of; the proof in the same letters is in `docs/theory/guarantees.md`.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Cover {
     /// d

@@ -60,7 +60,7 @@ pub enum Beta {
     SelfNormalised,
     /// The same over a cover of all value functions that plans can have, so that optimism holds with probability 1 − δ whatever the
     /// features, in every linear world: ρ_h/2 √(ln(det Λ / λ^d) + 2 ln(H N / δ)) + ρ_h/2 + √(λd) m_h, N the size of the cover
-    /// (docs/guarantees.md). Far wider than what is needed.
+    /// (docs/theory/guarantees.md). Far wider than what is needed.
     #[serde(alias = "covered")]
     CoveringNumber,
     /// ρ_h / 2: no target has a greater standard deviation. The natural choice for samples.

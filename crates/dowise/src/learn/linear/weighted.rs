@@ -137,7 +137,7 @@ fn cells(met: &Met, regressed: [f64; 2], worth: &[f64]) -> Vec<(usize, f64, f64)
     out
 }
 
-/// The widths for which optimism is proved, for targets of range ρ at a stage (`docs/guarantees.md`, the same letters).
+/// The widths for which optimism is proved, for targets of range ρ at a stage (`docs/theory/guarantees.md`, the same letters).
 #[derive(Clone, Copy, Debug)]
 pub(super) struct WeightedCover {
     pub(super) cover: Cover,

@@ -4,7 +4,7 @@
 //! from what else is known, and 1 + c (y − p) is gained for any prediction p of the row's mean. Whatever m is,
 //! M_m = Π (1 + c (y − p)) / (1 + c (m − p)) has mean 1 at every time, so the least M_m over all m is an e-process. The
 //! price, sup over m of Σ ln(1 + c (m − p)), is bounded by the cubic x − x²/2 + x³/3 ≥ ln(1 + x), whose sum over the visits of a row
-//! is four numbers. `docs/guarantees.md` has the proof.
+//! is four numbers. `docs/theory/guarantees.md` has the proof.
 
 use serde::{Deserialize, Serialize};
 

@@ -3,7 +3,7 @@
 //! Visits of a row have, by what is known, the probabilities p. The Krichevsky-Trofimov mixture of all distributions gives the next
 //! value the probability (n_v + ½) / (n + K/2); the product of its ratios to p has mean 1 at every step if p is right. For a given mean m
 //! of payments scaled to [0, 1], 1 + c (y − m) has mean 1 for any c that is fixed before. Rows are joined in two ways that share
-//! the stake: the product over all rows, and the mean over all rows. `docs/guarantees.md` has the proof.
+//! the stake: the product over all rows, and the mean over all rows. `docs/theory/guarantees.md` has the proof.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

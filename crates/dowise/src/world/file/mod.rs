@@ -1,6 +1,6 @@
 //! World files: from bytes to a checked [`World`], with the place of everything that is wrong.
 //!
-//! The form of the file is described in `docs/world-file.md`.
+//! The form of the file is described in `docs/reference/world-file.md`.
 
 mod conditions;
 mod csv_table;

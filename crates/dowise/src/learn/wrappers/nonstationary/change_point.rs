@@ -3,7 +3,7 @@
 //! With D a fixed mixture over all distributions, E_k = D(first k visits) · D(the rest) / (greatest likelihood of all visits) is at
 //! most D · D / (true likelihood) if the row never changed, which has mean 1 at every time, whatever decides when the row is visited. So
 //! has Σ_k w_k E_k for fixed weights that sum to one, which therefore ever reaches a bar with probability 1/bar at most.
-//! `docs/guarantees.md` has the proof.
+//! `docs/theory/guarantees.md` has the proof.
 //!
 //! E_{k−1} follows from E_k by a few multiplications, so splits are looked at from the latest visit backwards; one that left `a`
 //! visits behind it is looked at every `a`/8 visits.
