@@ -23,7 +23,7 @@ version = "0.0.0"
 edition = "2024"
 [[bin]]
 name = "fingerprints"
-path = "$crate/examples/fingerprints.rs"
+path = "$crate/experiments/fingerprints.rs"
 [dependencies]
 dowise = { path = "$crate" }
 [profile.release]
