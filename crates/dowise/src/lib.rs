@@ -83,6 +83,31 @@
 //! ```
 //!
 //! Everything random is a function of a seed, the same on any number of threads. There is no terminal, clock or network here.
+//!
+//! # Glossary
+//!
+//! | word | meaning | also called |
+//! |---|---|---|
+//! | world | variables, causal graph, mechanisms, rewards, horizon | causal MDP, environment |
+//! | state factor | one component of the state | state variable, S_i |
+//! | lever | a variable that can be set | manipulable variable, treatment, X |
+//! | intervention | a setting of levers, do(x) | action |
+//! | key variable | observed, not settable; levers act through it | mediator, Z |
+//! | hidden variable | never observed | latent variable |
+//! | configuration | a joint value of the key variables (and of levers that act directly); `cause` in older names | c, z |
+//! | mechanism | P(variable given its parents) | conditional distribution |
+//! | knowledge | what a learner is given: the graph, and known parameters | prior knowledge |
+//! | evidence | counts and exact sums of what was observed | sufficient statistics |
+//! | estimator, belief | how evidence becomes values: mean, optimistic, pessimistic, sample | posterior, confidence set |
+//! | width | what is added to a mean to be optimistic | bonus |
+//! | behaviour policy | the policy that chose the interventions of a log | logging policy |
+//! | missingness | whether a value was recorded: at random, or not (MNAR) | censoring |
+//! | suboptimality certificate | an upper bound on optimal value − value of the policy, with confidence 1 − δ | gap bound |
+//! | conservative exploration | learning that stays within a budget of a baseline policy | safe exploration |
+//! | e-process | a test statistic that may be looked at after every step | betting test, anytime-valid test |
+//! | enumerable states | few enough states for arrays over them | tabular |
+//!
+//! `docs/glossary.md` has the rest.
 
 // Results have the same bits on every machine: see `math.rs`. Tests may compare with the system's functions.
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
@@ -93,6 +118,7 @@ extern crate self as dowise;
 
 pub mod data;
 pub mod draw;
+mod graph;
 mod index;
 pub mod kernel;
 pub mod learn;

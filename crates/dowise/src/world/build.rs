@@ -112,7 +112,7 @@ fn build(spec: &WorldSpec, check: &mut Check) -> Option<World> {
     let (transitions, mechanisms, rewards) = (transitions?, mechanisms?, rewards?);
     let (interventions, start, state_space) = (interventions?, start?, state_space?);
     let (mechanisms, habits) = graph::settle(check, mechanisms, &interventions, &levers, &keys, &hidden);
-    let mechanisms = graph::parents_first(check, mechanisms);
+    let mechanisms = graph::parents_first(mechanisms);
     let mut world = World {
         name: spec.name.clone(),
         about: spec.about.clone(),

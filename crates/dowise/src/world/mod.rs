@@ -17,6 +17,7 @@ mod parts;
 mod problem;
 mod size;
 mod spec;
+mod step_dag;
 pub(crate) mod unread;
 mod variable;
 mod write;

@@ -120,21 +120,8 @@ impl Within {
     }
 }
 
-/// What follows from some variables within a step, these included, by [`VarId`]; nothing acts on levers that are `cut`. What acts on levers
-/// that every intervention sets counts too: whoever chose in a log may have gone by it.
-pub(in crate::learn) fn downstream(world: &World, from: &[VarId], cut: &[VarId]) -> Vec<bool> {
-    let mut after = vec![false; world.variables().len()];
-    from.iter().filter(|id| !cut.contains(id)).for_each(|id| after[id.ix()] = true);
-    let (mechanisms, mut more) = (world.mechanisms(), true);
-    while std::mem::take(&mut more) {
-        let all = mechanisms.iter().map(|m| (m, cut)).chain(world.habits().iter().map(|m| (m, &[][..])));
-        for (m, cut) in all {
-            if m.parents.iter().any(|p| after[p.ix()]) {
-                for child in m.children.iter().filter(|id| !cut.contains(id)) {
-                    more |= !std::mem::replace(&mut after[child.ix()], true);
-                }
-            }
-        }
-    }
-    after
+/// By [`VarId`]: whether a variable is one of these or a descendant of one within a step; nothing acts on levers that are `cut`.
+fn downstream(world: &World, from: &[VarId], cut: &[VarId]) -> Vec<bool> {
+    let from: Vec<usize> = from.iter().filter(|id| !cut.contains(id)).map(|id| id.ix()).collect();
+    world.step_dag(cut).descendants(&from)
 }

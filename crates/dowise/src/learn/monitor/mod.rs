@@ -18,7 +18,7 @@ mod stand_alone;
 mod tests;
 
 pub(crate) use claims::{Other, Outcome};
-pub(in crate::learn) use latent_projection::{Within, downstream};
+pub(in crate::learn) use latent_projection::Within;
 pub use report::{ClaimWatched, GraphFinding, GraphWatch};
 pub use stand_alone::GraphMonitor;
 

@@ -66,7 +66,8 @@ pub(super) fn project(world: &World) -> LearnResult<Projection> {
         let joint = Mechanism { children, parents, table: None, assumed: Assumed::default() };
         made.push((component.clone(), joint));
     }
-    let made = parents_first(made);
+    made.sort_by_key(|(from, _)| from[0]);
+    let made = crate::graph::parents_first(made, |(_, m)| m.children.clone(), |(_, m)| m.parents.clone());
     let mut out = world.clone();
     let made_from = made.iter().map(|(from, _)| from.clone()).collect();
     out.mechanisms = made.into_iter().map(|(_, m)| m).collect();
@@ -135,17 +136,4 @@ fn reach(world: &World, needed: &[usize], from: usize, step: &dyn Fn(usize, usiz
         }
     }
     found
-}
-
-/// Puts parents before children; otherwise the order stays.
-fn parents_first(mut left: Vec<(Vec<usize>, Mechanism)>) -> Vec<(Vec<usize>, Mechanism)> {
-    left.sort_by_key(|(from, _)| from[0]);
-    let mut out: Vec<(Vec<usize>, Mechanism)> = Vec::with_capacity(left.len());
-    while !left.is_empty() {
-        let waits =
-            |m: &Mechanism| left.iter().any(|(_, other)| other.children.iter().any(|id| m.parents.contains(id)));
-        let next = left.iter().position(|(_, m)| !waits(m)).expect("invariant: the graph within a step has no cycle");
-        out.push(left.remove(next));
-    }
-    out
 }

@@ -4,10 +4,11 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
-use crate::learn::monitor::{Other, Outcome, Within, downstream};
+use crate::graph::parents_first;
+use crate::learn::monitor::{Other, Outcome, Within};
 use crate::learn::options::{Causes, Estimate, Options, Schedule, Sets, States};
 use crate::learn::{Knowledge, LearnError, LearnResult};
-use crate::world::{LearnedForm, Mechanism, VarId, World};
+use crate::world::{LearnedForm, VarId, World};
 
 /// How a graph is changed.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -172,7 +173,9 @@ fn change_parents(world: &mut World, outcome: Outcome, parent: Option<VarId>) ->
             let within = Within::of(world, id).map_err(|_| LearnError::NothingToGuard)?;
             let own = &world.mechanisms[within.mechanisms[0]];
             // A lever that is left alone may follow from this very variable.
-            if parent.is_some_and(|p| downstream(world, &own.children, &[])[p.ix()]) {
+            if parent.is_some_and(|p| {
+                world.step_dag(&[]).descendants(&own.children.iter().map(|c| c.ix()).collect::<Vec<_>>())[p.ix()]
+            }) {
                 return Err(LearnError::NothingToGuard);
             }
             for &m in &within.mechanisms {
@@ -181,20 +184,11 @@ fn change_parents(world: &mut World, outcome: Outcome, parent: Option<VarId>) ->
                 mechanism.assumed.form = LearnedForm::Table;
             }
             world.mechanisms[within.mechanisms[0]].parents.extend(parent);
-            parents_first(&mut world.mechanisms);
+            let mechanisms = std::mem::take(&mut world.mechanisms);
+            world.mechanisms = parents_first(mechanisms, |m| m.children.clone(), |m| m.parents.clone());
         }
     }
     Ok(())
-}
-
-/// Puts parents before children; otherwise the order stays.
-fn parents_first(mechanisms: &mut Vec<Mechanism>) {
-    let mut left = std::mem::take(mechanisms);
-    while !left.is_empty() {
-        let waits = |m: &Mechanism| left.iter().any(|other| other.children.iter().any(|id| m.parents.contains(id)));
-        let next = left.iter().position(|m| !waits(m)).expect("invariant: the graph within a step has no cycle");
-        mechanisms.push(left.remove(next));
-    }
 }
 
 #[cfg(test)]

@@ -165,18 +165,9 @@ pub(super) fn experiment(lever: &str, always_set: bool, hidden: &[String]) -> St
 
 /// What acts on a variable within a step, directly or through others; on levers, what they were chosen by.
 fn ancestors(world: &World, id: VarId) -> Vec<VarId> {
-    let own = |id: &VarId| world.mechanisms.iter().chain(&world.habits).find(|m| m.children.contains(id));
-    let mut found: Vec<VarId> = Vec::new();
-    let mut open = vec![id];
-    while let Some(at) = open.pop() {
-        for &parent in own(&at).iter().flat_map(|m| &m.parents) {
-            if world.variable(parent).kind != Kind::State && !found.contains(&parent) {
-                found.push(parent);
-                open.push(parent);
-            }
-        }
-    }
-    found
+    let found = world.step_dag(&[]).ancestors(&[id.ix()]);
+    let is_ancestor = |v: &VarId| found[v.ix()] && *v != id && world.variable(*v).kind != Kind::State;
+    (0..world.variables().len()).map(|v| VarId(v as u16)).filter(is_ancestor).collect()
 }
 
 /// The needed mechanisms that a hidden variable ties together, directly or through other hidden variables.

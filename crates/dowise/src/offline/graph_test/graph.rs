@@ -1,5 +1,6 @@
 //! One step of a world as a directed graph: what a log may have seen of it, and what it has not.
 
+use crate::graph::Dag;
 use crate::learn::Knowledge;
 use crate::world::{Kind, LeverRule, VarId, World};
 
@@ -38,8 +39,7 @@ struct Node {
 #[derive(Clone, Debug)]
 pub(super) struct StepGraph {
     nodes: Vec<Node>,
-    /// The parents of each node, for questions of separation.
-    parents: Vec<Vec<usize>>,
+    dag: Dag,
 }
 
 impl StepGraph {
@@ -106,8 +106,8 @@ impl StepGraph {
             let more: Vec<usize> = habit.parents.iter().map(|p| at[p.ix()]).collect();
             nodes[at[habit.children[0].ix()]].parents.extend(more);
         }
-        let parents = nodes.iter().map(|n| n.parents.clone()).collect();
-        StepGraph { nodes, parents }
+        let dag = Dag::new(nodes.iter().map(|n| n.parents.clone()).collect());
+        StepGraph { nodes, dag }
     }
 
     /// Everything that a log may say, in causal order.
@@ -121,23 +121,14 @@ impl StepGraph {
 
     /// What is observed and acts on a node directly or through hidden variables alone, in order.
     pub(super) fn observed_parents(&self, node: usize) -> Vec<usize> {
-        let (mut found, mut open) = (Vec::new(), self.parents[node].clone());
-        while let Some(v) = open.pop() {
-            match self.nodes[v].part {
-                Some(_) => found.push(v),
-                None => open.extend(&self.parents[v]),
-            }
-        }
-        found.sort_unstable();
-        found.dedup();
-        found
+        self.dag.observed_parents(node, |v| self.nodes[v].part.is_some())
     }
 
     /// The same nodes, and for every lever among them what the intervention did to it.
     pub(super) fn with_choices(&self, nodes: &[usize]) -> Vec<usize> {
         let is_set = |&&v: &&usize| matches!(self.nodes[v].part, Some(Part::Set(_)));
         let levers = nodes.iter().filter(|&&v| matches!(self.nodes[v].part, Some(Part::Lever(_))));
-        let choices = levers.flat_map(|&v| self.parents[v].iter().filter(is_set));
+        let choices = levers.flat_map(|&v| self.dag.parents(v).iter().filter(is_set));
         let mut all: Vec<usize> = nodes.iter().chain(choices).copied().collect();
         all.sort_unstable();
         all.dedup();
@@ -146,7 +137,7 @@ impl StepGraph {
 
     /// Whether two nodes are independent given others, whatever the numbers are.
     pub(super) fn independent(&self, a: usize, b: usize, given: &[usize]) -> bool {
-        super::separation::separated(&self.parents, a, b, given)
+        self.dag.separated(a, b, given)
     }
 }
 

@@ -1,6 +1,6 @@
 //! Is a declared graph contradicted by a log? Every implied independence is tested, and all of them together keep one level.
 //!
-//! `claims.rs` lists what the graph implies (by d-separation, `separation.rs`, in the graph of one step, `graph.rs`); `counts.rs` counts
+//! `claims.rs` lists what the graph implies (by d-separation in the graph of one step, `graph.rs`); `counts.rs` counts
 //! a log; `tables.rs`, `statistic.rs` and `permute.rs` make a p-value of the counts of a claim; `effect.rs` says how large a
 //! dependence is.
 
@@ -11,7 +11,6 @@ mod gamma;
 mod graph;
 mod permute;
 mod report;
-mod separation;
 mod statistic;
 mod tables;
 

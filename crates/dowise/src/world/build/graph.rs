@@ -113,18 +113,9 @@ fn report_circle(check: &mut Check, circle: &[VarId], at: Option<At>) {
 }
 
 /// The mechanisms, parents before children, otherwise in the order of their first child. There are no circles among them.
-pub(crate) fn parents_first(check: &Check, mut mechanisms: Vec<Mechanism>) -> Vec<Mechanism> {
+pub(crate) fn parents_first(mut mechanisms: Vec<Mechanism>) -> Vec<Mechanism> {
     mechanisms.sort_by_key(|m| m.children[0]);
-    let mut undecided = vec![false; check.variables.len()];
-    mechanisms.iter().flat_map(|m| &m.children).for_each(|id| undecided[id.ix()] = true);
-    let mut ordered: Vec<Mechanism> = Vec::with_capacity(mechanisms.len());
-    while !mechanisms.is_empty() {
-        let ready = mechanisms.iter().position(|m| !m.parents.iter().any(|id| undecided[id.ix()]));
-        let mechanism = mechanisms.remove(ready.expect("invariant: circles have been reported"));
-        mechanism.children.iter().for_each(|id| undecided[id.ix()] = false);
-        ordered.push(mechanism);
-    }
-    ordered
+    crate::graph::parents_first(mechanisms, |m| m.children.clone(), |m| m.parents.clone())
 }
 
 /// Variables that act on each other, the first once more at the end. Every mechanism left has a parent among the

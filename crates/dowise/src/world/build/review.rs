@@ -9,7 +9,7 @@ pub(crate) fn review(check: &mut Check, world: &World) {
     let places = check.places.clone();
     let place = |id: VarId| -> Option<At> { places[id.ix()] };
     let causes = world.cause_variables();
-    let above = ancestors(world, &causes);
+    let above = world.mechanism_dag().ancestors(&causes.iter().map(|id| id.ix()).collect::<Vec<_>>());
     for &id in &world.keys {
         // One that acts through others is as it should be: what is observed on the way keeps tables small that are learned.
         if !above[id.ix()] {
@@ -78,17 +78,4 @@ fn observed_below(world: &World, hidden: VarId, matters: &[bool]) -> usize {
         }
     }
     found
-}
-
-/// Which variables act, directly or through others within a step, on one of `on`.
-fn ancestors(world: &World, on: &[VarId]) -> Vec<bool> {
-    let mut marked = vec![false; world.variables.len()];
-    on.iter().for_each(|id| marked[id.ix()] = true);
-    // Parents come before children, so one pass from the end sees every child before its parents.
-    for mechanism in world.mechanisms.iter().rev() {
-        if mechanism.children.iter().any(|id| marked[id.ix()]) {
-            mechanism.parents.iter().for_each(|id| marked[id.ix()] = true);
-        }
-    }
-    marked
 }
