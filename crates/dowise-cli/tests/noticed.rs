@@ -145,6 +145,9 @@ fn values_missing_not_at_random_void_certificates_and_recommendations() {
             assert_eq!(json["recommendation"] == "refused", unfair, "{json}");
             assert_eq!(json["warnings"].as_array().unwrap().len(), 1 + usize::from(unfair), "{json}");
         }
+        // No policy is written past a failed assumption.
+        let (_, status) = quiet(&at, "plan truth.toml --safe --from log.csv --policy safe.json --force");
+        assert_eq!((at.join("safe.json").exists(), status == Some(1)), (!unfair, unfair));
         let learn = "learn fitted.toml --evidence fitted.evidence.json --learner graph-ucbvi --episodes 20 --certify";
         assert_eq!(quiet(&at, learn).0.contains(void), unfair);
     }

@@ -289,7 +289,7 @@ class SafePlan:
 
     @property
     def recommendation(self) -> str:
-        """deploy-mean, deploy-pessimistic, not-yet, not-better, not-shown, not-guaranteed, refused, not-checked or
+        """deploy-mean, deploy-pessimistic, not-yet, no-overlap, not-better, not-shown, not-guaranteed, refused, not-checked or
         nothing-to-compare. If it is refused, `assumptions` says which of them failed and what to do."""
         found = self.report["recommendation"]
         return found if isinstance(found, str) else next(iter(found))

@@ -6,13 +6,22 @@ use std::collections::HashSet;
 
 use serde::{Deserialize, Serialize};
 
-use super::evaluate::Logged;
+use super::evaluate::{Logged, Support};
 use super::graph_test::GraphReport;
 use super::{Episodes, LogSummary, MissingnessTest, Tested};
 use crate::learn::Knowledge;
 
 /// Level at which a log contradicts a graph: a true graph is taken for a wrong one with at most this probability.
 const GRAPH_LEVEL: f64 = 0.05;
+
+/// Share of episodes without data from which on a policy has no overlap with the log.
+pub(crate) const NO_OVERLAP: f64 = 0.01;
+
+/// Share of steps with little data from which on the record says so.
+const THIN: f64 = 0.1;
+
+/// Complete episodes below which the mean return says too little to compare a model with.
+const FEW_EPISODES: f64 = 20.0;
 
 /// Something that has to be true for an answer to hold.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -39,6 +48,8 @@ pub enum About {
     Missingness,
     /// Whether episodes end where the world says so.
     Endings,
+    /// Whether the log contains what the policy does (positivity).
+    Overlap,
     /// Whether a hidden variable acts on a lever and on its outcome.
     Confounding,
     /// Numbers that come from the world file and not from the log.
@@ -53,6 +64,7 @@ impl About {
             About::LoggedReturns => "logged returns reproduced",
             About::Missingness => "missing at random",
             About::Endings => "ends of episodes",
+            About::Overlap => "overlap",
             About::Confounding => "no unmeasured confounding",
             About::WorldFile => "numbers of the world file",
         }
@@ -197,8 +209,31 @@ fn graph(check: Option<&GraphCheck>) -> Assumption {
     }
 }
 
+/// Whether the log contains what a policy does. Without overlap the model's value is the prior's; guaranteed bounds allow for anything there.
+pub(crate) fn overlap(support: &Support) -> Assumption {
+    let (status, statement, remedy) = if support.share < NO_OVERLAP {
+        let thin = if support.thin < THIN {
+            String::new()
+        } else {
+            format!(", but {:.0} % of its steps rest on fewer than 20 observations", 100.0 * support.thin)
+        };
+        (Status::Passed, format!("The log contains what the policy does{thin}."), "")
+    } else {
+        let why = format!(
+            "{:.0} % of the policy's episodes reach states, interventions or key values without data, where the model's value is the prior's.",
+            100.0 * support.share
+        );
+        (Status::NotTested, why, "randomise the intervention for some time where the policy differs from the log")
+    };
+    Assumption { about: About::Overlap, status, statement, remedy: remedy.to_owned() }
+}
+
 fn reproduced(logged: &Logged) -> Assumption {
     let (status, statement, remedy) = match (logged.model, logged.returns) {
+        (Some(_), Some(returns)) if returns.episodes < FEW_EPISODES => {
+            let why = format!("{} episodes are too few to compare their returns with the model.", returns.episodes);
+            (Status::NotTested, why, "record more whole episodes")
+        }
         (Some(model), Some(returns)) => {
             let [by_model, by_log] =
                 [(model.mean, model.posterior), (returns.mean, returns.normal)].map(|(mean, interval)| {

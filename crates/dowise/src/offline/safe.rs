@@ -1,6 +1,6 @@
 //! Plans that are better with high confidence than the behaviour policy, if there is one: by the posterior mean, and by the pessimistic members.
 
-use super::assumptions::{of_log, of_summary};
+use super::assumptions::{NO_OVERLAP, of_log, of_summary, overlap};
 use super::evaluate::{
     Followed, Interval, Logged, Model, OfflineError, OfflineOptions, OfflineValue, Return, StartStates, Support,
     by_model, guaranteed, logged_of, model_of, of_returns, start_states, starts_of, support_of,
@@ -40,6 +40,11 @@ pub enum Recommendation {
     NotBetter,
     /// By the model one is better, but so much of the behaviour policy is not recorded that more episodes like these would not show it.
     NotShown,
+    /// By the model one is better, but it does what the log never contains: more episodes of the same behaviour policy cannot show it.
+    NoOverlap {
+        /// Share of the plan's episodes that reach a row without data.
+        share: f64,
+    },
     /// By the model one is better; nothing is guaranteed, since key variables that were not recorded are expected from the rest of the step.
     NotGuaranteed,
     /// The log contradicts an assumption that every value rests on, so that none of them need hold and nothing is recommended
@@ -82,6 +87,7 @@ impl SafePlan {
             Recommendation::DeployMean => &self.mean,
             Recommendation::DeployPessimistic => &self.pessimistic,
             Recommendation::NotYet { .. }
+            | Recommendation::NoOverlap { .. }
             | Recommendation::NotBetter
             | Recommendation::NotShown
             | Recommendation::NotGuaranteed
@@ -131,7 +137,7 @@ pub fn plan_from_evidence(seen: impl Into<LogSummary>, options: &OfflineOptions)
 fn plan(
     model: &Model,
     starts: &StartStates,
-    (logged, missingness, assumptions): (Option<Logged>, Vec<MissingnessTest>, Vec<Assumption>),
+    (logged, missingness, mut assumptions): (Option<Logged>, Vec<MissingnessTest>, Vec<Assumption>),
     options: &OfflineOptions,
 ) -> Result<SafePlan, OfflineError> {
     let candidate = |reading| -> Result<Candidate, OfflineError> {
@@ -146,6 +152,7 @@ fn plan(
     };
     let mean = candidate(Estimator::Mean { prior: options.prior })?;
     let pessimistic = candidate(Estimator::Pessimistic(Sets::Mixture))?;
+    assumptions.push(overlap(&mean.support));
     let recommendation = allowed(recommend(&mean, &pessimistic, logged), &assumptions);
     let is_key = |test: &MissingnessTest| !test.is_payment;
     let learns_from_incomplete = missingness.iter().any(is_key) && !model.evidence().view.knowledge.knows_mechanisms();
@@ -201,12 +208,14 @@ fn recommend(mean: &Candidate, pessimistic: &Candidate, logged: Option<Logged>) 
         let off = (plan.model.mean - low(plan)?) + (today.guaranteed.high - most);
         (gain > 0.0).then(|| today.episodes * ((off / gain) * (off / gain) - 1.0))
     };
-    let needed = [mean, pessimistic].into_iter().filter_map(needed).fold(f64::INFINITY, f64::min);
+    let plans = [mean, pessimistic].into_iter().filter_map(|plan| Some((needed(plan)?, plan.support.share)));
+    let nearest = plans.min_by(|a, b| a.0.total_cmp(&b.0));
     let today_by_model = by_model.map_or(today.means.low, |value| value.mean);
     let better = [mean, pessimistic].iter().any(|plan| plan.model.mean > today_by_model);
-    match needed {
-        needed if needed.is_finite() => Recommendation::NotYet { episodes: needed.max(1.0) },
-        _ if today.incomplete > 0.0 && better => Recommendation::NotShown,
-        _ => Recommendation::NotBetter,
+    match nearest {
+        Some((_, share)) if share >= NO_OVERLAP => Recommendation::NoOverlap { share },
+        Some((episodes, _)) => Recommendation::NotYet { episodes: episodes.max(1.0) },
+        None if today.incomplete > 0.0 && better => Recommendation::NotShown,
+        None => Recommendation::NotBetter,
     }
 }

@@ -248,3 +248,23 @@ fn a_range_that_is_far_wider_than_the_payments_decides_nothing() {
         assert!(low <= claimed && claimed <= high, "seed {seed}: {claimed} is not in {low} to {high}");
     }
 }
+
+#[test]
+fn more_episodes_of_one_intervention_cannot_show_that_another_is_better() {
+    let of = world(&strong("p = [[0.8, 0.2], [0.2, 0.8]]").replace("-0.9", "-0.1"));
+    let read_as = world(&strong("learn = \"table\"").replace("-0.9", "-0.1"));
+    // The behaviour policy never sets x to yes.
+    let log = logged([&of, &read_as], 300, 2, &[1.0, 0.0], "episode,stage,s,x,k", |episode, _, _, _, outcome, _| {
+        let k = outcome.values[of.find("k").unwrap().ix()];
+        format!("{episode},1,only,no,{}", ["no", "yes"][k as usize])
+    });
+    let plan = plan_safely(&log, &OfflineOptions { samples: 40, ..quick() }).unwrap();
+    assert!(
+        !deploys(&plan) && !matches!(plan.recommendation, Recommendation::NotYet { .. }),
+        "{:?}",
+        plan.recommendation
+    );
+    let overlap = plan.assumptions.iter().find(|a| a.about == dowise::offline::About::Overlap).unwrap();
+    assert_eq!(overlap.status, dowise::offline::Status::NotTested, "{overlap:?}");
+    assert!(matches!(plan.recommendation, Recommendation::NoOverlap { .. }), "{:?}", plan.recommendation);
+}

@@ -56,7 +56,10 @@ pub(super) fn run(args: &Args, world: &World, source: &str, output: &Output) -> 
     if plan.mean.guaranteed.is_none() {
         warnings.push(report::EXPECTED.to_owned());
     }
-    if let Some(file) = &args.policy {
+    let is_refused = matches!(plan.recommendation, Recommendation::Refused { .. });
+    if let Some(file) = args.policy.as_ref().filter(|_| is_refused) {
+        output.talk(format_args!("did not write {}: an assumption failed", file.display()));
+    } else if let Some(file) = &args.policy {
         let name = if std::ptr::eq(plan.recommended(), &plan.pessimistic) {
             "pessimistic plan"
         } else {
@@ -67,10 +70,12 @@ pub(super) fn run(args: &Args, world: &World, source: &str, output: &Output) -> 
         let but = match plan.recommendation {
             Recommendation::DeployMean | Recommendation::DeployPessimistic => "",
             Recommendation::NotYet { .. } => "; not yet better than the behaviour policy with confidence 1 − δ",
+            Recommendation::NoOverlap { .. } => "; the log does not contain what it does",
             Recommendation::NotBetter => "; not better than the behaviour policy",
             Recommendation::NotGuaranteed => "; by the model better than the behaviour policy, and not guaranteed",
-            Recommendation::Refused { .. } => "; not recommended: an assumption failed",
-            Recommendation::NotChecked => "; not recommended: the model was not checked against the log",
+            Recommendation::Refused { .. } | Recommendation::NotChecked => {
+                "; not recommended: the model was not checked against the log"
+            }
             Recommendation::NotShown => "; too little of the behaviour policy is recorded to compare",
             Recommendation::NothingToCompare => "; there is nothing to compare it with",
         };
@@ -81,7 +86,7 @@ pub(super) fn run(args: &Args, world: &World, source: &str, output: &Output) -> 
     } else {
         output.data(text(&world, &plan, &options, (&from_file, &warnings), args.all, output))?;
     }
-    Ok(Status::Fine)
+    Ok(if is_refused && args.policy.is_some() { Status::No } else { Status::Fine })
 }
 
 /// Refuses evidence other than that which a world says that it was fitted to.
@@ -220,6 +225,11 @@ fn advice(plan: &SafePlan, amounts: Amounts, sure: &str) -> String {
             "Deploy the pessimistic plan: {}. The posterior-mean plan, of value at least {}, is not yet better with that confidence.",
             bounds(&plan.pessimistic),
             least(&plan.mean)
+        ),
+        Recommendation::NoOverlap { share } => format!(
+            "Not shown: by the model a plan is better, but {:.0} % of its episodes reach states, interventions or key values that the log does not contain. \
+             More episodes like these cannot show it. Randomise the intervention there for some time, then plan again.",
+            100.0 * share
         ),
         Recommendation::NotYet { episodes } => format!(
             "Not yet better than the behaviour policy with that confidence: about {} more episodes like these would show it, if the model is right about the value of the plan.",
@@ -380,6 +390,7 @@ fn in_json(
         Recommendation::DeployMean => ("deploy the posterior-mean plan", None),
         Recommendation::DeployPessimistic => ("deploy the pessimistic plan", None),
         Recommendation::NotYet { episodes } => ("not yet", Some(episodes)),
+        Recommendation::NoOverlap { .. } => ("no overlap", None),
         Recommendation::NotBetter => ("not better", None),
         Recommendation::NotShown => ("not shown", None),
         Recommendation::NotGuaranteed => ("not guaranteed", None),

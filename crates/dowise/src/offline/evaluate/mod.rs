@@ -172,14 +172,17 @@ pub fn evaluate(log: &Episodes, policy_hs: &[Action], options: &OfflineOptions) 
         }
     };
     let logged = logged(log, &model, &behaviour, &starts, options)?;
+    let support = support_of(&model, policy_hs, &starts, options);
+    let mut record = assumptions::of_log(log, &logged);
+    record.push(assumptions::overlap(&support));
     Ok(Evaluation {
         model: by_model(&model, who, &starts, options)?,
         guaranteed,
         for_starts: for_starts.unwrap_or(0.0),
         robust,
         logged,
-        support: support_of(&model, policy_hs, &starts, options),
-        assumptions: assumptions::of_log(log, &logged),
+        support,
+        assumptions: record,
     })
 }
 
