@@ -38,7 +38,30 @@ pub fn markdown(results: &Results) -> String {
     for (name, figure) in figures(results) {
         let _ = write!(page, "\n![{}](figures/{name}.svg)\n\n{}: {}\n", figure.title, figure.title, figure.subtitle);
     }
-    page
+    page.lines().map(|line| wrapped(line) + "\n").collect()
+}
+
+/// A line of prose wrapped at 120 characters, items of lists indented; tables and pictures stay whole.
+fn wrapped(line: &str) -> String {
+    const WIDTH: usize = 120;
+    if line.starts_with(['|', '!']) {
+        return line.to_owned();
+    }
+    let indent = if line.starts_with("- ") { "  " } else { "" };
+    let (mut out, mut length) = (String::new(), 0);
+    for word in line.split(' ') {
+        let n = word.chars().count();
+        if length > 0 && length + 1 + n > WIDTH {
+            let _ = write!(out, "\n{indent}");
+            length = indent.len();
+        } else if length > 0 {
+            out.push(' ');
+            length += 1;
+        }
+        out += word;
+        length += n;
+    }
+    out
 }
 
 /// Mean and standard deviation of every experiment under every rule.

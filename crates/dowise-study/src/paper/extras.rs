@@ -60,7 +60,7 @@ pub(super) fn many_plain(base: StudyFile, size: ReproductionSize) -> StudyFile {
     StudyFile { learners: learners(&["ucbvi", "f-ucbvi"]), sweep: levels(&["3", "5", "10"]), ..million(base, size) }
 }
 
-/// Without P(z | s, a) or the rewards: plain learners either, for R(s, a) would tell them what interventions set off.
+/// P(z | s, a) and the rewards are unknown, to plain learners too: R(s, a) would reveal the effects of interventions.
 pub(super) fn unknown(base: StudyFile, size: ReproductionSize) -> StudyFile {
     StudyFile {
         worlds: texts(&["paper:levels=4,horizon=2", "paper:levels=4,horizon=2,joint=false"]),

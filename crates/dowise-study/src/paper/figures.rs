@@ -321,7 +321,7 @@ fn unknown(study: &Study, tables: &Tables, world: &str) -> Figure {
         "One table P(z | s, a) for all key variables, as in the paper"
     };
     Figure {
-        title: "When nobody knows P(z | s, a) or the rewards".into(),
+        title: "When P(z | s, a) and the rewards are unknown".into(),
         subtitle: format!(
             "{joint}; m = 4, n = 3, dₛ = 3, H = 2. All are given only the graph but the dotted ones. Means of {} fresh environments.",
             study.repetitions

@@ -106,7 +106,7 @@ impl Part {
             Part::Hard => "Hard exploration",
             Part::Many => "Up to a million interventions, Z = 8",
             Part::ManyPlain => "As many interventions as plain learners bear",
-            Part::Unknown => "Without P(z | s, a) or the rewards",
+            Part::Unknown => "P(z | s, a) and the rewards unknown",
             Part::LinearActions => "Causal linear MDPs: up to a million interventions",
             Part::LinearActionsPlain => "Causal linear MDPs: as many interventions as plain learners bear",
             Part::LinearStates => "Causal linear MDPs: up to 65,536 states",
