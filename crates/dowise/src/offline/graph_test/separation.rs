@@ -1,9 +1,9 @@
-//! d-separation: which independences a directed graph without cycles implies, whatever its numbers are.
+//! d-separation: the conditional independences that a directed acyclic graph implies.
 
-/// Whether every path between two nodes is blocked by what is conditioned on.
+/// Whether the conditioning set d-separates two nodes.
 ///
-/// `parents[v]` are the parents of node v. A path is blocked at a node that it passes along the arrows or from which both arrows
-/// leave, if that node is given; and at a node where two arrows meet, if neither the node nor anything after it is given.
+/// `parents[v]` are the parents of node v. A chain or fork is blocked if its middle node is given. A collider is
+/// blocked if neither it nor any of its descendants is given.
 ///
 /// # Cost
 /// O(nodes + edges) for each query, by reachability (Koller and Friedman 2009, algorithm 3.1).
@@ -15,7 +15,7 @@ pub(super) fn separated(parents: &[Vec<usize>], a: usize, b: usize, given: &[usi
     }
     let mut is_given = vec![false; n];
     given.iter().for_each(|&v| is_given[v] = true);
-    // Nodes that are given or come before one that is: where arrows meet there, a path is open.
+    // Ancestors of given nodes, and these nodes: colliders there are open.
     let mut leads_to_given = is_given.clone();
     let mut open: Vec<usize> = given.to_vec();
     while let Some(v) = open.pop() {
@@ -59,7 +59,7 @@ mod tests {
 
     use super::*;
 
-    /// P of all joint values of binary nodes, parents before children, from random P(1 | parents).
+    /// The joint distribution of binary nodes, parents before children, with random P(1 | parents).
     fn joint(parents: &[Vec<usize>], rng: &mut ChaCha8Rng) -> Vec<f64> {
         let tables: Vec<Vec<f64>> =
             parents.iter().map(|p| (0..1 << p.len()).map(|_| rng.random_range(0.05..0.95)).collect()).collect();
@@ -74,7 +74,7 @@ mod tests {
         (0..1 << parents.len()).map(of).collect()
     }
 
-    /// The greatest |P(a, b | c) − P(a | c) P(b | c)| over all values c of what is given.
+    /// The greatest |P(a, b | c) − P(a | c) P(b | c)| over all values c of the conditioning set.
     fn dependence(joint: &[f64], a: usize, b: usize, given: &[usize]) -> f64 {
         let mut worst = 0.0f64;
         for row in 0..1usize << given.len() {
