@@ -239,7 +239,7 @@ impl Episodes {
         self.episodes.len()
     }
 
-    /// Whether there are none.
+    /// Whether it is empty.
     pub fn is_empty(&self) -> bool {
         self.episodes.is_empty()
     }

@@ -220,7 +220,8 @@ const SHARED_STATES: usize = 1 << 7;
 
 /// Fills `plan` backwards: q from the look-ahead, then the chooser's intervention for every state.
 ///
-/// V_h(s) = max_a { Σ_c P(c | s, a) q_h(s, c) − cost(a) }, computed as cap − min_a { Σ_c P(c | s, a) (cap − q) + cost(a) }.
+/// V_h(s) = max_a { Σ_c P(c | s, a) q_h(s, c) − cost(a) }, computed as cap − min_a { Σ_c P(c | s, a) (cap − q) +
+/// cost(a) }.
 ///
 /// # Cost
 /// H times one look-ahead and S searches ([`Kernel`]); large stages run on several threads, with the same results.

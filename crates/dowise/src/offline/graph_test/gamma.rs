@@ -7,8 +7,8 @@ const MOST_TERMS: usize = 100_000;
 
 /// Q(a, x) = ∫_x^∞ t^{a−1} e^{−t} dt / Γ(a) for a > 0 and x ≥ 0.
 ///
-/// The series of the lower tail below x = a + 1, the continued fraction of the upper one (modified Lentz) above, as in Abramowitz
-/// and Stegun 6.5.29 and 6.5.31. Both take O(√a) terms near x = a.
+/// The series of the lower tail below x = a + 1, the continued fraction of the upper one (modified Lentz) above, as in
+/// Abramowitz and Stegun 6.5.29 and 6.5.31. Both take O(√a) terms near x = a.
 pub(crate) fn upper_gamma(a: f64, x: f64) -> f64 {
     debug_assert!(a > 0.0 && !x.is_nan());
     if x <= 0.0 {
