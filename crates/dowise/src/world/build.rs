@@ -170,8 +170,8 @@ fn check_horizon(spec: &WorldSpec, check: &mut Check) -> Option<usize> {
     None
 }
 
-/// Declares all variables; `false` if there are too many. Of two variables with one name, the second is not examined
-/// further.
+/// Declares all variables; `false` if there are too many. Variables that share a name count as having unknown kind and
+/// values.
 fn declare(specs: &[VariableSpec], check: &mut Check) -> bool {
     if specs.len() > usize::from(u16::MAX) {
         let message = format!("{} variables are too many", count_text(Some(specs.len() as u128)));
