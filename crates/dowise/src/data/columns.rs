@@ -1,4 +1,4 @@
-//! Which column of a log is what: names of the world, and the names that every log has.
+//! Columns of a log: matches their names with variables of the world and with standard columns.
 
 use super::LogError;
 use super::findings::{FindingKind, Findings};
@@ -6,7 +6,7 @@ use super::labels::{Labels, Numbers};
 use super::map::LogMap;
 use crate::world::{Kind, LeverRule, World, nearest};
 
-/// What a column says.
+/// The role of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Role {
     /// The value of a variable: a state factor before the step, a lever, a key variable.
@@ -15,13 +15,13 @@ pub(crate) enum Role {
     Set(usize),
     /// The next value of a state factor.
     Next(usize),
-    /// What a reward term paid.
+    /// Payment of a reward term.
     Term(usize),
-    /// What logs of every world may have.
+    /// A standard column, possible in logs of every world.
     Own(Own),
 }
 
-/// What logs of every world may have, a column each.
+/// Standard columns of a log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Own {
     Episode,
@@ -35,7 +35,7 @@ pub(crate) enum Own {
 }
 
 impl Role {
-    /// Whether an empty cell is worth a note: something could have been learned from it.
+    /// Whether an empty cell deserves a note because data could have been learned from it.
     pub(crate) fn is_learned_from(self) -> bool {
         match self {
             Role::Value(_) | Role::Term(_) | Role::Own(Own::Reward) | Role::Own(Own::Propensity) => true,
@@ -44,7 +44,7 @@ impl Role {
     }
 }
 
-/// Columns that every log may have. Where the world has a variable of that name, `log.` in front makes the difference.
+/// Names of standard columns. If the world has a variable of that name, the prefix `log.` distinguishes them.
 const OWN: [(&str, Role); 8] = [
     ("episode", Role::Own(Own::Episode)),
     ("stage", Role::Own(Own::Stage)),
@@ -56,21 +56,21 @@ const OWN: [(&str, Role); 8] = [
     ("end", Role::Own(Own::End)),
 ];
 
-/// Columns that are not known and named one by one; of more there is nothing to be said but how many they are.
+/// Maximum number of unknown columns that are reported by name; the others are counted.
 const MOST_NAMED: usize = 40;
 
-/// What stands in front of a log's own name where the world has a variable of that name.
+/// Prefix of a standard column whose name is also a variable of the world.
 const PREFIX: &str = "log.";
 
-/// A column that is read.
+/// A column to be read.
 #[derive(Clone, Debug)]
 pub(crate) struct Column {
     /// Position in the table.
     pub(crate) index: usize,
     pub(crate) role: Role,
-    /// For columns with labels.
+    /// Parser of labels.
     pub(crate) labels: Option<Labels>,
-    /// For columns of numbers.
+    /// Parser of numbers.
     pub(crate) numbers: Numbers,
     /// Cells that were missing.
     pub(crate) missing: u64,
@@ -93,7 +93,7 @@ pub(crate) fn name_of(world: &World, role: Role) -> String {
     if is_variable { format!("{PREFIX}{plain}") } else { plain }
 }
 
-/// Whether a column would say once more at which stage a row is: the factor that counts the steps is read from `stage`.
+/// Whether a column repeats the stage: the time index is read from `stage`.
 pub(crate) fn is_clock(world: &World, role: Role) -> bool {
     world.clock().is_some_and(|clock| match role {
         Role::Value(ix) => ix == clock.ix(),
@@ -102,7 +102,7 @@ pub(crate) fn is_clock(world: &World, role: Role) -> bool {
     })
 }
 
-/// Every role that a column of this world's logs can have, with its name.
+/// All possible columns of this world's logs, with their names.
 pub(crate) fn all(world: &World) -> Vec<(String, Role)> {
     let observed = [world.state(), world.levers(), world.keys()].into_iter().flatten();
     let mut roles: Vec<Role> = observed.map(|id| Role::Value(id.ix())).collect();
@@ -113,17 +113,17 @@ pub(crate) fn all(world: &World) -> Vec<(String, Role)> {
     roles.into_iter().filter(|&role| !is_clock(world, role)).map(|role| (name_of(world, role), role)).collect()
 }
 
-/// What a name means in logs of this world.
+/// The role of a column name in logs of this world.
 pub(crate) fn role_of(known: &[(String, Role)], name: &str) -> Option<Role> {
     if let Some((_, role)) = known.iter().find(|(k, _)| k == name) {
         return Some(*role);
     }
-    // `log.` may stand in front of a log's own names everywhere.
+    // The prefix `log.` is always allowed before standard names.
     let bare = name.strip_prefix(PREFIX)?;
     OWN.iter().find(|(own, _)| *own == bare).map(|(_, role)| *role)
 }
 
-/// Whether every intervention sets a lever, so that the log need not say it.
+/// Whether every intervention sets a lever, so that the log need not record it.
 pub(crate) fn always_set(world: &World, lever: usize) -> bool {
     let all = world.interventions();
     match all.lever_rule() {
@@ -133,7 +133,7 @@ pub(crate) fn always_set(world: &World, lever: usize) -> bool {
     }
 }
 
-/// The columns of a table that say something about the world; what is odd about the others is found.
+/// Matches the columns of a table with roles, and reports the others as findings.
 pub(crate) fn match_columns(
     world: &World,
     names: &[String],
@@ -159,7 +159,7 @@ pub(crate) fn match_columns(
     }
     required(world, &known, &columns, &renamed)?;
     let is_there = |name: &str| columns.iter().any(|c| role_of(&known, name) == Some(c.role));
-    // What a map says is not to be read needs no note.
+    // Columns that a map excludes need no note.
     let unread = |index: usize, name: &str| name.is_empty() && !names[index].trim().is_empty();
     let unknown =
         renamed.iter().enumerate().filter(|(index, name)| role_of(&known, name).is_none() && !unread(*index, name));
@@ -200,7 +200,7 @@ fn labels_of(world: &World, role: Role, map: Option<&LogMap>) -> Option<Labels> 
     }
 }
 
-/// Fails if a column is missing without which no row can be understood.
+/// Fails if a required column is missing.
 fn required(world: &World, known: &[(String, Role)], columns: &[Column], names: &[&str]) -> Result<(), LogError> {
     let needed = |role: Role| match role {
         Role::Own(Own::Episode) | Role::Own(Own::Stage) => true,
@@ -218,7 +218,7 @@ fn required(world: &World, known: &[(String, Role)], columns: &[Column], names: 
     let unknown = || names.iter().copied().filter(|n| role_of(known, n).is_none());
     let near = |name: &str| nearest(name, unknown()).map(str::to_owned);
     let missing: Vec<(String, Option<String>)> = missing.iter().map(|(name, _)| (name.clone(), near(name))).collect();
-    // A column that is merely misspelt is no sign of another world.
+    // A misspelt column is no sign of another world.
     let misspelt = missing.iter().filter(|(_, near)| near.is_some()).count();
     Err(LogError::Columns {
         other_world: 4 * (fit + misspelt) <= variables,
@@ -228,7 +228,7 @@ fn required(world: &World, known: &[(String, Role)], columns: &[Column], names: 
     })
 }
 
-/// Says which columns are not there of which something could be learned.
+/// Reports missing columns that could be learned from.
 fn absent(world: &World, known: &[(String, Role)], columns: &[Column], findings: &mut Findings) {
     let there = |role: Role| columns.iter().any(|c| c.role == role);
     for (name, role) in known {

@@ -1,4 +1,4 @@
-//! A CSV file as a table: comma, semicolon, tab or bar; gzip or not; UTF-8 only. Read once, from start to end.
+//! CSV input as a table: comma, semicolon, tab or bar; gzip or plain; UTF-8 only; read in one pass.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -11,10 +11,10 @@ use flate2::read::MultiGzDecoder;
 use super::records::{Broken, Records};
 use super::{LogError, Table};
 
-/// Bytes that are looked at before the first row is read.
+/// Bytes inspected before the first row.
 const SAMPLE: usize = 1 << 16;
 
-/// What may separate columns.
+/// Possible column separators.
 const DELIMITERS: [u8; 4] = [b',', b';', b'\t', b'|'];
 
 /// A table in a CSV file.
@@ -42,7 +42,7 @@ impl CsvTable {
         Ok(table)
     }
 
-    /// Reads from anything; `name` is for messages.
+    /// Reads from any input; `name` is for messages.
     pub fn new(input: impl Read + Send + 'static, name: &str) -> Result<CsvTable, LogError> {
         let failed = |error| LogError::Io { name: name.to_owned(), error };
         let read = Arc::new(AtomicU64::new(0));
@@ -60,7 +60,7 @@ impl CsvTable {
             false => LogError::Io { name: name.to_owned(), error },
         })?;
         check_encoding(&sample, name)?;
-        // Some programs put a byte order mark in front; it means nothing in UTF-8.
+        // Some programs write a byte order mark; it has no meaning in UTF-8.
         let sample = sample.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&sample).to_vec();
         if sample.trim_ascii().is_empty() {
             return Err(LogError::Empty { name: name.to_owned() });
@@ -80,12 +80,12 @@ impl CsvTable {
         Ok(table)
     }
 
-    /// Bytes of the file that have been read, shared with whoever shows progress.
+    /// Bytes read so far, shared for progress displays.
     pub fn bytes_read(&self) -> Arc<AtomicU64> {
         self.read.clone()
     }
 
-    /// Bytes of the file, where they are known.
+    /// Size of the file, if known.
     pub fn size(&self) -> Option<u64> {
         self.size
     }
@@ -99,7 +99,7 @@ impl Table for CsvTable {
     fn advance(&mut self) -> Result<bool, LogError> {
         loop {
             match self.records.advance() {
-                // A line of blanks is an empty one.
+                // A line of blanks counts as empty.
                 Ok(true) if self.n_cells() == 1 && self.cell(0).trim_ascii().is_empty() => {}
                 Ok(found) => return Ok(found),
                 Err(Broken::OpenQuote(line)) => {
@@ -110,7 +110,7 @@ impl Table for CsvTable {
                     let what = "this row is too long; is a quotation mark never closed?".to_owned();
                     return Err(LogError::Row { name: self.name.clone(), line, what });
                 }
-                // What the system did not report was found while unpacking.
+                // An error without an OS code comes from decompression.
                 Err(Broken::Io(error)) if self.packed && error.raw_os_error().is_none() => {
                     return Err(damaged(&self.name, &error));
                 }
@@ -137,11 +137,11 @@ impl Table for CsvTable {
     }
 }
 
-/// What a spreadsheet says to be the delimiter, in a first line `sep=;` of its own.
+/// The delimiter that a spreadsheet declares in a first line `sep=;`.
 fn said_delimiter(sample: &[u8]) -> Option<u8> {
     let line = sample.split(|b| *b == b'\n').next()?.trim_ascii_end();
     let line = line.strip_prefix(b"\"").and_then(|l| l.strip_suffix(b"\"")).unwrap_or(line);
-    // Trimmed off where it is a tab.
+    // Trimming removed a tab.
     let said = if line.eq_ignore_ascii_case(b"sep=") { Some(b'\t') } else { None };
     said.or(match line {
         [s, e, p, b'=', delimiter] if [*s, *e, *p].eq_ignore_ascii_case(b"sep") => Some(*delimiter),
@@ -150,7 +150,7 @@ fn said_delimiter(sample: &[u8]) -> Option<u8> {
     .filter(|delimiter| DELIMITERS.contains(delimiter))
 }
 
-/// Counts bytes on their way.
+/// Counts bytes.
 struct Counted<R> {
     input: R,
     read: Arc<AtomicU64>,
@@ -169,7 +169,7 @@ fn damaged(name: &str, error: &io::Error) -> LogError {
     LogError::Encoding { name: name.to_owned(), what, help: "fetch or compress the file again" }
 }
 
-/// Refuses what is no text in UTF-8.
+/// Rejects input that is not UTF-8 text.
 fn check_encoding(sample: &[u8], name: &str) -> Result<(), LogError> {
     let refuse = |what: &str, help| Err(LogError::Encoding { name: name.to_owned(), what: what.to_owned(), help });
     const SAVE: &str = "save it again as CSV with the encoding UTF-8";
@@ -182,7 +182,7 @@ fn check_encoding(sample: &[u8], name: &str) -> Result<(), LogError> {
     if sample.starts_with(b"\x7fELF") {
         return refuse("is a program, not a table of text", "give the log itself");
     }
-    // No column is called so; blanks and a byte order mark may stand before it.
+    // No column name begins like this; blanks and a byte order mark may precede it.
     match sample.strip_prefix(b"\xef\xbb\xbf").unwrap_or(sample).trim_ascii_start().first() {
         Some(b'{' | b'[') => return refuse("is JSON, not a table", "write it as CSV, a row for each step"),
         Some(b'<') => return refuse("is a page or XML, not a table", "save the table itself as CSV"),
@@ -196,7 +196,7 @@ fn check_encoding(sample: &[u8], name: &str) -> Result<(), LogError> {
         return refuse("is not text: it has bytes that are zero", SAVE);
     }
     if let Err(error) = std::str::from_utf8(sample)
-        // A letter may be cut at the end of what is looked at.
+        // The sample may end within a character.
         && (error.error_len().is_some() || sample.len() < SAMPLE)
     {
         let line = sample[..error.valid_up_to()].iter().filter(|&&b| b == b'\n').count() + 1;
@@ -211,7 +211,7 @@ fn check_encoding(sample: &[u8], name: &str) -> Result<(), LogError> {
     Ok(())
 }
 
-/// What separates the columns: whatever gives the first line the most cells.
+/// The delimiter that gives the first line the most cells.
 fn delimiter(sample: &[u8]) -> u8 {
     let cells = |delimiter: u8| {
         let mut quoted = false;
@@ -222,6 +222,6 @@ fn delimiter(sample: &[u8]) -> u8 {
         }
         n
     };
-    // The first of those that give equally many.
+    // Ties go to the first.
     DELIMITERS.into_iter().rev().max_by_key(|&d| cells(d)).expect("invariant: there are delimiters")
 }

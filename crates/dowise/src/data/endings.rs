@@ -1,4 +1,4 @@
-//! Where an episode has ended: a row that says so need not say the next value of every factor.
+//! Terminal states in a log: a row that ends an episode need not record every next value.
 
 use std::collections::HashMap;
 
@@ -6,23 +6,23 @@ use crate::Space;
 use crate::learn::MISSING;
 use crate::world::World;
 
-/// The ended states of a world, and what follows from knowing that an episode has reached one of them.
+/// The terminal states of a world, and the inferences from reaching one of them.
 pub(super) struct Endings<'w> {
     space: &'w Space,
     ended: &'w [bool],
-    /// By the next values that a row states, and whether it says that the episode was terminated.
+    /// By the recorded next values, and whether the row says `terminated`.
     known: HashMap<(Vec<u32>, bool), Option<Known>>,
 }
 
-/// What follows for a row that states these next values.
+/// The inference for a row with these next values.
 struct Known {
-    /// The value of each factor that is the same in all ended states that the row allows; `MISSING` where they differ.
+    /// The value of each factor that all compatible terminal states share; `MISSING` if they differ.
     values: Vec<u32>,
-    /// One ended state that the row allows.
+    /// One compatible terminal state.
     state: usize,
 }
 
-/// An ended state, and the factors (bits by position) that nobody observed.
+/// A terminal state, and the unobserved factors (bits by position).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Ended {
     pub(super) state: usize,
@@ -30,24 +30,24 @@ pub(super) struct Ended {
 }
 
 impl<'w> Endings<'w> {
-    /// `None` where episodes go on to the horizon, or there are more factors than fit into a word.
+    /// `None` if there are no terminal states, or more factors than fit into a word.
     pub(super) fn new(world: &'w World) -> Option<Endings<'w>> {
         let (space, ended) = (world.state_space(), world.ended()?);
         (space.n_axes() <= 64).then(|| Endings { space, ended, known: HashMap::new() })
     }
 
-    /// Where an episode has ended, if these next values (`MISSING` where nothing was recorded) leave no doubt that it has: because the row
-    /// says `terminated`, or since every state that they allow ends an episode. Factors that differ between those states stay unseen.
+    /// The terminal state of an episode, if these next values (with `MISSING`) imply its end: the row says
+    /// `terminated`, or every compatible state is terminal. Factors that differ between those states stay unobserved.
     ///
     /// # Cost
-    /// O(S) for each combination of next values that is met for the first time.
+    /// O(S) for each new combination of next values.
     pub(super) fn of(&mut self, said: &[u32], before: usize, terminated: bool) -> Option<Ended> {
         let key = (said.to_vec(), terminated);
         let Endings { space, ended, known } = self;
         let known = known.entry(key).or_insert_with(|| common(space, ended, said, terminated)).as_ref()?;
         let unseen =
             known.values.iter().enumerate().filter(|(_, v)| **v == MISSING).fold(0, |bits, (i, _)| bits | 1 << i);
-        // What nobody observed is as it was before, if that is possible: the state is then one that people recognise.
+        // Unobserved factors keep their previous value if possible, which gives a recognisable state.
         let digit = |(i, &v): (usize, &u32)| if v == MISSING { space.digit(before, i) } else { v as usize };
         let kept: usize =
             known.values.iter().enumerate().map(digit).zip(space.strides()).map(|(v, stride)| v * stride).sum();
@@ -110,7 +110,7 @@ mod tests {
         let left = Some(Ended { state: 2, unseen: 0b10 });
         assert_eq!(endings.of(&[0, MISSING], 5, true), left);
         assert_eq!(endings.of(&[0, MISSING], 5, false), left, "the values say it themselves");
-        // `terminated` alone says which value of the only factor that ends episodes it was.
+        // `terminated` alone determines the value of the only factor that ends episodes.
         assert_eq!(endings.of(&[MISSING, MISSING], 5, true), left);
         assert_eq!(endings.of(&[MISSING, MISSING], 5, false), None, "nothing says that it ended");
         assert_eq!(endings.of(&[MISSING, 1], 5, true), Some(Ended { state: 1, unseen: 0 }));

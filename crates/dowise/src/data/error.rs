@@ -1,4 +1,4 @@
-//! Why a log cannot be read at all; what is wrong with single rows are findings.
+//! Errors that prevent reading a log; problems of single rows are findings.
 
 use crate::world::WorldError;
 
@@ -8,58 +8,58 @@ pub enum LogError {
     /// The file cannot be read.
     #[error("cannot read {name}: {error}")]
     Io {
-        /// The file as it was named.
+        /// The file name as given.
         name: String,
-        /// What the system says.
+        /// The operating system's error.
         error: std::io::Error,
     },
-    /// Something else than a table in UTF-8.
+    /// The input is not a UTF-8 table.
     #[error("{name} {what}; {help}")]
     Encoding {
-        /// The file as it was named.
+        /// The file name as given.
         name: String,
-        /// What it is instead.
+        /// The actual format.
         what: String,
-        /// What to do.
+        /// The remedy.
         help: &'static str,
     },
-    /// A row of which one cannot tell where it ends.
+    /// A row without a recognisable end.
     #[error("{name}: line {line}: {what}")]
     Row {
-        /// The file as it was named.
+        /// The file name as given.
         name: String,
-        /// Where the row begins, from 1.
+        /// First line of the row, from 1.
         line: u64,
-        /// What is wrong with it.
+        /// The problem.
         what: String,
     },
-    /// Nothing in it.
+    /// The input is empty.
     #[error("{name} is empty; its first line names the columns")]
     Empty {
-        /// The file as it was named.
+        /// The file name as given.
         name: String,
     },
-    /// Columns that have to be there are not.
+    /// Required columns are missing.
     #[error("{}", missing_columns(.missing, .found, *.other_world, .world))]
     Columns {
-        /// Names of the missing columns, with a column of the log that may be meant.
+        /// Names of the missing columns, each with a similar column of the log.
         missing: Vec<(String, Option<String>)>,
-        /// Names of the columns that are there.
+        /// Names of the columns found.
         found: Vec<String>,
-        /// Whether hardly any column fits.
+        /// Whether hardly any column matches.
         other_world: bool,
         /// The world's name.
         world: String,
     },
-    /// One thing in two columns.
+    /// Two columns have the same role.
     #[error("two columns say \"{name}\": columns {} and {}; remove or rename one of them", .columns[0], .columns[1])]
     Twice {
-        /// What both say.
+        /// Their common role.
         name: String,
         /// Their positions, from 1.
         columns: [usize; 2],
     },
-    /// A value that a log cannot say.
+    /// A value name that a log cannot represent.
     #[error(
         "\"{variable}\" has a value with an empty name, which in a log would mean that it is missing; name it in the world file"
     )]
@@ -67,12 +67,12 @@ pub enum LogError {
         /// The variable.
         variable: String,
     },
-    /// The map is wrong.
+    /// The map is invalid.
     #[error(transparent)]
     Map(#[from] WorldError),
 }
 
-/// Columns named in a message.
+/// Maximum number of columns named in a message.
 const SHOWN: usize = 12;
 
 fn some(names: &[String]) -> String {

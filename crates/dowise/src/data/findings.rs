@@ -1,98 +1,98 @@
-//! What is odd or wrong in a log: grouped, counted, with the first places; nothing is dropped in silence.
+//! Data quality findings of a log: grouped, counted, with first locations; no row is dropped silently.
 
 use std::collections::HashMap;
 use std::fmt;
 
 use serde::Serialize;
 
-/// What was found.
+/// The kind of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FindingKind {
-    /// A row with more or fewer cells than there are columns, or with a name that goes on over lines.
+    /// A row with too many or too few cells, or with a name that spans lines.
     WrongFields,
     /// A cell that is not written in UTF-8.
     Encoding,
-    /// A text that is no value.
+    /// A text that is not a value of the variable.
     UnknownLabel,
-    /// An empty cell without which the row says nothing: episode, stage, a state factor, whether or to what a lever was set.
+    /// A required cell is empty: episode, stage, a state factor, whether a lever was set, or its value.
     MissingNeeded,
-    /// A cell that has to be a number.
+    /// A cell that should be a number.
     NotANumber,
     /// A stage before the first or beyond the last.
     Stage,
-    /// A lever that was set, without what it was set to.
+    /// A lever was set without a value.
     LeverWithoutValue,
     /// An intervention that the world does not allow in that state.
     NotAllowed,
     /// A payment outside the range of its reward term.
     RewardRange,
-    /// A propensity that is no probability, or zero.
+    /// A propensity that is not a positive probability.
     Propensity,
-    /// A weight that is no whole number from 1 on.
+    /// A weight that is not a positive integer.
     Weight,
-    /// A row of an episode and stage that another row says otherwise.
+    /// A row that contradicts another row of the same episode and stage.
     Contradicting,
-    /// A row of a stage after the episode's end.
+    /// A row after the episode's end.
     AfterEnd,
-    /// A next state that is not the state of the next row.
+    /// A next state that differs from the state of the next row.
     NextContradicts,
-    /// A column `reward` that is not the sum of the terms less the cost.
+    /// A column `reward` that differs from the sum of the terms less the cost.
     RewardContradicts,
-    /// A row that is there twice, alike.
+    /// A duplicate row.
     Duplicate,
-    /// A stage that is missing between others.
+    /// A missing stage between others.
     Gap,
     /// An episode that does not start at stage 1.
     StartsLate,
-    /// An episode that stops before the horizon, without an end, in a state in which episodes have not ended.
+    /// An episode that stops before the horizon, without an end, in a non-terminal state.
     Stops,
-    /// An end that is not one by the world: `terminated` where its episodes go on, or `truncated` where they have ended.
+    /// An end that contradicts the world: `terminated` in a non-terminal state, or `truncated` in a terminal one.
     OtherEnd,
-    /// A step whose next state is not known.
+    /// A step with unknown next state.
     NextMissing,
-    /// A cell that is empty where one would learn from it.
+    /// An empty cell that could be learned from.
     MissingCell,
     /// A column `reward` where there are several reward terms.
     OneReward,
-    /// A column of a key variable or a reward term that is not there.
+    /// A missing column of a key variable or reward term.
     AbsentColumn,
     /// A column of a hidden variable.
     HiddenColumn,
-    /// A column that is not known.
+    /// An unknown column.
     IgnoredColumn,
-    /// Further columns that are not known.
+    /// Further unknown columns.
     IgnoredColumns,
-    /// A column that the map renames, and that is not there.
+    /// A column that the map renames, and that does not exist.
     MapUnused,
     /// No rows at all.
     NoRows,
 }
 
-/// How bad a finding is.
+/// The severity of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Severity {
-    /// Something in the log is wrong; its rows are left out.
+    /// The log is wrong; the rows are left out.
     Error,
-    /// Something is missing or ignored; nothing is wrong.
+    /// Data is missing or ignored; nothing is wrong.
     Note,
 }
 
-/// What becomes of the rows of a finding.
+/// The treatment of affected rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Effect {
     /// They are left out.
     RowsLeftOut,
-    /// They are used, without what is missing.
+    /// They are used without the missing parts.
     PartsMissing,
-    /// They are used as they are.
+    /// They are used unchanged.
     Nothing,
 }
 
 impl FindingKind {
-    /// What becomes of the rows.
+    /// The treatment of affected rows.
     pub fn effect(self) -> Effect {
         match self {
             FindingKind::WrongFields
@@ -127,7 +127,7 @@ impl FindingKind {
         }
     }
 
-    /// How bad it is: whatever leaves rows out is an error, but for rows that are there twice, of which nothing is lost.
+    /// Findings that leave rows out are errors, except duplicates, which lose nothing.
     pub fn severity(self) -> Severity {
         match (self, self.effect()) {
             (FindingKind::Duplicate, _) => Severity::Note,
@@ -136,7 +136,7 @@ impl FindingKind {
         }
     }
 
-    /// What is counted.
+    /// The counted unit.
     fn unit(self) -> &'static str {
         match self {
             FindingKind::Gap | FindingKind::StartsLate | FindingKind::Stops | FindingKind::OtherEnd => "episode",
@@ -144,7 +144,7 @@ impl FindingKind {
         }
     }
 
-    /// Whether it is about a column as a whole, not about rows.
+    /// Whether it concerns whole columns instead of rows.
     fn is_about_columns(self) -> bool {
         matches!(
             self,
@@ -159,22 +159,22 @@ impl FindingKind {
     }
 }
 
-/// A place in a log.
+/// A location in a log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct LogPlace {
     /// Line, from 1.
     pub line: u64,
-    /// Column of the table, from 1, if it is about one.
+    /// Column of the table, from 1, if applicable.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub column: Option<usize>,
 }
 
-/// One group of findings: everything of one kind about one column and label.
+/// A group of findings: one kind, column and label.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct LogFinding {
-    /// How bad it is.
+    /// Its severity.
     pub severity: Severity,
-    /// What was found.
+    /// Its kind.
     pub kind: FindingKind,
     /// The column's name.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -182,24 +182,24 @@ pub struct LogFinding {
     /// The text in question.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,
-    /// The name that is probably meant.
+    /// The most similar name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub nearest: Option<String>,
-    /// How often.
+    /// The number of occurrences.
     pub count: u64,
-    /// The first places.
+    /// The first locations.
     pub first: Vec<LogPlace>,
-    /// What becomes of the rows.
+    /// The treatment of affected rows.
     pub effect: Effect,
-    /// What is wrong, and what to do.
+    /// The problem and the remedy.
     pub message: String,
 }
 
-/// Places that are kept of each group.
+/// Locations kept per group.
 const PLACES: usize = 3;
-/// Labels of one kind and column that have a group of their own; the rest shares one.
+/// Labels of one kind and column with their own group; the rest shares one.
 const MOST_LABELS: usize = 40;
-/// Groups that are printed.
+/// Groups printed.
 const SCREENFUL: usize = 20;
 
 /// All findings of a log.
@@ -220,7 +220,7 @@ impl Findings {
         Findings { names: names.to_vec(), ..Findings::default() }
     }
 
-    /// Something about a column as a whole.
+    /// Adds a finding about a whole column.
     pub(super) fn about_column(&mut self, kind: FindingKind, index: Option<usize>, name: &str, near: Option<String>) {
         let message = match (kind, &near) {
             (FindingKind::HiddenColumn, _) => format!("\"{name}\" is hidden in this world, so its column is ignored"),
@@ -250,7 +250,7 @@ impl Findings {
         });
     }
 
-    /// Something in a row; all of one kind and column together.
+    /// Adds a finding about a row, grouped by kind and column.
     pub(super) fn add(&mut self, kind: FindingKind, column: Option<usize>, line: u64, say: impl FnOnce() -> String) {
         let i = match self.by_column.get(&(kind, column)) {
             Some(&i) => i,
@@ -263,7 +263,7 @@ impl Findings {
         self.count(i, column, line);
     }
 
-    /// Something in a row; a group for each text in question.
+    /// Adds a finding about a row, grouped by label too.
     pub(super) fn add_label(
         &mut self,
         kind: FindingKind,
@@ -313,30 +313,30 @@ impl Findings {
         }
     }
 
-    /// Errors first, each in the order in which they were found.
+    /// Errors first, otherwise in order of discovery.
     pub(super) fn sort(&mut self) {
         self.by_column.clear();
         self.by_label.clear();
         self.list.sort_by_key(|f| f.severity);
     }
 
-    /// All of them.
+    /// All findings.
     pub fn list(&self) -> &[LogFinding] {
         &self.list
     }
 
-    /// Those of one kind.
+    /// Findings of one kind.
     pub fn of(&self, kind: FindingKind) -> impl Iterator<Item = &LogFinding> {
         self.list.iter().filter(move |f| f.kind == kind)
     }
 
-    /// Whether something in the log is wrong.
+    /// Whether there are errors.
     pub fn has_errors(&self) -> bool {
         self.list.iter().any(|f| f.severity == Severity::Error)
     }
 }
 
-/// Line feeds and other signs that a terminal would obey, spelt out: a finding is one line, whatever a cell holds.
+/// Escapes control characters, so that a finding is one line.
 fn on_one_line(text: &str) -> String {
     let spelt = |c: char| if c.is_control() { c.escape_default().collect() } else { String::from(c) };
     text.chars().map(spelt).collect()
@@ -369,7 +369,7 @@ impl fmt::Display for LogFinding {
 }
 
 impl fmt::Display for Findings {
-    /// One line for each group, a screenful at most.
+    /// One line for each group, limited to a screenful.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for finding in self.list.iter().take(SCREENFUL) {
             writeln!(f, "{finding}")?;

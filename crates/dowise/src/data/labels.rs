@@ -1,16 +1,16 @@
-//! Labels to values without allocation: what the cells of one column mean.
+//! Label parsing: maps the cells of one column to values without allocation.
 
 use std::collections::HashMap;
 
 use super::map::ColumnMap;
 use crate::world::Variable;
 
-/// Labels that are compared one after the other; more are hashed.
+/// Number of labels compared linearly; more are hashed.
 const FEW: usize = 16;
-/// Spellings that are remembered once they were understood, such as `20.0` for `20`.
+/// Maximum number of cached spellings, such as `20.0` for `20`.
 const MOST_SPELLINGS: usize = 64;
 
-/// What a cell says.
+/// The meaning of a cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Said {
     Value(u32),
@@ -23,17 +23,17 @@ pub(super) enum Said {
 pub(super) struct Labels {
     few: Vec<(Box<[u8]>, Option<u32>)>,
     many: HashMap<Box<[u8]>, Option<u32>>,
-    /// Labels that are numbers, for other spellings of the same number.
+    /// Numeric labels, for other spellings of the same number.
     numbers: Vec<(f64, u32)>,
     spellings: Vec<(Box<[u8]>, u32)>,
-    /// Whether numbers have a comma where others have a point.
+    /// Whether numbers use a decimal comma.
     comma: bool,
-    /// Numbers are cut here: a number in the i-th interval has the i-th value.
+    /// Bins: a number in the i-th interval has the i-th value.
     bins: Option<(Vec<f64>, Vec<u32>)>,
 }
 
 impl Labels {
-    /// The labels of a variable, and what a map adds to them.
+    /// The labels of a variable, extended by a map.
     pub(super) fn new(variable: &Variable, map: Option<&ColumnMap>) -> Labels {
         Labels::of(&variable.values.iter().map(String::as_str).collect::<Vec<_>>(), map)
     }
@@ -42,7 +42,7 @@ impl Labels {
     pub(super) fn of(values: &[&str], map: Option<&ColumnMap>) -> Labels {
         let position = |label: &str| values.iter().position(|v| *v == label).map(|i| i as u32);
         let mut all: Vec<(Box<[u8]>, Option<u32>)> = Vec::new();
-        // What the map says counts before the names of the world: it may exchange two of them.
+        // The map has precedence over the names of the world: it may swap two of them.
         for (label, value) in map.iter().flat_map(|m| &m.values) {
             all.push((label.as_bytes().into(), value.as_deref().and_then(position)));
         }
@@ -53,7 +53,7 @@ impl Labels {
         }
         let number = |(label, value): &(Box<[u8]>, Option<u32>)| Some((number(label, false)?, (*value)?));
         let mut numbers: Vec<(f64, u32)> = all.iter().filter_map(number).collect();
-        // Two values that are the same number are distinguished by their spelling only.
+        // Two values that are the same number are distinguished by spelling only.
         let repeated = |x: f64, all: &[(f64, u32)]| all.iter().filter(|(y, _)| *y == x).count() > 1;
         let unique = numbers.clone();
         numbers.retain(|(x, _)| !repeated(*x, &unique));
@@ -66,7 +66,7 @@ impl Labels {
         Labels { few, many, numbers, spellings: Vec::new(), comma: false, bins }
     }
 
-    /// The same with a decimal comma in numbers, or without.
+    /// Sets whether numbers use a decimal comma.
     pub(super) fn with_comma(self, comma: bool) -> Labels {
         Labels { comma, ..self }
     }
@@ -76,15 +76,15 @@ impl Labels {
         self.bins.is_some()
     }
 
-    /// The texts that are understood, for suggestions.
+    /// The known labels, for suggestions.
     pub(super) fn texts(&self) -> impl Iterator<Item = &str> {
         self.few.iter().map(|(label, _)| label).filter_map(|label| std::str::from_utf8(label).ok())
     }
 
-    /// What a cell that is not empty says.
+    /// Parses a non-empty cell.
     #[inline]
     pub(super) fn read(&mut self, cell: &[u8]) -> Said {
-        // Most labels differ in length or in their first byte, which is compared without a call.
+        // Most labels differ in length or first byte, which is a cheap comparison.
         let same = |label: &[u8]| label.len() == cell.len() && label.first() == cell.first() && label == cell;
         match self.few.iter().find(|(label, _)| same(label)) {
             Some((_, Some(value))) => Said::Value(*value),
@@ -117,27 +117,27 @@ impl Labels {
     }
 }
 
-/// A finite number, with a decimal point or a decimal comma.
+/// A finite number with a decimal point or comma.
 pub(super) fn number(cell: &[u8], comma: bool) -> Option<f64> {
     let text = std::str::from_utf8(cell).ok()?.trim();
     if comma {
-        // A point groups digits then, or the announcement is wrong; which of the two would be a guess.
+        // A point would then group digits or contradict the declared comma; either is rejected.
         let pointed = text.replacen(',', ".", 1);
         return pointed.parse::<f64>().ok().filter(|x| x.is_finite() && !text.contains('.'));
     }
     text.parse::<f64>().ok().filter(|x| x.is_finite())
 }
 
-/// Numbers that were read before: logs repeat a few of them, and comparing bytes is quicker than reading digits.
+/// Cache of parsed numbers: logs repeat a few of them, and comparing bytes is faster than parsing.
 #[derive(Clone, Debug)]
 pub(super) struct Numbers {
     known: Vec<(u8, [u8; LONGEST], f64)>,
     comma: bool,
 }
 
-/// Bytes of a number that is remembered.
+/// Maximum length of a cached number.
 const LONGEST: usize = 23;
-/// Numbers that are remembered, each in the one place that its last bytes say.
+/// Number of cache slots; the bytes determine the slot.
 const REMEMBERED: usize = 32;
 
 impl Numbers {
@@ -145,7 +145,7 @@ impl Numbers {
         Numbers { known: vec![(0, [0; LONGEST], 0.0); REMEMBERED], comma }
     }
 
-    /// [`number`] of a cell that is not empty.
+    /// [`number`] of a non-empty cell.
     #[inline]
     pub(super) fn read(&mut self, cell: &[u8]) -> Option<f64> {
         let n = cell.len();
@@ -165,7 +165,7 @@ impl Numbers {
     }
 }
 
-/// A whole number, also where it is written with a point and zeros.
+/// An integer, also with a decimal point and zeros.
 pub(super) fn whole(cell: &[u8]) -> Option<i64> {
     if cell.len() <= 18 && !cell.is_empty() && cell.iter().all(u8::is_ascii_digit) {
         return Some(cell.iter().fold(0, |n, b| n * 10 + i64::from(b - b'0')));
@@ -175,7 +175,7 @@ pub(super) fn whole(cell: &[u8]) -> Option<i64> {
     {
         return Some(n);
     }
-    // Beyond 2^53 a number with a point does not say which whole number it is.
+    // Beyond 2^53 a floating-point number does not identify an integer.
     number(cell, false).filter(|x| x.trunc() == *x && x.abs() < 9e15).map(|x| x as i64)
 }
 

@@ -1,6 +1,6 @@
-//! A map between a log and a world: other names of columns and values, bins of numbers, and what means missing.
+//! A map from a log to a world: column names, value names, bins of numbers, and missing-value codes.
 
-/// How a log's columns and values are to be read; made by [`LogMap::from_toml`].
+/// Mapping of a log's columns and values; created by [`LogMap::from_toml`].
 ///
 /// ```toml
 /// missing = ["NA", "null"]          # these texts mean missing, in every column
@@ -21,22 +21,22 @@
 /// ```
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct LogMap {
-    /// (column of the log, what it is).
+    /// (column of the log, its role).
     pub(crate) columns: Vec<(String, String)>,
-    /// By variable, or by column for those that are not variables.
+    /// By variable, or by column for standard columns.
     pub(crate) of: Vec<(String, ColumnMap)>,
-    /// Texts that mean missing.
+    /// Missing-value codes.
     pub(crate) missing: Vec<String>,
-    /// Whether numbers have a comma where others have a point.
+    /// Whether numbers use a decimal comma.
     pub(crate) decimal_comma: bool,
     /// The number of the log's first stage, less 1.
     pub(crate) before_first_stage: i64,
 }
 
-/// What is different in the columns of one variable.
+/// The mapping of one variable's columns.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct ColumnMap {
-    /// (text in the log, value; `None` where it means missing).
+    /// (text in the log, value; `None` for missing).
     pub(crate) values: Vec<(String, Option<String>)>,
     pub(crate) bins: Option<Bins>,
 }
@@ -55,7 +55,7 @@ impl LogMap {
         self.of.iter().find(|(of, _)| of == name).map(|(_, map)| map)
     }
 
-    /// What is different in the columns of this name, to be filled in.
+    /// The mapping of this name, created if absent.
     pub(crate) fn entry(&mut self, name: &str) -> &mut ColumnMap {
         let i = self.of.iter().position(|(of, _)| of == name).unwrap_or_else(|| {
             self.of.push((name.to_owned(), ColumnMap::default()));
@@ -64,7 +64,7 @@ impl LogMap {
         &mut self.of[i].1
     }
 
-    /// What a column of the log is.
+    /// The mapped name of a column.
     pub(super) fn renamed<'a>(&'a self, column: &'a str) -> &'a str {
         self.columns.iter().find(|(from, _)| from == column).map_or(column, |(_, to)| to)
     }

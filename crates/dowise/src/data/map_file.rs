@@ -1,4 +1,4 @@
-//! Maps of logs: TOML into a [`LogMap`], checked against the world, every mistake with its place.
+//! Reads log maps: TOML into a [`LogMap`], validated against the world, with the location of every mistake.
 
 use toml::de::DeTable;
 
@@ -67,7 +67,7 @@ impl Reader<'_> {
         for (key, node) in entries(table) {
             let from = self.key(key);
             let Some(to) = self.name(node, "the new name of a column") else { continue };
-            // An empty name: the column is not to be read.
+            // An empty name excludes the column.
             if !to.value.is_empty() && role_of(&known, &to.value).is_none() {
                 let near = nearest(&to.value, known.iter().map(|(name, _)| name.as_str()));
                 let turned = role_of(&known, &from.value).is_some();

@@ -1,4 +1,4 @@
-//! Logs: steps that others played, read from tables into observations, and written as tables.
+//! Logs (offline data): read from tables into observations, written as tables, or simulated.
 //!
 //! The format is described in `docs/reference/logs.md`.
 

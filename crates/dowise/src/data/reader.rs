@@ -1,4 +1,4 @@
-//! Reads a log: rows of a table become steps of a world, one after the other or as whole episodes.
+//! Reads a log: table rows become steps or whole episodes of a world.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -12,10 +12,10 @@ use super::row::{Row, RowReader};
 use super::{LogError, LogMap, LogStep, Table};
 use crate::world::World;
 
-/// A log that is about to be read.
+/// A log reader.
 ///
-/// Rows may come in any order and episodes may be interleaved: a step is handed on when the row of the next stage has come,
-/// the episode has ended, or the log is over. Memory goes to what waits, and to 16 bytes for each episode.
+/// Rows may come in any order and episodes may be interleaved: a step is emitted when the row of the next stage is
+/// read, the episode has ended, or the log is over. Memory: pending steps, and 16 bytes for each episode.
 ///
 /// ```
 /// use dowise::data::{CsvTable, LogReader};
@@ -40,47 +40,47 @@ pub struct LogReader<'w, T> {
     findings: Findings,
 }
 
-/// What a log holds.
+/// Summary of a log.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct LogReport {
     /// Rows of the table.
     pub rows: u64,
-    /// Rows that were left out.
+    /// Rows left out.
     pub left_out: u64,
     /// Rows that became steps.
     pub steps: u64,
-    /// What these steps count, by their weights.
+    /// Sum of the weights of these steps.
     pub weight: u64,
-    /// Episodes with at least one row that could be placed.
+    /// Episodes with at least one usable row.
     pub episodes: u64,
-    /// Number of episodes by number of stages, from the first that is there to the last.
+    /// Number of episodes by number of stages, from the first recorded stage to the last.
     pub lengths: BTreeMap<usize, u64>,
-    /// Steps whose next state is not known, though their episode did not terminate there.
+    /// Steps with unknown next state in episodes that did not terminate there.
     pub next_missing: u64,
-    /// Episodes that end by themselves, as far as the log says it.
+    /// Episodes recorded as terminated.
     pub terminated: u64,
-    /// Episodes whose record stops, as far as the log says it.
+    /// Episodes recorded as truncated.
     pub truncated: u64,
-    /// Columns that were read.
+    /// Columns read.
     pub columns: Vec<ColumnReport>,
-    /// Policies in the order in which they first appear.
+    /// Policies in order of first appearance.
     pub policies: Vec<PolicyReport>,
     /// Whether reading was stopped before the end.
     pub stopped: bool,
-    /// What is odd or wrong.
+    /// Data quality findings.
     pub findings: Findings,
 }
 
-/// A column that was read.
+/// A column read.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ColumnReport {
     /// Its name in the log.
     pub name: String,
-    /// Empty cells, in rows with as many cells as there are columns.
+    /// Empty cells, in rows with the right number of cells.
     pub missing: u64,
 }
 
-/// A policy that a log names.
+/// A policy named in the log.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PolicyReport {
     /// Its name.
@@ -99,12 +99,12 @@ impl<'w, T: Table> LogReader<'w, T> {
         Ok(LogReader { world, table, rows, findings })
     }
 
-    /// Hands on every step as soon as it is complete.
+    /// Emits every step as soon as it is complete.
     pub fn steps(self, visit: impl FnMut(&LogStep<'_>) -> ControlFlow<()>) -> Result<LogReport, LogError> {
         self.read(Steps(visit))
     }
 
-    /// Hands on every episode as soon as it is complete: its steps in the order of their stages, those left out missing.
+    /// Emits every episode as soon as it is complete: its steps in the order of their stages, without those left out.
     pub fn episodes(self, visit: impl FnMut(&[LogStep<'_>]) -> ControlFlow<()>) -> Result<LogReport, LogError> {
         self.read(Whole(visit))
     }

@@ -1,4 +1,4 @@
-//! CSV text in batches of rows: `csv-core` splits them, on a thread of its own where there is more than one batch.
+//! CSV records in batches: `csv-core` splits rows, on a separate thread if there is more than one batch.
 
 use std::io::{self, Read};
 use std::sync::mpsc;
@@ -7,39 +7,39 @@ use std::thread;
 use csv_core::{ReadRecordResult, ReaderBuilder, Terminator};
 use memchr::memchr_iter;
 
-/// Bytes that are read at once, and bytes of cells after which a batch is full.
+/// Bytes read at once, and bytes of cells that fill a batch.
 const AT_ONCE: usize = 1 << 17;
-/// Batches that may wait: one is split while another is read, and one more evens out their speeds.
+/// Batches in the queue: one is split while another is read, and one more evens out their speeds.
 const WAITING: usize = 2;
-/// Bytes and cells of the longest row: a quotation mark that is never closed must not take the memory of the whole file.
+/// Maximum bytes and cells of a row: an unclosed quotation mark must not consume memory for the whole file.
 const LONGEST: usize = 1 << 26;
 const MOST_CELLS: usize = 1 << 23;
 
-/// Why no further row can be had.
+/// Why no further row is available.
 #[derive(Debug)]
 pub(super) enum Broken {
     Io(io::Error),
-    /// The row that begins on this line is still in quotation marks where the text ends.
+    /// The row that begins on this line has an unclosed quotation mark.
     OpenQuote(u64),
-    /// The row that begins on this line is longer than any should be.
+    /// The row that begins on this line is too long.
     TooLong(u64),
 }
 
-/// Rows that were split together.
+/// Rows split together.
 #[derive(Default)]
 struct Batch {
-    /// Cells one after the other, then room.
+    /// Concatenated cells, then spare capacity.
     text: Vec<u8>,
     n_text: usize,
-    /// Where each cell ends, counted from the beginning of its row, then room.
+    /// End of each cell relative to its row, then spare capacity.
     ends: Vec<usize>,
     n_ends: usize,
     rows: Vec<Placed>,
-    /// What comes after these rows: more of them, the end, or what is wrong.
+    /// What follows these rows: more rows (`None`), the end, or an error.
     after: Option<Result<(), Broken>>,
 }
 
-/// Where a row is.
+/// The position of a row.
 struct Placed {
     begin: usize,
     first_end: usize,
@@ -55,7 +55,7 @@ struct Splitter {
     buffer: Vec<u8>,
     at: usize,
     filled: usize,
-    /// Whether the last byte that was read ends a line, and whether nothing is left to read.
+    /// Whether the last byte read ends a line, and whether the input is exhausted.
     line_ended: bool,
     over: bool,
 }
@@ -78,7 +78,7 @@ impl Splitter {
         }
     }
 
-    /// Splits one more row, empty lines left out; `false` if there is none.
+    /// Splits one more row, skipping empty lines; `false` if there is none.
     fn row(&mut self, batch: &mut Batch) -> Result<bool, Broken> {
         let (begin, first_end) = (batch.n_text, batch.n_ends);
         loop {
@@ -90,7 +90,7 @@ impl Splitter {
             let (result, read, wrote, ended) =
                 self.core.read_record(unread, &mut text[*n_text..], &mut ends[*n_ends..]);
             (self.at, *n_text, *n_ends) = (self.at + read, *n_text + wrote, *n_ends + ended);
-            // Line feeds within the row are all in its cells, and the one that ends it has been passed.
+            // Line feeds within the row are all in its cells, and its final one has been consumed.
             let inside = || memchr_iter(b'\n', &text[begin..*n_text]).count() as u64;
             match result {
                 ReadRecordResult::InputEmpty => {}
@@ -102,7 +102,7 @@ impl Splitter {
                 ReadRecordResult::OutputFull => text.resize(2 * text.len().max(AT_ONCE), 0),
                 ReadRecordResult::OutputEndsFull => ends.resize(2 * ends.len().max(1 << 12), 0),
                 ReadRecordResult::End => return Ok(false),
-                // Every line is ended, so only an open quotation mark is left at the end.
+                // Every line is terminated, so only an open quotation mark remains at the end.
                 ReadRecordResult::Record if self.over => return Err(Broken::OpenQuote(self.core.line() - inside())),
                 ReadRecordResult::Record => {
                     let last_line = self.core.line() - 1;
@@ -114,7 +114,7 @@ impl Splitter {
         }
     }
 
-    /// Reads more text; the last line is ended if the file does not.
+    /// Reads more text; terminates the last line if the file does not.
     fn read_more(&mut self) -> io::Result<()> {
         let n = loop {
             match self.input.read(&mut self.buffer) {
@@ -134,11 +134,11 @@ impl Splitter {
     }
 }
 
-/// Who splits.
+/// Where splitting happens.
 enum Source {
-    /// Whoever asks: a short text is split before a thread would have begun.
+    /// In the caller: a short text is split before a thread would start.
     Here(Box<Splitter>),
-    /// A thread, which gets batches back to fill them again.
+    /// In a thread, which receives used batches back.
     Apart { full: mpsc::Receiver<Batch>, used: mpsc::Sender<Batch> },
 }
 
@@ -146,21 +146,21 @@ enum Source {
 pub(super) struct Records {
     source: Option<Source>,
     batch: Batch,
-    /// The number of the present row in its batch, from 1.
+    /// The index of the current row in its batch, from 1.
     row: usize,
     begun: bool,
 }
 
 impl Records {
     pub(super) fn new(input: Box<dyn Read + Send>, delimiter: u8) -> Records {
-        // A row ends with a line feed only; a carriage return before it is taken off here.
+        // A row ends with a line feed only; a preceding carriage return is removed here.
         let core = ReaderBuilder::new().delimiter(delimiter).terminator(Terminator::Any(b'\n')).build();
         let splitter =
             Splitter { input, core, buffer: vec![0; AT_ONCE], at: 0, filled: 0, line_ended: true, over: false };
         Records { source: Some(Source::Here(Box::new(splitter))), batch: Batch::default(), row: 0, begun: false }
     }
 
-    /// Goes on to the next row, empty lines left out; `false` after the last one.
+    /// Advances to the next row, skipping empty lines; `false` after the last one.
     pub(super) fn advance(&mut self) -> Result<bool, Broken> {
         self.row += 1;
         while self.row > self.batch.rows.len() {
@@ -195,7 +195,7 @@ impl Records {
                 used
             }
             Source::Apart { full, used: back } => {
-                // A thread that has come to the end takes nothing back.
+                // A finished thread takes nothing back.
                 let _ = back.send(used);
                 full.recv().expect("invariant: the thread ends after a batch that says that it is the last")
             }
@@ -221,26 +221,26 @@ impl Records {
         if column + 1 == row.n_cells { cell.strip_suffix(b"\r").unwrap_or(cell) } else { cell }
     }
 
-    /// Line on which the present row begins, from 1.
+    /// First line of the current row, from 1.
     pub(super) fn line(&self) -> u64 {
         self.placed().line
     }
 
-    /// Line on which it ends: another one where a cell in quotation marks has line feeds.
+    /// Last line of the current row: a quoted cell may contain line feeds.
     pub(super) fn last_line(&self) -> u64 {
         self.placed().last_line
     }
 }
 
 impl Batch {
-    /// Without rows, its memory kept.
+    /// Removes all rows, keeping the memory.
     fn clear(&mut self) {
         (self.n_text, self.n_ends, self.after) = (0, 0, None);
         self.rows.clear();
     }
 }
 
-/// Lets a thread split from here on; where no thread can be had, as in WebAssembly, whoever asks goes on.
+/// Continues splitting in a thread; without thread support, as in WebAssembly, the caller continues.
 fn apart(splitter: Box<Splitter>) -> Source {
     let (hand, handed) = mpsc::channel::<Box<Splitter>>();
     let (filled, full) = mpsc::sync_channel(WAITING);
@@ -271,7 +271,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Cells by the `csv` crate, reading the whole text its own way.
+    /// Cells by the `csv` crate, as a reference.
     fn plainly(text: &[u8]) -> Vec<Vec<Vec<u8>>> {
         let mut reader = csv::ReaderBuilder::new()
             .has_headers(false)
@@ -292,7 +292,7 @@ mod tests {
         out
     }
 
-    /// A reader that hands out a few bytes at a time.
+    /// A reader that returns a few bytes at a time.
     struct Drops(Vec<u8>, usize);
 
     impl Read for Drops {

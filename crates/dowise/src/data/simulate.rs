@@ -1,4 +1,4 @@
-//! Logs of a simulated world: interventions at random with their propensities, a policy, or a learner.
+//! Simulated logs: a uniform behaviour policy with propensities, a fixed policy, or a learner.
 
 use std::collections::HashMap;
 use std::ops::ControlFlow;
@@ -13,24 +13,25 @@ use crate::simulate::Outcome;
 use crate::world::n_allowed;
 use crate::world::{Action, World};
 
-/// Who chooses in a simulated log.
+/// The behaviour policy of a simulated log.
 pub enum Chooser<'a> {
-    /// Every intervention that the state allows with the same probability, step by step.
+    /// The uniform policy over allowed interventions.
     AtRandom,
     /// A policy, `[stage][state]`.
     Policy(&'a [Action]),
-    /// A learner that takes every step in.
+    /// A learner that observes every step.
     Learner(&'a mut Learner),
 }
 
-/// Shares of allowed interventions below which the draw is not exactly uniform any more; see `kernel::any_allowed`.
+/// Share of allowed interventions below which sampling is not exactly uniform; see `world::any_allowed`.
 const LEAST_SHARE: f64 = 0.2;
 
-/// Plays episodes and hands each on as a log has it: whole, with what every variable that is not hidden came to.
+/// Simulates episodes and emits each as a log records it: complete, with all variables except hidden ones.
 ///
-/// Starting states and steps are drawn as in a [`Run`](crate::Run) of the same seed. The propensity is one over the number of
-/// allowed interventions at random, 1 for a policy, and not known for a learner. At random it is not known either where more
-/// than four of five interventions are forbidden, or too many combinations are forbidden to count what is left.
+/// Initial states and steps are sampled as in a [`Run`](crate::Run) of the same seed. The propensity is one over the
+/// number of allowed interventions for the uniform policy, 1 for a fixed policy, and unknown for a learner. For the
+/// uniform policy it is also unknown if more than four of five interventions are forbidden, or if they cannot be
+/// counted.
 pub fn simulate_log(
     simulator: &Simulator,
     mut chooser: Chooser<'_>,
@@ -43,7 +44,7 @@ pub fn simulate_log(
     let mut choices = ChaCha8Rng::seed_from_u64(seed);
     // Streams 1 and 2 of a seed belong to runs, 3 to visits.
     choices.set_stream(4);
-    // By the states met: a world may have more than can be enumerated.
+    // By visited states, since the world may be non-enumerable.
     let mut propensities: HashMap<usize, Option<f64>> = HashMap::new();
     let mut outcomes = vec![Outcome::default(); world.horizon()];
     let mut played: Vec<(usize, Action, Option<f64>)> = Vec::with_capacity(world.horizon());
@@ -84,7 +85,7 @@ pub fn simulate_log(
     }
 }
 
-/// A step as a log has it.
+/// A step as a log records it.
 fn logged<'a>(
     world: &World,
     episode: u64,
@@ -102,7 +103,7 @@ fn logged<'a>(
     LogStep { reward, propensity, policy, end, ..LogStep::new(episode, observation) }
 }
 
-/// The probability of each allowed intervention of a state when all are equally likely; `None` where it is not known.
+/// The propensity of each allowed intervention under the uniform policy; `None` if it is unknown.
 pub fn uniform_propensity(world: &World, state: usize) -> Option<f64> {
     let all = world.interventions();
     let n = n_allowed(all, &world.state_space().digits(state))?;

@@ -1,27 +1,27 @@
-//! Where rows come from: columns by name, and cells as text. A CSV file is one source, columns in memory are another.
+//! Tabular sources of a log: named columns and text cells, from CSV files or columns in memory.
 
 use super::LogError;
 
-/// Rows of cells under named columns, one after the other.
+/// Rows of cells under named columns, in sequence.
 ///
-/// A frame, a query or a file becomes a log by these five methods; nothing behind them knows of files.
+/// A frame, a query or a file becomes a log through these methods.
 pub trait Table {
     /// Names of the columns.
     fn columns(&self) -> &[String];
 
-    /// Goes on to the next row; `false` after the last one.
+    /// Advances to the next row; `false` after the last one.
     fn advance(&mut self) -> Result<bool, LogError>;
 
-    /// Number of cells of the present row.
+    /// Number of cells of the current row.
     fn n_cells(&self) -> usize;
 
-    /// A cell of the present row; an empty one is missing.
+    /// A cell of the current row; an empty one is missing.
     fn cell(&self, column: usize) -> &[u8];
 
-    /// Line of the present row, from 1, or its position where there is no file.
+    /// Line of the current row, from 1, or its position without a file.
     fn line(&self) -> u64;
 
-    /// Line on which the present row ends, where that may be another one.
+    /// Last line of the current row, if it may differ.
     fn last_line(&self) -> u64 {
         self.line()
     }
@@ -53,9 +53,9 @@ impl<T: Table + ?Sized> Table for Box<T> {
     }
 }
 
-/// Columns in memory: for each a list of labels, and for each row the position of its label.
+/// Categorical columns in memory: for each a list of labels, and for each row the index of its label.
 ///
-/// This is how frames keep columns with few labels; a column with a label of its own for every row fits as well.
+/// Frames store categorical columns like this; a column with distinct labels fits as well.
 ///
 /// ```
 /// use dowise::data::{Coded, LogReader};
@@ -80,14 +80,14 @@ impl<T: Table + ?Sized> Table for Box<T> {
 pub struct Coded {
     names: Vec<String>,
     columns: Vec<(Vec<String>, Vec<Option<u32>>)>,
-    /// The present row, from 1; 0 before the first.
+    /// The current row, from 1; 0 before the first.
     row: usize,
     rows: usize,
 }
 
 impl Coded {
-    /// Columns as (name, labels, position of each row's label or `None` where it is missing); `None` if the columns have
-    /// different numbers of rows or a position has no label.
+    /// Columns as (name, labels, label index of each row or `None` for missing); `None` if the columns differ in length
+    /// or an index has no label.
     pub fn new(columns: Vec<(String, Vec<String>, Vec<Option<u32>>)>) -> Option<Coded> {
         let rows = columns.first().map_or(0, |(_, _, codes)| codes.len());
         let fits = |(_, labels, codes): &(String, Vec<String>, Vec<Option<u32>>)| {

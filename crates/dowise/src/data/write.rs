@@ -1,4 +1,4 @@
-//! Writes steps as a log that reads back as the same steps.
+//! Writes steps as a CSV log that reads back as the same steps.
 
 use std::io::{self, Write};
 
@@ -7,23 +7,23 @@ use super::columns::{Own, Role, always_set, is_clock, name_of};
 use crate::learn::MISSING;
 use crate::world::World;
 
-/// Columns that not every log needs.
+/// Optional columns.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WrittenColumns {
-    /// The reward of the whole step, where what its terms paid is not known.
+    /// The net reward of the step, if payments of its terms are unknown.
     pub reward: bool,
-    /// With which probability the intervention was chosen.
+    /// The propensity of the intervention.
     pub propensity: bool,
-    /// Which policy chose.
+    /// The behaviour policy.
     pub policy: bool,
-    /// How often the row counts.
+    /// The multiplicity of the row.
     pub weight: bool,
-    /// How the episode ended.
+    /// The end of the episode.
     pub end: bool,
 }
 
-/// Writes episodes as CSV: every observed variable, whether levers were set where that is not always so, what each reward
-/// term paid, and the next state where the next row does not say it.
+/// Writes episodes as CSV: every observed variable, settings of levers that may be left alone, payments of reward
+/// terms, and the next state unless the next row contains it.
 pub struct LogWriter<'w, W: Write> {
     world: &'w World,
     out: csv::Writer<W>,
@@ -83,7 +83,7 @@ impl<'w, W: Write> LogWriter<'w, W> {
         use std::fmt::Write as _;
         let (world, seen) = (self.world, &step.observation);
         let text = &mut self.text;
-        // Writing into a text cannot fail. Numbers are written with as many digits as it takes to read them back.
+        // Writing into a string cannot fail. Numbers have enough digits to read back exactly.
         let _ = match role {
             Role::Own(Own::Episode) => write!(text, "{name}"),
             Role::Own(Own::Stage) => write!(text, "{}", seen.stage + 1),
@@ -112,12 +112,12 @@ impl<'w, W: Write> LogWriter<'w, W> {
         };
     }
 
-    /// Bytes of all rows so far, quotation marks not counted.
+    /// Bytes of all rows so far, without quotation marks.
     pub fn written(&self) -> u64 {
         self.written
     }
 
-    /// Writes what is left, and gives the output back.
+    /// Flushes, and returns the output.
     pub fn finish(self) -> io::Result<W> {
         self.out.into_inner().map_err(|e| io::Error::new(e.error().kind(), e.to_string()))
     }

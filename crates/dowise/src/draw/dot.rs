@@ -1,11 +1,11 @@
-//! The graph in the DOT language, for Graphviz.
+//! The causal graph in the DOT language, for Graphviz.
 
 use std::fmt::Write;
 
 use super::{Graph, Role};
 use crate::world::World;
 
-/// The causal graph in the DOT language, with the current state factors as nodes of their own.
+/// The causal graph in the DOT language, with the current state factors as separate nodes.
 pub fn dot(world: &World) -> String {
     let graph = Graph::of(world);
     let mut out =
@@ -39,7 +39,7 @@ pub fn dot(world: &World) -> String {
         }
         out.push_str("  }\n");
     }
-    // What acted on the behaviour policy plays no part in what an intervention brings.
+    // Arrows of behaviour mechanisms are dashed: they do not affect the outcome of an intervention.
     let style = |to: usize| if graph.habits.contains(&to) { " [style=dashed]" } else { "" };
     for (i, node) in graph.nodes.iter().enumerate() {
         for state in &node.state {

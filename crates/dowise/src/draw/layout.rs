@@ -1,8 +1,8 @@
-//! Where boxes and edges go: layers with few crossings, each box close to what it is connected to.
+//! Layered graph layout: few edge crossings, and connected boxes close to each other.
 
 use super::Graph;
 
-/// A place in a layer: a box, or a bend of an edge that passes through.
+/// A slot in a layer: a box, or a bend of an edge that passes through.
 struct Slot {
     width: f64,
     x: f64,
@@ -13,9 +13,9 @@ struct Slot {
 
 /// The finished layout.
 pub(super) struct Layout {
-    /// Middle of each box.
+    /// Centre of each box.
     pub(super) x: Vec<f64>,
-    /// For every edge the middles of the bends between its ends, one for each layer it passes.
+    /// For every edge the centres of its bends, one for each layer it passes.
     pub(super) bends: Vec<Vec<f64>>,
     /// From the left edge of the leftmost box to the right edge of the rightmost.
     pub(super) width: f64,
@@ -36,7 +36,7 @@ pub(super) fn layout(graph: &Graph, widths: &[f64]) -> Layout {
     let mut bends = vec![vec![]; graph.edges.len()];
     for (&(from, to), bends) in graph.edges.iter().zip(&mut bends) {
         let (low, high) = (graph.nodes[from].layer, graph.nodes[to].layer);
-        // An edge within a layer, or downwards, is drawn as an arc and does not take part.
+        // An edge within a layer, or downwards, is drawn as an arc and ignored here.
         if low >= high {
             continue;
         }
@@ -69,7 +69,7 @@ fn connect(slots: &mut [Slot], low: usize, high: usize) {
     slots[high].below.push(low);
 }
 
-/// Sorts each layer by the average position of what it is connected to, up and down, and keeps the best order seen.
+/// Barycentre ordering: sorts each layer by the mean position of its neighbours, up and down, and keeps the best order.
 fn order(layers: &mut Vec<Vec<usize>>, slots: &[Slot]) {
     let mut best = (crossings(layers, slots), layers.clone());
     for sweep in 0..SWEEPS {
@@ -113,7 +113,7 @@ fn crossings(layers: &[Vec<usize>], slots: &[Slot]) -> usize {
     layers.iter().map(count).sum()
 }
 
-/// Moves every slot towards what it is connected to, as far as the order and the gaps allow.
+/// Moves every slot towards its neighbours, as far as the order and the gaps allow.
 fn place(layers: &[Vec<usize>], slots: &mut [Slot]) {
     for layer in layers {
         let mut x = 0.0;
@@ -141,8 +141,8 @@ fn place(layers: &[Vec<usize>], slots: &mut [Slot]) {
     }
 }
 
-/// The places nearest to those wanted (least squares) that keep order and gaps: isotonic regression by pooling
-/// neighbours that would overlap.
+/// The positions nearest to the wanted ones (least squares) that keep order and gaps: isotonic regression by pooling
+/// overlapping neighbours.
 fn spaced(layer: &[usize], slots: &[Slot], wanted: &[f64]) -> Vec<f64> {
     let mut offset = vec![0.0; layer.len()];
     for i in 1..layer.len() {

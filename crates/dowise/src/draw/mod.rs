@@ -1,4 +1,4 @@
-//! Pictures of a world's causal graph: levers at the bottom, key variables in the middle, outcomes on top.
+//! Drawings of a world's causal graph: levers at the bottom, key variables in the middle, outcomes on top.
 
 mod dot;
 mod layout;
@@ -9,7 +9,7 @@ use crate::world::{Kind, Mechanism, VarId, World};
 pub use dot::dot;
 pub use svg::svg;
 
-/// What a node stands for; decides its colour.
+/// The role of a node; determines its colour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Role {
     Lever,
@@ -27,18 +27,19 @@ struct Node {
     role: Role,
     /// From the bottom.
     layer: usize,
-    /// State factors whose current value it depends on; drawn as tags, since edges to everything would hide the rest.
+    /// State factors among its parents; drawn as tags, since their edges would clutter the drawing.
     state: Vec<String>,
-    /// Whether its mechanism is to be learned.
+    /// Whether its mechanism is unknown.
     unknown: bool,
 }
 
-/// The graph as it is drawn.
+/// The graph to draw.
 struct Graph {
     nodes: Vec<Node>,
     /// From cause to effect.
     edges: Vec<(usize, usize)>,
-    /// Levers that are always set, with what acted on those who set them in logs: no part of what an intervention brings.
+    /// Levers that are always set, with parents by a behaviour mechanism; these do not affect the outcome of an
+    /// intervention.
     habits: Vec<usize>,
 }
 
@@ -76,7 +77,7 @@ impl Graph {
         for r in world.rewards() {
             let unknown = r.table.is_none();
             graph.add(world, &r.name, "reward".into(), Role::Reward, key_layer + 1, &r.scope, unknown, &position);
-            // The next values that it depends on stand beside it.
+            // Its next values are tags.
             let next = r.next.iter().map(|&id| format!("next {}", world.variable(id).name));
             graph.nodes.last_mut().expect("invariant: just added").state.extend(next);
         }
@@ -106,10 +107,10 @@ impl Graph {
     }
 }
 
-/// Each hidden variable's height: one above the highest hidden variable that acts on it.
+/// The level of each hidden variable: one above its highest hidden parent.
 fn hidden_levels(world: &World) -> Vec<(VarId, usize)> {
     let mut levels: Vec<(VarId, usize)> = vec![];
-    // Parents come before children in `mechanisms`, so one pass is enough.
+    // Parents come before children in `mechanisms`, so one pass suffices.
     for Mechanism { children, parents, .. } in world.mechanisms() {
         let below = parents.iter().filter_map(|p| levels.iter().find(|l| l.0 == *p)).map(|l| l.1).max().unwrap_or(0);
         let hidden = children.iter().filter(|&&c| world.variable(c).kind == Kind::Hidden);

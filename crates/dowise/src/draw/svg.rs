@@ -1,4 +1,4 @@
-//! The graph as an SVG picture.
+//! The causal graph as an SVG drawing.
 
 use std::fmt::Write;
 
@@ -15,19 +15,19 @@ const BOX_HEIGHT: f64 = 40.0;
 const TAG_HEIGHT: f64 = 17.0;
 const LAYER_STEP: f64 = 128.0;
 
-/// A picture of the causal graph: levers (blue) at the bottom, hidden variables (grey), key variables (orange),
-/// next state factors and reward terms (green) on top. A violet tag names a state factor whose current value counts.
+/// A drawing of the causal graph: levers (blue) at the bottom, hidden variables (grey), key variables (orange), next
+/// state factors and reward terms (green) on top. A violet tag names a state factor among the parents.
 pub fn svg(world: &World) -> String {
     let graph = Graph::of(world);
     let widths: Vec<f64> = graph.nodes.iter().map(width).collect();
     let layout = layout(&graph, &widths);
     let title_width = MARGIN * 2.0 + text_width(world.name(), 17.0);
     let picture_width = (LABELS + layout.width + 2.0 * MARGIN).max(title_width).max(LABELS + 480.0);
-    // A narrow graph stands in the middle of the picture.
+    // A narrow graph is centred.
     let left = LABELS + MARGIN + (picture_width - LABELS - 2.0 * MARGIN - layout.width) / 2.0;
     let n_layers = graph.n_layers();
     let height = TITLE + n_layers.saturating_sub(1) as f64 * LAYER_STEP + BOX_HEIGHT + 2.0 * TAG_HEIGHT + LEGEND;
-    // Middle of the boxes of a layer, counted from the bottom.
+    // Centre of the boxes of a layer, counted from the bottom.
     let y_of = |layer: usize| TITLE + (n_layers - 1 - layer) as f64 * LAYER_STEP + BOX_HEIGHT / 2.0 + 8.0;
     let x: Vec<f64> = layout.x.iter().map(|x| x + left).collect();
 
@@ -48,7 +48,7 @@ pub fn svg(world: &World) -> String {
             let bends = layout.bends[i].iter().zip(a.layer + 1..).map(|(bx, l)| (bx + left, y_of(l)));
             rising(start, bends, (x[to], bottom(b, y_of(b.layer)) + 7.0))
         } else {
-            // An arc leaves far out on its side and arrives near the middle: no line begins where another has its tip.
+            // An arc leaves near the side and arrives near the centre, so that no line begins at another's tip.
             let side = if x[to] < x[from] { -1.0 } else { 1.0 };
             let (out_at, in_at) = (x[from] + 0.34 * side * widths[from], x[to] - 0.16 * side * widths[to]);
             arc((out_at, start.1), (in_at, y_of(b.layer) - BOX_HEIGHT / 2.0 - 7.0))
@@ -95,7 +95,7 @@ fn bottom(node: &Node, y: f64) -> f64 {
     y + BOX_HEIGHT / 2.0 + if node.state.is_empty() { 0.0 } else { TAG_HEIGHT + 3.0 }
 }
 
-/// The line of an edge, and its tip: where it ends and which way it points.
+/// The line of an edge, and its tip with direction.
 struct Curve {
     path: String,
     end: (f64, f64),
@@ -121,7 +121,7 @@ fn arc(start: (f64, f64), end: (f64, f64)) -> Curve {
     Curve { path: format!("M{x0:.1} {y0:.1} C{x0:.1} {top:.1} {x1:.1} {top:.1} {x1:.1} {y1:.1}"), end, upwards: false }
 }
 
-/// Tips are drawn as triangles of their own: not every viewer draws markers.
+/// Tips are separate triangles, since not every viewer draws markers.
 fn edge(curve: &Curve, role: Role, dashed: bool, out: &mut String) {
     let colour = colours(role).1;
     let dash = if dashed { r#" stroke-dasharray="5 3""# } else { "" };

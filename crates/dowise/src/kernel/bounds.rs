@@ -1,41 +1,41 @@
-//! What is not known of a mechanism: an interval for every probability, and the corners of the set that the intervals leave.
+//! Interval bounds on the probabilities of a mechanism, and the extreme points of the resulting confidence set.
 
-/// For each row and value of a mechanism the least and the greatest probability, `[row][value]`.
+/// For each row and value of a mechanism, the least and the greatest probability, `[row][value]`.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct RowBounds {
     pub(crate) lo: Vec<f64>,
     pub(crate) hi: Vec<f64>,
 }
 
-/// Which member of the sets is planned with.
+/// The member of the confidence sets to plan with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Member {
-    /// The one that makes the best intervention best.
+    /// The optimistic member: it minimises the loss of the best intervention.
     Optimistic,
-    /// One no better than the worst.
+    /// A pessimistic bound: no better than the worst member.
     Pessimistic,
 }
 
-/// How far the mechanisms of a world may be off.
+/// Uncertainty about the mechanisms of a world.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Doubt<'a> {
     /// For each mechanism its intervals; `None` if its table is exact. The table's rows lie within them.
     pub(crate) bounds: &'a [Option<RowBounds>],
     pub(crate) member: Member,
-    /// Whether what settings may set off is listed by its corners even where there is one group alone, for which the optimistic member is
-    /// otherwise found when it is asked for.
+    /// Whether extreme points are enumerated even for a single group, whose optimistic member is otherwise found on
+    /// demand.
     pub(crate) by_corners: bool,
 }
 
-/// Values up to which corners are listed: of 7 there can be 140.
+/// Maximum number of values with enumerated extreme points: 7 values can have 140.
 pub(super) const MOST_VALUES: usize = 6;
 
-/// Sums of probabilities that differ from 1 by no more than this are 1.
+/// Tolerance on sums of probabilities.
 const ROUNDING: f64 = 1e-12;
 
-/// The corners of {p : lo ≤ p ≤ hi, Σ p = 1}, one after the other; the row itself if rounding leaves none.
+/// The extreme points of {p : lo ≤ p ≤ hi, Σ p = 1}, concatenated; the row itself if rounding leaves none.
 ///
-/// In a corner all values but one are at an end of their interval.
+/// At an extreme point all values but one are at an end of their interval.
 pub(super) fn corners(lo: &[f64], hi: &[f64], row: &[f64]) -> Vec<f64> {
     let m = row.len();
     debug_assert!(m <= MOST_VALUES);
@@ -62,16 +62,16 @@ pub(super) fn corners(lo: &[f64], hi: &[f64], row: &[f64]) -> Vec<f64> {
     if found.is_empty() { row.to_vec() } else { found }
 }
 
-/// Number of corners that intervals for `m` values have at most: as many as edges of a cube that a plane can cut (O'Neil 1971).
+/// Maximum number of extreme points for `m` values: the number of edges of a cube that a plane can cut (O'Neil 1971).
 pub(super) fn most_corners(m: usize) -> usize {
     let half = m / 2;
     let choose = (0..half).fold(1usize, |n, i| n.saturating_mul(m - i) / (i + 1));
     (m - half).saturating_mul(choose).max(1)
 }
 
-/// Total-variation distance of the farthest member from a row, or more.
+/// Upper bound on the total-variation distance of a member from a row.
 ///
-/// A member has more than the row of some values and less of the others; both differences are the distance.
+/// A member exceeds the row in some values and falls short in the others; both differences equal the distance.
 pub(super) fn distance(lo: &[f64], hi: &[f64], row: &[f64]) -> f64 {
     let up = |v: usize| (hi[v] - row[v]).max(0.0);
     let down = |v: usize| (row[v] - lo[v]).max(0.0);
@@ -94,7 +94,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// A row, and intervals around it.
+    /// A row with intervals around it.
     fn bounded_row() -> impl Strategy<Value = (Vec<f64>, Vec<f64>, Vec<f64>)> {
         (1..=MOST_VALUES).prop_flat_map(|m| {
             let end = prop_oneof![1 => Just(0.0), 1 => Just(1.0), 4 => 0.0..0.5f64];
@@ -110,7 +110,7 @@ mod tests {
         })
     }
 
-    /// The least Σ p x over the set: what remains goes to the least x first.
+    /// The least Σ p x over the set: the remaining mass goes to the least x first.
     fn least(lo: &[f64], hi: &[f64], x: &[f64]) -> f64 {
         let mut order: Vec<usize> = (0..x.len()).collect();
         order.sort_by(|&a, &b| x[a].total_cmp(&x[b]));

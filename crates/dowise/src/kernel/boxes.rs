@@ -1,4 +1,4 @@
-//! Intervals for what the settings of the only group set off, and the best or pessimistic member for losses at hand.
+//! Interval bounds on the distributions of a single group, with the optimistic or pessimistic member for given losses.
 
 use super::bounds::{Member, RowBounds};
 use super::groups::GroupShape;
@@ -7,7 +7,7 @@ use super::tabulate::{patterns, tabulate};
 use crate::Space;
 use crate::world::World;
 
-/// The least and the greatest probability of every cause, `[row][cause][setting]`.
+/// The least and the greatest probability of all joint key values, `[row][cause][setting]`.
 #[derive(Clone, Debug)]
 pub(crate) struct Boxes {
     lo: Vec<f64>,
@@ -18,7 +18,7 @@ pub(crate) struct Boxes {
 }
 
 impl Boxes {
-    /// `None` unless a setting leaves nothing open and one mechanism alone says what causes it sets off.
+    /// `None` unless a setting fixes all parents and a single mechanism determines the joint key values.
     pub(super) fn new(
         world: &World,
         shape: &GroupShape,
@@ -37,7 +37,7 @@ impl Boxes {
         if !all_set || !direct || !mechanism.parents.iter().all(is_fixed) {
             return None;
         }
-        // Nothing is marginalised out, so the ends of the intervals are moved to their places like probabilities.
+        // Nothing is marginalised, so interval ends are rearranged like probabilities.
         let in_cells = |end: &[f64]| {
             let mut tables = vec![None; world.mechanisms().len()];
             tables[m] = Some(end);
@@ -57,9 +57,10 @@ impl Boxes {
         (row * self.n_causes + cause) * self.n_settings
     }
 
-    /// Σ_c p(c) loss(c) with the member p that makes it least (or greatest) of each of the settings that `setting` numbers.
+    /// Σ_c p(c) loss(c) for each setting that `setting` numbers, with the member p that minimises (or maximises) it.
     ///
-    /// Every cause gets its least probability, and what is left goes to the causes with the least losses (or the greatest).
+    /// All joint key values get their least probability; the remaining mass goes to the least (or greatest) losses
+    /// first.
     pub(super) fn weigh(&self, row: usize, setting: impl Fn(usize) -> usize, loss: &[f64], values: &mut [f64]) {
         let mut order: Vec<usize> = (0..self.n_causes).collect();
         match self.member {

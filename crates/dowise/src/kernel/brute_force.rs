@@ -1,4 +1,4 @@
-//! The best intervention and the optimistic members of all confidence sets together, against trying every pair of them.
+//! Brute-force reference: the best intervention and optimistic members by enumerating all pairs.
 
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -17,10 +17,10 @@ pub(crate) mod common {
     pub mod random_world;
 }
 
-/// Members of all sets up to which they are tried one by one, for each intervention.
+/// Maximum number of enumerated members for each intervention.
 const MOST_MEMBERS: usize = 300;
 
-/// Intervals around the rows of some mechanisms, some of them as wide as can be.
+/// Intervals around the rows of some mechanisms, some of them maximally wide.
 fn intervals(world: &World, rng: &mut ChaCha8Rng) -> Vec<Option<RowBounds>> {
     let unknown = [0.3, 0.7, 1.0][rng.random_range(0..3)];
     let around = |table: &[f64], n: usize, rng: &mut ChaCha8Rng| {
@@ -40,7 +40,7 @@ fn intervals(world: &World, rng: &mut ChaCha8Rng) -> Vec<Option<RowBounds>> {
     world.mechanisms().iter().map(of).collect()
 }
 
-/// The distribution of an intervention in a state under every combination of corners of rows that can matter there; `None` if
+/// The distributions of an intervention in a state for all combinations of extreme points of relevant rows; `None` if
 /// there are too many.
 fn members(world: &World, bounds: &[Option<RowBounds>], state: usize, action: Action) -> Option<Vec<Vec<f64>>> {
     let kernel_causes = super::CauseSpace::new(world);
@@ -95,7 +95,7 @@ fn members(world: &World, bounds: &[Option<RowBounds>], state: usize, action: Ac
     Some(all)
 }
 
-/// How often each way to know what is not known was seen.
+/// How often each representation of uncertainty occurred.
 #[derive(Debug, Default)]
 struct Seen {
     corners: usize,
@@ -174,7 +174,7 @@ fn the_best_member_of_all_sets_and_the_best_intervention_are_found_together() {
         let sizes = [&small, &one_table, &binary][seed as usize % 3];
         let (mut spec, mut world) = random_world(5000 + seed, sizes);
         if seed % 3 == 1 {
-            // Nothing is left alone, unless that leaves nothing to do.
+            // All levers are set, unless that leaves no intervention.
             spec.interventions.set = SetSpec::All;
             world = World::new(spec).unwrap_or(world);
         }

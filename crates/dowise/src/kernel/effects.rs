@@ -1,24 +1,24 @@
-//! What interventions set off, whatever computes it.
+//! Interface to the effects of interventions, P(c | s, do(a)), independent of their computation.
 
 use super::{Kernel, Scratch};
 use crate::world::Action;
 
-/// What interventions set off, one at a time: a kernel, or a list of interventions that are the causes themselves.
+/// Effects of single interventions: a kernel, or a list of interventions that are the configurations themselves.
 pub(crate) trait Effects: Sync {
-    /// Number of causes.
+    /// Number of joint key values.
     fn n_causes(&self) -> usize;
 
     /// Numbers into which an intervention is decoded.
     fn n_parts(&self) -> usize;
 
-    /// Adds the parts of an intervention to `out`.
+    /// Appends the parts of an intervention to `out`.
     fn decode(&self, action: Action, out: &mut Vec<u32>);
 
-    /// What an intervention costs.
+    /// Cost of an intervention.
     fn cost(&self, action: Action) -> f64;
 
-    /// Σ_c P(c | state, parts) · of(c) of a decoded intervention, costs left out; what is not known of P is taken as a search
-    /// for the least sum takes it, at its best or at its worst. Only what is believed stage by stage depends on the stage.
+    /// Σ_c P(c | state, parts) · of(c) of a decoded intervention, without costs. Uncertain P takes the member that the
+    /// search uses, optimistic or pessimistic. The stage matters only for stage-dependent beliefs.
     fn expect(&self, stage: usize, state: usize, parts: &[u32], of: &[f64], scratch: &mut Scratch) -> f64;
 }
 

@@ -1,11 +1,11 @@
-//! Products of tables over named axes, with axes marginalised out: exact inference by variable elimination.
+//! Variable elimination: exact inference by products of tables with axes marginalised out.
 
 use crate::Space;
 
 /// An axis of a [`Potential`]: a variable, or a copy of one.
 pub(crate) type Node = usize;
 
-/// Number of entries above which a table is refused (2 GiB of numbers).
+/// Maximum number of entries of a table (2 GiB of numbers).
 pub(crate) const MAX_ENTRIES: usize = 1 << 28;
 
 /// A table of numbers over named axes, the first slowest.
@@ -16,10 +16,10 @@ pub(crate) struct Potential {
     pub(crate) data: Vec<f64>,
 }
 
-/// A table would have more entries than are ever made.
+/// A table would exceed the maximum number of entries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TooLarge {
-    /// How many entries it would have; `None` if that number overflows.
+    /// Entries needed; `None` if that number overflows.
     pub entries: Option<usize>,
 }
 
@@ -36,10 +36,11 @@ impl Potential {
     }
 }
 
-/// Multiplies tables and marginalises out every axis that is not kept; the result has exactly the axes `keep`, in that order.
+/// Multiplies tables and marginalises out every axis not in `keep`; the result has exactly the axes `keep`, in that
+/// order.
 ///
-/// An axis in `keep` that no table has gets the size given there. Axes are marginalised out one at a time, each time the
-/// one whose product is smallest, so the cost is exponential only in the width of that order.
+/// An axis in `keep` that no table has gets the size given there. The greedy order always eliminates the axis with the
+/// smallest product, so the cost is exponential only in the width of that order.
 pub(crate) fn eliminate(mut tables: Vec<Potential>, keep: &[(Node, usize)]) -> Result<Potential, TooLarge> {
     loop {
         let mut open: Vec<Node> = tables.iter().flat_map(|t| t.nodes.iter().copied()).collect();
@@ -63,7 +64,7 @@ pub(crate) fn eliminate(mut tables: Vec<Potential>, keep: &[(Node, usize)]) -> R
     multiply(&tables, keep, None)
 }
 
-/// Entries that [`eliminate`] holds at most at one time, from the axes of the tables alone.
+/// Peak number of entries of [`eliminate`], from the axes of the tables alone.
 pub(crate) fn most_entries(mut tables: Vec<Vec<(Node, usize)>>, keep: &[(Node, usize)]) -> u128 {
     let size = |axes: &[(Node, usize)]| axes.iter().fold(1u128, |n, (_, size)| n.saturating_mul(*size as u128));
     let total = |tables: &[Vec<(Node, usize)>]| tables.iter().fold(0u128, |sum, t| sum.saturating_add(size(t)));
@@ -91,7 +92,7 @@ pub(crate) fn most_entries(mut tables: Vec<Vec<(Node, usize)>>, keep: &[(Node, u
     most.max(total(&tables).saturating_add(size(keep)))
 }
 
-/// All axes of these tables, each once, in increasing order.
+/// The axes of these tables, without duplicates, in increasing order.
 fn joint_axes<'a>(tables: impl Iterator<Item = &'a Potential>) -> Vec<(Node, usize)> {
     let mut axes: Vec<(Node, usize)> =
         tables.flat_map(|t| t.nodes.iter().copied().zip(t.sizes.iter().copied())).collect();

@@ -1,4 +1,4 @@
-//! One group of levers and key variables: its settings, and what each setting sets off.
+//! One group of levers and key variables: its settings, and P(key variables | state, setting).
 
 use super::KernelError;
 use super::bounds::{Doubt, Member};
@@ -13,38 +13,39 @@ use super::variants::Variants;
 use crate::Space;
 use crate::world::{Action, Forbid, Interventions, World};
 
-/// Levers and cause variables that belong together, with P(causes | state factors, settings).
+/// Linked levers and key variables, with P(c | state factors, settings).
 #[derive(Clone, Debug)]
 pub(crate) struct Group {
     pub(crate) shape: GroupShape,
     cause_space: Space,
-    /// What this group's part of an intervention can be, in increasing order of its number.
+    /// All settings of the group's levers, in increasing order of their number.
     pub(crate) settings: Vec<Setting>,
-    /// Row (joint value of the state factors it depends on) of every state; empty if there is one row only.
+    /// Row (joint value of the relevant state factors) of every state; empty if there is only one row.
     row_of_state: Vec<u32>,
-    /// Where states are too many to enumerate: stride and size of each of these state factors in the state, and its stride in the row.
+    /// For non-enumerable states: stride and size of each relevant state factor in the state, and its stride in the
+    /// row.
     row_digits: Vec<[usize; 3]>,
-    /// How far each of these state factors moves the row.
+    /// Row strides of these state factors.
     row_strides: Vec<usize>,
-    /// `[row][cause][setting]`: settings innermost, so that a sum over causes streams.
+    /// `[row][cause][setting]`: settings innermost, so that a sum over configurations streams.
     prob: Vec<f64>,
-    /// Where mechanisms are not exact and the optimistic member is planned with: the corners of what each setting may set off.
+    /// For uncertain mechanisms under optimism: the extreme points of each setting's distribution.
     variants: Option<Variants>,
-    /// For each row the settings worth looking at, or all of them.
+    /// For each row the settings that survive pruning, or all of them.
     kept: Vec<Option<Kept>>,
     unsure: Unsure,
 }
 
-/// How far what a setting sets off may be from the columns of a row.
+/// Uncertainty about a setting's distribution.
 #[derive(Clone, Debug)]
 enum Unsure {
-    /// Not at all.
+    /// Exact.
     No,
-    /// Total-variation radius of its confidence set, less than 0 if the pessimistic member is planned with, `[row][setting]`.
+    /// Total-variation radius of its confidence set, negative for the pessimistic member, `[row][setting]`.
     Radius(Vec<f64>),
-    /// The same where every row has settings of its own, `[setting]`.
+    /// The same if every row has its own settings, `[setting]`.
     Columns(Vec<f64>),
-    /// Within these intervals; only where there is no other group.
+    /// Interval bounds; only for a single group.
     Boxes(Boxes),
 }
 
@@ -54,15 +55,15 @@ struct Kept {
     prob: Vec<f64>,
 }
 
-/// Settings of one row, in increasing order of their numbers, and what each of them sets off, `[cause][setting]`.
+/// Settings of one row, in increasing order of their numbers, and their distributions, `[cause][setting]`.
 pub(super) struct Columns {
     pub(super) settings: Vec<Setting>,
     pub(super) prob: Vec<f64>,
-    /// Total-variation radius of the confidence set around each; empty if all of them are exact.
+    /// Total-variation radius of each confidence set; empty if all are exact.
     pub(super) radius: Vec<f64>,
 }
 
-/// The settings worth looking at in a state: `prob` is `[cause][setting]`.
+/// The settings of a state after pruning: `prob` is `[cause][setting]`.
 pub(crate) struct Row<'a> {
     pub(crate) n: usize,
     pub(crate) prob: &'a [f64],
@@ -70,7 +71,7 @@ pub(crate) struct Row<'a> {
 }
 
 impl Row<'_> {
-    /// The group's number of the i-th setting of this row.
+    /// The group's index of the i-th setting of this row.
     pub(crate) fn setting(&self, i: usize) -> usize {
         self.settings.map_or(i, |s| s[i] as usize)
     }
@@ -149,7 +150,7 @@ impl Group {
         Ok(group)
     }
 
-    /// A group whose settings, what they cost and what they set off are given row by row; it can be searched, and nothing else.
+    /// A group with settings, costs and distributions given row by row; it supports searches only.
     pub(super) fn of_columns(
         shape: GroupShape,
         cause_space: Space,
@@ -175,7 +176,7 @@ impl Group {
     /// Bytes of a row besides its settings and probabilities.
     pub(super) const KEPT_BYTES: u128 = size_of::<Option<Kept>>() as u128;
 
-    /// Bytes of a group of this shape besides its tables: itself, and its lists of variables, sizes and strides.
+    /// Bytes of a group of this shape besides its tables.
     pub(super) fn own_bytes(shape: &GroupShape) -> u128 {
         let members = shape.causes.len() + shape.levers.len() + shape.mechanisms.len() + shape.state.len();
         size_of::<Group>() as u128 + 48 * members as u128
@@ -185,17 +186,17 @@ impl Group {
         self.cause_space.len()
     }
 
-    /// Number of values of one of its cause variables.
+    /// Number of values of one of its key variables.
     pub(crate) fn n_values(&self, position: usize) -> usize {
         self.cause_space.sizes()[position]
     }
 
-    /// Value of one of its cause variables.
+    /// Value of one of its key variables.
     pub(crate) fn digit(&self, cause: usize, position: usize) -> usize {
         self.cause_space.digit(cause, position)
     }
 
-    /// The row in which the state factors that it depends on have these values.
+    /// The row with these values of the relevant state factors.
     pub(crate) fn row_with(&self, values: impl Iterator<Item = usize>) -> usize {
         values.zip(self.row_strides.iter()).map(|(v, stride)| v * stride).sum()
     }
@@ -203,7 +204,7 @@ impl Group {
     pub(crate) fn row_of(&self, state: usize) -> usize {
         match self.row_of_state.get(state) {
             Some(&row) => row as usize,
-            // One row only, or states that are not listed.
+            // Only one row, or non-enumerable states.
             None => self.row_digits.iter().map(|&[stride, size, row]| state / stride % size * row).sum(),
         }
     }
@@ -212,7 +213,7 @@ impl Group {
         self.prob[(row * self.n_causes() + cause) * self.settings.len() + setting]
     }
 
-    /// Total-variation radius of the confidence set around a setting's column.
+    /// Total-variation radius of the confidence set around a setting's distribution.
     pub(crate) fn radius(&self, row: usize, setting: usize) -> f64 {
         match &self.unsure {
             Unsure::Radius(radius) => radius[row * self.settings.len() + setting],
@@ -221,7 +222,7 @@ impl Group {
         }
     }
 
-    /// Where what a setting sets off is only known to lie within intervals: those.
+    /// Interval bounds of the settings' distributions, if the group has them.
     pub(crate) fn boxes(&self) -> Option<&Boxes> {
         match &self.unsure {
             Unsure::Boxes(boxes) => Some(boxes),
@@ -229,22 +230,22 @@ impl Group {
         }
     }
 
-    /// A setting's cost, less what the optimistic member of its confidence set gains where losses differ by at most `range`.
+    /// A setting's cost, less the gain of the optimistic member when losses differ by at most `range`.
     pub(crate) fn own(&self, row: usize, setting: usize, range: f64) -> f64 {
         self.settings[setting].cost - range * self.radius(row, setting)
     }
 
-    /// Whether the columns of a row are exact, be they of settings or of corners.
+    /// Whether the columns of a row are exact, whether settings or extreme points.
     pub(crate) fn is_exact(&self) -> bool {
         matches!(self.unsure, Unsure::No)
     }
 
-    /// Whether there is one distribution for each setting, and it is exact.
+    /// Whether each setting has one exact distribution.
     pub(crate) fn is_certain(&self) -> bool {
         self.is_exact() && self.variants.is_none()
     }
 
-    /// The same group with one setting alone, in the only row that is left: a state's.
+    /// The group restricted to one setting and the row of one state.
     pub(crate) fn only(&self, state: usize, setting: usize) -> Group {
         let (row, n_causes) = (self.row_of(state), self.n_causes());
         let kept = self.variants.as_ref().map(|variants| {
@@ -284,7 +285,7 @@ impl Group {
         }
     }
 
-    /// The setting that is this group's part of an intervention.
+    /// This group's setting of an intervention.
     pub(crate) fn setting_of(&self, all: &Interventions, action: Action) -> usize {
         let part = self.shape.levers.iter().map(|&lever| all.part(lever, all.lever(action, lever))).sum::<u64>();
         self.settings
@@ -292,8 +293,8 @@ impl Group {
             .expect("invariant: every allowed intervention has a setting in each group")
     }
 
-    /// Which settings of a row are worth looking at; `None` if all are. `columns` has the setting of each variant, if there
-    /// are any.
+    /// The settings of a row that survive pruning; `None` if all do. `columns` has the setting of each variant, if
+    /// there are any.
     fn prune_row(
         &self,
         world: &World,
@@ -305,7 +306,7 @@ impl Group {
     ) -> Option<Kept> {
         let digits = state_space.digits(row);
         let place = |list: &[usize], of: usize| list.iter().position(|x| *x == of);
-        // Most rules name a state, so the few that hold in this row are selected once.
+        // Most rules name a state, so those that hold in this row are selected once.
         let rules: Vec<&Forbid> = (world.interventions().forbid().iter())
             .filter(|rule| rule.levers.iter().all(|(lever, _)| self.shape.levers.contains(lever)))
             .filter(|rule| {
@@ -328,7 +329,7 @@ impl Group {
         let n = points.len();
         let table = &prob[row * self.n_causes() * n..(row + 1) * self.n_causes() * n];
         let allowed = (0..n as u32).filter(|&i| !forbidden(setting(i) as usize));
-        // Settings with confidence sets cannot be compared by their centres alone, so none of them is dropped.
+        // Settings with confidence sets cannot be compared by their centres alone, so none is pruned.
         let doubtful = |i: &u32| match &self.unsure {
             Unsure::No => false,
             Unsure::Radius(_) | Unsure::Columns(_) | Unsure::Boxes(_) => {
@@ -346,7 +347,7 @@ impl Group {
     }
 }
 
-/// The corners of what the settings may set off, or how far they may be off.
+/// Extreme points of the settings' distributions, or radii around them.
 fn unsure(
     world: &World,
     shape: &GroupShape,
@@ -356,7 +357,8 @@ fn unsure(
     lever_values: &LeverValues,
     alone: bool,
 ) -> Result<(Option<Variants>, Unsure), TooLarge> {
-    // Two causes have two corners, most of which sorting prunes; of more, the optimistic member is found for the losses at hand.
+    // Two configurations have two extreme points, mostly pruned by sorting; for more, the optimistic member is found on
+    // demand.
     if alone
         && (causes.len() > 2 || member == Member::Pessimistic)
         && let Some(boxes) = Boxes::new(world, shape, bounds, (states, causes), lever_values, member)
@@ -382,9 +384,10 @@ fn unsure(
     }
 }
 
-/// Which combinations forbidden across groups a setting takes part in; settings with equal signatures can replace each other.
+/// The cross-group forbidden combinations that a setting takes part in; settings with equal signatures are
+/// interchangeable.
 ///
-/// One bit for each rule whose levers in this group are all set as it forbids; beyond 64 rules the levers themselves.
+/// One bit for each rule whose levers in this group are all set as forbidden; beyond 64 rules, the levers themselves.
 fn signature(
     all: &Interventions,
     cross: &[Forbid],
@@ -407,7 +410,7 @@ fn signature(
     (0..cross.len()).filter(|&r| matches(&cross[r])).map(|r| 1 << r).sum()
 }
 
-/// Row of every state: the joint value of some of its factors. Empty if there is one row only.
+/// Row of every state: the joint value of some of its factors. Empty if there is only one row.
 pub(super) fn rows_of_states(states: &Space, factors: &[usize], rows: &Space) -> Vec<u32> {
     if factors.is_empty() {
         return Vec::new();

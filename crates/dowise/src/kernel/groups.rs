@@ -1,21 +1,21 @@
-//! Splits key variables into groups that share no lever, hidden variable or edge, so each can be treated alone.
+//! Partition of key variables into groups that share no lever, hidden variable or edge.
 
 use crate::world::{Kind, LeverRule, VarId, World};
 
-/// Levers and cause variables that belong together, and what decides them.
+/// Linked levers and key variables, and the mechanisms that determine them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct GroupShape {
-    /// Cause variables of this group.
+    /// Key variables of this group (and levers that act directly).
     pub(crate) causes: Vec<VarId>,
     /// Positions of its levers among the world's levers, in order.
     pub(crate) levers: Vec<usize>,
     /// Positions of its mechanisms among the world's mechanisms.
     pub(crate) mechanisms: Vec<usize>,
-    /// Positions of the state factors that its mechanisms or its own forbidden combinations depend on, in order.
+    /// Positions of the state factors in the scopes of its mechanisms or forbidden combinations, in order.
     pub(crate) state: Vec<usize>,
 }
 
-/// The groups of a world, in order of their first cause variable; levers that act on nothing come last, one group each.
+/// The groups of a world, ordered by their first key variable; levers without effects come last, one group each.
 ///
 /// With an explicit list of interventions all levers depend on each other, so there is one group.
 pub(crate) fn groups(world: &World) -> Vec<GroupShape> {
@@ -91,7 +91,7 @@ fn shapes_position(shapes: &mut Vec<(usize, GroupShape)>, root: usize) -> usize 
     })
 }
 
-/// Key variables, then levers, that some transition or reward depends on directly, in the world's order.
+/// Key variables, then levers, in the scope of a transition or reward, in the world's order.
 fn acting(world: &World) -> Vec<VarId> {
     let acts = |id: &VarId| {
         world.transitions().iter().any(|m| m.parents.contains(id))
@@ -100,13 +100,13 @@ fn acting(world: &World) -> Vec<VarId> {
     world.keys().iter().chain(world.levers()).filter(|id| acts(id)).copied().collect()
 }
 
-/// Mechanisms that matter for the cause variables: their own and those of their ancestors.
-/// A lever's own mechanism matters only where the lever may be left alone.
+/// Mechanisms of the key variables and of their ancestors. A lever's own mechanism matters only if the lever may be
+/// left alone.
 fn needed_mechanisms(world: &World, causes: &[VarId]) -> Vec<usize> {
     let mut wanted = vec![false; world.variables().len()];
     causes.iter().for_each(|id| wanted[id.ix()] = true);
     let mut needed = Vec::new();
-    // Parents come before children, so one pass from the end sees every child first.
+    // Parents come before children, so one reverse pass sees every child first.
     for (m, mechanism) in world.mechanisms().iter().enumerate().rev() {
         let lever = mechanism.children.iter().all(|&id| world.variable(id).kind == Kind::Lever);
         if lever && matches!(world.interventions().lever_rule(), LeverRule::All) {
@@ -125,13 +125,13 @@ fn is_state(world: &World, id: VarId) -> bool {
     world.variable(id).kind == Kind::State
 }
 
-/// Disjoint sets.
+/// Disjoint sets (union–find).
 pub(super) struct Union {
     parent: Vec<usize>,
 }
 
 impl Union {
-    /// Every one of `n` by itself.
+    /// `n` singletons.
     pub(super) fn new(n: usize) -> Union {
         Union { parent: (0..n).collect() }
     }

@@ -1,4 +1,4 @@
-//! The settings of one group's levers: for every setting, the value of each lever.
+//! Enumeration of the settings of one group's levers, and memory bounds of its tables.
 
 use super::elimination::{MAX_ENTRIES, TooLarge};
 use super::group::Group;
@@ -16,7 +16,7 @@ pub(super) struct LeverValues {
 }
 
 impl LeverValues {
-    /// Everything that interventions can do to these levers.
+    /// All settings of these levers under the intervention rules.
     pub(super) fn new(all: &Interventions, levers: &[usize]) -> Result<LeverValues, TooLarge> {
         let entries = n_settings(all, levers);
         let too_large = TooLarge { entries: entries.and_then(|n| usize::try_from(n).ok()) };
@@ -51,12 +51,12 @@ impl LeverValues {
         self.len
     }
 
-    /// What a setting does to the lever at a position: `None` leaves it alone.
+    /// The value that a setting gives the lever at a position: `None` leaves it alone.
     pub(super) fn value(&self, setting: usize, position: usize) -> Option<usize> {
         (self.digits[setting * self.n_levers + position] as usize).checked_sub(1)
     }
 
-    /// One bit for each lever: whether the setting sets it. An intervention's number leaves room for 64 levers.
+    /// One bit for each lever that the setting sets. An intervention's number leaves room for 64 levers.
     pub(super) fn is_set(&self, setting: usize) -> u64 {
         (0..self.n_levers).filter(|&p| self.value(setting, p).is_some()).map(|p| 1 << p).sum()
     }
@@ -71,33 +71,33 @@ pub(super) fn n_settings(all: &Interventions, levers: &[usize]) -> Option<u64> {
     Some(Interventions::new(sizes, all.lever_rule().clone(), vec![], vec![])?.count())
 }
 
-/// Bytes that a group's tables take at most, once made and while they are made.
+/// Maximum bytes of a group's tables, including their construction.
 pub(super) fn bytes(world: &World, shape: &GroupShape) -> u128 {
     let size = |ids: &mut dyn Iterator<Item = usize>| ids.fold(1u128, |n, size| n.saturating_mul(size as u128));
     let rows = size(&mut shape.state.iter().map(|&f| world.state_space().sizes()[f]));
     let causes = size(&mut world.sizes(&shape.causes).into_iter());
     let Some(settings) = n_settings(world.interventions(), &shape.levers) else { return u128::MAX };
     let settings = u128::from(settings);
-    // The probabilities, and then those that pruning keeps; or, while they are computed, what elimination holds.
+    // The probabilities, then their pruned copy; or, during construction, the intermediate tables of elimination.
     let probabilities = rows.saturating_mul(causes).saturating_mul(settings).saturating_mul(8);
     let meanwhile = probabilities.max(super::tabulate::bytes_meanwhile(world, shape));
     let probabilities = probabilities.saturating_add(meanwhile);
     let own = settings.saturating_mul(size_of::<super::prune::Setting>() as u128 + 4 * shape.levers.len() as u128);
-    // Which settings are kept in each row, and the group itself with its lists.
+    // The kept settings of each row, and the group itself with its lists.
     let kept = rows.saturating_mul(Group::KEPT_BYTES + 4 * settings);
     let own = own.saturating_add(kept).saturating_add(Group::own_bytes(shape));
     let row_of_state = if shape.state.is_empty() || !world.is_enumerable() { 0 } else { 4 * world.n_states() as u128 };
     probabilities.saturating_add(own).saturating_add(row_of_state)
 }
 
-/// Bytes of the tables of all groups, and of what a kernel has besides: a copy of the interventions, and lists of states and causes.
+/// Bytes of all groups' tables, a copy of the interventions, and lists of states and key variables.
 pub(super) fn total_bytes(world: &World, shapes: &[GroupShape]) -> u128 {
     let lists = 16 * (world.state().len() + world.variables().len()) as u128;
     let own = size_of::<super::Kernel>() as u128 + lists + world.interventions().copy_bytes();
     shapes.iter().fold(own, |sum, shape| sum.saturating_add(bytes(world, shape)))
 }
 
-/// Bytes of how far each setting may be off, where mechanisms are learned.
+/// Bytes of the uncertainty of learned mechanisms.
 pub(super) fn doubt_bytes(world: &World, shapes: &[GroupShape]) -> u128 {
     shapes.iter().fold(0u128, |sum, shape| {
         let size = |sizes: &mut dyn Iterator<Item = usize>| sizes.fold(1u128, |n, m| n.saturating_mul(m as u128));
@@ -106,7 +106,7 @@ pub(super) fn doubt_bytes(world: &World, shapes: &[GroupShape]) -> u128 {
         let settings = n_settings(world.interventions(), &shape.levers).map_or(u128::MAX, u128::from);
         let entries = rows.saturating_mul(causes).saturating_mul(settings);
         let columns = settings.saturating_mul(super::variants::most_variants(world, shape) as u128);
-        // The corners of all columns, and then those that pruning keeps; or two ends of intervals; and a radius.
+        // The extreme points of all columns, then their pruned copy; or both interval ends; and a radius.
         let corners = super::variants::most_entries(world, shape, entries).saturating_mul(16);
         let own = columns.saturating_mul(size_of::<super::prune::Setting>() as u128 + 8 + 16);
         let radius = rows.saturating_mul(settings).saturating_mul(8);
@@ -114,12 +114,12 @@ pub(super) fn doubt_bytes(world: &World, shapes: &[GroupShape]) -> u128 {
     })
 }
 
-/// Bytes that are there while the corners of a group are found, one group after the other.
+/// Peak bytes for finding extreme points, one group at a time.
 pub(super) fn passing_bytes(world: &World, shapes: &[GroupShape]) -> u128 {
     shapes.iter().map(|shape| super::variants::corner_bytes(world, shape)).max().unwrap_or(0)
 }
 
-/// The joint values of some of a state's factors.
+/// The joint values of some state factors.
 pub(super) fn row_space(world: &World, shape: &GroupShape) -> Space {
     let sizes: Vec<usize> = shape.state.iter().map(|&f| world.state_space().sizes()[f]).collect();
     Space::new(&sizes).expect("invariant: a group has no more rows than there are states")

@@ -1,4 +1,4 @@
-//! P(c | s, do(a)): how likely an intervention sets off each cause, exact, with interventions never listed whole.
+//! Exact inference of P(c | s, do(a)), the effect of interventions on key variables, without enumerating interventions.
 
 mod bounds;
 mod boxes;
@@ -35,13 +35,13 @@ pub(crate) use warm_start::WarmStart;
 /// Why P(c | s, do(a)) cannot be computed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum KernelError {
-    /// A mechanism that it needs is not known.
+    /// A mechanism that it needs is unknown.
     #[error("the mechanism of {} is not given, so what an intervention does is not known; give it, or learn it", .names.join(", "))]
     Unknown {
         /// The variables without a mechanism.
         names: Vec<String>,
     },
-    /// One group of levers that act together is too large to tabulate.
+    /// The joint table of one group of levers is too large.
     #[error(
         "the levers {} act on the same key variables: a table of their joint effect would have {} entries, the limit is {}; \
          split them by key variables that share no lever, or allow fewer at once",
@@ -55,7 +55,7 @@ pub enum KernelError {
     },
 }
 
-/// The causes of a world: joint values of the key variables that act, and of levers that act directly.
+/// The configurations c of a world: joint values of the key variables with effects, and of levers that act directly.
 ///
 /// They are numbered group by group, so their order can differ from the file's.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -65,7 +65,7 @@ pub struct CauseSpace {
 }
 
 impl CauseSpace {
-    /// The causes of a world.
+    /// The configurations of a world.
     pub fn new(world: &World) -> CauseSpace {
         CauseSpace::of_groups(world, &groups::groups(world))
     }
@@ -76,12 +76,12 @@ impl CauseSpace {
         CauseSpace { variables, space }
     }
 
-    /// The variables whose joint values are the causes.
+    /// The variables whose joint values are the configurations.
     pub fn variables(&self) -> &[VarId] {
         &self.variables
     }
 
-    /// Number of causes (Z).
+    /// Number of configurations (Z).
     #[allow(clippy::len_without_is_empty)] // there is always at least one
     pub fn len(&self) -> usize {
         self.space.len()
@@ -92,20 +92,20 @@ impl CauseSpace {
         self.space.digit(cause, position)
     }
 
-    /// How far a value of one of the variables moves the cause.
+    /// Stride of one of the variables.
     pub(crate) fn stride(&self, id: VarId) -> usize {
         let place = self.variables.iter().position(|v| *v == id);
         self.space.strides()[place.expect("invariant: a parent is a state factor or a cause")]
     }
 
-    /// The cause that the values of all variables (by [`VarId`]) determine.
+    /// The configuration of a full assignment (by [`VarId`]).
     pub fn of_values(&self, values: &[u32]) -> usize {
         let digits = self.variables.iter().map(|id| values[id.ix()] as usize);
         digits.zip(self.space.strides()).map(|(d, stride)| d * stride).sum()
     }
 
-    /// As [`CauseSpace::of_values`] where some values are `missing`: each counts as the first value, and a bit at its
-    /// position is set in the second number.
+    /// As [`CauseSpace::of_values`] with `missing` values: each counts as the first value and sets the bit of its
+    /// position in the second number.
     pub(crate) fn of_seen(&self, values: &[u32], missing: u32) -> (usize, u64) {
         let (mut cause, mut not_seen) = (0, 0u64);
         for (p, (id, stride)) in self.variables.iter().zip(self.space.strides()).enumerate() {
@@ -118,13 +118,13 @@ impl CauseSpace {
     }
 }
 
-/// How likely each intervention sets off each cause in each state, and which interventions are allowed there.
+/// P(c | s, do(a)) for all interventions and states, and the interventions allowed in each state.
 ///
-/// Causes are numbered as in [`CauseSpace`]. A *group* holds key variables tied to each other by a lever, hidden variable
-/// or edge, and P(c | s, do(a)) = Π_g P(c_g | s, do(a_g)).
+/// Configurations are numbered as in [`CauseSpace`]. A *group* contains key variables linked by a lever, hidden
+/// variable or edge, and P(c | s, do(a)) = Π_g P(c_g | s, do(a_g)).
 ///
 /// # Cost
-/// Memory: for each group, (values of its state factors) × (settings of its levers) × (values of its causes).
+/// Memory: for each group, (values of its state factors) × (settings of its levers) × (its configurations).
 #[derive(Clone, Debug)]
 pub struct Kernel {
     interventions: Interventions,
@@ -133,29 +133,29 @@ pub struct Kernel {
     groups: Vec<Group>,
     /// Forbidden combinations that involve levers of more than one group.
     cross: Vec<Forbid>,
-    /// The greatest number of levers that an intervention may set, where the limit binds across groups.
+    /// Maximum number of levers that an intervention may set, if the limit binds across groups.
     limit: Option<usize>,
-    /// Whether any lever costs anything.
+    /// Whether any lever has a cost.
     has_costs: bool,
 }
 
-/// Multiplications that pruning may take: about a tenth of a second.
+/// Multiplications allowed for pruning: about a tenth of a second.
 const PRUNING: i64 = 200_000_000;
 
 impl Kernel {
-    /// The kernel of a world whose mechanisms are known.
+    /// The kernel of a world with known mechanisms.
     pub fn new(world: &World) -> Result<Kernel, KernelError> {
         let tables: Vec<Option<&[f64]>> = world.mechanisms().iter().map(|m| m.table.as_deref()).collect();
         Kernel::pruned(world, &tables, None, PRUNING)
     }
 
-    /// The kernel with these tables in place of the world's mechanisms, and how far they may be off.
+    /// The kernel with these tables instead of the world's mechanisms, and their uncertainty.
     ///
-    /// With the optimistic members, the least loss that a search finds is the least over interventions and members together, if no
-    /// setting of a group has too many corners, and no more than that otherwise. With the pessimistic members it is no less
-    /// than the least over interventions of the greatest over members.
+    /// Under optimism, a search finds the least loss over interventions and members jointly, or a lower bound of it if
+    /// a setting has too many extreme points. Under pessimism, it finds at least the minimum over interventions of the
+    /// maximum over members.
     ///
-    /// Such kernels are used for an episode or two, so mostly settings that sorting finds unnecessary are pruned.
+    /// Such kernels serve an episode or two, so pruning mostly uses sorting only.
     pub(crate) fn with_tables(
         world: &World,
         tables: &[Option<&[f64]>],
@@ -203,12 +203,12 @@ impl Kernel {
         Ok(Kernel { interventions, state_space: world.state_space().clone(), causes, groups, cross, limit, has_costs })
     }
 
-    /// Bytes that the kernel of a world takes at most, known before anything is computed.
+    /// Maximum bytes of a world's kernel, known before any computation.
     pub fn bytes(world: &World) -> u128 {
         lever_values::total_bytes(world, &groups::groups(world))
     }
 
-    /// The same where mechanisms are learned, with or without confidence sets: it is made anew while the old one is still there.
+    /// The same for learned mechanisms, with or without confidence sets: old and new kernel coexist during updates.
     pub(crate) fn bytes_learned(world: &World, with_sets: bool) -> u128 {
         let shapes = groups::groups(world);
         let [doubt, passing] = match with_sets {
@@ -218,17 +218,17 @@ impl Kernel {
         lever_values::total_bytes(world, &shapes).saturating_add(doubt).saturating_mul(2).saturating_add(passing)
     }
 
-    /// Whether any lever costs anything.
+    /// Whether any lever has a cost.
     pub(crate) fn has_costs(&self) -> bool {
         self.has_costs
     }
 
-    /// The causes.
+    /// The configurations of key variables.
     pub fn causes(&self) -> &CauseSpace {
         &self.causes
     }
 
-    /// Number of causes (Z).
+    /// Number of configurations (Z).
     pub fn n_causes(&self) -> usize {
         self.causes.len()
     }
@@ -243,17 +243,17 @@ impl Kernel {
         &self.interventions
     }
 
-    /// Number of groups of key variables that can be treated alone (levers that act on nothing count too).
+    /// Number of groups of key variables (levers without effects count too).
     pub fn n_groups(&self) -> usize {
         self.groups.len()
     }
 
-    /// How many settings the best-intervention search has to look at in a state, group by group, after pruning.
+    /// Settings of each group in a state after pruning: the candidates of a search.
     pub fn candidates(&self, state: usize) -> Vec<usize> {
         self.groups.iter().map(|g| g.row(g.row_of(state)).n).collect()
     }
 
-    /// The distribution over causes that an intervention sets off in a state, written into `out` (one entry per cause).
+    /// Writes P(c | s, do(a)) into `out` (one entry for each c).
     pub fn distribution(&self, state: usize, action: Action, out: &mut [f64]) {
         let mut filled = 1;
         out[0] = 1.0;
@@ -261,7 +261,7 @@ impl Kernel {
             let row = group.row_of(state);
             let setting = group.setting_of(&self.interventions, action);
             let n = group.n_causes();
-            // From the back, so that entries still to be read are not overwritten.
+            // Backwards, so that entries still to be read are not overwritten.
             for done in (0..filled).rev() {
                 let p = out[done];
                 for c in (0..n).rev() {
@@ -272,8 +272,8 @@ impl Kernel {
         }
     }
 
-    /// For each cause variable how likely an intervention sets off each of its values; group by group, so that joint causes are never
-    /// listed.
+    /// Marginal distribution of each key variable under an intervention, group by group without enumerating
+    /// configurations.
     pub(crate) fn marginals(&self, state: usize, action: Action) -> Vec<(VarId, Vec<f64>)> {
         let mut out: Vec<(VarId, Vec<f64>)> = Vec::new();
         for group in &self.groups {
@@ -287,7 +287,7 @@ impl Kernel {
         out
     }
 
-    /// Σ_c P(c | state, action) · q(c), with what is not known of P taken as this kernel plans with it.
+    /// Σ_c P(c | state, action) · q(c); uncertain P takes the member that this kernel plans with.
     pub(crate) fn hope(&self, state: usize, action: Action, q: &[f64]) -> f64 {
         let mut settings = Vec::with_capacity(self.groups.len());
         self.decode(action, &mut settings);
@@ -295,17 +295,17 @@ impl Kernel {
         -self.expect_member_from_least(state, &settings, &loss, &mut Scratch::default())
     }
 
-    /// Σ_c P(c | state, settings) · loss(c) for a decoded intervention, with what is not known of P taken as a search for the
-    /// least loss takes it: the member for which the sum is least, or greatest.
+    /// Σ_c P(c | state, settings) · loss(c) for a decoded intervention; uncertain P takes the member with the least (or
+    /// greatest) sum.
     ///
     /// # Cost
-    /// That of making a kernel of one intervention and one state.
+    /// That of building a kernel of one intervention and one state.
     pub(crate) fn expect_member(&self, state: usize, settings: &[u32], loss: &[f64], scratch: &mut Scratch) -> f64 {
         let found = self.only(state, settings).best(state, loss, 0.0, Tie::First, scratch);
         found.least - self.interventions.cost(found.action)
     }
 
-    /// The kernel of one state and one decoded intervention alone.
+    /// The kernel restricted to one state and one decoded intervention.
     pub(crate) fn only(&self, state: usize, settings: &[u32]) -> Kernel {
         let parts = self.groups.iter().zip(settings).map(|(g, &setting)| g.only(state, setting as usize));
         Kernel {
@@ -319,8 +319,8 @@ impl Kernel {
         }
     }
 
-    /// The same with losses measured from the least of them, which may be below 0. No member of a set is taken to be better than
-    /// the best cause, in place of the cap.
+    /// The same with losses, possibly negative, measured from their minimum. That minimum replaces the cap as the bound
+    /// on optimism.
     pub(crate) fn expect_member_from_least(
         &self,
         state: usize,
@@ -338,13 +338,13 @@ impl Kernel {
         self.groups.iter().all(Group::is_certain)
     }
 
-    /// Whether what settings may set off is listed, all of it: exact, or by corners.
+    /// Whether all distributions are enumerated: exact, or as extreme points.
     #[cfg(test)]
     pub(crate) fn is_exact(&self) -> bool {
         self.groups.iter().all(Group::is_exact)
     }
 
-    /// What is looked at in a state: for each group the distributions over its causes, of settings or of corners.
+    /// The candidates of a state: for each group the distributions of settings or extreme points.
     #[cfg(test)]
     pub(crate) fn columns_at(&self, state: usize) -> Vec<Vec<Vec<f64>>> {
         let of_group = |group: &Group| {
@@ -354,12 +354,12 @@ impl Kernel {
         self.groups.iter().map(of_group).collect()
     }
 
-    /// Each group's part of an intervention, added to `out`.
+    /// Appends each group's part of an intervention to `out`.
     pub(crate) fn decode(&self, action: Action, out: &mut Vec<u32>) {
         out.extend(self.groups.iter().map(|g| g.setting_of(&self.interventions, action) as u32));
     }
 
-    /// Σ_c P(c | state, settings) · q(c) for a decoded intervention; group by group, so the joint distribution is never made.
+    /// Σ_c P(c | state, settings) · q(c) for a decoded intervention, group by group without the joint distribution.
     pub(crate) fn expect(&self, state: usize, settings: &[u32], q: &[f64], buffer: &mut Vec<f64>) -> f64 {
         buffer.clear();
         buffer.extend_from_slice(q);

@@ -1,4 +1,4 @@
-//! How far what a group's settings set off may be from its tables, in total variation: valid however many sets meet.
+//! Total-variation radius of a group's distributions: a valid bound for any number of uncertain mechanisms.
 
 use super::bounds::{RowBounds, distance};
 use super::groups::GroupShape;
@@ -7,8 +7,8 @@ use super::tabulate::patterns;
 use crate::Space;
 use crate::world::{VarId, World};
 
-/// Sum of the radii of a group's mechanisms, `[row][setting]`: the greatest over parents that a setting leaves open (key
-/// and hidden variables, levers left alone). Only of settings that are `doubtful`, where it is known; 0 for the others.
+/// Sum of the radii of a group's mechanisms, `[row][setting]`: the maximum over parents that a setting leaves free (key
+/// and hidden variables, levers left alone). With `doubtful`, only for those settings; 0 for the others.
 pub(super) fn total_radius(
     world: &World,
     shape: &GroupShape,
@@ -33,7 +33,7 @@ pub(super) fn total_radius(
             if mechanism.children.iter().any(|id| lever(id).is_some_and(is_set)) {
                 continue;
             }
-            // What the state and the setting say is where to begin; what they leave open is added in every way.
+            // State and setting fix part of the row index; free parents contribute all of their values.
             let (mut of_state, mut of_levers, mut open) = (Vec::new(), Vec::new(), vec![0]);
             for ((id, &stride), &size) in mechanism.parents.iter().zip(parents.strides()).zip(parents.sizes()) {
                 match (factor(id), lever(id).filter(|&p| is_set(p))) {

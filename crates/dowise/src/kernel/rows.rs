@@ -1,4 +1,4 @@
-//! Rows of tables over state factors and causes.
+//! Row indices of tables over state factors and joint key values.
 
 use super::CauseSpace;
 use crate::Space;
@@ -9,14 +9,15 @@ pub(crate) fn state_scope(world: &World, ids: &[VarId]) -> Vec<usize> {
     (0..world.state().len()).filter(|&i| ids.contains(&world.state()[i])).collect()
 }
 
-/// (factor, stride) pairs that turn a state's digits into a row over some of its factors.
+/// (factor, stride) pairs that map a state's digits to a row over some of its factors.
 pub(crate) fn scope_strides(states: &Space, scope: &[usize]) -> Vec<(usize, usize)> {
     let sizes: Vec<usize> = scope.iter().map(|&f| states.sizes()[f]).collect();
     let space = Space::new(&sizes).expect("invariant: some state factors have no more values than all of them");
     scope.iter().copied().zip(space.strides().iter().copied()).collect()
 }
 
-/// For every row over the state factors in `scope` and every cause: the row of a table over `parents` (first slowest).
+/// For every row over the state factors in `scope` and all joint key values: the row of a table over `parents` (first
+/// slowest).
 pub(crate) fn rows_by_cause(world: &World, parents: &[VarId], scope: &[usize], causes: &CauseSpace) -> Vec<usize> {
     let table = Space::new(&world.sizes(parents)).expect("invariant: a world's tables are countable");
     let sizes: Vec<usize> = scope.iter().map(|&f| world.state_space().sizes()[f]).collect();

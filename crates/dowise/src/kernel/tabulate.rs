@@ -1,4 +1,4 @@
-//! P(causes | state factors, settings) of one group, by elimination.
+//! Tables of P(c | state factors, settings) of one group, by variable elimination.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use super::lever_values::LeverValues;
 use crate::Space;
 use crate::world::{LeverRule, VarId, World};
 
-/// P(causes | state factors, settings) as `[row][cause][setting]`, by elimination: one pass for each set of levers left alone.
+/// P(c | state factors, settings) as `[row][cause][setting]`: one elimination for each set of levers left alone.
 pub(super) fn tabulate(
     world: &World,
     shape: &GroupShape,
@@ -32,7 +32,7 @@ pub(super) struct Pattern {
     pub(super) settings: Vec<usize>,
 }
 
-/// The settings of a group by the levers that they set.
+/// The settings of a group, grouped by the levers that they set.
 pub(super) fn patterns(lever_values: &LeverValues) -> Vec<Pattern> {
     let mut by_pattern: BTreeMap<u64, Vec<usize>> = BTreeMap::new();
     for i in 0..lever_values.len() {
@@ -41,10 +41,11 @@ pub(super) fn patterns(lever_values: &LeverValues) -> Vec<Pattern> {
     by_pattern.into_iter().map(|(is_set, settings)| Pattern { is_set, settings }).collect()
 }
 
-/// Writes what the settings of a pattern set off into `out`, `[row][cause][column]`: the i-th of them at column `places[i]`.
+/// Writes the distributions of a pattern's settings into `out`, `[row][cause][column]`: the i-th setting at column
+/// `places[i]`.
 ///
-/// Setting a lever cuts it off from its own parents: its mechanism is left out and its value is an axis of the result.
-/// A lever left alone keeps its mechanism and is marginalised out.
+/// do(x): a lever that is set loses its mechanism, and its value is an axis of the result. A lever left alone keeps its
+/// mechanism and is marginalised out.
 #[allow(clippy::too_many_arguments)] // a table's axes and where it goes
 pub(super) fn tabulate_pattern(
     world: &World,
@@ -73,7 +74,8 @@ pub(super) fn tabulate_pattern(
             }
         })
         .collect();
-    // A lever that is itself a cause appears twice: as the value that was set (or drawn from its mechanism) and as the cause.
+    // A lever with direct effects has two nodes: the value set (or drawn from its mechanism), and its copy in the
+    // configuration.
     let cause_node = |id: &VarId| -> Node { if world.levers().contains(id) { n_variables + id.ix() } else { id.ix() } };
     for id in shape.causes.iter().filter(|id| world.levers().contains(id)) {
         let n = world.variable(*id).size();
@@ -100,7 +102,7 @@ pub(super) fn tabulate_pattern(
     Ok(())
 }
 
-/// Bytes that [`tabulate`] takes at most besides its result.
+/// Maximum bytes of [`tabulate`] besides its result.
 pub(super) fn bytes_meanwhile(world: &World, shape: &GroupShape) -> u128 {
     let all = world.interventions();
     let every = shape.levers.iter().enumerate().fold(0u64, |bits, (p, _)| bits | 1 << p.min(63));
@@ -111,7 +113,7 @@ pub(super) fn bytes_meanwhile(world: &World, shape: &GroupShape) -> u128 {
             let bits = |a| (0..shape.levers.len()).filter(is_set(a)).fold(0, |bits, p| bits | 1 << p.min(63));
             list.iter().map(|&a| bits(a)).collect()
         }
-        // Between leaving all alone and setting all: what is set has axes in the result, the rest is marginalised out.
+        // The extremes: set levers are axes of the result, the others are marginalised out.
         LeverRule::AtMost(_) => vec![0, every],
     };
     patterns.sort_unstable();

@@ -1,28 +1,28 @@
-//! What interventions at random set off: the mean over all allowed interventions, without listing them where that can be avoided.
+//! The uniform policy: mean effects and costs over all allowed interventions, mostly without enumeration.
 
 use super::Kernel;
 use crate::random::splitmix64;
 use crate::world::any_allowed;
 use crate::world::{Action, LeverRule};
 
-/// Interventions, summed over the states, that are listed at most.
+/// Maximum number of enumerated interventions, summed over states.
 const MOST_LISTED: u64 = 1 << 24;
 
-/// Interventions that are drawn in each state where there are too many to enumerate and some are forbidden.
+/// Sampled interventions per state, if there are too many to enumerate and some are forbidden.
 const DRAWN: u64 = 4096;
 
-/// An intervention drawn from all that a state allows, all alike.
+/// The uniform distribution over the interventions allowed in each state.
 #[derive(Clone, Debug)]
 pub(crate) struct AtRandom {
-    /// How likely it sets off each cause, `[state][cause]`.
+    /// P(c), `[state][cause]`.
     pub(crate) prob_sc: Vec<f64>,
-    /// What it costs on average, `[state]`.
+    /// Expected cost, `[state]`.
     pub(crate) cost_s: Vec<f64>,
-    /// Whether these are exact, or means over some that were drawn.
+    /// Whether these are exact rather than Monte Carlo means.
     pub(crate) exact: bool,
 }
 
-/// Combinations of settings: how many, what they cost, and how likely each cause is, all as shares, so that nothing overflows.
+/// Combinations of settings: their number, cost and distribution, all as shares, so that nothing overflows.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Way {
     pub(super) count: f64,
@@ -31,7 +31,7 @@ pub(super) struct Way {
 }
 
 impl Way {
-    /// No group at all, by the number of levers set, of which there may be `most`.
+    /// The empty combination, indexed by the number of levers set, up to `most`.
     pub(super) fn nothing(most: usize) -> Vec<Way> {
         let mut ways = vec![Way::default(); most + 1];
         ways[0] = Way { count: 1.0, paid: 0.0, prob: vec![1.0] };
@@ -57,19 +57,19 @@ impl Way {
     }
 }
 
-/// How the interventions of a state are averaged over.
+/// Method of averaging over the interventions of a state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Averaged {
-    /// Every group by itself.
+    /// Group by group.
     ByGroups,
-    /// One after the other.
+    /// By enumeration.
     Listed,
-    /// Some of them, drawn.
+    /// By sampling.
     Drawn,
 }
 
 impl Kernel {
-    /// How interventions at random are averaged over.
+    /// The method of averaging.
     pub(super) fn averaged(&self) -> Averaged {
         let all = &self.interventions;
         let is_list = matches!(all.lever_rule(), LeverRule::List(_));
@@ -82,7 +82,7 @@ impl Kernel {
         }
     }
 
-    /// The interventions that are averaged over in a state where groups do not combine freely.
+    /// The interventions to average over in a state, if groups do not combine freely.
     pub(super) fn each_averaged(&self, state: usize, mut visit: impl FnMut(Action)) {
         let all = &self.interventions;
         if self.averaged() == Averaged::Drawn {
@@ -94,11 +94,11 @@ impl Kernel {
         }
     }
 
-    /// The mean over all interventions that are allowed in each state.
+    /// The mean over the interventions allowed in each state.
     ///
     /// # Cost
-    /// Without forbidden combinations one pass over the settings of each group. Otherwise a look at every intervention in every
-    /// state; where these are more than 2^24, at 4096 drawn ones in each, and the result is an estimate.
+    /// Without forbidden combinations, one pass over the settings of each group. Otherwise every intervention in every
+    /// state is enumerated. If these are more than 2^24, 4096 are sampled per state, and the result is an estimate.
     pub(crate) fn at_random(&self) -> AtRandom {
         let (n, n_causes) = (self.n_states(), self.n_causes());
         let exact = self.averaged() != Averaged::Drawn;
@@ -112,7 +112,7 @@ impl Kernel {
         out
     }
 
-    /// The mean over the interventions of a state, one after the other.
+    /// The mean over the interventions of a state, by enumeration.
     fn mean_of(&self, state: usize, row: &mut [f64], cost: &mut f64) {
         let mut prob = vec![0.0; row.len()];
         let mut n = 0u64;
@@ -136,8 +136,7 @@ impl Kernel {
         }
     }
 
-    /// All combinations of settings of some groups; where an intervention may set only a number of levers in all, by the number of
-    /// levers that they set.
+    /// All combinations of settings of some groups; if the number of levers is limited, by the number of levers set.
     pub(super) fn ways(&self, state: usize, groups: impl IntoIterator<Item = usize>) -> Vec<Way> {
         let most = self.limit.unwrap_or(0);
         let place = |n_set: usize| if self.limit.is_some() { n_set } else { 0 };
@@ -157,11 +156,11 @@ impl Kernel {
         ways
     }
 
-    /// The allowed combinations of settings that pruning keeps in a state, one of which is best for every sum that is convex in
-    /// P(c | s, a), costs taken off; `None` if there are more than `most`, or P is not exact.
+    /// The allowed combinations of unpruned settings in a state, one of which is optimal for every convex function of
+    /// P(c | s, a) less costs. `None` if there are more than `most`, or P is not exact.
     ///
-    /// Such a sum is convex in each group's distribution when the others are fixed, so some corner of what the group can reach
-    /// is as good as anything between the corners.
+    /// Such a function is convex in each group's distribution with the others fixed, so an extreme point of the group
+    /// attains its maximum.
     pub(crate) fn corners(&self, state: usize, most: usize) -> Option<Vec<Action>> {
         if !self.is_certain() {
             return None;

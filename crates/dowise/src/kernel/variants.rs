@@ -1,8 +1,8 @@
-//! The settings of a group with every corner of its mechanisms' confidence sets: columns that are exact instead of doubtful.
+//! Settings paired with extreme points of their mechanisms' confidence sets: exact columns for optimistic search.
 //!
-//! Given what the other groups do, a value is linear in this group's distribution, and that is linear in each row of each
-//! of its mechanisms. So the best intervention with the optimistic member of all sets is a setting with a corner of the set of every
-//! row that it leaves open: each such pair is a column, and the search treats columns as it treats settings.
+//! With the other groups fixed, a value is linear in this group's distribution, which is linear in each row of each
+//! mechanism. The joint optimum over interventions and members is therefore attained at a setting with an extreme point
+//! for every free row. Each such pair is a column, and the search treats columns as settings.
 
 use super::bounds::{MOST_VALUES, RowBounds, corners, most_corners};
 use super::elimination::TooLarge;
@@ -12,10 +12,10 @@ use super::tabulate::{Pattern, patterns, tabulate_pattern};
 use crate::Space;
 use crate::world::{LeverRule, VarId, World};
 
-/// Most columns of one setting.
+/// Maximum number of columns of one setting.
 const MOST_VARIANTS: usize = 64;
 
-/// Most entries of all columns, unless the settings alone have more.
+/// Maximum number of entries of all columns, unless the settings alone have more.
 const MOST_ENTRIES: usize = 1 << 22;
 
 /// A group's columns.
@@ -25,15 +25,16 @@ pub(super) struct Variants {
     pub(super) setting: Vec<u32>,
     /// `[row][cause][column]`
     pub(super) prob: Vec<f64>,
-    /// For each setting, whether it has too many corners and therefore only one column: that of the tables themselves.
+    /// For each setting, whether it has too many extreme points and thus a single column: that of the tables
+    /// themselves.
     pub(super) doubtful: Vec<bool>,
 }
 
-/// The corners of every row of a mechanism.
+/// The extreme points of every row of a mechanism.
 struct Corners {
     mechanism: usize,
     n_values: usize,
-    /// Corners one after the other, `[row]`.
+    /// Concatenated extreme points, `[row]`.
     of_row: Vec<Vec<f64>>,
 }
 
@@ -90,17 +91,17 @@ impl Variants {
     }
 }
 
-/// A corner that can be chosen: of rows of one mechanism that a setting leaves open together.
+/// A choice of extreme points, shared by rows of one mechanism that a setting leaves free together.
 struct Choice {
-    /// Position among the mechanisms with corners.
+    /// Position among the mechanisms with extreme points.
     position: usize,
     rows: Vec<usize>,
-    /// Number of corners of the row that has most.
+    /// Maximum number of extreme points of these rows.
     n: usize,
 }
 
 impl Choice {
-    /// Writes the corner of each row into its table; rows with fewer corners repeat them.
+    /// Writes an extreme point of each row into its table; rows with fewer extreme points repeat them.
     fn take(&self, corner: usize, corners: &[Corners], chosen: &mut [Vec<f64>]) {
         let Corners { n_values: n, of_row, .. } = &corners[self.position];
         for &row in &self.rows {
@@ -110,7 +111,7 @@ impl Choice {
     }
 }
 
-/// The corners of the mechanisms of a group that are not exact, as far as their rows are short enough.
+/// Extreme points of a group's uncertain mechanisms with sufficiently short rows.
 fn corners_of_group(
     shape: &GroupShape,
     tables: &[Option<&[f64]>],
@@ -130,8 +131,8 @@ fn corners_of_group(
     all
 }
 
-/// What can be chosen under the settings of a pattern: a corner for each mechanism that is not cut off and each joint value of
-/// its parents that are left open. `None` if there are more than `most` combinations, or corners that were not listed.
+/// The choices under a pattern of settings: an extreme point for each active mechanism and each joint value of its free
+/// parents. `None` if there are more than `most` combinations, or extreme points are not enumerated.
 fn choices(
     world: &World,
     shape: &GroupShape,
@@ -171,9 +172,9 @@ fn choices(
     Some(all)
 }
 
-/// Number of columns of a setting at most, known before anything is counted; mechanisms without a table are not exact.
+/// Maximum number of columns of a setting, known before counting; mechanisms without a table are uncertain.
 pub(super) fn most_variants(world: &World, shape: &GroupShape) -> usize {
-    // The fewer levers are set, the more is left open.
+    // The fewer levers are set, the more parents are free.
     let all_set = matches!(world.interventions().lever_rule(), LeverRule::All);
     let is_lever = |id: &VarId| world.levers().contains(id);
     let mut n_variants = 1usize;
@@ -194,28 +195,28 @@ pub(super) fn most_variants(world: &World, shape: &GroupShape) -> usize {
     n_variants
 }
 
-/// Whether the corners of all settings of a group, this many, are surely listed.
+/// Whether the extreme points of all settings of a group are certainly enumerated.
 pub(super) fn are_listed(world: &World, shape: &GroupShape, n_settings: usize) -> bool {
     let n_variants = most_variants(world, shape);
     let n_causes = world.sizes(&shape.causes).iter().fold(1usize, |n, &m| n.saturating_mul(m));
     let entries = row_space(world, shape).len().saturating_mul(n_causes).saturating_mul(n_settings);
-    // As many as there may be at most, there may be more.
+    // At the maximum itself, the true number may be larger, so the comparison is strict.
     n_variants < MOST_VARIANTS && entries.saturating_mul(n_variants) <= MOST_ENTRIES
 }
 
-/// Entries that the columns of a group with this many settings and this many rows times causes have at most.
+/// Maximum number of entries of a group's columns, given its entries without extreme points.
 pub(super) fn most_entries(world: &World, shape: &GroupShape, entries: u128) -> u128 {
     entries.saturating_mul(most_variants(world, shape) as u128).min((MOST_ENTRIES as u128).max(entries))
 }
 
-/// Bytes of the corners of all rows of a group's mechanisms at most, and of tables made of one corner each.
+/// Maximum bytes of the extreme points of a group's mechanisms, and of tables of one extreme point each.
 pub(super) fn corner_bytes(world: &World, shape: &GroupShape) -> u128 {
     let unknown = shape.mechanisms.iter().map(|&m| &world.mechanisms()[m]).filter(|m| m.table.is_none());
     unknown.fold(0u128, |sum, m| {
         let size = |ids: &[VarId]| world.sizes(ids).iter().fold(1u128, |n, &m| n.saturating_mul(m as u128));
         let n_values = size(&m.children);
         let each = if n_values <= MOST_VALUES as u128 { most_corners(n_values as usize) as u128 } else { 0 };
-        // A list may have twice the room that it needs.
+        // A vector may have twice the capacity that it needs.
         let row = (2 * each + 2).saturating_mul(n_values).saturating_mul(8) + size_of::<Vec<f64>>() as u128;
         sum.saturating_add(row.saturating_mul(size(&m.parents)))
     })

@@ -1,11 +1,12 @@
-//! Remembers, for one stage and state, which settings were nearly best, so that the next search looks at few of them.
+//! Warm start of a search: for one stage and state, the settings that were nearly optimal in the last full search.
 //!
-//! Between two plans the losses move little. If every loss moved by at least `moved` since they were last weighed in full, so
-//! did every setting's weighted loss, for the weights sum to one. So only the few that were best then are weighed; if even
-//! the smallest possible new value of the others is too large, they need no look. Same results, to the bit.
+//! Losses change little between two plans. If every loss increased by at least `moved` since the last full weighing, so
+//! did every setting's expected loss, since probabilities sum to one. Only the best settings of that time are weighed.
+//! If even the smallest possible new value of the others is too large, they are skipped. Results are bit-identical.
 //!
-//! Without it an episode of `c-ucbvi:width=rlberry` at 8 states and 64 interventions takes 1.8x as long, one of `c-ucbvi` 1.3x or
-//! more; at 64 states and 343 interventions the first takes 0.9x, the second 1.1x or more (example `episode_times`).
+//! Without it an episode of `c-ucbvi:width=rlberry` at 8 states and 64 interventions takes 1.8x as long, one of
+//! `c-ucbvi` 1.3x or more; at 64 states and 343 interventions the first takes 0.9x, the second 1.1x or more (example
+//! `episode_times`).
 
 use super::Kernel;
 use super::group::Row;
@@ -16,36 +17,36 @@ use crate::loops::simd;
 use crate::loops::weigh::{weigh, weigh_here};
 use crate::world::{Action, World};
 
-/// Settings up to which all of them are weighed every time.
+/// Number of settings up to which all are weighed every time.
 const FEW: usize = 16;
 
-/// How many of `n` settings are kept: an eighth, in whole registers.
+/// Number of kept settings out of `n`: an eighth, in whole registers.
 fn n_kept(n: usize) -> usize {
     (n / 8).clamp(FEW, 64).next_multiple_of(8)
 }
 
-/// The settings that were best at the last full weighing at one stage and state.
+/// The best settings of the last full weighing at one stage and state.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct WarmStart {
-    /// The losses then.
+    /// The losses of that weighing.
     loss: Vec<f64>,
     /// Positions of the settings in their row, in increasing order.
     kept: Vec<u32>,
-    /// What they set off, `[cause][kept]`, and what each costs, if anything does.
+    /// Their distributions, `[cause][kept]`, and costs, if there are any.
     prob: Vec<f64>,
     cost: Vec<f64>,
-    /// The least value then of those not kept.
+    /// The least value of the other settings.
     rest: f64,
 }
 
 impl WarmStart {
-    /// Bytes that a memory of this number of settings and causes takes.
+    /// Bytes of a warm start with this number of settings and configurations.
     pub(crate) fn bytes(n_settings: usize, n_causes: usize) -> usize {
         let numbers = if n_settings <= FEW { 0 } else { n_kept(n_settings) * (n_causes + 2) + n_causes };
         size_of::<WarmStart>() + numbers * size_of::<f64>()
     }
 
-    /// With room for what is to be remembered of this number of settings and causes.
+    /// Allocates for this number of settings and configurations.
     fn with_room(n_settings: usize, n_causes: usize) -> WarmStart {
         if n_settings <= FEW {
             return WarmStart::default();
@@ -89,7 +90,7 @@ impl WarmStart {
         }
     }
 
-    /// The least value, and value and position in the row of what is chosen, or `None` if the memory does not settle it.
+    /// The least value, and the value and row position of the choice; `None` if the warm start does not decide.
     fn search(&self, loss: &[f64], tolerance: f64, tie: Tie, scratch: &mut Scratch) -> Option<(f64, f64, usize)> {
         if self.loss.len() != loss.len() {
             return None;
@@ -110,13 +111,13 @@ impl WarmStart {
                 (moved, pick_here(values, tolerance, tie))
             },
         );
-        // Rounding is far below the tolerance; doubling it keeps every tie in view.
+        // Rounding is far below the tolerance; twice the tolerance keeps every tie.
         (self.rest + moved > best + 2.0 * tolerance).then(|| (best, scratch.values[chosen], self.kept[chosen] as usize))
     }
 }
 
 impl Kernel {
-    /// As [`Kernel::best`], with a memory of the last call for the same stage and state.
+    /// As [`Kernel::best`], with a warm start from the last call for the same stage and state.
     pub(crate) fn best_anchored(
         &self,
         state: usize,
@@ -151,7 +152,7 @@ impl Kernel {
         Found { least, chosen, action: Action(group.settings[row.setting(i)].part) }
     }
 
-    /// Memories for this number of stages, `[stage][state]`.
+    /// Warm starts for this number of stages, `[stage][state]`.
     pub(crate) fn anchors(&self, horizon: usize) -> Vec<WarmStart> {
         let room = |group: &super::group::Group, state| group.row(group.row_of(state)).n;
         let all = (0..horizon * self.n_states()).map(|i| match &self.groups[..] {
@@ -161,7 +162,7 @@ impl Kernel {
         all.collect()
     }
 
-    /// The same for the kernel of a world, known before it is made.
+    /// Bytes of warm starts for the kernel of a world, known before it is built.
     pub(crate) fn anchor_bytes_in(world: &World) -> u128 {
         let [group] = &groups(world)[..] else { return 0 };
         let settings = n_settings(world.interventions(), &group.levers).and_then(|n| usize::try_from(n).ok());
@@ -170,7 +171,7 @@ impl Kernel {
         each.saturating_mul(world.horizon() as u128 * world.n_states() as u128)
     }
 
-    /// Bytes that memories for this number of stages take at most.
+    /// Maximum bytes of warm starts for this number of stages.
     pub(crate) fn anchor_bytes(&self, horizon: usize) -> usize {
         match &self.groups[..] {
             [group] => horizon * self.n_states() * WarmStart::bytes(group.settings.len(), self.n_causes()),
@@ -202,7 +203,7 @@ mod tests {
                 let mut loss: Vec<f64> = (0..kernel.n_causes()).map(|_| rng.random()).collect();
                 let (mut anchor, mut scratch) = (WarmStart::default(), Scratch::default());
                 for round in 0..200 {
-                    // Mostly small steps; now and then a jump, equal losses, or no change at all.
+                    // Mostly small changes; sometimes a jump, equal losses, or no change.
                     match rng.random_range(0..20) {
                         0 => loss.iter_mut().for_each(|x| *x = rng.random()),
                         1 => loss.fill(0.5),

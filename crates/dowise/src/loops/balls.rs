@@ -1,4 +1,4 @@
-//! The optimistic member of an L1 ball of distributions, for every cause.
+//! Optimistic member of an L1 confidence ball of distributions, for all joint key values.
 //!
 //! `prob` is `[value][cause]`, `movable` the mass of each cause that may be moved, `next` what each value is worth, and `order`
 //! sorts the values by that, worst first.

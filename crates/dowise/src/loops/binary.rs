@@ -1,4 +1,4 @@
-//! Binary factors that depend on their own value alone, in place: one of them, or the first two at once.
+//! In-place marginalisation of binary factors that depend on their own value only: one, or the first two at once.
 //!
 //! Rows of probabilities are `[row][value][cause]`: four numbers for every cause. A tile has one number for every cause. The
 //! plain way is that of all factors, from array to array (`Mean::expect_run`). Without anything in place a plan takes 1.2x (64

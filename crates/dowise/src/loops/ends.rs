@@ -1,4 +1,4 @@
-//! Binary factors with an interval for their second value that depend on their own value alone, in place: the better or worse end.
+//! In-place marginalisation of binary factors with interval probabilities: the optimistic or pessimistic end.
 //!
 //! A value x or y of the next stage becomes x + end · (y − x) in each of the two rows, with the upper end where y is better, or where
 //! it is worse, as is asked for. Ends are `[row][cause]`, a tile has one number for every cause. The plain way is that of all

@@ -1,4 +1,4 @@
-//! The ends of Kullback–Leibler intervals: the greatest q with KL(p ‖ q) ≤ bound, of one probability or of several at once.
+//! Kullback–Leibler confidence bounds: the greatest q with KL(p ‖ q) ≤ bound, for one or several probabilities.
 
 use super::simd;
 use crate::math::{exp, exp_of_usual, is_usual_exponent, ln, ln_of_normal};

@@ -1,4 +1,4 @@
-//! Means of next values: Σ_v p(v, c) x(v, c) for every cause, in one or several tiles that share their probabilities.
+//! Expected next values: Σ_v p(v, c) x(v, c) for all joint key values, in tiles that share their probabilities.
 //!
 //! `prob` is `[value][cause]`, `out` is `[tile][cause]`; `at(v)` is the slice of what value v is worth, `[tile][cause]`, or
 //! `[tile]` if all causes share it.

@@ -1,4 +1,4 @@
-//! The hand-tuned inner loops, all of them here and nowhere else.
+//! Hand-tuned SIMD inner loops; all of them are in this module.
 //!
 //! The rules of this place:
 //! - Slices in, slices out; no type of the library, and no index arithmetic but a loop's own.

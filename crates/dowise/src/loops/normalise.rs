@@ -1,4 +1,4 @@
-//! Rows of variates become probabilities: every row divided by its sum, `[value][row]`.
+//! Normalises rows of gamma variates to probabilities (Dirichlet samples), `[value][row]`.
 
 /// One row after the other.
 #[cfg(any(test, feature = "probes"))]

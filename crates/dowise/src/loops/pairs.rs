@@ -1,4 +1,4 @@
-//! Values of all combinations of settings: axes of causes become axes of settings, one group after the other.
+//! Values of all combinations of settings: marginalises configurations into settings, group by group.
 
 /// Replaces an axis of causes by one of settings: `prob` is `[cause][setting]`, and `tail` numbers lie inside the axis.
 pub(crate) fn sum_out(prob: &[f64], n_causes: usize, n: usize, input: &[f64], tail: usize, output: &mut Vec<f64>) {

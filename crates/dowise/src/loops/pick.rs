@@ -1,4 +1,4 @@
-//! The least of some numbers, and the n-th that is within a limit.
+//! Minimum of a slice, and the n-th element within a limit (tie-breaking).
 
 /// The least, one number after the other.
 #[cfg(any(test, feature = "probes"))]

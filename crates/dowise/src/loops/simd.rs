@@ -1,4 +1,4 @@
-//! Loops compiled for the machine they run on.
+//! SIMD dispatch: loops compiled for the CPU they run on.
 
 /// Runs a loop with the widest registers that this machine has, with the same results on every machine.
 ///

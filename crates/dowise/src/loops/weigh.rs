@@ -1,4 +1,4 @@
-//! Weighted sums of losses: values(i) = Σ_c prob\[c\]\[i\] · loss(c) for every setting i.
+//! Expected losses of settings: values(i) = Σ_c prob\[c\]\[i\] · loss(c) for every setting i.
 
 use super::simd;
 

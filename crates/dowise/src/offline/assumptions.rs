@@ -1,6 +1,7 @@
-//! The assumptions that an answer from a log rests on, and how each of them came out against that log.
+//! The assumptions behind an answer from a log, and whether the log contradicts them.
 //!
-//! A recommendation is a function of this record ([`plan_safely`](super::plan_safely)): where an assumption failed, none is made.
+//! A recommendation is a function of this record ([`plan_safely`](super::plan_safely)): if an assumption fails, nothing
+//! is recommended.
 
 use std::collections::HashSet;
 
@@ -11,7 +12,7 @@ use super::graph_test::GraphReport;
 use super::{Episodes, LogSummary, MissingnessTest, Tested};
 use crate::learn::Knowledge;
 
-/// Level at which a log contradicts a graph: a true graph is taken for a wrong one with at most this probability.
+/// Level of the graph test: a true graph is rejected with at most this probability.
 const GRAPH_LEVEL: f64 = 0.05;
 
 /// Share of episodes without data from which on a policy has no overlap with the log.
@@ -26,38 +27,38 @@ const FEW_EPISODES: f64 = 20.0;
 /// Something that has to be true for an answer to hold.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Assumption {
-    /// What it is about.
+    /// The subject of the assumption.
     pub about: About,
-    /// How it came out.
+    /// The result of its check.
     pub status: Status,
-    /// The assumption with what the log says of it, in one or two sentences.
+    /// The assumption and the result of its check, in one or two sentences.
     pub statement: String,
-    /// What to do about it; empty where nothing has to be done.
+    /// The remedy; empty if there is nothing to do.
     pub remedy: String,
 }
 
-/// What an assumption is about.
+/// The subject of an assumption.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum About {
     /// The independences that the causal graph implies.
     Graph,
-    /// Whether the fitted model reproduces the returns of the logged episodes (a posterior predictive check).
+    /// Whether the fitted model reproduces the logged returns (a posterior predictive check).
     LoggedReturns,
     /// Whether missing values are missing at random.
     Missingness,
-    /// Whether episodes end where the world says so.
+    /// Whether episodes end only where the world says so.
     Endings,
     /// Whether the log contains what the policy does (positivity).
     Overlap,
     /// Whether a hidden variable acts on a lever and on its outcome.
     Confounding,
-    /// Numbers that come from the world file and not from the log.
+    /// Numbers taken from the world file instead of the log.
     WorldFile,
 }
 
 impl About {
-    /// In words, for people.
+    /// The subject in words.
     pub fn words(self) -> &'static str {
         match self {
             About::Graph => "causal graph",
@@ -71,22 +72,22 @@ impl About {
     }
 }
 
-/// How an assumption came out.
+/// The result of a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Status {
-    /// The log was asked and does not contradict it.
+    /// The check was run, and the log does not contradict the assumption.
     Passed,
     /// The log contradicts it.
     Failed,
-    /// A log can speak about it, and this one was not asked or says too little.
+    /// A log can test the assumption, but this one did not or has too little data.
     NotTested,
-    /// No log can speak about it: whoever uses the answer has to know.
+    /// No log can test the assumption: the user has to vouch for it.
     Assumed,
 }
 
 impl Status {
-    /// In words, for people.
+    /// The result in words.
     pub fn words(self) -> &'static str {
         match self {
             Status::Passed => "passed",
@@ -97,21 +98,21 @@ impl Status {
     }
 }
 
-/// What a log says of a graph, without the tests one by one.
+/// Summary of a graph test.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct GraphCheck {
-    /// Implied independences that were tested.
+    /// Implied independences with a test.
     pub tested: usize,
-    /// Implied independences about which the log says too little.
+    /// Implied independences with too little data.
     pub untested: usize,
-    /// What each contradicted independence means for the graph, the most doubtful first.
+    /// The consequence of each contradicted independence for the graph, smallest p-value first.
     pub contradicted: Vec<String>,
 }
 
 impl GraphCheck {
-    /// Tests of steps that are selected by their outcome are not valid: conditioning on a common effect makes independent variables
-    /// dependent. If whether a value was recorded depends on the outcome, an independence of variables that are missing in some
-    /// steps therefore counts as not tested.
+    /// Summarises a report. Tests on steps selected by their outcome are invalid: conditioning on a common effect makes
+    /// independent variables dependent. If recording depends on the outcome, independences of variables that are
+    /// sometimes missing therefore count as not tested.
     pub(crate) fn of(report: &GraphReport) -> GraphCheck {
         let selected = report.missingness.iter().any(MissingnessTest::depends_on_outcome);
         let is_valid = |test: &Tested| !selected || test.missing == 0;
@@ -123,24 +124,24 @@ impl GraphCheck {
         GraphCheck { tested, untested, contradicted: contradicted.collect() }
     }
 
-    /// Of a test that has counted a whole log.
+    /// Finishes a test that has counted a whole log.
     pub(crate) fn finished(test: &super::GraphTest) -> GraphCheck {
         GraphCheck::of(&test.finish(GRAPH_LEVEL))
     }
 }
 
-/// The record of a log that is there step by step.
+/// The record of a log whose steps are available.
 pub(crate) fn of_log(log: &Episodes, logged: &Logged) -> Vec<Assumption> {
     let knowledge = log.knowledge();
     let endings = log.ends_against_the_world().then(|| endings(!logged.agree()));
     let em = log.uses_em();
-    // An end against the world is why returns differ, where they do.
+    // Unexpected ends come first because they explain why returns differ.
     let rest = [endings, Some(reproduced(logged))].into_iter().flatten();
     let missing = (&log.missingness_tests()[..], em, log.left_out().without_next);
     record(knowledge, Some(&GraphCheck::finished(log.graph_test())), rest, missing, log.randomised())
 }
 
-/// The record of what a log came to, without its steps.
+/// The record of a log's summary, without its steps.
 pub(crate) fn of_summary(seen: &LogSummary, em: bool) -> Vec<Assumption> {
     let knowledge = &seen.evidence.view.knowledge;
     let ended_early = seen.returns.is_some_and(|sums| sums.ends_early) && knowledge.world().ends().is_none();
@@ -162,8 +163,8 @@ fn record(
     missing: (&[MissingnessTest], bool, u64),
     randomised: &[String],
 ) -> Vec<Assumption> {
-    // Causes before their symptoms: values that are missing not at random, or ends that the world does not know, contradict graphs and
-    // returns as well.
+    // Causes before their symptoms: values missing not at random and unexpected ends also contradict graphs and
+    // returns.
     let mut all = vec![missingness(missing), graph(graph_check)];
     all.extend(rest);
     all.push(confounding(knowledge, randomised));
@@ -313,13 +314,13 @@ fn confounding(knowledge: &Knowledge, randomised: &[String]) -> Assumption {
     Assumption { about, status: Status::Assumed, statement, remedy }
 }
 
-/// What is taken from the world file, if anything is.
+/// The assumption about numbers taken from the world file, if there are any.
 fn world_file(knowledge: &Knowledge) -> Option<Assumption> {
     let world = knowledge.world();
     let mechanisms = world.mechanisms().iter().chain(world.transitions()).filter(|m| m.table.is_some());
     let mut names: Vec<&str> = mechanisms.map(|m| world.variable(m.children[0]).name.as_str()).collect();
     names.extend(world.rewards().iter().filter(|term| term.table.is_some()).map(|term| term.name.as_str()));
-    // A reward term may have the name of the variable that it pays for.
+    // A reward term may share its name with the variable that it pays for.
     let mut seen = HashSet::new();
     names.retain(|name| seen.insert(*name));
     (!names.is_empty()).then(|| Assumption {
@@ -330,7 +331,7 @@ fn world_file(knowledge: &Knowledge) -> Option<Assumption> {
     })
 }
 
-/// Four significant digits, at most six decimals.
+/// Formats four significant digits, at most six decimals.
 fn short(x: f64) -> String {
     let scientific = format!("{x:.3e}");
     let exponent: i32 = scientific.rsplit('e').next().and_then(|e| e.parse().ok()).unwrap_or(0);

@@ -1,4 +1,4 @@
-//! Whole episodes of a log, as evaluation needs them: evidence in folds, and every step by its cause and payment.
+//! Complete episodes of a log for off-policy evaluation: evidence in cross-fitting folds, and every step.
 
 use std::sync::Arc;
 
@@ -12,9 +12,10 @@ use crate::learn::{
 };
 use crate::world::{Action, RewardTerm};
 
-/// Episodes of a log, counted as the graph says and kept step by step.
+/// Episodes of a log, counted along the graph and kept step by step.
 ///
-/// Evidence is counted in folds of episodes, so that a model can be made that has not seen the episode it is compared with.
+/// Evidence is counted in folds of episodes (cross-fitting): a model of the other folds has not seen the episode that
+/// it is compared with.
 ///
 /// ```
 /// use dowise::data::LogStep;
@@ -33,81 +34,81 @@ pub struct Episodes {
     pub(crate) view: Arc<View>,
     pub(crate) steps: Vec<Step>,
     pub(crate) episodes: Vec<Episode>,
-    /// What arriving in a state pays by the world; empty if nothing, or if that is not known.
+    /// Known reward of arriving in a state; empty if there is none or if it is not known.
     arrival: Vec<f64>,
     folds: Vec<Evidence>,
-    /// What next-state terms paid, by what followed, in the same folds.
+    /// Payments of next-state reward terms by next values, in the same folds.
     next_state_rewards: Vec<NextStateRewards>,
-    /// What followed where something was recorded, and where it was not.
+    /// Outcomes of steps with and without each recorded value.
     recorded: MissingnessCounts,
-    /// The independences that the graph implies.
+    /// Tests of the independences that the graph implies.
     graph: GraphTest,
-    /// Levers that were set by a draw which looked at nothing but what is recorded.
+    /// Randomised levers: their values depend on recorded variables only.
     randomised: Vec<String>,
     /// Whether an episode ended before the horizon.
     terminates: bool,
     left_out: LeftOut,
-    /// Steps in which key variables are missing, where these are to be expected from the rest of the step, and which steps have which pattern.
+    /// Steps with missing key variables, if EM is to impute them, and the pattern of each such step.
     incomplete: Option<Incomplete>,
     pub(crate) patterns: Vec<(usize, usize)>,
 }
 
-/// One step, as far as the log says it.
+/// One step, as far as the log records it.
 #[derive(Clone, Debug)]
 pub(crate) struct Step {
     pub(crate) stage: u32,
     pub(crate) state: u32,
-    /// `None` where a variable that causes something was not observed.
+    /// Joint key values; `None` if one of them is missing.
     pub(crate) cause: Option<u32>,
     pub(crate) action: Option<Action>,
-    /// What was paid, costs not taken off; where the log does not say it, what the world says that the cause and the next state pay.
-    /// NaN: not known.
+    /// Reward before costs. If the log lacks it and the world knows it, the world's reward of the joint key values and
+    /// the next state. NaN: unknown.
     pub(crate) paid: f64,
-    /// NaN: not said.
+    /// NaN: not recorded.
     pub(crate) propensity: f64,
     pub(crate) next: Option<u32>,
 }
 
-/// Where the steps of an episode are.
+/// The position of an episode's steps.
 #[derive(Clone, Debug)]
 pub(crate) struct Episode {
     pub(crate) first: usize,
     pub(crate) n: usize,
-    /// How often it counts.
+    /// Its multiplicity.
     pub(crate) weight: u32,
     pub(crate) end: Option<End>,
 }
 
-/// What a log has that some of the answers cannot use.
+/// Parts of a log that some estimates cannot use.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LeftOut {
-    /// Episodes that do not begin at the first stage: they say nothing about where episodes start and what one brings.
+    /// Episodes that do not begin at the first stage: they have neither a start nor a return.
     pub late: u64,
-    /// Episodes of which not every payment is known, up to their end: they have no return.
+    /// Episodes with an unknown payment before their end: they have no return.
     pub incomplete: u64,
-    /// Steps that do not say what was done, and are not counted.
+    /// Steps without an intervention; they are not counted.
     pub without_action: u64,
-    /// Steps without a variable that acts on the next state or the reward: no ratio can be computed.
+    /// Steps without a variable that acts on the next state or the reward: they have no importance ratio.
     pub without_cause: u64,
-    /// Steps before the horizon that do not say what followed.
+    /// Steps before the horizon without a next state.
     pub without_next: u64,
 }
 
-/// Why an episode cannot be taken in.
+/// Why an episode is rejected.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum EpisodeError {
-    /// A step is not one of this world, or cannot be counted.
+    /// A step does not fit this world, or cannot be counted.
     #[error("line {line}: {error}")]
     Step {
-        /// Line of the file; 0 where there is none.
+        /// Line of the file; 0 if there is none.
         line: u64,
-        /// Why.
+        /// The reason.
         error: EvidenceError,
     },
     /// Stages out of order.
     #[error("line {line}: stage {found} comes after stage {before} of the same episode; give its steps by stage")]
     Order {
-        /// Line of the file; 0 where there is none.
+        /// Line of the file; 0 if there is none.
         line: u64,
         /// From 1.
         found: usize,
@@ -117,7 +118,7 @@ pub enum EpisodeError {
 }
 
 impl Episodes {
-    /// No episodes yet, to be counted in this many folds (at least 2).
+    /// An empty log with this many folds (at least 2).
     pub fn new(knowledge: &Knowledge, folds: usize) -> LearnResult<Episodes> {
         if folds < 2 {
             let expected = "at least 2, so that a model can be made without the episode that it is compared with";
@@ -143,14 +144,14 @@ impl Episodes {
         })
     }
 
-    /// The same where key variables that are missing are expected from the rest of the step, the next state included (EM): right where whether they were recorded depends
-    /// on the next state. To be said before episodes are added.
+    /// Imputes missing key variables from the rest of the step, including the next state, by EM. This is valid if
+    /// missingness depends on the next state. Call it before adding episodes.
     pub fn with_em(mut self) -> Episodes {
         self.incomplete = Some(Incomplete::default());
         self
     }
 
-    /// The same where these levers were randomised: set by a draw that looked at nothing but what is recorded.
+    /// Declares levers as randomised: their values depend on recorded variables only.
     pub fn with_randomised(mut self, levers: &[String]) -> Episodes {
         self.randomised = levers.to_vec();
         self
@@ -160,17 +161,17 @@ impl Episodes {
         &self.randomised
     }
 
-    /// The independences that the graph implies, counted in all episodes.
+    /// Tests of the independences that the graph implies, counted over all episodes.
     pub(crate) fn graph_test(&self) -> &GraphTest {
         &self.graph
     }
 
-    /// Whether key variables that are missing are expected from the rest of the step, and some are.
+    /// Whether EM imputes missing key variables of at least one step.
     pub fn uses_em(&self) -> bool {
         self.incomplete.as_ref().is_some_and(|incomplete| !incomplete.is_empty())
     }
 
-    /// Takes in one episode: its steps in the order of their stages, some of which may be missing.
+    /// Adds one episode: steps in the order of their stages, with gaps allowed.
     pub fn add(&mut self, steps: &[LogStep<'_>]) -> Result<(), EpisodeError> {
         let Some(first) = steps.first() else { return Ok(()) };
         for pair in steps.windows(2) {
@@ -180,7 +181,7 @@ impl Episodes {
             }
         }
         let fold = self.episodes.len() % self.folds.len();
-        // Folds are added up again, and what they have together must be countable too.
+        // Folds are merged again later, so their total must not overflow either.
         let counted: u64 = self.folds.iter().map(Evidence::steps).sum();
         let more: u64 = steps.iter().map(|s| u64::from(s.weight)).sum();
         if counted + more > u64::from(u32::MAX) {
@@ -238,7 +239,7 @@ impl Episodes {
         self.episodes.len()
     }
 
-    /// Whether there are none.
+    /// Whether it is empty.
     pub fn is_empty(&self) -> bool {
         self.episodes.is_empty()
     }
@@ -248,32 +249,32 @@ impl Episodes {
         self.steps.len()
     }
 
-    /// What some answers cannot use.
+    /// Parts of the log that some estimates cannot use.
     pub fn left_out(&self) -> LeftOut {
         self.left_out
     }
 
-    /// Whether what is missing depends on what followed, one test for each variable and each payment that is learned, where some are missing.
+    /// Missingness tests of all variables and learned payments that are missing in some steps.
     pub fn missingness_tests(&self) -> Vec<MissingnessTest> {
         learned_tests(&self.recorded, &self.view.knowledge)
     }
 
-    /// What the log's episodes were counted for.
+    /// The prior knowledge under which the log was counted.
     pub fn knowledge(&self) -> &Knowledge {
         &self.view.knowledge
     }
 
-    /// All that was seen.
+    /// The evidence of all folds.
     pub fn evidence(&self) -> Evidence {
         self.evidence_without(None)
     }
 
-    /// All that was counted, without the steps.
+    /// The summary of all folds, without the steps.
     pub fn summary(&self) -> LogSummary {
         self.summary_without(None)
     }
 
-    /// The same, a fold left out.
+    /// The summary without one fold.
     pub(crate) fn summary_without(&self, fold: Option<usize>) -> LogSummary {
         let mut next_state_rewards = NextStateRewards::new(&self.view);
         let others = self.next_state_rewards.iter().enumerate().filter(|(i, _)| fold != Some(*i));
@@ -287,7 +288,7 @@ impl Episodes {
         }
     }
 
-    /// What was seen, a fold left out.
+    /// The evidence without one fold.
     fn evidence_without(&self, fold: Option<usize>) -> Evidence {
         let mut all = Evidence::of(&self.view);
         for (i, part) in self.folds.iter().enumerate() {
@@ -312,7 +313,7 @@ impl Episodes {
         &self.steps[episode.first..episode.first + episode.n]
     }
 
-    /// Whether an episode ended before the horizon, though the world says that none does.
+    /// Whether an episode ended before the horizon although the world has no terminal states.
     pub(crate) fn ends_against_the_world(&self) -> bool {
         self.terminates && self.view.knowledge.world().ends().is_none()
     }
@@ -333,7 +334,7 @@ impl Episodes {
     }
 }
 
-/// Tests of what is recorded, but of payments that are known.
+/// Missingness tests, without those of known payments.
 pub(crate) fn learned_tests(recorded: &MissingnessCounts, knowledge: &Knowledge) -> Vec<MissingnessTest> {
     let known = |test: &MissingnessTest| {
         let of = |r: &&RewardTerm| test.what == format!("reward {}", r.name);
@@ -342,9 +343,8 @@ pub(crate) fn learned_tests(recorded: &MissingnessCounts, knowledge: &Knowledge)
     recorded.tests().into_iter().filter(|test| !known(test)).collect()
 }
 
-/// The least and the most that an episode can have returned, costs taken off and later steps discounted as the world says: what is not
-/// recorded, up to its end or, where that is not known, up to the horizon, is taken at its worst and at its best. `None` if it does
-/// not begin at the first stage.
+/// Bounds on the discounted return of an episode, net of costs. Missing parts, up to the end of the episode or else up
+/// to the horizon, take their worst and best possible values. `None` if the episode does not begin at the first stage.
 pub(crate) fn bounds(view: &View, steps: &[Step], end: Option<End>, ends_early: bool) -> Option<[f64; 2]> {
     let last = steps.first().filter(|first| first.stage == 0).and(steps.last())?;
     let (knowledge, horizon) = (&view.knowledge, view.layout.horizon);
@@ -367,7 +367,7 @@ pub(crate) fn bounds(view: &View, steps: &[Step], end: Option<End>, ends_early: 
             rest.iter_mut().zip(of_step).for_each(|(rest, x)| *rest += weight * x);
             weight *= world.discount();
         }
-        // It may have ended at once.
+        // The episode may have ended immediately.
         if ends_early {
             rest = [rest[0].min(0.0), rest[1].max(0.0)];
         }
@@ -376,14 +376,15 @@ pub(crate) fn bounds(view: &View, steps: &[Step], end: Option<End>, ends_early: 
     Some(sum)
 }
 
-/// Whether nothing follows an episode's last step.
+/// Whether an episode ended with its last step.
 fn is_over(view: &View, steps: &[Step], end: Option<End>) -> bool {
     let has_ended = |step: &Step| step.next.is_some_and(|s| view.knowledge.world().has_ended(s as usize));
     let is_last = |step: &Step| step.stage as usize + 1 == view.layout.horizon || has_ended(step);
     steps.last().is_some_and(is_last) || end == Some(End::Terminated)
 }
 
-/// What an episode returned, costs taken off and later steps discounted as the world says; `None` if it does not begin at the first stage or not every payment is known.
+/// Discounted return of an episode, net of costs; `None` if it does not begin at the first stage or a payment is
+/// unknown.
 pub(crate) fn gain(view: &View, steps: &[Step], end: Option<End>) -> Option<f64> {
     let in_order = steps.iter().enumerate().all(|(h, step)| step.stage as usize == h);
     if !is_over(view, steps, end) || !in_order {
@@ -407,7 +408,7 @@ impl Step {
         let paid: f64 = seen.rewards().iter().sum();
         let pays_for_next = view.knowledge.rewards().iter().any(|term| !term.next.is_empty());
         let paid = match cause {
-            // What a world says is paid need not be logged.
+            // Known rewards need not be logged.
             Some(c) if paid.is_nan() && view.payments.is_known() => {
                 let arriving = match seen.whole_next_state() {
                     _ if arrival.is_empty() => 0.0,
@@ -425,7 +426,7 @@ impl Step {
             action: seen.action(),
             paid,
             propensity: step.propensity.unwrap_or(f64::NAN),
-            // What is paid for next values needs all of them.
+            // Next-state rewards need all next values.
             next: if pays_for_next { seen.whole_next_state() } else { seen.next_state() }.map(|s| s as u32),
         }
     }

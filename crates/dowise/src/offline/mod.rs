@@ -1,5 +1,4 @@
-//! What a log is good for before anybody acts on it: its numbers, whether the graph is contradicted, what a policy would have been
-//! worth, and which one is better with high confidence.
+//! Offline analysis of a log: fit, graph and missingness tests, off-policy evaluation, safe policy improvement.
 
 mod assumptions;
 mod episodes;

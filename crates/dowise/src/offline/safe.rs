@@ -1,4 +1,4 @@
-//! Plans that are better with high confidence than the behaviour policy, if there is one: by the posterior mean, and by the pessimistic members.
+//! Safe policy improvement from a log: the posterior-mean plan and the pessimistic plan against the behaviour policy.
 
 use super::assumptions::{NO_OVERLAP, of_log, of_summary, overlap};
 use super::evaluate::{
@@ -12,33 +12,34 @@ use crate::world::Action;
 /// A plan that could be deployed.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct Candidate {
-    /// What to do, `[stage][state]`.
+    /// The policy, `[stage][state]`.
     #[serde(skip)]
     pub policy_hs: Vec<Action>,
-    /// What it is worth by the model.
+    /// Its value under the fitted model.
     pub model: OfflineValue,
-    /// What it is worth with probability 1 − δ; `None` where key variables that were not recorded are expected from the rest of the step.
+    /// Bounds on its value that hold with probability 1 − δ; `None` if EM imputes missing key variables.
     pub guaranteed: Option<Interval>,
-    /// Whether the log says what it needs to know.
+    /// Whether the log covers the rows that the plan needs (overlap).
     pub support: Support,
 }
 
-/// What to do about the plans.
+/// The recommendation that follows from the plans and the assumptions.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Recommendation {
-    /// The plan by the posterior mean is better with high confidence than the behaviour policy.
+    /// The posterior-mean plan is better than the behaviour policy with confidence 1 − δ.
     DeployMean,
-    /// The plan by the pessimistic members is, and the other is not.
+    /// Only the pessimistic plan is.
     DeployPessimistic,
-    /// Neither is yet; with about this many episodes more, one would be if it is worth what the model says.
+    /// Neither plan is yet. If the model's values are right, one of them would be after about this many more episodes.
     NotYet {
-        /// More than there are.
+        /// Additional episodes.
         episodes: f64,
     },
-    /// By the model itself neither is better.
+    /// Under the model neither plan is better.
     NotBetter,
-    /// By the model one is better, but so much of the behaviour policy is not recorded that more episodes like these would not show it.
+    /// Under the model one plan is better, but too many logged returns are incomplete for more such episodes to show
+    /// it.
     NotShown,
     /// By the model one is better, but it does what the log never contains: more episodes of the same behaviour policy cannot show it.
     NoOverlap {
@@ -47,41 +48,41 @@ pub enum Recommendation {
     },
     /// By the model one is better; nothing is guaranteed, since key variables that were not recorded are expected from the rest of the step.
     NotGuaranteed,
-    /// The log contradicts an assumption that every value rests on, so that none of them need hold and nothing is recommended
-    /// ([`SafePlan::assumptions`]).
+    /// The log contradicts an assumption that every value rests on ([`SafePlan::assumptions`]), so nothing is
+    /// recommended.
     Refused {
         /// The first assumption that failed.
         because: About,
     },
-    /// By its bounds one is better, but an assumption that the log could have been asked about was not tested.
+    /// The bounds favour one plan, but a testable assumption was not tested.
     NotChecked,
-    /// There is no log, or none of its episodes is complete: there is nothing to compare with.
+    /// There is no log, or none of its episodes is complete, so there is no return to compare with.
     NothingToCompare,
 }
 
-/// Two plans from a log beside the behaviour policy.
+/// Two plans from a log, compared with the behaviour policy.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct SafePlan {
-    /// The best plan by the posterior mean.
+    /// The optimal plan of the posterior mean.
     pub mean: Candidate,
-    /// The best plan by the pessimistic members of the confidence sets: the greatest value that can be guaranteed.
+    /// The optimal plan of the pessimistic estimate: it has the greatest guaranteed value.
     pub pessimistic: Candidate,
-    /// What was logged; `None` where only evidence is there that does not say returns of episodes.
+    /// The behaviour policy; `None` if only evidence without returns is available.
     pub logged: Option<Logged>,
-    /// Whether what is missing depends on what the steps came to, for each variable and payment that is missing in some steps.
+    /// One missingness test for each variable and payment that is missing in some steps.
     pub missingness: Vec<MissingnessTest>,
-    /// What all of this rests on, and how it came out against the log.
+    /// The assumptions behind these values, and whether the log contradicts them.
     pub assumptions: Vec<Assumption>,
-    /// Whether guaranteed values rest on mechanisms that were learned while key variables are missing in some steps.
+    /// Whether guaranteed values rest on mechanisms learned from steps with missing key variables.
     pub learns_from_incomplete: bool,
-    /// Which one to deploy.
+    /// The recommendation.
     pub recommendation: Recommendation,
-    /// [Fingerprint](crate::learn::Evidence::fingerprint) of the evidence that the plans were made from.
+    /// [Fingerprint](crate::learn::Evidence::fingerprint) of the evidence behind the plans.
     pub evidence: u64,
 }
 
 impl SafePlan {
-    /// The plan that is recommended; where none is, the one with the greater guaranteed value.
+    /// The recommended plan; if there is none, the plan with the greater guaranteed value.
     pub fn recommended(&self) -> &Candidate {
         match self.recommendation {
             Recommendation::DeployMean => &self.mean,
@@ -100,17 +101,17 @@ impl SafePlan {
         }
     }
 
-    /// Stages (from 0) and states in which the two plans do different things.
+    /// Stages (from 0) and states in which the two plans differ.
     pub fn differences(&self, n_states: usize) -> Vec<(usize, usize)> {
         let pairs = self.mean.policy_hs.iter().zip(&self.pessimistic.policy_hs).enumerate();
         pairs.filter(|(_, (a, b))| a != b).map(|(i, _)| (i / n_states, i % n_states)).collect()
     }
 }
 
-/// Plans from a log: the best by the posterior mean and the best by the pessimistic members, each with what it is worth for sure.
+/// Safe policy improvement: plans for the posterior mean and for the pessimistic estimate, each with guaranteed bounds.
 ///
-/// With probability 1 − δ, both guaranteed intervals and that of the behaviour policy hold together, so a plan whose lower bound is above
-/// the upper bound of the behaviour policy is better than it.
+/// With probability 1 − δ, both guaranteed intervals and that of the behaviour policy hold together. A plan whose lower
+/// bound exceeds the behaviour policy's upper bound is therefore better.
 pub fn plan_safely(log: &Episodes, options: &OfflineOptions) -> Result<SafePlan, OfflineError> {
     let starts = start_states(log, &options.starts)?;
     let summary = log.summary();
@@ -120,8 +121,8 @@ pub fn plan_safely(log: &Episodes, options: &OfflineOptions) -> Result<SafePlan,
     plan(&model, &starts, (Some(logged), missingness, of_log(log, &logged)), options)
 }
 
-/// The same from what a log came to, such as a fit leaves beside its world. Evidence alone does not say the logged data, so that there is nothing to
-/// compare the plans with.
+/// The same from a log's summary, such as the evidence file of a fit. Evidence alone has no returns to compare the
+/// plans with.
 pub fn plan_from_evidence(seen: impl Into<LogSummary>, options: &OfflineOptions) -> Result<SafePlan, OfflineError> {
     let seen = seen.into();
     let starts = starts_of(&seen.evidence, &options.starts)?;
@@ -169,8 +170,9 @@ fn plan(
     })
 }
 
-/// What may be recommended, given how the assumptions came out: nothing where one failed, and no plan where one was not tested that a log can
-/// speak about. A graph of which the log says too little is no obstacle: the sets are as wide as that log allows.
+/// Restricts a recommendation to what the assumptions permit: nothing if one failed, no deployment if the check of
+/// logged returns was not run. A graph about which the log says too little is no obstacle: the confidence sets account
+/// for it.
 fn allowed(found: Recommendation, assumptions: &[Assumption]) -> Recommendation {
     if let Some(failed) = assumptions.iter().find(|assumption| assumption.status == Status::Failed) {
         return Recommendation::Refused { because: failed.about };
@@ -201,7 +203,7 @@ fn recommend(mean: &Candidate, pessimistic: &Candidate, logged: Option<Logged>) 
     if surely(pessimistic) {
         return Recommendation::DeployPessimistic;
     }
-    // Both bounds come closer as one over the root of the number of episodes, but for what is not recorded of the behaviour policy.
+    // Both bounds tighten as 1/√episodes, except for the part due to incomplete logged returns.
     let most = today.means.high;
     let needed = |plan: &Candidate| {
         let gain = plan.model.mean - most;

@@ -1,4 +1,4 @@
-//! What a log came to, without its steps: all that a model and a plan need.
+//! Summary of a log without its steps: the sufficient statistics for a model and a plan.
 
 use std::sync::Arc;
 
@@ -9,26 +9,26 @@ use super::fit::{Completed, Incomplete};
 use super::{GraphCheck, MissingnessTest};
 use crate::learn::{Evidence, Knowledge, NextStateRewards};
 
-/// What a log came to, without its steps.
+/// Summary of a log without its steps.
 ///
-/// Evidence alone is one: then next-state terms are read by their means, nothing is expected of what was not recorded, and there is nothing to
-/// compare a plan with.
+/// Evidence alone is a summary: then next-state terms are estimated by their means, EM imputes nothing, and there are
+/// no returns to compare a plan with.
 #[derive(Clone, Debug)]
 pub struct LogSummary {
     pub(crate) evidence: Evidence,
-    /// What next-state terms paid, by what followed; none where that was not counted.
+    /// Payments of next-state reward terms by next values; `None` if they were not counted.
     pub(crate) next_state_rewards: Option<Arc<NextStateRewards>>,
-    /// Steps in which key variables are missing, where these are to be expected from the rest of the step.
+    /// Steps with missing key variables, if EM is to impute them.
     pub(crate) incomplete: Option<Incomplete>,
     pub(crate) returns: Option<ReturnSums>,
-    /// Whether what is missing depends on what the steps came to.
+    /// Missingness tests.
     pub(crate) missingness: Vec<MissingnessTest>,
-    /// Whether the log contradicts the graph; `None` if that was not tested.
+    /// Result of the graph test; `None` if it was not run.
     pub(crate) graph: Option<GraphCheck>,
 }
 
 impl LogSummary {
-    /// Counts of steps, and of what was paid for what followed.
+    /// A summary of evidence and next-state rewards.
     pub(crate) fn new(evidence: Evidence, next_state_rewards: Option<Arc<NextStateRewards>>) -> LogSummary {
         LogSummary {
             evidence,
@@ -40,17 +40,17 @@ impl LogSummary {
         }
     }
 
-    /// What was counted.
+    /// The evidence.
     pub fn evidence(&self) -> &Evidence {
         &self.evidence
     }
 
-    /// Whether what is missing depends on what the steps came to, for each variable and payment that is missing in some steps.
+    /// One missingness test for each variable and payment that is missing in some steps.
     pub fn missingness(&self) -> &[MissingnessTest] {
         &self.missingness
     }
 
-    /// The log completed this many times, where key variables that are missing are to be expected.
+    /// The log with missing key variables imputed this many times, if EM is to impute any.
     pub(crate) fn completed(&self, prior: f64, n: usize, seed: u64) -> Option<Completed> {
         let incomplete = self.incomplete.as_ref().filter(|incomplete| !incomplete.is_empty())?;
         Some(incomplete.complete(&self.evidence, prior, n, seed))
@@ -63,7 +63,7 @@ impl From<Evidence> for LogSummary {
     }
 }
 
-/// Number, mean and variance (divided by n − 1) of numbers.
+/// Number, mean and variance (divided by n − 1) of a sample.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Moments {
     pub(crate) n: f64,
@@ -77,7 +77,7 @@ impl Moments {
         Moments { n, mean, variance }
     }
 
-    /// One more number, which counts this often.
+    /// Adds a number with this multiplicity.
     fn add(&mut self, x: f64, weight: u32) {
         let (before, weight) = (self.n, f64::from(weight));
         if weight == 0.0 {
@@ -96,20 +96,20 @@ impl Moments {
     }
 }
 
-/// What the episodes of a log returned, at the least, at the most, and in the middle of the two.
+/// Moments of the lower bounds, upper bounds and midpoints of logged returns.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct ReturnSums {
     pub(crate) least: Moments,
     pub(crate) most: Moments,
     pub(crate) middle: Moments,
-    /// Episodes of which something is not known.
+    /// Episodes with an unknown payment.
     pub(crate) incomplete: f64,
     /// Whether episodes may be shorter than the horizon.
     pub(crate) ends_early: bool,
 }
 
 impl ReturnSums {
-    /// Of all episodes: what each returned at the least and at the most, how often it counts, and whether all of it is known.
+    /// From the bounds, multiplicity and completeness of each episode.
     pub(crate) fn of(episodes: impl Iterator<Item = ([f64; 2], u32, bool)> + Clone, ends_early: bool) -> ReturnSums {
         let lacking = |e: &([f64; 2], u32, bool)| if e.2 { 0.0 } else { f64::from(e.1) };
         ReturnSums {
@@ -121,7 +121,7 @@ impl ReturnSums {
         }
     }
 
-    /// Adds an episode that returned between the two, this often.
+    /// Adds an episode whose return lies between the bounds, with this multiplicity.
     pub(crate) fn add(&mut self, [least, most]: [f64; 2], weight: u32, is_complete: bool) {
         self.least.add(least, weight);
         self.most.add(most, weight);
@@ -129,7 +129,7 @@ impl ReturnSums {
         self.incomplete += if is_complete { 0.0 } else { f64::from(weight) };
     }
 
-    /// Why it cannot have been counted in a log of this many steps; `None` if it can.
+    /// Why a log of this many steps cannot have these moments; `None` if it can.
     pub(crate) fn wrong(&self, knowledge: &Knowledge, steps: u64) -> Option<String> {
         let all = [self.least, self.most, self.middle];
         let consistent = all.iter().all(Moments::is_right)
@@ -140,14 +140,14 @@ impl ReturnSums {
         if !consistent {
             return Some("it cannot have been counted in this world".to_owned());
         }
-        // Every step of a complete episode says what was done.
+        // Every step of a complete episode has an intervention.
         let complete = self.middle.n - self.incomplete;
         if complete > steps as f64 {
             return Some(format!("{complete} complete episodes cannot have had {steps} steps in all"));
         }
         let [low, high] = possible(knowledge, if self.ends_early { 1 } else { knowledge.horizon() });
         let (range, n) = (high - low, self.middle.n);
-        // Sums are rounded.
+        // Tolerance for rounding of sums.
         let slack = 1e-9 * (range + low.abs().max(high.abs()));
         let out = all.iter().find(|of| of.n > 0.0 && !(low - slack..=high + slack).contains(&of.mean));
         if let Some(of) = out {

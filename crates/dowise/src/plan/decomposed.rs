@@ -1,11 +1,11 @@
-//! Exact plans of worlds of independent components into components: one row of next values serves every state.
+//! Decomposed planning: exact plans of worlds with independent components; one row of next values serves every state.
 
 use std::sync::Arc;
 
 use crate::kernel::{Acting, Components, Kernel, Next, Numbers, Reach};
 use crate::world::World;
 
-/// Multiplications that pruning may take: about a tenth of a second.
+/// Multiplications allowed for pruning: about a tenth of a second.
 const PRUNING: i64 = 200_000_000;
 
 /// A world laid out by components.
@@ -16,12 +16,12 @@ pub(super) struct Split {
     next: Vec<Arc<[f64]>>,
     /// Tables of the reward terms.
     rewards: Vec<Arc<[f64]>>,
-    /// Finds the best intervention: its causes are joint next values.
+    /// Finds the optimal intervention; its configurations are joint next values.
     search: Kernel,
 }
 
 impl Split {
-    /// Lays a known world out that fits, where a kernel says what interventions set off.
+    /// Lays out a known, decomposable world, with the kernel of its interventions.
     pub(super) fn new(world: &World, kernel: &Kernel) -> Split {
         let components = Components::new(world);
         let known =
@@ -35,17 +35,17 @@ impl Split {
         Split { components, next, rewards, search }
     }
 
-    /// Finds the best intervention from what next states are worth.
+    /// Finds the optimal intervention from values of next states.
     pub(super) fn search(&self) -> &Kernel {
         &self.search
     }
 
-    /// Number of parts with levers.
+    /// Number of components with levers.
     pub(super) fn n_parts(&self) -> usize {
         self.components.n_parts()
     }
 
-    /// What given interventions come to, by rewards or by their absolute values.
+    /// Expected values of given interventions, from rewards or from their absolute values.
     pub(super) fn acting<'a>(&'a self, kernel: &'a Kernel, sizes: bool) -> Acting<'a> {
         Acting {
             components: &self.components,
@@ -56,12 +56,12 @@ impl Split {
         }
     }
 
-    /// What next states are worth, in the order in which a search wants them.
+    /// Values of next states, in the order that the search needs.
     pub(super) fn arrange(&self, worth_s: &[f64], out: &mut Vec<f64>) {
         self.components.arrange(worth_s, out);
     }
 
-    /// The state that each joint next value amounts to.
+    /// The state of each joint next value.
     pub(super) fn states(&self) -> &[u32] {
         self.components.states()
     }

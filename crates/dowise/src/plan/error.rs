@@ -1,14 +1,14 @@
-//! Why a world cannot be planned in, or a policy not be evaluated.
+//! Errors of planning and of exact policy evaluation.
 
 use crate::kernel::KernelError;
 
-/// Why a world cannot be planned in.
+/// Why planning fails.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum PlanError {
     /// P(c | s, do(a)) cannot be computed.
     #[error(transparent)]
     Kernel(#[from] KernelError),
-    /// States are more than can be enumerated, and a plan has an entry for each.
+    /// The states are not enumerable, and a plan has an entry for each.
     #[error(
         "a plan has an entry for each of {n_states} states at each of {horizon} stages, more than can be enumerated; \
          `dowise learn` learns in this world from the states that it meets, and evaluates by Monte Carlo"
@@ -19,7 +19,7 @@ pub enum PlanError {
         /// Number of stages.
         horizon: usize,
     },
-    /// Something that a plan needs is to be learned.
+    /// A parameter that the plan needs is unknown.
     #[error("{what} of {} is not given, so there is nothing to plan with; give it, or let a learner find out", .names.join(", "))]
     Unknown {
         /// "the next value" or "the reward".
@@ -37,11 +37,11 @@ pub enum PlanError {
         bytes: u128,
         /// Number of states.
         n_states: usize,
-        /// Number of causes.
+        /// Number of joint key values.
         n_causes: usize,
         /// Bytes allowed.
         limit: u128,
-        /// The key variables of a part that is too large to be planned by itself, with their joint values, where joint causes are many.
+        /// The key variables of a component that is too large, with their joint values, if there are many.
         part: Option<String>,
     },
     /// A policy for another world.
@@ -61,10 +61,10 @@ pub enum PlanError {
         stage: usize,
         /// State index.
         state: usize,
-        /// What they sum to.
+        /// Their sum.
         sum: f64,
     },
-    /// A plan whose policy is not worth what the plan says: rewards or costs are too far apart for sixteen digits.
+    /// The policy's value differs from the plan's value: rewards or costs differ too much in size for double precision.
     #[error(
         "at stage {stage} in state {state} the plan says {said}, but its policy is worth {worth}: rewards or costs are too far apart to be added up; `dowise check` names them"
     )]
@@ -78,7 +78,7 @@ pub enum PlanError {
         /// The value of its policy.
         worth: f64,
     },
-    /// A plan made by components that is not the best.
+    /// A decomposed plan that is not optimal.
     #[error(
         "at stage {stage} in state {state} the plan's intervention is worth {worth}, but another one {better}: rewards or costs are too far apart to be compared; `dowise check` names them"
     )]
@@ -87,9 +87,9 @@ pub enum PlanError {
         stage: usize,
         /// State index.
         state: usize,
-        /// What the plan's intervention is worth.
+        /// Value of the plan's intervention.
         worth: f64,
-        /// What another one is worth that differs in the levers of one group.
+        /// Value of another intervention that differs in the levers of one group.
         better: f64,
     },
     /// A policy with an intervention that is not allowed in its state.

@@ -1,11 +1,11 @@
-//! Exact values of a given policy: the backward induction with a chooser that follows it.
+//! Exact policy evaluation: backward induction with a chooser that follows a given policy.
 
 use super::follow::Follow;
 use super::{Buffers, Lookahead, Plan, Planner, Ties, backward_induction};
 use crate::kernel::Effects;
 use crate::world::Action;
 
-/// Evaluates one policy after another, keeping its buffers.
+/// Evaluates one policy after another, reusing its buffers.
 #[derive(Clone, Debug)]
 pub(crate) struct Evaluator<'a> {
     look: EvaluationLookahead<'a>,
@@ -24,7 +24,7 @@ impl<'a> Evaluator<'a> {
         }
     }
 
-    /// One that adds up the absolute values of all rewards and costs: the scale of the rounding of a value.
+    /// An evaluator of the absolute values of all rewards and costs: the scale of a value's rounding error.
     pub(crate) fn of_sizes(planner: &'a Planner) -> Evaluator<'a> {
         let mut evaluator = Evaluator::new(planner);
         evaluator.look.sizes = true;
@@ -48,12 +48,12 @@ impl<'a> Evaluator<'a> {
         backward_induction(&mut self.look, &following, 0.0, Ties::First, &mut self.buffers, &mut self.plan);
     }
 
-    /// The policy evaluated last, with its values.
+    /// The last evaluated policy, with its values.
     pub(crate) fn last(&self) -> &Plan {
         &self.plan
     }
 
-    /// What the policy evaluated last is worth, over how episodes start.
+    /// Value of the last evaluated policy under the initial-state distribution.
     pub(crate) fn worth_at_start(&self) -> f64 {
         self.look.planner.from_start(&self.plan.value_hs[..self.plan.n_states])
     }
@@ -64,15 +64,16 @@ impl<'a> Evaluator<'a> {
     }
 }
 
-/// The truth, measured from zero.
+/// Look-ahead of the true model, measured from zero.
 ///
-/// With a cap of 0 losses are −q, and 0 − (Σ P (−q) + cost) is Σ P q − cost to the bit: rounding is relative to the values
-/// themselves. Plans need the greatest value as their cap, so that equal values are equal to the bit; here nothing is compared.
+/// With a cap of 0, losses are −q, and 0 − (Σ P (−q) + cost) equals Σ P q − cost bit for bit: rounding is relative to
+/// the values. Plans need the greatest value as their cap, so that equal values are bit-identical; evaluation compares
+/// nothing.
 #[derive(Clone, Debug)]
 pub(super) struct EvaluationLookahead<'a> {
     pub(super) planner: &'a Planner,
     pub(super) spare: Vec<f64>,
-    /// Whether rewards count by their absolute values.
+    /// Whether absolute values of rewards are used.
     pub(super) sizes: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Choosers that choose nothing: they follow a policy, so that the backward induction evaluates it.
+//! Choosers for policy evaluation: they follow a fixed or stochastic policy within backward induction.
 
 use std::collections::{HashMap, HashSet};
 
@@ -7,10 +7,10 @@ use crate::Space;
 use crate::kernel::{Effects, Found, Scratch, Tie};
 use crate::world::{Action, Interventions};
 
-/// Interventions whose parts are remembered from one policy to the next; a policy rarely has more that differ.
+/// Maximum number of decoded interventions in the cache; a policy rarely has more distinct ones.
 pub(super) const MOST_REMEMBERED: usize = 1 << 16;
 
-/// Whether a policy, `[stage][state]`, has an allowed intervention for every stage and state.
+/// Checks that a policy, `[stage][state]`, has an allowed intervention for every stage and state.
 pub(crate) fn check_policy(
     all: &Interventions,
     states: &Space,
@@ -37,31 +37,32 @@ pub(crate) fn check_policy(
     wrong.map_or(Ok(()), |i| Err(PlanError::PolicyNotAllowed { stage: i / n + 1, state: i % n }))
 }
 
-/// A policy, decoded: the chooser with which the backward induction is the evaluation of that policy.
+/// A decoded policy: with this chooser, backward induction evaluates the policy.
 ///
 /// # Cost
-/// Memory: 4 bytes for every stage and state, and what was remembered of the interventions.
+/// Memory: 4 bytes for every stage and state, and the cached interventions.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Follow {
-    /// Where the parts of an intervention begin in `parts`.
+    /// Offset of an intervention's parts in `parts`.
     known: HashMap<Action, u32>,
-    /// One intervention after the other.
+    /// Concatenated over interventions.
     parts: Vec<u32>,
     costs: Vec<f64>,
     actions: Vec<Action>,
-    /// Position of the policy's intervention among those known, `[stage][state]`.
+    /// Index of the policy's intervention in the cache, `[stage][state]`.
     chosen: Vec<u32>,
-    /// Whether costs count by their absolute values, as gains.
+    /// Whether absolute values of costs are added as gains.
     sizes: bool,
 }
 
 impl Follow {
-    /// One under which costs are added with their absolute values, not taken off: for the size of what is added up.
+    /// A chooser that adds absolute costs instead of subtracting costs: the scale of a value's rounding error.
     pub(super) fn of_sizes() -> Follow {
         Follow { sizes: true, ..Follow::default() }
     }
 
-    /// Decodes a policy, `[stage][state]`; interventions met before are remembered, so `effects` must be of the same world.
+    /// Decodes a policy, `[stage][state]`. The cache persists between calls, so `effects` must belong to the same
+    /// world.
     pub(crate) fn decode(&mut self, effects: &impl Effects, policy_hs: &[Action]) {
         if self.known.len() > MOST_REMEMBERED {
             self.known.clear();
@@ -93,7 +94,7 @@ impl Follow {
     }
 }
 
-/// A decoded policy, and what its interventions set off.
+/// A decoded policy with the effects of its interventions.
 #[derive(Debug)]
 pub(crate) struct Following<'a, E> {
     effects: &'a E,
@@ -106,7 +107,7 @@ impl<E: Effects> Chooser for Following<'_, E> {
         self.effects.n_causes()
     }
 
-    /// What the policy's intervention comes to; there are no others, and no ties.
+    /// The expected loss of the policy's intervention, without alternatives or ties.
     fn best(&self, stage: usize, state: usize, loss: &[f64], _: f64, _: Tie, scratch: &mut Scratch) -> Found {
         let i = self.policy.chosen[stage * self.n_states + state] as usize;
         let n_parts = self.effects.n_parts();
@@ -116,12 +117,12 @@ impl<E: Effects> Chooser for Following<'_, E> {
     }
 }
 
-/// A policy that draws its interventions: what it sets off, and what it pays for that.
+/// A stochastic policy: its distribution of joint key values and its expected costs.
 #[derive(Debug)]
 pub(crate) struct FollowMixed {
     pub(crate) n_states: usize,
     pub(crate) n_causes: usize,
-    /// How likely each cause is, `[stage][state][cause]`, or `[state][cause]` if all stages are alike.
+    /// P(c), `[stage][state][cause]`, or `[state][cause]` if the policy is stationary.
     pub(crate) prob: Vec<f64>,
     /// Expected costs, `[stage][state]` or `[state]`.
     pub(crate) cost: Vec<f64>,
@@ -132,7 +133,7 @@ impl Chooser for FollowMixed {
         self.n_causes
     }
 
-    /// What the draw comes to on average. No intervention stands for it: the one that is given back says nothing.
+    /// The expected loss of the stochastic policy. The returned action is meaningless.
     fn best(&self, stage: usize, state: usize, loss: &[f64], _: f64, _: Tie, _: &mut Scratch) -> Found {
         let row = if self.cost.len() == self.n_states { state } else { stage * self.n_states + state };
         let prob = &self.prob[row * self.n_causes..][..self.n_causes];

@@ -1,4 +1,4 @@
-//! Whether the choices of a plan by components can be improved, asked without the search that made them.
+//! Optimality check of a decomposed plan: one-group policy improvement, independent of the search.
 
 use rayon::prelude::*;
 
@@ -9,17 +9,17 @@ use super::{PlanError, Planner};
 use crate::kernel::Scratch;
 use crate::world::Action;
 
-/// Share of the size of a value that is rounding of its evaluation.
+/// Relative rounding error of an evaluated value.
 const EVALUATED: f64 = 1e-12;
 
-/// The first stage and state in which other settings of one group of levers, followed by the same policy, are better by more than
+/// The first stage and state in which changing one group of levers, then following the policy, is better by more than
 /// rounding.
 ///
-/// `value_hs` and `size_hs` are what the policy is worth and the expected absolute values of what goes into that. A better
-/// intervention has to be better at the scale of its own, so that a cost of 10⁹ which the policy pays hides nothing.
+/// `value_hs` and `size_hs` are the policy's values and the expected absolute values behind them. An improvement is
+/// compared at its own scale, so that a policy's cost of 10⁹ hides nothing.
 ///
 /// # Cost
-/// For each stage and state the values of all states marginalised out once for every part.
+/// For each stage and state, one marginalisation of all next states per component.
 pub(super) fn improvement(
     planner: &Planner,
     split: &Split,

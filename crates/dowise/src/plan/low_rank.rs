@@ -1,4 +1,4 @@
-//! One look ahead where transitions are of low rank: E[V(s') | s, c] = ⟨w(s, c), Σ_s' μ(s') V(s')⟩.
+//! Bellman look-ahead for low-rank transitions: E[V(s') | s, c] = ⟨w(s, c), Σ_s' μ(s') V(s')⟩.
 
 use rayon::prelude::*;
 
@@ -8,17 +8,17 @@ use crate::world::{LowRank, VarId, World};
 
 use super::rewards_by_cause;
 
-/// Multiply-adds below which a look ahead is not worth sharing between threads.
+/// Multiply-adds below which a look-ahead runs on one thread.
 const PARALLEL_WORK: usize = 1 << 16;
 
-/// Weights with the place of each state and cause in them, and rewards.
+/// Row indices of the weights for each state and joint key values, and rewards.
 ///
 /// # Cost
-/// Memory: S + Z places and S · Z rewards; weights and anchors are those of the world, shared.
+/// Memory: S + Z indices and S · Z rewards; weights and latent factors are shared with the world.
 #[derive(Clone, Debug)]
 pub(super) struct LowRankLayout {
     low_rank: LowRank,
-    /// A state and a cause have the row at_state[s] + at_cause[c] of the weights.
+    /// State s and joint key values c have row at_state[s] + at_cause[c] of the weights.
     at_state: Vec<u32>,
     at_cause: Vec<u32>,
     pub(super) reward_sc: Vec<f64>,
@@ -45,10 +45,10 @@ impl LowRankLayout {
         }
     }
 
-    /// `q[state][cause]` = reward + E[worth(s') | s, c], `sizes`: with the absolute value of the reward.
+    /// `q[state][cause]` = reward + E[worth(s') | s, c]; with `sizes`, the absolute value of the reward.
     ///
     /// # Cost
-    /// O(S · d + S · Z · d); large worlds are shared between threads, with the same results.
+    /// O(S · d + S · Z · d); large worlds run on several threads, with the same results.
     pub(super) fn look(&self, worth_s: &[f64], sizes: bool, q: &mut Vec<f64>) {
         let mut anchors = Vec::new();
         self.low_rank.worth(worth_s, &mut anchors);

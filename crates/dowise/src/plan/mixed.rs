@@ -1,4 +1,4 @@
-//! Exact values of policies that draw their interventions at random.
+//! Exact evaluation of stochastic policies.
 
 use super::evaluate::EvaluationLookahead;
 use super::follow::FollowMixed;
@@ -6,18 +6,18 @@ use super::{Buffers, Plan, PlanError, Planner, Ties, backward_induction};
 use crate::kernel::AtRandom;
 use crate::memory::Held;
 
-/// How far probabilities of a row may sum to something else than 1.
+/// Tolerance on the sum of a row's probabilities.
 const ROUNDING: f64 = 1e-6;
 
 impl Planner {
-    /// Values of a policy that draws interventions, as `[stage][state]` with one further stage of zeros.
+    /// Values of a stochastic policy, as `[stage][state]` with one further stage of zeros.
     ///
-    /// `policy` has a probability for each intervention by rank, `[state][rank]` for the same at all stages or
-    /// `[stage][state][rank]`. Rows that sum to 1 up to rounding are rescaled.
+    /// `policy` has a probability for each intervention by rank, `[state][rank]` for a stationary policy or
+    /// `[stage][state][rank]`. Rows that sum to 1 up to rounding are normalised.
     pub fn evaluate_mixed(&self, policy: &[f64]) -> Result<Vec<f64>, PlanError> {
         let kernel = self.kernel();
         let (horizon, n) = (self.horizon(), kernel.n_states());
-        // By parts, next states take the place of causes.
+        // In decomposed planning, next states replace joint key values.
         let n_causes = if self.is_split() { n } else { kernel.n_causes() };
         let acting = self.split().map(|split| split.acting(kernel, false));
         let all = kernel.interventions();
@@ -36,7 +36,7 @@ impl Planner {
             limit: u128::from(left),
             part: None,
         })?;
-        // What the policy sets off, and what it pays for that: one row for each stage and state.
+        // The policy's distribution of joint key values and its cost: one row for each stage and state.
         let mut mixture = vec![0.0; stages * n * n_causes];
         let mut cost = vec![0.0; stages * n];
         let mut set_off = vec![0.0; n_causes];
@@ -63,9 +63,9 @@ impl Planner {
         Ok(self.follow_mixed(&FollowMixed { n_states: n, n_causes, prob: mixture, cost }))
     }
 
-    /// Values of interventions drawn from all that are allowed, all alike, as `[stage][state]` with one further stage of zeros, and
-    /// whether they are exact: where combinations are forbidden and interventions are too many to enumerate, they are means over 4096 drawn
-    /// ones in each state.
+    /// Values of the uniform policy over allowed interventions, as `[stage][state]` with one further stage of zeros;
+    /// and whether they are exact. If combinations are forbidden and there are too many interventions to enumerate,
+    /// they are Monte Carlo means over 4096 interventions per state.
     pub fn at_random(&self) -> (Vec<f64>, bool) {
         let kernel = self.kernel();
         let AtRandom { prob_sc: prob, cost_s: cost, exact } = match self.split() {

@@ -1,4 +1,4 @@
-//! Backward induction: the one recursion behind exact plans and every learner.
+//! Backward induction (the Bellman recursion) behind exact planning, policy evaluation and every learner.
 
 mod contract;
 mod decomposed;
@@ -33,24 +33,24 @@ use crate::world::{Action, World};
 
 /// Relative tolerance within which two interventions count as equally good.
 ///
-/// Times the largest value an episode can have. Far above rounding, far below anything that matters, unless rewards or costs
-/// are of very different size: exact plans then settle ties in each state by what rounding can have made there.
+/// It is multiplied by the largest value of an episode: far above rounding, far below relevant differences. If rewards
+/// or costs differ greatly in size, exact plans settle ties in each state at the scale of rounding there.
 pub const TIE_TOLERANCE: f64 = 1e-9;
 
-/// Times the range of rewards, what the range of rewards and costs together may be, to set the scale of a learner's ties.
+/// Maximum ratio of the range of rewards and costs to the range of rewards, for the scale of a learner's ties.
 const MOST_COSTS: f64 = 1e3;
 
-/// Share of the least amount at stake that may be lost in a step to a tie.
+/// Share of the least reward or cost that a tie may lose in a step.
 const OF_LEAST: f64 = 1e-4;
 
-/// Share of the range of a step that rounding may make, and more: no tolerance is narrower.
+/// Relative rounding error of a step's range: a lower bound of every tolerance.
 const ROUNDING: f64 = 1e-14;
 
-/// How far two interventions may differ that a learner takes for equally good.
+/// Difference within which a learner treats two interventions as equally good.
 ///
-/// `range` is that of a step, costs included, and `knowledge` has the rewards and costs. Neither a prohibitive cost nor a catastrophe
-/// that can be avoided is a scale for what else is at stake: with it every intervention without that cost would be as good as any
-/// other, and nothing would be learned. So ties are no wider than a share of the least reward or cost either.
+/// `range` is that of a step, costs included; `knowledge` has the rewards and costs. A prohibitive cost or an avoidable
+/// catastrophe must not set the scale: otherwise all other interventions would tie and nothing would be learned. The
+/// tolerance is therefore also at most a share of the least reward or cost.
 pub(crate) fn tie_tolerance(horizon: usize, range: f64, knowledge: &World) -> f64 {
     let [lo, hi] = knowledge.reward_range();
     let scale = if hi > lo { range.min(MOST_COSTS * (hi - lo)) } else { range };
@@ -59,14 +59,14 @@ pub(crate) fn tie_tolerance(horizon: usize, range: f64, knowledge: &World) -> f6
     horizon as f64 * tolerance.max(f64::MIN_POSITIVE)
 }
 
-/// The least size of a reward or cost above what rounding can have left of sums; infinite if there is none.
+/// The least absolute reward or cost above rounding error of sums; infinite if there is none.
 fn least_amount(knowledge: &World, above: f64) -> f64 {
     let rewards = knowledge.rewards().iter().filter_map(|term| term.table.as_deref()).flatten();
     let amounts = rewards.chain(knowledge.interventions().costs().iter().flatten());
     amounts.map(|amount| amount.abs()).filter(|&size| size > 10.0 * above).fold(f64::INFINITY, f64::min)
 }
 
-/// Values one stage ahead become a value for every state and cause.
+/// Bellman backup: maps values of the next stage to q for every state and joint key values.
 pub(crate) trait Lookahead: Sync {
     /// Fills `q[state][cause]` for a stage (from 0) from the values of the next stage.
     fn look(&mut self, stage: usize, next_value: &[f64], q: &mut Vec<f64>);
@@ -77,39 +77,38 @@ pub(crate) trait Lookahead: Sync {
         turn_into_losses(out, self.cap(stage));
     }
 
-    /// What values are measured from; an upper bound of every q and of the value at a stage wherever values are compared.
+    /// Reference of the losses; where values are compared, an upper bound of every q and value at the stage.
     fn cap(&self, stage: usize) -> f64;
 
-    /// Whether one row of q serves every state: then that row alone is filled.
+    /// Whether one row of q serves every state: then only that row is filled.
     fn is_shared(&self) -> bool {
         false
     }
 
-    /// For each state, whether an episode that reaches it has ended: it is worth nothing, whatever is chosen. `None` if no state
-    /// ends an episode.
+    /// For each state, whether it is terminal and thus has value 0; `None` if there are no terminal states.
     fn ended(&self) -> Option<&[bool]> {
         None
     }
 
-    /// Told of every choice: the state, its losses, and what the chooser found; gives the value of the state.
+    /// Callback for every choice: the state, its losses, and the chooser's result. Returns the value of the state.
     fn chosen(&self, stage: usize, _state: usize, _loss: &[f64], found: &Found) -> f64 {
         self.cap(stage) - found.least
     }
 
-    /// Told of every stage when all of its states are done: the losses, `[state][cause]`, its values and those of the next.
+    /// Callback after every stage: the losses, `[state][cause]`, its values and those of the next stage.
     #[inline]
     fn done(&mut self, _stage: usize, _loss_sc: &[f64], _value_s: &[f64], _next_s: &[f64]) {}
 }
 
-/// Picks an intervention from a loss for every cause: the best one, or the one that a policy says ([`Follow`]).
+/// Selects an intervention from losses of joint key values: the optimal one, or that of a policy ([`Follow`]).
 pub(crate) trait Chooser: Sync {
-    /// Number of causes.
+    /// Number of joint key values.
     fn n_causes(&self) -> usize;
 
     /// Minimises Σ_c P(c | state, a) · loss(c) + cost(a) over the interventions a that are allowed in the state.
     fn best(&self, stage: usize, state: usize, loss: &[f64], tolerance: f64, tie: Tie, scratch: &mut Scratch) -> Found;
 
-    /// As [`Chooser::best`], with a memory of the last call for the same stage and state; the same results.
+    /// As [`Chooser::best`], with a warm start from the last call for the same stage and state; the same results.
     fn best_anchored(
         &self,
         stage: usize,
@@ -155,17 +154,17 @@ impl Chooser for Kernel {
     }
 }
 
-/// How interventions of equal value are distinguished.
+/// Tie-breaking among interventions of equal value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ties {
     /// The smallest intervention: levers left alone first, then values in the order of the file.
     ///
-    /// Only corners of what a group of levers can do are compared: an intervention whose distribution is a mixture of others' may
-    /// tie with them and is passed over. Of interventions that do the same the smallest counts (where the number of levers
-    /// is limited, of those that set the fewest levers).
+    /// Only extreme points of a group's distributions are compared: an intervention whose distribution is a mixture of
+    /// others may tie with them and is skipped. Of equivalent interventions the smallest counts; if the number of
+    /// levers is limited, the one that sets the fewest levers.
     First,
-    /// At random, all alike, as a function of this number, the stage and the state. Where a world is planned by components, settings of
-    /// a part that lead to the same next values and pay the same count as one, for which the first stands.
+    /// Uniformly at random, as a function of this seed, the stage and the state. In decomposed planning, equivalent
+    /// settings of a component count as one, represented by the first.
     Seeded(u64),
 }
 
@@ -178,7 +177,7 @@ impl Ties {
     }
 }
 
-/// A policy and its values: what to do, and what is to be expected, at every stage and state.
+/// A policy and its values at every stage and state.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Plan {
     /// Number of stages (H).
@@ -192,7 +191,7 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// An empty plan of the right size.
+    /// A plan of zeros with the right size.
     pub fn new(horizon: usize, n_states: usize) -> Plan {
         Plan {
             horizon,
@@ -202,29 +201,30 @@ impl Plan {
         }
     }
 
-    /// Expected sum of rewards from a stage (from 0) and state on.
+    /// Expected return from a stage (from 0) and state on.
     pub fn value(&self, stage: usize, state: usize) -> f64 {
         self.value_hs[stage * self.n_states + state]
     }
 
-    /// What to do.
+    /// The intervention at a stage and state.
     pub fn action(&self, stage: usize, state: usize) -> Action {
         self.policy_hs[stage * self.n_states + state]
     }
 }
 
-/// States below which a stage is not worth sharing between threads.
+/// States below which a stage runs on one thread.
 const PARALLEL_STATES: usize = 1 << 10;
 
-/// The same where every search looks at all next states.
+/// The same threshold if every search visits all next states.
 const SHARED_STATES: usize = 1 << 7;
 
-/// Fills `plan` backwards: q from the lookahead, then for every state the chooser's intervention.
+/// Fills `plan` backwards: q from the look-ahead, then the chooser's intervention for every state.
 ///
-/// V_h(s) = max_a { Σ_c P(c | s, a) q_h(s, c) − cost(a) }, computed as cap − min_a { Σ_c P(c | s, a) (cap − q) + cost(a) }.
+/// V_h(s) = max_a { Σ_c P(c | s, a) q_h(s, c) − cost(a) }, computed as cap − min_a { Σ_c P(c | s, a) (cap − q) +
+/// cost(a) }.
 ///
 /// # Cost
-/// H times one lookahead and S searches ([`Kernel`]); large stages are shared between threads, with the same results.
+/// H times one look-ahead and S searches ([`Kernel`]); large stages run on several threads, with the same results.
 pub(crate) fn backward_induction(
     lookahead: &mut impl Lookahead,
     chooser: &impl Chooser,
@@ -303,6 +303,6 @@ pub(crate) fn turn_into_losses(q: &mut [f64], cap: f64) {
 pub(crate) struct Buffers {
     pub(crate) q_sc: Vec<f64>,
     pub(crate) scratch: Scratch,
-    /// A memory for every stage and state, `[stage][state]`; empty for a single plan, which has nothing to remember.
+    /// Warm starts, `[stage][state]`; empty for a single plan.
     pub(crate) anchors: Vec<WarmStart>,
 }

@@ -1,20 +1,19 @@
-//! Near ties of exact plans, settled at the scale of their own state.
+//! Near ties of exact plans, resolved at the scale of each state.
 //!
-//! Ties are settled within a share of what a whole episode can be worth. Among a million states some hold two interventions that
-//! are nearer to each other than that and yet differ by more than is good for a state of a smaller value. Those states alone
-//! are searched again.
+//! The usual tolerance is a share of an episode's largest value. In a state of much smaller value, two interventions
+//! within it may still differ relevantly. Only such states are searched again.
 
 use super::Chooser;
 use super::per_state_scale::GOOD_CHOICE;
 use crate::kernel::{Found, Kernel, Scratch, Tie};
 
-/// Times the size of what is added up, what rounding can have made of a sum of a search, and more.
+/// Relative bound on the rounding error of a search's sums.
 const ROUNDING: f64 = 64.0 * f64::EPSILON;
 
-/// Picks interventions by a kernel; of ties that are none at the scale of a state, the better one.
+/// Selects interventions with a kernel; resolves ties that are not ties at the scale of the state.
 pub(super) struct NearTies<'a> {
     pub(super) kernel: &'a Kernel,
-    /// What losses are measured from, stage by stage.
+    /// Reference of the losses, stage by stage.
     pub(super) caps: Vec<f64>,
 }
 
@@ -27,7 +26,7 @@ impl Chooser for NearTies<'_> {
         let found = self.kernel.best(state, loss, tolerance, tie, scratch);
         let cap = self.caps[stage];
         let good = GOOD_CHOICE * (cap - found.least).abs();
-        // Where values are so small beside the cap that rounding would settle it, `careful` does.
+        // If rounding relative to the cap would decide, `per_state_scale` takes over.
         if found.chosen - found.least <= good || ROUNDING * (cap.abs() + found.least.abs()) > good {
             return found;
         }
@@ -51,7 +50,7 @@ mod tests {
         let mut settled = 0;
         for state in 0..kernel.n_states() {
             for size in [1e-10, 1e-11, 0.0] {
-                // Every cause is worth about 1, the last one a little more, and the first a little less.
+                // All joint key values are worth about 1, the last slightly more, the first slightly less.
                 let mut loss = vec![1.0; kernel.n_causes()];
                 loss[0] += size;
                 *loss.last_mut().unwrap() -= size;

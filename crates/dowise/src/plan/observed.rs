@@ -1,11 +1,11 @@
-//! A look ahead that somebody watches, for evaluation: values are measured from zero, as nothing is compared.
+//! Observed recursion: a look-ahead with a callback for every stage, for policy evaluation.
 
 use super::Lookahead;
 
-/// A look ahead measured from zero, and who knows of every stage.
+/// A look-ahead measured from zero, with a callback for every stage.
 ///
-/// With a cap of 0 losses are −q, and values are Σ P q − cost to the bit, as in `evaluate.rs`. `watch` gets the stage, the losses
-/// (`[state][cause]`), the values of the stage and those of the next.
+/// With a cap of 0, losses are −q, and values are Σ P q − cost bit for bit, as in `evaluate.rs`. `watch` receives the
+/// stage, the losses (`[state][cause]`), the values of the stage and those of the next.
 pub(crate) struct Watched<'a, L, W> {
     pub(crate) look: &'a mut L,
     pub(crate) watch: W,

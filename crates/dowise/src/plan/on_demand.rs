@@ -1,4 +1,4 @@
-//! Features and known rewards of one state, computed when asked for: what planning needs where states are not enumerated.
+//! On-demand features and known rewards of one state, for planning with non-enumerable states.
 
 use std::sync::Arc;
 
@@ -7,18 +7,18 @@ use crate::kernel::CauseSpace;
 use crate::kernel::{rows_by_cause, scope_strides, state_scope};
 use crate::world::{Basis, FeatureMap, VarId, World};
 
-/// Features from code: writes φ(s, c) of every cause into the second argument, `[cause][feature]`, which is zero; an error says what
-/// went wrong.
+/// Features from code: writes φ(s, c) of all joint key values into the second argument, `[cause][feature]`, which is
+/// zero. The error is a message.
 pub type FeatureFunction = Arc<dyn Fn(usize, &mut [f64]) -> Result<(), String> + Send + Sync>;
 
-/// Where features come from.
+/// Source of features.
 #[derive(Clone)]
 enum Source {
     Map(Arc<Basis>),
     Function(FeatureFunction),
 }
 
-/// Features of a state's causes.
+/// Features of a state for all joint key values.
 #[derive(Clone)]
 pub(crate) struct RowsAt {
     source: Source,
@@ -36,7 +36,7 @@ impl std::fmt::Debug for RowsAt {
 }
 
 impl RowsAt {
-    /// Those of a map whose dimension was found small enough.
+    /// Features of a feature map, whose dimension was checked.
     pub(crate) fn of_map(world: &World, map: &FeatureMap, dimension: usize) -> RowsAt {
         RowsAt::new(world, Source::Map(Arc::new(Basis::new(world, map))), dimension)
     }
@@ -60,12 +60,12 @@ impl RowsAt {
         self.causes.len()
     }
 
-    /// Whether they are computed by code that is not ours: called from one thread only, and once for each state.
+    /// Whether user code computes them: it is called from one thread only, and once for each state.
     pub(crate) fn is_function(&self) -> bool {
         matches!(self.source, Source::Function(_))
     }
 
-    /// φ(s, c) of every cause into `out`, `[cause][feature]`.
+    /// Writes φ(s, c) of all joint key values into `out`, `[cause][feature]`.
     ///
     /// # Cost
     /// O(Z · d), times the number of tables for means of tables.
@@ -88,7 +88,7 @@ impl RowsAt {
     }
 }
 
-/// Known rewards of a state's causes.
+/// Known rewards of a state for all joint key values.
 #[derive(Clone, Debug)]
 pub(crate) struct RewardsAt {
     states: Space,
@@ -98,7 +98,7 @@ pub(crate) struct RewardsAt {
 
 #[derive(Clone, Debug)]
 struct TermAt {
-    /// State factors that it depends on, with strides in `rows`.
+    /// State factors in its scope, with strides in `rows`.
     strides: Vec<(usize, usize)>,
     /// Rows of the table, `[row over these factors][cause]`.
     rows: Vec<usize>,
@@ -106,7 +106,7 @@ struct TermAt {
 }
 
 impl RewardsAt {
-    /// The terms of the present alone that are known.
+    /// The known terms that do not depend on next values.
     pub(crate) fn new(world: &World, causes: &CauseSpace) -> RewardsAt {
         let known = world.rewards().iter().filter(|term| term.next.is_empty());
         let terms = known.filter_map(|term| {
@@ -120,12 +120,12 @@ impl RewardsAt {
         RewardsAt { states: world.state_space().clone(), n_causes: causes.len(), terms: terms.collect() }
     }
 
-    /// No term at all.
+    /// Without any term.
     pub(crate) fn none(world: &World, causes: &CauseSpace) -> RewardsAt {
         RewardsAt { states: world.state_space().clone(), n_causes: causes.len(), terms: Vec::new() }
     }
 
-    /// Their sum for every cause.
+    /// Their sum for all joint key values.
     pub(crate) fn fill(&self, state: usize, out: &mut [f64]) {
         out.fill(0.0);
         for term in &self.terms {

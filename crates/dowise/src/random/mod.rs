@@ -1,9 +1,9 @@
-//! Exponential, normal and gamma variates with the same bits on every machine.
+//! Random variates (exponential, normal, gamma) with the same bits on every machine.
 //!
-//! Written after the papers: Marsaglia and Tsang (2000) for the ziggurat and for gamma variates, Marsaglia (1964) for the normal
-//! tail. The number of layers and the use of the bits are those of `rand_distr` 0.6, so that the tests can hold the draws
-//! against it one by one; its logarithms and powers come from the operating system's library wherever any dependency turns on the
-//! feature `std` of `num-traits`, ours from [`crate::math`].
+//! Ziggurat and gamma variates follow Marsaglia and Tsang (2000), the normal tail Marsaglia (1964). The number of
+//! layers and the use of bits match `rand_distr` 0.6, so that tests compare draws one by one. Its logarithms and powers
+//! come from the system library if any dependency enables the feature `std` of `num-traits`; ours come from
+//! [`crate::math`].
 
 mod rounded;
 mod ziggurat;
@@ -14,7 +14,7 @@ use rand::{Rng, RngExt};
 use self::ziggurat::{EXPONENTIAL, EXPONENTIAL_R, NORMAL, NORMAL_R, Ziggurat};
 use crate::math::{exp, ln, powf};
 
-/// A sample of the exponential distribution with mean 1.
+/// Samples the exponential distribution with mean 1.
 #[inline]
 pub(crate) fn exponential(rng: &mut impl Rng) -> f64 {
     let layers = &*EXPONENTIAL;
@@ -36,7 +36,7 @@ pub(crate) fn exponential(rng: &mut impl Rng) -> f64 {
     }
 }
 
-/// A sample of the normal distribution with mean 0 and variance 1.
+/// Samples the standard normal distribution.
 #[inline]
 pub(crate) fn normal(rng: &mut impl Rng) -> f64 {
     let layers = &*NORMAL;
@@ -59,7 +59,7 @@ pub(crate) fn normal(rng: &mut impl Rng) -> f64 {
     }
 }
 
-/// A sample of the normal distribution, given that it is above [`NORMAL_R`].
+/// Samples the normal distribution conditional on exceeding [`NORMAL_R`].
 fn normal_tail(rng: &mut impl Rng) -> f64 {
     loop {
         let x: f64 = rng.sample(Open01);
@@ -71,7 +71,7 @@ fn normal_tail(rng: &mut impl Rng) -> f64 {
     }
 }
 
-/// A sample of the gamma distribution with a positive shape and scale 1, by the method of Marsaglia and Tsang (2000).
+/// Samples the gamma distribution with a positive shape and scale 1 (Marsaglia and Tsang 2000).
 #[inline]
 pub(crate) fn gamma(shape: f64, rng: &mut impl Rng) -> f64 {
     debug_assert!(shape > 0.0, "a positive shape, not {shape}");
@@ -87,7 +87,7 @@ pub(crate) fn gamma(shape: f64, rng: &mut impl Rng) -> f64 {
     }
 }
 
-/// A sample with shape d + 1/3, divided by d.
+/// Samples with shape d + 1/3, divided by d.
 fn gamma_by_d(d: f64, rng: &mut impl Rng) -> f64 {
     let c = 1.0 / (9.0 * d).sqrt();
     loop {
@@ -105,14 +105,14 @@ fn gamma_by_d(d: f64, rng: &mut impl Rng) -> f64 {
     }
 }
 
-/// Which layer of the ziggurat: the lowest bits, which the 52 bits of the number next to it do not use.
+/// The layer of the ziggurat: the lowest bits, which the 52-bit mantissa does not use.
 #[inline]
 fn layer(bits: u64) -> usize {
     bits as usize & 0xff
 }
 
 impl Ziggurat {
-    /// A height between those of a layer's two ends.
+    /// A uniform height between those of a layer's two ends.
     #[inline]
     fn height(&self, layer: usize, rng: &mut impl Rng) -> f64 {
         self.f[layer + 1] + (self.f[layer] - self.f[layer + 1]) * rng.random::<f64>()
@@ -125,7 +125,7 @@ fn with_exponent(bits: u64, exponent: u64) -> f64 {
     f64::from_bits(bits | (1023 + exponent) << 52)
 }
 
-/// The output function of SplitMix64: a hash of 64 bits, for random numbers without a generator's state.
+/// The output function of SplitMix64: a 64-bit hash, for stateless random numbers.
 #[inline]
 pub(crate) fn splitmix64(x: u64) -> u64 {
     let mut z = x.wrapping_add(0x9e37_79b9_7f4a_7c15);
@@ -147,7 +147,7 @@ mod tests {
 
     use super::*;
 
-    /// Both generators see the same words, so a draw that takes one more or one fewer is noticed at the next.
+    /// Both generators see the same words, so a draw that consumes more or fewer is noticed at the next.
     fn compare(ours: impl Fn(&mut ChaCha8Rng) -> f64, library: impl Distribution<f64>) {
         let mut words = [ChaCha8Rng::seed_from_u64(11), ChaCha8Rng::seed_from_u64(11)];
         let mut differ = 0;
@@ -156,7 +156,7 @@ mod tests {
             assert!((a - b).abs() <= 1e-13 * b.abs(), "{a} in place of {b}");
             differ += usize::from(a != b);
         }
-        // Only draws that need a logarithm or a power can differ, in their last bits.
+        // Only draws with a logarithm or a power can differ, in their last bits.
         assert!(differ < 100_000);
         assert_eq!(words[0].next_u64(), words[1].next_u64());
     }

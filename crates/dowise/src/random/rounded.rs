@@ -1,8 +1,8 @@
-//! exp and ln rounded correctly, for tables: a result is the number nearest to the exact one, whatever computed it.
+//! Correctly rounded exp and ln in double-double arithmetic, for the ziggurat tables.
 
 use crate::math;
 
-/// The sum of two numbers of which the second is at most half a unit in the last place of the first: 106 bits.
+/// A double-double number (106 bits): the second part is at most half a unit in the last place of the first.
 #[derive(Clone, Copy, Debug)]
 struct Double(f64, f64);
 
@@ -61,7 +61,7 @@ pub(super) fn exp(x: f64) -> f64 {
     exp_doubled(x).0
 }
 
-/// ln(y) for exp(−16) < y < exp(16): one step of Newton's method from a logarithm that is wrong in its last bit at most.
+/// ln(y) for exp(−16) < y < exp(16): one Newton step from a logarithm that is accurate to its last bit.
 pub(super) fn ln(y: f64) -> f64 {
     let about = math::ln(y);
     about + exp_doubled(-about).times(Double(y, 0.0)).plus(-1.0).0
@@ -71,7 +71,7 @@ pub(super) fn ln(y: f64) -> f64 {
 mod tests {
     use super::*;
 
-    /// Digits of exp and ln from tables of constants, to more places than a number has.
+    /// Digits of exp and ln from tables of constants, beyond double precision.
     #[test]
     fn known_constants_are_met_to_the_last_bit() {
         assert_eq!(exp(1.0), std::f64::consts::E);
@@ -81,7 +81,7 @@ mod tests {
         assert_eq!(ln(10.0), std::f64::consts::LN_10);
         assert_eq!(ln(1.0), 0.0);
         let e = exp_doubled(1.0);
-        // e less the number nearest to it.
+        // e less the nearest double.
         assert!((e.1 - 1.445_646_891_729_250_2e-16).abs() < 1e-28, "{}", e.1);
     }
 

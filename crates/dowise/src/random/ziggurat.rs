@@ -1,6 +1,6 @@
-//! Layers of equal area under a decreasing density, for the ziggurat method of Marsaglia and Tsang (2000).
+//! Ziggurat tables (Marsaglia and Tsang 2000): layers of equal area under a decreasing density.
 //!
-//! Computed once, with every step rounded correctly, so that a seed keeps its draws on any machine and with any library.
+//! Computed once with correct rounding, so that a seed gives the same draws on every machine and with every library.
 
 use std::sync::LazyLock;
 
@@ -9,8 +9,8 @@ use super::rounded::{exp, ln};
 /// Number of layers.
 const LAYERS: usize = 256;
 
-/// Ends and heights of 256 layers, each of area v: x₁ = r, where the tail begins, x₀ = v / f(r), as if the lowest layer with its
-/// tail were a rectangle, and x_{i+1} = f⁻¹(f(x_i) + v / x_i) up to the top, which is at 0.
+/// Ends and heights of 256 layers, each of area v: x₁ = r, where the tail begins, x₀ = v / f(r), as if the lowest layer
+/// with its tail were a rectangle, and x_{i+1} = f⁻¹(f(x_i) + v / x_i) up to the top, which is at 0.
 #[derive(Debug)]
 pub(super) struct Ziggurat {
     /// Right ends of the layers.
@@ -19,11 +19,11 @@ pub(super) struct Ziggurat {
     pub(super) f: [f64; LAYERS + 1],
 }
 
-/// Where the tail of the normal distribution begins, and the area of a layer under exp(−x² / 2).
+/// Start of the tail of the normal distribution, and the area of a layer under exp(−x² / 2).
 pub(super) const NORMAL_R: f64 = 3.654152885361009;
 const NORMAL_V: f64 = 0.00492867323399;
 
-/// Where the tail of the exponential distribution begins, and the area of a layer under exp(−x).
+/// Start of the tail of the exponential distribution, and the area of a layer under exp(−x).
 pub(super) const EXPONENTIAL_R: f64 = 7.69711747013105;
 const EXPONENTIAL_V: f64 = 0.003949659822581557;
 
@@ -36,7 +36,7 @@ pub(super) static EXPONENTIAL: LazyLock<Ziggurat> =
     LazyLock::new(|| Ziggurat::new(EXPONENTIAL_R, EXPONENTIAL_V, |x| exp(-x), |y| -ln(y)));
 
 impl Ziggurat {
-    /// Layers under a density with f(0) = 1, given where its tail begins and the area of a layer.
+    /// Layers under a density with f(0) = 1, given the start of its tail and the area of a layer.
     fn new(r: f64, v: f64, f: impl Fn(f64) -> f64, inverse: impl Fn(f64) -> f64) -> Ziggurat {
         let mut x = [0.0; LAYERS + 1];
         (x[0], x[1]) = (v / f(r), r);
@@ -52,7 +52,7 @@ mod tests {
     use super::*;
     use crate::math::exp;
 
-    /// ∫ f from `from` on, by Simpson's rule on fine steps.
+    /// ∫ f from `from` on, by Simpson's rule.
     fn tail(f: impl Fn(f64) -> f64, from: f64) -> f64 {
         let (n, width) = (200_000, 40.0);
         let at = |i: usize| f(from + width * i as f64 / n as f64);
@@ -76,7 +76,7 @@ mod tests {
         }
     }
 
-    /// The ends decide which number is drawn, so they are the same bits on every machine and in every version.
+    /// The ends determine the draws, so they must be bit-identical on every machine and in every version.
     #[test]
     fn value_stability() {
         let join = |sum: u64, x: &f64| sum.wrapping_mul(0x100_0000_01b3) ^ x.to_bits();

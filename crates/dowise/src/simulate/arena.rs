@@ -1,23 +1,23 @@
-//! A world ready to be played and evaluated: its simulator, its planner, and the best plan that regret is measured against.
+//! A world ready for simulation and exact regret: its simulator, its planner, and an optimal plan.
 
 use super::{NotSimulable, Run, Simulator};
 use crate::plan::{Plan, PlanError, Planner};
 use crate::world::{Action, World};
 
-/// Why a world cannot be played and evaluated.
+/// Why a world cannot be simulated and evaluated.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum ArenaError {
-    /// It leaves out something that has to be drawn.
+    /// A parameter that has to be sampled is unknown.
     #[error(transparent)]
     NotSimulable(#[from] NotSimulable),
-    /// Its best policy cannot be computed.
+    /// An optimal policy cannot be computed.
     #[error(transparent)]
     Plan(#[from] PlanError),
 }
 
-/// A world ready to be played and evaluated.
+/// A world ready for simulation and exact evaluation.
 ///
-/// Made once and shared: every [`Run`] borrows it, on any number of threads.
+/// Create it once and share it: every [`Run`] borrows it, on any number of threads.
 ///
 /// ```
 /// use dowise::{Arena, Knowledge, Learner, Preset, World, worlds};
@@ -37,22 +37,22 @@ pub struct Arena {
 }
 
 impl Arena {
-    /// Makes a world ready; everything in it has to be known.
+    /// Prepares a world in which everything is known.
     pub fn new(world: &World) -> Result<Arena, ArenaError> {
         let simulator = Simulator::new(world)?;
-        // Whether a run fits beside the plan is asked now, since nobody can refuse to judge later.
+        // Checks the memory of a run now, since evaluation cannot fail later.
         Planner::ask(world, Arena::bytes(world))?;
         let planner = Planner::new(world)?;
         let best = planner.plan();
         Ok(Arena { simulator, planner, best })
     }
 
-    /// Bytes that planning and one run take at most, without the learner; each further run takes [`Arena::run_bytes`].
+    /// Maximum bytes of planning and one run, without the learner; each further run takes [`Arena::run_bytes`].
     pub fn bytes(world: &World) -> u128 {
         Planner::bytes(world).saturating_add(Arena::run_bytes(world))
     }
 
-    /// Bytes that a run takes at most to judge policies, without the learner.
+    /// Maximum bytes for evaluating policies in a run, without the learner.
     pub fn run_bytes(world: &World) -> u128 {
         Planner::evaluation_bytes(world)
     }
@@ -62,49 +62,48 @@ impl Arena {
         self.simulator.world()
     }
 
-    /// Draws what happens.
+    /// The simulator.
     pub fn simulator(&self) -> &Simulator {
         &self.simulator
     }
 
-    /// Judges policies.
+    /// The planner, which evaluates policies.
     pub fn planner(&self) -> &Planner {
         &self.planner
     }
 
-    /// The best policy and its values.
+    /// An optimal policy and its values.
     pub fn best(&self) -> &Plan {
         &self.best
     }
 
-    /// A run from its first episode on; everything that happens in it is a function of the seed.
+    /// A run from its first episode on, a function of the seed.
     pub fn run(&self, seed: u64) -> Run<'_> {
         Run::new(&self.simulator, &self.planner, &self.best.value_hs, seed)
     }
 
-    /// Expected sum of rewards of an episode under the best policy.
+    /// Expected return of an episode under an optimal policy.
     pub fn optimal(&self) -> f64 {
         self.planner.from_start(&self.best.value_hs[..self.world().n_states()])
     }
 
-    /// How likely an episode starts in each state.
+    /// The initial-state distribution.
     pub fn start_distribution(&self) -> Vec<f64> {
         self.world().start_distribution()
     }
 
-    /// Expected sum of rewards of an episode under a policy (`[stage][state]`), exactly.
+    /// Exact expected return of an episode under a policy (`[stage][state]`).
     pub fn value_of(&self, policy_hs: &[Action]) -> Result<f64, PlanError> {
         let values = self.planner.evaluate(policy_hs)?;
         Ok(self.planner.from_start(&values[..self.world().n_states()]))
     }
 
-    /// At least the size of any sum of rewards, less costs, that an episode can bring.
+    /// Upper bound on the absolute return of an episode, net of costs.
     pub fn reward_bound(&self) -> f64 {
         self.world().reward_bound()
     }
 
-    /// Expected sum of rewards of an episode under interventions at random, and whether that is exact: see
-    /// [`Planner::at_random`].
+    /// Expected return of an episode under the uniform policy, and whether it is exact: see [`Planner::at_random`].
     pub fn at_random(&self) -> (f64, bool) {
         let (values, exact) = self.planner.at_random();
         (self.planner.from_start(&values[..self.world().n_states()]), exact)

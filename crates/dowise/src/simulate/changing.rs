@@ -1,32 +1,32 @@
-//! A world that changes: worlds of one structure, one after the other, each episode evaluated by the world of its time.
+//! Non-stationary simulation: a sequence of worlds with one structure; each episode is evaluated in its own world.
 
 use super::arena::{Arena, ArenaError};
 use crate::learn::Agent;
 use crate::simulate::{Episode, Run};
 use crate::world::World;
 
-/// Why worlds cannot be played one after the other.
+/// Why worlds cannot be simulated in sequence.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum ChangingError {
-    /// One of them cannot be played and evaluated.
+    /// One of them cannot be simulated and evaluated.
     #[error(transparent)]
     Arena(#[from] ArenaError),
-    /// There is none, or each is played for no episode.
+    /// There is no world, or each has zero episodes.
     #[error("a world that changes needs at least one world, played for at least one episode")]
     Nothing,
-    /// They are not of one structure.
+    /// Their structures differ.
     #[error(
         "world {number} differs from the first in {what}; worlds that follow each other differ in their numbers alone"
     )]
     OtherStructure {
         /// Its position, from 1.
         number: usize,
-        /// In what it differs.
+        /// The difference.
         what: &'static str,
     },
 }
 
-/// Worlds of one structure, ready to be played one after the other, each for as many episodes; the last one stays.
+/// Worlds of one structure, simulated in sequence for equally many episodes each; the last one stays.
 ///
 /// ```
 /// use dowise::simulate::Changing;
@@ -49,7 +49,7 @@ pub struct Changing {
 }
 
 impl Changing {
-    /// Makes worlds ready, each for `every` episodes.
+    /// Prepares worlds, each for `every` episodes.
     pub fn new(worlds: &[World], every: u64) -> Result<Changing, ChangingError> {
         let Some(first) = worlds.first().filter(|_| every > 0) else { return Err(ChangingError::Nothing) };
         for (i, world) in worlds.iter().enumerate() {
@@ -72,13 +72,13 @@ impl Changing {
         &self.arenas[usize::try_from(place).map_or(self.arenas.len() - 1, |i| i.min(self.arenas.len() - 1))]
     }
 
-    /// A run from its first episode on; everything that happens in it is a function of the seed.
+    /// A run from its first episode on, a function of the seed.
     pub fn run(&self, seed: u64) -> ChangingRun<'_> {
         ChangingRun { of: self, seed, run: self.arenas[0].run(seed), episode: 0 }
     }
 }
 
-/// Plays episodes in a world that changes.
+/// Runs episodes in a non-stationary world.
 #[derive(Clone, Debug)]
 pub struct ChangingRun<'a> {
     of: &'a Changing,
@@ -88,13 +88,13 @@ pub struct ChangingRun<'a> {
 }
 
 impl ChangingRun<'_> {
-    /// Plays one episode in the world of its time, and evaluators the policy that was followed by that world.
+    /// Runs one episode in its current world, and evaluates the policy in that world.
     pub fn episode(&mut self, agent: &mut (impl Agent + ?Sized)) -> Episode {
         self.episode += 1;
         let now = self.of.at(self.episode);
         if !std::ptr::eq(now, self.of.at(self.episode - 1)) {
             let position = self.run.position();
-            // Streams of random numbers go on where they were.
+            // Random streams continue where they were.
             self.run = now.run(self.seed);
             self.run.go_on(position);
         }
@@ -102,7 +102,7 @@ impl ChangingRun<'_> {
     }
 }
 
-/// In what the structure of two worlds differs.
+/// The structural difference between two worlds.
 fn difference(a: &World, b: &World) -> Option<&'static str> {
     let arrows = |w: &World| -> Vec<_> {
         w.transitions().iter().chain(w.mechanisms()).map(|m| (m.children.clone(), m.parents.clone())).collect()

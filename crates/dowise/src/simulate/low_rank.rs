@@ -1,4 +1,4 @@
-//! Draws the next state where transitions are of low rank: an anchor and then each factor, or by cumulative sums.
+//! Samples next states of low-rank transitions: a latent factor, then each state factor; or by cumulative sums.
 
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
@@ -6,12 +6,12 @@ use rand_chacha::ChaCha8Rng;
 use super::table_row::{TableRow, draw, draw_from};
 use crate::world::{LowRank, World};
 
-/// What drawing needs, worked out once.
+/// Precomputed data for sampling.
 #[derive(Clone, Debug)]
 pub(super) struct DrawnLowRank {
     low_rank: LowRank,
     place: TableRow,
-    /// For every state factor: its stride, its number of values, and the sums of each anchor's row up to each value.
+    /// For every state factor: its stride, its number of values, and cumulative sums of each latent factor's row.
     factors: Vec<(usize, usize, Vec<f64>)>,
 }
 
@@ -40,10 +40,10 @@ impl DrawnLowRank {
         }
     }
 
-    /// Draws a next state, given the values of all variables.
+    /// Samples a next state, given the values of all variables.
     ///
     /// # Cost
-    /// O(d) and a binary search for each state factor; O(d · S) where weights or rows are signed.
+    /// O(d) and a binary search for each state factor; O(d · S) with signed weights or rows.
     pub(super) fn draw(&self, values: &[u32], rng: &mut ChaCha8Rng) -> usize {
         if let Some(basis) = self.low_rank.basis() {
             let digits: Vec<usize> = values.iter().map(|&v| v as usize).collect();
@@ -53,7 +53,7 @@ impl DrawnLowRank {
         }
         let weights = self.low_rank.weights(self.place.of(values));
         if !self.low_rank.is_mixture() {
-            // One state factor: its value is the state.
+            // With one state factor, its value is the state.
             let (n, rows) = (self.factors[0].1, self.low_rank.next(0));
             let p = |s: usize| weights.iter().enumerate().map(|(j, w)| w * rows[j * n + s]).sum::<f64>().max(0.0);
             return draw((0..n).map(p), rng);
@@ -65,11 +65,11 @@ impl DrawnLowRank {
         self.after_anchor(draw_from(weights, rng), rng)
     }
 
-    /// Draws a next state from an anchor, where every row is a distribution.
+    /// Samples a next state from a latent factor, if every row is a distribution.
     pub(super) fn after_anchor(&self, anchor: usize, rng: &mut ChaCha8Rng) -> usize {
         let next = self.factors.iter().map(|(stride, n, sums)| {
             let sums = &sums[anchor * n..][..*n];
-            // The last sum is 1 up to rounding: scaled by it, no draw is beyond the last value that can happen.
+            // The last sum is 1 up to rounding: scaling by it keeps draws within the possible values.
             let at = rng.random::<f64>() * sums[n - 1];
             sums.partition_point(|sum| *sum <= at).min(n - 1) * stride
         });

@@ -1,4 +1,4 @@
-//! Plays a world: draws what happens, lets an agent decide, and evaluators its policies exactly.
+//! Simulation of a world: samples episodes with an agent, and evaluates its policies exactly or by Monte Carlo.
 
 mod arena;
 mod changing;

@@ -1,4 +1,4 @@
-//! Episodes played one after another by an agent, and their returns; evaluation is somebody else's.
+//! Rollouts: simulated episodes of an agent and their returns, without evaluation.
 
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
@@ -7,10 +7,10 @@ use super::{Outcome, Position, Simulator};
 use crate::learn::{Agent, Observation};
 use crate::world::Action;
 
-/// Plays episodes; everything is a function of the seed.
+/// Simulates episodes, a function of the seed.
 ///
-/// Starting states and what happens at each step come from two streams of their own, so that agents compared with one seed start
-/// every episode alike.
+/// Initial states and steps use two separate random streams (common random numbers): agents with one seed start every
+/// episode alike.
 ///
 /// ```
 /// use dowise::simulate::{Play, Simulator};
@@ -33,32 +33,32 @@ pub struct Play<'a> {
     starts: ChaCha8Rng,
     steps: ChaCha8Rng,
     outcome: Outcome,
-    /// Episodes played.
+    /// Simulated episodes.
     pub(super) episode: u64,
 }
 
 impl<'a> Play<'a> {
-    /// From the first episode on.
+    /// Starts with the first episode.
     pub fn new(simulator: &'a Simulator, seed: u64) -> Play<'a> {
         let [starts, steps] = Simulator::streams(seed);
         Play { simulator, starts, steps, outcome: Outcome::default(), episode: 0 }
     }
 
-    /// How far it has come, between episodes.
+    /// The position between episodes, for resuming.
     pub fn position(&self) -> Position {
         // A run that draws 2^64 words would take centuries.
         let [starts, steps] = [&self.starts, &self.steps].map(|rng| rng.get_word_pos() as u64);
         Position { episode: self.episode, starts, steps }
     }
 
-    /// Goes on from where playing the same world and seed had come to.
+    /// Resumes from a position of the same world and seed.
     pub fn go_on(&mut self, from: Position) {
         self.episode = from.episode;
         self.starts.set_word_pos(u128::from(from.starts));
         self.steps.set_word_pos(u128::from(from.steps));
     }
 
-    /// Plays one episode: where it started, and rewards received less costs paid, later ones discounted as the world says.
+    /// Simulates one episode: its initial state, and its discounted return net of costs.
     pub fn episode(&mut self, agent: &mut (impl Agent + ?Sized)) -> (usize, f64) {
         let start = self.begin();
         agent.begin_episode();
@@ -67,7 +67,7 @@ impl<'a> Play<'a> {
         (start, reward)
     }
 
-    /// Draws where the next episode starts.
+    /// Samples the next initial state.
     pub(super) fn begin(&mut self) -> usize {
         self.episode += 1;
         self.simulator.start(&mut self.starts)
@@ -92,7 +92,7 @@ impl<'a> Play<'a> {
     }
 }
 
-/// Does anything that is allowed, all alike.
+/// The uniform policy over allowed interventions.
 #[derive(Clone, Debug)]
 pub struct AtRandom<'a> {
     simulator: &'a Simulator,
@@ -100,10 +100,10 @@ pub struct AtRandom<'a> {
 }
 
 impl<'a> AtRandom<'a> {
-    /// With random numbers of this seed.
+    /// With this seed.
     pub fn new(simulator: &'a Simulator, seed: u64) -> AtRandom<'a> {
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
-        // Streams 1 to 4 of a seed are used for what happens.
+        // Other parts of the simulation use streams 1 to 4 of a seed.
         rng.set_stream(5);
         AtRandom { simulator, rng }
     }

@@ -1,4 +1,4 @@
-//! Plays episodes one after another with an agent that decides, and evaluators the policy of each exactly.
+//! Runs an agent for many episodes, and evaluates each of its policies exactly (regret).
 
 use std::ops::ControlFlow;
 
@@ -15,30 +15,30 @@ use crate::world::Action;
 pub struct Episode {
     /// Its number, from 1.
     pub number: u64,
-    /// Where it started.
+    /// Its initial state.
     pub start: usize,
-    /// V*(start) − V^π(start) of the policy that was followed, exactly; for an agent that does not tell its policy, V*(start)
-    /// less the rewards received, which is the same on average.
+    /// Exact V*(start) − V^π(start) of the policy. For an agent that does not expose its policy, V*(start) less the
+    /// return, which has the same expectation.
     pub regret: f64,
-    /// Rewards received less costs paid, later ones discounted as the world says.
+    /// Discounted return, net of costs.
     pub reward: f64,
 }
 
-/// How far a run has come: episodes played, and how much was drawn for starting states and for steps.
+/// Position of a run: finished episodes, and words drawn from each random stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Position {
-    /// Episodes played.
+    /// Finished episodes.
     pub episode: u64,
-    /// Words drawn for starting states.
+    /// Words drawn for initial states.
     pub(super) starts: u64,
-    /// Words drawn for what happens.
+    /// Words drawn for steps.
     pub(super) steps: u64,
 }
 
-/// Plays episodes one after another; everything is a function of the seed.
+/// Runs episodes in sequence, a function of the seed.
 ///
-/// Starting states and what happens at each step come from two streams of their own, so that learners compared with one
-/// seed start every episode alike.
+/// Initial states and steps use two separate random streams (common random numbers): learners with one seed start every
+/// episode alike.
 #[derive(Clone, Debug)]
 pub struct Run<'a> {
     play: Play<'a>,
@@ -61,22 +61,22 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// How far the run has come, between episodes.
+    /// The position between episodes.
     pub fn position(&self) -> Position {
         self.play.position()
     }
 
-    /// Goes on from where a run of the same world and seed had come to.
+    /// Resumes from a position of the same world and seed.
     pub fn go_on(&mut self, from: Position) {
         self.play.go_on(from);
     }
 
-    /// Plays one episode and evaluators the policy that was followed.
+    /// Runs one episode and evaluates its policy.
     pub fn episode(&mut self, agent: &mut (impl Agent + ?Sized)) -> Episode {
         self.play(agent, true)
     }
 
-    /// Plays one episode; the regret is exact, or zero if the policy is not to be evaluated.
+    /// Runs one episode. Without `evaluation` the regret is zero.
     pub fn play(&mut self, agent: &mut (impl Agent + ?Sized), evaluation: bool) -> Episode {
         let start = self.play.begin();
         agent.begin_episode();
@@ -91,7 +91,7 @@ impl<'a> Run<'a> {
         Episode { number: self.play.episode, start, regret, reward }
     }
 
-    /// V*(start) − V^π(start); a policy that was evaluated last time is not evaluated again.
+    /// V*(start) − V^π(start); an unchanged policy is not evaluated again.
     fn evaluate(&mut self, policy: &[Action], start: usize) -> f64 {
         if !self.evaluated || self.evaluator.last().policy_hs != policy {
             self.evaluator.evaluate(policy);
@@ -100,12 +100,13 @@ impl<'a> Run<'a> {
         self.optimal_s[start] - self.evaluator.last().value(0, start)
     }
 
-    /// Expected sum of rewards of an episode, over how episodes start, under the policy that was evaluated last; `None` before the first.
+    /// Expected return of the last evaluated policy under the initial-state distribution; `None` before the first
+    /// evaluation.
     pub fn value_of_judged(&self) -> Option<f64> {
         self.evaluated.then(|| self.evaluator.worth_at_start())
     }
 
-    /// Plays `n` episodes, telling `after` about each; it may stop the run.
+    /// Runs `n` episodes and calls `after` with each; it may stop the run.
     pub fn episodes(
         &mut self,
         n: u64,

@@ -1,4 +1,4 @@
-//! A near-best policy where states are not enumerated, from states drawn of every anchor; and what play says about a policy's worth.
+//! Sampled value iteration for non-enumerable states of low-rank worlds, and Monte Carlo policy evaluation.
 
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
@@ -12,10 +12,10 @@ use crate::plan::{RewardsAt, RowsAt, tie_tolerance};
 use crate::random::splitmix64;
 use crate::world::{Action, Feature, Unsupported, World};
 
-/// Why there is no such plan.
+/// Why sampled value iteration fails.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum SampledValueIterationError {
-    /// Transitions are not stated by anchors that can be drawn.
+    /// Transitions have no latent factors that can be sampled.
     #[error(
         "states can be drawn of anchors only where [low_rank] says how all state factors move, with weights and rows that are distributions"
     )]
@@ -29,22 +29,22 @@ pub enum SampledValueIterationError {
     /// P(c | s, do(a)) cannot be computed.
     #[error(transparent)]
     Kernel(#[from] KernelError),
-    /// Something that the world says is beyond it.
+    /// The world has an unsupported feature.
     #[error(transparent)]
     Unsupported(#[from] Unsupported),
 }
 
-/// A policy that looks ahead by way of anchors, with the worth of each anchor averaged over states drawn of it.
+/// A policy that looks ahead through latent factors, whose values are averaged over sampled states.
 ///
 /// With P(s' | s, z) = Σ_j w_j(s, z) μ_j(s') and θ_h(j) = E[V_h(s') | s' ~ μ_j], decisions are those of
 ///
 ///   q_h(s, c) = r(s, c) + discount · ⟨w(s, c), θ_{h+1}⟩,   θ_h(j) ≈ 1/n Σ_i V_h(s_{j,i}),   s_{j,i} ~ μ_j drawn once
 ///
-/// so that the policy tends to the best one with n, at the rate 1/√n, however many states there are. Its worth is never more than
-/// the best, and it is what learners are compared with where no best policy can be computed.
+/// so that the policy approaches optimality at the rate 1/√n for any number of states. Its value never exceeds the
+/// optimum. Learners are compared with it where no optimal policy can be computed.
 ///
 /// # Cost
-/// O(d · n) states are looked at, at each of H stages: O(d · n · Z · d · H), and a search each.
+/// O(d · n) sampled states at each of H stages: O(d · n · Z · d · H), and a search each.
 #[derive(Clone, Debug)]
 pub struct SampledValueIteration {
     ahead: Ahead,
@@ -52,19 +52,19 @@ pub struct SampledValueIteration {
     worth_hj: Vec<Vec<f64>>,
 }
 
-/// One look ahead.
+/// Bellman look-ahead.
 #[derive(Clone, Debug)]
 struct Ahead {
     rows: RowsAt,
     rewards: RewardsAt,
     kernel: Kernel,
     discount: f64,
-    /// What values are measured from, stage by stage.
+    /// Reference of the losses, stage by stage.
     caps: Vec<f64>,
     tolerance: f64,
 }
 
-/// Buffers of one look ahead.
+/// Buffers of one look-ahead.
 #[derive(Default)]
 struct Room {
     phi: Vec<f64>,
@@ -73,7 +73,7 @@ struct Room {
 }
 
 impl SampledValueIteration {
-    /// For a world in which everything is known, with so many states drawn of each anchor.
+    /// For a fully known world, with this many sampled states for each latent factor.
     pub fn new(world: &World, samples: usize, seed: u64) -> Result<SampledValueIteration, SampledValueIterationError> {
         let low_rank = world.low_rank().filter(|l| l.is_mixture()).ok_or(SampledValueIterationError::NoAnchors)?;
         world.refuse("a plan by sampled states", &[Feature::NextReward])?;
@@ -104,7 +104,7 @@ impl SampledValueIteration {
                     true => 0.0,
                     false => ahead.best(stage, s, &worth_hj[stage], room).1,
                 };
-                // Values by their place, and summed in that order: threads share work, never sums.
+                // Values are summed in a fixed order, so that results do not depend on threads.
                 let values: Vec<f64> = of.par_iter().map_init(Room::default, value).collect();
                 values.iter().sum::<f64>() / of.len() as f64
             };
@@ -113,7 +113,7 @@ impl SampledValueIteration {
         Ok(SampledValueIteration { ahead, worth_hj })
     }
 
-    /// What to do at a stage (from 0) in a state, and what is to be expected from there on.
+    /// The intervention at a stage (from 0) in a state, and its estimated value.
     pub fn decide(&self, stage: usize, state: usize) -> (Action, f64) {
         self.ahead.best(stage, state, &self.worth_hj[stage], &mut Room::default())
     }
@@ -144,22 +144,23 @@ impl Agent for SampledValueIteration {
     fn observe(&mut self, _: &Observation<'_>) {}
 }
 
-/// A mean with the half width of its interval.
+/// A mean with the half-width of its interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Estimate {
     /// The mean.
     pub mean: f64,
-    /// Half the width of the interval, which holds in about 95 of 100 cases or more.
+    /// Half-width of the interval, which has a coverage of about 95 % or more.
     pub half: f64,
 }
 
-/// What happens in a share of 3/n of all cases or less is likely not to be among n of them: e⁻³ is 5 of 100.
+/// Rule of three: an event of probability 3/n is absent from n samples with probability e⁻³, about 5 %.
 const UNSEEN: f64 = 3.0;
 
 impl Estimate {
-    /// Of the mean of what these are drawn from, which lies within a range of this width: 1.96 standard errors, and 3/n of the range for what
-    /// is too rare to be seen among n. Of payments of the whole range or nothing, however rare, the interval holds in 95 of 100 cases at least (tested for n of 100 and
-    /// 2,000); standard errors alone miss nearly always what is paid once in 20 n cases. Never wider than the range, and that for fewer than two.
+    /// Estimates the mean of a distribution whose range has this width: 1.96 standard errors, plus 3/n of the range for
+    /// events too rare to be sampled. For payments of the whole range or nothing, coverage is at least 95 % (tested for
+    /// n of 100 and 2,000). Standard errors alone nearly always miss events of probability 1/(20 n). The half-width is
+    /// at most the range, and equals it for fewer than two samples.
     pub fn of(values: impl ExactSizeIterator<Item = f64> + Clone, range: f64) -> Estimate {
         let n = values.len() as f64;
         let mean = values.clone().sum::<f64>() / n;
@@ -168,17 +169,17 @@ impl Estimate {
         Estimate { mean, half: half.min(range) }
     }
 
-    /// Of what each of the first has over its partner: the same starting state, and the same random numbers as far as both use them.
+    /// Estimates the mean paired difference: pairs share initial states and common random numbers.
     pub fn of_pairs(first: &[f64], second: &[f64], range: f64) -> Estimate {
         Estimate::of(first.iter().zip(second).map(|(a, b)| a - b).collect::<Vec<f64>>().into_iter(), range)
     }
 }
 
 impl Simulator {
-    /// What each of so many episodes brings an agent, every one with random numbers of its own: a paired comparison if another agent
-    /// is given the same seed. Episodes of another seed are other ones.
+    /// Returns of this many independent episodes of an agent. Another agent with the same seed gives a paired
+    /// comparison; another seed gives independent episodes.
     pub fn returns(&self, agent: &mut (impl Agent + ?Sized), episodes: u64, seed: u64) -> Vec<f64> {
-        // Seeds that differ in their lowest digits alone would have the same episodes in another order if they were not mixed first.
+        // Without mixing, seeds that differ in their lowest bits would give the same episodes in another order.
         let seed = splitmix64(seed);
         let each = |i: u64| super::Play::new(self, splitmix64(seed ^ i)).episode(agent).1;
         (0..episodes).map(each).collect()
@@ -189,7 +190,8 @@ impl Simulator {
 mod tests {
     use super::*;
 
-    /// Probability with which the interval of n draws, each paying `range` with probability p and else nothing, holds p · range.
+    /// Coverage of the interval of n draws, each paying `range` with probability p and else nothing, for the mean p ·
+    /// range.
     fn coverage(n: usize, p: f64, range: f64, interval: impl Fn(&[f64]) -> Estimate) -> f64 {
         // P(k of n), from k = 0 on.
         let mut of_k = (1.0 - p).powi(n as i32);
@@ -213,7 +215,7 @@ mod tests {
                 let held = coverage(n, mean / n as f64, range, interval);
                 assert!(held >= 0.95, "{mean} of {n}: {held}");
             }
-            // Standard errors alone hold where half of all pay, and not where what is paid is rare.
+            // Standard errors alone cover the mean at p = ½, but not for rare payments.
             let bare = |draws: &[f64]| {
                 let Estimate { mean, half } = Estimate::of(draws.iter().copied(), range);
                 Estimate { mean, half: half - UNSEEN * range / n as f64 }

@@ -1,4 +1,4 @@
-//! Draws starting states and what interventions bring.
+//! Simulator: samples initial states, outcomes of interventions, and next states.
 
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -8,7 +8,7 @@ use super::table_row::{Drawn, NextRow, TableRow, draw, draw_from};
 use crate::learn::Observation;
 use crate::world::{Action, Mechanism, RewardTerm, Start, World};
 
-/// A world cannot be played because something in it is to be learned.
+/// A world cannot be simulated because a parameter is unknown.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the world leaves out the mechanism or reward of {}, so it can be learned from data but not simulated; give it", .names.join(", "))]
 pub struct NotSimulable {
@@ -16,35 +16,35 @@ pub struct NotSimulable {
     pub names: Vec<String>,
 }
 
-/// Draws starting states and steps of a world.
+/// Samples initial states and steps of a world.
 #[derive(Clone, Debug)]
 pub struct Simulator {
     world: World,
-    /// Where each state factor's value goes, its stride and its number of values.
+    /// Index, stride and size of each state factor.
     state: Vec<(usize, usize, usize)>,
     mechanisms: Vec<Drawn>,
     transitions: Vec<Drawn>,
-    /// How next states are drawn where transitions are of low rank, in place of `transitions`.
+    /// Sampler of low-rank transitions, instead of `transitions`.
     low_rank: Option<DrawnLowRank>,
-    /// The row of each reward term, and for its next values where they stand in a state.
+    /// The table row of each reward term, and the positions of its next values.
     rewards: Vec<(TableRow, NextRow)>,
 }
 
-/// What one step returned.
+/// The outcome of one step.
 #[derive(Clone, Debug, Default)]
 pub struct Outcome {
     /// Values of all variables by [`VarId`](crate::world::VarId) (state factors: before the step).
     pub values: Vec<u32>,
-    /// What each reward term paid.
+    /// Payment of each reward term.
     pub rewards: Vec<f64>,
     /// Their sum less the cost of the intervention.
     pub reward: f64,
-    /// State after.
+    /// Next state.
     pub next_state: usize,
 }
 
 impl Outcome {
-    /// The step as a learner sees it.
+    /// The step as an observation for a learner.
     pub fn observation(&self, stage: usize, state: usize, action: Action) -> Observation<'_> {
         Observation {
             stage,
@@ -59,7 +59,7 @@ impl Outcome {
 }
 
 impl Simulator {
-    /// A simulator of a world in which everything is known.
+    /// A simulator of a fully known world.
     pub fn new(world: &World) -> Result<Simulator, NotSimulable> {
         let name = |m: &Mechanism| m.children.iter().map(|&id| world.variable(id).name.clone()).collect::<Vec<_>>();
         let transitions = if world.low_rank().is_some() { &[] } else { world.transitions() };
@@ -91,7 +91,7 @@ impl Simulator {
         &self.world
     }
 
-    /// The streams of a seed that a run draws starting states and steps from.
+    /// The random streams of a seed for initial states and for steps.
     pub fn streams(seed: u64) -> [ChaCha8Rng; 2] {
         [1, 2].map(|stream| {
             let mut rng = ChaCha8Rng::seed_from_u64(seed);
@@ -100,12 +100,12 @@ impl Simulator {
         })
     }
 
-    /// Draws an intervention that is allowed in a state, all alike.
+    /// Samples uniformly from the interventions allowed in a state.
     pub fn any_allowed(&self, state: usize, rng: &mut ChaCha8Rng) -> Action {
         crate::world::any_allowed(self.world.interventions(), self.world.state_space(), state, rng.random())
     }
 
-    /// Draws where an episode starts.
+    /// Samples an initial state.
     pub fn start(&self, rng: &mut ChaCha8Rng) -> usize {
         match self.world.start() {
             Start::States(states) => states[draw(states.iter().map(|(_, p)| *p), rng)].0,
@@ -116,7 +116,8 @@ impl Simulator {
         }
     }
 
-    /// Draws what an intervention brings: levers that were set are cut off from their parents, all else follows its mechanism.
+    /// Samples the outcome of an intervention: levers that it sets ignore their parents; all other variables follow
+    /// their mechanisms.
     pub fn step(&self, state: usize, action: Action, rng: &mut ChaCha8Rng, out: &mut Outcome) {
         let world = &self.world;
         out.values.resize(world.variables().len(), 0);
@@ -144,7 +145,7 @@ impl Simulator {
         }
         out.rewards.clear();
         for (term, (place, _)) in world.rewards().iter().zip(&self.rewards) {
-            // What depends on next values is paid when they are there.
+            // Next-state rewards are paid once the next state is known.
             let paid = if term.next.is_empty() { paid(term, place.of(&out.values), rng) } else { f64::NAN };
             out.rewards.push(paid);
         }
@@ -163,7 +164,7 @@ impl Simulator {
         out.reward = out.rewards.iter().sum::<f64>() - all.cost(action);
     }
 
-    /// Plays episodes of a policy (`[stage][state]`) and gives the position of each decision made in it.
+    /// Simulates a policy (`[stage][state]`) and returns the index of each of its decisions.
     pub fn visits(&self, policy_hs: &[Action], episodes: usize, seed: u64) -> Vec<usize> {
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
         // Streams 1 and 2 of a seed belong to runs.
@@ -186,7 +187,7 @@ impl Simulator {
     }
 }
 
-/// What a term pays at a row of its table.
+/// Samples the payment of a term at a row of its table.
 fn paid(term: &RewardTerm, row: usize, rng: &mut ChaCha8Rng) -> f64 {
     let table = term.table.as_deref().expect("invariant: a simulator is made only of known tables");
     let (mean, [lo, hi]) = (table[row], term.range);

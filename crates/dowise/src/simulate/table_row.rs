@@ -1,11 +1,11 @@
-//! Where a mechanism's row stands in its table, and draws from it.
+//! Row indices of mechanism tables, and sampling from their rows.
 
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 
 use crate::world::{Mechanism, VarId, World};
 
-/// Where a row stands in a table: for each variable that it depends on, its number and stride.
+/// Row index in a table: for each parent, its variable index and stride.
 #[derive(Clone, Debug)]
 pub(super) struct TableRow(Vec<(usize, usize)>);
 
@@ -25,7 +25,7 @@ impl TableRow {
     }
 }
 
-/// Where next values stand in a table after the present: for each, its stride and number of values in the state.
+/// Row index of next values: for each, its stride and size in the state.
 #[derive(Clone, Debug)]
 pub(super) struct NextRow(Vec<(usize, usize)>);
 
@@ -36,21 +36,21 @@ impl NextRow {
         NextRow(ids.iter().map(axis).map(|f| (space.strides()[f], space.sizes()[f])).collect())
     }
 
-    /// The row, given that of the present and the next state.
+    /// The row index, given that of the present part and the next state.
     pub(super) fn of(&self, present: usize, next_state: usize) -> usize {
         self.0.iter().fold(present, |row, &(stride, size)| row * size + next_state / stride % size)
     }
 }
 
-/// What drawing from a mechanism needs, worked out once.
+/// Precomputed data for sampling from a mechanism.
 #[derive(Clone, Debug)]
 pub(super) struct Drawn {
     place: TableRow,
-    /// Numbers and sizes of the variables it decides, last first.
+    /// Indices and sizes of its children, last first.
     pub(super) children: Vec<(usize, usize)>,
     /// Values of a row.
     n: usize,
-    /// The levers among its children, as bits: where one is set, nothing is drawn.
+    /// The levers among its children, as bits: if one is set, nothing is sampled.
     pub(super) levers: u64,
 }
 
@@ -67,14 +67,14 @@ impl Drawn {
         }
     }
 
-    /// Draws a joint value of the children, given the values of the parents.
+    /// Samples joint values of the children, given the values of the parents.
     pub(super) fn draw(&self, m: &Mechanism, values: &[u32], rng: &mut ChaCha8Rng) -> usize {
         let table = m.table.as_deref().expect("invariant: a simulator is made only of known tables");
         draw_from(&table[self.place.of(values) * self.n..][..self.n], rng)
     }
 }
 
-/// Draws a position with these probabilities.
+/// Samples an index with these probabilities.
 pub(super) fn draw(probabilities: impl Iterator<Item = f64>, rng: &mut ChaCha8Rng) -> usize {
     let mut left: f64 = rng.random();
     let mut possible = 0;
@@ -87,7 +87,7 @@ pub(super) fn draw(probabilities: impl Iterator<Item = f64>, rng: &mut ChaCha8Rn
             possible = i;
         }
     }
-    // Rounding left a sliver above the last one; give it to the last value that can happen.
+    // Rounding left a remainder: it goes to the last value with positive probability.
     possible
 }
 

@@ -1,16 +1,16 @@
-//! Draws an allowed intervention without listing them.
+//! Uniform sampling and counting of allowed interventions without enumeration.
 
 use super::{Action, Forbid, Interventions, LeverRule};
 use crate::Space;
 use crate::random::{scale, splitmix64};
 
-/// Draws after which an allowed intervention is searched for instead.
+/// Rejections after which a search replaces sampling.
 const MOST_DRAWS: usize = 256;
 
 /// An allowed intervention of a state, uniform over the allowed ones if `random` is uniform.
 ///
-/// Draws by rank; where combinations are forbidden, ranks are redrawn until an allowed one comes up. Where hardly any is
-/// allowed, the first one after the last draw is taken, lever by lever.
+/// Rejection sampling by rank. If almost everything is forbidden, the first allowed intervention after the last draw is
+/// taken, lever by lever.
 pub(crate) fn any_allowed(all: &Interventions, states: &Space, state: usize, random: u64) -> Action {
     let mut drawn = random;
     let mut action = all.nth(scale(drawn, all.count()));
@@ -38,7 +38,7 @@ pub(crate) fn any_allowed(all: &Interventions, states: &Space, state: usize, ran
     all.action(&levers)
 }
 
-/// Some intervention that is allowed in a state with these factor values, always the same; `None` if there is none.
+/// A fixed intervention that is allowed in a state with these factor values; `None` if there is none.
 pub(crate) fn some_allowed(all: &Interventions, digits: &[usize]) -> Option<Action> {
     let mut levers = match all.lever_rule() {
         LeverRule::List(list) => return list.iter().copied().find(|&a| !all.is_forbidden(digits, a)),
@@ -49,9 +49,9 @@ pub(crate) fn some_allowed(all: &Interventions, digits: &[usize]) -> Option<Acti
     next_allowed(all, &active, &mut levers, 0).then(|| all.action(&levers))
 }
 
-/// Changes the levers from `lever` on so that no forbidden combination matches; `false` if there is no such change.
+/// Changes the levers from `lever` on so that no forbidden combination matches; `false` if that is impossible.
 ///
-/// Levers that were set stay set, those that were left alone stay so: their number is allowed already.
+/// Levers that were set stay set, and levers left alone stay so: their number is already allowed.
 fn next_allowed(all: &Interventions, active: &Vec<&Forbid>, levers: &mut [Option<usize>], lever: usize) -> bool {
     let matches = |rule: &&Forbid, levers: &[Option<usize>]| {
         rule.levers.iter().all(|(l, values)| *l < lever && levers[*l].is_some_and(|v| values[v]))
@@ -78,10 +78,11 @@ fn next_allowed(all: &Interventions, active: &Vec<&Forbid>, levers: &mut [Option
     false
 }
 
-/// Forbidden combinations of a state up to which allowed interventions are counted by inclusion and exclusion.
+/// Maximum number of active forbidden combinations for counting by inclusion–exclusion.
 const MOST_RULES: usize = 12;
 
-/// Number of interventions that a state (by its factors' values) allows; `None` if too many combinations are forbidden to count.
+/// Number of interventions allowed in a state (by its factors' values); `None` if there are too many forbidden
+/// combinations.
 ///
 /// |not forbidden| = Σ over sets R of rules (−1)^|R| · |interventions that match all of R|, exact below 2^53.
 pub(crate) fn n_allowed(all: &Interventions, digits: &[usize]) -> Option<f64> {
@@ -105,7 +106,7 @@ pub(crate) fn n_allowed(all: &Interventions, digits: &[usize]) -> Option<f64> {
 /// Number of interventions that match every one of these combinations.
 fn n_matching<'a>(all: &Interventions, rules: impl Iterator<Item = &'a Forbid>) -> f64 {
     let n = all.n_levers();
-    // Which values of each lever are left; `None`: it may also be left alone.
+    // The remaining values of each lever; `None`: it may also be left alone.
     let mut left: Vec<Option<Vec<bool>>> = vec![None; n];
     for (lever, values) in rules.flat_map(|rule| &rule.levers) {
         match &mut left[*lever] {
@@ -117,7 +118,7 @@ fn n_matching<'a>(all: &Interventions, rules: impl Iterator<Item = &'a Forbid>) 
         LeverRule::AtMost(k) => (*k).min(n),
         LeverRule::All | LeverRule::List(_) => n,
     };
-    // ways[k]: ways to treat the levers so far that set exactly k of them.
+    // ways[k]: number of partial interventions that set exactly k levers.
     let mut ways = vec![0.0; most + 1];
     ways[0] = 1.0;
     for (lever, left) in left.iter().enumerate() {

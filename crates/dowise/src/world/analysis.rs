@@ -1,4 +1,4 @@
-//! What a world's structure is worth: sizes, cells to learn, regret bounds side by side, and what is not known yet.
+//! Structural analysis of a world: sizes, parameters to learn, regret bounds, and unknown parameters.
 
 use serde::Serialize;
 
@@ -6,12 +6,12 @@ use super::factored_view::FactoredView;
 use super::{Kind, VarId, World};
 use crate::math::powi;
 
-/// What [`World::analyse`] finds, as plain data. Numbers too large for 64 bits are given as the largest there is.
+/// The result of [`World::analyse`]. Numbers beyond 64 bits saturate.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Analysis {
-    /// What the world is called.
+    /// Title of the world.
     pub name: String,
-    /// What kind of decision process it is, in words.
+    /// The class of decision process.
     pub kind: &'static str,
     /// Steps in an episode (H).
     pub horizon: usize,
@@ -19,9 +19,9 @@ pub struct Analysis {
     pub variables: Vec<VariableSize>,
     /// Number of states (S).
     pub states: u64,
-    /// Number of interventions, forbidden combinations not taken off (A).
+    /// Number of interventions, including forbidden combinations (A).
     pub interventions: u64,
-    /// Whether some interventions are not allowed in some states.
+    /// Whether some interventions are forbidden in some states.
     pub restricted: bool,
     /// Number of joint values of the variables that act on the next state or the reward (Z).
     pub causes: u64,
@@ -29,15 +29,15 @@ pub struct Analysis {
     pub reward_range: [f64; 2],
     /// Least and greatest cost of an intervention.
     pub cost_range: [f64; 2],
-    /// How many distributions each learner has to learn.
+    /// Number of distributions that each learner has to learn.
     pub cells: Vec<Cells>,
-    /// Number of episodes that the bounds are for (K).
+    /// Number of episodes of the bounds (K).
     pub episodes: u64,
     /// Regret bounds without constants and logarithms: they compare learners, they do not predict regret.
     pub bounds: Vec<Bound>,
-    /// Whether a learner that keeps the factors and forgets the causes can be right here.
+    /// Whether a factored learner without key variables is well specified.
     pub factored_view: FactoredView,
-    /// Mechanisms and rewards that the world leaves to be learned.
+    /// Unknown mechanisms and rewards.
     pub unknown: Vec<Unknown>,
 }
 
@@ -46,20 +46,20 @@ pub struct Analysis {
 pub struct VariableSize {
     /// Its name.
     pub name: String,
-    /// Its part.
+    /// Its kind.
     pub kind: Kind,
     /// Number of values.
     pub size: usize,
 }
 
-/// How many distributions a learner has to learn.
+/// Number of distributions that a learner has to learn.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Cells {
     /// The learner.
     pub learner: &'static str,
-    /// How they are counted.
+    /// The formula of the count.
     pub formula: &'static str,
-    /// How many.
+    /// The count.
     pub cells: u64,
 }
 
@@ -70,7 +70,7 @@ pub struct Bound {
     pub learner: &'static str,
     /// The bound.
     pub formula: &'static str,
-    /// Where it comes from.
+    /// Its reference.
     pub source: &'static str,
     /// Its value for this world.
     pub value: f64,
@@ -78,17 +78,17 @@ pub struct Bound {
     pub relative: f64,
 }
 
-/// Something that the world leaves to be learned.
+/// An unknown mechanism or reward.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Unknown {
     /// Such as `P(opened | subject, loyalty)`.
     pub what: String,
-    /// Number of combinations of what it depends on.
+    /// Number of configurations of its parents.
     pub cells: u64,
 }
 
 impl World {
-    /// What this world's structure is worth over a number of episodes.
+    /// Analyses the structure of this world for a number of episodes.
     pub fn analyse(&self, episodes: u64) -> Analysis {
         let sizes = Sizes::of(self);
         let variables = self.variables.iter();
@@ -145,13 +145,13 @@ impl World {
     }
 }
 
-/// The sizes that cells and bounds are made of.
+/// Sizes in the formulas of cells and bounds.
 struct Sizes {
     states: u64,
     interventions: u64,
     causes: u64,
     factors: Vec<FactorSizes>,
-    /// Number of features (d), where the world has any.
+    /// Number of features (d), if the world has features.
     features: Option<u64>,
 }
 
@@ -161,7 +161,7 @@ struct FactorSizes {
     values: u64,
     /// Joint values of the state factors in its scope (S[I_i]).
     scope: u64,
-    /// Joint values of the causes in its scope.
+    /// Joint values of the key variables in its scope.
     own_causes: u64,
 }
 
@@ -181,7 +181,7 @@ impl Sizes {
             interventions: world.interventions.count(),
             causes: product(&world.sizes(&world.cause_variables())),
             factors: factors.collect(),
-            // Regressions cannot deal with next-state rewards.
+            // Linear learners do not support next-state rewards.
             features: world.n_features().filter(|_| !world.pays_on_next_values()),
         }
     }
@@ -227,7 +227,7 @@ impl Sizes {
     }
 }
 
-/// A product that stays at the largest number instead of overflowing.
+/// A saturating product.
 fn product(sizes: &[usize]) -> u64 {
     sizes.iter().fold(1, |n, &size| n.saturating_mul(size as u64))
 }

@@ -1,21 +1,23 @@
-//! What a world says about mechanisms whose numbers have to be learned: a form, a prior, a guess.
+//! Assumptions about unknown mechanisms: a parametric form, a prior, a guess.
 
 use std::sync::Arc;
 
 use super::Mechanism;
 
-/// How the rows of a mechanism hang together where its numbers have to be learned.
+/// The parametric form of an unknown mechanism.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub enum LearnedForm {
-    /// They do not: every row is learned by itself.
+    /// None: every row is learned separately.
     #[default]
     Table,
-    /// P(value) ∝ exp(base + Σ effects of the parents' values), the first value of each parent having none.
+    /// Additive logit: P(value) ∝ exp(base + Σ effects of the parents' values); the first value of each parent is the
+    /// reference.
     Logit {
-        /// Sets of parents (positions among the parents) whose joint values have effects of their own.
+        /// Sets of parents (positions) with interaction effects.
         interactions: Vec<Vec<usize>>,
     },
-    /// P(second value) = 1 − (1 − leak) Π (1 − push of each parent's value), the first value of each parent pushing nothing.
+    /// Noisy-or: P(second value) = 1 − (1 − leak) Π (1 − push of each parent's value); the first value of each parent
+    /// has no push.
     NoisyOr,
 }
 
@@ -30,16 +32,16 @@ impl LearnedForm {
     }
 }
 
-/// The numbers of a form, as a world file writes them; parents by their positions.
+/// The parameters of a form as in a world file; parents by position.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum FormNumbers {
-    /// P(value) ∝ exp(base + Σ effects); one number in place of two where there are two values: the log-odds of the second.
+    /// P(value) ∝ exp(base + Σ effects); for a binary variable a single number, the log-odds of the second value.
     Logit { base: Vec<f64>, effects: Vec<FormEffect> },
     /// P(second value) = 1 − (1 − leak) Π (1 − push).
     NoisyOr { leak: f64, effects: Vec<FormEffect> },
 }
 
-/// What a value of a parent adds.
+/// The effect of a parent's value.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct FormEffect {
     pub(crate) parent: usize,
@@ -47,23 +49,23 @@ pub(crate) struct FormEffect {
     pub(crate) amounts: Vec<f64>,
 }
 
-/// What is assumed of a mechanism by those who have to learn it.
+/// Assumptions of learners about a mechanism.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct Assumed {
-    /// How its rows hang together.
+    /// Its parametric form.
     pub form: LearnedForm,
-    /// Standard deviation of the prior of each effect; `None`: the usual one.
+    /// Prior standard deviation of each effect; `None`: the default.
     pub sd: Option<f64>,
-    /// The numbers of the mechanism are a guess that is worth this many visits of every row.
+    /// The mechanism's numbers are a guess with this prior weight in visits of every row.
     pub weight: Option<f64>,
-    /// The guess, once the numbers themselves were taken away.
+    /// The guess, after the numbers themselves were removed.
     pub guess: Option<Arc<[f64]>>,
-    /// Whether learners are not known the numbers, although the world may have them.
+    /// Whether the numbers are unknown to learners, although the world may have them.
     pub learned: bool,
 }
 
 impl Mechanism {
-    /// Takes the numbers away; a guess stays as what it is.
+    /// Removes the numbers; keeps a guess.
     pub(crate) fn forget(&mut self) {
         let table = self.table.take();
         if self.assumed.weight.is_some() && table.is_some() {

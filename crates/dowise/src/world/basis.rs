@@ -1,4 +1,4 @@
-//! Closed-form bases at a state and cause: indicators, Chebyshev polynomials, normalised Gaussian bumps, tables and their means.
+//! Basis functions of feature maps: indicators, Chebyshev polynomials, normalised Gaussians, tables and their means.
 
 use std::sync::Arc;
 
@@ -11,9 +11,9 @@ type Strides = Vec<(VarId, usize)>;
 /// A feature map laid out for evaluation.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Basis {
-    /// For each scope: its variables with strides, and where its indicators start; the value of the one that is on.
+    /// For each scope: its variables with strides, and the offset of its indicators; the value of an active indicator.
     Indicators { scopes: Vec<(Vec<(VarId, usize)>, usize)>, value: f64 },
-    /// Values of one-variable functions, `[variable][value][function]`, and which of them each feature multiplies.
+    /// Values of one-variable functions, `[variable][value][function]`, and the factors of each feature.
     Products { scope: Vec<VarId>, one: Vec<Vec<Vec<f64>>>, terms: Vec<Vec<usize>>, scale: f64 },
     /// Rows of a table.
     Table { strides: Vec<(VarId, usize)>, dimension: usize, values: Arc<[f64]> },
@@ -22,7 +22,7 @@ pub(crate) enum Basis {
 }
 
 impl Basis {
-    /// The dimension was found small enough by the caller.
+    /// The caller has checked the dimension.
     pub(crate) fn new(world: &World, map: &FeatureMap) -> Basis {
         let strides = |scope: &[VarId]| {
             let space = Space::new(&world.sizes(scope)).expect("invariant: the dimension was found small enough");
@@ -91,7 +91,7 @@ impl Basis {
     }
 }
 
-/// T_0, …, T_k at the place of a value on [−1, 1], k at most one less than the number of values.
+/// T_0, …, T_k at a value's position on [−1, 1], k at most one less than the number of values.
 fn chebyshev(value: usize, n_values: usize, degree: usize) -> Vec<f64> {
     let x = if n_values > 1 { 2.0 * value as f64 / (n_values - 1) as f64 - 1.0 } else { 0.0 };
     let mut t = vec![1.0, x];
@@ -101,23 +101,23 @@ fn chebyshev(value: usize, n_values: usize, degree: usize) -> Vec<f64> {
     t
 }
 
-/// Gaussian bumps at a value's place on [0, 1], divided by their sum.
+/// Gaussian bumps at a value's position on [0, 1], divided by their sum.
 fn bumps(value: usize, n_values: usize, centres: usize, width: f64) -> Vec<f64> {
     let m = centres.min(n_values);
     if m == 1 {
         return vec![1.0];
     }
-    // In distances between neighbouring bumps.
+    // In units of the distance between neighbouring bumps.
     let x = value as f64 / (n_values - 1) as f64 * (m - 1) as f64;
     let exponents: Vec<f64> = (0..m).map(|j| -0.5 * math::powi((x - j as f64) / width, 2)).collect();
-    // Relative to the nearest bump, so that narrow ones do not all vanish.
+    // Relative to the nearest bump, so that narrow ones do not all underflow.
     let nearest = exponents.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     let raw: Vec<f64> = exponents.iter().map(|e| math::exp(e - nearest)).collect();
     let sum: f64 = raw.iter().sum();
     raw.into_iter().map(|b| b / sum).collect()
 }
 
-/// All combinations of degrees (each below the variable's size) whose sum is at most `left`.
+/// All combinations of degrees (each below the variable's size) with a sum of at most `left`.
 fn up_to(sizes: &[usize], left: usize, chosen: &mut Vec<usize>, out: &mut Vec<Vec<usize>>) {
     let Some((&size, rest)) = sizes.split_first() else {
         out.push(chosen.clone());

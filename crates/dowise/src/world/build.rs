@@ -1,4 +1,4 @@
-//! From a statement to a checked world: the one place where everything about a world is validated.
+//! Validation: compiles a world specification into a checked world.
 
 mod allowed;
 mod check;
@@ -40,7 +40,7 @@ use super::{
 use crate::Space;
 
 impl World {
-    /// Checks a statement whole and compiles it; on failure every problem found is reported, not just the first.
+    /// Validates and compiles a specification; on failure all problems are reported, not just the first.
     ///
     /// ```
     /// use dowise::World;
@@ -101,7 +101,7 @@ fn build(spec: &WorldSpec, check: &mut Check) -> Option<World> {
         let ended = ends.iter().flatten().next().map(|e| &*e.states);
         check.start(&spec.start, &state, space, ended)
     });
-    // A lever that is always set was chosen by somebody in a log, who may have seen what is hidden: that counts, too.
+    // The behaviour policy chose levers that are always set, possibly by hidden variables, so these arrows count too.
     check.hidden_act_on_one(&within, &continuation, &hidden);
     graph::drop_unused(&mut within, interventions.as_ref(), &levers);
     graph::no_circles(check, &within);
@@ -170,7 +170,8 @@ fn check_horizon(spec: &WorldSpec, check: &mut Check) -> Option<usize> {
     None
 }
 
-/// Enters all variables; `false` if there are too many. What is said of one of two that share a name is not looked at.
+/// Declares all variables; `false` if there are too many. Variables that share a name count as having unknown kind and
+/// values.
 fn declare(specs: &[VariableSpec], check: &mut Check) -> bool {
     if specs.len() > usize::from(u16::MAX) {
         let message = format!("{} variables are too many", count_text(Some(specs.len() as u128)));
@@ -251,7 +252,7 @@ fn check_values(spec: &VariableSpec, check: &mut Check) {
     }
 }
 
-/// The states; more than can be enumerated are allowed where nothing has to list them: next values are of low rank, and nothing ends.
+/// The state space. It may be non-enumerable if all transitions are low-rank and there are no terminal states.
 fn count_states(check: &mut Check, state: &[VarId], horizon: Option<usize>, spec: &WorldSpec) -> Option<Space> {
     let of_low_rank = |id: &VarId| {
         let mut stated = spec.transitions.iter().filter(|m| m.children.iter().any(|c| c.value == check.name(*id)));
@@ -263,7 +264,7 @@ fn count_states(check: &mut Check, state: &[VarId], horizon: Option<usize>, spec
             return Some(space);
         }
     }
-    // One that is not stated is the clock.
+    // A factor without a specification is the time index.
     let others: Vec<&str> = state.iter().filter(|id| !of_low_rank(id)).map(|id| check.name(*id)).collect();
     let help = match others[..] {
         [only] if state.len() > 1 => format!(
@@ -290,7 +291,7 @@ fn count_states(check: &mut Check, state: &[VarId], horizon: Option<usize>, spec
     Some(space)
 }
 
-/// Whether a number for every stage and state fits.
+/// Whether a number for every stage and state fits into memory.
 pub(crate) fn is_enumerable(space: &Space, horizon: usize) -> bool {
     product([space.len(), horizon].into_iter()).is_some_and(|n| n <= MOST_ENTRIES as u128)
 }
@@ -337,7 +338,7 @@ fn transitions(
     if check.errors() > before { None } else { found.into_iter().collect() }
 }
 
-/// To be learned, and nothing is said about what it depends on.
+/// An unknown transition without a declared scope.
 fn full_scope(check: &mut Check, child: VarId) -> Option<Mechanism> {
     let mut parents = check.of_kind(Kind::State);
     let keys = check.of_kind(Kind::Key);
@@ -348,7 +349,7 @@ fn full_scope(check: &mut Check, child: VarId) -> Option<Mechanism> {
     Some(Mechanism { children: vec![child], parents, table: None, assumed: Assumed::default() })
 }
 
-/// What is said about key variables, hidden variables and levers, each at most once.
+/// The mechanisms of key variables, hidden variables and levers, each at most once.
 fn mechanisms(spec: &WorldSpec, check: &mut Check, arrows: &mut Vec<Arrows>) -> Option<Vec<Mechanism>> {
     let before = check.errors();
     let mut decided = HashSet::new();
@@ -364,7 +365,7 @@ fn mechanisms(spec: &WorldSpec, check: &mut Check, arrows: &mut Vec<Arrows>) -> 
             continue;
         }
         for &child in &children {
-            // One that may not stand here at all has been reported.
+            // A variable of the wrong kind has been reported.
             let may = kinds.contains(&check.variables[child.ix()].kind) && !check.open.contains(&child);
             if !decided.insert(child) && may {
                 two_mechanisms(check, child, mechanism);
@@ -384,12 +385,12 @@ fn two_mechanisms(check: &mut Check, child: VarId, mechanism: &MechanismSpec) {
     check.push(Problem::error("two-mechanisms", message).help(help).at(mechanism.at));
 }
 
-/// A product that may be astronomically large.
+/// A product that may overflow.
 pub(crate) fn product(mut factors: impl Iterator<Item = usize>) -> Option<u128> {
     factors.try_fold(1u128, |n, f| n.checked_mul(f as u128))
 }
 
-/// A count for people, digits in threes.
+/// A count with thousands separators.
 pub(crate) fn count_text(count: Option<u128>) -> String {
     let Some(count) = count else { return "more than 10^38".to_owned() };
     let digits = count.to_string();

@@ -1,15 +1,15 @@
-//! Builds a world in code, by names: what a world file says, as calls that may be chained.
+//! Builder of worlds in code, by names: the contents of a world file as chained calls.
 
 use super::{
     EndSpec, ForbidSpec, Form, InterventionSpec, Kind, Located, MechanismSpec, Outcome, Pattern, RewardForm, RewardRow,
     RewardSpec, RowSpec, SetSpec, StartRow, StartSpec, VariableSpec, World, WorldError, WorldSpec,
 };
 
-/// A world in the making.
+/// A world under construction.
 ///
 /// Variables are declared with a number of values ("0", "1", …) or their names, and used by name. Tables run over the
-/// parents in the order in which they are given, the first slowest; in each row stand the values of the variable. Nothing is
-/// checked before [`build`](WorldBuilder::build), which reports everything that is wrong at once, as for a world file.
+/// parents in the given order, the first slowest; each row has the values of the variable.
+/// [`build`](WorldBuilder::build) validates everything and reports all errors at once, as for a world file.
 ///
 /// ```
 /// use dowise::World;
@@ -34,7 +34,7 @@ pub struct WorldBuilder {
 }
 
 impl World {
-    /// Begins a world with a title and a number of steps in an episode: all levers are set, every state may be the first.
+    /// Starts a world with a title and a horizon; by default all levers are set, and initial states are uniform.
     pub fn builder(name: impl Into<String>, horizon: u64) -> WorldBuilder {
         WorldBuilder {
             spec: WorldSpec {
@@ -56,14 +56,14 @@ impl World {
 }
 
 impl WorldBuilder {
-    /// How much less a reward counts with every step that it comes later, above 0 and at most 1.
+    /// The discount factor per step, above 0 and at most 1.
     pub fn discount(mut self, discount: f64) -> WorldBuilder {
         self.spec.discount = Some(discount.into());
         self
     }
 
-    /// An episode ends in states that match: state factors and their values, or comparisons such as `>= high`. Said several
-    /// times, any of them ends it.
+    /// Terminal states: state factors and their values, or comparisons such as `>= high`. Repeated calls combine by
+    /// "or".
     pub fn ends(mut self, when: &[(&str, &[&str])]) -> WorldBuilder {
         let values = |values: &[&str]| values.iter().map(|&v| v.into()).collect();
         let when: Pattern = when.iter().map(|(name, v)| ((*name).into(), values(v))).collect();
@@ -71,7 +71,7 @@ impl WorldBuilder {
         self
     }
 
-    /// A sentence or two for people.
+    /// A short description.
     pub fn about(mut self, about: impl Into<String>) -> WorldBuilder {
         self.spec.about = about.into();
         self
@@ -87,7 +87,7 @@ impl WorldBuilder {
         self.variable(Kind::Lever, name, values)
     }
 
-    /// A lever with costs of setting it, as (value, cost); values that are not named cost nothing.
+    /// A lever with costs of setting it, as (value, cost); other values cost nothing.
     pub fn lever_with_costs(
         self,
         name: impl Into<String>,
@@ -123,8 +123,8 @@ impl WorldBuilder {
         self
     }
 
-    /// P(children | parents) within a step, for key variables, hidden variables and levers left alone; several children make
-    /// a joint table. [`Form::Unknown`]: to be learned.
+    /// P(children | parents) within a step, for key variables, hidden variables and levers left alone; several children
+    /// form a joint table. [`Form::Unknown`]: to be learned.
     pub fn mechanism(
         mut self,
         children: impl Into<Names>,
@@ -141,12 +141,12 @@ impl WorldBuilder {
         self
     }
 
-    /// A term of the reward: a number for every combination of its scope.
+    /// A reward term: a number for every configuration of its scope.
     pub fn reward(self, name: impl Into<String>, scope: impl Into<Names>, form: impl Into<RewardForm>) -> WorldBuilder {
         self.term(name.into(), scope.into(), form.into(), None, false)
     }
 
-    /// A random term: the reward received is one of the ends of its range, with the given mean.
+    /// A random reward term: payments are one of the ends of its range, with the given mean.
     pub fn random_reward(
         self,
         name: impl Into<String>,
@@ -157,13 +157,13 @@ impl WorldBuilder {
         self.term(name.into(), scope.into(), mean.into(), Some(range), true)
     }
 
-    /// A term whose numbers are to be learned, between these ends.
+    /// An unknown reward term with this range.
     pub fn unknown_reward(self, name: impl Into<String>, scope: impl Into<Names>, range: [f64; 2]) -> WorldBuilder {
         self.term(name.into(), scope.into(), RewardForm::Unknown, Some(range), false)
     }
 
-    /// Lets learners learn the reward terms stated so far, each between these ends: their numbers are for plans and simulations
-    /// alone.
+    /// Makes the reward terms so far unknown to learners, each with this range; planning and simulation use their
+    /// numbers.
     pub fn rewards_to_learn(mut self, range: [f64; 2]) -> WorldBuilder {
         self.spec.rewards.iter_mut().for_each(|term| (term.learn, term.range) = (true, Some(range.into())));
         self
@@ -190,7 +190,7 @@ impl WorldBuilder {
         self
     }
 
-    /// Declares the range of the sum of all reward terms, costs not counted.
+    /// Declares the range of the sum of all reward terms, before costs.
     pub fn reward_range(mut self, range: [f64; 2]) -> WorldBuilder {
         self.spec.reward_range = Some(range.into());
         self
@@ -202,7 +202,8 @@ impl WorldBuilder {
         self
     }
 
-    /// In states that match `when` (empty: in all), no intervention may set every one of these levers to one of its values.
+    /// In states that match `when` (empty: in all), no intervention may set every one of these levers to one of its
+    /// values.
     pub fn forbid(mut self, when: &[(&str, &[&str])], levers: &[(&str, &[&str])]) -> WorldBuilder {
         let pattern = |pairs: &[(&str, &[&str])]| -> Pattern {
             pairs.iter().map(|(name, values)| ((*name).into(), values.iter().map(|&v| v.into()).collect())).collect()
@@ -211,7 +212,7 @@ impl WorldBuilder {
         self
     }
 
-    /// Where a state factor starts: a value or probabilities; other factors start uniformly.
+    /// The initial distribution of a state factor: a value or probabilities; other factors start uniformly.
     ///
     /// Replaces the states given by [`start_in`](WorldBuilder::start_in).
     pub fn start(mut self, factor: impl Into<String>, outcome: impl Into<Outcome>) -> WorldBuilder {
@@ -223,7 +224,7 @@ impl WorldBuilder {
         self
     }
 
-    /// The states in which an episode may start, each as a value for every state factor, and their weights.
+    /// Initial states, each with a value for every state factor, and their weights.
     ///
     /// Replaces the values given by [`start`](WorldBuilder::start).
     pub fn start_in<F: Into<String>, V: Into<String>>(
@@ -238,12 +239,12 @@ impl WorldBuilder {
         self
     }
 
-    /// Checks everything and makes the world; if something is wrong, every problem is reported.
+    /// Validates and builds the world; reports all problems.
     pub fn build(self) -> Result<World, WorldError> {
         World::new(self.spec)
     }
 
-    /// The world as a specification, nothing checked yet.
+    /// The unchecked specification.
     pub fn spec(self) -> WorldSpec {
         self.spec
     }
@@ -264,7 +265,7 @@ fn mechanism(children: Names, parents: Names, form: Form) -> MechanismSpec {
 #[derive(Clone, Debug)]
 pub struct Names(Vec<String>);
 
-/// The values of a variable: how many ("0", "1", …), or their names.
+/// The values of a variable: their number ("0", "1", …), or their names.
 #[derive(Clone, Debug)]
 pub struct Values(Vec<String>);
 

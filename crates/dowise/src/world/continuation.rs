@@ -1,28 +1,28 @@
-//! What the next state is worth to the present step: discounted, nothing where the episode has ended, and what arriving there pays.
+//! Continuation value of the next state: discounting, terminal states, and next-state rewards.
 //!
-//! Planners and learners look ahead from V_{h+1}. Episodes that end, discounting, and next-state rewards alone all come to a change
-//! of that function before it is averaged:
+//! Planners and learners look ahead from V_{h+1}. Terminal states, discounting and pure next-state rewards transform
+//! that function before its expectation:
 //!
 //! ```text
 //! u(s') = arrival(s') + discount · 1{s' has not ended} · V_{h+1}(s')
 //! ```
 //!
-//! so that every rule that takes means, bounds or samples of next values holds for it as it is.
+//! so that every estimator of expectations, bounds or samples of next values applies unchanged.
 
 use super::{RewardTerm, VarId, World};
 use crate::Space;
 
-/// How values of the next stage enter a step; worlds without ends, discount and next-state rewards have none.
+/// Transformation of next-stage values; none for worlds without terminal states, discount and next-state rewards.
 #[derive(Clone, Debug)]
 pub(crate) struct Continuation {
     discount: f64,
     ended: Option<std::sync::Arc<[bool]>>,
-    /// What arriving in a state pays; empty if nothing.
+    /// Reward of arriving in a state; empty if there is none.
     arrival: Vec<f64>,
 }
 
 impl Continuation {
-    /// That of a world; `None` if next values count as they are.
+    /// The continuation of a world; `None` if next values stay unchanged.
     pub(crate) fn of(world: &World) -> Option<Continuation> {
         let arrival = arrival(world);
         if world.discount == 1.0 && world.ends.is_none() && arrival.is_empty() {
@@ -37,13 +37,13 @@ impl Continuation {
         out.iter_mut().zip(&self.arrival).for_each(|(u, a)| *u += a);
     }
 
-    /// The same of sizes: absolute values of what is paid.
+    /// The same for sums of absolute values.
     pub(crate) fn size(&self, next_size: &[f64], out: &mut Vec<f64>) {
         self.later(next_size, out);
         out.iter_mut().zip(&self.arrival).for_each(|(u, a)| *u += a.abs());
     }
 
-    /// Without what arriving pays: how a difference between values of the next stage counts.
+    /// Without arrival rewards: the effect of a difference between next-stage values.
     pub(crate) fn later(&self, next: &[f64], out: &mut Vec<f64>) {
         out.clear();
         out.extend(next.iter().map(|v| self.discount * v));
@@ -52,12 +52,12 @@ impl Continuation {
         }
     }
 
-    /// What arriving in a state pays.
+    /// Reward of arriving in a state.
     pub(crate) fn arrival_of(&self, state: usize) -> f64 {
         self.arrival.get(state).copied().unwrap_or(0.0)
     }
 
-    /// Greatest less least that arriving in a state pays.
+    /// Range of arrival rewards, including 0.
     pub(crate) fn arrival_range(&self) -> f64 {
         let (lo, hi) = self.arrival.iter().fold((0.0f64, 0.0f64), |(lo, hi), &a| (lo.min(a), hi.max(a)));
         hi - lo
@@ -80,14 +80,15 @@ fn arrival(world: &World) -> Vec<f64> {
 }
 
 impl RewardTerm {
-    /// Whether it depends on next values and on nothing else.
+    /// Whether it depends on next values only.
     pub(crate) fn pays_on_next_state(&self) -> bool {
         self.scope.is_empty() && !self.next.is_empty()
     }
 }
 
 impl World {
-    /// What arriving in each state pays: the next-state terms alone, together; empty if there are none that are known.
+    /// Arrival reward of each state: the sum of the known terms that depend on next values only; empty if there are
+    /// none.
     pub fn arrival(&self) -> Vec<f64> {
         arrival(self)
     }
@@ -97,8 +98,8 @@ impl World {
         self.state.iter().position(|&s| s == id).expect("invariant: next values are those of state factors")
     }
 
-    /// The expected reward of a term, as a term of the present alone: over its scope and those of the transitions of its next
-    /// values, which have to be known. Those that depend on the present alone are what they are.
+    /// The expected reward of a term as a function of the present: over its scope and those of its next values'
+    /// transitions, which must be known. A term of the present stays unchanged.
     pub(crate) fn expected_term(&self, term: &RewardTerm) -> RewardTerm {
         let Some(table) = term.table.as_deref().filter(|_| !term.next.is_empty()) else { return term.clone() };
         let transitions: Vec<_> = term.next.iter().map(|&id| &self.transitions[self.state_axis(id)]).collect();
@@ -128,14 +129,14 @@ impl World {
         RewardTerm { scope, next: Vec::new(), table: Some(table.into()), ..term.clone() }
     }
 
-    /// Whether the mean of a term is to be learned: its numbers are not known, or they are those of next values together with the
-    /// present, of which only the known transitions tell how often each is paid.
+    /// Whether the mean of a term has to be learned: its numbers are unknown, or it depends on the present and on next
+    /// values whose transitions are unknown.
     pub(crate) fn mean_is_learned(&self, term: &RewardTerm) -> bool {
         let unknown = |&id: &VarId| self.transitions[self.state_axis(id)].table.is_none();
         term.table.is_none() || (!term.pays_on_next_state() && term.next.iter().any(unknown))
     }
 
-    /// What the expected reward of a term depends on.
+    /// The scope of a term's expected reward.
     pub(crate) fn expected_scope(&self, term: &RewardTerm) -> Vec<VarId> {
         let mut scope = term.scope.clone();
         for &id in &term.next {
@@ -145,7 +146,7 @@ impl World {
         scope
     }
 
-    /// At least the size of any sum of rewards, less costs, that an episode can bring.
+    /// Upper bound on the absolute return of an episode, net of costs.
     pub fn reward_bound(&self) -> f64 {
         let size = |range: [f64; 2]| range[0].abs().max(range[1].abs());
         let terms: f64 = self.rewards().iter().map(|r| size(r.range)).sum();
@@ -154,27 +155,26 @@ impl World {
         self.horizon() as f64 * (terms.max(size(self.reward_range())) + costs)
     }
 
-    /// Least and greatest gain of a step, costs taken off. n times these bound what n steps bring, so that 0 lies between them where
-    /// an episode can end or later steps count less.
+    /// Range of a step's net reward; n times it bounds the return of n steps. It includes 0 if episodes can end early
+    /// or are discounted.
     pub(crate) fn step_range(&self) -> [f64; 2] {
         let ([lo, hi], cost) = (self.reward_range, self.interventions.cost_range());
         let (least, most) = (lo - cost[1], hi - cost[0]);
         if self.ends.is_some() || self.discount < 1.0 { [least.min(0.0), most.max(0.0)] } else { [least, most] }
     }
 
-    /// By how much what an episode brings can differ from what another one does, at most: the horizon times the range of what a step
-    /// pays, costs taken off.
+    /// Maximum difference between the returns of two episodes: the horizon times the range of a step's net reward.
     pub fn return_range(&self) -> f64 {
         let [least, most] = self.step_range();
         self.horizon() as f64 * (most - least)
     }
 
-    /// Whether some reward is on next values, which learners that regress on features and plans by sampled states refuse.
+    /// Whether there are next-state rewards, which linear learners and sampled value iteration do not support.
     pub fn pays_on_next_values(&self) -> bool {
         self.rewards.iter().any(|term| !term.next.is_empty())
     }
 
-    /// Refuses what has no proof or no code for some of what a world can say.
+    /// Returns an error if the world has an unsupported feature.
     pub(crate) fn refuse(&self, what: &'static str, features: &[Feature]) -> Result<(), Unsupported> {
         let has = |feature: &Feature| match feature {
             Feature::NextReward => self.pays_on_next_values(),
@@ -186,20 +186,20 @@ impl World {
     }
 }
 
-/// What not every part of dowise can deal with.
+/// Features of worlds that not every part of dowise supports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Feature {
-    /// Rewards on next values.
+    /// Next-state rewards.
     NextReward,
 }
 
-/// A part of dowise that cannot deal with something that the world says.
+/// A part of dowise does not support a feature of the world.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{what} cannot deal with {}; {}", .feature.describe(), .feature.instead())]
 pub struct Unsupported {
-    /// What was asked for.
+    /// The requested operation.
     pub what: &'static str,
-    /// What the world has.
+    /// The unsupported feature.
     pub feature: Feature,
 }
 

@@ -1,8 +1,8 @@
-//! Whether a learner that keeps the state factors and forgets the causes (F-UCBVI) can be right for a world.
+//! Misspecification of factored learners without key variables (F-UCBVI).
 //!
-//! It models P(s' | s, a) as a product of P(s_i' | s\[I_i\], a). Two things break that. Factors whose next values come
-//! from a common random cause are dependent once the cause is forgotten. And where the causes depend on state factors
-//! outside I_i, so does the next value, once the causes are marginalised out.
+//! They model P(s' | s, a) as a product of P(s_i' | s\[I_i\], a). This fails in two cases. Factors with a common random
+//! cause are dependent once that cause is marginalised out. And if key variables depend on state factors outside I_i,
+//! so does the next value after marginalisation.
 
 use std::collections::BTreeSet;
 
@@ -10,20 +10,20 @@ use serde::Serialize;
 
 use super::{Kind, LeverRule, Mechanism, VarId, World};
 
-/// What the factored view without causes gets wrong.
+/// Errors of the factored view without key variables.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct FactoredView {
-    /// Whether it is right: no amount of data would leave it with an error.
+    /// Whether it is well specified: it has no error in the limit of infinite data.
     pub right: bool,
     /// Pairs of state factors that are dependent given the state and the intervention.
     pub dependent: Vec<Dependent>,
     /// State factors whose next value depends on state factors outside their scope.
     pub outside: Vec<Outside>,
-    /// All of that in a sentence or two.
+    /// A description in a sentence or two.
     pub why: String,
 }
 
-/// Two state factors with a random cause in common.
+/// Two state factors with a common random cause.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Dependent {
     /// The two state factors.
@@ -32,17 +32,17 @@ pub struct Dependent {
     pub causes: Vec<String>,
 }
 
-/// A state factor that depends on others outside its scope, once causes are marginalised out.
+/// A state factor that depends on others outside its scope after marginalisation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Outside {
     /// The state factor.
     pub factor: String,
-    /// State factors that it depends on besides its scope.
+    /// State factors outside its scope that it depends on.
     pub depends_on: Vec<String>,
 }
 
 impl FactoredView {
-    /// Judges a world by its graph; parents that a known table does not vary with are not counted.
+    /// Checks a world by its graph, ignoring parents without effect in a known table.
     pub(crate) fn of(world: &World) -> FactoredView {
         let name = |id: &VarId| world.variable(*id).name.clone();
         let reaches: Vec<Reach> = world.transitions.iter().map(|m| Reach::of(world, m)).collect();
@@ -57,7 +57,7 @@ impl FactoredView {
                 }
                 let shared: Vec<VarId> = a.random.intersection(&b.random).copied().collect();
                 if !shared.is_empty() {
-                    // The closest common causes say it best: key variables, if there are any.
+                    // The closest common causes are the most informative: key variables, if there are any.
                     let keys = shared.iter().filter(|&&id| world.variable(id).kind == Kind::Key);
                     let keys: Vec<String> = keys.map(name).collect();
                     let causes = if keys.is_empty() { shared.iter().map(name).collect() } else { keys };
@@ -74,10 +74,10 @@ impl FactoredView {
     }
 }
 
-/// What a state factor's next value depends on through the causes.
+/// Ancestors of a state factor's next value through the key variables.
 #[derive(Default)]
 struct Reach {
-    /// Variables with randomness of their own; those drawn jointly count together.
+    /// Random variables; jointly drawn ones count together.
     random: BTreeSet<VarId>,
     /// State factors.
     state: BTreeSet<VarId>,
@@ -122,7 +122,7 @@ fn is_deterministic(mechanism: &Mechanism) -> bool {
     mechanism.table.as_ref().is_some_and(|table| table.iter().all(|&p| p == 0.0 || p == 1.0))
 }
 
-/// The parents that the table varies with; all of them if it is not known.
+/// The parents with an effect in the table; all of them if it is unknown.
 fn acting_parents(world: &World, mechanism: &Mechanism) -> Vec<VarId> {
     let Some(table) = &mechanism.table else { return mechanism.parents.clone() };
     let sizes = world.sizes(&mechanism.parents);

@@ -1,64 +1,65 @@
-//! Feature maps φ(s, z) that a world may carry: how the next state and the reward are said to depend on state and causes.
+//! Feature maps φ(s, z) of a world for linear learners.
 
 use std::sync::Arc;
 
 use super::{VarId, World};
 
-/// A feature map in closed form or as a table; what it is worth at a state and cause is worked out in [`crate::linear`].
+/// A feature map in closed form or as a table.
 ///
-/// All of them have ‖φ‖ ≤ 1, as the definition of a causal linear MDP asks.
+/// All of them have ‖φ‖ ≤ 1, as required by the definition of a causal linear MDP.
 #[derive(Clone, Debug, PartialEq)]
 pub enum FeatureMap {
-    /// For each scope one indicator per combination of its values, divided by the root of the number of scopes.
-    /// One scope with all variables is one-hot over state and causes.
+    /// For each scope one indicator per configuration, divided by the root of the number of scopes. One scope with all
+    /// variables is one-hot over states and joint key values.
     Indicators {
         /// The scopes.
         scopes: Vec<Vec<VarId>>,
     },
-    /// Products of Chebyshev polynomials of the places of values on [−1, 1], up to a total degree, divided by √d.
+    /// Products of Chebyshev polynomials of value positions on [−1, 1], up to a total degree, divided by √d.
     Polynomial {
         /// Variables whose values are ordered.
         scope: Vec<VarId>,
-        /// Greatest sum of the degrees.
+        /// Maximum total degree.
         degree: usize,
     },
-    /// Gaussian bumps on a grid over the places of values, divided by their sum.
+    /// Gaussian bumps on a grid over value positions, divided by their sum.
     Radial {
         /// Variables whose values are ordered.
         scope: Vec<VarId>,
-        /// Bumps for each variable (no more than it has values).
+        /// Bumps for each variable (at most its number of values).
         centres: usize,
         /// Standard deviation of a bump, in distances between neighbouring bumps.
         width: f64,
     },
-    /// One row of numbers for each combination of the scope (first slowest).
+    /// One row of numbers for each configuration of the scope (first slowest).
     Table {
-        /// What the rows run over.
+        /// Variables that index the rows.
         scope: Vec<VarId>,
         /// Numbers in a row (d).
         dimension: usize,
         /// The rows.
         values: Arc<[f64]>,
     },
-    /// The mean of tables: φ(s, z) = 1/n Σ_i table_i(scope_i). No longer than 1 if no row is, and in the simplex if every row is.
+    /// The mean of tables: φ(s, z) = 1/n Σ_i table_i(scope_i). Its norm is at most 1, and it lies in the simplex, if
+    /// that holds for every row.
     Mean {
         /// Numbers in a row (d).
         dimension: usize,
-        /// What each table runs over (first slowest), and its rows.
+        /// The scope of each table (first slowest), and its rows.
         tables: Vec<(Vec<VarId>, Arc<[f64]>)>,
     },
 }
 
 impl FeatureMap {
-    /// One indicator for every state and cause: d = S · Z, and any world is linear in it.
+    /// One indicator for every state and joint key values: d = S · Z, and any world is linear in it.
     pub fn one_hot(world: &World) -> FeatureMap {
         FeatureMap::Indicators { scopes: vec![everything(world)] }
     }
 
-    /// Indicators of what each state factor's next value and each reward term depend on: d = Σ of the scopes' sizes.
+    /// Indicators of the scopes of transitions and reward terms: d = Σ of the scopes' sizes.
     ///
-    /// Scopes that are part of another are left out. Rewards are linear in these; transitions of several factors are
-    /// products, so they are only as far as the factors share a scope.
+    /// Scopes contained in another are left out. Rewards are linear in these. Transitions of several factors are
+    /// products, so they are linear only if the factors share a scope.
     pub fn factors(world: &World) -> FeatureMap {
         let mut all: Vec<Vec<VarId>> = world.transitions.iter().map(|m| m.parents.clone()).collect();
         all.extend(world.rewards.iter().map(|r| world.expected_scope(r)));
@@ -75,12 +76,12 @@ impl FeatureMap {
         FeatureMap::Indicators { scopes }
     }
 
-    /// Chebyshev polynomials of all state factors and cause variables up to a total degree.
+    /// Chebyshev polynomials of all state factors and key variables up to a total degree.
     pub fn polynomial(world: &World, degree: usize) -> FeatureMap {
         FeatureMap::Polynomial { scope: everything(world), degree }
     }
 
-    /// Gaussian bumps over all state factors and cause variables.
+    /// Gaussian bumps over all state factors and key variables.
     pub fn radial(world: &World, centres: usize, width: f64) -> FeatureMap {
         FeatureMap::Radial { scope: everything(world), centres, width }
     }
@@ -112,7 +113,7 @@ impl FeatureMap {
         }
     }
 
-    /// Everything that it depends on, each once.
+    /// All variables in its scopes, without duplicates.
     pub fn scope(&self) -> Vec<VarId> {
         match self {
             FeatureMap::Indicators { scopes } => once_each(scopes.iter()),
@@ -143,7 +144,7 @@ fn once_each<'a>(scopes: impl Iterator<Item = &'a Vec<VarId>>) -> Vec<VarId> {
     all
 }
 
-/// All variables that features may depend on: state factors, then what acts besides them.
+/// All variables that features may depend on: state factors, then key variables and levers with effects.
 pub(crate) fn everything(world: &World) -> Vec<VarId> {
     world.state.iter().copied().chain(world.cause_variables()).collect()
 }

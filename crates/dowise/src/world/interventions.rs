@@ -1,12 +1,12 @@
-//! Interventions: which levers may be set to what, in which states, and what it costs; never as a list.
+//! Interventions do(x): allowed settings of levers by state, their costs, and a numbering without enumeration.
 
 use serde::{Deserialize, Serialize};
 
-/// An intervention do(some levers = values), as one number.
+/// An intervention do(some levers = values), encoded as one number.
 ///
-/// The number has one digit per lever, the first lever slowest: 0 leaves the lever alone,
-/// d > 0 sets it to its value d − 1. So numerical order is "left alone first, then values in order".
-/// Where every lever is set and such numbers would not fit into 64 bits, the digits are the values themselves.
+/// The number has one digit per lever, the first lever slowest: 0 leaves the lever alone, d > 0 sets it to its value d
+/// − 1. Numerical order is thus "left alone first, then values in order". If every lever is always set and such numbers
+/// would exceed 64 bits, the digits are the values themselves.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Action(pub u64);
@@ -22,12 +22,12 @@ pub enum LeverRule {
     List(Vec<Action>),
 }
 
-/// In states that match, an intervention that matches is not allowed.
+/// A forbidden combination: in matching states, a matching intervention is not allowed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Forbid {
-    /// (position of a state factor, which of its values match); all must match.
+    /// (position of a state factor, its matching values); all must match.
     pub when: Vec<(usize, Vec<bool>)>,
-    /// (position of a lever, which of its values match); all must be set so.
+    /// (position of a lever, its matching values); all must match.
     pub levers: Vec<(usize, Vec<bool>)>,
 }
 
@@ -36,12 +36,13 @@ pub struct Forbid {
 pub struct Interventions {
     sizes: Vec<usize>,
     places: Vec<u64>,
-    /// The digit of a lever's first value: 1, or 0 where no lever can be left alone and the numbers would not fit otherwise.
+    /// The digit of a lever's first value: 1, or 0 if no lever can be left alone and the numbers would not fit
+    /// otherwise.
     first_digit: u64,
     lever_rule: LeverRule,
     forbid: Vec<Forbid>,
     costs: Vec<Vec<f64>>,
-    /// `ways[i][k]`: number of ways to treat the levers from i on when at most k more may be set.
+    /// `ways[i][k]`: number of settings of the levers from i on when at most k more may be set.
     ways: Vec<Vec<u64>>,
 }
 
@@ -87,7 +88,7 @@ impl Interventions {
         &self.lever_rule
     }
 
-    /// Combinations that are not allowed.
+    /// Forbidden combinations.
     pub fn forbid(&self) -> &[Forbid] {
         &self.forbid
     }
@@ -97,12 +98,12 @@ impl Interventions {
         &self.costs
     }
 
-    /// Whether any lever costs anything.
+    /// Whether any lever has a cost.
     pub fn has_costs(&self) -> bool {
         self.costs.iter().flatten().any(|&c| c != 0.0)
     }
 
-    /// Number of interventions, forbidden combinations not taken off (A in the paper).
+    /// Number of interventions, including forbidden combinations (A in the paper).
     pub fn count(&self) -> u64 {
         match &self.lever_rule {
             LeverRule::List(list) => list.len() as u64,
@@ -110,7 +111,7 @@ impl Interventions {
         }
     }
 
-    /// The `rank`-th intervention in increasing order, forbidden combinations not left out.
+    /// The `rank`-th intervention in increasing order, including forbidden ones.
     pub fn nth(&self, mut rank: u64) -> Action {
         if let LeverRule::List(list) = &self.lever_rule {
             return list[rank as usize];
@@ -131,7 +132,7 @@ impl Interventions {
         Action(code)
     }
 
-    /// Position of an intervention in increasing order, the inverse of [`Interventions::nth`]; `None` if it is not one.
+    /// Rank of an intervention, the inverse of [`Interventions::nth`]; `None` if it is not one.
     pub fn rank(&self, action: Action) -> Option<u64> {
         if let LeverRule::List(list) = &self.lever_rule {
             return list.binary_search(&action).ok().map(|i| i as u64);
@@ -155,22 +156,22 @@ impl Interventions {
         Some(rank)
     }
 
-    /// What an intervention does to one lever: `None` leaves it alone.
+    /// The value that an intervention gives a lever: `None` leaves it alone.
     pub fn lever(&self, action: Action, lever: usize) -> Option<usize> {
         let digit = action.0 / self.places[lever] % (self.sizes[lever] as u64 + self.first_digit);
         if self.first_digit == 0 {
-            // Beyond the last number stands what leaves some lever alone, which is no intervention here.
+            // Numbers beyond the last would leave some lever alone, which is no intervention here.
             return (action.0 < self.end()).then_some(digit as usize);
         }
         (digit as usize).checked_sub(1)
     }
 
-    /// What an intervention does to every lever.
+    /// The values that an intervention gives all levers.
     pub fn levers(&self, action: Action) -> Vec<Option<usize>> {
         (0..self.sizes.len()).map(|i| self.lever(action, i)).collect()
     }
 
-    /// The intervention that does this to the levers.
+    /// The intervention with these lever values.
     pub fn action(&self, levers: &[Option<usize>]) -> Action {
         if self.first_digit == 0 && levers.contains(&None) {
             return Action(u64::MAX);
@@ -191,7 +192,7 @@ impl Interventions {
         (0..self.sizes.len()).filter_map(|i| self.lever(action, i).map(|v| self.costs[i][v])).sum()
     }
 
-    /// Least and greatest cost that an intervention can have, forbidden combinations not left out.
+    /// Least and greatest cost of an intervention, including forbidden ones.
     pub fn cost_range(&self) -> [f64; 2] {
         if !self.has_costs() {
             return [0.0, 0.0];
@@ -204,7 +205,7 @@ impl Interventions {
         let mut highs: Vec<f64> =
             self.costs.iter().map(|c| c.iter().copied().fold(f64::NEG_INFINITY, f64::max)).collect();
         if let LeverRule::AtMost(most) = self.lever_rule {
-            // The cheapest and the dearest few; a lever is left alone rather than set at a loss or at a gain.
+            // The cheapest and the dearest few; a lever is left alone if setting it does not extend the range.
             lows.sort_by(f64::total_cmp);
             lows = lows.into_iter().take(most).map(|c| c.min(0.0)).collect();
             highs.sort_by(|a, b| b.total_cmp(a));
@@ -215,7 +216,7 @@ impl Interventions {
 
     /// Whether an intervention is allowed in a state with these factor values.
     pub fn allows(&self, state: &[usize], action: Action) -> bool {
-        // A number beyond the last one would be read as a smaller one.
+        // A number beyond the last would decode as a smaller one.
         if action.0 >= self.end() {
             return false;
         }
@@ -227,7 +228,7 @@ impl Interventions {
         by_rule && !self.is_forbidden(state, action)
     }
 
-    /// One past the last number that an intervention can have.
+    /// One past the largest intervention number.
     fn end(&self) -> u64 {
         self.places.first().map_or(1, |place| place * (self.sizes[0] as u64 + self.first_digit))
     }
@@ -249,7 +250,7 @@ fn places(sizes: &[usize], first_digit: u64) -> Option<Vec<u64>> {
         places[i] = place;
         place = place.checked_mul(sizes[i] as u64 + first_digit)?;
     }
-    // The last number of all is kept free: it stands for no intervention.
+    // The largest 64-bit number stays free: it represents no intervention.
     (place < u64::MAX).then_some(places)
 }
 
@@ -292,7 +293,7 @@ mod tests {
 
     #[test]
     fn levers_that_are_always_set_are_numbered_by_their_values_where_there_are_many() {
-        // 4^28 = 2^56 fit, 5^28 would not.
+        // 4^28 = 2^56 fits, 5^28 would not.
         let all = Interventions::new(vec![4; 28], LeverRule::All, vec![], vec![vec![0.0, 0.5, 1.0, 2.0]; 28]).unwrap();
         assert_eq!(all.count(), 1 << 56);
         for rank in [0, 1, 12_345_678_901_234, (1 << 56) - 1] {

@@ -1,4 +1,4 @@
-//! Transitions of low rank: P(s' | s, z) = Σ_j w_j(s, z) Π_i P_i(s'_i | j), kept as stated and never multiplied out.
+//! Low-rank transitions (linear MDP): P(s' | s, z) = Σ_j w_j(s, z) Π_i P_i(s'_i | j), kept in factored form.
 
 use std::sync::Arc;
 
@@ -6,62 +6,62 @@ use super::basis::Basis;
 use super::{FeatureMap, VarId, World};
 use crate::Space;
 
-/// How all state factors move together, by way of d *anchors*.
+/// Joint transitions of all state factors through d *latent factors*.
 ///
-/// The weights w(s, z) are features; in a causal linear MDP w = φ and Π_i P_i(· | j) = μ_j. Where weights and rows are
-/// probabilities, a step draws an anchor and then the next value of each state factor: the anchor is a hidden cause that the
-/// factors share. With one state factor weights and rows may be signed, as long as every P(s' | s, z) is a probability.
+/// The weights w(s, z) are features; in a causal linear MDP w = φ and Π_i P_i(· | j) = μ_j. If weights and rows are
+/// probabilities, a step samples a latent factor and then the next value of each state factor. With one state factor,
+/// weights and rows may be signed, as long as every P(s' | s, z) is a probability.
 ///
 /// # Cost
-/// Memory: d numbers for each combination of the weights' scope and for each value of each state factor.
+/// Memory: d numbers for each configuration of the weights' scope and for each value of each state factor.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LowRank {
-    /// The weights as stated.
+    /// The weights as specified.
     pub(super) map: FeatureMap,
-    /// What the weights depend on.
+    /// The scope of the weights.
     pub(super) scope: Vec<VarId>,
-    /// Number of anchors (d).
+    /// Number of latent factors (d).
     pub(super) dimension: usize,
-    /// w, a row of d numbers for each combination of the scope (first slowest); none where states are not enumerated.
+    /// w, a row of d numbers for each configuration of the scope (first slowest); none for non-enumerable states.
     pub(super) weights: Option<Arc<[f64]>>,
-    /// w at any values, where there are no rows.
+    /// w at any values, if there are no rows.
     pub(super) basis: Option<Arc<Basis>>,
-    /// P_i(· | j): for each state factor d rows over its values.
+    /// P_i(· | j): for each state factor, d rows over its values.
     pub(crate) next: Vec<Arc<[f64]>>,
     /// Whether every row of weights and of `next` is a distribution.
     pub(super) mixture: bool,
 }
 
 impl LowRank {
-    /// Number of anchors (d).
+    /// Number of latent factors (d).
     pub fn dimension(&self) -> usize {
         self.dimension
     }
 
-    /// The weights as stated.
+    /// The weights as specified.
     pub fn map(&self) -> &FeatureMap {
         &self.map
     }
 
-    /// What the weights depend on.
+    /// The scope of the weights.
     pub fn scope(&self) -> &[VarId] {
         &self.scope
     }
 
-    /// Weights of the anchors for a combination of the scope, numbered with its first variable slowest.
+    /// Weights of the latent factors for a configuration of the scope, numbered with its first variable slowest.
     ///
     /// # Panics
-    /// If the states of the world are not listed ([`World::is_enumerable`]).
+    /// If the states of the world are non-enumerable ([`World::is_enumerable`]).
     pub fn weights(&self, row: usize) -> &[f64] {
         &self.rows()[row * self.dimension..][..self.dimension]
     }
 
-    /// The rows of all combinations of the scope.
+    /// The rows of all configurations of the scope.
     pub(super) fn rows(&self) -> &[f64] {
         self.weights.as_deref().expect("invariant: rows of weights are asked for only where states are enumerated")
     }
 
-    /// Where weights are not kept as rows, what computes them: into `out`, which is zero, from the values of all variables.
+    /// Computes weights that are not tabulated: into `out`, which is zero, from the values of all variables.
     pub(crate) fn basis(&self) -> Option<&Arc<Basis>> {
         self.basis.as_ref()
     }
@@ -71,19 +71,19 @@ impl LowRank {
         &self.next[factor]
     }
 
-    /// Whether a step can be drawn by way of an anchor: all weights and rows are distributions.
+    /// Whether all weights and rows are distributions, so that a step can sample a latent factor.
     pub fn is_mixture(&self) -> bool {
         self.mixture
     }
 
-    /// Σ_s' Π_i P_i(s'_i | j) · value(s') for every anchor: what each is worth.
+    /// Σ_s' Π_i P_i(s'_i | j) · value(s') for every latent factor: its expected value.
     ///
     /// # Cost
     /// O(d · S).
     pub fn worth(&self, value_s: &[f64], out: &mut Vec<f64>) {
         out.clear();
         for j in 0..self.dimension {
-            // The last factor is innermost, so it is marginalised out first.
+            // The last factor is innermost, so it is marginalised first.
             let mut left: Option<Vec<f64>> = None;
             for rows in self.next.iter().rev() {
                 let n = rows.len() / self.dimension;
@@ -95,7 +95,7 @@ impl LowRank {
         }
     }
 
-    /// Multiplies `out`, one number for each state, out of a row of weights: P(s' | s, z) for every s'.
+    /// P(s' | s, z) for every s' from a row of weights, written into `out`.
     pub fn distribution(&self, weights: &[f64], states: &Space, out: &mut [f64]) {
         for (next, out) in out.iter_mut().enumerate() {
             let anchor = |j: usize| {
@@ -110,9 +110,9 @@ impl LowRank {
     }
 }
 
-/// One row of `dimension` numbers for each combination of what a map depends on, and what that is.
+/// One row of `dimension` numbers for each configuration of a map's scope, and that scope.
 ///
-/// A table is shared, not copied. The caller found the dimension small enough.
+/// A table is shared, not copied. The caller has checked the dimension.
 pub(super) fn tabulate(world: &World, map: &FeatureMap) -> (Vec<VarId>, Arc<[f64]>) {
     let scope = map.scope();
     if let FeatureMap::Table { values, .. } = map {
@@ -131,15 +131,15 @@ pub(super) fn tabulate(world: &World, map: &FeatureMap) -> (Vec<VarId>, Arc<[f64
 }
 
 impl World {
-    /// How the state moves, where that is stated by anchors.
+    /// Low-rank transitions, if the world has them.
     pub fn low_rank(&self) -> Option<&LowRank> {
         self.low_rank.as_ref()
     }
 
-    /// P(s' | s, z) for every s', from the positions of the values of all variables (by [`VarId`]); `false` if it is not known.
+    /// P(s' | s, z) for every s', from the values of all variables (by [`VarId`]); `false` if it is unknown.
     ///
     /// # Cost
-    /// O(S) times the number of state factors, and of anchors.
+    /// O(S) times the number of state factors, and of latent factors.
     pub fn next_states(&self, values: &[usize], out: &mut [f64]) -> bool {
         let row = |ids: &[VarId]| ids.iter().fold(0, |row, id| row * self.variable(*id).size() + values[id.ix()]);
         if let Some(low_rank) = &self.low_rank {

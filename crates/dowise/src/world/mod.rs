@@ -1,4 +1,4 @@
-//! A world: a whole problem, checked when it is made and immutable afterwards.
+//! The world: a causal MDP with variables, graph, mechanisms, rewards and horizon; validated and immutable.
 
 mod allowed;
 mod analysis;
@@ -45,67 +45,67 @@ pub use variable::{Kind, VarId, Variable};
 
 use crate::Space;
 
-/// P(children | parents), as a table or still to be learned.
+/// P(children | parents), as a table or unknown.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Mechanism {
-    /// The variables it decides (for a transition: the state factor whose next value it decides).
+    /// The variables that it determines (for a transition: the state factor of the next value).
     pub children: Vec<VarId>,
-    /// What it depends on.
+    /// Its parents.
     pub parents: Vec<VarId>,
     /// Rows over the parents (first slowest), in each row the children's values (first slowest); `None`: to be learned.
     pub table: Option<Arc<[f64]>>,
-    /// What those assume who have to learn it.
+    /// Assumptions of learners about it.
     pub assumed: Assumed,
 }
 
-/// One term of the reward: a number for every combination of its scope.
+/// One reward term: a number for every configuration of its scope.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RewardTerm {
     /// Its name.
     pub name: String,
-    /// What it depends on: state factors, key variables, levers.
+    /// Its scope: state factors, key variables, levers.
     pub scope: Vec<VarId>,
-    /// State factors whose next values it depends on as well.
+    /// State factors whose next values are also in its scope.
     pub next: Vec<VarId>,
-    /// Expected reward for every combination (first of the scope slowest, then the next values); `None`: to be learned.
+    /// Expected reward for every configuration (first of the scope slowest, then the next values); `None`: unknown.
     pub table: Option<Arc<[f64]>>,
-    /// Least and greatest reward of this term that one may receive.
+    /// Least and greatest payment of this term.
     pub range: [f64; 2],
-    /// Whether the reward received is random: one end of `range`, with the table's mean.
+    /// Whether payments are random: one end of `range`, with the table's mean.
     pub random: bool,
-    /// Whether learners are not known the table.
+    /// Whether the table is unknown to learners.
     pub learned: bool,
 }
 
-/// Where episodes start.
+/// The initial-state distribution.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Start {
-    /// Independently for each state factor: one distribution each.
+    /// Independent state factors: one distribution each.
     Product(Vec<Vec<f64>>),
     /// These states with these probabilities.
     States(Vec<(usize, f64)>),
 }
 
-/// Where episodes end before the horizon: no intervention follows, and nothing is paid after.
+/// Terminal states: the episode ends before the horizon, without further interventions or rewards.
 #[derive(Clone, Debug)]
 pub struct Ends {
-    /// As it was stated: any of these.
+    /// The conditions as specified: any of these.
     pub conditions: Vec<Condition>,
-    /// Whether an episode has ended, state by state.
+    /// Whether each state is terminal.
     pub states: Arc<[bool]>,
 }
 
-/// A whole problem: variables, mechanisms, rewards, horizon, interventions and start.
+/// A causal MDP: variables, mechanisms, rewards, horizon, interventions and initial states.
 ///
-/// Everything is checked by [`World::new`]; after that code may index freely.
+/// [`World::new`] validates everything; after that code may index freely.
 #[derive(Clone, Debug)]
 pub struct World {
     pub(crate) name: String,
     pub(crate) about: String,
     pub(crate) horizon: usize,
-    /// How much less a reward counts with every step that it comes later.
+    /// The discount factor per step.
     pub(crate) discount: f64,
-    /// Where episodes end before the horizon.
+    /// Terminal states before the horizon.
     pub(crate) ends: Option<Ends>,
     pub(crate) variables: Vec<Variable>,
     pub(crate) state: Vec<VarId>,
@@ -116,7 +116,7 @@ pub struct World {
     pub(crate) transitions: Vec<Mechanism>,
     /// Parents before children. Every key and hidden variable is the child of exactly one, a lever of at most one.
     pub(crate) mechanisms: Vec<Mechanism>,
-    /// What acts on levers that every intervention sets.
+    /// Behaviour mechanisms: parents of levers that every intervention sets.
     pub(crate) habits: Vec<Mechanism>,
     pub(crate) rewards: Vec<RewardTerm>,
     pub(crate) reward_range: [f64; 2],
@@ -124,18 +124,18 @@ pub struct World {
     pub(crate) start: Start,
     pub(crate) state_space: Space,
     pub(crate) features: Option<FeatureMap>,
-    /// How the state moves, where that is stated by anchors; no transition has a table then.
+    /// Low-rank transitions; then no transition has a table.
     pub(crate) low_rank: Option<LowRank>,
-    /// The state factor that counts the steps, if there is one.
-    /// State factors next to each other whose next values learners count together, because they were found to depend on each other;
-    /// they have the same parents. No world file says so.
+    /// Adjacent state factors whose next values learners count jointly, because graph repair found them dependent; they
+    /// have the same parents. A world file cannot declare this.
     pub(crate) joined: Vec<std::ops::Range<usize>>,
-    /// Whether next values of different factors depend on each other once their causes are known: the rows of a world of low rank do, also
-    /// where they are not known.
+    /// Whether next values of different factors are dependent given the joint key values, as in low-rank worlds, known
+    /// or not.
     pub(crate) tied: bool,
+    /// The time index as a state factor, if there is one.
     pub(crate) clock: Option<VarId>,
     pub(crate) findings: Vec<Problem>,
-    /// The texts that it was read from, for the places of `findings`.
+    /// The texts that it was read from, for the locations of `findings`.
     pub(crate) sources: Vec<Source>,
 }
 
@@ -145,7 +145,7 @@ impl World {
         &self.name
     }
 
-    /// The same world with this title, unless it has one.
+    /// The same world with this title, unless it already has one.
     pub fn or_named(mut self, name: &str) -> World {
         if self.name.trim().is_empty() {
             self.name = name.to_owned();
@@ -153,7 +153,7 @@ impl World {
         self
     }
 
-    /// A sentence or two for people.
+    /// A short description.
     pub fn about(&self) -> &str {
         &self.about
     }
@@ -163,32 +163,32 @@ impl World {
         self.horizon
     }
 
-    /// How much less a reward counts with every step that it comes later; 1 where all steps count alike.
+    /// The discount factor per step; 1 without discounting.
     pub fn discount(&self) -> f64 {
         self.discount
     }
 
-    /// Where episodes end before the horizon, if they can.
+    /// Terminal states before the horizon, if there are any.
     pub fn ends(&self) -> Option<&Ends> {
         self.ends.as_ref()
     }
 
-    /// The state factor that counts the steps, if there is one: `stage`, from 1.
+    /// The time index as a state factor, if there is one: `stage`, from 1.
     pub fn clock(&self) -> Option<VarId> {
         self.clock
     }
 
-    /// Whether a state can occur at a stage (from 0): its clock, if there is one, shows that stage.
+    /// Whether a state can occur at a stage (from 0): its time index, if there is one, equals that stage.
     pub fn occurs_at(&self, stage: usize, state: usize) -> bool {
         self.clock.is_none_or(|id| self.state_space.digit(state, self.state_axis(id)) == stage)
     }
 
-    /// Whether an episode that reaches this state has ended.
+    /// Whether a state is terminal.
     pub fn has_ended(&self, state: usize) -> bool {
         self.ended().is_some_and(|ended| ended[state])
     }
 
-    /// For each state, whether an episode that reaches it has ended; `None` if no state ends an episode.
+    /// For each state, whether it is terminal; `None` if there are no terminal states.
     pub(crate) fn ended(&self) -> Option<&[bool]> {
         self.ends.as_ref().map(|ends| &ends.states[..])
     }
@@ -238,8 +238,8 @@ impl World {
         &self.mechanisms
     }
 
-    /// What acts on levers that every intervention sets. No plan needs it, but whoever chose in a log may have gone by it: where
-    /// that is hidden and moves an effect as well, the log does not say what setting the lever does.
+    /// Behaviour mechanisms: parents of levers that every intervention sets. Plans do not need them, but the behaviour
+    /// policy of a log may depend on them: a hidden parent that also affects the outcome confounds the lever's effect.
     pub fn habits(&self) -> &[Mechanism] {
         &self.habits
     }
@@ -249,28 +249,28 @@ impl World {
         &self.rewards
     }
 
-    /// Least and greatest reward of one step, costs not counted.
+    /// Least and greatest reward of one step, before costs.
     pub fn reward_range(&self) -> [f64; 2] {
         self.reward_range
     }
 
-    /// Which interventions are allowed, and what they cost.
+    /// The allowed interventions and their costs.
     pub fn interventions(&self) -> &Interventions {
         &self.interventions
     }
 
-    /// An intervention that is allowed in a state, always the same: for states in which nothing is decided.
+    /// A fixed intervention that is allowed in a state, for states without a decision.
     pub fn some_action(&self, state: usize) -> Action {
         some_allowed(&self.interventions, &self.state_space.digits(state))
             .expect("invariant: every state has an allowed intervention")
     }
 
-    /// Whether anything is decided in a state at a stage (from 0): the episode has not ended and the state can occur there.
+    /// Whether there is a decision in a state at a stage (from 0): it is not terminal and can occur there.
     pub fn decides_at(&self, stage: usize, state: usize) -> bool {
         !self.has_ended(state) && self.occurs_at(stage, state)
     }
 
-    /// How likely an episode starts in each state.
+    /// The initial-state distribution over all states.
     pub fn start_distribution(&self) -> Vec<f64> {
         match &self.start {
             Start::States(states) => {
@@ -284,7 +284,7 @@ impl World {
         }
     }
 
-    /// Where episodes start.
+    /// The initial-state distribution.
     pub fn start(&self) -> &Start {
         &self.start
     }
@@ -294,13 +294,13 @@ impl World {
         &self.state_space
     }
 
-    /// Number of features (d) that the world states, for regressions; `None` if it has none, or more than can be counted.
+    /// Number of features (d) for linear learners; `None` if there are none, or too many to count.
     pub fn n_features(&self) -> Option<u64> {
         self.features().and_then(|map| map.dimension(self)).and_then(|d| d.try_into().ok())
     }
 
-    /// Whether states are few enough to be enumerated, at every stage. In a world whose states are not, plans and tables cannot be made;
-    /// [`VisitedStatesLearner`](crate::linear::VisitedStatesLearner) learns from the states that it meets.
+    /// Whether states are enumerable at every stage. Otherwise plans and tables are impossible;
+    /// [`VisitedStatesLearner`](crate::linear::VisitedStatesLearner) learns from visited states.
     pub fn is_enumerable(&self) -> bool {
         build::is_enumerable(&self.state_space, self.horizon)
     }
@@ -315,18 +315,18 @@ impl World {
         self.features.as_ref()
     }
 
-    /// Warnings and notes found while the world was checked.
+    /// Warnings and notes from validation.
     pub fn findings(&self) -> &[Problem] {
         &self.findings
     }
 
-    /// The texts that the world was read from: what the places of [`World::findings`] point into.
+    /// The texts that the world was read from, for the locations of [`World::findings`].
     pub fn sources(&self) -> &[Source] {
         &self.sources
     }
 
-    /// The variables that the next state or the reward depends on besides the state: key variables that act,
-    /// in order, then levers that act directly (hybrid worlds). Their joint values are the causes (Z).
+    /// The variables besides the state that the next state or the reward depends on: key variables with effects, in
+    /// order, then levers with direct effects (hybrid worlds). Their joint values are the configurations (Z).
     pub fn cause_variables(&self) -> Vec<VarId> {
         let acts = |id: &VarId| {
             self.transitions.iter().any(|m| m.parents.contains(id)) || self.rewards.iter().any(|r| r.scope.contains(id))
@@ -339,12 +339,12 @@ impl World {
         ids.iter().map(|&id| self.variable(id).size()).collect()
     }
 
-    /// Whether it is known how every state factor moves.
+    /// Whether all transitions are known.
     pub(crate) fn knows_transitions(&self) -> bool {
         self.low_rank.is_some() || self.transitions.iter().all(|m| m.table.is_some())
     }
 
-    /// Whether every mechanism and reward is known, so that the world can be simulated and planned in.
+    /// Whether everything is known, so that the world can be simulated and planned in.
     pub fn is_fully_known(&self) -> bool {
         self.knows_transitions()
             && self.mechanisms.iter().all(|m| m.table.is_some())

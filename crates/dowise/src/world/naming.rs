@@ -1,8 +1,8 @@
-//! States, interventions and values by numbers or by the names of the world file, in both directions; every mistake by name.
+//! Names of states, interventions and values: conversion to and from numbers, with errors by name.
 
 use super::{Action, LeverRule, VarId, World, nearest};
 
-/// A state, an intervention or values of variables as a user gives them.
+/// A state, an intervention or values of variables as user input.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Given {
     /// Its number.
@@ -13,10 +13,10 @@ pub enum Given {
     Named(Vec<(String, GivenValue)>),
 }
 
-/// The value of one variable as a user gives it.
+/// The value of one variable as user input.
 #[derive(Clone, Debug, PartialEq)]
 pub enum GivenValue {
-    /// Not given: a lever left alone, or something that was not observed.
+    /// Not given: a lever left alone, or a missing observation.
     Missing,
     /// Its number.
     Number(i64),
@@ -24,10 +24,10 @@ pub enum GivenValue {
     Name(String),
 }
 
-/// Why a given state, intervention or value does not exist in this world.
+/// Why user input does not exist in this world.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum NamingError {
-    /// A number outside the states.
+    /// A number outside the state space.
     #[error("there is no state {number}; states run from 0 to {last}")]
     State {
         /// As given.
@@ -43,13 +43,13 @@ pub enum NamingError {
         /// The last one.
         last: u64,
     },
-    /// A combination of settings that the world does not offer.
+    /// A combination of settings outside the world's interventions.
     #[error("this world has no intervention {intervention}")]
     NotOffered {
         /// The settings.
         intervention: String,
     },
-    /// An intervention that the state forbids.
+    /// An intervention that is forbidden in the state.
     #[error("{intervention} is not allowed in state {state}")]
     NotAllowed {
         /// The settings.
@@ -57,19 +57,19 @@ pub enum NamingError {
         /// The state's number.
         state: usize,
     },
-    /// A name that no variable of that kind has.
+    /// An unknown name for that kind of variable.
     #[error("there is no {kind} \"{name}\"{}; there are {}", did_you_mean(.nearest), .names.join(", "))]
     Variable {
         /// `state factor`, `lever` or `key variable`.
         kind: &'static str,
         /// As given.
         name: String,
-        /// The nearest name, if one is near.
+        /// The most similar name, if one is similar.
         nearest: Option<String>,
         /// All names.
         names: Vec<String>,
     },
-    /// A value that a variable does not have.
+    /// An unknown value of a variable.
     #[error("\"{variable}\" has no value {value}; it has 0 to {}, called {}", .values.len() - 1, some(.values))]
     Value {
         /// The variable.
@@ -79,7 +79,7 @@ pub enum NamingError {
         /// Names of its values.
         values: Vec<String>,
     },
-    /// A list of another length.
+    /// A list of the wrong length.
     #[error("{found} values given for {kind}s of sizes ({})", .sizes.iter().map(usize::to_string).collect::<Vec<_>>().join(", "))]
     Length {
         /// `state factor`, `lever` or `key variable`.
@@ -89,7 +89,7 @@ pub enum NamingError {
         /// Number of values of each variable.
         sizes: Vec<usize>,
     },
-    /// Nothing given for a variable that needs a value.
+    /// A required value is missing.
     #[error("the {kind} \"{name}\" is not given")]
     Missing {
         /// `state factor`, `lever` or `key variable`.
@@ -97,7 +97,7 @@ pub enum NamingError {
         /// Its name.
         name: String,
     },
-    /// Levers left alone where every lever has to be set.
+    /// Levers left alone although every lever has to be set.
     #[error("every lever has to be set here, and nothing is given for {}", .levers.join(", "))]
     LeversOpen {
         /// Their names.
@@ -111,7 +111,7 @@ pub enum NamingError {
         /// Its name.
         name: String,
     },
-    /// A number where values of variables are needed.
+    /// A number instead of values of variables.
     #[error("{number} is one number; give the values of the {kind}s as a list or by name")]
     OneNumber {
         /// `state factor`, `lever` or `key variable`.
@@ -125,7 +125,7 @@ fn did_you_mean(nearest: &Option<String>) -> String {
     nearest.as_ref().map_or(String::new(), |n| format!(", did you mean \"{n}\"?"))
 }
 
-/// Names of values, shortened where there are many.
+/// Names of values, abbreviated if there are many.
 fn some(values: &[String]) -> String {
     const SHOWN: usize = 20;
     match values.len() {
@@ -159,7 +159,7 @@ impl From<&[u32]> for Given {
 }
 
 impl World {
-    /// The state that was given: its number, or a value for each state factor.
+    /// Parses a state: its number, or a value for each state factor.
     pub fn read_state(&self, given: &Given) -> Result<usize, NamingError> {
         let space = self.state_space();
         if let Given::Number(number) = *given {
@@ -174,7 +174,7 @@ impl World {
         Ok(space.index(&digits))
     }
 
-    /// The intervention that was given: its number among all, or values of levers; those not given are left alone.
+    /// Parses an intervention: its number, or values of levers; the others are left alone.
     pub fn read_action(&self, given: &Given) -> Result<Action, NamingError> {
         let all = self.interventions();
         if let Given::Number(number) = *given {
@@ -196,7 +196,7 @@ impl World {
         }
     }
 
-    /// Fails unless the state allows the intervention.
+    /// Fails unless the intervention is allowed in the state.
     pub fn check_allowed(&self, state: usize, action: Action) -> Result<(), NamingError> {
         let all = self.interventions();
         if all.rank(action).is_none() {
@@ -208,7 +208,7 @@ impl World {
         Ok(())
     }
 
-    /// Values of these variables, in their order; `None` where none is given. `kind` is for messages.
+    /// Parses values of these variables, in their order; `None` for missing ones. `kind` is for messages.
     pub fn read_values(
         &self,
         ids: &[VarId],
@@ -241,7 +241,7 @@ impl World {
         }
     }
 
-    /// The value of one variable; `None` if it is not given.
+    /// Parses the value of one variable; `None` if it is missing.
     pub fn read_value(&self, id: VarId, value: &GivenValue) -> Result<Option<usize>, NamingError> {
         let variable = self.variable(id);
         let found = match value {
@@ -273,7 +273,7 @@ impl World {
         self.state().iter().zip(digits).map(|(&id, digit)| self.value_name(id, digit)).collect()
     }
 
-    /// An intervention as (lever, value) by name; levers left alone are left out.
+    /// An intervention as (lever, value) by name, without levers left alone.
     pub fn action_names(&self, action: Action) -> Vec<(&str, &str)> {
         let digits = self.interventions().levers(action);
         self.levers().iter().zip(digits).filter_map(|(&id, digit)| Some(self.value_name(id, digit?))).collect()
@@ -290,7 +290,7 @@ impl World {
         pairs.iter().map(|(k, v)| format!("{k}={v}")).collect::<Vec<_>>().join(" ")
     }
 
-    /// An intervention in words, levers left alone left out: `shoes=door call=yes`, or `nothing`.
+    /// An intervention in words, without levers left alone: `shoes=door call=yes`, or `nothing`.
     pub fn describe_intervention(&self, action: Action) -> String {
         let set: Vec<String> = self.action_names(action).iter().map(|(k, v)| format!("{k}={v}")).collect();
         if set.is_empty() { "nothing".into() } else { set.join(" ") }

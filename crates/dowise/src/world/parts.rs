@@ -1,34 +1,34 @@
-//! A world in parts: its statement as text and its tables as numbers, for stores where large tables are no text.
+//! Storage form of a world: its specification as text and its tables as numbers.
 
 use std::sync::Arc;
 
 use super::file::Stated;
 use super::{Form, Mechanism, MechanismSpec, RewardForm, VarId, World, WorldError};
 
-/// What a world is made of; [`World::from_parts`] makes the same world again, bit by bit.
+/// The storage form of a world; [`World::from_parts`] restores the same world, bit by bit.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WorldParts {
     /// The world file without its tables.
     pub text: String,
     /// One for each state factor, then one for each mechanism within a step.
     pub mechanisms: Vec<MechanismPart>,
-    /// One for each reward term; `None`: to be learned.
+    /// One for each reward term; `None`: unknown.
     pub rewards: Vec<Option<Arc<[f64]>>>,
 }
 
 /// One mechanism by names.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MechanismPart {
-    /// The variables it decides.
+    /// The variables that it determines.
     pub children: Vec<String>,
-    /// What it depends on.
+    /// Its parents.
     pub parents: Vec<String>,
-    /// Its numbers; `None`: to be learned.
+    /// Its numbers; `None`: unknown.
     pub table: Option<Arc<[f64]>>,
 }
 
 impl World {
-    /// The world in parts.
+    /// Converts to the storage form.
     pub fn to_parts(&self) -> WorldParts {
         let mut bare = self.clone();
         bare.transitions.iter_mut().chain(&mut bare.mechanisms).for_each(|m| m.table = None);
@@ -46,7 +46,7 @@ impl World {
         }
     }
 
-    /// The world of these parts, checked like any other.
+    /// Restores and validates a world.
     pub fn from_parts(parts: WorldParts) -> Result<World, WorldError> {
         let mut stated = Stated::read(&parts.text, "<parts>", None)?;
         let spec = &mut stated.spec;
@@ -55,7 +55,7 @@ impl World {
         let children = |m: &MechanismSpec| m.children.iter().map(|c| c.value.clone()).collect::<Vec<_>>();
         let names: Vec<Vec<String>> = spec.transitions.iter().chain(&spec.mechanisms).map(children).collect();
         let said = |of: &[String]| names.iter().position(|s| s == of).and_then(|i| learn[i].clone());
-        // What the text states by anchors has no table.
+        // Low-rank transitions in the text have no table.
         let none = || if stated.low_rank.is_some() { Form::LowRank } else { Form::Unknown };
         let mut made = parts.mechanisms.into_iter().enumerate().map(|(i, part)| MechanismSpec {
             learn: said(&part.children),
@@ -69,7 +69,7 @@ impl World {
             at: None,
         });
         spec.transitions = made.by_ref().take(n_state).collect();
-        // What acts on levers that are always set is in the text, with its numbers.
+        // Behaviour mechanisms are in the text, with their numbers.
         let in_parts: Vec<MechanismSpec> = made.collect();
         let is_in_parts = |m: &MechanismSpec| in_parts.iter().any(|other| children(other) == children(m));
         let habits: Vec<MechanismSpec> = spec.mechanisms.drain(..).filter(|m| !is_in_parts(m)).collect();

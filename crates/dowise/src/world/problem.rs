@@ -1,13 +1,13 @@
-//! What can be wrong with a world, where, and what to do about it.
+//! Validation problems of a world: severity, code, message, remedy and source location.
 
 use std::fmt;
 
 use serde::Serialize;
 
-/// A stretch of bytes in one of the sources that a world was read from.
+/// A byte range in one of the sources of a world.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct At {
-    /// Which source: 0 is the world file, others are the tables beside it, in reading order.
+    /// The source: 0 is the world file, others are its tables, in reading order.
     pub source: usize,
     /// First byte.
     pub start: usize,
@@ -15,12 +15,12 @@ pub struct At {
     pub end: usize,
 }
 
-/// A value together with the place where it was written, if it was written in a file.
+/// A value with its source location, if it comes from a file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Located<T> {
     /// The value.
     pub value: T,
-    /// Where it stands.
+    /// Its location.
     pub at: Option<At>,
 }
 
@@ -43,29 +43,29 @@ impl From<&str> for Located<String> {
     }
 }
 
-/// How bad a [`Problem`] is.
+/// The severity of a [`Problem`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Severity {
     /// The world cannot be used.
     Error,
     /// The world can be used, but is probably not what its author meant.
     Warning,
-    /// Something that was mended in passing, such as a row off by rounding.
+    /// Something that was corrected, such as a row off by rounding.
     Note,
 }
 
 /// One finding about a world.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Problem {
-    /// How bad it is.
+    /// Its severity.
     pub severity: Severity,
-    /// A stable, short code such as `row-sum`, for tests and for searching.
+    /// A stable, short code such as `row-sum`.
     pub code: &'static str,
-    /// What is wrong, with the names as the user wrote them.
+    /// The problem, with the names as the user wrote them.
     pub message: String,
-    /// What to do.
+    /// The remedy.
     pub help: Option<String>,
-    /// Where.
+    /// Its location.
     pub at: Option<At>,
 }
 
@@ -85,39 +85,39 @@ impl Problem {
         Problem { severity: Severity::Note, ..Problem::error(code, message) }
     }
 
-    /// Adds what to do.
+    /// Adds the remedy.
     pub fn help(mut self, help: impl Into<String>) -> Problem {
         self.help = Some(help.into());
         self
     }
 
-    /// Adds where.
+    /// Adds the location.
     pub fn at(mut self, at: Option<At>) -> Problem {
         self.at = at;
         self
     }
 }
 
-/// A text that a world was read from: a name to show and the text itself.
+/// A source of a world: a name to show and the text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Source {
-    /// File name as given, or something like `<text>`.
+    /// File name as given, or a placeholder such as `<text>`.
     pub name: String,
     /// The whole text.
     pub text: String,
 }
 
-/// Why a world could not be made: every problem found, with the sources they point into.
+/// Validation failure: all problems found, with the sources they point into.
 #[derive(Clone, Debug)]
 pub struct WorldError {
     /// All problems, in the order found; at least one is an error.
     pub problems: Vec<Problem>,
-    /// The sources that [`At::source`] counts.
+    /// The sources indexed by [`At::source`].
     pub sources: Vec<Source>,
 }
 
 impl Source {
-    /// Line and column (both from 1) of a byte; an offset inside a letter counts as that letter's.
+    /// Line and column (both from 1) of a byte; an offset inside a character counts as that character's.
     pub fn line_column(&self, byte: usize) -> (usize, usize) {
         let mut end = byte.min(self.text.len());
         while !self.text.is_char_boundary(end) {
@@ -130,26 +130,26 @@ impl Source {
     }
 }
 
-/// A [`Problem`] as plain data, with its place in lines and columns.
+/// A [`Problem`] as plain data, with its location in lines and columns.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Finding {
     /// `error`, `warning` or `note`.
     pub severity: &'static str,
     /// Its code.
     pub code: &'static str,
-    /// What is wrong.
+    /// The problem.
     pub message: String,
-    /// What to do.
+    /// The remedy.
     pub help: Option<String>,
     /// Where, if that is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub place: Option<Place>,
 }
 
-/// A place in a file.
+/// A location in a file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Place {
-    /// The file as it was named.
+    /// The file name as given.
     pub file: String,
     /// Line, from 1.
     pub line: usize,
@@ -192,7 +192,7 @@ impl Problem {
 }
 
 impl WorldError {
-    /// Line and column (both from 1) of a place, with the name of its source.
+    /// Line and column (both from 1) of a location, with the name of its source.
     pub fn line_column(&self, at: At) -> Option<(&str, usize, usize)> {
         let source = self.sources.get(at.source)?;
         let (line, column) = source.line_column(at.start);

@@ -1,4 +1,4 @@
-//! What a copy of a world takes in memory: its lists and names, the tables of numbers being shared.
+//! Memory of a copy of a world: lists and names, without shared tables.
 
 use super::{Interventions, LearnedForm, LeverRule, Mechanism, Start, VarId, Variable, World};
 
@@ -13,7 +13,7 @@ fn lists<T>(of: &[Vec<T>]) -> usize {
 }
 
 impl World {
-    /// Bytes of one copy. Numbers of mechanisms and rewards are shared between copies and are not part of it.
+    /// Bytes of one copy. Tables of mechanisms and rewards are shared between copies and do not count.
     pub(crate) fn copy_bytes(&self) -> u128 {
         let of_variable = |v: &Variable| {
             size_of::<Variable>() + v.name.len() + v.values.iter().map(|v| size_of::<String>() + v.len()).sum::<usize>()
@@ -62,7 +62,7 @@ impl Interventions {
             |of: &[(usize, Vec<bool>)]| list(of) + of.iter().map(|(_, values)| values.len()).sum::<usize>();
         let forbid =
             self.forbid().iter().map(|rule| size_of_val(rule) + conditions(&rule.when) + conditions(&rule.levers));
-        // Sizes and places of the levers, and how many ways there are to treat those that follow each.
+        // Sizes and place values of the levers, and the table of counts.
         let n = self.n_levers();
         let most = match self.lever_rule() {
             LeverRule::AtMost(most) => n.min(*most),

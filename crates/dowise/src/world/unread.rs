@@ -1,18 +1,18 @@
-//! What stands in a statement for something that could not be read and has been reported.
+//! Placeholders for unreadable parts of a specification that were already reported.
 //!
-//! Checks pass over it in silence, so that one mistake does not hide the next and brings no others with it. Only the reader of files
-//! writes these, and never without an error, so that no world has one.
+//! Validation skips them silently, so that one mistake neither hides nor causes others. Only the file reader writes
+//! them, always with an error, so no world contains one.
 
-/// A number that could not be read: a NaN that no text stands for.
+/// An unreadable number: a NaN that no text produces.
 pub(crate) const NUMBER: f64 = f64::from_bits(0x7ff8_0000_0000_5eed);
-/// A name that could not be read.
+/// An unreadable name.
 pub(crate) const NAME: &str = "\u{0}unread";
-/// A variable with this many values that could not be read is one whose kind is not known either.
+/// A variable with this many unreadable values also has an unknown kind.
 pub(crate) const KINDLESS: usize = 2;
-/// A horizon that could not be read.
+/// An unreadable horizon.
 pub(crate) const HORIZON: u64 = u64::MAX;
 
-/// Whether this is the number that could not be read, and not any other NaN.
+/// Whether this is the placeholder, not another NaN.
 pub(crate) fn is_unread(number: f64) -> bool {
     number.to_bits() == NUMBER.to_bits()
 }

@@ -1,4 +1,4 @@
-//! Variables: the named quantities of a world and the part each one plays.
+//! Variables of a world and their kinds: state factor, lever, key variable, hidden variable.
 
 use serde::{Deserialize, Serialize};
 
@@ -13,15 +13,15 @@ impl VarId {
     }
 }
 
-/// The part that a variable plays.
+/// The kind of a variable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
-    /// A part of the state, kept from step to step (S_i in the paper).
+    /// A component of the state, kept from step to step (S_i in the paper).
     State,
     /// A variable that may be set (a member of X^I).
     Lever,
-    /// Observed after the intervention, never set; acts on the next state or the reward (Z).
+    /// Observed after the intervention, never set; affects the next state or the reward (Z).
     Key,
     /// Between levers and key variables, never observed; marginalised out.
     Hidden,
@@ -54,7 +54,7 @@ impl Kind {
 pub struct Variable {
     /// As the user wrote it.
     pub name: String,
-    /// The part it plays.
+    /// Its kind.
     pub kind: Kind,
     /// Value names, in order.
     pub values: Vec<String>,

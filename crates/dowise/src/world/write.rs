@@ -1,4 +1,4 @@
-//! A world as the text of a world file, from which exactly the same world can be read.
+//! Writes a world file from which exactly the same world can be read.
 
 use std::sync::Arc;
 
@@ -14,8 +14,8 @@ impl World {
         self.to_toml_with(&[])
     }
 
-    /// The same, with these numbers in place of the tables of some mechanisms, by position; the tables follow from them when the
-    /// file is read.
+    /// The same, with these form parameters instead of the tables of some mechanisms, by position; reading recomputes
+    /// the tables.
     pub(crate) fn to_toml_with(&self, numbers: &[Option<FormNumbers>]) -> String {
         let mut out = String::from("dowise = 1\n");
         if !self.name.is_empty() {
@@ -95,7 +95,7 @@ impl World {
             Some(numbers) => self.write_form(out, mechanism, numbers),
         }
         let Assumed { form, sd, weight, guess: _, learned } = &mechanism.assumed;
-        // A form that is written says itself in which form it is learned.
+        // A written form implies the form in which it is learned.
         if !learned && (*form == LearnedForm::Table || (numbers.is_some() && sd.is_none())) {
             return;
         }
@@ -196,7 +196,7 @@ impl World {
 
     fn write_low_rank(&self, out: &mut String) {
         let Some(low_rank) = &self.low_rank else {
-            // To be learned, and too many states for tables.
+            // Unknown, with too many states for tables.
             if !self.is_enumerable() {
                 out.push_str("\n[low_rank]\nlearn = true\n");
             }
@@ -266,7 +266,7 @@ impl World {
     }
 }
 
-/// A condition as a table in braces.
+/// A condition as an inline table.
 fn condition(condition: &Condition) -> String {
     let pattern = |pattern: &Pattern| {
         let part = |(name, values): &(Located<String>, Vec<Located<String>>)| {
@@ -300,12 +300,12 @@ fn table(items: impl Iterator<Item = String>) -> String {
     if items.is_empty() { "{}".to_owned() } else { format!("{{ {} }}", items.join(", ")) }
 }
 
-/// The shortest text that is read back as the same number.
+/// The shortest text that reads back as the same number.
 fn number(x: f64) -> String {
     format!("{x:?}")
 }
 
-/// Lists in lists; the innermost on one line each.
+/// Nested lists; the innermost on one line each.
 fn nested(table: &[f64], sizes: &[usize], depth: usize) -> String {
     match sizes {
         [] => number(table[0]),

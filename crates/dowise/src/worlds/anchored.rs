@@ -1,4 +1,4 @@
-//! What the generators of linear worlds share: levers that aim at causes, anchors, and a distance from linear.
+//! Shared parts of the generators of linear MDPs: levers, latent factors, and misspecification.
 
 use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
@@ -9,7 +9,7 @@ use super::{GeneratorError, LinearWorldError};
 use crate::random::exponential;
 use crate::world::{AnchorRows, FeatureForm, FeatureSpec, Form, LowRankSpec, Outcome, World};
 
-/// Sizes that every linear world has, with the words of their settings.
+/// Sizes that every linear world has, named like their settings.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sizes {
     /// S
@@ -27,7 +27,7 @@ pub(super) struct Sizes {
 }
 
 impl Sizes {
-    /// Each setting by itself.
+    /// Checks each setting.
     pub(super) fn check_settings(&self) -> Result<(), GeneratorError> {
         for (setting, value) in [
             ("states", self.states),
@@ -41,7 +41,7 @@ impl Sizes {
         probability("distance", self.distance)
     }
 
-    /// The settings, and the tables that a world by anchors has.
+    /// Checks the settings, and the table sizes of a low-rank world.
     pub(super) fn check(&self) -> Result<(), GeneratorError> {
         self.check_settings()?;
         let axes = |axes: &[usize]| axes.iter().map(|&n| n as u64).collect::<Vec<u64>>();
@@ -52,7 +52,7 @@ impl Sizes {
         Ok(())
     }
 
-    /// A stream of random numbers of its own for each purpose.
+    /// A separate random stream for each purpose.
     pub(super) fn rng(&self, purpose: u64) -> ChaCha8Rng {
         let mut rng = ChaCha8Rng::seed_from_u64(self.seed);
         rng.set_stream(purpose);
@@ -64,8 +64,8 @@ impl Sizes {
         (1..=self.levers).map(|i| format!("x{i}")).collect()
     }
 
-    /// P(z | levers): every setting aims at one cause, which comes about with probability `aim`, and otherwise any cause does.
-    /// As many causes as there are settings for are aimed at.
+    /// P(z | levers): every setting aims at one value of z, which occurs with probability `aim`; otherwise z is
+    /// uniform. As many values as there are settings for are aimed at.
     pub(super) fn aimed(&self, aim: f64) -> Vec<f64> {
         let settings = self.levels.pow(self.levers as u32);
         let mut rng = self.rng(11);
@@ -77,7 +77,7 @@ impl Sizes {
     }
 }
 
-/// A world with one state factor `s` and one key variable `z`, before it is put together.
+/// The parts of a world with one state factor `s` and one key variable `z`.
 pub(super) struct Anchored {
     pub(super) sizes: Sizes,
     pub(super) name: &'static str,
@@ -90,17 +90,17 @@ pub(super) struct Anchored {
     pub(super) mu: Vec<f64>,
     /// ω, between 0 and 1.
     pub(super) omega: Vec<f64>,
-    /// How likely an episode starts in each state.
+    /// The initial-state distribution.
     pub(super) start: Vec<f64>,
-    /// Whether learners have to learn the rewards.
+    /// Whether rewards are unknown to learners.
     pub(super) learn_rewards: bool,
 }
 
 impl Anchored {
     /// P(s' | s, z) = (1 − ε) ⟨φ, μ(s')⟩ + ε P°(s' | s, z), R(s, z) = (1 − ε) ⟨φ, ω⟩ + ε R°(s, z).
     ///
-    /// P° sends every pair on to one of d further anchors, drawn for it, and R° is uniform on [0, 1]: neither is linear in φ,
-    /// which is all that learners are given. With ε = 0 nothing is added.
+    /// P° sends every pair to one of d further latent factors, drawn for it, and R° is uniform on [0, 1]. Neither is
+    /// linear in φ, the only features that learners have. With ε = 0 nothing is added.
     pub(super) fn world(self) -> Result<World, LinearWorldError> {
         let Sizes { states, causes, levels, dimension: d, horizon, distance: far, .. } = self.sizes;
         let table = |dimension: usize, values: Vec<f64>| FeatureSpec {
@@ -142,7 +142,7 @@ impl Anchored {
     }
 }
 
-/// Points of a simplex, uniform.
+/// Uniform points of a simplex.
 pub(super) fn simplex(rows: usize, n: usize, rng: &mut ChaCha8Rng) -> Vec<f64> {
     let mut table: Vec<f64> = (0..rows * n).map(|_| exponential(rng)).collect();
     for row in table.chunks_exact_mut(n) {

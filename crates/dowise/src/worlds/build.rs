@@ -1,14 +1,14 @@
-//! Rows with patterns and checks of settings, shared by the generators.
+//! Helpers of world generators: pattern rows and checks of settings.
 
 use super::GeneratorError;
 use crate::world::{Outcome, Pattern, RewardRow, RowSpec};
 
-/// `when` one value each for these variables.
+/// `when` with one value for each of these variables.
 pub(super) fn when(pairs: &[(&str, &str)]) -> Pattern {
     pairs.iter().map(|&(name, value)| (name.into(), vec![value.into()])).collect()
 }
 
-/// A row that moves a state factor by these numbers of places, with their probabilities (those of probability 0 left out).
+/// A row that shifts a state factor by these amounts with these probabilities (without those of probability 0).
 pub(super) fn shift_row(pattern: Pattern, by: &[(i64, f64)]) -> RowSpec {
     let by = by.iter().copied().filter(|&(_, p)| p > 0.0).collect();
     RowSpec { when: pattern.into(), outcome: Outcome::Shift { of: None, by }, at: None }
@@ -18,10 +18,10 @@ pub(super) fn reward_row(pattern: Pattern, value: f64) -> RewardRow {
     RewardRow { when: pattern.into(), value: value.into(), at: None }
 }
 
-/// The most numbers that a generator writes into one table (half a gigabyte).
+/// Maximum number of entries that a generator writes into one table (half a gigabyte).
 const MOST_NUMBERS: u128 = 1 << 26;
 
-/// Number of entries of a table with these axes, or why it is not made.
+/// Number of entries of a table with these axes, or an error.
 pub(super) fn table_len(what: &'static str, sizes: &[u64]) -> Result<usize, GeneratorError> {
     let numbers = sizes.iter().fold(1u128, |n, &size| n.saturating_mul(u128::from(size)));
     if numbers > MOST_NUMBERS {

@@ -1,4 +1,4 @@
-//! The ready-made worlds by name, as texts of world files.
+//! Catalogue of built-in worlds (benchmarks and examples) by name, as world files.
 
 use super::{
     DeepSea, GeneratorError, Linear, LinearCode, LinearDoses, LinearLock, LinearRiver, LinearWorldError, Paper,
@@ -59,7 +59,7 @@ impl Template {
     }
 }
 
-/// One line about a ready-made world.
+/// A description of a built-in world in one line.
 pub fn describe(name: &str) -> Option<&'static str> {
     Some(match Template::named(name)? {
         Template::Campaign => "an e-mail campaign: ten levers, a million mails, four key variables",
@@ -86,11 +86,11 @@ pub struct TemplateSetting {
     pub key: &'static str,
     /// Its default.
     pub default: String,
-    /// What it means.
+    /// Its meaning.
     pub about: &'static str,
 }
 
-/// The settings of a ready-made world; none for the hand-written ones.
+/// The settings of a built-in world; none for the hand-written ones.
 pub fn settings(name: &str) -> Vec<TemplateSetting> {
     match Template::named(name) {
         Some(Template::RiverSwim) => RiverSwim::settings(),
@@ -105,9 +105,9 @@ pub fn settings(name: &str) -> Vec<TemplateSetting> {
     }
 }
 
-/// The text of a ready-made world's file.
+/// The world file of a built-in world.
 ///
-/// `choices` are (setting, value); those not named keep their defaults.
+/// `choices` are (setting, value); the others keep their defaults.
 ///
 /// ```
 /// let text = dowise::worlds::text("deep-sea", &[("size", "5"), ("seed", "3")]).unwrap();
@@ -132,7 +132,7 @@ pub fn text(name: &str, choices: &[(&str, &str)]) -> Result<String, TemplateErro
     }
 }
 
-/// A ready-made world: the one whose file [`text`] gives.
+/// A built-in world: the one whose file [`text`] returns.
 pub fn world(name: &str, choices: &[(&str, &str)]) -> Result<World, TemplateError> {
     match template(name)? {
         Template::Campaign | Template::Treatment => Ok(World::from_toml(&text(name, choices)?, name)?),
@@ -155,10 +155,10 @@ fn template(name: &str) -> Result<Template, TemplateError> {
     Template::named(name).ok_or_else(unknown)
 }
 
-/// Why there is no such ready-made world.
+/// Why a built-in world cannot be created.
 #[derive(Debug, thiserror::Error)]
 pub enum TemplateError {
-    /// There is none of that name.
+    /// The name is unknown.
     #[error("there is no ready-made world \"{name}\"{}; there are {}", did_you_mean(.nearest), names().join(", "))]
     UnknownName {
         /// As asked for.
@@ -166,7 +166,7 @@ pub enum TemplateError {
         /// The most similar name.
         nearest: Option<String>,
     },
-    /// The world has no such setting.
+    /// The setting is unknown.
     #[error("{world} has no setting \"{key}\"{}; {}", did_you_mean(.nearest), known(.world))]
     UnknownSetting {
         /// The world.
@@ -176,7 +176,7 @@ pub enum TemplateError {
         /// The most similar setting.
         nearest: Option<String>,
     },
-    /// A setting's value cannot be read.
+    /// The value of a setting cannot be parsed.
     #[error("{world}: {key} = \"{value}\" is not {expected}")]
     BadValue {
         /// The world.
@@ -185,26 +185,26 @@ pub enum TemplateError {
         key: String,
         /// As given.
         value: String,
-        /// What it should be.
+        /// The permitted values.
         expected: &'static str,
     },
-    /// The generator refused.
+    /// The generator failed.
     #[error("{world}: {error}")]
     Generator {
         /// The world.
         world: String,
-        /// Why.
+        /// The reason.
         error: GeneratorError,
     },
-    /// The world made is not valid.
+    /// The generated world is not valid.
     #[error(transparent)]
     World(#[from] WorldError),
 }
 
-/// A world made from settings.
+/// A world generated from settings.
 trait Generator: Default {
     fn settings() -> Vec<TemplateSetting>;
-    /// Sets one setting from its text; `None` if there is no such setting, otherwise what was expected if it fails.
+    /// Sets one setting from its text; `None` if it does not exist, otherwise the permitted values on failure.
     fn set(&mut self, key: &str, value: &str) -> Option<Result<(), &'static str>>;
     fn make(&self) -> Result<World, LinearWorldError>;
 }

@@ -1,4 +1,4 @@
-//! A causal deep sea: the treasure is found only by going right at every single step.
+//! Causal deep sea (exploration benchmark): only going right at every step reaches the treasure.
 
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -10,9 +10,9 @@ use crate::world::WorldSpec;
 
 /// A diver sinks one row per step and drifts one column left or right; the treasure lies in the far right corner.
 ///
-/// Which combination of the levers makes the key variable `step` right differs from cell to cell, scrambled by the
-/// seed; all the others go left, and left pays a little. Undirected exploration finds the treasure about once in
-/// A^size episodes, and once in 2^size when the effect of the levers on `step` is known.
+/// The combination of levers that makes the key variable `step` right differs from cell to cell, scrambled by the seed.
+/// All other combinations go left, which pays a little. Undirected exploration finds the treasure about once in A^size
+/// episodes, and once in 2^size if the effect of the levers on `step` is known.
 ///
 /// ```
 /// let spec = dowise::worlds::DeepSea { size: 10, ..Default::default() }.spec().unwrap();
@@ -26,9 +26,9 @@ pub struct DeepSea {
     pub levers: usize,
     /// Number of values of each lever; there are levels^levers interventions.
     pub levels: usize,
-    /// Chance that `step` comes out the other way, whatever is done.
+    /// Probability that `step` is reversed, whatever the intervention.
     pub slip: f64,
-    /// Which combination goes right in which cell.
+    /// Seed of the combinations that go right in each cell.
     pub seed: u64,
 }
 
@@ -69,7 +69,7 @@ impl DeepSea {
         let last = (self.size - 1).to_string();
         let corner = when(&[("row", &last), ("column", &last), ("step", "right")]);
         let treasure = vec![reward_row(corner, 1.0), reward_row(vec![], 0.0)];
-        // The usual cost of 0.01 / N for going right, paid out for going left instead, so that no reward is negative.
+        // The usual cost of 0.01 / N for going right, as a reward for going left, so that no reward is negative.
         let rest = vec![reward_row(when(&[("step", "left")]), 0.01 / self.size as f64), reward_row(vec![], 0.0)];
 
         let levers: Vec<String> = (1..=self.levers).map(|i| format!("fin{i}")).collect();

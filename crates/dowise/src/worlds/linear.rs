@@ -1,4 +1,4 @@
-//! Random causal linear MDPs: transitions and rewards exactly linear in features, or at a chosen distance from that.
+//! Random causal linear MDPs: transitions and rewards exactly linear in features, or misspecified by a chosen distance.
 
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -9,23 +9,23 @@ use super::build::table_len;
 use crate::random::{exponential, gamma};
 use crate::world::{FeatureForm, FeatureSpec, World, WorldError, WorldSpec};
 
-/// Weight of each anchor in the Dirichlet distribution of φ: below 1, so that a pair leans on a few anchors.
+/// Dirichlet weight of each latent factor in φ: below 1, so that φ concentrates on a few of them.
 const ANCHOR_WEIGHT: f64 = 0.3;
 
-/// One state factor, one key variable, features in the simplex of d anchors.
+/// One state factor, one key variable, features in the simplex of d latent factors.
 ///
-/// φ(s, z) is a point of the simplex, drawn from Dirichlet(0.3, …, 0.3); each anchor j has a distribution μ_j over next
-/// states, uniform on the simplex, and a reward ω_j uniform on [0, 1]. Then
+/// φ(s, z) is drawn from Dirichlet(0.3, …, 0.3). Each latent factor j has a distribution μ_j over next states, uniform
+/// on the simplex, and a reward ω_j uniform on [0, 1]. Then
 ///
 ///   P(s' | s, z) = (1 − ε) Σ_j φ_j(s, z) μ_j(s') + ε P°(s' | s, z)
 ///   R(s, z)      = (1 − ε) Σ_j φ_j(s, z) ω_j + ε R°(s, z)
 ///
-/// with P° and R° drawn for each pair on their own. With ε = `distance` = 0 that is a causal linear MDP as the paper
-/// defines it: ‖φ‖ ≤ 1, ‖μ(S)‖ = √d, ‖ω‖ ≤ √d. Otherwise the distance from it is at most ε, in total variation and in
+/// with P° and R° drawn independently for each pair. With ε = `distance` = 0 this is a causal linear MDP as defined in
+/// the paper: ‖φ‖ ≤ 1, ‖μ(S)‖ = √d, ‖ω‖ ≤ √d. Otherwise the misspecification is at most ε, in total variation and in
 /// rewards. P(z | s, a) is uniform on the simplex for every state and intervention.
 ///
-/// With `low_rank` transitions are kept as φ and μ and never multiplied out, so that S may be large: P(z | a) then does not
-/// depend on the state, and P° leads each pair to one of d further anchors, drawn for it.
+/// With `low_rank`, transitions are kept as φ and μ and never multiplied out, so that S may be large. P(z | a) then
+/// does not depend on the state, and P° leads each pair to one of d further latent factors, drawn for it.
 ///
 /// ```
 /// let linear = dowise::worlds::Linear { dimension: 5, ..Default::default() };
@@ -43,15 +43,15 @@ pub struct Linear {
     pub levers: usize,
     /// Number of values of each lever.
     pub levels: usize,
-    /// Number of anchors (d).
+    /// Number of latent factors (d).
     pub dimension: usize,
     /// Steps in an episode (H).
     pub horizon: u64,
-    /// How far from linear (ε), from 0 to 1.
+    /// Misspecification: distance from linear (ε), from 0 to 1.
     pub distance: f64,
     /// Whether transitions are kept as φ and μ.
     pub low_rank: bool,
-    /// The environment drawn.
+    /// Seed of the environment.
     pub seed: u64,
 }
 
@@ -81,7 +81,7 @@ struct Draw {
 }
 
 impl Linear {
-    /// The world as a specification, without its features; transitions as tables, whatever `low_rank` says.
+    /// The world as a specification, without its features; transitions as tables even with `low_rank`.
     pub fn spec(&self) -> Result<WorldSpec, GeneratorError> {
         let draw = self.draw()?;
         let Linear { states, causes, levers, levels, dimension, distance, seed, .. } = self;
@@ -122,7 +122,7 @@ impl Linear {
         Sizes { states, causes, levers, levels, dimension, horizon, distance, seed }
     }
 
-    /// The same by φ and μ.
+    /// The same as φ and μ.
     fn anchored(&self) -> Result<Anchored, GeneratorError> {
         let &Linear { states, causes, levers, levels, dimension, distance, seed, .. } = self;
         let sizes = self.sizes();
@@ -144,7 +144,7 @@ impl Linear {
         })
     }
 
-    /// Everything that is random, in the order: P(z | s, a), φ, μ, ω, P°, R°.
+    /// All random tables, in the order: P(z | s, a), φ, μ, ω, P°, R°.
     fn draw(&self) -> Result<Draw, GeneratorError> {
         self.sizes().check_settings()?;
         let axes = |axes: &[usize]| axes.iter().map(|&n| n as u64).collect::<Vec<u64>>();
@@ -176,18 +176,18 @@ impl Linear {
     }
 }
 
-/// Why a random linear world was not made.
+/// Why a random linear world was not generated.
 #[derive(Debug, thiserror::Error)]
 pub enum LinearWorldError {
     /// A setting of the generator is outside its range.
     #[error(transparent)]
     Generator(#[from] GeneratorError),
-    /// The world.
+    /// The world is not valid.
     #[error(transparent)]
     World(#[from] WorldError),
 }
 
-/// Rows of positive numbers divided by their sums.
+/// Rows of positive numbers, normalised.
 fn rows(len: usize, n: usize, rng: &mut ChaCha8Rng, mut draw: impl FnMut(&mut ChaCha8Rng) -> f64) -> Vec<f64> {
     let mut table: Vec<f64> = (0..len).map(|_| draw(rng)).collect();
     for row in table.chunks_exact_mut(n) {
@@ -195,7 +195,7 @@ fn rows(len: usize, n: usize, rng: &mut ChaCha8Rng, mut draw: impl FnMut(&mut Ch
         if sum > 0.0 {
             row.iter_mut().for_each(|p| *p /= sum);
         } else {
-            // Every draw underflowed: one anchor has it all.
+            // Every draw underflowed: one latent factor has all the weight.
             row[rng.random_range(0..n)] = 1.0;
         }
     }
@@ -215,7 +215,7 @@ mod tests {
         assert_eq!((fit.dimension, fit.rank), (8, 8));
         assert!(features.longest() <= 1.0);
         assert!(fit.variation_max < 1e-12 && fit.reward_max < 1e-12, "{fit:?}");
-        // ‖μ(S)‖ = √d is what the definition allows, no more.
+        // ‖μ(S)‖ = √d is exactly the limit of the definition.
         assert!((fit.transition_norm - fit.norm_limit()).abs() < 1e-9, "{fit:?}");
         assert!(fit.reward_norm <= fit.norm_limit());
     }

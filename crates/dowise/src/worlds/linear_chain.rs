@@ -1,4 +1,4 @@
-//! Linear worlds that are hard to explore: a combination lock and a river, of few places behind many states.
+//! Linear MDPs that are hard to explore: a combination lock and a river of few places behind many states.
 
 use rand::seq::SliceRandom;
 
@@ -7,12 +7,13 @@ use super::build::{at_least, probability};
 use super::{GeneratorError, LinearWorldError};
 use crate::world::World;
 
-/// A combination lock of d places behind S states: the right cause of the present state leads one place on, any other back.
+/// A combination lock of d places behind S states: the right key value of the present state leads one place on, any
+/// other back.
 ///
-/// Every state belongs to a place, as many states to each; which cause is right is drawn for every state by itself. The
-/// features φ(s, z) say where a cause leads, so d weights are all that has to be learned, while tables have S · Z rows and meet
-/// hardly any of them twice. What opens the lock pays 1, at the last place and for staying there; nothing else pays
-/// anything, and learners are not known. Levers aim at causes: P(z | levers) does not depend on the state.
+/// Every place has equally many states, and the right key value is drawn separately for every state. The features φ(s,
+/// z) encode the place that a key value leads to, so only d weights have to be learned. Tables have S · Z rows and
+/// hardly visit any of them twice. The last place pays 1 for opening the lock and for staying; nothing else pays.
+/// Rewards are unknown to learners. Levers aim at key values: P(z | levers) does not depend on the state.
 ///
 /// ```
 /// let world = dowise::worlds::LinearLock::default().world().unwrap();
@@ -32,13 +33,13 @@ pub struct LinearLock {
     pub dimension: usize,
     /// Steps in an episode (H).
     pub horizon: u64,
-    /// Probability with which levers bring about the cause that they aim at, besides chance.
+    /// Probability that levers bring about the key value that they aim at, besides chance.
     pub aim: f64,
-    /// Probability with which even the right cause leads back.
+    /// Probability that even the right key value leads back.
     pub slip: f64,
-    /// How far from linear (ε), from 0 to 1.
+    /// Misspecification: distance from linear (ε), from 0 to 1.
     pub distance: f64,
-    /// The environment drawn.
+    /// Seed of the environment.
     pub seed: u64,
 }
 
@@ -85,10 +86,11 @@ impl LinearLock {
     }
 }
 
-/// A river of d places behind S states: few causes carry one forward, all others back; a feast waits at the far end.
+/// A river of d places behind S states: few key values lead forward, all others back; the large reward is at the far
+/// end.
 ///
-/// As in [`LinearLock`], features say where a cause leads. The current carries back one place, not to the start, and a crumb at
-/// the near end pays a little, so that learners that follow what has paid so far stay there.
+/// As in [`LinearLock`], features encode the place that a key value leads to. The current carries back one place, not
+/// to the start. The near end pays a little, so that greedy learners stay there.
 ///
 /// ```
 /// let world = dowise::worlds::LinearRiver { states: 48, dimension: 6, ..Default::default() }.world().unwrap();
@@ -108,15 +110,15 @@ pub struct LinearRiver {
     pub dimension: usize,
     /// Steps in an episode (H).
     pub horizon: u64,
-    /// How many causes carry the swimmer forward, in each state other ones.
+    /// Number of key values that lead forward, drawn separately for each state.
     pub good: usize,
     /// P(forward) under those.
     pub forward: f64,
-    /// Probability with which levers bring about the cause that they aim at, besides chance.
+    /// Probability that levers bring about the key value that they aim at, besides chance.
     pub aim: f64,
-    /// How far from linear (ε), from 0 to 1.
+    /// Misspecification: distance from linear (ε), from 0 to 1.
     pub distance: f64,
-    /// The environment drawn.
+    /// Seed of the environment.
     pub seed: u64,
 }
 
@@ -138,7 +140,7 @@ impl Default for LinearRiver {
     }
 }
 
-/// What the near end of the river pays per step.
+/// Reward per step at the near end.
 const CRUMB: f64 = 0.005;
 
 impl LinearRiver {
@@ -170,7 +172,7 @@ impl LinearRiver {
     }
 }
 
-/// What every chain of places asks for.
+/// Checks the settings of a chain.
 fn check_chain(sizes: &Sizes, aim: f64) -> Result<(), GeneratorError> {
     sizes.check()?;
     at_least("dimension", 2, sizes.dimension)?;
@@ -178,8 +180,8 @@ fn check_chain(sizes: &Sizes, aim: f64) -> Result<(), GeneratorError> {
     probability("aim", aim)
 }
 
-/// Places in a row: `step(place, rank, φ)` says where the cause leads that has this rank among those of a state, drawn for
-/// each state by itself.
+/// A chain of places: `step(place, rank, φ)` writes the destination of the key value with this rank in a state; ranks
+/// are drawn separately for each state.
 fn chain(
     sizes: Sizes,
     name: &'static str,

@@ -1,4 +1,4 @@
-//! A linear world whose states nobody can list: a river of few places, where symbols in every state say which cause carries forward.
+//! A linear MDP with non-enumerable states: a river whose symbols determine which key values lead forward.
 
 use rand::RngExt;
 
@@ -9,11 +9,12 @@ use crate::world::{AnchorRows, FeatureForm, FeatureSpec, Form, LowRankSpec, Outc
 
 /// A river of places behind a word of symbols: S = places · letters^symbols, 10¹³ by default.
 ///
-/// At every place each symbol speaks for some of the causes, drawn for every place, cause, symbol and letter; a cause carries one place
-/// forward with the share of symbols that speak for it, and back one place otherwise. Every step writes a new word. So the best cause
-/// depends on all of the state, no state is ever met twice, and yet transitions and rewards are linear in d = 2 · places − 1 features: some
-/// of φ(s, z) say where the cause leads, the others where one is (but for the near end, which the rest tells). The far end pays 1 per step, the near end a crumb, and learners
-/// are not known.
+/// At every place each symbol votes for some key values, drawn for every place, key value, symbol and letter. A key
+/// value leads one place forward with probability equal to its share of votes, and one place back otherwise. Every step
+/// draws a new word. The optimal key value thus depends on the whole state, and no state is visited twice. Still,
+/// transitions and rewards are linear in d = 2 · places − 1 features: one part of φ(s, z) encodes the destination, the
+/// other the present place (without the near end, which is implied). The far end pays 1 per step, the near end a
+/// little; rewards are unknown to learners.
 ///
 /// ```
 /// let world = dowise::worlds::LinearCode::default().world().unwrap();
@@ -35,9 +36,9 @@ pub struct LinearCode {
     pub levels: usize,
     /// Steps in an episode (H).
     pub horizon: u64,
-    /// Probability with which levers bring about the cause that they aim at, besides chance.
+    /// Probability that levers bring about the key value that they aim at, besides chance.
     pub aim: f64,
-    /// The environment drawn.
+    /// Seed of the environment.
     pub seed: u64,
 }
 
@@ -57,7 +58,7 @@ impl Default for LinearCode {
     }
 }
 
-/// What the near end pays per step.
+/// Reward per step at the near end.
 const CRUMB: f64 = 0.005;
 
 impl LinearCode {
@@ -87,7 +88,8 @@ impl LinearCode {
         let names: Vec<String> = (1..=symbols).map(|i| format!("c{i}")).collect();
         let mut rng = sizes.rng(15);
         let last = places - 1;
-        // For each symbol a table over (place, letter, cause): where the cause leads in the eyes of that symbol, and where one is.
+        // For each symbol a table over (place, letter, key value): the destination by that symbol's vote, and the
+        // present place.
         let (mut weights, mut features) = (Vec::new(), Vec::new());
         for name in &names {
             let (mut leads, mut both) = (Vec::new(), Vec::new());
@@ -181,7 +183,7 @@ mod tests {
         assert!((played.mean - value).abs() < 2.0 * played.half, "{played:?} {value}");
     }
 
-    /// As many episodes as a power of two: numbers from 0 on would come to the same ones with any small seed if they were only combined with it.
+    /// With a power of two episodes, seeds combined by XOR alone would give the same episodes in another order.
     #[test]
     fn episodes_of_another_seed_are_other_ones_and_not_the_same_in_another_order() {
         let world = small();

@@ -1,4 +1,4 @@
-//! A linear world of ordered factors: a blood pressure, a dose, and how strongly the body responds, with radial features.
+//! A linear MDP with ordered factors (blood pressure, dose, response) and radial features.
 
 use rand::RngExt;
 
@@ -10,10 +10,10 @@ use crate::world::{AnchorRows, FeatureForm, FeatureSpec, Form, LowRankSpec, Worl
 
 /// Two ordered state factors and an ordered key variable, with Gaussian bumps as features.
 ///
-/// A bump sits at each corner of pressure × dose × response, so d = 8 whatever the number of levels. A strong response lowers
-/// the pressure and raises the dose in the body, a weak one does the opposite; what pays is to have both low. Each
-/// bump leads to normal distributions of the next pressure and the next dose. Levers aim at responses, and learners are not
-/// given the rewards.
+/// A bump sits at each corner of pressure × dose × response, so d = 8 for any number of levels. A strong response
+/// lowers the pressure and raises the dose in the body, a weak one does the opposite; low values of both pay. Each bump
+/// leads to normal distributions of the next pressure and the next dose. Levers aim at responses, and rewards are
+/// unknown to learners.
 ///
 /// ```
 /// let world = dowise::worlds::LinearDoses::default().world().unwrap();
@@ -33,11 +33,11 @@ pub struct LinearDoses {
     pub horizon: u64,
     /// Width of a bump, in distances between neighbouring bumps.
     pub width: f64,
-    /// Probability with which levers bring about the response that they aim at, besides chance.
+    /// Probability that levers bring about the response that they aim at, besides chance.
     pub aim: f64,
-    /// How far from linear (ε), from 0 to 1.
+    /// Misspecification: distance from linear (ε), from 0 to 1.
     pub distance: f64,
-    /// The environment drawn: which setting aims at which response.
+    /// Seed of the environment: which setting aims at which response.
     pub seed: u64,
 }
 
@@ -82,23 +82,23 @@ impl LinearDoses {
         };
         let corners = Space::new(&[2, 2, 2]).expect("invariant: eight corners");
         let most = (levels - 1) as f64;
-        // A strong response takes a step of half the range, and so does the lack of one.
+        // Strong and weak responses each shift by half the range.
         let next = |corner: usize| {
             let at = |axis: usize| corners.digit(corner, axis) as f64;
             let (pressure, dose, strong) = (at(0), at(1), at(2) == 1.0);
             let moved = |x: f64, up: bool| if up { (x + 0.5).min(1.0) } else { (x - 0.5).max(0.0) };
-            // What is in the body goes on acting: a high dose keeps the pressure from rising.
+            // The dose in the body keeps acting: a high dose keeps the pressure from rising.
             [moved(pressure, !strong && dose == 0.0), moved(dose, strong)]
         };
         let mut rng = sizes.rng(16);
-        // Where pairs stray to, if the world is not linear: to one of eight further places, drawn for each.
+        // Destinations of the nonlinear part: one of eight further positions, drawn for each pair.
         let strays: Vec<[f64; 2]> = (0..8).map(|_| [rng.random(), rng.random()]).collect();
         let rows = |axis: usize| {
             let far = strays.iter().filter(|_| distance > 0.0).map(|place| place[axis]);
             let centres = (0..8).map(|corner| next(corner)[axis]).chain(far);
             AnchorRows::Normal { centres: centres.map(|c| (c * most).into()).collect(), sd: (SPREAD * most).into() }
         };
-        // Pays 1 where both are low, by how near the corner is: linear in the features as they stand.
+        // Pays 1 if both are low, by proximity to that corner: linear in the features.
         let omega = |corner: usize| if corners.digit(corner, 0) + corners.digit(corner, 1) == 0 { 1.0 } else { 0.0 };
         let names = sizes.lever_names();
         let parents: Vec<&str> = names.iter().map(String::as_str).collect();

@@ -1,4 +1,4 @@
-//! Worlds of any size with any number of interventions, to see how computing grows.
+//! Scalability benchmark: worlds of any size with any number of interventions.
 
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -8,11 +8,12 @@ use super::build::table_len;
 use crate::World;
 use crate::world::{Effect, Form, WorldSpec};
 
-/// Binary state factors and binary key variables; every key variable has levers of its own.
+/// Binary state factors and binary key variables; every key variable has its own levers.
 ///
-/// A key variable's log-odds are a sum of random effects of its levers and of one state factor. A factor's next value and
-/// its reward depend on itself and all key variables (or, in a sparse world, on as many of its own), with numbers drawn uniformly; a step pays at most 1. All levers are
-/// set at every step, so there are levels^(keys · levers) interventions, but each key variable can be treated alone.
+/// A key variable's log-odds are a sum of random effects of its levers and of one state factor. A factor's next value
+/// and its reward depend on itself and all key variables (in a sparse world, on its own share of them), with uniform
+/// random numbers; a step pays at most 1. All levers are set at every step, so there are levels^(keys · levers)
+/// interventions, but each key variable is independent of the others.
 ///
 /// ```
 /// let world = dowise::worlds::ManyLevers::default();
@@ -23,9 +24,10 @@ use crate::world::{Effect, Form, WorldSpec};
 pub struct ManyLevers {
     /// Number of state factors (d_s); there are 2^factors states.
     pub factors: usize,
-    /// Number of key variables; there are 2^keys causes (Z).
+    /// Number of key variables; there are 2^keys joint key values (Z).
     pub keys: usize,
-    /// Whether every key variable acts on one factor alone: the first few on the first, the next few on the second, and so on.
+    /// Whether every key variable acts on one factor only: the first few on the first, the next few on the second, and
+    /// so on.
     pub sparse: bool,
     /// Number of levers of each key variable.
     pub levers: usize,
@@ -33,7 +35,7 @@ pub struct ManyLevers {
     pub levels: usize,
     /// Steps in an episode (H).
     pub horizon: u64,
-    /// The world drawn.
+    /// Seed of the world.
     pub seed: u64,
 }
 
@@ -44,12 +46,12 @@ impl Default for ManyLevers {
 }
 
 impl ManyLevers {
-    /// How many interventions there are (A), as a number that cannot overflow.
+    /// Number of interventions (A), as a floating-point number that cannot overflow.
     pub fn n_interventions(&self) -> f64 {
         crate::math::powi(self.levels as f64, (self.keys * self.levers) as u32)
     }
 
-    /// The world as a specification, drawn in the order in which it is written: key variables, transitions, rewards.
+    /// The world as a specification, drawn in the order of writing: key variables, transitions, rewards.
     pub fn spec(&self) -> Result<WorldSpec, GeneratorError> {
         let levels = vec![self.levels as u64; self.levers];
         table_len("P(key variable | its levers)", &[&levels[..], &[2, 2]].concat())?;

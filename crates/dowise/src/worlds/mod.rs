@@ -1,4 +1,4 @@
-//! Ready-made worlds: hand-written ones to copy and change, and generators with settings and a seed.
+//! Built-in worlds (benchmarks and examples): hand-written ones to copy, and generators with settings and a seed.
 
 mod anchored;
 mod build;
@@ -24,27 +24,27 @@ pub use paper::Paper;
 pub use redrawn::Redrawn;
 pub use river_swim::RiverSwim;
 
-/// Why a generator did not make a world.
+/// Why a generator failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum GeneratorError {
-    /// A table would not fit.
+    /// A table would be too large.
     #[error("{what} would have {:.1e} numbers, and at most {most} are written; choose smaller sizes", *.numbers as f64)]
     TooLarge {
         /// The table.
         what: &'static str,
-        /// How many numbers it would have.
+        /// Its number of entries.
         numbers: u128,
-        /// The most that is written.
+        /// The maximum number of entries.
         most: u128,
     },
-    /// A setting has a value that makes no sense.
+    /// A setting is out of range.
     #[error("{setting} is {value}, and must be {must}")]
     OutOfRange {
         /// The setting.
         setting: &'static str,
         /// Its value.
         value: String,
-        /// What it must be.
+        /// The permitted values.
         must: String,
     },
 }

@@ -1,4 +1,4 @@
-//! The random environment of the paper's experiments.
+//! The random environment of the experiments of Lu, Meisami and Tewari (2021).
 
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -9,11 +9,11 @@ use crate::World;
 use crate::random::exponential;
 use crate::world::WorldSpec;
 
-/// Binary state factors, levers that act on binary key variables, everything drawn at random.
+/// Binary state factors, levers that act on binary key variables, all drawn at random.
 ///
-/// P(z | s, a) is uniform on the simplex for every state and intervention, one joint table; so is P(s_i' | s_i, z);
+/// P(z | s, a) is uniform on the simplex for every state and intervention, as one joint table; so is P(s_i' | s_i, z);
 /// R_i(s_i, z) is uniform on [0, 1]. A factor's next value and its reward depend on itself and all key variables.
-/// The start is uniform. It needs hardly any exploration: a greedy learner does well here.
+/// Initial states are uniform. Hardly any exploration is needed: a greedy learner does well.
 ///
 /// ```
 /// let world = dowise::worlds::Paper { levels: 3, seed: 1, ..Default::default() };
@@ -29,13 +29,13 @@ pub struct Paper {
     pub factors: usize,
     /// Steps in an episode (H).
     pub horizon: u64,
-    /// The environment drawn.
+    /// Seed of the environment.
     pub seed: u64,
-    /// Whether each reward term is divided by the number of state factors, so that a step pays at most 1.
-    /// The raw sums of the paper's text contradict its cap on values; see the value range that `check` prints.
+    /// Whether each reward term is divided by the number of state factors, so that a step pays at most 1. The raw sums
+    /// of the paper's text contradict its cap on values; see the value range that `check` prints.
     pub normalise: bool,
     /// Whether P(z | s, a) is one table for all key variables, as in the paper. Otherwise each key variable depends on
-    /// the state and on a lever of its own, so that there can be a million interventions and no table of that size.
+    /// the state and on its own lever, so that a million interventions need no table of that size.
     pub joint: bool,
 }
 
@@ -46,8 +46,8 @@ impl Default for Paper {
 }
 
 impl Paper {
-    /// The world as a specification, drawn in the order in which its tables are written:
-    /// P(z | s, a), then each factor's transitions, then each factor's rewards.
+    /// The world as a specification, drawn in the order of its tables: P(z | s, a), then each factor's transitions,
+    /// then each factor's rewards.
     pub fn spec(&self) -> Result<WorldSpec, GeneratorError> {
         at_least("levels", 1, self.levels)?;
         at_least("levers", 1, self.levers)?;
@@ -103,7 +103,7 @@ impl Paper {
     }
 }
 
-/// Rows drawn uniformly from the simplex: independent exponentials divided by their sum, that is Dirichlet(1, …, 1).
+/// Rows drawn uniformly from the simplex: normalised independent exponentials, that is Dirichlet(1, …, 1).
 pub(super) fn simplex_rows(n_rows: usize, n_values: usize, rng: &mut ChaCha8Rng) -> Vec<f64> {
     let mut table: Vec<f64> = (0..n_rows * n_values).map(|_| exponential(rng)).collect();
     for row in table.chunks_exact_mut(n_values) {

@@ -1,4 +1,4 @@
-//! The same world with other numbers: rows drawn anew, for worlds that change.
+//! Redraws the tables of a world with the same structure, for non-stationary simulations.
 
 use std::sync::Arc;
 
@@ -8,9 +8,9 @@ use rand_chacha::ChaCha8Rng;
 use super::paper::simplex_rows;
 use crate::world::World;
 
-/// Rows of a world's tables drawn anew, each with some probability and uniformly on the simplex; the structure stays.
+/// Redraws rows of a world's tables, each with some probability and uniformly on the simplex; the structure stays.
 ///
-/// Where transitions are of low rank, the rows of the anchors are drawn anew.
+/// In low-rank worlds, the rows of the latent factors are redrawn.
 ///
 /// ```
 /// use dowise::worlds::{self, Redrawn};
@@ -23,11 +23,11 @@ use crate::world::World;
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Redrawn {
-    /// Probability with which a row is drawn anew.
+    /// Probability that a row is redrawn.
     pub share: f64,
-    /// Whether mechanisms within a step are drawn anew as well, not only how state factors go on.
+    /// Whether mechanisms within a step are redrawn too, not only transitions.
     pub mechanisms: bool,
-    /// Decides which rows, and what they become.
+    /// Seed of the selection and of the new rows.
     pub seed: u64,
 }
 
@@ -38,7 +38,7 @@ impl Default for Redrawn {
 }
 
 impl Redrawn {
-    /// The world with rows drawn anew; what has to be learned has none.
+    /// The world with redrawn rows; unknown tables have none.
     pub fn of(&self, world: &World) -> World {
         let mut rng = ChaCha8Rng::seed_from_u64(self.seed);
         let mut out = world.clone();
@@ -48,7 +48,7 @@ impl Redrawn {
             let n = world.sizes(&m.children).iter().product();
             *table = self.rows(table, n, &mut rng);
         }
-        // Signed weights or rows would make no probabilities with other rows.
+        // Signed weights or rows would not give probabilities with other rows.
         if let Some(low_rank) = out.low_rank.as_mut().filter(|low_rank| low_rank.is_mixture()) {
             for (rows, n) in low_rank.next.iter_mut().zip(world.state_space().sizes()) {
                 *rows = self.rows(rows, *n, &mut rng);
@@ -60,7 +60,7 @@ impl Redrawn {
     fn rows(&self, table: &[f64], n: usize, rng: &mut ChaCha8Rng) -> Arc<[f64]> {
         let mut rows = table.to_vec();
         for row in rows.chunks_exact_mut(n) {
-            // Drawn in any case, so that a larger share changes the same rows and more.
+            // Drawn in any case, so that a larger share changes a superset of the same rows.
             let (drawn, other) = (rng.random::<f64>(), simplex_rows(1, n, rng));
             if drawn < self.share {
                 row.copy_from_slice(&other);

@@ -1,4 +1,4 @@
-//! A causal river-swim: the reward is upstream, and what carries one upstream is rare.
+//! Causal river-swim (exploration benchmark): the reward is upstream, and moving upstream is rare.
 
 use rand::{SeedableRng, seq::SliceRandom};
 use rand_chacha::ChaCha8Rng;
@@ -8,11 +8,10 @@ use super::build::{at_least, probability, reward_row, shift_row, table_len, when
 use crate::World;
 use crate::world::WorldSpec;
 
-/// A swimmer in a river that flows to the left; a little food lies on the left bank, a feast waits at the right end.
+/// A swimmer in a river that flows to the left; the left bank has a small reward, the right end a large one.
 ///
-/// Two levers, effort and stroke, decide the key variable `push`: back, still or forward. Few of their combinations
-/// make "forward" more than a rarity, and one has to swim forward all the way before it pays. A learner that follows
-/// what it has seen so far stays on the left.
+/// Two levers, effort and stroke, affect the key variable `push`: back, still or forward. Few of their combinations
+/// make "forward" likely, and only swimming forward all the way pays. A greedy learner stays on the left.
 ///
 /// ```
 /// let spec = dowise::worlds::RiverSwim::default().spec().unwrap();
@@ -24,7 +23,7 @@ pub struct RiverSwim {
     pub positions: usize,
     /// Number of values of each of the two levers; there are levels² interventions.
     pub levels: usize,
-    /// How many combinations of the levers carry the swimmer forward.
+    /// Number of lever combinations that carry the swimmer forward.
     pub good: usize,
     /// P(push = forward) under those.
     pub forward: f64,
@@ -32,7 +31,7 @@ pub struct RiverSwim {
     pub rare: f64,
     /// Steps in an episode (H).
     pub horizon: u64,
-    /// Which combinations are the good ones.
+    /// Seed of the good combinations.
     pub seed: u64,
 }
 
@@ -42,7 +41,7 @@ impl Default for RiverSwim {
     }
 }
 
-/// What lying on the left bank pays per step.
+/// Reward per step on the left bank.
 const CRUMB: f64 = 0.005;
 
 impl RiverSwim {
@@ -63,7 +62,7 @@ impl RiverSwim {
         );
         let mut order: Vec<usize> = (0..n_rows).collect();
         order.shuffle(&mut ChaCha8Rng::seed_from_u64(self.seed));
-        // Good combinations hold the current (still); the others are mostly carried back by it.
+        // Good combinations hold the current (still); the others are mostly carried back.
         let row = |forward: f64, back: f64| [back * (1.0 - forward), (1.0 - back) * (1.0 - forward), forward];
         let mut table = row(self.rare, 0.7).repeat(n_rows);
         for &good in order.iter().take(self.good) {

@@ -1,4 +1,4 @@
-//! Everything that an observation promises, checked: a state that occurs, an intervention that is allowed, payments within their ranges.
+//! Validation of log rows: the state occurs, the intervention is allowed, payments lie within their ranges.
 
 use super::{Row, RowReader, UNREAD, is_blank, shown};
 use crate::data::columns::{Own, Role};
@@ -8,15 +8,15 @@ use crate::data::{End, Table};
 use crate::learn::MISSING;
 use crate::world::{Action, Kind, LeverRule};
 
-/// How far a payment may be outside its range, or a sum from its parts, by rounding.
+/// Rounding tolerance of payments and of their sums.
 const ROUNDING: f64 = 1e-9;
 
 impl RowReader<'_> {
-    /// Empty cells without which the row says nothing.
+    /// Reports empty required cells.
     pub(super) fn needed(&self, row: &Row, findings: &mut Findings, is: impl Fn(Role) -> bool, table: &impl Table) {
         for column in self.columns.iter().filter(|c| is(c.role)) {
             let cell = table.cell(column.index);
-            // What is there but wrong was found already.
+            // Invalid cells were reported already.
             let means_missing = || column.labels.clone().is_some_and(|mut labels| labels.read(cell) == Said::Missing);
             if is_blank(cell) || self.missing.iter().any(|m| **m == *cell.trim_ascii()) || means_missing() {
                 let name = table.columns()[column.index].clone();
@@ -53,7 +53,7 @@ impl RowReader<'_> {
         }
     }
 
-    /// A row that leads to where the world's episodes end is the last of its episode, whether the log says so or not.
+    /// A row that leads to a terminal state is the last of its episode, whether or not the log says so.
     pub(super) fn end_of(&self, row: &mut Row) {
         if row.end.is_some() || self.world.ends().is_none() || row.next.iter().any(|&v| v >= UNREAD) {
             return;
@@ -88,7 +88,7 @@ impl RowReader<'_> {
                     known = false;
                     self.needed(row, findings, |role| role == Role::Set(l), table);
                 }
-                // What cannot be read was found already.
+                // Unreadable cells were reported already.
                 _ => known = false,
             }
         }
@@ -128,7 +128,7 @@ impl RowReader<'_> {
         });
     }
 
-    /// Checks what was paid, and adds it up.
+    /// Validates payments, and adds them up.
     pub(super) fn pay(&mut self, row: &mut Row, total: Option<(f64, usize)>, findings: &mut Findings) {
         if row.bad {
             return;
@@ -182,7 +182,7 @@ impl RowReader<'_> {
         }
     }
 
-    /// Empty cells of which something could have been learned.
+    /// Notes empty cells that could be learned from.
     pub(super) fn note_missing(&self, row: &Row, findings: &mut Findings, table: &impl Table) {
         for column in &self.columns {
             let missing = match column.role {

@@ -1,16 +1,16 @@
-//! Cells that cannot be read: what is said of them, and what may have been meant.
+//! Messages for unreadable cells, with suggestions.
 
 use crate::data::columns::{Own, Role};
 use crate::data::findings::{FindingKind, Findings};
 use crate::data::labels::{Labels, number};
 use crate::world::{World, nearest};
 
-/// Whether a text would be a number with a point instead of its comma.
+/// Whether a text is a number with a decimal comma.
 pub(super) fn has_decimal_comma(text: &str) -> bool {
     text.contains(',') && number(text.as_bytes(), true).is_some()
 }
 
-/// One group for all such numbers of a column: they have one cause.
+/// One group for all such numbers of a column, since they have one cause.
 pub(super) fn decimal_comma(text: &str, (index, line): (usize, u64), findings: &mut Findings) {
     findings.add(FindingKind::NotANumber, Some(index), line, || {
         format!("\"{text}\" is not a number; if it has a decimal comma, say `decimal = \",\"` in a map")

@@ -1,4 +1,4 @@
-//! What given interventions come to in a world in parts: for evaluation, where no search is needed.
+//! Decomposed policy evaluation: expected rewards and next states of given interventions, without a search.
 
 use super::Components;
 use super::part::Part;
@@ -6,23 +6,23 @@ use crate::kernel::Effects;
 use crate::kernel::{Kernel, Scratch};
 use crate::world::Action;
 
-/// The parts of a world with the numbers of its next values and rewards.
+/// The components of a world with tables of next values and rewards.
 #[derive(Clone, Debug)]
 pub(crate) struct Acting<'a> {
     pub(crate) components: &'a Components,
-    /// The kernel that the parts were made of.
+    /// The kernel behind the components.
     pub(crate) kernel: &'a Kernel,
     /// Tables of the state factors, `[row][value]`.
     pub(crate) next: Vec<&'a [f64]>,
     /// Tables of the reward terms.
     pub(crate) rewards: Vec<&'a [f64]>,
-    /// Whether rewards count by their absolute values.
+    /// Whether absolute values of rewards are used.
     pub(crate) sizes: bool,
 }
 
 impl Acting<'_> {
-    /// For each part in turn, where a decoded intervention leads: `visit(P(next values of the part))`, last part first. What it
-    /// pays is given back.
+    /// Calls `visit(P(next values of the component))` for each component under a decoded intervention, last one first.
+    /// Returns the expected reward.
     fn set_off(&self, state: usize, settings: &[u32], mut visit: impl FnMut(&[f64])) -> f64 {
         let size = |r: f64| if self.sizes { r.abs() } else { r };
         let of_state = self.components.of_state.iter();
@@ -51,26 +51,28 @@ impl Acting<'_> {
         }
     }
 
-    /// P(next state | state, action), in the order of joint next values, written into `out`, and the expected reward, costs left out.
+    /// Writes P(next state | state, action), in the order of joint next values, into `out`; returns the expected reward
+    /// before costs.
     pub(crate) fn distribution(&self, state: usize, action: Action, out: &mut Vec<f64>) -> f64 {
         let mut settings = Vec::new();
         self.kernel.decode(action, &mut settings);
         out.clear();
         out.push(1.0);
         self.set_off(state, &settings, |prob| {
-            // The last part varies fastest, and it comes first.
+            // The last component varies fastest, and it comes first.
             *out = prob.iter().flat_map(|p| out.iter().map(move |q| p * q)).collect();
         })
     }
 
-    /// What an intervention pays and what next states are worth to it, costs left out.
+    /// Expected reward plus expected value of the next state, before costs.
     pub(crate) fn worth(&self, state: usize, action: Action, of: &[f64]) -> f64 {
         let mut prob = Vec::new();
         let paid = self.distribution(state, action, &mut prob);
         paid + prob.iter().zip(of).map(|(p, x)| p * x).sum::<f64>()
     }
 
-    /// For each state factor Σ_z P(z | state, action) · n(row of z): the mean of a number that each row of its table has.
+    /// For each state factor Σ_z P(z | state, action) · n(row of z): the mean of a number attached to each row of its
+    /// table.
     pub(crate) fn mean_of_rows(
         &self,
         state: usize,
@@ -91,7 +93,7 @@ impl Acting<'_> {
         out
     }
 
-    /// P(causes of a part | state, settings of all groups).
+    /// P(joint key values of a component | state, settings of all groups).
     pub(super) fn cause_prob(&self, part: &Part, state: usize, settings: &[u32]) -> Vec<f64> {
         part.shape.groups.iter().fold(vec![1.0], |before, &g| {
             let (group, setting) = (&self.kernel.groups[g], settings[g] as usize);
@@ -118,7 +120,7 @@ impl Effects for Acting<'_> {
         self.kernel.interventions().cost(action)
     }
 
-    /// The expected loss less what is paid.
+    /// The expected loss less the expected reward.
     fn expect(&self, _stage: usize, state: usize, parts: &[u32], of: &[f64], scratch: &mut Scratch) -> f64 {
         let buffer = &mut scratch.values;
         buffer.clear();

@@ -1,20 +1,20 @@
-//! What changing the settings of one group of levers gains, the others as they are.
+//! Gain from changing the setting of one group of levers, with the other groups fixed.
 
 use super::Acting;
 use super::part::Part;
 use crate::world::Action;
 
 impl Acting<'_> {
-    /// For every group of levers and every setting of it that may be best in the state, `visit(intervention, gain)`: the intervention with
-    /// that setting in place of its own, and what it is worth more, costs taken off, where next states are worth `of`.
-    /// Whether it is allowed is not asked.
+    /// Calls `visit(intervention, gain)` for every group and every unpruned setting: the intervention with that
+    /// setting, and its gain net of costs when next states have values `of`. It does not check whether the intervention
+    /// is allowed.
     pub(crate) fn each_change(&self, state: usize, action: Action, of: &[f64], mut visit: impl FnMut(Action, f64)) {
         let mut settings = Vec::with_capacity(self.kernel.n_groups());
         self.kernel.decode(action, &mut settings);
         let parts = &self.components.parts;
         let moved: Vec<Vec<f64>> = parts.iter().map(|part| self.next_prob(part, state, &settings)).collect();
         for (k, part) in parts.iter().enumerate().filter(|(_, part)| !part.shape.groups.is_empty()) {
-            // What the causes of the part pay and lead to, and then those of each of its groups.
+            // Values of the component's joint key values, then of those of each of its groups.
             let of_next = sum_out_others(of, &moved, k);
             let of_causes = self.worth_of_causes(part, state, &of_next);
             let groups = part.shape.groups.iter().map(|&g| (&self.kernel.groups[g], settings[g] as usize));
@@ -38,7 +38,7 @@ impl Acting<'_> {
         }
     }
 
-    /// P(next values of a part | state, settings of all groups).
+    /// P(next values of a component | state, settings of all groups).
     fn next_prob(&self, part: &Part, state: usize, settings: &[u32]) -> Vec<f64> {
         let mut prob = vec![0.0; part.block.len()];
         for (cause, &p) in self.cause_prob(part, state, settings).iter().enumerate().filter(|(_, p)| **p > 0.0) {
@@ -47,7 +47,7 @@ impl Acting<'_> {
         prob
     }
 
-    /// For each cause of a part what it pays and what the next values are worth to which it leads.
+    /// For all joint key values of a component: reward plus expected value of the next values.
     fn worth_of_causes(&self, part: &Part, state: usize, of_next: &[f64]) -> Vec<f64> {
         let row = part.row_of(state);
         let mut prob = vec![0.0; of_next.len()];
@@ -61,7 +61,7 @@ impl Acting<'_> {
     }
 }
 
-/// An array over several axes, the first slowest, with all of them marginalised out but one; `prob` has the weights of each.
+/// Marginalises all axes of an array but one, the first slowest; `prob` has the weights of each axis.
 fn sum_out_others(of: &[f64], prob: &[Vec<f64>], kept: usize) -> Vec<f64> {
     let mut left = of.to_vec();
     for p in prob[kept + 1..].iter().rev() {

@@ -1,4 +1,4 @@
-//! Where the settings of a part lead and what they pay, with numbers for next values and rewards: the part as a group once more.
+//! A component as a group: distributions over its next values and net costs of its settings.
 
 use super::part::Part;
 use super::reach::SetOff;
@@ -7,40 +7,40 @@ use crate::kernel::bounds::{MOST_VALUES, corners, distance, most_corners};
 use crate::kernel::group::{Columns, Group};
 use crate::kernel::prune::{Setting, prune};
 
-/// Settings of a row, or corners of what they may lead to: distributions over the next values of the part.
+/// Settings of a row, or extreme points of their distributions over the component's next values.
 struct Points {
     settings: Vec<Setting>,
     /// `[next value][point]`
     table: Vec<f64>,
-    /// Total-variation radius of each point; empty if all of them are exact.
+    /// Total-variation radius of each point; empty if all are exact.
     radius: Vec<f64>,
 }
 
-/// Points of one setting at most, where next values of the part are within intervals.
+/// Maximum number of points of one setting, for next values with interval bounds.
 pub(super) fn most_points(block: usize) -> usize {
     if block <= MOST_VALUES { most_corners(block) } else { 1 }
 }
 
 impl Part {
-    /// The part as a group of a kernel whose causes are next values.
+    /// The component as a group of a kernel whose configurations are next values.
     pub(super) fn group(&self, reach: &[SetOff], numbers: Numbers<'_>, limited: bool, work: &mut i64) -> Group {
         let rows = reach.iter().enumerate();
         let columns = rows.map(|(row, of)| self.columns(row, of, numbers, limited, work)).collect();
         Group::of_columns(self.group.clone(), self.block.clone(), self.rows_of_states.clone(), columns)
     }
 
-    /// The same for one state and what is left to be chosen there.
+    /// The same for one state and the remaining settings there.
     pub(super) fn group_at(&self, state: usize, of: &SetOff, numbers: Numbers<'_>) -> Group {
         let columns = self.columns(self.row_of(state), of, numbers, false, &mut 0);
         Group::of_columns(self.group.clone(), self.block.clone(), Vec::new(), vec![columns])
     }
 
-    /// The settings of a row that can be best, where they lead, and what they cost less what they pay.
+    /// The unpruned settings of a row with their distributions, and their costs less rewards.
     fn columns(&self, row: usize, of: &SetOff, numbers: Numbers<'_>, limited: bool, work: &mut i64) -> Columns {
         let paying = self.paying(row, of, numbers);
         let Points { settings, table, radius } = self.points(row, of, paying, numbers);
         let (n, m) = (settings.len(), self.block.len());
-        // Points that may be off cannot be compared by their centres alone, so none of them is dropped.
+        // Uncertain points cannot be compared by their centres alone, so none is pruned.
         let doubtful = |i: &u32| radius.get(*i as usize).is_some_and(|r| *r > 0.0);
         let (mut kept, exact): (Vec<u32>, Vec<u32>) = (0..n as u32).partition(doubtful);
         kept.extend(prune(&exact, &settings, &table, m, limited, work));
@@ -53,7 +53,7 @@ impl Part {
         }
     }
 
-    /// The settings of a row with what they cost less what they pay, at best.
+    /// The settings of a row with their costs less optimistic rewards.
     fn paying(&self, row: usize, of: &SetOff, numbers: Numbers<'_>) -> Vec<Setting> {
         let (n, mut out) = (of.settings.len(), of.settings.clone());
         if self.shape.terms.is_empty() {
@@ -65,7 +65,7 @@ impl Part {
         }
         let (least, most) = paid.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(l, m), &x| (l.min(x), m.max(x)));
         for ((setting, own), radius) in out.iter_mut().zip(&of.settings).zip(&of.radius) {
-            // What a member pays more: no more than so much mass can, and no member pays more than the best cause.
+            // Optimistic extra reward: bounded by the movable mass, and by the best configuration.
             let mean = own.cost - setting.cost;
             setting.cost -= (radius * (most - least)).min(most - mean).max(0.0);
         }
@@ -82,7 +82,7 @@ impl Part {
             }
             out
         };
-        // Where the settings lead, with one end of the intervals of every factor.
+        // Distributions of next values for one end of the factors' intervals.
         let moved = |end: usize| -> Vec<Vec<f64>> {
             let next = |f: usize, n_values: usize, own: usize, value: usize| match numbers.next[f] {
                 Next::Exact(table) => table[own * n_values + value],
@@ -96,7 +96,7 @@ impl Part {
         }
         let of_setting = |end: &[Vec<f64>], i: usize| -> Vec<f64> { end.iter().map(|of_value| of_value[i]).collect() };
         let [lo, hi] = [moved(0), moved(1)];
-        // Points of one setting next to each other, so that they stay in order.
+        // Points of one setting are adjacent, so that they stay in order.
         let (mut points, mut all, mut radius) = (Vec::new(), Vec::new(), Vec::new());
         for (i, setting) in settings.into_iter().enumerate() {
             let (lo, hi) = (of_setting(&lo, i), of_setting(&hi, i));
@@ -120,7 +120,7 @@ impl Part {
     }
 }
 
-/// A distribution within intervals that hold one: as far from the lower ends as from the upper ones.
+/// A distribution within interval bounds: equally far, proportionally, from lower and upper ends.
 fn centre(lo: &[f64], hi: &[f64]) -> Vec<f64> {
     let (left, room) = (1.0 - lo.iter().sum::<f64>(), hi.iter().zip(lo).map(|(hi, lo)| hi - lo).sum::<f64>());
     let share = if room > 0.0 { (left / room).clamp(0.0, 1.0) } else { 0.0 };

@@ -1,16 +1,17 @@
-//! Worlds that fall apart: planned component by component, never over joint values of all key variables.
+//! Decomposed planning: worlds with independent components, without enumerating joint values of all key variables.
 //!
-//! Groups of levers that act on a common next value or reward term make a *part*. Given a state s and an intervention a, the next
-//! values of different parts are independent, and each part k pays and moves by its own levers a_k and key variables z_k alone:
+//! Groups of levers that act on a common next value or reward term form a *part* (component). Given a state s and an
+//! intervention a, the next values of different parts are independent. The reward and transitions of part k depend only
+//! on its levers a_k and key variables z_k:
 //!
 //! ```text
 //! μ_k(s'_k | s, a_k) = Σ_{z_k} P(z_k | s, a_k) Π_{i in k} P(s'_i | s, z_k)        r_k(s, a_k) = Σ_{z_k} P(z_k | s, a_k) r_k(s, z_k)
 //! Q(s, a) = Σ_k (r_k(s, a_k) − cost(a_k)) + Σ_{s'} Π_k μ_k(s'_k | s, a_k) V(s')
 //! ```
 //!
-//! So a part is a group once more, whose causes are its next values and whose settings cost what they cost less what they pay. The
-//! search of a [`Kernel`] over these groups finds the best intervention, and only corners of what a part can reach, in (μ_k, r_k),
-//! are looked at. What a plan takes grows with the largest part, not with the product of all of them.
+//! A part is thus again a group: its configurations are its next values, and a setting's cost is reduced by its reward.
+//! The search of a [`Kernel`] over these groups finds the optimal intervention, using only extreme points of (μ_k,
+//! r_k). Cost and memory grow with the largest part, not with the product of all parts.
 
 mod acting;
 mod changes;
@@ -35,25 +36,25 @@ use super::group::Group;
 use super::groups::{GroupShape, groups};
 use super::variants::{are_listed, most_variants};
 
-/// Joint causes up to which planning over all of them is used: it is faster there, and its results are pinned.
+/// Joint configurations up to which joint planning is used: it is faster there, and its results are pinned by tests.
 const MOST_JOINT: usize = 1 << 10;
 
-/// Settings of a part that are kept in a row, at most.
+/// Maximum number of kept settings of a part in a row.
 const MOST_COLUMNS: usize = 1 << 12;
 
-/// Numbers of a part's tables, at most.
+/// Maximum number of entries of a part's tables.
 const MOST_NUMBERS: usize = 1 << 26;
 
-/// How the next value of a state factor is decided, by the rows of its own parents.
+/// Distribution of a state factor's next value, by rows of its own parents.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Next<'a> {
     /// `[row][value]`
     Exact(&'a [f64]),
-    /// Within these ends, `[row][value]`; the optimistic member is planned with.
+    /// Interval bounds, `[row][value]`; planning uses the optimistic member.
     Within([&'a [f64]; 2]),
 }
 
-/// The numbers of a world in parts.
+/// The tables of a decomposed world.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Numbers<'a> {
     /// Of every state factor.
@@ -62,16 +63,16 @@ pub(crate) struct Numbers<'a> {
     pub(crate) rewards: &'a [&'a [f64]],
 }
 
-/// What is not exact, as far as it makes tables of parts larger.
+/// Uncertainty, as far as it enlarges the tables of parts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Sure {
-    /// One number for everything.
+    /// Point estimates only.
     Numbers,
-    /// The optimistic member of confidence sets is planned with, for next values and for mechanisms that are not known.
+    /// Optimistic members of confidence sets, for next values and unknown mechanisms.
     Sets,
 }
 
-/// A world in parts: which levers, next values and rewards belong together. The numbers come later.
+/// The decomposition of a world: which levers, next values and rewards belong together. Tables are supplied later.
 #[derive(Clone, Debug)]
 pub(crate) struct Components {
     parts: Vec<Part>,
@@ -79,31 +80,31 @@ pub(crate) struct Components {
     terms: Vec<Term>,
     /// Terms that depend on the state alone: the row of each state.
     of_state: Vec<(usize, Vec<u32>)>,
-    /// The state that each joint next value, by components, amounts to.
+    /// The state of each joint next value.
     state_of: Vec<u32>,
     next: CauseSpace,
 }
 
 impl Components {
-    /// Whether a world is to be planned by components: its joint causes are many, and no part is too large.
+    /// Whether to use decomposed planning: there are many joint configurations, and no part is too large.
     pub(crate) fn pay(world: &World, sure: Sure) -> bool {
         Components::are_asked_for(world) && Components::sizes(world, sure).is_ok()
     }
 
-    /// Whether this many joint causes are more than are listed where a world falls apart.
+    /// Whether this many joint configurations are too many for joint planning of a decomposable world.
     pub(crate) fn are_many(n_causes: usize) -> bool {
         n_causes > MOST_JOINT
     }
 
-    /// Whether joint causes are many, and parts would be faster: a stage over joint causes moves every state and cause through every
-    /// factor; by parts every pair of states is met with.
+    /// Whether joint configurations are many and decomposed planning is estimated to be faster. A joint stage moves
+    /// every state and configuration through every factor; a decomposed stage visits every pair of states.
     fn are_asked_for(world: &World) -> bool {
         let (n_causes, n_states) = (CauseSpace::new(world).len(), world.n_states() as u128);
         let joint = n_states * n_causes as u128 * world.state_space().sizes().iter().sum::<usize>() as u128;
         Components::are_many(n_causes) && 4 * n_states * n_states < joint
     }
 
-    /// The key variables of a part that is too large, with the number of their joint values, where joint causes are many.
+    /// The key variables of a part that is too large, with their joint values, if joint configurations are many.
     pub(crate) fn too_large(world: &World, sure: Sure) -> Option<String> {
         let large = Components::sizes(world, sure).err();
         let (causes, n) = large.filter(|_| Components::are_many(CauseSpace::new(world).len()))?;
@@ -112,13 +113,13 @@ impl Components {
         Some(format!("{} ({values} joint values)", names.join(", ")))
     }
 
-    /// Whether no part of a world is too large, as far as can be said before anything is computed.
+    /// Whether no part of a world is too large, as far as is known before computing.
     pub(crate) fn fit(world: &World) -> bool {
         Components::sizes(world, Sure::Numbers).is_ok()
     }
 
-    /// Reward terms as functions of the present, with their numbers where these are known. What arriving in a state is known to pay
-    /// counts where next states are looked at.
+    /// Reward terms as functions of the present, with their tables where known. Known rewards of arriving in a state
+    /// are added to next-state values instead.
     fn terms(world: &World) -> Vec<Term> {
         let of_term = |(of, term): (usize, &RewardTerm)| match world.mean_is_learned(term) {
             true => Term { of, scope: world.expected_scope(term), table: None },
@@ -130,7 +131,7 @@ impl Components {
         Components::paid_now(world).map(of_term).collect()
     }
 
-    /// Scopes of the same terms, without their numbers.
+    /// Scopes of the same terms, without tables.
     fn scopes(world: &World) -> Vec<Term> {
         let scope = |(of, term): (usize, &RewardTerm)| Term { of, scope: world.expected_scope(term), table: None };
         Components::paid_now(world).map(scope).collect()
@@ -141,7 +142,8 @@ impl Components {
         terms.filter(|(_, term)| !(term.pays_on_next_state() && term.table.is_some()))
     }
 
-    /// Bytes that the tables of all parts hold at most; the cause variables of a part that is too large, and their joint values.
+    /// Maximum bytes of all parts' tables; the error has the key variables of a part that is too large, and their joint
+    /// values.
     pub(crate) fn sizes(world: &World, sure: Sure) -> Result<u128, (Vec<VarId>, Option<usize>)> {
         let groups = groups(world);
         let (parts, _) = parts(world, &groups, &Components::scopes(world));
@@ -164,10 +166,10 @@ impl Components {
             let (Some(entries), Some(rows), Some(n_causes), Some(columns)) = (entries, rows, n_causes, columns) else {
                 return Err((causes, n_causes));
             };
-            // Tables, settings, and for every cause and row which row of each factor and term is meant.
+            // Tables, settings, and row indices of factors and terms for all configurations and rows.
             let settings = (rows * columns) as u128 * 3 * size_of::<super::prune::Setting>() as u128;
             let own = (rows * n_causes) as u128 * 4 * (part.factors.len() + part.terms.len()) as u128;
-            // The part itself, as a group as well, and what each of its rows is made of: lists of settings and of probabilities.
+            // The part itself, its group, and the lists of settings and probabilities of each row.
             let members = part.groups.len() + part.factors.len() + part.terms.len() + part.state.len();
             let lists = size_of::<Part>() + size_of::<Group>() + 96 * (members + causes.len());
             let of_rows = rows * (Group::KEPT_BYTES as usize + size_of::<SetOff>() + 4 * columns);
@@ -176,16 +178,16 @@ impl Components {
         Ok(bytes)
     }
 
-    /// Bytes that the parts of a world and a kernel of them take at most.
+    /// Maximum bytes of a world's parts and of a kernel of them.
     pub(crate) fn bytes(world: &World, sure: Sure) -> u128 {
         let of_states = 4 * (1 + world.rewards().len() as u128) * world.n_states() as u128;
-        // Rewards of the state alone are a group with a row for each state; a kernel has a copy of the interventions.
+        // Rewards of the state alone form a group with a row for each state; a kernel has a copy of the interventions.
         let of_row = size_of::<super::prune::Setting>() as u128 + Group::KEPT_BYTES + 16;
         let base = of_row * world.n_states() as u128 + size_of::<Kernel>() as u128 + world.interventions().copy_bytes();
         Components::sizes(world, sure).map_or(u128::MAX, |bytes| bytes + of_states + base)
     }
 
-    /// The parts of a world that fits.
+    /// The parts of a decomposable world.
     pub(crate) fn new(world: &World) -> Components {
         let (groups, terms) = (groups(world), Components::terms(world));
         let (shapes, alone) = parts(world, &groups, &terms);
@@ -218,28 +220,28 @@ impl Components {
         out.extend(self.state_of.iter().map(|&s| value_s[s as usize]));
     }
 
-    /// The state that each joint next value amounts to.
+    /// The state of each joint next value.
     pub(crate) fn states(&self) -> &[u32] {
         &self.state_of
     }
 
-    /// The terms, in the order in which their numbers are asked for.
+    /// The terms, in the order of their tables.
     pub(crate) fn reward_terms(&self) -> &[Term] {
         &self.terms
     }
 
-    /// What a state pays whatever is done there.
+    /// Reward of a state under every intervention.
     fn paid_by_state(&self, rewards: &[&[f64]], state: usize) -> f64 {
         self.of_state.iter().map(|(t, rows)| rewards[*t][rows[state] as usize]).sum()
     }
 
-    /// The kernel whose causes are the joint next values, and whose settings cost what they cost less what they pay; pruned with
-    /// at most `work` multiplications. `reach` was made with `kernel`.
+    /// The kernel whose configurations are joint next values and whose costs are reduced by rewards; pruned with at
+    /// most `work` multiplications. `reach` was made with `kernel`.
     ///
-    /// Where next values are within intervals, or the kernel with the optimistic members of its sets, the least loss that a search finds is no
-    /// more than the least over interventions and members together. It is that least if every part decides one factor of two values
-    /// and no setting has too many corners. Else where a setting of a part leads to is taken to be within intervals for every joint
-    /// next value of the part, or, of more than six of these, within a ball around their middle.
+    /// With interval bounds or optimistic members, a search finds at most the joint minimum over interventions and
+    /// members. It is exact if every part determines one binary factor and no setting has too many extreme points.
+    /// Otherwise a setting's distribution is relaxed to interval bounds on the part's joint next values, or, for more
+    /// than six of these, to a total-variation ball around their centre.
     pub(crate) fn kernel(&self, kernel: &Kernel, reach: &Reach, numbers: Numbers<'_>, mut work: i64) -> Kernel {
         let limited = kernel.limit.is_some();
         let mut groups: Vec<Group> = Vec::with_capacity(self.parts.len() + 1);
@@ -251,7 +253,7 @@ impl Components {
         self.of_groups(kernel, groups, numbers)
     }
 
-    /// The same for one state, where `kernel` has one intervention alone (with all that it may set off).
+    /// The same for one state, where `kernel` has a single intervention (with all its members).
     pub(crate) fn kernel_at(&self, kernel: &Kernel, state: usize, numbers: Numbers<'_>) -> Kernel {
         let paid = self.paid_by_state(numbers.rewards, state);
         let of_part = |part: &Part| {
@@ -267,7 +269,7 @@ impl Components {
             interventions: kernel.interventions.clone(),
             state_space: kernel.state_space.clone(),
             causes: self.next.clone(),
-            // Also what pruning left out may pay less.
+            // Pruned alternatives may also have smaller rewards.
             has_costs: kernel.has_costs || numbers.rewards.iter().any(|table| table.iter().any(|&r| r != 0.0)),
             groups,
             cross: kernel.cross.clone(),
@@ -276,10 +278,10 @@ impl Components {
     }
 }
 
-/// How many settings of a group pruning keeps at most; `None` if that number overflows.
+/// Maximum number of settings that pruning keeps of a group; `None` if it overflows.
 ///
-/// Of one or two causes without costs, and where all settings combine, only the ends of a line are kept; else perhaps all, with all corners
-/// of what they may set off.
+/// For one or two configurations without costs, with freely combinable settings, only the two ends of a line are kept.
+/// Otherwise all settings may stay, with all extreme points.
 fn most_kept(world: &World, group: &GroupShape, sure: Sure) -> Option<usize> {
     let all = world.interventions();
     let free = |&lever: &usize| all.costs().get(lever).is_none_or(|costs| costs.iter().all(|&c| c == 0.0));
@@ -296,7 +298,7 @@ fn most_kept(world: &World, group: &GroupShape, sure: Sure) -> Option<usize> {
     settings.checked_mul(variants)
 }
 
-/// The cause variables of a part, group by group.
+/// The key variables of a part, group by group.
 fn causes_of(groups: &[GroupShape], part: &PartShape) -> Vec<VarId> {
     part.groups.iter().flat_map(|&g| groups[g].causes.iter().copied()).collect()
 }

@@ -1,4 +1,4 @@
-//! One part: its causes, its next values, and the rows of the tables that they are decided and paid by.
+//! One component: its key variables, next values, and row indices of transition and reward tables.
 
 use super::causes_of;
 use super::shape::{PartShape, Term};
@@ -10,19 +10,19 @@ use crate::kernel::prune::Setting;
 use crate::kernel::rows_by_cause;
 use crate::world::World;
 
-/// A part of a world.
+/// A component of a world.
 #[derive(Clone, Debug)]
 pub(super) struct Part {
     pub(super) shape: PartShape,
-    /// Levers and state factors, as those of a group; its causes are next values.
+    /// Its levers and state factors as a group whose configurations are next values.
     pub(super) group: GroupShape,
     pub(super) rows_of_states: Vec<u32>,
     pub(super) n_causes: usize,
     /// The joint next values of its factors.
     pub(super) block: Space,
-    /// Joint values of the state factors that it depends on: its rows.
+    /// Its rows: joint values of the state factors that it depends on.
     pub(super) row_space: Space,
-    /// For each of its factors the row of the factor's own table, `[row][cause]`.
+    /// For each of its factors, the row of the factor's own table, `[row][cause]`.
     pub(super) factor_rows: Vec<Vec<u32>>,
     /// The same for its reward terms.
     pub(super) term_rows: Vec<Vec<u32>>,
@@ -66,13 +66,13 @@ impl Part {
         self.rows_of_states.get(state).map_or(0, |&row| row as usize)
     }
 
-    /// What a cause pays in a row.
+    /// Reward of a configuration in a row.
     pub(super) fn paid(&self, rewards: &[&[f64]], row: usize, cause: usize) -> f64 {
         let terms = self.shape.terms.iter().zip(&self.term_rows);
         terms.map(|(&t, rows)| rewards[t][rows[row * self.n_causes + cause] as usize]).sum()
     }
 
-    /// P(joint next value | row, cause); `next` says how likely a factor, of a number of values, has a value by a row of its own table.
+    /// P(joint next value | row, cause); `next` returns a factor's probability from its own table.
     pub(super) fn moved(
         &self,
         row: usize,
@@ -89,7 +89,7 @@ impl Part {
     }
 }
 
-/// A group without levers: what each state pays, whatever is done.
+/// A group without levers: the reward of each state under every intervention.
 pub(super) fn group_of_states(n_states: usize, paid: impl Fn(usize) -> f64) -> Group {
     let shape = GroupShape { causes: vec![], levers: vec![], mechanisms: vec![], state: vec![] };
     let column = |s: usize| Columns {

@@ -1,12 +1,12 @@
-//! What interventions at random lead to in a world in parts.
+//! The uniform policy in decomposed worlds: mean next-state distributions and net costs.
 
 use super::Acting;
 use crate::kernel::AtRandom;
 use crate::kernel::uniform::{Averaged, Way};
 
 impl Acting<'_> {
-    /// The mean over all interventions that are allowed in each state: its causes are joint next values, and what is paid is taken
-    /// off its costs.
+    /// The mean over the interventions allowed in each state. Configurations are joint next values, and costs are net
+    /// of rewards.
     pub(crate) fn at_random(&self) -> AtRandom {
         let (n, n_next) = (self.kernel.n_states(), self.components.next.len());
         let averaged = self.kernel.averaged();
@@ -21,7 +21,7 @@ impl Acting<'_> {
         out
     }
 
-    /// The mean over the interventions of a state, one after the other.
+    /// The mean over the interventions of a state, by enumeration.
     fn mean_of(&self, state: usize, row: &mut [f64], cost: &mut f64) {
         let (mut prob, mut n) = (Vec::new(), 0u64);
         self.kernel.each_averaged(state, |action| {

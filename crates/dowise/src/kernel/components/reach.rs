@@ -1,32 +1,32 @@
-//! What the settings of every part set off, by a kernel: made once where mechanisms are known, anew for every plan where they are not.
+//! Distributions of each component's settings from a kernel: computed once for known mechanisms, else for every plan.
 
 use super::Components;
 use super::part::Part;
 use crate::kernel::Kernel;
 use crate::kernel::prune::Setting;
 
-/// For every part and every row of it, the settings worth looking at and what they set off.
+/// For every component and row, the unpruned settings and their distributions.
 #[derive(Clone, Debug)]
 pub(crate) struct Reach {
     /// `[part][row]`
     pub(super) parts: Vec<Vec<SetOff>>,
 }
 
-/// Settings by increasing number, what each of them sets off, and how far that may be off.
+/// Settings by increasing number, with their distributions and radii.
 #[derive(Clone, Debug)]
 pub(super) struct SetOff {
     pub(super) settings: Vec<Setting>,
-    /// P(causes | setting) as `[cause][setting]`.
+    /// P(c | setting) as `[cause][setting]`.
     pub(super) prob: Vec<f64>,
-    /// Total-variation radius of each setting; empty if all of them are exact.
+    /// Total-variation radius of each setting; empty if all are exact.
     pub(super) radius: Vec<f64>,
 }
 
 impl Reach {
-    /// What the groups of a kernel set off, by components; the parts are those of the kernel's world.
+    /// Distributions of a kernel's groups, by components of the same world.
     ///
     /// # Cost
-    /// For each part, (its rows) × (combinations of kept settings of its groups) × (its causes).
+    /// For each component, (its rows) × (combinations of kept settings of its groups) × (its configurations).
     pub(crate) fn new(components: &Components, kernel: &Kernel) -> Reach {
         let of_part = |part: &Part| {
             let digits = (0..part.row_space.len()).map(|row| part.row_space.digits(row));
@@ -37,7 +37,7 @@ impl Reach {
 }
 
 impl SetOff {
-    /// The combinations of what pruning kept of each group, in the row with these values.
+    /// The combinations of unpruned settings of each group, in the row with these values.
     pub(super) fn new(kernel: &Kernel, part: &Part, digits: &[usize]) -> SetOff {
         let neutral = match kernel.cross.len() {
             0 | 65.. => 0,
@@ -66,7 +66,7 @@ impl SetOff {
                 }
             });
             let joined: Vec<Setting> = joined.collect();
-            // Products are no farther apart than their factors together.
+            // The radius of a product is at most the sum of its factors' radii.
             let farther = pairs().map(|(before, i)| radius[before] + group.radius(of_state, row.setting(i)));
             radius = farther.collect();
             prob = (prob.iter())

@@ -1,4 +1,4 @@
-//! Which groups of levers, next values and rewards belong together.
+//! The decomposition of a world into components: groups of levers, next values and rewards.
 
 use std::sync::Arc;
 
@@ -12,27 +12,28 @@ pub(crate) struct Term {
     /// Its position among the terms of the world.
     pub(crate) of: usize,
     pub(crate) scope: Vec<VarId>,
-    /// What it pays, where that is known.
+    /// Its table, if known.
     pub(crate) table: Option<Arc<[f64]>>,
 }
 
-/// Groups that act on a common next value or reward, with all that they act on.
+/// Groups that act on a common next value or reward, with everything that they act on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct PartShape {
     /// Positions among the groups of the kernel, in order.
     pub(crate) groups: Vec<usize>,
-    /// State factors whose next values they decide, in order.
+    /// State factors whose next values they determine, in order.
     pub(crate) factors: Vec<usize>,
-    /// Reward terms that they pay, in order.
+    /// Reward terms that they determine, in order.
     pub(crate) terms: Vec<usize>,
-    /// State factors that any of this depends on, in order.
+    /// State factors in any of these scopes, in order.
     pub(crate) state: Vec<usize>,
 }
 
-/// The parts of a world, in order of their first next value, those that decide none first; and the terms that depend on the
-/// state alone, which belong to no part.
+/// The components of a world, ordered by their first next value, those without one first; and the terms that depend on
+/// the state alone, which belong to no component.
 ///
-/// Given state and intervention the next values of different parts are independent, and each reward term belongs to one part.
+/// Given state and intervention, next values of different components are independent, and each reward term belongs to
+/// one component.
 pub(super) fn parts(world: &World, groups: &[GroupShape], terms: &[Term]) -> (Vec<PartShape>, Vec<usize>) {
     let (n_groups, n_factors) = (groups.len(), world.state().len());
     let mut union = Union::new(n_groups + n_factors + terms.len());

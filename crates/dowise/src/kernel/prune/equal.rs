@@ -1,14 +1,14 @@
-//! Settings that do the same, up to rounding, count as one: which one is kept never depends on the last bits.
+//! Merges settings with equal distributions up to rounding, independently of the last bits.
 
 use super::Points;
 use crate::random::splitmix64;
 
-/// Probabilities no further apart than this are equal: above the rounding of any elimination, below anything that matters.
+/// Tolerance on equal probabilities: above the rounding of elimination, below relevant differences.
 const EQUAL: f64 = 1e-14;
 
-/// One setting for each distribution: the cheapest, of equally cheap ones the one that `rank` puts first.
+/// One setting for each distribution: the cheapest, and among equally cheap ones the first by `rank`.
 pub(super) fn representatives<K: Ord>(within: &[u32], points: &Points, rank: impl Fn(u32) -> K) -> Vec<u32> {
-    // Equal rows have equal projections, so only neighbours in this order need to be compared.
+    // Equal rows have equal projections, so only neighbours in this order are compared.
     let mut order: Vec<(f64, u32)> = within.iter().map(|&i| (projection(i, points), i)).collect();
     order.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
     let window = EQUAL * (points.n_causes as f64 + 1.0);

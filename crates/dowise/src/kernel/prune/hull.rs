@@ -1,4 +1,4 @@
-//! The hull for three or more causes: corners found by looking in many directions, the rest proven unnecessary one by one.
+//! Convex hull of settings with three or more configurations: extreme points by random directions and membership tests.
 
 use std::ops::RangeInclusive;
 
@@ -6,15 +6,15 @@ use super::Points;
 use super::nnls::{Membership, membership};
 use crate::random::splitmix64;
 
-/// The settings of `within` that are corners of the lower hull, as far as `work` (multiplications) lasts; when it runs out
-/// everything that is not proven unnecessary stays.
+/// The settings of `within` that are extreme points of the lower hull, as far as `work` (multiplications) lasts;
+/// without work, everything not proven redundant stays.
 ///
-/// A setting is dropped only if a mixture of others with the same distribution, up to 1e-14, costs no more. Each test is
-/// against the corners known so far; if it fails, the direction in which it fails leads to a new corner, so the effort grows
-/// with the number of corners rather than of settings (Clarkson 1994).
+/// A setting is dropped only if a mixture of others with the same distribution, up to 1e-14, costs no more. Each test
+/// is against the known extreme points. A failed test yields a direction to a new one, so the effort grows with the
+/// number of extreme points rather than of settings (Clarkson 1994).
 ///
-/// Costs are compared relative to their range, so settings that cost far more or far less than most are left out and stay: otherwise
-/// a prohibitive cost, or a reward that nothing else comes near to, would make all others equal.
+/// Costs are compared relative to their range, so settings with outlying costs are exempt and stay. Otherwise a
+/// prohibitive cost or an outstanding reward would make all others equal.
 pub(super) fn corners(within: &[u32], points: &Points, work: &mut i64) -> Vec<u32> {
     let usual_cost = usual_costs(within, points);
     let (usual, mut kept): (Vec<u32>, Vec<u32>) = within.iter().partition(|&&i| usual_cost.contains(&points.cost(i)));
@@ -30,8 +30,8 @@ pub(super) fn corners(within: &[u32], points: &Points, work: &mut i64) -> Vec<u3
     kept
 }
 
-/// Costs that are not far from most of the others: within a thousand times the median of what others cost more than the cheapest, or
-/// less than the dearest, those left out that are not.
+/// The range of non-outlying costs: within a thousand times the median distance from the cheapest, or from the dearest,
+/// of the remaining ones.
 fn usual_costs(within: &[u32], points: &Points) -> RangeInclusive<f64> {
     let mut costs: Vec<f64> = within.iter().map(|&i| points.cost(i)).collect();
     costs.sort_unstable_by(f64::total_cmp);
@@ -44,7 +44,7 @@ fn usual_costs(within: &[u32], points: &Points) -> RangeInclusive<f64> {
         if (below, above) == (0, left.len()) {
             break;
         }
-        // One side at a time: without what is far above, what was the middle may be far below.
+        // One side at a time: without the outliers above, the former middle may be far below.
         left = if above < left.len() { &left[..above] } else { &left[below..] };
     }
     match *left {
@@ -54,10 +54,10 @@ fn usual_costs(within: &[u32], points: &Points) -> RangeInclusive<f64> {
     }
 }
 
-/// How many times the median is far.
+/// Multiple of the median beyond which a cost is an outlier.
 const FAR: f64 = 1e3;
 
-/// The lower one of the two in the middle, of those above 0 in increasing order: so one prohibitive cost of two is one.
+/// The lower median of the positive distances, in increasing order: of two distances, the smaller.
 fn median(more: impl Iterator<Item = f64>) -> Option<f64> {
     let more: Vec<f64> = more.filter(|more| *more > 0.0).collect();
     more.get(more.len().saturating_sub(1) / 2).copied()
@@ -71,7 +71,7 @@ enum Status {
 }
 
 struct Hull {
-    /// One column for each setting: its probabilities and, if any costs anything, its cost between 0 and 1.
+    /// One column for each setting: its probabilities and, if there are costs, its cost scaled to [0, 1].
     columns: Vec<Vec<f64>>,
     status: Vec<Status>,
     has_costs: bool,
@@ -92,7 +92,7 @@ impl Hull {
         Hull { columns: within.iter().map(column).collect(), status: vec![Status::Unknown; within.len()], has_costs }
     }
 
-    /// The setting that is not dropped and lies farthest in a direction, the first on ties.
+    /// The setting farthest in a direction among those not dropped, the first on ties.
     fn farthest(&self, direction: &[f64], work: &mut i64) -> usize {
         *work -= (self.columns.len() * direction.len()) as i64;
         let along = |i: &usize| self.columns[*i].iter().zip(direction).map(|(x, d)| x * d).sum::<f64>();
@@ -101,14 +101,14 @@ impl Hull {
         farthest.expect("invariant: pruning keeps at least one setting").1
     }
 
-    /// Marks the corners in pseudo-random directions, which do not depend on the settings.
+    /// Marks extreme points in pseudo-random directions, which do not depend on the settings.
     fn look_around(&mut self, work: &mut i64) {
         let m = self.columns[0].len();
         let number = |seed: usize| 2.0 * (splitmix64(seed as u64) as f64 / u64::MAX as f64) - 1.0;
         for look in 0..(6 * m).min(self.columns.len()) {
             let mut direction: Vec<f64> = (0..m).map(|c| number(look * m + c)).collect();
             if look < 2 * m {
-                // Nearly along an axis; exactly along one whole sides of the hull would tie.
+                // Nearly along an axis; exactly along it, whole faces of the hull would tie.
                 direction.iter_mut().for_each(|d| *d *= 1e-3);
                 direction[look / 2] += if look % 2 == 0 { 1.0 } else { -1.0 };
             }
@@ -120,7 +120,7 @@ impl Hull {
         }
     }
 
-    /// Every setting that is not known to be a corner is dropped, or leads to a corner.
+    /// Every setting not known to be an extreme point is dropped, or yields an extreme point.
     fn test_the_rest(&mut self, work: &mut i64) {
         for i in 0..self.columns.len() {
             while self.status[i] == Status::Unknown && *work > 0 {
@@ -128,7 +128,7 @@ impl Hull {
                     Membership::Inside => self.status[i] = Status::Dropped,
                     Membership::Apart(direction) => {
                         let farthest = self.farthest(&direction, work);
-                        // If rounding leads to a corner that is known already, the setting counts as one.
+                        // If rounding leads to a known extreme point, the setting counts as one.
                         let new = if self.status[farthest] == Status::Unknown { farthest } else { i };
                         self.status[new] = Status::Corner;
                     }
@@ -137,7 +137,7 @@ impl Hull {
         }
     }
 
-    /// Settings found first in some direction may still lie between others that tie with them there.
+    /// Settings found first in a direction may lie between others that tie with them.
     fn test_the_corners(&mut self, work: &mut i64) {
         for i in (0..self.columns.len()).rev() {
             if self.status[i] == Status::Corner && *work > 0 && self.membership_of(i, work) == Membership::Inside {
@@ -146,7 +146,7 @@ impl Hull {
         }
     }
 
-    /// Where a setting lies with respect to the corners known so far, itself left out.
+    /// Position of a setting relative to the known extreme points other than itself.
     fn membership_of(&self, i: usize, work: &mut i64) -> Membership {
         let m = self.columns[i].len();
         let mut slack = vec![0.0; m];
@@ -154,7 +154,7 @@ impl Hull {
         let corners = (0..self.columns.len()).filter(|&j| j != i && self.status[j] == Status::Corner);
         let mut columns: Vec<&[f64]> = corners.map(|j| &self.columns[j][..]).collect();
         if self.has_costs {
-            // Whatever a mixture saves in cost may be thrown away.
+            // A slack variable: a mixture may cost less.
             columns.push(&slack);
         }
         membership(&columns, &self.columns[i], work)

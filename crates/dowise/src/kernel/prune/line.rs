@@ -1,8 +1,8 @@
-//! The hull for one or two causes, where a distribution is one number: by sorting.
+//! Convex hull of settings with one or two configurations, by sorting.
 
 use super::Points;
 
-/// Corners of the lower hull of the points (p, cost): those that minimise cost + slope · p for some slope.
+/// Extreme points of the lower hull of (p, cost): those that minimise cost + slope · p for some slope.
 pub(super) fn lower_hull(within: &[u32], points: &Points) -> Vec<u32> {
     let p = |i: u32| if points.n_causes == 2 { points.prob(1, i) } else { 0.0 };
     let mut order: Vec<u32> = within.to_vec();
@@ -11,7 +11,7 @@ pub(super) fn lower_hull(within: &[u32], points: &Points) -> Vec<u32> {
     let mut hull: Vec<u32> = Vec::new();
     for i in order {
         while let [.., a, b] = hull[..] {
-            // b is unnecessary if it lies on or above the segment from a to i.
+            // b is redundant if it lies on or above the segment from a to i.
             let (rise_b, rise_i) = (points.cost(b) - points.cost(a), points.cost(i) - points.cost(a));
             if rise_b * (p(i) - p(a)) < rise_i * (p(b) - p(a)) {
                 break;

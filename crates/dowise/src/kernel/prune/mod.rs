@@ -1,4 +1,4 @@
-//! Which settings of a group can ever be best: the corners of the set of distributions that the group can reach.
+//! Pruning of a group's settings to the extreme points of the convex hull of their distributions and costs.
 
 mod equal;
 mod hull;
@@ -12,15 +12,15 @@ mod tests;
 pub(crate) struct Setting {
     /// Its share of the intervention's number.
     pub(crate) part: u64,
-    /// What it costs.
+    /// Its cost.
     pub(crate) cost: f64,
-    /// How many levers it sets.
+    /// Number of levers that it sets.
     pub(crate) n_set: usize,
-    /// Settings may stand in for each other only if these agree.
+    /// Only settings with equal signatures are interchangeable.
     pub(crate) signature: u64,
 }
 
-/// The settings of a group as points: a distribution over causes and a cost.
+/// The settings of a group as points: a distribution and a cost.
 struct Points<'a> {
     settings: &'a [Setting],
     /// `[cause][setting]`
@@ -42,15 +42,16 @@ impl Points<'_> {
     }
 }
 
-/// The settings among `allowed` that can be best for some values of the causes, in their old order.
+/// The settings among `allowed` that can be optimal for some values, in their old order.
 ///
-/// `prob` is `[cause][setting]`. For fixed values x the group contributes cost + Σ_c P(c) x(c), linear in (P, cost), so a
-/// setting inside the convex hull of others (or above it in cost) is never needed. Of settings that do the same the first is
-/// kept. With a limit on how many levers may be set, only settings that set no more levers can make another one
-/// unnecessary, and of those that do the same the one that sets fewest is kept.
+/// `prob` is `[cause][setting]`. For fixed values x the group contributes cost + Σ_c P(c) x(c), linear in (P, cost). A
+/// setting inside the convex hull of others (or above it in cost) is therefore redundant. Of equivalent settings the
+/// first is kept. With a limit on the number of levers, only settings that set no more levers can make another one
+/// redundant, and of equivalent ones the one with fewest levers is kept.
 ///
-/// For one or two causes the hull is found by sorting, O(n log n); for more, by least squares as long as `work`, a number of
-/// multiplications, lasts: what is left of it is for the next call, and without any only equal distributions are merged.
+/// For one or two configurations the hull is found by sorting, O(n log n). For more it is found by least squares as
+/// long as `work`, a number of multiplications, lasts; the rest of it is for the next call. Without any work only equal
+/// distributions are merged.
 pub(crate) fn prune(
     allowed: &[u32],
     settings: &[Setting],

@@ -1,6 +1,6 @@
-//! Is a point inside a cone? Nonnegative least squares, after Lawson and Hanson.
+//! Membership in a convex cone by nonnegative least squares (Lawson and Hanson).
 
-/// Length (in the sum of absolute values) of a remainder that is rounding only.
+/// L1 norm of a residual that counts as rounding.
 const ROUNDING: f64 = 1e-14;
 
 /// Whether a point lies in the cone of some columns.
@@ -8,20 +8,21 @@ const ROUNDING: f64 = 1e-14;
 pub(super) enum Membership {
     /// It is a nonnegative combination of the columns, up to rounding.
     Inside,
-    /// What is left of it: a direction that has a positive product with the point and none with a column, up to rounding.
+    /// The residual: a separating direction with a positive product with the point and none with a column, up to
+    /// rounding.
     Apart(Vec<f64>),
 }
 
-/// Looks for nonnegative weights of `columns` that sum up to `target`; counts multiplications off `work`.
+/// Searches nonnegative weights of `columns` that sum to `target`; subtracts multiplications from `work`.
 ///
-/// The weights found are always checked by the remainder they leave, so `Inside` is certain; `Apart` may be rounding.
+/// The residual verifies the weights, so `Inside` is certain; `Apart` may be due to rounding.
 pub(super) fn membership(columns: &[&[f64]], target: &[f64], work: &mut i64) -> Membership {
     let m = target.len();
     let mut basis: Vec<usize> = Vec::with_capacity(m);
     let mut weights: Vec<f64> = Vec::with_capacity(m);
     let mut rest = target.to_vec();
     let mut useless = vec![false; columns.len()];
-    // Lawson and Hanson need about as many rounds as there are rows; the limit only guards against rounding in circles.
+    // Lawson and Hanson need about as many rounds as there are rows; the limit guards against cycling by rounding.
     for _ in 0..3 * m + 10 {
         let length: f64 = rest.iter().map(|x| x.abs()).sum();
         if length <= ROUNDING {
@@ -39,7 +40,7 @@ pub(super) fn membership(columns: &[&[f64]], target: &[f64], work: &mut i64) -> 
         loop {
             *work -= (2 * basis.len() * basis.len() * m) as i64;
             let Some(solution) = least_squares(columns, &basis, target) else {
-                // The column depends on those in use; without it the weights are as before.
+                // The column is linearly dependent on the basis; without it the weights are as before.
                 if let Some(last) = basis.iter().position(|&j| j == entering) {
                     basis.remove(last);
                     weights.remove(last);
@@ -51,7 +52,7 @@ pub(super) fn membership(columns: &[&[f64]], target: &[f64], work: &mut i64) -> 
                 weights = solution;
                 break;
             }
-            // Walk towards the solution until the first weight vanishes.
+            // Step towards the solution until the first weight vanishes.
             let step = |(w, x): (&f64, &f64)| if *x <= 0.0 { w / (w - x) } else { 1.0 };
             let alpha = weights.iter().zip(&solution).map(step).fold(1.0, f64::min);
             weights.iter_mut().zip(&solution).for_each(|(w, x)| *w += alpha * (x - *w));
@@ -79,7 +80,7 @@ fn dot(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).map(|(x, y)| x * y).sum()
 }
 
-/// Weights of the basis that come closest to the target, by orthogonalising twice; `None` if the basis is dependent.
+/// Least-squares weights of the basis, by twice-iterated Gram–Schmidt; `None` if the basis is dependent.
 fn least_squares(columns: &[&[f64]], basis: &[usize], target: &[f64]) -> Option<Vec<f64>> {
     let n = basis.len();
     let mut orthogonal: Vec<Vec<f64>> = Vec::with_capacity(n);

@@ -1,4 +1,4 @@
-//! Pruned settings are as good as all of them, whatever the causes are worth.
+//! Tests that pruned settings attain the same optimum as all settings, for random values.
 
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -103,7 +103,7 @@ fn the_least_of_the_kept_settings_is_the_least_of_all() {
 fn exactly_the_corners_are_left_of_corners_and_mixtures() {
     let mut rng = ChaCha8Rng::seed_from_u64(1);
     for n_causes in 3..=8 {
-        // Points of a simplex pushed towards its corners, and any number of mixtures before and after them.
+        // Points of a simplex pushed towards its corners, with mixtures before and after them.
         let n = 400;
         let mut rows: Vec<Vec<f64>> = Vec::new();
         for i in 0..n {
@@ -128,7 +128,7 @@ fn exactly_the_corners_are_left_of_corners_and_mixtures() {
 
 #[test]
 fn points_that_barely_stick_out_are_kept() {
-    // On a sphere every point is a corner, by a little: for the loss that points to it no other is as good.
+    // On a sphere every point is an extreme point: the loss in its direction has no other minimiser.
     let mut rng = ChaCha8Rng::seed_from_u64(2);
     for n_causes in 3..=6 {
         let n = 60;

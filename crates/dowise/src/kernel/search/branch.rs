@@ -1,20 +1,20 @@
-//! Several groups, many settings: branch and bound, group by group.
+//! Branch-and-bound search over several groups with many settings.
 
 use super::{Found, Tie, Within, floor, weigh};
 use crate::kernel::Kernel;
 use crate::random::{scale, splitmix64};
 use crate::world::Action;
 
-/// Most tied interventions that are listed to draw one of them; of more, one is drawn group by group.
+/// Maximum number of tied interventions that are enumerated; of more, one is drawn group by group.
 pub(crate) const MOST_TIES: usize = 1024;
 
 /// Buffers, reused from state to state.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Buffers {
     values: Vec<f64>,
-    /// Lower bounds: `relaxed[g]` is over the causes of the first g groups.
+    /// Lower bounds: `relaxed[g]` is over the configurations of the first g groups.
     relaxed: Vec<Vec<f64>>,
-    /// `partial[g][j]`: `relaxed[j]` summed over the causes of the first g groups, for the settings chosen so far.
+    /// `partial[g][j]`: `relaxed[j]` marginalised over the first g groups, for the settings chosen so far.
     partial: Vec<Vec<Vec<f64>>>,
     orders: Vec<Vec<(f64, u32)>>,
     /// `least_part[g]`: the smallest number that the groups from g on can add.
@@ -23,45 +23,45 @@ pub(super) struct Buffers {
     leaves: Vec<(u64, f64)>,
 }
 
-/// What a walk through the settings looks for.
+/// Goal of a search.
 #[derive(Clone, Copy, Debug)]
 enum Aim {
-    /// The least value; bounds first.
+    /// The least value; best bounds first.
     Least,
     /// The smallest number within the limit.
     First,
     /// All numbers within the limit, up to [`MOST_TIES`].
     List,
-    /// Some number within the limit.
+    /// A random number within the limit.
     Any(u64),
 }
 
-/// The state of a walk.
+/// The state of a search.
 struct Walk<'a> {
     kernel: &'a Kernel,
     state: usize,
     digits: Vec<usize>,
     aim: Aim,
-    /// Settings whose bound is above this are passed over.
+    /// Settings whose bound exceeds this are pruned.
     limit: f64,
-    /// How much better a value must be to count as better.
+    /// Required improvement.
     slack: f64,
     /// Greatest less least loss if the kernel has confidence sets, else 0.
     doubt: f64,
-    /// What no member of a confidence set falls below, costs left out.
+    /// Lower bound of every member of a confidence set, before costs.
     floor: f64,
     best: f64,
-    /// The least bound of anything passed over or beaten while looking for the least value.
+    /// The least bound of anything pruned or beaten while minimising.
     rival: f64,
     /// Number and value of the intervention found.
     part: Option<(u64, f64)>,
     done: bool,
 }
 
-/// The sums over the settings chosen so far.
+/// Sums over the settings chosen so far.
 #[derive(Clone, Copy, Default)]
 struct Chosen {
-    /// Costs, less what the optimistic members of the confidence sets gain.
+    /// Costs, less the gains of the optimistic members.
     own: f64,
     /// Costs alone.
     cost: f64,
@@ -123,7 +123,7 @@ impl Kernel {
         Found { least: best, chosen, action: Action(part) }
     }
 
-    /// For each joint cause of the first g groups the least that group g can make of `after`.
+    /// For each joint configuration of the first g groups, the minimum of `after` over the settings of group g.
     fn relax(&self, g: usize, state: usize, doubt: f64, after: &[f64], out: &mut Vec<f64>, values: &mut Vec<f64>) {
         let group = &self.groups[g];
         let row = group.row(group.row_of(state));
@@ -138,7 +138,7 @@ impl Kernel {
 }
 
 impl Walk<'_> {
-    /// Chooses among interventions within the limit.
+    /// Breaks ties among interventions within the limit.
     fn settle(&mut self, tie: Tie, buffers: &mut Buffers) {
         match tie {
             Tie::First => self.again(Aim::First, buffers),
@@ -149,10 +149,10 @@ impl Walk<'_> {
                     return self.again(Aim::Any(random), buffers);
                 }
                 buffers.leaves.sort_unstable_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
-                // One intervention may be found with several corners of what is not known about it.
+                // One intervention may occur with several extreme points.
                 buffers.leaves.dedup_by_key(|leaf| leaf.0);
                 let chosen = buffers.leaves.get(scale(random, buffers.leaves.len() as u64) as usize).copied();
-                // Without a tolerance rounding may hide even the one that was found first.
+                // Without a tolerance, rounding may hide even the intervention found first.
                 self.part = chosen.or(self.part);
             }
         }
@@ -215,7 +215,7 @@ impl Walk<'_> {
         buffers.orders[g] = order;
     }
 
-    /// Whether neither this setting nor any after it in its order is of use.
+    /// Whether neither this setting nor any later one in its order is useful.
     fn passes_over(&mut self, bound: f64, least_part: u64) -> bool {
         match self.aim {
             Aim::Least => {
@@ -235,7 +235,7 @@ impl Walk<'_> {
         if !kernel.cross.is_empty() && kernel.interventions.is_forbidden(&self.digits, Action(part)) {
             return;
         }
-        // However large the radius, no member of the set is worth more than the best cause.
+        // For any radius, no member is better than the best configuration.
         let value = if self.doubt > 0.0 { bound.max(cost + self.floor) } else { bound };
         match self.aim {
             Aim::Least if value >= self.best - self.slack => self.rival = self.rival.min(value),
@@ -255,7 +255,7 @@ impl Walk<'_> {
     }
 }
 
-/// Sums the first causes of `tensor` out with the distribution of setting i.
+/// Marginalises the first configurations of `tensor` with the distribution of setting i.
 fn condition(tensor: &[f64], prob: &[f64], i: usize, n: usize, n_causes: usize, out: &mut Vec<f64>) {
     let tail = tensor.len() / n_causes;
     out.clear();

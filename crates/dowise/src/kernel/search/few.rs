@@ -1,4 +1,4 @@
-//! Several groups, few settings each: the values of all combinations, one group marginalised out at a time.
+//! Exhaustive search over several groups with few settings each, one group marginalised at a time.
 
 use super::{Found, Tie, floor};
 use crate::kernel::Kernel;
@@ -13,7 +13,7 @@ pub(super) struct Buffers {
     spare: Vec<f64>,
 }
 
-/// Groups whose combinations are kept in registers.
+/// Maximum number of groups whose combinations are kept in registers.
 const MOST_PAIRS: usize = 4;
 
 impl Kernel {
@@ -47,7 +47,7 @@ impl Kernel {
         let mut best = values.iter().copied().fold(f64::INFINITY, f64::min);
         if self.is_restricted() {
             let digits = self.state_space.digits(state);
-            // Only combinations that might win are looked up; the others need not be known to be allowed.
+            // Only potential winners are checked for being allowed.
             while best < f64::INFINITY {
                 let mut found = false;
                 for combination in 0..values.len() {
@@ -83,7 +83,7 @@ impl Kernel {
         self.limit.is_some() || !self.cross.is_empty()
     }
 
-    /// The same where every group has two causes and two settings, as binary key variables do, and all of them combine: N
+    /// The same for groups with two configurations and two settings each (binary key variables) that combine freely: N
     /// combinations, in registers.
     pub(super) fn best_of_pairs<const N: usize>(
         &self,
@@ -152,7 +152,7 @@ impl Kernel {
             tail *= row.n;
         }
         if doubt > 0.0 {
-            // However far a kernel may be off, no cause is worth more than the best of them.
+            // For any uncertainty, no value is better than that of the best configuration.
             let floor = floor(loss);
             for combination in 0..values.len() {
                 let costs = self.settings_of(state, combination).map(|(g, i)| self.groups[g].settings[i].cost);
@@ -172,12 +172,12 @@ impl Kernel {
         })
     }
 
-    /// Number of the intervention that a combination amounts to.
+    /// Number of the intervention of a combination.
     fn part(&self, state: usize, combination: usize) -> u64 {
         self.settings_of(state, combination).map(|(g, i)| self.groups[g].settings[i].part).sum()
     }
 
-    /// Whether the settings of a combination may be used together.
+    /// Whether the settings of a combination are allowed together.
     fn combines(&self, state: usize, digits: &[usize], combination: usize) -> bool {
         let n_set: usize = self.settings_of(state, combination).map(|(g, i)| self.groups[g].settings[i].n_set).sum();
         self.limit.is_none_or(|limit| n_set <= limit)

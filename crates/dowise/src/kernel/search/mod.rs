@@ -1,4 +1,4 @@
-//! The best intervention in a state without listing interventions.
+//! Search for the optimal intervention in a state without enumerating interventions.
 
 mod branch;
 mod few;
@@ -12,28 +12,28 @@ use crate::loops::weigh::weigh;
 use crate::random::scale;
 use crate::world::Action;
 
-/// How ties are settled between interventions whose values differ by no more than the tolerance.
+/// Tie-breaking between interventions whose values differ by no more than the tolerance.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Tie {
     /// The intervention with the smallest number, among those that pruning keeps.
     First,
-    /// The one that this random number points to, all with the same probability (but see [`branch::MOST_TIES`]).
+    /// The intervention selected by this random number, uniformly (but see [`branch::MOST_TIES`]).
     Random(u64),
 }
 
-/// What a search comes to.
+/// Result of a search.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Found {
     /// The least value of any intervention, up to rounding.
     pub(crate) least: f64,
-    /// The value of the one that was chosen among ties (where all of them tie, no less than that).
+    /// The value of the choice among ties (an upper bound if all tie).
     pub(crate) chosen: f64,
-    /// The one that was chosen.
+    /// The chosen intervention.
     pub(crate) action: Action,
 }
 
 impl Found {
-    /// The only one that there is.
+    /// The result of a single candidate.
     pub(crate) fn only(value: f64, action: Action) -> Found {
         Found { least: value, chosen: value, action }
     }
@@ -43,48 +43,48 @@ impl Found {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Scratch {
     pub(crate) values: Vec<f64>,
-    /// Values and positions, to find the best few of them.
+    /// Values and positions, for partial sorting.
     pub(crate) order: Vec<(f64, u32)>,
     few: few::Buffers,
     branch: branch::Buffers,
 }
 
-/// Share of the tolerance for ties that is rounding.
+/// Share of the tie tolerance that is rounding.
 const ROUNDING: f64 = 1e-4;
 
-/// How exactly a search looks.
+/// Precision of a search.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Within {
-    /// How far two interventions may differ that count as equally good.
+    /// Difference within which interventions count as equally good.
     pub(crate) ties: f64,
-    /// How far the least value found may miss the least there is, so that rounding between ties does not have to be searched
-    /// through: of two dozen groups in which everything ties there are millions of sums.
+    /// Permitted error of the least value, so that rounding differences between ties are not searched: two dozen tied
+    /// groups have millions of sums.
     pub(crate) rounding: f64,
 }
 
 impl Within {
-    /// A tolerance for ties that is far above rounding.
+    /// A tie tolerance far above rounding.
     pub(crate) fn ties(tolerance: f64) -> Within {
         Within { ties: tolerance, rounding: ROUNDING * tolerance }
     }
 }
 
-/// Most combinations of settings, one from each group, that are simply all computed.
+/// Maximum number of combinations of settings that are enumerated.
 const FEW: usize = 256;
 
 impl Kernel {
     /// Minimises Σ_c P(c | state, a) · loss(c) + cost(a) over the allowed interventions a.
     ///
-    /// With loss = cap − q this is cap − max_a Q, and where every q equals the cap it is exactly 0: ties are ties, not rounding.
+    /// With loss = cap − q this is cap − max_a Q. If every q equals the cap it is exactly 0, so ties are exact.
     ///
     /// # Cost
-    /// One group: (causes) × (settings kept). Several groups with few combinations of kept settings: all of them, each group
-    /// marginalised out once. Otherwise branch and bound; usually one path is followed to its end.
+    /// One group: (configurations) × (kept settings). Several groups with few combinations of kept settings: all of
+    /// them, each group marginalised once. Otherwise branch and bound, which usually follows one path to its end.
     pub(crate) fn best(&self, state: usize, loss: &[f64], tolerance: f64, tie: Tie, scratch: &mut Scratch) -> Found {
         self.best_within(state, loss, Within::ties(tolerance), tie, scratch)
     }
 
-    /// The same with a word on rounding.
+    /// The same with an explicit permitted error.
     pub(crate) fn best_within(
         &self,
         state: usize,
@@ -98,7 +98,7 @@ impl Kernel {
         tied.unwrap_or_else(|| self.search(state, loss, within, tie, scratch))
     }
 
-    /// Whether nothing that a search looks at in a state costs or pays anything by itself.
+    /// Whether all candidates of a state have zero net cost.
     pub(crate) fn is_free(&self, state: usize) -> bool {
         self.groups.iter().all(|group| {
             let row = group.row(group.row_of(state));
@@ -106,12 +106,12 @@ impl Kernel {
         })
     }
 
-    /// Where every cause is worth the same up to rounding and nothing costs anything: any allowed intervention, if ties are
-    /// drawn, not only those that pruning keeps.
+    /// If all configurations are equally good up to rounding and there are no costs: with random ties, any allowed
+    /// intervention, including pruned ones.
     pub(crate) fn all_tied(&self, state: usize, loss: &[f64], tolerance: f64, tie: Tie) -> Option<Found> {
         let Tie::Random(random) = tie else { return None };
         let most = ROUNDING * tolerance;
-        // Mostly two losses are enough to see it.
+        // Mostly two losses suffice to rule this out.
         if self.has_costs || (loss[0] - loss[loss.len() - 1]).abs() > most {
             return None;
         }
@@ -123,11 +123,11 @@ impl Kernel {
         Some(Found { least, chosen: greatest, action })
     }
 
-    /// As [`Kernel::best`], but only settings that pruning keeps are ever chosen.
+    /// As [`Kernel::best`], but chooses unpruned settings only.
     fn search(&self, state: usize, loss: &[f64], within: Within, tie: Tie, scratch: &mut Scratch) -> Found {
         match &self.groups[..] {
             [] => Found::only(loss[0], Action(0)),
-            // Groups that were put together into one part may still be ruled out together.
+            // Groups merged into one component may still be forbidden together.
             [_] if self.cross.is_empty() => self.best_of_one(state, loss, within.ties, tie, scratch),
             _ if self.n_combinations(state) <= FEW => self.best_of_few(state, loss, within.ties, tie, &mut scratch.few),
             _ => self.best_of_many(state, loss, within, tie, &mut scratch.branch),
@@ -163,13 +163,13 @@ impl Kernel {
         Found { least, chosen: scratch.values[i], action: Action(group.settings[row.setting(i)].part) }
     }
 
-    /// Greatest less least loss if the kernel may be off, else 0: times a radius it is what that may gain.
+    /// Greatest less least loss if the kernel is uncertain, else 0: times a radius, it bounds the optimistic gain.
     fn doubt(&self, loss: &[f64]) -> f64 {
         if self.groups.iter().all(|g| g.is_exact()) { 0.0 } else { range(loss) }
     }
 }
 
-/// The least value and the position chosen among those within the tolerance of it.
+/// The least value, and the position chosen among those within the tolerance.
 pub(crate) fn pick(values: &[f64], tolerance: f64, tie: Tie) -> (f64, usize) {
     simd::wide(
         #[inline(always)]
@@ -195,7 +195,7 @@ fn range(loss: &[f64]) -> f64 {
     hi - lo
 }
 
-/// What no member of a set falls below: 0 where causes have losses, which are measured from a cap; next states may be above it.
+/// Lower bound of every member: 0 for losses measured from a cap; values of next states may be below it.
 fn floor(loss: &[f64]) -> f64 {
     extremes(loss).0.min(0.0)
 }

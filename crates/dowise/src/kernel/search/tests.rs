@@ -1,4 +1,4 @@
-//! All ways to search against trying every intervention.
+//! Tests of all search methods against exhaustive enumeration.
 
 use std::ops::RangeInclusive;
 
@@ -10,12 +10,12 @@ use crate::world::{
     Action, ForbidSpec, Form, InterventionSpec, Kind, MechanismSpec, SetSpec, StartSpec, VariableSpec, World, WorldSpec,
 };
 
-/// Two to four groups: a lever, its key variable, and all sorts of restrictions across groups.
+/// Two to four groups: a lever, its key variable, and various restrictions across groups.
 fn kernel(rng: &mut ChaCha8Rng) -> Kernel {
     kernel_of(rng, &|_| 1..=3, 2..=4, true)
 }
 
-/// The same with these numbers of groups and of values of each key variable, with or without restrictions.
+/// The same with given numbers of groups and key values, with or without restrictions.
 fn kernel_of(
     rng: &mut ChaCha8Rng,
     key_values: &dyn Fn(usize) -> RangeInclusive<usize>,
@@ -83,7 +83,8 @@ fn kernel_of(
         let levers = [0, n_groups - 1].map(|g| (format!("x{g}").as_str().into(), vec!["0".into(), "1".into()]));
         spec.interventions.forbid.push(ForbidSpec { when: vec![], levers: levers.into(), at: None });
     }
-    // Two values of five are forbidden together at most, so something is always left; with two values each it may not be.
+    // At most two of five values are forbidden together, so something is always left; with two values each it may not
+    // be.
     World::new(spec).map_or_else(
         |_| kernel_of(rng, key_values, groups, restricted),
         |world| Kernel::new(&world).expect("invariant: every mechanism is known"),
@@ -124,7 +125,7 @@ fn every_way_to_search_finds_the_least_of_all_interventions() {
             assert!((chosen - value(action)).abs() <= 1e-12, "{action:?} is worth {}, not {chosen}", value(action));
             assert!(kernel.allows(0, action) && value(action) <= least + 1.1 * tolerance, "{action:?}");
         }
-        // Ties so wide that what is chosen is mostly not the best.
+        // Ties wide enough that the choice is mostly not optimal.
         for tie in [Tie::First, random] {
             for Found { chosen, action, .. } in [
                 kernel.best_of_few(0, &loss, 0.2, tie, &mut scratch.few),
@@ -161,7 +162,7 @@ fn binary_key_variables_give_the_same_bits_in_registers() {
     assert!([4, 8, 16].iter().all(|&n| done[n] > 50), "{done:?}");
 }
 
-/// A key variable of one value makes a group of its own that adds no cause; it must not be left out for that.
+/// A key variable with one value forms a group with one configuration; the search must still include its setting.
 #[test]
 fn a_group_without_a_choice_of_causes_has_its_part_too() {
     let mut rng = ChaCha8Rng::seed_from_u64(3);

@@ -1,4 +1,4 @@
-//! Elementary functions in single precision as plain arithmetic, so that loops over them use wide registers.
+//! Elementary functions in single precision as plain arithmetic, so that loops vectorise (SIMD).
 //!
 //! Unlike those of the standard library they have the same bits on every machine. Errors are a few units in the last place.
 

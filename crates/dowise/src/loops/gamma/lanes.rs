@@ -1,4 +1,4 @@
-//! Random bits, many at a time: the generator xoshiro128++ in many lanes side by side.
+//! SIMD random number generator: xoshiro128++ in many parallel lanes.
 
 use crate::loops::simd;
 use crate::random::splitmix64;

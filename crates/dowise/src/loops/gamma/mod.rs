@@ -1,4 +1,4 @@
-//! Gamma variates in batches, in single precision and in wide registers.
+//! Gamma variates (for Dirichlet posterior samples) in batches, in single precision with SIMD.
 //!
 //! The plain version is [`crate::random::gamma`], one variate after the other in double precision, which takes other random
 //! bits: tests compare distributions, and every lane with the generator of the library, not variates to the bit.

@@ -1,4 +1,4 @@
-//! One look at rows whose masses lie ready: most searches end there.
+//! Single-pass evaluation of KL balls for rows whose masses are ready: most searches end there.
 
 use super::{BELOW, FARTHEST, HALF, LANES, MIDDLE, Moments, NEAR, ONE_VALUE, Steps, USUAL, knowledge, sums_at};
 use crate::math::exp;

@@ -1,3 +1,5 @@
+//! Tests of optimistic KL-ball members and KL bounds against plain reference computations.
+
 use super::*;
 use proptest::prelude::*;
 

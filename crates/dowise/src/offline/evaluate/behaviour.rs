@@ -1,4 +1,4 @@
-//! Whoever was logged: which causes they set off in each state, what they paid for it, and what it returned.
+//! The behaviour policy: distribution of joint key values in each state, its costs, and the logged returns.
 
 use std::collections::BTreeMap;
 
@@ -14,41 +14,42 @@ use crate::plan::Chooser;
 use crate::random::gamma;
 use crate::world::Action;
 
-/// Weight in visits of the policy that is evaluated, for what was set off at a stage in a state: ratios stay finite.
+/// Smoothing weight, in visits, of the evaluated policy's distribution at a stage and state: importance ratios stay
+/// finite.
 const SMOOTHING: f64 = 1.0;
 
-/// How far the logged probabilities of the interventions seen in a state may sum to something else than 1, if all were seen.
+/// Tolerance on the sum of logged propensities of a state for treating its interventions as complete.
 const ALL_SEEN: f64 = 1e-3;
 
-/// What was set off in every state, by frequency.
+/// The empirical distribution of joint key values in every state.
 #[derive(Clone, Debug)]
 pub(crate) struct Behaviour {
     n_states: usize,
     n_causes: usize,
-    /// `[state][cause]`, all stages together.
+    /// `[state][cause]`, pooled over stages.
     n_sc: Vec<f64>,
     n_s: Vec<f64>,
-    /// Sums of costs, all stages together.
+    /// Sums of costs, pooled over stages.
     cost_s: Vec<f64>,
-    /// All states together.
+    /// Pooled over states.
     everywhere: Vec<f64>,
     cost_everywhere: f64,
-    /// For each `[stage][state]` where its causes begin.
+    /// For each `[stage][state]`, the offset of its entries in `causes`.
     begins: Vec<usize>,
     causes: Vec<(u32, f64)>,
     n_hs: Vec<f64>,
     cost_hs: Vec<f64>,
-    /// For each `[stage][state]` the interventions and their logged probabilities, where all were seen.
+    /// For each `[stage][state]`, the interventions and their logged propensities, if these are complete.
     stated: Vec<Option<Vec<(Action, f64)>>>,
-    /// Steps whose cause is known, or expected; none where no step is open.
+    /// Steps whose joint key values are known or imputed; empty if no step is open.
     known: Vec<Entry>,
-    /// Steps that say what was done and not what it set off.
+    /// Steps with an intervention but without its joint key values.
     open: Vec<Open>,
-    /// For each group of these, what the same intervention set off in steps that say it.
+    /// For each group of open steps, the joint key values that followed the same intervention in complete steps.
     set_off: Vec<Vec<(u32, f64)>>,
 }
 
-/// A step, or a part of one, and the cause that was set off in it.
+/// A step, or a fraction of one, with its joint key values.
 #[derive(Clone, Copy, Debug)]
 struct Entry {
     /// `[stage][state]`.
@@ -58,19 +59,21 @@ struct Entry {
     cost: f64,
 }
 
-/// A step that says what was done and not what it set off.
+/// A step with an intervention but without its joint key values.
 #[derive(Clone, Copy, Debug)]
 struct Open {
     at: usize,
     group: usize,
     weight: f64,
-    /// Of its intervention.
+    /// Cost of its intervention.
     cost: f64,
 }
 
 impl Behaviour {
-    /// By what was recorded. A step whose cause is not known counts too, or what was done would be counted by those steps alone in which it was recorded what came of it: at what the completed log expects of it;
-    /// otherwise at what the same intervention set off in the same state, in any state if there is no such step, and if there is none either, as if it were not there.
+    /// The empirical behaviour policy. Steps with missing key variables count too, so that selective recording does not
+    /// bias it. They use the imputed distribution if there is one, otherwise that of the same intervention in the same
+    /// state. If no such step is complete, they use that of the same intervention in all states, and otherwise are
+    /// dropped.
     pub(crate) fn new(log: &Episodes, completed: Option<&Completed>) -> Behaviour {
         let expected: BTreeMap<usize, &[(u32, f64)]> = match completed {
             Some(completed) => log.patterns.iter().map(|&(i, pattern)| (i, &completed.causes[pattern][..])).collect(),
@@ -100,7 +103,7 @@ impl Behaviour {
                 }
             }
         }
-        // Groups of open steps with the same intervention, in the same state where that was seen.
+        // Groups open steps by intervention, and by state where complete steps of that state exist.
         let mut groups: BTreeMap<(Option<u32>, Action), usize> = BTreeMap::new();
         let mut set_off: Vec<Vec<(u32, f64)>> = Vec::new();
         let mut kept = Vec::new();
@@ -123,7 +126,7 @@ impl Behaviour {
         out
     }
 
-    /// Keeps of the steps what counting them anew needs, alike ones as one.
+    /// Keeps the entries that recounting needs, and merges equal ones.
     fn fold(&mut self) {
         if self.open.is_empty() {
             self.known.clear();
@@ -166,7 +169,7 @@ impl Behaviour {
         }
     }
 
-    /// Counts all steps anew, open ones by these weights of the causes of their groups.
+    /// Recounts all steps, with these weights for the joint key values of each group of open steps.
     fn count(&mut self, set_off: &[Vec<(u32, f64)>]) {
         let (n, n_causes) = (self.n_states, self.n_causes);
         let sums =
@@ -213,11 +216,11 @@ impl Behaviour {
         self.begins.push(self.causes.len());
     }
 
-    /// P(cause | stage, state) of the behaviour policy, smoothed towards `own`, the same of the policy that is evaluated; and whether
-    /// it follows from logged probabilities.
+    /// P(c | stage, state) of the behaviour policy, smoothed towards `own`, the same probability under the evaluated
+    /// policy; and whether it follows from logged propensities.
     ///
-    /// Those are used where the interventions that were seen in the state have probabilities that sum to 1; otherwise
-    /// (n_h(s, c) + own) / (n_h(s) + 1). Stages are not counted together, since the behaviour policy may act by the stage.
+    /// Logged propensities are used if those of the state's logged interventions sum to 1; otherwise (n_h(s, c) + own)
+    /// / (n_h(s) + 1). Stages are not pooled, since the behaviour policy may depend on the stage.
     pub(crate) fn probability(
         &self,
         stage: usize,
@@ -243,13 +246,13 @@ impl Behaviour {
 }
 
 impl Behaviour {
-    /// Whether ratios in a state follow from logged probabilities at some stage.
+    /// Whether importance ratios in a state follow from logged propensities at some stage.
     pub(super) fn is_stated(&self, state: usize) -> bool {
         self.stated.iter().skip(state).step_by(self.n_states).any(Option::is_some)
     }
 
-    /// The same with P(cause | stage, state) drawn from what its counts leave open, Dirichlet(counts): the behaviour policy is known
-    /// by a sample. So is what was set off in steps that do not say it. Costs stay as they were on average; logged probabilities are not needed to follow it.
+    /// A posterior sample of the behaviour policy: P(c | stage, state) ~ Dirichlet(counts). Missing joint key values
+    /// are sampled too. Costs keep their means; logged propensities are not needed.
     pub(crate) fn drawn(&self, rng: &mut impl Rng) -> Behaviour {
         if self.open.is_empty() {
             return self.with_drawn_counts(rng);
@@ -295,8 +298,8 @@ impl Behaviour {
 
     /// Σ_c P(c | stage, state) · loss(c) + cost of the behaviour policy.
     ///
-    /// By frequencies at the stage; in a state that was not visited at the stage, those of all stages, and in a state that was never
-    /// visited, those of all states.
+    /// Uses frequencies at the stage. A state not visited at the stage uses those of all stages; a state never visited
+    /// uses those of all states.
     pub(super) fn expect(&self, stage: usize, state: usize, loss: &[f64]) -> f64 {
         let at = stage * self.n_states + state;
         if self.n_hs[at] > 0.0 {
@@ -317,14 +320,14 @@ impl Chooser for Behaviour {
         self.n_causes
     }
 
-    /// What they come to on average. No intervention stands for it: the one that is given back says nothing.
+    /// The behaviour policy's expectation. It is a mixture, so the returned action is meaningless.
     fn best(&self, stage: usize, state: usize, loss: &[f64], _: f64, _: Tie, _: &mut Scratch) -> Found {
         Found::only(self.expect(stage, state, loss), Action(0))
     }
 }
 
-/// For each `[stage][state]` the interventions that were seen with their logged probabilities, if those sum to 1: of all stages
-/// together where each intervention always has the same probability in a state, otherwise of the stage alone.
+/// For each `[stage][state]`, the logged interventions with their propensities if these sum to 1. Stages are pooled if
+/// every intervention has one propensity per state; otherwise each stage stands alone.
 fn stated(log: &Episodes) -> Vec<Option<Vec<(Action, f64)>>> {
     let layout = &log.view.layout;
     let (horizon, n) = (layout.horizon, layout.n_states());
@@ -347,7 +350,7 @@ fn stated(log: &Episodes) -> Vec<Option<Vec<(Action, f64)>>> {
     out
 }
 
-/// Interventions and their probabilities, if each has only one and they sum to 1.
+/// Interventions and their propensities, if each has only one and they sum to 1.
 fn distribution(mut seen: Vec<(Action, f64)>) -> Option<Vec<(Action, f64)>> {
     seen.sort_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
     let constant =
@@ -357,34 +360,33 @@ fn distribution(mut seen: Vec<(Action, f64)>) -> Option<Vec<(Action, f64)>> {
     (constant && (total - 1.0).abs() <= ALL_SEEN).then_some(seen)
 }
 
-/// The least and the most that an episode can bring, costs taken off, if it has at least `shortest` steps.
+/// Bounds on the return of an episode, net of costs, with at least `shortest` steps.
 pub(crate) fn possible(knowledge: &Knowledge, shortest: usize) -> [f64; 2] {
     let [least, most] = knowledge.world().step_range();
-    // Steps that count in full: 1 + γ + γ² + …
+    // Effective number of steps: 1 + γ + γ² + …
     let counted = |n: usize| (0..n).fold(0.0, |sum, _| 1.0 + knowledge.world().discount() * sum);
     let steps = [counted(shortest), counted(knowledge.horizon())];
     [(steps[0] * least).min(steps[1] * least), (steps[0] * most).max(steps[1] * most)]
 }
 
-/// What the episodes of the log returned that begin at the first stage.
+/// Returns of the logged episodes that begin at the first stage.
 ///
-/// Of an episode of which something is not recorded, only the least and the most are known that rewards and costs allow; whether it is recorded may
-/// depend on what it returned, so both count.
+/// For an incomplete episode only bounds are known. Missingness may depend on the return, so both bounds count.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
 pub struct Return {
     /// Number of episodes.
     pub episodes: f64,
-    /// Of these, those of which not every payment up to their end is known.
+    /// Episodes among them with an unknown payment before their end.
     pub incomplete: f64,
-    /// Mean of their returns, costs taken off; where some are incomplete, the middle of `means`.
+    /// Mean return, net of costs; the midpoint of `means` if some episodes are incomplete.
     pub mean: f64,
-    /// The mean with incomplete episodes at their worst and at their best.
+    /// The mean with incomplete episodes at their lower and upper bounds.
     pub means: Interval,
-    /// Standard deviation of an episode, incomplete ones at their middle.
+    /// Standard deviation of a return, incomplete episodes at their midpoints.
     pub sd: f64,
-    /// Of the mean, by the normal approximation, from the worst to the best.
+    /// Normal 95 % interval of the mean, from the lower to the upper bounds.
     pub normal: Interval,
-    /// Of the mean, whatever the distribution and whatever is missing, with the probability that the options say.
+    /// Distribution-free interval of the mean, valid under any missingness, at the confidence level of the options.
     pub guaranteed: Interval,
 }
 
@@ -395,7 +397,7 @@ impl Return {
         Return::of(&log.view.knowledge, &ReturnSums::of(episodes, log.ends_early()), delta)
     }
 
-    /// The same from what was counted of them.
+    /// The same from moments of the returns.
     pub(crate) fn of(knowledge: &Knowledge, sums: &ReturnSums, delta: f64) -> Option<Return> {
         let ReturnSums { least, most, middle, incomplete, ends_early } = *sums;
         let n = middle.n;

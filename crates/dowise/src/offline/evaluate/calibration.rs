@@ -1,4 +1,4 @@
-//! Predicted against observed: probabilities in bins, and returns stage by stage, by models that have not seen the episode.
+//! Calibration by cross-fitting: predicted against observed probabilities in bins, and returns stage by stage.
 
 use super::behaviour::Behaviour;
 use super::interval::{Interval, NORMAL_95, moments};
@@ -10,40 +10,41 @@ use crate::world::{Kind, VarId};
 /// Bins of predicted probabilities.
 const BINS: usize = 10;
 
-/// Predictions and what came of them.
+/// Predictions compared with observations.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Calibration {
-    /// Key variables given state and intervention, then next values of state factors given state and causes.
+    /// Key variables given state and intervention, then next values of state factors given state and joint key values.
     pub variables: Vec<Variable>,
-    /// For each stage what was predicted for the rest of an episode of the behaviour policy, and what it returned.
+    /// For each stage, predicted and observed remaining return of the behaviour policy.
     pub returns: Vec<Bin>,
 }
 
-/// How well one variable is predicted.
+/// Calibration of one variable.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Variable {
-    /// Its name; of a state factor, "next" before it.
+    /// Its name; for a state factor, with "next" before it.
     pub name: String,
     /// Whether it is a key variable.
     pub is_key: bool,
-    /// Bins with predictions in them, from the least likely; every value of the variable is an event (of two values, the second).
+    /// Non-empty bins, least likely first. Every value of the variable is an event; a binary variable has only the
+    /// second.
     pub bins: Vec<Bin>,
 }
 
-/// Predictions that are alike.
+/// Predictions in one bin.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Bin {
-    /// How many.
+    /// Their number.
     pub n: f64,
     /// Their mean.
     pub predicted: f64,
-    /// What was observed on average.
+    /// Observed mean.
     pub observed: f64,
-    /// Of that, at 95 %: Wilson's for probabilities, normal for returns.
+    /// 95 % interval of the observed mean: Wilson's for probabilities, normal for returns.
     pub interval: Interval,
 }
 
-/// Numbers that predictions of one variable add up to.
+/// Sums of the predictions of one variable, by bin.
 #[derive(Clone, Default)]
 struct Sums {
     bins: [(f64, f64, f64); BINS],
@@ -67,7 +68,7 @@ impl Sums {
     }
 }
 
-/// Compares what models predict with what the episodes that they have not seen returned.
+/// Compares cross-fitted predictions with held-out episodes.
 pub fn calibrate(log: &Episodes, prior: f64) -> LearnResult<Calibration> {
     let view = &log.view;
     let (layout, knowledge) = (&view.layout, &view.knowledge);
@@ -138,7 +139,7 @@ pub fn calibrate(log: &Episodes, prior: f64) -> LearnResult<Calibration> {
     })
 }
 
-/// The values that are events of their own: of two, one says it all.
+/// The values that are events: a binary variable needs only one.
 fn events(size: usize) -> std::ops::Range<usize> {
     if size == 2 { 1..2 } else { 0..size }
 }

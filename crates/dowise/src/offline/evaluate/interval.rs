@@ -1,11 +1,11 @@
-//! Intervals around means of numbers that lie in a range.
+//! Confidence intervals for means of bounded variables.
 
 use crate::math::ln;
 
 /// The normal quantile of a two-sided interval at 95 %.
 pub(crate) const NORMAL_95: f64 = 1.959_963_984_540_054;
 
-/// From a number to another.
+/// A closed interval.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
 pub struct Interval {
     /// Lower end.
@@ -15,12 +15,12 @@ pub struct Interval {
 }
 
 impl Interval {
-    /// A number and as much on both sides.
+    /// An interval by its midpoint and half-width.
     pub(crate) fn around(middle: f64, half: f64) -> Interval {
         Interval { low: middle - half, high: middle + half }
     }
 
-    /// The middle 95 % of samples, at least one, which are sorted.
+    /// The central 95 % of at least one sample; sorts the samples.
     pub(crate) fn of_samples(samples: &mut [f64]) -> Interval {
         samples.sort_by(f64::total_cmp);
         let at = |share: f64| {
@@ -31,12 +31,12 @@ impl Interval {
         Interval { low: at(0.025), high: at(0.975) }
     }
 
-    /// The same where the middle may as well be elsewhere, by that much: both intervals and what is between them.
+    /// The hull of the interval and the interval shifted by `by`.
     pub(crate) fn stretched(self, by: f64) -> Interval {
         Interval { low: self.low.min(self.low + by), high: self.high.max(self.high + by) }
     }
 
-    /// What of it is possible at all: no number is below the least or above the greatest.
+    /// The interval clipped to a range of possible values.
     pub(crate) fn clipped(self, [least, greatest]: [f64; 2]) -> Interval {
         Interval { low: self.low.clamp(least, greatest), high: self.high.clamp(least, greatest) }
     }
@@ -46,16 +46,17 @@ impl Interval {
         self.low <= x && x <= self.high
     }
 
-    /// From one end to the other.
+    /// Length of the interval.
     pub fn width(&self) -> f64 {
         self.high - self.low
     }
 }
 
-/// By how much the mean of n independent numbers in a range may be off, on either side, with probability 1 − δ.
+/// Deviation of the mean of n independent variables with this range that is exceeded, on either side, with probability
+/// at most δ.
 ///
-/// The lesser of two bounds with δ/2 each: Hoeffding's, range · √(ln(4/δ)/(2n)), and the empirical Bernstein bound of Maurer and
-/// Pontil (2009), √(2 v ln(8/δ)/n) + 7 range ln(8/δ)/(3(n − 1)), v the variance of the n numbers (divided by n − 1).
+/// The lesser of two bounds with δ/2 each: Hoeffding's, range · √(ln(4/δ)/(2n)), and the empirical Bernstein bound of
+/// Maurer and Pontil (2009), √(2 v ln(8/δ)/n) + 7 range ln(8/δ)/(3(n − 1)), v the sample variance (divided by n − 1).
 pub(crate) fn mean_may_be_off(n: f64, range: f64, variance: f64, delta: f64) -> f64 {
     if n < 2.0 {
         return range;
@@ -66,7 +67,7 @@ pub(crate) fn mean_may_be_off(n: f64, range: f64, variance: f64, delta: f64) -> 
     hoeffding.min(bernstein).min(range)
 }
 
-/// Mean and variance (divided by n − 1) of numbers that count this often, and how many they are.
+/// Number, mean and variance (divided by n − 1) of weighted numbers.
 pub(crate) fn moments(numbers: impl Iterator<Item = (f64, u32)> + Clone) -> (f64, f64, f64) {
     let (mut n, mut sum) = (0.0, 0.0);
     for (x, weight) in numbers.clone() {
@@ -104,7 +105,7 @@ mod tests {
             });
             assert!(failures.count() as f64 <= delta * f64::from(rounds));
         }
-        // Where numbers hardly vary the bound falls as 1/n.
+        // If the variance is small, the bound falls as 1/n.
         assert!(mean_may_be_off(1000.0, 1.0, 0.0, 0.1) < 0.011);
     }
 }

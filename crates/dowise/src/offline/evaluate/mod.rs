@@ -1,4 +1,4 @@
-//! What a policy would have been worth, from a log: by the model, guaranteed, and as a check that trusts the model less.
+//! Off-policy evaluation from a log: model-based value, guaranteed bounds, and a doubly robust estimate as a check.
 
 mod behaviour;
 mod calibration;
@@ -36,20 +36,20 @@ use crate::plan::{PlanError, check_policy};
 use crate::random::splitmix64;
 use crate::world::{Action, Start};
 
-/// How a log is read.
+/// Options of off-policy evaluation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OfflineOptions {
-    /// Weight of the prior in visits, shared equally by the values of a row.
+    /// Prior weight in visits, shared equally by the values of a row.
     pub prior: f64,
-    /// Probability with which the guaranteed bounds, all together, may fail (δ).
+    /// Probability that any guaranteed bound fails (δ).
     pub delta: f64,
-    /// Samples of the posterior, from 40 to 1,000,000.
+    /// Posterior samples, from 40 to 1,000,000.
     pub samples: u32,
-    /// Simulated episodes in the model to see where a policy leads.
+    /// Episodes simulated in the model to find the states that a policy reaches.
     pub played: u32,
     /// Seed of the samples and of those episodes.
     pub seed: u64,
-    /// Where episodes start.
+    /// The initial-state distribution.
     pub starts: Starts,
 }
 
@@ -59,81 +59,82 @@ impl Default for OfflineOptions {
     }
 }
 
-/// Weight of a prior that leaves frequencies as they are, and makes all values alike where nothing was seen. Mechanisms with a form are
-/// read with [wide priors](Model::with_wide_forms) beside it.
+/// Prior weight that leaves frequencies unchanged and makes unvisited rows uniform. Mechanisms with a form take [wide
+/// priors](Model::with_wide_forms) with it.
 const FREQUENCIES: f64 = 1e-9;
 
-/// Samples that an interval may be made of: with fewer than 40 there is none beyond its ends on either side, and more than a million
-/// cannot make it better that anybody would see.
+/// Permitted numbers of posterior samples: fewer than 40 leave none outside a 95 % interval, more than a million gain
+/// nothing.
 const SAMPLES: RangeInclusive<u32> = 40..=1_000_000;
 
-/// Times that a log is completed in which something is missing: what samples of the posterior are drawn from.
+/// Imputed copies of a log with missing values, from which posterior samples are drawn.
 const COMPLETED: usize = 40;
 
-/// Shares of δ: of the confidence sets, of where episodes start, and of what the log's episodes returned.
+/// Shares of δ: confidence sets, initial states, logged returns.
 const OF_SETS: f64 = 0.8;
 const OF_STARTS: f64 = 0.1;
 const OF_RETURNS: f64 = 0.1;
 
-/// What something is worth by the model that a log gives.
+/// A value under the fitted model.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
 pub struct OfflineValue {
-    /// By the posterior mean of every row.
+    /// Value under the posterior mean.
     pub mean: f64,
-    /// The middle 95 % of the posterior, where episodes start included: with the prior, without it, and what is between them, as far
-    /// as rewards and costs allow.
+    /// Central 95 % of the posterior, including initial states: the hull of the intervals with and without the prior,
+    /// clipped to possible returns.
     ///
-    /// A prior pulls every row towards the middle. Where a policy picks rows that are better than most, these pulls have one direction and
-    /// add up, while the posterior's width averages out; so the interval holds for every weight of the prior from none on.
+    /// A prior shrinks every row. A policy that selects good rows is shrunk in one direction, and these biases add up
+    /// while posterior errors average out. The interval therefore covers every prior weight from zero on.
     pub posterior: Interval,
-    /// By how much the prior moves the mean: what frequencies alone say is the mean less this.
+    /// Shift of the mean due to the prior: the value under plain frequencies is the mean less this.
     pub by_prior: f64,
 }
 
-/// What the behaviour policy is worth.
+/// The value of the behaviour policy.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
 pub struct Logged {
-    /// By what their episodes returned; `None` if no episode is complete.
+    /// From logged returns; `None` if no episode is complete.
     pub returns: Option<Return>,
-    /// By the model, with the causes that they set off in each state; `None` where only what a log came to is there, not its steps.
+    /// From the model, with the empirical joint key values of each state; `None` if only a log's summary is available.
     pub model: Option<OfflineValue>,
 }
 
 impl Logged {
-    /// Whether the model gives the logged returns: intervals of 95 % that overlap. So where one of them is not there.
+    /// Whether the model reproduces the logged returns: the 95 % intervals overlap. True if either is missing.
     pub fn agree(&self) -> bool {
         let overlap = |a: Interval, b: Interval| a.low <= b.high && b.low <= a.high;
         self.model.zip(self.returns).is_none_or(|(model, returns)| overlap(model.posterior, returns.normal))
     }
 }
 
-/// What a policy is worth.
+/// The value of a policy.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct Evaluation {
-    /// By the model.
+    /// Under the model.
     pub model: OfflineValue,
-    /// By the worst and the optimistic members of the confidence sets: bounds that hold with probability 1 − δ, all together. `None` where key variables that were not
-    /// recorded are expected from the rest of the step: nothing is guaranteed of those.
+    /// Bounds from the pessimistic and optimistic estimates; all hold together with probability 1 − δ. `None` if EM
+    /// imputes missing key variables, for which nothing is guaranteed.
     pub guaranteed: Option<Interval>,
-    /// How much of that, on either side, is for where episodes start.
+    /// The part of these bounds, on either side, that is due to initial states.
     pub for_starts: f64,
-    /// As a check; `None` if there are fewer than two episodes, or where key variables that were not recorded are expected: ratios need them in every step.
+    /// Doubly robust estimate; `None` with fewer than two episodes, or if EM imputes key variables, since importance
+    /// ratios need them.
     pub robust: Option<Robust>,
-    /// Whoever was logged.
+    /// The behaviour policy.
     pub logged: Logged,
-    /// Whether the log says what the policy needs to know.
+    /// Whether the log covers the rows that the policy needs (overlap).
     pub support: Support,
-    /// What all of this rests on, and how it came out against the log.
+    /// The assumptions behind these values, and whether the log contradicts them.
     pub assumptions: Vec<Assumption>,
 }
 
-/// Why a log cannot be evaluated.
+/// Why off-policy evaluation fails.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum OfflineError {
-    /// The model cannot be made.
+    /// The model cannot be built.
     #[error(transparent)]
     Learn(#[from] LearnError),
-    /// The policy is not one of this world.
+    /// The policy does not fit this world.
     #[error(transparent)]
     Policy(#[from] PlanError),
     /// No episode begins at the first stage.
@@ -146,16 +147,17 @@ pub enum OfflineError {
     NoWorldStart,
 }
 
-/// What a policy (`[stage][state]`) is worth, from a log.
+/// Off-policy evaluation of a policy (`[stage][state]`) from a log.
 ///
-/// * By the model: the posterior mean of every row, and the middle 95 % of samples of the posterior.
-/// * Guaranteed: the worst and the optimistic member of every row's confidence set, at every stage and state the worst (best) for what
-///   follows. With probability 1 − δ the true value is between them, whatever the policy and however the log was made, as long as
-///   the graph is right.
+/// * Model: the posterior mean of every row, and the central 95 % of posterior samples.
+/// * Guaranteed: the pessimistic and optimistic member of every row's confidence set, chosen at every stage and state
+///   against the continuation value. With probability 1 − δ the true value lies between them, for every policy and
+///   every behaviour policy, as long as the graph is right.
 /// * Doubly robust: see [`Robust`].
 ///
 /// # Cost
-/// 2 samples + 2 (folds + 3) times H look aheads (once the samples where mechanisms are known); memory: the steps of the log, and four models.
+/// 2 samples + 2 (folds + 3) times H look-aheads (samples once if mechanisms are known). Memory: the log's steps and
+/// four models.
 pub fn evaluate(log: &Episodes, policy_hs: &[Action], options: &OfflineOptions) -> Result<Evaluation, OfflineError> {
     let knowledge = log.knowledge();
     check_policy(knowledge.interventions(), knowledge.state_space(), knowledge.horizon(), policy_hs)?;
@@ -186,21 +188,21 @@ pub fn evaluate(log: &Episodes, policy_hs: &[Action], options: &OfflineOptions) 
     })
 }
 
-/// What the behaviour policy is worth.
+/// The value of the behaviour policy.
 pub fn evaluate_logged(log: &Episodes, options: &OfflineOptions) -> Result<Logged, OfflineError> {
     let starts = start_states(log, &options.starts)?;
     let model = model_of(log.summary(), options)?;
     Ok(logged_of(log, &model, &starts, options)?)
 }
 
-/// A model of all that was seen, whose confidence sets take their share of δ.
+/// A model of a log's summary, whose confidence sets take their share of δ.
 pub(crate) fn model_of(counted: LogSummary, options: &OfflineOptions) -> LearnResult<Model> {
     check(options)?;
     let completed = counted.completed(options.prior, COMPLETED, options.seed);
     Model::completed(counted, completed, options.delta * OF_SETS)
 }
 
-/// Where the episodes start that evidence was counted in: as it was visited at the first stage, or as is given.
+/// The initial states of counted episodes: visits at the first stage, or the given distribution.
 pub(crate) fn starts_of(evidence: &Evidence, starts: &Starts) -> Result<StartStates, OfflineError> {
     let states = &evidence.view.layout.state_space;
     match starts {
@@ -244,7 +246,7 @@ fn logged(
     })
 }
 
-/// The probability with which the bounds of what the log's episodes returned may fail.
+/// Share of δ for the bounds on logged returns.
 pub(crate) fn of_returns(options: &OfflineOptions) -> f64 {
     options.delta * OF_RETURNS
 }
@@ -256,7 +258,7 @@ pub(crate) fn start_states(log: &Episodes, starts: &Starts) -> Result<StartState
     }
 }
 
-/// Mean and posterior of whoever is followed.
+/// Posterior mean and interval of the value of a policy or of the behaviour policy.
 pub(crate) fn by_model(
     model: &Model,
     who: Followed<'_>,
@@ -266,7 +268,7 @@ pub(crate) fn by_model(
     let prior = options.prior;
     let mean = starts.mean(&model.value(Estimator::Mean { prior }, who)?);
     let mut samples = Vec::with_capacity(options.samples as usize);
-    // Samples of each completed log, or all of the one that there is.
+    // Samples are spread over the imputed logs, or all come from the only log.
     let logs = model.expected().map_or(1, |completed| completed.draws.len());
     for log in 0..logs {
         let drawn = model.drawn(log)?;
@@ -278,7 +280,7 @@ pub(crate) fn by_model(
             let mut rng = ChaCha8Rng::seed_from_u64(splitmix64(seed ^ 0x7374_6172));
             let value_hs = match who {
                 Followed::Policy(_) => model.value_by(&mut belief, &selector, who, |_, _, _, _| {}),
-                // They are known by what they did in the log, which is a sample.
+                // The behaviour policy is known only through a sample.
                 Followed::Logged(behaviour) => {
                     let mut rng = ChaCha8Rng::seed_from_u64(splitmix64(seed ^ 0x6265_6861));
                     let drawn = behaviour.drawn(&mut rng);
@@ -291,15 +293,15 @@ pub(crate) fn by_model(
     let wide = model.with_wide_forms()?;
     let by_prior =
         mean - starts.mean(&wide.as_ref().unwrap_or(model).value(Estimator::Mean { prior: FREQUENCIES }, who)?);
-    // Where rows were never seen the prior moves the value by much, and stretching knows no bounds.
+    // Unvisited rows let the prior shift the value far, so the stretched interval is clipped.
     let knowledge = &model.view().knowledge;
     let possible = behaviour::possible(knowledge, knowledge.horizon());
     let posterior = Interval::of_samples(&mut samples).stretched(-by_prior).clipped(possible);
     Ok(OfflineValue { mean, posterior, by_prior })
 }
 
-/// The bounds of a policy by the worst and the optimistic members of all sets, and how much of them is for where episodes start. They
-/// are never beyond what rewards and costs allow. `None` where something was expected that was not recorded.
+/// Bounds from the pessimistic and optimistic members of all confidence sets, clipped to possible returns, and the part
+/// due to initial states. `None` if EM imputed values.
 pub(crate) fn guaranteed(
     model: &Model,
     who: Followed<'_>,

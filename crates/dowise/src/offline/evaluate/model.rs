@@ -1,4 +1,4 @@
-//! A log's evidence as a model that policies are followed in.
+//! Model-based policy evaluation: a log's evidence as a model in which policies are followed.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use crate::offline::fit::Completed;
 use crate::plan::{Buffers, Chooser, Follow, Lookahead, Plan, Ties, Watched, backward_induction};
 use crate::world::{Action, RewardTerm, Start, World};
 
-/// Evidence, to be read by any rule.
+/// Evidence for any estimator.
 pub(crate) struct Model {
     tabular: Tabular,
     next_state_rewards: Option<Arc<NextStateRewards>>,
@@ -26,23 +26,23 @@ pub(crate) struct Model {
     _held: Held,
 }
 
-/// Who is followed.
+/// The policy that is followed.
 #[derive(Clone, Copy)]
 pub(crate) enum Followed<'a> {
-    /// A policy, `[stage][state]`.
+    /// A deterministic policy, `[stage][state]`.
     Policy(&'a [Action]),
-    /// Whoever was logged: they set causes off and pay costs by a stage and a state, drawn anew at every step.
+    /// The behaviour policy: joint key values and costs are sampled anew at every step.
     Logged(&'a Behaviour),
 }
 
 impl Model {
-    /// Evidence counted as the graph says, whose confidence sets fail with probability δ.
+    /// A model of evidence whose confidence sets fail with probability δ.
     pub(crate) fn new(counted: LogSummary, delta: f64) -> LearnResult<Model> {
         let LogSummary { evidence, next_state_rewards, .. } = counted;
         Model::with(evidence, next_state_rewards, None, delta)
     }
 
-    /// The same where what was not recorded is expected from the rest of the step, and drawn for samples of the posterior.
+    /// The same with EM imputations; posterior samples use the multiple imputations.
     pub(crate) fn completed(counted: LogSummary, completed: Option<Completed>, delta: f64) -> LearnResult<Model> {
         match completed {
             None => Model::new(counted, delta),
@@ -63,11 +63,11 @@ impl Model {
         Ok(Model { tabular, next_state_rewards, completed, horizon, n_states, _held: held })
     }
 
-    /// The same where forms of mechanisms have priors that say next to nothing; `None` if no mechanism that is learned has a form.
+    /// The model with nearly flat priors for forms of mechanisms; `None` if no learned mechanism has a form.
     ///
-    /// With a prior of next to no visits for rows it is what frequencies are to tables: what was seen, and the form. A policy
-    /// that was chosen well relies on effects that are greater than most, and the prior of a form pulls all of them to zero: behind hidden
-    /// variables, where each step says little about an effect, by as much as its posterior's width.
+    /// This is for forms what frequencies are for tables. The prior of a form shrinks every effect to zero, and a
+    /// well-chosen policy relies on large effects. Behind hidden variables the shrinkage can reach the posterior's
+    /// width.
     pub(crate) fn with_wide_forms(&self) -> LearnResult<Option<Model>> {
         match widened(&self.tabular.evidence) {
             Some(evidence) => Ok(Some(Model::with(evidence, self.next_state_rewards.clone(), None, 0.1)?)),
@@ -75,18 +75,18 @@ impl Model {
         }
     }
 
-    /// Evidence read with such priors, whatever the mechanisms are.
+    /// A model with such priors, whether or not there are forms.
     pub(crate) fn of_what_was_seen(counted: LogSummary) -> LearnResult<Model> {
         let evidence = widened(&counted.evidence).unwrap_or(counted.evidence);
         Model::new(LogSummary { evidence, ..counted }, 0.1)
     }
 
-    /// What was expected of what was not recorded, where anything was.
+    /// The EM imputations, if there are any.
     pub(crate) fn expected(&self) -> Option<&Completed> {
         self.completed.as_ref()
     }
 
-    /// A model of the log as it was completed for the i-th time; `None` if nothing was missing.
+    /// A model of the i-th imputed log; `None` if nothing was missing.
     pub(crate) fn drawn(&self, i: usize) -> LearnResult<Option<Model>> {
         let Some(completed) = &self.completed else { return Ok(None) };
         let evidence = completed.draws[i % completed.draws.len()].clone();
@@ -110,12 +110,12 @@ impl Model {
         belief
     }
 
-    /// How interventions act, once a belief was drawn.
+    /// Draws a belief and returns the effects of interventions under it.
     pub(crate) fn draw(&self, belief: &mut Belief, seed: u64) -> LearnResult<Selector> {
         self.tabular.draw(belief, seed)
     }
 
-    /// The best plan by a rule.
+    /// The optimal plan under an estimator.
     pub(crate) fn plan(&self, reading: Estimator) -> LearnResult<Plan> {
         reading.fits(self.view(), false)?;
         let mut belief = self.belief(reading);
@@ -126,18 +126,18 @@ impl Model {
         Ok(plan)
     }
 
-    /// Values of whoever is followed, `[stage][state]`, by one rule.
+    /// Values of a policy or of the behaviour policy, `[stage][state]`, under an estimator.
     pub(crate) fn value(&self, reading: Estimator, who: Followed<'_>) -> LearnResult<Vec<f64>> {
         let mut belief = self.belief(reading);
         let selector = self.draw(&mut belief, 0)?;
         Ok(self.value_by(&mut belief, &selector, who, |_, _, _, _| {}))
     }
 
-    /// The same with a belief that was drawn already. `watch` knows of every stage: −q (`[state][cause]`), its values, and those
-    /// of the next.
+    /// The same with a belief that was already drawn. `watch` receives for every stage −q (`[state][cause]`), its
+    /// values, and those of the next stage.
     ///
     /// # Cost
-    /// H look aheads, and S sums over causes for each.
+    /// H look-aheads, each with S sums over joint key values.
     pub(crate) fn value_by(
         &self,
         belief: &mut Belief,
@@ -157,7 +157,7 @@ impl Model {
         }
     }
 
-    /// Values of what a chooser makes of every stage, by a belief that was drawn already.
+    /// Values under a chooser, by a belief that was already drawn.
     pub(crate) fn value_along(&self, belief: &mut Belief, chooser: &impl Chooser) -> Vec<f64> {
         self.along(&mut Watched { look: belief, watch: |_: usize, _: &[f64], _: &[f64], _: &[f64]| {} }, chooser)
     }
@@ -168,7 +168,7 @@ impl Model {
         plan.value_hs
     }
 
-    /// Where interventions act as a belief says: their distribution over causes, as a function to be called.
+    /// P(c | s, do(a)) under a drawn belief.
     pub(crate) fn kernel(selector: &Selector) -> &Kernel {
         match selector {
             Selector::Kernel(kernel) => kernel,
@@ -176,8 +176,8 @@ impl Model {
         }
     }
 
-    /// The posterior mean as a world of its own, in which episodes start as given: hidden variables of mechanisms that are learned
-    /// are marginalised out.
+    /// The posterior mean as a world with this initial-state distribution. Hidden variables of learned mechanisms are
+    /// marginalised out.
     pub(crate) fn mean_world(&self, prior: f64, start: Start) -> World {
         let (view, evidence) = (self.view(), self.evidence());
         let mut world = match &view.mechanisms {
@@ -187,7 +187,7 @@ impl Model {
         let learned = view.mechanisms.as_ref().map(|rows| mean_tables(&evidence.mechanisms, rows, prior));
         for (i, m) in world.mechanisms.iter_mut().enumerate().filter(|(_, m)| m.table.is_none()) {
             let table = learned.as_ref().and_then(|tables| tables[i].as_deref());
-            // What nothing depends on is not counted.
+            // Mechanisms without descendants are not counted.
             let sizes = |ids: &[crate::world::VarId]| -> usize {
                 ids.iter().map(|id| view.knowledge.variable(*id).size()).product()
             };
@@ -216,7 +216,7 @@ impl Model {
                 continue;
             }
             let of = &world.rewards[term.of[0]];
-            // Of a next-state term the mean was learned, which depends on what they depend on.
+            // For a next-state term the mean was learned; it depends on the parents of the next values.
             let scope = world.expected_scope(of);
             let table = Some(mean_of(paid).into());
             world.rewards[term.of[0]] = RewardTerm { scope, next: Vec::new(), table, ..of.clone() };
@@ -225,7 +225,7 @@ impl Model {
         world
     }
 
-    /// How a term of the view is counted by what followed, if it is.
+    /// Counts of a reward term by next values, if it has them.
     pub(crate) fn arriving(&self, term: usize) -> Option<&NextStateTerm> {
         self.next_state_rewards.as_ref()?.of_term(term)
     }
@@ -235,7 +235,7 @@ impl Model {
     }
 }
 
-/// Evidence of the same counts with next to no priors of forms; `None` if there are no forms.
+/// The same counts with nearly flat priors for forms; `None` if there are no forms.
 fn widened(evidence: &Evidence) -> Option<Evidence> {
     let rows = evidence.view.mechanisms.as_ref()?;
     rows.unknown.iter().find(|of| of.model.is_some())?;
@@ -246,7 +246,7 @@ fn widened(evidence: &Evidence) -> Option<Evidence> {
     Some(evidence.clone().moved_to(&Arc::new(view)))
 }
 
-/// What interventions set off, where values are measured from zero: losses may be below 0, so sets are read from the least of them.
+/// Effects of interventions for losses that may be negative: pessimistic sets start from the least loss.
 struct FromLeast<'a>(&'a Kernel);
 
 impl Effects for FromLeast<'_> {

@@ -1,4 +1,4 @@
-//! What a doubly robust value leaves to the model where something was not recorded: the steps that could not correct it.
+//! Uncorrected model error of a doubly robust value: incomplete steps do not correct the model.
 
 use super::behaviour::Behaviour;
 use super::interval::moments;
@@ -14,18 +14,18 @@ use crate::plan::Chooser;
 use crate::random::splitmix64;
 use crate::world::Action;
 
-/// What a step is good for in a doubly robust value.
+/// The part of a step that a doubly robust value can use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Use {
-    /// A cause, what was done, or what followed is not known.
+    /// Joint key values, intervention or next state are unknown.
     Nothing,
-    /// It corrects what follows; what was paid is not known, and the model's expectation stands for it.
+    /// Corrects the continuation; the model's expectation replaces the unknown payment.
     WithoutPayment,
-    /// It corrects what follows and what is paid.
+    /// Corrects the continuation and the reward.
     All,
 }
 
-/// What a step of an episode is good for.
+/// The part of a step that a doubly robust value can use.
 pub(super) fn use_of(log: &Episodes, episode: &Episode, i: usize) -> Use {
     let steps = log.steps_of(episode);
     let step = &steps[i];
@@ -41,24 +41,24 @@ pub(super) fn use_of(log: &Episodes, episode: &Episode, i: usize) -> Use {
     }
 }
 
-/// What uncorrected steps leave open: nothing where everything was recorded.
+/// Uncorrected model error; zero if everything was recorded.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct LeftOpen {
-    /// Variance over the posterior of the doubly robust value's error.
+    /// Posterior variance of the doubly robust value's error.
     pub(super) variance: f64,
-    /// Its mean, which is the prior's doing.
+    /// Its posterior mean, caused by the prior.
     pub(super) mean: f64,
 }
 
-/// How much of an error of the model in a state and a cause is corrected, `[state][cause]`, from 0 to 1.
+/// The corrected fraction of a model error at a state and joint key values, `[state][cause]`, from 0 to 1.
 struct Corrected {
-    /// Of what follows, and of what is paid.
+    /// For the continuation, and for the reward.
     follows: Vec<f64>,
     paid: Vec<f64>,
 }
 
 impl Corrected {
-    /// `None` if everything is.
+    /// `None` if every error is fully corrected.
     fn of(log: &Episodes, behaviour: &Behaviour, model: &Model) -> LearnResult<Option<Corrected>> {
         let layout = &log.view.layout;
         let (n, n_causes) = (layout.n_states(), layout.n_causes);
@@ -90,11 +90,11 @@ impl Corrected {
                 }
             }
         }
-        // Where payments on next values are missing, rows that were hardly ever paid may be the ones that matter: none counts as corrected.
+        // If next-state payments are missing, the rarely paid rows may be the important ones: none counts as corrected.
         let by_next = log.pays_for_next_values();
         let mut all = true;
         for state in 0..n {
-            // Ratios by frequencies are those of recorded causes, so that a missing one is missing alike for every cause.
+            // Frequency-based ratios use recorded joint key values, so missing ones affect all of them alike.
             let recorded = if steps[state] > 0.0 { with_cause[state] / steps[state] } else { 1.0 };
             let stated = behaviour.is_stated(state);
             for cell in state * n_causes..(state + 1) * n_causes {
@@ -103,7 +103,7 @@ impl Corrected {
                     continue;
                 }
                 let known = if stated { seen[cell] / (seen[cell] + expected[cell]) } else { recorded };
-                // In this order, so that all of them are exactly 1.
+                // In this order a complete log gives exactly 1.
                 follows[cell] = follows[cell] / seen[cell] * known;
                 paid[cell] = paid[cell] / seen[cell] * known;
                 if by_next && paid[cell] < follows[cell] {
@@ -117,11 +117,12 @@ impl Corrected {
     }
 }
 
-/// The doubly robust value that is to be expected if the world is a sample of the posterior, stage by stage:
+/// The expectation of the doubly robust value if the world is a posterior sample, stage by stage:
 ///
 /// D_h(s) = V^_h(s) + Σ_c P(c | s, π) [ f(s, c) (r + E[D_{h+1}] − q^_h(s, c)) − (f − p)(s, c) (r − r^)(s, c) ]
 ///
-/// with f and p for how much of the model's error in what follows and in what is paid is corrected, r and E the sample's, V^, q^ and r^ the model's.
+/// with f and p the corrected fractions of continuation and reward, r and E those of the sample, V^, q^ and r^ those of
+/// the model.
 struct Expected<'a> {
     n_states: usize,
     n_causes: usize,
@@ -147,11 +148,11 @@ impl Chooser for Expected<'_> {
     }
 }
 
-/// What the model's posterior leaves open in a doubly robust value whose corrections lack some steps: for every sample, the value to be
-/// expected of it less the true one.
+/// Posterior of the error of a doubly robust value with incomplete corrections: for every sample, its expectation less
+/// the true value.
 ///
 /// # Cost
-/// Nothing where nothing is missing; otherwise 2 H look aheads for each sample.
+/// Nothing if nothing is missing; otherwise 2 H look-aheads for each sample.
 pub(super) fn left_open(
     log: &Episodes,
     model: &Model,

@@ -1,4 +1,4 @@
-//! Where episodes start: as in the log, with what that leaves open, or as somebody says.
+//! Initial-state distribution of an evaluation: estimated from the log with its uncertainty, or given.
 
 use rand::Rng;
 
@@ -8,27 +8,27 @@ use crate::offline::Episodes;
 use crate::random::gamma;
 use crate::world::Start;
 
-/// Where the episodes start that a value is meant for.
+/// The initial-state distribution that a value refers to.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum Starts {
-    /// As those of the log, which are a sample.
+    /// Estimated from the log, which is a sample.
     #[default]
     Log,
-    /// As this says.
+    /// Given.
     Given(Start),
 }
 
-/// Starting states and their shares.
+/// Initial states and their probabilities.
 #[derive(Clone, Debug)]
 pub(crate) struct StartStates {
     /// In the order of the states.
     pub(crate) shares: Vec<(usize, f64)>,
-    /// The number of episodes that the shares were counted in; `None`: they are given.
+    /// Number of episodes behind the estimate; `None` if the distribution is given.
     episodes: Option<f64>,
 }
 
 impl StartStates {
-    /// `None` if no episode of the log begins at the first stage, and the log is asked.
+    /// `None` if the log is to supply the distribution and no episode begins at the first stage.
     pub(crate) fn new(log: &Episodes, starts: &Starts) -> Option<StartStates> {
         match starts {
             Starts::Log => {
@@ -45,7 +45,7 @@ impl StartStates {
         }
     }
 
-    /// As somebody says.
+    /// A given distribution.
     pub(crate) fn given(start: &Start, states: &Space) -> StartStates {
         StartStates { shares: listed(start, states), episodes: None }
     }
@@ -57,12 +57,12 @@ impl StartStates {
         (n > 0.0).then(|| StartStates { shares: shares.collect(), episodes: Some(n) })
     }
 
-    /// The same as the start of a world.
+    /// The distribution as the start of a world.
     pub(crate) fn to_start(&self) -> Start {
         Start::States(self.shares.clone())
     }
 
-    /// Whether they are a sample.
+    /// Whether the distribution is estimated.
     pub(crate) fn is_sample(&self) -> bool {
         self.episodes.is_some()
     }
@@ -72,8 +72,8 @@ impl StartStates {
         self.shares.iter().map(|&(s, p)| p * value_s[s]).sum()
     }
 
-    /// The mean with shares drawn from their posterior, Dirichlet(number of episodes that started in each state): the Bayesian
-    /// bootstrap of the episodes.
+    /// The mean with probabilities drawn from their posterior, Dirichlet(initial counts): the Bayesian bootstrap of the
+    /// episodes.
     pub(crate) fn drawn_mean(&self, value_s: &[f64], rng: &mut impl Rng) -> f64 {
         let Some(n) = self.episodes else { return self.mean(value_s) };
         let (mut sum, mut total) = (0.0, 0.0);
@@ -85,10 +85,10 @@ impl StartStates {
         sum / total
     }
 
-    /// By how much the mean of the true values over the starts of the log may be off with probability 1 − δ, where those values lie
-    /// between `low_s` and `high_s`; 0 where starts are given.
+    /// Deviation of the mean of the true values over logged starts that holds with probability 1 − δ, for values
+    /// between `low_s` and `high_s`; 0 for a given distribution.
     ///
-    /// The true values are fixed numbers in a range no larger than max high − min low, and their variance over the log's starts
+    /// The true values are fixed numbers whose range is at most max high − min low. Their variance over logged starts
     /// is at most ½ Σ_{s,t} p_s p_t max(high_s − low_t, high_t − low_s)².
     pub(crate) fn may_be_off(&self, low_s: &[f64], high_s: &[f64], delta: f64) -> f64 {
         let Some(n) = self.episodes else { return 0.0 };
@@ -106,7 +106,7 @@ impl StartStates {
     }
 }
 
-/// All states that an episode may start in, with their probabilities.
+/// All possible initial states with their probabilities.
 fn listed(start: &Start, states: &Space) -> Vec<(usize, f64)> {
     match start {
         Start::States(states) => states.clone(),

@@ -1,4 +1,4 @@
-//! What a policy needs to know and the log does not say: rows that it reaches and that were never seen.
+//! Overlap (positivity): rows that a policy reaches and the log never visits.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -13,40 +13,40 @@ use crate::random::splitmix64;
 use crate::simulate::{Outcome, Simulator};
 use crate::world::{Action, VarId, World};
 
-/// Weight of the prior there: what was seen counts alone, and where nothing was seen all values are alike.
+/// Prior weight of the simulated model: frequencies where there is data, uniform elsewhere.
 const HARDLY_ANY: f64 = 1e-9;
 
 /// Visits below which a row is thin.
 const THIN: u32 = 20;
 
-/// Whether the log says what a policy needs to know.
+/// Whether the log covers the rows that a policy needs (overlap).
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct Support {
-    /// Share of episodes that pass through a row that was never seen.
+    /// Share of episodes that pass through an unvisited row.
     pub share: f64,
-    /// Share of steps that rest on a row that was seen fewer than 20 times: what the model says there is to a good part the prior's,
-    /// and the posterior interval is only as good as the prior.
+    /// Share of steps that rest on a row with fewer than 20 visits. There the prior matters, and the posterior interval
+    /// is only as good as the prior.
     pub thin: f64,
-    /// Rows that were never seen, the most frequent first.
+    /// Unvisited rows, most frequent first.
     pub rows: Vec<Unsupported>,
-    /// Episodes that were played in the model to find that out.
+    /// Episodes simulated in the model.
     pub played: u32,
 }
 
-/// A row that a policy reaches and that was never seen.
+/// A row that the policy reaches and the log never visits (positivity violation).
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct Unsupported {
     /// Such as `the next value of loyalty`.
     pub what: String,
-    /// What it depends on, names and values.
+    /// Its parent configuration, names and values.
     pub given: Vec<(String, String)>,
     /// Share of episodes that pass through it.
     pub share: f64,
-    /// Where that happened first: the stage, from 1.
+    /// Stage of the first occurrence, from 1.
     pub stage: usize,
-    /// The state there, by names.
+    /// State of the first occurrence, by names.
     pub state: String,
-    /// What the policy does there.
+    /// The policy's intervention there.
     #[serde(skip)]
     pub action: Action,
     /// The same by names.
@@ -66,7 +66,7 @@ impl fmt::Display for Unsupported {
     }
 }
 
-/// Plays the policy in the model, and looks up every row that it passes through.
+/// Simulates the policy in the model and looks up every row that it visits.
 pub(crate) fn support(model: &Model, policy_hs: &[Action], starts: &StartStates, played: u32, seed: u64) -> Support {
     let world = model.mean_world(HARDLY_ANY, starts.to_start());
     let simulator = Simulator::new(&world).expect("invariant: the mean of the posterior gives every number");
@@ -79,7 +79,7 @@ pub(crate) fn support(model: &Model, policy_hs: &[Action], starts: &StartStates,
         let mut state = simulator.start(&mut rng);
         let mut found = false;
         for stage in 0..world.horizon() {
-            // Nothing is done, and nothing has to be known, where the episode has ended.
+            // Nothing has to be known after the end of an episode.
             if world.has_ended(state) {
                 break;
             }
@@ -116,7 +116,7 @@ pub(crate) fn support(model: &Model, policy_hs: &[Action], starts: &StartStates,
     Support { share: share(episodes), thin, rows, played }
 }
 
-/// The row of a next-state term that a step is counted in, where it is counted by these; one that is known needs no visits.
+/// The row of a next-state term for a step, if the term is counted by next values; a known term needs no visits.
 fn by_next(model: &Model, world: &World, row: Looked, visits: u32, seen: &Observation<'_>) -> (Looked, u32) {
     let Looked::Payment { term, .. } = row else { return (row, visits) };
     let Some(arriving) = model.arriving(term) else { return (row, visits) };
@@ -125,7 +125,7 @@ fn by_next(model: &Model, world: &World, row: Looked, visits: u32, seen: &Observ
     (Looked::Payment { term, row: at }, visits)
 }
 
-/// Rows of a mechanism with a form say something about each other, so that none of them has to be seen.
+/// Rows of a mechanism with a form share parameters, so none of them has to be visited.
 fn is_needed(model: &Model, row: Looked) -> bool {
     match row {
         Looked::Mechanism { index, .. } => {

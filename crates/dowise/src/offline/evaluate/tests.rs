@@ -1,4 +1,5 @@
-//! Following by a belief against the plain way: the mean as a world of its own, and every outcome of tiny worlds.
+//! Tests of model-based evaluation against brute-force references: the mean as a world, and all outcomes of tiny
+//! worlds.
 
 use super::*;
 use crate::data::LogStep;
@@ -7,7 +8,7 @@ use crate::simulate::{Outcome, Simulator};
 use crate::world::{Start, World};
 use crate::{Knowledge, Planner, worlds};
 
-/// A log of interventions drawn from all.
+/// A log with uniformly random interventions.
 fn log(world: &World, knowledge: &Knowledge, episodes: u64, seed: u64) -> Episodes {
     let simulator = Simulator::new(world).unwrap();
     let [mut starts, mut rng] = Simulator::streams(seed);
@@ -43,7 +44,7 @@ fn small_paper() -> World {
         .unwrap()
 }
 
-/// The model of a log for each of three kinds of knowledge, and a policy whose values by the mean are those in the world of the mean.
+/// Models of a log under three kinds of knowledge. Checks that a policy's mean values equal those in the mean world.
 fn models_that_follow_the_mean(name: &str, world: &World) -> (Vec<Model>, Vec<Action>) {
     let (of, policy) = (Knowledge::of(world), some_policy(world));
     let knowledge = [of.clone(), of.clone().without_rewards(), of.without_mechanisms().without_rewards()];
@@ -67,7 +68,7 @@ fn following_by_the_mean_is_exact_evaluation_in_the_world_of_the_mean() {
     }
 }
 
-/// Worlds whose episodes end, whose later steps count less, that pay for next values, and in which all of it depends on the stage.
+/// Worlds with terminal states, discounting, next-state rewards, and stage dependence of all of these.
 fn gallery() -> Vec<(&'static str, World)> {
     let files = [
         ("adaptive-course", include_str!("../../../../../docs/gallery/adaptive-course.toml")),
@@ -112,7 +113,7 @@ fn what_an_episode_brought_is_discounted_and_whole_once_it_has_ended() {
     }
 }
 
-/// V by going through every cause and next state, row by row.
+/// V by enumerating all joint key values and next states.
 fn by_hand(world: &World, policy: &[Action], stage: usize, state: usize) -> f64 {
     if stage == world.horizon() {
         return 0.0;
@@ -190,16 +191,16 @@ fn bounds_are_never_beyond_what_rewards_allow() {
     let found = evaluate(&log(&world, &knowledge, 2, 4), &some_policy(&world), &options).unwrap();
     let [low, high] = behaviour::possible(&knowledge, world.horizon());
     assert_eq!((low, high), (0.0, 3.0), "an episode of three steps that pay between 0 and 1");
-    // Two episodes say next to nothing, so that every term for what is not known would go beyond.
+    // Two episodes carry almost no information, so that unclipped bounds would leave the range.
     assert_eq!(found.guaranteed, Some(Interval { low, high }));
     assert_eq!(found.logged.returns.unwrap().guaranteed, Interval { low, high });
-    // Where episodes may end early, one step is the least that they bring.
+    // If episodes may end early, the minimum is that of one step.
     assert_eq!(behaviour::possible(&knowledge, 1), [0.0, 3.0]);
 }
 
 #[test]
 fn whoever_was_logged_is_worth_the_mixture_of_what_they_did() {
-    // By the frequencies of causes in each stage and state, against the value by hand of those frequencies.
+    // Compares with the value of the empirical frequencies in each stage and state, computed directly.
     let world = small_paper();
     let log = log(&world, &Knowledge::of(&world), 200, 5);
     let behaviour = Behaviour::new(&log, None);

@@ -2,10 +2,10 @@
 
 use crate::math::{exp, ln, ln_1p, ln_gamma};
 
-/// The number below which a Beta(a, b) variable stays with probability `p`; a, b > 0.
+/// The p-quantile of Beta(a, b); a, b > 0.
 ///
-/// Newton's steps on the distribution function of ln x, since quantiles may be as small as 10⁻⁸⁰, kept within a bracket that is
-/// divided at its geometric mean when a step would leave it.
+/// Newton's method in ln x, since quantiles may be as small as 10⁻⁸⁰. A step that would leave the bracket is replaced
+/// by its geometric mean.
 ///
 /// # Cost
 /// About ten evaluations of a continued fraction of O(√(a + b)) terms.
@@ -41,7 +41,7 @@ pub(super) fn beta_below(x: f64, a: f64, b: f64) -> f64 {
         return 1.0;
     }
     let front = exp(ln_gamma(a + b) - ln_gamma(a) - ln_gamma(b) + a * ln(x) + b * ln_1p(-x));
-    // The fraction converges quickly below the mean; above it the other tail is computed.
+    // The continued fraction converges quickly below the mean; above it the other tail is computed.
     if x < (a + 1.0) / (a + b + 2.0) {
         front * fraction(x, a, b) / a
     } else {
@@ -76,7 +76,7 @@ fn fraction(x: f64, a: f64, b: f64) -> f64 {
 mod tests {
     use super::*;
 
-    /// P(X ≤ x) for whole a and b is a binomial tail.
+    /// For integers a and b, P(X ≤ x) is a binomial tail.
     fn by_binomial(x: f64, a: u32, b: u32) -> f64 {
         let n = a + b - 1;
         let choose = |n: u32, k: u32| (0..k).fold(1.0, |c, i| c * f64::from(n - i) / f64::from(i + 1));

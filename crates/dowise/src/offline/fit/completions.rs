@@ -1,8 +1,8 @@
-//! Logs in which key variables are missing, completed many times over: what a posterior leaves open of what was not recorded.
+//! Multiple imputation of missing key variables by data augmentation: the posterior given an incomplete log.
 //!
-//! Data augmentation (Tanner and Wong, 1987): all tables θ are drawn from their posterior given a completed log, then every missing value from
-//! P(z | rest of the step, θ), in turns. What is drawn so is, after a while, a draw of θ and of the missing values given all that was recorded. Right where
-//! whether something is recorded depends on what was recorded, s′ included.
+//! Data augmentation (Tanner and Wong, 1987) alternates two draws: all tables θ from their posterior given a completed
+//! log, and every missing value from P(z | rest of the step, θ). It converges to draws of θ and of the missing values
+//! given the recorded data. Valid if values are missing at random given the recorded step, s′ included.
 
 use rand::{Rng, RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -12,28 +12,28 @@ use super::tables::{Rule, Tallies};
 use crate::learn::Evidence;
 use crate::random::splitmix64;
 
-/// Turns before the first completed log is kept; they begin where EM ends.
+/// Burn-in sweeps, starting from the EM solution.
 const BEFORE: usize = 30;
-/// Turns from one that is kept to the next.
+/// Sweeps between two kept imputations.
 const APART: usize = 5;
 
-/// A log with its holes filled.
+/// A log with imputed values.
 #[derive(Clone, Debug)]
 pub(crate) struct Completed {
-    /// With what EM expects, in whole numbers.
+    /// EM expectations, rounded to whole counts.
     pub(crate) mean: Evidence,
-    /// With what was drawn, several times.
+    /// Imputations.
     pub(crate) draws: Vec<Evidence>,
-    /// For each pattern of [`Incomplete`] the causes that the missing values come to, and how likely EM finds them; empty where they are not known
-    /// all the same.
+    /// For each pattern of [`Incomplete`], the joint key values of its imputations with their EM probabilities; empty
+    /// if they stay unknown.
     pub(crate) causes: Vec<Vec<(u32, f64)>>,
 }
 
 impl Incomplete {
-    /// The log with what EM expects, and completed this many times.
+    /// The log with EM expectations, and with n imputations.
     ///
     /// # Cost
-    /// EM, and [`BEFORE`] + [`APART`] · n times a draw of all tables and a pass over the patterns of what is missing.
+    /// EM, and [`BEFORE`] + [`APART`] · n times a draw of all tables and a pass over the missingness patterns.
     pub(crate) fn complete(&self, evidence: &Evidence, prior: f64, n: usize, seed: u64) -> Completed {
         let rule = Rule { prior, level: 0.95 };
         let mut tallies = Tallies::of(evidence);
@@ -48,7 +48,7 @@ impl Incomplete {
         Completed { mean, draws, causes }
     }
 
-    /// The log completed this many times, from what EM expects on.
+    /// n imputations, starting from the EM expectations.
     pub(super) fn draws(
         &self,
         evidence: &Evidence,
@@ -73,7 +73,8 @@ impl Incomplete {
     }
 }
 
-/// Adds what was expected beyond what was counted, in whole numbers: along a table, sums are rounded and not cells, so that none is lost.
+/// Adds expected counts in whole numbers. Rounds cumulative sums along a table instead of cells, so that no visit is
+/// lost.
 fn with_expected(evidence: &Evidence, tables: &Tables<'_>, expected: &[Vec<f64>]) -> Evidence {
     let mut out = evidence.clone();
     for (table, counts) in expected.iter().enumerate().filter(|(table, _)| tables.is_learned(*table)) {
@@ -88,7 +89,7 @@ fn with_expected(evidence: &Evidence, tables: &Tables<'_>, expected: &[Vec<f64>]
     out
 }
 
-/// The joint values of what is missing in a case: how likely they are, not normalised.
+/// Unnormalised probabilities of the joint missing values of a case.
 fn weights(case: &Case<'_>, tables: &Tables<'_>, now: &Fitted) -> Vec<f64> {
     let weight = |joint: usize| -> f64 {
         let values = case.filled(joint);
@@ -112,12 +113,12 @@ fn causes_of(case: &Case<'_>, tables: &Tables<'_>, now: &Fitted) -> Vec<(u32, f6
     out
 }
 
-/// Draws what is missing in the steps of a case, and counts them.
+/// Draws the missing values of a case's steps, and counts them.
 fn fill(case: &Case<'_>, tables: &Tables<'_>, now: &Fitted, out: &mut Evidence, rng: &mut impl Rng) {
     let weights = weights(case, tables, now);
     let total: f64 = weights.iter().sum();
     if total <= 0.0 {
-        // Tables that were kept say that this cannot have happened.
+        // Kept tables give this step probability zero.
         return;
     }
     let mut times = vec![0u32; weights.len()];

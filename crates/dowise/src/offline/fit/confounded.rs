@@ -1,4 +1,4 @@
-//! A hidden common cause of a lever and its effect: what stays as it is, why, and what would settle it.
+//! Unmeasured confounding of a lever and its outcome: numbers that are not fitted, why, and the remedy.
 
 use serde::Serialize;
 
@@ -9,32 +9,33 @@ use super::report::OpenQuestion;
 use crate::kernel::groups;
 use crate::world::{Kind, Mechanism, VarId, World};
 
-/// A lever whose effect cannot be learned from a log of this world.
+/// A lever whose effect is not identified from a log of this world.
 ///
-/// Steps in which the lever was left alone say nothing about setting it, and the other way round, so that no single mechanism holds
-/// for both. Where every intervention sets it, whoever chose it in a log may have gone by what is hidden.
+/// Steps that leave the lever alone say nothing about setting it, and vice versa, so no single mechanism holds for
+/// both. If every intervention sets the lever, the behaviour policy may have used the hidden variable.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Confounded {
     /// The lever.
     pub lever: String,
-    /// Whether every intervention sets it, so that only the log has something in which it was moved.
+    /// Whether every intervention sets it, so that confounding can come only from the behaviour policy.
     pub always_set: bool,
-    /// What moves it, unobserved.
+    /// Hidden variables that affect the lever.
     pub hidden: Vec<String>,
-    /// What that moves as well.
+    /// Other variables that these affect.
     pub effects: Vec<String>,
-    /// Everything that was not fitted because of it.
+    /// Everything that is therefore not fitted.
     pub not_fitted: Vec<String>,
-    /// Of these, what the world file has no numbers for: all values alike stand in their place.
+    /// Those without numbers in the world file; uniform distributions replace them.
     pub without_numbers: Vec<String>,
 }
 
 impl Confounded {
-    /// Levers that every intervention sets and whose effects a log does not say, unless they were set by a draw: something hidden acts
-    /// on them and on what they act on, and is to be learned.
+    /// Levers that every intervention sets and whose effect is confounded, unless randomised: a hidden variable affects
+    /// the lever and a learned descendant.
     ///
-    /// Mechanisms that share hidden variables are learned as one table, P(children | parents). In a log that is what setting the parents
-    /// does only if none of them comes after the hidden variables: not the lever, if they act on it, nor anything that it acts on.
+    /// Mechanisms that share hidden variables are learned as one table, P(children | parents). In a log this equals the
+    /// interventional distribution only if no parent descends from the hidden variables. This excludes a confounded
+    /// lever and its descendants.
     pub(super) fn by_habit(world: &World, kept: &Kept) -> Vec<String> {
         let kind = |id: &VarId| world.variable(*id).kind;
         let needed = needed(world);
@@ -53,12 +54,12 @@ impl Confounded {
         world.habits.iter().filter_map(lever).collect()
     }
 
-    /// Which hidden variables move a lever and something else, by name.
+    /// The hidden variables that affect a lever and another variable, by name.
     pub(super) fn find(world: &World, lever: String) -> Confounded {
         let is_hidden = |id: &VarId| world.variable(*id).kind == Kind::Hidden;
         let id = world.find(&lever).expect("invariant: the lever was found in this world");
         let hidden: Vec<VarId> = ancestors(world, id).into_iter().filter(is_hidden).collect();
-        // What else the hidden variables move, through other hidden variables too.
+        // Other effects of the hidden variables, through further hidden variables too.
         let mut moved = hidden.clone();
         let mut effects = Vec::new();
         for &m in &needed(world) {
@@ -77,7 +78,7 @@ impl Confounded {
         Confounded { lever, always_set, hidden, effects, not_fitted, without_numbers: Vec::new() }
     }
 
-    /// The same with all that is tied to the lever by levers, hidden variables or edges.
+    /// Extends the group to everything linked to the lever by levers, hidden variables or edges.
     pub(super) fn with_whole_group(mut self, world: &World) -> Confounded {
         let of_lever =
             |m: &usize| world.mechanisms[*m].children.iter().any(|&id| world.variable(id).name == self.lever);
@@ -92,7 +93,7 @@ impl Confounded {
         self
     }
 
-    /// Joins what is not fitted to what is kept; `false` if all of it was kept already.
+    /// Adds the variables that are not fitted to those that are kept; `false` if all were kept already.
     pub(super) fn keep(&mut self, world: &mut World, kept: &mut Kept) -> bool {
         let mut changed = false;
         for name in &self.not_fitted {
@@ -109,13 +110,13 @@ impl Confounded {
         changed
     }
 
-    /// The refusal of whoever rests on every number, where some are nowhere.
+    /// The error for callers that need every number, if some are missing.
     pub fn refusal(&self) -> FitError {
         let Confounded { lever, always_set, hidden, effects, without_numbers, .. } = self.clone();
         FitError::Confounded { lever, always_set, hidden, effects, without_numbers }
     }
 
-    /// What the log cannot say because of it, what stands in its place, and what would settle it.
+    /// The unidentified quantity, its substitute, and the experiment that would identify it.
     pub fn question(&self) -> OpenQuestion {
         let Confounded { lever, always_set, hidden, effects, not_fitted, without_numbers } = self;
         let stands = if without_numbers.is_empty() {
@@ -147,7 +148,7 @@ impl Confounded {
     }
 }
 
-/// What would settle it.
+/// The experiment that would identify the effect.
 pub(super) fn experiment(lever: &str, always_set: bool, hidden: &[String]) -> String {
     let record = format!("or record {}, as a key variable", words(hidden));
     if always_set {
@@ -163,14 +164,14 @@ pub(super) fn experiment(lever: &str, always_set: bool, hidden: &[String]) -> St
     }
 }
 
-/// What acts on a variable within a step, directly or through others; on levers, what they were chosen by.
+/// Ancestors of a variable within a step, including parents of levers in the log (behaviour mechanisms).
 fn ancestors(world: &World, id: VarId) -> Vec<VarId> {
     let found = world.step_dag(&[]).ancestors(&[id.ix()]);
     let is_ancestor = |v: &VarId| found[v.ix()] && *v != id && world.variable(*v).kind != Kind::State;
     (0..world.variables().len()).map(|v| VarId(v as u16)).filter(is_ancestor).collect()
 }
 
-/// The needed mechanisms that a hidden variable ties together, directly or through other hidden variables.
+/// The needed mechanisms linked by a hidden variable, directly or through other hidden variables.
 fn tied(world: &World, needed: &[usize], hidden: VarId) -> Vec<usize> {
     let mut reached = vec![hidden];
     loop {
@@ -190,7 +191,7 @@ fn tied(world: &World, needed: &[usize], hidden: VarId) -> Vec<usize> {
     }
 }
 
-/// The guess of the world file at the rows of a mechanism, or all values alike.
+/// The world file's guess at a mechanism's rows, or uniform distributions.
 fn stand_in(world: &World, m: &Mechanism) -> Vec<f64> {
     if let Some(guess) = &m.assumed.guess {
         return guess.to_vec();

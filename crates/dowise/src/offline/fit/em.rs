@@ -1,9 +1,9 @@
-//! Steps in which key variables are missing, counted by their expectation given the rest of the step: EM.
+//! Expectation–maximisation (EM): missing key variables are imputed from the rest of the step.
 //!
-//! A step says s, what was done, some of the key variables and s′. With θ for all tables, the missing ones have
-//! P(z | rest, θ) ∝ Π P(z_k | parents) Π P(s′_i | scope); each table that could not be counted takes these as fractions of a visit,
-//! and the tables are fitted again. The posterior density of θ never falls. Right where what is missing depends on what was
-//! recorded, s′ included; wrong where it depends on the missing value itself.
+//! A step has s, the intervention, some key variables and s′. With θ for all tables, the missing ones have P(z | rest,
+//! θ) ∝ Π P(z_k | parents) Π P(s′_i | scope). Each affected table counts them as fractional visits, and the tables are
+//! fitted again. The posterior density of θ never falls. Valid if values are missing at random given the recorded step,
+//! s′ included; biased if missingness depends on the missing value itself.
 
 use std::collections::BTreeMap;
 
@@ -18,21 +18,21 @@ use crate::learn::{Counts, Evidence, Fit, Knowledge, MISSING, Observation, diric
 use crate::math::ln;
 use crate::world::{Kind, Mechanism, VarId, World};
 
-/// Joint values of what is missing up to which a step is expected.
+/// Maximum number of joint missing values per step.
 const MOST_JOINT: usize = 4096;
-/// Rounds after which it ends.
+/// Maximum number of rounds.
 const MOST_ROUNDS: usize = 1000;
-/// It ends when the density rises by less than this, and by less than this share of itself.
+/// Convergence: the density rises by less than this, absolutely and relatively.
 const CLOSE: f64 = 1e-9;
 
-/// Steps with something missing: equal ones together, by what was seen.
+/// Steps with missing values, grouped by pattern.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Incomplete {
-    /// How often, and which of them it is in the order in which they came.
+    /// Multiplicity, and rank in order of first occurrence.
     seen: BTreeMap<Pattern, (u64, usize)>,
 }
 
-/// What was seen in a step; `values` by [`VarId`] with [`MISSING`] for what was not.
+/// The recorded part of a step; `values` by [`VarId`], with [`MISSING`] for missing ones.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub(crate) struct Pattern {
     values: Vec<u32>,
@@ -41,16 +41,16 @@ pub(crate) struct Pattern {
     next_state: Option<usize>,
 }
 
-/// A table whose share in a step is not known, because something that it needs is missing.
+/// A table whose cell in a step is unknown because a value is missing.
 pub(super) struct Open<'a> {
     mechanism: &'a Mechanism,
-    /// Its place among the tables, transitions first.
+    /// Its index among the tables, transitions first.
     table: usize,
-    /// The value that came next, for a transition.
+    /// The next value, for a transition.
     next: Option<usize>,
 }
 
-/// One incomplete step, ready: what is missing, and which tables that leaves open.
+/// One incomplete step: its missing variables, and the tables that they affect.
 pub(super) struct Case<'a> {
     values: &'a [u32],
     pub(super) times: f64,
@@ -60,7 +60,7 @@ pub(super) struct Case<'a> {
 }
 
 impl Case<'_> {
-    /// All values, those that are missing as a joint value of them says.
+    /// All values, with the missing ones taken from their joint index.
     pub(super) fn filled(&self, joint: usize) -> Vec<u32> {
         let mut values = self.values.to_vec();
         self.missing.iter().enumerate().for_each(|(i, id)| values[id.ix()] = self.joint.digit(joint, i) as u32);
@@ -69,11 +69,11 @@ impl Case<'_> {
 }
 
 impl Incomplete {
-    /// Remembers a step if a key variable, or a lever that was left alone, is missing in it; which pattern it has.
+    /// Stores a step in which a key variable, or a lever that was left alone, is missing; returns its pattern.
     pub(crate) fn add(&mut self, knowledge: &Knowledge, step: &Observation<'_>, times: u32) -> Option<usize> {
         if knowledge.keys().iter().chain(knowledge.levers()).any(|&id| step.value(id).is_none()) {
             let mut values = step.values().to_vec();
-            // A simulated step knows what is hidden; a log does not, and nor may this.
+            // A simulated step contains hidden values; a log does not, so they are removed.
             knowledge.world().hidden().iter().for_each(|id| values[id.ix()] = MISSING);
             let pattern = Pattern { values, set: step.levers_set(knowledge), next_state: step.whole_next_state() };
             let id = self.seen.len();
@@ -84,7 +84,7 @@ impl Incomplete {
         None
     }
 
-    /// Whether no step lacks anything.
+    /// Whether no step has missing values.
     pub(crate) fn is_empty(&self) -> bool {
         self.seen.is_empty()
     }
@@ -93,18 +93,18 @@ impl Incomplete {
         self.seen.len()
     }
 
-    /// The steps whose missing values can be gone through, by their patterns.
+    /// The steps with enumerable missing values, by pattern.
     pub(super) fn cases<'a>(&'a self, tables: &'a Tables<'a>) -> Vec<(usize, Case<'a>)> {
         let of = |(pattern, &(times, id)): (&'a Pattern, &(u64, usize))| Some((id, tables.case(pattern, times)?));
         self.seen.iter().filter_map(of).collect()
     }
 
-    /// As it is written.
+    /// The serialised form.
     pub(crate) fn saved(&self) -> Vec<(Pattern, u64)> {
         self.seen.iter().map(|(pattern, &(times, _))| (pattern.clone(), times)).collect()
     }
 
-    /// What was written; `None` if it is not of a world with these variables and states.
+    /// Restores a saved value; `None` if it does not fit this world's variables and states.
     pub(crate) fn restored(knowledge: &Knowledge, saved: Vec<(Pattern, u64)>) -> Option<Incomplete> {
         let world = knowledge.world();
         let fits = |pattern: &Pattern| {
@@ -119,7 +119,7 @@ impl Incomplete {
         fitting.then(|| Incomplete { seen: seen.collect() })
     }
 
-    /// Adds to the tallies what the steps with something missing are expected to have been.
+    /// Adds the expected counts of incomplete steps to the tallies.
     pub(super) fn expect(&self, evidence: &Evidence, tallies: &mut Tallies, rule: Rule) -> EmReport {
         let tables = Tables::new(evidence, rule);
         let mut report = EmReport { steps: 0, left_out: 0, density: Vec::new() };
@@ -143,7 +143,7 @@ impl Incomplete {
             if let Some(&before) = report.density.last()
                 && density <= before + CLOSE * (1.0 + before.abs())
             {
-                // A form behind hidden variables may climb to another peak than the one before; then the better one stays.
+                // A form behind hidden variables may reach another mode; the better one is kept.
                 if density >= before {
                     counts = expected;
                     report.density.push(density);
@@ -162,7 +162,7 @@ impl Incomplete {
     }
 }
 
-/// Adds the expectation of every case, and gives the log likelihood of what was seen in them.
+/// Adds the expected counts of every case, and returns the log likelihood of the recorded values.
 fn expect(cases: &[Case<'_>], tables: &Tables<'_>, now: &Fitted, out: &mut [Vec<f64>]) -> f64 {
     let mut likelihood = 0.0;
     let (mut weights, mut at) = (Vec::new(), Vec::new());
@@ -181,7 +181,7 @@ fn expect(cases: &[Case<'_>], tables: &Tables<'_>, now: &Fitted, out: &mut [Vec<
         }
         let total: f64 = weights.iter().sum();
         if total <= 0.0 {
-            // Tables that were kept say that this cannot have happened: nothing can be expected.
+            // Kept tables give this step probability zero, so nothing is imputed.
             continue;
         }
         likelihood += case.times * ln(total);
@@ -197,18 +197,18 @@ fn expect(cases: &[Case<'_>], tables: &Tables<'_>, now: &Fitted, out: &mut [Vec<
     likelihood
 }
 
-/// All tables of a step: transitions, learned mechanisms, then mechanisms that are known.
+/// All tables of a step: transitions, learned mechanisms, then known mechanisms.
 pub(super) struct Tables<'a> {
     evidence: &'a Evidence,
     world: &'a World,
     knowledge: &'a World,
     rule: Rule,
-    /// Positions in `world` of learned mechanisms, then of known ones that matter.
+    /// Positions in `world` of learned mechanisms, then of relevant known ones.
     learned: Vec<usize>,
     known: Vec<usize>,
 }
 
-/// The tables at the present parameters, and the density of the priors of forms there.
+/// The tables at the current parameters, and the prior density of forms there.
 pub(super) struct Fitted {
     pub(super) tables: Vec<Vec<f64>>,
     forms: f64,
@@ -235,7 +235,7 @@ impl<'a> Tables<'a> {
         if table < n { self.knowledge.transitions()[table].table.is_none() } else { table - n < self.learned.len() }
     }
 
-    /// What is missing in a step and which tables that leaves open; `None` if there are too many joint values.
+    /// The missing variables of a step and the tables that they affect; `None` if there are too many joint values.
     fn case<'b>(&'b self, pattern: &'b Pattern, times: u64) -> Option<Case<'b>> {
         let is_missing = |id: &VarId| pattern.values[id.ix()] == MISSING;
         let touches = |m: &Mechanism| m.parents.iter().any(is_missing);
@@ -265,7 +265,7 @@ impl<'a> Tables<'a> {
         Some(Case { values: &pattern.values, times: times as f64, missing, joint, open })
     }
 
-    /// Where the values of all variables lead in a table.
+    /// The table cell of a full assignment.
     pub(super) fn cell(&self, open: &Open<'_>, values: &[u32]) -> usize {
         let digit = |at: usize, id: &VarId| at * self.world.variable(*id).size() + values[id.ix()] as usize;
         let row = open.mechanism.parents.iter().fold(0, digit);
@@ -284,7 +284,7 @@ impl<'a> Tables<'a> {
         }
     }
 
-    /// Pseudo-visits of the prior and of a guess, for a cell of a free table.
+    /// Pseudo-counts of the prior and of a guess, for a cell of a free table.
     fn prior_of(&self, table: usize, cell: usize) -> f64 {
         let share = self.rule.prior / self.n_values(table) as f64;
         let guess = table.checked_sub(self.n_transitions()).and_then(|index| {
@@ -298,13 +298,13 @@ impl<'a> Tables<'a> {
         open.table
     }
 
-    /// The cause that all values come to, if they do.
+    /// Joint key values of an assignment, if none is missing.
     pub(super) fn cause(&self, values: &[u32]) -> Option<u32> {
         let (cause, missing) = self.evidence.view.key_causes.of_seen(values, MISSING);
         (missing == 0).then_some(cause as u32)
     }
 
-    /// What was counted of a table.
+    /// The counts of a table.
     pub(super) fn counted<'b>(&self, evidence: &'b Evidence, table: usize) -> &'b Counts {
         match table.checked_sub(self.n_transitions()) {
             None => &evidence.transitions[0][table],
@@ -312,7 +312,7 @@ impl<'a> Tables<'a> {
         }
     }
 
-    /// The same, to be added to.
+    /// The counts of a table, mutable.
     pub(super) fn counted_mut<'b>(&self, evidence: &'b mut Evidence, table: usize) -> &'b mut Counts {
         match table.checked_sub(self.n_transitions()) {
             None => &mut evidence.transitions[0][table],
@@ -320,7 +320,7 @@ impl<'a> Tables<'a> {
         }
     }
 
-    /// Tables drawn from their posterior given counts.
+    /// Draws tables from their posterior given counts.
     pub(super) fn draw(&self, counts: &Evidence, rng: &mut ChaCha8Rng) -> Fitted {
         let mut tables: Vec<Vec<f64>> = Vec::new();
         for (table, m) in self.knowledge.transitions().iter().enumerate() {
@@ -345,7 +345,7 @@ impl<'a> Tables<'a> {
         Fitted { tables, forms: 0.0 }
     }
 
-    /// The tables that go with counts.
+    /// Fits tables to counts.
     pub(super) fn fit(&self, counts: &[Vec<f64>]) -> Fitted {
         let n = self.n_transitions();
         let mut forms = 0.0;
@@ -383,7 +383,7 @@ impl<'a> Tables<'a> {
         Fitted { tables, forms }
     }
 
-    /// ln of the prior's density, constants left out.
+    /// Log prior density, up to a constant.
     fn prior_density(&self, now: &Fitted) -> f64 {
         let n = self.n_transitions();
         let mut density = now.forms;
@@ -400,7 +400,7 @@ impl<'a> Tables<'a> {
         density
     }
 
-    /// ln of the likelihood of what was counted.
+    /// Log likelihood of counts.
     fn density(&self, now: &Fitted, seen: &[Vec<f64>]) -> f64 {
         let of = |(counts, table): (&Vec<f64>, &Vec<f64>)| {
             let cells = counts.iter().zip(table).filter(|(n, _)| **n > 0.0);

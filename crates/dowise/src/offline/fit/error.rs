@@ -1,4 +1,4 @@
-//! Why a world cannot be fitted to a log.
+//! Errors of fitting a world to a log.
 
 use super::confounded::experiment;
 use crate::learn::{EvidenceError, LearnError};
@@ -7,35 +7,35 @@ use crate::world::WorldError;
 /// Why a world cannot be fitted.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum FitError {
-    /// Names that are to be kept and cannot be.
+    /// Names that cannot be kept.
     #[error(
         "{}; what can be kept are variables and reward terms with numbers, or all of `mechanisms`, `transitions`, `rewards`, or `start`",
         .wrong.join("; ")
     )]
     Keep {
-        /// What is wrong with each.
+        /// The problem of each name.
         wrong: Vec<String>,
     },
-    /// A hidden common cause of a lever and its effect.
+    /// Unmeasured confounding of a lever and its outcome.
     #[error("{}", confounded(lever, *always_set, [hidden, effects, without_numbers]))]
     Confounded {
         /// The lever.
         lever: String,
         /// Whether every intervention sets it.
         always_set: bool,
-        /// What moves it, unobserved.
+        /// Hidden variables that affect it.
         hidden: Vec<String>,
-        /// What that moves as well.
+        /// Other variables that these affect.
         effects: Vec<String>,
-        /// What the world file has no numbers for, either.
+        /// Variables that also lack numbers in the world file.
         without_numbers: Vec<String>,
     },
-    /// Something that is no lever was said to be drawn.
+    /// A name declared as randomised is not a lever.
     #[error("\"{name}\" is no lever, so it was not set by a draw{}", if .meant.is_empty() { String::new() } else { format!(" (did you mean \"{meant}\"?)") })]
     Randomised {
-        /// What was named.
+        /// The given name.
         name: String,
-        /// The lever that was probably meant, or nothing.
+        /// The most similar lever, or nothing.
         meant: String,
     },
     /// An option outside its range.
@@ -43,24 +43,24 @@ pub enum FitError {
     Option {
         /// The option.
         name: &'static str,
-        /// What was given.
+        /// The given value.
         value: f64,
-        /// What is allowed.
+        /// The permitted values.
         expected: &'static str,
     },
-    /// Nothing to fit to.
+    /// The log has no steps.
     #[error("the log has no steps, so there is nothing to fit to")]
     NoSteps,
-    /// What is to be learned cannot be counted.
+    /// An unknown parameter cannot be learned.
     #[error(transparent)]
     Learn(#[from] LearnError),
     /// A step that cannot be counted.
     #[error(transparent)]
     Evidence(#[from] EvidenceError),
-    /// The fitted numbers do not make a world.
+    /// The fitted numbers are not a valid world.
     #[error(transparent)]
     World(#[from] WorldError),
-    /// A file that is not the evidence of a fit.
+    /// The file is not the evidence of a fit.
     #[error("this is not the evidence that `dowise fit` writes beside a world: {0}")]
     Format(String),
 }

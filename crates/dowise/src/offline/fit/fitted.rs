@@ -1,4 +1,4 @@
-//! A fitted world: its numbers, the text of its file, the evidence to go on from, and the report.
+//! A fitted world: its numbers, world file, evidence for further learning, and report.
 
 use std::sync::Arc;
 
@@ -24,7 +24,7 @@ use crate::world::World;
 const FORMAT: &str = "dowise fitted evidence";
 const VERSION: u32 = 1;
 
-/// What a fit came to.
+/// The result of a fit.
 #[derive(Clone, Debug)]
 pub struct Fitted {
     world: World,
@@ -37,42 +37,43 @@ pub struct Fitted {
     report: FitReport,
 }
 
-/// What is written beside a fitted world.
+/// The evidence file beside a fitted world.
 #[derive(Serialize, Deserialize)]
 struct EvidenceFile {
     format: String,
     version: u32,
-    /// What was not fitted: a learner that goes on knows it.
+    /// Names that were not fitted: a learner that continues knows them.
     kept: Vec<String>,
-    /// Of these, what was not fitted because a hidden variable moves a lever and its effect.
+    /// Those not fitted because of unmeasured confounding.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     not_fitted: Vec<String>,
-    /// Of these, what the world file had no numbers for; absent where all was fitted.
+    /// Those without numbers in the world file; absent if everything was fitted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     without_numbers: Option<Vec<String>>,
-    /// Of all that is in this file, as the first lines of the world beside it say it; in files of before, of the evidence alone.
+    /// Fingerprint of this file's contents, repeated at the top of the world file. In older files, of the evidence
+    /// alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     fingerprint: Option<String>,
-    /// Whether key variables that were not recorded were expected from the rest of the step: the evidence has only what was recorded.
+    /// Whether EM imputed missing key variables; the evidence contains recorded values only.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     em: bool,
-    /// Steps in which key variables are missing, by what was seen in them, where these were expected.
+    /// Patterns of steps with missing key variables, if EM imputed them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     incomplete: Option<Vec<(Pattern, u64)>>,
-    /// The returns of the episodes.
+    /// Moments of the logged returns.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     returns: Option<ReturnSums>,
-    /// Whether what is missing depends on what the steps came to.
+    /// Missingness tests.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[serde(rename = "recording")]
     missingness: Vec<MissingnessTest>,
-    /// Whether the log contradicts the graph.
+    /// Result of the graph test.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     graph: Option<GraphCheck>,
-    /// Files of before, without `next_state_rewards`: reward next-state terms that were not recorded in many steps.
+    /// Older files without `next_state_rewards`: next-state reward terms that are missing in many steps.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     unpaid: Vec<String>,
-    /// What reward next-state terms paid, by what followed.
+    /// Payments of next-state reward terms by next values.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[serde(rename = "arrivals")]
     next_state_rewards: Option<Vec<Vec<PaymentEntry>>>,
@@ -139,22 +140,22 @@ impl Fitted {
         &self.world
     }
 
-    /// The world as a file, with what was done said at its top.
+    /// The world file, with a summary of the fit at its top.
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// Visits, means and intervals, and what the log cannot say.
+    /// Visits, means, intervals and unidentified quantities.
     pub fn report(&self) -> &FitReport {
         &self.report
     }
 
-    /// What was seen, for a learner that goes on from here ([`Learner::with_evidence`](crate::Learner::with_evidence)).
+    /// The evidence, for a learner that continues ([`Learner::with_evidence`](crate::Learner::with_evidence)).
     pub fn evidence(&self) -> &Evidence {
         &self.evidence
     }
 
-    /// The evidence as text; [`read_evidence`] reads it.
+    /// The evidence file; [`read_evidence`] reads it.
     pub fn evidence_text(&self) -> String {
         self.written_file(Some(self.report.evidence.clone()))
     }
@@ -181,8 +182,8 @@ impl Fitted {
         serde_json::to_string(&file).expect("invariant: numbers and words can be written")
     }
 
-    /// How often an episode of the fitted world's best plan uses each row, `[table][row]` as in the report: what one relies on
-    /// who follows that plan. Simulated, a function of the seed.
+    /// Expected uses of each row in an episode of the fitted world's optimal plan, `[table][row]` as in the report. A
+    /// Monte Carlo estimate, a function of the seed.
     pub fn reliance(&self, episodes: u32, seed: u64) -> Result<Vec<Vec<f64>>, PlanError> {
         let planner = Planner::new(&self.world)?;
         let policy = planner.plan().policy_hs;
@@ -219,46 +220,46 @@ impl Fitted {
     }
 }
 
-/// What a fit could not say because a hidden variable moves a lever and its effect.
+/// Quantities that a fit could not identify or complete.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NotFitted {
-    /// Variables whose numbers are not from the log.
+    /// Variables whose numbers do not come from the log.
     pub names: Vec<String>,
-    /// Of these, what the world file had no numbers for, so that all values alike stand there; `None` where that was not written
-    /// down.
+    /// Those without numbers in the world file, replaced by uniform distributions; `None` if the file does not record
+    /// them.
     pub without_numbers: Option<Vec<String>>,
-    /// Whether key variables that were not recorded were expected from the rest of the step.
+    /// Whether EM imputed missing key variables.
     pub em: bool,
-    /// Whether the file says what was seen in such steps, so that they can be expected again; files of before do not.
+    /// Whether the file contains the patterns of these steps, so that EM can run again; older files do not.
     pub holds_incomplete: bool,
-    /// In files of before, reward next-state terms that were not recorded in more than 1 % of the steps: whether they were may depend on what followed,
-    /// and such a file does not say after what.
+    /// In older files, next-state reward terms that are missing in more than 1 % of steps. Their missingness may depend
+    /// on the next state, which such a file does not record.
     pub unpaid: Vec<String>,
-    /// Fingerprint of the evidence, which the first lines of the fitted world say as well ([`fingerprint_in`]); `None` where that was not
-    /// written down.
+    /// Fingerprint of the evidence, also at the top of the fitted world ([`fingerprint_in`]); `None` if the file has
+    /// none.
     pub fingerprint: Option<String>,
 }
 
-/// What a line of a fitted world's file begins with that says which evidence it was fitted to.
+/// Prefix of the line of a fitted world file that identifies its evidence.
 const FINGERPRINT: &str = "# Fingerprint of the evidence: ";
 
-/// The fingerprint of the evidence that a world was fitted to, by the text of its file; `None` if it does not say so.
+/// The fingerprint of the evidence that a world was fitted to, from its file; `None` if there is none.
 pub fn fingerprint_in(world: &str) -> Option<&str> {
     world.lines().find_map(|line| line.strip_prefix(FINGERPRINT)).map(str::trim)
 }
 
-/// What a fit could not say, from the text beside its world: whoever guarantees anything by its numbers has to tell it.
+/// The limits of a fit, from its evidence file; every guarantee from its numbers has to state them.
 pub fn not_fitted_in(text: &str) -> Result<NotFitted, FitError> {
     let EvidenceFile { not_fitted: names, without_numbers, em, unpaid, fingerprint, incomplete, .. } = read_file(text)?;
     Ok(NotFitted { names, without_numbers, em, holds_incomplete: incomplete.is_some(), unpaid, fingerprint })
 }
 
-/// The evidence that was written beside a fitted world, for learners that go on with what was fitted.
+/// The evidence of a fitted world, for learners that continue.
 pub fn read_evidence(world: &World, text: &str) -> Result<Evidence, FitError> {
     Ok(read_summary(world, text)?.evidence)
 }
 
-/// All that was written beside a fitted world, for plans from it.
+/// The full summary beside a fitted world, for planning.
 pub fn read_summary(world: &World, text: &str) -> Result<LogSummary, FitError> {
     let file = read_file(text)?;
     let kept = Kept::read(world, &file.kept)?;
@@ -275,7 +276,7 @@ pub fn read_summary(world: &World, text: &str) -> Result<LogSummary, FitError> {
     if let Some(why) = file.returns.and_then(|returns| returns.wrong(&knowledge, evidence.steps())) {
         return Err(FitError::Evidence(EvidenceError::Damaged { field: "returns".to_owned(), why }));
     }
-    // Files of before say the fingerprint of their evidence alone, which is that of what was counted.
+    // Older files contain the fingerprint of their counts only.
     let of_before = format!("{:016x}", evidence.fingerprint());
     let holds_all = !file.missingness.is_empty() || file.returns.is_some() || next_state_rewards.is_some();
     if let Some(fingerprint) = &file.fingerprint
@@ -298,7 +299,7 @@ pub fn read_summary(world: &World, text: &str) -> Result<LogSummary, FitError> {
     })
 }
 
-/// The fingerprint of all that a file holds, however it is laid out, but of the fingerprint itself.
+/// Fingerprint of a file's contents, independent of layout and without the fingerprint itself.
 fn seal(text: &str) -> Result<String, FitError> {
     let mut all: serde_json::Value = serde_json::from_str(text).map_err(|e| FitError::Format(e.to_string()))?;
     if let Some(fields) = all.as_object_mut() {
@@ -324,7 +325,7 @@ fn read_file(text: &str) -> Result<EvidenceFile, FitError> {
     Ok(file)
 }
 
-/// The text of the file, and the world that is read from it.
+/// The world file, and the world read from it.
 fn written(filled: Filled) -> Result<(World, String), FitError> {
     let Filled { mut world, numbers, .. } = filled;
     let name = world.name().to_owned();
@@ -335,14 +336,14 @@ fn written(filled: Filled) -> Result<(World, String), FitError> {
     if let Ok(found) = read(&world) {
         return Ok(found);
     }
-    // Where rewards were never seen, the middles of their ranges may add up to more than the range that was declared of the sum.
+    // For unobserved rewards, the midpoints of their ranges may add up to more than the declared range of the sum.
     let sum = |end: usize| world.rewards.iter().map(|r| r.range[end]).sum::<f64>();
     let [lo, hi] = world.reward_range;
     world.reward_range = [lo.min(sum(0)), hi.max(sum(1))];
     Ok(read(&world)?)
 }
 
-/// What was done, as comments at the top of the file.
+/// A summary of the fit, as comments at the top of the file.
 fn header(report: &FitReport, prior: f64, randomised: &[String]) -> String {
     let mut lines = vec![
         format!("Fitted to a log of {} steps in {} episodes.", report.steps, report.episodes),
@@ -379,7 +380,7 @@ fn header(report: &FitReport, prior: f64, randomised: &[String]) -> String {
         lines.push(format!("What was not recorded is expected from the rest of the step in {} steps (EM).", em.steps));
     }
     lines.extend(report.open.iter().map(|o| format!("Open: {}: {}.", o.what, o.why)));
-    // A name may hold a line break; a comment may not.
+    // A name may contain a line break; a comment must not.
     let clean = |line: &String| line.chars().map(|c| if c.is_control() { ' ' } else { c }).collect::<String>();
     lines.iter().map(|line| format!("# {}\n", clean(line))).collect::<String>() + "\n"
 }

@@ -1,4 +1,4 @@
-//! A fit under way: takes the steps of a log in, then makes numbers of them.
+//! Fits a world to a log: counts its steps, then estimates all tables.
 
 use std::sync::Arc;
 
@@ -18,24 +18,24 @@ use crate::offline::summary::ReturnSums;
 use crate::offline::{GraphTest, MissingnessCounts};
 use crate::world::World;
 
-/// Times that a log is completed in which something is missing, for intervals.
+/// Imputations of a log with missing values, for intervals.
 const COMPLETED: usize = 40;
 
-/// How a world is fitted.
+/// Options of a fit.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FitOptions {
-    /// Variables and reward terms whose numbers stay as the world file gives them; `mechanisms`, `transitions`, `rewards` and
-    /// `start` stand for all of a kind. Whatever is not named is fitted.
+    /// Variables and reward terms whose numbers stay as in the world file; `mechanisms`, `transitions`, `rewards` and
+    /// `start` stand for all of a kind. Everything else is fitted.
     pub keep: Vec<String>,
-    /// Weight of the prior in visits, shared equally by the values of a row.
+    /// Prior weight in visits, shared equally by the values of a row.
     pub prior: f64,
-    /// Probability of the intervals.
+    /// Level of the credible intervals.
     pub level: f64,
-    /// Whether key variables that were not recorded are replaced by their expectation given the rest of the step, the next state
-    /// included; otherwise such a step counts only where nothing is missing.
+    /// Whether EM imputes missing key variables from the rest of the step, next state included. Otherwise an incomplete
+    /// step counts only for tables whose variables are complete.
     pub em: bool,
-    /// Levers that were set by a draw which looked at nothing but what is recorded: whatever the graph says acts on them did not. No
-    /// column of a log can show that (a propensity may be an estimate made afterwards, and whoever set a lever may have looked), so it has to be said.
+    /// Randomised levers: their values depend on recorded variables only, so no hidden parent acts on them. No column
+    /// can prove this, since a propensity may be estimated afterwards; it has to be declared.
     pub randomised: Vec<String>,
 }
 
@@ -58,19 +58,19 @@ pub struct Fitting {
     pub(super) seen: Seen,
     pub(super) next_state_rewards: NextStateRewards,
     pub(super) incomplete: Incomplete,
-    /// What whole episodes returned: as if none ended early, and as if they did.
+    /// Moments of the returns of whole episodes: assuming no early ends, and allowing them.
     pub(super) returns: [ReturnSums; 2],
     /// Whether an episode ended before the horizon.
     pub(super) terminates: bool,
     arrival: Vec<f64>,
-    /// What steps came to where something was recorded, and where it was not.
+    /// Outcomes of steps with and without each recorded value.
     pub(super) recorded: MissingnessCounts,
-    /// The independences that the graph implies, in whole episodes.
+    /// Tests of the independences that the graph implies, in whole episodes.
     pub(super) graph: GraphTest,
 }
 
 impl Fitting {
-    /// Nothing seen yet.
+    /// A fit without data.
     pub fn new(world: &World, options: FitOptions) -> Result<Fitting, FitError> {
         if !(options.prior > 0.0 && options.prior <= 1e6) {
             return Err(FitError::Option {
@@ -113,24 +113,24 @@ impl Fitting {
         })
     }
 
-    /// The world that is fitted, without hidden variables that are marginalised out: what a log is read for. Its numbers are those
-    /// of the world file, and play no part where they are not kept.
+    /// The world to fit, with hidden variables marginalised out; logs are read against it. Its numbers are those of the
+    /// world file and matter only if kept.
     pub fn world(&self) -> &World {
         &self.world
     }
 
-    /// What observations have to be made from: the graph, and the numbers that are kept.
+    /// The knowledge for building observations: the graph and the kept numbers.
     pub fn knowledge(&self) -> &Knowledge {
         &self.knowledge
     }
 
-    /// Levers that share a hidden cause with what they act on: what setting them does is not fitted.
+    /// Confounded levers: their effects are not fitted.
     pub fn confounded(&self) -> &[Confounded] {
         &self.confounded
     }
 
-    /// What whoever rests on every number (an evaluation, a guarantee) has to take from the world file, because the log cannot say
-    /// it: to be given with the answer. Refused, by name and with the experiment, where the world file has no such numbers.
+    /// World-file numbers that stand in for unidentified effects; an evaluation or guarantee has to state them. An
+    /// error that names the experiment if the world file lacks such numbers.
     pub fn rests_on(&self) -> Result<Vec<OpenQuestion>, FitError> {
         match self.confounded.iter().find(|c| !c.without_numbers.is_empty()) {
             Some(without) => Err(without.refusal()),
@@ -138,12 +138,12 @@ impl Fitting {
         }
     }
 
-    /// What was seen so far.
+    /// The evidence so far.
     pub fn evidence(&self) -> &Evidence {
         &self.evidence
     }
 
-    /// Takes a step in, as often as its weight says.
+    /// Adds a step with its weight as multiplicity.
     pub fn add(&mut self, step: &LogStep<'_>) -> Result<(), FitError> {
         if step.weight == 0 {
             return Ok(());
@@ -162,7 +162,7 @@ impl Fitting {
         Ok(())
     }
 
-    /// Takes a whole episode in: its steps, in the order of their stages, and what it returned, so that plans from the fit can be compared with the logged data.
+    /// Adds a whole episode: its steps in the order of their stages, and its return as a reference for later plans.
     pub fn add_episode(&mut self, steps: &[LogStep<'_>]) -> Result<(), Box<(u64, FitError)>> {
         let line = steps.first().map_or(0, |step| step.line);
         self.graph.add_episode(steps).map_err(|error| Box::new((line, error.into())))?;
@@ -183,14 +183,14 @@ impl Fitting {
         Ok(())
     }
 
-    /// What whole episodes returned; `None` if none was taken in.
+    /// Moments of the returns of whole episodes; `None` if there are none.
     pub(super) fn returns(&self) -> Option<ReturnSums> {
         let ends_early = self.terminates || self.knowledge.world().ends().is_some();
         let found = self.returns[usize::from(ends_early)];
         (found.middle.n > 0.0).then_some(ReturnSums { ends_early, ..found })
     }
 
-    /// The numbers that the steps come to.
+    /// Fits all tables.
     pub fn fit(self) -> Result<Fitted, FitError> {
         if self.evidence.steps() == 0 {
             return Err(FitError::NoSteps);

@@ -1,11 +1,11 @@
-//! What a log cannot say about a world, by name, and what would settle it.
+//! Unidentified quantities of a fit, by name, and the experiments that would identify them.
 
 use super::report::{FitTable, OpenQuestion};
 use super::seen::Seen;
 use crate::learn::Knowledge;
 use crate::world::{Kind, VarId};
 
-/// Everything that was never recorded or never done, and what hidden variables leave open.
+/// Variables never recorded, interventions never tried, and effects behind hidden variables.
 pub(super) fn open_questions(knowledge: &Knowledge, tables: &[FitTable], seen: &Seen, steps: u64) -> Vec<OpenQuestion> {
     let mut out = Vec::new();
     let mut push = |what: String, why: String, experiment: String| out.push(OpenQuestion { what, why, experiment });
@@ -78,7 +78,7 @@ pub(super) fn open_questions(knowledge: &Knowledge, tables: &[FitTable], seen: &
     out
 }
 
-/// What would make unseen rows of a table seen.
+/// The experiment that would produce data for unvisited rows of a table.
 fn experiment(knowledge: &Knowledge, table: &FitTable) -> String {
     let is = |name: &str, kind: Kind| knowledge.variables().iter().any(|v| v.name == name && v.kind == kind);
     let names = |kind: Kind| -> Vec<&str> {

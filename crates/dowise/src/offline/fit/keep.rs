@@ -1,4 +1,4 @@
-//! What is not fitted because its numbers are to stay as the world file gives them.
+//! Parameters excluded from a fit: their numbers stay as in the world file.
 
 use std::collections::BTreeSet;
 
@@ -7,10 +7,10 @@ use crate::kernel::groups;
 use crate::learn::Knowledge;
 use crate::world::{Mechanism, RewardTerm, World, nearest};
 
-/// Words that stand for many names.
+/// Words that stand for all names of a kind.
 const WORDS: [&str; 4] = ["mechanisms", "rewards", "transitions", "start"];
 
-/// Names of variables and reward terms whose numbers stay, and whether those of the start do.
+/// Variables and reward terms whose numbers stay, and whether the start stays.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Kept {
     pub(super) names: BTreeSet<String>,
@@ -18,7 +18,7 @@ pub(super) struct Kept {
 }
 
 impl Kept {
-    /// Reads words and names; all that are wrong are said at once.
+    /// Parses words and names; reports all errors at once.
     pub(super) fn read(world: &World, asked: &[String]) -> Result<Kept, FitError> {
         let mut kept = Kept::default();
         let mut wrong = Vec::new();
@@ -46,17 +46,17 @@ impl Kept {
                 },
             }
         }
-        // Nobody has to find out what stage comes next.
+        // The time index is deterministic and never learned.
         kept.names.extend(world.clock().map(|id| world.variable(id).name.clone()));
         if wrong.is_empty() { Ok(kept) } else { Err(FitError::Keep { wrong }) }
     }
 
-    /// Whether the numbers of a mechanism or transition stay.
+    /// Whether a mechanism or transition is kept.
     pub(super) fn has(&self, world: &World, m: &Mechanism) -> bool {
         m.children.iter().any(|&id| self.names.contains(&world.variable(id).name))
     }
 
-    /// The world without the numbers that are fitted: what evidence is counted for.
+    /// The world without fitted numbers: the knowledge for counting evidence.
     pub(super) fn skeleton(&self, world: &World) -> Knowledge {
         let mut bare = world.clone();
         for &m in &needed(world) {
@@ -80,14 +80,14 @@ impl Kept {
     }
 }
 
-/// Mechanisms that something depends on; the others say nothing about what an intervention brings.
+/// Mechanisms with relevant descendants; the others do not affect any outcome.
 pub(super) fn needed(world: &World) -> Vec<usize> {
     let mut needed: Vec<usize> = groups::groups(world).into_iter().flat_map(|g| g.mechanisms).collect();
     needed.sort_unstable();
     needed
 }
 
-/// Whether what is called this has numbers; `None` if nothing is called this.
+/// Whether the variable or reward term of this name has numbers; `None` if the name is unknown.
 fn numbers_of(world: &World, name: &str) -> Option<bool> {
     let of = |m: &&Mechanism| m.children.iter().any(|&id| world.variable(id).name == name);
     let mechanism = world.transitions().iter().chain(world.mechanisms()).find(of).map(|m| m.table.is_some());

@@ -1,4 +1,4 @@
-//! Fits the numbers of a world to a log: posterior means with intervals, and what the log cannot say.
+//! Fits the parameters of a world to a log: posterior means, credible intervals, and unidentified quantities.
 //!
 //! ```
 //! use dowise::data::LogStep;

@@ -1,4 +1,4 @@
-//! What a fit found: for every row its visits, mean and interval, and what the log could not say.
+//! Report of a fit: visits, posterior mean and interval of every row, and unidentified quantities.
 
 use serde::Serialize;
 
@@ -6,38 +6,38 @@ use super::confounded::Confounded;
 use super::structure::Marginalised;
 use crate::offline::{GraphCheck, MissingnessTest};
 
-/// Everything that a fit found.
+/// The report of a fit.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct FitReport {
-    /// Steps of the log, each as often as its weight says.
+    /// Steps of the log, with multiplicity.
     pub steps: u64,
     /// Episodes of the log.
     pub episodes: u64,
     /// Fingerprint of the evidence.
     pub evidence: String,
-    /// Probability with which an interval holds.
+    /// Level of the intervals.
     pub level: f64,
-    /// What was fitted: transitions, mechanisms, rewards, then where episodes start.
+    /// Fitted tables: transitions, mechanisms, rewards, then initial states.
     pub tables: Vec<FitTable>,
-    /// What was not fitted because its numbers were to stay.
+    /// Names whose numbers were kept.
     pub kept: Vec<String>,
-    /// Levers with a hidden cause in common with what they act on: nothing about those effects was fitted.
+    /// Confounded levers: their effects were not fitted.
     pub confounded: Vec<Confounded>,
     /// Hidden variables that were marginalised out.
     pub marginalised: Vec<Marginalised>,
-    /// What was not recorded, and in how many steps.
+    /// Missing values and the number of steps without them.
     pub missing: Vec<Missing>,
-    /// Whether that depends on what the steps came to, for each variable and payment.
+    /// One missingness test for each variable and payment.
     pub missingness: Vec<MissingnessTest>,
-    /// Whether the log contradicts the graph; `None` where steps came one by one and not in episodes.
+    /// Result of the graph test; `None` if steps came one by one instead of in episodes.
     pub graph: Option<GraphCheck>,
-    /// What the log cannot say, why, and what would settle it.
+    /// Unidentified quantities, the reasons, and the experiments that would identify them.
     pub open: Vec<OpenQuestion>,
-    /// How the expectations over what is missing came out, where they were asked for.
+    /// The EM run, if one was requested.
     pub em: Option<EmReport>,
 }
 
-/// Something that was not recorded in some steps.
+/// A variable or payment that is missing in some steps.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Missing {
     /// Such as `key variable opened`.
@@ -46,29 +46,29 @@ pub struct Missing {
     pub steps: u64,
 }
 
-/// Something that the log cannot say.
+/// A quantity that the log does not identify.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct OpenQuestion {
-    /// What is not known.
+    /// The quantity.
     pub what: String,
-    /// Why the log does not say it, and what stands in its place.
+    /// The reason, and its substitute.
     pub why: String,
-    /// What would settle it.
+    /// The experiment that would identify it.
     pub experiment: String,
 }
 
-/// How an expectation-maximisation went.
+/// Record of an EM run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct EmReport {
-    /// Steps in which something was missing and its expectation was used.
+    /// Steps with imputed values.
     pub steps: u64,
-    /// Steps that were left out all the same: too many joint values of what is missing.
+    /// Steps left out because they have too many joint missing values.
     pub left_out: u64,
-    /// Log posterior density after each round, constants left out; it never falls.
+    /// Log posterior density after each round, up to a constant; it never falls.
     pub density: Vec<f64>,
 }
 
-/// What is fitted.
+/// The kind of a fitted table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FitPart {
@@ -78,17 +78,18 @@ pub enum FitPart {
     Mechanism,
     /// A reward term.
     Reward,
-    /// Where episodes start.
+    /// The initial-state distribution.
     Start,
 }
 
-/// Where intervals come from.
+/// The method behind intervals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum IntervalKind {
-    /// The Beta marginal of each row's posterior. Where a value was never seen it begins at 0, where nothing else was at 1.
+    /// The Beta marginal of each row's posterior. It begins at 0 for a value never observed, and ends at 1 for the only
+    /// one observed.
     Beta,
-    /// Laplace's approximation of the posterior of a form's parameters.
+    /// Laplace approximation of the posterior of a form's parameters.
     Laplace,
 }
 
@@ -97,28 +98,28 @@ pub enum IntervalKind {
 pub struct FitTable {
     /// Such as `P(next loyalty | loyalty, opened, price)`.
     pub what: String,
-    /// What kind of thing it is.
+    /// Its kind.
     pub part: FitPart,
-    /// In which form it was fitted, such as `logit, through on_top`.
+    /// Its form, such as `logit, through on_top`.
     pub form: String,
-    /// Where its intervals come from.
+    /// The method behind its intervals.
     pub interval: IntervalKind,
-    /// What its rows run over, the first slowest.
+    /// The variables that index its rows, the first slowest.
     pub given: Vec<FitAxis>,
-    /// What each row has a number for: values, or `reward`.
+    /// The columns of a row: values, or `reward`.
     pub outcomes: Vec<String>,
-    /// What the numbers lie between: 0 and 1, or the range of a reward term.
+    /// Range of the numbers: 0 and 1, or the range of a reward term.
     pub range: [f64; 2],
     /// The rows.
     pub rows: Vec<FitRow>,
-    /// What rows that were never seen take.
+    /// Estimate used for unvisited rows.
     pub unseen: String,
-    /// Rows of states in which episodes have ended: no step can be there, and nothing has to be known of them.
+    /// Rows of terminal states: they cannot be visited, and need not be known.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub ended: Vec<usize>,
 }
 
-/// A variable that rows run over.
+/// A variable that indexes rows.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct FitAxis {
     /// Its name.
@@ -130,7 +131,7 @@ pub struct FitAxis {
 /// One row.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct FitRow {
-    /// How often it was seen.
+    /// Its number of visits.
     pub visits: u64,
     /// The posterior mean of each outcome.
     pub mean: Vec<f64>,
@@ -148,7 +149,7 @@ impl FitRow {
 }
 
 impl FitTable {
-    /// What a row is for: a value of each variable of `given`.
+    /// The parent values of a row: one of each variable of `given`.
     pub fn given_of(&self, row: usize) -> Vec<&str> {
         let mut left = row;
         let mut out: Vec<&str> = self
@@ -172,23 +173,23 @@ impl FitTable {
         if words.is_empty() { "always".to_owned() } else { words }
     }
 
-    /// The rows that were never seen, though a step can be there.
+    /// Unvisited rows, without those of terminal states.
     pub fn unseen_rows(&self) -> impl Iterator<Item = usize> {
         (0..self.rows.len()).filter(|row| self.rows[*row].visits == 0 && self.ended.binary_search(row).is_err())
     }
 
-    /// Their number.
+    /// The number of unvisited rows.
     pub fn never_seen(&self) -> usize {
         self.unseen_rows().count()
     }
 
-    /// What widths are compared with: 1 for probabilities, the length of the term's range for rewards.
+    /// Scale of widths: 1 for probabilities, the length of the range for rewards.
     pub fn scale(&self) -> f64 {
         let [low, high] = self.range;
         if high > low { high - low } else { 1.0 }
     }
 
-    /// The widest interval of a row, as a share of what it could be.
+    /// The widest interval of a row relative to its scale.
     pub fn share(&self, row: usize) -> f64 {
         self.rows[row].width() / self.scale()
     }

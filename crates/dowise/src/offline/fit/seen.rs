@@ -1,24 +1,24 @@
-//! What a log recorded and what it left out, counted beside the evidence.
+//! Counts of recorded and missing values of a log, beside the evidence.
 
 use super::report::Missing;
 use crate::data::LogStep;
 use crate::learn::Knowledge;
 
-/// Counts that evidence does not keep, each step as often as its weight says.
+/// Counts that evidence lacks, with multiplicity.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Seen {
     pub(super) episodes: u64,
     /// Steps without each key variable, in order.
     pub(super) keys_missing: Vec<u64>,
-    /// How often each lever was set to each value, `[lever][value]`.
+    /// Number of times each lever was set to each value, `[lever][value]`.
     pub(super) set: Vec<Vec<u64>>,
-    /// How often each lever was left alone, and how often its value was not recorded then.
+    /// Number of times each lever was left alone, and of those with its value missing.
     pub(super) left: Vec<u64>,
     pub(super) left_missing: Vec<u64>,
     /// Steps without each reward term.
     pub(super) rewards_missing: Vec<u64>,
     pub(super) next_missing: u64,
-    /// Steps that do not say what was done, and are not counted.
+    /// Steps without an intervention; they are not counted.
     pub(super) without_action: u64,
 }
 
@@ -37,7 +37,7 @@ impl Seen {
         }
     }
 
-    /// Counts a step that says what was done.
+    /// Counts a step with an intervention.
     pub(super) fn add(&mut self, knowledge: &Knowledge, step: &LogStep<'_>) {
         let (seen, times) = (&step.observation, u64::from(step.weight));
         self.episodes = self.episodes.max(step.episode + 1);
@@ -61,7 +61,7 @@ impl Seen {
         self.next_missing += times * u64::from(seen.next_state().is_none());
     }
 
-    /// What is missing somewhere, by name.
+    /// Variables and payments that are missing in some steps, by name.
     pub(super) fn missing(&self, knowledge: &Knowledge) -> Vec<Missing> {
         let name = |id| &knowledge.variable(id).name;
         let keys =

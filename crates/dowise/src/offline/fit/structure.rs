@@ -1,4 +1,4 @@
-//! The world that is fitted: the graph of the world file, without hidden variables behind free tables.
+//! The world to fit: the declared graph with hidden variables marginalised out of free tables.
 
 use super::FitError;
 use super::confounded::Confounded;
@@ -6,27 +6,26 @@ use super::keep::Kept;
 use crate::learn::{LearnError, MechanismRows};
 use crate::world::{Kind, VarId, World, nearest};
 
-/// Hidden variables that were marginalised out, and the key variables that are learned together instead.
+/// Hidden variables that were marginalised out, and the key variables that are learned jointly instead.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct Marginalised {
     /// The hidden variables.
     pub hidden: Vec<String>,
-    /// The key variables behind them.
+    /// Their observed children.
     pub keys: Vec<String>,
 }
 
-/// The world that is fitted.
+/// The world to fit.
 pub(super) struct Structure {
     pub(super) world: World,
     pub(super) marginalised: Vec<Marginalised>,
     pub(super) confounded: Vec<Confounded>,
 }
 
-/// The world that is fitted. It depends on the world file alone, so that a log can be read against it.
+/// The world to fit, a function of the world file alone, so that a log can be read against it.
 ///
-/// Mechanisms that a hidden common cause of a lever and its effect makes unlearnable join what is kept, with the numbers of the
-/// world file or, where it has none, all values alike.
-/// `randomised` are levers that were set by a draw that looked at nothing but what is recorded: what else acts on them is left out.
+/// Mechanisms that confounding makes unidentified are kept, with the numbers of the world file or else uniform ones.
+/// `randomised` levers depend on recorded variables only: their other parents are removed.
 pub(super) fn structure(world: &World, kept: &mut Kept, randomised: &[String]) -> Result<Structure, FitError> {
     let mut world = world.clone();
     let mut confounded: Vec<Confounded> = Vec::new();
@@ -49,7 +48,7 @@ pub(super) fn structure(world: &World, kept: &mut Kept, randomised: &[String]) -
             Err(LearnError::Confounded { lever }) => {
                 let known = confounded.iter().position(|c| c.lever == lever);
                 let mut found = match known {
-                    // What the hidden variables move is tied to more by what lies in between.
+                    // The variables in between link the hidden variables to further mechanisms.
                     Some(at) => confounded.remove(at).with_whole_group(&world),
                     None => Confounded::find(&world, lever),
                 };
@@ -65,7 +64,7 @@ pub(super) fn structure(world: &World, kept: &mut Kept, randomised: &[String]) -
     Ok(Structure { world, marginalised, confounded })
 }
 
-/// The world without hidden variables behind free tables.
+/// The world with hidden variables marginalised out of free tables.
 fn without_hidden(world: &World, rows: Option<MechanismRows>) -> Result<(World, Vec<Marginalised>), FitError> {
     let names =
         |ids: &mut dyn Iterator<Item = VarId>| ids.map(|id| world.variable(id).name.clone()).collect::<Vec<_>>();
@@ -84,7 +83,7 @@ fn without_hidden(world: &World, rows: Option<MechanismRows>) -> Result<(World, 
         let (hidden, keys): (Vec<VarId>, Vec<VarId>) = children.by_ref().partition(|&id| is(id, Kind::Hidden));
         summed.push(Marginalised { hidden: names(&mut hidden.into_iter()), keys: names(&mut keys.into_iter()) });
     }
-    // A hidden variable that something else names stays, with its mechanism; nothing that matters depends on it any more.
+    // A hidden variable with another child stays, with its mechanism; nothing relevant depends on it any more.
     loop {
         let stays = |m: usize| !dropped.contains(&m);
         let named: Vec<VarId> = (0..world.mechanisms.len())
@@ -104,7 +103,7 @@ fn without_hidden(world: &World, rows: Option<MechanismRows>) -> Result<(World, 
     let left = (0..world.mechanisms.len()).filter(|m| !dropped.contains(m)).map(|m| world.mechanisms[m].clone());
     out.mechanisms = left.chain(made).collect();
     let has_mechanism = |id: &VarId| out.mechanisms.iter().any(|m| m.children.contains(id));
-    // Whoever was guided by what is marginalised out was not guided by anything that matters to the rest, or it would have been kept.
+    // A behaviour mechanism with marginalised parents does not confound the rest; otherwise it would have been kept.
     let mut habits = world.habits.clone();
     for habit in &mut habits {
         let n = habit.parents.len();
@@ -117,7 +116,7 @@ fn without_hidden(world: &World, rows: Option<MechanismRows>) -> Result<(World, 
     let hidden = world.hidden.iter().copied().filter(|id| has_mechanism(id)).collect();
     out.hidden = hidden;
     out.habits = habits;
-    // Read again, so that its variables are numbered without gaps.
+    // Reads the world again, so that its variables are numbered without gaps.
     let out = World::from_toml(&out.to_toml(), world.name()).map_err(FitError::World)?;
     Ok((out, summed))
 }

@@ -1,4 +1,4 @@
-//! Evidence into numbers: posterior means with intervals for every row, and the numbers of forms.
+//! Posterior means and credible intervals of every row, and the fitted parameters of forms.
 
 use super::beta::beta_quantile;
 use super::report::{FitAxis, FitPart, FitRow, FitTable, IntervalKind};
@@ -7,16 +7,16 @@ use crate::learn::{Counts, Evidence, Fit, Knowledge, MechanismRow, MechanismRows
 use crate::offline::evaluate::moments;
 use crate::world::{FormEffect, FormNumbers, Kind, LearnedForm, Mechanism, RewardTerm, Start, VarId, World};
 
-/// How counts are read.
+/// Prior weight and interval level.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Rule {
-    /// Weight of the prior in visits, shared equally by the values of a row.
+    /// Prior weight in visits, shared equally by the values of a row.
     pub(super) prior: f64,
-    /// Probability of the intervals.
+    /// Level of the intervals.
     pub(super) level: f64,
 }
 
-/// Counts of every table of a view, as numbers that need not be whole: `[table][row × values + value]`.
+/// Fractional counts of every table of a view: `[table][row × values + value]`.
 pub(super) struct Tallies {
     pub(super) transitions: Vec<Vec<f64>>,
     pub(super) mechanisms: Vec<Vec<f64>>,
@@ -37,14 +37,14 @@ impl Tallies {
     }
 }
 
-/// The world with fitted numbers, the numbers of its forms by position of the mechanism, and the report of every table.
+/// The fitted world, the parameters of its forms by mechanism, and the report of every table.
 pub(super) struct Filled {
     pub(super) world: World,
     pub(super) numbers: Vec<Option<FormNumbers>>,
     pub(super) tables: Vec<FitTable>,
 }
 
-/// Fills in what is not kept.
+/// Fits everything that is not kept.
 pub(super) fn fill(
     world: &World,
     knowledge: &Knowledge,
@@ -109,19 +109,19 @@ pub(super) fn fill(
     filled
 }
 
-/// The rows of a table in which all states that fit have ended.
+/// Rows of a table that belong to terminal states only.
 fn ended_rows(world: &World, table: &FitTable) -> Vec<usize> {
     if world.ends().is_none() {
         return Vec::new();
     }
     let states = world.state_space();
-    // The state factors among what rows run over: axis of the table, axis of the state.
+    // The state factors among the table's axes: axis of the table, axis of the state.
     let place = |axis: &FitAxis| world.state().iter().position(|&id| world.variable(id).name == axis.name);
     let factors: Vec<(usize, usize)> =
         table.given.iter().enumerate().filter_map(|(i, axis)| Some((i, place(axis)?))).collect();
     let sizes: Vec<usize> = table.given.iter().map(|axis| axis.values.len()).collect();
     let rows = Space::new(&sizes).expect("invariant: a world's tables were counted");
-    // Which values of those factors some state has in which an episode goes on.
+    // The values of these factors in non-terminal states.
     let of_state = |s: usize| factors.iter().fold(0, |at, &(i, f)| at * sizes[i] + states.digit(s, f));
     let of_row = |row: usize| factors.iter().fold(0, |at, &(i, _)| at * sizes[i] + rows.digit(row, i));
     let mut goes_on = vec![false; factors.iter().map(|&(i, _)| sizes[i]).product()];
@@ -129,8 +129,8 @@ fn ended_rows(world: &World, table: &FitTable) -> Vec<usize> {
     (0..rows.len()).filter(|&row| !goes_on[of_row(row)]).collect()
 }
 
-/// Positions of the reward terms that are fitted, with their payments by the rows of their tables. Terms that are kept are left out, even if
-/// learners have to learn their means because of next values.
+/// Positions of the fitted reward terms, with their payments by table row. Kept terms are left out, even if learners
+/// estimate their means because of next values.
 pub(super) fn fitted_terms<'a>(
     view: &'a View,
     evidence: &'a Evidence,
@@ -160,7 +160,7 @@ impl Filled {
             let mut found = free_rows(counted, tally, guess, rule);
             widen_free(&mut found, drawn, guess, rule);
             self.world.mechanisms[m].table = Some(means(&found).into());
-            // What the guess was worth is in the numbers now.
+            // The guess is now part of the numbers.
             (self.world.mechanisms[m].assumed.weight, self.world.mechanisms[m].assumed.guess) = (None, None);
             let mut table = table_of(skeleton, projected, FitPart::Mechanism, "table".into(), found);
             if let Some((_, worth)) = guess {
@@ -204,7 +204,7 @@ impl Filled {
         self.tables.push(table);
     }
 
-    /// Where episodes start, from the states at the first stage.
+    /// The initial-state distribution, from the states at the first stage.
     fn start(&mut self, evidence: &Evidence, rule: Rule) {
         let space = self.world.state_space().clone();
         let first = &evidence.visits_hs[..space.len()];
@@ -228,7 +228,7 @@ impl Filled {
                 let mut factors = Vec::new();
                 for (i, &id) in self.world.state().iter().enumerate() {
                     if self.world.clock() == Some(id) {
-                        // Every episode begins at the first stage; there is nothing to learn.
+                        // Every episode begins at the first stage, so the time index is known.
                         factors.push((0..space.sizes()[i]).map(|v| f64::from(u8::from(v == 0))).collect());
                         continue;
                     }
@@ -247,7 +247,7 @@ impl Filled {
                 let counts: Vec<f64> = seen.iter().map(|&s| f64::from(first[s])).collect();
                 let total: f64 = counts.iter().sum();
                 let mut row = free_row((total as u64, &counts), &counts, None, rule);
-                // Only these states were seen, and with a prior on them alone there is nothing to spread.
+                // A prior on the observed states alone would not change their support, so frequencies are used.
                 row.mean = counts.iter().map(|n| n / total).collect();
                 let words = seen.iter().map(|&s| self.world.describe_state(s)).collect();
                 let start = seen.iter().copied().zip(row.mean.iter().copied()).collect();
@@ -259,7 +259,7 @@ impl Filled {
     }
 }
 
-/// Rows that are learned each by itself, from what was counted and, with what was expected beyond that, the tally.
+/// Rows learned separately, from the recorded counts and the tally that includes expected counts.
 fn free_rows(counted: &Counts, tally: &[f64], guess: Option<(&[f64], f64)>, rule: Rule) -> Vec<FitRow> {
     let n_values = counted.n_values;
     let of = |(row, counts): (usize, &[f64])| {
@@ -272,7 +272,7 @@ fn free_rows(counted: &Counts, tally: &[f64], guess: Option<(&[f64], f64)>, rule
 
 /// One row: the mean of its Dirichlet posterior, and the interval of each value's Beta marginal.
 ///
-/// Whether a value was never seen, or no other, is a matter of what was recorded: what was expected is never quite nothing.
+/// Recorded counts decide whether a value was never observed, because expected counts are never exactly zero.
 fn free_row((visits, recorded): (u64, &[f64]), counts: &[f64], guess: Option<(&[f64], f64)>, rule: Rule) -> FitRow {
     let share = rule.prior / counts.len() as f64;
     let guessed = |v: usize| guess.map_or(0.0, |(table, worth)| worth * table[v]);
@@ -291,8 +291,8 @@ fn free_row((visits, recorded): (u64, &[f64]), counts: &[f64], guess: Option<(&[
     row
 }
 
-/// Widens the intervals of rows of which something was expected that was not recorded: by how much rows of completed logs differ. The Beta variable of the same
-/// mean whose variance is that of a completed log on average and that between completed logs together.
+/// Widens intervals of rows with imputed values by the variance between imputations. The Beta variable keeps its mean;
+/// its variance is the mean variance within plus that between imputed logs.
 fn widen_free(rows: &mut [FitRow], drawn: &[&Counts], guess: Option<(&[f64], f64)>, rule: Rule) {
     let logs = drawn.len() as f64;
     for (r, row) in rows.iter_mut().enumerate() {
@@ -336,8 +336,8 @@ fn widen_form(rows: &mut [FitRow], means: &[Vec<f64>], deviations: f64) {
     }
 }
 
-/// The credible interval of a Beta variable. `open` says whether it reaches 0, and 1: the density of a value that was never
-/// seen is greatest there, and a world in which it never happens must not be ruled out by not having seen it.
+/// Credible interval of a Beta variable. `open` says whether it reaches 0, and 1. The density of an unobserved value is
+/// greatest there, and its absence must not be ruled out.
 fn interval([a, b]: [f64; 2], open: [bool; 2], level: f64) -> [f64; 2] {
     let tail = (1.0 - level) / 2.0;
     let low = if open[0] { 0.0 } else { beta_quantile(tail, a, b) };
@@ -345,7 +345,7 @@ fn interval([a, b]: [f64; 2], open: [bool; 2], level: f64) -> [f64; 2] {
     [low, high]
 }
 
-/// How many standard deviations to each side hold this share of a normal variable.
+/// Number of standard deviations that a two-sided normal interval of this level needs.
 pub(super) fn normal_deviations(level: f64) -> f64 {
     let (mut low, mut high) = (0.0, 40.0);
     for _ in 0..200 {
@@ -359,7 +359,7 @@ pub(super) fn normal_deviations(level: f64) -> f64 {
     high
 }
 
-/// Six digits after the point: far below what any log decides, and easy to read.
+/// Rounds to six decimals: far below statistical precision, and readable.
 fn rounded(numbers: FormNumbers) -> FormNumbers {
     let round = |x: f64| (x * 1e6).round() / 1e6;
     let effects = |all: Vec<FormEffect>| {
@@ -405,7 +405,7 @@ fn table_of(world: &World, m: &Mechanism, part: FitPart, form: String, rows: Vec
     }
 }
 
-/// The forms of the observed variables among some mechanisms, and the hidden variables between.
+/// The forms of the observed variables among some mechanisms, and the hidden variables between them.
 fn form_words(world: &World, members: &[&Mechanism]) -> String {
     let is_hidden = |id: &VarId| world.variable(*id).kind == Kind::Hidden;
     let mut words: Vec<&str> = Vec::new();
@@ -425,7 +425,7 @@ fn names(world: &World, ids: &[VarId]) -> Vec<String> {
     ids.iter().map(|&id| world.variable(id).name.clone()).collect()
 }
 
-/// What a reward term depends on, next values named as in a world file.
+/// The axes of a reward term, with next values named as in a world file.
 fn axes_of(world: &World, term: &RewardTerm) -> Vec<FitAxis> {
     let next = axes(world, &term.next).into_iter().map(|axis| FitAxis { name: format!("next.{}", axis.name), ..axis });
     axes(world, &term.scope).into_iter().chain(next).collect()

@@ -1,9 +1,9 @@
-//! The list of independences that a declared graph implies and a log can contradict, each in words.
+//! The testable conditional independences that a declared graph implies, with descriptions.
 
 use super::graph::{Part, StepGraph};
 use crate::learn::{Knowledge, MISSING, Observation};
 
-/// Stages, and what reward terms pay, are compared in at most this many classes of equal width.
+/// Stages and payments are binned into at most this many classes of equal width.
 const MOST_CLASSES: usize = 8;
 
 /// One implied independence: within each row of `given`, `outcome` does not depend on `other`.
@@ -15,10 +15,11 @@ pub(super) struct Claim {
     pub(super) given: Vec<Part>,
 }
 
-/// Every pair of observed parts of a step that the graph separates, with what separates them.
+/// Every d-separated pair of observed parts of a step, with a separating set.
 ///
-/// For the later one of a pair, its observed parents; where these do not suffice because of hidden variables, those of the
-/// other one, or both. Pairs that nothing of this separates, such as key variables that share a hidden parent, are left out.
+/// The separating set is the observed parents of the later part. If hidden variables make these insufficient, it is
+/// those of the other part, or both. Pairs without such a set, such as key variables with a common hidden parent, are
+/// left out.
 pub(super) fn implied(knowledge: &Knowledge) -> Vec<Claim> {
     let graph = StepGraph::new(knowledge);
     let observed: Vec<(usize, Part)> = graph.observed().collect();
@@ -29,7 +30,7 @@ pub(super) fn implied(knowledge: &Knowledge) -> Vec<Claim> {
             claims.push(Claim { outcome, other, given: given.into_iter().map(|v| graph.part(v)).collect() });
         }
     }
-    // What was done to a lever says nothing beyond the lever's value, where that may be compared.
+    // A lever's setting adds nothing to its value, if the value is tested too.
     let of_value = |claim: &Claim| match claim.other {
         Part::Set(l) => {
             let lever = Part::Lever(knowledge.levers()[l]);
@@ -43,7 +44,7 @@ pub(super) fn implied(knowledge: &Knowledge) -> Vec<Claim> {
     claims
 }
 
-/// Whether the world draws it anew in every step.
+/// Whether the world draws this part anew in every step.
 fn is_outcome(part: Part) -> bool {
     match part {
         Part::Stage | Part::State(_) | Part::Set(_) => false,
@@ -69,7 +70,7 @@ fn separating(
     }
     sets.retain(|given| !given.contains(&y) && !given.contains(&w) && graph.independent(y, w, given));
     let rows = |given: &Vec<usize>| given.iter().map(|&v| size(knowledge, graph.part(v)) as f64).product::<f64>();
-    // Of two of a kind neither comes first: fewer rows have more visits each.
+    // Parts of the same kind have no causal order, so the set with fewer rows is used: it has more visits each.
     if std::mem::discriminant(&outcome) == std::mem::discriminant(&other) {
         sets.into_iter().min_by(|a, b| rows(a).total_cmp(&rows(b)))
     } else {
@@ -88,7 +89,7 @@ pub(super) fn size(knowledge: &Knowledge, part: Part) -> usize {
     }
 }
 
-/// The class that an observation says; `MISSING` if it does not.
+/// The class of a part in an observation; `MISSING` if it was not recorded.
 pub(super) fn class(knowledge: &Knowledge, part: Part, seen: &Observation<'_>) -> u32 {
     match part {
         Part::Stage => (seen.stage() * size(knowledge, part) / knowledge.horizon()) as u32,
@@ -152,7 +153,7 @@ impl Claim {
         text
     }
 
-    /// What it would mean for the graph if this were wrong.
+    /// The consequence for the graph if the independence fails.
     pub(super) fn meaning(&self, knowledge: &Knowledge) -> String {
         let plain = |part: Part| match part {
             Part::Next(i) => knowledge.variable(knowledge.state()[i]).name.clone(),
@@ -160,7 +161,7 @@ impl Claim {
             Part::Stage | Part::State(_) | Part::Lever(_) | Part::Key(_) | Part::Reward(_) => name(knowledge, part),
         };
         let (y, w, full) = (plain(self.outcome), plain(self.other), name(knowledge, self.outcome));
-        // Where the numbers of `outcome` are declared to come from.
+        // The declared parents of `outcome`.
         let from = match self.outcome {
             Part::Next(_) => format!("the scope of {y} lacks"),
             Part::Reward(_) => format!("the scope of {full} lacks"),

@@ -1,4 +1,4 @@
-//! Counts of (other, outcome) in every row that was visited, for all claims that condition on the same parts at once.
+//! Contingency counts of (other, outcome) in every visited row, shared by claims with the same conditioning set.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use super::claims::{self, Claim};
 use super::graph::Part;
 use crate::learn::{Knowledge, MISSING, Observation};
 
-/// Tables with more cells than this are kept as lists of the cells that were met.
+/// Tables with more cells than this are stored sparsely.
 const MOST_DENSE: usize = 256;
 
 /// The counts of one claim.
@@ -30,31 +30,31 @@ enum Cells {
     Sparse(BTreeMap<(u32, u32, u32), u32>),
 }
 
-/// The claims that condition on the same parts.
+/// The claims with one conditioning set.
 #[derive(Clone, Debug)]
 pub(super) struct Panel {
     given: Vec<Part>,
-    /// Rows that were met, with their numbers in the order of meeting them.
+    /// Visited rows, numbered in order of first visit.
     place: BTreeMap<Vec<u32>, u32>,
     pairs: Vec<Pair>,
     row: Vec<u32>,
 }
 
-/// One row: the classes of what is given, and the counts as (other, outcome, visits).
+/// One row: the classes of the conditioning set, and the counts as (other, outcome, visits).
 pub(super) struct RowCounts<'a> {
     pub(super) row: &'a [u32],
     pub(super) cells: Vec<(u32, u32, u32)>,
 }
 
-/// What was counted for one claim.
+/// The counts of one claim.
 pub(super) struct Counted<'a> {
     pub(super) claim: usize,
     pub(super) rows: Vec<RowCounts<'a>>,
-    /// Steps at which a cell was missing.
+    /// Steps with a missing cell.
     pub(super) missing: u64,
 }
 
-/// Panels of claims.
+/// Groups claims by conditioning set.
 pub(super) fn panels(knowledge: &Knowledge, claims: &[Claim]) -> Vec<Panel> {
     let mut panels: Vec<Panel> = Vec::new();
     for (i, claim) in claims.iter().enumerate() {
@@ -84,8 +84,8 @@ pub(super) fn panels(knowledge: &Knowledge, claims: &[Claim]) -> Vec<Panel> {
 }
 
 impl Panel {
-    /// Counts a step of an episode (from 1) that stands for `weight` equal ones. Only the first visit of a row in an episode counts:
-    /// later ones may have come about because of what the first one returned. Says whether nothing that is needed was missing.
+    /// Counts a step of an episode (from 1) that stands for `weight` equal ones. Only the first visit of a row in an
+    /// episode counts, since later ones may depend on its outcome. Returns whether all needed values were recorded.
     pub(super) fn add(&mut self, knowledge: &Knowledge, episode: u64, seen: &Observation<'_>, weight: u32) -> bool {
         self.row.clear();
         self.row.extend(self.given.iter().map(|&part| claims::class(knowledge, part, seen)));
@@ -131,7 +131,7 @@ impl Panel {
         complete
     }
 
-    /// What was counted for each claim, rows in increasing order, so that the order of episodes does not matter.
+    /// The counts of each claim, rows in increasing order, so that the order of episodes does not matter.
     pub(super) fn counted(&self) -> impl Iterator<Item = Counted<'_>> {
         self.pairs.iter().map(|pair| {
             let rows = self.place.iter().map(|(row, &at)| RowCounts { row, cells: pair.row(at) });

@@ -1,21 +1,21 @@
-//! How large a dependence is, and where: what a p-value does not say.
+//! Effect size of a dependence, and the row where it is strongest.
 
 use serde::Serialize;
 
 use super::statistic::pearson;
 use super::tables::{Table, Tables};
 
-/// How far an outcome depends on something that it should not depend on.
+/// Effect size of a conditional dependence.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Effect {
-    /// Cramér's V over all rows, what chance alone brings taken off: 0 independent, 1 decided by it.
+    /// Cramér's V over all rows, bias-corrected: 0 independent, 1 deterministic.
     pub association: f64,
-    /// The class of the other variable, and of the outcome, that go together or avoid each other most clearly over all rows.
+    /// The class of the other variable with the clearest association over all rows.
     pub other: String,
-    /// See `other`.
+    /// The class of the outcome with the clearest association over all rows.
     pub outcome: String,
-    /// By how much the outcome is more probable with that class than without it within a row: the mean over rows after Mantel and
-    /// Haenszel.
+    /// Difference of the outcome's probability with and without that class within a row: Mantel–Haenszel mean over
+    /// rows.
     pub difference: f64,
     /// The row in which the dependence is clearest.
     pub strongest: RowEffect,
@@ -24,15 +24,15 @@ pub struct Effect {
 /// A dependence within one row.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RowEffect {
-    /// Values of what is given.
+    /// Values of the conditioning set.
     pub row: String,
     /// The class of the other variable.
     pub other: String,
     /// The class of the outcome.
     pub outcome: String,
-    /// Share of the outcome where the other variable has that class.
+    /// Share of the outcome among visits with that class.
     pub share: f64,
-    /// Share of the outcome where it has not.
+    /// Share of the outcome among visits without it.
     pub elsewhere: f64,
     /// Visits with that class.
     pub visits: u64,
@@ -40,7 +40,7 @@ pub struct RowEffect {
     pub visits_elsewhere: u64,
 }
 
-/// The words for classes of the other variable and of the outcome, and for rows.
+/// Names of the classes of both variables, and of rows.
 pub(super) trait Words {
     fn other(&self, class: usize) -> String;
     fn outcome(&self, class: usize) -> String;

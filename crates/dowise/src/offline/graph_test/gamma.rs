@@ -1,14 +1,14 @@
-//! The upper tail of a gamma distribution, with the same bits on every machine.
+//! Upper tail of the gamma and χ² distributions, bit-identical on every machine.
 
 use crate::math::{exp, ln, ln_gamma};
 
-/// Terms after which a series or a continued fraction has long converged.
+/// Maximum number of terms of a series or continued fraction.
 const MOST_TERMS: usize = 100_000;
 
 /// Q(a, x) = ∫_x^∞ t^{a−1} e^{−t} dt / Γ(a) for a > 0 and x ≥ 0.
 ///
-/// The series of the lower tail below x = a + 1, the continued fraction of the upper one (modified Lentz) above, as in Abramowitz
-/// and Stegun 6.5.29 and 6.5.31. Both take O(√a) terms near x = a.
+/// The series of the lower tail below x = a + 1, the continued fraction of the upper one (modified Lentz) above, as in
+/// Abramowitz and Stegun 6.5.29 and 6.5.31. Both take O(√a) terms near x = a.
 pub(crate) fn upper_gamma(a: f64, x: f64) -> f64 {
     debug_assert!(a > 0.0 && !x.is_nan());
     if x <= 0.0 {
@@ -99,7 +99,7 @@ mod tests {
         assert_eq!(upper_gamma(0.5, 1e6), 0.0);
         assert!((upper_gamma(1e6, 1e6) - 0.5).abs() < 1e-3);
         assert!(upper_gamma(1e-3, 1.0) < 1e-3);
-        // Q(a + 1, x) = Q(a, x) + x^a e^{−x} / Γ(a + 1), across the border between the two ways.
+        // Q(a + 1, x) = Q(a, x) + x^a e^{−x} / Γ(a + 1), across the boundary between the two methods.
         for a in [0.3, 1.7, 12.4, 99.5] {
             for x in [0.1, a, a + 0.99, a + 1.01, 2.0 * a + 3.0] {
                 let step = (a * f64::ln(x) - x - libm::lgamma(a + 1.0)).exp();

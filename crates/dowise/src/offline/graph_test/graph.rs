@@ -1,23 +1,23 @@
-//! One step of a world as a directed graph: what a log may have seen of it, and what it has not.
+//! The causal graph of one step, with observed and hidden nodes, for d-separation.
 
 use crate::graph::Dag;
 use crate::learn::Knowledge;
 use crate::world::{Kind, LeverRule, VarId, World};
 
-/// What a log says of a step.
+/// A recorded part of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Part {
-    /// When it was.
+    /// The stage.
     Stage,
     /// A state factor before the step.
     State(VarId),
-    /// What the intervention did to a lever, by its position: left alone, or set to a value.
+    /// The setting of a lever, by its position: left alone, or a value.
     Set(usize),
     /// The value of a lever.
     Lever(VarId),
     /// A key variable.
     Key(VarId),
-    /// What a reward term paid, by its position.
+    /// The payment of a reward term, by its position.
     Reward(usize),
     /// A state factor after the step, by its position.
     Next(usize),
@@ -31,11 +31,11 @@ struct Node {
     parents: Vec<usize>,
 }
 
-/// One step as a graph.
+/// The causal graph of one step.
 ///
-/// What happened before the step acts on the stage, on every state factor and on the choice of the intervention, and is never
-/// given: so nothing is assumed of the logging policy but that it does not look into the future. A lever that may be left alone
-/// has two nodes, what the intervention did to it and the value that it had.
+/// The history acts on the stage, on every state factor and on the intervention, and is never conditioned on. The only
+/// assumption about the behaviour policy is therefore that it does not use the future. A lever that may be left alone
+/// has two nodes: its setting and its value.
 #[derive(Clone, Debug)]
 pub(super) struct StepGraph {
     nodes: Vec<Node>,
@@ -65,11 +65,11 @@ impl StepGraph {
             set.push(add(Some(node), vec![choice]));
             at[id.ix()] = set[i];
         }
-        // Parents come before children, so every parent has its node when it is needed.
+        // Parents come before children, so every parent already has its node.
         for mechanism in world.mechanisms() {
             let mut parents: Vec<usize> = mechanism.parents.iter().map(|p| at[p.ix()]).collect();
             if mechanism.children.len() > 1 {
-                // Children of one table depend on each other given its parents, as if they had a cause in common.
+                // Children of one joint table are dependent given its parents, as if they had a hidden common cause.
                 let common = add(None, parents.clone());
                 parents.push(common);
             }
@@ -95,13 +95,13 @@ impl StepGraph {
         for (i, transition) in world.transitions().iter().enumerate() {
             next.push(add(Some(Part::Next(i)), transition.parents.iter().map(|p| at[p.ix()]).collect()));
         }
-        // Rewards on next values are decided after everything else of the step.
+        // Next-state rewards come after everything else in the step.
         for (j, term) in world.rewards().iter().enumerate().filter(|(_, term)| !term.next.is_empty()) {
             let present = term.scope.iter().map(|p| at[p.ix()]);
             let place = |id: &VarId| world.state().iter().position(|s| s == id).map(|i| next[i]);
             add(Some(Part::Reward(j)), present.chain(term.next.iter().filter_map(place)).collect());
         }
-        // Whoever chose a lever that is always set may have gone by what the graph says acts on it.
+        // The behaviour policy may depend on the declared parents of a lever that is always set.
         for habit in world.habits() {
             let more: Vec<usize> = habit.parents.iter().map(|p| at[p.ix()]).collect();
             nodes[at[habit.children[0].ix()]].parents.extend(more);
@@ -110,7 +110,7 @@ impl StepGraph {
         StepGraph { nodes, dag }
     }
 
-    /// Everything that a log may say, in causal order.
+    /// All observed parts, in causal order.
     pub(super) fn observed(&self) -> impl Iterator<Item = (usize, Part)> {
         self.nodes.iter().enumerate().filter_map(|(v, node)| Some((v, node.part?)))
     }
@@ -119,12 +119,12 @@ impl StepGraph {
         self.nodes[node].part.expect("invariant: only observed nodes are conditioned on")
     }
 
-    /// What is observed and acts on a node directly or through hidden variables alone, in order.
+    /// Observed ancestors of a node that act on it directly or through hidden variables only, in order.
     pub(super) fn observed_parents(&self, node: usize) -> Vec<usize> {
         self.dag.observed_parents(node, |v| self.nodes[v].part.is_some())
     }
 
-    /// The same nodes, and for every lever among them what the intervention did to it.
+    /// The same nodes, plus the setting of every lever among them.
     pub(super) fn with_choices(&self, nodes: &[usize]) -> Vec<usize> {
         let is_set = |&&v: &&usize| matches!(self.nodes[v].part, Some(Part::Set(_)));
         let levers = nodes.iter().filter(|&&v| matches!(self.nodes[v].part, Some(Part::Lever(_))));
@@ -135,7 +135,7 @@ impl StepGraph {
         all
     }
 
-    /// Whether two nodes are independent given others, whatever the numbers are.
+    /// Whether two nodes are d-separated given others.
     pub(super) fn independent(&self, a: usize, b: usize, given: &[usize]) -> bool {
         self.dag.separated(a, b, given)
     }

@@ -1,4 +1,4 @@
-//! Is a declared graph contradicted by a log? Every implied independence is tested, and all of them together keep one level.
+//! Tests a declared graph against a log: every implied conditional independence, with family-wise error control.
 //!
 //! `claims.rs` lists what the graph implies (by d-separation in the graph of one step, `graph.rs`); `counts.rs` counts
 //! a log; `tables.rs`, `statistic.rs` and `permute.rs` make a p-value of the counts of a claim; `effect.rs` says how large a
@@ -31,22 +31,23 @@ use crate::learn::{EvidenceError, Knowledge};
 /// Claims with fewer visits than this, in rows where both sides vary, are not tested.
 const LEAST_VISITS: f64 = 20.0;
 
-/// Small p-values are found by drawing permutations, as long as that takes no more than this many visits times draws.
+/// Limit on visits times draws of a permutation test.
 const MOST_WORK: f64 = 2e8;
 
-/// From this many visits on, a p-value below [`SURE`] by the moments is believed: only its shape in the far tail is in doubt.
+/// From this many visits on, a moment-based p-value below [`SURE`] is accepted: only the shape of its far tail is
+/// uncertain.
 const MANY_VISITS: f64 = 3000.0;
 const SURE: f64 = 1e-12;
 
-/// Permutations are drawn where the moments give a p-value below this.
+/// Permutations are drawn if the moment-based p-value is below this.
 const DOUBTFUL: f64 = 0.1;
 
-/// Tests a declared graph against a log, episode by episode, in memory that grows with the rows visited and not with the log.
+/// Tests a declared graph against a log, episode by episode. Memory grows with the visited rows, not with the log.
 ///
-/// For every pair of variables of a step that the graph separates given some others (a *claim*), the two are compared within each row
-/// of those others, with the first visit of the row in each episode. If the graph is true and the behaviour policy
-/// did not change during the log, visits of different episodes are independent draws, so the outcomes of a row may be
-/// permuted without changing their distribution; that is all the p-values use.
+/// For every pair of variables that the graph d-separates (a *claim*), the two are compared within each row of the
+/// separating set. Only the first visit of a row in each episode counts. If the graph is true and the behaviour policy
+/// does not change during the log, visits of different episodes are independent. The outcomes of a row are then
+/// exchangeable, which is all that the p-values use.
 ///
 /// ```
 /// use dowise::data::LogStep;
@@ -85,7 +86,7 @@ pub struct GraphTest {
 }
 
 impl GraphTest {
-    /// The claims of a graph, nothing counted yet. Only the structure matters, not the numbers that are given.
+    /// The claims of a graph, without data. Only the structure matters, not the known numbers.
     pub fn new(knowledge: &Knowledge) -> GraphTest {
         let claims = claims::implied(knowledge);
         let panels = counts::panels(knowledge, &claims);
@@ -106,7 +107,7 @@ impl GraphTest {
         for step in steps {
             let sizes = self.knowledge.variables().iter().map(|v| v.size() as u32);
             match step.observation.done(&self.knowledge, sizes) {
-                // Whoever does not know what was done may still know what followed.
+                // A step without an intervention may still have an outcome.
                 Ok(_) | Err(EvidenceError::NothingDone) => {}
                 Err(error) => return Err(error),
             }
@@ -125,8 +126,8 @@ impl GraphTest {
         Ok(())
     }
 
-    /// The p-value of every claim, adjusted so that a true graph is contradicted with at most the probability `level` (above 0,
-    /// below 1). Permutations are drawn from a fixed seed: the same counts give the same report.
+    /// The p-value of every claim, adjusted so that a true graph is rejected with probability at most `level` (above 0,
+    /// below 1). Permutations use a fixed seed: the same counts give the same report.
     pub fn finish(&self, level: f64) -> GraphReport {
         assert!(level > 0.0 && level < 1.0, "invariant: a level is a probability, not {level}");
         let mut counted: Vec<Counted<'_>> = self.panels.iter().flat_map(Panel::counted).collect();
@@ -150,13 +151,13 @@ impl GraphTest {
             let reference = Reference::new(&tables.tables, &tables.for_pearson());
             ready.push((found, tables, reference));
         }
-        // Enough draws for the smallest p-value to count after Holm's adjustment.
+        // Enough draws for the smallest p-value to be significant after Holm's adjustment.
         let draws = (5.0 * ready.len() as f64 / level).clamp(2000.0, 100_000.0) as u32;
         let mut tested: Vec<Tested> =
             ready.iter().map(|(found, tables, r)| self.tested(found, tables, r, draws)).collect();
         let adjusted = holm(&tested.iter().map(|t| t.p).collect::<Vec<_>>());
         tested.iter_mut().zip(adjusted).for_each(|(t, p)| t.adjusted_p = p);
-        // Sorting keeps equals in causal order.
+        // The sort is stable, so ties stay in causal order.
         tested.sort_by(|a, b| a.adjusted_p.total_cmp(&b.adjusted_p).then(a.p.total_cmp(&b.p)));
         let (episodes, steps, incomplete_steps) = (self.episodes, self.steps, self.incomplete_steps);
         let missingness = self.recorded.tests();
@@ -210,7 +211,7 @@ fn why_not(claim: &Claim, knowledge: &Knowledge, found: &Counted<'_>, visits: f6
     }
 }
 
-/// The names of merged classes and of rows.
+/// Names of merged classes and of rows.
 struct InWords<'a> {
     knowledge: &'a Knowledge,
     claim: &'a Claim,
@@ -219,7 +220,7 @@ struct InWords<'a> {
 }
 
 impl InWords<'_> {
-    /// The names of the classes that went together; many are cut short.
+    /// The names of merged classes, abbreviated if there are many.
     fn classes(&self, part: graph::Part, merge: &Merge, group: usize) -> String {
         let seen = |class: &usize| {
             self.rows

@@ -1,4 +1,4 @@
-//! Permutations drawn at random, for claims with too few visits to trust the shape of a distribution.
+//! Monte Carlo permutation test, for claims with too few visits for asymptotic p-values.
 
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -6,23 +6,23 @@ use rand_chacha::ChaCha8Rng;
 use super::statistic::Reference;
 use super::tables::Tables;
 
-/// A row for drawing: the class of `other` of each visit, and outcomes to be shuffled.
+/// A row to permute: the class of `other` of each visit, and outcomes to be shuffled.
 struct Row {
     others: Vec<u32>,
     outcomes: Vec<u32>,
     /// Expected counts of the table, `[other][outcome]`.
     expected: Vec<f64>,
-    /// For Pearson's statistic: where a cell goes, and what is expected there.
+    /// For Pearson's statistic: the merged cell of each cell, and its expected count.
     pearson: Option<(Vec<u32>, Vec<f64>)>,
 }
 
-/// Draws stop when this many were as far from independence as what was seen.
+/// Sampling stops when this many permutations are at least as extreme as the data.
 const AS_FAR: u32 = 20;
 
-/// The probability that a permutation is as far from independence as what was seen, by draws (Besag and Clifford 1991).
+/// Sequential Monte Carlo p-value (Besag and Clifford 1991).
 ///
-/// Drawn until 20 are as far, then p = 20 / draws; or `most` times, then p = (as far + 1) / (most + 1). Both are valid p-values
-/// whatever the number of visits: under independence, P(p ≤ α) ≤ α.
+/// Draws until 20 permutations are as extreme, then p = 20 / draws; or `most` times, then p = (as extreme + 1) / (most
+/// + 1). Both are valid for any number of visits: under independence, P(p ≤ α) ≤ α.
 pub(super) fn p_by_permutations(tables: &Tables, reference: &Reference, seen: f64, most: u32, seed: u64) -> f64 {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     let (n_other, n_outcome) = (tables.merged[0].n, tables.merged[1].n);
@@ -55,7 +55,7 @@ pub(super) fn p_by_permutations(tables: &Tables, reference: &Reference, seen: f6
                 pearson += coarse.iter().zip(expected).map(|(n, e)| (n - e) * (n - e) / e).sum::<f64>();
             }
         }
-        // Equal tables may differ by rounding of their sums.
+        // Tolerance for rounding of sums in equal tables.
         if reference.of_deviations(&deviations, pearson).least() <= seen * (1.0 + 1e-9) {
             as_far += 1;
             if as_far == AS_FAR {

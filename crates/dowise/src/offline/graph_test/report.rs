@@ -1,78 +1,78 @@
-//! What a log says of a declared graph: each claim with its p-value, and the verdict.
+//! Report of a graph test: each claim with its p-value and effect size, and the verdict.
 
 use serde::Serialize;
 
 use super::effect::Effect;
 use crate::offline::MissingnessTest;
 
-/// What a log says of a declared graph.
+/// Result of testing a declared graph against a log.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct GraphReport {
-    /// A true graph is contradicted with at most this probability.
+    /// A true graph is rejected with at most this probability.
     pub level: f64,
     /// Episodes read.
     pub episodes: u64,
     /// Steps read.
     pub steps: u64,
-    /// Steps with a cell missing that some claim needed.
+    /// Steps with a missing value that some claim needed.
     pub incomplete_steps: u64,
-    /// Claims that were tested, the most doubtful first.
+    /// Tested claims, smallest p-value first.
     pub tested: Vec<Tested>,
-    /// Claims of the graph about which this log says nothing.
+    /// Claims with too little data.
     pub untested: Vec<Untested>,
-    /// Whether what is missing depends on what followed. No part of the verdict: it is no promise of the graph.
+    /// Missingness tests. They do not affect the verdict, since the graph implies nothing about them.
     pub missingness: Vec<MissingnessTest>,
 }
 
-/// One implied independence, tested.
+/// A tested conditional independence.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Tested {
     /// Such as `next loyalty ⊥ subject | loyalty, opened, price`.
     pub claim: String,
-    /// What it means for the graph if the claim is wrong.
+    /// The consequence for the graph if the claim is wrong.
     pub meaning: String,
-    /// How often permutations are as far from independence, if the claim is true.
+    /// Permutation p-value.
     pub p: f64,
-    /// Holm's: the least level at which the claim is contradicted while all claims together keep that level.
+    /// Holm-adjusted p-value: the least family-wise level at which the claim is rejected.
     pub adjusted_p: f64,
-    /// Whether p comes from permutations drawn, and not from the moments of all permutations.
+    /// Whether p comes from sampled permutations rather than from permutation moments.
     pub drawn: bool,
-    /// Rows in which both sides vary, and their visits.
+    /// Rows in which both sides vary.
     pub rows: usize,
-    /// See `rows`.
+    /// Visits of these rows.
     pub visits: u64,
-    /// Steps left out because a cell was missing.
+    /// Steps left out because of missing values.
     pub missing: u64,
-    /// How large the dependence is.
+    /// Effect size.
     pub effect: Effect,
 }
 
-/// One implied independence about which a log says nothing.
+/// A conditional independence with too little data to test.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Untested {
     /// Such as `next purse ⊥ subject | purse`.
     pub claim: String,
-    /// Why.
+    /// The reason.
     pub why: String,
     /// Visits of rows in which both sides vary.
     pub visits: u64,
-    /// Steps left out because a cell was missing.
+    /// Steps left out because of missing values.
     pub missing: u64,
 }
 
 impl GraphReport {
-    /// Claims that are contradicted at the level, the most doubtful first.
+    /// Claims rejected at the level, smallest p-value first.
     pub fn contradictions(&self) -> &[Tested] {
         let n = self.tested.iter().take_while(|t| t.adjusted_p <= self.level).count();
         &self.tested[..n]
     }
 
-    /// Whether the graph is contradicted at the level.
+    /// Whether the graph is rejected at the level.
     pub fn is_contradicted(&self) -> bool {
         !self.contradictions().is_empty()
     }
 
-    /// One sentence.
+    /// The verdict in one sentence.
     pub fn verdict(&self) -> String {
         let (level, n) = (self.level, self.tested.len());
         match self.contradictions() {
@@ -106,7 +106,7 @@ mod tests {
         assert_eq!(holm(&[0.25, 0.01, 0.02]), [0.25, 0.03, 0.04]);
         assert_eq!(holm(&[0.5, 0.9]), [1.0, 1.0]);
         assert!(holm(&[]).is_empty());
-        // A later one is never below an earlier one.
+        // Adjusted p-values are monotone.
         assert_eq!(holm(&[0.0101, 0.01]), [0.02, 0.02]);
     }
 }

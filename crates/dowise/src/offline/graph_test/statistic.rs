@@ -1,31 +1,32 @@
-//! How far tables are from independence, against all permutations of the outcomes within each row.
+//! Permutation tests of conditional independence: Cochran–Mantel–Haenszel and stratified Pearson statistics.
 //!
-//! Two statistics. One adds deviations over rows before squaring them (generalised Cochran, Mantel and Haenszel): strong where one
-//! effect has the same direction everywhere. The other adds Pearson's X² of every row: strong where directions differ. The
-//! permutation distribution of both, given the margins, has known moments, so no large-sample rates are assumed within a row.
+//! The generalised Cochran–Mantel–Haenszel statistic sums deviations over rows before squaring: it is powerful if the
+//! effect has one direction everywhere. The sum of Pearson's X² over rows is powerful if directions differ. Given the
+//! margins, the permutation moments of both are known, so no large-sample approximation is needed within a row.
 
 use super::gamma::{upper_chi_square, upper_gamma};
 use super::tables::Table;
 
-/// The distribution of both statistics under permutations, made once for the margins of a claim.
+/// Permutation distribution of both statistics for the margins of a claim.
 pub(super) struct Reference {
-    /// Rows of a factor L with L Lᵀ = covariance of the summed deviations, in the order of `pivots`; independent ones only.
+    /// Rows of a factor L with L Lᵀ = covariance of the summed deviations, in the order of `pivots`; independent ones
+    /// only.
     factor: Vec<Vec<f64>>,
     pivots: Vec<usize>,
     n_other: usize,
     n_outcome: usize,
     /// Mean and variance of the sum of Pearson's X² over rows.
     pearson: [f64; 2],
-    /// Whether one statistic says all: there is only one row, or none fit for Pearson's.
+    /// Whether only one statistic applies: there is only one row, or none fit for Pearson's.
     alone: bool,
 }
 
 /// The statistics of one set of tables.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Statistics {
-    /// P that permutations are as far from independence in the direction that all rows share.
+    /// p-value of the Cochran–Mantel–Haenszel statistic: one direction shared by all rows.
     pub(super) p_shared: f64,
-    /// P that the rows are as far from independence, each in a direction of its own; 1 if it cannot be said.
+    /// p-value of the summed Pearson statistic: each row has its own direction; 1 if it does not apply.
     pub(super) p_each: f64,
 }
 
@@ -36,11 +37,11 @@ impl Statistics {
     }
 }
 
-/// A direction whose variance is less than this share of its own before others were taken out is one of the others.
+/// A direction whose remaining variance is below this share of its original variance is linearly dependent.
 const DEPENDENT: f64 = 1e-9;
 
 impl Reference {
-    /// `tables` have the same classes; `coarse` are those of them that are fit for Pearson's statistic.
+    /// `tables` have the same classes; `coarse` are those fit for Pearson's statistic.
     ///
     /// # Cost
     /// O(rows · k² + k³) for k = (classes − 1)(classes − 1).
@@ -58,13 +59,13 @@ impl Reference {
         Reference { factor, pivots, n_other, n_outcome, pearson, alone }
     }
 
-    /// Directions in which the tables can deviate.
+    /// Degrees of freedom.
     #[cfg(test)]
     pub(super) fn degrees(&self) -> usize {
         self.pivots.len()
     }
 
-    /// Whether the two probabilities have to be joined.
+    /// Whether one statistic decides alone, so that its p-value needs no Bonferroni factor of 2.
     pub(super) fn is_alone(&self) -> bool {
         self.alone
     }
@@ -90,7 +91,7 @@ impl Reference {
     }
 }
 
-/// Σ over rows of counts less expected counts, without the last class of each side.
+/// Σ over rows of observed less expected counts, without the last class of each side.
 pub(super) fn deviations(tables: &[Table], n_other: usize, n_outcome: usize) -> Vec<f64> {
     let mut out = vec![0.0; (n_other - 1) * (n_outcome - 1)];
     for t in tables {
@@ -123,7 +124,7 @@ fn covariance(tables: &[Table]) -> Vec<Vec<f64>> {
     out
 }
 
-/// Cholesky's factor with the greatest remaining variance first; stops where only rounding is left.
+/// Pivoted Cholesky factor; stops when only rounding error remains.
 fn factorise(mut left: Vec<Vec<f64>>) -> (Vec<Vec<f64>>, Vec<usize>) {
     let k = left.len();
     let first: Vec<f64> = (0..k).map(|i| left[i][i]).collect();
@@ -182,7 +183,7 @@ fn pearson_moments(t: &Table) -> [f64; 2] {
 mod tests {
     use super::*;
 
-    /// All tables of a row as lists of outcomes against fixed others, with equal chances: every permutation.
+    /// Enumerates all permutations of a row's outcomes against its fixed others.
     fn permutations(
         others: &[usize],
         outcomes: &mut Vec<usize>,

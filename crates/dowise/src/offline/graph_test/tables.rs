@@ -1,14 +1,14 @@
-//! Tables of one claim, row by row, with rare classes merged: what the statistics are made of.
+//! Contingency tables of one claim, row by row, with rare classes merged.
 //!
-//! Which classes are merged, and which rows count, is decided by the margins alone. Permutations leave these as they are, so the
-//! choice does not favour one result over another.
+//! The margins alone decide which classes are merged and which rows count. Permutations preserve margins, so this
+//! choice does not bias the test.
 
 use super::counts::RowCounts;
 
-/// Most classes of each side that are distinguished over all rows.
+/// Maximum number of classes of each side over all rows.
 const MOST_CLASSES: usize = 8;
 
-/// Least number of visits that is expected in a cell of a row, and in a cell over all rows.
+/// Minimum expected count of a cell: in one row, and over all rows.
 const LEAST_IN_ROW: f64 = 2.0;
 const LEAST_IN_ALL: f64 = 5.0;
 
@@ -33,13 +33,13 @@ impl Table {
         Table { n_other, n_outcome, counts, others, outcomes, total }
     }
 
-    /// Whether both sides vary: only then a permutation changes anything.
+    /// Whether both sides vary: otherwise permutations change nothing.
     pub(super) fn varies(&self) -> bool {
         let several = |margin: &[f64]| margin.iter().filter(|&&n| n > 0.0).count() > 1;
         self.total > 2.0 && several(&self.others) && several(&self.outcomes)
     }
 
-    /// The table with classes merged as these maps say.
+    /// The table with merged classes.
     pub(super) fn merged(&self, other: &Merge, outcome: &Merge) -> Table {
         let mut counts = vec![0.0; other.n * outcome.n];
         for x in 0..self.n_other {
@@ -50,14 +50,14 @@ impl Table {
         Table::new(other.n, outcome.n, counts)
     }
 
-    /// How classes have to be merged until every cell expects visits enough for Pearson's statistic; `None` if nothing is left.
+    /// Merges classes until every expected count suffices for Pearson's statistic; `None` if one class is left.
     fn coarse(&self) -> Option<[Merge; 2]> {
         let (other, outcome) = coarsen(&self.others, &self.outcomes, usize::MAX, LEAST_IN_ROW);
         (other.n > 1 && outcome.n > 1).then_some([other, outcome])
     }
 }
 
-/// Which class each class becomes a part of.
+/// The merged class of each class.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Merge {
     pub(super) to: Vec<usize>,
@@ -68,11 +68,11 @@ pub(super) struct Merge {
 #[derive(Clone, Debug)]
 pub(super) struct Tables {
     pub(super) tables: Vec<Table>,
-    /// How classes of each table are merged further for Pearson's statistic; `None`: it has too few visits for that.
+    /// Further merges of each table for Pearson's statistic; `None` if it has too few visits.
     pub(super) coarse: Vec<Option<[Merge; 2]>>,
-    /// The place of each table among the rows.
+    /// The index of each table among the rows.
     pub(super) places: Vec<usize>,
-    /// Which classes went together, of `other` and of `outcome`.
+    /// Merged classes of `other` and of `outcome`.
     pub(super) merged: [Merge; 2],
 }
 
@@ -102,7 +102,7 @@ impl Tables {
         Tables { tables, coarse, places, merged: [other, outcome] }
     }
 
-    /// The tables that are fit for Pearson's statistic.
+    /// The tables fit for Pearson's statistic.
     pub(super) fn for_pearson(&self) -> Vec<Table> {
         let both = self.tables.iter().zip(&self.coarse);
         both.filter_map(|(t, merge)| merge.as_ref().map(|[x, y]| t.merged(x, y))).collect()
@@ -114,8 +114,8 @@ impl Tables {
     }
 }
 
-/// Merges the rarest classes of the side with the rarer one, until no side has more than `most` and the least expected count is
-/// `least`; classes without visits join the first one. Ends with a single class where there are too few visits.
+/// Merges rare classes until no side has more than `most` classes and the least expected count is `least`. Classes
+/// without visits join the first one. Ends with a single class if there are too few visits.
 fn coarsen(others: &[f64], outcomes: &[f64], most: usize, least: f64) -> (Merge, Merge) {
     let total: f64 = others.iter().sum();
     let mut sides = [Classes::new(others), Classes::new(outcomes)];
@@ -127,7 +127,8 @@ fn coarsen(others: &[f64], outcomes: &[f64], most: usize, least: f64) -> (Merge,
             None if expected >= least => break,
             None => {
                 let share = |i: usize| sides[i].least() * sides[i].groups.len() as f64;
-                // The side on which the rarest class is rarest for its number of classes; a side of one class is left alone.
+                // Chooses the side whose rarest class is rarest relative to its number of classes, unless it has only
+                // one class.
                 let side = usize::from(share(1) < share(0));
                 if sides[side].groups.len() > 1 { side } else { 1 - side }
             }
@@ -141,7 +142,7 @@ fn coarsen(others: &[f64], outcomes: &[f64], most: usize, least: f64) -> (Merge,
     (other.map(others.len()), outcome.map(outcomes.len()))
 }
 
-/// Classes with visits, joined to groups.
+/// Visited classes, in groups.
 struct Classes {
     /// (visits, members)
     groups: Vec<(f64, Vec<usize>)>,
@@ -157,7 +158,7 @@ impl Classes {
         self.groups.iter().map(|g| g.0).fold(f64::INFINITY, f64::min)
     }
 
-    /// Joins the two rarest; of equals the first.
+    /// Merges the two rarest groups; ties go to the first.
     fn merge(&mut self) {
         self.groups.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
         let (n, members) = self.groups.remove(0);

@@ -1,12 +1,12 @@
-//! What recorded and unrecorded steps are compared in, and within what: read off the graph of one step.
+//! Outcomes and conditioning sets of missingness tests, derived from the causal graph of one step.
 
 use crate::learn::{Knowledge, Observation};
 use crate::world::{Kind, VarId, World};
 
-/// Amounts of a payment that are distinguished; others count as the nearest of these.
+/// Maximum number of distinguished payment amounts; others count as the nearest of these.
 const MOST_AMOUNTS: usize = 8;
 
-/// Something of a step that may be missing.
+/// A part of a step that may be missing.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum What {
     Key(VarId),
@@ -24,12 +24,12 @@ impl What {
     }
 }
 
-/// What a step came to, which must not have to do with whether something was recorded.
+/// An outcome of a step; under missingness at random it is independent of recording.
 #[derive(Clone, Debug)]
 pub(super) enum Outcome {
     /// The next value of a state factor, by its position.
     Next(usize),
-    /// What a reward term paid, and the amounts that are distinguished: the first ones that were met.
+    /// The payment of a reward term, with its distinguished amounts: the first ones observed.
     Paid(usize, Vec<f64>),
     /// A key variable.
     Key(VarId),
@@ -52,7 +52,8 @@ impl Outcome {
         }
     }
 
-    /// Its value in a step; `None` if it was not recorded. Which amounts are distinguished depends on what was paid alone, not on what was recorded beside it.
+    /// Its value in a step; `None` if missing. The distinguished amounts depend on payments alone, not on other
+    /// recorded values.
     pub(super) fn value(&mut self, knowledge: &Knowledge, step: &Observation<'_>, next: usize) -> Option<usize> {
         match self {
             Outcome::Next(f) => Some(knowledge.state_space().digit(next, *f)),
@@ -76,19 +77,19 @@ impl Outcome {
     }
 }
 
-/// Within what an outcome has to be compared: by position for state factors and levers, which are always known.
+/// The conditioning set of an outcome; state factors and levers by position, since they are always recorded.
 #[derive(Clone, Debug)]
 pub(super) struct Within {
     pub(super) state: Vec<usize>,
     pub(super) levers: Vec<usize>,
-    /// Key variables, and values of levers that were left alone, as far as they were recorded.
+    /// Key variables, and values of levers that were left alone, if recorded.
     pub(super) seen: Vec<VarId>,
 }
 
-/// The variables of a step and what acts on them.
+/// Ancestors within a step.
 pub(super) struct Ancestors<'a> {
     world: &'a World,
-    /// Of each variable, itself included.
+    /// Ancestors of each variable, itself included.
     of: Vec<Vec<VarId>>,
 }
 
@@ -102,22 +103,22 @@ impl<'a> Ancestors<'a> {
         self.of[on.ix()].contains(&cause)
     }
 
-    /// Whether recording of `what` may depend on the value of `other` without harm: on what comes before it or beside it, not on what it moves, and not on what
-    /// moves with it by something hidden.
+    /// Whether recording of `what` may depend on `other` without bias: `other` is not a descendant of `what`, and no
+    /// key variable with a common hidden cause.
     pub(super) fn may_decide(&self, other: VarId, what: What) -> bool {
         let Some(id) = what.id() else { return true };
         let is_key = self.world.variable(other).kind == Kind::Key;
         other != id && !self.acts(id, other) && !(is_key && self.move_together(id, other))
     }
 
-    /// Whether two variables have a mechanism in common, or causes that are hidden, with nothing recorded in between.
+    /// Whether two variables share a mechanism, or hidden causes that act without recorded variables in between.
     fn move_together(&self, a: VarId, b: VarId) -> bool {
         let joint = self.world.mechanisms().iter().any(|m| m.children.contains(&a) && m.children.contains(&b));
         let [a, b] = [a, b].map(|id| self.hidden_causes(id));
         joint || a.iter().any(|id| b.contains(id))
     }
 
-    /// Hidden causes with nothing recorded in between.
+    /// Hidden causes that act without recorded variables in between.
     fn hidden_causes(&self, id: VarId) -> Vec<VarId> {
         let (mut found, mut at) = (Vec::new(), 0);
         let parents = |of: VarId| {
@@ -134,12 +135,12 @@ impl<'a> Ancestors<'a> {
         found
     }
 
-    /// Key variables that recording of `what` must not depend on, beside those that may decide.
+    /// Whether recording of `what` must not depend on this other key variable.
     pub(super) fn moves_with(&self, what: What, key: VarId) -> bool {
         what.id().is_some_and(|id| id != key) && !self.may_decide(key, what)
     }
 
-    /// Within what an outcome has to be compared: all that acts on it, and what is linked with that within the step.
+    /// The conditioning set of an outcome: its ancestors, and variables linked with them within the step.
     pub(super) fn within(&self, knowledge: &Knowledge, outcome: &Outcome) -> Within {
         let world = self.world;
         let next = |f: usize| world.transitions()[f].parents.clone();
@@ -151,13 +152,13 @@ impl<'a> Ancestors<'a> {
             }
             Outcome::Key(id) => vec![*id],
         };
-        // By way of anchors everything may act on everything.
+        // Through latent factors every variable may act on every other.
         if world.low_rank.is_some() && !matches!(outcome, Outcome::Key(_)) {
             causes.extend([world.state(), world.levers(), world.keys()].concat());
         }
         let mut causes = closed(world, causes);
         let is_outcome = |id: VarId| matches!(outcome, Outcome::Key(of) if *of == id);
-        // A variable that has something in common with these other than the state and what was done tells of them.
+        // A variable that shares a non-state ancestor with the causes carries information about them.
         let within = |id: &VarId| matches!(world.variable(*id).kind, Kind::Key | Kind::Hidden);
         let mut seen: Vec<VarId> = Vec::new();
         loop {
@@ -183,7 +184,7 @@ impl<'a> Ancestors<'a> {
     }
 }
 
-/// What a reward term depends on.
+/// The arguments of a reward term.
 struct RewardScope {
     scope: Vec<VarId>,
     /// Positions of state factors.
@@ -198,7 +199,7 @@ impl RewardScope {
     }
 }
 
-/// These variables and all that acts on them within a step.
+/// These variables and their ancestors within a step.
 fn closed(world: &World, mut ids: Vec<VarId>) -> Vec<VarId> {
     let mut at = 0;
     while let Some(&id) = ids.get(at) {

@@ -1,4 +1,4 @@
-//! Whether what was recorded depends on what the step came to: then what is left is not missing at random of what happens.
+//! Missingness tests: whether recording depends on the outcome of a step (missing not at random, MNAR).
 
 mod compared;
 mod statistic;
@@ -11,45 +11,45 @@ use self::compared::{Ancestors, Outcome, What, Within};
 use crate::learn::{Knowledge, Observation};
 use crate::world::VarId;
 
-/// Numbers that are kept of all states and interventions together: 80 MB.
+/// Maximum number of counts kept for all states and interventions: 80 MB.
 const MOST_CELLS: usize = 20_000_000;
 
-/// A value that was not recorded.
+/// A missing value.
 const MISSING: u32 = u32::MAX;
 
-/// Whether a variable or a payment is recorded depending on what the step came to, given the state, the intervention and the other variables that were recorded.
+/// Test of whether recording depends on the step's outcome, given state, intervention and other recorded variables.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MissingnessTest {
     /// Such as `key variable opened`, `lever mail, left alone` or `reward sales`.
     pub what: String,
-    /// Whether it is what was paid.
+    /// Whether it is a payment.
     pub is_payment: bool,
-    /// Steps in which it was not recorded, of those whose next state is known.
+    /// Steps without it, among those with a known next state.
     pub missing: u64,
-    /// Of this many steps.
+    /// The number of those steps.
     pub steps: u64,
-    /// How often chance alone would make recorded and unrecorded steps differ as much, in any of the tests of a log together; 1 where nothing could be tested.
+    /// p-value, adjusted for all tests of the log; 1 if nothing could be tested.
     pub p: f64,
-    /// In what they differ most clearly: such as `next mood`, `what sales paid` or `key variable clicked`.
+    /// The outcome with the clearest difference: such as `next mood`, `what sales paid` or `key variable clicked`.
     pub differs: Option<String>,
-    /// Whether that is a next value.
+    /// Whether that outcome is a next value.
     pub in_next: bool,
 }
 
 impl MissingnessTest {
-    /// Whether chance would hardly do it.
+    /// Whether the test rejects at level 0.001.
     pub fn depends_on_outcome(&self) -> bool {
         self.p < 0.001
     }
 
-    /// Whether what was recorded of it is not missing at random, so that nothing that rests on it holds: of payments that cannot be determined, and what is expected from the rest of the step (`em`) may
-    /// be missing depending on the next state.
+    /// Whether the variable is missing not at random, so that estimates from it may be biased. Payments are exempt.
+    /// With EM (`em`), missingness may depend on the next state.
     pub fn is_missing_not_at_random(&self, em: bool) -> bool {
         self.depends_on_outcome() && !self.is_payment && !(em && self.in_next)
     }
 }
 
-/// Counts what steps came to (next values, payments, key variables that move with others), where something was recorded and where it was not.
+/// Counts of outcomes (next values, payments, dependent key variables), by which values were recorded.
 ///
 /// ```
 /// use dowise::offline::MissingnessCounts;
@@ -75,20 +75,21 @@ pub struct MissingnessCounts {
     compared: Vec<Compared>,
     cells: usize,
     steps: u64,
-    /// Steps in which two things are missing, `[what][what]`.
+    /// Steps in which both are missing, `[what][what]`.
     missing: Vec<u64>,
-    /// Steps that there was no room for, of the outcome that has most of them.
+    /// Steps dropped for lack of memory, of the outcome with most of them.
     not_counted: u64,
 }
 
-/// What steps came to, in one respect.
+/// Counts of one outcome.
 #[derive(Clone, Debug)]
 struct Compared {
     outcome: Outcome,
     within: Within,
-    /// For each of `what`: `None` if its recording may depend on this; otherwise which of `within.seen` may decide whether it is recorded.
+    /// For each of `what`: `None` if its recording may depend on this outcome; otherwise which of `within.seen` may
+    /// decide its recording.
     tested: Vec<Option<Vec<bool>>>,
-    /// Steps by value of the outcome, for all that they are compared within and all that is missing in them.
+    /// Steps by value of the outcome, for each conditioning configuration and missingness pattern.
     strata: BTreeMap<Box<[u32]>, Vec<u32>>,
     not_counted: u64,
 }
@@ -99,7 +100,7 @@ impl Compared {
         let test = |&what: &What| {
             let concerned = match &outcome {
                 Outcome::Next(_) => true,
-                // That payments are missing depending on other payments is allowed for by the graph.
+                // The graph permits that payments are missing depending on other payments.
                 Outcome::Paid(..) => !matches!(what, What::Payment(_)),
                 Outcome::Key(id) => ancestors.moves_with(what, *id),
             };
@@ -110,14 +111,14 @@ impl Compared {
         some.then(|| Compared { outcome, within, tested, strata: BTreeMap::new(), not_counted: 0 })
     }
 
-    /// How many numbers of a stratum say what it is within; then come those that say what is missing.
+    /// Number of entries of a stratum key for the conditioning set; the missingness pattern follows.
     fn n_within(&self) -> usize {
         self.within.state.len() + 2 * self.within.levers.len() + self.within.seen.len()
     }
 }
 
 impl MissingnessCounts {
-    /// Nothing counted yet.
+    /// No counts yet.
     pub fn new(knowledge: &Knowledge) -> MissingnessCounts {
         let keys = knowledge.keys().iter().map(|&id| What::Key(id));
         let levers = knowledge.levers().iter().enumerate().map(|(i, &id)| What::Lever(i, id));
@@ -131,7 +132,7 @@ impl MissingnessCounts {
         MissingnessCounts { knowledge: knowledge.clone(), what, compared, cells: 0, steps: 0, missing, not_counted: 0 }
     }
 
-    /// Counts a step, this many times, if it says what was done and what followed.
+    /// Counts a step with this multiplicity, if its intervention and next state are known.
     pub fn add(&mut self, step: &Observation<'_>, times: u32) {
         let (Some(action), Some(next)) = (step.action(), step.whole_next_state()) else { return };
         self.steps += u64::from(times);
@@ -175,20 +176,23 @@ impl MissingnessCounts {
         }
     }
 
-    /// Steps of states and interventions beyond those that there was room for: the tests do not know of them.
+    /// Steps dropped for lack of memory; the tests ignore them.
     pub fn not_counted(&self) -> u64 {
         self.not_counted
     }
 
-    /// One test for each variable and payment that is missing in some steps and not in all.
+    /// One test for each variable and payment that is missing in some steps but not in all.
     ///
-    /// Recorded and unrecorded steps are compared in the next value of each state factor; for variables also in what each reward term paid, and in the key variables that they move or
-    /// that move with them by something hidden. They are compared within states, interventions and values of the other variables that were recorded, as far as these act on the outcome by the
-    /// graph or are linked with it: recording may depend on all of these. A variable that is missing as well in more than half of the steps that are without the one tested is left out of that, since hardly
-    /// anything could be compared within it. Two statistics each: the sum over all strata of the difference
-    /// between the outcomes of unrecorded steps and those expected of them (Cochran, Mantel and Haenszel), which sees a dependence of one
-    /// direction however few steps there are of each; and Pearson's, summed over strata in which both kinds were seen often, which
-    /// sees dependences of different directions. Under independence both have about a χ² distribution; p is the least of them times their number, of all tests of the log together.
+    /// Recorded and unrecorded steps are compared in the next value of each state factor. For variables they are also
+    /// compared in each payment, and in key variables that are descendants or share a hidden cause.
+    ///
+    /// Strata are states, interventions and other recorded variables that act on the outcome or are linked with it:
+    /// recording may depend on these. A variable that is also missing in more than half of the steps without the tested
+    /// one does not define strata.
+    ///
+    /// Two statistics: Cochran–Mantel–Haenszel, which detects a dependence of one direction in small strata, and
+    /// Pearson's X² summed over large strata, which detects differing directions. Under independence both are
+    /// approximately χ². The p-value is the smallest times the number of tests of the log (Bonferroni).
     pub fn tests(&self) -> Vec<MissingnessTest> {
         let some = |i: &usize| (1..self.steps).contains(&self.n_missing(*i));
         let (mut tests, mut n_tests) = (Vec::new(), 0);
@@ -205,7 +209,7 @@ impl MissingnessCounts {
         self.missing[of * self.what.len() + of]
     }
 
-    /// The test of one, p not yet multiplied, and how many it is made of.
+    /// The test of one variable or payment before the Bonferroni factor, and its number of statistics.
     fn test(&self, of: usize) -> (MissingnessTest, u32) {
         let (mut least, mut n_tests, mut differs) = (1.0f64, 0, None);
         for compared in &self.compared {
@@ -233,12 +237,12 @@ impl MissingnessCounts {
         (test, n_tests)
     }
 
-    /// Both p-values of an outcome, where there is enough to say something.
+    /// Both p-values of an outcome, if there is enough data.
     fn of_outcome(&self, of: usize, compared: &Compared) -> [Option<f64>; 2] {
         let Some(may_decide) = &compared.tested[of] else { return [None; 2] };
         let n_within = compared.n_within();
         let first_seen = n_within - may_decide.len();
-        // Where most steps without the one are without the other, nothing could be compared within it.
+        // A variable that is mostly missing together with the tested one cannot define strata.
         let is_there = |id: VarId| match self.what.iter().position(|what| what.id() == Some(id)) {
             Some(other) => 2 * self.missing[of * self.what.len() + other] <= self.n_missing(of),
             None => true,
@@ -246,7 +250,7 @@ impl MissingnessCounts {
         let seen = compared.within.seen.iter().zip(may_decide);
         let given: Vec<bool> = seen.map(|(&id, &may)| may && is_there(id)).collect();
         let n_values = compared.outcome.n_values(&self.knowledge);
-        // Steps and steps without it, by value.
+        // All steps and steps without the tested value, by outcome.
         let mut strata: BTreeMap<Vec<u32>, [Vec<u32>; 2]> = BTreeMap::new();
         for (at, counts) in &compared.strata {
             let lacks = at[n_within + of / 32] >> (of % 32) & 1 == 1;

@@ -1,17 +1,18 @@
-//! How much steps with and without something differ in what they came to.
+//! Cochran–Mantel–Haenszel and Pearson statistics of missingness tests.
 
 use crate::offline::graph_test::upper_gamma;
 
-/// Steps on either side, recorded and not, from which on a stratum is looked at by itself.
+/// Minimum number of recorded and of unrecorded steps for a stratum of Pearson's statistic.
 const LEAST: f64 = 10.0;
 
-/// Expected number of steps below which values are put together.
+/// Expected count below which values are merged.
 const EXPECTED: f64 = 5.0;
 
-/// Variance of what is summed up below which its distribution is too far from normal to say anything.
+/// Variance below which the sum is too far from normal.
 const SPREAD: f64 = 2.0;
 
-/// Cochran, Mantel and Haenszel's and Pearson's p-value over strata, each with all steps and those without it by value, where there is enough to say something.
+/// Cochran–Mantel–Haenszel and Pearson p-values over strata (all steps, steps without the value), if there is enough
+/// data.
 pub(super) fn p_values<'a>(n_values: usize, strata: impl Iterator<Item = &'a [Vec<u32>; 2]>) -> [Option<f64>; 2] {
     let (mut sum, mut covariance) = (vec![0.0; n_values], vec![0.0; n_values * n_values]);
     let (mut pearson, mut freedom) = (0.0, 0.0);
@@ -41,7 +42,7 @@ pub(super) fn p_values<'a>(n_values: usize, strata: impl Iterator<Item = &'a [Ve
     [(spread >= SPREAD).then(|| p(statistic, rank as f64)), (freedom > 0.0).then(|| p(pearson, freedom))]
 }
 
-/// Pearson's statistic of one stratum and its degrees of freedom; values with few expected steps are one class.
+/// Pearson's statistic of one stratum and its degrees of freedom; values with small expected counts form one class.
 fn in_stratum(all: &[u32], lacking: &[u32], share: f64) -> (f64, f64) {
     let (mut classes, mut rest): (Vec<[f64; 2]>, [f64; 2]) = (Vec::new(), [0.0; 2]);
     for (&n, &m) in all.iter().zip(lacking) {

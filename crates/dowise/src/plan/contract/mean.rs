@@ -1,10 +1,10 @@
-//! The plain expectation: a known distribution for every row and cause.
+//! Expectation of one factor under a known distribution (posterior mean or truth).
 
 use super::{Binary, Expect};
 use crate::loops::binary;
 use crate::loops::mean::mean_of_run;
 
-/// A known distribution for every row and cause: the plain expectation.
+/// A known distribution for every row and joint key values.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Mean {
     /// `[row][value][cause]`

@@ -1,6 +1,7 @@
-//! E[V(s') | s, c] for a product of factors, one factor at a time: never a table over pairs of states.
+//! Tensor contraction: E[V(s') | s, c] for factored transitions, one factor at a time, without a table over pairs of
+//! states.
 //!
-//! All arrays have the cause as their innermost axis, so that the inner loops run over neighbouring numbers.
+//! All arrays have the joint key values as their innermost axis, so that inner loops run over contiguous memory.
 
 mod mean;
 mod own;
@@ -13,14 +14,15 @@ use own::{Own, sum_out, sum_out_two};
 use rayon::prelude::*;
 use step::{Label, Part, Step, step};
 
-/// How one factor is marginalised out. `row` counts joint values of the factor's state scope, `n` is its number of values.
+/// Marginalisation of one factor. `row` indexes joint values of the factor's state scope.
 pub(crate) trait Expect: Sync {
-    /// For every cause: the value of the factor's distribution (or the best of a set of them) at `row`.
+    /// For all joint key values: the expectation under the factor's distribution (or the extreme of a confidence set)
+    /// at `row`.
     ///
-    /// `at(v)` is the slice of next values for the factor's value v: one number per cause, or one for all of them.
+    /// `at(v)` is the slice of next values for the factor's value v: one number for each c, or one for all of them.
     fn expect_next<'a>(&self, row: usize, at: impl Fn(usize) -> &'a [f64], out: &mut [f64]);
 
-    /// The same for neighbouring tiles that share a row: `at(v)` and `out` have `n_tiles` times as many numbers.
+    /// The same for contiguous tiles that share a row: `at(v)` and `out` have `n_tiles` times as many numbers.
     #[inline(always)]
     fn expect_run<'a>(&self, row: usize, n_tiles: usize, at: impl Fn(usize) -> &'a [f64], out: &mut [f64]) {
         let (width, n_causes) = (at(0).len() / n_tiles, out.len() / n_tiles);
@@ -29,53 +31,53 @@ pub(crate) trait Expect: Sync {
         }
     }
 
-    /// The factor as one that can be marginalised out in place where it depends on its own value alone.
+    /// The factor in a form that is marginalised in place, if it depends on its own value only.
     fn in_place(&self) -> Option<Binary<'_>> {
         None
     }
 }
 
-/// A binary factor that is marginalised out in place.
+/// A binary factor that is marginalised in place.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Binary<'a> {
     /// Probabilities.
     Mean(&'a Mean),
-    /// Intervals for them, of which one end is taken.
+    /// Intervals of probabilities, of which one end is taken.
     Ends(Ends<'a>),
 }
 
-/// The order and index arithmetic of a contraction; depends on scopes and sizes alone.
+/// The order and index arithmetic of a contraction, a function of scopes and sizes.
 #[derive(Clone, Debug)]
 pub(crate) struct Contraction {
     n_causes: usize,
     steps: Vec<Step>,
-    /// The steps from `slabs.from` on leave the outermost axes alone, so they can be taken slab by slab.
+    /// Steps from `slabs.from` on leave the outermost axes unchanged, so they run slab by slab.
     slabs: Slabs,
 }
 
-/// Steps that are taken one after the other for each slab of an array, while the slab is in the cache.
+/// Steps that run consecutively for each slab of an array, while the slab is in the cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Slabs {
     from: usize,
     n: usize,
 }
 
-/// Work below which a contraction is not worth sharing between threads (in tiles).
+/// Tiles below which a contraction runs on one thread.
 const PARALLEL_TILES: usize = 1 << 13;
 
-/// Most numbers of a slab: two of them fit into a core's own cache.
+/// Maximum size of a slab: two of them fit into a core's private cache.
 const SLAB: usize = 1 << 14;
 
 impl Contraction {
-    /// For state factors with these numbers of values and these scopes (positions of state factors, in order).
+    /// For state factors with these numbers of values and scopes (positions of state factors, in order).
     ///
-    /// The next factor to be marginalised out is always the one that leaves the smallest array; the first one on ties.
+    /// Greedy order: the next factor is the one that leaves the smallest array; the first one on ties.
     pub(crate) fn new(sizes: &[usize], scopes: &[Vec<usize>], n_causes: usize) -> Contraction {
         Contraction::with_slabs(sizes, scopes, n_causes, SLAB)
     }
 
     fn with_slabs(sizes: &[usize], scopes: &[Vec<usize>], n_causes: usize, most: usize) -> Contraction {
-        // The axes before the first step and after each one.
+        // The axes before the first step and after each step.
         let mut labels: Vec<Vec<Label>> = vec![(0..sizes.len()).map(|factor| Label { factor, next: true }).collect()];
         let mut left: Vec<usize> = (0..sizes.len()).collect();
         let mut steps = Vec::new();
@@ -105,17 +107,17 @@ impl Contraction {
         Contraction { n_causes, steps, slabs }
     }
 
-    /// The factors in the order in which they are marginalised out.
+    /// The factors in elimination order.
     pub(crate) fn order(&self) -> impl Iterator<Item = usize> {
         self.steps.iter().map(|step| step.factor)
     }
 
-    /// Largest number of entries of any intermediate array.
+    /// Maximum number of entries of an intermediate array.
     pub(crate) fn largest(&self) -> usize {
         self.steps.iter().map(|s| s.n_tiles.saturating_mul(self.n_causes)).max().unwrap_or(self.n_causes)
     }
 
-    /// Writes E[V(s') | s, c] into `out[s][c]`; `spare` is a buffer that is kept between calls.
+    /// Writes E[V(s') | s, c] into `out[s][c]`; `spare` is a reusable buffer.
     pub(crate) fn apply<M: Expect>(&self, factors: &[M], value: &[f64], out: &mut Vec<f64>, spare: &mut Vec<f64>) {
         let Some(last) = self.steps.last() else {
             out.clear();
@@ -123,7 +125,7 @@ impl Contraction {
             return;
         };
         if value.iter().all(|&v| v == 0.0) {
-            // As after the last stage.
+            // This is the case after the last stage.
             out.clear();
             out.resize(last.n_tiles * self.n_causes, 0.0);
             return;
@@ -134,7 +136,8 @@ impl Contraction {
         }
         let whole = self.slabs.from;
         for (i, step) in self.steps[..whole].iter().enumerate() {
-            // All that follows, slab by slab, is one more step; it must land in `out`, so the buffers alternate backwards.
+            // The slab steps count as one further step, which must write to `out`; the buffers alternate backwards from
+            // there.
             let into_out = (self.steps.len().min(whole + 1) - 1 - i).is_multiple_of(2);
             let (input, output): (&[f64], &mut Vec<f64>) = match (i, into_out) {
                 (0, true) => (value, &mut *out),
@@ -151,13 +154,13 @@ impl Contraction {
         }
     }
 
-    /// A step that can be taken in place, if its array has causes.
+    /// A step that can run in place once its array has a configuration axis.
     fn own<'a, M: Expect>(&self, step: &Step, factors: &'a [M]) -> Option<Own<'a>> {
         let inner = step.inner? * self.n_causes;
         factors[step.factor].in_place().map(|factor| Own { factor, inner })
     }
 
-    /// Where some of the steps need no second array: those one after another in place, the others from array to array.
+    /// Runs in-place steps in sequence, the others from array to array.
     fn apply_in_place<M: Expect>(&self, factors: &[M], value: &[f64], out: &mut Vec<f64>, spare: &mut Vec<f64>) {
         let own = |step: &Step| self.own(step, factors);
         let in_place = |step: &Step| own(step).filter(|_| step.has_causes);
@@ -165,7 +168,7 @@ impl Contraction {
         let mut left = self.steps.iter().filter(|step| in_place(step).is_none()).count();
         let mut steps = &self.steps[..];
         let mut is_first = true;
-        // The first two factors at once, if they are neighbours.
+        // Contracts the first two factors at once, if they are adjacent.
         if let [first, second, rest @ ..] = steps
             && let (Some(first), Some(second)) = (own(first), in_place(second))
             && let (Binary::Mean(outer), Binary::Mean(inner)) = (first.factor, second.factor)
@@ -211,7 +214,7 @@ impl Contraction {
         }
     }
 
-    /// The remaining steps, all of them for one slab after the other.
+    /// Runs the remaining steps slab by slab.
     fn run_slabs<M: Expect>(&self, factors: &[M], input: &[f64], output: &mut [f64]) {
         let n_slabs = self.slabs.n;
         let steps = &self.steps[self.slabs.from..];
@@ -239,12 +242,12 @@ impl Contraction {
     }
 }
 
-/// From which step on to go slab by slab, for slabs up to a size: `labels` are the axes before and after steps.
+/// The first step of slab-wise execution, for slabs up to a size; `labels` are the axes before and after steps.
 fn slabs(sizes: &[usize], labels: &[Vec<Label>], n_causes: usize, most: usize) -> Slabs {
     let n_steps = labels.len() - 1;
     let len = |labels: &[Label]| labels.iter().fold(1usize, |n, l| n.saturating_mul(sizes[l.factor]));
     for from in 0..n_steps.saturating_sub(1) {
-        // Outermost axes that are there before and after all of these steps.
+        // Outermost axes that exist before and after all of these steps.
         let last = &labels[n_steps];
         let shared = |other: &Vec<Label>| last.iter().zip(other).take_while(|(a, b)| a == b).count();
         let n_shared = labels[from..].iter().map(shared).min().unwrap_or(0);
@@ -265,7 +268,7 @@ mod tests {
     use crate::Space;
     use proptest::prelude::*;
 
-    /// Σ over all next states of the product of the factors' probabilities times the value.
+    /// Brute-force reference: Σ over all next states of the product of the factors' probabilities times the value.
     fn dense(sizes: &[usize], scopes: &[Vec<usize>], factors: &[Mean], n_causes: usize, value: &[f64]) -> Vec<f64> {
         let space = Space::new(sizes).unwrap();
         let mut out = vec![0.0; space.len() * n_causes];
@@ -296,7 +299,7 @@ mod tests {
         }
     }
 
-    /// A factor that does not say that it could be marginalised out in place.
+    /// A factor that hides its in-place form.
     struct Moved<'a>(&'a Mean);
 
     impl Expect for Moved<'_> {
@@ -326,7 +329,7 @@ mod tests {
         assert!(in_place == moved, "{sizes:?} {scopes:?} {n_causes}");
     }
 
-    /// Arrays below and above every size from which on they are cut up or shared.
+    /// Arrays below and above every size threshold for slabs and threads.
     #[test]
     fn binary_factors_in_place_have_the_bits_of_array_to_array() {
         for (m, n_causes) in
@@ -346,7 +349,7 @@ mod tests {
     }
 
     prop_compose! {
-        /// Mostly binary factors, mostly with scopes of their own.
+        /// Mostly binary factors that mostly depend on themselves only.
         fn mostly_own()(factors in prop::collection::vec((prop::sample::select(vec![2usize, 2, 2, 3]), 0..5usize), 1..7))(
             others in prop::collection::vec(prop::sample::subsequence((0..factors.len()).collect::<Vec<_>>(), 0..=factors.len().min(3)), factors.len()),
             factors in Just(factors),
@@ -377,7 +380,7 @@ mod tests {
             let value: Vec<f64> = numbers.take(n_states).collect();
             let expected = dense(&sizes, &scopes, &factors, n_causes, &value);
             let (mut out, mut spare) = (Vec::new(), Vec::new());
-            // Small slabs, so that even small arrays are cut up; results must not depend on it.
+            // Small slabs split even small arrays; results must not depend on that.
             for most in [1, 4, 16, 64, SLAB] {
                 let contraction = Contraction::with_slabs(&sizes, &scopes, n_causes, most);
                 contraction.apply(&factors, &value, &mut out, &mut spare);

@@ -1,24 +1,24 @@
-//! Factors that depend on their own value alone, marginalised out in place.
+//! In-place marginalisation of binary factors that depend on their own value only.
 //!
-//! The value now takes the place of the next one, so an array keeps its shape, and numbers meet only with those of the same
-//! places. The first two are marginalised out at once while causes are added to the array; after that each half of a large array goes
-//! on by itself, so that all further factors find it in the nearest cache.
+//! The present value replaces the next value, so an array keeps its shape, and only corresponding entries combine. The
+//! first two factors are contracted together while the configuration axis is added. After that, each half of a large
+//! array proceeds separately, so that further factors find it in the L1 cache.
 
 use rayon::prelude::*;
 
 use super::{Binary, Mean};
 use crate::loops::binary::{self, quarters};
 
-/// Numbers that fit a core's nearest cache.
+/// Numbers that fit into a core's L1 cache.
 const NEAR: usize = 1 << 11;
 
-/// Numbers from which on a pass is shared between threads.
+/// Numbers from which on a pass runs on several threads.
 const PARALLEL: usize = 1 << 16;
 
-/// A binary factor to be marginalised out.
+/// A binary factor to be marginalised.
 pub(super) struct Own<'a> {
     pub(super) factor: Binary<'a>,
-    /// Numbers inside of one of its values.
+    /// Contiguous numbers for one of its values.
     pub(super) inner: usize,
 }
 
@@ -30,7 +30,7 @@ impl Binary<'_> {
         }
     }
 
-    /// In every chunk that has the factor's values outside of `inner` numbers each.
+    /// Applies the factor to every chunk of two runs of `inner` numbers.
     fn one(&self, inner: usize, array: &mut [f64]) {
         match self {
             Binary::Mean(mean) => binary::one(&mean.prob, mean.n_causes, inner, array),
@@ -38,7 +38,7 @@ impl Binary<'_> {
         }
     }
 
-    /// In the same places of both halves of a chunk.
+    /// Applies the factor to corresponding entries of both halves of a chunk.
     fn halves(&self, x: &mut [f64], y: &mut [f64]) {
         match self {
             Binary::Mean(mean) => binary::halves(&mean.prob, mean.n_causes, x, y),
@@ -47,12 +47,12 @@ impl Binary<'_> {
     }
 }
 
-/// Tiles of this number of causes that a thread takes at a time.
+/// Tiles of one task of a thread.
 fn tiles_per_task(n_causes: usize) -> usize {
     (PARALLEL / 16 / n_causes).max(1)
 }
 
-/// Sums factors out of an array, outer ones first: each lies inside of the one before.
+/// Marginalises factors in place, outermost first: each is nested in the one before.
 pub(super) fn sum_out<'a, T: Sync>(factors: &[T], own: &(impl Fn(&T) -> Own<'a> + Sync), array: &mut [f64]) {
     if array.len() <= NEAR {
         for Own { factor, inner } in factors.iter().map(own) {
@@ -64,7 +64,7 @@ pub(super) fn sum_out<'a, T: Sync>(factors: &[T], own: &(impl Fn(&T) -> Own<'a> 
     let Own { factor, inner } = own(first);
     for chunk in array.chunks_exact_mut(2 * inner) {
         let (x, y) = chunk.split_at_mut(inner);
-        // What is inside of this factor no longer meets.
+        // The halves inside this factor are now independent.
         if 2 * inner < PARALLEL {
             factor.halves(x, y);
             chunk.chunks_exact_mut(inner).for_each(|half| sum_out(rest, own, half));
@@ -77,7 +77,8 @@ pub(super) fn sum_out<'a, T: Sync>(factors: &[T], own: &(impl Fn(&T) -> Own<'a> 
     }
 }
 
-/// The first two factors at once, from values that all causes share; `inside` numbers lie inside of a value of the second.
+/// The first two factors at once, from values shared by all joint key values; `inside` numbers per value of the second
+/// factor.
 pub(super) fn sum_out_two(first: &Mean, second: &Mean, inside: usize, values: &[f64], out: &mut [f64]) {
     let (size, n, tiles) = (4 * inside, first.n_causes, tiles_per_task(first.n_causes));
     let (outer, inner) = (&first.prob, &second.prob);

@@ -1,20 +1,20 @@
-//! One factor marginalised out of an array: which numbers meet, and in what order they are walked through.
+//! One contraction step: strides and iteration order for marginalising a factor out of an array.
 
 use super::Expect;
 use crate::loops::simd;
 
-/// How to walk through one sum.
+/// Strides and axes of one contraction step.
 #[derive(Clone, Debug)]
 pub(super) struct Step {
     pub(super) factor: usize,
-    /// Distance between the factor's values in the input (in numbers, causes included).
+    /// Stride of the factor's values in the input (in numbers, configurations included).
     value_stride: usize,
-    /// Whether the input has a cause axis yet.
+    /// Whether the input already has a configuration axis.
     pub(super) has_causes: bool,
     axes: Vec<Axis>,
-    /// If the factor's rows are its own values, which take the place of its next ones: how many tiles lie inside of them.
+    /// If the factor's own value replaces its next value: the number of tiles per value.
     pub(super) inner: Option<usize>,
-    /// Tiles (of one number per cause) in the output.
+    /// Tiles (of one number for each c) in the output.
     pub(super) n_tiles: usize,
 }
 
@@ -26,16 +26,17 @@ struct Axis {
     row_stride: usize,
 }
 
-/// An axis of an intermediate array: the value of a factor now, or its next value still to be marginalised out.
+/// An axis of an intermediate array: a factor's present value, or its next value before marginalisation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Label {
     pub(super) factor: usize,
     pub(super) next: bool,
 }
 
-/// The step that sums `factor` out of an array with the axes `input` (and causes, if it has them yet).
+/// The step that marginalises `factor` out of an array with the axes `input` (and configurations, if it already has
+/// them).
 ///
-/// Sizes that overflow saturate: such a contraction is refused by its size before it is run.
+/// Overflowing sizes saturate: such a contraction is rejected before it runs.
 pub(super) fn step(
     sizes: &[usize],
     scope: &[usize],
@@ -58,7 +59,7 @@ pub(super) fn step(
         let axis = Axis { size: sizes[label.factor], input_stride: stride_in(label), row_stride: row_stride(label) };
         match axes.last_mut() {
             _ if axis.size == 1 => {}
-            // Two neighbouring axes that are walked alike are one longer axis.
+            // Adjacent axes with compatible strides merge into one.
             Some(outer)
                 if outer.input_stride == axis.input_stride.saturating_mul(axis.size)
                     && outer.row_stride == axis.row_stride * axis.size =>
@@ -68,7 +69,7 @@ pub(super) fn step(
             _ => axes.push(axis),
         }
     }
-    // The factor's value now stands where its next one stood, and nothing else changes.
+    // The factor's present value takes the place of its next value, and nothing else changes.
     let mut same = input.iter().zip(output).map(|(i, o)| i == o || (i.factor == factor && o.factor == factor));
     let own = scope == [factor] && input.len() == output.len() && same.all(|same| same);
     let inner = own.then(|| stride_in(Label { factor, next: true }) / inner);
@@ -90,7 +91,7 @@ pub(super) struct Part<'a> {
 }
 
 impl Step {
-    /// Computes the tiles from number `first` on, as many as fit into `output`.
+    /// Computes the tiles from `first` on that fit into `output`.
     pub(super) fn run_tiles<M: Expect>(
         &self,
         factor: &M,
@@ -108,7 +109,7 @@ impl Step {
     #[inline(always)]
     fn walk<M: Expect>(&self, factor: &M, n_causes: usize, first: usize, input: Part<'_>, output: &mut [f64]) {
         let width = if self.has_causes { n_causes } else { 1 };
-        // An axis has two values at least, so that more of them would be more tiles than there are addresses.
+        // Every axis has at least two values, so there are at most as many axes as address bits.
         let mut digits = [0usize; usize::BITS as usize];
         let digits = &mut digits[..self.axes.len()];
         let (mut base, mut row, mut rest) = (0, 0, first);
@@ -118,7 +119,7 @@ impl Step {
             base += digits[i] * axis.input_stride;
             row += digits[i] * axis.row_stride;
         }
-        // Neighbouring tiles of the innermost axis share their row if the factor does not depend on it.
+        // Adjacent tiles of the innermost axis share their row if the factor does not depend on it.
         let inner = self.axes.len().wrapping_sub(1);
         let in_runs = self.axes.last().is_some_and(|a| a.row_stride == 0 && a.input_stride == width);
         let mut output = output;

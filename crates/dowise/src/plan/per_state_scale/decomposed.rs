@@ -1,4 +1,4 @@
-//! The same by components, where one row of next values serves every state.
+//! Per-state scaling for decomposed planning, where one row of next values serves every state.
 
 use rayon::prelude::*;
 
@@ -9,12 +9,12 @@ use crate::plan::decomposed::Split;
 use crate::plan::{Plan, Planner, SHARED_STATES, Ties};
 use crate::world::Action;
 
-/// Share of the tolerance for ties by which the least value may be missed.
+/// Share of the tie tolerance by which a search may miss the least value.
 const MISSED: f64 = 0.125;
 
-/// The best policy and its values, with every state at its own scale; `usual` is the plan that is in doubt.
+/// An optimal policy and its values, with every state at its own scale; `usual` is the plan in doubt.
 ///
-/// Next values are measured from zero, so that rounding is relative to what an intervention meets with.
+/// Next values are measured from zero, so that rounding is relative to the values an intervention reaches.
 ///
 /// # Cost
 /// About three times the usual recursion.
@@ -52,8 +52,8 @@ pub(in crate::plan) fn decomposed(planner: &Planner, split: &Split, usual: &Plan
     plan
 }
 
-/// What a step of an intervention adds up, and what next states do: expected absolute values. `acting` counts these, and `size_row` has
-/// those of next states as losses: with the other sign.
+/// Expected absolute values of a step's rewards, cost and next states under an intervention. `size_row` has those of
+/// next states as losses, that is with the opposite sign.
 pub(in crate::plan) fn size_of_step(
     kernel: &Kernel,
     acting: &Acting<'_>,
@@ -72,12 +72,13 @@ struct Careful<'a> {
     search: &'a Kernel,
     acting: Acting<'a>,
     rounding: f64,
-    /// No value of an episode is larger.
+    /// An upper bound of every value of an episode.
     largest: f64,
 }
 
 impl Careful<'_> {
-    /// Value, size and choice of one state. `row` is what next states lose from zero on; `start` is any intervention.
+    /// Value, size and choice of one state. `row` has next-state losses measured from zero; `start` is any
+    /// intervention.
     fn choose(
         &self,
         state: usize,
@@ -94,7 +95,7 @@ impl Careful<'_> {
         if size == 0.0 {
             size = self.largest;
         }
-        // A search is as exact as the size of what is known to be nearly best; better ones may be of a smaller size.
+        // A search is as exact as the size of a near-optimal intervention; a better one may be smaller, so iterate.
         loop {
             let within = Within { ties: 0.0, rounding: MISSED * self.rounding * size };
             let found = self.search.best_within(state, row, within, Tie::First, scratch);

@@ -1,9 +1,9 @@
-//! Exact plans where numbers are of very different size: a reference, and a tolerance for ties, of each state's own.
+//! Exact planning with per-state scaling, for rewards and costs of very different sizes.
 //!
-//! The usual recursion measures values from the greatest one that an episode can have, and settles ties within a share of
-//! the range of an episode. One prohibitive cost, or one reward of 10¹⁶, makes that scale useless for all other states. Here
-//! values are measured from the nearest q(s, c) of the state itself, and a tie is what rounding can have made: a share of the
-//! expected sum of the absolute values of everything that went into the value.
+//! The usual recursion measures values from the greatest possible value of an episode, and breaks ties within a share
+//! of its range. One prohibitive cost, or one reward of 10¹⁶, makes that scale useless for other states. Here values
+//! are measured from the nearest q(s, c) of the state. The tie tolerance is the rounding error: a share of the expected
+//! sum of the absolute values behind the value.
 
 mod decomposed;
 
@@ -15,26 +15,27 @@ use super::{PARALLEL_STATES, Plan, Planner, Ties};
 use crate::kernel::{Found, Kernel, Scratch, Tie};
 use crate::world::Action;
 
-/// Share of the size of a value within which the usual recursion's choice must be the best, to be kept.
+/// Relative loss up to which the usual recursion's choice is kept.
 pub(super) const GOOD_CHOICE: f64 = 1e-12;
 
-/// Share of the size of a value that rounding, at the scale of the greatest value, may take away from the usual recursion.
+/// Relative rounding error up to which the usual recursion's value is kept.
 const GOOD_VALUE: f64 = 1e-11;
 
-/// Whether the usual recursion's choice or value in a state is not good enough at the scale of that state.
+/// Whether the usual recursion's choice or value is not precise enough at the scale of the state.
 ///
-/// `found` is what a search of the state came to with losses measured from `cap`, and `size` says what is added up there. The caller
-/// skips states from which on all rewards and costs are 0.
+/// `found` is the search result with losses measured from `cap`, and `size` computes the sum of absolute values. The
+/// caller skips states after which all rewards and costs are 0.
 pub(super) fn is_doubtful(cap: f64, found: &Found, size: impl FnOnce() -> f64) -> bool {
     let Found { least, chosen, .. } = *found;
     let good = |size: f64| {
         chosen - least <= GOOD_CHOICE * size && f64::EPSILON * (cap.abs() + least.abs()) <= GOOD_VALUE * size
     };
-    // The size is at least the value, and mostly that is enough.
+    // The size is at least the value, which mostly suffices.
     !good((cap - least).abs()) && !good(size())
 }
 
-/// Expected absolute value of q, and the cost, of an intervention; `loss` is cap − q for every cause.
+/// Expected absolute value of q, plus the absolute cost, of an intervention; `loss` is cap − q for all joint key
+/// values.
 pub(super) fn size_of_choice(kernel: &Kernel, state: usize, cap: f64, loss: &[f64], action: Action) -> f64 {
     let sizes: Vec<f64> = loss.iter().map(|x| (cap - x).abs()).collect();
     let mut decoded = Decoded::default();
@@ -42,17 +43,17 @@ pub(super) fn size_of_choice(kernel: &Kernel, state: usize, cap: f64, loss: &[f6
     decoded.expect(kernel, state, &sizes) + cost_of(kernel, action).abs()
 }
 
-/// Share of the size of a value that rounding can have made of it in an episode of this many stages.
+/// Relative rounding error of a value over this many stages.
 fn rounding(horizon: usize) -> f64 {
     f64::EPSILON * (512.0 + 4.0 * horizon as f64)
 }
 
-/// Cost of an intervention; no lever is looked at in a world without costs.
+/// Cost of an intervention; 0 without decoding if the world has no costs.
 fn cost_of(kernel: &Kernel, action: Action) -> f64 {
     if kernel.has_costs() { kernel.interventions().cost(action) } else { 0.0 }
 }
 
-/// The intervention decoded last, group by group, with buffers that are used again for the next state.
+/// The last decoded intervention, group by group, with reusable buffers.
 #[derive(Clone, Debug, Default)]
 struct Decoded {
     settings: Vec<u32>,
@@ -65,13 +66,13 @@ impl Decoded {
         kernel.decode(action, &mut self.settings);
     }
 
-    /// Σ_c P(c | state, action) · x(c) for the intervention decoded last.
+    /// Σ_c P(c | state, action) · x(c) for the last decoded intervention.
     fn expect(&mut self, kernel: &Kernel, state: usize, x: &[f64]) -> f64 {
         kernel.expect(state, &self.settings, x, &mut self.buffer)
     }
 }
 
-/// The best policy and its values, with every state at its own scale.
+/// An optimal policy and its values, with every state at its own scale.
 ///
 /// # Cost
 /// About three times the usual recursion.
@@ -86,7 +87,7 @@ pub(super) fn plan(planner: &Planner, ties: Ties) -> Plan {
     for stage in (0..horizon).rev() {
         let (now, next) = plan.value_hs.split_at_mut((stage + 1) * n);
         planner.look(&next[..n], &mut q_sc, &mut spare);
-        // The second look needs two intermediate arrays, and [`Planner::bytes`] counts no third one.
+        // The second look-ahead needs two intermediate arrays, and [`Planner::bytes`] counts no third one.
         q_sc.shrink_to_fit();
         planner.look_at_sizes(&size_s, &mut size_sc, &mut spare);
         q_sc.par_chunks_exact_mut(n_causes)
@@ -109,7 +110,7 @@ pub(super) fn plan(planner: &Planner, ties: Ties) -> Plan {
     plan
 }
 
-/// Value, size and choice of one state; `q` is used up.
+/// Value, size and choice of one state; overwrites `q`.
 fn choose(
     kernel: &Kernel,
     state: usize,
@@ -120,11 +121,11 @@ fn choose(
     scratch: &mut Scratch,
     decoded: &mut Decoded,
 ) -> (f64, f64, Action) {
-    // First measured from zero, so rounding is relative to the values themselves.
+    // First measured from zero, so that rounding is relative to the values.
     q.iter_mut().for_each(|q| *q = -*q);
     let Found { least, action: first, .. } = kernel.best(state, q, 0.0, Tie::First, scratch);
     let mean = cost_of(kernel, first) - least;
-    // Then measured from the q nearest to the best mean, so that equal values are equal to the bit.
+    // Then measured from the q nearest to the best mean, so that equal values are bit-identical.
     let nearest = q.iter().map(|q| -q).min_by(|a, b| (a - mean).abs().total_cmp(&(b - mean).abs()));
     let reference = nearest.expect("invariant: there is at least one cause");
     q.iter_mut().for_each(|q| *q += reference);

@@ -1,4 +1,4 @@
-//! Which interventions are allowed, and that every state has one.
+//! Validates interventions, forbidden combinations and costs; every state must allow some intervention.
 
 use std::collections::HashMap;
 
@@ -9,9 +9,9 @@ use crate::world::{
     Action, At, Forbid, ForbidSpec, Interventions, Kind, LeverRule, Located, Problem, SetSpec, VarId, WorldSpec,
 };
 
-/// Most steps of the search for an allowed intervention before it is given up.
+/// Maximum number of steps of the search for an allowed intervention.
 const MOST_STEPS: usize = 1_000_000;
-/// Most kinds of states to look at.
+/// Maximum number of state classes to check.
 const MOST_CLASSES: u128 = 1 << 16;
 
 impl Check {
@@ -28,7 +28,7 @@ impl Check {
         let costs = self.costs(spec, levers);
         let forbid: Vec<Forbid> =
             spec.interventions.forbid.iter().filter_map(|rule| self.forbid(rule, state, levers)).collect();
-        // What is wrong with costs or with other rules is no reason to overlook that these leave nothing.
+        // Errors in costs or other rules must not hide that these rules forbid everything.
         let named = self.errors();
         let listed = match &spec.interventions.set {
             SetSpec::List(entries) => self.entries(entries, levers, at),
@@ -43,7 +43,7 @@ impl Check {
         if self.errors() > named || levers.iter().any(|id| self.open.contains(id)) {
             return None;
         }
-        // A list is numbered by the digits of its entries, which the empty one already knows how to do.
+        // The digits of a list's entries number it, which the empty list already provides.
         let made = match Interventions::new(sizes.clone(), lever_rule, forbid.clone(), costs.clone()) {
             Some(empty) if matches!(empty.lever_rule(), LeverRule::List(_)) => {
                 let mut list: Vec<Action> = listed.iter().map(|entry| empty.action(entry)).collect();
@@ -62,7 +62,7 @@ impl Check {
             made => made,
         };
         let Some(made) = made else {
-            // Where every lever is set only the combinations of values count.
+            // If every lever is set, only combinations of values count.
             let all_set = matches!(spec.interventions.set, SetSpec::All);
             let count = super::product(sizes.iter().map(|&n| n + usize::from(!all_set)));
             let message = format!("{} interventions are too many to number", super::count_text(count));
@@ -137,7 +137,7 @@ impl Check {
         out
     }
 
-    /// Position of a lever; says so if the name is something that cannot be set.
+    /// Position of a lever; reports names that cannot be set.
     fn lever(&mut self, name: &Located<String>, levers: &[VarId]) -> Option<usize> {
         if let Some(&id) = self.index.get(&name.value)
             && !levers.contains(&id)
@@ -176,7 +176,7 @@ impl Check {
         (self.errors() == before).then_some(out)
     }
 
-    /// Every state allows some intervention. Only rules' own factors matter, so states that agree on them are one.
+    /// Checks that every state allows some intervention. States that agree on the rules' factors form one class.
     fn nowhere_stuck(&mut self, interventions: &Interventions, spec: &WorldSpec, state: &[VarId]) {
         let rules = interventions.forbid();
         if rules.is_empty() || matches!(interventions.lever_rule(), LeverRule::AtMost(_)) {
@@ -210,7 +210,7 @@ impl Check {
     }
 }
 
-/// Whether some intervention matches none of these rules; `true` if that is too much work to find out.
+/// Whether some intervention matches none of these rules; `true` if the search is too expensive.
 fn some_allowed(interventions: &Interventions, active: &[usize]) -> bool {
     let rules: Vec<&Vec<(usize, Vec<bool>)>> = active.iter().map(|&r| &interventions.forbid()[r].levers).collect();
     match interventions.lever_rule() {
@@ -237,7 +237,7 @@ fn some_allowed(interventions: &Interventions, active: &[usize]) -> bool {
     }
 }
 
-/// Sets lever by lever; `live` are the rules that still match. Found as soon as no rule does.
+/// Sets lever by lever; `live` are the rules that still match. Succeeds as soon as none does.
 fn search(sizes: &[usize], rules: &[Masks], lever: usize, live: &[usize], steps: &mut usize) -> bool {
     if live.is_empty() || *steps == 0 {
         return true;
@@ -258,7 +258,7 @@ mod tests {
 
     #[test]
     fn the_search_agrees_with_trying_every_intervention() {
-        // Every set of up to three rules over two levers of two values, each rule any pair of value sets.
+        // Every set of up to three rules over two binary levers, each rule any pair of value sets.
         let sets = [vec![true, false], vec![false, true], vec![true, true]];
         let rules: Vec<Vec<(usize, Vec<bool>)>> = (0..9)
             .map(|i| vec![(0, sets[i / 3].clone()), (1, sets[i % 3].clone())])

@@ -1,11 +1,11 @@
-//! The state of a check: the variables by name and the problems found so far.
+//! Validation state: variables by name and the problems found so far.
 
 use std::collections::{HashMap, HashSet};
 
 use crate::world::unread::{self, is_unread};
 use crate::world::{At, Kind, Located, Problem, Severity, VarId, Variable};
 
-/// Problems that are reported one by one; the rest is only counted.
+/// Maximum number of problems reported individually; the rest is counted.
 const MOST_PROBLEMS: usize = 100;
 
 /// Variables by name, and the problems found so far.
@@ -20,20 +20,20 @@ pub(crate) struct Check {
     left_out: usize,
     /// Entries of all tables so far.
     pub(crate) entries: usize,
-    /// Variables whose values are not known, after a mistake that has been reported.
+    /// Variables with unknown values, after a reported mistake.
     pub(super) open: HashSet<VarId>,
-    /// Those among them of which not even the kind is known.
+    /// Those whose kind is also unknown.
     pub(super) kindless: HashSet<VarId>,
-    /// Those among them that stand for a name which no variable has.
+    /// Those that replace an unknown name.
     pub(super) stand_ins: HashSet<VarId>,
 }
 
-/// Variables as somebody listed them.
+/// A list of variables as written.
 pub(crate) struct Listed {
     pub(crate) ids: Vec<VarId>,
-    /// Whether each is a variable that may stand there; otherwise one may be missing that was meant.
+    /// Whether each is a variable of a permitted kind; otherwise an intended one may be missing.
     pub(crate) complete: bool,
-    /// Whether the values of each are known, too. Otherwise names and values can be looked at, but no table.
+    /// Whether the values of each are known too. Otherwise names and values can be checked, but no table.
     pub(crate) sound: bool,
 }
 
@@ -50,12 +50,12 @@ impl Check {
         }
     }
 
-    /// Takes findings with this code back.
+    /// Withdraws findings with this code.
     pub(crate) fn forget(&mut self, code: &str) {
         self.problems.retain(|p| p.code != code);
     }
 
-    /// Something is wrong that has been reported before.
+    /// Counts an error that was reported before.
     pub(crate) fn pass_over(&mut self) {
         self.errors += 1;
     }
@@ -65,7 +65,7 @@ impl Check {
         self.errors
     }
 
-    /// All findings in the order of the file; `Err` if there is an error among them.
+    /// All findings in the order of the file; `Err` if one is an error.
     pub(crate) fn finish(mut self) -> Result<Vec<Problem>, Vec<Problem>> {
         self.problems.sort_by_key(|p| p.at.map_or((usize::MAX, 0), |at| (at.source, at.start)));
         if self.left_out > 0 {
@@ -90,7 +90,7 @@ impl Check {
         ids.map(|i| VarId(i as u16)).collect()
     }
 
-    /// The variable of this name if it is of one of these kinds; `role` says what names it, for messages.
+    /// The variable of this name if it has one of these kinds; `role` is the context, for messages.
     pub(crate) fn variable(&mut self, name: &Located<String>, kinds: &[Kind], role: &str) -> Option<VarId> {
         let Some(&id) = self.index.get(&name.value) else {
             if name.value == unread::NAME {
@@ -126,7 +126,7 @@ impl Check {
         None
     }
 
-    /// A list of variables without repetitions; something stands in for each that there is not.
+    /// A list of variables without repetitions, with a placeholder for each unknown one.
     pub(crate) fn list(&mut self, names: &[Located<String>], kinds: &[Kind], role: &str) -> Listed {
         let before = self.errors;
         let mut ids = Vec::with_capacity(names.len());
@@ -148,7 +148,7 @@ impl Check {
         Listed { ids, complete, sound }
     }
 
-    /// A variable in place of one that there is not. It is not found by its name, so that every use of that name is reported.
+    /// A placeholder for an unknown variable. It is not found by name, so that every use of the name is reported.
     fn stand_in(&mut self, name: &str, kind: Kind) -> VarId {
         let id = VarId(self.variables.len().min(usize::from(u16::MAX)) as u16);
         self.variables.push(Variable { name: name.to_owned(), kind, values: vec![unread::NAME.to_owned()] });
@@ -158,7 +158,7 @@ impl Check {
         id
     }
 
-    /// What of a list of parents may be looked at: if it is not complete, what else is named beside it counts as listed.
+    /// The parents to check against: if the list is incomplete, other named variables count as listed.
     pub(crate) fn widened(&self, listed: &Listed, named: &[&Located<String>]) -> Vec<VarId> {
         let mut ids = listed.ids.clone();
         if !listed.complete {
@@ -190,7 +190,7 @@ impl Check {
         None
     }
 
-    /// A finite number, or a problem.
+    /// Checks that a number is finite.
     pub(crate) fn finite(&mut self, number: f64, what: &str, at: Option<At>) -> bool {
         if number.is_finite() {
             return true;
@@ -214,7 +214,7 @@ impl Check {
     }
 }
 
-/// The candidate that a misspelt word probably means.
+/// The candidate most similar to a misspelt word.
 pub(crate) fn nearest<'a>(word: &str, candidates: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     // Edit distance takes quadratic time, so long names are not compared.
     if word.chars().count() > 100 {
@@ -232,7 +232,7 @@ pub(crate) fn nearest<'a>(word: &str, candidates: impl Iterator<Item = &'a str>)
     candidates.filter(|c| c.len() <= 400).filter_map(near).min_by_key(|&(distance, _)| distance).map(|(_, c)| c)
 }
 
-/// `"a", "b" and "c"`-like joining of words that are already quoted or plain.
+/// Joins words as `"a", "b" and "c"`.
 pub(crate) fn and(words: &[String]) -> String {
     match words {
         [] => String::new(),
@@ -247,7 +247,7 @@ pub(crate) fn some_of(values: &[String]) -> String {
     if values.len() > 8 { format!("{}, … ({} in all)", quoted.join(", "), values.len()) } else { and(&quoted) }
 }
 
-/// A number for people: no trailing zeros, at most nine places.
+/// A number for messages: no trailing zeros, at most nine decimals.
 pub(crate) fn number_text(number: f64) -> String {
     if !number.is_finite() {
         return if number.is_nan() { "nan".to_owned() } else { format!("{number}") };
@@ -259,7 +259,7 @@ pub(crate) fn number_text(number: f64) -> String {
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
-/// A name as it would be written as a key.
+/// A name as a TOML key.
 pub(crate) fn bare(name: &str) -> String {
     let plain = !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-');
     if plain { name.to_owned() } else { quoted(name) }

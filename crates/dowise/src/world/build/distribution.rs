@@ -1,13 +1,13 @@
-//! Rows of probabilities: each is a number from 0 to 1, and together they make 1.
+//! Validates rows of probabilities: each from 0 to 1, with sum 1.
 
 use super::check::{Check, number_text};
 use crate::world::unread::is_unread;
 use crate::world::{At, Problem};
 
-/// How far a row's sum may be from 1 and still count as rounding.
+/// Tolerance on a row's sum that counts as rounding.
 const ROUNDING: f64 = 1e-6;
 
-/// Rows of one table that were mended, for one note about all of them.
+/// Normalised rows of one table, for a single note.
 #[derive(Default)]
 pub(crate) struct Mended {
     rows: usize,
@@ -16,9 +16,9 @@ pub(crate) struct Mended {
 }
 
 impl Check {
-    /// Checks one row and mends it if it is off by rounding.
+    /// Validates one row, and normalises it if it is off by rounding.
     ///
-    /// `what` gives `probabilities of "x" given …` and is only asked when something is wrong.
+    /// `what` returns `probabilities of "x" given …` and is called only for messages.
     pub(crate) fn distribution(
         &mut self,
         row: &mut [f64],
@@ -54,7 +54,7 @@ impl Check {
             self.push(Problem::error("row-sum", message).help(help).at(at));
             return false;
         }
-        // Sums of exact decimals differ from 1 by a few ulps: those rows are right as they are.
+        // Sums of exact decimals differ from 1 by a few ulps: those rows stay unchanged.
         if off > 1e-12 + row.len() as f64 * f64::EPSILON {
             row.iter_mut().for_each(|p| *p /= sum);
             mended.rows += 1;
@@ -64,7 +64,7 @@ impl Check {
         true
     }
 
-    /// Says once for a whole table how many rows were mended.
+    /// Reports once per table how many rows were normalised.
     pub(crate) fn note_mended(&mut self, what: &str, mended: &Mended) {
         if mended.rows == 0 {
             return;

@@ -1,4 +1,4 @@
-//! Mechanisms written as effects of single parents: noisy-or and additive logit, compiled to a table.
+//! Noisy-or and additive logit mechanisms, compiled to tables.
 
 use super::check::{Check, number_text};
 use super::forms::Target;
@@ -7,7 +7,7 @@ use crate::world::unread::is_unread;
 use crate::world::{At, Effect, Located, Problem, VarId};
 
 impl Check {
-    /// The effects by axis and value: `out[axis][value]` is a list of `width` amounts, which is `None` if nobody knows how many.
+    /// The effects by axis and value: `out[axis][value]` has `width` amounts; `None` if the width is unknown.
     pub(crate) fn effects(
         &mut self,
         effects: &[Effect],
@@ -29,7 +29,7 @@ impl Check {
                 self.push(Problem::error("shape", message).help("as many as `base` has").at(effect.at));
                 continue;
             }
-            // Infinite ones are for those who know what to do with them, which looks first.
+            // Infinite amounts are handled by the caller, which checks first.
             let good = effect.amounts.iter().all(|&a| a.is_infinite() || self.finite(a, &name, effect.at));
             if let (true, Some(axis), Some(value)) = (good, axis, value) {
                 out[axis][value].clone_from(&effect.amounts);
@@ -69,7 +69,7 @@ impl Check {
         Some(table)
     }
 
-    /// A number from 0 to 1, or a problem.
+    /// Checks that a number lies in [0, 1].
     fn unit(&mut self, number: f64, what: &str, at: Option<At>) {
         if is_unread(number) {
             self.pass_over();
@@ -79,7 +79,7 @@ impl Check {
         }
     }
 
-    /// Log-odds may be inf, which is certain; one score of several may not, since -inf for the others says the same.
+    /// Log-odds may be inf, which is certain; one of several scores may not, since -inf for the others says the same.
     fn no_infinity_for_one_of_many(&mut self, base: &[f64], effects: &[Effect], target: &Target<'_>) -> bool {
         if base.len() == 1 {
             return true;
@@ -104,7 +104,7 @@ impl Check {
         let name = format!("the base of {}", target.names);
         let good = base.iter().all(|&b| b.is_infinite() || self.finite(b, &name, target.at));
         let good = self.no_infinity_for_one_of_many(base, effects, target) && good && fits;
-        // How many amounts an effect has follows from a base that is right.
+        // A valid base determines the number of amounts of an effect.
         let width = (fits && !unread).then_some(base.len());
         let added = self.effects(effects, target.parents, &target.role, width);
         let added = added.filter(|_| good && target.sound && target.children.len() == 1)?;
@@ -138,8 +138,8 @@ impl Check {
     }
 }
 
-/// Scores to probabilities; the greatest is taken off first so that nothing overflows. A score of −∞ is impossible, one of ∞
-/// (log-odds only) certain; `false` if that leaves nothing, or makes no sense.
+/// Softmax of scores, shifted by the greatest to avoid overflow. A score of −∞ is impossible, one of ∞ (log-odds only)
+/// certain; `false` if that leaves no distribution.
 fn softmax(row: &mut [f64]) -> bool {
     let most = row.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     if row.iter().any(|s| s.is_nan()) || most == f64::NEG_INFINITY {

@@ -1,4 +1,4 @@
-//! How long episodes are and how much later steps count: ends before the horizon, and discounting.
+//! Validates the discount factor and terminal states.
 
 use super::check::{Check, number_text};
 use crate::Space;
@@ -6,7 +6,7 @@ use crate::world::unread::is_unread;
 use crate::world::{EndSpec, Ends, Located, Problem, VarId};
 
 impl Check {
-    /// The discount, 1 if none is given.
+    /// The discount factor, 1 by default.
     pub(crate) fn discount(&mut self, discount: Option<&Located<f64>>) -> Option<f64> {
         let Some(discount) = discount else { return Some(1.0) };
         if discount.value > 0.0 && discount.value <= 1.0 {
@@ -22,7 +22,7 @@ impl Check {
         None
     }
 
-    /// The states in which episodes end; the inner `None` if there are none.
+    /// The terminal states; the inner `None` if there are none.
     pub(crate) fn ends(&mut self, specs: &[EndSpec], state: &[VarId], space: &Space) -> Option<Option<Ends>> {
         if specs.is_empty() {
             return Some(None);

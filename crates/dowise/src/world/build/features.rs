@@ -1,4 +1,4 @@
-//! Checking the features that a world carries: known names, shapes that fit, finite numbers, lengths of at most 1.
+//! Validates feature maps: known names, matching shapes, finite numbers, norms of at most 1.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -13,16 +13,16 @@ use crate::world::{
     At, FeatureForm, FeatureMap, FeatureSpec, Kind, Located, Nested, Problem, VarId, World, WorldError,
 };
 
-/// Rounding that a length of 1 may be off by.
+/// Rounding tolerance on a norm of 1.
 const LENGTH_TOLERANCE: f64 = 1e-9;
 
-/// Kinds of variables that features may depend on, besides the check that they act.
+/// Kinds of variables that features may depend on, if they have effects.
 const KINDS: [Kind; 3] = [Kind::State, Kind::Key, Kind::Lever];
 
 type Names = Option<Vec<Located<String>>>;
 
 impl World {
-    /// The same world with these features for linear learners, checked against its variables.
+    /// The same world with these features for linear learners, validated against its variables.
     pub fn with_features(mut self, spec: &FeatureSpec) -> Result<World, WorldError> {
         let mut check = Check::default();
         check.variables = self.variables.clone();
@@ -40,7 +40,7 @@ impl World {
 }
 
 impl Check {
-    /// The map that features state, for this world; `whose` says what they belong to, for messages.
+    /// The feature map of a specification for this world; `whose` is the context, for messages.
     pub(super) fn features(&mut self, spec: &FeatureSpec, world: &World, whose: &str) -> Option<FeatureMap> {
         let map = match &spec.form {
             FeatureForm::OneHot => FeatureMap::one_hot(world),
@@ -141,7 +141,7 @@ impl Check {
         self.few_enough(&map, world, spec.at).then_some(map)
     }
 
-    /// The mean of tables: as many features in each, and every row no longer than 1.
+    /// The mean of tables: equally many features in each, and every row with norm at most 1.
     fn mean_of_tables(
         &mut self,
         tables: &[FeatureSpec],
@@ -178,14 +178,14 @@ impl Check {
         if self.errors() > before {
             return None;
         }
-        // Only together do they say which features are constant or collinear.
+        // Constant and collinear features can be judged only for the mean.
         ["collinear", "constant"].iter().for_each(|code| self.forget(code));
         let dimension = first?;
         self.review_features(&sampled_means(&parts, dimension, world), dimension, at);
         Some(FeatureMap::Mean { dimension, tables: parts })
     }
 
-    /// A scope of features: variables that act on the next state or the reward, or parts of the state.
+    /// A scope of features: state factors, or variables that affect the next state or the reward.
     fn feature_scope(&mut self, names: &Names, world: &World, whose: &str) -> Option<Vec<VarId>> {
         let allowed = everything(world);
         let Some(names) = names else { return Some(allowed) };
@@ -199,7 +199,7 @@ impl Check {
         (self.errors() == before).then_some(ids)
     }
 
-    /// Finite rows of length at most 1.
+    /// Validates finite rows with norm at most 1.
     fn feature_table(
         &mut self,
         scope: Vec<VarId>,
@@ -213,7 +213,7 @@ impl Check {
         let mut longest = (0.0, 0);
         for (r, row) in values.chunks_exact(dimension).enumerate() {
             if row.iter().all(|&x| self.finite(x, "one of the features", places[r])) {
-                // Measured in the greatest of them, for squares of large numbers are infinite.
+                // Scaled by the greatest entry, since squares of large numbers overflow.
                 let greatest = row.iter().fold(0.0f64, |most, x| most.max(x.abs()));
                 let unit = if greatest > 1.0 { greatest } else { 1.0 };
                 let norm = unit * row.iter().map(|x| (x / unit) * (x / unit)).sum::<f64>().sqrt();
@@ -244,7 +244,7 @@ impl Check {
         Some(FeatureMap::Table { scope, dimension, values: Arc::from(&*values) })
     }
 
-    /// Says which features are 0 or the same everywhere, and which are combinations of those before them: d can be smaller.
+    /// Reports features that are zero, constant or collinear with earlier ones, so that d can be smaller.
     fn review_features(&mut self, values: &[f64], dimension: usize, at: Option<At>) {
         for found in dependent(values, dimension) {
             let (j, problem) = match found {
@@ -272,7 +272,7 @@ impl Check {
         }
     }
 
-    /// Features of all states and causes fit into memory.
+    /// Checks that features of all states and joint key values fit into memory.
     fn few_enough(&mut self, map: &FeatureMap, world: &World, at: Option<At>) -> bool {
         let cells = world.sizes(&world.cause_variables()).iter().fold(world.n_states() as u128, |n, &s| n * s as u128);
         let held = if world.is_enumerable() { cells } else { 1 };
@@ -292,10 +292,10 @@ impl Check {
     }
 }
 
-/// Rows of which means are looked at.
+/// Number of sampled rows for means of tables.
 const SAMPLED_ROWS: usize = 1 << 12;
 
-/// Means of tables at combinations of values drawn evenly, the same ones each time: there may be far too many to enumerate.
+/// Means of tables at evenly sampled configurations, always the same ones: there may be too many to enumerate.
 fn sampled_means(parts: &[(Vec<VarId>, Arc<[f64]>)], dimension: usize, world: &World) -> Vec<f64> {
     let map = FeatureMap::Mean { dimension, tables: parts.to_vec() };
     let (basis, scope) = (Basis::new(world, &map), map.scope());
@@ -311,22 +311,23 @@ fn sampled_means(parts: &[(Vec<VarId>, Arc<[f64]>)], dimension: usize, world: &W
     rows
 }
 
-/// A feature that says nothing that others do not.
+/// A redundant feature.
 #[derive(Debug, PartialEq, Eq)]
 enum Dependence {
     Zero(usize),
     Constant(usize),
-    /// A combination of these, all before it.
+    /// A linear combination of these earlier features.
     Of(usize, Vec<usize>),
 }
 
-/// Share of a feature's length below which what others leave of it is rounding.
+/// Relative norm of a residual that counts as rounding.
 const COLLINEAR: f64 = 1e-9;
 
-/// Multiply-adds that looking for collinear features may take; of larger tables every k-th row is looked at.
+/// Multiply-adds allowed for finding collinear features; larger tables are subsampled.
 const MOST_WORK: usize = 1 << 28;
 
-/// Features, in order, that are 0, constant, or combinations of those before them (Gram–Schmidt by the Gram matrix).
+/// Features, in order, that are zero, constant, or linear combinations of earlier ones (Gram–Schmidt by the Gram
+/// matrix).
 fn dependent(values: &[f64], d: usize) -> Vec<Dependence> {
     let every = (values.len().saturating_mul(d) / MOST_WORK).max(1);
     let rows = || values.chunks_exact(d).step_by(every);

@@ -1,4 +1,4 @@
-//! The forms in which a mechanism may be written, each compiled to a table.
+//! Written forms of a mechanism, each compiled to a table.
 
 use super::check::{Check, Listed, some_of};
 use super::distribution::Mended;
@@ -6,21 +6,22 @@ use crate::Space;
 use crate::world::unread::is_unread;
 use crate::world::{Assumed, At, Form, Located, Mechanism, MechanismSpec, Nested, Outcome, Problem, VarId};
 
-/// What is being compiled: P(children | parents), and how to speak of it.
+/// The mechanism being compiled, P(children | parents), with names for messages.
 pub(crate) struct Target<'a> {
     pub(crate) children: &'a [VarId],
     pub(crate) parents: &'a [VarId],
-    /// Combinations of the parents.
+    /// Configurations of the parents.
     pub(crate) space: Space,
-    /// Combinations of the children.
+    /// Joint values of the children.
     pub(crate) columns: usize,
     /// `"opened"`, or `"z1", "z2"` for a joint table.
     pub(crate) names: String,
     /// `parents of "opened"` or `scope of "loyalty"`.
     pub(crate) role: String,
-    /// Whether it decides the next value of a state factor.
+    /// Whether it determines the next value of a state factor.
     pub(crate) next: bool,
-    /// Whether parents and children are what was meant, so that there is a table at all; otherwise names, values and sums are looked at.
+    /// Whether parents and children are valid, so that a table exists; otherwise only names, values and sums are
+    /// checked.
     pub(crate) sound: bool,
     pub(crate) at: Option<At>,
 }
@@ -45,7 +46,7 @@ impl Check {
         }
         let parents = listed.ids;
         if let (Form::LowRank, true) = (&spec.form, next) {
-            // Its numbers are stated for all state factors together, and never as a table.
+            // Its numbers are specified jointly for all state factors, never as a table.
             return Some(Mechanism { children, parents, table: None, assumed: Assumed::default() });
         }
         let names = self.names(&children);
@@ -75,7 +76,7 @@ impl Check {
         Some(Mechanism { children, parents, table, assumed })
     }
 
-    /// Looks at what does not depend on parents or values that could not be made out.
+    /// Checks everything that does not depend on invalid parents or values.
     fn broken_mechanism(
         &mut self,
         children: &[VarId],
@@ -106,7 +107,7 @@ impl Check {
         None
     }
 
-    /// The innermost lists that are as long as rows are, whatever the lists around them run over.
+    /// Checks innermost lists with the length of rows, for any nesting.
     fn innermost_rows(&mut self, nested: &Located<Nested>, target: &Target<'_>) {
         let Nested::List(items) = &nested.value else { return };
         let number = |item: &Located<Nested>| match item.value {
@@ -175,7 +176,7 @@ impl Check {
         self.all_rows(table, target, |r| places[r])
     }
 
-    /// Checks every row of a table; `place` says where a row stands.
+    /// Validates every row of a table; `place` returns the location of a row.
     fn all_rows(
         &mut self,
         mut table: Vec<f64>,
@@ -191,7 +192,7 @@ impl Check {
         (self.errors() == before).then_some(table)
     }
 
-    /// Takes lists in lists apart; `levels` says what each list runs over, outermost first, and how long it must be.
+    /// Flattens nested lists; `levels` has the index variable and length of each level, outermost first.
     pub(crate) fn flatten(
         &mut self,
         nested: &Located<Nested>,
@@ -222,7 +223,7 @@ impl Check {
                 for item in items {
                     good &= self.flatten(item, deeper, help, out, places);
                     if matches!(item.value, Nested::List(_)) == deeper.is_empty() {
-                        break; // its neighbours are no better
+                        break; // its siblings have the same problem
                     }
                 }
                 return good;
@@ -270,7 +271,7 @@ fn is_list(item: &Located<Nested>) -> bool {
 }
 
 impl Target<'_> {
-    /// Whether the values of a child are not known.
+    /// Whether the values of a child are unknown.
     pub(crate) fn open_child(&self, check: &Check) -> bool {
         self.children.iter().any(|id| check.open.contains(id))
     }

@@ -1,9 +1,9 @@
-//! The causal graph within a step: which variables have a mechanism, and in which order they are drawn.
+//! The causal graph within a step: mechanisms of all variables, acyclicity, and topological order.
 
 use super::check::Check;
 use crate::world::{Assumed, At, Interventions, LeverRule, Mechanism, Problem, VarId};
 
-/// What acts on what, according to one mechanism: known even where its numbers are wrong.
+/// The arrows of one mechanism; known even if its numbers are invalid.
 #[derive(Clone)]
 pub(crate) struct Arrows {
     pub(crate) children: Vec<VarId>,
@@ -11,8 +11,8 @@ pub(crate) struct Arrows {
     pub(crate) at: Option<At>,
 }
 
-/// One mechanism for each key and hidden variable and for each lever that can be left alone; and apart from them what acts on
-/// levers that every intervention sets.
+/// One mechanism for each key and hidden variable and each lever that can be left alone; and separately the behaviour
+/// mechanisms of levers that every intervention sets.
 pub(crate) fn settle(
     check: &mut Check,
     mut mechanisms: Vec<Mechanism>,
@@ -65,7 +65,7 @@ fn may_be_left_alone(interventions: &Interventions, lever: usize) -> bool {
     }
 }
 
-/// Takes out what decides levers that every intervention sets, which is never used; all that decides a lever if nobody knows.
+/// Removes mechanisms of levers that every intervention sets; of all levers if the interventions are unknown.
 pub(crate) fn drop_unused(arrows: &mut Vec<Arrows>, interventions: Option<&Interventions>, levers: &[VarId]) {
     arrows.retain(|a| {
         let lever = levers.iter().position(|l| a.children.contains(l));
@@ -73,9 +73,9 @@ pub(crate) fn drop_unused(arrows: &mut Vec<Arrows>, interventions: Option<&Inter
     });
 }
 
-/// Reports every circle among what acts within a step.
+/// Reports every cycle within a step.
 pub(crate) fn no_circles(check: &mut Check, arrows: &[Arrows]) {
-    // Those of one variable first: a longer circle through it is another one.
+    // Self-loops first: a longer cycle through the same variable is another one.
     let mut own = Vec::new();
     let mut arrows: Vec<Arrows> = arrows.to_vec();
     for a in &mut arrows {
@@ -118,8 +118,8 @@ pub(crate) fn parents_first(mut mechanisms: Vec<Mechanism>) -> Vec<Mechanism> {
     crate::graph::parents_first(mechanisms, |m| m.children.clone(), |m| m.parents.clone())
 }
 
-/// Variables that act on each other, the first once more at the end. Every mechanism left has a parent among the
-/// children left, so walking up from any of them must come back.
+/// A cycle, with its first variable repeated at the end. Every remaining mechanism has a parent among the remaining
+/// children, so walking up must return.
 fn circle(mechanisms: &[&Arrows]) -> Vec<VarId> {
     let decides = |id: VarId| mechanisms.iter().position(|m| m.children.contains(&id));
     let mut path: Vec<(usize, VarId)> = Vec::new(); // (mechanism, the parent that leads on)

@@ -1,4 +1,4 @@
-//! Tables with named columns (CSV files): every combination of parents exactly once, in any order.
+//! Tables with named columns (CSV files): every configuration of parents exactly once, in any order.
 
 use std::collections::HashMap;
 
@@ -11,7 +11,7 @@ use crate::world::{At, Grid, Located, Problem, VarId};
 const NOBODY: u32 = u32::MAX;
 
 impl Check {
-    /// A mechanism's table: one column for each parent, one for each value (combination) of the children.
+    /// A mechanism's table: one column for each parent, one for each (joint) value of the children.
     pub(crate) fn grid(&mut self, grid: &Grid, target: &Target<'_>) -> Option<Vec<f64>> {
         let names = self.column_names(target.children);
         let what = format!("the table of {}", target.names);
@@ -39,7 +39,7 @@ impl Check {
         (self.errors() == before).then_some(table)
     }
 
-    /// A table of numbers: one column for each variable of the scope, and these columns. With the place of each row.
+    /// A table of numbers: one column for each variable of the scope, and these columns; with the location of each row.
     pub(crate) fn number_grid(
         &mut self,
         grid: &Grid,
@@ -70,7 +70,7 @@ impl Check {
         names
     }
 
-    /// Where in the header each parent and each number stands.
+    /// Position of each parent and each number in the header.
     fn columns(&mut self, grid: &Grid, parents: &[VarId], numbers: &[String], what: &str) -> Option<Vec<usize>> {
         let mut wanted: Vec<String> = parents.iter().map(|&id| self.name(id).to_owned()).collect();
         wanted.extend_from_slice(numbers);
@@ -111,7 +111,7 @@ impl Check {
         (self.errors() == before).then_some(places)
     }
 
-    /// Reads every row: which combination it is for, and its numbers.
+    /// Reads every row: its configuration and its numbers.
     fn fill(
         &mut self,
         grid: &Grid,
@@ -124,7 +124,7 @@ impl Check {
         let before = self.errors();
         let (keys, numbers) = columns.split_at(parents.len());
         let mut owners = vec![NOBODY; space.len()];
-        // Large tables look every value up many times.
+        // Large tables look up every value many times.
         let position = |&id: &VarId| -> HashMap<String, usize> {
             self.variables[id.ix()].values.iter().cloned().enumerate().map(|(v, name)| (name, v)).collect()
         };

@@ -1,4 +1,4 @@
-//! Checks how a mechanism is to be learned.
+//! Validates the learning options of a mechanism.
 
 use std::ops::RangeInclusive;
 
@@ -6,18 +6,18 @@ use super::check::{Check, number_text};
 use super::forms::Target;
 use crate::world::{Assumed, Form, LearnSpec, LearnedForm, Located, MechanismSpec, Outcome, Problem, RowSpec, nearest};
 
-/// Standard deviations of log-odds that a prior may have. With less nothing that is seen counts; with more the prior is lost in
-/// the rounding of large counts, and effects that only occur together have no posterior.
+/// Permitted prior standard deviations of log-odds. Below, data has no influence; above, the prior vanishes in
+/// rounding, and effects that only occur together have no proper posterior.
 const SDS: RangeInclusive<f64> = 1e-4..=100.0;
-/// Visits that a guess may be worth.
+/// Permitted prior weights of a guess, in visits.
 const WEIGHTS: RangeInclusive<f64> = 1e-6..=1e6;
 
 impl Check {
-    /// What learners assume of a mechanism.
+    /// The assumptions of learners about a mechanism.
     pub(crate) fn assumed(&mut self, spec: &MechanismSpec, target: &Target<'_>) -> Option<Assumed> {
         let before = self.errors();
         let as_written = match &spec.form {
-            // What is ruled out by an infinite number has no effect that could be learned: each row is learned by itself.
+            // An infinite amount has no learnable effect, so each row is learned separately.
             Form::Logit { base, effects }
                 if base.iter().chain(effects.iter().flat_map(|e| &e.amounts)).any(|a| a.is_infinite()) =>
             {
@@ -90,7 +90,7 @@ impl Check {
         (self.errors() == before).then_some(assumed)
     }
 
-    /// A form that only some rows have is not what is learned: each row of the whole table is.
+    /// A form in some rows only is not learned as such: the whole table is, row by row.
     fn note_form_in_rows(&mut self, rows: &[RowSpec], spec: &MechanismSpec, target: &Target<'_>) {
         let form = rows.iter().find_map(|row| match &row.outcome {
             Outcome::Form(form) => Some(match **form {

@@ -1,26 +1,26 @@
-//! How large a world may be: everything that is allocated for one is counted first, here.
+//! Size limits of a world, checked before any allocation.
 
 use super::check::{Check, number_text};
 use super::{count_text, product};
 use crate::world::{At, Problem, World};
 
-/// Most entries of one table, and most states: 2 GiB of numbers.
+/// Maximum number of entries of one table, and of states: 2 GiB of numbers.
 pub(crate) const MOST_ENTRIES: usize = 1 << 28;
-/// Most entries of all tables together.
+/// Maximum number of entries of all tables.
 const MOST_ENTRIES_IN_ALL: usize = MOST_ENTRIES;
-/// Most values of one variable.
+/// Maximum number of values of one variable.
 pub(crate) const MOST_VALUES: usize = 1 << 20;
-/// Most values of all variables together: each is kept by name.
+/// Maximum number of values of all variables: each is stored by name.
 pub(crate) const MOST_VALUES_IN_ALL: usize = 1 << 21;
-/// Longest episode.
+/// Maximum horizon.
 pub(crate) const LONGEST_HORIZON: u64 = 1_000_000;
-/// Largest reward or cost: sums over an episode, and their squares, stay far below the largest number there is.
+/// Maximum absolute reward or cost: returns and their squares stay far below overflow.
 pub(crate) const MOST_PAID: f64 = 1e100;
-/// Most pairs of a state and a joint value of what acts: they are counted, though not all are ever listed.
+/// Maximum number of pairs of a state and joint key values: they are numbered, though never all enumerated.
 const MOST_PAIRS: u128 = 1 << 62;
 
 impl Check {
-    /// A reward, a cost or an end of a range: an ordinary number that sums can be made of, or a problem.
+    /// Checks that a reward, a cost or an end of a range is finite and small enough to be summed.
     pub(crate) fn amount(&mut self, number: f64, what: &str, at: Option<At>) -> bool {
         if number.is_finite() && number.abs() > MOST_PAID {
             let message = format!("{what} is {}, which is too large to add up", number_text(number));
@@ -32,7 +32,7 @@ impl Check {
         self.finite(number, what, at)
     }
 
-    /// Counts the entries of a table that is about to be made, or says that there are too many in all.
+    /// Reserves the entries of a new table, or reports that there are too many in total.
     pub(crate) fn reserve(&mut self, what: &str, entries: usize, at: Option<At>) -> Option<()> {
         self.entries = self.entries.saturating_add(entries);
         if self.entries <= MOST_ENTRIES_IN_ALL {
@@ -50,7 +50,7 @@ impl Check {
         None
     }
 
-    /// Whether the values of all variables together can be kept.
+    /// Whether the values of all variables fit into memory.
     pub(crate) fn count_values(&mut self, total: usize) -> bool {
         if total > MOST_VALUES_IN_ALL {
             self.push(too_many_values(total as u128));
@@ -58,7 +58,7 @@ impl Check {
         total <= MOST_VALUES_IN_ALL
     }
 
-    /// Whether states and causes can be numbered together.
+    /// Whether states and joint key values can be numbered jointly.
     pub(crate) fn count_pairs(&mut self, world: &World) -> bool {
         let causes = world.cause_variables();
         let sizes = causes.iter().map(|&id| self.size(id));
@@ -78,7 +78,7 @@ impl Check {
     }
 }
 
-/// More values of all variables together than are kept.
+/// The problem of too many values in total.
 pub(crate) fn too_many_values(total: u128) -> Problem {
     let message = format!(
         "all variables together have {} values or more, more than the {} that fit",

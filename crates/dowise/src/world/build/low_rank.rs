@@ -1,4 +1,4 @@
-//! Checking transitions of low rank: every row of probabilities that weights and anchors make, without multiplying them out.
+//! Validates low-rank transitions: all rows are probabilities, without multiplying out the factors.
 
 use std::sync::Arc;
 
@@ -11,24 +11,23 @@ use crate::world::{
     AnchorRows, At, FeatureMap, Kind, Located, LowRank, LowRankSpec, Problem, VarId, World, WorldError,
 };
 
-/// How far the probabilities of a row may be from 1: they are not mended, since the weights may be features that learners see.
+/// Tolerance on the sum of a row: rows are not normalised, since the weights may be features of learners.
 const SUM_TOLERANCE: f64 = 1e-9;
 
-/// Probabilities may be below 0 by this much, which is rounding.
+/// Rounding tolerance below 0.
 const NEGATIVE: f64 = -1e-12;
 
-/// Multiply-adds that looking for negative probabilities may take (seconds); needed only where numbers are signed.
+/// Multiply-adds allowed for finding negative probabilities (seconds); needed for signed numbers only.
 const MOST_WORK: u128 = 1 << 33;
 
 impl World {
-    /// The same world with its transitions stated by weights and anchors, checked: every P(s' | s, z) is a probability and
-    /// they sum to 1.
+    /// The same world with low-rank transitions, validated: every P(s' | s, z) is a probability and they sum to 1.
     ///
-    /// Every state factor must have been stated as [`Form::LowRank`](crate::world::Form::LowRank), and weights that are left out are the world's
-    /// features ([`World::with_features`] comes first).
+    /// Every state factor must be specified as [`Form::LowRank`](crate::world::Form::LowRank). Omitted weights are the
+    /// world's features ([`World::with_features`] comes first).
     ///
     /// # Cost
-    /// O(d) for each combination of what the weights depend on; where weights or rows are signed O(d · S) for each.
+    /// O(d) for each configuration of the weights' scope; O(d · S) for each with signed weights or rows.
     pub fn with_low_rank(mut self, spec: &LowRankSpec) -> Result<World, WorldError> {
         let mut check = Check::default();
         check.variables = self.variables.clone();
@@ -79,9 +78,9 @@ impl Check {
         Some(low_rank)
     }
 
-    /// The same where states are not enumerated: an anchor is drawn and then each factor, so weights and rows must be distributions.
+    /// The same for non-enumerable states: sampling needs weights and rows that are distributions.
     ///
-    /// Of a mean of tables every row of every table is looked at, of bumps none, since they sum to 1.
+    /// For a mean of tables every row of every table is checked; Gaussian bumps sum to 1 anyway.
     fn unlisted(&mut self, spec: &LowRankSpec, map: FeatureMap, dimension: usize, world: &World) -> Option<LowRank> {
         let next = self.anchor_rows(spec, world, dimension)?;
         let before = self.errors();
@@ -136,7 +135,7 @@ impl Check {
         self.push(Problem::error(code, wrong).help(help).at(at));
     }
 
-    /// Whether no transition is stated otherwise, and no reward needs a transition as a table.
+    /// Whether no transition is specified otherwise, and no reward needs a transition table.
     fn stands_alone(&mut self, spec: &LowRankSpec, world: &World) -> bool {
         let before = self.errors();
         for m in world.transitions.iter().filter(|m| m.table.is_some()) {
@@ -244,7 +243,7 @@ impl Check {
             if sum > 0.0 {
                 rows.extend(row.iter().map(|p| p / sum));
             } else {
-                // Far narrower than a place: the nearest value has it all.
+                // Far narrower than one position: the nearest value has all the mass.
                 let nearest = (centre.value + 0.5) as usize;
                 rows.extend((0..n).map(|v| if v == nearest { 1.0 } else { 0.0 }));
             }
@@ -252,7 +251,7 @@ impl Check {
         Some(rows)
     }
 
-    /// The sum of each anchor's rows, if every row of P(s' | s, z) sums to 1.
+    /// The sum of each latent factor's rows, if every row of P(s' | s, z) sums to 1.
     fn rows_sum_to_one(&mut self, low_rank: &LowRank, world: &World, at: Option<At>) -> Option<Vec<f64>> {
         let mut sums = Vec::new();
         low_rank.worth(&vec![1.0; world.n_states()], &mut sums);
@@ -278,7 +277,7 @@ impl Check {
         None
     }
 
-    /// `None`, with a problem, if some P(s' | s, z) is below 0.
+    /// Reports a negative P(s' | s, z) and returns `None`.
     fn none_is_negative(&mut self, low_rank: &LowRank, world: &World, at: Option<At>) -> Option<()> {
         let rows = low_rank.rows().len() / low_rank.dimension;
         let work = rows as u128 * world.n_states() as u128 * low_rank.dimension as u128;

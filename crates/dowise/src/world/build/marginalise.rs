@@ -1,25 +1,25 @@
-//! Hidden variables that act on next values: marginalised out where that is exact, refused by name where it is not.
+//! Marginalises hidden parents of transitions out where that is exact; rejects the others by name.
 
 use super::check::{Check, and};
 use super::graph::Arrows;
 use crate::Space;
 use crate::world::{At, Mechanism, Problem, VarId, World};
 
-/// What a hidden variable acts on.
+/// Effects of a hidden variable.
 #[derive(Default)]
 struct Acts {
-    /// State factors whose next values it decides.
+    /// State factors whose next values it affects.
     next: Vec<VarId>,
-    /// Variables that are observed.
+    /// Observed variables that it affects.
     seen: Vec<VarId>,
     /// Itself, and the hidden variables through which it acts.
     through: Vec<VarId>,
 }
 
 impl Check {
-    /// Takes hidden variables out of the scopes of transitions. P(x' | scope) is the mean over the hidden variable, given its own
-    /// parents, if it acts on that one next value and on nothing that is observed; otherwise next values would depend on each other, or
-    /// on what was seen of it, in ways that factors cannot say.
+    /// Removes hidden variables from the scopes of transitions. P(x' | scope) is the mean over the hidden variable
+    /// given its parents, if it affects only that next value and nothing observed. Otherwise next values would depend
+    /// on each other or on observed variables in ways that factors cannot express.
     pub(crate) fn sum_out_hidden(&mut self, world: &mut World) -> bool {
         let mut gone: Vec<VarId> = Vec::new();
         for position in 0..world.transitions.len() {
@@ -33,8 +33,8 @@ impl Check {
         true
     }
 
-    /// Every hidden variable that acts on a next value, itself or through others, acts on that one alone; refuses each that does
-    /// not. One that stands above another which is refused is not named: what is wrong is the other.
+    /// Checks that every hidden variable with an effect on next values affects only one, and rejects the others. An
+    /// ancestor of a rejected variable is not reported.
     pub(crate) fn hidden_act_on_one(&mut self, within: &[Arrows], continuation: &[Arrows], hidden: &[VarId]) {
         let mut refused: Vec<VarId> = Vec::new();
         let all: Vec<(VarId, Acts)> = hidden.iter().map(|&h| (h, acts_of(within, continuation, hidden, h))).collect();
@@ -50,7 +50,7 @@ impl Check {
         }
     }
 
-    /// Whether everything that a hidden variable acts on is one next value; says what else there is.
+    /// Whether a hidden variable affects one next value only; reports other effects.
     fn acts_on_one(&mut self, hidden: VarId, acts: &Acts) -> bool {
         if acts.next.len() <= 1 && acts.seen.is_empty() {
             return true;
@@ -83,7 +83,7 @@ impl Check {
         false
     }
 
-    /// A transition with one hidden parent marginalised out: its own parents take its place.
+    /// A transition with one hidden parent marginalised out and replaced by its parents.
     fn mean_over(&mut self, world: &World, position: usize, hidden: VarId) -> Option<Mechanism> {
         let own = world.mechanisms.iter().find(|m| m.children == [hidden]);
         let own = own.expect("invariant: every hidden variable has a mechanism of its own");
@@ -116,7 +116,7 @@ impl Check {
         Some(Mechanism { parents, table: table.map(Into::into), ..from.clone() })
     }
 
-    /// Forgets hidden variables that act on nothing any more.
+    /// Removes hidden variables without effects.
     fn take_out(&mut self, world: &mut World, gone: &[VarId]) {
         let mut gone = gone.to_vec();
         gone.sort_unstable();
@@ -125,7 +125,8 @@ impl Check {
             return;
         }
         let summed = gone.len();
-        // What else hangs on them is hidden and acts on nothing, or it would have been refused. Parents come before children.
+        // Their other children are hidden and have no effect, or they would have been rejected. Parents come before
+        // children.
         for m in &world.mechanisms {
             if m.parents.iter().any(|p| gone.contains(p)) {
                 gone.extend(m.children.iter().filter(|c| !gone.contains(c)).copied().collect::<Vec<_>>());
@@ -161,14 +162,14 @@ impl Check {
     }
 }
 
-/// The hidden parent of a transition that is drawn last, so that its own parents are all drawn before it.
+/// The hidden parent of a transition that is last in topological order.
 fn last_hidden(world: &World, position: usize) -> Option<VarId> {
     let parents = &world.transitions[position].parents;
     let drawn = world.mechanisms.iter().rev().flat_map(|m| m.children.iter().copied());
     drawn.into_iter().find(|id| parents.contains(id) && world.hidden.contains(id))
 }
 
-/// Everything that a hidden variable acts on, directly or through other hidden variables.
+/// All effects of a hidden variable, directly or through other hidden variables.
 fn acts_of(within: &[Arrows], continuation: &[Arrows], hidden: &[VarId], of: VarId) -> Acts {
     let mut acts = Acts { through: vec![of], ..Acts::default() };
     let mut next = 0;

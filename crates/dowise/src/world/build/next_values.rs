@@ -1,11 +1,11 @@
-//! Next values in the scopes of rewards: `next.x` is a variable of its own while rewards are compiled.
+//! Next values in the scopes of rewards: `next.x` is a temporary variable while rewards are compiled.
 
 use super::check::Check;
 use crate::Space;
 use crate::world::{Kind, Problem, RewardSpec, VarId, Variable, World};
 
 impl Check {
-    /// Enters `next.x` for every state factor x that no variable is called like; gives the number of real variables.
+    /// Declares `next.x` for every state factor x without a name clash; returns the number of real variables.
     pub(crate) fn enter_next_values(&mut self, state: &[VarId]) -> usize {
         let real = self.variables.len();
         for &id in state {
@@ -18,7 +18,7 @@ impl Check {
             }
             let next = Variable { name: format!("next.{}", of.name), ..of.clone() };
             let at = self.places[id.ix()];
-            // A real variable of that name is meant first; its place is taken all the same, so that numbers stay in step.
+            // A real variable of that name has precedence; the index is still used, so that numbering stays aligned.
             if self.variables.len() < usize::from(u16::MAX) {
                 self.index.entry(next.name.clone()).or_insert(VarId(self.variables.len() as u16));
             }
@@ -28,7 +28,7 @@ impl Check {
         real
     }
 
-    /// What to do about a name that looks like a next value and is none here.
+    /// The remedy for a name that looks like a next value but is none here.
     pub(super) fn no_next_value(&self, name: &str) -> Option<String> {
         let of = name.strip_prefix("next.")?;
         let kind = self.variables[self.index.get(of)?.ix()].kind;
@@ -40,7 +40,7 @@ impl Check {
         })
     }
 
-    /// Takes them out again.
+    /// Removes them again.
     pub(crate) fn forget_next_values(&mut self, real: usize) {
         self.index.retain(|_, id| id.ix() < real);
         self.open.retain(|id| id.ix() < real);
@@ -50,7 +50,7 @@ impl Check {
         self.places.truncate(real);
     }
 
-    /// Terms on next values and on the present together must have an expected value over both that can be tabulated.
+    /// Checks that terms of present and next values have an expectation that can be tabulated.
     pub(crate) fn next_terms(&mut self, world: &World, specs: &[RewardSpec]) {
         for (term, spec) in world.rewards.iter().zip(specs) {
             if !term.next.is_empty() && !term.pays_on_next_state() {
@@ -68,7 +68,7 @@ impl Check {
     }
 }
 
-/// A scope with next values in any order, and its table: the present first, then the next values.
+/// Reorders a scope and its table: present values first, then next values.
 pub(super) fn present_first(
     scope: &[VarId],
     space: &Space,

@@ -1,4 +1,4 @@
-//! Mechanisms written as rows: what each row says, compiled to a table.
+//! Mechanisms written as rows of conditions and outcomes, compiled to a table.
 
 use super::check::Check;
 use super::distribution::Mended;
@@ -14,7 +14,7 @@ impl Check {
         let what = format!("the table of {}", target.names);
         let rules: Vec<Option<Rule>> =
             rows.iter().map(|row| self.rule(&row.when, target.parents, &target.role)).collect();
-        // Which row covers what can be said if every condition is right.
+        // Coverage can be determined only if every condition is valid.
         let sound: Option<Vec<(Rule, Option<At>)>> =
             rows.iter().zip(&rules).map(|(row, rule)| Some((rule.clone()?, row.at))).collect();
         let sound = sound.filter(|_| target.sound);
@@ -30,7 +30,7 @@ impl Check {
                     met(&target.space, rule, owners, r as u32)
                 }
                 (_, _, Some(rule)) if conditions_hold => rule.masks.clone(),
-                // What a row meets is not known, so nothing is said about what it would follow there.
+                // The row's configurations are unknown, so nothing is reported about following a parent there.
                 (_, _, _) => target.parents.iter().map(|&id| vec![false; self.size(id)]).collect(),
             };
             let Some(filler) = self.outcome(row, &met, &name, target, &mut mended) else { continue };
@@ -45,7 +45,7 @@ impl Check {
         (self.errors() == before).then_some(table)
     }
 
-    /// What a row writes into the combinations it covers.
+    /// The distribution that a row writes into the configurations it covers.
     fn outcome(
         &mut self,
         row: &RowSpec,
@@ -94,7 +94,7 @@ impl Check {
         }
     }
 
-    /// The probabilities of an outcome that does not look at the parents, not yet checked to sum to 1.
+    /// The probabilities of an outcome independent of the parents, before normalisation.
     pub(crate) fn plain_outcome(
         &mut self,
         outcome: &Outcome,
@@ -109,7 +109,7 @@ impl Check {
                 self.pass_over();
                 None
             }
-            // How many there are to be is not known, but what they sum to is.
+            // The expected number is unknown, but the sum can be checked.
             Outcome::Probabilities(p) if children.iter().any(|id| self.open.contains(id)) => {
                 self.pass_over();
                 Some(p.clone())
@@ -128,7 +128,7 @@ impl Check {
                         fixed[column] = p.value;
                     }
                 }
-                // A name that is wrong has its probability all the same.
+                // A wrong name still has its probability.
                 if self.errors() > before {
                     let mut all: Vec<f64> = named.iter().map(|(_, p)| p.value).collect();
                     self.distribution(&mut all, |_| name.to_owned(), at, &mut Mended::default());
@@ -149,7 +149,7 @@ impl Check {
         }
     }
 
-    /// Which column a value (`a`, or `a|b` for joint tables) means.
+    /// The column of a value (`a`, or `a|b` for joint tables).
     pub(crate) fn column(&mut self, children: &[VarId], value: &Located<String>) -> Option<usize> {
         if let [child] = children {
             return self.value(*child, value);
@@ -168,7 +168,7 @@ impl Check {
         Some(column)
     }
 
-    /// For `same_as` and `shift`: the parent's axis, and for each of its values the place among the child's values.
+    /// For `same_as` and `shift`: the parent's axis, and for each of its values the position among the child's values.
     fn follow(
         &mut self,
         parent: &Located<String>,
@@ -203,7 +203,7 @@ impl Check {
     }
 }
 
-/// The values of each parent that a row really meets: those in combinations that no earlier row covers.
+/// The values of each parent that a row applies to: those not covered by earlier rows.
 fn met(space: &Space, rule: &Rule, owners: &[u32], row: u32) -> Masks {
     let mut met: Masks = rule.masks.iter().map(|m| vec![false; m.len()]).collect();
     rule.each(space, |index| {
@@ -214,7 +214,7 @@ fn met(space: &Space, rule: &Rule, owners: &[u32], row: u32) -> Masks {
     met
 }
 
-/// What a row writes into the combinations it covers.
+/// The distribution that a row writes into the configurations it covers.
 enum Filler {
     Fixed(Vec<f64>),
     Moved {
@@ -222,7 +222,7 @@ enum Filler {
         places: Vec<usize>,
         by: Vec<(i64, f64)>,
     },
-    /// The rows of a whole table, of which those that are covered count.
+    /// A whole table, of which only covered rows are used.
     Whole(Vec<f64>),
 }
 

@@ -1,14 +1,14 @@
-//! What one step can pay: the declared range of the reward, or the one that its terms have.
+//! Range of one step's reward: declared, or derived from its terms.
 
 use super::check::{Check, number_text};
 use crate::Space;
 use crate::world::{Located, Problem, RewardTerm, VarId};
 
-/// Most combinations of all scopes together for which the sum of the terms is worked out one by one.
+/// Maximum number of joint configurations for an exact range of the sum.
 const MOST_COMBINATIONS: u128 = 1 << 20;
 
 impl Check {
-    /// A range with finite ends in increasing order, or a problem.
+    /// Checks that a range has finite ends in increasing order.
     pub(crate) fn range(&mut self, range: &Located<[f64; 2]>, what: &str) -> Option<[f64; 2]> {
         let [lo, hi] = range.value;
         let good = self.amount(lo, &format!("the lower end of {what}"), range.at);
@@ -69,9 +69,9 @@ impl Check {
         Some([lo, hi])
     }
 
-    /// Least and greatest sum with the combinations where they occur; `None` if there are too many to look at.
+    /// Least and greatest sum with their configurations; `None` if there are too many.
     fn exact(&self, terms: &[RewardTerm]) -> Option<((f64, String), (f64, String))> {
-        // A factor now and its next value are two things.
+        // A factor's present and next value are distinct variables.
         let axes = |term: &RewardTerm| {
             let of = |ids: &[VarId], next: bool| ids.iter().map(move |&id| (id, next)).collect::<Vec<_>>();
             [of(&term.scope, false), of(&term.next, true)].concat()
@@ -122,7 +122,7 @@ pub(crate) fn extremes(table: &[f64]) -> [f64; 2] {
     if lo <= hi { [lo, hi] } else { [0.0, 0.0] }
 }
 
-/// How far outside a range still counts as rounding.
+/// Rounding tolerance of a range.
 pub(crate) fn slack([lo, hi]: [f64; 2]) -> f64 {
     1e-9 * (1.0 + lo.abs().max(hi.abs()))
 }

@@ -1,23 +1,23 @@
-//! States that nothing reaches, found by walking forward over what has a positive probability.
+//! Reachability analysis: finds states that no policy reaches, by forward search over positive probabilities.
 //!
-//! The walk errs on the side of reaching: which values of several variables can occur together is looked at
-//! one variable at a time. So a state that is reported really is out of reach.
+//! The search overapproximates reachability, since it treats variables independently. A reported state is therefore
+//! truly unreachable.
 
 use std::collections::HashSet;
 
 use crate::Space;
 use crate::world::{LeverRule, Mechanism, Start, VarId, World};
 
-/// Most states, and most (state, cause) pairs, for which the walk is made.
+/// Maximum number of states, and of pairs of a state and joint key values, for the search.
 const MOST_STATES: usize = 4096;
 const MOST_PAIRS: usize = 1 << 18;
-/// Most table entries to look at, over all states.
+/// Maximum number of table lookups, over all states.
 const MOST_LOOKS: usize = 1 << 26;
 
-/// Where a value of a state factor is in no state that can be reached: the number of states out of reach and the first of them. `None`
-/// if there is none, or the world is too large to walk.
+/// If a value of a state factor occurs in no reachable state: the number of unreachable states and the first of them.
+/// `None` if there is none, or the world is too large.
 ///
-/// That only some combinations of values are out of reach is as usual as a grid with a corner that nobody gets to.
+/// Unreachable combinations of values are common and not reported.
 pub(crate) fn unreached(world: &World) -> Option<(usize, usize)> {
     let n = world.n_states();
     if n > MOST_STATES || world.low_rank.is_some() || !world.is_fully_known() {
@@ -76,7 +76,7 @@ pub(crate) fn unreached(world: &World) -> Option<(usize, usize)> {
         let example = reached.iter().position(|&r| !r)?;
         return Some((n - count, example));
     };
-    // At some stage is enough.
+    // Reachability at one stage suffices.
     let (space, axis) = (&world.state_space, world.state_axis(clock));
     let first = |s: usize| s - space.digit(s, axis) * space.strides()[axis];
     let mut at_some = vec![false; n];
@@ -98,7 +98,7 @@ fn first_states(world: &World) -> Vec<usize> {
     }
 }
 
-/// For each variable, which values may occur in this state under some intervention.
+/// For each variable, the values that may occur in this state under some intervention.
 fn possible_values(world: &World, state: &[usize]) -> Vec<Vec<bool>> {
     let mut possible: Vec<Vec<bool>> = world.variables.iter().map(|v| vec![false; v.size()]).collect();
     world.state.iter().zip(state).for_each(|(id, &v)| possible[id.ix()][v] = true);
@@ -149,7 +149,7 @@ fn support(world: &World, m: &Mechanism, state: &[usize], causes: &[VarId], caus
     (0..columns).filter(|&v| table[row * columns + v] > 0.0).collect()
 }
 
-/// Calls `visit` with every state whose factors take values from these lists.
+/// Calls `visit` with every state whose factor values are in these lists.
 fn each_state(space: &Space, supports: &[Vec<usize>], visit: impl FnMut(usize)) {
     let mask = |(list, &size): (&Vec<usize>, &usize)| (0..size).map(|v| list.contains(&v)).collect();
     super::rows::each_point(space, &supports.iter().zip(space.sizes()).map(mask).collect(), visit);

@@ -1,17 +1,17 @@
-//! Warnings about worlds that are valid but probably not what their author meant.
+//! Warnings about valid worlds that are probably not as intended.
 
 use super::check::Check;
 use super::reach;
 use crate::world::{At, Problem, VarId, World};
 
-/// Adds a warning for every variable that acts on nothing, and for states that no policy reaches.
+/// Warns of variables without effects, and of states that no policy reaches.
 pub(crate) fn review(check: &mut Check, world: &World) {
     let places = check.places.clone();
     let place = |id: VarId| -> Option<At> { places[id.ix()] };
     let causes = world.cause_variables();
     let above = world.mechanism_dag().ancestors(&causes.iter().map(|id| id.ix()).collect::<Vec<_>>());
     for &id in &world.keys {
-        // One that acts through others is as it should be: what is observed on the way keeps tables small that are learned.
+        // An indirect effect is fine: observed intermediate variables keep learned tables small.
         if !above[id.ix()] {
             let message = format!("key variable \"{}\" acts on no state factor and no reward", check.name(id));
             let help = "name it in a `scope`, or take it out; as it is, it is observed and otherwise ignored";
@@ -36,7 +36,7 @@ pub(crate) fn review(check: &mut Check, world: &World) {
     for m in &world.mechanisms {
         let learned = m.table.is_none() || m.assumed.learned;
         let (&[id], true) = (&m.children[..], m.parents.is_empty() && learned) else { continue };
-        // With two observed children it shows in how they go together, and taking it out would deny that.
+        // With two observed children it explains their dependence, which removing it would deny.
         let chosen_by = world.habits.iter().any(|habit| habit.parents.contains(&id));
         if world.hidden.contains(&id) && above[id.ix()] && !chosen_by && observed_below(world, id, &above) < 2 {
             let message = format!("nothing acts on hidden variable \"{}\", and it is to be learned", check.name(id));
@@ -61,7 +61,7 @@ pub(crate) fn review(check: &mut Check, world: &World) {
     }
 }
 
-/// Number of observed variables that matter (or of tables of several) on which a hidden variable acts, directly or through other
+/// Number of relevant observed variables (or joint tables) that a hidden variable affects, directly or through other
 /// hidden variables.
 fn observed_below(world: &World, hidden: VarId, matters: &[bool]) -> usize {
     let mut reached = vec![false; world.variables.len()];

@@ -1,4 +1,4 @@
-//! The forms in which a reward term may be written, each compiled to a table.
+//! Written forms of a reward term, each compiled to a table.
 
 use super::check::{Check, Listed, number_text};
 use super::limits::MOST_PAID;
@@ -43,7 +43,7 @@ impl Check {
             }
         };
         let (range, table) = match (declared, table) {
-            (Some((None, _)), _) => return None, // which has been reported
+            (Some((None, _)), _) => return None, // already reported
             (None, Some(table)) if !spec.random => (super::range::extremes(&table), Some(table)),
             (None, table) => {
                 let why = if table.is_some() { "is random" } else { "is to be learned" };
@@ -65,7 +65,7 @@ impl Check {
         Some(RewardTerm { name: spec.name.value.clone(), scope, next, table, range, random, learned })
     }
 
-    /// Looks at what does not depend on a scope that could not be made out.
+    /// Checks everything that does not depend on an invalid scope.
     fn broken_reward(&mut self, spec: &RewardSpec, listed: &Listed, name: &str) {
         self.pass_over();
         let mut named: Vec<&Located<String>> = Vec::new();
@@ -156,7 +156,7 @@ impl Check {
         Some(table)
     }
 
-    /// The conditions of the rows; `None` if anything is wrong with these or with what the rows pay.
+    /// The conditions of the rows; `None` if a condition or a payment is invalid.
     fn reward_rules(&mut self, rows: &[RewardRow], scope: &[VarId], name: &str) -> Option<Vec<(Rule, Option<At>)>> {
         let before = self.errors();
         let mut rules = Vec::with_capacity(rows.len());
@@ -169,7 +169,7 @@ impl Check {
         (self.errors() == before).then_some(rules)
     }
 
-    /// `value = { yes = 3.5 }`: by the values of the one variable of the scope.
+    /// `value = { yes = 3.5 }`: by the values of the only variable of the scope.
     fn reward_named(
         &mut self,
         values: &[(Located<String>, Located<f64>)],
@@ -190,7 +190,7 @@ impl Check {
         self.named_amounts(values, id, name)
     }
 
-    /// The values of a variable that are named, and what they pay; the others pay nothing.
+    /// Payments by named values of a variable; other values pay nothing.
     fn named_amounts(&mut self, values: &[(Located<String>, Located<f64>)], id: VarId, name: &str) -> Option<Vec<f64>> {
         let before = self.errors();
         let mut table = vec![0.0; self.size(id)];
@@ -219,7 +219,7 @@ impl Check {
         Some((0..space.len()).map(value).collect())
     }
 
-    /// The effects of a sum, which are ordinary numbers.
+    /// The effects of a sum, which must be finite.
     fn sum_parts(&mut self, base: f64, effects: &[Effect], scope: &[VarId], name: &str) -> Option<Vec<Vec<Vec<f64>>>> {
         let before = self.errors();
         if is_unread(base) {
@@ -228,7 +228,7 @@ impl Check {
         let added = self.effects(effects, scope, &format!("scope of {name}"), Some(1));
         for effect in effects {
             let what = format!("the effect of {} = \"{}\"", effect.parent.value, effect.value.value);
-            // Those that are no numbers at all have been named.
+            // Amounts that are not numbers were already reported.
             for &amount in effect.amounts.iter().filter(|a| a.is_infinite()) {
                 self.finite(amount, &what, effect.at);
             }
@@ -236,7 +236,7 @@ impl Check {
         added.filter(|_| self.errors() == before)
     }
 
-    /// Every mean lies in the declared range; a mean outside by rounding is put on its end.
+    /// Checks that every mean lies in the declared range; rounding errors are clamped.
     fn within(
         &mut self,
         mut table: Vec<f64>,

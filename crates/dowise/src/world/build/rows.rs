@@ -1,4 +1,4 @@
-//! Patterns over parents, and which combination each row of a table covers.
+//! Patterns over parents, and the configurations that each row of a table covers.
 
 use std::cmp::Ordering;
 
@@ -7,17 +7,17 @@ use crate::Space;
 use crate::world::unread;
 use crate::world::{At, Condition, CountSpec, Kind, Located, Pattern, Problem, VarId};
 
-/// Which values of each axis a pattern admits, axis by axis.
+/// The values of each axis that a pattern admits.
 pub(crate) type Masks = Vec<Vec<bool>>;
 
-/// Which combinations a condition admits: those that the masks admit and in which every count is right.
+/// The configurations that a condition admits: those within the masks that satisfy every count.
 #[derive(Clone, Debug)]
 pub(crate) struct Rule {
     pub(crate) masks: Masks,
     counts: Vec<Count>,
 }
 
-/// How many of some axes must have one of these values.
+/// Bounds on the number of axes with matching values.
 #[derive(Clone, Debug)]
 struct Count {
     of: Vec<(usize, Vec<bool>)>,
@@ -26,7 +26,7 @@ struct Count {
 }
 
 impl Rule {
-    /// Calls `visit` with the index of each combination that is admitted, in increasing order.
+    /// Calls `visit` with the index of each admitted configuration, in increasing order.
     pub(crate) fn each(&self, space: &Space, mut visit: impl FnMut(usize)) {
         each_point(space, &self.masks, |index| {
             let holds = |count: &Count| {
@@ -41,7 +41,7 @@ impl Rule {
 }
 
 impl Check {
-    /// The combinations of `ids` that a condition admits; `None` if it names anything wrong.
+    /// The configurations of `ids` that a condition admits; `None` if it is invalid.
     pub(crate) fn rule(&mut self, when: &Condition, ids: &[VarId], role: &str) -> Option<Rule> {
         let masks = self.masks(&when.when, ids, role);
         let counts: Vec<Option<Count>> = when.counts.iter().map(|count| self.count(count, ids, role)).collect();
@@ -60,7 +60,7 @@ impl Check {
             of.extend(self.mask(ids[axis], name, values).map(|mask| (axis, mask)));
         }
         if spec.of.iter().any(|(name, _)| name.value == unread::NAME) {
-            return None; // nobody knows how many there are
+            return None; // their number is unknown
         }
         let all = spec.of.len() as u64;
         if all == 0 {
@@ -90,9 +90,9 @@ impl Check {
         (self.errors() == before).then_some(Count { of, least, most })
     }
 
-    /// The values that a pattern admits for each of `ids`; `None` if it names anything wrong.
+    /// The values that a pattern admits for each of `ids`; `None` if it is invalid.
     ///
-    /// `role` says what `ids` are: `parents of "opened"`.
+    /// `role` describes `ids`: `parents of "opened"`.
     pub(crate) fn masks(&mut self, when: &Pattern, ids: &[VarId], role: &str) -> Option<Masks> {
         let mut masks: Masks = ids.iter().map(|&id| vec![true; self.size(id)]).collect();
         let before = self.errors();
@@ -111,7 +111,7 @@ impl Check {
         (self.errors() == before).then_some(masks)
     }
 
-    /// Which of `ids` a name means; a problem if none.
+    /// The position of a name among `ids`; reports an unknown name.
     pub(crate) fn axis(&mut self, name: &Located<String>, ids: &[VarId], role: &str) -> Option<usize> {
         if let Some(axis) = ids.iter().position(|&id| self.name(id) == name.value) {
             return Some(axis);
@@ -139,7 +139,8 @@ impl Check {
         None
     }
 
-    /// Which values of a variable a list of names means; `*` means all, and comparisons run along the order of the values.
+    /// The values of a variable that a list of names means; `*` means all, and comparisons follow the order of the
+    /// values.
     pub(crate) fn mask(&mut self, id: VarId, name: &Located<String>, values: &[Located<String>]) -> Option<Vec<bool>> {
         let before = self.errors();
         let mut mask = vec![false; self.size(id)];
@@ -168,7 +169,7 @@ impl Check {
         (self.errors() == before).then_some(mask)
     }
 
-    /// For messages: the combinations that masks leave, `loyalty = "new" or "fan"`; empty if all.
+    /// For messages: the configurations within masks, `loyalty = "new" or "fan"`; empty if all.
     pub(crate) fn given(&self, ids: &[VarId], masks: &Masks) -> String {
         let mut parts = Vec::new();
         for (&id, mask) in ids.iter().zip(masks) {
@@ -186,8 +187,8 @@ impl Check {
         parts.join(", ")
     }
 
-    /// For each combination, the first row that covers it. Rows that cover nothing new get a warning;
-    /// a combination that no row covers is an error.
+    /// For each configuration, the first row that covers it. Rows that cover nothing new get a warning; an uncovered
+    /// configuration is an error.
     pub(crate) fn owners(
         &mut self,
         what: &str,
@@ -216,7 +217,7 @@ impl Check {
         self.nothing_missing(what, ids, space, &owners, NOBODY, help, at).then_some(owners)
     }
 
-    /// Whether every combination is covered; the first that is not is named.
+    /// Whether every configuration is covered; reports the first that is not.
     pub(crate) fn nothing_missing(
         &mut self,
         what: &str,
@@ -239,7 +240,7 @@ impl Check {
         false
     }
 
-    /// The product of the sizes of these variables times `columns`, if it is small enough to allocate.
+    /// The space of these variables, if its size times `columns` is small enough to allocate.
     pub(crate) fn table_space(
         &mut self,
         what: &str,
@@ -250,7 +251,7 @@ impl Check {
     ) -> Option<Space> {
         let sizes: Vec<usize> = ids.iter().map(|&id| self.size(id)).collect();
         if columns == 0 || sizes.contains(&0) {
-            return None; // an empty domain, which has been reported
+            return None; // an empty domain, already reported
         }
         let entries = super::product(sizes.iter().copied().chain([columns]));
         if entries.is_none_or(|n| n > super::MOST_ENTRIES as u128) {
@@ -265,20 +266,20 @@ impl Check {
         Space::new(&sizes)
     }
 
-    /// Parents of a mechanism within a step.
+    /// Kinds of parents of a mechanism within a step.
     pub(crate) const WITHIN_STEP: [Kind; 4] = [Kind::State, Kind::Lever, Kind::Key, Kind::Hidden];
-    /// What a next value may depend on; hidden variables are marginalised out.
+    /// Kinds of parents of a transition; hidden variables are marginalised out.
     pub(crate) const TRANSITION: [Kind; 4] = [Kind::State, Kind::Key, Kind::Lever, Kind::Hidden];
-    /// What the reward may depend on.
+    /// Kinds of variables in the scope of a reward.
     pub(crate) const SCOPE: [Kind; 3] = [Kind::State, Kind::Key, Kind::Lever];
 }
 
-/// Which side of a value counts.
+/// A comparison predicate.
 type Side = fn(Ordering) -> bool;
 
-/// A comparison along the order of values: what is compared with, and which side of it counts.
+/// Parses a comparison along the order of values: the reference value and the predicate.
 fn comparison(text: &str) -> Option<(&str, Side)> {
-    // Two signs before one, so that `>=` is not read as `>`.
+    // Two-character signs first, so that `>=` is not read as `>`.
     const SIGNS: [(&str, Side); 8] = [
         (">=", Ordering::is_ge),
         ("≥", Ordering::is_ge),
@@ -292,7 +293,7 @@ fn comparison(text: &str) -> Option<(&str, Side)> {
     SIGNS.iter().find_map(|(sign, side)| Some((text.trim_start().strip_prefix(sign)?, *side)))
 }
 
-/// Calls `visit` with the index of each point that the masks admit, in increasing order.
+/// Calls `visit` with the index of each point within the masks, in increasing order.
 pub(crate) fn each_point(space: &Space, masks: &Masks, mut visit: impl FnMut(usize)) {
     let chosen: Vec<Vec<usize>> = masks.iter().map(|m| (0..m.len()).filter(|&v| m[v]).collect()).collect();
     if chosen.iter().any(Vec::is_empty) {

@@ -1,12 +1,12 @@
-//! Warnings about rewards and costs of very different size: what rounding, or a learner's widths, may hide.
+//! Warnings about rewards and costs of very different sizes, which rounding or confidence widths may hide.
 
 use super::check::{Check, number_text};
 use crate::world::{At, Problem, RewardForm, World, WorldSpec};
 
-/// A cost that is this many times what an episode can pay is meant to forbid something.
+/// Ratio of a cost to the range of returns above which it is meant as a prohibition.
 const PROHIBITIVE: f64 = 1e6;
 
-/// Two amounts further apart than this are not distinguished reliably: a sum of the larger ones has sixteen digits.
+/// Ratio above which two amounts are not reliably distinguished in double precision.
 const FAR_APART: f64 = 1e12;
 
 /// A reward, a cost or an end of a range, by its size.
@@ -16,7 +16,7 @@ struct Amount {
     at: Option<At>,
 }
 
-/// Adds a warning for costs that stand for a prohibition, or else for the largest amount if another is lost beside it.
+/// Warns of costs that stand for a prohibition, or else of the largest amount if it swamps another.
 pub(super) fn review(check: &mut Check, world: &World, spec: &WorldSpec) {
     if !prohibitive(check, world, spec) {
         far_apart(check, world, spec);
@@ -51,7 +51,7 @@ fn far_apart(check: &mut Check, world: &World, spec: &WorldSpec) {
     let mut amounts = Vec::new();
     for (term, said) in world.rewards.iter().zip(&spec.rewards) {
         let name = format!("reward \"{}\"", term.name);
-        // Terms that add up effects may leave remainders of rounding, which are not in the file.
+        // Sums of effects may leave rounding residues that are not in the file.
         let least_too = !matches!(said.form, RewardForm::Sum { .. });
         let entries = term.table.iter().flat_map(|table| table.iter().copied()).chain(term.range);
         add_extremes(&mut amounts, &name, entries, least_too, said.at.or(said.name.at));
@@ -80,7 +80,7 @@ fn far_apart(check: &mut Check, world: &World, spec: &WorldSpec) {
     }
 }
 
-/// The largest and, if asked for, the smallest size of some numbers other than 0.
+/// Adds the largest and optionally the smallest absolute value of nonzero numbers.
 fn add_extremes(
     amounts: &mut Vec<Amount>,
     what: &str,

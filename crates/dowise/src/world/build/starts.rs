@@ -1,4 +1,4 @@
-//! Where episodes start.
+//! Validates the initial-state distribution.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use crate::world::unread::is_unread;
 use crate::world::{At, Condition, Kind, Located, Outcome, Problem, Start, StartPart, StartRow, StartSpec, VarId};
 
 impl Check {
-    /// Compiles the start; no episode starts in a state in which it has ended.
+    /// Compiles the initial-state distribution, without terminal states.
     pub(crate) fn start(
         &mut self,
         spec: &StartSpec,
@@ -28,7 +28,7 @@ impl Check {
         }
     }
 
-    /// In each part the factors as they start by themselves, given the condition, and that the episode has not ended.
+    /// Each component draws the factors independently, conditional on its condition and on non-terminal states.
     fn start_mixture(
         &mut self,
         factors: &[(Located<String>, Outcome)],
@@ -68,7 +68,7 @@ impl Check {
         self.normalised(weights, parts.first().and_then(|p| p.weight.at))
     }
 
-    /// A weight that is a number of 0 or more, or a problem.
+    /// Checks that a weight is finite and nonnegative.
     fn weight(&mut self, weight: &Located<f64>) {
         if is_unread(weight.value) {
             self.pass_over();
@@ -147,7 +147,7 @@ impl Check {
         self.normalised(weights, rows.first().and_then(|r| r.weight.at))
     }
 
-    /// Weights to probabilities.
+    /// Normalises weights.
     fn normalised(&mut self, weights: BTreeMap<usize, f64>, at: Option<At>) -> Option<Start> {
         let total: f64 = weights.values().sum();
         if total <= 0.0 || !total.is_finite() {
@@ -155,7 +155,7 @@ impl Check {
             self.push(Problem::error("row-sum", message).help("give at least one a positive weight").at(at));
             return None;
         }
-        // Weights that already are probabilities stay as they are, bit by bit.
+        // Weights that already are probabilities stay bit-identical.
         let total = if (total - 1.0).abs() <= 1e-12 + weights.len() as f64 * f64::EPSILON { 1.0 } else { total };
         let states = weights.into_iter().filter(|&(_, w)| w > 0.0).map(|(s, w)| (s, w / total));
         Some(Start::States(states.collect()))

@@ -1,4 +1,4 @@
-//! Rewards of states in which episodes have ended: nobody is ever paid them, so they say nothing about what a step can pay.
+//! Rewards of terminal states: they are never paid, so they do not count for the range of a step.
 
 use super::check::Check;
 use super::range::extremes;
@@ -7,7 +7,8 @@ use crate::Space;
 use crate::world::{Ends, Problem, RewardSpec, RewardTerm, VarId};
 
 impl Check {
-    /// Takes what is never paid out of the range of each term, and warns of it: who pays for reaching an end means the next value.
+    /// Excludes unpaid rewards from the range of each term, with a warning: a reward for reaching an end belongs to the
+    /// next value.
     pub(crate) fn unpaid(
         &mut self,
         terms: &mut [RewardTerm],
@@ -18,7 +19,7 @@ impl Check {
     ) {
         for (term, spec) in terms.iter_mut().zip(specs) {
             let Some(table) = &term.table else { continue };
-            // What a row of the table has of the present state, and whether an episode can be there and go on.
+            // The state part of a table row, and whether it contains a non-terminal state.
             let axes: Vec<(usize, usize)> = (term.scope.iter().enumerate())
                 .filter_map(|(i, id)| state.iter().position(|s| s == id).map(|axis| (i, axis)))
                 .collect();
@@ -40,14 +41,14 @@ impl Check {
                 goes_on[axes.iter().fold(0, |at, &(i, axis)| at * states.sizes()[axis] + present.digit(row, i))]
             };
             let paid: Vec<f64> = (0..table.len()).filter(|&entry| is_paid(entry)).map(|entry| table[entry]).collect();
-            // A rule about levers and key variables may well say something of such a state in passing.
+            // A rule about levers and key variables may cover such a state incidentally.
             let of_states = axes.len() == term.scope.len() && term.next.is_empty();
             let lost = (0..table.len()).find(|&entry| of_states && !is_paid(entry) && table[entry] != 0.0);
             if let Some(lost) = lost {
                 let digits = present.digits(lost / n_next);
                 let ids: Vec<VarId> = axes.iter().map(|&(i, _)| term.scope[i]).collect();
                 let values: Vec<usize> = axes.iter().map(|&(i, _)| digits[i]).collect();
-                // The stage ends nothing by itself as far as anybody can pay for reaching it.
+                // The stage alone is no terminal condition that a reward could refer to.
                 let factor = ids.iter().find(|&&id| self.name(id) != time_index::STAGE).or(ids.first());
                 let factor = factor.map_or(String::new(), |&id| self.name(id).to_owned());
                 let message = format!(
@@ -61,7 +62,7 @@ impl Check {
             if spec.range.is_none() {
                 term.range = extremes(&paid);
             }
-            // Values stay within the range, whatever was written where they are never paid.
+            // Unpaid values are clamped to the range.
             let [lo, hi] = term.range;
             let kept = (0..table.len()).map(|e| if is_paid(e) { table[e] } else { table[e].clamp(lo, hi) });
             term.table = Some(kept.collect::<Vec<_>>().into());

@@ -1,15 +1,15 @@
-//! The stage as a parent: a world that names it has a clock among its state factors, which everybody knows.
+//! The time index: a world that refers to `stage` gets it as a known state factor.
 
 use crate::world::{
     Condition, Form, Kind, Located, MechanismSpec, Outcome, RowSpec, Start, StartSpec, VarId, VariableSpec, World,
     WorldSpec, unread,
 };
 
-/// The name of the clock.
+/// The name of the time index.
 pub(super) const STAGE: &str = "stage";
 
-/// Where some scope, parents or condition names `stage` and no variable is called so: the statement with a state factor that
-/// counts the steps, from 1.
+/// If a scope, parent list or condition names `stage` and no variable has that name: the specification with a state
+/// factor that counts the steps, from 1.
 pub(super) fn with_clock(spec: &WorldSpec) -> Option<WorldSpec> {
     let is_stage = |name: &Located<String>| name.value == STAGE;
     if spec.variables.iter().any(|v| is_stage(&v.name)) {
@@ -26,7 +26,7 @@ pub(super) fn with_clock(spec: &WorldSpec) -> Option<WorldSpec> {
         return None;
     }
     let mut spec = spec.clone();
-    // A horizon that is out of the question is reported as what it is.
+    // An excessive horizon is reported separately.
     let horizon = spec.horizon.value.clamp(1, super::MOST_VALUES as u64);
     spec.variables.push(VariableSpec {
         name: STAGE.into(),
@@ -65,8 +65,8 @@ pub(super) fn with_clock(spec: &WorldSpec) -> Option<WorldSpec> {
     Some(spec)
 }
 
-/// The state factor that counts the steps, if a world has one: called `stage`, with the values 1 to H, starting at 1 and going on
-/// by one. It may have been written like any other.
+/// The time index of a world, if there is one: a state factor `stage` with the values 1 to H, which starts at 1 and
+/// increases by one. It may be declared like any other factor.
 pub(super) fn clock(world: &World) -> Option<VarId> {
     let id = world.find(STAGE).filter(|id| world.state.contains(id))?;
     let axis = world.state_axis(id);

@@ -1,4 +1,4 @@
-//! Reading conditions: which values of which variables, and how many of them.
+//! Reads conditions of a world file: patterns of values, and counts.
 
 use toml::de::{DeTable, DeValue};
 
@@ -58,7 +58,8 @@ impl Reader<'_> {
         }
     }
 
-    /// `{ of = ["heart", "pressure"], are = "abnormal", at_least = 1 }`, or `of = { heart = "low", pressure = "high" }`.
+    /// `{ of = ["heart", "pressure"], are = "abnormal", at_least = 1 }`, or `of = { heart = "low", pressure = "high"
+    /// }`.
     fn count(&mut self, node: &Node<'_>, what: &str) -> Option<CountSpec> {
         let what = format!("`count` of {what}");
         let table = self.table(node, &what)?;
@@ -68,7 +69,7 @@ impl Reader<'_> {
             self.missing(&what, "of", help, node.span());
             return None;
         };
-        // Where something is missing, what never matters stands in its place, so that the rest is looked at.
+        // A neutral placeholder replaces a missing part, so that the rest is checked.
         let of = match (of.get_ref(), table.get("are")) {
             (DeValue::Array(_), Some(are)) => {
                 let values = self.pattern_values(are, &format!("`are` in {what}"));
@@ -114,7 +115,7 @@ impl Reader<'_> {
         })
     }
 
-    /// The number of variables under this key, if there is one and it is such a number.
+    /// The count under this key, if it is valid.
     fn how_many(&mut self, table: &DeTable<'_>, key: &str, what: &str) -> Option<Located<u64>> {
         let node = table.get(key)?;
         let number = self.whole(node, &format!("`{key}` in {what}"))?;
@@ -127,7 +128,7 @@ impl Reader<'_> {
     }
 }
 
-/// In place of a condition that could not be read.
+/// Placeholder of an unreadable condition.
 fn unread_entry() -> (Located<String>, Vec<Located<String>>) {
     (unread::NAME.into(), vec!["*".into()])
 }

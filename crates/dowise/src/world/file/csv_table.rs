@@ -1,4 +1,4 @@
-//! Reading CSV files that stand beside a world file.
+//! Reads CSV tables beside a world file.
 
 use std::path::Path;
 
@@ -7,7 +7,7 @@ use super::text::text_of_table;
 use crate::world::{At, Grid, GridRow, Problem, Source};
 
 impl Reader<'_> {
-    /// The table in the CSV file that a key names.
+    /// The CSV table that a key names.
     pub(super) fn csv(&mut self, node: &Node<'_>, what: &str) -> Option<Grid> {
         let file = self.text(node, what)?;
         let Some(dir) = self.dir else {
@@ -47,7 +47,7 @@ fn grid(text: &str, source: usize) -> Result<Grid, Box<Problem>> {
     loop {
         let start = reader.position().byte() as usize;
         let more = reader.read_record(&mut record);
-        // The reader skips line ends and empty lines only when it comes to the next row.
+        // The reader skips line ends and empty lines only at the next row.
         let ends = text.as_bytes().iter().skip(start).take_while(|&&b| b == b'\n' || b == b'\r').count();
         let at = Some(At { source, start: start + ends, end: reader.position().byte() as usize });
         match more {

@@ -1,4 +1,4 @@
-//! Reading the features of a world for linear learners.
+//! Reads the features of a world for linear learners.
 
 use toml::de::DeTable;
 
@@ -13,7 +13,7 @@ impl Reader<'_> {
         self.feature_spec(top.get("features")?, "[features]")
     }
 
-    /// Features as a table; `what` says whose, for messages.
+    /// Features as a table; `what` is the context, for messages.
     pub(super) fn feature_spec(&mut self, node: &Node<'_>, what: &str) -> Option<FeatureSpec> {
         let table = self.table(node, what)?;
         let Some(kind) = table.get("kind") else {
@@ -100,7 +100,7 @@ impl Reader<'_> {
         }
     }
 
-    /// A whole number from 0 on that has to be there.
+    /// A required nonnegative integer.
     fn natural(
         &mut self,
         table: &DeTable<'_>,

@@ -1,4 +1,4 @@
-//! Reading which interventions are allowed.
+//! Reads the allowed interventions of a world file.
 
 use toml::de::DeValue;
 
@@ -10,7 +10,7 @@ impl Reader<'_> {
         let what = "[interventions]";
         let Some(table) = self.table(node, what) else { return InterventionSpec::default() };
         self.known_keys(table, what, &["set", "forbid"]);
-        // Where it could not be read, all that there is: so nothing is missing because of it.
+        // An unreadable set counts as all interventions, so that nothing is reported missing because of it.
         let set = table.get("set").map(|node| self.set(node).unwrap_or(SetSpec::Any)).unwrap_or_default();
         let rules =
             table.get("forbid").and_then(|n| self.list(n, "`forbid`", "rules, written as [[interventions.forbid]]"));

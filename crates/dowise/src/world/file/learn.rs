@@ -1,4 +1,4 @@
-//! Reading how a mechanism is to be learned.
+//! Reads the learning options of a mechanism.
 
 use toml::de::DeValue;
 
@@ -40,7 +40,7 @@ impl Reader<'_> {
             Some(Located::new(number, self.place(node.span())))
         };
         let (sd, weight) = (number("sd"), number("weight"));
-        // `told` is what `known` was called before.
+        // `told` is the former name of `known`.
         let flag = table.get("known").or_else(|| table.get("told"));
         let known = flag.and_then(|n| self.boolean(n, &format!("`known` in {what}"))).unwrap_or(false);
         Some(LearnSpec { form, interactions, sd, weight, known, at })

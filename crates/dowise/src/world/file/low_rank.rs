@@ -1,4 +1,4 @@
-//! Reading transitions of low rank: weights, and for every state factor a row for each of them.
+//! Reads low-rank transitions: weights, and for every state factor a row for each latent factor.
 
 use toml::de::{DeTable, DeValue};
 
@@ -6,7 +6,7 @@ use super::node::{Node, Reader, entries};
 use crate::world::{AnchorRows, Form, Kind, Located, LowRankSpec, MechanismSpec, Problem, WorldSpec};
 
 impl Reader<'_> {
-    /// `[low_rank]`, if there is one; state factors are marked as stated there.
+    /// `[low_rank]`, if there is one; marks its state factors.
     pub(super) fn low_rank(&mut self, top: &DeTable<'_>, spec: &mut WorldSpec) -> Option<LowRankSpec> {
         let node = top.get("low_rank")?;
         let what = "[low_rank]";
@@ -55,7 +55,8 @@ impl Reader<'_> {
         Some(AnchorRows::Normal { centres: numbers.into_iter().map(|c| Located::new(c, at)).collect(), sd })
     }
 
-    /// A state factor that has rows there has no numbers of its own; without a scope it may depend on all states and key variables.
+    /// A state factor with rows there has no table; without a scope it may depend on all state factors and key
+    /// variables.
     fn mark(&mut self, names: Vec<Located<String>>, spec: &mut WorldSpec) {
         for name in &names {
             if let Some(stated) = spec.transitions.iter_mut().find(|m| m.children[0].value == name.value) {
@@ -63,7 +64,7 @@ impl Reader<'_> {
                     let message = format!("state factor \"{}\" has both `next` and rows in [low_rank]", name.value);
                     let at = stated.at;
                     self.push(Problem::error("two-forms", message).help("keep one of them").at(at));
-                    continue; // what its `next` says is looked at all the same
+                    continue; // its `next` is still checked
                 }
                 stated.form = Form::LowRank;
                 continue;

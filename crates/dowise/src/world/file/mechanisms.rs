@@ -1,4 +1,4 @@
-//! Reading mechanisms in all their forms.
+//! Reads mechanisms of a world file in all their forms.
 
 use toml::de::{DeTable, DeValue};
 
@@ -9,7 +9,7 @@ use crate::world::{Condition, Effect, Form, Located, Nested, Outcome, Problem, R
 pub(super) const FORMS: [&str; 5] = ["p", "rows", "csv", "noisy_or", "logit"];
 
 impl Reader<'_> {
-    /// The form in a table that may hold one; at most one.
+    /// The form in a table that may contain at most one.
     pub(super) fn form(&mut self, table: &DeTable<'_>, what: &str) -> Form {
         self.at_most_one(table, what, &FORMS);
         let Some((key, node)) = FORMS.iter().find_map(|k| Some((*k, table.get(*k)?))) else {
@@ -28,7 +28,7 @@ impl Reader<'_> {
         form.unwrap_or_else(unread_form)
     }
 
-    /// `next`: a table with a form, or lists in lists.
+    /// `next`: a table with a form, or nested lists.
     pub(super) fn next(&mut self, node: &Node<'_>, what: &str) -> Form {
         match node.get_ref() {
             DeValue::Array(_) => self.probabilities(node, what).unwrap_or_else(unread_form),
@@ -201,12 +201,12 @@ impl Reader<'_> {
     }
 }
 
-/// In place of a form that could not be read.
+/// Placeholder of an unreadable form.
 pub(super) fn unread_form() -> Form {
     Form::Nested(Nested::Number(unread::NUMBER).into())
 }
 
-/// In place of what happens in a row that could not be read.
+/// Placeholder of an unreadable outcome.
 fn unread_outcome() -> Outcome {
     Outcome::Probabilities(vec![unread::NUMBER])
 }

@@ -1,6 +1,6 @@
-//! World files: from bytes to a checked [`World`], with the place of everything that is wrong.
+//! Reads world files (TOML): from bytes to a checked [`World`], with the location of every mistake.
 //!
-//! The form of the file is described in `docs/reference/world-file.md`.
+//! The format is described in `docs/reference/world-file.md`.
 
 mod conditions;
 mod csv_table;
@@ -52,7 +52,7 @@ impl World {
     }
 }
 
-/// What the text of a world file states.
+/// The parsed contents of a world file.
 pub(crate) struct Stated {
     pub(crate) spec: WorldSpec,
     pub(crate) features: Option<FeatureSpec>,
@@ -64,7 +64,7 @@ pub(crate) struct Stated {
 impl Stated {
     /// Reads the text, with CSV files relative to the directory, if there is one.
     pub(crate) fn read(text: &str, name: &str, dir: Option<&Path>) -> Result<Stated, WorldError> {
-        // Some editors put a byte order mark in front; it means nothing in UTF-8.
+        // Some editors write a byte order mark; it has no meaning in UTF-8.
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         if let Some(problem) = recognise::no_world(name, text) {
             return Err(WorldError { problems: vec![*problem], sources: Vec::new() });
@@ -80,7 +80,7 @@ impl Stated {
         let features = reader.features(document.get_ref());
         let low_rank = reader.low_rank(document.get_ref(), &mut spec);
         if reader.failed() {
-            // What could not be read is passed over, so that these are mistakes of their own.
+            // Unreadable parts are skipped, so these are independent mistakes.
             if let Err(error) = World::new(spec) {
                 error.problems.into_iter().filter(|p| p.severity == Severity::Error).for_each(|p| reader.push(p));
             }
@@ -90,7 +90,7 @@ impl Stated {
         Ok(Stated { spec, features, low_rank, findings, sources })
     }
 
-    /// Checks what is stated and compiles it.
+    /// Validates and compiles the specification.
     pub(crate) fn build(self) -> Result<World, WorldError> {
         let made = World::new(self.spec)
             .and_then(|world| match &self.features {
@@ -116,7 +116,7 @@ impl Stated {
     }
 }
 
-/// Mistakes of one kind in the text that are shown one by one; one that is everywhere says nothing more.
+/// Maximum number of equal syntax errors shown individually.
 const MOST_ALIKE: usize = 5;
 
 impl Reader<'_> {
@@ -141,7 +141,7 @@ impl Reader<'_> {
     }
 }
 
-/// What is wrong with the text as TOML; a word without quotes, the most common mistake, by name.
+/// A TOML syntax error; an unquoted word, the most common mistake, is named.
 fn syntax(message: &str, at: Option<At>, text: &str) -> Problem {
     let rest = at.and_then(|at| text.get(at.start..)).unwrap_or("");
     let end = rest.find(|c: char| !(c.is_alphanumeric() || matches!(c, '_' | '-'))).unwrap_or(rest.len());

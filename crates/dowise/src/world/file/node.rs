@@ -1,4 +1,4 @@
-//! Walking a parsed TOML document: every expectation that is not met becomes a problem with its place.
+//! Traverses a parsed TOML document; every violated expectation becomes a problem with its location.
 
 use std::ops::Range;
 use std::path::Path;
@@ -8,18 +8,18 @@ use toml::de::{DeInteger, DeString, DeTable, DeValue};
 
 use crate::world::{At, Located, Problem, Severity, Source, WorldError, nearest, unread};
 
-/// A value with its place.
+/// A value with its location.
 pub(crate) type Node<'i> = Spanned<DeValue<'i>>;
 
-/// Problems that are reported; further ones are dropped.
+/// Maximum number of reported problems.
 const MOST_PROBLEMS: usize = 100;
 
-/// What has been read and found so far.
+/// Sources and problems so far.
 pub(crate) struct Reader<'d> {
     problems: Vec<Problem>,
     pub(crate) sources: Vec<Source>,
     pub(crate) dir: Option<&'d Path>,
-    /// Values of all variables so far that were given as a number.
+    /// Number of values so far that were declared by count.
     pub(crate) n_values: usize,
 }
 
@@ -53,29 +53,29 @@ impl<'d> Reader<'d> {
         (self.problems, self.sources)
     }
 
-    /// A place in the world file.
+    /// A location in the world file.
     pub(crate) fn place(&self, span: Range<usize>) -> Option<At> {
         Some(At { source: 0, start: span.start, end: span.end })
     }
 
-    /// Says that something else was expected here.
+    /// Reports that something else was expected here.
     pub(crate) fn wrong(&mut self, node: &Node<'_>, what: &str, expected: &str) {
         let message = format!("{what}: expected {expected}, found {}", describe(node.get_ref()));
         self.push(Problem::error("wrong-type", message).at(self.place(node.span())));
     }
 
-    /// Says that a key is needed.
+    /// Reports a missing key.
     pub(crate) fn missing(&mut self, what: &str, key: &str, help: &str, span: Range<usize>) {
         let message = format!("{what} has no `{key}`");
         self.push(Problem::error("missing-key", message).help(help).at(self.place(span)));
     }
 
-    /// Whether a missing key is there under another spelling, which is reported by itself.
+    /// Whether a missing key exists under another spelling, which is reported separately.
     pub(crate) fn misspelt(&self, table: &DeTable<'_>, key: &str) -> bool {
         table.keys().any(|k| nearest(k.get_ref(), [key].into_iter()).is_some())
     }
 
-    /// Every key is one of `known`.
+    /// Checks that every key is one of `known`.
     pub(crate) fn known_keys(&mut self, table: &DeTable<'_>, what: &str, known: &[&str]) {
         for (key, _) in entries(table) {
             let name = key.get_ref().as_ref();
@@ -136,29 +136,29 @@ impl<'d> Reader<'d> {
         number
     }
 
-    /// A number; what stands for one if it is none.
+    /// A number, or its placeholder.
     pub(crate) fn number_or_unread(&mut self, node: &Node<'_>, what: &str) -> f64 {
         self.number(node, what).unwrap_or(unread::NUMBER)
     }
 
-    /// A list of numbers, each of which may be one that could not be read; a single such one if it is no list.
+    /// A list of numbers or placeholders; a single placeholder if it is not a list.
     pub(crate) fn numbers_or_unread(&mut self, node: &Node<'_>, what: &str) -> Vec<f64> {
         let Some(items) = self.list(node, what, "numbers") else { return vec![unread::NUMBER] };
         items.iter().map(|item| self.number_or_unread(item, what)).collect()
     }
 
-    /// The name of a variable or a value; what stands for one if it is none.
+    /// The name of a variable or a value, or its placeholder.
     pub(crate) fn name_or_unread(&mut self, node: &Node<'_>, what: &str) -> Located<String> {
         self.name(node, what).unwrap_or_else(|| unread::NAME.into())
     }
 
-    /// Names, each of which may be one that could not be read; a single such one if it is no list.
+    /// Names or placeholders; a single placeholder if it is not a list.
     pub(crate) fn names_or_unread(&mut self, node: &Node<'_>, what: &str) -> Vec<Located<String>> {
         let Some(items) = self.list(node, what, "names") else { return vec![unread::NAME.into()] };
         items.iter().map(|item| self.name_or_unread(item, what)).collect()
     }
 
-    /// The names under a key. If there is none of this spelling but one of another, which is reported by itself, they are unread.
+    /// The names under a key; a placeholder if the key is misspelt, which is reported separately.
     pub(crate) fn names_under(&mut self, table: &DeTable<'_>, key: &str, what: &str) -> Vec<Located<String>> {
         match table.get(key) {
             Some(node) => self.names_or_unread(node, &format!("`{key}` of {what}")),
@@ -175,7 +175,7 @@ impl<'d> Reader<'d> {
         number
     }
 
-    /// The name of a variable or of a value; whole numbers and true and false stand for their text.
+    /// The name of a variable or of a value; integers and booleans become text.
     pub(crate) fn name(&mut self, node: &Node<'_>, what: &str) -> Option<Located<String>> {
         let name = match node.get_ref() {
             DeValue::String(text) => Some(text.as_ref().to_owned()),
@@ -200,7 +200,7 @@ impl<'d> Reader<'d> {
         (numbers.len() == items.len()).then_some(numbers)
     }
 
-    /// A key as a name with its place.
+    /// A key as a name with its location.
     pub(crate) fn key(&self, key: &Spanned<DeString<'_>>) -> Located<String> {
         Located::new(key.get_ref().as_ref().to_owned(), self.place(key.span()))
     }

@@ -1,11 +1,11 @@
-//! Files that are no worlds, distinguished before they are read as one: logs, JSON, networks of other tools, and what is no text.
+//! Recognises files that are not worlds: logs, JSON, networks of other tools, and binary files.
 
 use crate::world::Problem;
 
-/// What a text is if it surely is no world file, and what reads it.
+/// The type of a text that is certainly not a world file, and the command that reads it.
 pub(super) fn no_world(name: &str, text: &str) -> Option<Box<Problem>> {
     let begins = text.trim_start();
-    // A world file begins with `key = value` or with `[section]`; no line before that counts but comments.
+    // A world file begins with `key = value` or `[section]`, after comments only.
     let mut lines = begins.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
     let (first, second) = (lines.next()?, lines.next());
     let (what, help) = if text.contains('\0') {
@@ -27,14 +27,14 @@ pub(super) fn no_world(name: &str, text: &str) -> Option<Box<Problem>> {
     Some(problem(name, &what, &help))
 }
 
-/// Whether a first line is the head of a table: the next line, if there is one, has as many cells.
+/// Whether a first line is a table header: the next line, if there is one, has as many cells.
 fn is_table(first: &str, second: Option<&str>) -> bool {
     let cells = |line: &str, by: char| line.matches(by).count();
     let fits = |by: char| cells(first, by) > 0 && second.is_none_or(|line| cells(line, by) == cells(first, by));
     !first.contains('=') && !first.starts_with('[') && [',', ';', '\t'].into_iter().any(fits)
 }
 
-/// The same for bytes that are no text.
+/// The same for binary data.
 pub(super) fn no_text(name: &str, bytes: &[u8]) -> Option<Box<Problem>> {
     let packed = bytes.starts_with(&[0x1f, 0x8b]);
     if packed {
@@ -42,7 +42,7 @@ pub(super) fn no_text(name: &str, bytes: &[u8]) -> Option<Box<Problem>> {
             format!("a log may be packed, a world may not: `gunzip`, or `dowise data {name} WORLD` if it is a log");
         return Some(problem(name, "packed by gzip", &help));
     }
-    // Texts in UTF-16 have such bytes as well, and are distinguished by how they begin.
+    // UTF-16 text has zero bytes as well; its byte order mark distinguishes it.
     let wide = bytes.starts_with(&[0xff, 0xfe]) || bytes.starts_with(&[0xfe, 0xff]);
     (!wide && bytes.iter().take(4096).any(|&b| b == 0)).then(|| problem(name, BINARY, CHECK_PATH))
 }
@@ -54,7 +54,7 @@ fn problem(name: &str, what: &str, help: &str) -> Box<Problem> {
     Box::new(Problem::error("no-world", format!("{name} is {what}, not a world")).help(help))
 }
 
-/// What wrote a file of JSON, by what it says of itself near its beginning.
+/// The origin of a JSON file, from its first keys.
 fn json(name: &str, text: &str) -> (String, String) {
     let head: String = text.chars().take(400).filter(|c| !c.is_whitespace()).collect();
     let says = |word: &str| head.contains(word);
@@ -112,7 +112,7 @@ mod tests {
             "dowise 1",
             "",
             "name, about = 1",
-            // Notes in Markdown are no table, whatever their first sentence holds.
+            // Markdown notes are no table.
             "# Treatment\n\nFever, pain and what to do about them\nis what this is about.\n",
         ] {
             assert!(no_world("w.toml", text).is_none(), "{text}");

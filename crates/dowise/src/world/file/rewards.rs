@@ -1,4 +1,4 @@
-//! Reading reward terms.
+//! Reads reward terms of a world file.
 
 use toml::de::DeTable;
 
@@ -25,7 +25,7 @@ impl Reader<'_> {
         self.known_keys(table, what, &["scope", "value", "rows", "csv", "sum", "range", "random", "learn"]);
         self.at_most_one(table, what, &FORMS);
         let found = FORMS.iter().find_map(|k| Some((*k, table.get(*k)?)));
-        // What could not be read is not something to be learned.
+        // An unreadable reward is not an unknown one.
         let unread = || RewardForm::Nested(Nested::Number(unread::NUMBER).into());
         let form = match found {
             Some((key, node)) => self.reward_form(key, node, &format!("`{key}` of {what}")).unwrap_or_else(unread),
@@ -88,7 +88,7 @@ impl Reader<'_> {
         RewardRow { when, value, at }
     }
 
-    /// The range of a reward, or what stands for one: without any range there may be nothing more to say about it.
+    /// The range of a reward, or its placeholder, which prevents further messages about a missing range.
     fn range(&mut self, node: &Node<'_>, what: &str) -> Option<Located<[f64; 2]>> {
         let at = self.place(node.span());
         let unread = Some(Located::new([unread::NUMBER; 2], at));

@@ -1,4 +1,4 @@
-//! Reading where episodes start.
+//! Reads the initial-state distribution of a world file.
 
 use toml::de::{DeTable, DeValue};
 
@@ -12,14 +12,14 @@ enum Entry {
 }
 
 impl Reader<'_> {
-    /// Where episodes start: each state factor by itself, possibly given that something holds, or whole states.
+    /// The initial-state distribution: independent state factors, possibly conditional, or whole states.
     pub(super) fn start(&mut self, top: &DeTable<'_>, spec: &mut WorldSpec) {
         let factors = self.starts_of_factors(top, spec);
         let Some(node) = top.get("start") else {
             spec.start = StartSpec::PerFactor(factors);
             return;
         };
-        // `[start]` with a condition is short for a single part.
+        // `[start]` with a condition is short for a single component.
         let entries: Vec<Entry> = match node.get_ref() {
             DeValue::Table(_) => self.start_entry(node, "[start]").into_iter().collect(),
             _ => {

@@ -1,4 +1,4 @@
-//! The text of a file: as much of it as may be, and only if it is one.
+//! Reads the text of a file, with limits on size and memory.
 
 use std::fs::File;
 use std::io::Read;
@@ -8,15 +8,16 @@ use super::recognise::no_text;
 use crate::memory::Held;
 use crate::world::{Problem, WorldError};
 
-/// Most bytes of a world file or a table: 1 GiB.
+/// Maximum size of a world file or table: 1 GiB.
 const MOST_BYTES: u64 = 1 << 30;
 
-/// Reading a text of less than this is not asked for.
+/// Memory below which no reservation is needed.
 const SMALL: u128 = 64 << 20;
 
-/// Asks for what the tree of a text of TOML takes while it is read; refuses if there is no room for it.
+/// Reserves the memory of a TOML syntax tree; fails if it is not available.
 ///
-/// Measured: up to 60 bytes for each byte, 170 for each number of a list, 440 for each key, 1450 for each table in braces.
+/// Measured: up to 60 bytes for each byte, 170 for each number of a list, 440 for each key, 1450 for each table in
+/// braces.
 pub(super) fn room_for(text: &str, name: &str) -> Result<Held, WorldError> {
     let of_byte = |byte: &u8| match byte {
         b',' => 64 + 128,
@@ -36,13 +37,13 @@ pub(super) fn room_for(text: &str, name: &str) -> Result<Held, WorldError> {
     })
 }
 
-/// The text of a file that a person named. It need not be a regular file: a pipe can be given as a path.
+/// The text of a file named by the user. It may be a pipe.
 pub(super) fn text_of(path: &Path) -> Result<String, Box<Problem>> {
     let file = File::open(path).map_err(|error| unreadable(path, &error))?;
     decode(path, limited(path, file)?)
 }
 
-/// The text of a file that a world file names: a regular one, since reading from a device or a pipe may never end.
+/// The text of a file named in a world file: a regular one, since reading from a device or pipe may never end.
 pub(super) fn text_of_table(path: &Path) -> Result<String, Box<Problem>> {
     let kind = std::fs::metadata(path).map_err(|error| unreadable(path, &error))?;
     if !kind.is_file() && !kind.is_dir() {
@@ -61,7 +62,7 @@ fn limited(path: &Path, file: File) -> Result<Vec<u8>, Box<Problem>> {
         let message = format!("{} has more than {MOST_BYTES} bytes", path.display());
         Box::new(Problem::error("too-large", message).help("at most 1 GiB is read; check the path"))
     };
-    // Known in advance of a regular file; noticed while reading of anything else.
+    // Known in advance for a regular file; detected while reading otherwise.
     if file.metadata().is_ok_and(|kind| kind.len() > MOST_BYTES) {
         return Err(too_long());
     }

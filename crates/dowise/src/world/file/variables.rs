@@ -1,4 +1,4 @@
-//! Reading variables with their mechanisms, and joint tables.
+//! Reads variables of a world file with their mechanisms, and joint tables.
 
 use toml::de::{DeTable, DeValue};
 
@@ -14,7 +14,7 @@ impl Reader<'_> {
     /// All variables, kind by kind, in the order of the file.
     pub(super) fn variables(&mut self, top: &DeTable<'_>, spec: &mut WorldSpec) {
         for kind in [Kind::State, Kind::Lever, Kind::Key, Kind::Hidden] {
-            // A section whose name is misspelt has been reported; what it says is meant all the same.
+            // A misspelt section has been reported; its contents still count.
             let meant = |word: &str| {
                 word == kind.word() || (!KEYS.contains(&word) && nearest(word, words()) == Some(kind.word()))
             };
@@ -30,7 +30,7 @@ impl Reader<'_> {
                 }
             }
         }
-        // Other sections that nobody knows may declare what others name.
+        // Unknown sections may declare variables named elsewhere.
         for (_, node) in entries(top).into_iter().filter(|(key, _)| {
             let word = key.get_ref().as_ref();
             !KEYS.contains(&word) && nearest(word, words()).is_none()
@@ -71,7 +71,7 @@ impl Reader<'_> {
             }
         };
         let values_at = section.get("values").and_then(|node| self.place(node.span()));
-        // Elsewhere it is a key that nobody knows, which has been said.
+        // For other kinds it is an unknown key, already reported.
         let cost = section.get("cost").filter(|_| kind == Kind::Lever);
         let costs = cost.map(|node| self.amounts_by_name(node, &format!("`cost` of {what}")));
 
@@ -84,7 +84,7 @@ impl Reader<'_> {
         };
         if form_given || section.get(inputs).is_some() || self.misspelt(section, inputs) {
             let parents = match section.get("scope").filter(|_| kind != Kind::State && section.get(inputs).is_none()) {
-                Some(_) => vec![unread::NAME.into()], // meant as its parents, and refused
+                Some(_) => vec![unread::NAME.into()], // meant as its parents, and rejected
                 None => self.names_under(section, inputs, what),
             };
             let form = match section.get("next") {
@@ -101,7 +101,7 @@ impl Reader<'_> {
         spec.variables.push(VariableSpec { name, kind, values, values_at, costs: costs.unwrap_or_default() });
     }
 
-    /// Every key is known; those of what is kept from step to step are refused by name where nothing can be kept.
+    /// Checks that every key is known; keys of persistent variables are rejected by name for other kinds.
     fn known_keys_or_persistent(&mut self, section: &DeTable<'_>, kind: Kind, what: &str, own: &[&str]) {
         let kept = |key: &str| kind != Kind::State && matches!(key, "next" | "scope" | "start");
         let (persistent, _): (Vec<_>, Vec<_>) = entries(section).into_iter().partition(|(key, _)| kept(key.get_ref()));
@@ -167,12 +167,12 @@ impl Reader<'_> {
     }
 }
 
-/// The words of the kinds of variables, as sections are called.
+/// The section names of the kinds of variables.
 fn words() -> impl Iterator<Item = &'static str> {
     [Kind::State, Kind::Lever, Kind::Key, Kind::Hidden].into_iter().map(Kind::word)
 }
 
-/// In place of a variable of which nothing but the name could be read.
+/// Placeholder of a variable whose name alone is readable.
 fn unread_variable(name: Located<String>, kind: Kind) -> VariableSpec {
     VariableSpec { name, kind, values: vec![unread::NAME.into()], values_at: None, costs: Vec::new() }
 }
