@@ -18,7 +18,8 @@ fn what_was_seen_of_hidden_state_can_be_kept_as_the_reference_says() {
     let example = blocks().find(|block| block.starts_with("[state.fever_ago]")).expect("an example");
     let around = "dowise = 1\nhorizon = 3\n[lever.antibiotic]\nvalues = [\"no\", \"yes\"]\n\
                   [reward.well]\nscope = [\"fever\"]\nvalue = { no = 1.0 }\n";
-    let world = World::from_toml(&format!("{around}{example}"), "docs/reference/world-file.md").unwrap_or_else(|e| panic!("{e}"));
+    let world = World::from_toml(&format!("{around}{example}"), "docs/reference/world-file.md")
+        .unwrap_or_else(|e| panic!("{e}"));
     assert!(world.is_fully_known());
     assert_eq!(world.findings(), []);
 }
