@@ -118,7 +118,8 @@ fn is_learned(lever: &str, mid: &str, out: &str, hidden: &str) -> bool {
 fn what_a_hidden_cause_of_a_lever_spoils_is_told_from_what_it_does_not() {
     let u = "[hidden.u]\nvalues = [\"a\", \"b\"]\nparents = []\n";
     let uv = &format!("{u}[hidden.v]\nvalues = [\"a\", \"b\"]\nparents = [\"u\"]\n");
-    // The hidden variable acts on what the lever acts on: at once, through another hidden one, or through an observed choice.
+    // The hidden variable acts on what the lever acts on: at once, through another hidden one, or through an observed
+    // choice.
     assert!(!is_learned("\"u\"", "", "\"x\", \"u\"", u));
     assert!(!is_learned("\"v\"", "", "\"x\", \"u\"", uv));
     assert!(!is_learned("\"m\"", "\"u\"", "\"x\", \"u\"", u));

@@ -51,7 +51,8 @@ fn intervals_cover_the_truth_at_their_rate_and_means_converge() {
                 for (i, table) in fitted.report().tables.iter().filter(|t| t.part == FitPart::Transition).enumerate() {
                     let truth = world.transitions()[i].table.as_ref().unwrap();
                     for (row, truth) in table.rows.iter().zip(truth.chunks(table.outcomes.len())) {
-                        // One value of each row: those of a binary row hold together. An endpoint that was rounded counts as reached.
+                        // One value of each row: those of a binary row hold together. An endpoint that was rounded
+                        // counts as reached.
                         let (low, high, p) = (row.low[0], row.high[0], truth[0]);
                         if row.visits > 0 && size == 0 {
                             all += 1;

@@ -15,8 +15,8 @@ pub(super) struct NextStateMeans {
 }
 
 impl Belief {
-    /// Reads next-state terms by these payments, in place of the mean payments that evidence counts: they are right as well where whether a
-    /// payment is known depends on what followed.
+    /// Reads next-state terms by these payments, in place of the mean payments that evidence counts: they are right as
+    /// well where whether a payment is known depends on what followed.
     pub(crate) fn use_next_state_rewards(&mut self, next_state_rewards: Arc<NextStateRewards>) {
         self.next_state_rewards = (!next_state_rewards.terms.is_empty()).then_some(next_state_rewards);
     }

@@ -12,8 +12,8 @@ use crate::learn::selector::Selector;
 use crate::learn::view::MechanismRows;
 
 impl Belief {
-    /// How interventions are picked by what the mechanisms, or the parts of a world, are believed to be; `None` if causes are listed and
-    /// mechanisms known.
+    /// How interventions are picked by what the mechanisms, or the parts of a world, are believed to be; `None` if
+    /// causes are listed and mechanisms known.
     pub(crate) fn selector(&mut self, evidence: &Evidence, rng: &mut ChaCha8Rng) -> LearnResult<Option<Selector>> {
         let kernel = match &evidence.view.mechanisms {
             None => None,

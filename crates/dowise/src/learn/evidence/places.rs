@@ -114,7 +114,8 @@ pub(super) fn visit_hash(visit: usize) -> u128 {
     key(0, 0, visit, 0)
 }
 
-/// A number for one place: one good mix, and a second half that follows from it; this is done for every row of every step.
+/// A number for one place: one good mix, and a second half that follows from it; this is done for every row of every
+/// step.
 #[inline]
 fn key(table: u64, factor: u64, row: usize, value: usize) -> u128 {
     let (row, value) = (row as u64, value as u64);

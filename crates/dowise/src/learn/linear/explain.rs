@@ -47,8 +47,8 @@ impl Lookahead for Noted<'_> {
 }
 
 impl LinearLearner {
-    /// What the causes of a state are worth at a stage, and what is done there, in a plan made now for an episode; with the width or the
-    /// noise (what it hopes for), or by plain averages.
+    /// What the causes of a state are worth at a stage, and what is done there, in a plan made now for an episode; with
+    /// the width or the noise (what it hopes for), or by plain averages.
     ///
     /// # Cost
     /// A plan.
@@ -70,7 +70,8 @@ impl LinearLearner {
         Looked { q, best: now.plan.action(stage, state), selector: now.selector }
     }
 
-    /// What it has learned, without optimism or noise, from all that it has seen: the plan of mean weights and mean mechanisms.
+    /// What it has learned, without optimism or noise, from all that it has seen: the plan of mean weights and mean
+    /// mechanisms.
     ///
     /// # Cost
     /// A plan, and a copy of the learner.
@@ -83,8 +84,8 @@ impl LinearLearner {
         now.plan
     }
 
-    /// How many steps speak about each cause of a state at a stage: n = 1/(φᵀΛ⁻¹φ) − λ/‖φ‖², which with one-hot features is the number
-    /// of visits.
+    /// How many steps speak about each cause of a state at a stage: n = 1/(φᵀΛ⁻¹φ) − λ/‖φ‖², which with one-hot
+    /// features is the number of visits.
     pub(crate) fn steps_behind(&self, stage: usize, state: usize) -> Vec<f64> {
         let n = self.model.columns.len() / self.plan.n_states;
         let design = &self.model.designs[self.model.design(stage)];

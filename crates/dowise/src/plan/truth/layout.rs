@@ -60,7 +60,8 @@ pub(super) fn contraction(world: &World, n_causes: usize) -> (Contraction, Vec<V
     (Contraction::new(world.state_space().sizes(), &scopes, n_causes), scopes)
 }
 
-/// Sum of the reward terms whose means are known, `[state][cause]`, except those on next values alone, which [`Continuation`] pays.
+/// Sum of the reward terms whose means are known, `[state][cause]`, except those on next values alone, which
+/// [`Continuation`](crate::world::Continuation) pays.
 pub(crate) fn rewards_by_cause(world: &World, causes: &CauseSpace) -> Vec<f64> {
     let n_causes = causes.len();
     let mut reward_sc = vec![0.0; world.n_states() * n_causes];

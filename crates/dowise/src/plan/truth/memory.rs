@@ -9,8 +9,8 @@ use crate::plan::follow::MOST_REMEMBERED;
 use crate::world::{Continuation, World};
 
 impl Planner {
-    /// Bytes that planning in a world takes at most, known before anything is computed: kernel, tables by cause or by part, one
-    /// plan, and what is held while it is made or its policy evaluated.
+    /// Bytes that planning in a world takes at most, known before anything is computed: kernel, tables by cause or by
+    /// part, one plan, and what is held while it is made or its policy evaluated.
     pub fn bytes(world: &World) -> u128 {
         if is_split(world) { Planner::bytes_split(world) } else { Planner::bytes_joint(world) }
     }
@@ -19,9 +19,9 @@ impl Planner {
     pub(super) fn bytes_split(world: &World) -> u128 {
         let entries = (world.horizon() as u128 + 1).saturating_mul(world.n_states() as u128);
         let differ = entries.min(u128::from(world.interventions().count()));
-        // Values and policy, of a plan that is made again those of both, or what its policy is worth and how large that is; while it is
-        // made or evaluated, one row of next values and what a search holds of it for each part, on every thread; the
-        // interventions of a policy.
+        // Values and policy, of a plan that is made again those of both, or what its policy is worth and how large that
+        // is; while it is made or evaluated, one row of next values and what a search holds of it for each part, on
+        // every thread; the interventions of a policy.
         let row = world.n_states() as u128 * 8 * (4 + world.state().len() as u128);
         let threads = rayon::current_num_threads() as u128;
         (entries.saturating_mul(6 * 8))
@@ -87,7 +87,8 @@ fn evaluation_bytes(world: &World, interventions: u128) -> u128 {
         (false, Some(_)) => world.n_states() * n_causes,
         (false, None) => contraction(world, n_causes).0.largest(),
     };
-    // Two arrays over states and causes, the values, the policy evaluated last, and where each of its entries was decoded.
+    // Two arrays over states and causes, the values, the policy evaluated last, and where each of its entries was
+    // decoded.
     let arrays = (16 * largest as u128).saturating_add(n_states.saturating_mul(20 * horizon + 8));
     // A hash map and three lists that grow by doubling; an intervention has a part for every group.
     let parts = 12 * crate::kernel::groups::groups(world).len() as u128;

@@ -127,7 +127,8 @@ impl VisitedStatesLearner {
         }
     }
 
-    /// The regression of a stage with steps weighed by how little the values ahead of them can vary; its widths are kept for the plan.
+    /// The regression of a stage with steps weighed by how little the values ahead of them can vary; its widths are
+    /// kept for the plan.
     ///
     /// # Cost
     /// O(n · d² + d³) for n steps.
