@@ -1,17 +1,19 @@
 //! Episodes under way: rows wait until what followed them is known, in whatever order rows come.
 
+mod rows;
+
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 use std::ops::ControlFlow;
 
+use self::rows::Rows;
+use super::endings::Endings;
 use super::findings::{FindingKind, Findings};
 use super::row::Row;
 use super::{End, LogStep};
 use crate::Space;
-use crate::learn::{MISSING, Observation};
-use crate::world::{Action, World};
-
-use super::endings::Endings;
+use crate::learn::MISSING;
+use crate::world::World;
 
 /// Whoever takes what is complete.
 pub(super) trait Visit {
@@ -423,99 +425,5 @@ impl<'w> Episodes<'w> {
             self.close(slot, findings, visit)?;
         }
         ControlFlow::Continue(())
-    }
-}
-
-/// What is kept of a row besides its values.
-#[derive(Clone)]
-struct Meta {
-    episode: u64,
-    line: u64,
-    stage: usize,
-    state: usize,
-    action: Action,
-    next_state: Option<usize>,
-    unseen_next: u64,
-    reward: Option<f64>,
-    propensity: Option<f64>,
-    policy: Option<u32>,
-    weight: u32,
-    end: Option<End>,
-}
-
-/// Rows that wait, in memory that is used again.
-struct Rows {
-    n_values: usize,
-    n_rewards: usize,
-    n_factors: usize,
-    values: Vec<u32>,
-    rewards: Vec<f64>,
-    next: Vec<u32>,
-    meta: Vec<Meta>,
-    free: Vec<u32>,
-}
-
-impl Rows {
-    fn new(n_values: usize, n_rewards: usize, n_factors: usize) -> Rows {
-        let (values, rewards, next, meta, free) = (Vec::new(), Vec::new(), Vec::new(), Vec::new(), Vec::new());
-        Rows { n_values, n_rewards, n_factors, values, rewards, next, meta, free }
-    }
-
-    fn keep(&mut self, row: &Row, episode: u64) -> u32 {
-        let meta = Meta {
-            episode,
-            line: row.line,
-            stage: row.stage,
-            state: row.state.expect("invariant: a row without a state is bad"),
-            action: row.action,
-            next_state: None,
-            unseen_next: 0,
-            reward: row.reward,
-            propensity: row.propensity,
-            policy: row.policy,
-            weight: row.weight,
-            end: row.end,
-        };
-        let Some(at) = self.free.pop() else {
-            self.values.extend_from_slice(&row.values);
-            self.rewards.extend_from_slice(&row.rewards);
-            self.next.extend_from_slice(&row.next);
-            self.meta.push(meta);
-            return self.meta.len() as u32 - 1;
-        };
-        let i = at as usize;
-        self.values[i * self.n_values..][..self.n_values].copy_from_slice(&row.values);
-        self.rewards[i * self.n_rewards..][..self.n_rewards].copy_from_slice(&row.rewards);
-        self.next[i * self.n_factors..][..self.n_factors].copy_from_slice(&row.next);
-        self.meta[i] = meta;
-        at
-    }
-
-    fn next(&self, at: u32) -> &[u32] {
-        &self.next[at as usize * self.n_factors..][..self.n_factors]
-    }
-
-    fn step(&self, at: u32) -> LogStep<'_> {
-        let i = at as usize;
-        let meta = &self.meta[i];
-        let observation = Observation {
-            stage: meta.stage,
-            state: meta.state,
-            action: Some(meta.action),
-            values: (&self.values[i * self.n_values..][..self.n_values]).into(),
-            rewards: (&self.rewards[i * self.n_rewards..][..self.n_rewards]).into(),
-            next_state: meta.next_state,
-            unseen_next: meta.unseen_next,
-        };
-        LogStep {
-            episode: meta.episode,
-            line: meta.line,
-            observation,
-            reward: meta.reward,
-            propensity: meta.propensity,
-            policy: meta.policy,
-            weight: meta.weight,
-            end: meta.end,
-        }
     }
 }

@@ -1,17 +1,22 @@
 //! Exact planning and evaluation where every mechanism and reward is known.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+mod layout;
+mod lookahead;
+mod memory;
 
+pub(crate) use self::layout::rewards_by_cause;
+
+use self::layout::{Layout, is_split};
+use self::lookahead::TrueLookahead;
 use super::decomposed::Split;
 use super::error::PlanError;
-use super::follow::{MOST_REMEMBERED, check_policy};
+use super::follow::check_policy;
 use super::improve;
-use super::low_rank::LowRankLayout;
 use super::near_ties::NearTies;
 use super::per_state_scale;
-use super::{Buffers, Contraction, Evaluator, Lookahead, Mean, Plan, TIE_TOLERANCE, Ties, backward_induction};
+use super::{Buffers, Evaluator, Lookahead, Plan, TIE_TOLERANCE, Ties, backward_induction};
 use crate::Space;
-use crate::kernel::{CauseSpace, Components, Found, Kernel, Scratch, Sure, rows_by_cause, scope_strides, state_scope};
+use crate::kernel::{Components, Kernel, Scratch};
 use crate::memory::Held;
 use crate::world::{Action, Continuation, Start, VarId, World};
 
@@ -74,17 +79,6 @@ fn all_known(world: &World) -> Result<(), PlanError> {
     Ok(())
 }
 
-/// How a look ahead is computed.
-#[derive(Clone, Debug)]
-enum Layout {
-    /// Over all states and joint causes.
-    Joint { contraction: Contraction, factors: Vec<Mean>, reward_sc: Vec<f64> },
-    /// Over all states and joint causes, by way of anchors.
-    LowRank(Box<LowRankLayout>),
-    /// By components, where joint causes are too many.
-    Split(Box<Split>),
-}
-
 impl Planner {
     /// Lays a world out for planning: over all joint values of the key variables, or by components where these are many.
     pub fn new(world: &World) -> Result<Planner, PlanError> {
@@ -135,74 +129,6 @@ impl Planner {
             evaluation_bytes: Planner::evaluation_bytes(world),
             _held: held,
         }
-    }
-
-    /// Holds memory, or says that a plan would not fit.
-    pub(crate) fn ask(world: &World, bytes: u128) -> Result<Held, PlanError> {
-        is_enumerable(world)?;
-        Held::ask(bytes).map_err(|left| PlanError::TooLarge {
-            bytes,
-            n_states: world.n_states(),
-            n_causes: CauseSpace::new(world).len(),
-            limit: u128::from(left),
-            part: Components::too_large(world, Sure::Numbers),
-        })
-    }
-
-    /// Bytes that planning in a world takes at most, known before anything is computed: kernel, tables by cause or by part, one
-    /// plan, and what is held while it is made or its policy evaluated.
-    pub fn bytes(world: &World) -> u128 {
-        if is_split(world) { Planner::bytes_split(world) } else { Planner::bytes_joint(world) }
-    }
-
-    /// The same by components.
-    fn bytes_split(world: &World) -> u128 {
-        let entries = (world.horizon() as u128 + 1).saturating_mul(world.n_states() as u128);
-        let differ = entries.min(u128::from(world.interventions().count()));
-        // Values and policy, of a plan that is made again those of both, or what its policy is worth and how large that is; while it is
-        // made or evaluated, one row of next values and what a search holds of it for each part, on every thread; the
-        // interventions of a policy.
-        let row = world.n_states() as u128 * 8 * (4 + world.state().len() as u128);
-        let threads = rayon::current_num_threads() as u128;
-        (entries.saturating_mul(6 * 8))
-            .saturating_add(threads.saturating_mul(row))
-            .saturating_add(evaluation_bytes(world, differ))
-            .saturating_add(Components::bytes(world, Sure::Numbers))
-            .saturating_add(Kernel::bytes(world))
-    }
-
-    /// The same over joint causes.
-    fn bytes_joint(world: &World) -> u128 {
-        let (n_states, n_causes) = (world.n_states() as u128, CauseSpace::new(world).len() as u128);
-        let cells = n_states.saturating_mul(n_causes);
-        let (largest, tables) = match world.low_rank() {
-            // A place for each state and cause; weights and anchors are the world's.
-            Some(_) => (cells, (n_states + n_causes) / 2 + 1),
-            None => joint_tables(world, n_causes as usize),
-        };
-        let entries = (world.horizon() as u128 + 1).saturating_mul(n_states);
-        // While a plan is made: q and two intermediate arrays, and a size and a flag for every state.
-        let making = cells.saturating_add(2 * largest).saturating_mul(8).saturating_add(9 * n_states);
-        // What next states are worth, where that is not their value.
-        let making = making.saturating_add(if Continuation::of(world).is_some() { 17 * n_states } else { 0 });
-        // While it is evaluated: a second array of values, and the interventions that were found to be allowed.
-        let differ = entries.min(u128::from(world.interventions().count()));
-        let evaluating =
-            evaluation_bytes(world, differ).saturating_add(entries.saturating_mul(8)).saturating_add(32 * differ);
-        // Rewards and tables; values and policy for every stage.
-        let kept = cells.saturating_add(tables).saturating_add(entries.saturating_mul(2)).saturating_mul(8);
-        kept.saturating_add(making.max(evaluating)).saturating_add(Kernel::bytes(world))
-    }
-
-    /// Bytes that evaluating policies one after the other takes at most, besides the planner.
-    pub(crate) fn evaluation_bytes(world: &World) -> u128 {
-        let most = (world.n_states() + MOST_REMEMBERED) as u128;
-        evaluation_bytes(world, most.min(u128::from(world.interventions().count())))
-    }
-
-    /// Bytes that a judge of policies takes besides.
-    pub(crate) fn own_judge_bytes(&self) -> u128 {
-        self.evaluation_bytes
     }
 
     /// The kernel P(c | s, do(a)).
@@ -413,151 +339,4 @@ impl Planner {
     pub fn state_space(&self) -> &Space {
         &self.state_space
     }
-}
-
-impl Layout {
-    /// Tables over states and joint causes.
-    fn joint(world: &World, kernel: &Kernel) -> Layout {
-        if let Some(low_rank) = world.low_rank() {
-            return Layout::LowRank(Box::new(LowRankLayout::new(world, low_rank, kernel.causes())));
-        }
-        let n_causes = kernel.n_causes();
-        let (contraction, scopes) = contraction(world, n_causes);
-        let factors = world
-            .transitions()
-            .iter()
-            .zip(&scopes)
-            .map(|(m, scope)| {
-                let table = m.table.as_deref().expect("invariant: a planner is made only of known tables");
-                let n_values = world.variable(m.children[0]).size();
-                let rows = rows_by_cause(world, &m.parents, scope, kernel.causes());
-                let n_rows = rows.len() / n_causes;
-                let mut prob = vec![0.0; rows.len() * n_values];
-                for row in 0..n_rows {
-                    for v in 0..n_values {
-                        for c in 0..n_causes {
-                            prob[(row * n_values + v) * n_causes + c] = table[rows[row * n_causes + c] * n_values + v];
-                        }
-                    }
-                }
-                Mean { prob, n_values, n_causes }
-            })
-            .collect();
-        Layout::Joint { contraction, factors, reward_sc: rewards_by_cause(world, kernel.causes()) }
-    }
-}
-
-/// Bytes of an evaluation in which this many different interventions are met with.
-fn evaluation_bytes(world: &World, interventions: u128) -> u128 {
-    let (n_states, horizon) = (world.n_states() as u128, world.horizon() as u128);
-    let n_causes = CauseSpace::new(world).len();
-    let largest = match (is_split(world), world.low_rank()) {
-        (true, _) => world.n_states(),
-        (false, Some(_)) => world.n_states() * n_causes,
-        (false, None) => contraction(world, n_causes).0.largest(),
-    };
-    // Two arrays over states and causes, the values, the policy evaluated last, and where each of its entries was decoded.
-    let arrays = (16 * largest as u128).saturating_add(n_states.saturating_mul(20 * horizon + 8));
-    // A hash map and three lists that grow by doubling; an intervention has a part for every group.
-    let parts = 12 * crate::kernel::groups::groups(world).len() as u128;
-    arrays.saturating_add(interventions.saturating_mul(88 + parts))
-}
-
-struct TrueLookahead<'a> {
-    planner: &'a Planner,
-    spare: Vec<f64>,
-    /// For each state: whether every reward from the present stage on is 0.
-    pays_nothing: Vec<bool>,
-    /// Whether the choice in some state is not good enough at the scale of that state.
-    doubt: AtomicBool,
-}
-
-impl TrueLookahead<'_> {
-    fn new(planner: &Planner) -> TrueLookahead<'_> {
-        TrueLookahead { planner, spare: Vec::new(), pays_nothing: Vec::new(), doubt: AtomicBool::new(false) }
-    }
-}
-
-impl Lookahead for TrueLookahead<'_> {
-    fn look(&mut self, _stage: usize, next_value: &[f64], q: &mut Vec<f64>) {
-        self.planner.look(next_value, q, &mut self.spare);
-        self.pays_nothing.clear();
-        let nothing = |row: &[f64]| row.iter().all(|&q| q == 0.0);
-        match self.planner.split() {
-            Some(split) if nothing(q) => {
-                self.pays_nothing.extend((0..self.planner.kernel.n_states()).map(|s| split.search().is_free(s)));
-            }
-            Some(_) => {}
-            None if self.planner.kernel.has_costs() => {}
-            None => self.pays_nothing.extend(q.chunks_exact(self.planner.kernel.n_causes()).map(nothing)),
-        }
-    }
-
-    fn ended(&self) -> Option<&[bool]> {
-        self.planner.ended()
-    }
-
-    fn is_shared(&self) -> bool {
-        self.planner.is_split()
-    }
-
-    fn cap(&self, stage: usize) -> f64 {
-        (self.planner.horizon - stage) as f64 * self.planner.best_step
-    }
-
-    fn chosen(&self, stage: usize, state: usize, loss: &[f64], found: &Found) -> f64 {
-        if self.pays_nothing.get(state) == Some(&true) {
-            // Not what rounding at the scale of the cap leaves: where nothing is at stake, nothing is small beside it.
-            return 0.0;
-        }
-        let cap = self.cap(stage);
-        let size = || self.planner.size_of_choice(state, cap, loss, found.action);
-        if !self.doubt.load(Ordering::Relaxed) && per_state_scale::is_doubtful(cap, found, size) {
-            self.doubt.store(true, Ordering::Relaxed);
-        }
-        cap - found.least
-    }
-}
-
-/// Whether a world is planned by components.
-fn is_split(world: &World) -> bool {
-    world.low_rank().is_none() && Components::pay(world, Sure::Numbers)
-}
-
-/// Numbers of the largest array while transitions are marginalised out, and of all their tables by cause.
-fn joint_tables(world: &World, n_causes: usize) -> (u128, u128) {
-    let (contraction, scopes) = contraction(world, n_causes);
-    let tables = world.transitions().iter().zip(&scopes).fold(0u128, |sum, (m, scope)| {
-        let rows = scope.iter().map(|&f| world.state_space().sizes()[f] as u128).product::<u128>();
-        let values = world.variable(m.children[0]).size() as u128;
-        sum.saturating_add(rows.saturating_mul(n_causes as u128).saturating_mul(values))
-    });
-    (contraction.largest() as u128, tables)
-}
-
-/// How the transitions of a world are marginalised out, and the state scope of each.
-fn contraction(world: &World, n_causes: usize) -> (Contraction, Vec<Vec<usize>>) {
-    let scopes: Vec<Vec<usize>> = world.transitions().iter().map(|m| state_scope(world, &m.parents)).collect();
-    (Contraction::new(world.state_space().sizes(), &scopes, n_causes), scopes)
-}
-
-/// Sum of the reward terms whose means are known, `[state][cause]`, except those on next values alone, which [`Continuation`] pays.
-pub(crate) fn rewards_by_cause(world: &World, causes: &CauseSpace) -> Vec<f64> {
-    let n_causes = causes.len();
-    let mut reward_sc = vec![0.0; world.n_states() * n_causes];
-    for term in world.rewards().iter().filter(|term| !term.pays_on_next_state() && !world.mean_is_learned(term)) {
-        let mean = (!term.next.is_empty()).then(|| world.expected_term(term));
-        let term = mean.as_ref().unwrap_or(term);
-        let Some(table) = term.table.as_deref() else { continue };
-        let scope = state_scope(world, &term.scope);
-        let rows = rows_by_cause(world, &term.scope, &scope, causes);
-        let strides = scope_strides(world.state_space(), &scope);
-        for (s, rewards) in reward_sc.chunks_exact_mut(n_causes).enumerate() {
-            let row = strides.iter().map(|&(f, stride)| world.state_space().digit(s, f) * stride).sum::<usize>();
-            for (c, r) in rewards.iter_mut().enumerate() {
-                *r += table[rows[row * n_causes + c]];
-            }
-        }
-    }
-    reward_sc
 }

@@ -108,3 +108,64 @@ pub(crate) fn played(
     }
     out
 }
+
+/// Two key variables that act on a state factor each.
+pub(crate) fn two_keys() -> World {
+    World::builder("two", 3)
+        .state("mood", ["low", "high"])
+        .state("fit", ["no", "yes"])
+        .lever("shoes", ["cupboard", "door"])
+        .key("walk", ["no", "yes"])
+        .key("sleep", ["bad", "good"])
+        .mechanism("walk", ["shoes"], [0.8, 0.2, 0.3, 0.7])
+        .mechanism("sleep", ["shoes"], [0.6, 0.4, 0.3, 0.7])
+        .next("mood", ["mood", "sleep"], [0.8, 0.2, 0.3, 0.7, 0.6, 0.4, 0.1, 0.9])
+        .next("fit", ["fit", "walk"], [0.9, 0.1, 0.4, 0.6, 0.6, 0.4, 0.2, 0.8])
+        .reward("well", "mood", [0.0, 1.0])
+        .build()
+        .unwrap()
+}
+
+/// What is paid depends on a key variable; a second one is moved by the first where `linked`.
+pub(crate) fn paid_by_key(linked: bool) -> World {
+    let world = World::builder("paid", 2)
+        .state("x", ["low", "high"])
+        .state("y", ["low", "high"])
+        .lever("a", ["off", "on"])
+        .key("z", ["no", "yes"])
+        .key("w", ["no", "yes"])
+        .mechanism("z", ["a"], [0.5, 0.5, 0.6, 0.4]);
+    let world = match linked {
+        true => world.mechanism("w", ["z"], [0.8, 0.2, 0.3, 0.7]),
+        false => world.mechanism("w", ["a"], [0.7, 0.3, 0.3, 0.7]),
+    };
+    world
+        .next("x", ["x"], [0.5, 0.5, 0.5, 0.5])
+        .next("y", ["y", "w"], [0.8, 0.2, 0.3, 0.7, 0.6, 0.4, 0.1, 0.9])
+        .reward("pay", "z", [0.0, 1.0])
+        .build()
+        .unwrap()
+}
+
+/// A log in which `hides` takes out of every step what is not recorded.
+pub(crate) fn log_with(
+    world: &World,
+    mut log: Episodes,
+    episodes: u64,
+    seed: u64,
+    mut hides: impl FnMut(&mut Outcome, usize, f64),
+) -> Episodes {
+    let simulator = Simulator::new(world).unwrap();
+    let mut streams = Simulator::streams(seed);
+    for episode in 0..episodes {
+        let mut steps = played(&simulator, world, &mut streams);
+        steps.iter_mut().for_each(|(_, state, _, outcome)| hides(outcome, *state, streams[1].random()));
+        let steps: Vec<LogStep<'_>> =
+            steps.iter().map(|(h, s, a, o)| LogStep::new(episode, o.observation(*h, *s, *a))).collect();
+        log.add(&steps).unwrap();
+    }
+    log
+}
+
+/// What a value that was not recorded is in an outcome.
+pub(crate) const HIDDEN: u32 = u32::MAX;

@@ -6,5 +6,6 @@ mod coverage;
 mod harm;
 mod logger;
 mod missing;
+mod missingness;
 mod refusals;
 mod values;

@@ -13,13 +13,16 @@ mod confidence;
 mod decomposed;
 mod frame;
 mod intervals;
+mod lookahead;
 mod mean;
 mod mechanisms;
 mod mixture;
+mod next_state_rewards;
 mod pooled;
 mod posterior;
 mod rewards;
 mod sample;
+mod selector;
 mod sets;
 mod sparse;
 mod stale;
@@ -30,6 +33,7 @@ pub(crate) use decomposed::PartsSelector;
 pub(crate) use intervals::{Interval, Intervals};
 pub(crate) use mechanisms::{MechanismEstimator, mean_tables, read_kernel, sampled_tables};
 pub(crate) use posterior::{BATCH, LazyRows, ThinBelief, dirichlet_of};
+pub(crate) use selector::mean_kernel;
 pub(crate) use sets::{ball_bytes, kept_bytes};
 
 use std::sync::Arc;
@@ -40,6 +44,7 @@ use self::added::Added;
 use self::decomposed::{PartsBelief, Rule};
 use self::frame::Frame;
 use self::mean::MeanBelief;
+use self::next_state_rewards::NextStateMeans;
 use self::rewards::{RewardEstimator, read_arriving, read_rewards};
 use self::sample::SampleBelief;
 use self::sets::{SetsBelief, Side};
@@ -50,10 +55,8 @@ use super::LearnResult;
 use super::evidence::{Changed, Evidence};
 use super::next_state_rewards::NextStateRewards;
 use super::options::{Sets, Width};
-use super::selector::Selector;
-use super::view::{MechanismRows, View};
-use crate::kernel::{Found, Kernel, Member};
-use crate::plan::{Lookahead, turn_into_losses};
+use super::view::View;
+use crate::kernel::Member;
 use crate::world::Continuation;
 
 /// Weight of a prior below which frequencies are meant; options allow no prior below it.
@@ -137,15 +140,6 @@ pub(crate) struct Belief {
     centred_rewards: bool,
     /// What the cheapest intervention costs.
     least_cost: f64,
-}
-
-/// What next-state terms pay, as it is read.
-#[derive(Clone, Debug, Default)]
-struct NextStateMeans {
-    /// For each term, by its rows.
-    paid: Vec<Vec<f64>>,
-    /// What they pay on average, all together, `[state][cause]`.
-    expected_sc: Vec<f64>,
 }
 
 /// What a reading keeps of the evidence: the closed list.
@@ -333,105 +327,6 @@ impl Belief {
         self.centred_rewards = true;
     }
 
-    /// Reads next-state terms by these payments, in place of the mean payments that evidence counts: they are right as well where whether a
-    /// payment is known depends on what followed.
-    pub(crate) fn use_next_state_rewards(&mut self, next_state_rewards: Arc<NextStateRewards>) {
-        self.next_state_rewards = (!next_state_rewards.terms.is_empty()).then_some(next_state_rewards);
-    }
-
-    /// Adds E[r | s, c] = Σ_s′ P(s′ | s, c) r(scope, s′) of every next-state term to the rewards.
-    ///
-    /// # Cost
-    /// One look ahead for each row of a term's present.
-    fn add_next_state_rewards(&mut self, next_state_rewards: &NextStateRewards) {
-        let view = self.frame.view.clone();
-        let (states, n_causes) = (view.knowledge.state_space(), view.payments.n_causes);
-        self.arrived.expected_sc.clear();
-        self.arrived.expected_sc.resize(self.frame.reward_sc.len(), 0.0);
-        let (mut worth, mut expected) = (Vec::new(), Vec::new());
-        for (i, term) in next_state_rewards.terms.iter().enumerate() {
-            for now in 0..term.n_present() {
-                let paid = &self.arrived.paid[i][now * term.n_next..];
-                worth.clear();
-                worth.extend((0..states.len()).map(|s| paid[term.next_row(states, s)]));
-                self.expect(&worth, &mut expected);
-                for (s, out) in self.arrived.expected_sc.chunks_exact_mut(n_causes).enumerate() {
-                    let rows = term.present.of_state_row(term.present.state_row(states, s), n_causes);
-                    let here = &expected[s * n_causes..];
-                    let mine = rows.iter().enumerate().filter(|(_, row)| **row as usize == now);
-                    mine.for_each(|(c, _)| out[c] += here[c]);
-                }
-            }
-        }
-        let pairs = self.frame.reward_sc.iter_mut().zip(&self.arrived.expected_sc);
-        pairs.for_each(|(reward, more)| *reward += more);
-    }
-
-    /// E[u(s′) | s, c] at the first stage, `[state][cause]`: no rewards, no ceiling.
-    fn expect(&mut self, worth: &[f64], out: &mut Vec<f64>) {
-        let frame = &mut self.frame;
-        match &mut self.kept {
-            Backend::Mean(belief) => belief.expect(frame, worth, out),
-            Backend::Sample(belief) => belief.expect(frame, worth, out),
-            Backend::Sets(belief) => belief.expect(frame, 0, worth, out),
-            Backend::StickBreaking(belief) => belief.expect(frame, worth, out),
-            Backend::Sparse(_) | Backend::LazyRows(..) | Backend::Parts(_) => {
-                unreachable!("invariant: payments by next values are read where the state is seen as factors")
-            }
-        }
-    }
-
-    /// What a step is expected to have paid, what followed included.
-    pub(crate) fn paid_for(&self, state: usize, cause: usize, next: usize) -> f64 {
-        let (view, cell) = (&self.frame.view, state * self.frame.n_causes() + cause);
-        let states = view.knowledge.state_space();
-        let continuation = self.frame.continuation.as_ref().map_or(0.0, |continuation| continuation.arrival_of(next));
-        let Some(next_state_rewards) = &self.next_state_rewards else {
-            return self.frame.reward_sc[cell] + continuation;
-        };
-        let by_next = next_state_rewards.terms.iter().zip(&self.arrived.paid).map(|(term, paid)| {
-            let now = term.present.row(states, state, cause, view.payments.n_causes);
-            paid[now * term.n_next + term.next_row(states, next)]
-        });
-        self.frame.reward_sc[cell] - self.arrived.expected_sc[cell] + by_next.sum::<f64>() + continuation
-    }
-
-    /// How interventions are picked by what the mechanisms, or the parts of a world, are believed to be; `None` if causes are listed and
-    /// mechanisms known.
-    pub(crate) fn selector(&mut self, evidence: &Evidence, rng: &mut ChaCha8Rng) -> LearnResult<Option<Selector>> {
-        let kernel = match &evidence.view.mechanisms {
-            None => None,
-            Some(rows) => Some(self.kernel(evidence, rows, rng)?),
-        };
-        Ok(match (&self.kept, &evidence.view.decomposed) {
-            (Backend::Parts(belief), Some(decomposed)) => {
-                Some(Selector::Parts(Box::new(belief.selector(decomposed, kernel.map(Arc::new)))))
-            }
-            _ => kernel.map(|kernel| Selector::Kernel(Box::new(kernel))),
-        })
-    }
-
-    /// P(c | s, a) by what the mechanisms are believed to be.
-    fn kernel(&mut self, evidence: &Evidence, rows: &MechanismRows, rng: &mut ChaCha8Rng) -> LearnResult<Kernel> {
-        let (confidence, forms) = (self.confidence, self.forms);
-        let rule = |scale| Interval { confidence, scale };
-        let kept = &mut self.intervals;
-        let reading = match self.reading {
-            Estimator::Width(_, scale) => within(kept, rule(Some(scale)), (Member::Optimistic, forms)),
-            Estimator::Greedy => within(kept, rule(Some(0.0)), (Member::Optimistic, forms)),
-            Estimator::Optimistic(_) => within(kept, rule(None), (Member::Optimistic, forms)),
-            // By components, the pessimistic member is the best one of numbers times −1, among the same corners.
-            Estimator::Pessimistic(_) if evidence.view.decomposed.is_some() => {
-                within(kept, rule(None), (Member::Optimistic, forms))
-            }
-            Estimator::Pessimistic(_) => within(kept, rule(None), (Member::Pessimistic, forms)),
-            Estimator::Sample { prior } => MechanismEstimator::Sample { prior, spread: self.spread, rng },
-            Estimator::Mean { prior } => MechanismEstimator::Mean { prior, pooled: false },
-            Estimator::Pooled { prior } => MechanismEstimator::Mean { prior, pooled: true },
-        };
-        read_kernel(&evidence.mechanisms, rows, reading, evidence.view.decomposed.is_some())
-    }
-
     /// With confidence sets of each row of a mechanism by itself, which hold, in place of those of forms, which are approximations.
     pub(crate) fn without_forms(mut self) -> Belief {
         self.forms = false;
@@ -499,52 +394,6 @@ impl Belief {
         }
     }
 
-    /// q of a stage; whether losses were written in its place.
-    #[inline]
-    fn look_for<const LOSSES: bool>(&mut self, stage: usize, next_value: &[f64], q: &mut Vec<f64>) -> bool {
-        let frame = &mut self.frame;
-        let mut changed = Vec::new();
-        let next_value = frame.worth(next_value, &mut changed);
-        match &mut self.kept {
-            Backend::Mean(belief) => belief.look::<LOSSES>(frame, stage, next_value, q),
-            Backend::Sets(belief) => belief.look::<LOSSES>(frame, stage, next_value, q),
-            Backend::Sample(belief) => belief.look::<LOSSES>(frame, stage, next_value, q),
-            Backend::StickBreaking(belief) => belief.look::<LOSSES>(frame, stage, next_value, q),
-            Backend::Sparse(belief) => {
-                belief.look(frame, stage, next_value, q);
-                false
-            }
-            Backend::LazyRows(contenders, _) => {
-                contenders.look(frame.view.block(stage), next_value, &frame.reward_sc, q);
-                false
-            }
-            Backend::Parts(_) => {
-                frame.arrange(next_value, q);
-                false
-            }
-        }
-    }
-
-    /// q(s, ·) of one state.
-    pub(crate) fn look_at(&mut self, stage: usize, state: usize, next_value: &[f64], q: &mut Vec<f64>) {
-        let frame = &self.frame;
-        let mut changed = Vec::new();
-        let next_value = frame.worth(next_value, &mut changed);
-        match &mut self.kept {
-            Backend::Mean(belief) => belief.look_at(frame, stage, state, next_value, q),
-            Backend::Sets(belief) => belief.look_at(frame, stage, state, next_value, q),
-            Backend::Sample(belief) => belief.look_at(frame, stage, state, next_value, q),
-            Backend::StickBreaking(belief) => belief.look_at(frame, stage, state, next_value, q),
-            Backend::Sparse(belief) => belief.look_at(frame, stage, state, next_value, q),
-            Backend::LazyRows(contenders, _) => {
-                let n = frame.n_causes();
-                let reward_a = &frame.reward_sc[state * n..(state + 1) * n];
-                contenders.look_at(frame.view.block(stage), state, next_value, reward_a, q);
-            }
-            Backend::Parts(_) => frame.arrange(next_value, q),
-        }
-    }
-
     /// The same belief with dense tables, to compare with.
     #[cfg(test)]
     pub(crate) fn use_tables(&mut self, evidence: &Evidence) {
@@ -553,20 +402,6 @@ impl Belief {
         self.kept = Backend::Mean(MeanBelief::new(&self.frame, 0.0, Some(added)));
         self.stale = Stale::all(evidence);
     }
-}
-
-/// A reading with intervals by a rule, those of the last time if there are any.
-fn within<R>(
-    kept: &mut Option<Intervals>,
-    rule: Interval,
-    (member, forms): (Member, bool),
-) -> MechanismEstimator<'_, R> {
-    MechanismEstimator::Within(kept.get_or_insert_with(|| Intervals::new(rule)), member, forms)
-}
-
-/// The kernel by frequencies, all values alike where none was seen.
-pub(crate) fn mean_kernel(evidence: &Evidence, rows: &MechanismRows) -> LearnResult<Kernel> {
-    read_kernel::<ChaCha8Rng>(&evidence.mechanisms, rows, MechanismEstimator::Mean { prior: 0.0, pooled: false }, false)
 }
 
 /// How rows are read by components; `None` for rules that need all joint causes.
@@ -592,40 +427,5 @@ impl Estimator {
             Estimator::Width(..) | Estimator::Greedy => false,
         };
         if view.decomposed.is_some() && !fits { Err(super::LearnError::Decomposed) } else { Ok(()) }
-    }
-}
-
-impl Lookahead for Belief {
-    fn look(&mut self, stage: usize, next_value: &[f64], q: &mut Vec<f64>) {
-        self.look_for::<false>(stage, next_value, q);
-    }
-
-    fn losses(&mut self, stage: usize, next_value: &[f64], out: &mut Vec<f64>) {
-        if !self.look_for::<true>(stage, next_value, out) {
-            turn_into_losses(out, self.frame.caps[stage]);
-        }
-    }
-
-    fn is_shared(&self) -> bool {
-        matches!(self.kept, Backend::Parts(_))
-    }
-
-    fn chosen(&self, stage: usize, _state: usize, _loss: &[f64], found: &Found) -> f64 {
-        let cap = self.frame.caps[stage];
-        let value = cap - found.least;
-        if !self.is_shared() {
-            // Over joint causes every q is below the ceiling already.
-            return value;
-        }
-        // The ceiling is one of what is paid; what is done may cost less than nothing.
-        value.min(cap - self.least_cost)
-    }
-
-    fn cap(&self, stage: usize) -> f64 {
-        self.frame.caps[stage]
-    }
-
-    fn ended(&self) -> Option<&[bool]> {
-        self.frame.view.knowledge.world().ended()
     }
 }

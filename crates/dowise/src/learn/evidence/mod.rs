@@ -4,6 +4,7 @@ mod arrows;
 mod counts;
 mod forget;
 mod payments;
+mod places;
 mod save;
 mod tables;
 
@@ -11,13 +12,15 @@ pub use arrows::ArrowSeen;
 pub(crate) use counts::{Counts, Entry};
 pub(crate) use forget::{RowAt, RowSeen};
 pub(crate) use payments::{PaymentEntry, Payments, WHOLE};
+pub(crate) use places::Counted;
 pub(crate) use save::SavedEvidence;
 pub use tables::{SeenOf, TableSeen};
 
 use std::sync::Arc;
 
+use self::places::{Done, places, visit_hash};
 use super::observation::Observation;
-use super::view::{MISSING, View};
+use super::view::View;
 use crate::random::splitmix64;
 
 /// Visits of every row that a learner counts: transitions, unknown mechanisms, and payments of unknown rewards.
@@ -117,23 +120,6 @@ pub(crate) enum Looked {
     Mechanism { index: usize, row: usize },
     /// Of a reward term that has to be learned.
     Payment { term: usize, row: usize },
-}
-
-/// What was done, as evidence counts it.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Done {
-    /// The position of the intervention, where interventions are the causes.
-    Listed(usize),
-    /// Something that set key variables off.
-    Keys,
-}
-
-/// Where an observation is counted.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Counted {
-    Transition { block: usize, factor: usize, row: usize, value: usize },
-    Mechanism { index: usize, row: usize, value: usize },
-    Payment { term: usize, row: usize, share: u128 },
 }
 
 impl Evidence {
@@ -415,103 +401,4 @@ impl Evidence {
     pub fn fingerprint(&self) -> u64 {
         splitmix64(self.hash as u64 ^ splitmix64((self.hash >> 64) as u64 ^ splitmix64(self.steps)))
     }
-
-    /// The hash from what is counted, instead of step by step.
-    fn hash_of_counts(&self) -> u128 {
-        let mut hash = 0u128;
-        let mut add = |place: Counted, n: u32| hash = hash.wrapping_add(place.hash().wrapping_mul(n.into()));
-        for (block, factors) in self.transitions.iter().enumerate() {
-            for (factor, counts) in factors.iter().enumerate() {
-                for (row, value, n) in counts.entries() {
-                    add(Counted::Transition { block, factor, row: row as usize, value: value as usize }, n);
-                }
-            }
-        }
-        for (index, counts) in self.mechanisms.iter().enumerate() {
-            for (row, value, n) in counts.entries() {
-                add(Counted::Mechanism { index, row: row as usize, value: value as usize }, n);
-            }
-        }
-        for (term, payments) in self.payments.iter().enumerate() {
-            for (row, n, sum) in payments.rows() {
-                // Linear in the share, so the hash of several payments follows from their sum.
-                let first = Counted::Payment { term, row, share: sum };
-                hash = hash.wrapping_add(first.hash());
-                let none = Counted::Payment { term, row, share: 0 };
-                hash = hash.wrapping_add(none.hash().wrapping_mul(u128::from(n - 1)));
-            }
-        }
-        for (visit, &n) in self.visits_hs.iter().enumerate() {
-            hash = hash.wrapping_add(visit_hash(visit).wrapping_mul(n.into()));
-        }
-        hash
-    }
-}
-
-/// Calls `at` for everything that an observation is counted in; what is missing is left out.
-#[inline]
-fn places(view: &View, observation: &Observation<'_>, done: Done, mut at: impl FnMut(Counted)) {
-    let Observation { stage, state, action: _, values, rewards, next_state, unseen_next: _ } = observation;
-    let layout = &view.layout;
-    let (states, n_causes) = (&layout.state_space, layout.n_causes);
-    let (cause, missing) = match done {
-        Done::Listed(rank) => (rank, 0),
-        Done::Keys => view.key_causes.of_seen(values, MISSING),
-    };
-    if let Some(next_state) = *next_state {
-        let block = view.block(*stage);
-        for (i, factor) in layout.factors.iter().enumerate() {
-            // Of a state seen as a whole, one ended state stands for all of them.
-            let seen = factor.factor.is_none_or(|f| observation.saw_next(f));
-            if factor.known.is_none() && factor.needs & missing == 0 && seen {
-                let row = factor.row(factor.state_row(states, *state), cause, n_causes);
-                at(Counted::Transition { block, factor: i, row, value: factor.value(states, next_state) });
-            }
-        }
-    }
-    for (i, term) in view.payments.terms.iter().enumerate() {
-        if term.needs & missing == 0
-            && let Some(share) = term.share(rewards)
-        {
-            let row = term.row(view.knowledge.state_space(), *state, cause, n_causes);
-            at(Counted::Payment { term: i, row, share });
-        }
-    }
-    if let Some(mechanisms) = &view.mechanisms {
-        let set = observation.levers_set(&view.knowledge);
-        for (index, of) in mechanisms.unknown.iter().enumerate() {
-            if let Some((row, value)) = mechanisms.place(of, set, values) {
-                at(Counted::Mechanism { index, row, value });
-            }
-        }
-    }
-}
-
-impl Counted {
-    #[inline]
-    fn hash(self) -> u128 {
-        match self {
-            Counted::Transition { block, factor, row, value } => key(block as u64 ^ 1 << 62, factor as u64, row, value),
-            Counted::Mechanism { index, row, value } => key(index as u64 ^ 2 << 62, 0, row, value),
-            Counted::Payment { term, row, share } => {
-                let of = key(term as u64 ^ 3 << 62, 0, row, 0);
-                of.wrapping_add(of.wrapping_mul(of).wrapping_mul(share))
-            }
-        }
-    }
-}
-
-fn visit_hash(visit: usize) -> u128 {
-    key(0, 0, visit, 0)
-}
-
-/// A number for one place: one good mix, and a second half that follows from it; this is done for every row of every step.
-#[inline]
-fn key(table: u64, factor: u64, row: usize, value: usize) -> u128 {
-    let (row, value) = (row as u64, value as u64);
-    let at = table.wrapping_mul(0xd6e8_feb8_6659_fd93) ^ factor.wrapping_mul(0xa076_1d64_78bd_642f);
-    let upper = splitmix64(at ^ row.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ value.wrapping_mul(0xe703_7ed1_a0b4_28db));
-    let lower = (upper.rotate_left(32) ^ at).wrapping_mul(0x8ebc_6af0_9c88_c6e3) ^ upper;
-    // Odd, so that no share of a payment is lost in a product with it.
-    u128::from(upper) << 64 | u128::from(lower) | 1
 }

@@ -1,6 +1,8 @@
 //! Single-pass evaluation of KL balls for rows whose masses are ready: most searches end there.
 
-use super::{BELOW, FARTHEST, HALF, LANES, MIDDLE, Moments, NEAR, ONE_VALUE, Steps, USUAL, knowledge, sums_at};
+use super::search::{BELOW, HALF, MIDDLE, given_start};
+use super::sums::{Moments, Steps, sums_at};
+use super::{FARTHEST, LANES, NEAR, ONE_VALUE, USUAL};
 use crate::math::exp;
 
 /// What one look at each of some rows came to.
@@ -69,15 +71,15 @@ pub(crate) fn look_once<const N: usize>(
     }
     let (mut t, mut is_usual, mut is_flat) = ([1.0; N], [false; N], [false; N]);
     for i in 0..N {
-        let knowledge = knowledge(start[i], far[i]);
+        let given = given_start(start[i], far[i]);
         // Squares and cubes of everything are finite.
         is_usual[i] = (largest[i] > USUAL * greatest) & (largest[i] > USUAL);
         is_flat[i] = !((radius[i] > 0.0) & (second[i] > ONE_VALUE * centre[i] * centre[i]));
-        let is_told = (knowledge > NEAR) & (knowledge < FARTHEST);
-        let from = f64::from_bits((knowledge.to_bits() + HALF) & !BELOW);
+        let is_given = (given > NEAR) & (given < FARTHEST);
+        let from = f64::from_bits((given.to_bits() + HALF) & !BELOW);
         let from = if start[i] == 0.0 { 0.0 } else { from };
-        t[i] = if is_usual[i] & !is_flat[i] & (is_told | (start[i] == 0.0)) { from } else { 1.0 };
-        is_usual[i] &= is_flat[i] | is_told | (start[i] == 0.0);
+        t[i] = if is_usual[i] & !is_flat[i] & (is_given | (start[i] == 0.0)) { from } else { 1.0 };
+        is_usual[i] &= is_flat[i] | is_given | (start[i] == 0.0);
     }
     let sums = sums_at(
         mass,

@@ -9,6 +9,7 @@ mod doubt;
 mod error;
 mod explain;
 mod learner;
+mod plan;
 mod policy;
 mod save;
 mod states;

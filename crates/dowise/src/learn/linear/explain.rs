@@ -1,0 +1,100 @@
+//! Values behind a decision, optimistic and by plain averages, and the learned policy without optimism.
+
+use rand::SeedableRng;
+use rand_chacha::ChaCha8Rng;
+
+use super::learner::LinearLearner;
+use super::model::{LinearModel, kernel_rule};
+use crate::learn::{MechanismRule, Selector};
+use crate::plan::{Lookahead, Plan, Ties, backward_induction};
+use crate::random::splitmix64;
+use crate::world::Action;
+
+/// What a learner sees from one state at a stage.
+pub(crate) struct Looked {
+    /// What each cause is worth.
+    pub(crate) q: Vec<f64>,
+    /// What is done.
+    pub(crate) best: Action,
+    /// What interventions are believed to set off.
+    pub(crate) selector: Selector,
+}
+
+/// A look ahead that keeps what it saw at one stage and state.
+struct Noted<'a> {
+    inside: &'a mut LinearModel,
+    stage: usize,
+    /// Where the state's causes are.
+    at: std::ops::Range<usize>,
+    q: Vec<f64>,
+}
+
+impl Lookahead for Noted<'_> {
+    fn look(&mut self, stage: usize, next_value: &[f64], q: &mut Vec<f64>) {
+        self.inside.look(stage, next_value, q);
+        if stage == self.stage {
+            self.q = q[self.at.clone()].to_vec();
+        }
+    }
+
+    fn ended(&self) -> Option<&[bool]> {
+        self.inside.ended()
+    }
+
+    fn cap(&self, stage: usize) -> f64 {
+        self.inside.cap(stage)
+    }
+}
+
+impl LinearLearner {
+    /// What the causes of a state are worth at a stage, and what is done there, in a plan made now for an episode; with
+    /// the width or the noise (what it hopes for), or by plain averages.
+    ///
+    /// # Cost
+    /// A plan.
+    pub(crate) fn looked(&self, episode: u64, (stage, state): (usize, usize), optimistic: bool) -> Looked {
+        let mut now = self.clone();
+        now.read_mechanisms(if optimistic { kernel_rule(self.options(), episode) } else { MechanismRule::Frequencies });
+        if !optimistic {
+            now.model.options.beta_scale = 0.0;
+        }
+        let seed = now.model.options.seed;
+        now.model.rng = ChaCha8Rng::seed_from_u64(splitmix64(seed ^ 0x6c69_6e65));
+        now.model.rng.set_stream(episode);
+        let ties = Ties::Seeded(splitmix64(seed ^ splitmix64(episode)));
+        let n = now.model.columns.len() / now.plan.n_states;
+        let LinearLearner { model, selector, tolerance, buffers, plan, .. } = &mut now;
+        let mut noted = Noted { inside: model, stage, at: state * n..(state + 1) * n, q: Vec::new() };
+        backward_induction(&mut noted, &*selector, *tolerance, ties, buffers, plan);
+        let q = noted.q;
+        Looked { q, best: now.plan.action(stage, state), selector: now.selector }
+    }
+
+    /// What it has learned, without optimism or noise, from all that it has seen: the plan of mean weights and mean
+    /// mechanisms.
+    ///
+    /// # Cost
+    /// A plan, and a copy of the learner.
+    pub fn learned_plan(&self) -> Plan {
+        let mut now = self.clone();
+        now.read_mechanisms(MechanismRule::Mean);
+        now.model.options.beta_scale = 0.0;
+        let LinearLearner { model, selector, tolerance, buffers, plan, .. } = &mut now;
+        backward_induction(model, &*selector, *tolerance, Ties::First, buffers, plan);
+        now.plan
+    }
+
+    /// How many steps speak about each cause of a state at a stage: n = 1/(φᵀΛ⁻¹φ) − λ/‖φ‖², which with one-hot
+    /// features is the number of visits.
+    pub(crate) fn steps_behind(&self, stage: usize, state: usize) -> Vec<f64> {
+        let n = self.model.columns.len() / self.plan.n_states;
+        let design = &self.model.designs[self.model.design(stage)];
+        let all = design.squares(self.model.columns.as_view());
+        let squares = &all[state * n..(state + 1) * n];
+        let of = |(cause, square): (usize, &f64)| {
+            let norm: f64 = self.model.columns.of(state * n + cause).iter().map(|x| x * x).sum();
+            if *square > 0.0 { (1.0 / square - self.model.options.lambda / norm).max(0.0) } else { f64::INFINITY }
+        };
+        squares.iter().enumerate().map(of).collect()
+    }
+}
