@@ -1,14 +1,15 @@
 //! `dowise.Learner`: decisions and learning in Rust, the loop wherever the user wants it.
 
-use dowise::learn::{Estimate, Estimator, Observation, Session, Sets};
-use dowise::linear::LinearPreset;
-use dowise::{Agent, Knowledge, LearnerSpec, Options, Preset};
+use dowise::learn::{Estimator, Observation, Session, Sets};
+use dowise::{Agent, LearnerSpec};
 use numpy::{IntoPyArray, PyArray2, PyArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::error::{Raise, learn};
-use crate::options::spec;
+use crate::explanation::preferred;
+use crate::observation::{Step, observation};
+use crate::options::{preset_of, spec};
 use crate::session::PySession;
 use crate::world::World;
 use crate::{given, whole};
@@ -92,82 +93,6 @@ impl Learner {
     pub(crate) fn observation(&self, stage: usize, step: &Step<'_, '_>) -> PyResult<Observation<'static>> {
         observation(self.inner.knowledge(), self.inner.learns_rewards(), stage, step)
     }
-}
-
-/// One step as the user tells it; `learns_rewards`: whether what was paid has to be given.
-pub(crate) fn observation(
-    knowledge: &Knowledge,
-    learns_rewards: bool,
-    stage: usize,
-    step: &Step<'_, '_>,
-) -> PyResult<Observation<'static>> {
-    let read = |what: &str, given: &Bound<'_, PyAny>| given::given(what, given);
-    let mut seen = Observation::at(knowledge, stage, read("state factor", step.state)?).map_err(Raise::raise)?;
-    seen = seen.did(knowledge, read("lever", step.action)?).map_err(Raise::raise)?;
-    if !knowledge.keys().is_empty() {
-        let names = || knowledge.keys().iter().map(|&id| knowledge.variable(id).name.as_str()).collect::<Vec<_>>();
-        let keys =
-            step.keys.ok_or_else(|| learn(format!("keys is missing; pass the values of {}", names().join(", "))))?;
-        let keys = read("key variable", keys)?;
-        if let dowise::world::Given::Named(pairs) = &keys
-            && let Some(name) = names().iter().find(|name| pairs.iter().all(|(given, _)| given != *name))
-        {
-            let message = format!("the key variable \"{name}\" is not given; say None if it was not observed");
-            return Err(learn(message));
-        }
-        seen = seen.saw(knowledge, keys).map_err(Raise::raise)?;
-    }
-    if let Some(levers) = step.levers {
-        seen = seen.found(knowledge, read("lever", levers)?).map_err(Raise::raise)?;
-    }
-    seen = seen.then(knowledge, read("state factor", step.next_state)?).map_err(Raise::raise)?;
-    paid(knowledge, learns_rewards, seen, step.reward)
-}
-
-fn paid(
-    knowledge: &Knowledge,
-    needed: bool,
-    seen: Observation<'static>,
-    given: Option<&Bound<'_, PyAny>>,
-) -> PyResult<Observation<'static>> {
-    let n = knowledge.rewards().len();
-    let Some(given) = given else {
-        return match needed {
-            true => Err(learn("this learner learns the rewards; pass reward=, one number for each term")),
-            false => Ok(seen),
-        };
-    };
-    let finite = |x: f64| match x.is_finite() {
-        true => Ok(x),
-        false => Err(learn(format!("reward is {x}, expected a finite number"))),
-    };
-    match given.extract::<f64>() {
-        Ok(reward) if n == 1 => seen.received(knowledge, finite(reward)?).map_err(Raise::raise),
-        Ok(_) if !needed => Ok(seen),
-        Ok(_) => {
-            let names: Vec<&str> = knowledge.rewards().iter().map(|r| r.name.as_str()).collect();
-            let names = names.join(", ");
-            Err(learn(format!("this learner learns the rewards; pass reward=, one number for each of {names}")))
-        }
-        Err(_) => {
-            let rewards: Vec<Option<f64>> = given.extract().map_err(|_| {
-                learn(format!("reward is {given}, expected a number, or a list with one for each term"))
-            })?;
-            let rewards: Vec<f64> =
-                rewards.into_iter().map(|r| r.map_or(Ok(f64::NAN), finite)).collect::<PyResult<_>>()?;
-            seen.paid(knowledge, &rewards).map_err(Raise::raise)
-        }
-    }
-}
-
-/// One step, not looked at yet.
-pub(crate) struct Step<'a, 'py> {
-    pub(crate) state: &'a Bound<'py, PyAny>,
-    pub(crate) action: &'a Bound<'py, PyAny>,
-    pub(crate) next_state: &'a Bound<'py, PyAny>,
-    pub(crate) reward: Option<&'a Bound<'py, PyAny>>,
-    pub(crate) keys: Option<&'a Bound<'py, PyAny>>,
-    pub(crate) levers: Option<&'a Bound<'py, PyAny>>,
 }
 
 #[pymethods]
@@ -508,48 +433,3 @@ impl Learner {
 
 /// How to restore it, from its world, its text and its name.
 type Pickled<'py> = (Bound<'py, PyAny>, (Py<World>, String, String));
-
-/// The preset that sees the world and estimates in the same way.
-fn preset_of(learner: &dowise::Learner) -> &'static str {
-    match (learner.options(), learner.as_linear()) {
-        (Some(options), _) => {
-            let kind = |o: &Options| {
-                let optimistic = matches!(o.estimate, Estimate::Width(_) | Estimate::Sets(_));
-                // Sets and widths are two ways of being optimistic; all others are distinguished.
-                (o.states, o.causes, (!optimistic).then_some(std::mem::discriminant(&o.estimate)))
-            };
-            let same = |p: &&Preset| p.linear().is_none() && kind(&p.options(1, 0)) == kind(options);
-            Preset::all().iter().find(same).map_or("restored", Preset::name)
-        }
-        (None, Some(linear)) => {
-            // Samplers are distinguished by where their noise comes from.
-            let by_residuals = |o: &dowise::linear::LinearOptions| o.beta == dowise::linear::Beta::Residuals;
-            let kind = |o: &dowise::linear::LinearOptions| (o.regression, o.estimate, by_residuals(o));
-            let same = |p: &&LinearPreset| kind(&p.options(1, 0)) == kind(linear.options());
-            LinearPreset::all().iter().find(same).map_or("restored", LinearPreset::name)
-        }
-        (None, None) => "restored",
-    }
-}
-
-/// What a learner thinks of interventions, as a dict for each.
-pub(crate) fn preferred<'py>(
-    py: Python<'py>,
-    world: &dowise::World,
-    explained: &dowise::learn::Explanation,
-) -> PyResult<Vec<Bound<'py, PyDict>>> {
-    let row = |preferred: &dowise::learn::Preferred| {
-        let levers = PyDict::new(py);
-        for (lever, value) in world.action_names(preferred.action) {
-            levers.set_item(lever, value)?;
-        }
-        let row = PyDict::new(py);
-        row.set_item("intervention", levers)?;
-        row.set_item("action", given::rank(world, preferred.action))?;
-        row.set_item("hoped", preferred.optimistic)?;
-        row.set_item("mean", preferred.mean)?;
-        row.set_item("visits", preferred.visits)?;
-        Ok(row)
-    };
-    explained.preferred.iter().map(row).collect()
-}

@@ -3,6 +3,7 @@
 mod arrays;
 mod causal;
 mod error;
+mod explanation;
 mod figure;
 mod flat;
 mod given;
@@ -10,6 +11,7 @@ mod graph;
 mod learner;
 mod log;
 mod mdp;
+mod observation;
 mod options;
 mod plan;
 mod run;

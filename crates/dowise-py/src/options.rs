@@ -1,7 +1,8 @@
 //! Learners by name with keyword options: `c-ucbvi`, or `c-ucbvi:scale=0.5`, and Python's keywords on top.
 
-use dowise::Preset;
-use dowise::learn::LearnerSpec;
+use dowise::learn::{Estimate, LearnerSpec};
+use dowise::linear::{Beta, LinearOptions, LinearPreset};
+use dowise::{Options, Preset};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict};
 
@@ -47,4 +48,27 @@ pub(crate) fn learners(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
     out.set_item("learners", names)?;
     out.set_item("options", options)?;
     Ok(out)
+}
+
+/// The name of the preset that sees the world and estimates in the same way as a learner.
+pub(crate) fn preset_of(learner: &dowise::Learner) -> &'static str {
+    match (learner.options(), learner.as_linear()) {
+        (Some(options), _) => {
+            let kind = |o: &Options| {
+                let optimistic = matches!(o.estimate, Estimate::Width(_) | Estimate::Sets(_));
+                // Sets and widths are two ways of being optimistic; all others are distinguished.
+                (o.states, o.causes, (!optimistic).then_some(std::mem::discriminant(&o.estimate)))
+            };
+            let same = |p: &&Preset| p.linear().is_none() && kind(&p.options(1, 0)) == kind(options);
+            Preset::all().iter().find(same).map_or("restored", Preset::name)
+        }
+        (None, Some(linear)) => {
+            // Samplers are distinguished by where their noise comes from.
+            let by_residuals = |o: &LinearOptions| o.beta == Beta::Residuals;
+            let kind = |o: &LinearOptions| (o.regression, o.estimate, by_residuals(o));
+            let same = |p: &&LinearPreset| kind(&p.options(1, 0)) == kind(linear.options());
+            LinearPreset::all().iter().find(same).map_or("restored", LinearPreset::name)
+        }
+        (None, None) => "restored",
+    }
 }

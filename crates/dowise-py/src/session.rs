@@ -5,7 +5,8 @@ use pyo3::prelude::*;
 
 use crate::error::{Raise, learn};
 use crate::given;
-use crate::learner::{Learner, Step};
+use crate::learner::Learner;
+use crate::observation::Step;
 
 /// One episode of a learner, made by `Learner.begin()`: act, observe, end. Observations may come late and out of order.
 #[pyclass(module = "dowise", name = "Session")]

@@ -9,7 +9,8 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
 use crate::error::{Raise, learn};
-use crate::learner::{Step, observation};
+use crate::explanation::preferred;
+use crate::observation::{Step, observation};
 use crate::options::spec;
 use crate::world::World;
 use crate::{given, whole};
@@ -186,7 +187,7 @@ impl VisitedStatesLearner {
         let world = &self.world.get().inner;
         let state = given::state(world, state)?;
         let explained = self.inner.explain(stage, state, n).map_err(Raise::raise)?;
-        crate::learner::preferred(py, world, &explained)
+        preferred(py, world, &explained)
     }
 
     /// Reasons to doubt the fit, as sentences: too few steps, or residuals that do not average out.

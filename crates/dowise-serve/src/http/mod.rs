@@ -1,10 +1,13 @@
-//! The API: paths, who may use them, limits, and answers. What requests mean is read by `request.rs`, what they do is the engine's.
+//! The API: makes the router of `routes.rs`, checks keys and rates, and answers.
+//!
+//! `request.rs` reads what a request means; the engine carries it out.
 
 mod handlers;
 mod limits;
 mod openapi;
 mod page;
 mod queries;
+mod routes;
 mod views;
 
 pub(crate) use limits::{Limited, Peer, Rate};
@@ -20,10 +23,10 @@ use axum::body::{Body, Bytes};
 use axum::extract::{ConnectInfo, Request, State};
 use axum::http::{HeaderValue, Response, StatusCode, header};
 use axum::middleware::{self, Next};
-use axum::routing::{delete, get, post};
 use tokio::sync::mpsc;
 
 use self::limits::Client;
+use self::routes::ROUTES;
 use crate::graph_watch_loop::Slot;
 use crate::keys::{Key, Role};
 use crate::metrics::Metrics;
@@ -51,72 +54,10 @@ pub(crate) struct App {
     pub(crate) stopping: Arc<AtomicBool>,
 }
 
-/// Every path with its method and the role that it needs; `None` is for everybody. The document and the tests go through it.
-pub(crate) const ROUTES: [(&str, &str, Option<Role>); 30] = [
-    ("get", "/healthz", None),
-    ("get", "/readyz", None),
-    ("get", "/metrics", Some(Role::Admin)),
-    ("get", "/openapi.json", None),
-    ("get", "/v1", Some(Role::Admin)),
-    ("post", "/v1/{world}/decide", Some(Role::Decide)),
-    ("post", "/v1/{world}/observe", Some(Role::Observe)),
-    ("get", "/v1/{world}", Some(Role::Admin)),
-    ("get", "/v1/{world}/overview", Some(Role::Admin)),
-    ("get", "/v1/{world}/rewards", Some(Role::Admin)),
-    ("get", "/v1/{world}/shares", Some(Role::Admin)),
-    ("get", "/v1/{world}/calibration", Some(Role::Admin)),
-    ("get", "/v1/{world}/mechanisms", Some(Role::Admin)),
-    ("get", "/v1/{world}/graph", Some(Role::Admin)),
-    ("get", "/v1/{world}/graph.svg", Some(Role::Admin)),
-    ("get", "/v1/{world}/graph-watch", Some(Role::Admin)),
-    ("post", "/v1/{world}/what-if", Some(Role::Admin)),
-    ("get", "/v1/{world}/episodes", Some(Role::Admin)),
-    ("post", "/v1/{world}/episodes", Some(Role::Decide)),
-    ("post", "/v1/{world}/episodes/{id}/close", Some(Role::Observe)),
-    ("delete", "/v1/{world}/episodes/{id}", Some(Role::Admin)),
-    ("delete", "/v1/{world}/subjects/{id}", Some(Role::Admin)),
-    ("get", "/v1/{world}/decisions", Some(Role::Admin)),
-    ("get", "/v1/{world}/decisions/{id}", Some(Role::Admin)),
-    ("get", "/v1/{world}/policies", Some(Role::Admin)),
-    ("post", "/v1/{world}/policies", Some(Role::Admin)),
-    ("get", "/v1/{world}/policies/difference", Some(Role::Admin)),
-    ("get", "/v1/{world}/mode", Some(Role::Admin)),
-    ("post", "/v1/{world}/mode", Some(Role::Admin)),
-    ("get", "/v1/{world}/export", Some(Role::Admin)),
-];
-
-/// All paths.
+/// The router of all routes.
 pub(crate) fn router(app: Arc<App>) -> Router {
-    Router::new()
-        .route("/", get(page::index))
-        .route("/page/{file}", get(page::file))
-        .route("/healthz", get(handlers::healthz))
-        .route("/readyz", get(handlers::readyz))
-        .route("/metrics", get(handlers::metrics))
-        .route("/openapi.json", get(handlers::document))
-        .route("/v1", get(queries::worlds))
-        .route("/v1/{world}/decide", post(handlers::decide))
-        .route("/v1/{world}/observe", post(handlers::observe))
-        .route("/v1/{world}", get(views::status))
-        .route("/v1/{world}/overview", get(views::overview))
-        .route("/v1/{world}/rewards", get(views::rewards))
-        .route("/v1/{world}/shares", get(views::shares))
-        .route("/v1/{world}/calibration", get(views::calibration))
-        .route("/v1/{world}/mechanisms", get(views::mechanisms))
-        .route("/v1/{world}/graph", get(views::graph))
-        .route("/v1/{world}/graph.svg", get(views::picture))
-        .route("/v1/{world}/graph-watch", get(views::graph_watch))
-        .route("/v1/{world}/what-if", post(views::what_if))
-        .route("/v1/{world}/episodes", get(queries::episodes).post(handlers::open))
-        .route("/v1/{world}/episodes/{id}/close", post(handlers::close))
-        .route("/v1/{world}/episodes/{id}", delete(handlers::forget))
-        .route("/v1/{world}/subjects/{id}", delete(handlers::forget_subject))
-        .route("/v1/{world}/decisions", get(views::decisions))
-        .route("/v1/{world}/decisions/{id}", get(queries::decision))
-        .route("/v1/{world}/policies", get(queries::policies).post(handlers::promote))
-        .route("/v1/{world}/policies/difference", get(views::difference))
-        .route("/v1/{world}/mode", get(queries::mode).post(handlers::set_mode))
-        .route("/v1/{world}/export", get(queries::export))
+    let routes = ROUTES.iter().fold(Router::new(), |router, route| router.route(route.path, (route.handler)()));
+    routes
         .fallback(|| async { problem(&Problem::not_found("there is no such path; see /openapi.json")) })
         .method_not_allowed_fallback(|| async { problem(&Problem::method()) })
         .layer(middleware::from_fn_with_state(app.clone(), admit))
@@ -132,11 +73,8 @@ async fn admit(State(app): State<Arc<App>>, request: Request, next: Next) -> Res
     let needed = match &path {
         // No such path: there is nothing to protect.
         None => None,
-        Some(path) if method == "get" && page::PATHS.contains(&path.as_str()) => None,
-        Some(path) => match ROUTES.iter().find(|r| (r.0, r.1) == (method, path.as_str())) {
-            Some((.., needed)) => *needed,
-            None => Some(Role::Admin),
-        },
+        // A method that the path does not have is refused to all but an administrator.
+        Some(path) => routes::find(method, path).map_or(Some(Role::Admin), |route| route.role),
     };
     if let Some(needed) = needed
         && let Err(wrong) = may(&app, &request, needed)

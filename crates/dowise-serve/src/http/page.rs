@@ -24,9 +24,6 @@ const FILES: [(&str, &str, &str); 9] = [
     ("words.js", SCRIPT, include_str!("../../page/words.js")),
 ];
 
-/// Paths of the page; they say nothing of any world, so they need no key.
-pub(super) const PATHS: [&str; 2] = ["/", "/page/{file}"];
-
 /// Nothing from elsewhere is loaded, nor may another page show this one within its own.
 const POLICY: HeaderValue = HeaderValue::from_static(
     "default-src 'self'; img-src 'self' data:; style-src 'self' 'unsafe-inline'; frame-ancestors 'none'; base-uri 'none'",

@@ -2,7 +2,7 @@
 
 use dowise::World;
 use dowise::offline::fit::OpenQuestion;
-use dowise::offline::{Episodes, Evaluation, Interval, Logged, OfflineOptions, OfflineValue, Support};
+use dowise::offline::{Episodes, Evaluation, Interval, Logged, OfflineOptions, OfflineValue, Robust, Support};
 
 use crate::assumptions;
 use crate::output::Output;
@@ -28,7 +28,34 @@ pub(super) fn report(
     let logged = of_logged(&found.logged);
     // Where one of them is small, so is what is said of both.
     let both = if amounts.size() < logged.size() { amounts } else { logged };
-    let digits = |x: f64| both.show(x);
+    let (episodes, steps) = (count(log.len() as u64), count(log.steps() as u64));
+    let mut text = format!("{}: {episodes} episodes, {steps} steps.\n\n", world.name());
+    for warning in warnings {
+        text += &format!("{}\n\n", table::wrapped(warning));
+    }
+    text += &format!("{}\n", assumptions::section(&found.assumptions, output));
+    text += &format!("{}\n{}", output.heading("The policy"), values(&policy_rows(amounts, found, &sure)));
+    text += &format!("\n{}\n{}", output.heading("Behaviour policy"), values(&logged_rows(&found.logged, &sure)));
+    let mut notes: Vec<String> = from_file.iter().map(not_from_the_log).collect();
+    notes.extend(
+        log.uses_em()
+            .then(|| format!("{EXPECTED} Nor is a doubly robust value given: its ratios need them in every step.")),
+    );
+    notes.extend(against_logged(both, found, &sure));
+    notes.extend(about_logged(&found.logged));
+    notes.extend(about_robust(found));
+    notes.extend(about_overlap(&found.support));
+    notes.extend(thin(&found.support));
+    notes.extend(by_prior(amounts, &found.model));
+    notes.extend(about_starts(both, found));
+    for note in notes {
+        text += &format!("\n{}\n", table::wrapped(&note));
+    }
+    text
+}
+
+/// The values of the policy, as rows: by the model, guaranteed, and doubly robust.
+fn policy_rows(amounts: Amounts, found: &Evaluation, sure: &str) -> Vec<Vec<String>> {
     let row = |what: &str, value, interval, how: &str| row(amounts, what, value, interval, how);
     let mut rows = vec![row("by the model", Some(found.model.mean), found.model.posterior, "posterior, 95 %")];
     if let Some(bounds) = found.guaranteed {
@@ -38,104 +65,98 @@ pub(super) fn report(
         let how = format!("over episodes, 95 %; {} effective of {}", whole(robust.effective), whole(robust.episodes));
         rows.push(row("doubly robust", Some(robust.mean), robust.interval, &how));
     }
-    let (episodes, steps) = (count(log.len() as u64), count(log.steps() as u64));
-    let mut text = format!("{}: {episodes} episodes, {steps} steps.\n\n", world.name());
-    for warning in warnings {
-        text += &format!("{}\n\n", table::wrapped(warning));
+    rows
+}
+
+/// The policy compared with the behaviour policy, if the log has returns.
+fn against_logged(amounts: Amounts, found: &Evaluation, sure: &str) -> Option<String> {
+    let returns = found.logged.returns?;
+    // Where much is missing, the middle of what is possible says nothing.
+    let today = match found.logged.model {
+        Some(model) if returns.incomplete > 0.0 => model.mean,
+        Some(_) | None => returns.mean,
+    };
+    let more = found.model.mean - today;
+    let (by, word) = if more >= 0.0 { (more, "more") } else { (-more, "less") };
+    let with_confidence =
+        |is: fn(Interval, Interval) -> bool| found.guaranteed.is_some_and(|g| is(g, returns.guaranteed));
+    Some(if let Some(failed) = assumptions::failed(&found.assumptions) {
+        let by = amounts.show(by);
+        format!("The model expects {by} {word} than the behaviour policy, which need not hold. {failed}")
+    } else if with_confidence(|ours, theirs| ours.low > theirs.high) {
+        let by = amounts.show(more);
+        format!("The policy is better than the behaviour policy (confidence {sure}); the model expects {by} more.")
+    } else if with_confidence(|ours, theirs| ours.high < theirs.low) {
+        let by = amounts.show(-more);
+        format!("The policy is worse than the behaviour policy (confidence {sure}); the model expects {by} less.")
+    } else {
+        let by = amounts.show(by);
+        format!("The model expects {by} {word} than the behaviour policy; neither is better at confidence {sure}.")
+    })
+}
+
+/// What the doubly robust value rests on, and whether it can be relied on, if there is one.
+fn about_robust(found: &Evaluation) -> Vec<String> {
+    let Some(robust) = &found.robust else { return Vec::new() };
+    let greatest = table::short(robust.greatest_ratio);
+    let mut notes =
+        vec![format!("Ratios of the doubly robust value by {}; the greatest is {greatest}.", ratios_by(robust))];
+    let (alone, unpaid) = (count(robust.not_corrected), count(robust.expected_payments));
+    let rests = match (robust.not_corrected, robust.expected_payments) {
+        (0, 0) => None,
+        (_, 0) => Some(format!("In {alone} steps it rests on the model alone")),
+        (0, _) => Some(format!("In {unpaid} steps it rests on the model for what was paid")),
+        (_, _) => Some(format!("In {alone} steps it rests on the model alone, in {unpaid} for what was paid")),
+    };
+    notes.extend(rests.map(|rests| {
+        format!(
+            "{rests}: something was not recorded. Its interval includes the uncorrected model error of these steps."
+        )
+    }));
+    if robust.effective < FEW {
+        notes.push(
+            "With fewer than 30 effective episodes the doubly robust interval is too narrow to be relied on.".into(),
+        );
+    } else if !overlap(robust.interval, found.model.posterior) {
+        notes.push("The doubly robust value and the model contradict each other: the graph may be wrong.".into());
     }
-    text += &format!("{}\n", assumptions::section(&found.assumptions, output));
-    text += &format!("{}\n{}", output.heading("The policy"), values(&rows));
-    text += &format!("\n{}\n{}", output.heading("Behaviour policy"), values(&logged_rows(&found.logged, &sure)));
-    let mut notes: Vec<String> = from_file.iter().map(not_from_the_log).collect();
-    notes.extend(
-        log.uses_em()
-            .then(|| format!("{EXPECTED} Nor is a doubly robust value given: its ratios need them in every step.")),
-    );
-    if let Some(returns) = found.logged.returns {
-        // Where much is missing, the middle of what is possible says nothing.
-        let today = match found.logged.model {
-            Some(model) if returns.incomplete > 0.0 => model.mean,
-            Some(_) | None => returns.mean,
-        };
-        let more = found.model.mean - today;
-        let surely = |is: fn(Interval, Interval) -> bool| found.guaranteed.is_some_and(|g| is(g, returns.guaranteed));
-        notes.push(if let Some(failed) = assumptions::failed(&found.assumptions) {
-            let (by, word) = if more >= 0.0 { (more, "more") } else { (-more, "less") };
-            format!("The model expects {} {word} than the behaviour policy, which need not hold. {failed}", digits(by))
-        } else if surely(|ours, theirs| ours.low > theirs.high) {
-            format!(
-                "The policy is better than the behaviour policy (confidence {sure}); the model expects {} more.",
-                digits(more)
-            )
-        } else if surely(|ours, theirs| ours.high < theirs.low) {
-            format!(
-                "The policy is worse than the behaviour policy (confidence {sure}); the model expects {} less.",
-                digits(-more)
-            )
-        } else {
-            let (by, word) = if more >= 0.0 { (more, "more") } else { (-more, "less") };
-            format!(
-                "The model expects {} {word} than the behaviour policy; neither is better at confidence {sure}.",
-                digits(by)
-            )
-        });
+    notes
+}
+
+/// Where the importance ratios come from.
+fn ratios_by(robust: &Robust) -> String {
+    if robust.by_propensity == robust.corrected && robust.corrected > 0 {
+        "the logged propensities".to_owned()
+    } else if robust.by_propensity == 0 {
+        "frequencies of the key variables".to_owned()
+    } else {
+        format!(
+            "the logged propensities in {} of {} steps, frequencies in the others",
+            count(robust.by_propensity),
+            count(robust.corrected)
+        )
     }
-    notes.extend(about_logged(&found.logged));
-    if let Some(robust) = &found.robust {
-        let by = if robust.by_propensity == robust.corrected && robust.corrected > 0 {
-            "the logged propensities".to_owned()
-        } else if robust.by_propensity == 0 {
-            "frequencies of the key variables".to_owned()
-        } else {
-            format!(
-                "the logged propensities in {} of {} steps, frequencies in the others",
-                count(robust.by_propensity),
-                count(robust.corrected)
-            )
-        };
-        notes.push(format!(
-            "Ratios of the doubly robust value by {by}; the greatest is {}.",
-            table::short(robust.greatest_ratio)
-        ));
-        let (alone, unpaid) = (count(robust.not_corrected), count(robust.expected_payments));
-        let rests = match (robust.not_corrected, robust.expected_payments) {
-            (0, 0) => None,
-            (_, 0) => Some(format!("In {alone} steps it rests on the model alone")),
-            (0, _) => Some(format!("In {unpaid} steps it rests on the model for what was paid")),
-            (_, _) => Some(format!("In {alone} steps it rests on the model alone, in {unpaid} for what was paid")),
-        };
-        notes.extend(rests.map(|rests| {
-            format!(
-                "{rests}: something was not recorded. Its interval includes the uncorrected model error of these steps."
-            )
-        }));
-        if robust.effective < FEW {
-            notes.push(
-                "With fewer than 30 effective episodes the doubly robust interval is too narrow to be relied on."
-                    .into(),
-            );
-        } else if !overlap(robust.interval, found.model.posterior) {
-            notes.push("The doubly robust value and the model contradict each other: the graph may be wrong.".into());
-        }
-    }
-    if found.support.share > 0.0 {
-        let share = percent(found.support.share);
-        notes.push(format!(
-            "No overlap: {share} of the policy's episodes reach states or key values that the log does not contain. There the prior decides."
-        ));
-    }
-    notes.extend(thin(&found.support));
-    notes.extend(by_prior(amounts, &found.model));
-    if found.for_starts > 0.0 {
-        let part = digits(found.for_starts);
-        notes.push(format!(
+}
+
+/// The share of the policy's episodes for which the log has no overlap, if there are any.
+fn about_overlap(support: &Support) -> Option<String> {
+    let share = percent(support.share);
+    (support.share > 0.0).then(|| {
+        format!(
+            "No overlap: {share} of the policy's episodes reach states or key values that the log does not contain. \
+             There the prior decides."
+        )
+    })
+}
+
+/// The part of the guaranteed bounds that is for unknown starting states, if there is any.
+fn about_starts(amounts: Amounts, found: &Evaluation) -> Option<String> {
+    let part = amounts.show(found.for_starts);
+    (found.for_starts > 0.0).then(|| {
+        format!(
             "For episodes that start as the log's do; {part} of the guaranteed bounds, on either side, is for that."
-        ));
-    }
-    for note in notes {
-        text += &format!("\n{}\n", table::wrapped(&note));
-    }
-    text
+        )
+    })
 }
 
 /// What is to be said of what the behaviour policy returned: what is missing, and whether the model gives it.

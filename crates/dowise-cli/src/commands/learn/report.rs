@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use dowise::learn::{Amendment, ChangeNoticed, Forget, GraphWatch, LearnerSpec};
-use dowise::{Action, Arena, Learner, Preset};
+use dowise::learn::{Amendment, ChangeNoticed, Forget, GraphWatch};
+use dowise::{Action, Arena, Learner};
 use dowise_study::{percent, share_of_way};
 use serde::Serialize;
 
@@ -169,18 +169,11 @@ impl Report {
     }
 
     pub(super) fn text(&self, output: &Output) -> String {
-        let share = |value: f64| share_of_way(value, self.uniform, self.best).map_or("-".into(), percent);
         let amounts = Amounts::of([self.best, self.learned]);
-        let value = |name: &str, v: f64| vec![name.to_owned(), amounts.show(v), share(v)];
-        let at_random = if self.uniform_is_exact { "at random" } else { "at random (estimated)" };
-        let rows =
-            [value("best policy", self.best), value("learned policy", self.learned), value(at_random, self.uniform)];
-        let reward = if self.discounted { "discounted reward of an episode" } else { "reward of an episode" };
-        let header = ["", reward, "from random to best"];
         let episodes = table::count(self.episodes as u64);
         let first = format!("{} in {}: {episodes} episodes, {}.", self.learner, self.world, self.estimate);
         let mut text = table::wrapped(&first) + "\n\n";
-        text += &table::table(&header, &rows, &[Align::Left, Align::Right, Align::Right]);
+        text += &self.values(amounts);
         text += &format!(
             "\nRegret {} in all, {} an episode over the last tenth.\n\n",
             amounts.with(2, plain(self.regret, amounts)),
@@ -189,12 +182,35 @@ impl Report {
         for noticed in self.void_because.iter().chain(&self.noticed) {
             text += &format!("{}\n\n", table::wrapped(noticed));
         }
+        text += &self.promises(amounts);
+        text += &format!("{}\n", output.heading("The learned policy in the states it visits most"));
+        for always in &self.always {
+            text += &format!("{}\n", table::wrapped(always));
+        }
+        text + &self.policy(amounts)
+    }
+
+    /// The values of the best and the learned policy and of random interventions, as a table.
+    fn values(&self, amounts: Amounts) -> String {
+        let share = |value: f64| share_of_way(value, self.uniform, self.best).map_or("-".into(), percent);
+        let value = |name: &str, v: f64| vec![name.to_owned(), amounts.show(v), share(v)];
+        let at_random = if self.uniform_is_exact { "at random" } else { "at random (estimated)" };
+        let rows =
+            [value("best policy", self.best), value("learned policy", self.learned), value(at_random, self.uniform)];
+        let reward = if self.discounted { "discounted reward of an episode" } else { "reward of an episode" };
+        table::table(&["", reward, "from random to best"], &rows, &[Align::Left, Align::Right, Align::Right])
+    }
+
+    /// The certificate and the guarantee for a baseline, as far as they are asked for.
+    fn promises(&self, amounts: Amounts) -> String {
+        let mut text = String::new();
         if let Some(promised) = &self.promised {
             if self.promise_is_void {
                 let void = match &self.void_because[..] {
                     [] => "Void, because the data contradict what the learner assumes:",
                     _ => {
-                        "Void, because it rests on a log with values missing not at random, or with unmeasured confounding:"
+                        "Void, because it rests on a log with values missing not at random, or with unmeasured \
+                         confounding:"
                     }
                 };
                 text += &format!("{}\n", table::wrapped(void));
@@ -204,27 +220,24 @@ impl Report {
         if let Some(kept) = &self.baseline {
             text += &format!("{}\n\n", table::wrapped(&kept.text(amounts)));
         }
-        text += &format!("{}\n", output.heading("The learned policy in the states it visits most"));
-        for always in &self.always {
-            text += &format!("{}\n", table::wrapped(always));
-        }
+        text
+    }
+
+    /// The learned policy where it leads most often, as a table.
+    fn policy(&self, amounts: Amounts) -> String {
         // Where every lever is the same everywhere, the sentence has said it all.
         let differs = self.policy.iter().any(|r| r.rest != "–");
-        let rows: Vec<Vec<String>> = self
-            .policy
-            .iter()
-            .map(|r| {
-                let share = format!("{:.0} %", 100.0 * r.share);
-                let mut row = vec![r.stage.to_string(), r.rest_of_state.clone(), share, amounts.show(r.loses)];
-                row.extend(differs.then(|| r.rest.clone()));
-                row
-            })
-            .collect();
+        let row = |r: &Row| {
+            let share = format!("{:.0} %", 100.0 * r.share);
+            let mut row = vec![r.stage.to_string(), r.rest_of_state.clone(), share, amounts.show(r.loses)];
+            row.extend(differs.then(|| r.rest.clone()));
+            row
+        };
+        let rows: Vec<Vec<String>> = self.policy.iter().map(row).collect();
         let mut header = vec!["stage", "state", "episodes", "loses"];
         header.extend(differs.then_some("intervention"));
         let align = [Align::Right, Align::Left, Align::Right, Align::Right, Align::Left];
-        text += &table::table(&header, &rows, &align[..header.len()]);
-        text
+        table::table(&header, &rows, &align[..header.len()])
     }
 }
 
@@ -245,7 +258,8 @@ impl Kept {
             _ => format!("episodes are worth at least {share} of the baseline on average{from_least}"),
         };
         format!(
-            "Conservative exploration (δ = {}): at any time, {promised}. {} episodes followed the baseline; remaining exploration budget {}.",
+            "Conservative exploration (δ = {}): at any time, {promised}. {} episodes followed the baseline; remaining \
+             exploration budget {}.",
             self.delta,
             table::count(self.episodes_of_baseline),
             amounts.with(2, plain(self.room, amounts))
@@ -283,52 +297,6 @@ fn policy(arena: &Arena, policy_hs: &[Action], seed: u64, rows: usize) -> (Vec<R
         loses: (arena.best().value_hs[i] - values[i]).max(0.0),
     };
     (order.into_iter().map(row).collect(), factors.sentence())
-}
-
-/// The learners and their options, as JSON.
-#[derive(Serialize)]
-pub(super) struct Learners {
-    schema: &'static str,
-    learners: Vec<Described>,
-    options: Vec<DescribedOption>,
-}
-
-#[derive(Serialize)]
-struct Described {
-    name: &'static str,
-    about: &'static str,
-}
-
-#[derive(Serialize)]
-struct DescribedOption {
-    name: &'static str,
-    values: String,
-    about: &'static str,
-}
-
-impl Learners {
-    pub(super) fn new() -> Learners {
-        let options = LearnerSpec::describe_options().into_iter();
-        Learners {
-            schema: "dowise-learners/1",
-            learners: Preset::all().iter().map(|p| Described { name: p.name(), about: p.about() }).collect(),
-            options: options.map(|(name, values, about)| DescribedOption { name, values, about }).collect(),
-        }
-    }
-}
-
-/// The learners and their options.
-pub(super) fn learners(output: &Output) -> String {
-    let rows: Vec<Vec<String>> =
-        Preset::all().iter().map(|p| vec![p.name().to_owned(), p.about().to_owned()]).collect();
-    let mut text = table::table(&["learner", ""], &rows, &[Align::Left, Align::Left]);
-    let rows: Vec<Vec<String>> = LearnerSpec::describe_options()
-        .into_iter()
-        .map(|(name, values, about)| vec![name.to_owned(), values, about.to_owned()])
-        .collect();
-    text += &format!("\n{}\n", output.heading("Options, as in c-ucbvi:width=paper-plain,scale=0.002"));
-    text += &table::table(&["option", "values", ""], &rows, &[Align::Left, Align::Left, Align::Left]);
-    text
 }
 
 /// What a learner knows and how much it has to learn, in a sentence.

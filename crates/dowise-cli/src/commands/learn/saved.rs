@@ -1,4 +1,4 @@
-//! A run as a file: the learner's own text, with where the run had come to beside it.
+//! A run as a file: reading and writing for all runs, and the content of a run that is evaluated exactly.
 
 use std::path::{Path, PathBuf};
 
@@ -13,6 +13,25 @@ use crate::study;
 
 /// Bytes of the largest saved run: 1 GiB.
 const MOST_SAVED: u64 = 1 << 30;
+
+/// The text of a saved run.
+pub(super) fn read_text(file: &Path) -> Result<String, Failure> {
+    read_text_file(file, MOST_SAVED).map_err(|e| Failure::Io(e.to_string()))
+}
+
+/// Refuses a saved run whose text does not have the checksum that it names.
+pub(super) fn check_seal(file: &Path, text: &str) -> Result<(), Failure> {
+    let shown = file.display();
+    let refuse = |why| Failure::Usage(format!("{shown}: checksum: {why}; go on from another file, or begin again"));
+    seal_fault(text).map_or(Ok(()), |why| Err(refuse(why)))
+}
+
+/// Writes the text of a saved run, and says so.
+pub(super) fn write_text(file: &Path, text: &str, output: &Output) -> Result<(), Failure> {
+    write_file(file, text.as_bytes()).map_err(|e| study::failure(e, output))?;
+    output.talk(format_args!("saved as {}", file.display()));
+    Ok(())
+}
 
 /// What `dowise learn` has to know beside the learner to go on as if it had never stopped.
 #[derive(Clone, Serialize, Deserialize)]
@@ -61,9 +80,7 @@ impl SavedRun {
                 "cannot write {file}: learner and run take {n} bytes, and at most {MOST_SAVED} could be read again"
             )));
         }
-        write_file(file, whole.as_bytes()).map_err(|e| study::failure(e, output))?;
-        output.talk(format_args!("saved as {}", file.display()));
-        Ok(())
+        write_text(file, &whole, output)
     }
 }
 
@@ -81,15 +98,13 @@ impl Resumed {
             run: Option<SavedRun>,
         }
         let shown = file.display();
-        let text = read_text_file(file, MOST_SAVED).map_err(|e| Failure::Io(e.to_string()))?;
+        let text = read_text(file)?;
         let part: Part = serde_json::from_str(&text)
             .map_err(|e| Failure::Usage(format!("{shown}: this is not a saved learner: {e}")))?;
         let run = part.run.ok_or_else(|| {
             Failure::Usage(format!("{shown}: there is no run to go on with; `dowise learn --save` writes one"))
         })?;
-        if let Some(why) = seal_fault(&text) {
-            return Err(Failure::Usage(format!("{shown}: checksum: {why}; go on from another file, or begin again")));
-        }
+        check_seal(file, &text)?;
         Ok(Resumed { file: file.to_owned(), text, run })
     }
 

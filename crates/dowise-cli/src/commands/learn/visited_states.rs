@@ -1,84 +1,21 @@
 //! `dowise learn` evaluated by Monte Carlo: learning from the states met, with an interval for every value.
 
-use std::path::Path;
-use std::sync::atomic::Ordering;
+mod report;
+mod saved;
 
 use dowise::linear::VisitedStatesLearner;
-use dowise::simulate::{Estimate, Play, Position};
+use dowise::simulate::Play;
 use dowise::{LearnerSpec, World};
-use dowise_study::{
-    Evaluation, MONTE_CARLO_EPISODES, MonteCarlo, percent, read_text_file, seal, seal_fault, visited_states_learner,
-    world_fingerprint, write_file,
-};
-use serde::{Deserialize, Serialize};
+use dowise_study::{MonteCarlo, visited_states_learner};
 
-use super::{Args, EPISODES, within_limit};
-use crate::output::{Failure, Output, Status};
-use crate::progress::Progress;
-use crate::{interrupt, study, table};
+pub(in crate::commands) use self::saved::{saved, seed_of};
 
-/// Bytes of the largest saved run: 1 GiB.
-const MOST_SAVED: u64 = 1 << 30;
-
-/// A run as a file.
-#[derive(Serialize, Deserialize)]
-struct SavedRun {
-    format: String,
-    learner: LearnerSpec,
-    seed: u64,
-    position: Position,
-    rewards: Vec<f64>,
-    world: String,
-    state: String,
-}
-
-/// Runs of format 1 had no checksum.
-const FORMAT: &str = "dowise unlisted run 2";
-
-/// A mean with its interval.
-#[derive(Serialize)]
-struct Interval {
-    mean: f64,
-    half_width: f64,
-}
-
-impl From<Estimate> for Interval {
-    fn from(estimate: Estimate) -> Interval {
-        Interval { mean: estimate.mean, half_width: estimate.half }
-    }
-}
-
-#[derive(Serialize)]
-struct Report {
-    schema: &'static str,
-    world: String,
-    states: usize,
-    /// How policies are evaluated: here always by playing.
-    evaluation: Evaluation,
-    learner: String,
-    episodes: usize,
-    seed: u64,
-    plans: u64,
-    states_met: usize,
-    /// Mean reward of an episode over the last tenth of them, while learning.
-    reward_at_the_end: Interval,
-    /// Expected reward of an episode, by playing: learned policy, the plan by sampled states, at random.
-    learned: Interval,
-    sampled_plan: Interval,
-    uniform: Interval,
-    /// What the plan by sampled states has over the learned policy, in pairs of episodes with the same random numbers.
-    lost: Interval,
-    /// The share of the way from random to that plan; missing where play does not tell these two apart.
-    share: Option<f64>,
-    /// Whether `--evaluation exact` could give exact values: states can be enumerated.
-    exact_possible: bool,
-    /// The most that a step paid, and the most that one can pay, where that was never seen.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    never_paid: Option<[f64; 2]>,
-    /// What contradicts the fit, if anything does.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    doubts: Vec<String>,
-}
+use self::report::Report;
+use self::saved::SavedRun;
+use super::episodes::{EPISODES, Episodes, Running};
+use super::{Args, Task};
+use crate::output::{Failure, Status};
+use crate::{study, table};
 
 /// The first of the options that list states, or need exact values.
 pub(super) fn needs_list(args: &Args) -> Option<&'static str> {
@@ -102,216 +39,113 @@ fn refuse(args: &Args, world: &World) -> Result<(), Failure> {
     Err(Failure::Usage(match (world.is_enumerable(), args.resume.is_some()) {
         (true, false) => format!("{name} needs exact values of all {states} states; leave --evaluate monte-carlo out"),
         (true, true) => format!(
-            "{name} needs exact values of all {states} states, and this run is evaluated by Monte Carlo; begin one with --evaluate exact"
+            "{name} needs exact values of all {states} states, and this run is evaluated by Monte Carlo; begin one \
+             with --evaluate exact"
         ),
         (false, _) => format!(
-            "{name} needs all states enumerated, and there are {states}; without it the learner works from the states that it meets"
+            "{name} needs all states enumerated, and there are {states}; without it the learner works from the states \
+             that it meets"
         ),
     }))
 }
 
-pub(super) fn run(args: &Args, world: &World, named: &str, seed: u64, output: &Output) -> Result<Status, Failure> {
+/// A run with its learner, between two episodes.
+struct MonteCarloRun<'a> {
+    play: Play<'a>,
+    learner: VisitedStatesLearner,
+    rewards: Vec<f64>,
+}
+
+impl Running for MonteCarloRun<'_> {
+    fn episode(&mut self) {
+        let (_, reward) = self.play.episode(&mut self.learner);
+        self.rewards.push(reward);
+    }
+
+    fn so_far(&self) -> String {
+        format!("{} states met", table::count(self.learner.met() as u64))
+    }
+}
+
+/// Runs a learner over visited states and evaluates its policies by simulated episodes.
+pub(super) fn run(task: &Task<'_>, world: &World, learner: &str, seed: u64) -> Result<Status, Failure> {
+    let (args, output) = (task.args, task.output);
     refuse(args, world)?;
-    let usage = |e: &dyn std::fmt::Display| Failure::Usage(e.to_string());
-    let saved = args.resume.as_deref().map(|file| read(file, world)).transpose()?;
-    let spec: LearnerSpec = match &saved {
-        Some(saved) => saved.learner.clone(),
-        None => named.parse().map_err(|e| usage(&e))?,
+    let resumed = args.resume.as_deref().map(|file| saved::read(file, world)).transpose()?;
+    let spec: LearnerSpec = match &resumed {
+        Some(resumed) => resumed.learner.clone(),
+        None => learner.parse().map_err(|e| usage(&e))?,
     };
-    let knowledge = spec.knowledge(world).map_err(|e| usage(&e))?;
-    let (mut learner, mut rewards) = match &saved {
-        Some(saved) => {
-            (VisitedStatesLearner::restore(&knowledge, &saved.state).map_err(|e| usage(&e))?, saved.rewards.clone())
-        }
-        None => {
-            let episodes = args.episodes.unwrap_or(EPISODES);
-            let learner =
-                visited_states_learner(&spec, world, episodes, seed).map_err(|e| study::failure(e, output))?;
-            (learner, Vec::new())
-        }
-    };
-    // Those that the run was meant to have.
-    let episodes = args.episodes.unwrap_or(learner.options().episodes);
-    within_limit(episodes)?;
+    let (learner, rewards) = first_learner(task, world, (&spec, seed), resumed.as_ref())?;
+    let episodes = Episodes::new(args, learner.episodes(), learner.options().episodes)?;
     let monte_carlo = MonteCarlo::new(world, &args.world, seed).map_err(|e| study::failure(e, output))?;
     let mut play = Play::new(monte_carlo.simulator(), seed);
-    if let Some(saved) = &saved {
-        play.go_on(saved.position);
-    }
-    let done = learner.episodes();
-    if episodes <= done {
-        let message = format!("the run has had {done} episodes; --episodes is their number in all, so ask for more");
-        return Err(Failure::Usage(message));
+    if let Some(resumed) = &resumed {
+        play.go_on(resumed.position);
     }
     output.talk(format_args!("{spec} in {}, seed {seed}", args.world));
     output.talk(table::wrapped(&why_by_play(args, world)));
     for finding in learner.findings() {
         output.talk(table::wrapped(&format!("warning: {finding}")));
     }
-    let stop = interrupt::flag();
-    let progress = Progress::after(output, done, episodes, "episodes");
-    for number in done..episodes {
-        rewards.push(play.episode(&mut learner).1);
-        if number % 16 == 0 {
-            progress.set(number, || format!("{} states met", table::count(learner.met() as u64)));
-        }
-        if stop.load(Ordering::Relaxed) {
-            break;
-        }
-    }
-    progress.finish();
-    let written = args.save.as_deref().map_or(Ok(()), |file| {
-        let saved = SavedRun {
-            format: FORMAT.to_owned(),
-            learner: spec.clone(),
-            seed,
-            position: play.position(),
-            rewards: rewards.clone(),
-            world: world_fingerprint(world),
-            state: learner.save(),
-        };
-        let text = serde_json::to_string(&saved).expect("invariant: names and numbers can be written");
-        let open = text.strip_suffix('}').expect("invariant: a struct is written as an object");
-        let text = format!("{}}}\n", seal(open));
-        write_file(file, text.as_bytes()).map_err(|e| study::failure(e, output))?;
-        output.talk(format_args!("saved as {}", file.display()));
-        Ok(())
-    });
-    let report = report(args, &monte_carlo, &learner, (&spec, seed), &rewards);
-    let printed = if args.json { output.json(&report) } else { output.data(text(&report)) };
-    written.and(printed)?;
-    if stop.load(Ordering::Relaxed) {
-        let message = format!("interrupted after {} of {episodes} episodes; this is what was learned", rewards.len());
-        return Err(Failure::Interrupted(message));
-    }
+    let mut running = MonteCarloRun { play, learner, rewards };
+    let interruption = episodes.run(&mut running, output);
+    finish(task, &monte_carlo, (&spec, seed), &running)?;
+    interruption.check(running.rewards.len())?;
     Ok(Status::Fine)
+}
+
+fn usage(error: &dyn std::fmt::Display) -> Failure {
+    Failure::Usage(error.to_string())
+}
+
+/// The learner before the next episode, new or resumed, with the rewards of its episodes so far.
+fn first_learner(
+    task: &Task<'_>,
+    world: &World,
+    (spec, seed): (&LearnerSpec, u64),
+    resumed: Option<&SavedRun>,
+) -> Result<(VisitedStatesLearner, Vec<f64>), Failure> {
+    let knowledge = spec.knowledge(world).map_err(|e| usage(&e))?;
+    if let Some(resumed) = resumed {
+        let learner = VisitedStatesLearner::restore(&knowledge, &resumed.state).map_err(|e| usage(&e))?;
+        return Ok((learner, resumed.rewards.clone()));
+    }
+    let episodes = task.args.episodes.unwrap_or(EPISODES);
+    let learner = visited_states_learner(spec, world, episodes, seed);
+    Ok((learner.map_err(|e| study::failure(e, task.output))?, Vec::new()))
+}
+
+/// Saves the run and prints its report.
+fn finish(
+    task: &Task<'_>,
+    monte_carlo: &MonteCarlo,
+    (spec, seed): (&LearnerSpec, u64),
+    running: &MonteCarloRun<'_>,
+) -> Result<(), Failure> {
+    let (args, output, MonteCarloRun { play, learner, rewards }) = (task.args, task.output, running);
+    let save = |file: &std::path::Path| {
+        let so_far = (play.position(), rewards.clone());
+        SavedRun::new(monte_carlo.world(), (spec.clone(), seed), so_far, learner.save()).write(file, output)
+    };
+    // A failure to write is reported after the result is printed, so that the result is not lost.
+    let written = args.save.as_deref().map_or(Ok(()), save);
+    let report = Report::new(&args.world, monte_carlo, learner, (spec, seed), rewards);
+    let printed = if args.json { output.json(&report) } else { output.data(report.text()) };
+    written.and(printed)
 }
 
 /// Why values are estimated, and how to have exact ones.
 fn why_by_play(args: &Args, world: &World) -> String {
     let states = table::count(world.n_states() as u64);
     match (world.is_enumerable(), args.evaluate.is_some() || args.resume.is_some()) {
-        (false, _) => {
-            format!(
-                "{states} states cannot be enumerated: it learns from those that it meets, and is evaluated by Monte Carlo"
-            )
-        }
+        (false, _) => format!(
+            "{states} states cannot be enumerated: it learns from those that it meets, and is evaluated by Monte Carlo"
+        ),
         (true, true) => "it learns from the states that it meets, and is evaluated by Monte Carlo".into(),
         (true, false) => format!(
-            "exact values of {states} states would take most of the time: it learns from those that it meets, and is evaluated by Monte Carlo; \
-             --evaluate exact plans for all of them"
+            "exact values of {states} states would take most of the time: it learns from those that it meets, and is \
+             evaluated by Monte Carlo; --evaluate exact plans for all of them"
         ),
     }
-}
-
-fn report(
-    args: &Args,
-    monte_carlo: &MonteCarlo,
-    learner: &VisitedStatesLearner,
-    (spec, seed): (&LearnerSpec, u64),
-    rewards: &[f64],
-) -> Report {
-    let evaluated = monte_carlo.evaluate(&mut learner.learned_policy());
-    let last = &rewards[rewards.len() - (rewards.len() / 10).max(1)..];
-    Report {
-        schema: "dowise-learn-unlisted/1",
-        world: args.world.clone(),
-        states: monte_carlo.world().n_states(),
-        evaluation: Evaluation::MonteCarlo,
-        learner: spec.to_string(),
-        episodes: rewards.len(),
-        seed,
-        plans: learner.plans(),
-        states_met: learner.met(),
-        reward_at_the_end: Estimate::of(last.iter().copied(), monte_carlo.world().return_range()).into(),
-        learned: evaluated.learned.into(),
-        sampled_plan: evaluated.best.into(),
-        uniform: evaluated.random.into(),
-        lost: evaluated.lost.into(),
-        share: evaluated.reached(),
-        exact_possible: monte_carlo.world().is_enumerable(),
-        never_paid: learner.unseen_reward(),
-        doubts: learner.doubts().iter().map(ToString::to_string).collect(),
-    }
-}
-
-fn text(report: &Report) -> String {
-    let line = |what: &str, evaluated: &Interval| {
-        format!("{what:<34} {:>9.4} ± {:.4}\n", evaluated.mean, evaluated.half_width)
-    };
-    let mut out = format!(
-        "after {} episodes: {} plans, {} states met\n\n",
-        table::count(report.episodes as u64),
-        table::count(report.plans),
-        table::count(report.states_met as u64)
-    );
-    out += &format!("expected reward of an episode, estimated by {MONTE_CARLO_EPISODES} episodes each\n");
-    out += &line("  learned policy", &report.learned);
-    out += &line("  plan by sampled states", &report.sampled_plan);
-    out += &line("  at random", &report.uniform);
-    out += &line("  lost against the plan (common random numbers)", &report.lost);
-    out += &line("  while learning, last tenth", &report.reward_at_the_end);
-    out += &match report.share {
-        Some(share) => format!("{} of the way from random to that plan\n", percent(share)),
-        None => {
-            table::wrapped(
-                "The Monte Carlo estimate does not distinguish that plan from random interventions: the difference, if any, is too rare or too small for so many episodes. What was not learned may be as rare.",
-            ) + "\n"
-        }
-    };
-    if report.exact_possible {
-        out += "--evaluate exact has exact values and regret in place of estimates, and takes longer\n";
-    }
-    if let Some([most, payable]) = report.never_paid {
-        let text = format!(
-            "Warning: no step had a reward above {most}, and the world states up to {payable}: either the range is too wide, or the best outcome was never observed."
-        );
-        out += &format!("\n{}\n", table::wrapped(&text));
-    }
-    for doubt in &report.doubts {
-        out += &format!("\n{}\n", table::wrapped(&format!("Warning: {doubt}.")));
-    }
-    out
-}
-
-fn read(file: &Path, world: &World) -> Result<SavedRun, Failure> {
-    let shown = file.display();
-    let text = read_text_file(file, MOST_SAVED).map_err(|e| Failure::Io(e.to_string()))?;
-    if let Some(why) = seal_fault(&text).filter(|_| text.contains(FORMAT)) {
-        return Err(Failure::Usage(format!("{shown}: checksum: {why}; go on from another file, or begin again")));
-    }
-    let saved: SavedRun = serde_json::from_str(&text).map_err(|e| {
-        Failure::Usage(format!("{shown}: this is not a saved run that was evaluated by Monte Carlo: {e}"))
-    })?;
-    if saved.format != FORMAT {
-        return Err(Failure::Usage(format!(
-            "{shown}: its format is {}, and this program reads {FORMAT}",
-            saved.format
-        )));
-    }
-    if saved.world != world_fingerprint(world) {
-        return Err(Failure::Usage(format!("{shown}: it was saved in another world")));
-    }
-    Ok(saved)
-}
-
-/// The learner of a saved run, and what it is called.
-pub(in crate::commands) fn saved(file: &Path, world: &World) -> Result<(LearnerSpec, VisitedStatesLearner), Failure> {
-    let saved = read(file, world)?;
-    let usage = |e: &dyn std::fmt::Display| Failure::Usage(format!("{}: {e}", file.display()));
-    let knowledge = saved.learner.knowledge(world).map_err(|e| usage(&e))?;
-    let learner = VisitedStatesLearner::restore(&knowledge, &saved.state).map_err(|e| usage(&e))?;
-    Ok((saved.learner, learner))
-}
-
-/// The seed of a saved run, which draws the world; `None` if the file is none of ours.
-pub(in crate::commands) fn seed_of(file: &Path) -> Option<u64> {
-    #[derive(Deserialize)]
-    struct Part {
-        format: String,
-        seed: u64,
-    }
-    let text = read_text_file(file, MOST_SAVED).ok()?;
-    let part: Part = serde_json::from_str(&text).ok()?;
-    (part.format == FORMAT).then_some(part.seed)
 }

@@ -1,0 +1,228 @@
+//! `dowise learn` evaluated exactly: prepares the learner, runs its episodes, writes the results and reports them.
+
+use std::path::Path;
+
+use dowise::simulate::Run;
+use dowise::{Action, Arena, Learner, LearnerSpec};
+use dowise_study::{StudyError, write_file};
+
+use super::episodes::{Episodes, Interruption, Running};
+use super::promise::{Cannot, Promises, is_svg};
+use super::report::{self, Report};
+use super::saved::{Resumed, SavedRun};
+use super::{DELTA, Task, initial, noticed};
+use crate::output::{Failure, Status};
+use crate::{policy_file, render, table};
+
+/// States from which on the optimal policy takes a while to find.
+const MANY_STATES: usize = 1 << 15;
+
+/// A run with its learner, between two episodes.
+struct ExactRun<'a> {
+    arena: &'a Arena,
+    run: Run<'a>,
+    learner: Learner,
+    state: SavedRun,
+    /// Certificates, if they are asked for.
+    promises: Option<Promises<'a>>,
+    /// The true value of the baseline, if there is one.
+    baseline: Option<f64>,
+    /// Regret so far.
+    regret: f64,
+    /// Whether the log or the evidence made every guarantee void before the first episode.
+    begins_unfair: bool,
+    /// Whether the policy is certified to be as near to optimal as `--until` asks for.
+    reached: bool,
+}
+
+/// Runs a learner and evaluates its policies by the values of all states.
+pub(super) fn run(task: &Task<'_>, learner: &str) -> Result<Status, Failure> {
+    let resumed = task.args.resume.as_deref().map(Resumed::read).transpose()?;
+    let state = match &resumed {
+        Some(resumed) => resumed.run.clone(),
+        None => SavedRun::new(learner.parse().map_err(|e| task.fail(StudyError::Learner(e)))?, task.args.seed),
+    };
+    let arena = arena(task, state.seed)?;
+    let mut running = prepare(task, &arena, resumed.as_ref(), state)?;
+    let episodes = Episodes::new(task.args, running.learner.episodes(), running.learner.planned_episodes())?;
+    announce(task, &running, &episodes);
+    let interruption = episodes.run(&mut running, task.output);
+    running.end();
+    report(task, &mut running, &interruption)
+}
+
+/// The simulated world with its optimal policy; says so if that takes long.
+fn arena(task: &Task<'_>, seed: u64) -> Result<Arena, Failure> {
+    if let Ok(world) = task.choice.make(seed)
+        && world.n_states() >= MANY_STATES
+    {
+        let states = table::count(world.n_states() as u64);
+        task.output.talk(format_args!("computing the optimal policy of {states} states first, to measure regret"));
+    }
+    task.choice.arena(seed).map_err(|e| task.fail(e))
+}
+
+/// The run before its first episode, or before the next one if it is resumed.
+fn prepare<'a>(
+    task: &Task<'_>,
+    arena: &'a Arena,
+    resumed: Option<&Resumed>,
+    mut state: SavedRun,
+) -> Result<ExactRun<'a>, Failure> {
+    let spec = state.learner.clone();
+    let mut learner = match resumed {
+        Some(resumed) => resumed.learner(arena)?,
+        None => initial::new(task, arena, &mut state)?,
+    };
+    initial::watch_graph(task, &spec, &mut learner)?;
+    initial::take_log(task, arena.world(), &mut learner, &mut state)?;
+    let baseline = initial::keep_baseline(task, arena, &mut learner)?;
+    // Without memory for the policy, the result would be lost at the end of the run.
+    learner.room_to_deploy().map_err(|e| task.cannot_learn(&spec, e))?;
+    let promises = certificates(task, arena, &spec, &learner)?;
+    let mut run = arena.run(state.seed);
+    if let Some(position) = state.position {
+        run.go_on(position);
+    }
+    let (regret, begins_unfair) = (state.regrets.iter().sum(), !state.unfair.is_empty());
+    Ok(ExactRun { arena, run, learner, state, promises, baseline, regret, begins_unfair, reached: false })
+}
+
+/// Certificates, if they are asked for; fails before the run if the learner cannot give them.
+fn certificates<'a>(
+    task: &Task<'_>,
+    arena: &'a Arena,
+    spec: &LearnerSpec,
+    learner: &Learner,
+) -> Result<Option<Promises<'a>>, Failure> {
+    let args = task.args;
+    if args.until.is_none() && !args.certify && args.draw.is_none() {
+        return Ok(None);
+    }
+    let fresh = args.from.is_none() && args.evidence.is_none();
+    let mut promises = Promises::new(arena, args.until, args.delta.unwrap_or(DELTA), learner, fresh);
+    promises.check(learner).map_err(|e| match e {
+        Cannot::Learn(e) => task.cannot_learn(spec, e),
+        Cannot::Until(why) => Failure::Usage(why),
+    })?;
+    Ok(Some(promises))
+}
+
+/// Says what runs, what the learner knows, and what is doubtful from the beginning.
+fn announce(task: &Task<'_>, running: &ExactRun<'_>, episodes: &Episodes) {
+    let (output, learner) = (task.output, &running.learner);
+    output.talk(format_args!("{} in {}, seed {}", running.state.learner, task.choice, running.state.seed));
+    output.talk(table::wrapped(&report::knowledge(learner)));
+    if let Some(why) = learner.wrong_view() {
+        output.talk(table::wrapped(&format!("warning: {why}; its values stay wrong however much it sees")));
+    }
+    for finding in learner.as_linear().map(|linear| linear.findings()).unwrap_or_default() {
+        output.talk(table::wrapped(&format!("warning: {finding}")));
+    }
+    for finding in render::decisive(running.arena.world()) {
+        output.talk(format_args!("warning: {}; `dowise check` shows where", finding.message));
+    }
+    if episodes.done > 0 {
+        output.talk(format_args!("going on after {} of {} episodes", episodes.done, episodes.total));
+    }
+}
+
+impl Running for ExactRun<'_> {
+    fn episode(&mut self) {
+        let episode = self.run.episode(&mut self.learner);
+        self.regret += episode.regret;
+        self.state.reward += episode.reward;
+        self.state.regrets.push(episode.regret);
+    }
+
+    fn so_far(&self) -> String {
+        format!("regret {:.1}", self.regret)
+    }
+
+    fn may_stop(&mut self) -> bool {
+        let near = self.promises.as_mut().is_some_and(|promises| promises.after(&self.learner));
+        self.reached = near && !self.is_void();
+        self.reached
+    }
+}
+
+impl ExactRun<'_> {
+    /// Whether guarantees do not hold, because the data contradict what they rest on.
+    fn is_void(&self) -> bool {
+        self.begins_unfair || self.learner.graph_contradicted()
+    }
+
+    /// After the last episode: asks for the last certificate, and keeps where the run has come to.
+    fn end(&mut self) {
+        let near = self.promises.as_mut().is_some_and(|promises| promises.now(&self.learner));
+        self.reached |= near && !self.is_void();
+        self.state.position = Some(self.run.position());
+    }
+
+    /// Writes the policy to deploy.
+    fn write_policy(
+        &self,
+        task: &Task<'_>,
+        made_by: (u64, u64),
+        actions: &[Action],
+        file: &Path,
+    ) -> Result<(), Failure> {
+        let (plan, evidence) = made_by;
+        let spec = self.state.learner.to_string();
+        let origin = (spec.as_str(), self.learner.episodes());
+        policy_file::write(file, self.arena.world(), origin, (plan, format!("{evidence:016x}")), actions)?;
+        task.output.talk(format_args!("the learned policy is in {}", file.display()));
+        Ok(())
+    }
+
+    /// Draws how the certified gap shrinks.
+    fn draw(&self, task: &Task<'_>) -> Result<(), Failure> {
+        let Some((promises, file)) = self.promises.as_ref().zip(task.args.draw.as_deref()) else { return Ok(()) };
+        let drawing = promises.picture(&self.state.learner.to_string()).draw().map_err(|e| task.fail(e))?;
+        let bytes = if is_svg(file)? { drawing.svg.into_bytes() } else { drawing.png };
+        write_file(file, &bytes).map_err(|e| task.fail(e))
+    }
+}
+
+/// Writes and prints what was learned; the status says whether `--until` was reached.
+fn report(task: &Task<'_>, running: &mut ExactRun<'_>, interruption: &Interruption) -> Result<Status, Failure> {
+    let (args, output) = (task.args, task.output);
+    // A failure to write is reported after the result is printed, so that the result is not lost.
+    let saved =
+        args.save.as_deref().map_or(Ok(()), |file| running.state.write(&running.learner, running.arena, file, output));
+    let running = &*running;
+    let learned = running.learner.learned_policy();
+    // A certificate is about one policy, so that policy is shown and written.
+    let certified = running.promises.as_ref().and_then(|promises| promises.last.as_ref());
+    let actions = certified.map_or(learned.actions(), |certificate| &certificate.policy_hs);
+    let made_by = (learned.plan(), learned.evidence());
+    let deployed = args.policy.as_deref().map_or(Ok(()), |file| running.write_policy(task, made_by, actions, file));
+    let drawn = running.draw(task);
+    let printed = print(task, running, actions);
+    saved.and(deployed).and(drawn).and(printed)?;
+    let done = running.state.regrets.len();
+    interruption.check(done)?;
+    match args.until {
+        Some(until) if !running.reached => {
+            let done = table::count(done as u64);
+            output.talk(format_args!(
+                "not within {until} with confidence 1 − δ after {done} episodes; continue with more"
+            ));
+            Ok(Status::No)
+        }
+        Some(_) | None => Ok(Status::Fine),
+    }
+}
+
+/// Prints the report, as text or as JSON.
+fn print(task: &Task<'_>, running: &ExactRun<'_>, actions: &[Action]) -> Result<(), Failure> {
+    let (output, ExactRun { arena, learner, state, .. }) = (task.output, running);
+    let promised = running.promises.as_ref().and_then(|promises| promises.history.last().cloned());
+    let report =
+        Report::new(arena, learner, actions, state, task.args.rows, promised).with_baseline(learner, running.baseline);
+    if task.args.json {
+        noticed::lines(learner, state.log).iter().for_each(|line| output.talk(table::wrapped(line)));
+        return output.json(&report);
+    }
+    output.data(report.text(output))
+}
