@@ -19,7 +19,7 @@ pub(crate) fn preferred<'py>(
         let row = PyDict::new(py);
         row.set_item("intervention", levers)?;
         row.set_item("action", given::rank(world, preferred.action))?;
-        row.set_item("hoped", preferred.optimistic)?;
+        row.set_item("optimistic", preferred.optimistic)?;
         row.set_item("mean", preferred.mean)?;
         row.set_item("visits", preferred.visits)?;
         Ok(row)

@@ -191,7 +191,7 @@ impl Log {
     #[getter]
     fn report<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let report = to_python(py, &self.report)?;
-        report.set_item("recording", to_python(py, &self.missingness)?)?;
+        report.set_item("missingness", to_python(py, &self.missingness)?)?;
         Ok(report)
     }
 

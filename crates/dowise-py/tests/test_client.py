@@ -134,7 +134,7 @@ def test_the_log_of_all_of_this_can_be_played_again(tmp_path):
 
 
 def test_the_lines_of_the_docs_run(tmp_path):
-    docs = (Path(__file__).parents[3] / "docs" / "service.md").read_text(encoding="utf-8")
+    docs = (Path(__file__).parents[3] / "docs" / "reference" / "service.md").read_text(encoding="utf-8")
     (block,) = re.findall(r"```python\n(.*?)```", docs, re.DOTALL)
     with served(tmp_path, world="campaign") as process:
         exec(block.replace("http://127.0.0.1:8080", process.url), {})

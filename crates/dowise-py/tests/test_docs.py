@@ -22,7 +22,9 @@ def test_docstrings(name):
 
 def test_the_quick_start_and_the_loop_run(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "reference" / "python.md").read_text(encoding="utf-8"), re.DOTALL)
+    blocks = re.findall(
+        r"```python\n(.*?)```", (ROOT / "docs" / "reference" / "python.md").read_text(encoding="utf-8"), re.DOTALL
+    )
     scope = {}
     for block in blocks:
         exec(block, scope)

@@ -121,8 +121,8 @@ def test_what_was_learned_is_deployed_bounded_and_explained(paper):
     least, most = learner.bounds()
     assert np.all(least[0] <= best + 1e-9) and np.all(best <= most[0] + 1e-9)
     rows = learner.explain(0, 2, n=3)
-    assert len(rows) == 3 and rows[0]["hoped"] >= rows[1]["hoped"]
-    assert set(rows[0]) == {"intervention", "action", "hoped", "mean", "visits"}
+    assert len(rows) == 3 and rows[0]["optimistic"] >= rows[1]["optimistic"]
+    assert set(rows[0]) == {"intervention", "action", "optimistic", "mean", "visits"}
     assert rows[0]["intervention"] == paper.intervention(rows[0]["action"])
     with pytest.raises(dowise.LearnError, match="there is no stage 5; stages run from 0 to 4"):
         learner.explain(5, 0)

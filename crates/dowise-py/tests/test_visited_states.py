@@ -81,7 +81,9 @@ def test_mechanisms_are_learned_where_the_world_does_not_give_them():
     assert played(again, world, 5, 4) == played(learner, world, 5, 4)
     # The same by name, in a world that does give them.
     name = "c-blsvi:unknown=kernel"
-    learner = dowise.VisitedStatesLearner(dowise.World.from_text(TEXT), name, episodes=60, features=features, dimension=3)
+    learner = dowise.VisitedStatesLearner(
+        dowise.World.from_text(TEXT), name, episodes=60, features=features, dimension=3
+    )
     assert played(learner, world, 30, 3) > 0.0 and learner.learned(0, [0] * BITS) == 1
 
 
@@ -106,7 +108,7 @@ def test_what_is_wrong_with_features_is_said_by_name():
         make(dimension=None)
     with pytest.raises(dowise.LearnError, match="the world has no features"):
         make(features=None, dimension=None)
-    with pytest.raises(dowise.LearnError, match="counts, and needs a list"):
+    with pytest.raises(dowise.LearnError, match="counts, and needs all states enumerated"):
         dowise.VisitedStatesLearner(dowise.World.from_text(TEXT), "graph-psrl")
 
 

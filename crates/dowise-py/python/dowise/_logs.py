@@ -289,14 +289,14 @@ class SafePlan:
 
     @property
     def recommendation(self) -> str:
-        """deploy-mean, deploy-pessimistic, not-yet, no-overlap, not-better, not-shown, not-guaranteed, refused, not-checked or
-        nothing-to-compare. If it is refused, `assumptions` says which of them failed and what to do."""
+        """deploy-mean, deploy-pessimistic, not-yet, no-overlap, not-better, not-shown, not-guaranteed, refused,
+        not-checked or nothing-to-compare. If it is refused, `assumptions` says which of them failed and what to do."""
         found = self.report["recommendation"]
         return found if isinstance(found, str) else next(iter(found))
 
     @property
     def policy(self) -> NDArray[np.int64]:
-        """The recommended plan; where none is better with high confidence, the one with the greater guaranteed value."""
+        """The recommended plan; if none is recommended, the one with the greater guaranteed value."""
         if self.recommendation == "deploy-mean":
             return self.mean
         if self.recommendation == "deploy-pessimistic":

@@ -25,7 +25,7 @@ def run(
     progress: bool | None = None,
     **options: Any,
 ) -> Run:
-    """Lets a learner learn in a world; every policy is evaluated exactly. The same seed gives what `dowise learn` gives.
+    """Lets a learner learn in a world; every policy is evaluated exactly. A seed gives what `dowise learn` gives.
 
     `learner` is a name (`dowise.learners()` lists them) with keyword options, or a `Learner`, which then goes on
     learning. Ctrl-C raises `Interrupted`, with what was done so far in its `result`.
@@ -79,9 +79,10 @@ def compare(
     any. Their draws are those of our learners. If an agent offers `policy()`, in a form that `World.evaluate` takes,
     its regret is exact; otherwise it is the value of the best policy less the rewards received, and the result's
     `estimated` names it. With `evaluate="monte-carlo"`, and in worlds whose states are too many to enumerate
-    (`World.is_enumerable`), all regret is estimated: what a plan by sampled states receives in the same episodes, less what the learner does. That
-    is for worlds of low rank. Learners that regress then learn from the states that they meet, so nothing takes time
-    that grows with the number of states. `evaluate="exact"` is refused where states cannot be enumerated.
+    (`World.is_enumerable`), all regret is estimated with common random numbers: the rewards of a plan by sampled value
+    iteration less those of the learner. That is for worlds of low rank. Linear learners then learn from the visited
+    states, so that nothing takes time that grows with the number of states. `evaluate="exact"` is refused where states
+    cannot be enumerated.
 
     With an `executor`, anything with `submit(function, *arguments)` (of `concurrent.futures`, dask, submitit, or
     `dowise.ray`), every run is a task of it, on whatever machines it has, with the same numbers; all worlds and
@@ -140,7 +141,9 @@ def compare(
         if shown:
             shown.close()
     reward, optimal, value, seconds = np.moveaxis(numbers, -1, 0)
-    if evaluate == "monte-carlo" or not all((named(w, seed) if isinstance(w, str) else w).is_enumerable for w in places):
+    if evaluate == "monte-carlo" or not all(
+        (named(w, seed) if isinstance(w, str) else w).is_enumerable for w in places
+    ):
         estimated.update(names)
     titles = [w if isinstance(w, str) else w.name for w in places]
     agents = [other.name for other in others.values()]

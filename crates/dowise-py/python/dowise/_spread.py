@@ -30,7 +30,9 @@ def one_run(
 ) -> tuple[Floats, Floats, bool]:
     """Regret summed up over episodes; reward, optimal and last value, seconds; whether regret is estimated."""
     if isinstance(learner, str):
-        regret, numbers, interrupted = _lib.play_all([place], [learner], episodes, 1, seed, 1, None, evaluation, repetition)
+        regret, numbers, interrupted = _lib.play_all(
+            [place], [learner], episodes, 1, seed, 1, None, evaluation, repetition
+        )
         if interrupted:
             raise KeyboardInterrupt
         return regret[0], numbers[0], False
