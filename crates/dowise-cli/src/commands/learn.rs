@@ -30,10 +30,9 @@ use crate::study;
 
 /// Let one learner learn in a world, and show what it learned
 ///
-/// Plays episode after episode in the simulated world and evaluators every policy exactly, or, in large worlds of low
-/// rank, by playing. At the end:
-/// regret, what the learned policy is worth beside the best one and doing things at random, and what it does where it
-/// matters most.
+/// Simulates episodes and evaluates every policy exactly or, in large worlds of low rank, by Monte Carlo. Prints the
+/// regret, the value of the learned policy beside the optimum and random interventions, and its decisions in the states
+/// it visits most.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {

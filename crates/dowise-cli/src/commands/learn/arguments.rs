@@ -22,7 +22,7 @@ pub(super) enum Program {
     /// By the exact values of all states.
     Exact { learner: String },
     /// By Monte Carlo, from the visited states; the seed draws the world.
-    MonteCarlo { world: World, learner: String, seed: u64 },
+    MonteCarlo { world: Box<World>, learner: String, seed: u64 },
 }
 
 /// Refuses arguments that make no sense together, and files that cannot be written.
@@ -94,7 +94,7 @@ pub(super) fn program(task: &Task<'_>) -> Result<Program, Failure> {
     }
     let chosen = || evaluation(args, &world, &learner).map_err(|e| task.fail(e));
     if resumed.is_some() || chosen()? == Evaluation::MonteCarlo {
-        return Ok(Program::MonteCarlo { world, learner, seed });
+        return Ok(Program::MonteCarlo { world: world.into(), learner, seed });
     }
     Ok(Program::Exact { learner })
 }
