@@ -202,7 +202,7 @@ fn learning_goes_on_from_the_evidence_beside_a_fitted_world() {
 }
 
 #[test]
-fn the_plan_of_a_fitted_world_is_the_posterior_mean_plan_of_a_learner_with_its_evidence() {
+fn the_plan_of_a_fitted_world_is_a_learners_posterior_mean_plan() {
     for (name, world) in small_worlds().into_iter().filter(|(name, _)| *name != "campaign") {
         let fitted = fit(&world, &simulate(&world, 50, 6), FitOptions::default());
         let options = "graph-psrl".parse::<Preset>().unwrap().options(100, 1);
@@ -288,7 +288,7 @@ fn a_hidden_common_cause_of_a_lever_and_its_effect_is_named_and_the_rest_is_fitt
 }
 
 #[test]
-fn a_lever_that_is_always_set_was_chosen_by_somebody_who_may_have_seen_what_is_hidden() {
+fn levers_that_are_always_set_may_be_confounded_by_hidden_variables() {
     // The log: doctors who went by severity, as those who left the drug alone did, written down as set.
     let alone = World::from_toml(DOCTORS, "doctors.toml").unwrap();
     let world = World::from_toml(&DOCTORS.replace("set = \"any\"", "set = \"all\""), "doctors.toml").unwrap();
@@ -339,7 +339,7 @@ fn is_learned(lever: &str, mid: &str, out: &str, hidden: &str) -> bool {
 }
 
 #[test]
-fn what_a_hidden_cause_of_a_lever_spoils_is_told_from_what_it_does_not() {
+fn only_mechanisms_confounded_by_a_hidden_cause_of_a_lever_are_not_learned() {
     let u = "[hidden.u]\nvalues = [\"a\", \"b\"]\nparents = []\n";
     let uv = &format!("{u}[hidden.v]\nvalues = [\"a\", \"b\"]\nparents = [\"u\"]\n");
     // The hidden variable acts on what the lever acts on: at once, through another hidden one, or through an observed choice.
@@ -354,7 +354,7 @@ fn what_a_hidden_cause_of_a_lever_spoils_is_told_from_what_it_does_not() {
 }
 
 #[test]
-fn where_the_lever_is_set_by_a_draw_the_hidden_variable_is_summed_out_and_the_effect_is_right() {
+fn effects_of_randomised_levers_are_right_with_hidden_variables_marginalised_out() {
     let world = World::from_toml(&DOCTORS.replace("set = \"any\"", "set = \"all\""), "doctors.toml").unwrap();
     let drawn = FitOptions { randomised: vec!["drug".into()], ..FitOptions::default() };
     let fitted = fit(&world, &simulate(&world, 20_000, 2), drawn);
@@ -401,7 +401,7 @@ set = "any"
 "#;
 
 #[test]
-fn levers_left_alone_and_keys_with_a_common_hidden_cause_come_out_as_the_kernel_says() {
+fn natural_levers_and_keys_with_a_hidden_common_cause_are_fitted_correctly() {
     let world = World::from_toml(SHARED, "symptoms.toml").unwrap();
     let fitted = fit(&world, &simulate(&world, 8000, 2), FitOptions::default());
     let table = fitted.report().tables.iter().find(|t| t.what == "P(fever, cough | age, dose)").unwrap();
@@ -491,7 +491,7 @@ fn fit_with_holes(world: &World, steps: &[Step], em: bool, hides: impl Fn(&Step,
 }
 
 #[test]
-fn em_is_right_where_what_is_missing_follows_the_next_state_and_its_density_never_falls() {
+fn em_is_right_for_missingness_by_the_next_state_and_its_density_never_falls() {
     let world = World::from_toml(SHARED, "symptoms.toml").unwrap();
     let steps = simulate(&world, 6000, 3);
     // Four of five patients who got old have no record of their symptoms.

@@ -151,7 +151,7 @@ fn paid_by_key(linked: bool) -> World {
 }
 
 #[test]
-fn recording_that_depends_on_its_own_value_shows_in_what_was_paid() {
+fn missingness_that_depends_on_its_own_value_shows_in_the_rewards() {
     let world = paid_by_key(false);
     let knowledge = Knowledge::of(&world).without_mechanisms().without_rewards();
     let [z, a] = ["z", "a"].map(|name| world.find(name).unwrap().ix());
@@ -167,7 +167,7 @@ fn recording_that_depends_on_its_own_value_shows_in_what_was_paid() {
 }
 
 #[test]
-fn no_plan_is_recommended_where_what_was_recorded_is_no_fair_sample() {
+fn no_plan_is_recommended_where_values_are_missing_not_at_random() {
     let world = paid_by_key(false);
     let [z, a] = ["z", "a"].map(|name| world.find(name).unwrap().ix());
     // Without a trace in the log nothing contradicts it: by chance.
@@ -236,7 +236,7 @@ fn no_plan_is_recommended_where_episodes_end_that_cannot_end_by_the_world() {
 }
 
 #[test]
-fn evidence_that_was_changed_since_is_refused_and_so_is_what_cannot_have_been_counted() {
+fn altered_evidence_and_impossible_counts_are_refused() {
     let world = two_keys();
     let mut fitting = Fitting::new(&world, FitOptions::default()).unwrap();
     let simulator = Simulator::new(&world).unwrap();
@@ -341,7 +341,7 @@ fn recording_may_depend_on_what_comes_before_or_beside_but_not_on_what_it_moves(
 }
 
 #[test]
-fn recording_of_several_at_once_is_tested_though_nothing_can_be_compared_within_the_others() {
+fn joint_missingness_of_several_variables_is_tested() {
     let world = two_keys();
     let knowledge = Knowledge::of(&world).without_mechanisms().without_rewards();
     let keys = ["walk", "sleep"].map(|name| world.find(name).unwrap().ix());
@@ -388,7 +388,7 @@ fn paid_on_arrival() -> World {
 }
 
 #[test]
-fn a_reward_on_next_values_that_is_missing_after_some_of_them_is_estimated_by_what_followed() {
+fn intervals_cover_next_state_rewards_missing_by_the_next_state() {
     let world = paid_on_arrival();
     let knowledge = Knowledge::of(&world).without_rewards();
     let policy = constant(&world, 1);
