@@ -124,7 +124,7 @@ fn a_killed_run_leaves_the_old_save_or_the_new_one() {
 }
 
 #[test]
-fn work_that_is_told_to_stop_keeps_what_is_done() {
+fn interrupted_work_keeps_finished_runs() {
     let place = TempDir::new("given");
     let read = |name: &str| std::fs::read(place.0.join(name)).unwrap();
     run(&place.0, "--quiet learn linear --learner c-rlsvi --seed 3 --episodes 50 --save start.json --force");

@@ -5,7 +5,7 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 #[test]
-fn evaluating_with_many_samples_ends_when_it_is_told_to() {
+fn evaluation_with_many_samples_ends_when_interrupted() {
     let at = std::env::temp_dir().join(format!("dowise-interrupted-{}", std::process::id()));
     let _ = std::fs::remove_dir_all(&at);
     std::fs::create_dir_all(&at).unwrap();

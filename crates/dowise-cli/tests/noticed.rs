@@ -38,7 +38,7 @@ fn world(p: &str) -> String {
 }
 
 #[test]
-fn a_guard_says_in_the_report_what_it_changed_and_without_one_there_is_a_warning_and_no_promise() {
+fn graph_repair_reports_changes_and_without_it_a_warning_voids_the_certificate() {
     let at = place("given", &world("[0.9, 0.1]"), &world("[0.2, 0.8]"));
     let wrong = "the known parameters of the lever x left alone are not right: P(x = ";
     let (text, _) = quiet(&at, "learn truth.toml --assumed given.toml --learner graph-psrl:guard=true --episodes 200");
@@ -160,7 +160,7 @@ fn values_missing_not_at_random_void_certificates_and_recommendations() {
 }
 
 #[test]
-fn a_certificate_from_a_log_whose_lever_was_chosen_by_something_hidden_is_void_unless_it_was_set_by_a_draw() {
+fn certificates_from_confounded_logs_are_void_unless_the_lever_was_randomised() {
     let truth = "dowise = 1\nhorizon = 2\n[state.x]\nvalues = 2\nscope = [\"x\", \"z\"]\n\
                  next = [[[0.8, 0.2], [0.3, 0.7]], [[0.6, 0.4], [0.1, 0.9]]]\nstart = [0.5, 0.5]\n\
                  [lever.a]\nvalues = 2\nparents = [\"q\"]\np = [[0.8, 0.2], [0.2, 0.8]]\n\

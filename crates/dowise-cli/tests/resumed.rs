@@ -54,7 +54,7 @@ fn a_resumed_run_ends_as_one_that_never_stopped() {
 }
 
 #[test]
-fn whoever_judges_a_resumed_run_has_the_episodes_that_it_was_meant_to_have() {
+fn a_resumed_run_is_evaluated_by_the_episodes_of_an_uninterrupted_one() {
     let at = place("meant");
     let run = |arguments: &str| {
         let mut command = Command::new(env!("CARGO_BIN_EXE_dowise"));

@@ -127,7 +127,7 @@ fn rounds() -> u64 {
 }
 
 #[test]
-fn killed_under_load_it_loses_nothing_that_it_acknowledged_and_applies_nothing_twice() {
+fn a_service_killed_under_load_loses_nothing_acknowledged_and_repeats_nothing() {
     // With the baseline kept, so that episodes have an account and a policy of their own besides.
     let place = Place { more: &["--alpha", "0.3"], ..Place::new() };
     let mut service = place.serve("");

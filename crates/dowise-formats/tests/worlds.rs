@@ -26,7 +26,7 @@ const CLINIC: &str = "
 ";
 
 #[test]
-fn a_state_factor_has_its_transition_from_its_next_value_by_labels_and_starts_as_the_graph_says() {
+fn state_factors_take_transition_and_start_from_the_network_by_labels() {
     let given = "lever = [\"dose\"]\nkey = [\"mood\"]\nhorizon = 3\nstate = { health = \"health_next\" }\n\
                  reward = { health = { well = 1 } }\ncost = { dose = { high = 0.05 } }";
     let world = made(Format::Bif, CLINIC, given).unwrap().world;
@@ -46,7 +46,7 @@ fn a_state_factor_has_its_transition_from_its_next_value_by_labels_and_starts_as
 }
 
 #[test]
-fn a_next_value_that_is_a_key_variable_as_well_is_copied_and_may_depend_on_hidden_ones() {
+fn a_next_value_that_is_also_a_key_variable_may_depend_on_hidden_ones() {
     let given =
         "lever = [\"dose\"]\nstate = { health = \"health_next\" }\nreward = { health = { well = 1 } }\nhorizon = 3";
     let error = made(Format::Bif, CLINIC, given).unwrap_err();
@@ -62,7 +62,7 @@ fn a_next_value_that_is_a_key_variable_as_well_is_copied_and_may_depend_on_hidde
 }
 
 #[test]
-fn a_bidirected_edge_becomes_a_hidden_variable_and_numbers_are_placeholders_or_left_to_be_learned() {
+fn bidirected_edges_become_hidden_and_missing_numbers_placeholders_or_learned() {
     let text = "dag { x [exposure] y [outcome] x -> y x <-> y z -> y }";
     let uniform = made(Format::Dagitty, text, "reward = { y = \"values\" }").unwrap();
     let hidden: Vec<&str> = uniform.world.hidden().iter().map(|&id| uniform.world.variable(id).name.as_str()).collect();

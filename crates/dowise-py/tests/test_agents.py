@@ -70,7 +70,7 @@ def test_regret_is_exact_with_a_policy_and_estimated_without(paper):
     assert "Fixed: " in repr(result) and repr(result).count("estimated from rewards") == 1
 
 
-def test_an_object_is_copied_for_each_run_and_told_what_happens(paper):
+def test_an_object_is_copied_for_each_run_and_observes_its_steps(paper):
     made = []
 
     class Kept(Judged):
@@ -91,7 +91,7 @@ def test_an_object_is_copied_for_each_run_and_told_what_happens(paper):
     assert result.reward[0, 0, 0] == pytest.approx(sum(step[3] for step in made[0].seen))
 
 
-def test_what_observe_does_not_ask_for_is_not_told(river):
+def test_observe_receives_only_the_arguments_it_names(river):
     class Curious(Fixed):
         def observe(self, state, action, next_state, **given):
             assert set(given) == {"reward", "keys", "levers", "rewards"}

@@ -126,7 +126,7 @@ def test_bad_addresses_and_nobody_there_are_said():
         nobody.status()
 
 
-def test_the_log_of_all_of_this_can_be_played_again(tmp_path):
+def test_the_log_of_all_of_this_can_be_replayed(tmp_path):
     with served(tmp_path) as process, dowise.Client(process.url, "treatment") as client:
         for k in range(5):
             client.decide(some_state(client), episode_id=str(k))

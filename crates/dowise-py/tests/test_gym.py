@@ -253,7 +253,7 @@ def test_the_ordinary_process_of_a_world_whose_episodes_end():
     assert value[2] == 0.0
 
 
-def test_learners_are_told_no_more_after_the_end():
+def test_learners_observe_nothing_after_the_end():
     world = dowise.World.from_text(ENDING)
     result = dowise.run(world, "graph-psrl", episodes=200, seed=1)
     assert result.regret[-50:].mean() < 0.5 * result.regret[:5].mean() + 0.05

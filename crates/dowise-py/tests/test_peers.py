@@ -58,7 +58,7 @@ def test_the_best_values_are_those_of_rlberry(mdp, theirs):
     np.testing.assert_allclose(mdp[2].plan().values[:-1], theirs["best"], rtol=0, atol=1e-9)
 
 
-def test_from_the_same_steps_ucbvi_hopes_for_the_values_of_rlberry(mdp, theirs):
+def test_from_the_same_steps_ucbvi_has_the_optimistic_values_of_rlberry(mdp, theirs):
     world = mdp[2]
     # What was never tried is worth the ceiling to us and a bonus to rlberry, so everything that can be must have been.
     assert theirs["visits"][1:].min() > 0 and theirs["visits"][0, 0].min() > 0

@@ -75,7 +75,7 @@ def test_tasks_give_the_numbers_of_one_machine(cluster):
     same(dowise.ray.compare(WORLD, learners, **SIZE), dowise.compare(WORLD, learners, **SIZE))
 
 
-def test_runs_of_a_node_that_dies_are_played_elsewhere(cluster, tmp_path):
+def test_runs_of_a_node_that_dies_are_run_elsewhere(cluster, tmp_path):
     dying = next(iter(cluster.worker_nodes))
     noted = tmp_path / "noted"
     died = threading.Event()

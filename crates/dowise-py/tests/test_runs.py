@@ -169,7 +169,7 @@ def test_ctrl_c_stops_cleanly_with_what_was_done(call, check):
     assert time.monotonic() - begun < 10
 
 
-def test_progress_is_told_and_closed(paper, capsys, monkeypatch):
+def test_progress_is_reported_and_closed(paper, capsys, monkeypatch):
     monkeypatch.setitem(sys.modules, "tqdm.auto", None)
     monkeypatch.setitem(sys.modules, "tqdm", None)
     dowise.run(paper, "psrl", episodes=6000, progress=True)

@@ -130,7 +130,7 @@ def test_what_was_learned_is_deployed_bounded_and_explained(paper):
     assert len(linear) == 2 and linear[0]["visits"] == pytest.approx(0.0, abs=1e-9)
 
 
-def test_known_transitions_are_told(paper):
+def test_known_transitions_are_not_learned(paper):
     names = [name for name in ("s1", "s2", "s3")]
     assert dowise.Learner(paper, known="s1").cells < dowise.Learner(paper).cells
     assert dowise.Learner(paper, known="+".join(names)).cells == 0

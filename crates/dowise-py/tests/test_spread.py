@@ -65,7 +65,7 @@ def die():
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-def test_runs_whose_worker_was_killed_are_played_again():
+def test_runs_whose_worker_was_killed_are_repeated():
     size = {"episodes": 5, "repetitions": 2, "seed": 1}
     expected = dowise.compare(WORLDS[0], "ucbvi", **size)
     executor = Processes(lost=2)

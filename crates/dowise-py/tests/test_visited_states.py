@@ -54,7 +54,7 @@ def make(seed=1, **more):
     return world, dowise.VisitedStatesLearner(world, "c-blsvi", episodes=60, seed=seed, **more)
 
 
-def test_it_plays_an_environment_of_ones_own_with_features_from_python():
+def test_it_learns_in_a_custom_environment_with_features_from_python():
     world, learner = make()
     assert learner.causes == [{"z": "no"}, {"z": "yes"}]
     played(learner, world, 30, 3)
@@ -120,7 +120,7 @@ def test_what_would_list_all_states_is_refused_by_name(ask):
         ask(world)
 
 
-def test_learners_are_compared_by_playing():
+def test_learners_are_compared_by_monte_carlo():
     result = dowise.compare(
         "linear-code:places=3,symbols=9", ["c-blsvi", "uniform"], episodes=60, repetitions=2, threads=1
     )
@@ -158,7 +158,7 @@ def test_who_lists_states_names_the_learner_that_does_not():
             ask(dowise.World.named("linear-code"), "c-blsvi")
 
 
-def test_a_step_that_was_not_played_is_refused():
+def test_a_step_that_was_not_taken_is_refused():
     world = dowise.World.named("linear-lock", seed=1)
     for kind in (dowise.Learner, dowise.VisitedStatesLearner):
         learner = kind(world, "c-blsvi", episodes=60)

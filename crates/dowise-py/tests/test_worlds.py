@@ -63,7 +63,7 @@ def test_where_shapes_allow_both_the_type_says_what_a_policy_is():
     np.testing.assert_array_equal(world.evaluate([[1, 1], [1, 0]]), world.evaluate(np.array([[1, 1], [1, 0]])))
 
 
-def test_numbers_of_interventions_beyond_what_floats_tell_apart_are_taken_as_they_are():
+def test_intervention_numbers_beyond_float_precision_are_exact():
     levers = "".join(f'[lever.x{i}]\nvalues = ["a", "b", "c", "d"]\n' for i in range(27))
     text = f"""
 dowise = 1

@@ -176,7 +176,7 @@ fn propensities_are_the_shares_of_keys_that_choose_the_same() {
 }
 
 #[test]
-fn observations_in_parts_wait_until_the_step_is_complete_and_contradictions_need_a_correction() {
+fn partial_observations_wait_for_the_rest_and_contradictions_need_a_correction() {
     let mut engine = engine();
     let world = world();
     let simulator = Simulator::new(&world).unwrap();

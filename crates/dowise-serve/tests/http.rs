@@ -219,7 +219,7 @@ fn a_subject_is_deleted_for_good_even_if_nothing_was_learned_from_it() {
 }
 
 #[test]
-fn an_id_that_no_database_can_hold_is_refused_before_it_comes_into_a_transaction_with_others() {
+fn ids_that_no_database_can_hold_are_refused_before_a_shared_transaction() {
     let running = Running::start(|_| {});
     for id in ["a%00b".to_owned(), "x".repeat(201)] {
         for (method, path) in [

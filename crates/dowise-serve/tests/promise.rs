@@ -84,7 +84,7 @@ fn whole_episodes_are_left_to_the_baseline_and_the_promise_is_kept_at_all_times(
 }
 
 #[test]
-fn episodes_that_have_not_ended_count_as_if_they_had_brought_nothing() {
+fn unfinished_episodes_count_as_if_they_had_returned_nothing() {
     let mut engine = engine_with(promising());
     let world = world();
     let simulator = Simulator::new(&world).unwrap();
@@ -100,7 +100,7 @@ fn episodes_that_have_not_ended_count_as_if_they_had_brought_nothing() {
 }
 
 #[test]
-fn the_log_gives_the_same_decisions_when_episodes_were_deleted_corrected_or_have_expired() {
+fn the_log_replays_after_episodes_were_deleted_corrected_or_expired() {
     let mut engine = engine_with(promising());
     (0..30).for_each(|number| drop(play(&mut engine, number)));
     publish(&mut engine);
@@ -145,7 +145,7 @@ fn the_log_gives_the_same_decisions_when_episodes_were_deleted_corrected_or_have
 }
 
 #[test]
-fn modes_that_leave_it_to_the_baseline_count_for_it_and_an_episode_stays_what_it_began_as() {
+fn modes_that_follow_the_baseline_count_for_it_and_episodes_keep_their_kind() {
     let mut engine = engine_with(promising());
     mode(&mut engine, Mode::LearnOnly);
     (0..40).for_each(|number| drop(play(&mut engine, number)));
@@ -258,7 +258,7 @@ fn a_stop_and_a_roll_back_act_at_once_and_what_they_interrupt_counts_as_nothing(
 }
 
 #[test]
-fn a_mode_that_nothing_was_decided_in_and_the_pin_of_the_same_policy_interrupt_nothing() {
+fn modes_without_decisions_and_pins_of_the_same_policy_interrupt_nothing() {
     let mut engine = engine_with(promising());
     let (mut customer, first) = begun_with_the_policy(&mut engine, 90);
     mode(&mut engine, Mode::Stop);

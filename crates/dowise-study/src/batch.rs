@@ -259,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn a_batch_is_its_runs_played_one_by_one_on_any_number_of_threads() {
+    fn a_batch_equals_its_runs_one_by_one_on_any_number_of_threads() {
         let (fresh, fixed) = (WorldChoice::read("paper:factors=1"), WorldChoice::read("river-swim:seed=1"));
         let there = Arc::new(Evaluator::new(&fixed.make(0).unwrap(), "fixed", None, 3).unwrap());
         let sources = [chosen(fresh.clone()), chosen(fixed.clone()), WorldSource::Made(there)];
@@ -291,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn a_batch_that_is_told_to_stop_reports_nothing_half_done() {
+    fn a_stopped_batch_reports_no_unfinished_runs() {
         let sources = [chosen(WorldChoice::read("paper:factors=1"))];
         assert!(played(&sources, &jobs(1, 2), 2, true).iter().all(Option::is_none));
     }

@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_that_somebody_waits_for_is_judged_by_playing_only_where_exact_values_take_long_and_play_can_judge() {
+    fn interactive_runs_use_monte_carlo_only_where_exact_values_take_long() {
         let of = |world: &str, learner: &str| {
             Evaluation::while_waiting(&WorldChoice::read(world).make(0).unwrap(), &learner.parse().unwrap())
         };
@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn exact_values_are_refused_where_states_cannot_be_listed() {
+    fn exact_values_are_refused_for_non_enumerable_states() {
         let code = WorldChoice::read("linear-code").make(0).unwrap();
         let error = Evaluation::of(Some(Evaluation::Exact), &code, "linear-code").unwrap_err().to_string();
         assert!(error.contains("more than can be enumerated") && error.contains("--evaluate monte-carlo"), "{error}");

@@ -279,7 +279,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn there_is_no_way_where_play_does_not_tell_the_plan_from_chance() {
+    fn no_share_is_reported_where_plan_and_random_estimates_overlap() {
         let of = |mean, half| Estimate { mean, half };
         let evaluated = |best, random| Evaluated { learned: of(1.0, 0.0), best, random, lost: of(0.0, 0.0) };
         assert_eq!(evaluated(of(1.0, 0.0), of(2.0168, 1.6958)).reached(), None);
@@ -288,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn another_seed_judges_by_other_episodes() {
+    fn another_seed_evaluates_by_other_episodes() {
         let world = dowise::worlds::LinearCode { places: 3, ..Default::default() }.world().unwrap();
         let evaluated = |seed| MonteCarlo::new(&world, "code", seed).unwrap().random;
         assert_eq!(evaluated(1), evaluated(1));

@@ -27,7 +27,7 @@ fn played(world: &str, evaluation: Evaluation, learner: &str, episodes: u64) -> 
 }
 
 #[test]
-fn both_judges_see_the_same_decisions_and_play_agrees_with_exact_values_within_its_interval() {
+fn monte_carlo_evaluates_the_same_decisions_and_agrees_with_exact_values() {
     let [river, knowledge] = [RIVER, TOLD].map(|world| move |learner| (world, learner));
     let cases = [
         knowledge("c-blsvi"),
@@ -107,7 +107,7 @@ fn the_kind_of_evaluation_is_part_of_a_study_and_of_its_records() {
 }
 
 #[test]
-fn what_a_judge_cannot_judge_is_refused_by_name() {
+fn unsupported_evaluations_are_refused_by_name() {
     let says = |text: &str| {
         let study = StudyFile::from_toml(text, "study.toml").unwrap().resolve(Path::new(""));
         study.unwrap_err().to_string()

@@ -27,7 +27,7 @@ fn played(jobs: &[Job], limit: u128) -> Result<Vec<Option<RunRecord>>, StudyErro
 }
 
 #[test]
-fn as_many_runs_are_played_at_once_as_there_is_memory_for() {
+fn as_many_runs_are_simulated_at_once_as_there_is_memory_for() {
     let world = WorldChoice::read("paper:factors=3").make(3).unwrap();
     let job = |learner: &str, repetition| Job {
         source: 0,

@@ -250,7 +250,7 @@ fn one_of_many_studies_gets_a_directory() {
 }
 
 #[test]
-fn a_study_that_grows_runs_only_what_is_new_and_ends_as_if_it_had_been_large_from_the_beginning() {
+fn an_enlarged_study_runs_only_new_runs_and_equals_one_of_that_size() {
     let (small, place, whole) = (study(SMALL), TempDir::new("grown"), TempDir::new("at-once"));
     run(&small, &place).unwrap();
     let large =

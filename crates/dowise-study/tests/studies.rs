@@ -93,7 +93,7 @@ fn a_study_stopped_again_and_again_is_the_same_bytes_as_one_that_was_not() {
 }
 
 #[test]
-fn where_states_are_not_listed_runs_are_judged_by_playing_and_say_so() {
+fn runs_with_non_enumerable_states_are_evaluated_by_monte_carlo_and_say_so() {
     let text = "worlds = [\"linear-code:places=3,symbols=9\"]\nlearners = [\"c-blsvi\", \"uniform\"]\nepisodes = 40\nrepetitions = 2";
     let study = StudyFile::from_toml(text, "study.toml").unwrap().resolve(Path::new("")).unwrap();
     assert!(study.combinations.iter().all(|s| s.monte_carlo) && study.by_play_note().is_some());

@@ -99,7 +99,7 @@ fn the_scope_of_a_reward_on_next_values_is_tested() {
 }
 
 #[test]
-fn a_lever_that_was_chosen_by_a_key_variable_does_not_contradict_a_graph_that_says_so() {
+fn a_declared_behaviour_mechanism_does_not_contradict_the_graph() {
     let text = |parents: &str| {
         format!(
             "dowise = 1\nname = \"w\"\nhorizon = 1\n[lever.l]\nvalues = [\"0\", \"1\"]\nparents = [{parents}]\n[key.m]\nvalues = [\"0\", \"1\"]\n\

@@ -32,7 +32,7 @@ fn elimination_equals_enumeration_with_the_mechanisms_of_set_levers_cut_off() {
 }
 
 #[test]
-fn long_chains_of_hidden_variables_are_summed_out() {
+fn long_chains_of_hidden_variables_are_marginalised_out() {
     let sizes =
         Sizes { state: [1, 1], levers: [2, 3], keys: [2, 3], hidden: [3, 5], values: [1, 2], ..Sizes::default() };
     (0..60).for_each(|seed| check(&random_world(1000 + seed, &sizes).1));

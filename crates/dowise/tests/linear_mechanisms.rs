@@ -116,7 +116,7 @@ fn apart(world: &World, plays: &mut Learner, watches: &mut Learner, episodes: u6
 }
 
 #[test]
-fn once_mechanisms_are_known_plans_are_those_of_told_ones() {
+fn plans_with_learned_mechanisms_converge_to_those_with_given_ones() {
     for world in [small(3), by_state()] {
         let unknown = Knowledge::of(&world).without_mechanisms();
         for name in ["c-lsvi-ucb", "c-rlsvi", "c-blsvi"] {
@@ -222,7 +222,7 @@ fn from_the_states_met_it_does_what_it_does_with_a_list() {
 }
 
 #[test]
-fn it_learns_where_neither_states_nor_mechanisms_are_told() {
+fn it_learns_with_non_enumerable_states_and_unknown_mechanisms() {
     let world = LinearCode { places: 4, horizon: 12, ..LinearCode::default() }.world().unwrap();
     let simulator = Simulator::new(&world).unwrap();
     let knowledge = Knowledge::of(&world).without_mechanisms();

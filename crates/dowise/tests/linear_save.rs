@@ -185,7 +185,7 @@ fn saved(arena: &Arena, episodes: u64) -> String {
 }
 
 #[test]
-fn another_world_another_version_and_damage_are_told_apart() {
+fn another_world_another_version_and_damage_are_distinguished() {
     let arena = small(1);
     let knowledge = knowledge(&arena);
     let text = saved(&arena, 180);

@@ -163,7 +163,7 @@ fn a_written_world_is_read_back_bit_by_bit() {
 }
 
 #[test]
-fn learners_are_told_neither_transitions_nor_rewards_to_learn() {
+fn learners_know_neither_transitions_nor_rewards_marked_to_be_learned() {
     let world = &small_worlds()[0];
     let knowledge = Knowledge::of(world);
     assert!(knowledge.known_transitions().is_empty() && !knowledge.knows_rewards());

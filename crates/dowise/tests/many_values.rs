@@ -19,7 +19,7 @@ fn world() -> World {
 }
 
 #[test]
-fn a_policy_is_paid_what_it_is_worth_where_a_lever_has_more_than_two_to_the_sixteen_values() {
+fn policies_return_their_value_where_a_lever_has_more_than_2_to_the_16_values() {
     let world = world();
     let plan = Planner::new(&world).unwrap().plan();
     assert_eq!(plan.value(0, 0), 2.0);

@@ -58,7 +58,7 @@ fn pays_on_next(mut spec: WorldSpec) -> World {
 }
 
 #[test]
-fn plans_and_judges_take_what_is_said() {
+fn plans_and_evaluations_take_the_stated_memory() {
     let mut worlds = worlds();
     worlds.push((
         "4096 states",
@@ -141,7 +141,7 @@ fn every_learner_takes_what_is_said() {
 }
 
 #[test]
-fn learners_part_by_part_take_no_more_than_is_said() {
+fn decomposed_learners_take_no_more_than_the_stated_memory() {
     // 12 and 24 key variables, four to a state factor.
     for factors in [3, 6] {
         let keys = 4 * factors;

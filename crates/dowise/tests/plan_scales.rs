@@ -248,7 +248,7 @@ fn a_plan_that_says_something_else_than_its_policy_is_worth_is_refused() {
 }
 
 #[test]
-fn a_plan_by_parts_whose_choice_can_be_improved_is_refused() {
+fn a_decomposed_plan_whose_choice_can_be_improved_is_refused() {
     let text = NEVER.replace("HORIZON", "2").replace("COST", "1e9");
     let world = World::from_toml(&text, "never.toml").unwrap();
     let planner = Planner::decomposed(&world).unwrap().expect("small parts");
@@ -268,7 +268,7 @@ fn a_plan_by_parts_whose_choice_can_be_improved_is_refused() {
 }
 
 #[test]
-fn states_from_which_on_nothing_is_paid_are_worth_nothing_at_all() {
+fn states_without_later_rewards_are_worth_nothing_at_all() {
     // P(z | x) of a logit does not sum to 1 in the last digit, and 1 less that sum is no value.
     let text = r#"
 dowise = 1

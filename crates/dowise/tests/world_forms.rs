@@ -158,7 +158,7 @@ fn logit_of_many_values_has_a_score_for_each() {
 }
 
 #[test]
-fn csv_rows_may_stand_in_any_order_and_joint_tables_have_a_column_for_each_combination() {
+fn csv_rows_have_any_order_and_joint_tables_one_column_per_combination() {
     let dir = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("world_forms");
     std::fs::create_dir_all(&dir).expect("a writable directory");
     let write = |name: &str, text: &str| std::fs::write(dir.join(name), text).expect("a writable directory");

@@ -206,7 +206,7 @@ rows = [{ when = { "next.field" = "bare" }, value = 0.0 }, { when = { stage = 3 
 "#;
 
 #[test]
-fn hidden_variables_that_act_on_one_next_value_are_summed_out() {
+fn hidden_variables_that_act_on_one_next_value_are_marginalised_out() {
     let world = world(STAGED);
     assert_eq!(world.hidden(), []);
     let (field, water) = (world.find("field").unwrap(), world.find("water").unwrap());

@@ -403,7 +403,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_store_of_an_older_version_is_brought_up_to_date_with_all_that_it_holds() {
+    fn a_store_of_an_older_version_is_migrated_with_all_its_data() {
         let directory = tempfile::tempdir().unwrap();
         let file = directory.path().join("store");
         let old = Connection::open(&file).unwrap();

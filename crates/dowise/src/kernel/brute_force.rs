@@ -164,7 +164,7 @@ fn check(world: &World, rng: &mut ChaCha8Rng, seen: &mut Seen) {
 }
 
 #[test]
-fn the_best_member_of_all_sets_and_the_best_intervention_are_found_together() {
+fn the_optimistic_estimate_and_the_best_intervention_are_found_together() {
     let mut seen = Seen::default();
     let small = Sizes { state: [1, 2], levers: [1, 3], keys: [1, 3], values: [1, 3], ..Sizes::default() };
     let one_table =

@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn intervals_hold_however_rare_what_is_paid_is() {
+    fn intervals_hold_however_rare_the_reward_is() {
         for (n, range) in [(100, 1.0), (2000, 7.5)] {
             let interval = |draws: &[f64]| Estimate::of(draws.iter().copied(), range);
             for mean in [0.05, 0.5, 1.0, 2.0, 2.9, 3.1, 4.0, 7.0, 15.0, 40.0] {

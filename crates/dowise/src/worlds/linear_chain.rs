@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn what_pays_is_far_away_and_learners_are_not_told() {
+    fn rewards_are_far_away_and_not_known_to_learners() {
         let world = LinearLock::default().world().unwrap();
         let arena = Arena::new(&world).unwrap();
         let (random, exact) = arena.at_random();

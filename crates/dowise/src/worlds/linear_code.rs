@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_listed_is_played_by_the_same_rules() {
+    fn non_enumerable_states_are_simulated_by_the_same_rules() {
         let world = LinearCode { symbols: 10, ..LinearCode::default() }.world().unwrap();
         let simulator = Simulator::new(&world).unwrap();
         let error = crate::Planner::new(&world).unwrap_err().to_string();

@@ -64,7 +64,7 @@ fn a_hidden_common_cause_of_a_lever_and_its_effect_is_named_and_the_rest_is_fitt
 }
 
 #[test]
-fn a_lever_that_is_always_set_was_chosen_by_somebody_who_may_have_seen_what_is_hidden() {
+fn levers_that_are_always_set_may_be_confounded_by_hidden_variables() {
     // The log: doctors who went by severity, as those who left the drug alone did, written down as set.
     let alone = World::from_toml(DOCTORS, "doctors.toml").unwrap();
     let world = World::from_toml(&DOCTORS.replace("set = \"any\"", "set = \"all\""), "doctors.toml").unwrap();
@@ -115,7 +115,7 @@ fn is_learned(lever: &str, mid: &str, out: &str, hidden: &str) -> bool {
 }
 
 #[test]
-fn what_a_hidden_cause_of_a_lever_spoils_is_told_from_what_it_does_not() {
+fn only_mechanisms_confounded_by_a_hidden_cause_of_a_lever_are_not_learned() {
     let u = "[hidden.u]\nvalues = [\"a\", \"b\"]\nparents = []\n";
     let uv = &format!("{u}[hidden.v]\nvalues = [\"a\", \"b\"]\nparents = [\"u\"]\n");
     // The hidden variable acts on what the lever acts on: at once, through another hidden one, or through an observed
@@ -131,7 +131,7 @@ fn what_a_hidden_cause_of_a_lever_spoils_is_told_from_what_it_does_not() {
 }
 
 #[test]
-fn where_the_lever_is_set_by_a_draw_the_hidden_variable_is_summed_out_and_the_effect_is_right() {
+fn effects_of_randomised_levers_are_right_with_hidden_variables_marginalised_out() {
     let world = World::from_toml(&DOCTORS.replace("set = \"any\"", "set = \"all\""), "doctors.toml").unwrap();
     let drawn = FitOptions { randomised: vec!["drug".into()], ..FitOptions::default() };
     let fitted = fit(&world, &simulate(&world, 20_000, 2), drawn);

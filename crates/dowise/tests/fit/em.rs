@@ -36,7 +36,7 @@ fn fit_with_holes(world: &World, steps: &[Step], em: bool, hides: impl Fn(&Step,
 }
 
 #[test]
-fn em_is_right_where_what_is_missing_follows_the_next_state_and_its_density_never_falls() {
+fn em_is_right_for_missingness_by_the_next_state_and_its_density_never_falls() {
     let world = World::from_toml(SHARED, "symptoms.toml").unwrap();
     let steps = simulate(&world, 6000, 3);
     // Four of five patients who got old have no record of their symptoms.

@@ -116,7 +116,7 @@ fn learning_goes_on_from_the_evidence_beside_a_fitted_world() {
 }
 
 #[test]
-fn the_plan_of_a_fitted_world_is_the_posterior_mean_plan_of_a_learner_with_its_evidence() {
+fn the_plan_of_a_fitted_world_is_a_learners_posterior_mean_plan() {
     for (name, world) in small_worlds().into_iter().filter(|(name, _)| *name != "campaign") {
         let fitted = fit(&world, &simulate(&world, 50, 6), FitOptions::default());
         let options = "graph-psrl".parse::<Preset>().unwrap().options(100, 1);
@@ -145,7 +145,7 @@ fn a_step_with_a_weight_counts_as_often() {
 }
 
 #[test]
-fn levers_left_alone_and_keys_with_a_common_hidden_cause_come_out_as_the_kernel_says() {
+fn natural_levers_and_keys_with_a_hidden_common_cause_are_fitted_correctly() {
     let world = World::from_toml(SHARED, "symptoms.toml").unwrap();
     let fitted = fit(&world, &simulate(&world, 8000, 2), FitOptions::default());
     let table = fitted.report().tables.iter().find(|t| t.what == "P(fever, cough | age, dose)").unwrap();

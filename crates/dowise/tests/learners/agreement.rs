@@ -106,7 +106,7 @@ fn every_width_plans_as_the_plain_implementation_does() {
 }
 
 #[test]
-fn levers_left_alone_costs_hidden_variables_and_direct_levers_change_nothing_about_that() {
+fn plans_agree_with_natural_levers_costs_hidden_variables_and_direct_levers() {
     each_width(&small_worlds::crooked(3), 33, |o| o);
 }
 
@@ -127,7 +127,7 @@ fn values_that_may_not_rise_and_stages_apart_and_other_caps_agree_too() {
 }
 
 #[test]
-fn confidence_sets_of_whole_states_take_the_best_member() {
+fn confidence_sets_of_whole_states_take_the_optimistic_member() {
     for &kind in Sets::ALL {
         for causes in [Causes::Actions, Causes::Keys] {
             for seed in 0..3 {
@@ -139,7 +139,7 @@ fn confidence_sets_of_whole_states_take_the_best_member() {
 }
 
 #[test]
-fn confidence_sets_of_factors_take_the_best_member_factor_by_factor_in_one_order() {
+fn confidence_sets_of_factors_take_the_optimistic_member_of_each_factor_in_order() {
     let orders: [&[usize]; 2] = [&[0, 1], &[1, 0]];
     for &kind in Sets::ALL {
         for causes in [Causes::Actions, Causes::Keys, Causes::OwnKeys] {

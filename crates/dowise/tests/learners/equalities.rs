@@ -93,7 +93,7 @@ fn a_key_variable_that_a_factor_of_many_values_does_not_see_changes_no_sample() 
 }
 
 #[test]
-fn where_the_next_of_many_values_does_not_depend_on_the_present_one_samples_do_not_either() {
+fn samples_are_independent_of_the_present_value_where_the_next_one_is() {
     let world = many_values().next("s", &["z"]).pays_between("r", &["s"], [0.0, 1.0], false).world();
     let n = world.n_states();
     let arena = Arena::new(world);
@@ -224,7 +224,7 @@ fn doubling_plans_a_logarithmic_number_of_times() {
 }
 
 #[test]
-fn values_at_visited_states_never_rise_and_stay_optimistic_and_the_policy_judged_is_the_one_played() {
+fn values_at_visited_states_never_rise_and_the_evaluated_policy_is_the_one_run() {
     let unequal = Draft::new(4, 9)
         .state("s1", 2)
         .state("s2", 3)

@@ -250,7 +250,7 @@ fn known_transitions_are_used_and_not_learned() {
 }
 
 #[test]
-fn the_worst_members_promise_less_than_there_is_and_the_best_more() {
+fn pessimistic_estimates_are_below_the_true_value_and_optimistic_ones_above() {
     for (seed, unknown) in [(1, false), (2, false), (1, true), (2, true)] {
         let arena = Arena::new(small_worlds::factored(seed));
         let knowledge =
@@ -346,7 +346,7 @@ proptest! {
 }
 
 #[test]
-fn an_observation_that_does_not_say_what_was_done_is_refused_and_never_counted_as_the_first_intervention() {
+fn observations_without_an_intervention_are_refused() {
     let arena = Arena::new(small_worlds::crooked(1));
     let knowledge = arena.knowledge();
     let at = || Observation::at(&knowledge, 0, 0).unwrap();
@@ -368,7 +368,7 @@ fn an_observation_that_does_not_say_what_was_done_is_refused_and_never_counted_a
 }
 
 #[test]
-fn what_was_received_for_a_step_takes_the_cost_of_what_was_done_off_and_needs_to_know_it() {
+fn net_rewards_subtract_the_cost_of_the_intervention_which_must_be_given() {
     let world = Draft::new(2, 4)
         .state("s", 2)
         .lever("x", 2)

@@ -25,7 +25,7 @@ fn knowledge(arena: &Arena) -> [Knowledge; 3] {
 }
 
 #[test]
-fn optimists_hope_for_no_less_than_the_mean_and_take_what_comes_first() {
+fn optimistic_values_are_no_less_than_the_mean_and_the_greatest_is_chosen() {
     for world in [small_worlds::factored(1), small_worlds::all_keys(1)] {
         let arena = Arena::new(world);
         for options in optimists() {

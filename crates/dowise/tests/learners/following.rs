@@ -70,7 +70,7 @@ fn a_plan_that_is_followed_is_worth_what_it_says_and_no_policy_is_worth_more() {
 }
 
 #[test]
-fn where_nothing_is_left_to_learn_a_policy_is_worth_its_exact_value_under_every_rule() {
+fn with_known_transitions_every_estimator_gives_the_exact_policy_value() {
     let arena = Arena::new(small_worlds::factored(3));
     let factors: Vec<&str> = arena.world.state().iter().map(|&id| arena.world.variable(id).name.as_str()).collect();
     let knowledge = arena.knowledge().with_transitions_of(&arena.world, &factors).unwrap();
@@ -87,7 +87,7 @@ fn where_nothing_is_left_to_learn_a_policy_is_worth_its_exact_value_under_every_
 }
 
 #[test]
-fn the_best_and_the_worst_members_enclose_the_exact_value_of_a_policy() {
+fn optimistic_and_pessimistic_estimates_enclose_the_exact_policy_value() {
     let arena = Arena::new(small_worlds::crooked(2));
     let mut rng = ChaCha8Rng::seed_from_u64(4);
     for knowledge in [arena.knowledge(), arena.knowledge().without_mechanisms().without_rewards()] {

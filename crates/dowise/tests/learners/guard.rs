@@ -205,7 +205,7 @@ fn factors_that_share_a_hidden_cause_are_counted_together() {
 }
 
 #[test]
-fn numbers_that_were_told_wrongly_are_named_and_learned() {
+fn wrong_known_parameters_are_named_and_learned() {
     let world = Draft::new(4, 0).state("s", 2).lever("x", 2).key("z", 2);
     let world = world.given(&["z"], &["x"], vec![0.3, 0.7, 0.7, 0.3]).next_given("s", &["z"], vec![0.4, 0.6, 0.6, 0.4]);
     let knowledge = Knowledge::of(&world.pays("r", &["s"], vec![0.0, 1.0]).world());
@@ -328,7 +328,7 @@ fn guarded(truth: &str, knowledge: &str, learner: &str, episodes: u64, seed: u64
 }
 
 #[test]
-fn what_a_lever_does_when_left_alone_is_learned_where_it_was_told_wrongly() {
+fn wrong_known_parameters_of_a_natural_lever_are_learned() {
     let world = |p: &str| {
         format!(
             "dowise = 1\nhorizon = 3\n[state.s]\nvalues = 2\nscope = [\"s\", \"z\"]\n\

@@ -50,7 +50,7 @@ fn counts_are_conserved_values_stay_below_their_caps_and_regret_within_its_bound
 }
 
 #[test]
-fn what_was_never_seen_is_worth_the_cap() {
+fn pairs_without_visits_are_worth_the_cap() {
     let arena = Arena::new(small_worlds::factored(2));
     for width in [Width::Paper, Width::HoeffdingV, Width::Weissman, Width::Quasi, Width::Rlberry] {
         for cap in [Cap::Stage, Cap::Horizon, Cap::Literal] {

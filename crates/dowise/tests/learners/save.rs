@@ -108,7 +108,7 @@ fn refused(knowledge: &Knowledge, text: &str) -> String {
 }
 
 #[test]
-fn another_world_another_version_and_damage_are_told_apart() {
+fn another_world_another_version_and_damage_are_distinguished() {
     let arena = Arena::new(small_worlds::one_factor(1));
     let knowledge = arena.knowledge().without_rewards();
     let text = saved(&arena);

@@ -91,7 +91,7 @@ fn one_session_after_another_is_the_loop_of_an_agent() {
 }
 
 #[test]
-fn each_open_session_of_a_sampler_has_a_sample_of_its_own_and_shares_a_plan_that_is_kept() {
+fn open_sessions_of_a_sampler_have_own_samples_unless_the_plan_is_kept() {
     let arena = Arena::new(small_worlds::factored(1));
     let options = |name: &str| name.parse::<LearnerSpec>().unwrap().options(50, 3);
     let mut sampler = Learner::new(&arena.knowledge(), options("graph-psrl")).unwrap();
@@ -150,7 +150,7 @@ fn a_step_that_does_not_belong_to_its_session_is_refused_and_changes_nothing() {
 }
 
 #[test]
-fn a_sampler_deploys_the_plan_of_its_posterior_mean_which_is_better_than_its_samples() {
+fn a_sampler_deploys_its_posterior_mean_plan_which_beats_its_samples() {
     let (mut deployed, mut sampled, mut best) = (0.0, 0.0, 0.0);
     for seed in 0..8 {
         let arena = Arena::new(small_worlds::factored(seed));
@@ -258,7 +258,7 @@ fn guards_and_exploration_are_wrappers_that_change_nothing_inside() {
 }
 
 #[test]
-fn a_learner_with_logs_open_sessions_or_an_episode_begun_again_is_restored_from_what_it_saved() {
+fn learners_with_logs_open_sessions_or_restarted_episodes_are_restored() {
     let arena = Arena::new(small_worlds::factored(1));
     let knowledge = arena.knowledge();
     let seen = steps(&arena, 12, 1);
@@ -359,7 +359,7 @@ fn a_session_takes_back_only_what_it_observed_itself() {
 }
 
 #[test]
-fn episodes_beside_an_optimistic_one_follow_samples_and_the_next_with_something_new_follows_the_plan() {
+fn episodes_concurrent_with_an_optimistic_one_follow_posterior_samples() {
     let arena = Arena::new(small_worlds::factored(1));
     for name in ["ucbvi", "c-ucbvi", "cf-ucbvi:width=rlberry", "graph-ucbvi:unknown=all", "c-ucbvi:schedule=episode"] {
         let options = name.parse::<LearnerSpec>().unwrap().options(50, 3);

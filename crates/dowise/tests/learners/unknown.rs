@@ -75,13 +75,13 @@ fn converges(set: SetSpec, estimate: Estimate, share: f64) {
 }
 
 #[test]
-fn samplers_converge_on_what_they_were_not_told() {
+fn samplers_converge_on_unknown_parameters() {
     converges(SetSpec::All, Estimate::Posterior { prior: 2.0 }, 0.25);
     converges(SetSpec::Any, Estimate::Posterior { prior: 2.0 }, 0.25);
 }
 
 #[test]
-fn optimists_converge_on_what_they_were_not_told() {
+fn optimists_converge_on_unknown_parameters() {
     converges(SetSpec::All, Estimate::Sets(Sets::Mixture), 0.35);
 }
 
@@ -217,7 +217,7 @@ fn a_form_that_is_said_is_worth_many_episodes() {
 }
 
 #[test]
-fn what_a_file_says_to_learn_is_not_told_and_a_guess_helps() {
+fn parameters_marked_to_be_learned_are_unknown_and_a_guess_helps() {
     let knowledge = Knowledge::of(&with_forms(""));
     assert!(knowledge.knows_mechanisms());
     let world = with_forms("learn = \"logit\"");
@@ -266,7 +266,7 @@ fn learners_with_forms_are_restored_and_their_evidence_merges() {
 }
 
 #[test]
-fn a_learner_goes_on_in_its_world_whatever_part_of_it_was_told() {
+fn a_saved_learner_continues_whichever_parameters_are_known() {
     let mixed = |hidden: &str, key: &str, last: &str| {
         let text = format!(
             "dowise = 1\nhorizon = 2\n[state.s]\nvalues = 2\nstart = [1, 0]\nscope = [\"s\", \"k\"]\n\

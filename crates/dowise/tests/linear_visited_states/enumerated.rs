@@ -50,7 +50,7 @@ fn what_it_does_is_what_the_learner_does_that_lists_states() {
 }
 
 #[test]
-fn steps_weighed_by_variance_weigh_what_they_do_where_states_are_listed() {
+fn steps_weighted_by_variance_have_the_weights_of_enumerated_states() {
     let lock = LinearLock { states: 30, causes: 4, dimension: 5, horizon: 6, ..LinearLock::default() }.world().unwrap();
     let random = Linear { states: 9, causes: 5, dimension: 4, low_rank: true, seed: 2, ..Linear::default() };
     let ending = World::from_toml(ENDING, "ending.toml").unwrap();
@@ -102,7 +102,7 @@ next.b = [[0.9, 0.1], [0.4, 0.6], [0.2, 0.8]]
 "#;
 
 #[test]
-fn where_an_episode_has_ended_nothing_is_hoped_for() {
+fn the_optimistic_value_after_the_end_is_zero() {
     let world = World::from_toml(ENDING, "ending.toml").unwrap();
     for name in ["c-lsvi-ucb", "c-rlsvi", "c-blsvi"] {
         compare(&world, options(name, 3), 60);
@@ -185,7 +185,7 @@ fn its_reasons_and_doubts_are_those_of_the_learner_that_lists_states() {
 }
 
 #[test]
-fn a_step_that_was_not_played_is_refused_as_by_a_session() {
+fn a_step_that_was_not_taken_is_refused_as_by_a_session() {
     let world =
         LinearLock { states: 30, causes: 4, dimension: 5, horizon: 3, ..LinearLock::default() }.world().unwrap();
     let knowledge = Knowledge::of(&world);

@@ -87,7 +87,7 @@ fn a_saved_learner_knows_its_name() {
 }
 
 #[test]
-fn it_says_what_it_was_never_paid() {
+fn it_reports_rewards_that_were_never_observed() {
     let lock = LinearLock { states: 30, causes: 4, dimension: 5, horizon: 6, ..LinearLock::default() }.world().unwrap();
     let (knowledge, simulator) = (Knowledge::of(&lock), Simulator::new(&lock).unwrap());
     let mut learner = VisitedStatesLearner::new(&knowledge, options("c-blsvi", 1)).unwrap();

@@ -125,7 +125,7 @@ fn bounds_of_a_strong_effect_hold_and_no_worse_plan_is_recommended() {
 }
 
 #[test]
-fn whoever_left_counts_though_nothing_else_of_the_next_state_is_recorded() {
+fn ended_episodes_count_though_their_next_state_is_missing() {
     // Pushing pays at once, and drives people away.
     let text = "dowise = 1\nhorizon = 4\nends = { when = { active = \"no\" } }\n\
         [state.active]\nvalues = [\"no\", \"yes\"]\nscope = [\"active\", \"k\"]\n\

@@ -80,7 +80,7 @@ fn no_plan_is_recommended_where_episodes_end_that_cannot_end_by_the_world() {
 }
 
 #[test]
-fn evidence_that_was_changed_since_is_refused_and_so_is_what_cannot_have_been_counted() {
+fn altered_evidence_and_impossible_counts_are_refused() {
     let world = two_keys();
     let mut fitting = Fitting::new(&world, FitOptions::default()).unwrap();
     let simulator = Simulator::new(&world).unwrap();
@@ -168,7 +168,7 @@ fn paid_on_arrival() -> World {
 }
 
 #[test]
-fn a_reward_on_next_values_that_is_missing_after_some_of_them_is_estimated_by_what_followed() {
+fn intervals_cover_next_state_rewards_missing_by_the_next_state() {
     let world = paid_on_arrival();
     let knowledge = Knowledge::of(&world).without_rewards();
     let policy = constant(&world, 1);

@@ -43,7 +43,7 @@ fn recording_that_depends_on_what_followed_is_found_for_the_variable_that_it_is_
 }
 
 #[test]
-fn recording_that_depends_on_its_own_value_shows_in_what_was_paid() {
+fn missingness_that_depends_on_its_own_value_shows_in_the_rewards() {
     let world = paid_by_key(false);
     let knowledge = Knowledge::of(&world).without_mechanisms().without_rewards();
     let [z, a] = ["z", "a"].map(|name| world.find(name).unwrap().ix());
@@ -59,7 +59,7 @@ fn recording_that_depends_on_its_own_value_shows_in_what_was_paid() {
 }
 
 #[test]
-fn no_plan_is_recommended_where_what_was_recorded_is_no_fair_sample() {
+fn no_plan_is_recommended_where_values_are_missing_not_at_random() {
     let world = paid_by_key(false);
     let [z, a] = ["z", "a"].map(|name| world.find(name).unwrap().ix());
     // Without a trace in the log nothing contradicts it: by chance.
@@ -139,7 +139,7 @@ fn recording_may_depend_on_what_comes_before_or_beside_but_not_on_what_it_moves(
 }
 
 #[test]
-fn recording_of_several_at_once_is_tested_though_nothing_can_be_compared_within_the_others() {
+fn joint_missingness_of_several_variables_is_tested() {
     let world = two_keys();
     let knowledge = Knowledge::of(&world).without_mechanisms().without_rewards();
     let keys = ["walk", "sleep"].map(|name| world.find(name).unwrap().ix());

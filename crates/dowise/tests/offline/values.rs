@@ -104,7 +104,7 @@ fn a_wrong_model_is_corrected_by_the_doubly_robust_value() {
 }
 
 #[test]
-fn mechanisms_and_rewards_that_are_not_known_widen_every_interval_and_bounds_still_hold() {
+fn unknown_mechanisms_and_rewards_widen_every_interval_and_bounds_still_hold() {
     let world = paper(1);
     let logger = logger(&world, 0.8);
     let policy = constant(&world, 2);
@@ -138,7 +138,7 @@ fn where_starts_are_given_nothing_is_added_for_them() {
 }
 
 #[test]
-fn a_plan_is_recommended_once_it_is_surely_better_and_not_before() {
+fn a_plan_is_recommended_once_it_is_better_with_confidence_and_not_before() {
     let world = paper(0);
     let knowledge = Knowledge::of(&world);
     let logger = logger(&world, 1.0);
@@ -175,7 +175,7 @@ fn a_seed_gives_the_same_numbers() {
 }
 
 #[test]
-fn what_a_hidden_cause_of_a_lever_leaves_open_is_taken_from_the_world_file_and_the_rest_from_the_log() {
+fn confounded_mechanisms_come_from_the_world_file_and_the_others_from_the_log() {
     let world = World::from_toml(common::DOCTORS, "doctors.toml").unwrap();
     let fitting = Fitting::new(&world, FitOptions::default()).unwrap();
     assert_eq!(fitting.rests_on().unwrap().len(), 1);

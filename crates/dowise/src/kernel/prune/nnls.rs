@@ -124,7 +124,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn mixtures_are_inside_and_what_is_outside_is_told_apart() {
+    fn mixtures_are_inside_and_other_points_are_separated() {
         let corners: [&[f64]; 4] = [&[1.0, 0.0, 0.0], &[0.0, 1.0, 0.0], &[0.2, 0.2, 0.6], &[0.6, 0.4, 0.0]];
         let mut work = i64::MAX;
         assert_eq!(membership(&corners, &[0.3, 0.4, 0.3], &mut work), Membership::Inside);

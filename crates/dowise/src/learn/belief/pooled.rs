@@ -245,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn pooled_rows_are_nearer_to_the_truth_where_effects_add_up_and_as_near_where_they_do_not() {
+    fn pooled_rows_are_closer_to_the_truth_for_additive_effects_and_no_worse_otherwise() {
         let sigma = |x: f64| 1.0 / (1.0 + crate::math::exp(-x));
         let [alone, pooled] = errors(|[a, b, c]| sigma(-1.0 + 0.5 * a as f64 - 0.3 * b as f64 + 0.2 * (c % 2) as f64));
         assert!(pooled < 0.4 * alone, "additive: {pooled} pooled, {alone} alone");

@@ -335,7 +335,7 @@ mod tests {
     }
 
     #[test]
-    fn moments_of_a_binary_row_are_below_those_of_a_normal_with_the_variance_that_is_used() {
+    fn binary_rows_are_sub_gaussian_with_the_variance_that_is_used() {
         for i in 1..100 {
             let p = f64::from(i) / 100.0;
             let v = variance(p, p);
@@ -351,7 +351,7 @@ mod tests {
     }
 
     #[test]
-    fn all_rows_are_in_their_set_at_all_times_as_often_as_promised_and_sums_are_narrower_than_by_intervals() {
+    fn joint_sets_cover_all_rows_at_all_times_and_are_narrower_than_intervals() {
         const DELTA: f64 = 0.2;
         let truth: Vec<f64> = (0..12).map(|i| 0.05 + 0.9 * f64::from(i) / 11.0).collect();
         let mut broken = 0;

@@ -234,7 +234,7 @@ fn is_kept(world: &World, learner: &str, episodes: u64, seed: u64) {
 }
 
 #[test]
-fn comparing_policies_tells_more_than_bounds_of_their_values() {
+fn policy_comparison_is_tighter_than_value_bounds() {
     let world = worlds::world("paper", &[("seed", "2")]).unwrap();
     for learner in ["c-ucbvi", "cf-ucbvi"] {
         let (arena, agent) = play(&world, learner, 3000, 1);
@@ -246,7 +246,7 @@ fn comparing_policies_tells_more_than_bounds_of_their_values() {
 }
 
 #[test]
-fn comparing_policies_tells_more_than_bounds_of_their_values_where_next_values_enter_otherwise() {
+fn policy_comparison_is_tighter_than_value_bounds_for_other_kinds_of_worlds() {
     for kind in KINDS {
         let world = of_kind(&small_paper("2"), kind);
         let (arena, agent) = play(&world, "cf-ucbvi", 20_000, 1);

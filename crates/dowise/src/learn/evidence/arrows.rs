@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn told_tables_give_their_distances_and_learned_ones_what_was_seen() {
+    fn arrow_strengths_come_from_known_tables_or_from_counts() {
         let knowledge = Knowledge::of(&world());
         let mut evidence = Evidence::new(&knowledge, &Options::default()).expect("evidence");
         let arrows = evidence.arrows();

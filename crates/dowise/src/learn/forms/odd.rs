@@ -115,7 +115,7 @@ fn samples_behind_hidden_variables_agree_with_a_long_random_walk() {
 }
 
 #[test]
-fn a_wrong_guess_gives_way_to_what_is_seen_and_plays_no_part_in_bounds() {
+fn wrong_guesses_yield_to_evidence_and_do_not_enter_bounds() {
     let guessed = |weight: &str| {
         let text = "[key.k]\nvalues = [\"no\", \"yes\"]\nparents = [\"x\"]\nlearn = { form = \"FORM\", weight = WEIGHT }\n\
             rows = [{ when = { x = \"0\" }, p = [1.0, 0.0] }, { p = [0.0, 1.0] }]";

@@ -85,7 +85,7 @@ fn slopes_are_differences() {
 }
 
 #[test]
-fn hidden_variables_are_summed_out_as_by_hand() {
+fn hidden_variables_are_marginalised_out_as_by_hand() {
     // Parameters of h's table come first (base, then one for each row), then those of k: base, y = 1, h = yes.
     let model = model(&world(HIDDEN));
     let theta = [0.2, -0.4, 0.1, 0.9, -1.0, 1.7, 0.6];
@@ -248,7 +248,7 @@ fn separation_and_no_data_at_all_end_at_finite_places() {
 }
 
 #[test]
-fn samples_keep_to_the_posterior_where_an_outcome_was_never_seen_and_the_prior_is_wide() {
+fn samples_follow_the_posterior_for_unobserved_outcomes_and_wide_priors() {
     for form in ["logit", "noisy_or"] {
         let text = format!(
             "[key.k]\nvalues = [\"no\", \"yes\"]\nparents = [\"y\"]\nlearn = {{ form = \"{form}\", sd = 100 }}"
@@ -275,7 +275,7 @@ fn samples_keep_to_the_posterior_where_an_outcome_was_never_seen_and_the_prior_i
 }
 
 #[test]
-fn effects_that_only_occur_together_have_a_posterior_under_every_prior_that_a_file_may_state() {
+fn collinear_effects_have_a_posterior_under_every_prior_of_a_world_file() {
     for sd in [1e-4, 0.5, 100.0] {
         let text = LOGIT.replace("\"logit\"", &format!("{{ form = \"logit\", sd = {sd} }}"));
         let model = model(&world(&text));

@@ -379,7 +379,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tiny_lambda_beside_many_steps_of_collinear_features_is_raised_to_what_rounding_leaves() {
+    fn a_tiny_lambda_with_collinear_features_is_raised_to_rounding_precision() {
         // The third is the mean of the others, and the second nearly the first.
         let third = [0.6f64, 0.8 * (1.0 - 1e-9), 0.2];
         let columns = DMatrix::from_fn(6, 4, |i, j| third[(i + j) % 3] / 3.0 + 0.1);

@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn constant_zero_and_collinear_features_are_told_apart() {
+    fn constant_zero_and_collinear_features_are_distinguished() {
         assert_eq!(of(&[[0.5, 0.5, 0.1], [0.1, 0.3, 0.2], [0.3, 0.1, 0.9], [0.2, 0.2, 0.2]]), []);
         assert_eq!(of(&[[0.5, 0.5, 0.1], [0.5, 0.5, 0.1]]), [FeatureFinding::Constant]);
         let zero = of(&[[0.5, 0.0, 0.1], [0.1, 0.0, 0.2]]);

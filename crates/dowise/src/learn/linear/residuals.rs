@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_never_seen_may_be_anything_and_what_never_varies_is_soon_known() {
+    fn unobserved_values_may_be_anything_and_constant_ones_are_soon_known() {
         let (columns, design) = seen(&[(0, 0, 0.0); 200]);
         let found = posterior(&columns, &design, &[0.0, 5.0], 10.0);
         let spread = |i: usize| {

@@ -56,7 +56,7 @@ fn alarms(truth: &World, knowledge: &World, runs: u64, steps: u64, left: f64) ->
 }
 
 #[test]
-fn a_lever_left_alone_is_held_to_what_was_told_of_it() {
+fn natural_levers_are_tested_against_their_known_parameters() {
     let of = |p: &str| world(&format!("{S}{}{Z}", lever("x", p)));
     let (truth, knowledge) = (of("p = [0.9, 0.1]"), of("p = [0.6, 0.4]"));
     let wrong = alarms(&truth, &knowledge, 20, 400, 0.5);
@@ -71,7 +71,7 @@ fn a_lever_left_alone_is_held_to_what_was_told_of_it() {
 }
 
 #[test]
-fn a_lever_left_alone_does_not_follow_from_what_it_was_not_told_to() {
+fn natural_levers_that_depend_on_other_variables_contradict_the_graph() {
     let of = |p: &str| world(&format!("{S}{}{}{Z}", lever("x", p), lever("y", "p = [0.5, 0.5]")));
     let (by_y, by_s) =
         (of("parents = [\"y\"]\np = [[0.8, 0.2], [0.2, 0.8]]"), of("parents = [\"s\"]\np = [[0.8, 0.2], [0.2, 0.8]]"));
@@ -126,7 +126,7 @@ fn confounded(p_u: &str) -> World {
 }
 
 #[test]
-fn what_is_hidden_is_summed_out_and_a_lever_that_follows_from_it_has_to_be_set() {
+fn hidden_variables_are_marginalised_out_and_levers_that_depend_on_them_must_be_set() {
     let knowledge = confounded("[0.5, 0.5]");
     let [x, z] = ["x", "z"].map(|name| knowledge.find(name).expect("a variable"));
     let within = Within::of(&knowledge, z).expect("it is decided where x is set");
@@ -187,7 +187,7 @@ fn what_follows_from_a_choice_by_a_key_variable_is_not_held_against_it() {
 }
 
 #[test]
-fn a_payment_outside_its_range_is_noticed_at_once_and_one_by_what_comes_next_is_named() {
+fn payments_outside_their_range_or_by_the_next_state_contradict_the_graph() {
     let pays = |r: &str| {
         let text = format!("dowise = 1\nhorizon = 1\n{S}{}{Z}[reward.r]\n{r}\n", lever("x", ""));
         World::from_toml(&text, "pays.toml").expect("a world")

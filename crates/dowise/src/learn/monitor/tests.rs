@@ -29,7 +29,7 @@ fn coin(seed: u64, i: u64) -> usize {
 /// Bets on blocks of two visits, 1.4 or 0.6 times the stake for each, are fair for blocks that are always completed. Those that are
 /// left open are not counted, so their losses are hidden: this is the control, and it must fail.
 #[test]
-fn blocks_that_may_stay_open_are_fooled_by_who_leaves_losing_ones_open_and_this_test_is_not() {
+fn an_adversary_who_leaves_losing_blocks_open_does_not_fool_the_monitor() {
     let (rows, runs) = (60, 60);
     let knowledge = world(rows);
     let (mut by_blocks, mut by_bets) = (0, 0);
@@ -59,7 +59,7 @@ fn blocks_that_may_stay_open_are_fooled_by_who_leaves_losing_ones_open_and_this_
 
 /// The adversary sets whatever promises the bets the greatest gain on average, knowing the true probability.
 #[test]
-fn a_true_graph_holds_against_who_plays_for_the_bets() {
+fn an_adversary_who_maximises_the_bets_does_not_fool_the_monitor() {
     let knowledge = world(3);
     let (runs, mut alarms) = (60u64, 0);
     for seed in 0..runs {
@@ -135,7 +135,7 @@ fn a_monitor_that_cannot_have_come_about_is_refused() {
 }
 
 /// A world in which everything is given: z is on with probability 0.4 where x = 0 and 0.7 where x = 1, and r pays z.
-fn told_world() -> Knowledge {
+fn fully_known_world() -> Knowledge {
     let world = World::builder("given", 1).state("s", 2).lever("x", 2).key("z", 2);
     let world = world.mechanism("z", ["x"], vec![0.6, 0.4, 0.3, 0.7]);
     let world = world.next("s", ["z"], vec![0.5; 4]).random_reward("r", "z", [0.2, 0.8], [0.0, 1.0]);
@@ -166,8 +166,8 @@ fn first_alarm(
 }
 
 #[test]
-fn told_numbers_that_are_right_are_left_alone_and_wrong_ones_are_named() {
-    let knowledge = told_world();
+fn right_known_parameters_are_kept_and_wrong_ones_are_named() {
+    let knowledge = fully_known_world();
     let right = (0..200).filter(|&seed| first_alarm(&knowledge, [0.4, 0.7], [0.2, 0.8], seed, 400).is_some()).count();
     assert!(right <= 20, "{right} of 200 at δ = {DELTA}");
     let (mut steps, mut named) = (Vec::new(), [0; 2]);
@@ -187,7 +187,7 @@ fn told_numbers_that_are_right_are_left_alone_and_wrong_ones_are_named() {
 }
 
 #[test]
-fn what_was_told_to_be_impossible_is_noticed_at_once_and_saved() {
+fn an_outcome_given_as_impossible_contradicts_at_once_and_is_saved() {
     let world = World::builder("never", 1).state("s", 2).lever("x", 2).key("z", 2);
     let world = world.mechanism("z", ["x"], vec![1.0, 0.0, 0.0, 1.0]).next("s", ["z"], vec![0.5; 4]);
     let knowledge = Knowledge::of(&world.reward("r", "s", [0.0, 1.0]).build().expect("a world"));

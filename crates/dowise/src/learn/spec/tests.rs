@@ -55,7 +55,7 @@ fn options_change_what_they_say() {
 }
 
 #[test]
-fn learners_with_sets_plan_rarely_unless_told_and_others_before_each_episode() {
+fn learners_with_sets_plan_rarely_by_default_and_others_before_each_episode() {
     let of = |text: &str| read(text).options(10, 0).schedule;
     for text in ["ucbvi", "c-ucbvi:sets=l1", "graph-ucbvi:unknown=all", "cf-ucbvi:forget=reset", "f-ucbvi:guard=true"] {
         assert_eq!(of(text), Schedule::Growing, "{text}");
@@ -89,7 +89,7 @@ fn options_of_linear_learners_change_what_they_say() {
 }
 
 #[test]
-fn what_is_unknown_is_not_told() {
+fn unknown_parameters_are_not_given_to_the_learner() {
     let world = World::new(crate::worlds::Paper::default().spec().unwrap()).unwrap();
     let knowledge = |text| {
         let k = read(text).knowledge(&world).unwrap();

@@ -142,7 +142,7 @@ fn the_promise_holds_where_episodes_end_and_later_steps_count_less() {
 }
 
 #[test]
-fn what_an_episode_brought_is_discounted_and_stops_where_it_ended() {
+fn returns_of_episodes_are_discounted_and_stop_at_their_end() {
     let world = World::from_toml(ENDING, "ending.toml").unwrap();
     let knowledge = Knowledge::of(&world);
     let mut agent = learner(&world, "graph-psrl", 10, 1);
@@ -256,7 +256,7 @@ fn episodes_side_by_side_count_at_their_worst_until_they_end() {
 }
 
 #[test]
-fn what_is_missing_counts_at_its_worst_and_what_is_told_at_its_mean() {
+fn missing_rewards_count_at_their_minimum_and_known_ones_at_their_mean() {
     let world = worlds::world("treatment", &[]).unwrap();
     let (knowledge, arena) = (Knowledge::of(&world), Arena::new(&world).unwrap());
     let hidden = knowledge.clone().without_rewards();
@@ -278,7 +278,7 @@ fn what_is_missing_counts_at_its_worst_and_what_is_told_at_its_mean() {
 }
 
 #[test]
-fn a_step_taken_back_takes_no_more_than_it_can_have_brought() {
+fn a_retracted_step_subtracts_no_more_than_its_possible_reward() {
     let arena = Arena::new(&small_paper("1")).unwrap();
     let knowledge = Knowledge::of(arena.world());
     let mut agent = learner(arena.world(), "graph-psrl", 100, 1);

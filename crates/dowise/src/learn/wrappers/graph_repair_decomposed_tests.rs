@@ -77,7 +77,7 @@ fn an_arrow_across_parts_makes_them_one() {
 }
 
 #[test]
-fn numbers_that_are_wrong_are_learned_part_by_part() {
+fn decomposed_learners_learn_wrong_parameters() {
     let true_world = World::new(spec(3)).unwrap();
     let mut wrong = true_world.clone();
     // Told the other way round: what the first lever does to its key variable, and what the second reward term pays.
@@ -102,7 +102,7 @@ fn numbers_that_are_wrong_are_learned_part_by_part() {
 }
 
 #[test]
-fn a_graph_that_cannot_be_changed_part_by_part_is_said_to_be_wrong_and_kept() {
+fn graphs_that_cannot_be_repaired_in_a_decomposition_are_reported_and_kept() {
     // Parts of seven key variables each can be planned, two of them together cannot, and 2²⁸ joint causes cannot be listed.
     let many = ManyLevers { factors: 4, keys: 28, sparse: true, levers: 1, levels: 2, ..ManyLevers::default() };
     let knowledge = Knowledge::of(&World::new(many.spec().unwrap()).unwrap());

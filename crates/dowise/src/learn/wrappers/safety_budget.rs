@@ -160,7 +160,7 @@ mod tests {
     use crate::{World, worlds};
 
     #[test]
-    fn what_was_not_observed_may_have_paid_anything() {
+    fn unobserved_rewards_may_have_any_value() {
         let world = worlds::world("treatment", &[]).unwrap();
         let knowledge = Knowledge::of(&world).without_rewards();
         let step = |h: usize| {

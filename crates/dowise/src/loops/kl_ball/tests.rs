@@ -53,7 +53,7 @@ proptest! {
 
 proptest! {
     #[test]
-    fn what_one_look_finds_has_the_bits_of_a_whole_search_and_it_goes_on_from_where_that_ends(
+    fn one_iteration_from_the_solution_has_the_bits_of_the_whole_search(
         losses in prop::collection::vec(prop_oneof![1 => Just(0.0), 4 => 1e-3..1.0f64, 1 => 1e-9..1e-3f64], 8),
         counts in prop::collection::vec(prop::collection::vec(prop_oneof![1 => Just(0u32), 3 => 1u32..50], 8), LANES),
         radii in prop::collection::vec((-6.0..2.0f64).prop_map(f64::exp), LANES),

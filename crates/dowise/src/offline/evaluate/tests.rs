@@ -96,7 +96,7 @@ fn following_by_the_mean_is_exact_where_episodes_end_count_less_and_pay_on_arriv
 }
 
 #[test]
-fn what_an_episode_brought_is_discounted_and_whole_once_it_has_ended() {
+fn returns_of_episodes_are_discounted_and_complete_once_they_have_ended() {
     for (name, world) in gallery() {
         let knowledge = Knowledge::of(&world).without_rewards();
         let log = log(&world, &knowledge, 50, 2);
@@ -147,7 +147,7 @@ fn by_hand(world: &World, policy: &[Action], stage: usize, state: usize) -> f64 
 }
 
 #[test]
-fn the_true_value_by_enumeration_is_between_the_worst_and_the_best_members() {
+fn the_true_value_by_enumeration_is_between_pessimistic_and_optimistic_estimates() {
     let world = small_paper();
     let knowledge = Knowledge::of(&world).without_rewards();
     let log = log(&world, &knowledge, 40, 2);
@@ -165,7 +165,7 @@ fn the_true_value_by_enumeration_is_between_the_worst_and_the_best_members() {
 }
 
 #[test]
-fn the_best_plan_by_a_rule_is_worth_what_it_says_when_it_is_followed() {
+fn the_best_plan_of_an_estimator_has_its_stated_value_when_followed() {
     for name in ["paper", "treatment"] {
         let world = worlds::world(name, &[]).unwrap();
         let knowledge = Knowledge::of(&world).without_rewards();

@@ -141,7 +141,7 @@ fn close(a: &[f64], b: &[f64], what: &str) {
 }
 
 #[test]
-fn means_part_by_part_are_those_over_joint_causes() {
+fn decomposed_means_equal_those_over_joint_key_values() {
     let mut seen = [0; 4];
     each(40, "graph-psrl", 25, |world, what, [joint, parts]| {
         seen[what] += 1;
@@ -161,7 +161,7 @@ fn means_part_by_part_are_those_over_joint_causes() {
 }
 
 #[test]
-fn what_is_forgotten_part_by_part_is_what_is_forgotten_over_joint_causes() {
+fn decomposed_forgetting_equals_forgetting_over_joint_key_values() {
     let mut fewer = 0;
     for (seed, forget) in (0..10).zip(["window:20", "reset", "discount:0.9"].into_iter().cycle()) {
         let world = drawn(seed);
@@ -285,7 +285,7 @@ fn any_policy(world: &World, rng: &mut ChaCha8Rng) -> Vec<Action> {
 }
 
 #[test]
-fn a_policy_is_worth_no_more_by_any_member_than_by_the_best_and_no_less_than_by_the_worst() {
+fn policy_values_lie_between_the_pessimistic_and_the_optimistic_estimate() {
     let mut rng = ChaCha8Rng::seed_from_u64(9);
     let (mut seen, mut apart) = ([0; 4], 0);
     each(20, "graph-ucbvi", 12, |world, what, [_, parts]| {
@@ -316,7 +316,7 @@ fn a_policy_is_worth_no_more_by_any_member_than_by_the_best_and_no_less_than_by_
 }
 
 #[test]
-fn what_is_counted_stage_by_stage_is_planned_as_over_joint_causes() {
+fn stage_dependent_counts_are_planned_as_over_joint_key_values() {
     let (mut seen, mut differ) = ([0; 4], 0);
     let mut rng = ChaCha8Rng::seed_from_u64(10);
     for seed in 0..12 {
@@ -349,7 +349,7 @@ fn what_is_counted_stage_by_stage_is_planned_as_over_joint_causes() {
 }
 
 #[test]
-fn no_member_of_the_sets_is_worth_more_than_the_best() {
+fn no_member_of_the_sets_exceeds_the_optimistic_value() {
     let mut rng = ChaCha8Rng::seed_from_u64(8);
     let (mut seen, mut doubtful, mut above) = ([0; 4], [0; 2], 0);
     each(30, "graph-ucbvi", 12, |world, what, [_, parts]| {
@@ -433,7 +433,7 @@ fn by_listing(
 }
 
 #[test]
-fn the_best_member_is_a_corner_and_no_better_than_over_joint_causes() {
+fn the_optimistic_member_is_a_corner_and_no_better_than_over_joint_key_values() {
     let mut listed = [0; 4];
     for (seed, what) in (0..8).flat_map(|seed| [(seed, seed as usize % 4), (seed, 3)]) {
         let world = many_levers(seed);
@@ -480,7 +480,7 @@ fn the_best_member_is_a_corner_and_no_better_than_over_joint_causes() {
 }
 
 #[test]
-fn what_rests_on_joint_causes_is_refused_by_name() {
+fn options_that_need_joint_key_values_are_refused_by_name() {
     let world = many_levers(0);
     let [_, parts] = both(&world, &knowledge(&world, 0), "graph-ucbvi", 2).unwrap();
     for reading in [Estimator::Pessimistic(Sets::Mixture), Estimator::Greedy] {

@@ -283,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_kept_has_the_bits_of_what_is_computed_anew_and_of_causes_with_values_of_their_own() {
+    fn cached_rows_have_the_bits_of_rows_computed_anew() {
         for (n_states, n_causes, is_tiled) in [(3, 2, true), (8, 5, false), (8, 5, true), (20, 3, true)] {
             for side in [Side::Best, Side::Worst] {
                 let mut balls = KlBalls::new(n_states * n_causes, n_states, None, side);

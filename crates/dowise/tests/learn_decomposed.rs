@@ -1,17 +1,17 @@
-//! Learners in worlds with more joint values of key variables than can be listed: what is learned, what it takes, what is refused.
+//! Learners in worlds with more joint values of key variables than can be enumerated: what is learned, its memory, refusals.
 
 use dowise::learn::LearnError;
 use dowise::worlds::ManyLevers;
 use dowise::{Arena, Knowledge, Learner, LearnerSpec, World};
 
-/// Four binary key variables with a lever each to a binary state factor: it falls apart into as many parts as it has factors.
+/// Four binary key variables with a lever each to a binary state factor: as many independent components as factors.
 fn world(factors: usize) -> World {
     let many = ManyLevers { factors, keys: 4 * factors, sparse: true, levers: 1, levels: 2, ..ManyLevers::default() };
     World::new(many.spec().unwrap()).unwrap()
 }
 
 /// Everything given, no rewards, no mechanisms, neither.
-fn tellings(world: &World) -> [Knowledge; 4] {
+fn knowledge_variants(world: &World) -> [Knowledge; 4] {
     let all = Knowledge::of(world);
     let none = all.clone().without_rewards().without_mechanisms();
     [all.clone(), all.clone().without_rewards(), all.without_mechanisms(), none]
@@ -29,9 +29,9 @@ fn regret(world: &World, learner: &mut Learner, episodes: usize) -> f64 {
 }
 
 #[test]
-fn with_24_key_variables_nothing_has_to_be_told() {
+fn with_24_key_variables_all_parameters_may_be_unknown() {
     let world = world(6);
-    for knowledge in tellings(&world) {
+    for knowledge in knowledge_variants(&world) {
         for name in [
             "graph-psrl",
             "graph-ucbvi",
@@ -49,9 +49,9 @@ fn with_24_key_variables_nothing_has_to_be_told() {
 }
 
 #[test]
-fn what_was_not_told_is_learned() {
+fn unknown_parameters_are_learned() {
     let world = world(3);
-    for knowledge in &tellings(&world)[1..] {
+    for knowledge in &knowledge_variants(&world)[1..] {
         let mut learner = learner(knowledge, "graph-psrl").unwrap();
         let first = regret(&world, &mut learner, 100);
         let later = (0..3).map(|_| regret(&world, &mut learner, 100)).last().unwrap();
@@ -76,7 +76,9 @@ fn certificates_hold_and_come_closer() {
     let world = world(3);
     let arena = Arena::new(&world).unwrap();
     let starts = arena.start_distribution();
-    for (knowledge, name) in tellings(&world).into_iter().zip(["graph-psrl", "graph-ucbvi"].into_iter().cycle()) {
+    for (knowledge, name) in
+        knowledge_variants(&world).into_iter().zip(["graph-psrl", "graph-ucbvi"].into_iter().cycle())
+    {
         let mut learner = learner(&knowledge, name).unwrap();
         let mut gaps = Vec::new();
         for _ in 0..2 {
@@ -97,7 +99,7 @@ fn certificates_hold_and_come_closer() {
 #[test]
 fn a_guard_that_finds_nothing_changes_nothing() {
     let world = world(3);
-    for knowledge in tellings(&world) {
+    for knowledge in knowledge_variants(&world) {
         let [plain, guarded] = ["graph-psrl", "graph-psrl:guard=true"].map(|name| {
             let mut learner = learner(&knowledge, name).unwrap();
             regret(&world, &mut learner, 40)
