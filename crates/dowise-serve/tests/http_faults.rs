@@ -160,6 +160,15 @@ impl Store for Breakable {
 }
 
 #[test]
+fn a_breakable_store_keeps_the_contract_while_it_is_sound() {
+    let directory = tempfile::tempdir().unwrap();
+    let sound = Arc::new(AtomicU8::new(SOUND));
+    keeps_the_store_contract(&|access| {
+        Box::new(Breakable(sqlite(&directory.path().join("store"), access), sound.clone()))
+    });
+}
+
+#[test]
 fn while_the_store_is_gone_nothing_is_decided_and_afterwards_everything_goes_on() {
     let broken = Arc::new(AtomicU8::new(SOUND));
     let running =

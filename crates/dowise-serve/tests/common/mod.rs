@@ -3,6 +3,7 @@
 #![allow(dead_code, unreachable_pub, unused_imports)] // every test file uses a part of it
 
 mod running;
+mod store_contract;
 
 use std::sync::Arc;
 
@@ -12,6 +13,7 @@ use dowise_serve::{Answer, Choices, Decide, Engine, Failed, Learning, Observe, R
 use serde_json::{Map, Value, json};
 
 pub use running::*;
+pub use store_contract::*;
 
 /// Small: a plan takes no time.
 const WALK: &str = r#"

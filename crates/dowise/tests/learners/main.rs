@@ -5,6 +5,7 @@ mod play;
 mod reference;
 mod small_worlds;
 
+mod agents;
 mod agreement;
 mod bad_options;
 mod continuation;

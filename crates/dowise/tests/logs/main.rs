@@ -5,3 +5,4 @@ mod ends;
 mod faults;
 mod format;
 mod round_trip;
+mod tables;
