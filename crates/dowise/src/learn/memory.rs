@@ -2,7 +2,7 @@
 
 use std::num::Saturating;
 
-use super::belief::{BATCH, LazyRows, ThinBelief, ball_bytes, kept_bytes};
+use super::belief::{BATCH, LazyRows, StickBreaking, ball_bytes, kept_bytes};
 use super::error::{LearnError, LearnResult, MOST_ACTIONS, MOST_CELLS};
 use super::replanning::Grown;
 use super::tabular::{MOST_MEMORY, Tabular};
@@ -214,8 +214,8 @@ fn bytes(knowledge: &Knowledge, options: &Options) -> Bytes {
     // Samples over many whole states are kept by the states that have mass, and so is what was seen.
     let whole = options.states == States::Flat || factors.len() == 1 && world.transitions()[0].table.is_none();
     let thin = match options.estimate {
-        Estimate::Posterior { prior } if whole && ThinBelief::pays(knowledge.n_states(), prior) => {
-            Some(Saturating(ThinBelief::row_bytes(n_states.0, prior)))
+        Estimate::Posterior { prior } if whole && StickBreaking::pays(knowledge.n_states(), prior) => {
+            Some(Saturating(StickBreaking::row_bytes(n_states.0, prior)))
         }
         Estimate::Posterior { .. } => None,
         Estimate::Sets(_)

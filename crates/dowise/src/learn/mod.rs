@@ -1,22 +1,28 @@
-//! Learners, in parts: what is seen, what is believed, what is done.
+//! Learners: observations, evidence, beliefs, policies, and what wraps them.
 //!
 //! ```text
-//! Observation → Evidence → belief (a Reading of it) → Policy → Session
+//! Observation → Evidence → Belief (by an Estimator) → Policy → Session
 //! ```
 //!
 //! | part | file |
 //! |---|---|
-//! | one step, checked; by names or numbers | `observation.rs` |
-//! | what was seen: visits of rows, payments; adds in any order, merges, takes back | `evidence/` |
-//! | which row an observation belongs to, for every way of seeing a world | `view/` |
-//! | evidence read by a rule: the closed list of beliefs | `belief/` |
-//! | what a plan came to, shared | `policy.rs` |
-//! | one episode being played | `session.rs` |
-//! | evidence, a rule, and when to plan | `tabular.rs` |
-//! | how far from best, at most | `certificate/` |
-//! | whether the declared graph is contradicted while steps come in | `monitor/` |
-//! | a learner with its wrappers and sessions | `learner.rs`, `around/` |
-//! | the papers' names; options; a learner as text | `preset.rs`, `options.rs`, `spec.rs` |
+//! | what a learner is given | `knowledge.rs` |
+//! | one step, validated, by names or numbers | `observation.rs` |
+//! | which table row an observation belongs to, for each view of a world | `view/` |
+//! | sufficient statistics: visit counts and exact sums of rewards; additive, mergeable, subtractable | `evidence/` |
+//! | mechanisms with a parametric form | `forms/` |
+//! | estimators: mean, optimistic, pessimistic, posterior sample | `belief/` |
+//! | the result of a plan, immutable and shared | `policy.rs` |
+//! | one running episode | `session.rs` |
+//! | the tabular learner: evidence, estimator, replanning trigger | `tabular.rs`, `replanning.rs` |
+//! | linear learners, over enumerated or visited states | `linear/` |
+//! | suboptimality certificates | `certificate/` |
+//! | sequential test of the graph (e-processes) | `monitor/` |
+//! | conservative exploration, non-stationarity, graph repair | `wrappers/` |
+//! | a learner of either kind with its wrappers and sessions | `learner.rs` |
+//! | published names, options, a learner as text | `preset.rs`, `options.rs`, `spec.rs` |
+//! | action values at a state, for the service and explanations | `action_values.rs`, `explain.rs` |
+//! | memory estimates, saved learners | `memory.rs`, `save.rs` |
 
 mod action_values;
 mod agent;

@@ -16,7 +16,7 @@ pub(super) struct Evaluated {
     delta: f64,
     /// Whether the answer was refused for lack of support.
     refused: bool,
-    /// What the policy and the behaviour policy are worth; not there where the answer was refused.
+    /// The values of the policy and the behaviour policy; absent if the answer was refused.
     #[serde(flatten)]
     values: Option<Values>,
     unsupported: Unsupported,

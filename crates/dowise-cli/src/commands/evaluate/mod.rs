@@ -20,7 +20,7 @@ use crate::{missingness, policy_file, render, worldfile};
 /// Say what a policy would have been worth, from a log of what others did
 ///
 /// By the model that the log gives (posterior mean and interval), guaranteed by confidence sets, and doubly robust as a
-/// check that trusts the model less; beside it what the behaviour policy are worth. Refuses where the policy needs to
+/// check that trusts the model less; beside it the value of the behaviour policy. Refuses where the policy needs to
 /// know what the log never saw.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES, allow_negative_numbers = true)]

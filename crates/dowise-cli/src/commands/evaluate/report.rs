@@ -210,7 +210,7 @@ pub(crate) fn by_prior(amounts: Amounts, value: &OfflineValue) -> Option<String>
     })
 }
 
-/// What the behaviour policy are worth, as rows.
+/// The value of the behaviour policy, as rows.
 pub(crate) fn logged_rows(logged: &Logged, sure: &str) -> Vec<Vec<String>> {
     let amounts = of_logged(logged);
     let row = |what: &str, value, interval, how: &str| row(amounts, what, value, interval, how);

@@ -81,7 +81,7 @@ impl Confidence {
     }
 
     /// [`Confidence::interval`] of several rows at once: `counts(i)` has the visits of the two values of a row and of the row, and
-    /// `set(i, ends)` knows of its interval.
+    /// `set(i, ends)` receives each interval.
     pub(crate) fn intervals<'a>(
         &self,
         n_rows: usize,

@@ -33,7 +33,7 @@ pub(super) enum Rule {
 
 /// The rows of every factor, by the numbering of its own parents, and what reward terms pay.
 #[derive(Clone, Debug)]
-pub(crate) struct PartsBelief {
+pub(crate) struct DecomposedBelief {
     /// `[block][factor]`
     tables: Vec<Vec<Rows>>,
     /// Which members of intervals count.
@@ -63,8 +63,8 @@ enum Rows {
     },
 }
 
-impl PartsBelief {
-    pub(super) fn new(view: &View, rule: Rule) -> PartsBelief {
+impl DecomposedBelief {
+    pub(super) fn new(view: &View, rule: Rule) -> DecomposedBelief {
         let decomposed = view.decomposed.as_ref().expect("invariant: only asked where the world is in parts");
         let rows = |f: &crate::learn::view::FactorLayout| match (&f.known, rule) {
             (Some(table), _) => Rows::Known(table.clone()),
@@ -87,7 +87,7 @@ impl PartsBelief {
             Rule::Within(_, member) => member,
             Rule::Mean { .. } | Rule::Sample { .. } => Member::Optimistic,
         };
-        PartsBelief {
+        DecomposedBelief {
             tables: (0..view.n_blocks).map(|_| view.layout.factors.iter().map(rows).collect()).collect(),
             member,
             rewards: decomposed.components.reward_terms().iter().map(|term| known(&term.table)).collect(),

@@ -20,11 +20,11 @@ impl Belief {
                 belief.look(frame, stage, next_value, q);
                 false
             }
-            Backend::LazyRows(contenders, _) => {
-                contenders.look(frame.view.block(stage), next_value, &frame.reward_sc, q);
+            Backend::LazyRows(lazy_rows, _) => {
+                lazy_rows.look(frame.view.block(stage), next_value, &frame.reward_sc, q);
                 false
             }
-            Backend::Parts(_) => {
+            Backend::Decomposed(_) => {
                 frame.arrange(next_value, q);
                 false
             }
@@ -42,12 +42,12 @@ impl Belief {
             Backend::Sample(belief) => belief.look_at(frame, stage, state, next_value, q),
             Backend::StickBreaking(belief) => belief.look_at(frame, stage, state, next_value, q),
             Backend::Sparse(belief) => belief.look_at(frame, stage, state, next_value, q),
-            Backend::LazyRows(contenders, _) => {
+            Backend::LazyRows(lazy_rows, _) => {
                 let n = frame.n_causes();
                 let reward_a = &frame.reward_sc[state * n..(state + 1) * n];
-                contenders.look_at(frame.view.block(stage), state, next_value, reward_a, q);
+                lazy_rows.look_at(frame.view.block(stage), state, next_value, reward_a, q);
             }
-            Backend::Parts(_) => frame.arrange(next_value, q),
+            Backend::Decomposed(_) => frame.arrange(next_value, q),
         }
     }
 }
@@ -64,7 +64,7 @@ impl Lookahead for Belief {
     }
 
     fn is_shared(&self) -> bool {
-        matches!(self.kept, Backend::Parts(_))
+        matches!(self.kept, Backend::Decomposed(_))
     }
 
     fn chosen(&self, stage: usize, _state: usize, _loss: &[f64], found: &Found) -> f64 {

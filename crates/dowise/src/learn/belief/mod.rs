@@ -4,7 +4,7 @@
 //! |---|---|---|
 //! | mean, with a width or without | dense tables, or rows by their nonzero entries | `mean.rs`, `sparse.rs` |
 //! | best or pessimistic member of confidence sets | intervals and balls, their radii | `sets/`, `confidence.rs`, `mixture.rs` |
-//! | posterior sample | whole tables, only rows that can be best, or rows by the few states with mass | `sample.rs`, `posterior/contenders.rs`, `posterior/thin.rs` |
+//! | posterior sample | whole tables, only rows that can be best, or rows by the few states with mass | `sample.rs`, `posterior/lazy_rows.rs`, `posterior/thin.rs` |
 //!
 //! A belief answers one look ahead; optimism enters here and nowhere else.
 
@@ -32,7 +32,7 @@ pub(crate) use confidence::Confidence;
 pub(crate) use decomposed::PartsSelector;
 pub(crate) use intervals::{Interval, Intervals};
 pub(crate) use mechanisms::{MechanismEstimator, mean_tables, read_kernel, sampled_tables};
-pub(crate) use posterior::{BATCH, LazyRows, ThinBelief, dirichlet_of};
+pub(crate) use posterior::{BATCH, LazyRows, StickBreaking, dirichlet_of};
 pub(crate) use selector::mean_kernel;
 pub(crate) use sets::{ball_bytes, kept_bytes};
 
@@ -41,7 +41,7 @@ use std::sync::Arc;
 use rand_chacha::ChaCha8Rng;
 
 use self::added::Added;
-use self::decomposed::{PartsBelief, Rule};
+use self::decomposed::{DecomposedBelief, Rule};
 use self::frame::Frame;
 use self::mean::MeanBelief;
 use self::next_state_rewards::NextStateMeans;
@@ -150,8 +150,8 @@ enum Backend {
     Sets(SetsBelief),
     Sample(SampleBelief),
     LazyRows(Box<LazyRows>, Vec<u32>),
-    StickBreaking(ThinBelief),
-    Parts(PartsBelief),
+    StickBreaking(StickBreaking),
+    Decomposed(DecomposedBelief),
 }
 
 impl Belief {
@@ -193,7 +193,7 @@ impl Belief {
             }
         };
         let kept = match reading {
-            _ if view.decomposed.is_some() => Backend::Parts(PartsBelief::new(
+            _ if view.decomposed.is_some() => Backend::Decomposed(DecomposedBelief::new(
                 view,
                 decomposed(reading, confidence).expect("invariant: asked before"),
             )),
@@ -208,8 +208,8 @@ impl Belief {
                 Backend::Sets(SetsBelief::new(&frame, confidence, Side::Best, margin))
             }
             Estimator::Pessimistic(_) => Backend::Sets(SetsBelief::new(&frame, confidence, Side::Worst, None)),
-            Estimator::Sample { prior } if ThinBelief::fits(layout, prior) => {
-                Backend::StickBreaking(ThinBelief::new(&frame, prior))
+            Estimator::Sample { prior } if StickBreaking::fits(layout, prior) => {
+                Backend::StickBreaking(StickBreaking::new(&frame, prior))
             }
             Estimator::Sample { prior } => match &view.actions {
                 Some(list)
@@ -219,8 +219,8 @@ impl Belief {
                         && LazyRows::pays(layout.n_states(), layout.n_causes) =>
                 {
                     let net = list.net(&frame.reward_sc);
-                    let contenders = LazyRows::new(layout.n_states(), &net, n_blocks, prior, terms.margin);
-                    Backend::LazyRows(Box::new(contenders), Vec::new())
+                    let lazy_rows = LazyRows::new(layout.n_states(), &net, n_blocks, prior, terms.margin);
+                    Backend::LazyRows(Box::new(lazy_rows), Vec::new())
                 }
                 Some(_) | None => Backend::Sample(SampleBelief::new(&frame, prior)),
             },
@@ -274,14 +274,14 @@ impl Belief {
             Backend::Sparse(belief) => belief.update(frame, evidence, stale),
             Backend::Sets(belief) => belief.update(frame, evidence, stale),
             Backend::Sample(belief) => belief.update(frame, evidence, stale, seed),
-            Backend::Parts(belief) => belief.update(evidence, stale, seed),
+            Backend::Decomposed(belief) => belief.update(evidence, stale, seed),
             Backend::StickBreaking(belief) => belief.update(evidence, stale, seed),
-            Backend::LazyRows(contenders, touched) => {
+            Backend::LazyRows(lazy_rows, touched) => {
                 for (block, counts) in evidence.transitions.iter().enumerate() {
                     stale.take(block, 0, touched);
-                    touched.iter().for_each(|&row| contenders.set(block, row as usize, counts[0].values(row as usize)));
+                    touched.iter().for_each(|&row| lazy_rows.set(block, row as usize, counts[0].values(row as usize)));
                 }
-                contenders.draw_anew(seed);
+                lazy_rows.draw_anew(seed);
             }
         }
         if evidence.view.payments.is_known() {
@@ -300,7 +300,7 @@ impl Belief {
             Estimator::Mean { prior } | Estimator::Pooled { prior } if prior < LEAST_PRIOR => RewardEstimator::Mean,
             Estimator::Mean { .. } | Estimator::Pooled { .. } => RewardEstimator::PosteriorMean,
         };
-        if let Backend::Parts(belief) = &mut self.kept {
+        if let Backend::Decomposed(belief) = &mut self.kept {
             return belief.read_rewards(evidence, &mut reading);
         }
         let next_state_rewards = self.next_state_rewards.clone();
@@ -318,7 +318,7 @@ impl Belief {
             | Backend::Sample(_)
             | Backend::LazyRows(..)
             | Backend::StickBreaking(_)
-            | Backend::Parts(_) => {}
+            | Backend::Decomposed(_) => {}
         }
     }
 
@@ -388,7 +388,7 @@ impl Belief {
             | Backend::Sample(_)
             | Backend::LazyRows(..)
             | Backend::StickBreaking(_)
-            | Backend::Parts(_) => {
+            | Backend::Decomposed(_) => {
                 panic!("invariant: only confidence sets are asked for their bounds")
             }
         }

@@ -57,7 +57,7 @@ impl Belief {
             Backend::Sample(belief) => belief.expect(frame, worth, out),
             Backend::Sets(belief) => belief.expect(frame, 0, worth, out),
             Backend::StickBreaking(belief) => belief.expect(frame, worth, out),
-            Backend::Sparse(_) | Backend::LazyRows(..) | Backend::Parts(_) => {
+            Backend::Sparse(_) | Backend::LazyRows(..) | Backend::Decomposed(_) => {
                 unreachable!("invariant: payments by next values are read where the state is seen as factors")
             }
         }

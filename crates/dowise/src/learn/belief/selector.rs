@@ -20,7 +20,7 @@ impl Belief {
             Some(rows) => Some(self.kernel(evidence, rows, rng)?),
         };
         Ok(match (&self.kept, &evidence.view.decomposed) {
-            (Backend::Parts(belief), Some(decomposed)) => {
+            (Backend::Decomposed(belief), Some(decomposed)) => {
                 Some(Selector::Parts(Box::new(belief.selector(decomposed, kernel.map(Arc::new)))))
             }
             _ => kernel.map(|kernel| Selector::Kernel(Box::new(kernel))),

@@ -199,8 +199,8 @@ fn believed(parts: &Tabular, next: &[Vec<f64>], paid: &[Arc<[f64]>], mechanisms:
     world
 }
 
-fn own(belief: &Belief) -> &PartsBelief {
-    let Backend::Parts(belief) = &belief.kept else { panic!("by components") };
+fn own(belief: &Belief) -> &DecomposedBelief {
+    let Backend::Decomposed(belief) = &belief.kept else { panic!("by components") };
     belief
 }
 
@@ -217,7 +217,7 @@ fn the_plan_of_a_sample_is_that_of_the_sampled_world() {
         let rows = parts.view().mechanisms.as_ref();
         let mechanisms =
             rows.map_or(Vec::new(), |rows| sampled_tables(&parts.evidence.mechanisms, rows, 2.0, &mut rng));
-        let PartsBelief { tables, rewards, .. } = own(&belief);
+        let DecomposedBelief { tables, rewards, .. } = own(&belief);
         let next: Vec<Vec<f64>> = tables[0].iter().map(|rows| rows.ends()[0].to_vec()).collect();
         let world = believed(&parts, &next, rewards, &mechanisms);
         let planner = Planner::over_joint_causes(&world).unwrap();
@@ -391,7 +391,7 @@ fn by_listing(
     action: Action,
     of: &[f64],
 ) -> Option<[f64; 2]> {
-    let PartsBelief { tables, rewards, .. } = own(belief);
+    let DecomposedBelief { tables, rewards, .. } = own(belief);
     let ends: Vec<[Arc<[f64]>; 2]> = tables[0].iter().map(Rows::ends).collect();
     let layout = &parts.view().layout;
     let world = believed(parts, &vec![Vec::new(); ends.len()], rewards, &[]);

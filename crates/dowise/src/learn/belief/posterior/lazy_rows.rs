@@ -325,21 +325,21 @@ mod tests {
             let n_actions = rewards.len() / n_states;
             let margin = 1e-9;
             let net: Vec<f64> = rewards.iter().zip(&costs).map(|(r, cost)| r - cost).collect();
-            let mut contenders = LazyRows::new(n_states, &net, 1, 2.0, margin);
+            let mut lazy_rows = LazyRows::new(n_states, &net, 1, 2.0, margin);
             for (row, counts) in counts.chunks_exact(n_states).enumerate() {
-                contenders.set(0, row, counts);
+                lazy_rows.set(0, row, counts);
             }
-            contenders.draw_anew(seed);
+            lazy_rows.draw_anew(seed);
             let mut looks = [Vec::new(), Vec::new()];
             for (look, next) in looks.iter_mut().zip(&values) {
-                contenders.look(0, next, &rewards, look);
+                lazy_rows.look(0, next, &rewards, look);
             }
             // From here on every row is drawn, and those of before are the same.
             let mut all = Vec::new();
             for (look, next) in looks.iter().zip(&values) {
                 for s in 0..n_states {
                     let of_state = s * n_actions..(s + 1) * n_actions;
-                    contenders.look_at(0, s, next, &rewards[of_state.clone()], &mut all);
+                    lazy_rows.look_at(0, s, next, &rewards[of_state.clone()], &mut all);
                     let (look, costs) = (&look[of_state.clone()], &costs[of_state]);
                     let best = all.iter().zip(costs).map(|(q, cost)| q - cost).fold(f64::NEG_INFINITY, f64::max);
                     for a in (0..n_actions).filter(|&a| costs[a] < f64::INFINITY) {
@@ -355,13 +355,13 @@ mod tests {
     fn few_rows_are_drawn_where_rewards_differ_more_than_next_values() {
         let (n_states, n_actions) = (4, 64);
         let net: Vec<f64> = (0..n_states * n_actions).map(|i| (i * 37 % 64) as f64).collect();
-        let mut contenders = LazyRows::new(n_states, &net, 1, 2.0, 1e-9);
-        contenders.draw_anew(1);
+        let mut lazy_rows = LazyRows::new(n_states, &net, 1, 2.0, 1e-9);
+        lazy_rows.draw_anew(1);
         let mut q = Vec::new();
-        contenders.look(0, &[0.0; 4], &net, &mut q);
-        assert_eq!((contenders.drawn.as_slice(), &q), ([0; 4].as_slice(), &net));
-        contenders.look(0, &[0.0, 1.0, 2.0, 3.0], &net, &mut q);
-        assert_eq!(contenders.drawn, [1; 4]);
+        lazy_rows.look(0, &[0.0; 4], &net, &mut q);
+        assert_eq!((lazy_rows.drawn.as_slice(), &q), ([0; 4].as_slice(), &net));
+        lazy_rows.look(0, &[0.0, 1.0, 2.0, 3.0], &net, &mut q);
+        assert_eq!(lazy_rows.drawn, [1; 4]);
     }
 
     #[test]
@@ -369,17 +369,17 @@ mod tests {
         // Of 5 next states; the second block's last row of the second state has been seen.
         let (n_states, n_actions) = (5, 33);
         let net: Vec<f64> = (0..n_states * n_actions).map(|i| (i % 7) as f64).collect();
-        let mut contenders = LazyRows::new(n_states, &net, 2, 2.0, 1e-9);
+        let mut lazy_rows = LazyRows::new(n_states, &net, 2, 2.0, 1e-9);
         let counts = [3, 0, 1, 9, 0];
-        contenders.set(1, 2 * n_actions - 1, &counts);
+        lazy_rows.set(1, 2 * n_actions - 1, &counts);
         let (rounds, mut sums, mut squares) = (20_000, [[0.0; 5]; 2], [[0.0; 5]; 2]);
         let mut q = Vec::new();
         for seed in 0..rounds {
-            contenders.draw_anew(seed);
+            lazy_rows.draw_anew(seed);
             for v in 0..n_states {
                 let mut indicator = [0.0; 5];
                 indicator[v] = 1.0;
-                contenders.look_at(1, 1, &indicator, &[0.0; 33], &mut q);
+                lazy_rows.look_at(1, 1, &indicator, &[0.0; 33], &mut q);
                 for (i, p) in [q[n_actions - 1], q[4]].into_iter().enumerate() {
                     sums[i][v] += p;
                     squares[i][v] += p * p;
@@ -393,11 +393,11 @@ mod tests {
 
     #[test]
     fn a_tiny_prior_gives_corners() {
-        let mut contenders = LazyRows::new(3, &[0.0; 99], 1, 1e-6, 1e-9);
+        let mut lazy_rows = LazyRows::new(3, &[0.0; 99], 1, 1e-6, 1e-9);
         let (mut q, mut corners) = (Vec::new(), [0; 3]);
         for seed in 0..300 {
-            contenders.draw_anew(seed);
-            contenders.look_at(0, 0, &[0.0, 1.0, 2.0], &[0.0; 33], &mut q);
+            lazy_rows.draw_anew(seed);
+            lazy_rows.look_at(0, 0, &[0.0, 1.0, 2.0], &[0.0; 33], &mut q);
             assert!(q.iter().all(|q| q.fract() == 0.0), "{q:?}");
             corners[q[0] as usize] += 1;
         }

@@ -6,7 +6,7 @@ mod table;
 
 pub(crate) use crate::loops::gamma::BATCH;
 pub(crate) use lazy_rows::LazyRows;
-pub(crate) use stick_breaking::ThinBelief;
+pub(crate) use stick_breaking::StickBreaking;
 pub(crate) use table::Posterior;
 
 use rand::Rng;

@@ -34,7 +34,7 @@ const PARALLEL_ROWS: usize = 1 << 10;
 
 /// Sampled rows by the next states that have mass, `[block][row]`, where one factor is the whole state.
 #[derive(Clone, Debug)]
-pub(crate) struct ThinBelief {
+pub(crate) struct StickBreaking {
     n_states: usize,
     prior: f64,
     rows: Vec<Vec<Row>>,
@@ -49,7 +49,7 @@ struct Row {
     sample: Vec<(u32, f32)>,
 }
 
-impl ThinBelief {
+impl StickBreaking {
     /// Whether few next states have nearly all of the mass.
     pub(crate) fn pays(n_states: usize, prior: f64) -> bool {
         n_states >= MANY && prior <= MOST_PRIOR
@@ -68,10 +68,10 @@ impl ThinBelief {
         n_states.saturating_mul(2 * (8 + 8)).saturating_add(2 * 8 * pieces).saturating_add(size_of::<Row>() as u128)
     }
 
-    pub(crate) fn new(frame: &Frame, prior: f64) -> ThinBelief {
+    pub(crate) fn new(frame: &Frame, prior: f64) -> StickBreaking {
         let (n_states, n_rows) = (frame.layout().n_states(), frame.layout().cells());
         let rows = vec![vec![Row::default(); n_rows]; frame.view.n_blocks];
-        ThinBelief { n_states, prior, rows, touched: Vec::new() }
+        StickBreaking { n_states, prior, rows, touched: Vec::new() }
     }
 
     /// Draws every row anew; a function of the evidence and the seed, whatever the threads.

@@ -1,7 +1,7 @@
 //! The best or pessimistic members of balls over whole states, kept from stage to stage and from plan to plan.
 //!
 //! A row is solved anew only if it was seen since, or if what a value that it has seen loses has changed. Where interventions are the
-//! causes, only rows that can be best are solved at all (`rivals.rs`).
+//! causes, only rows that can be best are solved at all (`pruned_rows.rs`).
 
 use super::kl::{FEW_VALUES, KlBalls};
 use crate::loops::kl_ball::{LANES, Rows};

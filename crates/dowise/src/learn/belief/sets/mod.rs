@@ -72,7 +72,7 @@ impl Stage {
     fn touch(&mut self, row: usize) {
         match self {
             Stage::Every(kept) => kept.touch(row),
-            Stage::PrunedRows(rivals) => rivals.touch(row),
+            Stage::PrunedRows(pruned_rows) => pruned_rows.touch(row),
         }
     }
 }
@@ -288,9 +288,9 @@ impl SetsBelief {
         if let ([Table::KlBalls(balls)], Some(kept)) = (&mut self.tables[block][..], self.kept.get_mut(stage)) {
             balls.prepare(next_value);
             match (kept, &frame.view.actions) {
-                (Stage::PrunedRows(rivals), Some(list)) => {
+                (Stage::PrunedRows(pruned_rows), Some(list)) => {
                     let rewards = (&frame.reward_sc[..], frame.caps[stage]);
-                    rivals.look::<LOSSES>(balls, next_value, list, rewards, q);
+                    pruned_rows.look::<LOSSES>(balls, next_value, list, rewards, q);
                     return LOSSES;
                 }
                 (Stage::PrunedRows(_), None) => unreachable!("invariant: rivals are interventions of a list"),

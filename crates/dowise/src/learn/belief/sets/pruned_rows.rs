@@ -111,7 +111,7 @@ impl PrunedRows {
         out.clear();
         out.resize(rewards.len(), 0.0);
         let margin = self.margin + SOLVED_WITHIN * spread;
-        let mut look = Look::<LOSSES> { rivals: self, balls, list, rewards, cap, margin, out };
+        let mut look = Look::<LOSSES> { pruned_rows: self, balls, list, rewards, cap, margin, out };
         simd::wide(
             #[inline(always)]
             || look.run(),
@@ -138,7 +138,7 @@ impl PrunedRows {
 
 /// One look at a stage.
 struct Look<'a, const LOSSES: bool> {
-    rivals: &'a mut PrunedRows,
+    pruned_rows: &'a mut PrunedRows,
     balls: &'a KlBalls,
     list: &'a ActionList,
     /// `[row]`
@@ -153,33 +153,33 @@ impl<const LOSSES: bool> Look<'_, LOSSES> {
     #[inline(always)]
     fn run(&mut self) {
         self.begin();
-        for state in 0..self.rivals.winner.len() {
-            self.ask(self.rivals.winner[state]);
+        for state in 0..self.pruned_rows.winner.len() {
+            self.ask(self.pruned_rows.winner[state]);
         }
-        for place in 0..self.rivals.seen.len() {
-            let row = self.rivals.seen[place];
+        for place in 0..self.pruned_rows.seen.len() {
+            let row = self.pruned_rows.seen[place];
             // Those were asked for just now.
-            if self.rivals.winner[row as usize / self.list.actions.len()] != row {
+            if self.pruned_rows.winner[row as usize / self.list.actions.len()] != row {
                 self.ask(row);
             }
         }
-        self.rivals.seen.clear();
+        self.pruned_rows.seen.clear();
         loop {
             self.answer();
-            if self.rivals.open.is_empty() {
+            if self.pruned_rows.open.is_empty() {
                 break;
             }
             let mut left = 0;
-            for place in 0..self.rivals.open.len() {
-                let state = self.rivals.open[place];
-                let asked = self.rivals.queue.len();
+            for place in 0..self.pruned_rows.open.len() {
+                let state = self.pruned_rows.open[place];
+                let asked = self.pruned_rows.queue.len();
                 self.ask_near_best(state as usize);
-                if self.rivals.queue.len() > asked {
-                    self.rivals.open[left] = state;
+                if self.pruned_rows.queue.len() > asked {
+                    self.pruned_rows.open[left] = state;
                     left += 1;
                 }
             }
-            self.rivals.open.truncate(left);
+            self.pruned_rows.open.truncate(left);
         }
         if !LOSSES {
             self.out.iter_mut().for_each(|out| *out = -*out);
@@ -189,31 +189,31 @@ impl<const LOSSES: bool> Look<'_, LOSSES> {
     /// Every row by its bound, and no state with a best row.
     #[inline(always)]
     fn begin(&mut self) {
-        let (best, rise, cap) = (self.balls.best(), self.rivals.rise, self.cap);
-        for ((out, bound), reward) in self.out.iter_mut().zip(&self.rivals.bound).zip(self.rewards) {
+        let (best, rise, cap) = (self.balls.best(), self.pruned_rows.rise, self.cap);
+        for ((out, bound), reward) in self.out.iter_mut().zip(&self.pruned_rows.bound).zip(self.rewards) {
             let bound = bound + rise;
             *out = finish::<LOSSES>(*reward, if bound < best { bound } else { best }, cap);
         }
         if !self.list.is_free() {
-            self.list.charge_all(self.out, &mut self.rivals.net);
+            self.list.charge_all(self.out, &mut self.pruned_rows.net);
         }
-        let n_states = self.rivals.winner.len();
-        self.rivals.least.fill(f64::INFINITY);
-        self.rivals.open.clear();
-        self.rivals.open.extend(0..n_states as u32);
+        let n_states = self.pruned_rows.winner.len();
+        self.pruned_rows.least.fill(f64::INFINITY);
+        self.pruned_rows.open.clear();
+        self.pruned_rows.open.extend(0..n_states as u32);
     }
 
     /// Settles a row if it is known, or puts it among those that are to be looked at.
     #[inline(always)]
     fn ask(&mut self, row: u32) {
         let i = row as usize;
-        if self.rivals.kept.is_settled(i) {
+        if self.pruned_rows.kept.is_settled(i) {
             return;
         }
-        if self.rivals.kept.is_right(self.balls, i) {
-            self.settle(i, self.rivals.kept.least(i), self.balls.is_seen(i));
+        if self.pruned_rows.kept.is_right(self.balls, i) {
+            self.settle(i, self.pruned_rows.kept.least(i), self.balls.is_seen(i));
         } else {
-            self.rivals.queue.push(row);
+            self.pruned_rows.queue.push(row);
         }
     }
 
@@ -221,19 +221,19 @@ impl<const LOSSES: bool> Look<'_, LOSSES> {
     #[inline(always)]
     fn ask_near_best(&mut self, state: usize) {
         let n = self.list.actions.len();
-        let limit = self.rivals.least[state] + self.margin;
+        let limit = self.pruned_rows.least[state] + self.margin;
         let mut first = state * n;
         let end = first + n;
         while first < end {
             let past = end.min(first + TILE);
-            let numbers = if self.list.is_free() { &self.out[first..past] } else { &self.rivals.net[first..past] };
+            let numbers = if self.list.is_free() { &self.out[first..past] } else { &self.pruned_rows.net[first..past] };
             let mut within = 0;
             for number in numbers {
                 within += u32::from(*number <= limit);
             }
             if within > 0 {
                 for row in first..past {
-                    let number = if self.list.is_free() { self.out[row] } else { self.rivals.net[row] };
+                    let number = if self.list.is_free() { self.out[row] } else { self.pruned_rows.net[row] };
                     if number <= limit {
                         self.ask(row as u32);
                     }
@@ -248,15 +248,15 @@ impl<const LOSSES: bool> Look<'_, LOSSES> {
     fn set(&mut self, row: usize, least: f64, is_seen: bool) -> f64 {
         let worth = self.balls.best() - least;
         if is_seen {
-            self.rivals.bound[row] = worth - self.rivals.rise;
+            self.pruned_rows.bound[row] = worth - self.pruned_rows.rise;
         }
         self.out[row] = finish::<LOSSES>(self.rewards[row], worth, self.cap);
         if self.list.is_free() {
             return self.out[row];
         }
         let n = self.list.actions.len();
-        self.rivals.net[row] = self.list.charged(row / n, row % n, self.out[row]);
-        self.rivals.net[row]
+        self.pruned_rows.net[row] = self.list.charged(row / n, row % n, self.out[row]);
+        self.pruned_rows.net[row]
     }
 
     /// A row's least loss is known.
@@ -264,43 +264,43 @@ impl<const LOSSES: bool> Look<'_, LOSSES> {
     fn settle(&mut self, row: usize, least: f64, is_seen: bool) {
         let number = self.set(row, least, is_seen);
         let state = row / self.list.actions.len();
-        if number < self.rivals.least[state] {
-            (self.rivals.least[state], self.rivals.winner[state]) = (number, row as u32);
+        if number < self.pruned_rows.least[state] {
+            (self.pruned_rows.least[state], self.pruned_rows.winner[state]) = (number, row as u32);
         }
     }
 
     /// Settles the rows that are to be looked at, or finds that they fall short.
     #[inline(always)]
     fn answer(&mut self) {
-        let first_looks = if self.balls.are_in_line() { self.rivals.queue.len() } else { 0 };
+        let first_looks = if self.balls.are_in_line() { self.pruned_rows.queue.len() } else { 0 };
         let mut at = 0;
-        while at < self.rivals.queue.len() {
-            let past = self.rivals.queue.len().min(at + LANES);
+        while at < self.pruned_rows.queue.len() {
+            let past = self.pruned_rows.queue.len().min(at + LANES);
             if self.balls.are_in_line() {
                 self.look_at(at, past, first_looks);
             } else {
                 for place in at..past {
-                    self.ask_to_solve(self.rivals.queue[place] as usize);
+                    self.ask_to_solve(self.pruned_rows.queue[place] as usize);
                 }
             }
             at = past;
         }
-        self.rivals.queue.clear();
+        self.pruned_rows.queue.clear();
         self.solve();
     }
 
     /// One look at some rows of the queue.
     #[inline(always)]
     fn look_at(&mut self, at: usize, past: usize, first_looks: usize) {
-        let PrunedRows { kept, queue, lanes, .. } = &mut *self.rivals;
+        let PrunedRows { kept, queue, lanes, .. } = &mut *self.pruned_rows;
         for (lane, &row) in queue[at..past].iter().enumerate() {
             self.balls.fill(lanes, lane, row as usize, kept.start(row as usize));
         }
         let once = look_once(&lanes.mass, self.balls.losses(), (&lanes.radius, &lanes.kept), &lanes.start);
         for lane in 0..past - at {
-            let row = self.rivals.queue[at + lane] as usize;
+            let row = self.pruned_rows.queue[at + lane] as usize;
             if once.is_found[lane] {
-                self.rivals.kept.found(row, once.loss[lane], once.at[lane]);
+                self.pruned_rows.kept.found(row, once.loss[lane], once.at[lane]);
                 self.settle(row, once.loss[lane], true);
             }
         }
@@ -308,16 +308,16 @@ impl<const LOSSES: bool> Look<'_, LOSSES> {
             if once.is_found[lane] {
                 continue;
             }
-            let row = self.rivals.queue[at + lane] as usize;
-            self.rivals.kept.begin_at(row, once.at[lane]);
+            let row = self.pruned_rows.queue[at + lane] as usize;
+            self.pruned_rows.kept.begin_at(row, once.at[lane]);
             if once.at_least[lane] > 0.0 {
                 let number = self.set(row, once.at_least[lane], true);
-                if number > self.rivals.least[row / self.list.actions.len()] + self.margin {
+                if number > self.pruned_rows.least[row / self.list.actions.len()] + self.margin {
                     continue;
                 }
             }
             if at + lane < first_looks && once.goes_on[lane] {
-                self.rivals.queue.push(row as u32);
+                self.pruned_rows.queue.push(row as u32);
             } else {
                 self.ask_to_solve(row);
             }
@@ -327,16 +327,16 @@ impl<const LOSSES: bool> Look<'_, LOSSES> {
     /// Adds a row to those that are solved whatever it takes.
     #[inline(always)]
     fn ask_to_solve(&mut self, row: usize) {
-        if self.rivals.kept.ask(self.balls, row) {
+        if self.pruned_rows.kept.ask(self.balls, row) {
             self.solve();
         }
     }
 
     #[inline(always)]
     fn solve(&mut self) {
-        let (rows, n) = self.rivals.kept.answer();
+        let (rows, n) = self.pruned_rows.kept.answer();
         for &row in &rows[..n] {
-            self.settle(row as usize, self.rivals.kept.least(row as usize), true);
+            self.settle(row as usize, self.pruned_rows.kept.least(row as usize), true);
         }
     }
 }
@@ -386,7 +386,7 @@ mod tests {
             assert_eq!(balls.are_in_line(), i < 2);
             let mut counts = vec![vec![0u32; n_states]; n_rows];
             let mut all = Backend::new(n_rows, n_states);
-            let mut rivals = PrunedRows::new(n_rows, n_states, n_states, margin);
+            let mut pruned_rows = PrunedRows::new(n_rows, n_states, n_states, margin);
             // Few different rewards, so that there are ties.
             let rewards: Vec<f64> = (0..n_rows).map(|_| f64::from(rng.random_range(0..4u8)) / 4.0).collect();
             let mut next: Vec<f64> = (0..n_states).map(|_| rng.random()).collect();
@@ -398,7 +398,7 @@ mod tests {
                     let n: u32 = counts[row].iter().sum();
                     balls.set(row, counts[row].iter().map(|&k| f64::from(k) / f64::from(n)), 5.0 / f64::from(n));
                     all.touch(row);
-                    rivals.touch(row);
+                    pruned_rows.touch(row);
                 }
                 match step % 7 {
                     0 => next.iter_mut().for_each(|v| *v = rng.random()),
@@ -411,8 +411,8 @@ mod tests {
                 }
                 balls.prepare(&next);
                 all.look(&balls, &mut q);
-                rivals.look::<true>(&balls, &next, &list, (&rewards, cap), &mut losses);
-                rivals.look::<false>(&balls, &next, &list, (&rewards, cap), &mut values);
+                pruned_rows.look::<true>(&balls, &next, &list, (&rewards, cap), &mut losses);
+                pruned_rows.look::<false>(&balls, &next, &list, (&rewards, cap), &mut values);
                 for state in 0..n_states {
                     let here = state * n_actions..(state + 1) * n_actions;
                     let expected: Vec<f64> = here
