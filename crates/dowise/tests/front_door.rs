@@ -1,4 +1,4 @@
-//! What the README shows of the library is the example that runs, and examples stay short.
+//! The guide shows the first example as it runs, and examples stay short.
 
 const EXAMPLES: [(&str, &str); 3] = [
     ("plan", include_str!("../examples/plan.rs")),
@@ -7,11 +7,11 @@ const EXAMPLES: [(&str, &str); 3] = [
 ];
 
 #[test]
-fn the_readme_shows_the_first_example_as_it_is() {
-    let readme = include_str!("../../../README.md");
+fn the_guide_shows_the_first_example_as_it_is() {
+    let guide = include_str!("../../../docs/guide/first-plan.md");
     let (_, code) = EXAMPLES[0].1.split_once("\n\n").expect("a head and the code");
     let block = format!("```rust\n{code}```\n");
-    assert!(readme.contains(&block), "README.md does not show this:\n{block}");
+    assert!(guide.contains(&block), "docs/guide/first-plan.md does not show this:\n{block}");
 }
 
 #[test]

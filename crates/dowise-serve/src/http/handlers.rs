@@ -72,8 +72,8 @@ impl App {
         self.answered(answer, until).await
     }
 
-    /// Until when the store is waited for: not quite as long as a request may take, so that whoever has sent all of it is not known
-    /// that it was slow.
+    /// Until when a request waits for the store: a little less than the time that a request may take. A client that has sent
+    /// everything then gets an answer about the store, not about its own speed.
     pub(super) fn until(&self) -> tokio::time::Instant {
         tokio::time::Instant::now() + self.patience.mul_f64(0.9)
     }
