@@ -103,3 +103,27 @@ fn every_module_is_in_the_map() {
     let missing: Vec<&str> = ORDER.into_iter().filter(|module| !map.contains(&format!("`{module}`"))).collect();
     assert!(missing.is_empty(), "ARCHITECTURE.md does not have {}", missing.join(", "));
 }
+
+#[test]
+fn comments_name_only_files_that_exist() {
+    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let mut files = Vec::new();
+    for entry in fs::read_dir(&crates).expect("the crates are there") {
+        let crate_directory = entry.expect("a directory entry").path();
+        ["src", "tests", "benches", "experiments", "examples"]
+            .iter()
+            .map(|part| crate_directory.join(part))
+            .filter(|directory| directory.is_dir())
+            .for_each(|directory| sources(&directory, &mut files));
+    }
+    let mut dead = Vec::new();
+    for file in files.iter().filter(|file| !file.ends_with("architecture.rs")) {
+        let text = fs::read_to_string(file).expect("a source file");
+        for line in text.lines().filter(|line| line.trim_start().starts_with("//")) {
+            let names = line.split('`').skip(1).step_by(2).filter(|name| name.ends_with(".rs") && !name.contains(' '));
+            let missing = names.filter(|name| !files.iter().any(|f| f.ends_with(name)));
+            dead.extend(missing.map(|name| format!("{}: `{name}`", file.display())));
+        }
+    }
+    assert!(dead.is_empty(), "{}", dead.join("\n"));
+}

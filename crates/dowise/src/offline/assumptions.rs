@@ -291,7 +291,7 @@ fn missingness((missingness, em, without_next): (&[MissingnessTest], bool, u64))
     let mut lacking = names(&missing);
     lacking.extend((without_next > 0).then(|| format!("the next state (missing in {without_next} steps)")));
     let statement = format!(
-        "Whether {} was recorded does not depend on its own value, given the rest of the step. The log cannot show this.",
+        "Whether {} was recorded does not depend on its own value, given the rest of the step. No log can show this.",
         lacking.join(", ")
     );
     Assumption { about, status: Status::Assumed, statement, remedy: "record it in every step".to_owned() }
@@ -306,7 +306,7 @@ fn confounding(knowledge: &Knowledge, randomised: &[String]) -> Assumption {
         return Assumption { about, status: Status::Passed, statement, remedy: String::new() };
     }
     let statement = format!(
-        "Whoever set {} looked at nothing that acts on the outcome but what is recorded here and drawn in the graph. The log cannot show this.",
+        "No cause of the outcome that is missing in the log or the graph affected how {} was set. No log can show this.",
         free.join(", ")
     );
     let remedy =

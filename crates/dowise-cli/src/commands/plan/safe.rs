@@ -227,7 +227,7 @@ fn advice(plan: &SafePlan, amounts: Amounts, sure: &str) -> String {
             least(&plan.mean)
         ),
         Recommendation::NoOverlap { share } => format!(
-            "Not shown: by the model a plan is better, but {:.0} % of its episodes reach states, interventions or key values that the log does not contain. \
+            "No overlap: by the model a plan is better, but {:.0} % of its episodes reach states, interventions or key values that the log does not contain. \
              More episodes like these cannot show it. Randomise the intervention there for some time, then plan again.",
             100.0 * share
         ),
