@@ -1,4 +1,4 @@
-//! Why a learner cannot be made, and the checks of its options.
+//! Errors of learners' options and construction, with the checks of option values.
 
 use super::options::{Estimate, Forget, Options, Schedule, States, Width};
 use crate::kernel::KernelError;

@@ -1,4 +1,4 @@
-//! What a learner is given: the structure of a world and the numbers that are given, never what it has to find out.
+//! Prior knowledge of a learner: the structure of a world and its known parameters, without the unknown ones.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! The learner: something that counts or regresses, what is wrapped around it, and the episodes that it plays.
+//! The learner: a tabular or linear core, its wrappers, and its running episodes (sessions).
 
 mod estimates;
 mod in_turn;

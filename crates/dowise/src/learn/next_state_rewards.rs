@@ -1,8 +1,9 @@
-//! What reward next-state terms pay, row by row of the present and of what followed.
+//! Next-state rewards: reward observations by rows of the present and of the next values.
 //!
-//! Learners count the mean of such a term over what its next values depend on, since that is what they plan with. A log may lack payments depending on
-//! what followed, and a world file states such a term by the next values themselves; so whoever reads a log counts it by these, and
-//! E[r | s, c] = Σ_s′ P(s′ | s, c) r(scope, s′) where its mean is needed.
+//! Learners plan with the mean of such a term given the parents of its next values, so they count that mean. In a log,
+//! rewards may be missing depending on the next values, and a world file states such a term by these values. So
+//! readers of logs count by next values, and compute E[r | s, c] = Σ_s′ P(s′ | s, c) r(scope, s′) where the mean is
+//! needed.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! One step as a learner sees it: checked against the world when it is made, by names or numbers; parts may be missing.
+//! Observation of one step, by names or numbers: validated against the world at construction; values may be missing.
 
 use std::borrow::Cow;
 

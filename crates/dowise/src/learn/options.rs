@@ -1,4 +1,4 @@
-//! Every choice that makes one learner different from another, by name.
+//! Options of tabular learners: every choice by name.
 
 use serde::{Deserialize, Serialize};
 

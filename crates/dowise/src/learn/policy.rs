@@ -1,4 +1,4 @@
-//! What a plan came to: immutable, cheap to share, and it says which plan and evidence it came from.
+//! Policy: the immutable, cheaply shared result of a plan, with the identity of its plan and evidence.
 
 use std::sync::Arc;
 

@@ -1,8 +1,8 @@
-//! A learner as a file: everything it has seen and decided, so that going on gives the same as never having stopped.
+//! Saved learners: a restored learner continues exactly as if it had never stopped.
 //!
-//! The file is JSON, `"dowise learner"` version 3. It holds what the learner knows (as a fingerprint), its options, its
-//! evidence, the present plan, and what is wrapped around it. Beliefs are not saved; they follow from the evidence. A checksum
-//! seals the whole, and everything that must hold is checked besides.
+//! The file is JSON, `"dowise learner"` version 3. It holds a fingerprint of the learner's knowledge, its options, its
+//! evidence, the present plan, and its wrappers. Beliefs are not saved; they follow from the evidence. A checksum
+//! covers the whole file, and all invariants are checked on restoring.
 
 use serde::{Deserialize, Serialize};
 

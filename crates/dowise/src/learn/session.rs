@@ -1,4 +1,4 @@
-//! One episode being played: which policy it follows, what was decided and what was observed. Thousands at a time.
+//! Session: one running episode with its policy, decisions and observations. Thousands may run at a time.
 
 use std::sync::Arc;
 

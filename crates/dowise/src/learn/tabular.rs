@@ -1,4 +1,4 @@
-//! The learner that counts: evidence, the rule that reads it, and when to plan. Nothing else.
+//! Tabular learner: evidence, an estimator, and a replanning trigger.
 
 use std::sync::Arc;
 

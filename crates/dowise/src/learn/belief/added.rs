@@ -1,4 +1,4 @@
-//! The widths of all rows, added up for every state and cause.
+//! Exploration bonuses: the widths of all rows, summed for every state and configuration of key variables.
 
 use super::width::{Plain, WidthParts, Widths};
 use crate::learn::view::{FactorLayout, Layout, Walk};

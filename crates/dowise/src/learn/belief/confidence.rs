@@ -1,4 +1,4 @@
-//! How far the true probabilities of a row may be from what was counted: the bounds behind all confidence sets.
+//! Confidence radii: bounds on the distance between true probabilities of a row and their frequencies.
 
 use std::f64::consts::LN_2;
 

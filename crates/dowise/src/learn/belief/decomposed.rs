@@ -1,4 +1,4 @@
-//! Rows of single factors, read by a rule and put together by components: for worlds with many key variables.
+//! Decomposed planning: estimated rows of single factors, combined by components, for worlds with many key variables.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! What every belief shares: tables' shapes, rewards, ceilings, and how a value ends up in q.
+//! Shared state of all beliefs: table shapes, rewards, value ceilings, and the assembly of q.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! An interval for every probability of a mechanism that is learned, computed anew only where counts have changed.
+//! Confidence intervals for the probabilities of unknown mechanisms, recomputed only for rows with changed counts.
 
 use super::confidence::Confidence;
 use crate::kernel::RowBounds;

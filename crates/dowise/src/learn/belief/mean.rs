@@ -1,4 +1,4 @@
-//! The mean of what was seen (with a prior, or none), and a width added to it: dense tables.
+//! Empirical or posterior mean of transitions, optionally with an exploration bonus (width): dense tables.
 
 use super::added::Added;
 use super::frame::Frame;

@@ -1,4 +1,4 @@
-//! Counts of mechanisms read by a rule: P(c | s, a) as a learner believes it.
+//! Estimates of unknown mechanisms from counts: P(c | s, a) according to an estimator.
 
 use rand::Rng;
 

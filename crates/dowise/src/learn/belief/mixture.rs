@@ -1,4 +1,5 @@
-//! By how much the best fit of a row of counts exceeds a mixture over all distributions: the price of not knowing them.
+//! Mixture-likelihood (Krichevsky–Trofimov) confidence bound: the log-likelihood of the best fit of a row less that of
+//! a mixture over all distributions.
 //!
 //! Under the true p of a row, the ratio of a mixture's likelihood to that of p is a supermartingale that begins at 1, so by Ville's
 //! inequality it exceeds 1/δ at some N with probability δ at most. Otherwise, for all N at once,

@@ -1,12 +1,12 @@
-//! Evidence read by a rule: the closed list of beliefs, and the only place that chooses among them.
+//! Beliefs: estimates of transitions and rewards from evidence. This file alone chooses among the belief backends.
 //!
-//! | rule | belief | file |
+//! | estimator | backend | file |
 //! |---|---|---|
-//! | mean, with a width or without | dense tables, or rows by their nonzero entries | `mean.rs`, `sparse.rs` |
-//! | best or pessimistic member of confidence sets | intervals and balls, their radii | `sets/`, `confidence.rs`, `mixture.rs` |
-//! | posterior sample | whole tables, only rows that can be best, or rows by the few states with mass | `sample.rs`, `posterior/lazy_rows.rs`, `posterior/thin.rs` |
+//! | mean, with a width or without | dense tables, or sparse rows | `mean.rs`, `sparse.rs` |
+//! | optimistic or pessimistic estimate | confidence sets and their radii | `sets/`, `confidence.rs`, `mixture.rs` |
+//! | posterior sample | whole tables, lazily sampled rows, or stick-breaking | `sample.rs`, `posterior/` |
 //!
-//! A belief answers one look ahead; optimism enters here and nowhere else.
+//! A belief answers one-step lookaheads. Optimism enters here and nowhere else.
 
 mod added;
 mod confidence;

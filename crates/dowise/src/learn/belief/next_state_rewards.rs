@@ -1,4 +1,4 @@
-//! Rewards that depend on the next state: their expectation joins the rewards of a step.
+//! Next-state rewards: their expectation is added to the rewards of a step.
 
 use std::sync::Arc;
 

@@ -1,6 +1,6 @@
-//! Rows that are learned each by itself borrow strength from each other: what their parents' values do on the average, alone and
-//! where the counts ask for it in pairs, is the centre of their prior, and how much that centre is worth is read from the counts
-//! (empirical Bayes).
+//! Empirical Bayes: partial pooling of the rows of a mechanism. The prior's centre is an additive logit in the
+//! parents' values, with pairwise interactions where the counts support them. The counts also determine the weight of
+//! that centre.
 
 use crate::Space;
 use crate::learn::evidence::Counts;

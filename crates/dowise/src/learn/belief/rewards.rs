@@ -1,4 +1,4 @@
-//! Payments read by a rule: expected rewards of every state and cause.
+//! Estimated rewards: the expected reward of every state and configuration, according to an estimator.
 
 use rand::Rng;
 

@@ -1,4 +1,4 @@
-//! One sample from the posterior of every row: whole tables.
+//! Posterior sample of every row, as whole dense tables.
 
 use super::frame::Frame;
 use super::mean::table;

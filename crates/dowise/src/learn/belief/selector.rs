@@ -1,4 +1,4 @@
-//! Choice of interventions under unknown mechanisms: P(c | s, a) as the estimator reads it.
+//! Selection of interventions under unknown mechanisms: P(c | s, a) according to the estimator.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Rows that have changed since a belief last read them.
+//! Stale rows: rows whose counts have changed since the last update of a belief.
 
 use crate::learn::evidence::{Changed, Evidence};
 

@@ -1,4 +1,4 @@
-//! A count becomes a width: the formulas of the literature, with their constants and logarithms.
+//! Exploration bonuses (widths) as functions of visit counts: published formulas with their constants and logarithms.
 
 use std::f64::consts::LN_2;
 

@@ -1,8 +1,9 @@
-//! Certificates where worlds are planned by components: the optimistic members' plan against the pessimistic members' value of the policy.
+//! Suboptimality certificates for decomposed planning: the optimistic plan's value less the policy's pessimistic
+//! value.
 //!
-//! V* ≤ up, the value of the plan by the optimistic members, and V^π ≥ low, the value of π by the worst ones, both by components, so that
-//! V* − V^π ≤ up − low. What is not known of both policies alike counts twice: the sharper comparison of `difference.rs` goes
-//! through joint causes, which are too many here, and so does that with interventions at random.
+//! V* ≤ up, the value of the optimistic plan, and V^π ≥ low, the pessimistic value of π, both by components, so that
+//! V* − V^π ≤ up − low. Uncertainty common to both policies counts twice. The sharper comparison of `difference.rs`,
+//! and the comparison with random interventions, need joint key values, which are too many here.
 
 use super::difference::{ROUNDING, raise};
 use super::{Certificate, SETS};

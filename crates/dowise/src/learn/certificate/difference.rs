@@ -1,4 +1,4 @@
-//! By how much one policy can exceed another: bounded by performance differences, so that what is not known of both cancels.
+//! Performance-difference bounds: how much one policy can exceed another. Uncertainty common to both policies cancels.
 //!
 //! For any policies π' and π (V' the value of π', q' what a cause is worth if π' is followed afterwards),
 //!

@@ -1,4 +1,5 @@
-//! Rows of one state together: a set for all of them at once, which pays once for holding and is round where intervals are a box.
+//! Joint confidence sets for all rows of one state: an ellipsoid in place of a box of intervals, at one union-bound
+//! cost.
 //!
 //! A sum over many rows, such as Σ_c d_c p_c·m, is off by Σ |g| |p − p^| if every row may be at the end of its own interval, and by far less
 //! if they cannot all be. For binary rows with p^ counted in n visits, (p^ − p) n has exponential moments below those of a normal with

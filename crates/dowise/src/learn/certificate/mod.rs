@@ -1,8 +1,8 @@
-//! How far from best the policy to deploy can be, now: bounds that hold at all times together with probability 1 − δ.
+//! Suboptimality certificates: anytime bounds on the gap of the policy to deploy, valid with probability 1 − δ.
 //!
-//! Everything rests on one event: every row that is learned lies in its confidence set, at every number of visits. The sets are
-//! those of [`Sets::Mixture`], which hold at all times at once, so a certificate may be asked for as often as one likes and a run
-//! may stop when it is good enough. `docs/theory/guarantees.md` has the statements and their proofs.
+//! All bounds rest on one event: every learned row lies in its confidence set, at every number of visits. The sets are
+//! those of [`Sets::Mixture`], which hold at all times simultaneously. So certificates may be requested at any time,
+//! and a run may stop once the gap is small enough. `docs/theory/guarantees.md` states and proves the bounds.
 
 mod decomposed;
 mod difference;

@@ -1,7 +1,7 @@
-//! A policy that does not depend on what was seen: interventions at random.
+//! The uniformly random policy as a reference: it does not depend on the data.
 //!
-//! Its value is a fixed function, so the narrow sets of `difference.rs` hold for it, and where what it sets off is known exactly,
-//! others are compared with it cause by cause.
+//! Its value is a fixed function, so the narrow sets of `difference.rs` hold for it. If its effects are known exactly,
+//! other policies are compared with it configuration by configuration.
 
 use super::difference::{Difference, raise};
 use super::step::{Effect, sparse};

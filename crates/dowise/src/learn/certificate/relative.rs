@@ -1,21 +1,24 @@
-//! Values up to a constant of each stage: much narrower bounds than those of the values themselves.
+//! Relative values (up to a constant of each stage): much narrower bounds than those of the values themselves.
 //!
-//! Whatever is not known far ahead raises or lowers all values alike, and only differences of values decide. Suppose that at the
-//! next stage V(y) = κ + m(y) + f(y) with |f(y)| ≤ w(y) and a number κ that nobody knows. Then for any distribution ρ
+//! Uncertainty far ahead shifts all values alike, and only differences of values matter for decisions. Suppose that at
+//! the next stage V(y) = κ + m(y) + f(y) with |f(y)| ≤ w(y) and an unknown number κ. Then for any distribution ρ
 //!
 //! ```text
 //! Σ_c P(c | s, a) p_c·V = (κ + ρ·f) + Σ_c P(c | s, a) p_c·m + (p_a − ρ)·f,   |(p_a − ρ)·f| ≤ Σ_y w(y) max |p_a(y) − ρ(y)|,
 //! ```
 //!
-//! with p_a = Σ_c P(c | s, a) p_c, so that at this stage, with κ + ρ·f for κ, every value lies within what r_c + p_c·m plus or minus that sum
-//! comes to. What was not known ahead is multiplied by how far interventions differ in where they lead, stage by stage; in the
-//! bounds of the values themselves it adds up. Two other choices are as valid: κ as it was, with p_c·f between the worst and the
-//! optimistic members for ∓w, and κ = 0 with the bounds of the values. At each stage the one with the smallest sum of widths is taken.
+//! with p_a = Σ_c P(c | s, a) p_c. So at this stage, with κ + ρ·f for κ, every value lies within that sum of the
+//! bounds of r_c + p_c·m. Uncertainty ahead is multiplied, stage by stage, by how far the next-state distributions of
+//! interventions differ. In the bounds of the values themselves it accumulates. Two other choices are valid: the same
+//! κ, with p_c·f between its pessimistic and optimistic estimates for ∓w, and κ = 0 with the bounds of the values. At
+//! each stage the choice with the smallest sum of widths is used.
 //!
-//! With a discount γ and what arriving pays, V(y) above is arrival(y) + γ V(y), and κ becomes γ κ: one number for all next states as before.
+//! With a discount γ and next-state rewards, V(y) above is arrival(y) + γ V(y), and κ becomes γ κ: still one number
+//! for all next states.
 //!
-//! Not so where episodes end: with e(y) = 1 where an episode that reaches y goes on, else 0, a step sees arrival(y) + γ e(y) (κ + m(y) + f(y)), and κ counts
-//! g_a = γ p_a·e times. What is left of it after the constant of this stage was taken out is bounded by a bound k of |κ| that is carried along:
+//! Terminal states break this. With e(y) = 1 where an episode that reaches y continues, else 0, a step's continuation
+//! is arrival(y) + γ e(y) (κ + m(y) + f(y)), and κ counts g_a = γ p_a·e times. A carried bound k of |κ| bounds the
+//! remainder after the constant of this stage is removed:
 //!
 //! ```text
 //! κ as it was:    constant γ κ,                   |κ (g_a − γ)| ≤ k max (γ − g_a),       k becomes γ k
@@ -23,7 +26,8 @@
 //! κ = 0:                                                                                  k = 0
 //! ```
 //!
-//! A narrower V up to a κ that is not known may then serve worse than a wider V, so policies are compared by both, with κ = 0 throughout as well.
+//! A narrower V up to an unknown κ may then serve worse than a wider V. So policies are also compared with κ = 0
+//! throughout.
 
 use super::difference::{Difference, Other, look};
 use super::step::{Effect, Ends, Joint};

@@ -1,13 +1,13 @@
-//! One step compared: what an intervention can gain over another by where they lead, bounded over the sets.
+//! One-step comparison of two interventions: a bound, over the confidence sets, on the gain through their next states.
 //!
-//! With d_c the difference of the probabilities of causes, and what next states are worth within w of m up to a constant κ, |κ| ≤ k, that counts γ e(y) times
-//! in y (e(y) = 1 where the episode goes on),
+//! Let d_c be the difference of the configurations' probabilities. Let next-state values lie within w of m up to a
+//! constant κ, |κ| ≤ k, that counts γ e(y) times in y (e(y) = 1 where the episode continues). Then
 //!
 //! ```text
 //! Σ_c d_c (r_c + p_c·V') ≤ Σ_c d⁺ (r_c + p_c·m)_up − d⁻ (r_c + p_c·m)_low + Σ_y w(y) max |Σ_c d_c p_c(y)| + k max |Σ_c d_c γ p_c·e|.
 //! ```
 //!
-//! Without ends the last term is 0, since Σ_c d_c = 0.
+//! Without terminal states the last term is 0, since Σ_c d_c = 0.
 
 use super::joint_set::{Scratch, Together};
 

@@ -1,3 +1,5 @@
+//! Tests of suboptimality certificates.
+
 use std::ops::ControlFlow;
 
 use super::*;

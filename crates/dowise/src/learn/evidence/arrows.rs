@@ -1,4 +1,4 @@
-//! How strongly each parent acts on its child, by what is known and what was seen: for people who look at a causal graph.
+//! Estimated strength of every edge of the causal graph, from known and learned mechanisms, for display.
 
 use super::{Evidence, SeenOf};
 use crate::learn::options::Causes;

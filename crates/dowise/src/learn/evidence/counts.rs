@@ -1,4 +1,4 @@
-//! Visits of the rows of one table, and what came of them.
+//! Visit counts of one table: visits of every row and of every outcome in it.
 
 use super::EvidenceError;
 

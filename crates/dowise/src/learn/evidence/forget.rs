@@ -1,4 +1,4 @@
-//! What evidence forgets: whole steps that are too old, and the earlier visits of a row that has changed.
+//! Forgetting in evidence: removal of old steps, and of a row's visits before its change point.
 
 use super::{Changed, Counted, Evidence, EvidenceError};
 use crate::learn::observation::Observation;

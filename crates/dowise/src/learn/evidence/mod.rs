@@ -1,4 +1,5 @@
-//! What was seen: visits of every row of every table, and what was paid. It does not know in what order, from whom, or why.
+//! Evidence: sufficient statistics of observations, that is visit counts of every table row and sums of rewards.
+//! Evidence does not depend on the order, the source or the purpose of the observations.
 
 mod arrows;
 mod counts;

@@ -1,4 +1,4 @@
-//! What rewards were paid: for each row their number and their exact sum.
+//! Reward observations: for each row their number and their exact sum.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,4 +1,4 @@
-//! Rows in which an observation is counted, and the hash of all counts.
+//! Rows that count an observation, and the incremental hash of all counts.
 
 use super::Evidence;
 use crate::learn::observation::Observation;

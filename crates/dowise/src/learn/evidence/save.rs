@@ -1,4 +1,4 @@
-//! Evidence as text: versioned, with a checksum that follows from what is counted.
+//! Serialised evidence: versioned text with a checksum computed from the counts.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,4 +1,4 @@
-//! How much was seen of each table: for people who ask what is known, and what is not yet.
+//! Coverage report of evidence: the number of visits of each table, for display.
 
 use super::{Counts, Evidence};
 

@@ -1,4 +1,5 @@
-//! The posterior of a model's parameters: its greatest density by damped quasi-Newton steps, and Laplace's approximation there.
+//! Laplace approximation of a parametric mechanism's posterior: the mode by damped quasi-Newton steps, and the
+//! curvature there.
 
 use nalgebra::{Cholesky, DMatrix, DVector, Dyn};
 use rand::Rng;

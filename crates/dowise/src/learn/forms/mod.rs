@@ -1,8 +1,8 @@
-//! Mechanisms with a form and unknown numbers: P(observed children | observed parents) as a function of few parameters.
+//! Parametric mechanisms (logit, noisy-or): P(observed children | observed parents) as a function of few parameters.
 //!
-//! A [`FormModel`] is one mechanism, or several tied together by hidden variables, in which the hidden variables are marginalised out:
-//! P(v | row) = Σ_h Π_parts P(child | its parents). Counts of rows and values are all that a fit needs, so evidence stays
-//! additive. [`Fit`] has the greatest posterior density and the curvature there.
+//! A [`FormModel`] is one mechanism, or several mechanisms connected by hidden variables. The hidden variables are
+//! marginalised out: P(v | row) = Σ_h Π_parts P(child | its parents). A fit needs only counts of rows and values, so
+//! evidence stays additive. [`Fit`] holds the posterior mode and the curvature there.
 
 mod fit;
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Odd graphs, priors and guesses: hidden variables behind hidden variables, guesses that are wrong, many values.
+//! Edge-case tests of parametric mechanisms: chains of hidden variables, wrong prior guesses, many values.
 
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;

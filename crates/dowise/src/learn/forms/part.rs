@@ -1,4 +1,4 @@
-//! One mechanism of a model: known, additive logit, noisy-or, or a table of logits.
+//! One mechanism of a parametric model: known, additive logit, noisy-or, or a table of logits.
 
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -1,8 +1,9 @@
-//! The prior of a model's parameters: normal, with a scale of the effects that is estimated where nobody stated one.
+//! Hierarchical prior of parametric effects: normal, with an estimated scale where none is given.
 //!
-//! A fixed narrow scale decides for the data: with a standard deviation of 0.5 an effect of 4 in log-odds is eight deviations away, samplers
-//! never try it and intervals exclude it. So effects without a stated `sd` are N(m, σ²) with σ² ~ Inv-χ²(ν, s₀²), σ² is the mode of
-//! its posterior (EM), and samples draw each effect's own scale from a Student distribution's mixture, whose tails are heavy.
+//! A fixed narrow scale overrides the data. With a standard deviation of 0.5, an effect of 4 in log-odds is eight
+//! deviations away: samplers never try it and intervals exclude it. So effects without a given `sd` are N(m, σ²) with
+//! σ² ~ Inv-χ²(ν, s₀²), and σ² is its posterior mode (EM). Samples draw each effect's own scale from the mixture of a
+//! Student distribution, whose tails are heavy.
 
 use nalgebra::{Cholesky, DVector, Dyn};
 use rand::Rng;

@@ -1,4 +1,5 @@
-//! Models against plain sums, slopes against differences, and posteriors against quadrature.
+//! Tests of parametric mechanisms: models against plain sums, gradients against differences, posteriors against
+//! quadrature.
 
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;

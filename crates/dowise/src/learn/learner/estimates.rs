@@ -1,4 +1,4 @@
-//! What a learner believes, asked for: plans and policies by any reading of its evidence, and the policy to deploy.
+//! Estimates on request: plans and policy values by any estimator of the evidence, and the policy to deploy.
 
 use std::sync::Arc;
 

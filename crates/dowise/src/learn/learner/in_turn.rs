@@ -1,4 +1,4 @@
-//! A loop that plays one episode after the other: the learner as an [`Agent`], with a session of its own.
+//! Sequential episodes: the learner as an [`Agent`] with a single session.
 
 use std::sync::Arc;
 

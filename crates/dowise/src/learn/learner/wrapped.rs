@@ -1,4 +1,4 @@
-//! What is wrapped around a learner: how it is put there, and what it says.
+//! Wrappers of a learner: their construction, and their reports.
 
 use super::{Kind, Learner};
 use crate::learn::Knowledge;

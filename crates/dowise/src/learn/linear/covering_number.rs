@@ -1,4 +1,5 @@
-//! β for which optimism is proved whatever the features: the self-normalised bound over a cover of all value functions.
+//! Covering-number bonus: β with proven optimism for any features, by the self-normalised bound over a cover of value
+//! functions.
 
 use crate::math::ln;
 

@@ -1,4 +1,4 @@
-//! The regression of one stage: Λ = λI + Σ φφᵀ, kept factorised by rank-one updates, and sums over next states.
+//! Ridge regression of one stage: Λ = λI + Σ φφᵀ, factorised by rank-one updates, and sums over next states.
 
 use std::borrow::Cow;
 

@@ -1,4 +1,4 @@
-//! What contradicts a linear fit: fewer steps than weights, and residuals that do not average out.
+//! Misspecification checks of a linear fit: fewer steps than weights, and residuals that do not average out.
 
 use std::fmt;
 

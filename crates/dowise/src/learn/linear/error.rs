@@ -1,4 +1,4 @@
-//! What can be wrong with features, and why a linear learner cannot be made.
+//! Errors of features and of the construction of linear learners.
 
 use crate::kernel::KernelError;
 use crate::learn::LearnError;

@@ -1,6 +1,6 @@
-//! What a regression has seen: how often each pair led to each next state, and what it was paid, exactly.
+//! Evidence of a linear learner: exact transition counts and reward sums of every pair.
 //!
-//! Sums of features depend on the order in which they are added; these counts do not, and the sums follow from them.
+//! Sums of features depend on the order of addition; these counts do not, and the sums follow from them.
 
 use std::collections::BTreeMap;
 

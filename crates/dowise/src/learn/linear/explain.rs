@@ -1,4 +1,4 @@
-//! Values behind a decision, optimistic and by plain averages, and the learned policy without optimism.
+//! Explanations of linear learners: optimistic and mean values of a decision, and the learned policy without optimism.
 
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;

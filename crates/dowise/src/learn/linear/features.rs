@@ -1,4 +1,4 @@
-//! φ(s, z) for every state and cause, checked against the definition: finite, and no longer than 1.
+//! Feature maps φ(s, z) for every state and configuration, validated: finite, with norm at most 1.
 
 use std::sync::Arc;
 

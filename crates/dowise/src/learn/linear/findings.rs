@@ -1,4 +1,4 @@
-//! What one should know about features before anything is learned with them: too many of them, constant, or telling the same twice.
+//! Diagnostics of features before learning: too many, constant or redundant features.
 
 use std::fmt;
 

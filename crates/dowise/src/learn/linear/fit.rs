@@ -1,4 +1,4 @@
-//! How far a world is from linear in some features: the least-squares fit of the true transitions and rewards.
+//! Linear approximation error of a world: the least-squares fit of the true transitions and rewards to given features.
 
 use nalgebra::DMatrix;
 use serde::Serialize;

@@ -1,4 +1,4 @@
-//! Least-squares value iteration as an agent: regress, plan optimistically (or from a sample), act, and regress again.
+//! Least-squares value iteration (LSVI-UCB and posterior sampling) as a learner: regress, plan, act, repeat.
 
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;

@@ -1,4 +1,5 @@
-//! Weights become a look ahead: q(s, c) = clip(r + ⟨w, φ(s, c)⟩ + β‖φ(s, c)‖_{Λ⁻¹}). The only place where optimism enters.
+//! One-step lookahead of linear learners: q(s, c) = clip(r + ⟨w, φ(s, c)⟩ + β‖φ(s, c)‖_{Λ⁻¹}). Optimism enters here
+//! only.
 
 use std::sync::Arc;
 

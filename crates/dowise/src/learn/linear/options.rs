@@ -1,4 +1,4 @@
-//! Every choice that makes one linear learner different from another, by name.
+//! Options of linear learners: every choice by name.
 
 use serde::{Deserialize, Serialize};
 

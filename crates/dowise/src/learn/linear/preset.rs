@@ -1,4 +1,4 @@
-//! Names of linear learners, and what each stands for.
+//! Presets of linear learners: published names and their options.
 
 use std::fmt;
 use std::str::FromStr;

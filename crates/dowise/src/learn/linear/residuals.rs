@@ -1,4 +1,4 @@
-//! Bayesian regression without a constant to tune: the noise is estimated from the residuals, the prior spans the range of the targets.
+//! Bayesian linear regression without tuning constants: the residuals determine the noise, the target range the prior.
 
 use nalgebra::{Cholesky, DMatrix, DVector, Dyn};
 

@@ -1,8 +1,9 @@
-//! A linear learner as a file: what it has met, so that going on gives the same as never having stopped.
+//! Saved linear learners: a restored learner continues exactly as if it had never stopped.
 //!
-//! The file is JSON, `"dowise linear learner"` version 2. It holds the options, fingerprints of what the learner knows
-//! and of its features, the present plan, and for each design the counts of pairs met with the steps seen since its sums were
-//! last computed from the counts. Sums, factor, widths and weights are not saved; they follow from these to the last bit.
+//! The file is JSON, `"dowise linear learner"` version 2. It holds the options, fingerprints of the learner's
+//! knowledge and features, and the present plan. For each design it holds the counts of visited pairs and the steps
+//! since its sums were last computed from the counts. Sums, factor, widths and weights are not saved; they follow from
+//! these to the last bit.
 
 use nalgebra::DMatrixView;
 use serde::{Deserialize, Serialize};

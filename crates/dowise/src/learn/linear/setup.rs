@@ -1,4 +1,4 @@
-//! What a linear learner is made of: options checked, features chosen, ranges of values, and the memory that all of it takes.
+//! Construction of linear learners: checked options, chosen features, value ranges, and required memory.
 
 use nalgebra::DMatrix;
 

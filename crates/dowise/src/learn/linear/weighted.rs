@@ -1,7 +1,9 @@
-//! `weights=variance`: steps weighed by how little their targets can vary, in a second regression of every stage.
+//! Variance-weighted regression (`weights=variance`): a second regression of every stage weights steps by inverse
+//! variance bounds.
 //!
-//! A first regression, without weights, of v = V − least and of v² bounds the variance of the values ahead from above, cell by cell; a step then counts
-//! u = (ρ/2)² / σ̄² times, between once and [`MOST`] times. With all weights 1 it is the regression without weights, width included.
+//! A first, unweighted regression of v = V − least and of v² bounds the variance of next values from above, cell by
+//! cell. A step then counts u = (ρ/2)² / σ̄² times, between once and [`MOST`] times. With all weights 1 it is the
+//! unweighted regression, width included.
 
 use nalgebra::{Cholesky, DMatrix, DVector, Dyn};
 

@@ -1,4 +1,5 @@
-//! What a declared graph claims about single steps, given what a learner relies on: which outcome does not depend on what.
+//! Conditional independences (claims) that a declared graph implies for single steps, as far as a learner relies on
+//! them.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,10 +1,10 @@
-//! One bet that an outcome depends on something it should not depend on: an e-process, updated in constant time.
+//! E-process against one conditional independence, updated in constant time: a bet that an outcome depends on more.
 //!
-//! An outcome y in [0, 1] has, by the declared graph, a mean m that its row decides and nothing else. Before y is seen, c is fixed
-//! from what else is known, and 1 + c (y − p) is gained for any prediction p of the row's mean. Whatever m is,
-//! M_m = Π (1 + c (y − p)) / (1 + c (m − p)) has mean 1 at every time, so the least M_m over all m is an e-process. The
-//! price, sup over m of Σ ln(1 + c (m − p)), is bounded by the cubic x − x²/2 + x³/3 ≥ ln(1 + x), whose sum over the visits of a row
-//! is four numbers. `docs/theory/guarantees.md` has the proof.
+//! By the declared graph, the row of an outcome y in [0, 1] alone determines its mean m. Before y is observed, c is
+//! fixed from the other variables, and the bet gains 1 + c (y − p) for any prediction p of the row's mean. Whatever m
+//! is, M_m = Π (1 + c (y − p)) / (1 + c (m − p)) has mean 1 at every time, so the least M_m over all m is an
+//! e-process. The penalty, sup over m of Σ ln(1 + c (m − p)), is bounded by the cubic x − x²/2 + x³/3 ≥ ln(1 + x),
+//! whose sum over the visits of a row is four numbers. `docs/theory/guarantees.md` has the proof.
 
 use serde::{Deserialize, Serialize};
 

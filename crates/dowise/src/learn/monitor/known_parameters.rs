@@ -1,9 +1,11 @@
-//! Whether numbers that were given are right: for every row of a given table an e-process that grows where what was seen fits others better.
+//! Tests of known parameters: for every row of a known table an e-process that grows if other probabilities fit
+//! better.
 //!
-//! Visits of a row have, by what is known, the probabilities p. The Krichevsky-Trofimov mixture of all distributions gives the next
-//! value the probability (n_v + ½) / (n + K/2); the product of its ratios to p has mean 1 at every step if p is right. For a given mean m
-//! of payments scaled to [0, 1], 1 + c (y − m) has mean 1 for any c that is fixed before. Rows are joined in two ways that share
-//! the stake: the product over all rows, and the mean over all rows. `docs/theory/guarantees.md` has the proof.
+//! The known parameters give the visits of a row the probabilities p. The Krichevsky-Trofimov mixture of all
+//! distributions gives the next value the probability (n_v + ½) / (n + K/2). The product of its ratios to p has mean 1
+//! at every step if p is right. For a known mean m of rewards scaled to [0, 1], 1 + c (y − m) has mean 1 for any c
+//! fixed before. Rows are combined in two ways that share the error probability: the product over all rows, and the
+//! mean over all rows. `docs/theory/guarantees.md` has the proof.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -1,8 +1,9 @@
-//! What decides a variable within a step once all that is hidden is marginalised out, and what may be looked at beside it.
+//! Latent projection within a step: the observed parents of a variable after hidden variables are marginalised out.
 //!
-//! A key variable, or a lever left alone, with hidden parents H (and theirs, as long as they are hidden) depends on the seen parents W of
-//! all of these. As long as none of W is drawn after H, P(v | W, all that is drawn neither after H nor after v) = Σ_H Π P(· | parents):
-//! hidden variables are drawn afresh in every step. A lever among W that follows from H is looked at only where it was set.
+//! Let a key variable, or a lever that is not set, have hidden parents H (and their hidden ancestors). It depends on
+//! the observed parents W of all of these. If none of W is drawn after H, P(v | W, all variables drawn neither after H
+//! nor after v) = Σ_H Π P(· | parents), since hidden variables are drawn afresh in every step. A lever in W that
+//! descends from H is used only if it was set.
 
 use std::sync::Arc;
 

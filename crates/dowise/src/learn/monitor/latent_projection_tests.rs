@@ -1,4 +1,4 @@
-//! Claims about what is drawn within a step, in worlds that are played: what is wrong is named, and what is right is left alone.
+//! Tests of the latent projection in simulated worlds: wrong claims are rejected, and right ones are not.
 
 use super::*;
 use crate::random::splitmix64;

@@ -1,9 +1,10 @@
-//! Whether a declared graph is contradicted while steps come in: one test, valid at every time and under any choice of interventions.
+//! Sequential test of the declared graph (e-processes): valid at every time and under any choice of interventions.
 //!
-//! By the graph an outcome is drawn from the distribution of its row, whatever else is known. For each thing that should not matter
-//! (a lever, a state factor outside the scope, another factor's next value) bets are made that it does (`bet.rs`); where
-//! they gain M/δ times their stake, for M claims, the graph is contradicted with error probability δ, whenever one looks. Numbers that
-//! were given are one more claim for each table (`knowledge.rs`).
+//! By the graph an outcome is drawn from the distribution of its row, independently of everything else. For each
+//! variable that should not matter (a lever, a state factor outside the scope, another factor's next value) an
+//! e-process bets that it does (`e_process.rs`). If its bets gain M/δ times their stake, for M claims, the graph is
+//! contradicted with error probability δ at any stopping time. The known parameters of each table are one more claim
+//! (`known_parameters.rs`).
 
 mod claims;
 mod e_process;

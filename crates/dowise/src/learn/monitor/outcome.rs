@@ -1,4 +1,4 @@
-//! One outcome that is watched: its rows, what was counted of each claim about it, and what a step says about it.
+//! One monitored outcome: its rows, the statistics of each claim about it, and the update by a step.
 
 use std::collections::BTreeMap;
 

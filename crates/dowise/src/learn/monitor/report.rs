@@ -1,4 +1,4 @@
-//! What a monitor has to say: which claims it tests, how strongly each is contradicted, and what was found, in words.
+//! Report of the graph monitor: tested claims, the e-value of each, and findings in words.
 
 use serde::{Deserialize, Serialize};
 

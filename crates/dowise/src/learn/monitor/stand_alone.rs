@@ -1,4 +1,4 @@
-//! A test of the declared graph that stands alone, for programs that keep steps and evidence themselves.
+//! Stand-alone graph monitor, for programs that store steps and evidence themselves.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,4 +1,5 @@
-//! The promise under adversaries: whoever chooses the interventions, a true graph is not contradicted more often than δ says.
+//! Anytime-validity tests of the graph monitor: under adversarial interventions a true graph is contradicted with
+//! probability at most δ.
 
 use super::*;
 use crate::random::splitmix64;

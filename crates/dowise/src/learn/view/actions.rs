@@ -1,4 +1,4 @@
-//! Interventions as causes themselves: the view of learners that know nothing of key variables.
+//! Interventions as configurations: the view of learners without knowledge of key variables.
 
 use crate::kernel::Effects;
 use crate::kernel::{Found, Kernel, Scratch, Tie, pick};

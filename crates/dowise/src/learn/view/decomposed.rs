@@ -1,4 +1,4 @@
-//! Which learners plan by components, and what they need for it.
+//! Views for decomposed planning: the learners that plan by components, and their requirements.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Which row of which factor's counts a state and a cause belong to, for every way of seeing a world.
+//! Table layouts: the row of each factor's counts for a state and a configuration, for every view of a world.
 
 use std::ops::Range;
 use std::sync::Arc;

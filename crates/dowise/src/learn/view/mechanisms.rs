@@ -1,4 +1,4 @@
-//! P(z | s, a) not known: which mechanisms within a step have to be learned, with the scopes of the causal graph.
+//! Unknown P(z | s, a): the mechanisms within a step to learn, with their scopes in the causal graph.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! How a learner sees a world: which rows of which tables an observation belongs to. Shared by evidence and beliefs.
+//! Views of a world: the table rows that an observation belongs to. Evidence and beliefs share them.
 
 mod actions;
 mod decomposed;

@@ -1,4 +1,4 @@
-//! Reward terms that are not known: which row of payments a state and a cause belong to.
+//! Unknown reward terms: the row of reward observations for a state and a configuration.
 
 use super::ActionList;
 use super::row_of::RowOf;

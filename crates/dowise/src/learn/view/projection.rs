@@ -1,8 +1,8 @@
-//! Hidden variables cannot be counted, but what passes through them can: mechanisms that share hidden variables become one.
+//! Latent projection of mechanisms: mechanisms that share hidden variables are counted as one.
 //!
-//! P(observed | observed parents) factorises over *components*: sets of mechanisms tied together by hidden variables. A
-//! hidden variable with one child is marginalised out within that child's rows; only observed variables that share a hidden
-//! parent are counted together, and only those.
+//! P(observed | observed parents) factorises over *components*: sets of mechanisms connected by hidden variables. A
+//! hidden variable with one child is marginalised out within that child's rows. Only observed variables that share a
+//! hidden parent are counted jointly.
 
 use crate::Space;
 use crate::kernel::groups;

@@ -1,4 +1,4 @@
-//! Rows of a table as a function of a state row and a cause: where joint causes are too many for a list of them.
+//! Computed table rows as a function of a state row and a configuration, for joint key values too many to enumerate.
 
 use crate::Space;
 use crate::kernel::CauseSpace;

@@ -1,16 +1,17 @@
-//! Keeps to a baseline: what is played is never worth much less than what is done today, at all times, with probability 1 − δ.
+//! Conservative exploration: the learner's cumulative value never falls far below a baseline policy's, with
+//! probability 1 − δ.
 //!
-//! After conservative exploration (Garcelon et al. 2020). With b the baseline and f the least that an episode can pay, the promise is,
-//! for every number of episodes k together,
+//! After Garcelon et al. (2020). With b the baseline and f the least return of an episode, the guarantee is, for every
+//! number of episodes k simultaneously,
 //!
 //! ```text
 //! Σ_{l ≤ k} (V^{π_l} − f) ≥ (1 − α) k (V^b − f).
 //! ```
 //!
-//! The left side is bounded by returns of episodes (`received.rs`), not by confidence sets of a model: no graph has to be right for it,
-//! any learner can be inside, and the price does not grow with the world. What is planned is played if the promise would be kept
-//! even if its episode were worth nothing; otherwise the baseline is. Episodes that have not ended count as if they had returned nothing.
-//! Nothing of this asks how an episode came to its total: it may end early, and later steps may count less.
+//! Observed returns bound the left side (`return_bound.rs`), not confidence sets of a model. So no graph has to be
+//! right, any learner can be inside, and the cost does not grow with the world. The learner's plan is used if the
+//! guarantee would hold even if its episode had the least value; otherwise the baseline is used. Unfinished episodes
+//! count with the least return. Episodes may end early, and later steps may be discounted.
 
 use std::sync::Arc;
 

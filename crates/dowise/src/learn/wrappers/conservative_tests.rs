@@ -1,3 +1,5 @@
+//! Tests of conservative exploration.
+
 use std::ops::ControlFlow;
 
 use super::*;

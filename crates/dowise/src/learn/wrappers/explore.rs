@@ -1,4 +1,4 @@
-//! Interventions at random, now and then or always: the baselines, and what a guard needs.
+//! Random exploration (ε-greedy or uniform): the baseline learners, and exploration for graph repair.
 
 use crate::kernel::Tie;
 use crate::learn::Knowledge;

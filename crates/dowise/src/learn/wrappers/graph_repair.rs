@@ -1,9 +1,10 @@
-//! A guard against a wrong graph: tests what the learner inside relies on, and changes its graph as little as what was seen asks for.
+//! Graph monitor and repair: tests the claims that the learner relies on, and revises its graph minimally if they
+//! fail.
 //!
-//! If the declared key variables do not separate the levers from the outcome, a causal learner can be wrong for ever. Nothing is
-//! explored for the test, so a right graph costs no regret. When a claim is contradicted, the learner inside is made again with the
-//! arrow added (or two factors counted together), from all steps that it has taken in; only if that cannot be represented it goes on
-//! with plain UCBVI. The test begins again on the changed graph with half the error probability that was left.
+//! If the declared key variables do not separate the levers from the outcome, a causal learner can be wrong for ever.
+//! The test needs no exploration, so a right graph costs no regret. When a claim is contradicted, the inner learner is
+//! rebuilt from all its steps with the edge added (or two factors counted jointly). If that cannot be represented, it
+//! continues with plain UCBVI. The test restarts on the revised graph with half the remaining error probability.
 
 use serde::{Deserialize, Serialize};
 

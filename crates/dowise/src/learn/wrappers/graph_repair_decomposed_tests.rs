@@ -1,4 +1,5 @@
-//! Guards of learners that plan by components: what they change when the declared graph is wrong within a part, across parts, or in its numbers.
+//! Tests of graph repair under decomposed planning: errors within a component, across components, or in known
+//! parameters.
 
 use crate::World;
 use crate::learn::learner::Kind;

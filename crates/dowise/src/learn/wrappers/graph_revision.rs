@@ -1,4 +1,4 @@
-//! The smallest change of a graph, or of how it is seen, that a finding does not contradict.
+//! Graph revision: the smallest change of a graph, or of its view, that a finding does not contradict.
 
 use std::ops::Range;
 

@@ -1,4 +1,4 @@
-//! The steps that a learner has taken in, each kind once with how often: what a changed graph is counted again from.
+//! History of observed steps, each distinct step once with its multiplicity: a revised graph is counted again from it.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Wrappers of a learner, one file each: they may take an episode over, change a decision, and watch what is observed.
+//! Wrappers of a learner, one file each: they may replace a policy, change a decision, and monitor observations.
 
 mod conservative;
 mod explore;

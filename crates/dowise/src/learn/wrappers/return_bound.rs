@@ -1,15 +1,16 @@
-//! What episodes returned in, and what that proves about their values: bounds that hold at all times and rest on no graph.
+//! Anytime bounds on the mean value of episodes from their returns (betting martingales), without any graph.
 //!
-//! Write x in \[0, 1\] for what an episode returned as a share of what it can, and μ for its mean given all that came before. For every bet
-//! λ > 0 the product over episodes of (1 + λ x)/(1 + λ μ) is a martingale that begins at 1, since given the past every factor has the
-//! mean 1; so is an average over bets with fixed weights w, and by Ville's inequality it ever exceeds 1/δ with probability δ at most.
-//! Otherwise, for every bet and at all times together, with n episodes and the mean m of their μ,
+//! Let x in \[0, 1\] be the normalised return of an episode, and μ its mean given the past. For every bet λ > 0 the
+//! product over episodes of (1 + λ x)/(1 + λ μ) is a martingale that begins at 1, since every factor has mean 1 given
+//! the past. So is an average over bets with fixed weights w, and by Ville's inequality it ever exceeds 1/δ with
+//! probability at most δ. Otherwise, for every bet and at all times simultaneously, with n episodes and the mean m of
+//! their μ,
 //!
 //! ```text
 //! n ln(1 + λ m) ≥ Σ ln(1 + λ μ) ≥ Σ ln(1 + λ x) − ln(1/(w δ)),
 //! ```
 //!
-//! the first since the logarithm is concave. With 1 − x for x it is a bound from above.
+//! the first since the logarithm is concave. With 1 − x for x it is an upper bound.
 
 use serde::{Deserialize, Serialize};
 

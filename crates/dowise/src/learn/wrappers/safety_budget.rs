@@ -1,6 +1,8 @@
-//! The account of a baseline's promise by itself, for whoever plays episodes without a learner's sessions, such as a service.
+//! Safety budget of conservative exploration, for programs that run episodes without a learner's sessions, such as a
+//! service.
 //!
-//! The promise and its proof are those of `baseline.rs`: with f the least that an episode can pay, at all times together with probability 1 − δ,
+//! The guarantee and its proof are those of `conservative.rs`: with f the least return of an episode, at all times
+//! simultaneously with probability 1 − δ,
 //!
 //! ```text
 //! Σ_{l ≤ k} (V^{π_l} − f) ≥ (1 − α) k (V^b − f).

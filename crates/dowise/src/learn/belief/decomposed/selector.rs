@@ -1,4 +1,5 @@
-//! How interventions are picked in a world in parts, and what given ones come to: by single numbers, or by the best or the pessimistic members.
+//! Selection and evaluation of interventions in decomposed planning: by point estimates, or by optimistic or
+//! pessimistic estimates.
 
 use std::sync::Arc;
 

@@ -1,5 +1,6 @@
-//! Plans and values of policies by components against those over joint causes, from the same steps: means, samples, and the best and
-//! pessimistic members of sets; counted for all stages together or stage by stage.
+//! Tests of decomposed planning: plans and policy values by components equal those over joint key values from the same
+//! steps. The tests cover means, samples and optimistic and pessimistic estimates, with counts pooled over stages or
+//! separate.
 
 use std::sync::Arc;
 

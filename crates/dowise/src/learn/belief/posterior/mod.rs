@@ -1,4 +1,4 @@
-//! Samples from Dirichlet and Beta posteriors.
+//! Posterior sampling from Dirichlet and Beta distributions.
 
 mod lazy_rows;
 mod stick_breaking;

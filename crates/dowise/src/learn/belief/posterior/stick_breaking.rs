@@ -1,9 +1,11 @@
-//! Posterior samples of rows over many next states, kept by the few that have nearly all of the mass.
+//! Stick-breaking samples of Dirichlet posteriors over many next states, stored as the few entries with nearly all
+//! mass.
 //!
-//! A symmetric Dirichlet distribution over m values with weight α in all is a Dirichlet process whose base measure is uniform on them: its
-//! mass comes in pieces, each of which is a share Beta(1, α) of what the earlier ones left and falls on a value drawn uniformly, whether or not
-//! an earlier one fell there (Sethuraman 1994). With n_v visits of the values seen, what these have in all is Beta(Σ n, α), shared out as
-//! Dirichlet(n). So pieces are drawn until nearly nothing is left: with a prior of two visits about 34 of them, however many values there are.
+//! A symmetric Dirichlet distribution over m values with total weight α is a Dirichlet process whose base measure is
+//! uniform on them (Sethuraman 1994). Each piece takes a share Beta(1, α) of the remaining mass and falls on a value
+//! drawn uniformly, with replacement. With n_v visits of the observed values, their total mass is Beta(Σ n, α),
+//! distributed as Dirichlet(n). Pieces are drawn until the remaining mass is negligible: about 34 for a prior of two
+//! visits, however many values there are.
 
 use rand::{Rng, RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;

@@ -1,4 +1,4 @@
-//! Posterior samples of a whole table of rows: gamma variates in batches, then rows divided by their sums.
+//! Dirichlet posterior samples of a whole table of rows: gamma variates in batches, then each row divided by its sum.
 
 use crate::loops::gamma::{BATCH, Gammas, Lanes};
 use crate::loops::normalise::normalise;

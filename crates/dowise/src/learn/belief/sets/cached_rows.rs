@@ -1,7 +1,8 @@
-//! The best or pessimistic members of balls over whole states, kept from stage to stage and from plan to plan.
+//! Cached optimistic or pessimistic estimates of Kullback–Leibler balls over whole states, reused across stages and
+//! plans.
 //!
-//! A row is solved anew only if it was seen since, or if what a value that it has seen loses has changed. Where interventions are the
-//! causes, only rows that can be best are solved at all (`pruned_rows.rs`).
+//! A row is solved again only if it was visited since, or if the loss of one of its observed next states has changed.
+//! If interventions are the configurations, only rows that can be optimal are solved (`pruned_rows.rs`).
 
 use super::kl::{FEW_VALUES, KlBalls};
 use crate::loops::kl_ball::{LANES, Rows};

@@ -1,4 +1,4 @@
-//! Two values: an interval for the second of them, the better or the worse end of which is taken.
+//! Confidence intervals for binary variables: the optimistic or pessimistic end of the interval is used.
 
 use super::Side;
 use crate::loops::binary;

@@ -1,4 +1,4 @@
-//! Kullback–Leibler balls around the frequencies of rows, the best or pessimistic member of which is taken.
+//! Kullback–Leibler balls around the frequencies of rows, and their optimistic or pessimistic distribution.
 
 use super::Side;
 use crate::learn::belief::confidence::kl_interval;

@@ -1,4 +1,4 @@
-//! L1 balls around the frequencies of rows, the best or pessimistic member of which is taken.
+//! L1 balls around the frequencies of rows, and their optimistic or pessimistic distribution.
 
 use super::Side;
 use crate::loops::balls::{best_of_ball, best_of_balls};

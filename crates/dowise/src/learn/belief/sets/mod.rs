@@ -1,4 +1,4 @@
-//! Confidence sets for rows of probabilities, and the best or pessimistic member of each.
+//! Confidence sets for rows of probabilities, with the optimistic or pessimistic distribution of each.
 
 mod cached_rows;
 mod intervals;

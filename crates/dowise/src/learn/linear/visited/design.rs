@@ -1,4 +1,4 @@
-//! The regression of one stage, or of all: the steps, and Λ = λI + Σ φφᵀ kept factorised.
+//! Ridge regression over visited states, for one stage or all: the steps, and the factorised Λ = λI + Σ φφᵀ.
 
 use nalgebra::{Cholesky, DMatrix, DVector, DVectorView, Dyn};
 

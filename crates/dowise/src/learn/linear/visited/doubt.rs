@@ -1,4 +1,4 @@
-//! What contradicts a fit to the states that were met.
+//! Misspecification checks of a linear fit over visited states.
 
 use super::design::Step;
 use super::learner::VisitedStatesLearner;

@@ -1,4 +1,4 @@
-//! What can go wrong where features are computed when they are asked for.
+//! Errors of learners over visited states, whose features are computed on demand.
 
 use crate::learn::linear::LinearError;
 use crate::learn::{EvidenceError, SessionError};

@@ -1,4 +1,4 @@
-//! Why it would do what it does in a state, met or not.
+//! Explanations of a decision in any state, visited or not.
 
 use super::error::VisitedStatesError;
 use super::learner::{VisitedStatesLearner, check_place};

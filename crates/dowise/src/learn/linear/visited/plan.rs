@@ -1,4 +1,4 @@
-//! Plans from the visited states: regression weights backwards over the stages, and values at next states.
+//! Plans over visited states: regression weights by backward induction, and values at next states.
 
 use nalgebra::{Cholesky, DVector, Dyn};
 use rand::SeedableRng;

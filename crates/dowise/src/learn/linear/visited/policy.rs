@@ -1,4 +1,4 @@
-//! Decisions at the state at hand, from weights for every stage.
+//! Linear policies: decisions at the current state from the weights of every stage.
 
 use nalgebra::DVector;
 use std::sync::Arc;

@@ -1,4 +1,5 @@
-//! A learner that works from the states it met as a file: the steps in order, from which all else follows, and the weights of its plan.
+//! Saved learners over visited states: the steps in order, which determine the regression, and the weights of the
+//! plan.
 //!
 //! The file is JSON, `"dowise non-enumerable learner"` version 1.
 

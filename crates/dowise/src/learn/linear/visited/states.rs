@@ -1,4 +1,4 @@
-//! The states that were met, with the features of their causes as far as memory allows.
+//! Visited states, with the features of their configurations as far as memory allows.
 
 use std::collections::BTreeMap;
 

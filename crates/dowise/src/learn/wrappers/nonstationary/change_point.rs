@@ -1,12 +1,12 @@
-//! Whether the visits of a row fall into an earlier and a later part that differ: an e-process, valid at every time.
+//! Change-point test of a row (e-process, valid at every time): do its earlier and later visits differ?
 //!
-//! With D a fixed mixture over all distributions, E_k = D(first k visits) · D(the rest) / (greatest likelihood of all visits) is at
-//! most D · D / (true likelihood) if the row never changed, which has mean 1 at every time, whatever decides when the row is visited. So
-//! has Σ_k w_k E_k for fixed weights that sum to one, which therefore ever reaches a bar with probability 1/bar at most.
-//! `docs/theory/guarantees.md` has the proof.
+//! With D a fixed mixture over all distributions, let E_k = D(first k visits) · D(the rest) / (greatest likelihood of
+//! all visits). If the row never changed, E_k is at most D · D / (true likelihood), which has mean 1 at every time
+//! under any visiting rule. So Σ_k w_k E_k, for fixed weights that sum to one, ever reaches a bar with probability at
+//! most 1/bar. `docs/theory/guarantees.md` has the proof.
 //!
-//! E_{k−1} follows from E_k by a few multiplications, so splits are looked at from the latest visit backwards; one that left `a`
-//! visits behind it is looked at every `a`/8 visits.
+//! E_{k−1} follows from E_k by a few multiplications, so splits are tested from the latest visit backwards. A split
+//! with `a` later visits is tested every `a`/8 visits.
 
 use crate::learn::PAID_WHOLE;
 use crate::math::{exp, ln, ln_gamma, powi};

@@ -1,4 +1,4 @@
-//! The test for a change against its formula, written plainly, and against theory by enumeration.
+//! Tests of the change-point test: against its plain formula, and against theory by enumeration.
 
 use super::*;
 use crate::random::splitmix64;

@@ -1,4 +1,5 @@
-//! Forgetting, for worlds that change: steps that are old (`aged.rs`), or what a row held before it changed (`rows.rs`).
+//! Non-stationarity: sliding window or discount of old steps (`sliding_window.rs`), or change-point resets of rows
+//! (`rows.rs`).
 
 mod change_point;
 mod report;

@@ -1,4 +1,4 @@
-//! Changes that were noticed, in words: which row, when, from what to what.
+//! Report of detected change points in words: the row, the time, and the probabilities before and after.
 
 use serde::Serialize;
 

@@ -1,4 +1,4 @@
-//! Rows that are watched for a change; when one is noticed, the row keeps what was seen since and nothing else.
+//! Change-point resets: monitored rows; a row with a detected change keeps only its visits since then.
 
 mod row;
 mod saved;

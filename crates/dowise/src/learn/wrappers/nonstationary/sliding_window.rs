@@ -1,8 +1,8 @@
-//! Steps that are remembered for a while: all for as long, or each for a time of its own.
+//! Sliding window and discounted memory: steps are removed after a fixed or a random time.
 //!
-//! Evidence holds whole steps, so nothing of it becomes a fraction. With `window` every step is taken out again a fixed time after it
-//! was taken in. With `discount` the time is drawn, without looking at the step, so that one of age k episodes is still there with
-//! probability share^k: the mean of what is counted is the discounted count, and what is counted are visits that took place.
+//! Evidence holds whole steps, so counts stay integers. With `window` every step is removed a fixed time after it was
+//! added. With `discount` the time is drawn independently of the step, so that a step of age k episodes remains with
+//! probability share^k. The mean of the counts is the discounted count, and every counted visit took place.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! One row that is watched: the visits that it remembers, and those that its test looks at.
+//! One monitored row: the visits in memory, and the visits under its change-point test.
 
 use std::collections::VecDeque;
 

@@ -1,4 +1,4 @@
-//! Rows that are watched, as a file has them: written, and believed only where they can be true.
+//! Saved monitored rows: serialised, and validated on restoring.
 
 use std::collections::VecDeque;
 
