@@ -8,7 +8,7 @@ use super::step::{Effect, sparse};
 use crate::learn::selector::Selector;
 use crate::plan::{Buffers, Chooser, FollowMixed, Plan, Ties, backward_induction};
 
-/// What interventions at random set off, and between what their value lies.
+/// Effects of the random policy, and bounds on its value.
 pub(super) struct AtRandom {
     /// `[state]`, the same at all stages.
     pub(super) effects: Vec<Effect>,
@@ -18,12 +18,12 @@ pub(super) struct AtRandom {
 }
 
 impl Difference<'_> {
-    /// What an intervention at random sets off, where that is known.
+    /// The effect of the random policy in a state, if known.
     pub(super) fn random_effect(&self, state: usize) -> &Effect {
         &self.random.as_ref().expect("invariant: only policies that are there are compared with").effects[state]
     }
 
-    /// Interventions at random, if what they set off is known exactly, and between what their value lies.
+    /// The random policy with bounds on its value, if its effects are known exactly.
     pub(super) fn at_random(&mut self) -> Option<AtRandom> {
         let (n, n_causes) = (self.up.n_states, self.best_selector.n_causes());
         let follow = match &self.best_selector {
