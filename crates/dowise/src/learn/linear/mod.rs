@@ -38,6 +38,6 @@ pub use preset::{LinearPreset, UnknownLinearPreset};
 pub(crate) use save::SavedLinear;
 pub use visited::{VisitedStatesError, VisitedStatesLearner, VisitedStatesPolicy};
 
-/// Bytes that features, and a learner with all that it has, may take, however much memory there is: time grows with the cube of
-/// the number of features.
+/// Most bytes of features, and of a learner in total, on any machine: time grows with the cube of the number of
+/// features.
 pub(crate) const MOST_BYTES: u128 = 4 << 30;
