@@ -8,12 +8,12 @@ use crate::kernel::{rows_by_cause, scope_strides, state_scope};
 use crate::plan::rewards_by_cause;
 use crate::world::{RewardTerm, VarId, World};
 
-/// Rows of all terms that have to be learned.
+/// Rows of all unknown reward terms.
 #[derive(Clone, Debug)]
 pub(crate) struct PaymentRows {
-    /// Sum of the terms that are known, `[state][cause]`.
+    /// Sum of the known terms, `[state][cause]`.
     pub(crate) known: Vec<f64>,
-    /// Terms that have to be learned.
+    /// Unknown terms.
     pub(crate) terms: Vec<TermRows>,
     pub(crate) n_causes: usize,
 }
@@ -21,23 +21,23 @@ pub(crate) struct PaymentRows {
 /// Rows of one term, or of the sum of several.
 #[derive(Clone, Debug)]
 pub(crate) struct TermRows {
-    /// Positions among the world's terms whose sum this is.
+    /// Positions of the world's terms in this sum.
     pub(crate) of: Vec<usize>,
     /// State factors and strides of its row.
     scope: Vec<(usize, usize)>,
     rows: Rows,
     pub(crate) n_rows: usize,
-    /// Positions of the cause variables that the row depends on, as bits.
+    /// Positions of the key variables that the row depends on, as bits.
     pub(crate) needs: u64,
     pub(crate) range: [f64; 2],
 }
 
-/// Which row of payments a state row and a cause belong to.
+/// The row of reward observations for a state row and a configuration.
 #[derive(Clone, Debug)]
 enum Rows {
     /// `[state row][cause]`
     Listed(Vec<u32>),
-    /// Where joint causes are too many for that.
+    /// For joint key values too many to enumerate.
     Computed(RowOf),
 }
 
